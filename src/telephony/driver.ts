@@ -1,0 +1,154 @@
+import type { MediaSession } from './media.ts';
+
+/**
+ * The port between call control and a technology (SIP, Local, external media).
+ * Call control owns channels and *asks* a {@link Leg}; a technology *tells* with {@link LegReport}s.
+ */
+
+/** A party's identity as channels show it; empty strings where nothing is known. */
+export type Party = { name: string; number: string };
+
+/** What a technology tells about its side of a channel. Told in the order it happened, never from inside `open`. */
+export type LegReport =
+  /** A reserved inbound leg is now offered for real (a dialed Local half): the channel goes from Rsrvd to Ring. */
+  | { type: 'leg.offered' }
+  /** Outbound: the far side works on it (SIP 100 does not count, 181–182 do). */
+  | { type: 'leg.proceeding' }
+  /** Outbound: the far side alerts (SIP 180). */
+  | { type: 'leg.ringing' }
+  /** Outbound: early media without alerting (SIP 183 with SDP). */
+  | { type: 'leg.progressed' }
+  /** The leg is connected; told for both directions, also after our own `answer()`. */
+  | { type: 'leg.answered' }
+  /** The far side ended or refused the call. `cause` is Q.850; `techCause` e.g. the SIP status. */
+  | { type: 'leg.hungUp'; cause: number; techCause?: number }
+  /** The one reply to `hangup()`: nothing more will be told. */
+  | { type: 'leg.ended' }
+  /** A digit pressed by the far side, told at its end. `durationMs` in ms. */
+  | { type: 'leg.digit'; digit: string; durationMs: number }
+  /** The far side put us on hold, or took us back. */
+  | { type: 'leg.held'; musicClass?: string }
+  | { type: 'leg.unheld' }
+  /** The far side's identity changed or became known (P-Asserted-Identity, a Local half's caller). */
+  | { type: 'leg.connectedLine'; party: Party }
+  /** The call was forwarded elsewhere by the far side (SIP 302): the new target as `tech/resource`. */
+  | { type: 'leg.forwarded'; target: string };
+
+export type Report = (report: LegReport) => void;
+
+/** Digits to send, timed in ms. `digits` holds 0-9 * # A-D only; pauses are `w` (500 ms) and `W` (1 s). */
+export type DigitSequence = {
+  digits: string;
+  beforeMs: number;
+  betweenMs: number;
+  durationMs: number;
+  afterMs: number;
+};
+
+/**
+ * One technology's side of a channel. Every method returns at once and never throws for a state the far side
+ * is in: what came of it is told by reports. After `hangup` exactly one `leg.ended` follows.
+ */
+export interface Leg {
+  /** The technology's own id of the call (SIP Call-ID); '' when it has none. */
+  readonly protocolId: string;
+  /** The leg's audio. Exists from the start; what is played before the far side listens is lost, not queued. */
+  readonly media: MediaSession;
+  /** Outbound only: place the call. */
+  dial(): void;
+  /** Inbound, unanswered: tell the caller it is alerting (SIP 180). Answered: play ringback locally. */
+  ring(): void;
+  /** Stops what `ring` plays on an answered leg. */
+  stopRinging(): void;
+  /** Inbound, unanswered: open the early audio path (SIP 183 with SDP); answered: nothing. */
+  progress(): void;
+  /** Inbound: accept the call; `leg.answered` follows. On a connected leg nothing happens. */
+  answer(): void;
+  /** End, refuse or cancel, with a Q.850 cause; `leg.ended` follows. Idempotent. */
+  hangup(cause: number): void;
+  /** Send digits to the far side, one after another; a sequence sent later waits for earlier ones. */
+  sendDigits(sequence: DigitSequence): void;
+  /** Tell the far side it is on hold / back (SIP re-INVITE sendonly / sendrecv). */
+  hold(): void;
+  unhold(): void;
+  /** Send the caller elsewhere (SIP 302 before the answer, REFER after it). False when this technology cannot. */
+  redirect(target: string): boolean;
+  /** A header of the request that made the call, by case-insensitive name; undefined where there is none. `index` from 1. */
+  header(name: string, index?: number): string | undefined;
+  /** Sets headers for the request that will place the call (before `dial`). */
+  addHeader(name: string, value: string): void;
+  updateHeader(name: string, value: string): boolean;
+  removeHeader(name: string): void;
+  /** Lets go of everything the leg holds, whatever state it is in; called once, also after a crash. */
+  release(): void;
+}
+
+/** What call control knows when it asks a driver for an outbound leg. */
+export type LegRequest = {
+  channelId: string;
+  /** For the second half of a Local channel. */
+  otherChannelId?: string;
+  /** The part behind `tech/`: `alice`, `alice/sip:a@10.0.0.9`, `s@default`. */
+  resource: string;
+  caller: Party;
+  /** Formats the leg may use (`ulaw`, `alaw`); undefined = the endpoint's own. */
+  formats?: readonly string[];
+  variables: Readonly<Record<string, string>>;
+};
+
+/** What an opened outbound leg is. */
+export type OpenedLeg = {
+  /** The channel's name, e.g. `PJSIP/alice-0a1b2c3d`. */
+  name: string;
+  /** The endpoint the channel belongs to as `[technology, resource]`, undefined when none (Local). */
+  endpoint?: readonly [technology: string, resource: string];
+  leg: Leg;
+  /** The channel that comes to life together with this one (a Local half). */
+  companion?: IncomingCall;
+};
+
+/** A call that a technology brings in. */
+export type IncomingCall = {
+  technology: string;
+  name: string;
+  endpoint?: readonly [technology: string, resource: string];
+  /** Given when the id is already decided (a Local half). */
+  channelId?: string;
+  context: string;
+  extension: string;
+  caller: Party;
+  language?: string;
+  accountCode?: string;
+  variables?: Readonly<Record<string, string>>;
+  /** `reserved`: the channel waits for `leg.offered` before anything runs on it. */
+  state: 'ring' | 'reserved';
+  /** Called once by call control, when the channel exists and reports may come. */
+  open(channelId: string, report: Report): Leg;
+};
+
+/** Why a driver refused to make a leg; call control translates it at its border. */
+export class DriverError extends Error {
+  override readonly name = 'DriverError';
+  /** Which part of the request was at fault. */
+  readonly part: 'technology' | 'endpoint' | 'resource' | 'format' | 'capacity';
+  constructor(part: DriverError['part'], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.part = part;
+  }
+}
+
+/** One technology. Its calls in go to the {@link CallHost} that it was made with. */
+export interface Driver {
+  /** Canonical name as shown to clients and used in dial strings: `PJSIP`, `Local`. */
+  readonly technology: string;
+  /** Other names that dial strings may use (`SIP`); compared without case. */
+  readonly aliases?: readonly string[];
+  /** Makes an outbound leg without dialing it. @throws DriverError naming the part at fault; then nothing is left open. */
+  open(request: LegRequest, report: Report): OpenedLeg;
+}
+
+/** Where a driver brings its calls. */
+export interface CallHost {
+  /** Makes a channel for the call. False when no calls are taken (draining): the driver refuses it with 503. */
+  incoming(call: IncomingCall): boolean;
+}
