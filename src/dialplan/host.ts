@@ -1,0 +1,93 @@
+import type { Channel } from '../models/channel.ts';
+import type { Indication } from '../telephony/media.ts';
+
+/**
+ * What the dialplan needs of the channel it runs on. Whoever owns channels implements it; the dialplan knows no
+ * actor, no leg and no media plane. No method throws, whatever state the channel is in.
+ */
+
+/** A place in the dialplan. Priorities count from 1. */
+export type Position = { context: string; extension: string; priority: number };
+
+/** An identity as the functions CALLERID and CONNECTEDLINE read and write it; absent fields are not known. */
+export type Identity = {
+  name: string;
+  number: string;
+  /** The number to be charged (automatic number identification). */
+  ani?: string;
+  /** The number that was dialed. */
+  dnid?: string;
+  /** The number that the call was redirected from. */
+  rdnis?: string;
+  /** Presentation and screening in one octet (ITU-T Q.931 4.5.10): 0 allowed, 0x20 restricted, 0x43 unavailable. */
+  presentation?: number;
+};
+
+/** Ends what was begun. May be called at any time, more than once, also after the channel is gone: then it does nothing. */
+export type Stop = () => void;
+
+/** Media being played for the dialplan. */
+export type DialplanPlayback = {
+  /** Settles once, never rejects: `done` also after `stop`; `failed` when any file of the list could not be played. */
+  readonly done: Promise<'done' | 'failed'>;
+  readonly stop: Stop;
+};
+
+/** The step about to run: where it stands, the application, its arguments with all variables replaced. */
+export type EnteredStep = { position: Position; application: string; data: string };
+
+export interface DialplanChannel {
+  readonly id: string;
+  /** Canonical technology, e.g. `PJSIP`. */
+  readonly technology: string;
+  /** The endpoint the channel belongs to, when it belongs to one. */
+  readonly endpoint?: readonly [technology: string, resource: string] | undefined;
+  /** The channel as clients see it now. */
+  channel(): Channel;
+  /** The Q.850 cause known so far; 0 when none. */
+  hangupCause(): number;
+
+  /** A plain channel variable, by exact name; undefined when not set. */
+  variable(name: string): string | undefined;
+  /** Sets (`undefined`: removes) a plain variable. Leading `_` / `__` are passed on as written: the owner inherits and stores by them. */
+  setVariable(name: string, value: string | undefined): void;
+  /** A variable of the whole system. */
+  globalVariable(name: string): string | undefined;
+  setGlobalVariable(name: string, value: string | undefined): void;
+
+  caller(): Identity;
+  setCaller(change: Partial<Identity>): void;
+  connectedLine(): Identity;
+  setConnectedLine(change: Partial<Identity>): void;
+  setLanguage(language: string): void;
+  setAccountCode(accountCode: string): void;
+
+  /** Told before each application runs, in order. */
+  entering(step: EnteredStep): void;
+
+  isUp(): boolean;
+  /** Asks for the answer; `isUp()` may already be true when it returns. On a channel that is Up nothing happens. */
+  answer(): void;
+  /** Resolves when the channel is Up (at once when it is); a channel that ends first leaves it open for ever. */
+  answered(): Promise<void>;
+  /** Alerting towards the caller. */
+  ring(): void;
+  /** Opens the early audio path. */
+  progress(): void;
+  /** Plays a tone locally until stopped. */
+  indicate(tone: Indication): Stop;
+  /** Plays media URIs one after another, in the channel's language. On a channel not yet Up the owner opens early media first. */
+  play(uris: readonly string[]): DialplanPlayback;
+  /** Sends back what arrives until stopped. */
+  echo(): Stop;
+  /** Makes the ChannelUserevent `name` with these fields. */
+  userEvent(name: string, fields: Readonly<Record<string, string>>): void;
+
+  /** A header of the request that made the call, by case-insensitive name; `index` from 1. */
+  header(name: string, index?: number): string | undefined;
+  /** Headers for the request that will place the call. */
+  addHeader(name: string, value: string): void;
+  /** Replaces the value of the first header of that name among those added; false when there is none. */
+  updateHeader(name: string, value: string): boolean;
+  removeHeader(name: string): void;
+}
