@@ -1,0 +1,74 @@
+import type { Logger } from '../lib/log.ts';
+import type { AriEventBody } from '../models/events.ts';
+import type { Topic } from './topics.ts';
+
+/** One event on its way to whoever is interested. */
+export type Publication = {
+  event: AriEventBody;
+  /** Whose subscribers hear of it; the publisher decides, nobody looks into the event. May be empty with `to`. */
+  topics: readonly Topic[];
+  /** Name of the one application that it is meant for, which gets it without any subscription. */
+  to?: string;
+};
+
+export type Listener = (publication: Publication) => void;
+
+/**
+ * Carries events from whoever commits a change to whoever delivers it.
+ *
+ * - Order: every listener gets publications in the order in which `publish` was called.
+ * - Never re-entrant: what is published while a publication is dispatched waits until all listeners have had that one.
+ *   A `publish` from outside a listener returns after everything, its consequences included, has been dispatched.
+ * - A listener that throws is logged; the others still get that publication, and it still gets the next.
+ * - A listener added while a publication is dispatched gets the next one first; one removed gets nothing any more.
+ * - Nothing is stored: without listeners a publication is gone.
+ */
+export interface Bus {
+  publish(publication: Publication): void;
+  /** @returns a function that removes the listener; calling it again does nothing. */
+  subscribe(listener: Listener): () => void;
+}
+
+export function createBus({ log }: { log: Logger }): Bus {
+  // Replaced on change, never changed: a dispatch that is under way walks the list it began with.
+  let listeners: readonly Listener[] = [];
+  let waiting: Publication[] = [];
+  let dispatching = false;
+
+  const deliver = (publication: Publication): void => {
+    for (const listener of listeners) {
+      // Removed by an earlier listener of this very publication.
+      if (!listeners.includes(listener)) continue;
+      try {
+        listener(publication);
+      } catch (error) {
+        log.error({ event: publication.event.type, error }, 'a listener of the bus failed');
+      }
+    }
+  };
+
+  return {
+    publish(publication) {
+      if (dispatching) {
+        waiting.push(publication);
+        return;
+      }
+      dispatching = true;
+      deliver(publication);
+      while (waiting.length > 0) {
+        const batch = waiting;
+        waiting = [];
+        for (const next of batch) deliver(next);
+      }
+      dispatching = false;
+    },
+
+    subscribe(listener) {
+      const own: Listener = (publication) => listener(publication);
+      listeners = [...listeners, own];
+      return () => {
+        listeners = listeners.filter((other) => other !== own);
+      };
+    },
+  };
+}
