@@ -1,0 +1,24 @@
+import Type, { type Static } from 'typebox';
+import { model, text } from './schema.ts';
+
+export const contactStatuses = ['Unreachable', 'Reachable', 'Unknown', 'NonQualified', 'Removed'] as const;
+export type ContactStatus = (typeof contactStatuses)[number];
+
+/** One address that an endpoint is reached at. */
+export const ContactInfo = model('ContactInfo', 'An address that an endpoint is reached at, and whether it answers.', {
+  uri: text('Where requests are sent to.'),
+  contact_status: Type.Enum([...contactStatuses], { description: 'What the last check of the address found.' }),
+  aor: text('Address of record that the contact belongs to.'),
+  roundtrip_usec: Type.Optional(text('Round trip of the last answered check, in microseconds.')),
+});
+export type ContactInfo = Static<typeof ContactInfo>;
+
+/** Whether an endpoint as a whole can be reached. */
+export const Peer = model('Peer', 'Whether an endpoint can be reached.', {
+  peer_status: text('Reachable or Unreachable; other technologies have more words.'),
+  cause: Type.Optional(text('Why the status changed.')),
+  address: Type.Optional(text('IP address of the peer.')),
+  port: Type.Optional(text('Port of the peer.')),
+  time: Type.Optional(text('When it was last seen.')),
+});
+export type Peer = Static<typeof Peer>;

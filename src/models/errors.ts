@@ -1,0 +1,235 @@
+/**
+ * Every refusal a client can meet: status and message, and where the field has them a reason phrase of its own and a
+ * second body key. Nothing else in the system may choose a status. Messages are protocol constants that clients
+ * compare; `{name}` stands for a parameter of the error.
+ */
+type ErrorEntry = { status: number; message: string; reason?: string; error?: string; onlyError?: true };
+
+const notFoundChannel = {
+  status: 404,
+  message: 'Provided channel was not found',
+  reason: 'Channel Not Found',
+} as const;
+
+export const ariErrors = {
+  // Any request.
+  requestBodyTooLarge: { status: 413, message: 'Request body too large' },
+  requestBodyInvalid: { status: 400, message: 'Error parsing request body' },
+  authenticationRequired: { status: 401, message: 'Authentication required' },
+  writeAccessDenied: { status: 403, message: 'Write access denied' },
+  trailingSlash: { status: 404, message: 'ARI URLs do not end with a slash. Try {path}' },
+  resourceNotFound: { status: 404, message: 'Resource not found' },
+  emptyPathSegment: { status: 400, message: 'The path has an empty segment' },
+  pathInvalid: { status: 400, message: 'The path is not valid percent-encoded UTF-8' },
+  methodInvalid: { status: 405, message: 'Invalid method' },
+  parameterInvalid: { status: 400, message: "Parameter '{name}' must be {expected}" },
+  tooManyValues: { status: 400, message: 'Too many values for {name}' },
+  responseValidationFailed: { status: 500, message: 'Response validation failed' },
+  undeclaredError: {
+    status: 500,
+    message: "Operation {operation} answered with error '{code}', which it does not declare",
+  },
+  internalServerError: { status: 500, message: 'Internal Server Error' },
+  serviceTimeout: { status: 503, message: 'No answer in time from {service}' },
+  serviceUnavailable: { status: 503, message: 'The system is shutting down' },
+
+  // Channels.
+  channelNotFound: { status: 404, message: 'Channel not found' },
+  channelNotInStasis: { status: 409, message: 'Channel not in Stasis application' },
+  channelInvalidState: { status: 412, message: 'Channel in invalid state' },
+  channelIdExists: { status: 409, message: 'Channel with given unique ID already exists' },
+  uniqueIdTooLong: { status: 400, message: 'Uniqueid length exceeds maximum of 149' },
+  endpointRequired: { status: 400, message: 'Endpoint must be specified' },
+  endpointInvalid: { status: 400, message: 'Invalid endpoint specified' },
+  originatorAndFormats: { status: 400, message: "Originator and formats can't both be specified" },
+  applicationOrExtensionRequired: { status: 400, message: 'Application or extension must be specified' },
+  applicationRequired: { status: 400, message: 'Application name is required' },
+  originatorNotFound: { status: 400, message: 'Provided originator channel was not found' },
+  formatNotFound: { status: 400, message: 'Provided format ({format}) was not found' },
+  labelNotFound: { status: 404, message: 'Requested label can not be found' },
+  priorityIllegal: { status: 400, message: 'Requested priority is illegal' },
+  /** Names the part at fault; the field's word stands beside it for clients that read `error`. */
+  allocationFailed: { status: 400, message: 'Allocation failed: {reason}', error: 'Allocation failed' },
+  /** The same as the field has it, for `general.compatibility: asterisk`. */
+  allocationFailedUnnamed: { status: 500, message: 'Allocation failed', error: 'Allocation failed', onlyError: true },
+  reasonAndReasonCode: { status: 400, message: "The reason and reason_code can't both be specified" },
+  reasonCodeInvalid: {
+    status: 400,
+    message: 'Invalid reason for hangup reason code provided',
+    reason: 'Invalid Reason Code',
+  },
+  reasonInvalid: { status: 400, message: 'Invalid reason for hangup reason provided', reason: 'Invalid Reason' },
+  moveFailed: { status: 500, message: 'Failed to switch Stasis applications' },
+  redirectEndpointRequired: {
+    status: 400,
+    message: "Required parameter 'endpoint' not provided.",
+    reason: 'Not Found',
+  },
+  redirectEndpointInvalid: { status: 422, message: "Endpoint parameter '{endpoint}' does not contain tech/resource" },
+  redirectResourceMissing: { status: 422, message: "No resource provided in endpoint parameter '{endpoint}'" },
+  redirectTechnologyMismatch: {
+    status: 422,
+    message: "Endpoint technology '{technology}' does not match channel technology '{channelTechnology}'",
+  },
+  redirectFailed: { status: 500, message: 'Failed to redirect channel' },
+  answerFailed: { status: 500, message: 'Failed to answer channel' },
+  dtmfRequired: { status: 400, message: 'DTMF is required' },
+  directionInvalid: { status: 400, message: 'Invalid direction specified' },
+  channelNotDown: { status: 409, message: "Channel is not in the 'Down' state" },
+  channelNotCreated: { status: 409, message: 'Dialing a channel not created by ARI' },
+  channelTechnologyNotFound: { status: 404, message: "Channel's tech not found" },
+  channelTypeUnsupported: { status: 403, message: 'Unsupported channel type' },
+  rtpNotFound: { status: 404, message: 'RTP info not found' },
+  statisticsNotFound: { status: 404, message: 'Statistics not found' },
+
+  // Variables.
+  variableNameRequired: { status: 400, message: 'Variable name is required' },
+  variableNameNeeded: { status: 400, message: 'At least one variable name is required' },
+  variableNamesRequired: { status: 400, message: 'Variable names are required' },
+  variableChannelNotFound: notFoundChannel,
+  variableNotFound: { status: 404, message: 'Provided variable was not found', reason: 'Variable Not Found' },
+  functionUnreadable: { status: 500, message: 'Unable to read provided function', reason: 'Error With Function' },
+  functionFailed: { status: 400, message: 'Failed to execute function' },
+  variablesRequired: { status: 400, message: "The 'variables' field is required" },
+  variablesNotObject: { status: 400, message: "The 'variables' field must be a JSON object" },
+  variableValueMissing: { status: 400, message: "Each object value in 'variables' must include string field 'value'" },
+  variableReportEventsInvalid: {
+    status: 400,
+    message: "Field 'report_events' in 'variables' entries must be boolean",
+  },
+  variableValueInvalid: {
+    status: 400,
+    message: "Each value in 'variables' must be a string or an object with 'value' and optional 'report_events'",
+  },
+  variablesNotStrings: { status: 400, message: "Only string values in the 'variables' object allowed" },
+
+  // Playbacks.
+  playbackNotFound: { status: 404, message: 'Playback not found' },
+  playbackIdExists: { status: 409, message: 'Playback with given ID already exists' },
+  skipNegative: { status: 400, message: 'skipms cannot be negative' },
+  offsetNegative: { status: 400, message: 'offsetms cannot be negative' },
+  playbackQueueFailed: { status: 500, message: 'Failed to queue media for playback' },
+  mediaRequired: { status: 400, message: "Parameter 'media' must name at least one media URI, none of them empty" },
+  playbackStopFailed: { status: 500, message: 'Could not stop playback' },
+  playbackOperationMissing: { status: 400, message: 'Missing operation' },
+  playbackOperationInvalid: { status: 400, message: 'Invalid operation {operation}' },
+  playbackNotPlaying: { status: 409, message: 'Can only {operation} while media is playing' },
+  playbackControlFailed: { status: 500, message: 'Could not {operation} playback' },
+
+  // Endpoints.
+  invalidTechnology: { status: 404, message: 'No Endpoints found - invalid tech {technology}' },
+  endpointNotFound: { status: 404, message: 'Endpoint not found' },
+  toRequired: { status: 400, message: 'To must be specified' },
+  fromRequired: { status: 400, message: 'From must be specified' },
+  referToRequired: { status: 400, message: 'Refer_to must be specified' },
+
+  // Applications and events.
+  applicationNotFound: { status: 404, message: 'Application not found' },
+  eventSourceRequired: { status: 400, message: 'Missing parameter eventSource' },
+  eventSourceSchemeInvalid: { status: 400, message: 'Invalid event source URI scheme' },
+  eventSourceNotFound: { status: 422, message: 'Event source does not exist' },
+  eventSourceNotSubscribed: { status: 422, message: 'Event source was not subscribed to' },
+  eventFilterInvalid: { status: 400, message: 'Invalid format definition' },
+  userEventApplicationRequired: { status: 400, message: 'Missing parameter application' },
+  userEventSourceNotFound: { status: 422, message: 'Event source was not found' },
+  userEventInvalid: { status: 400, message: 'Invalid userevent data' },
+  eventProcessingFailed: { status: 500, message: 'Error processing request' },
+  claimChannelRequired: { status: 400, message: 'channelId parameter is required' },
+  claimApplicationRequired: { status: 400, message: 'application parameter is required' },
+  claimChannelNotFound: { status: 404, message: 'Channel not found or not in broadcast state' },
+  channelAlreadyClaimed: { status: 409, message: 'Channel has already been claimed by another application' },
+  applicationNameInvalid: {
+    status: 400,
+    message: "An application's name must have 1 to 73 characters: '{name}'",
+  },
+  upgradeRequired: { status: 426, message: 'Upgrade Required' },
+  upgradeInvalid: { status: 400, message: 'The WebSocket handshake is not valid: {reason}' },
+  upgradeOverWebSocket: { status: 400, message: "Can't upgrade to websocket from a websocket" },
+
+  // System.
+  logLevelsRequired: { status: 400, message: 'Configuration levels are required' },
+  logChannelExists: { status: 409, message: 'Log channel already exists' },
+  logChannelFailed: { status: 500, message: 'Allocation failed' },
+  logChannelNotFound: { status: 404, message: 'Log channel does not exist' },
+  logLevelsInvalid: { status: 400, message: "Configuration level '{level}' is not known" },
+  logChannelNameInvalid: { status: 400, message: "Log channel name '{name}' leaves the log directory" },
+  moduleNotFound: { status: 404, message: 'Module could not be found in running modules' },
+  moduleInformationUnavailable: { status: 409, message: 'Module information could not be retrieved' },
+  moduleAlreadyLoaded: { status: 409, message: 'Module is already loaded' },
+  moduleLoadDeclined: { status: 409, message: 'Module load declined' },
+  moduleLoadFailed: { status: 409, message: 'Module could not be loaded properly' },
+  moduleNotRunning: { status: 404, message: 'Module not found in running modules' },
+  moduleUnloadFailed: { status: 409, message: 'Module could not be unloaded' },
+  moduleReloadUnsupported: { status: 409, message: 'Module does not support reloading' },
+  configClassNotFound: { status: 404, message: "configClass '{configClass}' not found" },
+  configTypeNotFound: { status: 404, message: "objectType '{objectType}' not found" },
+  configObjectNotFound: { status: 404, message: "Object with id '{id}' not found" },
+  configFieldsRequired: { status: 400, message: "Fields must be provided to update object '{id}'" },
+  configCreateInvalid: { status: 400, message: "Creation of object '{id}' failed field value validation" },
+  configUpdateInvalid: { status: 400, message: "Update of object '{id}' failed field value validation" },
+  configCreateForbidden: { status: 403, message: "Cannot create sorcery objects of type '{objectType}'" },
+  configUpdateForbidden: { status: 403, message: "Cannot update sorcery objects of type '{objectType}'" },
+  configDeleteForbidden: { status: 403, message: "Could not delete object with id '{id}'" },
+
+  // Device states, mailboxes, sounds. The two mailbox texts differ in the field; clients compare them.
+  deviceUncontrolled: { status: 409, message: 'Uncontrolled device specified' },
+  deviceNameMissing: { status: 404, message: 'Device name is missing' },
+  deviceStateUnknown: { status: 500, message: 'Unknown device' },
+  mailboxNotFound: { status: 404, message: 'Mailbox is does not exist' },
+  mailboxToDeleteNotFound: { status: 404, message: 'Mailbox does not exist' },
+  mailboxUpdateFailed: { status: 500, message: 'Error updating mailbox' },
+  mailboxDeleteFailed: { status: 500, message: 'Failed to delete the mailbox' },
+  soundsNotFound: { status: 404, message: 'No sounds found that matched the query' },
+  soundNotFound: { status: 404, message: 'Sound not found' },
+  soundsUnavailable: { status: 500, message: 'Sounds index not available' },
+} as const satisfies Record<string, ErrorEntry>;
+
+/** The name of a refusal. */
+export type AriErrorCode = keyof typeof ariErrors;
+
+type Named<Message extends string> = Message extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | Named<Rest>
+  : never;
+
+/** The parameters that the message of a refusal names. */
+export type AriErrorParameters<C extends AriErrorCode> = Record<Named<(typeof ariErrors)[C]['message']>, string>;
+
+type Rest<C extends AriErrorCode> = [Named<(typeof ariErrors)[C]['message']>] extends [never]
+  ? [parameters?: Readonly<Record<string, never>>, options?: ErrorOptions]
+  : [parameters: AriErrorParameters<C>, options?: ErrorOptions];
+
+const fill = (template: string, parameters: Readonly<Record<string, string>>): string =>
+  template.replaceAll(/\{(\w+)\}/g, (whole, name: string) => parameters[name] ?? whole);
+
+/**
+ * A refusal: thrown wherever a command is refused, turned into an answer by `http/app.ts` alone. Parameters that its
+ * message names must be given, which the compiler checks.
+ */
+export class AriError<C extends AriErrorCode = AriErrorCode> extends Error {
+  override readonly name = 'AriError';
+  readonly code: C;
+  /** HTTP status. */
+  readonly status: number;
+  readonly parameters: Readonly<Record<string, string>>;
+
+  constructor(code: C, ...[parameters, options]: Rest<C>) {
+    const entry: ErrorEntry = ariErrors[code];
+    super(fill(entry.message, parameters ?? {}), options);
+    this.code = code;
+    this.status = entry.status;
+    this.parameters = parameters ?? {};
+  }
+
+  /** The words for the status line where the field has words of its own. */
+  get reason(): string | undefined {
+    const entry: ErrorEntry = ariErrors[this.code];
+    return entry.reason;
+  }
+
+  /** The JSON body of the answer. */
+  toBody(): { message?: string; error?: string } {
+    const entry: ErrorEntry = ariErrors[this.code];
+    if (entry.onlyError) return { error: this.message };
+    return entry.error === undefined ? { message: this.message } : { message: this.message, error: entry.error };
+  }
+}

@@ -1,0 +1,57 @@
+import Type, { type Static } from 'typebox';
+import { int, model, text, texts } from './schema.ts';
+import { Timestamp } from './timestamp.ts';
+
+/** Messages on the events WebSocket that are no events: requests carried over it, their answers, and complaints. */
+
+export const RESTQueryStringParameter = model('RESTQueryStringParameter', 'A parameter of a request.', {
+  name: text('Name of the parameter.'),
+  value: text('Its value, not encoded.'),
+});
+export type RESTQueryStringParameter = Static<typeof RESTQueryStringParameter>;
+
+/** A REST request carried over the WebSocket. */
+export const RESTRequest = model('RESTRequest', 'A REST request carried over the WebSocket.', {
+  type: Type.Literal('RESTRequest'),
+  transaction_id: text('Returned in the answer.'),
+  request_id: text('Returned in the answer.'),
+  method: text('GET, POST, PUT, DELETE, OPTIONS or HEAD.'),
+  uri: text('Path without a slash in front, with a query if wanted, e.g. channels/x/play?media=sound:beep.'),
+  content_type: Type.Optional(text('application/json or application/x-www-form-urlencoded; needed with a body.')),
+  query_strings: Type.Optional(
+    Type.Array(RESTQueryStringParameter, { description: 'Parameters, instead of a query.' }),
+  ),
+  message_body: Type.Optional(text('Body of the request.')),
+});
+export type RESTRequest = Static<typeof RESTRequest>;
+
+/** The answer to a {@link RESTRequest}. */
+export const RESTResponse = model('RESTResponse', 'The answer to a request carried over the WebSocket.', {
+  type: Type.Literal('RESTResponse'),
+  transaction_id: text('As in the request; empty when it had none.'),
+  request_id: text('As in the request; empty when it had none.'),
+  status_code: int('HTTP status.'),
+  reason_phrase: text('Words that go with the status.'),
+  uri: text('As in the request, without its query.'),
+  content_type: Type.Optional(text('Type of the body.')),
+  message_body: Type.Optional(text('Body of the answer, as compact JSON.')),
+  application: text('First application of the socket.'),
+  timestamp: Timestamp,
+  asterisk_id: text('Id of this system.'),
+});
+export type RESTResponse = Static<typeof RESTResponse>;
+
+/** The answer to a connection that lacks parameters. */
+export const MissingParams = model('MissingParams', 'Parameters that a connection lacked.', {
+  type: Type.Literal('MissingParams'),
+  asterisk_id: Type.Optional(text('Id of this system.')),
+  params: texts('Names of the missing parameters.'),
+});
+export type MissingParams = Static<typeof MissingParams>;
+
+/** The body of every refusal. */
+export const ErrorBody = model('Error', 'Why a request was refused.', {
+  message: Type.Optional(text('What is wrong, in words.')),
+  error: Type.Optional(text('The same under the name that some clients read.')),
+});
+export type ErrorBody = Static<typeof ErrorBody>;

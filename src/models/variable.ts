@@ -1,0 +1,21 @@
+import Type, { type Static } from 'typebox';
+import { model, stringMap, text } from './schema.ts';
+
+/** The value of one variable or function. */
+export const Variable = model('Variable', 'The value of a variable.', {
+  value: text('Its value; empty when it is set to nothing.'),
+});
+export type Variable = Static<typeof Variable>;
+
+/** Several variables at once. */
+export const Variables = model('Variables', 'Several variables with their values.', {
+  variables: stringMap('Names and values.'),
+});
+export type Variables = Static<typeof Variables>;
+
+/** One variable in a body's `variables`: the value alone, or with the wish to see it in events. */
+export const VariableEntry = Type.Union([
+  Type.String(),
+  Type.Object({ value: Type.String(), report_events: Type.Optional(Type.Boolean()) }),
+]);
+export type VariableEntry = Static<typeof VariableEntry>;
