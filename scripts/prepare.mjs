@@ -1,0 +1,72 @@
+#!/usr/bin/env node
+// Makes a checkout ready to run: installs what package-lock.json names when it has changed since the last time, and
+// with --build compiles src to dist when a source is newer than the last build. Says nothing when nothing is to do.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const inRoot = (...parts) => join(root, ...parts);
+
+/** Runs a command quietly; when it fails, shows what it wrote and ends this process with its exit code. */
+function run(what, command, args) {
+  process.stderr.write(`${what} ...\n`);
+  const result = spawnSync(command, args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+  if (result.status === 0) return;
+  process.stderr.write(`${result.stdout ?? ''}${result.stderr ?? ''}`);
+  process.stderr.write(`${what} failed${result.error ? `: ${result.error.message}` : ''}\n`);
+  process.exit(result.status ?? 1);
+}
+
+function requireNode() {
+  const wanted = JSON.parse(readFileSync(inRoot('package.json'), 'utf8')).engines.node.replace('>=', '');
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  const [wantedMajor, wantedMinor] = wanted.split('.').map(Number);
+  if (major > wantedMajor || (major === wantedMajor && minor >= wantedMinor)) return;
+  process.stderr.write(
+    `Hookswitch needs Node.js ${wanted} or newer; this is ${process.versions.node} (${process.execPath}).\n`,
+  );
+  process.exit(1);
+}
+
+/** The fingerprint of what should be installed: another lock file or another Node means another installation. */
+function wantedInstallation() {
+  const hash = createHash('sha256').update(readFileSync(inRoot('package-lock.json')));
+  return hash.update(`${process.platform} ${process.arch} ${process.versions.modules}`).digest('hex');
+}
+
+function install() {
+  const stamp = inRoot('node_modules', '.prepared');
+  const wanted = wantedInstallation();
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
+  // Development packages are needed even where NODE_ENV=production is set: the compiler is one of them.
+  const args = ['ci', '--include=dev', '--no-audit', '--no-fund'];
+  const npm = process.env.npm_execpath;
+  if (npm?.endsWith('.js')) run('Installing packages', process.execPath, [npm, ...args]);
+  else run('Installing packages', process.platform === 'win32' ? 'npm.cmd' : 'npm', args);
+  writeFileSync(stamp, wanted);
+}
+
+/** Names and times of all sources: a file that was changed, added, renamed or removed makes another one. */
+function sourceFingerprint() {
+  const hash = createHash('sha256');
+  const files = readdirSync(inRoot('src'), { recursive: true }).filter((file) => file.endsWith('.ts'));
+  for (const file of [...files.map((name) => join('src', name)), 'tsconfig.json', 'tsconfig.build.json'].sort())
+    hash.update(`${file} ${statSync(inRoot(file)).mtimeMs}\n`);
+  return hash.digest('hex');
+}
+
+function build(force) {
+  const stamp = inRoot('dist', '.prepared');
+  const wanted = sourceFingerprint();
+  if (!force && existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
+  rmSync(inRoot('dist'), { recursive: true, force: true });
+  run('Compiling', process.execPath, [inRoot('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.build.json']);
+  writeFileSync(stamp, wanted);
+}
+
+requireNode();
+install();
+if (process.argv.includes('--build')) build(process.argv.includes('--force'));

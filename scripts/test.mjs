@@ -1,0 +1,88 @@
+#!/usr/bin/env node
+// Runs the tests (uvu) with coverage (c8) and ends with one line that people and programs can read:
+//   12 passed, 0 failed, 0 skipped
+// Words after `npm test --` choose the test files whose path contains one of them; then no coverage is taken.
+// Exit code 0 only when tests ran and none failed; with CI set, a skipped test is a failure too.
+import { spawn, spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const packages = join(root, 'node_modules');
+const raw = join(root, 'coverage', 'tmp');
+/** A test that says nothing for this long hangs, and so does a run that does not end this long after its totals. */
+const quietMs = 300_000;
+const endMs = 15_000;
+
+const filters = process.argv.slice(2);
+const words = filters.map((word) => word.replace(/^tests\//, '').replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+const pattern = `^(?=.*(${words.join('|')})).*\\.test\\.ts$`;
+
+/** Runs uvu, showing its output; resolves with its exit code (1 when it had to be killed) and output as plain text. */
+function runTests() {
+  const env = { ...process.env };
+  if (filters.length === 0) env.NODE_V8_COVERAGE = raw;
+  const preload = pathToFileURL(join(root, 'tests', 'support', 'typescript.mjs')).href;
+  const uvu = join(packages, 'uvu', 'bin.js');
+  const args = ['--import', preload, uvu, 'tests', pattern, process.stdout.isTTY ? '--color' : '--no-color'];
+  const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  return new Promise((done) => {
+    let output = '';
+    let stuck = '';
+    const kill = (reason) => {
+      stuck = reason;
+      child.kill('SIGKILL');
+    };
+    let timer = setTimeout(kill, quietMs, 'a test hangs: nothing was heard of it for 5 minutes');
+    child.stdout.on('data', (chunk) => {
+      process.stdout.write(chunk);
+      output += chunk;
+      clearTimeout(timer);
+      timer = output.includes('Duration:')
+        ? setTimeout(kill, endMs, 'the tests are over, but something they opened keeps the process alive')
+        : setTimeout(kill, quietMs, 'a test hangs: nothing was heard of it for 5 minutes');
+    });
+    child.on('close', (code) => {
+      clearTimeout(timer);
+      if (stuck) process.stdout.write(`\n${stuck}\n`);
+      done({ code: stuck ? 1 : (code ?? 1), text: stripVTControlCharacters(output) });
+    });
+  });
+}
+
+/** Files of types alone leave nothing to run, so nothing to cover. */
+function typesOnly() {
+  const files = readdirSync(join(root, 'src'), { recursive: true }).filter((file) => file.endsWith('.ts'));
+  const hasCode = /^(export (default )?)?(async )?(const|let|function|class)\b/m;
+  return files.filter((file) => !hasCode.test(readFileSync(join(root, 'src', file), 'utf8')));
+}
+
+function reportCoverage() {
+  const c8 = join(packages, 'c8', 'bin', 'c8.js');
+  const args = ['report', '--temp-directory', raw, '--reports-dir', 'coverage', '--all', '--src', 'src'];
+  args.push('--include', 'src/**/*.ts', ...typesOnly().flatMap((file) => ['--exclude', `src/${file}`]));
+  args.push('--reporter', 'text-summary', '--reporter', 'lcov');
+  spawnSync(process.execPath, [c8, ...args], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
+  rmSync(raw, { recursive: true, force: true });
+}
+
+/** The number that uvu printed last behind `label`; 0 when it never came so far. */
+const total = (text, label) => Number([...text.matchAll(new RegExp(`^ *${label}: +(\\d+)`, 'gm'))].at(-1)?.[1] ?? 0);
+
+rmSync(raw, { recursive: true, force: true });
+const { code, text } = await runTests();
+if (filters.length === 0) reportCoverage();
+
+const passed = total(text, 'Passed');
+const skipped = total(text, 'Skipped');
+// A run that broke off has no totals; that is one failure even if no test was to blame.
+const failed = Math.max(total(text, 'Total') - passed, code === 0 ? 0 : 1);
+const problems = [
+  passed + failed === 0 && 'no test ran',
+  skipped > 0 && process.env.CI && 'skipped tests are failures where CI is set',
+].filter(Boolean);
+for (const problem of problems) process.stdout.write(`${problem}\n`);
+process.stdout.write(`${passed} passed, ${failed} failed, ${skipped} skipped\n`);
+process.exitCode = failed > 0 || problems.length > 0 ? 1 : 0;
