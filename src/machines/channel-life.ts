@@ -1,0 +1,172 @@
+import type { ChannelState } from '../models/channel.ts';
+import { Cause } from '../telephony/causes.ts';
+import {
+  channel,
+  dialed,
+  eventOf,
+  keepCause,
+  keepState,
+  refusedThere,
+  requestedHere,
+  requestedThere,
+  stateChanged,
+} from './channel-setup.ts';
+
+const { assign, emit } = channel;
+
+/** Ways out of a living state: asked for here, told by the far side, or nothing left to do. */
+const ending = (lastState: ChannelState) =>
+  ({
+    hangup: { target: '#hangingUp', actions: [keepCause, keepState(lastState), requestedHere] },
+    'leg.hungUp': { target: '#hangingUp', actions: [keepCause, keepState(lastState), requestedThere] },
+    'dialplan.ended': { target: '#hangingUp', actions: [keepCause, keepState(lastState)] },
+    finish: { target: '#hangingUp', actions: [keepCause, keepState(lastState)] },
+  }) as const;
+
+/** An outbound call that nobody listens to yet ends quietly; once an application owns it, it is told. */
+const endingUnanswered = (lastState: ChannelState) =>
+  ({
+    ...ending(lastState),
+    'leg.hungUp': [
+      { guard: 'isOriginated', target: '#hangingUp', actions: [keepCause, keepState(lastState), refusedThere] },
+      { target: '#hangingUp', actions: [keepCause, keepState(lastState), requestedThere] },
+    ],
+    'leg.forwarded': {
+      target: '#hangingUp',
+      actions: [
+        assign({ cause: Cause.numberChanged }),
+        keepState(lastState),
+        emit(({ event }) => ({
+          type: 'Dial',
+          dialstatus: 'CANCEL',
+          dialstring: '',
+          forward: eventOf(event, 'leg.forwarded').target,
+        })),
+      ],
+    },
+  }) as const;
+
+const gaveUp = (lastState: ChannelState) =>
+  [
+    {
+      guard: 'isOriginated',
+      target: '#hangingUp',
+      actions: [assign({ cause: Cause.noAnswer }), keepState(lastState)],
+    },
+    { target: '#hangingUp', actions: [assign({ cause: Cause.noAnswer }), keepState(lastState), requestedHere] },
+  ] as const;
+
+/** The life of the channel's leg, from new to destroyed. */
+export const life = channel.createStateConfig({
+  initial: 'new',
+  states: {
+    /** Decides in which state the channel is first seen. */
+    new: {
+      always: [
+        { guard: 'isIncoming', target: 'ring' },
+        { guard: 'isReserved', target: 'reserved' },
+        { target: 'down' },
+      ],
+      exit: emit({ type: 'ChannelCreated' }),
+    },
+    /** Inbound, held back until its other half is dialed. */
+    reserved: {
+      meta: { ari: 'Rsrvd' },
+      on: {
+        ...ending('Rsrvd'),
+        'leg.offered': { target: 'ring', actions: stateChanged },
+      },
+    },
+    /** Outbound, made but not dialed. */
+    down: {
+      meta: { ari: 'Down' },
+      on: {
+        ...ending('Down'),
+        dial: {
+          target: 'dialing',
+          actions: [
+            assign(({ event }) => ({
+              dialTimeoutMs: eventOf(event, 'dial').timeoutMs,
+              dialString: eventOf(event, 'dial').dialString,
+            })),
+            dialed(''),
+            'dialLeg',
+          ],
+        },
+      },
+    },
+    /** Outbound, placed; publicly still Down, as with every SIP channel of the field. */
+    dialing: {
+      meta: { ari: 'Down' },
+      after: { dialTimeout: [...gaveUp('Down')] },
+      on: {
+        ...endingUnanswered('Down'),
+        'leg.proceeding': { actions: dialed('PROCEEDING') },
+        'leg.progressed': { actions: dialed('PROGRESS') },
+        'leg.ringing': { target: 'ringing', actions: [stateChanged, dialed('RINGING')] },
+        'leg.answered': { target: 'up', actions: [stateChanged, dialed('ANSWER')] },
+      },
+    },
+    /** Outbound, the far side alerts. */
+    ringing: {
+      meta: { ari: 'Ringing' },
+      after: { dialTimeout: [...gaveUp('Ringing')] },
+      on: {
+        ...endingUnanswered('Ringing'),
+        'leg.progressed': { actions: dialed('PROGRESS') },
+        'leg.answered': { target: 'up', actions: [stateChanged, dialed('ANSWER')] },
+      },
+    },
+    /** Inbound, not answered by us. */
+    ring: {
+      meta: { ari: 'Ring' },
+      on: {
+        ...ending('Ring'),
+        answer: { actions: 'answerLeg' },
+        ring: { actions: 'ringLeg' },
+        ringStop: { actions: 'stopRingingLeg' },
+        progress: { actions: 'progressLeg' },
+        busy: { target: 'busy', actions: [assign({ cause: Cause.userBusy }), stateChanged, 'playBusyTone'] },
+        'leg.answered': { target: 'up', actions: stateChanged },
+      },
+    },
+    /** Inbound, told that the called party is busy, and about to be hung up. */
+    busy: {
+      meta: { ari: 'Busy' },
+      on: { ...ending('Busy') },
+    },
+    up: {
+      meta: { ari: 'Up' },
+      on: {
+        ...ending('Up'),
+        ring: { actions: 'ringLeg' },
+        ringStop: { actions: 'stopRingingLeg' },
+        busy: { actions: 'playBusyTone' },
+        hold: { actions: 'holdLeg' },
+        unhold: { actions: 'unholdLeg' },
+        'leg.held': {
+          actions: emit(({ event }) => ({
+            type: 'ChannelHold',
+            musicClass: eventOf(event, 'leg.held').musicClass ?? 'N/A',
+          })),
+        },
+        'leg.unheld': { actions: emit({ type: 'ChannelUnhold' }) },
+      },
+    },
+    /** The leg was told to end; it owes one `leg.ended`. The timeout keeps a silent technology from making a zombie. */
+    hangingUp: {
+      id: 'hangingUp',
+      entry: ['stopDialplan', { type: 'hangupLeg', params: ({ context }) => ({ cause: context.cause }) }],
+      after: { hangupTimeout: { actions: channel.raise({ type: 'leg.ended' }) } },
+      on: { 'leg.ended': 'destroyed' },
+    },
+    destroyed: {
+      type: 'final',
+      entry: emit(({ context }) => ({
+        type: 'ChannelDestroyed',
+        cause: context.cause,
+        ...(context.techCause === undefined ? {} : { techCause: context.techCause }),
+      })),
+    },
+  },
+});

@@ -1,0 +1,114 @@
+import { setup } from 'xstate';
+import type { ChannelState } from '../models/channel.ts';
+import { Cause } from '../telephony/causes.ts';
+import type { DigitSequence } from '../telephony/driver.ts';
+import type {
+  ChannelContext,
+  ChannelEvent,
+  ChannelFact,
+  ChannelInput,
+  DialStatus,
+  Position,
+} from './channel-vocabulary.ts';
+import { effect } from './effect.ts';
+
+/** The longest time a timer can take, 24.8 days: what "no timeout" means. */
+export const noTimeout = 2_147_483_647;
+
+/** Status of a dial that the far side refused, by Q.850 cause (ARI: 17, 34, 3 and 20 have words of their own). */
+export function refusedDialStatus(cause: number): DialStatus {
+  if (cause === Cause.userBusy) return 'BUSY';
+  if (cause === Cause.congestion) return 'CONGESTION';
+  if (cause === Cause.noRouteDestination || cause === Cause.subscriberAbsent) return 'CHANUNAVAIL';
+  return 'NOANSWER';
+}
+
+/**
+ * Reads an event as the one type that can arrive where it is used; any other crashes the actor, naming both types.
+ */
+export function eventOf<T extends ChannelEvent['type']>(
+  event: ChannelEvent,
+  type: T,
+): Extract<ChannelEvent, { type: T }> {
+  if (event.type !== type) throw new Error(`expected a '${type}' event and got '${event.type}'`);
+  return event as Extract<ChannelEvent, { type: T }>;
+}
+
+/** A variable name as stored: without the underscores that say how far it is inherited. */
+export const storedName = (name: string): string => name.replace(/^_{1,2}/, '');
+
+export const channel = setup({
+  types: {
+    input: {} as ChannelInput,
+    context: {} as ChannelContext,
+    events: {} as ChannelEvent,
+    emitted: {} as ChannelFact,
+    meta: {} as { ari: ChannelState },
+  },
+  actions: {
+    dialLeg: effect('dialLeg'),
+    answerLeg: effect('answerLeg'),
+    ringLeg: effect('ringLeg'),
+    stopRingingLeg: effect('stopRingingLeg'),
+    progressLeg: effect('progressLeg'),
+    playBusyTone: effect('playBusyTone'),
+    sendDigits: effect<{ sequence: DigitSequence }>('sendDigits'),
+    holdLeg: effect('holdLeg'),
+    unholdLeg: effect('unholdLeg'),
+    redirectLeg: effect<{ target: string }>('redirectLeg'),
+    hangupLeg: effect<{ cause: number }>('hangupLeg'),
+    enterApplication: effect<{ app: string }>('enterApplication'),
+    runDialplan: effect<{ position: Position }>('runDialplan'),
+    stopDialplan: effect('stopDialplan'),
+  },
+  guards: {
+    isIncoming: ({ context }) => context.origin === 'incoming',
+    isReserved: ({ context }) => context.origin === 'reserved',
+    isOriginated: ({ context }) => context.origin === 'originated',
+    entersApplication: ({ context }) => context.onAnswer?.type === 'application',
+    entersDialplan: ({ context }) => context.onAnswer?.type === 'dialplan',
+    removesNothing: ({ context, event }) =>
+      event.type === 'variable.set' && event.value === undefined && !context.variables[storedName(event.name)],
+    canResume: ({ context }) => context.resume !== undefined,
+  },
+  delays: {
+    dialTimeout: ({ context }) => context.dialTimeoutMs,
+    hangupTimeout: 5_000,
+  },
+});
+
+/* ---- What is kept, what is told ------------------------------------------------------------------------------- */
+
+const { assign, emit } = channel;
+
+export const stateChanged = emit({ type: 'ChannelStateChange' });
+export const dialed = (dialstatus: DialStatus) =>
+  emit(({ context }) => ({
+    type: 'Dial',
+    dialstatus,
+    dialstring: dialstatus === '' ? context.dialString : '',
+    forward: '',
+  }));
+
+export const keepCause = assign(({ event, context }) => ({
+  cause: 'cause' in event ? event.cause : context.cause,
+  ...('techCause' in event && event.techCause !== undefined ? { techCause: event.techCause } : {}),
+}));
+export const keepState = (lastState: ChannelState) => assign({ lastState });
+
+export const requestedHere = emit(({ context }) => ({
+  type: 'ChannelHangupRequest',
+  cause: context.cause,
+  soft: true,
+}));
+export const requestedThere = emit(({ context }) => ({
+  type: 'ChannelHangupRequest',
+  cause: context.cause,
+  ...(context.techCause === undefined ? {} : { techCause: context.techCause }),
+}));
+export const refusedThere = emit(({ context }) => ({
+  type: 'Dial',
+  dialstatus: refusedDialStatus(context.cause),
+  dialstring: '',
+  forward: '',
+}));

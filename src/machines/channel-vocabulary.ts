@@ -1,0 +1,132 @@
+import type { ChannelState } from '../models/channel.ts';
+import type { DigitSequence, LegReport, Party } from '../telephony/driver.ts';
+
+/** The words of the channel's chart: what it is made from, keeps, is asked, is told, and tells. */
+
+/** A place in the dialplan. */
+export type Position = { context: string; extension: string; priority: number };
+
+/** What is done with an outbound channel once it answers. */
+export type OnAnswer =
+  | { type: 'application'; app: string; args: readonly string[] }
+  | { type: 'dialplan'; position: Position };
+
+/** How long a variable goes on being inherited by channels made from this one: `_X` once, `__X` always. */
+export type Inheritance = 'once' | 'always';
+
+export type ChannelInput = {
+  id: string;
+  name: string;
+  technology: string;
+  /** `[technology, resource]` of the endpoint it belongs to. */
+  endpoint?: readonly [technology: string, resource: string] | undefined;
+  protocolId: string;
+  /** incoming: a call that came in; reserved: one that is still held back; originated, created: made by a client. */
+  origin: 'incoming' | 'reserved' | 'originated' | 'created';
+  caller: Party;
+  connected: Party;
+  accountCode: string;
+  language: string;
+  /** ms since the epoch. */
+  creationTime: number;
+  dialplan: { context: string; exten: string; priority: number; appName: string; appData: string };
+  variables: Readonly<Record<string, string>>;
+  inheritance: Readonly<Record<string, Inheritance>>;
+  /** Names of variables shown in every event of the channel (`report_events`). */
+  reported: readonly string[];
+  onAnswer?: OnAnswer;
+};
+
+export type ChannelContext = ChannelInput & {
+  /** Q.850 cause the channel ends with; 0 until one is known. */
+  cause: number;
+  techCause?: number;
+  /** The application in control, or the one being asked for. */
+  app: string;
+  args: readonly string[];
+  /** Where a move is going. */
+  destination?: { app: string; args: readonly string[] };
+  /** Where the dialplan goes on after the application; absent on channels that never ran it. */
+  resume?: Position;
+  /** ms until an unanswered dial is given up. */
+  dialTimeoutMs: number;
+  /** What was dialed, for Dial events. */
+  dialString: string;
+  /** The public state it had when its hang-up began. */
+  lastState: ChannelState;
+};
+
+/** Asked from above. */
+export type ChannelCommand =
+  | { type: 'dial'; timeoutMs: number; dialString: string }
+  | { type: 'answer' }
+  | { type: 'ring' }
+  | { type: 'ringStop' }
+  | { type: 'progress' }
+  | { type: 'busy' }
+  | { type: 'dtmf'; sequence: DigitSequence }
+  | { type: 'hangup'; cause: number }
+  | { type: 'continue'; position: Position }
+  | { type: 'move'; app: string; args: readonly string[] }
+  | { type: 'redirect'; target: string }
+  | { type: 'hold' }
+  | { type: 'unhold' }
+  | { type: 'enter'; app: string; args: readonly string[]; resume?: Position }
+  | { type: 'run'; position: Position }
+  | { type: 'variable.set'; name: string; value: string | undefined; report?: boolean }
+  | { type: 'variable.preset'; variables: Readonly<Record<string, string>> }
+  | { type: 'caller.set'; caller: Partial<Party> }
+  | { type: 'connected.set'; party: Partial<Party> }
+  | { type: 'language.set'; language: string }
+  | { type: 'accountCode.set'; accountCode: string }
+  | { type: 'userEvent'; name: string; fields: Readonly<Record<string, string>> };
+
+/** Told by the dialplan that runs on the channel. */
+export type DialplanReport =
+  | { type: 'dialplan.entered'; position: Position; app: string; data: string }
+  | { type: 'dialplan.ended'; cause: number };
+
+/** The bus's verdict on `enterApplication` and `moveApplication`. */
+export type ApplicationReport = { type: 'application.accepted' } | { type: 'application.refused' };
+
+/** Told by the owner of effects: one of them threw. */
+export type CrashReport = { type: 'effect.failed' };
+
+export type ChannelEvent =
+  | ChannelCommand
+  | LegReport
+  | DialplanReport
+  | ApplicationReport
+  | CrashReport
+  | { type: 'finish'; cause: number };
+
+/** What has happened, named as clients' events are. */
+export type ChannelFact =
+  | { type: 'ChannelCreated' }
+  | { type: 'ChannelStateChange' }
+  | { type: 'ChannelDialplan' }
+  | { type: 'ChannelCallerId' }
+  | { type: 'ChannelConnectedLine' }
+  | { type: 'ChannelVarset'; variable: string; value: string }
+  | { type: 'ChannelHangupRequest'; cause: number; soft?: true; techCause?: number }
+  | { type: 'ChannelDestroyed'; cause: number; techCause?: number }
+  | { type: 'ChannelDtmfReceived'; digit: string; durationMs: number }
+  | { type: 'ChannelHold'; musicClass: string }
+  | { type: 'ChannelUnhold' }
+  | { type: 'ChannelUserevent'; name: string; fields: Readonly<Record<string, string>> }
+  | { type: 'Dial'; dialstatus: DialStatus; dialstring: string; forward: string }
+  | { type: 'StasisStart'; app: string; args: readonly string[] }
+  | { type: 'StasisEnd'; app: string }
+  | { type: 'ApplicationMoveFailed'; app: string; destination: string; args: readonly string[] };
+
+export type DialStatus =
+  | ''
+  | 'RINGING'
+  | 'PROCEEDING'
+  | 'PROGRESS'
+  | 'ANSWER'
+  | 'BUSY'
+  | 'CONGESTION'
+  | 'NOANSWER'
+  | 'CHANUNAVAIL'
+  | 'CANCEL';
