@@ -1,0 +1,44 @@
+import type { Codec } from '../telephony/media.ts';
+
+/** Settings of the media plane. */
+export type MediaConfig = {
+  /** Address that RTP and RTCP ports are bound to. */
+  address: string;
+  /** Address put into SDP when it differs from `address` (behind a NAT, or when bound to 0.0.0.0). */
+  announcedAddress?: string;
+  /** Ports to take, both ends included; 0 and 0 let the operating system choose (tests). */
+  ports: { first: number; last: number };
+  /** How long a port stays bound, but deaf, after its session ended, in ms: late packets never reach a new call. */
+  portDrainMs: number;
+  /** Codecs in order of preference; also the order in which file formats are looked for. */
+  codecs: readonly Codec[];
+  /** Directories searched for `sound:` names, in this order. */
+  soundsDirectories: readonly string[];
+  /** Language tried last, before names without a language. */
+  defaultLanguage: string;
+  /** Where `recording:` names live. */
+  recordingsDirectory: string;
+  /** Without any RTP for this long although some is expected, the session is told `media.timedOut`, in ms; 0 = never. */
+  rtpTimeoutMs: number;
+  /** Country code of the call-progress tones, e.g. `us`. */
+  toneZone: string;
+  /** Send silence on a configured flow when there is nothing else to send. */
+  keepalive: boolean;
+  /** Bound of the cache of sound files, in bytes of payload. */
+  cacheBytes: number;
+};
+
+/** What holds where the configuration says nothing. Directories are relative to the working directory. */
+export const defaultMediaConfig: MediaConfig = {
+  address: '127.0.0.1',
+  ports: { first: 10_000, last: 20_000 },
+  portDrainMs: 500,
+  codecs: ['ulaw', 'alaw'],
+  soundsDirectories: ['sounds'],
+  defaultLanguage: 'en',
+  recordingsDirectory: 'recordings',
+  rtpTimeoutMs: 0,
+  toneZone: 'us',
+  keepalive: false,
+  cacheBytes: 64 * 1024 * 1024,
+};

@@ -1,0 +1,138 @@
+import { sequenceDistance } from './header.ts';
+
+const maximumDropout = 3000;
+const maximumMisorder = 100;
+
+/** What the reception reports of RFC 3550 need to know about one source. */
+export type ReceptionReportFields = {
+  ssrc: number;
+  /** Share lost since the last report, 0 to 255 of 256. */
+  fractionLost: number;
+  cumulativeLost: number;
+  extendedHighestSequence: number;
+  /** Jitter in timestamp units. */
+  jitter: number;
+};
+
+/** Counts what arrives from one RTP source: sequence numbers (RFC 3550 A.1), loss (A.3) and jitter (A.8). */
+export class Reception {
+  /** Source heard now; undefined before the first packet. */
+  ssrc: number | undefined;
+  packets = 0;
+  octets = 0;
+  #lostBefore = 0;
+  #baseSequence = 0;
+  #highest = 0;
+  #cycles = 0;
+  #badSequence = -1;
+  #receivedFromSource = 0;
+  #expectedPrior = 0;
+  #receivedPrior = 0;
+  #transit: number | undefined;
+  #jitter = 0;
+
+  /**
+   * Takes a packet into account. Returns false for one whose sequence number makes no sense (a jump further than
+   * 3000 ahead or 100 back, not confirmed by the packet after it): it is counted nowhere and should not be used.
+   *
+   * @param arrival time of arrival in timestamp units; undefined for packets that say nothing about jitter
+   * (telephone events repeat their timestamp).
+   */
+  receive(ssrc: number, sequence: number, timestamp: number, octets: number, arrival: number | undefined): boolean {
+    if (ssrc !== this.ssrc) this.#startSource(ssrc, sequence);
+    else if (!this.#follow(sequence)) return false;
+    this.#receivedFromSource++;
+    this.packets++;
+    this.octets += octets;
+    if (arrival !== undefined) this.#updateJitter(arrival - timestamp);
+    return true;
+  }
+
+  /** Packets lost from all sources so far; never below 0, though duplicates may outnumber losses. */
+  get lost(): number {
+    return Math.max(0, this.#lostBefore + this.#lostFromSource);
+  }
+
+  /** Interarrival jitter in timestamp units. */
+  get jitter(): number {
+    return this.#jitter;
+  }
+
+  /** The highest sequence number with its cycles in the upper 16 bits. */
+  get extendedHighestSequence(): number {
+    return this.#cycles + this.#highest;
+  }
+
+  /** The figures for a report, and the beginning of the next interval; undefined before the first packet. */
+  report(): ReceptionReportFields | undefined {
+    if (this.ssrc === undefined) return undefined;
+    const expected = this.#expected;
+    const expectedInterval = expected - this.#expectedPrior;
+    const lostInterval = expectedInterval - (this.#receivedFromSource - this.#receivedPrior);
+    this.#expectedPrior = expected;
+    this.#receivedPrior = this.#receivedFromSource;
+    const fraction = expectedInterval > 0 && lostInterval > 0 ? Math.floor((lostInterval * 256) / expectedInterval) : 0;
+    return {
+      ssrc: this.ssrc,
+      fractionLost: Math.min(fraction, 255),
+      // 24 bits, signed (RFC 3550 section 6.4.1).
+      cumulativeLost: Math.max(-0x80_0000, Math.min(0x7f_ffff, this.#lostFromSource)),
+      extendedHighestSequence: this.extendedHighestSequence >>> 0,
+      jitter: Math.floor(this.#jitter),
+    };
+  }
+
+  get #expected(): number {
+    return this.#cycles + this.#highest - this.#baseSequence + 1;
+  }
+
+  get #lostFromSource(): number {
+    return this.ssrc === undefined ? 0 : this.#expected - this.#receivedFromSource;
+  }
+
+  #startSource(ssrc: number, sequence: number): void {
+    this.#lostBefore = this.lost;
+    this.ssrc = ssrc;
+    this.#restart(sequence);
+  }
+
+  #restart(sequence: number): void {
+    this.#baseSequence = sequence;
+    this.#highest = sequence;
+    this.#cycles = 0;
+    this.#badSequence = -1;
+    this.#receivedFromSource = 0;
+    this.#expectedPrior = 0;
+    this.#receivedPrior = 0;
+    this.#transit = undefined;
+  }
+
+  #follow(sequence: number): boolean {
+    const ahead = sequenceDistance(this.#highest, sequence);
+    if (ahead > 0 && ahead < maximumDropout) {
+      if (sequence < this.#highest) this.#cycles += 0x1_0000;
+      this.#highest = sequence;
+    } else if (ahead <= 0 && ahead > -maximumMisorder) {
+      // A duplicate or a packet out of order: counted as received, as RFC 3550 A.1 does.
+    } else if (sequence === this.#badSequence) {
+      // Two in a row: the source started its numbers anew.
+      this.#lostBefore = this.lost;
+      this.#restart(sequence);
+    } else {
+      this.#badSequence = (sequence + 1) & 0xffff;
+      return false;
+    }
+    this.#badSequence = -1;
+    return true;
+  }
+
+  #updateJitter(transit: number): void {
+    if (this.#transit !== undefined) {
+      // Timestamps wrap at 2^32 while arrival does not: only the difference matters.
+      const difference = Math.abs((transit - this.#transit) | 0);
+      // A jump of more than ten seconds is a new timeline, not jitter.
+      if (difference < 80_000) this.#jitter += (difference - this.#jitter) / 16;
+    }
+    this.#transit = transit;
+  }
+}
