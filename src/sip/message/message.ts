@@ -1,0 +1,301 @@
+import { headerKey } from './header-names.ts';
+import { type NameAddr, parseNameAddr, parseNameAddrList } from './name-addr.ts';
+import { isToken, parseDecimal, SPACE, skipSpace, splitList, TAB } from './scan.ts';
+import { parseUri, type Uri } from './uri.ts';
+import { firstViaEnd, parseVia, type Via } from './via.ts';
+
+/** RFC 3261 20.16: the request's number in its dialog and its method. */
+export type CSeq = { readonly number: number; readonly method: string };
+
+/** Names as spelled, keys (full lower-case names) and values, all in the order of the wire. */
+export type RawHeaders = { readonly names: string[]; readonly keys: string[]; readonly values: string[] };
+
+const noBody: Buffer = Buffer.alloc(0);
+
+/**
+ * What requests and responses have in common: headers kept as text in their order, read on demand and remembered.
+ *
+ * From, To, Call-ID and CSeq are there and well-formed in every message that `parseMessage` or a builder made; their
+ * getters throw only if someone removed them since. Of the other headers, one that is missing or unreadable is
+ * undefined or an empty list (`parseMessage` refuses requests whose Contact, Route or Record-Route is unreadable).
+ */
+export abstract class BaseMessage {
+  /** The bytes after the headers; text by `bodyText`. */
+  body: Buffer;
+  readonly #raw: RawHeaders;
+  #topVia: Via | undefined;
+  #from: NameAddr | undefined;
+  #to: NameAddr | undefined;
+  #cseq: CSeq | undefined;
+  #contacts: readonly NameAddr[] | undefined;
+
+  constructor(raw: RawHeaders, body: Buffer = noBody) {
+    this.#raw = raw;
+    this.body = body;
+  }
+
+  /** The first line, without its line end. */
+  abstract readonly startLine: string;
+
+  /** The value of the first header of that name (any case, compact or not), lines unfolded; undefined when missing. */
+  header(name: string): string | undefined {
+    const at = this.#raw.keys.indexOf(headerKey(name));
+    return at < 0 ? undefined : this.#raw.values[at];
+  }
+
+  /** The value of each header line of that name, in order, commas untouched. */
+  headerLines(name: string): string[] {
+    const key = headerKey(name);
+    return this.#raw.values.filter((_, i) => this.#raw.keys[i] === key);
+  }
+
+  /** All elements of a comma-separated header over all its lines (Allow, Supported, Require…); unreadable lines are skipped. */
+  headerList(name: string): string[] {
+    return this.headerLines(name).flatMap((line) => splitList(line) ?? []);
+  }
+
+  /** Every header as [name as spelled, value], in order. */
+  headers(): [name: string, value: string][] {
+    return this.#raw.names.map((name, i) => [name, this.#raw.values[i]!]);
+  }
+
+  /** Adds a header line at the end. `value` must hold no line end: one would be replaced by a space. */
+  append(name: string, value: string): this {
+    this.#raw.names.push(name);
+    this.#raw.keys.push(headerKey(name));
+    this.#raw.values.push(oneLine(value));
+    this.#forget();
+    return this;
+  }
+
+  /** Adds a header line before all others (a Via, a Record-Route). */
+  prepend(name: string, value: string): this {
+    this.#raw.names.unshift(name);
+    this.#raw.keys.unshift(headerKey(name));
+    this.#raw.values.unshift(oneLine(value));
+    this.#forget();
+    return this;
+  }
+
+  /** Gives the header this one value, in the place of its first line; other lines of that name go. */
+  set(name: string, value: string): this {
+    const at = this.#raw.keys.indexOf(headerKey(name));
+    if (at < 0) return this.append(name, value);
+    this.#removeFrom(headerKey(name), at + 1);
+    this.#raw.values[at] = oneLine(value);
+    this.#forget();
+    return this;
+  }
+
+  /** Removes every line of that header. */
+  remove(name: string): this {
+    this.#removeFrom(headerKey(name), 0);
+    this.#forget();
+    return this;
+  }
+
+  /** The topmost Via; undefined on a request that was built and not sent yet. */
+  get topVia(): Via | undefined {
+    if (this.#topVia) return this.#topVia;
+    const value = this.header('via');
+    return (this.#topVia = value === undefined ? undefined : parseVia(value.slice(0, firstViaEnd(value)).trim()));
+  }
+
+  /** How many hops the message names. */
+  get viaCount(): number {
+    return this.headerList('via').length;
+  }
+
+  /** Replaces the topmost Via, leaving others on the same line where they are. */
+  setTopVia(text: string): void {
+    const at = this.#raw.keys.indexOf('via');
+    if (at < 0) {
+      this.prepend('Via', text);
+      return;
+    }
+    const value = this.#raw.values[at]!;
+    this.#raw.values[at] = text + value.slice(firstViaEnd(value));
+    this.#topVia = undefined;
+  }
+
+  get from(): NameAddr {
+    return (this.#from ??= required('From', parseNameAddr(this.header('from') ?? '')));
+  }
+
+  get to(): NameAddr {
+    return (this.#to ??= required('To', parseNameAddr(this.header('to') ?? '')));
+  }
+
+  get fromTag(): string | undefined {
+    return this.from.params['tag'];
+  }
+
+  get toTag(): string | undefined {
+    return this.to.params['tag'];
+  }
+
+  get callId(): string {
+    return required('Call-ID', this.header('call-id'));
+  }
+
+  get cseq(): CSeq {
+    return (this.#cseq ??= required('CSeq', parseCSeq(this.header('cseq') ?? '')));
+  }
+
+  /** All contacts; empty also for `Contact: *` (see `hasStarContact`). */
+  get contacts(): readonly NameAddr[] {
+    return (this.#contacts ??= this.hasStarContact ? [] : this.#addresses('contact'));
+  }
+
+  /** The first contact: where later requests of a dialog go. */
+  get contact(): NameAddr | undefined {
+    return this.contacts[0];
+  }
+
+  /** `Contact: *`, which removes all bindings of a REGISTER with `Expires: 0` (RFC 3261 10.2.2). */
+  get hasStarContact(): boolean {
+    return this.header('contact') === '*';
+  }
+
+  /** Route, top first. */
+  get routes(): readonly NameAddr[] {
+    return this.#addresses('route');
+  }
+
+  /** Record-Route, top first. */
+  get recordRoutes(): readonly NameAddr[] {
+    return this.#addresses('record-route');
+  }
+
+  get maxForwards(): number | undefined {
+    return this.#number('max-forwards', 255);
+  }
+
+  /** Seconds. */
+  get expires(): number | undefined {
+    return this.#number('expires', 2 ** 32 - 1);
+  }
+
+  get contentLength(): number | undefined {
+    return this.#number('content-length', 2 ** 31);
+  }
+
+  /** `type/subtype` in lower case, without parameters. */
+  get contentType(): string | undefined {
+    const value = this.header('content-type');
+    if (value === undefined) return undefined;
+    const semicolon = value.indexOf(';');
+    return (semicolon < 0 ? value : value.slice(0, semicolon)).trim().toLowerCase();
+  }
+
+  /** The body as UTF-8 text. */
+  get bodyText(): string {
+    return this.body.toString('utf8');
+  }
+
+  /** The message as on the wire; Content-Length is always written, and right. */
+  toBuffer(): Buffer {
+    const { names, keys, values } = this.#raw;
+    let head = `${this.startLine}\r\n`;
+    for (let i = 0; i < names.length; i++) {
+      if (keys[i] !== 'content-length') head += `${names[i]}: ${values[i]}\r\n`;
+    }
+    head += `Content-Length: ${this.body.length}\r\n\r\n`;
+    if (this.body.length === 0) return Buffer.from(head);
+    const headLength = Buffer.byteLength(head);
+    const bytes = Buffer.allocUnsafe(headLength + this.body.length);
+    bytes.write(head, 0, headLength);
+    this.body.copy(bytes, headLength);
+    return bytes;
+  }
+
+  #addresses(key: string): NameAddr[] {
+    return this.headerLines(key).flatMap((line) => parseNameAddrList(line) ?? []);
+  }
+
+  #number(key: string, max: number): number | undefined {
+    const value = this.header(key);
+    if (value === undefined) return undefined;
+    const number = parseDecimal(value, max);
+    return number < 0 ? undefined : number;
+  }
+
+  #removeFrom(key: string, start: number): void {
+    const { names, keys, values } = this.#raw;
+    for (let i = keys.length - 1; i >= start; i--) {
+      if (keys[i] !== key) continue;
+      names.splice(i, 1);
+      keys.splice(i, 1);
+      values.splice(i, 1);
+    }
+  }
+
+  #forget(): void {
+    this.#topVia = this.#from = this.#to = this.#cseq = this.#contacts = undefined;
+  }
+}
+
+/** A request: told from a response by `kind`. */
+export class SipRequest extends BaseMessage {
+  readonly kind = 'request';
+  /** Case matters: `INVITE`, `ACK`, `BYE`, `CANCEL`, `OPTIONS`, `REGISTER`… or one of the sender's invention. */
+  readonly method: string;
+  /** The Request-URI as on the wire. */
+  readonly requestUri: string;
+  #uri: Uri | undefined;
+
+  constructor(method: string, requestUri: string, raw: RawHeaders, body?: Buffer) {
+    super(raw, body);
+    this.method = method;
+    this.requestUri = requestUri;
+  }
+
+  /** The Request-URI, read. */
+  get uri(): Uri {
+    return (this.#uri ??= required('Request-URI', parseUri(this.requestUri)));
+  }
+
+  get startLine(): string {
+    return `${this.method} ${this.requestUri} SIP/2.0`;
+  }
+}
+
+/** A response: told from a request by `kind`. */
+export class SipResponse extends BaseMessage {
+  readonly kind = 'response';
+  /** 100 to 699. */
+  readonly status: number;
+  readonly reason: string;
+
+  constructor(status: number, reason: string, raw: RawHeaders, body?: Buffer) {
+    super(raw, body);
+    this.status = status;
+    this.reason = oneLine(reason);
+  }
+
+  get startLine(): string {
+    return `SIP/2.0 ${this.status} ${this.reason}`;
+  }
+}
+
+export type SipMessage = SipRequest | SipResponse;
+
+/** Reads `number method`; undefined when malformed or not below 2^31 (RFC 3261 8.1.1.5). */
+export function parseCSeq(value: string): CSeq | undefined {
+  let at = 0;
+  while (at < value.length && value.charCodeAt(at) !== SPACE && value.charCodeAt(at) !== TAB) at++;
+  const number = parseDecimal(value, 2 ** 31 - 1, 0, at);
+  const methodStart = skipSpace(value, at);
+  if (number < 0 || !isToken(value, methodStart)) return undefined;
+  return { number, method: value.slice(methodStart) };
+}
+
+/** Header values come from applications and variables too: a line end in one must not start a new header. */
+function oneLine(value: string): string {
+  return value.indexOf('\n') < 0 && value.indexOf('\r') < 0 ? value : value.replace(/[\r\n]+/g, ' ');
+}
+
+function required<T>(name: string, value: T | undefined): T {
+  if (value === undefined) throw new TypeError(`the message has no readable ${name}`);
+  return value;
+}

@@ -1,0 +1,126 @@
+/** Character tests and small scanners shared by the SIP parsers; they work on positions to avoid copies. */
+
+export const TAB = 9;
+export const LF = 10;
+export const CR = 13;
+export const SPACE = 32;
+export const QUOTE = 34;
+export const COMMA = 44;
+export const SLASH = 47;
+export const COLON = 58;
+export const SEMICOLON = 59;
+export const LESS = 60;
+export const EQUALS = 61;
+export const GREATER = 62;
+export const BACKSLASH = 92;
+
+const tokenTable = charTable("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.!%*_+`'~");
+
+/** A 128-entry table with 1 for each character of `characters`. */
+export function charTable(characters: string): Uint8Array {
+  const table = new Uint8Array(128);
+  for (let i = 0; i < characters.length; i++) table[characters.charCodeAt(i)] = 1;
+  return table;
+}
+
+/** True when every character of text[start, end) is in `table`; false for an empty span. */
+export function consistsOf(table: Uint8Array, text: string, start = 0, end = text.length): boolean {
+  if (start >= end) return false;
+  for (let i = start; i < end; i++) {
+    const code = text.charCodeAt(i);
+    if (code >= 128 || table[code] === 0) return false;
+  }
+  return true;
+}
+
+/** RFC 3261 25.1 `token`. */
+export function isToken(text: string, start = 0, end = text.length): boolean {
+  return consistsOf(tokenTable, text, start, end);
+}
+
+/** The first position at or after `at` that is neither space nor tab. */
+export function skipSpace(text: string, at: number, end = text.length): number {
+  let i = at;
+  while (i < end) {
+    const code = text.charCodeAt(i);
+    if (code !== SPACE && code !== TAB) break;
+    i++;
+  }
+  return i;
+}
+
+/** The end of text[start, end) without its trailing spaces and tabs. */
+export function trimEnd(text: string, start: number, end: number): number {
+  let i = end;
+  while (i > start) {
+    const code = text.charCodeAt(i - 1);
+    if (code !== SPACE && code !== TAB) break;
+    i--;
+  }
+  return i;
+}
+
+/** The position after the closing quote of the quoted string that opens at `at`; -1 when it never closes. */
+export function skipQuoted(text: string, at: number, end = text.length): number {
+  for (let i = at + 1; i < end; i++) {
+    const code = text.charCodeAt(i);
+    if (code === BACKSLASH) i++;
+    else if (code === QUOTE) return i + 1;
+  }
+  return -1;
+}
+
+/**
+ * A decimal number of digits only, at most `max`.
+ * @returns -1 for anything else (empty, signs, other characters, too large).
+ */
+export function parseDecimal(text: string, max: number, start = 0, end = text.length): number {
+  if (start >= end) return -1;
+  let value = 0;
+  for (let i = start; i < end; i++) {
+    const digit = text.charCodeAt(i) - 48;
+    if (digit < 0 || digit > 9) return -1;
+    value = value * 10 + digit;
+    if (value > max) return -1;
+  }
+  return value;
+}
+
+/**
+ * Splits a comma-separated header value (RFC 3261 7.3.1), leaving commas in quotes and in `<>` alone.
+ * @returns the trimmed elements; undefined when a quote or a bracket never closes or an element is empty.
+ */
+export function splitList(value: string): string[] | undefined {
+  if (value.indexOf(',') < 0) return value === '' ? undefined : [value];
+  const elements: string[] = [];
+  let start = 0;
+  for (let i = 0; i <= value.length; i++) {
+    const code = i === value.length ? COMMA : value.charCodeAt(i);
+    if (code === QUOTE) {
+      const after = skipQuoted(value, i);
+      if (after < 0) return undefined;
+      i = after - 1;
+    } else if (code === LESS) {
+      i = value.indexOf('>', i);
+      if (i < 0) return undefined;
+    } else if (code === COMMA) {
+      const element = value.slice(start, i).trim();
+      if (element === '') return undefined;
+      elements.push(element);
+      start = i + 1;
+    }
+  }
+  return elements;
+}
+
+/** A quoted string without its quotes and backslashes; anything else unchanged (RFC 3261 25.1 `quoted-string`). */
+export function unquote(text: string): string {
+  if (text.length < 2 || text.charCodeAt(0) !== QUOTE || text.charCodeAt(text.length - 1) !== QUOTE) return text;
+  const inner = text.slice(1, -1);
+  return inner.indexOf('\\') < 0 ? inner : inner.replace(/\\([\s\S])/g, '$1');
+}
+
+/** `text` as a quoted string: quotes and backslashes escaped; line ends become spaces, as they cannot be quoted. */
+export function quote(text: string): string {
+  return `"${text.replace(/[\r\n]+/g, ' ').replace(/["\\]/g, '\\$&')}"`;
+}

@@ -1,0 +1,123 @@
+import type { BuildResponseOptions } from '../message/build.ts';
+import type { SipRequest, SipResponse } from '../message/message.ts';
+import type { SendFailure, Source, Target } from '../transport/transport.ts';
+
+/** INVITE client: RFC 3261 17.1.1 with `accepted` of RFC 6026 7.2. Non-INVITE client: 17.1.2 (`trying`). */
+export type ClientState = 'calling' | 'trying' | 'proceeding' | 'completed' | 'accepted' | 'terminated';
+
+/** INVITE server: RFC 3261 17.2.1 with `accepted` of RFC 6026 7.1. Non-INVITE server: 17.2.2 (`trying`). */
+export type ServerState = 'trying' | 'proceeding' | 'completed' | 'confirmed' | 'accepted' | 'terminated';
+
+/**
+ * What the user of a client transaction wants to know. Exactly one of `onFinal`, `onTimeout`, `onTransportError` comes
+ * first; only `onFinal` may come more than once, and only for 2xx to INVITE: every 2xx (a retransmission, another fork
+ * with another To tag) is passed on, and the user answers each with its own ACK (RFC 3261 13.2.2.4).
+ */
+export type ClientHandlers = {
+  /** A 1xx to the request; retransmissions included. */
+  onProvisional?(response: SipResponse): void;
+  /** A 2xx to 6xx. The ACK to a 3xx-6xx has been sent; the ACK to a 2xx is the user's. */
+  onFinal(response: SipResponse): void;
+  /** No final answer in time: Timer B or F, or none after a CANCEL. Treat like 408. */
+  onTimeout(): void;
+  /** The request could not be sent. Treat like 503. */
+  onTransportError(failure: SendFailure): void;
+  /** The transaction is over and forgotten; always comes, last, also when the layer is closed. */
+  onTerminated?(): void;
+};
+
+/** A request of ours and everything that belongs to it. */
+export interface ClientTransaction {
+  /** The request as sent, with the Via the layer put on top. */
+  readonly request: SipRequest;
+  readonly target: Target;
+  readonly state: ClientState;
+  /**
+   * Sends CANCEL for an INVITE (RFC 3261 9.1): at once after a provisional response, else when the first one comes,
+   * never after a final one. The final answer (usually 487) still comes by `onFinal`; when none comes within 64·T1 of
+   * the CANCEL, `onTimeout`. For other methods, and a second time, it does nothing.
+   */
+  cancel(headers?: readonly (readonly [name: string, value: string])[]): void;
+}
+
+/** What the user of a server transaction wants to know. Set by `ServerTransaction.handlers`. */
+export type ServerHandlers = {
+  /** A CANCEL came before a final response; it has been answered 200. The user answers the INVITE (487). */
+  onCancel?(cancel: SipRequest): void;
+  /** The ACK to our 3xx-6xx came; for 2xx see `TransactionLayer.onAck`. */
+  onConfirmed?(): void;
+  /** Our 3xx-6xx to INVITE was never acknowledged (Timer H). */
+  onTimeout?(): void;
+  /** A response could not be sent. */
+  onTransportError?(failure: SendFailure): void;
+  /** The transaction is over and forgotten; always comes, last, also when the layer is closed. */
+  onTerminated?(): void;
+};
+
+/** A request of a peer's and our answers to it. */
+export interface ServerTransaction {
+  readonly request: SipRequest;
+  readonly source: Source;
+  readonly state: ServerState;
+  /** The To tag of `reply`: the request's own when it has one (in a dialog), else one made for this transaction. */
+  readonly toTag: string;
+  /**
+   * Another transaction now alive has the same From tag, Call-ID and CSeq, and the request has no To tag: it reached us
+   * twice on different ways. A UAS answers 482 (RFC 3261 8.2.2.2); the layer only tells.
+   */
+  readonly merged: boolean;
+  /** The last response given; its bytes are what retransmitted requests are answered with. */
+  readonly lastResponse: SipResponse | undefined;
+  /** Replaces the handlers; none are set at first. */
+  handlers: ServerHandlers;
+  /**
+   * Sends a response. Provisional ones any number of times before the final one. After a 2xx to INVITE the transaction
+   * is `accepted`: **the user retransmits the 2xx** by calling `respond` again until the ACK comes (RFC 3261 13.3.1.4,
+   * RFC 6026); the layer only absorbs retransmitted INVITEs meanwhile. What comes too late (a second final response,
+   * anything when terminated) is ignored.
+   * @returns false when it was ignored.
+   */
+  respond(response: SipResponse): boolean;
+  /** `respond(buildResponse(request, status, { toTag, ...options }))`. */
+  reply(status: number, options?: BuildResponseOptions): boolean;
+}
+
+/** How many transactions live now, and what has happened since the start. */
+export type TransactionCounts = {
+  readonly clients: number;
+  readonly servers: number;
+  /** Requests and responses that were sent again by a timer or because a peer repeated a request. */
+  readonly retransmissions: number;
+  /** Client transactions that ended without an answer. */
+  readonly timeouts: number;
+  /** Malformed requests answered with 400 or 505. */
+  readonly rejected: number;
+  /** Responses that match no transaction. */
+  readonly strays: number;
+};
+
+/**
+ * RFC 3261 17: pairs requests with responses and repeats what networks lose. One layer serves all transports.
+ *
+ * What it does alone: retransmissions, ACK to 3xx-6xx, 100 Trying when the user is silent for 200 ms, 200 to a CANCEL
+ * that matches and 481 to one that does not, 400 to malformed requests that tell enough, 505 to other SIP versions.
+ * Everything else (405, 416, 420, 482, 483, OPTIONS…) is the user's. A handler that throws is logged, never propagated.
+ */
+export interface TransactionLayer {
+  /** Sets the one receiver of new requests (never ACK, never CANCEL). Without one, requests are answered 503. */
+  onRequest(handler: (transaction: ServerTransaction) => void): void;
+  /** Sets the one receiver of ACKs to 2xx responses: they match no transaction, only a dialog. */
+  onAck(handler: (ack: SipRequest, source: Source) => void): void;
+  /** Sets the one receiver of responses that match no transaction: late 2xx to INVITE, mostly; else they are dropped. */
+  onStrayResponse(handler: (response: SipResponse, source: Source) => void): void;
+  /**
+   * Sends a request in a new client transaction. The layer puts a Via with a fresh branch on top of `message` (which it
+   * keeps: do not change or reuse it). Not for ACK. Handlers are never called before this returns.
+   */
+  request(message: SipRequest, target: Target, handlers: ClientHandlers): ClientTransaction;
+  /** Sends the ACK to a 2xx: a Via with a fresh branch, no transaction (RFC 3261 13.2.2.4). Returns the bytes for repeats. */
+  sendAck(ack: SipRequest, target: Target, onFailure?: (failure: SendFailure) => void): Buffer;
+  counts(): TransactionCounts;
+  /** Ends all transactions without a word to the peers, clears every timer; later requests are dropped. */
+  close(): void;
+}

@@ -1,0 +1,116 @@
+import type { SipMessage } from '../message/message.ts';
+import type { ParseFailure } from '../message/parse.ts';
+
+/** What carries SIP messages. */
+export type Protocol = 'udp' | 'tcp';
+
+/** Where to listen: `host` is a literal IPv4 or IPv6 address (`0.0.0.0` and `::` for all), port 0 for any free one. */
+export type Listen = {
+  readonly protocol: Protocol;
+  readonly host: string;
+  readonly port: number;
+  /** What Via and Contact shall name instead of the local address (a NAT's outside, a name). */
+  readonly advertisedHost?: string | undefined;
+  /** The same for the port. */
+  readonly advertisedPort?: number | undefined;
+};
+
+/** A listening socket: where it really listens. */
+export type Listener = {
+  /** Good for `Target.listener`; unique in one `Transports`. */
+  readonly id: number;
+  readonly protocol: Protocol;
+  readonly host: string;
+  readonly port: number;
+  readonly advertisedHost?: string | undefined;
+  readonly advertisedPort?: number | undefined;
+};
+
+/** Where a message goes. A `Source` is a good target: it leads back to the sender. */
+export type Target = {
+  readonly protocol: Protocol;
+  /** A literal IPv4 or IPv6 address, no name. */
+  readonly address: string;
+  readonly port: number;
+  /** The listener to send from (UDP); the first that fits when left out. */
+  readonly listener?: number | undefined;
+  /** The TCP connection to use while it is open; else one to the address is reused or opened. */
+  readonly connection?: number | undefined;
+};
+
+/** Where a message came from, and the listener and connection it came in on. */
+export type Source = Target & { readonly listener: number };
+
+/** Our own address as a peer shall see it: for Via, Contact and SDP. */
+export type LocalAddress = { readonly host: string; readonly port: number };
+
+/** Why a message could not be sent. */
+export type SendFailure = {
+  /**
+   * `no-listener`: nothing is bound for that protocol and address family · `too-large`: no datagram holds it ·
+   * `connect`: refused or unreachable · `timeout`: no connection in time · `closed`: the connection ended, or the
+   * transports are closed · `overload`: the peer does not read · `io`: the socket said no.
+   */
+  readonly reason: 'no-listener' | 'too-large' | 'connect' | 'timeout' | 'closed' | 'overload' | 'io';
+  readonly target: Target;
+  readonly cause?: unknown;
+};
+
+/** Numbers since the start; `connections` is what is open now. */
+export type TransportCounts = {
+  readonly received: number;
+  readonly sent: number;
+  readonly malformed: number;
+  readonly sendFailures: number;
+  readonly connections: number;
+};
+
+/** Receives what comes in. Requests carry `received` and `rport` in their top Via already (RFC 3261 18.2.1, RFC 3581). */
+export type MessageHandler = (message: SipMessage, source: Source) => void;
+
+/** Receives what could not be parsed; whoever handles it may answer (`formatRejection`) or keep silent. */
+export type MalformedHandler = (failure: ParseFailure, source: Source) => void;
+
+/**
+ * The sockets under the SIP stack. Nothing here throws for what peers or networks do: a broken datagram is counted and
+ * dropped, a broken stream closes its own connection, a failed send is reported to its sender.
+ */
+export interface Transports {
+  /**
+   * Opens the listeners, all or none.
+   * @throws ListenError (as a rejection) naming protocol, address and port when one cannot be had.
+   */
+  bind(listens: readonly Listen[]): Promise<readonly Listener[]>;
+  /** What is bound, in the order of binding. */
+  readonly listeners: readonly Listener[];
+  /** Sets the one receiver of messages; the transaction layer does this. */
+  onMessage(handler: MessageHandler): void;
+  /** Sets the one receiver of what is malformed; the transaction layer does this. */
+  onMalformed(handler: MalformedHandler): void;
+  /** Tells when a TCP connection is gone, with the `Source.connection` it had. Several listeners are fine. */
+  onConnectionClosed(handler: (connection: number, target: Target) => void): void;
+  /**
+   * Sends bytes. Returns at once; a failure is reported once, never synchronously for I/O, at once for what is known
+   * beforehand (`no-listener`, `too-large`, `closed`).
+   */
+  send(bytes: Buffer, target: Target, onFailure?: (failure: SendFailure) => void): void;
+  /** Our address towards `target`: for Via's sent-by and Contact. Undefined when nothing bound can reach it. */
+  localAddress(target: Target): LocalAddress | undefined;
+  counts(): TransportCounts;
+  /** Closes every socket; resolves when all are closed. Sends after that report `closed`. */
+  close(): Promise<void>;
+}
+
+/** A listener could not be opened. `code` is the system's word (`EADDRINUSE`, `EACCES`, `EADDRNOTAVAIL`). */
+export class ListenError extends Error {
+  override readonly name = 'ListenError';
+  readonly listen: Listen;
+  readonly code: string;
+
+  constructor(listen: Listen, code: string, cause: unknown) {
+    const why = code === 'EADDRINUSE' ? 'the port is taken' : code;
+    super(`cannot listen on ${listen.protocol} ${listen.host} port ${listen.port}: ${why}`, { cause });
+    this.listen = listen;
+    this.code = code;
+  }
+}
