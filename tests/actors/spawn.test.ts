@@ -1,0 +1,169 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { setup } from 'xstate';
+import { type Runtime, spawn } from '../../src/actors/spawn.ts';
+import type { Logger } from '../../src/lib/log.ts';
+import { effect } from '../../src/machines/effect.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+
+type Line = { level: string; message: string; fields: Record<string, unknown> };
+
+function recordingLog(lines: Line[]): Logger {
+  const at = (level: string) => (fields: object, message: string) =>
+    void lines.push({ level, message, fields: fields as Record<string, unknown> });
+  const log: Logger = {
+    trace: at('trace'),
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: () => log,
+  };
+  return log;
+}
+
+const lampSetup = setup({
+  types: {
+    input: {} as { id: string },
+    context: {} as { id: string; turned: number },
+    events: {} as { type: 'turn' } | { type: 'break' } | { type: 'remove' },
+    emitted: {} as { type: 'Lit' } | { type: 'Dark' } | { type: 'Removed' },
+  },
+  actions: { explode: effect('explode') },
+  delays: { burnTime: 1_000 },
+});
+const lampMachine = lampSetup.createMachine({
+  id: 'lamp',
+  context: ({ input }) => ({ id: input.id, turned: 0 }),
+  initial: 'dark',
+  on: { remove: '.removed', break: { actions: 'explode' } },
+  states: {
+    dark: { entry: lampSetup.emit({ type: 'Dark' }), on: { turn: 'lit' } },
+    lit: {
+      entry: [lampSetup.assign({ turned: ({ context }) => context.turned + 1 }), lampSetup.emit({ type: 'Lit' })],
+      on: { turn: 'dark' },
+      after: { burnTime: 'dark' },
+    },
+    removed: { type: 'final', entry: lampSetup.emit({ type: 'Removed' }) },
+  },
+});
+
+function world() {
+  const lines: Line[] = [];
+  const clock = new ManualClock();
+  const runtime: Runtime = { clock, log: recordingLog(lines) };
+  return { lines, clock, runtime };
+}
+
+const spawning = suite('spawn');
+
+spawning('facts of the first state, of every later one and of the last are heard after the commit', () => {
+  const { runtime, clock, lines } = world();
+  const heard: unknown[] = [];
+  const actor = spawn(lampMachine, {
+    id: 'a',
+    input: { id: 'a' },
+    runtime,
+    onEmitted: (fact, snapshot) => heard.push([fact.type, snapshot.value, snapshot.context.turned]),
+    onEnded: (error) => heard.push(['ended', error]),
+  });
+  actor.send({ type: 'turn' });
+  clock.advance(999);
+  assert.is(actor.getSnapshot().value, 'lit');
+  clock.advance(1);
+  actor.send({ type: 'remove' });
+  actor.send({ type: 'turn' });
+  assert.equal(heard, [
+    ['Dark', 'dark', 0],
+    ['Lit', 'lit', 1],
+    ['Dark', 'dark', 1],
+    ['Removed', 'removed', 1],
+    ['ended', undefined],
+  ]);
+  assert.equal(lines, []);
+  assert.is(clock.pending, 0);
+});
+
+spawning('the creator has the actor before its first fact', () => {
+  const { runtime } = world();
+  const order: string[] = [];
+  const actor = spawn(lampMachine, {
+    id: 'a',
+    input: { id: 'a' },
+    runtime,
+    onCreated: (created) => order.push(`created ${created.id}`),
+    onEmitted: (fact) => order.push(fact.type),
+    onEnded: () => undefined,
+  });
+  assert.equal(order, ['created a', 'Dark']);
+  actor.send({ type: 'remove' });
+});
+
+spawning('a listener that throws is logged and the actor goes on', () => {
+  const { runtime, lines } = world();
+  const failure = new Error('no listener today');
+  const actor = spawn(lampMachine, {
+    id: 'a',
+    input: { id: 'a' },
+    runtime,
+    onEmitted: (fact) => {
+      if (fact.type === 'Lit') throw failure;
+    },
+    onEnded: () => undefined,
+  });
+  actor.send({ type: 'turn' });
+  assert.is(actor.getSnapshot().value, 'lit');
+  assert.equal(lines, [
+    { level: 'error', message: 'publishing a fact failed', fields: { id: 'a', fact: 'Lit', error: failure } },
+  ]);
+  actor.send({ type: 'remove' });
+});
+
+spawning('an actor that crashes is logged, ends once with its error, and hears nothing more', () => {
+  const { runtime, lines, clock } = world();
+  const ends: unknown[] = [];
+  const actor = spawn(lampMachine, { id: 'a', input: { id: 'a' }, runtime, onEnded: (error) => ends.push(error) });
+  actor.send({ type: 'turn' });
+  actor.send({ type: 'break' });
+  actor.send({ type: 'remove' });
+  assert.is(ends.length, 1);
+  assert.match(String(ends[0]), "effect 'explode' was not provided");
+  assert.equal(
+    lines.map(({ level, message, fields }) => [level, message, fields['id'], fields['machine']]),
+    [['error', 'an actor crashed', 'a', 'lamp']],
+  );
+  clock.advance(5_000);
+  assert.is(actor.getSnapshot().status, 'error');
+});
+
+spawning('a release that throws is logged and does not escape', () => {
+  const { runtime, lines } = world();
+  const actor = spawn(lampMachine, {
+    id: 'a',
+    input: { id: 'a' },
+    runtime,
+    onEnded: () => {
+      throw new Error('cannot release');
+    },
+  });
+  actor.send({ type: 'remove' });
+  assert.equal(
+    lines.map((line) => line.message),
+    ['releasing an ended actor failed'],
+  );
+});
+
+spawning('an inspector sees the transitions of an actor that is given one', () => {
+  const { runtime } = world();
+  const seen: string[] = [];
+  const actor = spawn(lampMachine, {
+    id: 'a',
+    input: { id: 'a' },
+    runtime: { ...runtime, inspect: (event) => void seen.push((event as { type: string }).type) },
+    onEnded: () => undefined,
+  });
+  actor.send({ type: 'remove' });
+  assert.ok(seen.includes('@xstate.snapshot'));
+});
+
+spawning.run();
