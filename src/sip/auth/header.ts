@@ -1,0 +1,44 @@
+/**
+ * The grammar shared by challenges and credentials (RFC 7235 2.1, RFC 7616 3.3 and 3.4):
+ * `Digest name=value, name="quoted value", …`.
+ */
+
+/** The parameters of a Digest header, names in lower case, values without quotes. */
+export type DigestParameters = ReadonlyMap<string, string>;
+
+const MAX_LENGTH = 8192;
+const parameterPattern = /\s*([!#$%&'*+\-.^_`|~\w]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",]*))\s*(,|$)/y;
+
+/** Reads one header value; undefined when it is not Digest or is malformed. A repeated parameter makes it malformed. */
+export function parseDigest(value: string): DigestParameters | undefined {
+  if (value.length > MAX_LENGTH) return undefined;
+  const scheme = /^\s*digest\s+/i.exec(value);
+  if (!scheme) return undefined;
+  const parameters = new Map<string, string>();
+  const pattern = new RegExp(parameterPattern);
+  pattern.lastIndex = scheme[0].length;
+  while (pattern.lastIndex < value.length) {
+    const match = pattern.exec(value);
+    if (!match) return undefined;
+    const name = match[1]!.toLowerCase();
+    if (parameters.has(name)) return undefined;
+    parameters.set(name, match[2]?.replace(/\\(.)/g, '$1') ?? match[3]!);
+  }
+  return parameters.size > 0 ? parameters : undefined;
+}
+
+/** Parameters whose values go without quotes (RFC 7616 3.3 and 3.4). */
+const bare = new Set(['algorithm', 'stale', 'nc']);
+
+/**
+ * Writes a Digest header value in the order given; undefined values are left out.
+ * @param quoteQop true in a challenge (a list), false in credentials (one token).
+ */
+export function formatDigest(parameters: Readonly<Record<string, string | undefined>>, quoteQop: boolean): string {
+  const parts = Object.entries(parameters).flatMap(([name, value]) => {
+    if (value === undefined) return [];
+    const quoted = !bare.has(name) && (name !== 'qop' || quoteQop);
+    return [`${name}=${quoted ? `"${value.replace(/["\\]/g, '\\$&')}"` : value}`];
+  });
+  return `Digest ${parts.join(', ')}`;
+}

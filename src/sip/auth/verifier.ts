@@ -1,0 +1,111 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Clock } from '../../lib/clock.ts';
+import type { Ids } from '../../lib/ids.ts';
+import { algorithmNamed, type DigestAlgorithm, type DigestSecret, digestResponse } from './digest.ts';
+import { type DigestParameters, formatDigest, parseDigest } from './header.ts';
+import { createNonces } from './nonces.ts';
+
+export type VerifierOptions = {
+  realm: string;
+  /** Offered in this order, one challenge each (RFC 8760 2.4: most preferred first). */
+  algorithms: readonly DigestAlgorithm[];
+  /** ms that a nonce is good for. */
+  nonceLifetimeMs: number;
+  clock: Clock;
+  ids: Ids;
+};
+
+/** Credentials to check, with what they must fit. */
+export type Presented = {
+  /** Every Authorization (or Proxy-Authorization) value of the request. */
+  credentials: readonly string[];
+  method: string;
+  /** What the user's password is; undefined for a user nobody knows. */
+  secretOf(username: string): DigestSecret | undefined;
+};
+
+/**
+ * `accepted`: the user proved the password. `stale`: the password was right but the nonce is spent: challenge again
+ * with `stale`. `absent`: nothing for our realm was presented. `rejected`: wrong, malformed or unknown, on purpose
+ * without saying which.
+ */
+export type Verdict =
+  | { result: 'accepted'; username: string }
+  | { result: 'stale' }
+  | { result: 'absent' }
+  | { result: 'rejected'; username: string };
+
+/** The server side of digest authentication. */
+export interface Verifier {
+  readonly realm: string;
+  /** Values for WWW-Authenticate (or Proxy-Authenticate), one header each. */
+  challenges(options?: { stale?: boolean }): string[];
+  verify(presented: Presented): Verdict;
+  /** Used nonces remembered: for leak checks. */
+  size(): number;
+}
+
+/** Compared against for unknown users, so that they take as long as known ones. */
+const nobody: DigestSecret = { password: '' };
+
+/** Digest authentication per RFC 7616 and RFC 8760, with qop=auth or, for old clients, none (RFC 2069). */
+export function createVerifier({ realm, algorithms, nonceLifetimeMs, clock, ids }: VerifierOptions): Verifier {
+  const nonces = createNonces({ clock, ids, lifetimeMs: nonceLifetimeMs });
+
+  const check = (parameters: DigestParameters, { method, secretOf }: Presented): Verdict => {
+    const username = parameters.get('username') ?? '';
+    const nonce = parameters.get('nonce') ?? '';
+    const rejected: Verdict = { result: 'rejected', username };
+    const algorithm = algorithmNamed(parameters.get('algorithm'));
+    const qop = readQop(parameters);
+    if (!algorithm || !algorithms.includes(algorithm) || qop === 'malformed') return rejected;
+    const verdict = nonces.check(nonce);
+    const secret = secretOf(username);
+    const expected = digestResponse({
+      algorithm,
+      username,
+      realm,
+      secret: secret ?? nobody,
+      method,
+      uri: parameters.get('uri') ?? '',
+      nonce,
+      ...(qop && { qop }),
+    });
+    const proved = expected !== undefined && sameText(expected, parameters.get('response')?.toLowerCase() ?? '');
+    if (!secret || !proved) return rejected;
+    // A nonce from before a restart is as good a reason to ask again as one that is too old (RFC 7616 3.3).
+    const usable = verdict === 'fresh' && nonces.use(nonce, qop && Number.parseInt(qop.nc, 16));
+    return usable ? { result: 'accepted', username } : { result: 'stale' };
+  };
+
+  return {
+    realm,
+    challenges: ({ stale = false } = {}) =>
+      algorithms.map((algorithm) =>
+        formatDigest({ realm, nonce: nonces.create(), algorithm, qop: 'auth', ...(stale && { stale: 'true' }) }, true),
+      ),
+    verify(presented) {
+      const ours = presented.credentials.map(parseDigest).find((parameters) => parameters?.get('realm') === realm);
+      return ours ? check(ours, presented) : { result: 'absent' };
+    },
+    size: () => nonces.size(),
+  };
+}
+
+function readQop(
+  parameters: DigestParameters,
+): { value: 'auth'; nc: string; cnonce: string } | 'malformed' | undefined {
+  const qop = parameters.get('qop');
+  if (qop === undefined) return undefined;
+  const nc = parameters.get('nc') ?? '';
+  const cnonce = parameters.get('cnonce');
+  const wellFormed = qop.toLowerCase() === 'auth' && /^[0-9a-f]{8}$/i.test(nc) && cnonce !== undefined;
+  return wellFormed ? { value: 'auth', nc, cnonce } : 'malformed';
+}
+
+/** Takes as long whether the first or the last character differs. */
+function sameText(expected: string, given: string): boolean {
+  const left = Buffer.from(expected);
+  const right = Buffer.from(given);
+  return left.length === right.length && timingSafeEqual(left, right);
+}

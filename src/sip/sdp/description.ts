@@ -1,0 +1,165 @@
+import { parse } from 'sdp-transform';
+
+/** Which way audio goes, seen from the side that wrote the description (RFC 8866 6.7). */
+export type Direction = 'sendrecv' | 'sendonly' | 'recvonly' | 'inactive';
+
+/** Audio codecs this stack can name in a description. */
+export type AudioCodec = 'ulaw' | 'alaw';
+
+/** One `m=` line as it stands, enough to refuse it by repeating it with port 0 (RFC 3264 6). */
+export type MediaLine = { type: string; port: number; protocol: string; formats: readonly string[] };
+
+/** The audio stream of a description that we can talk to. */
+export type AudioStream = {
+  /** Its place among the `m=` lines. */
+  line: number;
+  address: string;
+  port: number;
+  /** Our codecs among those listed, in the order listed, with their payload types. */
+  codecs: readonly { codec: AudioCodec; payloadType: number }[];
+  /** Payload type of telephone-event at 8000 Hz, when listed. */
+  telephoneEvent?: number;
+  /** ms of audio per packet the other side would like, and the most it takes. */
+  ptimeMs?: number;
+  maxPtimeMs?: number;
+  direction: Direction;
+};
+
+/** What a session description says, as far as calls need it. */
+export type Description = {
+  lines: readonly MediaLine[];
+  /** The first audio line with a port, RTP/AVP and an address; undefined when there is none. */
+  audio?: AudioStream;
+};
+
+export type DescriptionResult = { ok: true; description: Description } | { ok: false; problem: string };
+
+type RawMedia = ReturnType<typeof parse>['media'][number];
+
+const MAX_LENGTH = 32_768;
+const MAX_LINES = 32;
+const mediaPattern = /^m=(\S+) (\d{1,5})(?:\/\d+)? (\S+) ?(.*)$/;
+const directions = ['sendrecv', 'sendonly', 'recvonly', 'inactive'];
+/** RTP profiles without encryption; feedback messages (AVPF) may be ignored by us. */
+const profiles = ['RTP/AVP', 'RTP/AVPF'];
+
+/** Static payload types (RFC 3551 6) and names of rtpmap, both for 8000 Hz mono. */
+const staticCodecs: Readonly<Record<number, AudioCodec>> = { 0: 'ulaw', 8: 'alaw' };
+const namedCodecs: Readonly<Record<string, AudioCodec>> = { PCMU: 'ulaw', PCMA: 'alaw' };
+
+/** Reads a session description (RFC 8866). Never throws: what cannot be read comes back as a `problem` in words. */
+export function parseDescription(text: string): DescriptionResult {
+  if (text.length > MAX_LENGTH) return { ok: false, problem: 'the description is too long' };
+  const lines = readMediaLines(text);
+  if (typeof lines === 'string') return { ok: false, problem: lines };
+  try {
+    const session = parse(text);
+    if (session.version !== 0) return { ok: false, problem: 'it does not begin with v=0' };
+    if (session.media.length !== lines.length) return { ok: false, problem: 'its media lines cannot be read' };
+    const audio = findAudio(lines, session);
+    return { ok: true, description: { lines, ...(audio && { audio }) } };
+  } catch (error) {
+    return { ok: false, problem: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** True for a direction that silences the other side: we are on hold when a peer says this (RFC 3264 8.4). */
+export const isHold = (direction: Direction): boolean => direction === 'sendonly' || direction === 'inactive';
+
+/** The same stream seen from the other end. */
+export const mirrored = (direction: Direction): Direction =>
+  direction === 'sendonly' ? 'recvonly' : direction === 'recvonly' ? 'sendonly' : direction;
+
+export const sends = (direction: Direction): boolean => direction === 'sendrecv' || direction === 'sendonly';
+export const receives = (direction: Direction): boolean => direction === 'sendrecv' || direction === 'recvonly';
+
+/** The direction with these two properties. */
+export const directionOf = (send: boolean, receive: boolean): Direction =>
+  send ? (receive ? 'sendrecv' : 'sendonly') : receive ? 'recvonly' : 'inactive';
+
+/** 0.0.0.0 (and its IPv6 twin) is how RFC 2543 put a stream on hold; nothing can be sent there. */
+export const isNowhere = (address: string): boolean => address === '0.0.0.0' || /^[0:]+$/.test(address);
+
+function readMediaLines(text: string): MediaLine[] | string {
+  const lines: MediaLine[] = [];
+  for (const line of text.split(/\r\n|\n|\r/)) {
+    if (!line.startsWith('m=')) continue;
+    const match = mediaPattern.exec(line);
+    const port = Number(match?.[2]);
+    if (!match || port > 65_535) return `the media line "${line.slice(0, 60)}" cannot be read`;
+    if (lines.length === MAX_LINES) return 'it has too many media lines';
+    lines.push({
+      type: match[1]!,
+      port,
+      protocol: match[3]!,
+      formats: match[4]!.split(' ').filter((format) => format !== ''),
+    });
+  }
+  return lines.length > 0 ? lines : 'it has no media line';
+}
+
+function findAudio(lines: readonly MediaLine[], session: ReturnType<typeof parse>): AudioStream | undefined {
+  for (const [index, line] of lines.entries()) {
+    if (line.type !== 'audio' || line.port === 0 || !profiles.includes(line.protocol)) continue;
+    const media = session.media[index]!;
+    const address = String(media.connection?.ip ?? session.connection?.ip ?? '');
+    if (!isAddress(address)) continue;
+    return readAudio(index, line, media, address, session.direction);
+  }
+  return undefined;
+}
+
+function readAudio(
+  index: number,
+  line: MediaLine,
+  media: RawMedia,
+  address: string,
+  sessionDirection: string | undefined,
+): AudioStream {
+  const direction = media.direction ?? sessionDirection ?? 'sendrecv';
+  const telephoneEvent = payloadTypes(line).find((type) => isTelephoneEvent(media, type));
+  const ptimeMs = milliseconds(media.ptime);
+  const maxPtimeMs = milliseconds(media.maxptime);
+  return {
+    line: index,
+    address,
+    port: line.port,
+    codecs: payloadTypes(line).flatMap((payloadType) => {
+      const codec = codecOf(media, payloadType);
+      return codec ? [{ codec, payloadType }] : [];
+    }),
+    ...(telephoneEvent !== undefined && { telephoneEvent }),
+    ...(ptimeMs !== undefined && { ptimeMs }),
+    ...(maxPtimeMs !== undefined && { maxPtimeMs }),
+    direction: directions.includes(direction) ? (direction as Direction) : 'sendrecv',
+  };
+}
+
+const payloadTypes = (line: MediaLine): number[] =>
+  line.formats.map(Number).filter((type) => Number.isInteger(type) && type >= 0 && type <= 127);
+
+const rtpmapOf = (media: RawMedia, payloadType: number) => media.rtp.find((map) => map.payload === payloadType);
+
+function codecOf(media: RawMedia, payloadType: number): AudioCodec | undefined {
+  const map = rtpmapOf(media, payloadType);
+  if (!map) return staticCodecs[payloadType];
+  // Names are compared without case (RFC 8866 6.6); stereo G.711 is not what we speak.
+  const mono = map.encoding === undefined || Number(map.encoding) === 1;
+  return Number(map.rate ?? 8000) === 8000 && mono ? namedCodecs[String(map.codec).toUpperCase()] : undefined;
+}
+
+function isTelephoneEvent(media: RawMedia, payloadType: number): boolean {
+  const map = rtpmapOf(media, payloadType);
+  return String(map?.codec).toLowerCase() === 'telephone-event' && Number(map?.rate ?? 8000) === 8000;
+}
+
+/** Only literal addresses: a media plane must not wait for name resolution. */
+const isAddress = (text: string): boolean =>
+  /^(\d{1,3}\.){3}\d{1,3}$/.test(text)
+    ? text.split('.').every((part) => Number(part) <= 255)
+    : /^[0-9a-f:.]*:[0-9a-f:.]*$/i.test(text);
+
+function milliseconds(value: unknown): number | undefined {
+  const number = Number(value);
+  return value !== undefined && Number.isFinite(number) && number > 0 && number <= 1000 ? number : undefined;
+}

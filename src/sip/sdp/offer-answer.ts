@@ -1,0 +1,211 @@
+import { write } from 'sdp-transform';
+import {
+  type AudioCodec,
+  type AudioStream,
+  type Description,
+  type Direction,
+  directionOf,
+  isHold,
+  isNowhere,
+  type MediaLine,
+  mirrored,
+  receives,
+  sends,
+} from './description.ts';
+
+/** What we can do with audio on one call. */
+export type LocalAudio = {
+  address: string;
+  port: number;
+  /** Codecs in our order of preference; at least one. */
+  codecs: readonly AudioCodec[];
+  /** Whether digits may travel as RFC 4733 events. */
+  telephoneEvents: boolean;
+};
+
+/** What both sides agreed on, ready for the media plane. */
+export type AgreedAudio = {
+  remote: { address: string; port: number };
+  codec: AudioCodec;
+  payloadType: number;
+  telephoneEvent?: number;
+  ptimeMs: number;
+  /** Whether we send, and whether we expect to receive. */
+  send: boolean;
+  receive: boolean;
+  /** The other side has put us on hold. */
+  held: boolean;
+};
+
+/**
+ * Our side's memory of a session (RFC 3264 5 and 8): plain data, replaced, never changed. The version counts up
+ * only when what we say differs from what we said before.
+ */
+export type LocalSession = {
+  readonly sessionId: string;
+  readonly version: number;
+  /** The last body we wrote; '' before the first. */
+  readonly body: string;
+  /** Every `m=` line agreed so far, in order; later offers must repeat them all. */
+  readonly lines: readonly MediaLine[];
+  /** Which of them is the audio. */
+  readonly audioLine: number;
+};
+
+export type Offered = { session: LocalSession; body: string };
+export type Answered =
+  | { ok: true; session: LocalSession; body: string; agreed: AgreedAudio }
+  | { ok: false; problem: string };
+export type Accepted = { ok: true; agreed: AgreedAudio } | { ok: false; problem: string };
+
+const TELEPHONE_EVENT = 101;
+const PTIME_MS = 20;
+const MAX_PTIME_MS = 60;
+const codecNames: Readonly<Record<AudioCodec, { payloadType: number; name: string }>> = {
+  ulaw: { payloadType: 0, name: 'PCMU' },
+  alaw: { payloadType: 8, name: 'PCMA' },
+};
+
+/** A session about which nothing was said yet. @param sessionId a number in digits, unique for this host (RFC 8866 5.2). */
+export const newSession = (sessionId: string): LocalSession => ({
+  sessionId,
+  version: 1,
+  body: '',
+  lines: [],
+  audioLine: 0,
+});
+
+/** Writes an offer with all our codecs; lines of an earlier exchange that are not ours stay refused. */
+export function writeOffer(session: LocalSession, local: LocalAudio, direction: Direction): Offered {
+  const formats = local.codecs.map((codec) => codecNames[codec]);
+  const audio = { formats, direction, ...(local.telephoneEvents && { telephoneEvent: TELEPHONE_EVENT }) };
+  const lines =
+    session.lines.length > 0 ? session.lines : [{ type: 'audio', port: 0, protocol: 'RTP/AVP', formats: [] }];
+  return say({ ...session, lines }, local, audio);
+}
+
+/**
+ * Answers an offer: our preferred codec among those offered, every other stream refused in its place (RFC 3264 6).
+ * @param wished what we would like to do; the answer never exceeds what the offer allows.
+ */
+export function answerOffer(
+  session: LocalSession,
+  offer: Description,
+  local: LocalAudio,
+  wished: Direction = 'sendrecv',
+): Answered {
+  const remote = offer.audio;
+  if (!remote) return { ok: false, problem: 'the offer has no audio that we can talk to' };
+  const codec = local.codecs.find((wanted) => remote.codecs.some((offered) => offered.codec === wanted));
+  const chosen = remote.codecs.find((offered) => offered.codec === codec);
+  if (!chosen) return { ok: false, problem: 'the offer has no codec in common with us' };
+  const allowed = mirrored(remote.direction);
+  const direction = directionOf(sends(wished) && sends(allowed), receives(wished) && receives(allowed));
+  const telephoneEvent = local.telephoneEvents ? remote.telephoneEvent : undefined;
+  const said = say({ ...session, lines: offer.lines, audioLine: remote.line }, local, {
+    formats: [{ payloadType: chosen.payloadType, name: codecNames[chosen.codec].name }],
+    direction,
+    ...(telephoneEvent !== undefined && { telephoneEvent }),
+  });
+  return { ok: true, ...said, agreed: agree(remote, chosen, telephoneEvent, direction) };
+}
+
+/** Reads the answer to an offer of ours. @param offered the direction we offered. */
+export function acceptAnswer(answer: Description, local: LocalAudio, offered: Direction = 'sendrecv'): Accepted {
+  const remote = answer.audio;
+  if (!remote) return { ok: false, problem: 'the answer refuses the audio' };
+  const chosen = remote.codecs.find((entry) => local.codecs.includes(entry.codec));
+  if (!chosen) return { ok: false, problem: 'the answer has no codec of the offer' };
+  const allowed = mirrored(remote.direction);
+  const direction = directionOf(sends(offered) && sends(allowed), receives(offered) && receives(allowed));
+  return {
+    ok: true,
+    agreed: agree(remote, chosen, local.telephoneEvents ? remote.telephoneEvent : undefined, direction),
+  };
+}
+
+function agree(
+  remote: AudioStream,
+  chosen: AudioStream['codecs'][number],
+  telephoneEvent: number | undefined,
+  direction: Direction,
+): AgreedAudio {
+  const nowhere = isNowhere(remote.address);
+  return {
+    remote: { address: remote.address, port: remote.port },
+    codec: chosen.codec,
+    payloadType: chosen.payloadType,
+    ...(telephoneEvent !== undefined && { telephoneEvent }),
+    ptimeMs: packetTime(remote),
+    send: sends(direction) && !nowhere,
+    receive: receives(direction),
+    held: isHold(remote.direction) || nowhere,
+  };
+}
+
+/** The other side's wish in whole 20 ms frames; ptime is a recommendation (RFC 8866 6.4), maxptime a limit. */
+function packetTime({ ptimeMs = PTIME_MS, maxPtimeMs = MAX_PTIME_MS }: AudioStream): number {
+  const wished = Math.min(ptimeMs, maxPtimeMs, MAX_PTIME_MS);
+  return Math.max(PTIME_MS, Math.floor(wished / PTIME_MS) * PTIME_MS);
+}
+
+type LocalLine = {
+  formats: readonly { payloadType: number; name: string }[];
+  telephoneEvent?: number;
+  direction: Direction;
+};
+
+function say(session: LocalSession, local: LocalAudio, audio: LocalLine): Offered {
+  const same = writeBody(session, local, audio);
+  if (session.body === '' || same === session.body) return { session: { ...session, body: same }, body: same };
+  const next = { ...session, version: session.version + 1 };
+  const body = writeBody(next, local, audio);
+  return { session: { ...next, body }, body };
+}
+
+function writeBody(session: LocalSession, local: LocalAudio, audio: LocalLine): string {
+  const ipVer = local.address.includes(':') ? 6 : 4;
+  return write({
+    version: 0,
+    origin: {
+      username: '-',
+      sessionId: session.sessionId,
+      sessionVersion: session.version,
+      netType: 'IN',
+      ipVer,
+      address: local.address,
+    },
+    name: 'Hookswitch',
+    connection: { version: ipVer, ip: local.address },
+    timing: { start: 0, stop: 0 },
+    media: session.lines.map((line, index) =>
+      index === session.audioLine ? audioMedia(line, local, audio) : refused(line),
+    ),
+  });
+}
+
+function audioMedia(line: MediaLine, local: LocalAudio, { formats, telephoneEvent, direction }: LocalLine) {
+  const rtp = formats.map(({ payloadType, name }) => ({ payload: payloadType, codec: name, rate: 8000 }));
+  const digits =
+    telephoneEvent === undefined ? [] : [{ payload: telephoneEvent, codec: 'telephone-event', rate: 8000 }];
+  return {
+    type: 'audio',
+    port: local.port,
+    protocol: line.protocol,
+    payloads: [...rtp, ...digits].map(({ payload }) => payload).join(' '),
+    rtp: [...rtp, ...digits],
+    fmtp: digits.map(({ payload }) => ({ payload, config: '0-16' })),
+    ptime: PTIME_MS,
+    direction,
+  };
+}
+
+/** A stream we do not want keeps its place, with port 0 and a format so that the line stays well formed. */
+const refused = (line: MediaLine) => ({
+  type: line.type,
+  port: 0,
+  protocol: line.protocol,
+  payloads: line.formats[0] ?? '0',
+  rtp: [],
+  fmtp: [],
+});

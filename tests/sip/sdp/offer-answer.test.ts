@@ -1,0 +1,200 @@
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type Description, parseDescription } from '../../../src/sip/sdp/description.ts';
+import {
+  acceptAnswer,
+  answerOffer,
+  type LocalAudio,
+  newSession,
+  writeOffer,
+} from '../../../src/sip/sdp/offer-answer.ts';
+
+const local: LocalAudio = { address: '192.0.2.10', port: 5000, codecs: ['ulaw', 'alaw'], telephoneEvents: true };
+const remoteText = (...rest: string[]) =>
+  ['v=0', 'o=- 1 1 IN IP4 192.0.2.1', 's=-', 'c=IN IP4 192.0.2.1', 't=0 0', ...rest, ''].join('\r\n');
+const read = (text: string): Description => {
+  const result = parseDescription(text);
+  if (!result.ok) throw new Error(result.problem);
+  return result.description;
+};
+
+test('an offer lists our codecs in our order, digits and direction', () => {
+  const { body } = writeOffer(newSession('77'), local, 'sendrecv');
+  assert.is(
+    body,
+    [
+      'v=0',
+      'o=- 77 1 IN IP4 192.0.2.10',
+      's=Hookswitch',
+      'c=IN IP4 192.0.2.10',
+      't=0 0',
+      'm=audio 5000 RTP/AVP 0 8 101',
+      'a=rtpmap:0 PCMU/8000',
+      'a=rtpmap:8 PCMA/8000',
+      'a=rtpmap:101 telephone-event/8000',
+      'a=fmtp:101 0-16',
+      'a=ptime:20',
+      'a=sendrecv',
+      '',
+    ].join('\r\n'),
+  );
+});
+
+test('an answer has the codec we prefer among those offered, on the payload types of the offer', () => {
+  const offer = read(remoteText('m=audio 4000 RTP/AVP 8 0 96', 'a=rtpmap:96 telephone-event/8000', 'a=ptime:40'));
+  const answer = answerOffer(newSession('7'), offer, local);
+  assert.ok(answer.ok);
+  assert.match(answer.body, 'm=audio 5000 RTP/AVP 0 96\r\n');
+  assert.equal(answer.agreed, {
+    remote: { address: '192.0.2.1', port: 4000 },
+    codec: 'ulaw',
+    payloadType: 0,
+    telephoneEvent: 96,
+    ptimeMs: 40,
+    send: true,
+    receive: true,
+    held: false,
+  });
+});
+
+test('other streams are refused in their places', () => {
+  const offer = read(
+    remoteText(
+      'm=video 4002 RTP/AVP 31 34',
+      'm=audio 4000 RTP/AVP 0',
+      'm=application 9 UDP/DTLS/SCTP webrtc-datachannel',
+    ),
+  );
+  const answer = answerOffer(newSession('7'), offer, local);
+  assert.ok(answer.ok);
+  assert.equal(
+    answer.body.split('\r\n').filter((line) => line.startsWith('m=')),
+    ['m=video 0 RTP/AVP 31', 'm=audio 5000 RTP/AVP 0', 'm=application 0 UDP/DTLS/SCTP webrtc-datachannel'],
+  );
+  const again = writeOffer(answer.session, local, 'sendonly');
+  assert.equal(
+    again.body.split('\r\n').filter((line) => line.startsWith('m=')),
+    ['m=video 0 RTP/AVP 31', 'm=audio 5000 RTP/AVP 0 8 101', 'm=application 0 UDP/DTLS/SCTP webrtc-datachannel'],
+  );
+});
+
+test('without a stream or a codec in common the offer is refused in words', () => {
+  const video = answerOffer(newSession('7'), read(remoteText('m=video 4000 RTP/AVP 31')), local);
+  assert.equal(video, { ok: false, problem: 'the offer has no audio that we can talk to' });
+  const g729 = answerOffer(newSession('7'), read(remoteText('m=audio 4000 RTP/AVP 18')), local);
+  assert.equal(g729, { ok: false, problem: 'the offer has no codec in common with us' });
+});
+
+test('the direction of an answer never exceeds what the offer allows', () => {
+  const directions = ['sendrecv', 'sendonly', 'recvonly', 'inactive'] as const;
+  const answered = directions.map((offered) =>
+    directions.map((wished) => {
+      const answer = answerOffer(
+        newSession('7'),
+        read(remoteText('m=audio 4000 RTP/AVP 0', `a=${offered}`)),
+        local,
+        wished,
+      );
+      return answer.ok && /a=(sendrecv|sendonly|recvonly|inactive)/.exec(answer.body)![1];
+    }),
+  );
+  assert.equal(answered, [
+    ['sendrecv', 'sendonly', 'recvonly', 'inactive'],
+    ['recvonly', 'inactive', 'recvonly', 'inactive'],
+    ['sendonly', 'sendonly', 'inactive', 'inactive'],
+    ['inactive', 'inactive', 'inactive', 'inactive'],
+  ]);
+});
+
+test('sendonly, inactive and the address 0.0.0.0 put us on hold', () => {
+  const agreed = (direction: string, address: string) => {
+    const answer = answerOffer(
+      newSession('7'),
+      read(remoteText('m=audio 4000 RTP/AVP 0', `c=IN IP4 ${address}`, `a=${direction}`)),
+      local,
+    );
+    return answer.ok && [answer.agreed.held, answer.agreed.send, answer.agreed.receive];
+  };
+  assert.equal(agreed('sendonly', '192.0.2.1'), [true, false, true]);
+  assert.equal(agreed('inactive', '192.0.2.1'), [true, false, false]);
+  assert.equal(agreed('sendrecv', '0.0.0.0'), [true, false, true]);
+  assert.equal(agreed('recvonly', '192.0.2.1'), [false, true, false]);
+});
+
+test('the version goes up only when we say something else than before', () => {
+  const version = (body: string) => /o=- 77 (\d+)/.exec(body)![1];
+  const first = writeOffer(newSession('77'), local, 'sendrecv');
+  const same = writeOffer(first.session, local, 'sendrecv');
+  const hold = writeOffer(same.session, local, 'sendonly');
+  const back = writeOffer(hold.session, local, 'sendrecv');
+  assert.equal(
+    [first, same, hold, back].map(({ body }) => version(body)),
+    ['1', '1', '2', '3'],
+  );
+  assert.is(same.body, first.body);
+});
+
+test('an answer to our offer agrees on the first codec that we offered', () => {
+  const answer = read(remoteText('m=audio 4000 RTP/AVP 18 8 0', 'a=recvonly', 'a=ptime:10', 'a=maxptime:150'));
+  const accepted = acceptAnswer(answer, { ...local, telephoneEvents: false });
+  assert.equal(accepted, {
+    ok: true,
+    agreed: {
+      remote: { address: '192.0.2.1', port: 4000 },
+      codec: 'alaw',
+      payloadType: 8,
+      ptimeMs: 20,
+      send: true,
+      receive: false,
+      held: false,
+    },
+  });
+});
+
+test('an answer that refuses the audio or leaves our codecs is not accepted', () => {
+  assert.equal(acceptAnswer(read(remoteText('m=audio 0 RTP/AVP 0')), local), {
+    ok: false,
+    problem: 'the answer refuses the audio',
+  });
+  assert.equal(acceptAnswer(read(remoteText('m=audio 4000 RTP/AVP 18')), local), {
+    ok: false,
+    problem: 'the answer has no codec of the offer',
+  });
+});
+
+test('IPv6 addresses are written and read as such', () => {
+  const { body } = writeOffer(newSession('7'), { ...local, address: '2001:db8::5' }, 'sendrecv');
+  assert.match(body, 'o=- 7 1 IN IP6 2001:db8::5\r\n');
+  assert.match(body, 'c=IN IP6 2001:db8::5\r\n');
+  const answer = answerOffer(newSession('8'), read(body), local);
+  assert.equal(answer.ok && answer.agreed.remote, { address: '2001:db8::5', port: 5000 });
+});
+
+test('two of us always agree, whatever the codecs and directions', () => {
+  const codecs = fc.constantFrom<LocalAudio['codecs'][]>(['ulaw'], ['alaw'], ['ulaw', 'alaw'], ['alaw', 'ulaw']);
+  const direction = fc.constantFrom('sendrecv', 'sendonly', 'recvonly', 'inactive');
+  fc.assert(
+    fc.property(codecs, codecs, direction, direction, (ours, theirs, offered, wished) => {
+      const caller = { ...local, codecs: ours };
+      const callee = { ...local, codecs: theirs, address: '192.0.2.20', port: 6000 };
+      const answer = answerOffer(
+        newSession('2'),
+        read(writeOffer(newSession('1'), caller, offered).body),
+        callee,
+        wished,
+      );
+      assert.is(
+        answer.ok,
+        ours.some((codec) => theirs.includes(codec)),
+      );
+      if (!answer.ok) return;
+      const accepted = acceptAnswer(read(answer.body), caller, offered);
+      assert.ok(accepted.ok);
+      assert.is(accepted.agreed.codec, answer.agreed.codec);
+      assert.equal([accepted.agreed.send, accepted.agreed.receive], [answer.agreed.receive, answer.agreed.send]);
+    }),
+  );
+});
+
+test.run();
