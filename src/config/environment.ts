@@ -1,0 +1,102 @@
+import type { Path } from './check.ts';
+
+/** One environment variable that stands above the file. */
+type Variable = {
+  name: string;
+  description: string;
+  /** The settings it sets; `*` stands for every item of a list. */
+  paths: readonly Path[];
+  /** From the variable's text to the value; text that does not fit is passed on, for the checks to report. */
+  read(text: string): unknown;
+};
+
+const asText = (text: string) => text;
+const asNumber = (text: string) => (/^\d+$/.test(text.trim()) ? Number(text) : text);
+const asRange = (text: string) => {
+  const [, first, last] = /^\s*(\d+)\s*[-,]\s*(\d+)\s*$/.exec(text) ?? [];
+  return first && last ? [Number(first), Number(last)] : text;
+};
+
+/** Environment variables that override the file, in the order `--help` lists them. */
+export const variables: readonly Variable[] = [
+  { name: 'HOOKSWITCH_HTTP_BIND', description: 'address of the interface', paths: [['http', 'bind']], read: asText },
+  { name: 'HOOKSWITCH_HTTP_PORT', description: 'port of the interface', paths: [['http', 'port']], read: asNumber },
+  {
+    name: 'HOOKSWITCH_SIP_BIND',
+    description: 'address of SIP',
+    paths: [['sip', 'transports', '*', 'bind']],
+    read: asText,
+  },
+  {
+    name: 'HOOKSWITCH_SIP_PORT',
+    description: 'port of SIP',
+    paths: [['sip', 'transports', '*', 'port']],
+    read: asNumber,
+  },
+  { name: 'HOOKSWITCH_RTP_ADDRESS', description: 'address of audio', paths: [['media', 'rtp_address']], read: asText },
+  {
+    name: 'HOOKSWITCH_RTP_PORTS',
+    description: 'ports of audio, e.g. 10000-20000',
+    paths: [['media', 'rtp_ports']],
+    read: asRange,
+  },
+  {
+    name: 'HOOKSWITCH_LOG_LEVEL',
+    description: 'trace, debug, info …',
+    paths: [['general', 'log_level']],
+    read: asText,
+  },
+  { name: 'HOOKSWITCH_DATA', description: 'data directory', paths: [['general', 'data_directory']], read: asText },
+  {
+    name: 'HOOKSWITCH_RECORDINGS',
+    description: 'directory of recordings',
+    paths: [['recordings', 'directory']],
+    read: asText,
+  },
+];
+
+/**
+ * Puts what the environment says over what the file says. An empty variable counts as not set.
+ * @param raw what the file says; changed in place. Groups that the file spells wrongly are left for the checks.
+ * @param defaults the default configuration: what a list consists of when the file does not say.
+ * @returns which variable set which setting, by the setting's path as JSON, for messages.
+ */
+export function applyEnvironment(
+  raw: Record<string, unknown>,
+  defaults: unknown,
+  env: Readonly<Record<string, string | undefined>>,
+): Map<string, string> {
+  const setBy = new Map<string, string>();
+  for (const { name, paths, read } of variables) {
+    const text = env[name];
+    if (!text) continue;
+    for (const path of paths) set(raw, defaults, path, read(text), (at) => setBy.set(JSON.stringify(at), name));
+  }
+  return setBy;
+}
+
+function set(
+  target: unknown,
+  defaults: unknown,
+  path: Path,
+  value: unknown,
+  done: (at: Path) => void,
+  at: Path = [],
+): void {
+  const [key, ...rest] = path;
+  if (key === undefined || typeof target !== 'object' || target === null) return;
+  if (key === '*') {
+    if (Array.isArray(target))
+      for (const index of target.keys()) set(target[index], undefined, rest, value, done, [...at, index]);
+    return;
+  }
+  const group = target as Record<string, unknown>;
+  const standard = (defaults as Record<string, unknown> | undefined)?.[key];
+  if (rest.length === 0) {
+    group[key] = value;
+    done([...at, key]);
+    return;
+  }
+  group[key] ??= rest[0] === '*' ? structuredClone(standard) : {};
+  set(group[key], standard, rest, value, done, [...at, key]);
+}

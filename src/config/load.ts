@@ -1,0 +1,186 @@
+import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml';
+import { systemClock } from '../lib/clock.ts';
+import { createIds } from '../lib/ids.ts';
+import { check, type Path, type Problem } from './check.ts';
+import { applyEnvironment } from './environment.ts';
+import { checkRules, type Known } from './rules.ts';
+import { type Config, ConfigSchema } from './schema.ts';
+
+/** Something wrong with the configuration, and where. */
+export type ConfigProblem = {
+  /** The file and line (`/etc/hookswitch.yaml:12:3`), or the environment variable; '' when it is neither. */
+  where: string;
+  /** The setting, e.g. `sip.endpoints.alice.context`; '' when it is about the whole file. */
+  path: string;
+  message: string;
+};
+
+/** The configuration cannot be used: everything that is wrong with it, not only the first thing. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly problems: readonly ConfigProblem[];
+
+  constructor(problems: readonly ConfigProblem[]) {
+    const lines = problems.map(({ where, path, message }) => [where, path, message].filter(Boolean).join(': '));
+    super(lines.join('\n'));
+    this.problems = problems;
+  }
+}
+
+export type LoadOptions = Known & {
+  /** The YAML file; left out, `HOOKSWITCH_CONFIG` names it, and without either the defaults stand alone. */
+  file?: string;
+  env: Readonly<Record<string, string | undefined>>;
+  /** Makes the password of users and endpoints that have none. */
+  secret?: () => string;
+};
+
+/**
+ * The configuration: defaults, under the file, under the environment. A section that the file leaves out keeps its
+ * defaults; lists and named things (users, endpoints, dialplan) that the file gives replace the default ones.
+ * Passwords left out come from `HOOKSWITCH_PASSWORD` or are made up (`generated_password`).
+ * @throws ConfigError naming every problem.
+ */
+export function loadConfig(options: LoadOptions): Config {
+  const { env } = options;
+  const file = options.file ?? (env['HOOKSWITCH_CONFIG'] || undefined);
+  const source = file === undefined ? emptySource : readSource(resolve(file));
+  const setBy = applyEnvironment(source.raw, defaults(), env);
+
+  const problems: Problem[] = [];
+  const checked = check(ConfigSchema, source.raw, problems) as Config;
+  if (problems.length === 0) problems.push(...checkRules(checked, ConfigSchema, options));
+  if (problems.length > 0)
+    throw new ConfigError(
+      problems.map((problem) => ({
+        where: setBy.get(JSON.stringify(problem.path)) ?? source.locate(problem.path),
+        path: formatPath(problem.path),
+        message: problem.message,
+      })),
+    );
+  return resolvePasswords(resolveDirectories(checked, source.directory), env, options.secret);
+}
+
+/** The configuration that stands when there is no file and no environment, before passwords are filled in. */
+export const defaults = (): Config => check(ConfigSchema, {}, []) as Config;
+
+type Source = { raw: Record<string, unknown>; directory: string; locate(path: Path): string };
+
+const emptySource: Source = { raw: {}, directory: process.cwd(), locate: () => 'default configuration' };
+
+function readSource(file: string): Source {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new ConfigError([{ where: file, path: '', message: `cannot be read: ${(error as Error).message}` }]);
+  }
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines });
+  const place = (offset: number) => {
+    const { line, col } = lines.linePos(offset);
+    return `${file}:${line}:${col}`;
+  };
+  // The message's first line says what is wrong; the rest draws the place, which we name ourselves.
+  const faults = [...document.errors, ...document.warnings].map(({ pos, message }) => ({
+    where: place(pos[0]),
+    path: '',
+    message: message.split('\n')[0]!.replace(/ at line \d+, column \d+:?$/, ''),
+  }));
+  if (faults.length > 0) throw new ConfigError(faults);
+  keepKeysAsWritten(document);
+  const raw = readValue(document, file);
+  if (typeof raw !== 'object' || Array.isArray(raw))
+    throw new ConfigError([{ where: place(0), path: '', message: 'expected keys and values at the top' }]);
+  return {
+    raw: raw as Record<string, unknown>,
+    directory: dirname(file),
+    locate: (path) => place(offsetOf(document, path)),
+  };
+}
+
+/** YAML reads the key `0100` as the number 100; as an extension it is meant as it stands. */
+function keepKeysAsWritten(document: Document): void {
+  visit(document, {
+    Pair(_, pair) {
+      if (isScalar(pair.key) && typeof pair.key.value !== 'string') pair.key.value = pair.key.source ?? '';
+    },
+  });
+}
+
+function readValue(document: Document, file: string): object {
+  try {
+    return document.toJS() ?? {};
+  } catch (error) {
+    // Too many aliases: a small file that would unfold into a huge one.
+    throw new ConfigError([{ where: file, path: '', message: (error as Error).message }]);
+  }
+}
+
+/** Where in the text a setting stands; of one that is missing, where its nearest group does. */
+function offsetOf(document: Document, path: Path): number {
+  let node: unknown = document.contents;
+  let offset = 0;
+  for (const key of path) {
+    if (isMap(node)) {
+      const pair = node.items.find((item) => isScalar(item.key) && item.key.value === String(key));
+      if (!pair) break;
+      offset = (isNode(pair.key) && pair.key.range?.[0]) || offset;
+      node = pair.value;
+    } else if (isSeq(node)) {
+      node = node.items[Number(key)];
+      if (!isNode(node)) break;
+      offset = node.range?.[0] ?? offset;
+    } else break;
+  }
+  return offset;
+}
+
+/** `sip.endpoints.alice.aor.contacts[0]`; keys with other characters are quoted. */
+function formatPath(path: Path): string {
+  let text = '';
+  for (const key of path)
+    if (typeof key === 'number') text += `[${key}]`;
+    else if (/^[\w-]+$/.test(key)) text += text ? `.${key}` : key;
+    else text += `[${JSON.stringify(key)}]`;
+  return text;
+}
+
+/** Relative directories start at the configuration file (without one, where the server was started). */
+function resolveDirectories(config: Config, base: string): Config {
+  const builtin = fileURLToPath(new URL('../../sounds', import.meta.url));
+  const directories = config.sounds.directories.map((name) => (name === 'builtin' ? builtin : resolve(base, name)));
+  return {
+    ...config,
+    general: { ...config.general, data_directory: resolve(base, config.general.data_directory) },
+    recordings: { directory: resolve(base, config.recordings.directory) },
+    sounds: { ...config.sounds, directories },
+  };
+}
+
+const standardSecret = () => createIds(systemClock).secret(20);
+
+/** Gives users and endpoints without a password the one of the environment, or one made up for all of them. */
+function resolvePasswords(config: Config, env: LoadOptions['env'], secret = standardSecret): Config {
+  let generated: string | undefined;
+  const password = () => env['HOOKSWITCH_PASSWORD'] || (generated ??= secret());
+  const users = config.http.users.map((user) =>
+    user.password === undefined && user.password_hash === undefined ? { ...user, password: password() } : user,
+  );
+  const endpoints = Object.entries(config.sip.endpoints).map(([name, endpoint]) => {
+    const { auth } = endpoint;
+    return [
+      name,
+      auth && auth.password === undefined ? { ...endpoint, auth: { ...auth, password: password() } } : endpoint,
+    ];
+  });
+  return {
+    ...config,
+    http: { ...config.http, users },
+    sip: { ...config.sip, endpoints: Object.fromEntries(endpoints) },
+    ...(generated === undefined ? {} : { generated_password: generated }),
+  };
+}

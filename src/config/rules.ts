@@ -1,0 +1,117 @@
+import type { Node, Path, Problem } from './check.ts';
+import { checkDialplan, unknownContext } from './dialplan-syntax.ts';
+import { parsePasswordHash } from './password-hash.ts';
+import type { Config, Rule } from './schema.ts';
+
+/** What the checks know from elsewhere. */
+export type Known = {
+  /** Names of the dialplan applications; left out, the names of applications are not checked. */
+  applications?: readonly string[];
+};
+
+/**
+ * Rules that types cannot say: addresses, names that must exist elsewhere, things that must go together.
+ * Only for a configuration whose types are right.
+ */
+export function checkRules(config: Config, schema: object, known: Known): Problem[] {
+  return [
+    ...checkTexts(schema as Node, config, []),
+    ...checkUsers(config),
+    ...checkSip(config),
+    ...checkMedia(config),
+    ...checkDialplan(config.dialplan, known.applications),
+  ];
+}
+
+const rules: Record<Exclude<Rule, 'directory'>, { test(text: string): boolean; wanted: string }> = {
+  address: { test: isAddress, wanted: 'expected an IP address' },
+  network: { test: isNetwork, wanted: 'expected an IP address or a network such as 10.1.0.0/16' },
+  passwordHash: {
+    test: (text) => parsePasswordHash(text) !== undefined,
+    wanted: 'expected a hash made by `hookswitch hash`',
+  },
+  sipUri: { test: (text) => /^sips?:[^\s<>"]+$/i.test(text), wanted: 'expected a SIP URI such as sip:10.0.0.7:5060' },
+  origin: { test: isOrigin, wanted: 'expected an origin such as https://desk.example.org, or *' },
+};
+
+/** Walks along the schema and checks every string that has a rule. */
+function checkTexts(node: Node, value: unknown, path: Path): Problem[] {
+  if (value === undefined) return [];
+  if (typeof value === 'string') {
+    const rule = rules[node.rule as keyof typeof rules];
+    return rule && !rule.test(value) ? [{ path, message: `${rule.wanted}, found ${JSON.stringify(value)}` }] : [];
+  }
+  if (Array.isArray(value))
+    return value.flatMap((item, index) => checkTexts((node.items ?? {}) as Node, item, [...path, index]));
+  if (typeof value !== 'object' || value === null) return [];
+  const each = node.patternProperties && Object.values(node.patternProperties)[0];
+  return Object.entries(value).flatMap(([key, child]) =>
+    checkTexts(each ?? node.properties?.[key] ?? {}, child, [...path, key]),
+  );
+}
+
+function checkUsers({ http }: Config): Problem[] {
+  const problems: Problem[] = [];
+  const names = new Set<string>();
+  for (const [index, user] of http.users.entries()) {
+    const path = ['http', 'users', index];
+    if (names.has(user.name)) problems.push({ path, message: `the user \`${user.name}\` is named twice` });
+    if (user.password !== undefined && user.password_hash !== undefined)
+      problems.push({ path, message: 'give `password` or `password_hash`, not both' });
+    if (user.password === '') problems.push({ path: [...path, 'password'], message: 'the password is empty' });
+    names.add(user.name);
+  }
+  return problems;
+}
+
+function checkSip({ sip, dialplan }: Config): Problem[] {
+  const problems: Problem[] = [];
+  for (const [name, endpoint] of Object.entries(sip.endpoints)) {
+    const path = ['sip', 'endpoints', name];
+    if (!Object.hasOwn(dialplan, endpoint.context))
+      problems.push({ path: [...path, 'context'], message: unknownContext(endpoint.context, dialplan) });
+    if (/[\s/@;]/.test(name)) problems.push({ path, message: 'a name holds no space, / @ or ;', atKey: true });
+    const { minimum_expiration, maximum_expiration } = endpoint.aor;
+    if (minimum_expiration > maximum_expiration)
+      problems.push({ path: [...path, 'aor'], message: 'minimum_expiration is above maximum_expiration' });
+    if (endpoint.codecs.length === 0) problems.push({ path: [...path, 'codecs'], message: 'the list is empty' });
+  }
+  const taken = new Set<string>();
+  for (const [index, { protocol, bind, port }] of sip.transports.entries()) {
+    const key = `${protocol} ${bind} ${port}`;
+    if (port !== 0 && taken.has(key))
+      problems.push({ path: ['sip', 'transports', index], message: `${key} is there twice` });
+    taken.add(key);
+  }
+  if (sip.timers.t1 > sip.timers.t2) problems.push({ path: ['sip', 'timers'], message: 't1 is above t2' });
+  return problems;
+}
+
+function checkMedia({ media }: Config): Problem[] {
+  const [first, last] = media.rtp_ports;
+  const path = ['media', 'rtp_ports'];
+  const problems: Problem[] = [];
+  if (first > last) problems.push({ path, message: `the first port (${first}) is above the last (${last})` });
+  else if (first !== 0 && last - first < 1)
+    problems.push({ path, message: 'a call takes two ports: the range is too small' });
+  else if (first === 0 && last !== 0) problems.push({ path, message: 'port 0 stands only in [0, 0]' });
+  if (media.codecs.length === 0) problems.push({ path: ['media', 'codecs'], message: 'the list is empty' });
+  return problems;
+}
+
+/** IPv4 or IPv6 as numbers. */
+export function isAddress(text: string): boolean {
+  if (/^\d+\.\d+\.\d+\.\d+$/.test(text)) return text.split('.').every((part) => Number(part) <= 255);
+  // The URL parser knows IPv6; node:net is only for the layers that open sockets.
+  return /^[0-9a-f:.]*:[0-9a-f:.]*$/i.test(text) && URL.canParse(`http://[${text}]/`);
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/');
+  if (rest.length > 0 || !isAddress(address)) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (address.includes(':') ? 128 : 32));
+}
+
+function isOrigin(text: string): boolean {
+  return text === '*' || text === 'null' || (URL.canParse(text) && new URL(text).origin === text);
+}

@@ -1,0 +1,366 @@
+import { type Static, type TSchema, type TSchemaOptions, Type } from 'typebox';
+
+/**
+ * Every setting there is: its type, default, unit and meaning. The checks (`check.ts`), the default configuration and
+ * the test of `hookswitch.example.yaml` all follow from here. Keys are spelled the same in the file and in the code.
+ */
+
+/** What a setting tells of itself beside its type. */
+type About = TSchemaOptions & {
+  description: string;
+  default?: unknown;
+  /** What a number counts, e.g. `s`, `ms`, `bytes`. */
+  unit?: string;
+  /** A rule on a string beyond its type, checked in `rules.ts`. */
+  rule?: Rule;
+  /** A list that may also be written as one comma-separated string. */
+  commaList?: boolean;
+};
+
+/** Names of the rules that strings can have. */
+export type Rule = 'address' | 'network' | 'directory' | 'passwordHash' | 'sipUri' | 'origin';
+
+const text = (about: About) => Type.String(about);
+const flag = (about: About & { default: boolean }) => Type.Boolean(about);
+const whole = (minimum: number, maximum: number, about: About) => Type.Integer({ minimum, maximum, ...about });
+const number = (minimum: number, maximum: number, about: About) => Type.Number({ minimum, maximum, ...about });
+const choice = <const T extends string[]>(values: T, about: About) => Type.Enum(values, about);
+const list = <T extends TSchema>(items: T, about: About) => Type.Array(items, about);
+const optional = Type.Optional;
+
+/** A group of settings. A group that is left out has all its defaults. */
+function group<T extends Record<string, TSchema>>(properties: T, description: string) {
+  return Type.Object(properties, { description, additionalProperties: false });
+}
+
+/** Named things of one kind: the name is the key. */
+const named = <T extends TSchema>(value: T, about: About) => Type.Record(Type.String({ minLength: 1 }), value, about);
+
+const codec = Type.Enum(['ulaw', 'alaw']);
+const port = (about: About) => whole(0, 65_535, { unit: 'port', ...about });
+
+const general = group(
+  {
+    entity_id: text({
+      default: '',
+      description: 'Id of this system in every event (`asterisk_id`). Empty: made once and kept in the data directory.',
+    }),
+    system_name: text({
+      default: '',
+      description: 'Put in front of channel ids when several servers share a database.',
+    }),
+    channelvars: list(Type.String({ minLength: 1 }), {
+      default: [],
+      commaList: true,
+      description: 'Variables shown with every channel in every event; functions such as CHANNEL(language) too.',
+    }),
+    pretty: flag({ default: false, description: 'Indent JSON answers for people.' }),
+    validate: flag({
+      default: false,
+      description:
+        'Check every answer and event against its model: a wrong one becomes an error. For development; costs time.',
+    }),
+    compatibility: choice(['hookswitch', 'asterisk'], {
+      default: 'hookswitch',
+      description: 'Whose answers to give where they differ: see docs/differences.md.',
+    }),
+    log_level: choice(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
+      default: 'info',
+      description: 'The least serious kind of line that is logged.',
+    }),
+    data_directory: text({
+      default: 'data',
+      rule: 'directory',
+      description: 'Where things are kept over a restart. Relative paths start at the configuration file.',
+    }),
+    drain_timeout: number(0, 86_400, {
+      default: 10,
+      unit: 's',
+      description: 'How long calls may go on after SIGTERM before they are hung up.',
+    }),
+  },
+  'What concerns the whole server.',
+);
+
+const user = group(
+  {
+    name: Type.String({ minLength: 1, pattern: '^[^:]+$', description: 'The user name; holds no colon.' }),
+    password: optional(text({ description: 'The password as it is. Give this or `password_hash`.' })),
+    password_hash: optional(
+      text({ rule: 'passwordHash', description: 'The password as scrypt hash, made by `hookswitch hash`.' }),
+    ),
+    read_only: flag({ default: false, description: 'The user may look (GET, OPTIONS) but change nothing.' }),
+  },
+  'Someone who may use the interface.',
+);
+
+const http = group(
+  {
+    bind: text({ default: '127.0.0.1', rule: 'address', description: 'Address to listen on; 0.0.0.0 for all.' }),
+    port: port({ default: 8088, description: 'TCP port of the interface; 0 lets the system choose.' }),
+    allowed_origins: list(Type.String({ rule: 'origin' }), {
+      default: [],
+      commaList: true,
+      description: 'Web pages that may use the interface from a browser, e.g. https://desk.example.org, or *.',
+    }),
+    auth_realm: text({
+      default: 'Asterisk REST Interface',
+      description: 'What a browser shows when it asks for a password.',
+    }),
+    users: list(user, {
+      default: [{ name: 'hookswitch' }],
+      description:
+        'Who may use the interface. A user without any password has HOOKSWITCH_PASSWORD, or one made up at start-up.',
+    }),
+    limits: group(
+      {
+        body: whole(1_024, 16_777_216, { default: 40_960, unit: 'bytes', description: 'Largest request body.' }),
+        request_timeout: number(1, 600, {
+          default: 10,
+          unit: 's',
+          description: 'How long a client may take to send a whole request.',
+        }),
+        keep_alive: number(0, 600, {
+          default: 15,
+          unit: 's',
+          description: 'How long an idle connection is kept for the next request.',
+        }),
+        websocket_message: whole(1_024, 16_777_216, {
+          default: 65_535,
+          unit: 'bytes',
+          description: 'Largest message accepted on the events WebSocket.',
+        }),
+        websocket_queue: whole(65_536, 1_073_741_824, {
+          default: 16_777_216,
+          unit: 'bytes',
+          description: 'How far a client may fall behind on events before its WebSocket is closed.',
+        }),
+      },
+      'Bounds on what clients may cost.',
+    ),
+  },
+  'The REST and WebSocket interface.',
+);
+
+const transport = group(
+  {
+    protocol: choice(['udp', 'tcp'], { description: 'Transport protocol.' }),
+    bind: text({ default: '127.0.0.1', rule: 'address', description: 'Address to listen on.' }),
+    port: port({ default: 5060, description: 'Port to listen on; 0 lets the system choose.' }),
+  },
+  'One address that SIP is spoken on.',
+);
+
+const endpoint = group(
+  {
+    context: text({ default: 'default', description: 'Dialplan context that its calls enter.' }),
+    auth: optional(
+      group(
+        {
+          username: text({ description: 'User name in the digest.' }),
+          password: optional(
+            text({
+              description: 'Password in the digest. Left out: HOOKSWITCH_PASSWORD, or the one made up at start-up.',
+            }),
+          ),
+          realm: optional(text({ description: 'Realm that the digest is for. Left out: any.' })),
+        },
+        'What the phone must know to register and to call. Left out: nothing is asked.',
+      ),
+    ),
+    outbound_auth: optional(
+      group(
+        {
+          username: text({ description: 'User name in the digest.' }),
+          password: text({ description: 'Password in the digest.' }),
+        },
+        'What we answer when the other side asks us for a password.',
+      ),
+    ),
+    aor: group(
+      {
+        max_contacts: whole(0, 100, {
+          default: 1,
+          unit: 'contacts',
+          description:
+            'How many places may be registered at once; 0 refuses registration. The newest replaces the oldest.',
+        }),
+        contacts: list(Type.String({ rule: 'sipUri' }), {
+          default: [],
+          description: 'SIP URIs where the endpoint is without registering, e.g. sip:10.0.0.7:5060.',
+        }),
+        qualify_frequency: number(0, 86_400, {
+          default: 0,
+          unit: 's',
+          description: 'How often to ask (OPTIONS) whether a contact is there; 0 never.',
+        }),
+        qualify_timeout: number(0.1, 60, { default: 3, unit: 's', description: 'How long to wait for its answer.' }),
+        minimum_expiration: whole(1, 86_400, {
+          default: 60,
+          unit: 's',
+          description: 'Shortest registration accepted; shorter ones are refused with 423.',
+        }),
+        maximum_expiration: whole(1, 604_800, {
+          default: 7_200,
+          unit: 's',
+          description: 'Longest registration given; longer wishes are cut to this.',
+        }),
+        default_expiration: whole(1, 604_800, {
+          default: 3_600,
+          unit: 's',
+          description: 'Registration given to a phone that names no time.',
+        }),
+      },
+      'Address of record: where the endpoint can be reached.',
+    ),
+    codecs: list(codec, {
+      default: ['ulaw', 'alaw'],
+      commaList: true,
+      description: 'Codecs to offer and accept, the preferred one first.',
+    }),
+    caller_id: text({
+      default: '',
+      description: 'Caller id of its calls, `"Name" <number>`. Empty: what the phone says.',
+    }),
+    trust_id: flag({
+      default: false,
+      description: 'Believe who the other side says is calling (P-Asserted-Identity).',
+    }),
+    language: text({ default: '', description: 'Language of prompts. Empty: sounds.default_language.' }),
+    account_code: text({ default: '', description: 'Account code of its channels.' }),
+    match: list(Type.String({ rule: 'network' }), {
+      default: [],
+      commaList: true,
+      description: 'Source addresses or networks (10.1.0.0/16) whose calls are this endpoint, without a password.',
+    }),
+  },
+  'A phone or a line: the name is what comes after PJSIP/ in a dial string.',
+);
+
+const timer = (milliseconds: number, about: string) =>
+  whole(1, 600_000, { default: milliseconds, unit: 'ms', description: about });
+
+const sip = group(
+  {
+    transports: list(transport, {
+      default: [{ protocol: 'udp' }, { protocol: 'tcp' }],
+      description: 'Where SIP is spoken.',
+    }),
+    external_address: text({
+      default: '',
+      description: 'Address or name to put into SIP messages and SDP instead of our own, when behind a NAT.',
+    }),
+    user_agent: text({ default: 'Hookswitch', description: 'What User-Agent and Server headers say.' }),
+    timers: group(
+      {
+        t1: timer(500, 'Estimated round trip (RFC 3261 T1): the base of all retransmissions.'),
+        t2: timer(4_000, 'Longest time between retransmissions (RFC 3261 T2).'),
+        t4: timer(5_000, 'Longest time a message stays in the network (RFC 3261 T4).'),
+        proceeding: timer(180_000, 'How long a call we place may ring at the far side (RFC 3261 timer C).'),
+      },
+      'Times of the SIP transactions.',
+    ),
+    endpoints: named(endpoint, {
+      default: {
+        alice: { auth: { username: 'alice' } },
+        bob: { auth: { username: 'bob' } },
+        anonymous: { match: ['127.0.0.1', '::1'] },
+      },
+      description: 'Phones and lines by name.',
+    }),
+  },
+  'The SIP side: phones, lines and where they connect.',
+);
+
+const media = group(
+  {
+    rtp_address: text({ default: '127.0.0.1', rule: 'address', description: 'Address that audio (RTP) is sent from.' }),
+    rtp_ports: Type.Tuple([whole(0, 65_535, { description: 'first' }), whole(0, 65_535, { description: 'last' })], {
+      default: [10_000, 20_000],
+      unit: 'port',
+      description: 'First and last UDP port for audio; a call takes two. [0, 0] lets the system choose.',
+    }),
+    codecs: list(codec, {
+      default: ['ulaw', 'alaw'],
+      commaList: true,
+      description: 'Codecs there are at all, the preferred one first.',
+    }),
+    rtp_timeout: number(0, 86_400, {
+      default: 0,
+      unit: 's',
+      description: 'Hang up a call that has sent no audio for this long although it should; 0 never.',
+    }),
+    tone_zone: choice(['us', 'uk', 'de', 'fr'], {
+      default: 'us',
+      description: 'Country whose call-progress tones are played.',
+    }),
+  },
+  'Audio.',
+);
+
+const sounds = group(
+  {
+    directories: list(Type.String({ minLength: 1 }), {
+      default: ['builtin'],
+      description: 'Where prompts are looked for, in this order; `builtin` stands for the ones that come along.',
+    }),
+    default_language: text({
+      default: 'en',
+      description: 'Language where none is asked for, or a prompt lacks in one.',
+    }),
+  },
+  'Prompts.',
+);
+
+const recordings = group(
+  { directory: text({ default: 'recordings', rule: 'directory', description: 'Where recordings are kept.' }) },
+  'Recordings.',
+);
+
+const step = Type.Union([
+  Type.String(),
+  group(
+    {
+      label: text({ description: 'Name that Goto and `continue` can jump to.' }),
+      app: text({ description: 'The step itself, `App(arguments)`.' }),
+    },
+    'A step with a label.',
+  ),
+]);
+
+const dialplan = named(
+  named(Type.Array(step, { minItems: 1 }), { description: 'Extensions and patterns (`_X.`) of a context.' }),
+  {
+    default: {
+      default: {
+        '_X.': ['Stasis(hello,${EXTEN})'],
+        echo: ['Answer', 'Echo'],
+        s: ['Answer', 'Wait(60)'],
+        '1000': ['Answer', 'Wait(60)'],
+      },
+    },
+    description:
+      'What calls do outside an application: context, then extension or pattern, then steps `App(arguments)`. An exact extension wins over a pattern.',
+  },
+);
+
+/** The whole configuration file. */
+export const ConfigSchema = group(
+  { general, http, sip, media, sounds, recordings, dialplan },
+  'Hookswitch configuration.',
+);
+
+/** A configuration that has been checked, with every default filled in and directories made absolute. */
+export type Config = Static<typeof ConfigSchema> & {
+  /** The password made up for users and endpoints that had none; undefined when all have their own. */
+  generated_password?: string;
+};
+
+/** One endpoint of `sip.endpoints`. */
+export type EndpointConfig = Static<typeof endpoint>;
+/** One of `http.users`. */
+export type UserConfig = Static<typeof user>;
+/** One of `sip.transports`. */
+export type TransportConfig = Static<typeof transport>;
+/** `dialplan`: context → extension or pattern → steps. */
+export type DialplanConfig = Static<typeof dialplan>;
