@@ -1,41 +1,173 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import { Cause } from '../telephony/causes.ts';
+import type { Outcome, Step, Verdict } from './applications/application.ts';
+import { splitArguments } from './arguments.ts';
+import { compile, expand, type Scope } from './expressions.ts';
 import type { DialplanChannel, Position } from './host.ts';
+import {
+  type ConfiguredContexts,
+  findExtension,
+  type ParsedExtension,
+  type ParsedStep,
+  parseContexts,
+} from './parse.ts';
+import { readVariableOrFunction } from './variables.ts';
 
-/** A step as configured: `App(arguments)`, or the same with a label to go to. */
-export type ConfiguredStep = string | { label: string; app: string };
-/** A dialplan as configured: context → extension or pattern → steps. */
-export type ConfiguredContexts = Readonly<Record<string, Readonly<Record<string, readonly ConfiguredStep[]>>>>;
+export type { Outcome } from './applications/application.ts';
+export type { ConfiguredContexts, ConfiguredStep, Problem } from './parse.ts';
 
-/** How a run of the dialplan ended. */
-export type Outcome =
-  /** Ran out of steps: the call is to be cleared normally. */
-  | { type: 'ended' }
-  /** The channel is to enter an application; `next` is where the dialplan goes on when it comes back. */
-  | { type: 'stasis'; app: string; args: string[]; next: Position }
-  /** The call is to be hung up with this Q.850 cause. */
-  | { type: 'hangup'; cause: number }
-  /** The signal was aborted: the channel is somebody else's now. */
-  | { type: 'aborted' };
-
-/** A parsed step, as found by {@link Dialplan.find}. */
+/** A parsed step, as found by {@link Dialplan.find}. `data` is as configured. */
 export type FoundStep = { application: string; data: string; label?: string };
 
 export interface Dialplan {
-  /** The step at a place, patterns and `i`-less lookup as a call does it; undefined when there is none. */
+  /** The step at a place, patterns included; undefined when there is none. */
   find(context: string, extension: string, priority: number): FoundStep | undefined;
-  /** The priority a label stands for; undefined when the extension has no such label. */
+  /** The priority a label stands for; undefined when the extension does not exist or has no such label. */
   resolveLabel(context: string, extension: string, label: string): number | undefined;
   /** Whether a dialed extension exists (exactly or by a pattern). */
   hasExtension(context: string, extension: string): boolean;
+  /** A text with `${…}` and `$[…]` replaced, as a step at the channel's place would see it. Never throws. */
+  expand(channel: DialplanChannel, text: string): string;
   /**
    * Runs the dialplan on a channel from a place until it is done. Never rejects. Starts synchronously: what needs no
-   * waiting has happened when this returns. After `signal` aborts, nothing more is called on the channel.
+   * waiting has happened when this returns. After `signal` aborts, whatever was begun is stopped (play, tone, echo)
+   * and nothing else is called on the channel.
+   *
+   * An extension that does not exist is looked for as `i` (`INVALID_EXTEN` then holds its name), else the call is
+   * hung up: cause 3 when there is no such context, cause 1 otherwise. A place behind the last step ends normally.
    */
   run(channel: DialplanChannel, from: Position, signal: AbortSignal): Promise<Outcome>;
 }
 
 export type DialplanOptions = { contexts: ConfiguredContexts; clock: Clock; log: Logger };
 
+/** So many steps within a second, or without any waiting, are a loop that would never end and starve all other calls. */
+const mostSteps = 1000;
+
 /** A dialplan made of its configuration; all parsing is done here. @throws Error listing every problem with its path. */
-export declare function createDialplan(options: DialplanOptions): Dialplan;
+export function createDialplan({ contexts: configured, clock, log }: DialplanOptions): Dialplan {
+  const { contexts, problems } = parseContexts(configured);
+  if (problems.length > 0)
+    throw new Error(`the dialplan is wrong:\n${problems.map(({ path, message }) => `${path}: ${message}`).join('\n')}`);
+
+  const lookUp = (context: string, extension: string): ParsedExtension | undefined =>
+    findExtension(contexts.get(context), extension);
+  const resolveLabel = (context: string, extension: string, label: string): number | undefined =>
+    lookUp(context, extension)?.labels.get(label);
+
+  const scopeOf = (channel: DialplanChannel, position?: Position): Scope => {
+    const warn = (message: string): void => log.warn({ channel: channel.id, ...position }, message);
+    const value = (name: string): string => {
+      const read = readVariableOrFunction(channel, name, clock, position);
+      if (read && !read.ok) warn(read.message);
+      return read?.ok ? read.value : '';
+    };
+    return { value, warn };
+  };
+
+  /** Where a call goes whose extension does not exist. */
+  const invalid = (channel: DialplanChannel, { context, extension }: Position): Position | Outcome => {
+    log.warn({ channel: channel.id, context, extension }, 'no such extension');
+    if (!contexts.has(context)) return { type: 'hangup', cause: Cause.noRouteDestination };
+    if (!lookUp(context, 'i')) return { type: 'hangup', cause: Cause.unallocated };
+    channel.setVariable('INVALID_EXTEN', extension);
+    return { context, extension: 'i', priority: 1 };
+  };
+
+  /** Begins one step: tells the channel, then runs the application. */
+  const perform = (
+    channel: DialplanChannel,
+    { application, template, args }: ParsedStep,
+    position: Position,
+    signal: AbortSignal,
+  ): Verdict | Promise<Verdict> => {
+    const scope = scopeOf(channel, position);
+    const data = args ? template.text : expand(template, scope);
+    channel.entering({ position, application: application.name, data });
+    if (signal.aborted) return { type: 'aborted' };
+    const step: Step = {
+      channel,
+      position,
+      data,
+      args: args ?? splitArguments(data),
+      clock,
+      signal,
+      warn: scope.warn,
+      resolveLabel,
+    };
+    return application.run(step);
+  };
+
+  const proceed = async (channel: DialplanChannel, from: Position, signal: AbortSignal): Promise<Outcome> => {
+    const guard = new LoopGuard(clock);
+    let position = from;
+    while (!signal.aborted) {
+      if (guard.loops()) {
+        log.error({ channel: channel.id, ...position }, `${mostSteps} steps in no time: the dialplan loops`);
+        return { type: 'hangup', cause: Cause.temporaryFailure };
+      }
+      const extension = lookUp(position.context, position.extension);
+      if (!extension) {
+        const next = invalid(channel, position);
+        if ('type' in next) return next;
+        position = next;
+        continue;
+      }
+      const step = extension.steps[position.priority - 1];
+      if (!step) return { type: 'ended' };
+      const result = perform(channel, step, position, signal);
+      // Awaiting only promises keeps a run of synchronous applications in one turn.
+      const verdict = result instanceof Promise ? await guard.waited(result) : result;
+      if (verdict && verdict.type !== 'goto') return signal.aborted ? { type: 'aborted' } : verdict;
+      position = verdict ? verdict.position : { ...position, priority: position.priority + 1 };
+    }
+    return { type: 'aborted' };
+  };
+
+  return {
+    find: (context, extension, priority) => {
+      const step = lookUp(context, extension)?.steps[priority - 1];
+      if (!step) return undefined;
+      const found: FoundStep = { application: step.application.name, data: step.template.text };
+      return step.label === undefined ? found : { ...found, label: step.label };
+    },
+    resolveLabel,
+    hasExtension: (context, extension) => lookUp(context, extension) !== undefined,
+    expand: (channel, text) => expand(compile(text), scopeOf(channel)),
+    run: (channel, from, signal) =>
+      proceed(channel, from, signal).catch((error: unknown) => {
+        log.error({ channel: channel.id, error }, 'the dialplan failed on this channel');
+        return { type: 'hangup', cause: Cause.temporaryFailure };
+      }),
+  };
+}
+
+/** Finds out whether a run goes round and round without time passing. */
+class LoopGuard {
+  readonly #clock: Clock;
+  #steps = 0;
+  #since: number;
+  #hasWaited = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#since = clock.monotonic();
+  }
+
+  waited<T>(result: Promise<T>): Promise<T> {
+    this.#hasWaited = true;
+    return result;
+  }
+
+  /** Counts a step. */
+  loops(): boolean {
+    if (this.#steps++ < mostSteps) return false;
+    const now = this.#clock.monotonic();
+    if (!this.#hasWaited || now - this.#since < 1000) return true;
+    this.#steps = 1;
+    this.#since = now;
+    this.#hasWaited = false;
+    return false;
+  }
+}

@@ -1,4 +1,7 @@
-import type { DialplanChannel } from './host.ts';
+import { splitArguments } from './arguments.ts';
+import { isTrue } from './calculation.ts';
+import { formatCallerId, parseCallerId, parsePresentation, presentationName } from './caller-id.ts';
+import type { DialplanChannel, Identity } from './host.ts';
 
 /** What reading a function gave. `unknown`: no such function; `failed`: its arguments make no sense or it cannot be read. */
 export type FunctionRead = { ok: true; value: string } | FunctionFailure;
@@ -6,11 +9,210 @@ export type FunctionRead = { ok: true; value: string } | FunctionFailure;
 export type FunctionWrite = { ok: true } | FunctionFailure;
 export type FunctionFailure = { ok: false; reason: 'unknown' | 'failed'; message: string };
 
+/** A function's text is what stands between its parentheses, as written. Undefined or a message means failure. */
+type DialplanFunction = {
+  read?: (channel: DialplanChannel, text: string) => string | undefined;
+  /** True when written. */
+  write?: (channel: DialplanChannel, text: string, value: string) => boolean;
+};
+
 /** Whether a variable name asks for a function: it ends with `)`. */
-export declare function isFunction(name: string): boolean;
+export const isFunction = (name: string): boolean => name.endsWith(')');
+
+/** The functions there are, in capitals as in the documentation; calls may use any case. */
+export const functionNames = (): string[] => [...functions.keys()];
 
 /** Reads a function such as `CALLERID(num)`. `${…}` inside is not replaced. Never throws. */
-export declare function readFunction(channel: DialplanChannel, expression: string): FunctionRead;
+export function readFunction(channel: DialplanChannel, expression: string): FunctionRead {
+  const call = lookUp(expression);
+  if ('ok' in call) return call;
+  const value = call.found.read?.(channel, call.text);
+  return value === undefined ? failed(`${expression} cannot be read`) : { ok: true, value };
+}
 
 /** Writes a function such as `CHANNEL(language)`. Never throws. */
-export declare function writeFunction(channel: DialplanChannel, expression: string, value: string): FunctionWrite;
+export function writeFunction(channel: DialplanChannel, expression: string, value: string): FunctionWrite {
+  const call = lookUp(expression);
+  if ('ok' in call) return call;
+  return call.found.write?.(channel, call.text, value) ? { ok: true } : failed(`${expression} cannot be written so`);
+}
+
+const failed = (message: string): FunctionFailure => ({ ok: false, reason: 'failed', message });
+
+function lookUp(expression: string): { found: DialplanFunction; text: string } | FunctionFailure {
+  const open = expression.indexOf('(');
+  if (open < 1 || !expression.endsWith(')')) return failed(`"${expression}" is no call of a function`);
+  const name = expression.slice(0, open).trim().toUpperCase();
+  const found = functions.get(name);
+  if (!found) return { ok: false, reason: 'unknown', message: `there is no function ${name}` };
+  return { found, text: expression.slice(open + 1, -1) };
+}
+
+/** CALLERID and CONNECTEDLINE: one item of an identity. */
+function readIdentity(identity: Identity, item: string): string | undefined {
+  switch (item) {
+    case 'all':
+      return formatCallerId(identity);
+    case 'name':
+      return identity.name;
+    case 'num':
+    case 'number':
+      return identity.number;
+    case 'ani':
+    case 'ani-num':
+      return identity.ani ?? '';
+    case 'dnid':
+      return identity.dnid ?? '';
+    case 'rdnis':
+      return identity.rdnis ?? '';
+    case 'pres':
+    case 'num-pres':
+    case 'name-pres':
+      return presentationName(identity.presentation ?? 0);
+    case 'num-valid':
+      return identity.number === '' ? '0' : '1';
+    case 'name-valid':
+      return identity.name === '' ? '0' : '1';
+    default:
+      return undefined;
+  }
+}
+
+/** What writing an item changes; undefined when it cannot be written so. */
+function identityChange(item: string, value: string): Partial<Identity> | undefined {
+  switch (item) {
+    case 'all':
+      return parseCallerId(value);
+    case 'name':
+      return { name: value };
+    case 'num':
+    case 'number':
+      return { number: value };
+    case 'ani':
+    case 'ani-num':
+      return { ani: value };
+    case 'dnid':
+      return { dnid: value };
+    case 'rdnis':
+      return { rdnis: value };
+    case 'pres':
+    case 'num-pres':
+    case 'name-pres': {
+      const presentation = parsePresentation(value);
+      return presentation === undefined ? undefined : { presentation };
+    }
+    default:
+      return undefined;
+  }
+}
+
+const identityItem = (text: string): string => (splitArguments(text)[0] ?? '').trim().toLowerCase();
+
+const callerId: DialplanFunction = {
+  read: (channel, text) => readIdentity(channel.caller(), identityItem(text)),
+  write: (channel, text, value) => {
+    const change = identityChange(identityItem(text), value);
+    if (change) channel.setCaller(change);
+    return change !== undefined;
+  },
+};
+
+const connectedLine: DialplanFunction = {
+  read: (channel, text) => readIdentity(channel.connectedLine(), identityItem(text)),
+  write: (channel, text, value) => {
+    const change = identityChange(identityItem(text), value);
+    if (change) channel.setConnectedLine(change);
+    return change !== undefined;
+  },
+};
+
+const channelItems: Readonly<Record<string, (channel: DialplanChannel) => string>> = {
+  name: (channel) => channel.channel().name,
+  state: (channel) => channel.channel().state,
+  language: (channel) => channel.channel().language,
+  accountcode: (channel) => channel.channel().accountcode,
+  channeltype: (channel) => channel.technology,
+  uniqueid: (channel) => channel.id,
+  context: (channel) => channel.channel().dialplan.context,
+  exten: (channel) => channel.channel().dialplan.exten,
+  endpoint: (channel) => channel.endpoint?.[1] ?? '',
+  'pjsip,call-id': (channel) => channel.channel().protocol_id,
+};
+
+const channelFunction: DialplanFunction = {
+  read: (channel, text) => {
+    const item = text.replaceAll(/\s/g, '').toLowerCase();
+    return Object.hasOwn(channelItems, item) ? channelItems[item]!(channel) : undefined;
+  },
+  write: (channel, text, value) => {
+    const item = text.trim().toLowerCase();
+    if (item === 'language') channel.setLanguage(value);
+    else if (item === 'accountcode') channel.setAccountCode(value);
+    else return false;
+    return true;
+  },
+};
+
+/** A header name is a token (RFC 3261 25.1), and no value may begin another line: neither can smuggle in a header. */
+const headerName = /^[A-Za-z0-9\-.!%*_+`'~]+$/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+const controls = /[\u0000-\u0008\u000a-\u001f\u007f]/;
+
+const pjsipHeader: DialplanFunction = {
+  read: (channel, text) => {
+    const [action = '', name = '', index = '1'] = splitArguments(text).map((each) => each.trim());
+    if (channel.technology !== 'PJSIP' || action.toLowerCase() !== 'read' || !/^[1-9]\d{0,5}$/.test(index))
+      return undefined;
+    return headerName.test(name) ? channel.header(name, Number(index)) : undefined;
+  },
+  write: (channel, text, value) => {
+    const [action = '', name = ''] = splitArguments(text).map((each) => each.trim());
+    if (channel.technology !== 'PJSIP' || !headerName.test(name) || controls.test(value)) return false;
+    switch (action.toLowerCase()) {
+      case 'add':
+        channel.addHeader(name, value);
+        return true;
+      case 'update':
+        return channel.updateHeader(name, value);
+      case 'remove':
+        channel.removeHeader(name);
+        return true;
+      default:
+        return false;
+    }
+  },
+};
+
+const globalFunction: DialplanFunction = {
+  read: (channel, text) => channel.globalVariable(text.trim()) ?? '',
+  write: (channel, text, value) => {
+    const name = text.trim();
+    if (name !== '') channel.setGlobalVariable(name, value);
+    return name !== '';
+  },
+};
+
+/** `IF(condition?this:that)`; either may be missing. */
+function choose(text: string): string | undefined {
+  const question = text.indexOf('?');
+  if (question < 0) return undefined;
+  const branches = text.slice(question + 1);
+  const colon = branches.indexOf(':');
+  const [yes, no] = colon < 0 ? [branches, ''] : [branches.slice(0, colon), branches.slice(colon + 1)];
+  return isTrue(text.slice(0, question).trim()) ? yes : no;
+}
+
+const functions: ReadonlyMap<string, DialplanFunction> = new Map<string, DialplanFunction>([
+  ['CALLERID', callerId],
+  ['CHANNEL', channelFunction],
+  ['CONNECTEDLINE', connectedLine],
+  ['EXISTS', { read: (_channel, text) => (text === '' ? '0' : '1') }],
+  ['GLOBAL', globalFunction],
+  ['IF', { read: (_channel, text) => choose(text) }],
+  ['ISNULL', { read: (_channel, text) => (text === '' ? '1' : '0') }],
+  ['LEN', { read: (_channel, text) => String(text.length) }],
+  ['PJSIP_HEADER', pjsipHeader],
+  ['QUOTE', { read: (_channel, text) => `"${text.replaceAll(/[\\"]/g, '\\$&')}"` }],
+  ['TOLOWER', { read: (_channel, text) => text.toLowerCase() }],
+  ['TOUPPER', { read: (_channel, text) => text.toUpperCase() }],
+]);

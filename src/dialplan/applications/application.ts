@@ -1,0 +1,99 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { DialplanChannel, Position, Stop } from '../host.ts';
+
+/** How a run of the dialplan ended. */
+export type Outcome =
+  /** Ran out of steps: the call is to be cleared normally. */
+  | { type: 'ended' }
+  /** The channel is to enter an application; `next` is where the dialplan goes on when it comes back. */
+  | { type: 'stasis'; app: string; args: string[]; next: Position }
+  /** The call is to be hung up with this Q.850 cause. */
+  | { type: 'hangup'; cause: number }
+  /** The signal was aborted: the channel is somebody else's now. */
+  | { type: 'aborted' };
+
+/** What comes after an application: the next step (`undefined`), another place, or the end of this run. */
+export type Verdict = undefined | { type: 'goto'; position: Position } | Outcome;
+
+/** One running step, as its application sees it. */
+export type Step = {
+  readonly channel: DialplanChannel;
+  readonly position: Position;
+  /** The text between the parentheses, everything replaced. */
+  readonly data: string;
+  /** The same split at its commas; untrimmed. */
+  readonly args: readonly string[];
+  readonly clock: Clock;
+  /** Aborted when the channel is taken away: from then on the application must leave the channel alone. */
+  readonly signal: AbortSignal;
+  /** Logs what is wrong with this step, with its place. */
+  warn(message: string): void;
+  /** The priority of a label; undefined when there is none. */
+  resolveLabel(context: string, extension: string, label: string): number | undefined;
+};
+
+/** What is known of a step while the dialplan is loaded and its arguments are constant. */
+export type ConfiguredCall = {
+  data: string;
+  args: readonly string[];
+  position: Position;
+  /** Whether a place exists; labels are priorities too. */
+  exists(context: string, extension: string, priorityOrLabel: string): boolean;
+};
+
+/** A dialplan application. Its name is matched without case. */
+export type Application = {
+  readonly name: string;
+  /** One line for people: how it is called. */
+  readonly usage: string;
+  /** Says what is wrong with constant arguments, while loading. */
+  check?(call: ConfiguredCall): string | undefined;
+  /** Runs it. No promise unless it has to wait. */
+  run(step: Step): Verdict | Promise<Verdict>;
+};
+
+/** Longest time a timer can be set for, in ms (a 32-bit signed number; more would fire at once). */
+const longestTimer = 2 ** 31 - 1;
+
+/**
+ * Waits until `finish` is called or the signal is aborted, whichever is first; then stops what `begin` began. Never
+ * rejects. When the signal is aborted already, nothing begins.
+ */
+export function waitFor(signal: AbortSignal, begin: (finish: () => void) => Stop): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    let stop: Stop | undefined;
+    let over = false;
+    const finish = (): void => {
+      if (over) return;
+      over = true;
+      signal.removeEventListener('abort', finish);
+      stop?.();
+      resolve();
+    };
+    signal.addEventListener('abort', finish);
+    stop = begin(finish);
+    if (over) stop();
+  });
+}
+
+/** Calls `finish` after `ms` milliseconds; beyond 24 days after 24 days. */
+export function timer({ clock }: Step, ms: number, finish: () => void): Stop {
+  const id = clock.setTimeout(finish, Math.min(ms, longestTimer));
+  return () => clock.clearTimeout(id);
+}
+
+/** Waits `ms` milliseconds, or until the channel is taken away. */
+export const sleep = (step: Step, ms: number): Promise<void> =>
+  waitFor(step.signal, (finish) => timer(step, ms, finish));
+
+/** Answers the channel; a promise only when it is not Up at once. Check the signal after it. */
+export function answer({ channel, signal }: Step): Promise<void> | undefined {
+  if (channel.isUp()) return undefined;
+  channel.answer();
+  if (signal.aborted || channel.isUp()) return undefined;
+  return waitFor(signal, (finish) => {
+    void channel.answered().then(finish, finish);
+    return () => {};
+  });
+}

@@ -1,0 +1,39 @@
+/** How arguments of applications and functions are written: `a,"b,c",d\,e,F(x,y)`. */
+
+const opening = '([';
+const closing = ')]';
+
+/**
+ * Splits an argument text at its commas. Commas inside double quotes, parentheses or square brackets and commas
+ * behind a backslash do not split. Quotes and backslashes are removed; nothing is trimmed. An empty text has no
+ * arguments; a trailing comma gives a last, empty one. Never throws, whatever is unbalanced.
+ */
+export function splitArguments(text: string): string[] {
+  if (text === '') return [];
+  if (!/["\\([]/.test(text)) return text.split(',');
+  const found: string[] = [];
+  let current = '';
+  let depth = 0;
+  let quoted = false;
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at]!;
+    if (char === '\\' && at + 1 < text.length) current += text[++at];
+    else if (char === '"') quoted = !quoted;
+    else if (char === ',' && depth === 0 && !quoted) {
+      found.push(current);
+      current = '';
+    } else {
+      if (!quoted && opening.includes(char)) depth++;
+      else if (!quoted && closing.includes(char) && depth > 0) depth--;
+      current += char;
+    }
+  }
+  found.push(current);
+  return found;
+}
+
+/** A decimal number of seconds (`1`, `0.5`, `.5`) in ms; undefined when the text is none. Not negative. */
+export function parseSeconds(text: string): number | undefined {
+  const trimmed = text.trim();
+  return /^(\d+(\.\d*)?|\.\d+)$/.test(trimmed) ? Math.round(Number(trimmed) * 1000) : undefined;
+}

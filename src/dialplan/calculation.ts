@@ -1,0 +1,116 @@
+/**
+ * Calculations of `$[…]`: `|` `&` (first operand that decides), `=` `!=` `<` `>` `<=` `>=` (1 or 0), `+` `-`, `*` `/`
+ * `%`, `!` and parentheses, from loosest to tightest. Words are quoted or bare; two numbers compare as numbers,
+ * anything else as text.
+ */
+
+const levels: readonly (readonly string[])[] = [
+  ['|'],
+  ['&'],
+  ['=', '!=', '<=', '>=', '<', '>'],
+  ['+', '-'],
+  ['*', '/', '%'],
+];
+const deepestNesting = 50;
+const number = /^[+-]?(\d+(\.\d*)?|\.\d+)$/;
+
+/** Whether a text counts as true: not empty and not zero. */
+export const isTrue = (text: string): boolean => text !== '' && !(number.test(text) && Number(text) === 0);
+
+/** The result as text; undefined when the text is no calculation or has none (division by zero). Never throws. */
+export function calculate(text: string): string | undefined {
+  const calculation = new Calculation(text);
+  const result = calculation.level(0, 0);
+  return calculation.done ? result : undefined;
+}
+
+class Calculation {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  get done(): boolean {
+    this.#skipSpace();
+    return this.#at >= this.#text.length;
+  }
+
+  level(level: number, depth: number): string | undefined {
+    const operators = levels[level];
+    if (!operators) return this.#operand(depth);
+    let left = this.level(level + 1, depth);
+    for (let operator = this.#take(operators); operator; operator = this.#take(operators)) {
+      const right = this.level(level + 1, depth);
+      left = left === undefined || right === undefined ? undefined : apply(operator, left, right);
+    }
+    return left;
+  }
+
+  #operand(depth: number): string | undefined {
+    if (depth > deepestNesting) return undefined;
+    if (this.#take(['!'])) {
+      const value = this.#operand(depth + 1);
+      return value === undefined ? undefined : isTrue(value) ? '0' : '1';
+    }
+    if (this.#take(['('])) {
+      const value = this.level(0, depth + 1);
+      return this.#take([')']) ? value : undefined;
+    }
+    const word = /"([^"]*)"|[+-]?[^\s"|&=!<>+\-*/%()]+/y;
+    word.lastIndex = this.#at;
+    const found = word.exec(this.#text);
+    if (!found) return undefined;
+    this.#at = word.lastIndex;
+    return found[1] ?? found[0];
+  }
+
+  #take(tokens: readonly string[]): string | undefined {
+    this.#skipSpace();
+    const token = tokens.find((each) => this.#text.startsWith(each, this.#at));
+    if (token) this.#at += token.length;
+    return token;
+  }
+
+  #skipSpace(): void {
+    while (this.#at < this.#text.length && /\s/.test(this.#text[this.#at]!)) this.#at++;
+  }
+}
+
+function apply(operator: string, left: string, right: string): string | undefined {
+  if (operator === '|') return isTrue(left) ? left : right;
+  if (operator === '&') return isTrue(left) && isTrue(right) ? left : '0';
+  const numbers = number.test(left) && number.test(right);
+  const order = numbers ? Number(left) - Number(right) : left < right ? -1 : left > right ? 1 : 0;
+  switch (operator) {
+    case '=':
+      return order === 0 ? '1' : '0';
+    case '!=':
+      return order === 0 ? '0' : '1';
+    case '<':
+      return order < 0 ? '1' : '0';
+    case '>':
+      return order > 0 ? '1' : '0';
+    case '<=':
+      return order <= 0 ? '1' : '0';
+    case '>=':
+      return order >= 0 ? '1' : '0';
+    default:
+      return numbers ? arithmetic(operator, Number(left), Number(right)) : undefined;
+  }
+}
+
+function arithmetic(operator: string, left: number, right: number): string | undefined {
+  const result =
+    operator === '+'
+      ? left + right
+      : operator === '-'
+        ? left - right
+        : operator === '*'
+          ? left * right
+          : operator === '/'
+            ? left / right
+            : left % right;
+  return Number.isFinite(result) ? String(result) : undefined;
+}

@@ -1,0 +1,162 @@
+import type { Application } from './applications/application.ts';
+import { findApplication } from './applications.ts';
+import { splitArguments } from './arguments.ts';
+import { compile, isConstant, type Template } from './expressions.ts';
+import {
+  compareSpecificity,
+  isPattern,
+  matchesPattern,
+  type Pattern,
+  parsePattern,
+  withoutDashes,
+} from './patterns.ts';
+
+/** A step as configured: `App(arguments)`, or the same with a label to go to. */
+export type ConfiguredStep = string | { label: string; app: string };
+/** A dialplan as configured: context → extension or pattern → steps. */
+export type ConfiguredContexts = Readonly<Record<string, Readonly<Record<string, readonly ConfiguredStep[]>>>>;
+
+/** What is wrong, and where: a JSON pointer into the contexts, e.g. `/default/_X./0`. */
+export type Problem = { path: string; message: string };
+
+/** A step ready to run. `args` are there when the arguments are constant. */
+export type ParsedStep = {
+  application: Application;
+  template: Template;
+  args?: readonly string[];
+  label?: string;
+};
+
+type NumberedStep = ParsedStep & { priority: number };
+
+/** An extension ready to run: its steps, and the priority of each label. */
+export type ParsedExtension = { name: string; steps: readonly NumberedStep[]; labels: ReadonlyMap<string, number> };
+
+/** A context: extensions by exact name, then patterns, the most specific first. */
+export type ParsedContext = {
+  exact: ReadonlyMap<string, ParsedExtension>;
+  patterns: readonly { pattern: Pattern; extension: ParsedExtension }[];
+};
+
+export type ParsedContexts = ReadonlyMap<string, ParsedContext>;
+
+/** Every problem of a dialplan as configured, in its order; none means that it loads. Never throws. */
+export const validate = (contexts: unknown): Problem[] => parseContexts(contexts).problems;
+
+/** Parses all there is; what has a problem is left out. Never throws. */
+export function parseContexts(configured: unknown): { contexts: ParsedContexts; problems: Problem[] } {
+  const problems: Problem[] = [];
+  const contexts = new Map<string, ParsedContext>();
+  const tell = (path: readonly (string | number)[], message: string): void => {
+    problems.push({ path: path.map((each) => `/${escapePointer(String(each))}`).join(''), message });
+  };
+  if (!isRecord(configured)) tell([], 'the dialplan must map contexts to extensions');
+  else
+    for (const [name, extensions] of Object.entries(configured)) {
+      if (isRecord(extensions)) contexts.set(name, parseContext(name, extensions, tell));
+      else tell([name], 'a context must map extensions to lists of steps');
+    }
+  checkCalls(contexts, tell);
+  return { contexts, problems };
+}
+
+type Tell = (path: readonly (string | number)[], message: string) => void;
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** RFC 6901 section 3. */
+const escapePointer = (part: string): string => part.replaceAll('~', '~0').replaceAll('/', '~1');
+
+function parseContext(context: string, extensions: Record<string, unknown>, tell: Tell): ParsedContext {
+  const exact = new Map<string, ParsedExtension>();
+  const patterns: { pattern: Pattern; extension: ParsedExtension }[] = [];
+  for (const [name, steps] of Object.entries(extensions)) {
+    const path = [context, name];
+    const extension = parseExtension(name, steps, path, tell);
+    if (isPattern(name)) {
+      const pattern = parsePattern(name);
+      if (typeof pattern === 'string') tell(path, pattern);
+      else if (patterns.some((other) => compareSpecificity(other.pattern, pattern) === 0))
+        tell(path, `another pattern means the same as "${name}"`);
+      else patterns.push({ pattern, extension });
+    } else if (exact.has(withoutDashes(name))) tell(path, `another extension means the same as "${name}"`);
+    else exact.set(withoutDashes(name), extension);
+  }
+  patterns.sort((a, b) => compareSpecificity(a.pattern, b.pattern));
+  return { exact, patterns };
+}
+
+function parseExtension(name: string, steps: unknown, path: string[], tell: Tell): ParsedExtension {
+  const labels = new Map<string, number>();
+  const parsed: NumberedStep[] = [];
+  if (!Array.isArray(steps) || steps.length === 0) tell(path, 'an extension must have a list of steps');
+  else
+    for (const [index, configured] of steps.entries()) {
+      const step = parseStep(configured);
+      if (typeof step === 'string') {
+        tell([...path, index], step);
+        continue;
+      }
+      if (step.label !== undefined) {
+        if (labels.has(step.label)) tell([...path, index], `the label "${step.label}" is already taken`);
+        labels.set(step.label, index + 1);
+      }
+      parsed.push({ ...step, priority: index + 1 });
+    }
+  return { name, steps: parsed, labels };
+}
+
+/** Reads a step as configured; a string tells what is wrong with it. Never throws. */
+export function parseStep(configured: unknown): ParsedStep | string {
+  if (typeof configured === 'string') return parseCall(configured);
+  if (!isRecord(configured)) return 'a step must be App(arguments), or label and app';
+  const { label, app, ...others } = configured;
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) return `a step has only label and app, not "${unknown}"`;
+  if (typeof app !== 'string') return 'app must be App(arguments)';
+  if (typeof label !== 'string' || !/^[A-Za-z_][\w-]*$/.test(label))
+    return 'label must be a word that begins with a letter';
+  const step = parseCall(app);
+  return typeof step === 'string' ? step : { ...step, label };
+}
+
+function parseCall(text: string): ParsedStep | string {
+  const found = /^\s*([A-Za-z]\w*)\s*(?:\(([\s\S]*)\))?\s*$/.exec(text);
+  if (!found) return `"${text}" is not App(arguments)`;
+  const [, name = '', data = ''] = found;
+  const application = findApplication(name);
+  if (!application) return `there is no application "${name}"`;
+  const template = compile(data);
+  if (template.problem !== undefined) return template.problem;
+  return isConstant(template) ? { application, template, args: splitArguments(data) } : { application, template };
+}
+
+/** Lets applications look at their constant arguments, now that all places are known. */
+function checkCalls(contexts: ParsedContexts, tell: Tell): void {
+  const exists = (context: string, extension: string, target: string): boolean => {
+    const found = findExtension(contexts.get(context), extension);
+    return (
+      found !== undefined && (found.labels.has(target) || found.steps.some((step) => String(step.priority) === target))
+    );
+  };
+  for (const [context, { exact, patterns }] of contexts)
+    for (const { name, steps } of [...exact.values(), ...patterns.map((each) => each.extension)])
+      for (const { application, args, template, priority } of steps) {
+        const position = { context, extension: name, priority };
+        const message = args && application.check?.({ args, data: template.text, position, exists });
+        if (message !== undefined) tell([context, name, priority - 1], `${application.name}: ${message}`);
+      }
+}
+
+/** What an extension stands for in a context: an exact name wins, then the most specific pattern that fits. */
+export function findExtension(context: ParsedContext | undefined, dialed: string): ParsedExtension | undefined {
+  if (!context) return undefined;
+  const extension = withoutDashes(dialed);
+  const exact = context.exact.get(extension);
+  if (exact) return exact;
+  return context.patterns.find(
+    // A step of a pattern names itself by the pattern's own text while it is checked.
+    (each) => matchesPattern(each.pattern, extension) || each.pattern.text === dialed,
+  )?.extension;
+}

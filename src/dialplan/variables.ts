@@ -1,0 +1,48 @@
+import type { Clock } from '../lib/clock.ts';
+import { type FunctionRead, isFunction, readFunction } from './functions.ts';
+import type { DialplanChannel, Position } from './host.ts';
+
+type BuiltIn = (channel: DialplanChannel, clock: Clock, position: Position | undefined) => string;
+
+/** Names that always mean these values, whatever is set. */
+const builtIns: ReadonlyMap<string, BuiltIn> = new Map<string, BuiltIn>([
+  ['CHANNEL', (channel) => channel.channel().name],
+  ['UNIQUEID', (channel) => channel.id],
+  ['HANGUPCAUSE', (channel) => String(channel.hangupCause())],
+  ['EPOCH', (_channel, clock) => String(Math.floor(clock.now() / 1000))],
+  ['CONTEXT', (channel, _clock, position) => position?.context ?? channel.channel().dialplan.context],
+  ['EXTEN', (channel, _clock, position) => position?.extension ?? channel.channel().dialplan.exten],
+  ['PRIORITY', (channel, _clock, position) => String(position?.priority ?? channel.channel().dialplan.priority ?? '')],
+]);
+
+/**
+ * What a name means on a channel: a built-in variable, else one of the channel, else a global one; `LANGUAGE` is the
+ * channel's language unless set. Undefined when nothing has that name. `position` when the channel's own is not
+ * up to date. Never throws.
+ */
+export function readVariable(
+  channel: DialplanChannel,
+  name: string,
+  clock: Clock,
+  position?: Position,
+): string | undefined {
+  const builtIn = builtIns.get(name);
+  if (builtIn) return builtIn(channel, clock, position);
+  const set = channel.variable(name) ?? channel.globalVariable(name);
+  return set ?? (name === 'LANGUAGE' ? channel.channel().language : undefined);
+}
+
+/** The names of the built-in variables. */
+export const builtInVariables = (): string[] => [...builtIns.keys()];
+
+/** A variable or, when the name ends with `)`, a function. Undefined: a variable that is not set. */
+export function readVariableOrFunction(
+  channel: DialplanChannel,
+  name: string,
+  clock: Clock,
+  position?: Position,
+): FunctionRead | undefined {
+  if (isFunction(name)) return readFunction(channel, name);
+  const value = readVariable(channel, name, clock, position);
+  return value === undefined ? undefined : { ok: true, value };
+}
