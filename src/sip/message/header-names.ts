@@ -47,27 +47,31 @@ const usual = [
   ...['RSeq', 'Server', 'Subscription-State', 'Unsupported', 'User-Agent', 'Warning', 'WWW-Authenticate'],
 ];
 
-const keys: ReadonlyMap<string, string> = new Map([
-  ...usual.flatMap((name): [string, string][] => [
-    [name, name.toLowerCase()],
-    [name.toLowerCase(), name.toLowerCase()],
-    [name.toUpperCase(), name.toLowerCase()],
-  ]),
-  ...Object.entries(compact).flatMap(([short, name]): [string, string][] => [
-    [short, name.toLowerCase()],
-    [short.toUpperCase(), name.toLowerCase()],
-  ]),
-]);
+/** A header the stack knows: its key, and a bit of its own when a message may have it only once. */
+export type KnownHeader = { readonly key: string; readonly onceBit: number };
 
-/** The key of a header the stack knows, in any usual spelling or compact form; undefined for others. */
-export function knownHeaderKey(name: string): string | undefined {
-  return keys.get(name);
+const onlyOnce = ['From', 'To', 'Call-ID', 'CSeq', 'Max-Forwards', 'Content-Length', 'Content-Type'];
+
+const known: ReadonlyMap<string, KnownHeader> = new Map(
+  [...usual.map((name) => [name, name] as const), ...Object.entries(compact)].flatMap(([spelling, name]) => {
+    const at = onlyOnce.indexOf(name);
+    const header: KnownHeader = { key: name.toLowerCase(), onceBit: at < 0 ? 0 : 1 << at };
+    return [spelling, spelling.toLowerCase(), spelling.toUpperCase()].map((form) => [form, header] as const);
+  }),
+);
+
+/** The header of that name in a usual spelling or its compact form; undefined for others. */
+export function knownHeader(name: string): KnownHeader | undefined {
+  return known.get(name);
+}
+
+/** The header of that name in any spelling; one the stack does not know may repeat. */
+export function anyHeader(name: string): KnownHeader {
+  const lower = name.toLowerCase();
+  return known.get(lower) ?? { key: lower, onceBit: 0 };
 }
 
 /** The key under which a header is found: its full name in lower case. */
 export function headerKey(name: string): string {
-  const known = keys.get(name);
-  if (known !== undefined) return known;
-  const lower = name.toLowerCase();
-  return keys.get(lower) ?? lower;
+  return (known.get(name) ?? anyHeader(name)).key;
 }

@@ -37,16 +37,34 @@ export abstract class BaseMessage {
   /** The first line, without its line end. */
   abstract readonly startLine: string;
 
+  /**
+   * Reads and remembers the headers every message must have, Max-Forwards, Contact, and Content-Length, to which it cuts the
+   * body. `parseMessage` calls it once.
+   * @returns what is wrong; undefined when nothing is.
+   */
+  check(): string | undefined {
+    if (!this.topVia) return 'Via is missing or malformed';
+    if (!(this.#from = parseNameAddr(this.#value('from') ?? ''))) return 'From is missing or malformed';
+    if (!(this.#to = parseNameAddr(this.#value('to') ?? ''))) return 'To is missing or malformed';
+    if (!this.#value('call-id')) return 'Call-ID is missing';
+    if (!(this.#cseq = parseCSeq(this.#value('cseq') ?? ''))) return 'CSeq is missing or malformed';
+    if (this.#value('max-forwards') !== undefined && this.maxForwards === undefined) return 'Max-Forwards is malformed';
+    if (this.#value('content-length') === undefined) return undefined;
+    const length = this.contentLength;
+    if (length === undefined) return 'Content-Length is malformed';
+    if (length > this.body.length) return 'the body is shorter than Content-Length';
+    if (length < this.body.length) this.body = this.body.subarray(0, length);
+    return undefined;
+  }
+
   /** The value of the first header of that name (any case, compact or not), lines unfolded; undefined when missing. */
   header(name: string): string | undefined {
-    const at = this.#raw.keys.indexOf(headerKey(name));
-    return at < 0 ? undefined : this.#raw.values[at];
+    return this.#value(headerKey(name));
   }
 
   /** The value of each header line of that name, in order, commas untouched. */
   headerLines(name: string): string[] {
-    const key = headerKey(name);
-    return this.#raw.values.filter((_, i) => this.#raw.keys[i] === key);
+    return this.#lines(headerKey(name));
   }
 
   /** All elements of a comma-separated header over all its lines (Allow, Supported, Require…); unreadable lines are skipped. */
@@ -97,7 +115,7 @@ export abstract class BaseMessage {
   /** The topmost Via; undefined on a request that was built and not sent yet. */
   get topVia(): Via | undefined {
     if (this.#topVia) return this.#topVia;
-    const value = this.header('via');
+    const value = this.#value('via');
     return (this.#topVia = value === undefined ? undefined : parseVia(value.slice(0, firstViaEnd(value)).trim()));
   }
 
@@ -119,11 +137,11 @@ export abstract class BaseMessage {
   }
 
   get from(): NameAddr {
-    return (this.#from ??= required('From', parseNameAddr(this.header('from') ?? '')));
+    return (this.#from ??= required('From', parseNameAddr(this.#value('from') ?? '')));
   }
 
   get to(): NameAddr {
-    return (this.#to ??= required('To', parseNameAddr(this.header('to') ?? '')));
+    return (this.#to ??= required('To', parseNameAddr(this.#value('to') ?? '')));
   }
 
   get fromTag(): string | undefined {
@@ -135,11 +153,11 @@ export abstract class BaseMessage {
   }
 
   get callId(): string {
-    return required('Call-ID', this.header('call-id'));
+    return required('Call-ID', this.#value('call-id'));
   }
 
   get cseq(): CSeq {
-    return (this.#cseq ??= required('CSeq', parseCSeq(this.header('cseq') ?? '')));
+    return (this.#cseq ??= required('CSeq', parseCSeq(this.#value('cseq') ?? '')));
   }
 
   /** All contacts; empty also for `Contact: *` (see `hasStarContact`). */
@@ -154,7 +172,7 @@ export abstract class BaseMessage {
 
   /** `Contact: *`, which removes all bindings of a REGISTER with `Expires: 0` (RFC 3261 10.2.2). */
   get hasStarContact(): boolean {
-    return this.header('contact') === '*';
+    return this.#value('contact') === '*';
   }
 
   /** Route, top first. */
@@ -182,7 +200,7 @@ export abstract class BaseMessage {
 
   /** `type/subtype` in lower case, without parameters. */
   get contentType(): string | undefined {
-    const value = this.header('content-type');
+    const value = this.#value('content-type');
     if (value === undefined) return undefined;
     const semicolon = value.indexOf(';');
     return (semicolon < 0 ? value : value.slice(0, semicolon)).trim().toLowerCase();
@@ -209,12 +227,41 @@ export abstract class BaseMessage {
     return bytes;
   }
 
+  /** Whether every Contact, Route and Record-Route line can be read; `*` stands for itself. */
+  get hasReadableAddresses(): boolean {
+    const { keys, values } = this.#raw;
+    for (let i = 0; i < keys.length; i++) {
+      const key = keys[i]!;
+      if (key === 'contact') {
+        if (values[i] === '*') continue;
+        const contacts = parseNameAddrList(values[i]!);
+        if (!contacts) return false;
+        this.#contacts = this.#contacts ? [...this.#contacts, ...contacts] : contacts;
+      } else if ((key === 'route' || key === 'record-route') && !parseNameAddrList(values[i]!)) return false;
+    }
+    return true;
+  }
+
+  #value(key: string): string | undefined {
+    const at = this.#raw.keys.indexOf(key);
+    return at < 0 ? undefined : this.#raw.values[at];
+  }
+
+  #lines(key: string): string[] {
+    const { keys, values } = this.#raw;
+    const lines: string[] = [];
+    for (let i = 0; i < keys.length; i++) if (keys[i] === key) lines.push(values[i]!);
+    return lines;
+  }
+
   #addresses(key: string): NameAddr[] {
-    return this.headerLines(key).flatMap((line) => parseNameAddrList(line) ?? []);
+    const addresses: NameAddr[] = [];
+    for (const line of this.#lines(key)) for (const address of parseNameAddrList(line) ?? []) addresses.push(address);
+    return addresses;
   }
 
   #number(key: string, max: number): number | undefined {
-    const value = this.header(key);
+    const value = this.#value(key);
     if (value === undefined) return undefined;
     const number = parseDecimal(value, max);
     return number < 0 ? undefined : number;
@@ -244,10 +291,12 @@ export class SipRequest extends BaseMessage {
   readonly requestUri: string;
   #uri: Uri | undefined;
 
-  constructor(method: string, requestUri: string, raw: RawHeaders, body?: Buffer) {
+  /** @param uri the same as `requestUri`, when it has been read already. */
+  constructor(method: string, requestUri: string, raw: RawHeaders, body?: Buffer, uri?: Uri) {
     super(raw, body);
     this.method = method;
     this.requestUri = requestUri;
+    this.#uri = uri;
   }
 
   /** The Request-URI, read. */

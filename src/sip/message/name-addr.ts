@@ -1,4 +1,4 @@
-import { formatParams, type Params, parseParams } from './params.ts';
+import { formatParams, noParams, type Params, parseParams } from './params.ts';
 import { isToken, QUOTE, quote, skipQuoted, skipSpace, splitList, unquote } from './scan.ts';
 import { formatUri, parseUri, type Uri } from './uri.ts';
 
@@ -50,7 +50,7 @@ function parseAddrSpec(text: string, start: number): NameAddr | undefined {
   const address = (semicolon < 0 ? text.slice(start) : text.slice(start, semicolon)).trim();
   if (address.includes('?') || address.includes(',')) return undefined;
   const uri = parseUri(address);
-  const params = uri && (semicolon < 0 ? {} : parseParams(text, semicolon));
+  const params = uri && (semicolon < 0 ? noParams : parseParams(text, semicolon));
   return params && { displayName: undefined, uri: uri!, params };
 }
 

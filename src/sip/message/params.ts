@@ -1,10 +1,13 @@
-import { BACKSLASH, EQUALS, isToken, QUOTE, SEMICOLON, SPACE, skipQuoted, skipSpace, TAB } from './scan.ts';
+import { BACKSLASH, EQUALS, isToken, lowerSlice, QUOTE, SEMICOLON, SPACE, skipQuoted, skipSpace, TAB } from './scan.ts';
 
 /**
  * Parameters by lower-case name, in the order of the wire; a parameter without a value has ''. Values stand as on the
  * wire: quotes and escapes included (`unquote`, `percentDecode` take them off).
  */
 export type Params = Readonly<Record<string, string>>;
+
+/** Parameters of what has none. */
+export const noParams: Params = Object.freeze({});
 
 /** Adds one parameter; also when its name is one that plain objects treat specially. */
 export function addParam(params: Record<string, string>, name: string, value: string): void {
@@ -19,15 +22,16 @@ export function addParam(params: Record<string, string>, name: string, value: st
  * @returns undefined when malformed (empty parameter, unclosed quote, name that is no token).
  */
 export function parseParams(text: string, at: number): Params | undefined {
-  const params: Record<string, string> = {};
   const end = text.length;
   let i = skipSpace(text, at);
+  if (i >= end) return noParams;
+  const params: Record<string, string> = {};
   while (i < end) {
     if (text.charCodeAt(i) !== SEMICOLON) return undefined;
     const nameStart = skipSpace(text, i + 1);
     const nameEnd = endOfWord(text, nameStart);
     if (!isToken(text, nameStart, nameEnd)) return undefined;
-    const name = text.slice(nameStart, nameEnd).toLowerCase();
+    const name = lowerSlice(text, nameStart, nameEnd);
     i = skipSpace(text, nameEnd);
     let value = '';
     if (i < end && text.charCodeAt(i) === EQUALS) {

@@ -1,9 +1,8 @@
-import { headerKey, knownHeaderKey } from './header-names.ts';
-import { parseCSeq, type RawHeaders, type SipMessage, SipRequest, SipResponse } from './message.ts';
-import { parseNameAddr, parseNameAddrList } from './name-addr.ts';
+import { anyHeader, type KnownHeader, knownHeader } from './header-names.ts';
+import { type RawHeaders, type SipMessage, SipRequest, SipResponse } from './message.ts';
 import { CR, isToken, parseDecimal, SPACE, skipSpace, TAB, trimEnd } from './scan.ts';
 import { reasonPhrase } from './status.ts';
-import { parseUri } from './uri.ts';
+import { parseUri, type Uri } from './uri.ts';
 
 /** Why bytes are no SIP message, and what is left of them to answer with. */
 export type ParseFailure = {
@@ -34,16 +33,17 @@ export type ParseResult =
 export const MAX_MESSAGE_BYTES = 65_536;
 export const MAX_HEADER_LINES = 256;
 
-type StartLine =
-  | {
-      readonly kind: 'request';
-      readonly method: string;
-      readonly uri: string;
-      readonly problem?: string;
-      status?: number;
-    }
-  | { readonly kind: 'response'; readonly status: number; readonly reason: string }
-  | { readonly kind: 'neither'; readonly problem: string };
+type RequestLine = {
+  readonly kind: 'request';
+  readonly method: string;
+  /** The Request-URI as it stands, and read. */
+  readonly text: string;
+  readonly uri: Uri | undefined;
+  readonly problem: string | undefined;
+  readonly status: number;
+};
+type StatusLine = { readonly kind: 'response'; readonly status: number; readonly reason: string };
+type StartLine = RequestLine | StatusLine | { readonly kind: 'neither'; readonly problem: string };
 
 /**
  * Parses one whole message: a datagram, or what the stream framer cut out. Never throws.
@@ -57,37 +57,38 @@ export function parseMessage(bytes: Buffer): ParseResult {
   if (bytes.length > MAX_MESSAGE_BYTES) return failed('the message is too large', 513);
   const headEnd = findHeadEnd(bytes);
   const text = bytes.toString('utf8', 0, headEnd < 0 ? bytes.length : headEnd);
-  const firstEnd = lineEnd(text, 0);
-  const start = parseStartLine(text.slice(0, firstEnd));
+  const lf = text.indexOf('\n');
+  const start = parseStartLine(text.slice(0, lf < 0 ? text.length : text.charCodeAt(lf - 1) === CR ? lf - 1 : lf));
   if (start.kind === 'neither') return failed(start.problem, 400);
   const raw: RawHeaders = { names: [], keys: [], values: [] };
-  const problem = readHeaders(text, text.indexOf('\n') < 0 ? text.length : text.indexOf('\n') + 1, raw);
-  const body = headEnd < 0 ? bytes.subarray(bytes.length) : bytes.subarray(headEnd);
+  const malformed = readHeaders(text, lf < 0 ? text.length : lf + 1, raw);
+  const problem = malformed ?? (headEnd < 0 ? 'the headers do not end' : undefined);
+  const body = headEnd < 0 || headEnd === bytes.length ? undefined : bytes.subarray(headEnd);
   return start.kind === 'request'
-    ? finishRequest(start, raw, body, problem ?? (headEnd < 0 ? 'the headers do not end' : undefined))
-    : finishResponse(start, raw, body, problem ?? (headEnd < 0 ? 'the headers do not end' : undefined));
+    ? finishRequest(start, raw, body, problem)
+    : finishResponse(start, raw, body, problem);
 }
 
 function finishRequest(
-  start: StartLine & { kind: 'request' },
+  start: RequestLine,
   raw: RawHeaders,
-  body: Buffer,
+  body: Buffer | undefined,
   headerProblem: string | undefined,
 ): ParseResult {
-  const message = new SipRequest(start.method, start.uri, raw, body);
-  const problem = start.problem ?? headerProblem ?? checkRequest(message, raw);
+  const message = new SipRequest(start.method, start.text, raw, body, start.uri);
+  const problem = start.problem ?? headerProblem ?? checkRequest(message);
   if (problem === undefined) return { ok: true, message };
-  return failed(problem, start.status ?? 400, start.method, copiedHeaders(raw));
+  return failed(problem, start.status, start.method, copiedHeaders(raw));
 }
 
 function finishResponse(
-  start: StartLine & { kind: 'response' },
+  start: StatusLine,
   raw: RawHeaders,
-  body: Buffer,
+  body: Buffer | undefined,
   headerProblem: string | undefined,
 ): ParseResult {
   const message = new SipResponse(start.status, start.reason, raw, body);
-  const problem = headerProblem ?? checkHeaders(message, raw);
+  const problem = headerProblem ?? message.check();
   return problem === undefined ? { ok: true, message } : failed(problem, 400);
 }
 
@@ -103,28 +104,22 @@ function findHeadEnd(bytes: Buffer): number {
   return lf < 0 ? -1 : lf + 2;
 }
 
-/** The position of the line end after `at`: of CR in CRLF, of a bare LF, or of the end of the text. */
-function lineEnd(text: string, at: number): number {
-  const lf = text.indexOf('\n', at);
-  if (lf < 0) return text.length;
-  return lf > at && text.charCodeAt(lf - 1) === CR ? lf - 1 : lf;
-}
-
 function parseStartLine(line: string): StartLine {
-  if (/^SIP\//i.test(line)) return parseStatusLine(line);
+  if (line.startsWith('SIP/') || /^sip\//i.test(line)) return parseStatusLine(line);
   const first = line.indexOf(' ');
   const last = line.lastIndexOf(' ');
   if (first < 1 || !isToken(line, 0, first)) return { kind: 'neither', problem: 'the first line is no SIP line' };
   const method = line.slice(0, first);
-  const uri = last > first ? line.slice(first + 1, last) : '';
-  const version = line.slice(last + 1).toUpperCase();
-  const request = { kind: 'request', method, uri } as const;
-  if (version === 'SIP/2.0') {
-    return parseUri(uri) ? request : { ...request, problem: 'the Request-URI is malformed' };
+  const text = last > first ? line.slice(first + 1, last) : '';
+  const uri = parseUri(text);
+  if ((last === line.length - 8 && line.endsWith('SIP/2.0')) || /^sip\/2\.0$/i.test(line.slice(last + 1))) {
+    const problem = uri ? undefined : 'the Request-URI is malformed';
+    return { kind: 'request', method, text, uri, problem, status: 400 };
   }
-  // RFC 3261 8.2 leaves it open; RFC 4475 3.1.2.16 asks for 505 when only the version is not ours.
-  if (/^SIP\/\d+\.\d+$/.test(version)) return { ...request, problem: 'the SIP version is not 2.0', status: 505 };
-  return { ...request, problem: 'the request line is malformed' };
+  // RFC 4475 3.1.2.16: when only the version is not ours, the answer is 505.
+  const isOtherVersion = /^sip\/\d+\.\d+$/i.test(line.slice(last + 1));
+  const problem = isOtherVersion ? 'the SIP version is not 2.0' : 'the request line is malformed';
+  return { kind: 'request', method, text, uri, problem, status: isOtherVersion ? 505 : 400 };
 }
 
 function parseStatusLine(line: string): StartLine {
@@ -139,75 +134,55 @@ function parseStatusLine(line: string): StartLine {
 /** Reads header lines from `at` on into `raw`; tells what is wrong with the first that is malformed, but reads on. */
 function readHeaders(text: string, at: number, raw: RawHeaders): string | undefined {
   let problem: string | undefined;
+  let seen = 0;
   let position = at;
   while (position < text.length) {
-    const end = lineEnd(text, position);
+    const lf = text.indexOf('\n', position);
+    const end = lf < 0 ? text.length : lf > position && text.charCodeAt(lf - 1) === CR ? lf - 1 : lf;
     if (end === position) break;
-    const next = text.indexOf('\n', end) < 0 ? text.length : text.indexOf('\n', end) + 1;
     if (raw.keys.length >= MAX_HEADER_LINES) return problem ?? 'there are too many headers';
-    if (!readHeader(text, position, end, raw)) problem ??= 'a header line is malformed';
-    position = next;
+    const first = text.charCodeAt(position);
+    if (first === SPACE || first === TAB) {
+      if (!continueHeader(text, position, end, raw)) problem ??= 'a header line is malformed';
+    } else {
+      const header = readHeader(text, position, end, raw);
+      if (!header) problem ??= 'a header line is malformed';
+      else if ((seen & header.onceBit) !== 0) problem ??= `there is more than one ${header.key}`;
+      else seen |= header.onceBit;
+    }
+    position = lf < 0 ? text.length : lf + 1;
   }
   return problem;
 }
 
-/** Reads one line: a header, or the continuation of the one before (RFC 3261 7.3.1). */
-function readHeader(text: string, start: number, end: number, raw: RawHeaders): boolean {
-  const first = text.charCodeAt(start);
+/** Joins a line that begins with a space to the header before it (RFC 3261 7.3.1). */
+function continueHeader(text: string, start: number, end: number, raw: RawHeaders): boolean {
   const last = raw.values.length - 1;
-  if (first === SPACE || first === TAB) {
-    if (last < 0) return false;
-    const more = text.slice(skipSpace(text, start, end), trimEnd(text, start, end));
-    raw.values[last] = raw.values[last] === '' ? more : `${raw.values[last]} ${more}`.trim();
-    return true;
-  }
-  const colon = text.indexOf(':', start);
-  if (colon < 0 || colon >= end) return false;
-  const name = text.slice(start, trimEnd(text, start, colon));
-  const known = knownHeaderKey(name);
-  if (known === undefined && !isToken(name)) return false;
-  const valueStart = skipSpace(text, colon + 1, end);
-  raw.names.push(name);
-  raw.keys.push(known ?? headerKey(name));
-  raw.values.push(text.slice(valueStart, trimEnd(text, valueStart, end)));
+  if (last < 0) return false;
+  const more = text.slice(skipSpace(text, start, end), trimEnd(text, start, end));
+  raw.values[last] = `${raw.values[last]} ${more}`.trim();
   return true;
 }
 
-const onlyOnce = ['from', 'to', 'call-id', 'cseq', 'max-forwards', 'content-length', 'content-type'];
-
-/** What is wrong with the headers every message must have; cuts the body to its Content-Length. */
-function checkHeaders(message: SipMessage, raw: RawHeaders): string | undefined {
-  for (const key of onlyOnce) {
-    const at = raw.keys.indexOf(key);
-    if (at >= 0 && raw.keys.indexOf(key, at + 1) >= 0) return `there is more than one ${key}`;
-  }
-  if (!message.topVia) return 'Via is missing or malformed';
-  if (!parseNameAddr(message.header('from') ?? '')) return 'From is missing or malformed';
-  if (!parseNameAddr(message.header('to') ?? '')) return 'To is missing or malformed';
-  if (!message.header('call-id')) return 'Call-ID is missing';
-  if (!parseCSeq(message.header('cseq') ?? '')) return 'CSeq is missing or malformed';
-  if (message.header('max-forwards') !== undefined && message.maxForwards === undefined)
-    return 'Max-Forwards is malformed';
-  const announced = message.header('content-length');
-  if (announced === undefined) return undefined;
-  const length = message.contentLength;
-  if (length === undefined) return 'Content-Length is malformed';
-  if (length > message.body.length) return 'the body is shorter than Content-Length';
-  if (length < message.body.length) message.body = message.body.subarray(0, length);
-  return undefined;
+function readHeader(text: string, start: number, end: number, raw: RawHeaders): KnownHeader | undefined {
+  const colon = text.indexOf(':', start);
+  if (colon < 0 || colon >= end) return undefined;
+  const name = text.slice(start, trimEnd(text, start, colon));
+  const known = knownHeader(name);
+  if (known === undefined && !isToken(name)) return undefined;
+  const header = known ?? anyHeader(name);
+  const valueStart = skipSpace(text, colon + 1, end);
+  raw.names.push(name);
+  raw.keys.push(header.key);
+  raw.values.push(text.slice(valueStart, trimEnd(text, valueStart, end)));
+  return header;
 }
 
-function checkRequest(message: SipRequest, raw: RawHeaders): string | undefined {
-  const problem = checkHeaders(message, raw);
+function checkRequest(message: SipRequest): string | undefined {
+  const problem = message.check();
   if (problem !== undefined) return problem;
   if (message.cseq.method !== message.method) return 'the method of CSeq is not the method of the request';
-  for (let i = 0; i < raw.keys.length; i++) {
-    const key = raw.keys[i]!;
-    if (key !== 'contact' && key !== 'route' && key !== 'record-route') continue;
-    if (raw.values[i] === '*' && key === 'contact') continue;
-    if (!parseNameAddrList(raw.values[i]!)) return `${key} is malformed`;
-  }
-  return undefined;
+  return message.hasReadableAddresses ? undefined : 'Contact, Route or Record-Route is malformed';
 }
 
 function copiedHeaders(raw: RawHeaders): CopiedHeaders | undefined {

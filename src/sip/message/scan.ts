@@ -38,6 +38,16 @@ export function isToken(text: string, start = 0, end = text.length): boolean {
   return consistsOf(tokenTable, text, start, end);
 }
 
+/** text[start, end) in lower case; costs nothing more than the slice when it is so already. */
+export function lowerSlice(text: string, start: number, end: number): string {
+  const slice = text.slice(start, end);
+  for (let i = start; i < end; i++) {
+    const code = text.charCodeAt(i);
+    if ((code >= 65 && code <= 90) || code >= 128) return slice.toLowerCase();
+  }
+  return slice;
+}
+
 /** The first position at or after `at` that is neither space nor tab. */
 export function skipSpace(text: string, at: number, end = text.length): number {
   let i = at;

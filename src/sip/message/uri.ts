@@ -1,5 +1,5 @@
-import { addParam, type Params } from './params.ts';
-import { charTable, consistsOf, parseDecimal } from './scan.ts';
+import { addParam, noParams, type Params } from './params.ts';
+import { charTable, consistsOf, lowerSlice, parseDecimal } from './scan.ts';
 
 /** A SIP or SIPS URI, RFC 3261 19.1. */
 export type SipUri = {
@@ -42,8 +42,8 @@ export function sipUri(parts: Partial<SipUri> & { readonly host: string }): SipU
     password: parts.password,
     host: parts.host,
     port: parts.port,
-    params: parts.params ?? {},
-    headers: parts.headers ?? {},
+    params: parts.params ?? noParams,
+    headers: parts.headers ?? noParams,
   };
 }
 
@@ -69,8 +69,8 @@ function parseSipUri(scheme: 'sip' | 'sips', text: string, start: number): SipUr
   let user: string | undefined;
   let password: string | undefined;
   if (at >= 0) {
-    const colon = text.lastIndexOf(':', at);
-    const userEnd = colon >= start ? text.indexOf(':', start) : at;
+    const colon = text.indexOf(':', start);
+    const userEnd = colon < 0 || colon > at ? at : colon;
     if (userEnd === start || !isEscapedText(userTable, text, start, userEnd)) return undefined;
     user = percentDecode(text.slice(start, userEnd));
     if (userEnd < at) {
@@ -84,8 +84,8 @@ function parseSipUri(scheme: 'sip' | 'sips', text: string, start: number): SipUr
   const hostEnd = semicolon < 0 || semicolon > paramsEnd ? paramsEnd : semicolon;
   const address = parseHostPort(text, hostStart, hostEnd);
   if (!address) return undefined;
-  const params = hostEnd === paramsEnd ? {} : parsePairs(text.slice(hostEnd + 1, paramsEnd), ';', parameterTable);
-  const headers = question < 0 ? {} : parsePairs(text.slice(question + 1), '&', headerTable);
+  const params = hostEnd === paramsEnd ? noParams : parsePairs(text.slice(hostEnd + 1, paramsEnd), ';', parameterTable);
+  const headers = question < 0 ? noParams : parsePairs(text.slice(question + 1), '&', headerTable);
   if (!params || !headers) return undefined;
   return { scheme, user, password, host: address.host, port: address.port, params, headers };
 }
@@ -94,7 +94,7 @@ function parseTelUri(text: string, start: number): TelUri | undefined {
   const semicolon = text.indexOf(';', start);
   const end = semicolon < 0 ? text.length : semicolon;
   if (!consistsOf(telTable, text, start, end)) return undefined;
-  const params = end === text.length ? {} : parsePairs(text.slice(end + 1), ';', parameterTable);
+  const params = end === text.length ? noParams : parsePairs(text.slice(end + 1), ';', parameterTable);
   return params && { scheme: 'tel', number: text.slice(start, end), params };
 }
 
@@ -109,14 +109,14 @@ export function parseHostPort(
   if (text.charCodeAt(start) === 91) {
     const close = text.indexOf(']', start);
     if (close < 0 || close >= end || !consistsOf(ipv6Table, text, start + 1, close)) return undefined;
-    host = text.slice(start + 1, close).toLowerCase();
+    host = lowerSlice(text, start + 1, close);
     if (host.indexOf(':') < 0) return undefined;
     hostEnd = close + 1;
   } else {
     const colon = text.indexOf(':', start);
     hostEnd = colon < 0 || colon > end ? end : colon;
     if (!consistsOf(hostTable, text, start, hostEnd)) return undefined;
-    host = text.slice(start, hostEnd).toLowerCase();
+    host = lowerSlice(text, start, hostEnd);
   }
   if (hostEnd === end) return { host, port: undefined };
   if (text.charCodeAt(hostEnd) !== 58) return undefined;

@@ -1,4 +1,4 @@
-import { formatParams, type Params, parseParams } from './params.ts';
+import { formatParams, noParams, type Params, parseParams } from './params.ts';
 import { isToken, SPACE, skipSpace, TAB, trimEnd } from './scan.ts';
 import { formatHostPort, parseHostPort } from './uri.ts';
 
@@ -24,13 +24,17 @@ export function parseVia(text: string): Via | undefined {
   const transportStart = at;
   while (at < text.length && text.charCodeAt(at) !== SPACE && text.charCodeAt(at) !== TAB) at++;
   if (!isToken(text, transportStart, at)) return undefined;
-  const transport = text.slice(transportStart, at).toUpperCase();
+  const transport = upperTransport(text.slice(transportStart, at));
   const hostStart = skipSpace(text, at);
   const semicolon = text.indexOf(';', hostStart);
   const sentByEnd = trimEnd(text, hostStart, semicolon < 0 ? text.length : semicolon);
   const address = parseHostPort(text, hostStart, sentByEnd) ?? parseSpacedHostPort(text.slice(hostStart, sentByEnd));
-  const params = address && (semicolon < 0 ? {} : parseParams(text, semicolon));
+  const params = address && (semicolon < 0 ? noParams : parseParams(text, semicolon));
   return params && { transport, host: address!.host, port: address!.port, params };
+}
+
+function upperTransport(name: string): string {
+  return name === 'UDP' || name === 'TCP' ? name : name.toUpperCase();
 }
 
 /** The position of the transport after `protocol / version /`; -1 when that is malformed. */
