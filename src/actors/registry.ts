@@ -1,12 +1,17 @@
-import { AriError, type AriErrorCode } from '../models/errors.ts';
+import { AriError, type AriErrorCode, type AriErrorParameters } from '../models/errors.ts';
+
+/** Refusals whose message names no parameter. */
+type PlainErrorCode = {
+  [C in AriErrorCode]: keyof AriErrorParameters<C> extends never ? C : never;
+}[AriErrorCode];
 
 /** Running objects by id, listed in the order in which they were added. Knows which error a missing one is. */
 export class Registry<A> {
   readonly #items = new Map<string, A>();
-  readonly #notFound: AriErrorCode;
+  readonly #notFound: PlainErrorCode;
 
   /** @param notFound the error that {@link get} throws for an unknown id. */
-  constructor(notFound: AriErrorCode) {
+  constructor(notFound: PlainErrorCode) {
     this.#notFound = notFound;
   }
 

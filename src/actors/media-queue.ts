@@ -1,0 +1,72 @@
+/** Something that sounds on a target, or listens to it, and must have it for itself while it runs. */
+export interface QueuedWork {
+  /** It is at the head: it may begin. Called once. May call {@link MediaQueue.finished} at once. */
+  begin(): void;
+  /** The target is no more. Called once, whether it had begun or still waited; it ends by itself. */
+  abandon(): void;
+}
+
+/**
+ * What is to sound on one target, strictly one after another in the order of asking, whatever the kind of work.
+ * Nothing runs beside something else and nothing is skipped: work that was cancelled while it waited gets its turn
+ * and ends then.
+ */
+export class MediaQueue {
+  #works: QueuedWork[] = [];
+  /** The work that has begun, always the first. */
+  #begun: QueuedWork | undefined;
+  #advancing = false;
+  #closed = false;
+  readonly #onIdle: () => void;
+
+  /** @param onIdle runs whenever the last work has finished, and once when the queue is closed. */
+  constructor(onIdle: () => void) {
+    this.#onIdle = onIdle;
+  }
+
+  /** Puts work at the end; on an idle queue it begins before this returns, on a closed one it is abandoned. */
+  add(work: QueuedWork): void {
+    if (this.#closed) {
+      work.abandon();
+      return;
+    }
+    this.#works.push(work);
+    this.#advance();
+  }
+
+  /** Told by work that has ended; the next begins. Work that is not in the queue (any more) is ignored. */
+  finished(work: QueuedWork): void {
+    const position = this.#works.indexOf(work);
+    if (position === -1) return;
+    this.#works.splice(position, 1);
+    this.#advance();
+  }
+
+  /** The target is gone: what runs is abandoned first, then what waits, in order. Nothing begins any more. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    const works = this.#works;
+    this.#works = [];
+    for (const work of works) work.abandon();
+    this.#onIdle();
+  }
+
+  get size(): number {
+    return this.#works.length;
+  }
+
+  /** A loop, because work may end while it begins, and a thousand of those in a row must not nest. */
+  #advance(): void {
+    if (this.#advancing) return;
+    this.#advancing = true;
+    for (let head = this.#works[0]; head && head !== this.#begun; head = this.#works[0]) {
+      this.#begun = head;
+      head.begin();
+    }
+    this.#advancing = false;
+    if (this.#works.length > 0 || this.#closed) return;
+    this.#begun = undefined;
+    this.#onIdle();
+  }
+}

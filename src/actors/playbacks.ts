@@ -1,0 +1,223 @@
+import type { ActorRefFrom } from 'xstate';
+import type { Bus } from '../bus/bus.ts';
+import type { Topic } from '../bus/topics.ts';
+import type { Ids } from '../lib/ids.ts';
+import type { Logger } from '../lib/log.ts';
+import {
+  type PlaybackFact,
+  type PlaybackSnapshot,
+  playbackMachine,
+  playbackModel,
+  refusePlaybackCommand,
+} from '../machines/playback.ts';
+import { AriError } from '../models/errors.ts';
+import { type Playback, type PlaybackOperation, playbackOperations } from '../models/playback.ts';
+import type { MediaSession, PlayHandle, PlayReport } from '../telephony/media.ts';
+import { MediaQueue, type QueuedWork } from './media-queue.ts';
+import { Registry } from './registry.ts';
+import { type Runtime, spawn } from './spawn.ts';
+
+type PlaybackActor = ActorRefFrom<typeof playbackMachine>;
+
+/** What is played to. Made by the owner of the channel or bridge, which has refused what it must refuse. */
+export type PlayTarget = {
+  kind: 'channel' | 'bridge';
+  id: string;
+  /** Language for sounds where the request names none. */
+  language: string;
+  /** Where the playback's events go. */
+  topics: readonly Topic[];
+  media: MediaSession;
+};
+
+export type PlayRequest = {
+  /** Media URIs, played one after another. */
+  media: readonly string[];
+  lang?: string | undefined;
+  /** Where the first item begins, in ms; 0 by default. */
+  offsetms?: number | undefined;
+  /** How far forward and reverse move, in ms; 0 means 3000. */
+  skipms?: number | undefined;
+  playbackId?: string | undefined;
+};
+
+/** A playback that no client hears of. */
+export type QuietPlayback = {
+  /** Settles once, never rejects: `failed` when any item could not be played or the target went. */
+  readonly done: Promise<'done' | 'failed'>;
+  /** Ends the whole list; `done` follows. */
+  stop(): void;
+};
+
+export interface Playbacks {
+  /**
+   * Queues media on a target and tells its events; with nothing before it, it plays at once.
+   * @throws AriError skipNegative, offsetNegative, playbackQueueFailed (no media, or an empty item), playbackIdExists.
+   */
+  playOn(target: PlayTarget, request: PlayRequest): Playback;
+  /** The same queue, but no events and no object that clients could find: for the dialplan. */
+  playQuietly(target: PlayTarget, media: readonly string[]): QuietPlayback;
+  /** @throws AriError playbackNotFound, also as soon as it has finished. */
+  get(id: string): Playback;
+  /** Ends the whole list. One that still waits tells of its end when its turn comes. @throws AriError playbackNotFound. */
+  stop(id: string): void;
+  /** @throws AriError playbackOperationMissing, playbackOperationInvalid, playbackNotFound, playbackNotPlaying. */
+  control(id: string, request: { operation?: string | undefined }): void;
+  /**
+   * The target is no more: what plays fails and says so before this returns; what waits vanishes without an event.
+   * Must be told for every target that was played to, before its own last events.
+   */
+  targetGone(kind: PlayTarget['kind'], id: string): void;
+  /** The queue of a target, for other work that needs the target for itself (recordings). */
+  queueOf(target: { kind: PlayTarget['kind']; id: string }): MediaQueue;
+  /** How many playbacks, heard of or quiet, wait or play: for tests and metrics. */
+  readonly size: number;
+}
+
+const defaultSkipMs = 3_000;
+
+/** What a running playback holds beside its chart. */
+type Running = {
+  target: PlayTarget;
+  /** The item being played. */
+  handle?: PlayHandle;
+  work: QueuedWork;
+};
+
+/** Hears how a quiet playback ended. */
+type Settle = (outcome: 'done' | 'failed') => void;
+
+const isOperation = (word: string): word is PlaybackOperation =>
+  (playbackOperations as readonly string[]).includes(word);
+
+/** Owns every playback and the queue of every target that is played to. */
+export function createPlaybacks(deps: { bus: Bus; runtime: Runtime; ids: Ids; log: Logger }): Playbacks {
+  const { bus, runtime, ids, log } = deps;
+  const registry = new Registry<PlaybackActor>('playbackNotFound');
+  const running = new Map<string, Running>();
+  const queues = new Map<string, MediaQueue>();
+
+  const machine = playbackMachine.provide({
+    actions: {
+      startItem: ({ context, self }, { index, offsetMs }) => {
+        const entry = running.get(context.id);
+        const uri = context.media[index];
+        if (!entry || uri === undefined) return;
+        const told = (report: PlayReport): void => {
+          if (report.type === 'media.failed')
+            log.info({ playback: context.id, uri, reason: report.reason }, 'a media item could not be played');
+          self.send(report);
+        };
+        entry.handle = entry.target.media.play({ uri, language: context.language, offsetMs }, told);
+      },
+      stopItem: ({ context }) => running.get(context.id)?.handle?.stop(),
+      pauseItem: ({ context }) => running.get(context.id)?.handle?.pause(),
+      resumeItem: ({ context }) => running.get(context.id)?.handle?.resume(),
+      restartItem: ({ context }) => running.get(context.id)?.handle?.restart(),
+      seekItem: ({ context }, { ms }) => running.get(context.id)?.handle?.seek(ms),
+      // The items of a list are not interrupted by other work, so the turn is given at once; `send` to the actor that
+      // is in a transition waits until that is committed and told.
+      requestTurn: ({ self }) => self.send({ type: 'turn' }),
+    },
+  });
+
+  const queueOf: Playbacks['queueOf'] = ({ kind, id }) => {
+    const key = `${kind}:${id}`;
+    const existing = queues.get(key);
+    if (existing) return existing;
+    const queue = new MediaQueue(() => queues.delete(key));
+    queues.set(key, queue);
+    return queue;
+  };
+
+  const publish = (topics: readonly Topic[], fact: PlaybackFact, snapshot: PlaybackSnapshot): void =>
+    bus.publish({ event: { type: fact.type, playback: playbackModel(snapshot) }, topics });
+
+  /** A crashed chart tells nothing any more, but clients wait for the end of what they saw begin. */
+  const tellCrash = (target: PlayTarget, snapshot: PlaybackSnapshot, entry?: Running, heard?: boolean): void => {
+    entry?.handle?.stop();
+    if (!heard) return;
+    const playback: Playback = { ...playbackModel(snapshot), state: 'failed' };
+    bus.publish({ event: { type: 'PlaybackFinished', playback }, topics: target.topics });
+  };
+
+  /** Starts the actor and puts it into the queue of its target. */
+  const start = (id: string, target: PlayTarget, request: PlayRequest, settle?: Settle): PlaybackActor => {
+    const queue = queueOf(target);
+    const actor: PlaybackActor = spawn(machine, {
+      id,
+      input: {
+        id,
+        media: [...request.media],
+        targetUri: `${target.kind}:${target.id}`,
+        language: request.lang || target.language,
+        offsetMs: request.offsetms ?? 0,
+        skipMs: request.skipms || defaultSkipMs,
+      },
+      runtime,
+      onEmitted: (fact, snapshot) => {
+        if (!settle) publish(target.topics, fact, snapshot);
+      },
+      onEnded: (error) => {
+        const entry = running.get(id);
+        running.delete(id);
+        registry.remove(id);
+        const snapshot = actor.getSnapshot();
+        if (error) tellCrash(target, snapshot, entry, settle === undefined);
+        settle?.(!error && snapshot.value === 'done' && snapshot.context.failed.length === 0 ? 'done' : 'failed');
+        if (entry) queue.finished(entry.work);
+      },
+    });
+    const work: QueuedWork = {
+      begin: () => actor.send({ type: 'turn' }),
+      abandon: () => actor.send({ type: 'target.gone' }),
+    };
+    running.set(id, { target, work });
+    if (!settle) registry.add(id, actor);
+    queue.add(work);
+    return actor;
+  };
+
+  return {
+    playOn(target, request) {
+      const { media, skipms = 0, offsetms = 0, playbackId } = request;
+      if (skipms < 0) throw new AriError('skipNegative');
+      if (offsetms < 0) throw new AriError('offsetNegative');
+      if (media.length === 0 || media.includes('')) throw new AriError('playbackQueueFailed');
+      if (playbackId && registry.has(playbackId)) throw new AriError('playbackIdExists');
+      return playbackModel(start(playbackId || ids.uuid(), target, request).getSnapshot());
+    },
+
+    playQuietly(target, media) {
+      let settle: Settle = () => undefined;
+      const done = new Promise<'done' | 'failed'>((resolve) => {
+        settle = resolve;
+      });
+      if (media.length === 0) {
+        settle('done');
+        return { done, stop: () => undefined };
+      }
+      const actor = start(ids.uuid(), target, { media }, settle);
+      return { done, stop: () => actor.send({ type: 'stop' }) };
+    },
+
+    get: (id) => playbackModel(registry.get(id).getSnapshot()),
+
+    stop: (id) => registry.get(id).send({ type: 'stop' }),
+
+    control(id, { operation }) {
+      if (!operation) throw new AriError('playbackOperationMissing');
+      if (!isOperation(operation)) throw new AriError('playbackOperationInvalid', { operation });
+      const actor = registry.get(id);
+      const refusal = refusePlaybackCommand(actor.getSnapshot(), { type: operation });
+      if (refusal) throw new AriError(refusal, { operation });
+      actor.send({ type: operation });
+    },
+
+    targetGone: (kind, id) => queues.get(`${kind}:${id}`)?.close(),
+    queueOf,
+    get size() {
+      return running.size;
+    },
+  };
+}

@@ -1,0 +1,205 @@
+import { type SnapshotFrom, setup } from 'xstate';
+import type { AriErrorCode } from '../models/errors.ts';
+import type { Playback, PlaybackOperation, PlaybackState } from '../models/playback.ts';
+import type { PlayReport } from '../telephony/media.ts';
+import { effect } from './effect.ts';
+
+export type PlaybackInput = {
+  id: string;
+  /** At least one media URI. */
+  media: readonly string[];
+  /** `channel:<id>` or `bridge:<id>`. */
+  targetUri: string;
+  language: string;
+  /** Where the first item begins, in ms. */
+  offsetMs: number;
+  /** How far forward and reverse move, in ms. */
+  skipMs: number;
+};
+
+export type PlaybackContext = PlaybackInput & {
+  /** Position in `media` of the item that is played now or was played last. */
+  index: number;
+  /** Positions of the items that could not be played. */
+  failed: readonly number[];
+};
+
+/** What a client asks: the operations of the interface, and the end of the whole list. */
+export type PlaybackCommand = { type: 'stop' } | { type: PlaybackOperation };
+
+export type PlaybackEvent =
+  | PlaybackCommand
+  /** The queue of the target gives way to this playback's next item. */
+  | { type: 'turn' }
+  /** The channel or bridge that it plays to is no more. */
+  | { type: 'target.gone' }
+  | PlayReport;
+
+export type PlaybackFact = { type: 'PlaybackStarted' } | { type: 'PlaybackContinuing' } | { type: 'PlaybackFinished' };
+
+const playback = setup({
+  types: {
+    input: {} as PlaybackInput,
+    context: {} as PlaybackContext,
+    events: {} as PlaybackEvent,
+    emitted: {} as PlaybackFact,
+    meta: {} as { ari: PlaybackState },
+  },
+  actions: {
+    startItem: effect<{ index: number; offsetMs: number }>('startItem'),
+    stopItem: effect('stopItem'),
+    pauseItem: effect('pauseItem'),
+    resumeItem: effect('resumeItem'),
+    restartItem: effect('restartItem'),
+    seekItem: effect<{ ms: number }>('seekItem'),
+    /** Asks the queue for a `turn` for the next item. */
+    requestTurn: effect('requestTurn'),
+  },
+  guards: { hasNextItem: ({ context }) => context.index + 1 < context.media.length },
+});
+
+const keepFailure = playback.assign({ failed: ({ context }) => [...context.failed, context.index] });
+const moveToNext = playback.assign({ index: ({ context }) => context.index + 1 });
+const started = playback.emit({ type: 'PlaybackStarted' });
+const continuing = playback.emit({ type: 'PlaybackContinuing' });
+const finished = playback.emit({ type: 'PlaybackFinished' });
+
+const startFirst = {
+  type: 'startItem',
+  params: ({ context }: { context: PlaybackContext }) => ({ index: 0, offsetMs: context.offsetMs }),
+} as const;
+/** Runs after {@link moveToNext}; an offset is for the first item only. */
+const startNext = {
+  type: 'startItem',
+  params: ({ context }: { context: PlaybackContext }) => ({ index: context.index, offsetMs: 0 }),
+} as const;
+const skip = (direction: 1 | -1) =>
+  ({
+    type: 'seekItem',
+    params: ({ context }: { context: PlaybackContext }) => ({ ms: direction * context.skipMs }),
+  }) as const;
+
+/** How the current item ends, playing or paused (it may have run out while the pause was on its way). */
+const itemEnds = {
+  'media.finished': [{ guard: 'hasNextItem', target: 'continuing' }, { target: 'done' }],
+  'media.failed': [
+    { guard: 'hasNextItem', target: 'itemFailed', actions: keepFailure },
+    { target: 'failed', actions: keepFailure },
+  ],
+  stop: { target: 'done', actions: 'stopItem' },
+  'target.gone': { target: 'failed', actions: 'stopItem' },
+} as const;
+
+/**
+ * Between two items: what just ended is still the current one, so that PlaybackContinuing shows it. The turn is asked
+ * for on entry and comes at once unless the queue has other plans; nothing sounds meanwhile, so there is nothing to
+ * pause, restart or move, and those commands are accepted without effect.
+ */
+const betweenItems = {
+  turn: { target: 'playing', actions: [moveToNext, startNext, started] },
+  stop: 'done',
+  'target.gone': 'failed',
+} as const;
+
+/**
+ * A list of media played to one target, an item at a time. Items that cannot be played are skipped; the last one
+ * decides how the list ends. A playback that was cancelled while queued tells so when its turn comes, and one whose
+ * target goes while it is queued vanishes without a word.
+ */
+export const playbackMachine = playback.createMachine({
+  id: 'playback',
+  context: ({ input }) => ({ ...input, index: 0, failed: [] }),
+  initial: 'queued',
+  states: {
+    queued: {
+      meta: { ari: 'queued' },
+      on: {
+        turn: { target: 'playing', actions: [startFirst, started] },
+        stop: 'cancelled',
+        'target.gone': 'dropped',
+      },
+    },
+    cancelled: {
+      meta: { ari: 'done' },
+      on: { turn: 'done', 'target.gone': 'dropped' },
+    },
+    playing: {
+      meta: { ari: 'playing' },
+      on: {
+        ...itemEnds,
+        pause: { target: 'paused', actions: 'pauseItem' },
+        restart: { actions: 'restartItem' },
+        forward: { actions: skip(1) },
+        reverse: { actions: skip(-1) },
+      },
+    },
+    paused: {
+      meta: { ari: 'paused' },
+      on: { ...itemEnds, unpause: { target: 'playing', actions: ['resumeItem', started] } },
+    },
+    continuing: {
+      meta: { ari: 'continuing' },
+      entry: [continuing, 'requestTurn'],
+      on: betweenItems,
+    },
+    itemFailed: {
+      meta: { ari: 'continuing' },
+      entry: [continuing, 'requestTurn'],
+      on: betweenItems,
+    },
+    done: { type: 'final', meta: { ari: 'done' }, entry: finished },
+    failed: { type: 'final', meta: { ari: 'failed' }, entry: finished },
+    /** The target went while it waited: no event tells of it. */
+    dropped: { type: 'final', meta: { ari: 'failed' } },
+  },
+});
+
+export type PlaybackSnapshot = SnapshotFrom<typeof playbackMachine>;
+
+/** The playback as clients see it. Pure: the same snapshot always gives the same JSON. */
+export function playbackModel(snapshot: PlaybackSnapshot): Playback {
+  const { id, media, index, targetUri, language, failed } = snapshot.context;
+  const model: Playback = {
+    id,
+    media_uri: media[index] ?? '',
+    target_uri: targetUri,
+    language,
+    state: stateOf(snapshot),
+  };
+  const next = media[index + 1];
+  if (next !== undefined) model.next_media_uri = next;
+  if (failed.length > 0) model.failed_media_uris = failed.map((position) => media[position] ?? '');
+  return model;
+}
+
+const stateOf = (snapshot: PlaybackSnapshot): PlaybackState => publicStates[snapshot.value];
+
+/** The public word of each state, read from the chart once: a snapshot's own lookup costs more than the rest. */
+const publicStates = Object.fromEntries(
+  Object.entries(playbackMachine.states).map(([name, node]) => [name, (node.meta as { ari: PlaybackState }).ari]),
+) as Record<PlaybackSnapshot['value'], PlaybackState>;
+
+/**
+ * Operations that each public state accepts. Those that do nothing there have no transition in the chart: restart while
+ * queued, unpause while playing, pause while paused, and all of them between two items.
+ */
+const accepted: Readonly<Record<PlaybackState, readonly PlaybackOperation[]>> = {
+  queued: ['restart'],
+  playing: ['restart', 'pause', 'unpause', 'reverse', 'forward'],
+  continuing: ['restart', 'pause', 'unpause', 'reverse', 'forward'],
+  paused: ['pause', 'unpause'],
+  done: [],
+  failed: [],
+};
+
+/**
+ * Why a command would be refused now; undefined when it is accepted, with or without effect. Stopping is never
+ * refused. The error names the operation as its parameter `operation`.
+ */
+export function refusePlaybackCommand(
+  snapshot: PlaybackSnapshot,
+  command: PlaybackCommand,
+): Extract<AriErrorCode, 'playbackNotPlaying'> | undefined {
+  if (command.type === 'stop') return undefined;
+  return accepted[stateOf(snapshot)].includes(command.type) ? undefined : 'playbackNotPlaying';
+}
