@@ -1,5 +1,6 @@
 import { setup } from 'xstate';
 import type { ChannelState } from '../models/channel.ts';
+import type { DialStatus } from '../models/events.ts';
 import { Cause } from '../telephony/causes.ts';
 import type { DigitSequence } from '../telephony/driver.ts';
 import type {
@@ -7,7 +8,7 @@ import type {
   ChannelEvent,
   ChannelFact,
   ChannelInput,
-  DialStatus,
+  Identity,
   Position,
 } from './channel-vocabulary.ts';
 import { effect } from './effect.ts';
@@ -36,6 +37,10 @@ export function eventOf<T extends ChannelEvent['type']>(
 
 /** A variable name as stored: without the underscores that say how far it is inherited. */
 export const storedName = (name: string): string => name.replace(/^_{1,2}/, '');
+
+/** Whether a change leaves name and number as they are: clients hear of those two only. */
+const isSame = (party: Identity, change: Partial<Identity>): boolean =>
+  (change.name ?? party.name) === party.name && (change.number ?? party.number) === party.number;
 
 export const channel = setup({
   types: {
@@ -67,6 +72,8 @@ export const channel = setup({
     isOriginated: ({ context }) => context.origin === 'originated',
     entersApplication: ({ context }) => context.onAnswer?.type === 'application',
     entersDialplan: ({ context }) => context.onAnswer?.type === 'dialplan',
+    keepsCaller: ({ context, event }) => event.type === 'caller.set' && isSame(context.caller, event.caller),
+    keepsConnected: ({ context, event }) => event.type === 'connected.set' && isSame(context.connected, event.party),
     removesNothing: ({ context, event }) =>
       event.type === 'variable.set' && event.value === undefined && !context.variables[storedName(event.name)],
     canResume: ({ context }) => context.resume !== undefined,

@@ -1,7 +1,20 @@
 import type { ChannelState } from '../models/channel.ts';
+import type { DialStatus } from '../models/events.ts';
 import type { DigitSequence, LegReport, Party } from '../telephony/driver.ts';
 
 /** The words of the channel's chart: what it is made from, keeps, is asked, is told, and tells. */
+
+/** Who a party says it is, with what the functions CALLERID and CONNECTEDLINE know besides name and number. */
+export type Identity = Party & {
+  /** Number to be charged. */
+  ani?: string;
+  /** Number that was dialed. */
+  dnid?: string;
+  /** Number that redirected the call. */
+  rdnis?: string;
+  /** Presentation and screening (Q.931 4.5.10): 0 allowed, 0x20 restricted, 0x43 unavailable. */
+  presentation?: number;
+};
 
 /** A place in the dialplan. */
 export type Position = { context: string; extension: string; priority: number };
@@ -23,8 +36,8 @@ export type ChannelInput = {
   protocolId: string;
   /** incoming: a call that came in; reserved: one that is still held back; originated, created: made by a client. */
   origin: 'incoming' | 'reserved' | 'originated' | 'created';
-  caller: Party;
-  connected: Party;
+  caller: Identity;
+  connected: Identity;
   accountCode: string;
   language: string;
   /** ms since the epoch. */
@@ -34,6 +47,8 @@ export type ChannelInput = {
   inheritance: Readonly<Record<string, Inheritance>>;
   /** Names of variables shown in every event of the channel (`report_events`). */
   reported: readonly string[];
+  /** What is dialed, as Dial events show it: the part of the dial string behind the technology; '' inbound. */
+  dialString: string;
   onAnswer?: OnAnswer;
 };
 
@@ -50,15 +65,13 @@ export type ChannelContext = ChannelInput & {
   resume?: Position;
   /** ms until an unanswered dial is given up. */
   dialTimeoutMs: number;
-  /** What was dialed, for Dial events. */
-  dialString: string;
   /** The public state it had when its hang-up began. */
   lastState: ChannelState;
 };
 
 /** Asked from above. */
 export type ChannelCommand =
-  | { type: 'dial'; timeoutMs: number; dialString: string }
+  | { type: 'dial'; timeoutMs: number }
   | { type: 'answer' }
   | { type: 'ring' }
   | { type: 'ringStop' }
@@ -75,8 +88,8 @@ export type ChannelCommand =
   | { type: 'run'; position: Position }
   | { type: 'variable.set'; name: string; value: string | undefined; report?: boolean }
   | { type: 'variable.preset'; variables: Readonly<Record<string, string>> }
-  | { type: 'caller.set'; caller: Partial<Party> }
-  | { type: 'connected.set'; party: Partial<Party> }
+  | { type: 'caller.set'; caller: Partial<Identity> }
+  | { type: 'connected.set'; party: Partial<Identity> }
   | { type: 'language.set'; language: string }
   | { type: 'accountCode.set'; accountCode: string }
   | { type: 'userEvent'; name: string; fields: Readonly<Record<string, string>> };
@@ -118,15 +131,3 @@ export type ChannelFact =
   | { type: 'StasisStart'; app: string; args: readonly string[] }
   | { type: 'StasisEnd'; app: string }
   | { type: 'ApplicationMoveFailed'; app: string; destination: string; args: readonly string[] };
-
-export type DialStatus =
-  | ''
-  | 'RINGING'
-  | 'PROCEEDING'
-  | 'PROGRESS'
-  | 'ANSWER'
-  | 'BUSY'
-  | 'CONGESTION'
-  | 'NOANSWER'
-  | 'CHANUNAVAIL'
-  | 'CANCEL';

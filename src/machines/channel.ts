@@ -1,6 +1,5 @@
 import type { SnapshotFrom } from 'xstate';
 import type { Channel, ChannelState } from '../models/channel.ts';
-import type { AriErrorCode } from '../models/errors.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 import { Cause } from '../telephony/causes.ts';
 import { control } from './channel-control.ts';
@@ -26,6 +25,13 @@ const setVariable = assign(({ context, event }) => {
   return { variables, inheritance, reported: report ? [...others, stored] : others };
 });
 
+const setCaller = assign(({ context, event }) => ({
+  caller: { ...context.caller, ...eventOf(event, 'caller.set').caller },
+}));
+const setConnected = assign(({ context, event }) => ({
+  connected: { ...context.connected, ...eventOf(event, 'connected.set').party },
+}));
+
 const variableChanged = emit(({ event }) => {
   const { name, value } = eventOf(event, 'variable.set');
   return { type: 'ChannelVarset', variable: name, value: value ?? '' };
@@ -44,7 +50,6 @@ export const channelMachine = channel.createMachine({
     app: '',
     args: [],
     dialTimeoutMs: noTimeout,
-    dialString: '',
     lastState: 'Down',
   }),
   type: 'parallel',
@@ -55,20 +60,14 @@ export const channelMachine = channel.createMachine({
         variables: { ...context.variables, ...eventOf(event, 'variable.preset').variables },
       })),
     },
-    'caller.set': {
-      actions: [
-        assign(({ context, event }) => ({ caller: { ...context.caller, ...eventOf(event, 'caller.set').caller } })),
-        emit({ type: 'ChannelCallerId' }),
-      ],
-    },
-    'connected.set': {
-      actions: [
-        assign(({ context, event }) => ({
-          connected: { ...context.connected, ...eventOf(event, 'connected.set').party },
-        })),
-        emit({ type: 'ChannelConnectedLine' }),
-      ],
-    },
+    'caller.set': [
+      { guard: 'keepsCaller', actions: setCaller },
+      { actions: [setCaller, emit({ type: 'ChannelCallerId' })] },
+    ],
+    'connected.set': [
+      { guard: 'keepsConnected', actions: setConnected },
+      { actions: [setConnected, emit({ type: 'ChannelConnectedLine' })] },
+    ],
     'leg.connectedLine': {
       actions: [
         assign(({ event }) => ({ connected: eventOf(event, 'leg.connectedLine').party })),
@@ -150,6 +149,7 @@ export function channelModel(snapshot: ChannelSnapshot, channelvars?: Readonly<R
     },
     creationtime: formatTimestamp(creationTime),
     language,
+    ...(caller.rdnis ? { caller_rdnis: caller.rdnis } : {}),
     ...(channelvars ? { channelvars } : {}),
   };
 }
@@ -187,6 +187,9 @@ export const isControlled = (snapshot: ChannelSnapshot): boolean => {
   const { control } = snapshot.value as { control: string };
   return control === 'application' || control === 'moving';
 };
+
+/** The errors that a channel's state can give. */
+export type ChannelRefusal = 'channelNotInStasis' | 'channelInvalidState' | 'channelNotDown' | 'channelNotCreated';
 
 /**
  * Why an operation is refused now, or undefined when it may go on: the only place that knows 409 and 412.

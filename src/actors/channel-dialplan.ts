@@ -1,0 +1,164 @@
+import type { DialplanChannel, EnteredStep, Identity } from '../dialplan/host.ts';
+import { type ChannelContext, type ChannelEvent, type ChannelSnapshot, lifeOf } from '../machines/channel.ts';
+import type { Channel } from '../models/channel.ts';
+import type { Indication } from '../telephony/media.ts';
+import type { ChannelEntry, GlobalVariables, PlaybackGate, PlayTarget } from './channels.ts';
+
+/** What the channels' owner lets the dialplan's view of a channel use. */
+export type ChannelAccess = {
+  model(entry: ChannelEntry): Channel;
+  snapshot(entry: ChannelEntry): ChannelSnapshot;
+  tell(entry: ChannelEntry, event: ChannelEvent): void;
+  playTarget(entry: ChannelEntry): PlayTarget;
+  playbacks: PlaybackGate;
+  globals: GlobalVariables;
+};
+
+/** A channel as the dialplan sees it: reads come from the snapshot, changes go to the actor. */
+export const createChannelDialplan = (access: ChannelAccess, entry: ChannelEntry): DialplanChannel =>
+  new ChannelDialplan(access, entry);
+
+class ChannelDialplan implements DialplanChannel {
+  readonly #access: ChannelAccess;
+  readonly #entry: ChannelEntry;
+
+  constructor(access: ChannelAccess, entry: ChannelEntry) {
+    this.#access = access;
+    this.#entry = entry;
+  }
+
+  get id(): string {
+    return this.#entry.id;
+  }
+
+  get technology(): string {
+    return this.#context.technology;
+  }
+
+  get endpoint(): readonly [technology: string, resource: string] | undefined {
+    return this.#context.endpoint;
+  }
+
+  channel(): Channel {
+    return this.#access.model(this.#entry);
+  }
+
+  hangupCause(): number {
+    return this.#context.cause;
+  }
+
+  variable(name: string): string | undefined {
+    return this.#context.variables[name];
+  }
+
+  setVariable(name: string, value: string | undefined): void {
+    this.#tell({ type: 'variable.set', name, value });
+  }
+
+  globalVariable(name: string): string | undefined {
+    return this.#access.globals.get(name);
+  }
+
+  setGlobalVariable(name: string, value: string | undefined): void {
+    this.#access.globals.set(name, value);
+  }
+
+  caller(): Identity {
+    return this.#context.caller;
+  }
+
+  setCaller(change: Partial<Identity>): void {
+    this.#tell({ type: 'caller.set', caller: change });
+  }
+
+  connectedLine(): Identity {
+    return this.#context.connected;
+  }
+
+  setConnectedLine(change: Partial<Identity>): void {
+    this.#tell({ type: 'connected.set', party: change });
+  }
+
+  setLanguage(language: string): void {
+    this.#tell({ type: 'language.set', language });
+  }
+
+  setAccountCode(accountCode: string): void {
+    this.#tell({ type: 'accountCode.set', accountCode });
+  }
+
+  entering({ position, application, data }: EnteredStep): void {
+    this.#tell({ type: 'dialplan.entered', position, app: application, data });
+  }
+
+  isUp(): boolean {
+    return lifeOf(this.#snapshot) === 'up';
+  }
+
+  answer(): void {
+    this.#tell({ type: 'answer' });
+  }
+
+  answered(): Promise<void> {
+    if (this.isUp()) return Promise.resolve();
+    return new Promise((resolve) => this.#entry.onUp.push(resolve));
+  }
+
+  ring(): void {
+    this.#tell({ type: 'ring' });
+  }
+
+  progress(): void {
+    this.#tell({ type: 'progress' });
+  }
+
+  indicate(tone: Indication): () => void {
+    const { media } = this.#entry.leg;
+    if (tone === 'busy') this.#tell({ type: 'busy' });
+    else media.indicate(tone);
+    return () => media.indicate(undefined);
+  }
+
+  play(uris: readonly string[]): { done: Promise<'done' | 'failed'>; stop(): void } {
+    if (!this.isUp()) this.progress();
+    return this.#access.playbacks.playQuietly(this.#access.playTarget(this.#entry), uris);
+  }
+
+  echo(): () => void {
+    const { media } = this.#entry.leg;
+    media.echo(true);
+    return () => media.echo(false);
+  }
+
+  userEvent(name: string, fields: Readonly<Record<string, string>>): void {
+    this.#tell({ type: 'userEvent', name, fields });
+  }
+
+  header(name: string, index?: number): string | undefined {
+    return this.#entry.leg.header(name, index);
+  }
+
+  addHeader(name: string, value: string): void {
+    this.#entry.leg.addHeader(name, value);
+  }
+
+  updateHeader(name: string, value: string): boolean {
+    return this.#entry.leg.updateHeader(name, value);
+  }
+
+  removeHeader(name: string): void {
+    this.#entry.leg.removeHeader(name);
+  }
+
+  get #snapshot(): ChannelSnapshot {
+    return this.#access.snapshot(this.#entry);
+  }
+
+  get #context(): ChannelContext {
+    return this.#snapshot.context;
+  }
+
+  #tell(event: ChannelEvent): void {
+    this.#access.tell(this.#entry, event);
+  }
+}

@@ -1,0 +1,427 @@
+import type { ActorRefFrom } from 'xstate';
+import type { Bus } from '../bus/bus.ts';
+import { channelTopic, channelTopics, type Topic } from '../bus/topics.ts';
+import type { Dialplan } from '../dialplan/dialplan.ts';
+import { isFunction, readFunction } from '../dialplan/functions.ts';
+import type { Ids } from '../lib/ids.ts';
+import {
+  type ChannelEvent,
+  type ChannelFact,
+  type ChannelInput,
+  type ChannelSnapshot,
+  channelMachine,
+  channelModel,
+  lifeOf,
+  type Position,
+} from '../machines/channel.ts';
+import type { Channel } from '../models/channel.ts';
+import { AriError } from '../models/errors.ts';
+import { Cause } from '../telephony/causes.ts';
+import {
+  type CallHost,
+  type Driver,
+  DriverError,
+  type IncomingCall,
+  type Leg,
+  type LegReport,
+} from '../telephony/driver.ts';
+import type { MediaSession } from '../telephony/media.ts';
+import { createChannelDialplan } from './channel-dialplan.ts';
+import { channelEvent, directedTo, topicsOf } from './channel-events.ts';
+import { Registry } from './registry.ts';
+import { type Runtime, spawn } from './spawn.ts';
+import { createTurn, type Turn } from './turn.ts';
+
+export type ChannelActor = ActorRefFrom<typeof channelMachine>;
+
+/** What call control asks of the applications' subscriptions. */
+export interface ApplicationGate {
+  /** Whether the application is registered and its connection is there: only then may channels enter it. */
+  isActive(app: string): boolean;
+  /** One reference more, or less, on what an application hears of a topic. */
+  watch(app: string, topic: Topic): void;
+  unwatch(app: string, topic: Topic): void;
+  /** The object is gone: nobody is subscribed to it any more. */
+  forget(topic: Topic): void;
+}
+
+/** Where media plays to: what playbacks need to know of a channel. */
+export type PlayTarget = {
+  kind: 'channel';
+  id: string;
+  language: string;
+  topics: readonly Topic[];
+  media: MediaSession;
+};
+
+/** What call control asks of playbacks. */
+export interface PlaybackGate {
+  /** Plays without events, for the dialplan. */
+  playQuietly(target: PlayTarget, uris: readonly string[]): { done: Promise<'done' | 'failed'>; stop(): void };
+  /** Ends what plays on a target and drops what is queued. */
+  targetGone(kind: 'channel', id: string): void;
+}
+
+/** What call control tells endpoints about their channels. */
+export interface EndpointGate {
+  channelAdded(technology: string, resource: string, channelId: string): void;
+  channelRemoved(technology: string, resource: string, channelId: string): void;
+}
+
+/** Variables of the whole system. */
+export interface GlobalVariables {
+  get(name: string): string | undefined;
+  set(name: string, value: string | undefined): void;
+}
+
+export type ChannelSettings = {
+  /** Variables and functions shown in every event of a channel (`general.channelvars`). */
+  channelvars: readonly string[];
+  /** Language of channels that nobody gave one. */
+  defaultLanguage: string;
+};
+
+export type ChannelsOptions = {
+  bus: Bus;
+  runtime: Runtime;
+  ids: Ids;
+  dialplan: Dialplan;
+  applications: ApplicationGate;
+  playbacks: PlaybackGate;
+  endpoints: EndpointGate;
+  globals: GlobalVariables;
+  settings: ChannelSettings;
+};
+
+/** A running channel: its actor, and what it holds outside the chart. */
+export type ChannelEntry = {
+  readonly id: string;
+  readonly leg: Leg;
+  readonly topics: readonly Topic[];
+  actor: ChannelActor;
+  /** The dialplan run that is under way. */
+  run: AbortController | undefined;
+  /** Who waits for the answer. */
+  onUp: (() => void)[];
+  /** The last projection, good as long as the snapshot is the same. */
+  seen: { snapshot: ChannelSnapshot; model: Channel } | undefined;
+};
+
+/** What an outbound channel is made of, beside what its driver says. */
+export type OutboundRequest = {
+  id: string;
+  otherId?: string;
+  technology: string;
+  resource: string;
+  formats?: readonly string[];
+} & Pick<
+  ChannelInput,
+  'origin' | 'caller' | 'connected' | 'variables' | 'inheritance' | 'reported' | 'accountCode' | 'onAnswer'
+> & {
+    language?: string;
+    dialplan?: Partial<ChannelInput['dialplan']>;
+  };
+
+/** Owns every running channel: opens its leg, starts its actor, performs its effects, and lets go of all when it ends. */
+export interface Channels {
+  /** Where drivers bring their calls. */
+  readonly host: CallHost;
+  addDriver(driver: Driver): void;
+  /** The driver that dial strings mean by a name or alias, in any case. */
+  driver(technology: string): Driver | undefined;
+  has(id: string): boolean;
+  find(id: string): ChannelEntry | undefined;
+  /** By id, else by name. */
+  findByIdOrName(id: string): ChannelEntry | undefined;
+  /** @throws AriError channelNotFound. */
+  get(id: string): ChannelEntry;
+  all(): ChannelEntry[];
+  /** The channel as clients see it now. */
+  model(entry: ChannelEntry): Channel;
+  snapshot(entry: ChannelEntry): ChannelSnapshot;
+  /** Makes an outbound channel, and its companion, without dialing. @throws DriverError, AriError channelIdExists. */
+  openOutbound(request: OutboundRequest): ChannelEntry;
+  tell(entry: ChannelEntry, event: ChannelEvent): void;
+  /** What the dialplan's functions read and write of a channel. */
+  dialplanChannel(entry: ChannelEntry): ReturnType<typeof createChannelDialplan>;
+  playTarget(entry: ChannelEntry): PlayTarget;
+  /** From now on no new channels. */
+  drain(): void;
+  /** Hangs up every channel. */
+  hangupAll(cause: number): void;
+  readonly turn: Turn;
+  readonly size: number;
+}
+
+export function createChannels(options: ChannelsOptions): Channels {
+  const { bus, ids, dialplan, applications, playbacks, endpoints, settings } = options;
+  const { log } = options.runtime;
+  const turn = createTurn(options.runtime.clock);
+  const runtime: Runtime = { ...options.runtime, clock: turn.clock };
+  const registry = new Registry<ChannelEntry>('channelNotFound');
+  const drivers = new Map<string, Driver>();
+  let accepting = true;
+
+  const snapshot = (entry: ChannelEntry): ChannelSnapshot => entry.actor.getSnapshot();
+
+  const tell = (entry: ChannelEntry, event: ChannelEvent): void => turn.run(() => entry.actor.send(event));
+
+  const shownVariables = (entry: ChannelEntry, current: ChannelSnapshot): Record<string, string> | undefined => {
+    const { variables, reported } = current.context;
+    if (settings.channelvars.length === 0 && reported.length === 0) return undefined;
+    const shown: Record<string, string> = {};
+    for (const name of [...settings.channelvars, ...reported])
+      shown[name] = isFunction(name) ? read(entry, name) : (variables[name] ?? '');
+    return shown;
+  };
+  const read = (entry: ChannelEntry, name: string): string => {
+    // The function may ask for the channel, whose shown variables are just being made: give it the bare one.
+    const result = readFunction(
+      createChannelDialplan({ ...access, model: (other) => channelModel(snapshot(other)) }, entry),
+      name,
+    );
+    return result.ok ? result.value : '';
+  };
+
+  const model = (entry: ChannelEntry): Channel => {
+    const current = snapshot(entry);
+    if (entry.seen?.snapshot !== current)
+      entry.seen = { snapshot: current, model: channelModel(current, shownVariables(entry, current)) };
+    return entry.seen.model;
+  };
+
+  const playTarget = (entry: ChannelEntry): PlayTarget => ({
+    kind: 'channel',
+    id: entry.id,
+    language: snapshot(entry).context.language,
+    topics: entry.topics,
+    media: entry.leg.media,
+  });
+
+  /* ---- Effects: named by the chart, performed when its transition is over --------------------------------------- */
+
+  const perform = (id: string, effect: (entry: ChannelEntry) => void): void => {
+    const entry = registry.find(id);
+    if (!entry) return;
+    turn.after(
+      () => effect(entry),
+      (error) => {
+        log.error({ channel: id, error }, 'an effect of a channel failed; the channel is hung up');
+        tell(entry, { type: 'effect.failed' });
+      },
+    );
+  };
+
+  const runDialplan = (entry: ChannelEntry, from: Position): void => {
+    const run = new AbortController();
+    entry.run = run;
+    void dialplan.run(dialplanChannel(entry), from, run.signal).then((outcome) => {
+      if (entry.run === run) entry.run = undefined;
+      if (outcome.type === 'stasis')
+        tell(entry, { type: 'enter', app: outcome.app, args: outcome.args, resume: outcome.next });
+      else if (outcome.type !== 'aborted')
+        tell(entry, {
+          type: 'dialplan.ended',
+          cause: outcome.type === 'hangup' ? outcome.cause : Cause.normalClearing,
+        });
+    });
+  };
+  const stopDialplan = (entry: ChannelEntry): void => {
+    entry.run?.abort();
+    entry.run = undefined;
+  };
+
+  const machine = channelMachine.provide({
+    actions: {
+      dialLeg: ({ context }) => perform(context.id, ({ leg }) => leg.dial()),
+      answerLeg: ({ context }) => perform(context.id, ({ leg }) => leg.answer()),
+      ringLeg: ({ context }) => perform(context.id, ({ leg }) => leg.ring()),
+      stopRingingLeg: ({ context }) => perform(context.id, ({ leg }) => leg.stopRinging()),
+      progressLeg: ({ context }) => perform(context.id, ({ leg }) => leg.progress()),
+      playBusyTone: ({ context }) => perform(context.id, ({ leg }) => leg.media.indicate('busy')),
+      sendDigits: ({ context }, { sequence }) => perform(context.id, ({ leg }) => leg.sendDigits(sequence)),
+      holdLeg: ({ context }) => perform(context.id, ({ leg }) => leg.hold()),
+      unholdLeg: ({ context }) => perform(context.id, ({ leg }) => leg.unhold()),
+      redirectLeg: ({ context }, { target }) => perform(context.id, ({ leg }) => void leg.redirect(target)),
+      hangupLeg: ({ context }, { cause }) =>
+        perform(context.id, ({ id, leg }) => {
+          playbacks.targetGone('channel', id);
+          leg.hangup(cause);
+        }),
+      enterApplication: ({ context }, { app }) =>
+        perform(context.id, (entry) =>
+          tell(entry, { type: applications.isActive(app) ? 'application.accepted' : 'application.refused' }),
+        ),
+      runDialplan: ({ context }, { position }) => perform(context.id, (entry) => runDialplan(entry, position)),
+      stopDialplan: ({ context }) => perform(context.id, stopDialplan),
+    },
+  });
+
+  /* ---- Facts: told by the chart after the commit, published as events ------------------------------------------- */
+
+  const publish = (entry: ChannelEntry, fact: ChannelFact, current: ChannelSnapshot): void => {
+    const { caller, endpoint } = current.context;
+    if (fact.type === 'StasisStart') applications.watch(fact.app, channelTopic(entry.id));
+    if (fact.type === 'StasisEnd') applications.unwatch(fact.app, channelTopic(entry.id));
+    const event = channelEvent(fact, model(entry), caller.presentation);
+    const to = directedTo(fact);
+    bus.publish(to === undefined ? { event, topics: topicsOf(fact, entry.topics) } : { event, topics: [], to });
+    if (fact.type === 'ChannelCreated' && endpoint) endpoints.channelAdded(endpoint[0], endpoint[1], entry.id);
+    if (fact.type === 'ChannelStateChange' && lifeOf(current) === 'up') for (const told of entry.onUp.splice(0)) told();
+  };
+
+  const ended = (entry: ChannelEntry, error: unknown): void => {
+    const last = entry.seen?.model;
+    registry.remove(entry.id);
+    stopDialplan(entry);
+    entry.onUp.length = 0;
+    playbacks.targetGone('channel', entry.id);
+    const endpoint = snapshot(entry).context.endpoint;
+    if (error !== undefined && last) {
+      const fact = { type: 'ChannelDestroyed', cause: Cause.temporaryFailure } as const;
+      bus.publish({ event: channelEvent(fact, last), topics: entry.topics });
+    }
+    applications.forget(channelTopic(entry.id));
+    if (endpoint) endpoints.channelRemoved(endpoint[0], endpoint[1], entry.id);
+    entry.leg.release();
+  };
+
+  const start = (input: ChannelInput, leg: Leg): ChannelEntry => {
+    const entry: ChannelEntry = {
+      id: input.id,
+      leg,
+      topics: channelTopics(input.id, input.endpoint),
+      actor: undefined as never,
+      run: undefined,
+      onUp: [],
+      seen: undefined,
+    };
+    turn.run(() =>
+      spawn(machine, {
+        id: input.id,
+        input,
+        runtime,
+        onCreated: (actor) => {
+          entry.actor = actor;
+          registry.add(input.id, entry);
+        },
+        onEmitted: (fact, current) => publish(entry, fact, current),
+        onEnded: (error) => ended(entry, error),
+      }),
+    );
+    return entry;
+  };
+
+  /* ---- Channels come to life ------------------------------------------------------------------------------------ */
+
+  const reportTo = (id: string) => (report: LegReport) => {
+    const entry = registry.find(id);
+    if (entry) tell(entry, report);
+  };
+
+  const incoming = (call: IncomingCall): boolean => {
+    if (!accepting) return false;
+    const id = call.channelId ?? ids.channel();
+    if (registry.has(id)) return false;
+    const leg = call.open(id, reportTo(id));
+    const entry = start(
+      {
+        id,
+        name: call.name,
+        technology: call.technology,
+        endpoint: call.endpoint,
+        protocolId: leg.protocolId,
+        origin: call.state === 'reserved' ? 'reserved' : 'incoming',
+        caller: call.caller,
+        connected: { name: '', number: '' },
+        accountCode: call.accountCode ?? '',
+        language: call.language ?? settings.defaultLanguage,
+        creationTime: runtime.clock.now(),
+        dialplan: { context: call.context, exten: call.extension, priority: 1, appName: '', appData: '' },
+        variables: call.variables ?? {},
+        inheritance: {},
+        reported: [],
+      },
+      leg,
+    );
+    if (call.state === 'ring')
+      tell(entry, { type: 'run', position: { context: call.context, extension: call.extension, priority: 1 } });
+    return true;
+  };
+
+  const inheritable = (request: OutboundRequest): Record<string, string> => {
+    const names = Object.keys(request.inheritance);
+    return Object.fromEntries(names.map((name) => [name, request.variables[name] ?? '']));
+  };
+
+  const openOutbound = (request: OutboundRequest): ChannelEntry => {
+    if (!accepting) throw new AriError('serviceUnavailable');
+    const { id, otherId, technology, resource, formats, language, dialplan: place, ...rest } = request;
+    const driver = drivers.get(technology.toLowerCase());
+    if (!driver) throw new DriverError('technology', `there is no technology '${technology}'`);
+    const opened = driver.open(
+      {
+        channelId: id,
+        ...(otherId === undefined ? {} : { otherChannelId: otherId }),
+        resource,
+        caller: request.caller,
+        ...(formats ? { formats } : {}),
+        variables: inheritable(request),
+      },
+      reportTo(id),
+    );
+    const companionId = opened.companion && (opened.companion.channelId ?? ids.channel());
+    if (companionId !== undefined && (companionId === id || registry.has(companionId))) {
+      opened.leg.release();
+      throw new AriError('channelIdExists');
+    }
+    const entry = start(
+      {
+        ...rest,
+        id,
+        name: opened.name,
+        technology: driver.technology,
+        endpoint: opened.endpoint,
+        protocolId: opened.leg.protocolId,
+        language: language ?? settings.defaultLanguage,
+        creationTime: runtime.clock.now(),
+        dialplan: { context: 'default', exten: 's', priority: 1, appName: '', appData: '', ...place },
+      },
+      opened.leg,
+    );
+    if (opened.companion && companionId !== undefined) incoming({ ...opened.companion, channelId: companionId });
+    return entry;
+  };
+
+  const access = { model, snapshot, tell, playTarget, playbacks, globals: options.globals };
+  const dialplanChannel = (entry: ChannelEntry) => createChannelDialplan(access, entry);
+
+  return {
+    host: { incoming },
+    addDriver(driver) {
+      for (const name of [driver.technology, ...(driver.aliases ?? [])]) drivers.set(name.toLowerCase(), driver);
+    },
+    driver: (technology) => drivers.get(technology.toLowerCase()),
+    has: (id) => registry.has(id),
+    find: (id) => registry.find(id),
+    findByIdOrName: (id) => registry.find(id) ?? registry.all().find((entry) => snapshot(entry).context.name === id),
+    get: (id) => registry.get(id),
+    all: () => registry.all(),
+    model,
+    snapshot,
+    openOutbound,
+    tell,
+    dialplanChannel,
+    playTarget,
+    drain() {
+      accepting = false;
+    },
+    hangupAll(cause) {
+      for (const entry of registry.all()) tell(entry, { type: 'hangup', cause });
+    },
+    turn,
+    get size() {
+      return registry.size;
+    },
+  };
+}

@@ -1,0 +1,181 @@
+import type { Ids } from '../../lib/ids.ts';
+import {
+  type DigitSequence,
+  type Driver,
+  DriverError,
+  type Leg,
+  type LegReport,
+  type LegRequest,
+  type OpenedLeg,
+  type Report,
+} from '../../telephony/driver.ts';
+import type { MediaPlane, MediaReport, MediaSession } from '../../telephony/media.ts';
+
+/**
+ * Local channels: two halves joined back to back. Dialing the first half offers the second to the dialplan; what
+ * happens to one is told on the other. There is no network, so everything is told within the call that caused it.
+ */
+
+/** One half. Told its peer when both exist. */
+class LocalLeg implements Leg {
+  readonly protocolId = '';
+  readonly media: MediaSession;
+  peer: LocalLeg | undefined;
+  report: Report;
+  #ended = false;
+  #answered = false;
+  readonly #headers = new Map<string, string>();
+
+  constructor(media: MediaSession, report: Report) {
+    this.media = media;
+    this.report = report;
+  }
+
+  /** Offers the second half to the dialplan. */
+  dial(): void {
+    this.#tellPeer({ type: 'leg.offered' });
+  }
+
+  ring(): void {
+    if (this.#answered) this.media.indicate('ringing');
+    else this.#tellPeer({ type: 'leg.ringing' });
+  }
+
+  stopRinging(): void {
+    this.media.indicate(undefined);
+  }
+
+  progress(): void {
+    if (!this.#answered) this.#tellPeer({ type: 'leg.progressed' });
+  }
+
+  answer(): void {
+    if (this.#answered || this.#ended) return;
+    this.#answered = true;
+    const { peer } = this;
+    if (peer) peer.#answered = true;
+    this.report({ type: 'leg.answered' });
+    this.#tellPeer({ type: 'leg.answered' });
+  }
+
+  hangup(cause: number): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.report({ type: 'leg.ended' });
+    this.#tellPeer({ type: 'leg.hungUp', cause });
+  }
+
+  sendDigits(sequence: DigitSequence): void {
+    this.media.sendDigits(sequence);
+  }
+
+  hold(): void {
+    this.#tellPeer({ type: 'leg.held' });
+  }
+
+  unhold(): void {
+    this.#tellPeer({ type: 'leg.unheld' });
+  }
+
+  /** There is nobody to send elsewhere. */
+  redirect(): boolean {
+    return false;
+  }
+
+  header(name: string): string | undefined {
+    const { peer } = this;
+    return peer ? peer.#added(name) : undefined;
+  }
+
+  /** Headers travel to the other half, where the dialplan can read them. */
+  addHeader(name: string, value: string): void {
+    this.#headers.set(name.toLowerCase(), value);
+  }
+
+  updateHeader(name: string, value: string): boolean {
+    if (!this.#headers.has(name.toLowerCase())) return false;
+    this.addHeader(name, value);
+    return true;
+  }
+
+  removeHeader(name: string): void {
+    this.#headers.delete(name.toLowerCase());
+  }
+
+  release(): void {
+    this.media.close();
+    if (!this.#ended) this.#tellPeer({ type: 'leg.hungUp', cause: 0 });
+    this.#ended = true;
+  }
+
+  #added(name: string): string | undefined {
+    return this.#headers.get(name.toLowerCase());
+  }
+
+  #tellPeer(report: LegReport): void {
+    const { peer } = this;
+    if (peer && !peer.#ended) peer.report(report);
+  }
+}
+
+/** `extension@context`, with options after `/` ignored as the field ignores unknown ones; context `default` when absent. */
+function parseResource(resource: string): { extension: string; context: string } {
+  const [target = ''] = resource.split('/');
+  const at = target.lastIndexOf('@');
+  const extension = at < 0 ? target : target.slice(0, at);
+  const context = at < 0 ? 'default' : target.slice(at + 1);
+  if (extension === '' || context === '') throw new DriverError('resource', `'${resource}' is not extension@context`);
+  return { extension, context };
+}
+
+const ignore = (): void => {};
+
+/**
+ * The driver of Local channels.
+ * @param hasContext whether a context exists: dialing into one that does not is refused at once.
+ */
+export function createLocalDriver(options: {
+  media: MediaPlane;
+  ids: Ids;
+  hasContext: (context: string) => boolean;
+}): Driver {
+  const { media, ids, hasContext } = options;
+  return {
+    technology: 'Local',
+
+    open(request: LegRequest, report: Report): OpenedLeg {
+      const { extension, context } = parseResource(request.resource);
+      if (!hasContext(context)) throw new DriverError('endpoint', `there is no context '${context}'`);
+      const name = `Local/${extension}@${context}-${ids.hex(8)}`;
+      const told = (half: () => LocalLeg) => (event: MediaReport) => {
+        if (event.type === 'media.digit') half().report({ ...event, type: 'leg.digit' });
+      };
+      const [firstMedia, secondMedia] = media.openPair(
+        [request.channelId, request.otherChannelId ?? `${request.channelId};2`],
+        [told(() => first), told(() => second)],
+      );
+      const first = new LocalLeg(firstMedia, report);
+      const second = new LocalLeg(secondMedia, ignore);
+      first.peer = second;
+      second.peer = first;
+      return {
+        name: `${name};1`,
+        leg: first,
+        companion: {
+          technology: 'Local',
+          name: `${name};2`,
+          ...(request.otherChannelId === undefined ? {} : { channelId: request.otherChannelId }),
+          context,
+          extension,
+          caller: request.caller,
+          variables: request.variables,
+          state: 'reserved',
+          open(_channelId, secondReport) {
+            second.report = secondReport;
+            return second;
+          },
+        },
+      };
+    },
+  };
+}
