@@ -164,17 +164,6 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
     return priority;
   };
 
-  const watchBoth = (app: string, entry: ChannelEntry, otherId: string | undefined): void => {
-    applications.watch(app, channelTopic(entry.id));
-    if (otherId !== undefined && channels.has(otherId)) applications.watch(app, channelTopic(otherId));
-  };
-
-  /** The other half of a Local channel, by the name that both share. */
-  const companionOf = (entry: ChannelEntry): string | undefined => {
-    const { name } = channels.snapshot(entry).context;
-    return name.endsWith(';1') ? channels.findByIdOrName(`${name.slice(0, -1)}2`)?.id : undefined;
-  };
-
   const originate = (request: OriginateRequest): Channel => {
     const requested = readVariables(request.variables);
     for (const id of [request.channelId, request.otherChannelId])
@@ -203,10 +192,12 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
       dialplan: { appName: 'AppDial2', appData: '(Outgoing Line)' },
     });
     writeFunctions(entry, requested);
-    if (answered.type === 'application') watchBoth(answered.app, entry, request.otherChannelId || companionOf(entry));
+    if (answered.type === 'application')
+      for (const id of [entry.id, entry.companionId])
+        if (id !== undefined) applications.watch(answered.app, channelTopic(id));
     const made = channels.model(entry);
     const timeoutMs = originateTimeoutMs(request.timeout, noTimeout);
-    soon(() => channels.tell(entry, { type: 'dial', timeoutMs, dialString: resource }));
+    soon(() => channels.tell(entry, { type: 'dial', timeoutMs }));
     return made;
   };
 
@@ -270,9 +261,7 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
       channels.tell(entry, { type: 'connected.set', party: from.caller });
     }
     const timeoutMs = request.timeout ? Math.min(request.timeout * 1000, noTimeout) : noTimeout;
-    const { name } = channels.snapshot(entry).context;
-    const dialString = name.slice(name.indexOf('/') + 1).replace(/-[0-9a-f]{8}(;1)?$/, '');
-    channels.tell(entry, { type: 'dial', timeoutMs, dialString });
+    channels.tell(entry, { type: 'dial', timeoutMs });
   };
 
   /* ---- Variables ------------------------------------------------------------------------------------------------ */

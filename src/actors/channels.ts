@@ -97,7 +97,10 @@ export type ChannelsOptions = {
 export type ChannelEntry = {
   readonly id: string;
   readonly leg: Leg;
+  readonly name: string;
   readonly topics: readonly Topic[];
+  /** The channel that came to life together with this one (the other half of a Local channel). */
+  readonly companionId: string | undefined;
   actor: ChannelActor;
   /** The dialplan run that is under way. */
   run: AbortController | undefined;
@@ -159,6 +162,7 @@ export function createChannels(options: ChannelsOptions): Channels {
   const turn = createTurn(options.runtime.clock);
   const runtime: Runtime = { ...options.runtime, clock: turn.clock };
   const registry = new Registry<ChannelEntry>('channelNotFound');
+  const names = new Map<string, ChannelEntry>();
   const drivers = new Map<string, Driver>();
   let accepting = true;
 
@@ -273,6 +277,7 @@ export function createChannels(options: ChannelsOptions): Channels {
   const ended = (entry: ChannelEntry, error: unknown): void => {
     const last = entry.seen?.model;
     registry.remove(entry.id);
+    names.delete(entry.name);
     stopDialplan(entry);
     entry.onUp.length = 0;
     playbacks.targetGone('channel', entry.id);
@@ -286,10 +291,12 @@ export function createChannels(options: ChannelsOptions): Channels {
     entry.leg.release();
   };
 
-  const start = (input: ChannelInput, leg: Leg): ChannelEntry => {
+  const start = (input: ChannelInput, leg: Leg, companionId?: string): ChannelEntry => {
     const entry: ChannelEntry = {
       id: input.id,
+      name: input.name,
       leg,
+      companionId,
       topics: channelTopics(input.id, input.endpoint),
       actor: undefined as never,
       run: undefined,
@@ -304,6 +311,7 @@ export function createChannels(options: ChannelsOptions): Channels {
         onCreated: (actor) => {
           entry.actor = actor;
           registry.add(input.id, entry);
+          names.set(input.name, entry);
         },
         onEmitted: (fact, current) => publish(entry, fact, current),
         onEnded: (error) => ended(entry, error),
@@ -341,6 +349,7 @@ export function createChannels(options: ChannelsOptions): Channels {
         variables: call.variables ?? {},
         inheritance: {},
         reported: [],
+        dialString: '',
       },
       leg,
     );
@@ -383,11 +392,13 @@ export function createChannels(options: ChannelsOptions): Channels {
         technology: driver.technology,
         endpoint: opened.endpoint,
         protocolId: opened.leg.protocolId,
+        dialString: resource,
         language: language ?? settings.defaultLanguage,
         creationTime: runtime.clock.now(),
         dialplan: { context: 'default', exten: 's', priority: 1, appName: '', appData: '', ...place },
       },
       opened.leg,
+      companionId,
     );
     if (opened.companion && companionId !== undefined) incoming({ ...opened.companion, channelId: companionId });
     return entry;
@@ -404,7 +415,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     driver: (technology) => drivers.get(technology.toLowerCase()),
     has: (id) => registry.has(id),
     find: (id) => registry.find(id),
-    findByIdOrName: (id) => registry.find(id) ?? registry.all().find((entry) => snapshot(entry).context.name === id),
+    findByIdOrName: (id) => registry.find(id) ?? names.get(id),
     get: (id) => registry.get(id),
     all: () => registry.all(),
     model,

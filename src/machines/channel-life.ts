@@ -85,10 +85,7 @@ export const life = channel.createStateConfig({
         dial: {
           target: 'dialing',
           actions: [
-            assign(({ event }) => ({
-              dialTimeoutMs: eventOf(event, 'dial').timeoutMs,
-              dialString: eventOf(event, 'dial').dialString,
-            })),
+            assign(({ event }) => ({ dialTimeoutMs: eventOf(event, 'dial').timeoutMs })),
             dialed(''),
             'dialLeg',
           ],

@@ -198,7 +198,7 @@ export type ChannelRefusal = 'channelNotInStasis' | 'channelInvalidState' | 'cha
 export function refuseChannelOperation(
   snapshot: ChannelSnapshot,
   operation: ChannelOperation,
-): AriErrorCode | undefined {
+): ChannelRefusal | undefined {
   const needs = operations[operation];
   if (needs.controlled && !isControlled(snapshot)) return 'channelNotInStasis';
   if (needs.answered && unanswered.has(lifeOf(snapshot))) return 'channelInvalidState';
