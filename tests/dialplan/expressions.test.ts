@@ -1,0 +1,180 @@
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { parseSeconds, splitArguments } from '../../src/dialplan/arguments.ts';
+import { calculate } from '../../src/dialplan/calculation.ts';
+import { compile, expand, isConstant, longestText } from '../../src/dialplan/expressions.ts';
+
+const values: Record<string, string> = {
+  NAME: 'hookswitch',
+  X: 'NAME',
+  ONE: '1',
+  COMMA: 'a,b',
+  TRICK: '${NAME}',
+  'LEN(abc)': '3',
+  'CALLERID(num)': '+4930',
+  'F(hookswitch,(x))': 'inner',
+};
+
+function expanded(text: string): { text: string; warnings: string[] } {
+  const warnings: string[] = [];
+  const scope = { value: (name: string) => values[name] ?? '', warn: (message: string) => void warnings.push(message) };
+  return { text: expand(compile(text), scope), warnings };
+}
+
+for (const [text, result] of [
+  ['', ''],
+  ['plain $ text {}', 'plain $ text {}'],
+  ['${NAME}', 'hookswitch'],
+  ['a${NAME}b${ONE}', 'ahookswitchb1'],
+  ['${UNSET}', ''],
+  ['${${X}}', 'hookswitch'],
+  ['${NAME:4}', 'switch'],
+  ['${NAME:0:4}', 'hook'],
+  ['${NAME:1:2}', 'oo'],
+  ['${NAME:-3}', 'tch'],
+  ['${NAME:-6:3}', 'swi'],
+  ['${NAME:0:-6}', 'hook'],
+  ['${NAME:4:-2}', 'swit'],
+  ['${NAME:-99:2}', 'ho'],
+  ['${NAME:99}', ''],
+  ['${NAME:2:0}', ''],
+  ['${NAME:8:-5}', ''],
+  ['${NAME:${ONE}:${ONE}}', 'o'],
+  ['${LEN(abc)}', '3'],
+  ['${LEN(abc):0:1}', '3'],
+  ['${CALLERID(num):1}', '4930'],
+  ['${F(${NAME},(x))}', 'inner'],
+  ['${TRICK}', '${NAME}'],
+  ['$[1 + 2]', '3'],
+  ['$[${ONE} = 1]', '1'],
+  ['$["${NAME}" = "hookswitch"]', '1'],
+  ['x$[$[1 + 1] * 2]y', 'x4y'],
+] as const)
+  test(`${JSON.stringify(text)} expands to ${JSON.stringify(result)}`, () => {
+    assert.equal(expanded(text), { text: result, warnings: [] });
+  });
+
+for (const text of ['${NAME', 'a${', '${${X}', '$[1 + 1', 'x$['])
+  test(`${JSON.stringify(text)}, never closed, has a problem and stays text`, () => {
+    assert.match(compile(text).problem ?? '', 'is not closed');
+    assert.is(expanded(text).text, text);
+  });
+
+test('deeper nesting than any dialplan needs is refused', () => {
+  const deep = `${'${'.repeat(100_000)}X${'}'.repeat(100_000)}`;
+  assert.match(compile(deep).problem ?? '', 'more than 20 levels');
+});
+
+test('an expansion never grows beyond its longest text', () => {
+  const warnings: string[] = [];
+  const text = expand(compile('${A}${A}'), {
+    value: () => 'x'.repeat(longestText - 1),
+    warn: (message) => void warnings.push(message),
+  });
+  assert.is(text.length, longestText);
+  assert.is(warnings.length, 1);
+});
+
+test('text without variables is constant', () => {
+  assert.is(isConstant(compile('hello,$5')), true);
+  assert.is(isConstant(compile('hello,${EXTEN}')), false);
+});
+
+for (const [text, result] of [
+  ['1 + 2 * 3', '7'],
+  ['(1 + 2) * 3', '9'],
+  ['5-3', '2'],
+  ['7 / 2', '3.5'],
+  ['7 % 4', '3'],
+  ['-2 + 5', '3'],
+  ['1 = 1.0', '1'],
+  ['abc = abc', '1'],
+  ['abc != abd', '1'],
+  ['10 > 9', '1'],
+  ['b > a', '1'],
+  ['2 <= 1', '0'],
+  ['3 >= 3', '1'],
+  ['"a b" = "a b"', '1'],
+  ['"" = ""', '1'],
+  ['0 | 5', '5'],
+  ['7 | 5', '7'],
+  ['1 & 0', '0'],
+  ['4 & 5', '4'],
+  ['!0', '1'],
+  ['!(1 = 1)', '0'],
+  ['1 = 1 & 2 = 2', '1'],
+  ['x', 'x'],
+] as const)
+  test(`$[${text}] is ${result}`, () => {
+    assert.is(calculate(text), result);
+  });
+
+for (const text of ['', '1 +', '= 1', '(1', '1)', '1 2', '1 / 0', 'a + 1', '"open'])
+  test(`$[${text}] cannot be calculated`, () => {
+    assert.is(calculate(text), undefined);
+  });
+
+for (const [text, result] of [
+  ['', []],
+  ['a', ['a']],
+  ['a,b', ['a', 'b']],
+  ['a, b', ['a', ' b']],
+  ['a,', ['a', '']],
+  [',', ['', '']],
+  ['"a,b",c', ['a,b', 'c']],
+  ['a\\,b,c', ['a,b', 'c']],
+  ['a\\"b', ['a"b']],
+  ['F(x,y),z', ['F(x,y)', 'z']],
+  ['[1,2],3', ['[1,2]', '3']],
+  ['"(",b', ['(', 'b']],
+  ['a),b', ['a)', 'b']],
+  ['"open,b', ['open,b']],
+  ['end\\', ['end\\']],
+] as const)
+  test(`the arguments ${JSON.stringify(text)} are ${JSON.stringify(result)}`, () => {
+    assert.equal(splitArguments(text), [...result]);
+  });
+
+for (const [text, ms] of [
+  ['1', 1000],
+  ['0.5', 500],
+  ['.25', 250],
+  [' 2. ', 2000],
+  ['0', 0],
+  ['', undefined],
+  ['-1', undefined],
+  ['1s', undefined],
+  ['1e9', undefined],
+] as const)
+  test(`${JSON.stringify(text)} seconds are ${ms} ms`, () => {
+    assert.is(parseSeconds(text), ms);
+  });
+
+const anything = fc.string({
+  unit: fc.constantFrom('$', '{', '}', '[', ']', '(', ')', ':', '-', '1', 'X', ',', '"', '\\', ' '),
+});
+
+test('no text makes compiling, expanding, splitting or calculating throw', () => {
+  fc.assert(
+    fc.property(fc.oneof(anything, fc.string()), (text) => {
+      assert.type(expanded(text).text, 'string');
+      assert.ok(Array.isArray(splitArguments(text)));
+      const result = calculate(text);
+      assert.ok(result === undefined || typeof result === 'string');
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('text without special characters splits and expands to itself', () => {
+  const plain = fc.string({ unit: fc.constantFrom('a', '1', ' ', '&', ':', '.') });
+  fc.assert(
+    fc.property(fc.array(plain, { minLength: 2 }), (items) => {
+      assert.equal(splitArguments(items.join(',')), items);
+      assert.is(expanded(items.join(',')).text, items.join(','));
+    }),
+  );
+});
+
+test.run();

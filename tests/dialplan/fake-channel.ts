@@ -1,0 +1,152 @@
+import type { DialplanChannel, DialplanPlayback, EnteredStep, Identity, Stop } from '../../src/dialplan/host.ts';
+import type { Logger } from '../../src/lib/log.ts';
+import type { Channel } from '../../src/models/channel.ts';
+import type { Indication } from '../../src/telephony/media.ts';
+
+/** A channel that writes down what the dialplan does to it and answers when told. */
+export class FakeChannel implements DialplanChannel {
+  readonly id = 'c1';
+  technology = 'PJSIP';
+  endpoint: readonly [string, string] | undefined = ['PJSIP', 'alice'];
+  /** Everything asked of the channel, in order. */
+  readonly calls: string[] = [];
+  readonly variables = new Map<string, string>();
+  readonly globals = new Map<string, string>();
+  readonly headers = new Map<string, string[]>();
+  identity: Identity = { name: 'Alice', number: '1001' };
+  connected: Identity = { name: '', number: '' };
+  language = 'en';
+  accountCode = '';
+  cause = 0;
+  up = false;
+  /** Whether `answer` brings the channel up at once. */
+  answersAtOnce = true;
+  /** Called whenever a step begins. */
+  onEntering: (step: EnteredStep) => void = () => {};
+  #whenUp: (() => void)[] = [];
+  #playing: ((how: 'done' | 'failed') => void) | undefined;
+
+  channel(): Channel {
+    const { name, number } = this.identity;
+    return {
+      id: this.id,
+      protocol_id: 'call@example',
+      name: 'PJSIP/alice-00000001',
+      state: this.up ? 'Up' : 'Ring',
+      caller: { name, number },
+      connected: { name: this.connected.name, number: this.connected.number },
+      accountcode: this.accountCode,
+      dialplan: { context: 'stored', exten: 'place', priority: 7, app_name: '', app_data: '' },
+      creationtime: '2026-01-01T00:00:00.000+0000',
+      language: this.language,
+    };
+  }
+
+  hangupCause(): number {
+    return this.cause;
+  }
+  variable(name: string): string | undefined {
+    return this.variables.get(name);
+  }
+  setVariable(name: string, value: string | undefined): void {
+    this.calls.push(`set ${name}=${value}`);
+    if (value === undefined) this.variables.delete(name);
+    else this.variables.set(name, value);
+  }
+  globalVariable(name: string): string | undefined {
+    return this.globals.get(name);
+  }
+  setGlobalVariable(name: string, value: string | undefined): void {
+    if (value === undefined) this.globals.delete(name);
+    else this.globals.set(name, value);
+  }
+  caller(): Identity {
+    return this.identity;
+  }
+  setCaller(change: Partial<Identity>): void {
+    this.identity = { ...this.identity, ...change };
+  }
+  connectedLine(): Identity {
+    return this.connected;
+  }
+  setConnectedLine(change: Partial<Identity>): void {
+    this.connected = { ...this.connected, ...change };
+  }
+  setLanguage(language: string): void {
+    this.language = language;
+  }
+  setAccountCode(accountCode: string): void {
+    this.accountCode = accountCode;
+  }
+  entering(step: EnteredStep): void {
+    const { context, extension, priority } = step.position;
+    this.calls.push(`${context},${extension},${priority} ${step.application}(${step.data})`);
+    this.onEntering(step);
+  }
+  isUp(): boolean {
+    return this.up;
+  }
+  answer(): void {
+    this.calls.push('answer');
+    if (this.answersAtOnce) this.comeUp();
+  }
+  answered(): Promise<void> {
+    return this.up ? Promise.resolve() : new Promise((resolve) => this.#whenUp.push(resolve));
+  }
+  comeUp(): void {
+    this.up = true;
+    for (const told of this.#whenUp.splice(0)) told();
+  }
+  ring(): void {
+    this.calls.push('ring');
+  }
+  progress(): void {
+    this.calls.push('progress');
+  }
+  indicate(tone: Indication): Stop {
+    this.calls.push(`indicate ${tone}`);
+    return () => void this.calls.push(`stop ${tone}`);
+  }
+  play(uris: readonly string[]): DialplanPlayback {
+    this.calls.push(`play ${uris.join(' ')}`);
+    const done = new Promise<'done' | 'failed'>((resolve) => {
+      this.#playing = resolve;
+    });
+    return { done, stop: () => void this.calls.push('stop play') };
+  }
+  /** Ends what plays. */
+  played(how: 'done' | 'failed'): void {
+    this.#playing?.(how);
+  }
+  echo(): Stop {
+    this.calls.push('echo');
+    return () => void this.calls.push('stop echo');
+  }
+  userEvent(name: string, fields: Readonly<Record<string, string>>): void {
+    this.calls.push(`userEvent ${name} ${JSON.stringify(fields)}`);
+  }
+  header(name: string, index = 1): string | undefined {
+    return this.headers.get(name.toLowerCase())?.[index - 1];
+  }
+  addHeader(name: string, value: string): void {
+    const key = name.toLowerCase();
+    this.headers.set(key, [...(this.headers.get(key) ?? []), value]);
+  }
+  updateHeader(name: string, value: string): boolean {
+    const values = this.headers.get(name.toLowerCase());
+    if (values) values[0] = value;
+    return values !== undefined;
+  }
+  removeHeader(name: string): void {
+    this.headers.delete(name.toLowerCase());
+  }
+}
+
+/** A logger that keeps warnings and errors with their fields. */
+export function recordingLog(): Logger & { lines: { fields: object; message: string }[] } {
+  const lines: { fields: object; message: string }[] = [];
+  const keep = (fields: object, message: string): void => void lines.push({ fields, message });
+  const drop = (): void => {};
+  const log = { lines, trace: drop, debug: drop, info: drop, warn: keep, error: keep, child: () => log };
+  return log;
+}
