@@ -52,7 +52,8 @@ export function loadConfig(options: LoadOptions): Config {
 
   const problems: Problem[] = [];
   const checked = check(ConfigSchema, source.raw, problems) as Config;
-  if (problems.length === 0) problems.push(...checkRules(checked, ConfigSchema, options));
+  const broken = new Set(problems.map(({ path }) => path[0]));
+  if (typeof checked === 'object') problems.push(...checkRules(checked, ConfigSchema, options, broken));
   if (problems.length > 0)
     throw new ConfigError(
       problems.map((problem) => ({

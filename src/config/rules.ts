@@ -11,16 +11,17 @@ export type Known = {
 
 /**
  * Rules that types cannot say: addresses, names that must exist elsewhere, things that must go together.
- * Only for a configuration whose types are right.
+ * @param config checked by type; sections named in `broken` have wrong types and are only looked at text by text.
  */
-export function checkRules(config: Config, schema: object, known: Known): Problem[] {
-  return [
-    ...checkTexts(schema as Node, config, []),
-    ...checkUsers(config),
-    ...checkSip(config),
-    ...checkMedia(config),
-    ...checkDialplan(config.dialplan, known.applications),
-  ];
+export function checkRules(config: Config, schema: object, known: Known, broken: ReadonlySet<unknown>): Problem[] {
+  const sections: Record<string, () => Problem[]> = {
+    http: () => checkUsers(config),
+    sip: () => checkSip(config),
+    media: () => checkMedia(config),
+    dialplan: () => checkDialplan(config.dialplan, known.applications),
+  };
+  const whole = Object.keys(sections).filter((section) => !broken.has(section));
+  return [...checkTexts(schema as Node, config, []), ...whole.flatMap((section) => sections[section]?.() ?? [])];
 }
 
 const rules: Record<Exclude<Rule, 'directory'>, { test(text: string): boolean; wanted: string }> = {
@@ -68,7 +69,7 @@ function checkSip({ sip, dialplan }: Config): Problem[] {
   const problems: Problem[] = [];
   for (const [name, endpoint] of Object.entries(sip.endpoints)) {
     const path = ['sip', 'endpoints', name];
-    if (!Object.hasOwn(dialplan, endpoint.context))
+    if (!Object.hasOwn(Object(dialplan), endpoint.context))
       problems.push({ path: [...path, 'context'], message: unknownContext(endpoint.context, dialplan) });
     if (/[\s/@;]/.test(name)) problems.push({ path, message: 'a name holds no space, / @ or ;', atKey: true });
     const { minimum_expiration, maximum_expiration } = endpoint.aor;

@@ -24,7 +24,7 @@ const text = (about: About) => Type.String(about);
 const flag = (about: About & { default: boolean }) => Type.Boolean(about);
 const whole = (minimum: number, maximum: number, about: About) => Type.Integer({ minimum, maximum, ...about });
 const number = (minimum: number, maximum: number, about: About) => Type.Number({ minimum, maximum, ...about });
-const choice = <const T extends string[]>(values: T, about: About) => Type.Enum(values, about);
+const choice = <T extends string[]>(values: readonly [...T], about: About) => Type.Enum(values, about);
 const list = <T extends TSchema>(items: T, about: About) => Type.Array(items, about);
 const optional = Type.Optional;
 
