@@ -1,0 +1,191 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** Which layers each layer may import from, itself always included (docs/architecture.md). */
+const layers: Readonly<Record<string, readonly string[]>> = {
+  lib: [],
+  models: ['lib'],
+  telephony: ['lib', 'models'],
+  config: ['lib'],
+  machines: ['models', 'telephony'],
+  bus: ['lib', 'models'],
+  stores: ['lib', 'models', 'bus'],
+  dialplan: ['lib', 'models', 'telephony'],
+  actors: ['lib', 'models', 'telephony', 'machines', 'bus', 'stores', 'dialplan'],
+  http: ['lib', 'models', 'bus', 'stores', 'actors'],
+  sip: ['lib'],
+  media: ['lib', 'telephony'],
+  drivers: ['lib', 'models', 'telephony', 'sip'],
+};
+
+/** The files that know everything. */
+const roots = ['main.ts', 'cli.ts'];
+
+/** Where a library may be imported: layers, folders or files of src. What is not named may appear nowhere. */
+const libraries: Readonly<Record<string, readonly string[]>> = {
+  xstate: ['machines', 'actors'],
+  hono: ['http'],
+  '@hono/node-server': ['http', 'main.ts'],
+  '@hono/node-ws': ['http'],
+  ws: ['http', 'sip/transport', 'drivers/external'],
+  typebox: ['models', 'config', 'http'],
+  yaml: ['config'],
+  nanoid: ['lib/ids.ts'],
+  pino: ['lib/log.ts'],
+  'pino-pretty': ['cli.ts'],
+  'rtp.js': ['media'],
+  'sdp-transform': ['sip/sdp'],
+  'node:dgram': ['sip/transport', 'media/rtp', 'drivers/external'],
+  'node:net': ['sip/transport', 'media/rtp', 'drivers/external'],
+  'node:tls': ['sip/transport', 'media/rtp', 'drivers/external'],
+  'node:http': ['http', 'main.ts'],
+  'node:fs': ['config', 'stores', 'media/file'],
+  'node:fs/promises': ['config', 'stores', 'media/file'],
+  'node:worker_threads': ['media'],
+};
+
+/** Node's modules that touch nothing outside the process. */
+const harmless = /^node:(assert|buffer|crypto|events|module|os|path|stream|string_decoder|url|util)(\/|$)/;
+
+/** Globals that stand for one clock, one id source and one logger; each with the places that may use it. */
+const injected: readonly { name: string; pattern: RegExp; allowed: readonly string[] }[] = [
+  { name: 'Date.now', pattern: /\bDate\.now\b|\bnew Date\(\)/, allowed: ['lib/clock.ts'] },
+  { name: 'performance', pattern: /\bperformance\.now\b/, allowed: ['lib/clock.ts', 'media'] },
+  {
+    name: 'timers',
+    pattern: /(?<![.\w#])(setTimeout|setInterval|setImmediate|clearTimeout|clearInterval)\(/,
+    allowed: ['lib/clock.ts'],
+  },
+  { name: 'Math.random', pattern: /\bMath\.random\b/, allowed: [] },
+  { name: 'console', pattern: /(?<![.\w])console\.\w/, allowed: [] },
+];
+
+const linesAllowed = 500;
+
+type Source = { path: string; text: string; code: string; imports: { specifier: string; typesOnly: boolean }[] };
+
+const sources: readonly Source[] = filesIn('src').map((file) => {
+  const text = readFileSync(join(root, file), 'utf8');
+  return { path: relative('src', file), text, code: withoutComments(text), imports: importsOf(text) };
+});
+
+test('imports run one way: each layer knows only the layers below it', () => {
+  const wrong = sources.flatMap((source) =>
+    source.imports
+      .filter(({ specifier }) => specifier.startsWith('.'))
+      .map(({ specifier }) => join(dirname(source.path), specifier))
+      .filter((target) => !mayImport(source.path, target))
+      .map((target) => `${source.path} imports ${target}`),
+  );
+  assert.equal(wrong, []);
+});
+
+test('each library appears only where architecture.md puts it', () => {
+  const wrong = sources.flatMap((source) =>
+    source.imports
+      .filter(({ specifier }) => !specifier.startsWith('.') && !harmless.test(specifier))
+      .filter(({ specifier }) => !isIn(source.path, libraries[packageOf(specifier)] ?? []))
+      .map(({ specifier }) => `${source.path} imports ${specifier}`),
+  );
+  assert.equal(wrong, []);
+});
+
+test('charts import no I/O: of the port only types and causes, of Node nothing', () => {
+  const wrong = sources
+    .filter(({ path }) => layerOf(path) === 'machines')
+    .flatMap(({ path, imports }) =>
+      imports
+        .filter(({ specifier, typesOnly }) => !typesOnly && /^(node:|\.\.\/telephony\/(?!causes\.ts))/.test(specifier))
+        .map(({ specifier }) => `${path} imports ${specifier}`),
+    );
+  assert.equal(wrong, []);
+});
+
+test('time, chance and the console are injected', () => {
+  const wrong = sources.flatMap(({ path, code }) =>
+    injected
+      .filter(({ pattern, allowed }) => !isIn(path, allowed) && pattern.test(code))
+      .map(({ name }) => `${path} uses ${name}`),
+  );
+  assert.equal(wrong, []);
+});
+
+test(`no file is longer than ${linesAllowed} lines`, () => {
+  const long = sources
+    .map(({ path, text }) => ({ path, lines: text.split('\n').length - 1 }))
+    .filter(({ lines }) => lines > linesAllowed)
+    .map(({ path, lines }) => `${path} has ${lines} lines`);
+  assert.equal(long, []);
+});
+
+test('only spawn.ts starts actors', () => {
+  const wrong = sources.filter(({ path, code }) => path !== 'actors/spawn.ts' && /\bcreateActor\(/.test(code));
+  assert.equal(
+    wrong.map(({ path }) => path),
+    [],
+  );
+});
+
+test('every test file hands its tests to the runner', () => {
+  const silent = filesIn('tests').filter(
+    (file) => file.endsWith('.test.ts') && !/^\w+\.run\(\);$/m.test(readFileSync(join(root, file), 'utf8')),
+  );
+  assert.equal(silent, []);
+});
+
+test('every runtime dependency of package.json has a place', () => {
+  const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    dependencies: Record<string, string>;
+  };
+  const unplaced = Object.keys(dependencies).filter((name) => !libraries[name]);
+  assert.equal(unplaced, []);
+});
+
+function filesIn(directory: string): string[] {
+  return readdirSync(join(root, directory), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+    .sort();
+}
+
+function layerOf(path: string): string {
+  return path.split('/')[0] ?? '';
+}
+
+function mayImport(from: string, to: string): boolean {
+  if (roots.includes(from) || layerOf(from) === layerOf(to)) return true;
+  return layers[layerOf(from)]?.includes(layerOf(to)) ?? false;
+}
+
+const isIn = (path: string, places: readonly string[]) =>
+  places.some((place) => path === place || path.startsWith(`${place}/`));
+
+/** `@hono/node-ws` of `@hono/node-ws/x`, `typebox` of `typebox/value`; Node's modules as they stand. */
+function packageOf(specifier: string): string {
+  if (specifier.startsWith('node:')) return specifier;
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
+}
+
+function importsOf(text: string): Source['imports'] {
+  const statements = text.matchAll(/^(?:import|export)\s+(type\s)?[^'";]*?from\s+'([^']+)'|^import\s+'([^']+)'/gm);
+  const dynamic = text.matchAll(/\bimport\('([^']+)'\)/g);
+  return [
+    ...[...statements].map(([, type, named, bare]) => ({ specifier: named ?? bare ?? '', typesOnly: Boolean(type) })),
+    ...[...dynamic].map(([, specifier = '']) => ({ specifier, typesOnly: false })),
+  ];
+}
+
+/** Comments may speak of clocks and consoles; a `//` within a string is left alone when a quote follows it. */
+function withoutComments(text: string): string {
+  return text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/(^|\s)\/\/[^'"`\n]*$/gm, '');
+}
+
+test.run();
