@@ -1,0 +1,208 @@
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { parseCallerId } from '../../src/dialplan/caller-id.ts';
+import { functionNames, isFunction, readFunction, writeFunction } from '../../src/dialplan/functions.ts';
+import { readVariable, readVariableOrFunction } from '../../src/dialplan/variables.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { FakeChannel } from './fake-channel.ts';
+
+const clock = new ManualClock(1_700_000_000_500);
+
+function channelWithEverything(): FakeChannel {
+  const channel = new FakeChannel();
+  channel.identity = { name: 'Alice', number: '1001', dnid: '600', rdnis: '700', ani: '1009', presentation: 0x20 };
+  channel.connected = { name: '', number: '2002' };
+  channel.globals.set('OFFICE', 'berlin');
+  channel.headers.set('x-account', ['one', 'two']);
+  return channel;
+}
+
+for (const [expression, value] of [
+  ['CALLERID(all)', '"Alice" <1001>'],
+  ['CALLERID(name)', 'Alice'],
+  ['CALLERID(num)', '1001'],
+  ['callerid(NUMBER)', '1001'],
+  ['CALLERID(ani)', '1009'],
+  ['CALLERID(dnid)', '600'],
+  ['CALLERID(rdnis)', '700'],
+  ['CALLERID(pres)', 'prohib_not_screened'],
+  ['CALLERID(num-valid)', '1'],
+  ['CONNECTEDLINE(all)', '2002'],
+  ['CONNECTEDLINE(name-valid)', '0'],
+  ['CONNECTEDLINE(num,i)', '2002'],
+  ['CHANNEL(name)', 'PJSIP/alice-00000001'],
+  ['CHANNEL(state)', 'Ring'],
+  ['CHANNEL(language)', 'en'],
+  ['CHANNEL(accountcode)', ''],
+  ['CHANNEL(channeltype)', 'PJSIP'],
+  ['CHANNEL(uniqueid)', 'c1'],
+  ['CHANNEL(context)', 'stored'],
+  ['CHANNEL(exten)', 'place'],
+  ['CHANNEL(endpoint)', 'alice'],
+  ['CHANNEL(pjsip,call-id)', 'call@example'],
+  ['PJSIP_HEADER(read,X-Account)', 'one'],
+  ['PJSIP_HEADER(read,x-account,2)', 'two'],
+  ['GLOBAL(OFFICE)', 'berlin'],
+  ['GLOBAL(NOTHING)', ''],
+  ['LEN(abc)', '3'],
+  ['LEN()', '0'],
+  ['TOUPPER(aBc)', 'ABC'],
+  ['TOLOWER(aBc)', 'abc'],
+  ['EXISTS(x)', '1'],
+  ['EXISTS()', '0'],
+  ['ISNULL()', '1'],
+  ['ISNULL(x)', '0'],
+  ['IF(1?yes:no)', 'yes'],
+  ['IF(0?yes:no)', 'no'],
+  ['IF(?yes)', ''],
+  ['QUOTE(a"b\\c,d)', '"a\\"b\\\\c,d"'],
+] as const)
+  test(`${expression} reads ${JSON.stringify(value)}`, () => {
+    assert.equal(readFunction(channelWithEverything(), expression), { ok: true, value });
+  });
+
+for (const [expression, reason] of [
+  ['SHELL(ls)', 'unknown'],
+  ['constructor(x)', 'unknown'],
+  ['(x)', 'failed'],
+  ['x)', 'failed'],
+  ['', 'failed'],
+  ['CALLERID(shoe)', 'failed'],
+  ['CHANNEL(constructor)', 'failed'],
+  ['PJSIP_HEADER(read,X-Other)', 'failed'],
+  ['PJSIP_HEADER(read,X-Account,0)', 'failed'],
+  ['PJSIP_HEADER(add,X-Account)', 'failed'],
+  ['IF(1)', 'failed'],
+] as const)
+  test(`${expression} read is a typed failure: ${reason}`, () => {
+    const result = readFunction(channelWithEverything(), expression);
+    assert.is(result.ok, false);
+    assert.is(!result.ok && result.reason, reason);
+  });
+
+test('headers of a channel of another technology cannot be read or written', () => {
+  const channel = channelWithEverything();
+  channel.technology = 'Local';
+  assert.is(readFunction(channel, 'PJSIP_HEADER(read,X-Account)').ok, false);
+  assert.is(writeFunction(channel, 'PJSIP_HEADER(add,X-A)', 'b').ok, false);
+});
+
+test('writing CALLERID and CONNECTEDLINE changes only what is named', () => {
+  const channel = new FakeChannel();
+  for (const [item, value] of [
+    ['CALLERID(name)', 'Bob'],
+    ['CALLERID(dnid)', '600'],
+    ['CALLERID(pres)', 'prohib'],
+    ['CONNECTEDLINE(all)', '"Carol" <3003>'],
+    ['CONNECTEDLINE(num,i)', '4'],
+  ] as const)
+    assert.equal(writeFunction(channel, item, value), { ok: true });
+  assert.equal(channel.identity, { name: 'Bob', number: '1001', dnid: '600', presentation: 0x23 });
+  assert.equal(channel.connected, { name: 'Carol', number: '4' });
+});
+
+test('writing CHANNEL sets language and account code and nothing else', () => {
+  const channel = new FakeChannel();
+  assert.is(writeFunction(channel, 'CHANNEL(language)', 'de').ok, true);
+  assert.is(writeFunction(channel, 'CHANNEL(accountcode)', 'sales').ok, true);
+  assert.is(writeFunction(channel, 'CHANNEL(state)', 'Up').ok, false);
+  assert.equal([channel.language, channel.accountCode], ['de', 'sales']);
+});
+
+test('PJSIP_HEADER adds, updates and removes', () => {
+  const channel = new FakeChannel();
+  assert.is(writeFunction(channel, 'PJSIP_HEADER(update,X-A)', 'none').ok, false);
+  assert.is(writeFunction(channel, 'PJSIP_HEADER(add,X-A)', '1').ok, true);
+  assert.is(writeFunction(channel, 'PJSIP_HEADER(add,X-A)', '2').ok, true);
+  assert.is(writeFunction(channel, 'PJSIP_HEADER(update,X-A)', '3').ok, true);
+  assert.equal(channel.headers.get('x-a'), ['3', '2']);
+  assert.is(writeFunction(channel, 'PJSIP_HEADER(remove,X-A)', '').ok, true);
+  assert.is(channel.headers.size, 0);
+});
+
+test('a header name or value cannot smuggle in another header', () => {
+  const channel = new FakeChannel();
+  assert.is(writeFunction(channel, 'PJSIP_HEADER(add,X-A)', 'a\r\nVia: evil').ok, false);
+  assert.is(writeFunction(channel, 'PJSIP_HEADER(add,X-A: b\r\nVia)', 'evil').ok, false);
+  assert.is(channel.headers.size, 0);
+});
+
+for (const [expression, reason] of [
+  ['SHELL(x)', 'unknown'],
+  ['LEN(x)', 'failed'],
+  ['CALLERID(shoe)', 'failed'],
+  ['CALLERID(pres)', 'failed'],
+  ['GLOBAL()', 'failed'],
+] as const)
+  test(`${expression} written is a typed failure: ${reason}`, () => {
+    const result = writeFunction(new FakeChannel(), expression, 'value');
+    assert.is(!result.ok && result.reason, reason);
+  });
+
+for (const [text, name, number] of [
+  ['"Alice" <1001>', 'Alice', '1001'],
+  ['Alice <1001>', 'Alice', '1001'],
+  ['<1001>', '', '1001'],
+  ['1001', '', '1001'],
+  ['+49 (30) 123-4', '', '+49 (30) 123-4'],
+  ['Alice', 'Alice', ''],
+  ['"A \\"the\\" B" <1>', 'A "the" B', '1'],
+  ['', '', ''],
+] as const)
+  test(`the caller id ${JSON.stringify(text)} is read`, () => {
+    assert.equal(parseCallerId(text), { name, number });
+  });
+
+for (const [name, value] of [
+  ['EXTEN', '600'],
+  ['CONTEXT', 'default'],
+  ['PRIORITY', '3'],
+  ['CHANNEL', 'PJSIP/alice-00000001'],
+  ['UNIQUEID', 'c1'],
+  ['HANGUPCAUSE', '0'],
+  ['EPOCH', '1700000000'],
+  ['LANGUAGE', 'en'],
+  ['MINE', 'channel'],
+  ['OFFICE', 'berlin'],
+  ['NOTHING', undefined],
+  ['exten', undefined],
+] as const)
+  test(`the variable ${name} reads ${value}`, () => {
+    const channel = channelWithEverything();
+    channel.variables.set('MINE', 'channel');
+    channel.globals.set('MINE', 'global');
+    channel.variables.set('EXTEN', 'not this');
+    assert.is(readVariable(channel, name, clock, { context: 'default', extension: '600', priority: 3 }), value);
+  });
+
+test("without a running step the place is the channel's own", () => {
+  const read = (name: string) => readVariable(new FakeChannel(), name, clock);
+  assert.equal([read('CONTEXT'), read('EXTEN'), read('PRIORITY')], ['stored', 'place', '7']);
+});
+
+test('a name that ends with a parenthesis is a function', () => {
+  assert.is(isFunction('LEN(x)'), true);
+  assert.is(isFunction('LEN'), false);
+  assert.equal(readVariableOrFunction(new FakeChannel(), 'LEN(xy)', clock), { ok: true, value: '2' });
+  assert.is(readVariableOrFunction(new FakeChannel(), 'NOTHING', clock), undefined);
+});
+
+test('no text makes a function throw', () => {
+  const expression = fc
+    .tuple(
+      fc.constantFrom(...functionNames()),
+      fc.oneof(fc.string(), fc.constantFrom('all', 'num', 'add,X', 'read,X,1', 'language')),
+    )
+    .map(([name, text]) => `${name}(${text})`);
+  fc.assert(
+    fc.property(fc.oneof(expression, fc.string()), fc.string(), (text, value) => {
+      const channel = channelWithEverything();
+      assert.type(readFunction(channel, text).ok, 'boolean');
+      assert.type(writeFunction(channel, text, value).ok, 'boolean');
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test.run();
