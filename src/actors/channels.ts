@@ -231,7 +231,8 @@ export function createChannels(options: ChannelsOptions): Channels {
     });
   };
   const stopDialplan = (entry: ChannelEntry): void => {
-    entry.run?.abort();
+    // With a reason of our own, because the default one is an exception with a stack, made for every call.
+    entry.run?.abort('the channel was taken away');
     entry.run = undefined;
   };
 
@@ -303,7 +304,7 @@ export function createChannels(options: ChannelsOptions): Channels {
       onUp: [],
       seen: undefined,
     };
-    turn.run(() =>
+    turn.start(() =>
       spawn(machine, {
         id: input.id,
         input,

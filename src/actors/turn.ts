@@ -10,6 +10,8 @@ import type { Clock } from '../lib/clock.ts';
 export interface Turn {
   /** Runs `transition` (which sends to actors), then the effects it named. Inside another transition it waits for that one. */
   run(transition: () => void): void;
+  /** As `run`, but at once even inside a transition: for starting an actor, which nobody can have sent to yet. */
+  start(transition: () => void): void;
   /** Keeps an effect until the running transition is over; outside of one it runs at once. What it throws goes to `failed`. */
   after(effect: () => void, failed: (error: unknown) => void): void;
   /** The clock for actors: what a timer starts is a transition too. */
@@ -59,6 +61,7 @@ export function createTurn(clock: Clock): Turn {
 
   return {
     run,
+    start: (transition) => (running ? transition() : run(transition)),
     after(run, failed) {
       if (running) effects.push({ run, failed });
       else perform({ run, failed });
