@@ -196,18 +196,27 @@ function copiedHeaders(raw: RawHeaders): CopiedHeaders | undefined {
   return { vias, from, to, callId, cseq };
 }
 
+/** What refuses a request that could be read, for a reason its text does not show (no Content-Length on a stream). */
+export function refuseMessage(message: SipMessage, problem: string, status: number): ParseFailure {
+  if (message.kind === 'response') return { problem, status };
+  const values = { from: message.header('from')!, to: message.header('to')!, cseq: message.header('cseq')! };
+  const answerable = { vias: message.headerLines('via'), callId: message.callId, ...values };
+  return { problem, status, method: message.method, answerable };
+}
+
 /**
  * The answer to a malformed request, ready to send; undefined when silence is due: a response, an ACK, or too little
  * left of the message to address an answer to its transaction.
  * @param toTag added when To has no tag.
+ * @param topVia put in the place of the first Via line, when given (with `received` and `rport`).
  */
-export function formatRejection(failure: ParseFailure, toTag: string): Buffer | undefined {
+export function formatRejection(failure: ParseFailure, toTag: string, topVia?: string): Buffer | undefined {
   const { answerable, method, status } = failure;
   if (!answerable || method === undefined || method === 'ACK') return undefined;
   const to = /;\s*tag\s*=/i.test(answerable.to) ? answerable.to : `${answerable.to};tag=${toTag}`;
   const lines = [
     `SIP/2.0 ${status} ${reasonPhrase(status)}`,
-    ...answerable.vias.map((via) => `Via: ${via}`),
+    ...answerable.vias.map((via, i) => `Via: ${i === 0 && topVia !== undefined ? topVia : via}`),
     `From: ${answerable.from}`,
     `To: ${to}`,
     `Call-ID: ${answerable.callId}`,

@@ -34,7 +34,7 @@ export type Target = {
   readonly port: number;
   /** The listener to send from (UDP); the first that fits when left out. */
   readonly listener?: number | undefined;
-  /** The TCP connection to use while it is open; else one to the address is reused or opened. */
+  /** The TCP connection to use while it is open; else one to the address and port is reused or opened. */
   readonly connection?: number | undefined;
 };
 
@@ -90,8 +90,7 @@ export interface Transports {
   /** Tells when a TCP connection is gone, with the `Source.connection` it had. Several listeners are fine. */
   onConnectionClosed(handler: (connection: number, target: Target) => void): void;
   /**
-   * Sends bytes. Returns at once; a failure is reported once, never synchronously for I/O, at once for what is known
-   * beforehand (`no-listener`, `too-large`, `closed`).
+   * Sends bytes. Returns at once; a failure is reported once, and never before this has returned.
    */
   send(bytes: Buffer, target: Target, onFailure?: (failure: SendFailure) => void): void;
   /** Our address towards `target`: for Via's sent-by and Contact. Undefined when nothing bound can reach it. */

@@ -1,0 +1,43 @@
+import { isIPv4 } from 'node:net';
+import { firstViaEnd, formatVia, parseVia, type Via } from '../message/via.ts';
+import type { Source, Target } from './transport.ts';
+
+/** The port of SIP over UDP and TCP when none is named, RFC 3261 18. */
+export const DEFAULT_SIP_PORT = 5060;
+
+/**
+ * The top Via of a request with a note of where it really came from: `received` when the sent-by host is another (RFC 3261
+ * 18.2.1) or the port was asked for, and the value of `rport` when it was asked for (RFC 3581 4).
+ * @returns undefined when there is nothing to note.
+ */
+export function stampedVia(via: Via, source: Source): Via | undefined {
+  const asksForPort = via.params['rport'] !== undefined;
+  if (!asksForPort && via.host === source.address && via.params['received'] === undefined) return undefined;
+  const params: Record<string, string> = { ...via.params };
+  if (asksForPort || via.host !== source.address) params['received'] = source.address;
+  else delete params['received'];
+  if (asksForPort) params['rport'] = String(source.port);
+  return { ...via, params };
+}
+
+/** `stampedVia` on the text of a Via line that may hold more hops; the line itself when there is nothing to note. */
+export function stampViaLine(line: string, source: Source): string {
+  const end = firstViaEnd(line);
+  const via = parseVia(line.slice(0, end).trim());
+  const stamped = via && stampedVia(via, source);
+  return stamped ? formatVia(stamped) + line.slice(end) : line;
+}
+
+/**
+ * Where the responses to a request go, RFC 3261 18.2.2 and RFC 3581 4: over TCP the connection it came in on, or, when that
+ * is gone, a new one to the sent-by port; over UDP the `maddr`, else the source address with the source port when `rport`
+ * was asked for, else with the sent-by port.
+ */
+export function responseTarget(via: Via | undefined, source: Source): Target {
+  if (!via) return source;
+  const sentByPort = via.port ?? DEFAULT_SIP_PORT;
+  if (source.protocol === 'tcp') return { ...source, port: sentByPort };
+  const maddr = via.params['maddr'];
+  if (maddr !== undefined && isIPv4(maddr)) return { ...source, address: maddr, port: sentByPort };
+  return via.params['rport'] === undefined ? { ...source, port: sentByPort } : source;
+}
