@@ -12,6 +12,7 @@ import {
   type Position,
   refuseChannelOperation,
 } from '../machines/channel.ts';
+import type { ChannelAudioEvent } from '../machines/channel-audio.ts';
 import type { Channel } from '../models/channel.ts';
 import { AriError } from '../models/errors.ts';
 import type { Playback } from '../models/playback.ts';
@@ -25,9 +26,11 @@ import {
   readAppArgs,
   readCaller,
   readDigits,
+  readDirection,
   readEndpoint,
   readFormats,
   readHangupCause,
+  readRedirect,
   readVariables,
 } from './channel-requests.ts';
 import type { ApplicationGate, ChannelEntry, Channels, OutboundRequest } from './channels.ts';
@@ -264,6 +267,12 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
     channels.tell(entry, { type: 'dial', timeoutMs });
   };
 
+  /** Does something to a channel's sound; `read` makes the command of the request, after the channel was found fit. */
+  const change = (id: string, operation: ChannelOperation, read: () => ChannelAudioEvent): void => {
+    const entry = controlled(id, operation);
+    channels.audio.tell(entry.id, entry.leg, read());
+  };
+
   /* ---- Variables ------------------------------------------------------------------------------------------------ */
 
   const setOne = (entry: ChannelEntry, name: string, value: string | undefined, report?: boolean): void => {
@@ -341,6 +350,31 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
       openEarlyMedia(entry);
       return playback;
     },
+
+    move(id: string, request: { app?: string | undefined; appArgs?: string | undefined }): void {
+      if (!request.app) throw new AriError('applicationRequired');
+      const entry = controlled(id, 'move');
+      const args = (request.appArgs ?? '').split(',').filter((arg) => arg !== '');
+      inTurn(entry, { type: 'move', app: request.app, args });
+    },
+
+    redirect(id: string, request: { endpoint?: string | undefined }): void {
+      const entry = controlled(id, 'redirect');
+      const target = readRedirect(request.endpoint, channels.snapshot(entry).context.technology);
+      if (!entry.leg.redirect(target)) throw new AriError('redirectFailed');
+    },
+
+    mute: (id: string, request: { direction?: string | undefined }): void =>
+      change(id, 'mute', () => ({ type: 'mute', direction: readDirection(request.direction) })),
+    unmute: (id: string, request: { direction?: string | undefined }): void =>
+      change(id, 'mute', () => ({ type: 'unmute', direction: readDirection(request.direction) })),
+    hold: (id: string): void => change(id, 'hold', () => ({ type: 'hold' })),
+    unhold: (id: string): void => change(id, 'hold', () => ({ type: 'unhold' })),
+    startMoh: (id: string, request: { mohClass?: string | undefined }): void =>
+      change(id, 'moh', () => ({ type: 'startMoh', musicClass: request.mohClass || 'default' })),
+    stopMoh: (id: string): void => change(id, 'moh', () => ({ type: 'stopMoh' })),
+    startSilence: (id: string): void => change(id, 'silence', () => ({ type: 'startSilence' })),
+    stopSilence: (id: string): void => change(id, 'silence', () => ({ type: 'stopSilence' })),
 
     getVariable(id: string, { variable }: { variable?: string | undefined }): Variable {
       if (!variable) throw new AriError('variableNameRequired');

@@ -2,6 +2,7 @@ import { splitArguments } from '../dialplan/arguments.ts';
 import { parseCallerId } from '../dialplan/caller-id.ts';
 import { isFunction } from '../dialplan/functions.ts';
 import { type Inheritance, storedName } from '../machines/channel.ts';
+import type { Direction } from '../machines/channel-audio.ts';
 import { AriError } from '../models/errors.ts';
 import { type HangupReason, hangupReasons } from '../telephony/causes.ts';
 import type { DigitSequence, Party } from '../telephony/driver.ts';
@@ -117,4 +118,27 @@ export function readDigits(request: {
     durationMs: request.duration && request.duration > 0 ? request.duration : 100,
     afterMs: Math.max(0, request.after ?? 0),
   };
+}
+
+/** Which way to mute; both when the request does not say. @throws AriError directionInvalid. */
+export function readDirection(direction: string | undefined): Direction {
+  if (!direction) return 'both';
+  if (direction !== 'both' && direction !== 'in' && direction !== 'out') throw new AriError('directionInvalid');
+  return direction;
+}
+
+/**
+ * The resource behind `technology/`, where to send a channel of that technology.
+ * @throws AriError redirectEndpointRequired, redirectEndpointInvalid, redirectResourceMissing, redirectTechnologyMismatch.
+ */
+export function readRedirect(endpoint: string | undefined, channelTechnology: string): string {
+  if (!endpoint) throw new AriError('redirectEndpointRequired');
+  const slash = endpoint.indexOf('/');
+  if (slash < 1) throw new AriError('redirectEndpointInvalid', { endpoint });
+  const technology = endpoint.slice(0, slash);
+  const resource = endpoint.slice(slash + 1);
+  if (resource === '') throw new AriError('redirectResourceMissing', { endpoint });
+  if (technology.toLowerCase() !== channelTechnology.toLowerCase())
+    throw new AriError('redirectTechnologyMismatch', { technology, channelTechnology });
+  return resource;
 }

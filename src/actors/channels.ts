@@ -26,6 +26,7 @@ import {
   type LegReport,
 } from '../telephony/driver.ts';
 import type { MediaSession } from '../telephony/media.ts';
+import { type ChannelAudio, createChannelAudio } from './channel-audio.ts';
 import { createChannelDialplan } from './channel-dialplan.ts';
 import { channelEvent, directedTo, topicsOf } from './channel-events.ts';
 import { Registry } from './registry.ts';
@@ -152,6 +153,8 @@ export interface Channels {
   drain(): void;
   /** Hangs up every channel. */
   hangupAll(cause: number): void;
+  /** What applications do to the sound of channels. */
+  readonly audio: ChannelAudio;
   readonly turn: Turn;
   readonly size: number;
 }
@@ -161,6 +164,7 @@ export function createChannels(options: ChannelsOptions): Channels {
   const { log } = options.runtime;
   const turn = createTurn(options.runtime.clock);
   const runtime: Runtime = { ...options.runtime, clock: turn.clock };
+  const audio = createChannelAudio(runtime);
   const registry = new Registry<ChannelEntry>('channelNotFound');
   const names = new Map<string, ChannelEntry>();
   const drivers = new Map<string, Driver>();
@@ -245,9 +249,6 @@ export function createChannels(options: ChannelsOptions): Channels {
       progressLeg: ({ context }) => perform(context.id, ({ leg }) => leg.progress()),
       playBusyTone: ({ context }) => perform(context.id, ({ leg }) => leg.media.indicate('busy')),
       sendDigits: ({ context }, { sequence }) => perform(context.id, ({ leg }) => leg.sendDigits(sequence)),
-      holdLeg: ({ context }) => perform(context.id, ({ leg }) => leg.hold()),
-      unholdLeg: ({ context }) => perform(context.id, ({ leg }) => leg.unhold()),
-      redirectLeg: ({ context }, { target }) => perform(context.id, ({ leg }) => void leg.redirect(target)),
       hangupLeg: ({ context }, { cause }) =>
         perform(context.id, ({ id, leg }) => {
           playbacks.targetGone('channel', id);
@@ -267,7 +268,10 @@ export function createChannels(options: ChannelsOptions): Channels {
   const publish = (entry: ChannelEntry, fact: ChannelFact, current: ChannelSnapshot): void => {
     const { caller, endpoint } = current.context;
     if (fact.type === 'StasisStart') applications.watch(fact.app, channelTopic(entry.id));
-    if (fact.type === 'StasisEnd') applications.unwatch(fact.app, channelTopic(entry.id));
+    if (fact.type === 'StasisEnd') {
+      applications.unwatch(fact.app, channelTopic(entry.id));
+      audio.left(entry.id);
+    }
     const event = channelEvent(fact, model(entry), caller.presentation);
     const to = directedTo(fact);
     bus.publish(to === undefined ? { event, topics: topicsOf(fact, entry.topics) } : { event, topics: [], to });
@@ -282,6 +286,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     stopDialplan(entry);
     entry.onUp.length = 0;
     playbacks.targetGone('channel', entry.id);
+    audio.gone(entry.id);
     const endpoint = snapshot(entry).context.endpoint;
     if (error !== undefined && last) {
       const fact = { type: 'ChannelDestroyed', cause: Cause.temporaryFailure } as const;
@@ -431,6 +436,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     hangupAll(cause) {
       for (const entry of registry.all()) tell(entry, { type: 'hangup', cause });
     },
+    audio,
     turn,
     get size() {
       return registry.size;

@@ -139,8 +139,6 @@ export const life = channel.createStateConfig({
         ring: { actions: 'ringLeg' },
         ringStop: { actions: 'stopRingingLeg' },
         busy: { actions: 'playBusyTone' },
-        hold: { actions: 'holdLeg' },
-        unhold: { actions: 'unholdLeg' },
         'leg.held': {
           actions: emit(({ event }) => ({
             type: 'ChannelHold',

@@ -81,9 +81,6 @@ export type ChannelCommand =
   | { type: 'hangup'; cause: number }
   | { type: 'continue'; position: Position }
   | { type: 'move'; app: string; args: readonly string[] }
-  | { type: 'redirect'; target: string }
-  | { type: 'hold' }
-  | { type: 'unhold' }
   | { type: 'enter'; app: string; args: readonly string[]; resume?: Position }
   | { type: 'run'; position: Position }
   | { type: 'variable.set'; name: string; value: string | undefined; report?: boolean }

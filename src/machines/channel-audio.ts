@@ -1,0 +1,151 @@
+import { type SnapshotFrom, setup } from 'xstate';
+import { effect } from './effect.ts';
+
+/**
+ * What an application does to the sound of a channel beside playing media: muting, hold, and what is heard while nothing
+ * is played. Three independent regions. Made for a channel when the first such command comes, so that calls without
+ * any pay nothing for it.
+ */
+
+export type Direction = 'both' | 'in' | 'out';
+
+export type ChannelAudioEvent =
+  /** `in`: what comes from the channel is dropped; `out`: what goes to it is silenced. Directions add up. */
+  | { type: 'mute'; direction: Direction }
+  | { type: 'unmute'; direction: Direction }
+  | { type: 'hold' }
+  | { type: 'unhold' }
+  | { type: 'startMoh'; musicClass: string }
+  | { type: 'stopMoh' }
+  | { type: 'startSilence' }
+  | { type: 'stopSilence' }
+  /** The channel left the application: nothing is silenced or played for it any more; mute and hold stay. */
+  | { type: 'application.left' }
+  | { type: 'channel.gone' };
+
+export type ChannelAudioInput = { id: string };
+export type ChannelAudioContext = ChannelAudioInput & { musicClass: string };
+
+const audio = setup({
+  types: {
+    input: {} as ChannelAudioInput,
+    context: {} as ChannelAudioContext,
+    events: {} as ChannelAudioEvent,
+  },
+  actions: {
+    muteMedia: effect<{ in: boolean; out: boolean }>('muteMedia'),
+    holdLeg: effect('holdLeg'),
+    unholdLeg: effect('unholdLeg'),
+    startMusic: effect<{ musicClass: string }>('startMusic'),
+    startSilence: effect('startSilence'),
+    stopBackground: effect('stopBackground'),
+  },
+  guards: {
+    isBoth: ({ event }) => 'direction' in event && event.direction === 'both',
+    isIn: ({ event }) => 'direction' in event && event.direction === 'in',
+    isOut: ({ event }) => 'direction' in event && event.direction === 'out',
+  },
+});
+
+const muting = (muted: { in: boolean; out: boolean }) => ({ type: 'muteMedia', params: muted }) as const;
+
+const mute = audio.createStateConfig({
+  initial: 'unmuted',
+  states: {
+    unmuted: {
+      on: {
+        mute: [
+          { guard: 'isBoth', target: 'mutedBoth', actions: muting({ in: true, out: true }) },
+          { guard: 'isIn', target: 'mutedIn', actions: muting({ in: true, out: false }) },
+          { guard: 'isOut', target: 'mutedOut', actions: muting({ in: false, out: true }) },
+        ],
+      },
+    },
+    mutedIn: {
+      on: {
+        mute: [
+          { guard: 'isBoth', target: 'mutedBoth', actions: muting({ in: true, out: true }) },
+          { guard: 'isOut', target: 'mutedBoth', actions: muting({ in: true, out: true }) },
+        ],
+        unmute: [
+          { guard: 'isBoth', target: 'unmuted', actions: muting({ in: false, out: false }) },
+          { guard: 'isIn', target: 'unmuted', actions: muting({ in: false, out: false }) },
+        ],
+      },
+    },
+    mutedOut: {
+      on: {
+        mute: [
+          { guard: 'isBoth', target: 'mutedBoth', actions: muting({ in: true, out: true }) },
+          { guard: 'isIn', target: 'mutedBoth', actions: muting({ in: true, out: true }) },
+        ],
+        unmute: [
+          { guard: 'isBoth', target: 'unmuted', actions: muting({ in: false, out: false }) },
+          { guard: 'isOut', target: 'unmuted', actions: muting({ in: false, out: false }) },
+        ],
+      },
+    },
+    mutedBoth: {
+      on: {
+        unmute: [
+          { guard: 'isBoth', target: 'unmuted', actions: muting({ in: false, out: false }) },
+          { guard: 'isIn', target: 'mutedOut', actions: muting({ in: false, out: true }) },
+          { guard: 'isOut', target: 'mutedIn', actions: muting({ in: true, out: false }) },
+        ],
+      },
+    },
+  },
+});
+
+const hold = audio.createStateConfig({
+  initial: 'active',
+  states: {
+    active: { on: { hold: { target: 'onHold', actions: 'holdLeg' } } },
+    onHold: { on: { unhold: { target: 'active', actions: 'unholdLeg' } } },
+  },
+});
+
+const keepClass = audio.assign(({ event, context }) => ({
+  musicClass: event.type === 'startMoh' ? event.musicClass : context.musicClass,
+}));
+const music = { target: 'music', reenter: true, actions: keepClass } as const;
+
+const background = audio.createStateConfig({
+  initial: 'nothing',
+  states: {
+    nothing: { on: { startMoh: music, startSilence: 'silence' } },
+    music: {
+      entry: { type: 'startMusic', params: ({ context }) => ({ musicClass: context.musicClass }) },
+      on: {
+        startMoh: music,
+        startSilence: 'silence',
+        stopMoh: { target: 'nothing', actions: 'stopBackground' },
+        'application.left': { target: 'nothing', actions: 'stopBackground' },
+      },
+    },
+    silence: {
+      entry: 'startSilence',
+      on: {
+        startMoh: music,
+        stopSilence: { target: 'nothing', actions: 'stopBackground' },
+        'application.left': { target: 'nothing', actions: 'stopBackground' },
+      },
+    },
+  },
+});
+
+export const channelAudioMachine = audio.createMachine({
+  id: 'channelAudio',
+  context: ({ input }) => ({ ...input, musicClass: '' }),
+  initial: 'there',
+  states: {
+    there: {
+      type: 'parallel',
+      on: { 'channel.gone': 'gone' },
+      states: { mute, hold, background },
+    },
+    gone: { type: 'final' },
+  },
+});
+
+export type ChannelAudioSnapshot = SnapshotFrom<typeof channelAudioMachine>;
