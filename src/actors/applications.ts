@@ -1,0 +1,255 @@
+import type { ActorRefFrom } from 'xstate';
+import { type Connection, createDelivery, type MessageCheck } from '../bus/applications.ts';
+import type { Bus } from '../bus/bus.ts';
+import { allBridges, allChannels, allDeviceStates, allEndpoints, type Topic } from '../bus/topics.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
+import { type ApplicationFact, applicationMachine, isActiveApplication } from '../machines/application.ts';
+import type { Application } from '../models/application.ts';
+import { AriError } from '../models/errors.ts';
+import type { AriEventBodyOf } from '../models/events.ts';
+import { type EventSourceLookup, subjectOf, topicOf } from './event-sources.ts';
+import { Registry } from './registry.ts';
+import { type Runtime, spawn } from './spawn.ts';
+
+type ApplicationActor = ActorRefFrom<typeof applicationMachine>;
+
+/** A client's connection with the applications that it registers. */
+export type ConnectRequest = Connection & {
+  names: readonly string[];
+  /** Subscribes the applications to all channels, bridges, endpoints and device states. */
+  subscribeAll?: boolean | undefined;
+  /** For connections that this system makes: ApplicationRegistered and ApplicationUnregistered are sent. */
+  announce?: boolean | undefined;
+};
+
+/** A registered connection. */
+export type Connected = {
+  /** Sends ApplicationRegistered once more: an outbound connection has been made again. */
+  announce(): void;
+  /** The connection has closed; applications that it still owns become inactive. Idempotent. */
+  close(): void;
+};
+
+export type UserEventRequest = {
+  application?: string | undefined;
+  /** Event sources of the channels and endpoints that it is about. */
+  source?: readonly string[] | undefined;
+  variables?: Readonly<Record<string, unknown>> | undefined;
+};
+
+export interface Applications {
+  /** All applications known, inactive ones included. */
+  list(): Application[];
+  /** @throws AriError applicationNotFound */
+  get(name: string): Application;
+  /**
+   * Adds a reference to each source in order; at the first that fails it stops, keeping the earlier ones.
+   * @throws AriError eventSourceRequired, applicationNotFound, eventSourceSchemeInvalid, eventSourceNotFound
+   */
+  subscribe(name: string, eventSources: readonly string[]): Application;
+  /** Takes a reference from each source in order, as {@link subscribe}. @throws AriError also eventSourceNotSubscribed */
+  unsubscribe(name: string, eventSources: readonly string[]): Application;
+  /** Replaces the event filter. @throws AriError applicationNotFound, eventFilterInvalid */
+  filter(name: string, body: unknown): Application;
+  /**
+   * Sends a ChannelUserevent to one application.
+   * @throws AriError userEventApplicationRequired, applicationNotFound, eventSourceSchemeInvalid, userEventSourceNotFound
+   */
+  userEvent(eventName: string, request: UserEventRequest): void;
+  /** Registers applications. @throws AriError applicationNameInvalid, then none is registered. */
+  connect(request: ConnectRequest): Connected;
+
+  /** Whether channels may enter the application. */
+  isActive(name: string): boolean;
+  /** Call control subscribes an application by one reference; an unknown application is ignored. */
+  addInterest(name: string, topic: Topic): void;
+  /** Takes such a reference away; one that is not there is ignored. */
+  removeInterest(name: string, topic: Topic): void;
+  /** The object of the topic has died: nobody is subscribed to it any more. */
+  forget(topic: Topic): void;
+  /** Events made for an application, and how many of these it missed since its connection went. */
+  figures(name: string): { events: number; missed: number };
+  /** Stops delivering. */
+  close(): void;
+}
+
+export type ApplicationsOptions = {
+  bus: Bus;
+  clock: Clock;
+  log: Logger;
+  runtime: Runtime;
+  /** `asterisk_id` of every event. */
+  entityId: string;
+  resolve: EventSourceLookup;
+  /** Checks every outgoing event; for development mode. */
+  check?: MessageCheck | undefined;
+};
+
+/** 80 characters of the field's internal context name, less its prefix. */
+const longestName = 73;
+
+/** How the field shows a subscription to all of a type. */
+const allNames: ReadonlyMap<Topic, string> = new Map([
+  [allChannels, '__AST_CHANNEL_ALL_TOPIC'],
+  [allBridges, '__AST_BRIDGE_ALL_TOPIC'],
+  [allEndpoints, '__AST_ENDPOINT_ALL_TOPIC'],
+  [allDeviceStates, '__AST_DEVICE_STATE_ALL_TOPIC'],
+]);
+
+function namesOf(requested: readonly string[]): readonly string[] {
+  const names = [...new Set(requested.map((name) => name.trim()))];
+  if (names.length === 0) throw new AriError('applicationNameInvalid', { name: '' });
+  for (const name of names)
+    if (name === '' || name.length > longestName) throw new AriError('applicationNameInvalid', { name });
+  return names;
+}
+
+/** Owns every application: its chart, its connection, its place in delivery. */
+export function createApplications(options: ApplicationsOptions): Applications {
+  const { bus, clock, log, runtime, entityId, resolve, check } = options;
+  const registry = new Registry<ApplicationActor>('applicationNotFound');
+  const connections = new Map<string, Connection>();
+  let connectionCount = 0;
+
+  const delivery = createDelivery({
+    bus,
+    clock,
+    log,
+    entityId,
+    check,
+    onReleased: (name) => registry.find(name)?.send({ type: 'subscriptions.ended' }),
+  });
+
+  const machine = applicationMachine.provide({
+    actions: {
+      attachConnection: ({ context }, { connection, subscribeAll }) => {
+        const target = connections.get(connection);
+        if (target) delivery.attach(context.name, target, subscribeAll);
+      },
+      detachConnection: ({ context }) => delivery.detach(context.name),
+      // The answer waits until the transition that asked is committed.
+      reviewSubscriptions: ({ context, self }) => {
+        if (!delivery.isHeld(context.name)) self.send({ type: 'subscriptions.ended' });
+      },
+    },
+  });
+
+  const publish = (name: string, fact: ApplicationFact): void => {
+    const replaced = connections.get(fact.connection);
+    if (replaced) delivery.send(name, replaced, { type: 'ApplicationReplaced' });
+  };
+
+  const register = (name: string): ApplicationActor => {
+    delivery.add(name);
+    return spawn(machine, {
+      id: name,
+      input: { name },
+      runtime,
+      onCreated: (actor) => registry.add(name, actor),
+      onEmitted: (fact) => publish(name, fact),
+      onEnded: () => {
+        registry.remove(name);
+        delivery.remove(name);
+        log.debug({ application: name }, 'an application is gone');
+      },
+    });
+  };
+
+  const model = (name: string): Application => {
+    const ids: Record<string, string[]> = { channel: [], bridge: [], endpoint: [], deviceState: [] };
+    for (const topic of delivery.topicsOf(name)) {
+      const colon = topic.indexOf(':');
+      ids[topic.slice(0, colon)]?.push(allNames.get(topic) ?? topic.slice(colon + 1));
+    }
+    const { allowed, disallowed } = delivery.filterOf(name);
+    const sorted = (type: string): string[] => (ids[type] ?? []).sort();
+    return {
+      name,
+      channel_ids: sorted('channel'),
+      bridge_ids: sorted('bridge'),
+      endpoint_ids: sorted('endpoint'),
+      device_names: sorted('deviceState'),
+      events_allowed: [...allowed],
+      events_disallowed: [...disallowed],
+    };
+  };
+
+  const each = (name: string, eventSources: readonly string[], apply: (topic: Topic) => void): Application => {
+    if (eventSources.length === 0) throw new AriError('eventSourceRequired');
+    registry.get(name);
+    for (const source of eventSources) apply(topicOf(source, resolve));
+    return model(name);
+  };
+
+  return {
+    list: () => registry.all().map((actor) => model(actor.getSnapshot().context.name)),
+
+    get(name) {
+      registry.get(name);
+      return model(name);
+    },
+
+    subscribe: (name, eventSources) => each(name, eventSources, (topic) => void delivery.subscribe(name, topic)),
+
+    unsubscribe: (name, eventSources) =>
+      each(name, eventSources, (topic) => {
+        if (!delivery.unsubscribe(name, topic)) throw new AriError('eventSourceNotSubscribed');
+      }),
+
+    filter(name, body) {
+      registry.get(name);
+      delivery.setFilter(name, body);
+      return model(name);
+    },
+
+    userEvent(eventName, { application, source = [], variables = {} }) {
+      if (!application) throw new AriError('userEventApplicationRequired');
+      registry.get(application);
+      const event: AriEventBodyOf<'ChannelUserevent'> = {
+        type: 'ChannelUserevent',
+        eventname: eventName,
+        userevent: { ...variables, eventname: eventName },
+        ...subjectOf(source, resolve),
+      };
+      bus.publish({ event, topics: [], to: application });
+    },
+
+    connect(request) {
+      const { subscribeAll = false, announce = false, describe } = request;
+      const names = namesOf(request.names);
+      const id = `connection-${++connectionCount}`;
+      const connection: Connection = { send: (json) => request.send(json), describe };
+      connections.set(id, connection);
+      for (const name of names) {
+        const actor = registry.find(name) ?? register(name);
+        actor.send({ type: 'connect', connection: id, subscribeAll });
+      }
+      log.debug({ applications: names, connection: describe }, 'applications are registered');
+      const owned = (): readonly string[] =>
+        names.filter((name) => registry.find(name)?.getSnapshot().context.connection === id);
+      const tell = (type: 'ApplicationRegistered' | 'ApplicationUnregistered'): void => {
+        for (const name of owned()) delivery.send(name, connection, { type });
+      };
+      if (announce) tell('ApplicationRegistered');
+      return {
+        announce: () => tell('ApplicationRegistered'),
+        close() {
+          if (announce) tell('ApplicationUnregistered');
+          for (const name of owned()) registry.find(name)?.send({ type: 'disconnect', connection: id });
+          connections.delete(id);
+        },
+      };
+    },
+
+    isActive(name) {
+      const actor = registry.find(name);
+      return actor !== undefined && isActiveApplication(actor.getSnapshot());
+    },
+    addInterest: (name, topic) => void delivery.subscribe(name, topic),
+    removeInterest: (name, topic) => void delivery.unsubscribe(name, topic),
+    forget: (topic) => delivery.forget(topic),
+    figures: (name) => delivery.figures(name),
+    close: () => delivery.close(),
+  };
+}

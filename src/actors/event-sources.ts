@@ -1,0 +1,103 @@
+import {
+  bridgeTopic,
+  channelTopic,
+  deviceStateTopic,
+  endpointTopic,
+  type Topic,
+  technologyTopic,
+} from '../bus/topics.ts';
+import type { Channel } from '../models/channel.ts';
+import type { Endpoint } from '../models/endpoint.ts';
+import { AriError } from '../models/errors.ts';
+
+/** Finds what an event source names; each answers undefined when there is no such thing. */
+export type EventSourceLookup = {
+  /** By id or name. */
+  channel(idOrName: string): Channel | undefined;
+  /** A bridge's id when there is one of that id that applications may control. */
+  bridge(id: string): string | undefined;
+  /** In any case of letters; the answer is spelled canonically. */
+  endpoint(technology: string, resource: string): Endpoint | undefined;
+  /** The canonical name of a technology that has or had endpoints. */
+  technology(name: string): string | undefined;
+};
+
+type Source = { scheme: string; id: string };
+
+function split(eventSource: string): Source {
+  const colon = eventSource.indexOf(':');
+  if (colon === -1) throw new AriError('eventSourceSchemeInvalid');
+  const scheme = eventSource.slice(0, colon);
+  const id = eventSource.slice(colon + 1);
+  // "All channels" is also written in the plural.
+  return {
+    scheme: id === '' && /^(channel|bridge|endpoint|deviceState)s$/.test(scheme) ? scheme.slice(0, -1) : scheme,
+    id,
+  };
+}
+
+function endpointOf(id: string, resolve: EventSourceLookup): Topic | undefined {
+  const slash = id.indexOf('/');
+  if (slash === -1) {
+    const technology = resolve.technology(id);
+    return technology === undefined ? undefined : technologyTopic(technology);
+  }
+  const endpoint = resolve.endpoint(id.slice(0, slash), id.slice(slash + 1));
+  return endpoint && endpointTopic(endpoint.technology, endpoint.resource);
+}
+
+function find({ scheme, id }: Source, resolve: EventSourceLookup): Topic | undefined {
+  switch (scheme) {
+    case 'channel': {
+      if (id === '') return channelTopic('');
+      const channel = resolve.channel(id);
+      return channel && channelTopic(channel.id);
+    }
+    case 'bridge': {
+      const bridge = id === '' ? '' : resolve.bridge(id);
+      return bridge === undefined ? undefined : bridgeTopic(bridge);
+    }
+    case 'endpoint':
+      return id === '' ? technologyTopic('') : endpointOf(id, resolve);
+    case 'deviceState':
+      return deviceStateTopic(id);
+    default:
+      throw new AriError('eventSourceSchemeInvalid');
+  }
+}
+
+/**
+ * The topic that an event source names: `channel:<id or name>`, `bridge:<id>`, `endpoint:<technology>[/<resource>]`,
+ * `deviceState:<name>`; nothing behind the colon means all of the type.
+ * @throws AriError eventSourceSchemeInvalid, eventSourceNotFound
+ */
+export function topicOf(eventSource: string, resolve: EventSourceLookup): Topic {
+  const topic = find(split(eventSource), resolve);
+  if (topic === undefined) throw new AriError('eventSourceNotFound');
+  return topic;
+}
+
+/** What a user event can be about. */
+export type UserEventSubject = { channel?: Channel; endpoint?: Endpoint };
+
+/**
+ * What the sources of a user event name, the last of each kind. Device states cannot be a subject, nor can "all".
+ * @throws AriError eventSourceSchemeInvalid, userEventSourceNotFound
+ */
+export function subjectOf(sources: readonly string[], resolve: EventSourceLookup): UserEventSubject {
+  const subject: UserEventSubject = {};
+  for (const source of sources) {
+    const { scheme, id } = split(source);
+    const slash = id.indexOf('/');
+    if (scheme === 'channel') subject.channel = found(resolve.channel(id));
+    else if (scheme === 'endpoint') subject.endpoint = found(resolve.endpoint(id.slice(0, slash), id.slice(slash + 1)));
+    else if (scheme === 'bridge') found(resolve.bridge(id));
+    else throw new AriError('eventSourceSchemeInvalid');
+  }
+  return subject;
+}
+
+function found<T>(thing: T | undefined): T {
+  if (thing === undefined) throw new AriError('userEventSourceNotFound');
+  return thing;
+}

@@ -1,0 +1,233 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
+import type { AriEventBody } from '../models/events.ts';
+import { formatTimestamp } from '../models/timestamp.ts';
+import type { Bus } from './bus.ts';
+import { EventFilter, type FilterLists } from './event-filter.ts';
+import { Subscriptions } from './subscriptions.ts';
+import { allBridges, allChannels, allDeviceStates, allEndpoints, type Topic } from './topics.ts';
+
+/** What an application's messages go through; several applications may share one. */
+export type Connection = {
+  /** Takes one message, a JSON text. Throwing is logged and costs that message. */
+  send(json: string): void;
+  /** Who is at the other end, for the log. */
+  readonly describe: string;
+};
+
+/** Tells what is wrong with a message as a client would get it; undefined when it fits its model. */
+export type MessageCheck = (message: unknown) => string | undefined;
+
+/** What stands in for a message that does not fit its model. */
+const invalidMessage = '{"error":"InvalidMessage","message":"Message validation failed"}';
+
+const allTopics: readonly Topic[] = [allChannels, allBridges, allEndpoints, allDeviceStates];
+
+type Receiver = {
+  readonly name: string;
+  readonly filter: EventFilter;
+  /** The stamp up to the sequence number, ready to be written behind an event's own members. */
+  readonly stamp: string;
+  connection: Connection | undefined;
+  /** Events made for it so far, those it missed included. */
+  seq: number;
+  /** Events lost since its connection went. */
+  missed: number;
+  /** The last publication it was given, so that no event comes twice. */
+  given: number;
+};
+
+export type DeliveryOptions = {
+  bus: Bus;
+  clock: Clock;
+  log: Logger;
+  /** `asterisk_id` of every event. */
+  entityId: string;
+  /** Given in development mode only: a message that does not fit is replaced by an error message. */
+  check?: MessageCheck | undefined;
+  /** An application has lost its last subscription to a channel, bridge or endpoint. */
+  onReleased: (name: string) => void;
+};
+
+/**
+ * Brings events to applications. Each application that is interested in a publication, or that it is meant for, gets
+ * it once, in the order of publishing, unless its filter mutes it; stamped with the time of publishing, the
+ * application's name, the system's id and a number that counts the events made for that application. An event is
+ * written as JSON once, however many get it. Events for an application whose connection is away are dropped, counted,
+ * and logged once per absence; their numbers are used up, so that a client can see that it lost some.
+ */
+export interface Delivery {
+  /** Makes an application known: nothing subscribed, nothing filtered, no connection. A known one is left as it is. */
+  add(name: string): void;
+  /** Forgets an application, its filter and its subscriptions. */
+  remove(name: string): void;
+  /** From now on its messages go through this connection; with `subscribeAll` it hears everything of every type. */
+  attach(name: string, connection: Connection, subscribeAll: boolean): void;
+  /** Its connection is away; each subscription to all of a type loses one reference. */
+  detach(name: string): void;
+  /** Writes an event for one application through the given connection, whatever the filter says. */
+  send(name: string, connection: Connection, event: AriEventBody): void;
+  /** One reference more. False when the application is unknown, or hears all of the type already. */
+  subscribe(name: string, topic: Topic): boolean;
+  /** One reference less. False when there was none. */
+  unsubscribe(name: string, topic: Topic): boolean;
+  /** The object of a topic has died: nobody is subscribed to it any more. */
+  forget(topic: Topic): void;
+  /** Whether a subscription to a channel, bridge or endpoint is left; device states do not count. */
+  isHeld(name: string): boolean;
+  topicsOf(name: string): readonly Topic[];
+  filterOf(name: string): FilterLists;
+  /** @throws AriError eventFilterInvalid; then the filter stays as it was. */
+  setFilter(name: string, body: unknown): void;
+  /** Figures of an application: events made for it, and how many of these it missed since its connection went. */
+  figures(name: string): { events: number; missed: number };
+  /** Stops listening to the bus. */
+  close(): void;
+}
+
+const isHolding = (topic: Topic): boolean => !topic.startsWith('deviceState:');
+
+export function createDelivery({ bus, clock, log, entityId, check, onReleased }: DeliveryOptions): Delivery {
+  const receivers = new Map<string, Receiver>();
+  const subscriptions = new Subscriptions<Receiver>();
+  const idMember = `,"asterisk_id":${JSON.stringify(entityId)},"seq":`;
+  let publications = 0;
+
+  /** An event as JSON with its time but without its last brace, ready for what is the receiver's own. */
+  const open = (event: AriEventBody): string =>
+    `${JSON.stringify(event).slice(0, -1)},"timestamp":"${formatTimestamp(clock.now())}"`;
+
+  const checked = (name: string, json: string): string => {
+    const problem = check?.(JSON.parse(json));
+    if (problem === undefined) return json;
+    log.error({ application: name, problem, message: json }, 'an event does not fit its model and is not sent');
+    return invalidMessage;
+  };
+
+  const write = (receiver: Receiver, connection: Connection, opened: string): void => {
+    const json = `${opened}${receiver.stamp}${++receiver.seq}}`;
+    try {
+      connection.send(check ? checked(receiver.name, json) : json);
+    } catch (error) {
+      log.error({ application: receiver.name, connection: connection.describe, error }, 'an event could not be sent');
+    }
+  };
+
+  const miss = (receiver: Receiver, event: AriEventBody): void => {
+    receiver.seq++;
+    receiver.missed++;
+    if (receiver.missed > 1) return;
+    log.warn(
+      { application: receiver.name, event: event.type },
+      'events for an application are lost while it is not connected',
+    );
+  };
+
+  const unsubscribeBus = bus.subscribe(({ event, topics, to }) => {
+    const publication = ++publications;
+    let opened: string | undefined;
+    const give = (receiver: Receiver): void => {
+      if (receiver.given === publication) return;
+      receiver.given = publication;
+      if (!receiver.filter.lets(event.type)) return;
+      if (!receiver.connection) {
+        miss(receiver, event);
+        return;
+      }
+      opened ??= open(event);
+      write(receiver, receiver.connection, opened);
+    };
+    const addressee = to === undefined ? undefined : receivers.get(to);
+    if (addressee) give(addressee);
+    for (const topic of topics) {
+      const interested = subscriptions.of(topic);
+      if (interested) for (const receiver of interested) give(receiver);
+    }
+  });
+
+  const tellReleased = (receiver: Receiver, topic: Topic): void => {
+    if (isHolding(topic) && !subscriptions.some(receiver, isHolding)) onReleased(receiver.name);
+  };
+
+  return {
+    add(name) {
+      if (receivers.has(name)) return;
+      receivers.set(name, {
+        name,
+        filter: new EventFilter(),
+        stamp: `,"application":${JSON.stringify(name)}${idMember}`,
+        connection: undefined,
+        seq: 0,
+        missed: 0,
+        given: 0,
+      });
+    },
+
+    remove(name) {
+      const receiver = receivers.get(name);
+      if (!receiver) return;
+      receivers.delete(name);
+      subscriptions.remove(receiver);
+      if (receiver.missed > 0)
+        log.warn({ application: name, missed: receiver.missed }, 'an application went for good with events lost');
+    },
+
+    attach(name, connection, subscribeAll) {
+      const receiver = receivers.get(name);
+      if (!receiver) return;
+      if (receiver.missed > 0)
+        log.warn({ application: name, missed: receiver.missed }, 'an application is back and has lost events');
+      receiver.connection = connection;
+      receiver.missed = 0;
+      if (!subscribeAll) return;
+      for (const topic of allTopics)
+        if (subscriptions.count(receiver, topic) === 0) subscriptions.subscribe(receiver, topic);
+    },
+
+    detach(name) {
+      const receiver = receivers.get(name);
+      if (!receiver) return;
+      receiver.connection = undefined;
+      for (const topic of allTopics) subscriptions.unsubscribe(receiver, topic);
+    },
+
+    send(name, connection, event) {
+      const receiver = receivers.get(name);
+      if (receiver) write(receiver, connection, open(event));
+    },
+
+    subscribe(name, topic) {
+      const receiver = receivers.get(name);
+      return receiver ? subscriptions.subscribe(receiver, topic) : false;
+    },
+
+    unsubscribe(name, topic) {
+      const receiver = receivers.get(name);
+      if (!receiver || !subscriptions.unsubscribe(receiver, topic)) return false;
+      tellReleased(receiver, topic);
+      return true;
+    },
+
+    forget(topic) {
+      for (const receiver of subscriptions.forget(topic)) tellReleased(receiver, topic);
+    },
+
+    isHeld(name) {
+      const receiver = receivers.get(name);
+      return receiver ? subscriptions.some(receiver, isHolding) : false;
+    },
+
+    topicsOf(name) {
+      const receiver = receivers.get(name);
+      return receiver ? subscriptions.topicsOf(receiver) : [];
+    },
+
+    filterOf: (name) => receivers.get(name)?.filter.lists ?? { allowed: [], disallowed: [] },
+    setFilter: (name, body) => receivers.get(name)?.filter.replace(body),
+    figures(name) {
+      const receiver = receivers.get(name);
+      return { events: receiver?.seq ?? 0, missed: receiver?.missed ?? 0 };
+    },
+    close: unsubscribeBus,
+  };
+}

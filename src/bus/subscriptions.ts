@@ -1,0 +1,109 @@
+import { allOf, type Topic, type TopicType } from './topics.ts';
+
+const typeOf = (topic: Topic): TopicType => topic.slice(0, topic.indexOf(':')) as TopicType;
+
+/**
+ * Who is interested in what, counted: a subscriber hears a topic from its first reference to the end of its last.
+ * Rules of the field, with its accidents mended:
+ *
+ * - One call, one reference; also for "all of a type" and for device states.
+ * - Who has all of a type gains nothing from one of it: the call succeeds and is not counted. References that it had
+ *   before stay; that no event comes twice by it is up to delivery.
+ * - A topic whose object has died is forgotten for everybody, whatever the counts.
+ *
+ * Asking costs what is interested, not what is subscribed: there is an index from topic to subscribers.
+ */
+export class Subscriptions<S> {
+  readonly #counts = new Map<S, Map<Topic, number>>();
+  readonly #subscribers = new Map<Topic, Set<S>>();
+
+  /** Adds one reference. @returns false when it was not counted because all of the type are subscribed already. */
+  subscribe(subscriber: S, topic: Topic): boolean {
+    const counts = this.#countsOf(subscriber);
+    const all = allOf(typeOf(topic));
+    if (topic !== all && counts.has(all)) return false;
+    counts.set(topic, (counts.get(topic) ?? 0) + 1);
+    const subscribers = this.#subscribers.get(topic);
+    if (subscribers) subscribers.add(subscriber);
+    else this.#subscribers.set(topic, new Set([subscriber]));
+    return true;
+  }
+
+  /** Takes one reference away. @returns false when there was none. */
+  unsubscribe(subscriber: S, topic: Topic): boolean {
+    const counts = this.#counts.get(subscriber);
+    const count = counts?.get(topic);
+    if (!counts || count === undefined) return false;
+    if (count > 1) {
+      counts.set(topic, count - 1);
+      return true;
+    }
+    counts.delete(topic);
+    if (counts.size === 0) this.#counts.delete(subscriber);
+    this.#unlink(subscriber, topic);
+    return true;
+  }
+
+  /** The object of a topic has died. @returns who lost a subscription by it. */
+  forget(topic: Topic): readonly S[] {
+    const subscribers = this.#subscribers.get(topic);
+    if (!subscribers) return [];
+    this.#subscribers.delete(topic);
+    for (const subscriber of subscribers) {
+      const counts = this.#counts.get(subscriber);
+      counts?.delete(topic);
+      if (counts?.size === 0) this.#counts.delete(subscriber);
+    }
+    return [...subscribers];
+  }
+
+  /** Forgets a subscriber and everything it is subscribed to. */
+  remove(subscriber: S): void {
+    const counts = this.#counts.get(subscriber);
+    if (!counts) return;
+    this.#counts.delete(subscriber);
+    for (const topic of counts.keys()) this.#unlink(subscriber, topic);
+  }
+
+  /** Its references to a topic; 0 when none. */
+  count(subscriber: S, topic: Topic): number {
+    return this.#counts.get(subscriber)?.get(topic) ?? 0;
+  }
+
+  /** What it is subscribed to, each topic once, in the order of subscribing. */
+  topicsOf(subscriber: S): readonly Topic[] {
+    const counts = this.#counts.get(subscriber);
+    return counts ? [...counts.keys()] : [];
+  }
+
+  /** Whether any of its topics passes the test; asks no more of them than needed. */
+  some(subscriber: S, test: (topic: Topic) => boolean): boolean {
+    const counts = this.#counts.get(subscriber);
+    if (counts) for (const topic of counts.keys()) if (test(topic)) return true;
+    return false;
+  }
+
+  /** The subscribers of one topic, in the order of subscribing; undefined when there are none. Do not keep. */
+  of(topic: Topic): ReadonlySet<S> | undefined {
+    return this.#subscribers.get(topic);
+  }
+
+  /** How many topics somebody is subscribed to: for metrics and leak checks. */
+  get topics(): number {
+    return this.#subscribers.size;
+  }
+
+  #countsOf(subscriber: S): Map<Topic, number> {
+    const existing = this.#counts.get(subscriber);
+    if (existing) return existing;
+    const counts = new Map<Topic, number>();
+    this.#counts.set(subscriber, counts);
+    return counts;
+  }
+
+  #unlink(subscriber: S, topic: Topic): void {
+    const subscribers = this.#subscribers.get(topic);
+    subscribers?.delete(subscriber);
+    if (subscribers?.size === 0) this.#subscribers.delete(topic);
+  }
+}

@@ -1,0 +1,93 @@
+import { type SnapshotFrom, setup } from 'xstate';
+import { effect } from './effect.ts';
+
+export type ApplicationInput = { name: string };
+
+export type ApplicationContext = ApplicationInput & {
+  /** Id of the connection that it is reached through; '' while it is away. */
+  connection: string;
+};
+
+export type ApplicationEvent =
+  /** A connection registers the application, for the first time or again. */
+  | { type: 'connect'; connection: string; subscribeAll: boolean }
+  /** A connection has closed. */
+  | { type: 'disconnect'; connection: string }
+  /** It has no subscription to a channel, bridge or endpoint left. */
+  | { type: 'subscriptions.ended' };
+
+/** `connection` is the one that lost the application, and that hears of it. */
+export type ApplicationFact = { type: 'ApplicationReplaced'; connection: string };
+
+const application = setup({
+  types: {
+    input: {} as ApplicationInput,
+    context: {} as ApplicationContext,
+    events: {} as ApplicationEvent,
+    emitted: {} as ApplicationFact,
+  },
+  actions: {
+    /** Sends the application's events through a connection from now on. */
+    attachConnection: effect<{ connection: string; subscribeAll: boolean }>('attachConnection'),
+    /** Drops its events from now on, and what it subscribed to with "all". */
+    detachConnection: effect('detachConnection'),
+    /** Answers with `subscriptions.ended` when nothing holds the application. */
+    reviewSubscriptions: effect('reviewSubscriptions'),
+  },
+  guards: {
+    isCurrentConnection: ({ context }, { connection }: { connection: string }) => context.connection === connection,
+  },
+});
+
+type Connect = Extract<ApplicationEvent, { type: 'connect' }>;
+
+const attach = {
+  type: 'attachConnection',
+  params: ({ event }: { event: Connect }) => ({ connection: event.connection, subscribeAll: event.subscribeAll }),
+} as const;
+const keepConnection = application.assign({
+  connection: ({ event, context }) => (event.type === 'connect' ? event.connection : context.connection),
+});
+const replaced = application.emit(({ context }) => ({ type: 'ApplicationReplaced', connection: context.connection }));
+
+/**
+ * An application as a client registers it. While its connection is away it stays known as long as something holds it:
+ * a subscription to a channel (every channel in the application is one), bridge or endpoint. It is gone at the very
+ * moment when nothing does. (The field looks only on occasions: when an application comes or goes, when a channel
+ * leaves or moves. These are the moments when the last subscription can go, except for a DELETE of it or the death of
+ * its object, after which the field keeps the name until the next occasion.)
+ *
+ * Subscriptions and filter are not in the context: they change with every call of every channel and live in `bus/`;
+ * a client brings them back by registering and subscribing again.
+ */
+export const applicationMachine = application.createMachine({
+  id: 'application',
+  context: ({ input }) => ({ ...input, connection: '' }),
+  initial: 'inactive',
+  states: {
+    inactive: {
+      on: {
+        connect: { target: 'active', actions: [keepConnection, attach] },
+        'subscriptions.ended': 'gone',
+      },
+    },
+    active: {
+      on: {
+        connect: { actions: [replaced, keepConnection, attach] },
+        // The closing of a connection that lost the application before is no matter of the application.
+        disconnect: {
+          guard: { type: 'isCurrentConnection', params: ({ event }) => ({ connection: event.connection }) },
+          target: 'inactive',
+          actions: [application.assign({ connection: '' }), 'detachConnection', 'reviewSubscriptions'],
+        },
+        // `subscriptions.ended` is ignored: being connected holds it.
+      },
+    },
+    gone: { type: 'final' },
+  },
+});
+
+export type ApplicationSnapshot = SnapshotFrom<typeof applicationMachine>;
+
+/** Whether channels may enter it: it is registered and its connection is there. */
+export const isActiveApplication = (snapshot: ApplicationSnapshot): boolean => snapshot.value === 'active';
