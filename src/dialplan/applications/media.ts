@@ -31,12 +31,11 @@ export const playback: Application = {
 };
 
 async function playFiles(step: Step): Promise<'SUCCESS' | 'FAILED'> {
-  const { channel, args, signal } = step;
+  const { channel, args } = step;
   const options = (args[1] ?? '').split('&').map((option) => option.trim().toLowerCase());
   if (!channel.isUp()) {
     if (options.includes('skip')) return 'SUCCESS';
     if (!options.includes('noanswer')) await answer(step);
-    if (signal.aborted) return 'FAILED';
   }
   const uris = mediaUris(args[0] ?? '');
   if (uris.length > 0) return (await played(step, uris)) === 'done' ? 'SUCCESS' : 'FAILED';
