@@ -81,10 +81,9 @@ async function refuseUsage(message: string): Promise<number> {
 /** The configuration, or undefined after its problems have been told. */
 async function load(file: string | undefined): Promise<Config | undefined> {
   const { ConfigError, loadConfig } = await import('./config/load.ts');
-  const { applications } = await import('./dialplan/applications.ts');
+  const { validate } = await import('./dialplan/parse.ts');
   try {
-    const names = applications.map(({ name }) => name);
-    return loadConfig({ ...(file === undefined ? {} : { file }), env: process.env, applications: names });
+    return loadConfig({ ...(file === undefined ? {} : { file }), env: process.env, checkDialplan: validate });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`${error.message}\n`);

@@ -47,30 +47,43 @@ export type LoadOptions = Known & {
 export function loadConfig(options: LoadOptions): Config {
   const { env } = options;
   const file = options.file ?? (env['HOOKSWITCH_CONFIG'] || undefined);
-  const source = file === undefined ? emptySource : readSource(resolve(file));
+  const source = file === undefined ? emptySource() : readSource(resolve(file));
   const setBy = applyEnvironment(source.raw, defaults(), env);
 
   const problems: Problem[] = [];
   const checked = check(ConfigSchema, source.raw, problems) as Config;
   const broken = new Set(problems.map(({ path }) => path[0]));
   if (typeof checked === 'object') problems.push(...checkRules(checked, ConfigSchema, options, broken));
-  if (problems.length > 0)
+  if (problems.length > 0) {
+    const inOrder = problems.sort((a, b) => source.offsetOf(a.path) - source.offsetOf(b.path));
     throw new ConfigError(
-      problems.map((problem) => ({
-        where: setBy.get(JSON.stringify(problem.path)) ?? source.locate(problem.path),
-        path: formatPath(problem.path),
-        message: problem.message,
+      inOrder.map(({ path, message }) => ({
+        where: setBy.get(JSON.stringify(path)) ?? source.place(source.offsetOf(path)),
+        path: formatPath(path),
+        message,
       })),
     );
+  }
   return resolvePasswords(resolveDirectories(checked, source.directory), env, options.secret);
 }
 
 /** The configuration that stands when there is no file and no environment, before passwords are filled in. */
 export const defaults = (): Config => check(ConfigSchema, {}, []) as Config;
 
-type Source = { raw: Record<string, unknown>; directory: string; locate(path: Path): string };
+/** What a file says, and how to find in its text where it says so. */
+type Source = {
+  raw: Record<string, unknown>;
+  directory: string;
+  offsetOf(path: Path): number;
+  place(offset: number): string;
+};
 
-const emptySource: Source = { raw: {}, directory: process.cwd(), locate: () => 'default configuration' };
+const emptySource = (): Source => ({
+  raw: {},
+  directory: process.cwd(),
+  offsetOf: () => 0,
+  place: () => 'default configuration',
+});
 
 function readSource(file: string): Source {
   let text: string;
@@ -99,7 +112,8 @@ function readSource(file: string): Source {
   return {
     raw: raw as Record<string, unknown>,
     directory: dirname(file),
-    locate: (path) => place(offsetOf(document, path)),
+    offsetOf: (path) => offsetOf(document, path),
+    place,
   };
 }
 

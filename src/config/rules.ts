@@ -1,12 +1,14 @@
-import type { Node, Path, Problem } from './check.ts';
-import { checkDialplan, unknownContext } from './dialplan-syntax.ts';
+import { type Node, nearest, type Path, type Problem } from './check.ts';
 import { parsePasswordHash } from './password-hash.ts';
-import type { Config, Rule } from './schema.ts';
+import type { Config, DialplanConfig, Rule } from './schema.ts';
 
 /** What the checks know from elsewhere. */
 export type Known = {
-  /** Names of the dialplan applications; left out, the names of applications are not checked. */
-  applications?: readonly string[];
+  /**
+   * The dialplan's own check (the grammar of steps, patterns and applications is its business): problems with a JSON
+   * pointer (RFC 6901) into the contexts. Left out, only the form of the dialplan is checked.
+   */
+  checkDialplan?: (contexts: DialplanConfig) => readonly { path: string; message: string }[];
 };
 
 /**
@@ -18,7 +20,7 @@ export function checkRules(config: Config, schema: object, known: Known, broken:
     http: () => checkUsers(config),
     sip: () => checkSip(config),
     media: () => checkMedia(config),
-    dialplan: () => checkDialplan(config.dialplan, known.applications),
+    dialplan: () => checkDialplan(config, known),
   };
   const whole = Object.keys(sections).filter((section) => !broken.has(section));
   return [...checkTexts(schema as Node, config, []), ...whole.flatMap((section) => sections[section]?.() ?? [])];
@@ -98,6 +100,21 @@ function checkMedia({ media }: Config): Problem[] {
   else if (first === 0 && last !== 0) problems.push({ path, message: 'port 0 stands only in [0, 0]' });
   if (media.codecs.length === 0) problems.push({ path: ['media', 'codecs'], message: 'the list is empty' });
   return problems;
+}
+
+function checkDialplan({ dialplan }: Config, known: Known): Problem[] {
+  const problems = known.checkDialplan?.(dialplan) ?? [];
+  return problems.map(({ path, message }) => {
+    const keys = path.split('/').slice(1);
+    const plain = keys.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
+    // Third comes the position of a step.
+    return { path: ['dialplan', ...plain.map((key, index) => (index === 2 ? Number(key) : key))], message };
+  });
+}
+
+function unknownContext(context: string, dialplan: DialplanConfig): string {
+  const near = nearest(context, Object.keys(dialplan));
+  return `the dialplan has no context \`${context}\`${near ? `; did you mean \`${near}\`?` : ''}`;
 }
 
 /** IPv4 or IPv6 as numbers. */
