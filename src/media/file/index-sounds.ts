@@ -1,0 +1,85 @@
+import type { Dirent } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { formatOfExtension } from './formats.ts';
+
+/** A sound as the interface lists it. */
+export type IndexedSound = {
+  id: string;
+  /** What it says, when a text is known. */
+  text?: string;
+  formats: { language: string; format: string }[];
+};
+
+const languageName = /^[a-z]{2,3}(?:[_-][A-Za-z0-9_-]+)?$/;
+const maximumDepth = 8;
+const maximumTextOctets = 4 * 1024 * 1024;
+
+/**
+ * Lists what can be played from the directories: `<directory>/<language>/<name>.<extension>`. Sorted by name; texts
+ * come from `<language>/texts.yaml` (lines `name: text`; English first) or from the text lists of Asterisk's sound
+ * packages (`core-sounds-en.txt`, the same form with `;` comments). Directories that cannot be read are left out.
+ */
+export async function indexSounds(directories: readonly string[]): Promise<IndexedSound[]> {
+  const sounds = new Map<string, IndexedSound>();
+  const texts = new Map<string, string>();
+  for (const directory of directories.map((each) => resolve(each))) {
+    for (const entry of await entries(directory)) {
+      if (!entry.isDirectory() || !languageName.test(entry.name)) continue;
+      await walk(join(directory, entry.name), '', entry.name, sounds, maximumDepth);
+      await readTexts(join(directory, entry.name), entry.name, texts);
+    }
+  }
+  for (const sound of sounds.values()) {
+    const text = texts.get(sound.id);
+    if (text !== undefined) sound.text = text;
+    sound.formats.sort((a, b) => compare(a.language, b.language) || compare(a.format, b.format));
+  }
+  return [...sounds.values()].sort((a, b) => compare(a.id, b.id));
+}
+
+async function walk(
+  directory: string,
+  prefix: string,
+  language: string,
+  sounds: Map<string, IndexedSound>,
+  depth: number,
+): Promise<void> {
+  for (const entry of await entries(directory)) {
+    if (entry.isDirectory() && depth > 0)
+      await walk(join(directory, entry.name), `${prefix}${entry.name}/`, language, sounds, depth - 1);
+    const dot = entry.name.lastIndexOf('.');
+    const format = dot > 0 ? formatOfExtension.get(entry.name.slice(dot + 1)) : undefined;
+    if (!format || entry.isDirectory()) continue;
+    const id = prefix + entry.name.slice(0, dot);
+    const sound = sounds.get(id) ?? { id, formats: [] };
+    sounds.set(id, sound);
+    if (!sound.formats.some((each) => each.language === language && each.format === format.name))
+      sound.formats.push({ language, format: format.name });
+  }
+}
+
+async function readTexts(directory: string, language: string, texts: Map<string, string>): Promise<void> {
+  const lists = (await entries(directory)).filter((entry) =>
+    /^(texts\.yaml|[\w-]+-sounds-[\w-]+\.txt)$/.test(entry.name),
+  );
+  for (const list of lists) {
+    const content = await readFile(join(directory, list.name), 'utf8').catch(() => '');
+    if (content.length > maximumTextOctets) continue;
+    for (const line of content.split('\n')) {
+      const found = /^\s*([^#;:\s][^:]*?)\s*:\s+(.*?)\s*$/.exec(line);
+      if (!found) continue;
+      const [, name, text] = found as unknown as [string, string, string];
+      // The interface shows one text: the English one where there is one.
+      if (!texts.has(name) || language.startsWith('en')) texts.set(name, text.replace(/^(["'])(.*)\1$/, '$2'));
+    }
+  }
+}
+
+async function entries(directory: string): Promise<Dirent[]> {
+  return readdir(directory, { withFileTypes: true }).catch(() => []);
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

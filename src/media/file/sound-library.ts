@@ -1,0 +1,129 @@
+import { readFile, stat } from 'node:fs/promises';
+import { join, resolve, sep } from 'node:path';
+import type { Codec } from '../../telephony/media.ts';
+import { extensionsFor, formatOfExtension } from './formats.ts';
+import { PayloadCache } from './payload-cache.ts';
+
+export type SoundLibraryOptions = {
+  soundsDirectories: readonly string[];
+  recordingsDirectory: string;
+  defaultLanguage: string;
+  cacheBytes: number;
+};
+
+/** Why something cannot be played, in words for the log. */
+export class SoundError extends Error {
+  override readonly name = 'SoundError';
+}
+
+/** A longer file would fill the memory; an hour of 16-bit audio fits. */
+const maximumFileOctets = 64 * 1024 * 1024;
+
+type Found = { path: string; extension: string; version: string; size: number };
+
+/** Finds, reads and keeps sound files and recordings as payload ready to be sent. */
+export class SoundLibrary {
+  readonly #soundsDirectories: readonly string[];
+  readonly #recordingsDirectory: string;
+  readonly #defaultLanguage: string;
+  readonly #cache: PayloadCache;
+  /** Reads under way: the same file asked for by many sessions at once is read once. */
+  readonly #reading = new Map<string, Promise<Uint8Array>>();
+
+  constructor(options: SoundLibraryOptions) {
+    this.#soundsDirectories = options.soundsDirectories.map((directory) => resolve(directory));
+    this.#recordingsDirectory = resolve(options.recordingsDirectory);
+    this.#defaultLanguage = options.defaultLanguage;
+    this.#cache = new PayloadCache(options.cacheBytes);
+  }
+
+  /**
+   * A sound's payload. The language is looked for first, then the language without its country, then the default
+   * language, then files without a language. @throws SoundError when there is none that can be read.
+   */
+  async sound(name: string, language: string, codec: Codec): Promise<Uint8Array> {
+    const places: string[] = [];
+    for (const each of this.#languages(language))
+      for (const directory of this.#soundsDirectories) places.push(inside(directory, join(each, safeName(name))));
+    const found = await this.#find(places, codec);
+    if (!found) throw new SoundError(`no sound file for '${name}' in language '${language || this.#defaultLanguage}'`);
+    return this.#payload(found, codec);
+  }
+
+  /** A stored recording's payload. @throws SoundError when there is none that can be read. */
+  async recording(name: string, codec: Codec): Promise<Uint8Array> {
+    const found = await this.#find([inside(this.#recordingsDirectory, safeName(name))], codec);
+    if (!found) throw new SoundError(`no recording '${name}'`);
+    return this.#payload(found, codec);
+  }
+
+  #languages(language: string): string[] {
+    const plain = /^[A-Za-z0-9_-]+$/.test(language) ? [language, language.replace(/[_-].*$/, '')] : [];
+    return [...new Set([...plain, this.#defaultLanguage, ''])];
+  }
+
+  async #find(places: readonly string[], codec: Codec): Promise<Found | undefined> {
+    const extensions = extensionsFor(codec);
+    for (const place of places) {
+      const found = await Promise.all(extensions.map((extension) => fileAt(place, extension)));
+      const best = found.find((each) => each !== undefined);
+      if (best) return best;
+    }
+    return undefined;
+  }
+
+  async #payload(found: Found, codec: Codec): Promise<Uint8Array> {
+    const key = `${codec} ${found.path}`;
+    const cached = this.#cache.get(key, found.version);
+    if (cached) return cached;
+    const readingKey = `${key} ${found.version}`;
+    const underWay = this.#reading.get(readingKey) ?? this.#read(found, codec);
+    this.#reading.set(readingKey, underWay);
+    try {
+      const payload = await underWay;
+      this.#cache.set(key, found.version, payload);
+      return payload;
+    } finally {
+      this.#reading.delete(readingKey);
+    }
+  }
+
+  async #read(found: Found, codec: Codec): Promise<Uint8Array> {
+    if (found.size > maximumFileOctets) throw new SoundError(`${found.path} is too long to be played`);
+    try {
+      return formatOfExtension.get(found.extension)!.payload(await readFile(found.path), codec);
+    } catch (error) {
+      throw new SoundError(`${found.path}: ${error instanceof Error ? error.message : String(error)}`, {
+        cause: error,
+      });
+    }
+  }
+}
+
+async function fileAt(place: string, extension: string): Promise<Found | undefined> {
+  const path = `${place}.${extension}`;
+  try {
+    const status = await stat(path);
+    if (!status.isFile()) return undefined;
+    return { path, extension, version: `${status.mtimeMs} ${status.size}`, size: status.size };
+  } catch {
+    return undefined;
+  }
+}
+
+/** @throws SoundError for a name that is empty or tries to leave its directory. */
+function safeName(name: string): string {
+  if (name === '' || name.length > 512) throw new SoundError('a sound without a usable name');
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a NUL in a path is exactly what is looked for
+  if (/[\u0000\\]/.test(name) || name.startsWith('/') || name.split('/').includes('..'))
+    throw new SoundError(`'${name}' is not the name of a sound`);
+  return name;
+}
+
+/** The path of `name` in `directory`, checked once more after all is put together. */
+function inside(directory: string, name: string): string {
+  const path = resolve(directory, name);
+  if (!path.startsWith(directory.endsWith(sep) ? directory : directory + sep))
+    throw new SoundError(`'${name}' is not the name of a sound`);
+  return path;
+}

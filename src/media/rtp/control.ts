@@ -1,0 +1,190 @@
+import {
+  ByePacket,
+  CompoundPacket,
+  ReceiverReportPacket,
+  ReceptionReport,
+  SdesChunk,
+  SdesPacket,
+  SenderReportPacket,
+} from 'rtp.js/packets';
+import type { Clock } from '../../lib/clock.ts';
+import { sampleRate } from '../codec/codecs.ts';
+import type { Reception } from './reception.ts';
+import type { RtpSender } from './sender.ts';
+
+/** Seconds between 1900, where NTP time begins, and 1970. */
+const ntpEpoch = 2_208_988_800;
+/** Mean time between reports, in ms (RFC 3550 section 6.2: 5 s). */
+const reportIntervalMs = 5000;
+/** Type of a CNAME item (RFC 3550 section 6.5.1). */
+const cnameItem = 1;
+
+/** Round-trip times so far, in seconds. */
+export type RoundTrip = { last: number; minimum: number; maximum: number; mean: number; deviation: number };
+
+/** RTCP of one session: our reports, and what those of the far side tell about our stream. */
+export class RtcpControl {
+  readonly #clock: Clock;
+  readonly #random32: () => number;
+  readonly #cname: string;
+  #dueAt: number;
+  #packetsReported = 0;
+  /** Middle 32 bits of the NTP time of the far side's last sender report, and when it came. */
+  #lastReport: { ntpMiddle: number; at: number } | undefined;
+  #trips = { count: 0, sum: 0, squares: 0, last: 0, minimum: Infinity, maximum: 0 };
+  /** Packets of ours that the far side misses. */
+  remoteLost = 0;
+  /** Jitter of our stream at the far side, in seconds. */
+  remoteJitter = 0;
+
+  constructor(clock: Clock, random32: () => number) {
+    this.#clock = clock;
+    this.#random32 = random32;
+    // A random name per session tells nothing about the machine (RFC 7022 section 4.2).
+    this.#cname = [random32(), random32(), random32()].map((word) => word.toString(16).padStart(8, '0')).join('');
+    // The first report comes after half the interval (RFC 3550 section 6.2).
+    this.#dueAt = clock.monotonic() + this.#spread(reportIntervalMs / 2);
+  }
+
+  /** Whether a report is due; then the next one is planned. @param now monotonic ms. */
+  due(now: number): boolean {
+    if (now < this.#dueAt) return false;
+    this.#dueAt = now + this.#spread(reportIntervalMs);
+    return true;
+  }
+
+  /** A sender report, or a receiver report when nothing was sent since the last one, with our name. */
+  report(sender: RtpSender, reception: Reception): Uint8Array {
+    const reports = this.#receptionReports(reception);
+    const compound = new CompoundPacket();
+    if (sender.packets > this.#packetsReported) {
+      const report = new SenderReportPacket();
+      const { seconds, fraction } = this.#ntp();
+      report.setSsrc(sender.ssrc);
+      report.setNtpSeconds(seconds);
+      report.setNtpFraction(fraction);
+      report.setRtpTimestamp(sender.timestampAt(this.#clock.monotonic()));
+      report.setPacketCount(sender.packets >>> 0);
+      report.setOctetCount(sender.octets >>> 0);
+      report.setReports(reports);
+      compound.addPacket(report);
+      this.#packetsReported = sender.packets;
+    } else {
+      compound.addPacket(this.#receiverReport(sender.ssrc, reports));
+    }
+    compound.addPacket(this.#name(sender.ssrc));
+    return octets(compound);
+  }
+
+  /** Says good-bye, behind the empty report that every compound packet begins with (RFC 3550 section 6.1). */
+  bye(sender: RtpSender): Uint8Array {
+    const bye = new ByePacket();
+    bye.addSsrc(sender.ssrc);
+    const compound = new CompoundPacket();
+    compound.addPacket(this.#receiverReport(sender.ssrc, []));
+    compound.addPacket(this.#name(sender.ssrc));
+    compound.addPacket(bye);
+    return octets(compound);
+  }
+
+  /** Takes a packet of the far side. What is no RTCP is ignored; returns whether it was one. */
+  receive(packet: Uint8Array, ourSsrc: number): boolean {
+    // Version 2, no padding in the first packet, which is a report (RFC 3550 A.2).
+    if (packet.length < 8 || packet[0]! >> 6 !== 2 || (packet[1] !== 200 && packet[1] !== 201)) return false;
+    try {
+      const compound = new CompoundPacket(new DataView(packet.buffer, packet.byteOffset, packet.byteLength));
+      for (const each of compound.getPackets()) {
+        if (each instanceof SenderReportPacket) this.#heardSenderReport(each);
+        if (each instanceof SenderReportPacket || each instanceof ReceiverReportPacket)
+          for (const report of each.getReports()) if (report.getSsrc() === ourSsrc) this.#heardReport(report);
+      }
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Round-trip times; undefined before the first was measured. */
+  get roundTrip(): RoundTrip | undefined {
+    const { count, sum, squares, last, minimum, maximum } = this.#trips;
+    if (count === 0) return undefined;
+    const mean = sum / count;
+    return { last, minimum, maximum, mean, deviation: Math.sqrt(Math.max(0, squares / count - mean * mean)) };
+  }
+
+  #heardSenderReport(report: SenderReportPacket): void {
+    const ntpMiddle = ((report.getNtpSeconds() & 0xffff) * 0x1_0000 + (report.getNtpFraction() >>> 16)) >>> 0;
+    this.#lastReport = { ntpMiddle, at: this.#clock.monotonic() };
+  }
+
+  #heardReport(report: ReceptionReport): void {
+    this.remoteLost = Math.max(0, report.getTotalLost());
+    this.remoteJitter = report.getJitter() / sampleRate;
+    const sent = report.getLastSRTimestamp();
+    if (sent === 0) return;
+    // RFC 3550 section 6.4.1: arrival − last SR − delay since then, in units of 1/65536 s.
+    const { seconds, fraction } = this.#ntp();
+    const arrival = ((seconds & 0xffff) * 0x1_0000 + (fraction >>> 16)) >>> 0;
+    const units = (arrival - sent - report.getDelaySinceLastSR()) | 0;
+    const trip = units / 0x1_0000;
+    // Clocks are read with limited precision, and reports may be forged: what cannot be is not counted.
+    if (trip < 0 || trip > 60) return;
+    const trips = this.#trips;
+    trips.count++;
+    trips.sum += trip;
+    trips.squares += trip * trip;
+    trips.last = trip;
+    trips.minimum = Math.min(trips.minimum, trip);
+    trips.maximum = Math.max(trips.maximum, trip);
+  }
+
+  #receptionReports(reception: Reception): ReceptionReport[] {
+    const fields = reception.report();
+    if (!fields) return [];
+    const report = new ReceptionReport();
+    report.setSsrc(fields.ssrc);
+    report.setFractionLost(fields.fractionLost);
+    report.setTotalLost(fields.cumulativeLost);
+    report.setHighestSeqNumber(fields.extendedHighestSequence);
+    report.setJitter(fields.jitter);
+    if (this.#lastReport) {
+      report.setLastSRTimestamp(this.#lastReport.ntpMiddle);
+      const delayMs = this.#clock.monotonic() - this.#lastReport.at;
+      report.setDelaySinceLastSR(Math.round((delayMs / 1000) * 0x1_0000) >>> 0);
+    }
+    return [report];
+  }
+
+  #receiverReport(ssrc: number, reports: ReceptionReport[]): ReceiverReportPacket {
+    const report = new ReceiverReportPacket();
+    report.setSsrc(ssrc);
+    report.setReports(reports);
+    return report;
+  }
+
+  #name(ssrc: number): SdesPacket {
+    const chunk = new SdesChunk();
+    chunk.setSsrc(ssrc);
+    chunk.addItem(cnameItem, this.#cname);
+    const packet = new SdesPacket();
+    packet.addChunk(chunk);
+    return packet;
+  }
+
+  #ntp(): { seconds: number; fraction: number } {
+    const now = this.#clock.now();
+    const seconds = Math.floor(now / 1000);
+    return { seconds: (seconds + ntpEpoch) >>> 0, fraction: Math.floor(((now % 1000) / 1000) * 0x1_0000_0000) >>> 0 };
+  }
+
+  /** 0.5 to 1.5 times `ms`, so that sessions opened together do not report together. */
+  #spread(ms: number): number {
+    return ms * (0.5 + this.#random32() / 0x1_0000_0000);
+  }
+}
+
+function octets(compound: CompoundPacket): Uint8Array {
+  compound.serialize();
+  const view = compound.getView();
+  return new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+}

@@ -1,0 +1,108 @@
+import { samplesPerMs } from '../codec/codecs.ts';
+import { eventOfDigit } from './telephone-event.ts';
+
+/** Digits to send and their times in ms, as the media port describes them. */
+export type DigitTiming = {
+  digits: string;
+  beforeMs: number;
+  betweenMs: number;
+  durationMs: number;
+  afterMs: number;
+};
+
+/** What to send in this tick for the digit under way. */
+export type DigitStep = {
+  event: number;
+  /** First packet of the digit: a new timestamp and the marker bit. */
+  start: boolean;
+  /** The digit is over; the same is sent three times. */
+  end: boolean;
+  /** The first of the three. */
+  ended: boolean;
+  /** How long the digit lasts so far, in timestamp units. */
+  duration: number;
+};
+
+type Step = { pauseMs: number } | { event: number; durationMs: number };
+
+/** Quiet before the first digit, so that the far side is ready for it, in ms. */
+const leadMs = 100;
+const endPackets = 3;
+/** A longer digit would need a duration that one event packet cannot tell (65,535 units). */
+const longestDigitMs = 8000;
+const pauses: Readonly<Record<string, number>> = { w: 500, W: 1000 };
+
+/** Times the digits of a leg, one sequence after another, in steps of one tick. It sends nothing itself. */
+export class DigitSender {
+  readonly #tickMs: number;
+  readonly #steps: Step[] = [];
+  readonly #action: DigitStep = { event: 0, start: false, end: false, ended: false, duration: 0 };
+  /** Ticks spent in the first step. */
+  #ticks = 0;
+  #endsSent = 0;
+
+  constructor(tickMs: number) {
+    this.#tickMs = tickMs;
+  }
+
+  /** Nothing is under way or waiting. */
+  get idle(): boolean {
+    return this.#steps.length === 0;
+  }
+
+  /** Appends a sequence. Characters that are neither digit nor pause are skipped. */
+  add({ digits, beforeMs, betweenMs, durationMs, afterMs }: DigitTiming): void {
+    const lasting = Math.min(durationMs > 0 ? durationMs : 100, longestDigitMs);
+    this.#pause(leadMs + beforeMs);
+    for (const character of digits) {
+      const pause = pauses[character];
+      const event = eventOfDigit(character);
+      if (pause !== undefined) this.#pause(pause);
+      if (event < 0) continue;
+      this.#steps.push({ event, durationMs: lasting });
+      this.#pause(betweenMs);
+    }
+    this.#pause(afterMs);
+  }
+
+  /** What this tick sends; undefined while quiet or idle. The object is reused by the next call. */
+  tick(): DigitStep | undefined {
+    for (let step = this.#steps[0]; step; step = this.#steps[0]) {
+      if ('event' in step) return this.#digit(step.event, step.durationMs);
+      if (++this.#ticks * this.#tickMs <= step.pauseMs) return undefined;
+      this.#next();
+    }
+    return undefined;
+  }
+
+  #digit(event: number, durationMs: number): DigitStep {
+    const action = this.#action;
+    const elapsedMs = ++this.#ticks * this.#tickMs;
+    action.event = event;
+    action.start = this.#ticks === 1;
+    action.end = elapsedMs >= durationMs;
+    action.ended = action.end && this.#endsSent === 0;
+    action.duration = Math.min(elapsedMs, durationMs) * samplesPerMs;
+    if (action.end && ++this.#endsSent === endPackets) {
+      this.#next();
+      this.#creditPause((endPackets - 1) * this.#tickMs);
+    }
+    return action;
+  }
+
+  /** The repetitions of the end were sent in time that belongs to the pause after the digit. */
+  #creditPause(ms: number): void {
+    const step = this.#steps[0];
+    if (step && 'pauseMs' in step) step.pauseMs = Math.max(0, step.pauseMs - ms);
+  }
+
+  #pause(ms: number): void {
+    if (ms > 0) this.#steps.push({ pauseMs: ms });
+  }
+
+  #next(): void {
+    this.#steps.shift();
+    this.#ticks = 0;
+    this.#endsSent = 0;
+  }
+}

@@ -1,0 +1,124 @@
+import { samplesPerMs } from '../codec/codecs.ts';
+import { timestampDistance } from './header.ts';
+
+/** Octets of one telephone-event payload. */
+export const eventLength = 4;
+
+/** Digits by event code (RFC 4733 section 3.2). */
+export const digitOfEvent = '0123456789*#ABCD';
+/** The longest duration one event packet can tell, in timestamp units. */
+const longestSegment = 0xffff;
+
+/** The event code of a digit (`0-9*#A-D`), -1 for anything else. */
+export function eventOfDigit(digit: string): number {
+  return digit.length === 1 ? digitOfEvent.indexOf(digit.toUpperCase()) : -1;
+}
+
+/** What one telephone-event payload says. */
+export type TelephoneEvent = { event: number; end: boolean; volume: number; duration: number };
+
+/**
+ * Writes a telephone-event payload (RFC 4733 section 2.3).
+ *
+ * ```text
+ *  0                   1                   2                   3
+ *  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+ * +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+ * |     event     |E|R| volume    |          duration             |
+ * +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+ * ```
+ *
+ * @param event.volume power in dBm0 without the sign, 0 to 63.
+ * @param event.duration in timestamp units, 0 to 65535.
+ */
+export function writeEvent(payload: Uint8Array, at: number, event: TelephoneEvent): void {
+  payload[at] = event.event;
+  payload[at + 1] = (event.end ? 0x80 : 0) | (event.volume & 0x3f);
+  payload[at + 2] = event.duration >> 8;
+  payload[at + 3] = event.duration;
+}
+
+/** Reads a telephone-event payload from `at`; undefined when it is too short. */
+export function readEvent(packet: Uint8Array, at: number, end: number): TelephoneEvent | undefined {
+  if (end - at < eventLength) return undefined;
+  const flags = packet[at + 1]!;
+  return {
+    event: packet[at]!,
+    end: flags >= 0x80,
+    volume: flags & 0x3f,
+    duration: (packet[at + 2]! << 8) | packet[at + 3]!,
+  };
+}
+
+type Digit = {
+  event: number;
+  /** Timestamp of the segment now being reported. */
+  timestamp: number;
+  duration: number;
+  /** Units of earlier segments of the same event (RFC 4733 section 2.5.1.3). */
+  before: number;
+  /** When its last packet came, in ms. */
+  heard: number;
+};
+
+/** Silence after which a digit whose end packets were all lost has ended, in ms. */
+const lostEndMs = 120;
+
+/**
+ * Puts digits together from telephone-event packets: each is told once, at its end, however often its packets are
+ * repeated, and also when all of its end packets were lost.
+ */
+export class DigitReceiver {
+  readonly #told: (digit: string, durationMs: number) => void;
+  #current: Digit | undefined;
+  /** Timestamp of the last event that ended: its repetitions are dropped. */
+  #ended: number | undefined;
+
+  constructor(told: (digit: string, durationMs: number) => void) {
+    this.#told = told;
+  }
+
+  /** Takes one event packet. @param now monotonic ms. */
+  receive(timestamp: number, { event, end, duration }: TelephoneEvent, now: number): void {
+    if (this.#ended !== undefined && timestampDistance(this.#ended, timestamp) <= 0) return;
+    if (this.#current) {
+      const ahead = timestampDistance(this.#current.timestamp, timestamp);
+      if (ahead < 0) return;
+      if (ahead > 0) this.#follow(this.#current, timestamp, event);
+    }
+    const current = (this.#current ??= { event, timestamp, duration: 0, before: 0, heard: now });
+    current.heard = now;
+    current.duration = Math.max(current.duration, duration);
+    if (end) this.#finish(current);
+  }
+
+  /** Ends a digit that was not heard of for a while; to be called every tick. */
+  expire(now: number): void {
+    if (this.#current && now - this.#current.heard >= lostEndMs) this.#finish(this.#current);
+  }
+
+  /** Forgets what was heard: the far side, and with it the timeline, changed. */
+  reset(): void {
+    if (this.#current) this.#finish(this.#current);
+    this.#ended = undefined;
+  }
+
+  /** A later timestamp: the next segment of an event too long for one, or another digit. */
+  #follow(current: Digit, timestamp: number, event: number): void {
+    const nextSegment = timestampDistance(current.timestamp, timestamp) === longestSegment && event === current.event;
+    if (!nextSegment) {
+      this.#finish(current);
+      return;
+    }
+    current.before += longestSegment;
+    current.timestamp = timestamp;
+    current.duration = 0;
+  }
+
+  #finish(digit: Digit): void {
+    this.#current = undefined;
+    this.#ended = digit.timestamp;
+    const name = digitOfEvent[digit.event];
+    if (name) this.#told(name, Math.round((digit.before + digit.duration) / samplesPerMs));
+  }
+}

@@ -1,0 +1,110 @@
+import type { Codec } from '../telephony/media.ts';
+import { transcode } from './codec/codecs.ts';
+
+/** A piece of audio: octets of G.711, one a sample, that repeat when it lasts longer than they do. */
+export type Segment = {
+  payload: Uint8Array;
+  /** Length in samples; Infinity = for ever. */
+  samples: number;
+};
+
+/** What an item of a playback sounds like: segments one after another. */
+export type Sequence = {
+  codec: Codec;
+  segments: readonly Segment[];
+  /** Where it begins again after the last segment; absent = it ends there. */
+  repeatFrom?: number;
+  /** Whether the position in it can be moved (tones ignore that). */
+  seekable: boolean;
+};
+
+/** The same audio in another codec; the same object when nothing is to be changed. */
+export function inCodec(sequence: Sequence, codec: Codec): Sequence {
+  if (sequence.codec === codec) return sequence;
+  const segments = sequence.segments.map(({ payload, samples }) => ({
+    payload: transcode(sequence.codec, codec, payload),
+    samples,
+  }));
+  return { ...sequence, codec, segments };
+}
+
+/** Reads a sequence piece by piece. */
+export class SequenceReader {
+  #sequence: Sequence;
+  #segment = 0;
+  #offset = 0;
+
+  constructor(sequence: Sequence) {
+    this.#sequence = sequence;
+    this.#skipEmpty();
+  }
+
+  /** Nothing is left to read. */
+  get ended(): boolean {
+    return this.#segment >= this.#sequence.segments.length;
+  }
+
+  /** Goes on in another codec, at the same position. */
+  convert(codec: Codec): void {
+    this.#sequence = inCodec(this.#sequence, codec);
+  }
+
+  /** Copies up to `count` samples to `target` from `at`; fewer only at the end. Returns how many. */
+  read(target: Uint8Array, at: number, count: number): number {
+    let done = 0;
+    while (done < count && !this.ended) {
+      const { payload, samples } = this.#sequence.segments[this.#segment]!;
+      const from = this.#offset % payload.length;
+      const length = Math.min(count - done, samples - this.#offset, payload.length - from);
+      copy(payload, from, target, at + done, length);
+      done += length;
+      this.#offset += length;
+      if (this.#offset >= samples) this.#leaveSegment();
+    }
+    return done;
+  }
+
+  /** Begins again. */
+  restart(): void {
+    this.#segment = 0;
+    this.#offset = 0;
+    this.#skipEmpty();
+  }
+
+  /** Moves by `samples` (negative = back): before the start it is at the start, past the end it has ended. */
+  seek(samples: number): void {
+    if (!this.#sequence.seekable) return;
+    const segments = this.#sequence.segments;
+    let position = this.#offset + samples;
+    for (let index = 0; index < this.#segment; index++) position += segments[index]!.samples;
+    position = Math.max(0, Math.trunc(position));
+    this.#segment = 0;
+    while (this.#segment < segments.length && position >= segments[this.#segment]!.samples)
+      position -= segments[this.#segment++]!.samples;
+    this.#offset = position;
+  }
+
+  #leaveSegment(): void {
+    this.#offset = 0;
+    this.#segment++;
+    this.#skipEmpty();
+  }
+
+  #skipEmpty(): void {
+    const { segments, repeatFrom } = this.#sequence;
+    // A sequence that only repeats empty segments ends after one round instead of turning for ever.
+    for (let skipped = 0; skipped <= segments.length; skipped++) {
+      if (this.#segment >= segments.length && repeatFrom !== undefined && repeatFrom < segments.length)
+        this.#segment = repeatFrom;
+      const segment = segments[this.#segment];
+      if (!segment || (segment.samples > 0 && segment.payload.length > 0)) return;
+      this.#segment++;
+    }
+    this.#segment = segments.length;
+  }
+}
+
+function copy(source: Uint8Array, from: number, target: Uint8Array, at: number, length: number): void {
+  if (from === 0 && length === source.length) target.set(source, at);
+  else target.set(source.subarray(from, from + length), at);
+}

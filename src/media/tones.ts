@@ -1,0 +1,167 @@
+import type { Codec } from '../telephony/media.ts';
+import { encode, sampleRate, samplesPerMs } from './codec/codecs.ts';
+import type { Segment, Sequence } from './sequence.ts';
+
+/** The tones every zone has, by the field's names. */
+export type ToneName =
+  | 'dial'
+  | 'busy'
+  | 'ring'
+  | 'congestion'
+  | 'callwaiting'
+  | 'dialrecall'
+  | 'record'
+  | 'info'
+  | 'stutter';
+
+type ToneZone = Readonly<Record<ToneName, string>>;
+
+/** Frequencies and cadences of ITU-T E.180 supplement 2, in the field's notation (see {@link parseToneList}). */
+const us: ToneZone = {
+  dial: '350+440',
+  busy: '480+620/500,0/500',
+  ring: '440+480/2000,0/4000',
+  congestion: '480+620/250,0/250',
+  callwaiting: '440/300,0/10000',
+  dialrecall: '!350+440/100,!0/100,!350+440/100,!0/100,!350+440/100,!0/100,350+440',
+  record: '1400/500,0/15000',
+  info: '!950/330,!1400/330,!1800/330,0',
+  stutter:
+    '!350+440/100,!0/100,!350+440/100,!0/100,!350+440/100,!0/100,!350+440/100,!0/100,!350+440/100,!0/100,!350+440/100,!0/100,350+440',
+};
+const gb: ToneZone = {
+  dial: '350+440',
+  busy: '400/375,0/375',
+  ring: '400+450/400,0/200,400+450/400,0/2000',
+  congestion: '400/400,0/350,400/225,0/525',
+  callwaiting: '400/100,0/4000',
+  dialrecall: '350+440',
+  record: '1400/500,0/60000',
+  info: '950/330,0/15,1400/330,0/15,1800/330,0/1000',
+  stutter: '350+440/750,440/750',
+};
+const de: ToneZone = {
+  dial: '425',
+  busy: '425/480,0/480',
+  ring: '425/1000,0/4000',
+  congestion: '425/240,0/240',
+  callwaiting: '!425/200,!0/200,!425/200,!0/5000,!425/200,!0/200,!425/200,!0/5000,!425/200,!0/200,!425/200,0',
+  dialrecall: '!425/100,!0/100,!425/100,!0/100,!425/100,!0/100,425',
+  record: '1400/80,0/15000',
+  info: '950/330,0/30,1400/330,0/30,1800/330,0/1000',
+  stutter: '400+425',
+};
+const fr: ToneZone = {
+  dial: '440',
+  busy: '440/500,0/500',
+  ring: '440/1500,0/3500',
+  congestion: '440/250,0/250',
+  callwaiting: '440/300,0/10000',
+  dialrecall: '!440/100,!0/100,!440/100,!0/100,!440/100,!0/100,440',
+  record: '1400/500,0/15000',
+  info: '!950/330,!1400/330,!1800/330,0',
+  stutter: '!440/100,!0/100,!440/100,!0/100,!440/100,!0/100,!440/100,!0/100,!440/100,!0/100,!440/100,!0/100,440',
+};
+const zones: ReadonlyMap<string, ToneZone> = new Map([
+  ['us', us],
+  ['gb', gb],
+  ['uk', gb],
+  ['de', de],
+  ['fr', fr],
+]);
+
+/** One element of a tone list. */
+export type ToneElement = {
+  /** Frequencies sounding together, in Hz; none = silence. */
+  frequencies: readonly number[];
+  /** The second frequency modulates the first instead of sounding beside it. */
+  modulated: boolean;
+  /** In ms; Infinity = for ever. */
+  durationMs: number;
+  /** Played once, before what is repeated. */
+  once: boolean;
+};
+
+const maximumElements = 256;
+const amplitude = 5000;
+
+/** Whether tones of this country are known. */
+export function isToneZone(code: string): boolean {
+  return zones.has(code.toLowerCase());
+}
+
+/** The list of a zone's tone; undefined for a name or a zone that is not known. */
+export function toneList(zone: string, name: string): string | undefined {
+  const tones = zones.get(zone.toLowerCase());
+  return tones && Object.hasOwn(tones, name) ? tones[name as ToneName] : undefined;
+}
+
+/**
+ * Reads a list of tones as the field writes them: `frequency[+frequency…][/ms]`, separated by commas; 0 Hz is silence,
+ * `f*g` is f modulated by g, `!` in front plays an element once before the others are repeated, without a duration an
+ * element lasts for ever. Undefined when the list cannot be read or would take no time.
+ */
+export function parseToneList(list: string): readonly ToneElement[] | undefined {
+  const elements: ToneElement[] = [];
+  const parts = list.split(/[,|]/);
+  if (parts.length > maximumElements) return undefined;
+  for (const part of parts) {
+    const found = /^\s*(!?)(\d{1,4}(?:[+*]\d{1,4}){0,3})(?:\/(\d{1,9}))?\s*$/.exec(part);
+    if (!found) return undefined;
+    const modulated = found[2]!.includes('*');
+    const frequencies = found[2]!.split(/[+*]/).map(Number);
+    if (frequencies.some((frequency) => frequency >= sampleRate / 2)) return undefined;
+    const durationMs = found[3] === undefined ? Number.POSITIVE_INFINITY : Number(found[3]);
+    elements.push({
+      frequencies: frequencies.filter((frequency) => frequency > 0),
+      modulated,
+      durationMs,
+      once: found[1] === '!',
+    });
+  }
+  const audible = elements.filter((element) => element.durationMs > 0);
+  return audible.length > 0 ? audible : undefined;
+}
+
+/** A tone list as something to play: first what is played once, then what is repeated. */
+export function toneSequence(elements: readonly ToneElement[], codec: Codec): Sequence {
+  const once = elements.filter((element) => element.once);
+  const repeated = elements.filter((element) => !element.once);
+  return {
+    codec,
+    segments: [...once, ...repeated].map((element) => toneSegment(element, codec)),
+    seekable: false,
+    ...(repeated.length > 0 ? { repeatFrom: once.length } : {}),
+  };
+}
+
+function toneSegment({ frequencies, modulated, durationMs }: ToneElement, codec: Codec): Segment {
+  const samples = durationMs * samplesPerMs;
+  // Whole Hertz repeat exactly after one second, so a second of payload is enough for any duration.
+  const payload = encode(codec, tone(frequencies, modulated, Math.min(samples, sampleRate)));
+  return { payload, samples };
+}
+
+/** `length` samples of sine waves, −16 dBFS each. */
+function tone(frequencies: readonly number[], modulated: boolean, length: number): Int16Array {
+  const samples = new Int16Array(length);
+  const steps = frequencies.map((frequency) => (2 * Math.PI * frequency) / sampleRate);
+  for (let index = 0; index < length; index++) {
+    const [first = 0, second = 0] = steps;
+    samples[index] = modulated
+      ? Math.round(amplitude * Math.sin(first * index) * (1 + 0.9 * Math.sin(second * index)))
+      : Math.round(steps.reduce((sum, step) => sum + amplitude * Math.sin(step * index), 0));
+  }
+  return samples;
+}
+
+const digitRows = [697, 770, 852, 941];
+const digitColumns = [1209, 1336, 1477, 1633];
+const keypad = ['123A', '456B', '789C', '*0#D'];
+
+/** The pair of frequencies (ITU-T Q.23) of a digit `0-9*#A-D`, for far sides that take no telephone events. */
+export function digitFrequencies(digit: string): readonly number[] {
+  const row = keypad.findIndex((keys) => keys.includes(digit));
+  const column = keypad[row]?.indexOf(digit) ?? -1;
+  return row < 0 || column < 0 ? [] : [digitRows[row]!, digitColumns[column]!];
+}
