@@ -1,0 +1,125 @@
+import { buildRequest, type HeaderLines } from '../message/build.ts';
+import type { SipRequest, SipResponse } from '../message/message.ts';
+import type { NameAddr } from '../message/name-addr.ts';
+import type { Uri } from '../message/uri.ts';
+import type { Target } from '../transport/transport.ts';
+
+/**
+ * A dialog's state (RFC 3261 12): plain data, replaced rather than changed, so that it could be written down and a
+ * call continued by another process.
+ */
+export type Dialog = {
+  readonly callId: string;
+  /** Whether we made the Call-ID: its owner waits longer after a 491 (RFC 3261 14.1). */
+  readonly ownsCallId: boolean;
+  /** Our address as in From or To, with our tag; the peer's with its tag (none for a peer of RFC 2543). */
+  readonly local: NameAddr;
+  readonly remote: NameAddr;
+  readonly localCseq: number;
+  /** Undefined until the peer has sent a request. */
+  readonly remoteCseq: number | undefined;
+  readonly remoteTarget: Uri;
+  /** Route set, top first. */
+  readonly routes: readonly NameAddr[];
+  /** Where the peer's messages come from: requests without a route go there, whatever its Contact names (RFC 5626 3.1). */
+  readonly flow?: Target;
+};
+
+export type DialogRequestOptions = {
+  contact?: NameAddr;
+  headers?: HeaderLines;
+  contentType?: string;
+  body?: string;
+};
+
+/** The key that a message of this dialog is found by (RFC 3261 12). */
+export const dialogKey = (callId: string, localTag: string, remoteTag: string): string =>
+  `${callId}\n${localTag}\n${remoteTag}`;
+
+export const keyOfDialog = (dialog: Dialog): string =>
+  dialogKey(dialog.callId, dialog.local.params['tag'] ?? '', dialog.remote.params['tag'] ?? '');
+
+/** The key of the dialog that a received request belongs to: its To is us. */
+export const keyOfRequest = (request: SipRequest): string =>
+  dialogKey(request.callId, request.toTag ?? '', request.fromTag ?? '');
+
+/** The key of the dialog that a response to our request belongs to: its From is us. */
+export const keyOfResponse = (response: SipResponse): string =>
+  dialogKey(response.callId, response.fromTag ?? '', response.toTag ?? '');
+
+/** The dialog that a request of a peer makes on our side (RFC 3261 12.1.1). */
+export function uasDialog(request: SipRequest, localTag: string, flow?: Target): Dialog {
+  return {
+    callId: request.callId,
+    ownsCallId: false,
+    local: { ...request.to, params: { ...request.to.params, tag: localTag } },
+    remote: request.from,
+    localCseq: 0,
+    remoteCseq: request.cseq.number,
+    remoteTarget: request.contact?.uri ?? request.from.uri,
+    routes: request.recordRoutes,
+    ...(flow && { flow }),
+  };
+}
+
+/** The dialog that a response to our request makes (RFC 3261 12.1.2); its Record-Route is read from the bottom. */
+export function uacDialog(request: SipRequest, response: SipResponse, flow?: Target): Dialog {
+  return {
+    callId: request.callId,
+    ownsCallId: true,
+    local: request.from,
+    remote: response.to,
+    localCseq: request.cseq.number,
+    remoteCseq: undefined,
+    remoteTarget: response.contact?.uri ?? request.uri,
+    routes: [...response.recordRoutes].reverse(),
+    ...(flow && { flow }),
+  };
+}
+
+/** The dialog with another target, when the message names one (RFC 3261 12.2: target refresh). */
+export function refreshed(dialog: Dialog, message: SipRequest | SipResponse, flow?: Target): Dialog {
+  const remoteTarget = message.contact?.uri ?? dialog.remoteTarget;
+  return { ...dialog, remoteTarget, ...(dialog.flow && flow && { flow }) };
+}
+
+/** Whether a request comes in order; the dialog then remembers its number (RFC 3261 12.2.2). */
+export function inOrder(dialog: Dialog, request: SipRequest): Dialog | undefined {
+  const { number } = request.cseq;
+  if (dialog.remoteCseq !== undefined && number <= dialog.remoteCseq) return undefined;
+  return { ...dialog, remoteCseq: number };
+}
+
+/** The next request in a dialog, and the dialog after it (RFC 3261 12.2.1.1). */
+export function nextRequest(dialog: Dialog, method: string, options: DialogRequestOptions = {}): [SipRequest, Dialog] {
+  const next = { ...dialog, localCseq: dialog.localCseq + 1 };
+  return [build(next, method, next.localCseq, options), next];
+}
+
+/** The ACK to a 2xx: it carries the number of its INVITE (RFC 3261 13.2.2.4). */
+export const ackRequest = (dialog: Dialog, cseq: number, options: DialogRequestOptions = {}): SipRequest =>
+  build(dialog, 'ACK', cseq, options);
+
+/** Where a request of this dialog is sent: a flow to reuse, or a URI to locate. */
+export function nextHop(dialog: Dialog): { flow: Target } | { uri: Uri } {
+  const route = dialog.routes[0];
+  if (route) return { uri: route.uri };
+  return dialog.flow ? { flow: dialog.flow } : { uri: dialog.remoteTarget };
+}
+
+function build(dialog: Dialog, method: string, cseq: number, options: DialogRequestOptions): SipRequest {
+  const [first, ...rest] = dialog.routes;
+  // A first route without lr is a strict router: it wants to be the Request-URI, the target goes last.
+  const strict = first !== undefined && (first.uri.scheme === 'other' || first.uri.params['lr'] === undefined);
+  const target: NameAddr = { uri: dialog.remoteTarget, params: {} };
+  return buildRequest({
+    method,
+    uri: strict ? first.uri : dialog.remoteTarget,
+    from: dialog.local,
+    to: dialog.remote,
+    callId: dialog.callId,
+    cseq,
+    routes: strict ? [...rest, target] : dialog.routes,
+    ...options,
+  });
+}

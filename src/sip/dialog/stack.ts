@@ -1,0 +1,55 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Ids } from '../../lib/ids.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { TransactionLayer } from '../transaction/transaction.ts';
+import type { Transports } from '../transport/transport.ts';
+
+/** Timer values of RFC 3261 17.1.1.1 in ms. */
+export type Timing = { t1Ms: number; t2Ms: number };
+
+/** What everything above transactions works with. */
+export type Stack = {
+  transactions: TransactionLayer;
+  transports: Pick<Transports, 'send' | 'localAddress'>;
+  clock: Clock;
+  ids: Ids;
+  log: Logger;
+  timing: Timing;
+  /** Value of User-Agent and Server. */
+  userAgent: string;
+  /** The address of a host name; without it only literal addresses can be reached. */
+  resolveHost?: (host: string) => Promise<string>;
+};
+
+/** Timers of one owner: whatever is still set can be cleared at once, so nothing outlives its owner. */
+export class Timers {
+  readonly #clock: Clock;
+  readonly #set = new Set<unknown>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Runs `fn` once after `ms`; the result is good for `clear`. */
+  start(fn: () => void, ms: number): unknown {
+    const id = this.#clock.setTimeout(() => {
+      this.#set.delete(id);
+      fn();
+    }, ms);
+    this.#set.add(id);
+    return id;
+  }
+
+  clear(id: unknown): void {
+    if (this.#set.delete(id)) this.#clock.clearTimeout(id);
+  }
+
+  clearAll(): void {
+    for (const id of this.#set) this.#clock.clearTimeout(id);
+    this.#set.clear();
+  }
+
+  get size(): number {
+    return this.#set.size;
+  }
+}

@@ -1,0 +1,220 @@
+import type { DigestClient } from '../auth/client.ts';
+import { buildRequest, type HeaderLines } from '../message/build.ts';
+import type { SipRequest, SipResponse } from '../message/message.ts';
+import type { NameAddr } from '../message/name-addr.ts';
+import { sipUri, type Uri } from '../message/uri.ts';
+import type { ServerTransaction } from '../transaction/transaction.ts';
+import type { Target } from '../transport/transport.ts';
+import { keyOfDialog, keyOfRequest, keyOfResponse } from './dialog.ts';
+import { createIncomingCall, type IncomingCall, type IncomingHandlers } from './incoming-call.ts';
+import type { InviteUsage } from './invite-usage.ts';
+import { locate } from './locate.ts';
+import { createOutgoingCall, type OutgoingCall, type OutgoingHandlers, type OutgoingRequest } from './outgoing-call.ts';
+import { sendRequest } from './requester.ts';
+import type { Stack } from './stack.ts';
+
+/** A request outside any call: OPTIONS, MESSAGE, REFER, NOTIFY. */
+export type SingleRequest = {
+  method: string;
+  uri: Uri;
+  from: NameAddr | ((target: Target) => NameAddr);
+  to: NameAddr;
+  routes?: readonly NameAddr[];
+  target?: Target | undefined;
+  headers?: HeaderLines;
+  contentType?: string;
+  body?: string;
+  digest?: DigestClient | undefined;
+};
+
+export type SingleHandlers = {
+  onFinal(response: SipResponse): void;
+  onFailure(status: 408 | 503): void;
+};
+
+export type UserAgentCounts = {
+  /** Dialogs of calls, early ones included, until their last request is answered. */
+  dialogs: number;
+  /** Calls that we placed and that are not decided. */
+  pending: number;
+};
+
+/** A request of a peer that asks for a new call. */
+export type CallOffer = {
+  readonly transaction: ServerTransaction;
+  /** Takes the call; without it the handler answers the transaction by itself. */
+  take(handlers: IncomingHandlers, options?: { symmetric?: boolean }): IncomingCall;
+};
+
+/**
+ * The core of a SIP user agent: gives each request to its dialog or to the handler of its method, and answers alone
+ * what nobody is there for (405, 416, 420, 481, 482).
+ */
+export interface UserAgent {
+  /** Sets the one receiver of new calls. */
+  onInvite(handler: (offer: CallOffer) => void): void;
+  /** Sets the receiver of one method outside calls; methods without one are answered 405. */
+  onRequest(method: string, handler: (transaction: ServerTransaction) => void): void;
+  invite(request: OutgoingRequest, handlers: OutgoingHandlers): OutgoingCall;
+  request(request: SingleRequest, handlers: SingleHandlers): void;
+  /** Our Contact as a peer at `target` can reach it; undefined when nothing bound can. */
+  contactFor(target: Target): NameAddr | undefined;
+  /** Value of Allow. */
+  readonly allow: string;
+  counts(): UserAgentCounts;
+  /** Forgets all calls without a word to the peers. */
+  close(): void;
+}
+
+const methodsInCalls = ['INVITE', 'ACK', 'CANCEL', 'BYE', 'UPDATE', 'INFO'];
+
+export function createUserAgent(stack: Stack): UserAgent {
+  const usages = new Map<string, InviteUsage>();
+  const pending = new Set<object>();
+  const handlers = new Map<string, (transaction: ServerTransaction) => void>();
+  let inviteHandler: ((offer: CallOffer) => void) | undefined;
+  let closed = false;
+
+  const allow = () => [...new Set([...methodsInCalls, ...handlers.keys()])].join(', ');
+
+  const contactFor = (target: Target): NameAddr | undefined => {
+    const local = stack.transports.localAddress(target);
+    if (!local) return undefined;
+    const params = target.protocol === 'udp' ? {} : { transport: target.protocol };
+    return { uri: sipUri({ host: local.host, port: local.port, params }), params: {} };
+  };
+
+  const take = (transaction: ServerTransaction, told: IncomingHandlers, symmetric: boolean): IncomingCall => {
+    const call: IncomingCall = createIncomingCall({
+      stack,
+      transaction,
+      contactFor,
+      allow: allow(),
+      symmetric,
+      handlers: {
+        ...told,
+        onClosed() {
+          usages.delete(key);
+          told.onClosed();
+        },
+      },
+    });
+    const key = keyOfDialog(call.usage.dialog);
+    usages.set(key, call.usage);
+    return call;
+  };
+
+  const receive = (transaction: ServerTransaction) => {
+    const { request } = transaction;
+    if (request.toTag !== undefined) {
+      const usage = usages.get(keyOfRequest(request));
+      if (usage) usage.receive(transaction);
+      else (subscriptionHandler(request) ?? refuseUnknownDialog)(transaction);
+      return;
+    }
+    const handler = request.method === 'INVITE' ? receiveInvite : handlers.get(request.method);
+    if (!handler) return void transaction.reply(405, { headers: [['Allow', allow()]] });
+    if (request.uri.scheme === 'other') return void transaction.reply(416);
+    if (transaction.merged) return void transaction.reply(482);
+    const required = request.headerList('Require');
+    if (required.length > 0) return void transaction.reply(420, { headers: [['Unsupported', required.join(', ')]] });
+    handler(transaction);
+  };
+
+  /** NOTIFY and SUBSCRIBE have dialogs of their own, kept by whoever handles those methods. */
+  const subscriptionHandler = (request: SipRequest) =>
+    request.method === 'NOTIFY' || request.method === 'SUBSCRIBE' ? handlers.get(request.method) : undefined;
+
+  const receiveInvite = (transaction: ServerTransaction) => {
+    if (!inviteHandler || closed) return void transaction.reply(503);
+    inviteHandler({ transaction, take: (told, { symmetric = true } = {}) => take(transaction, told, symmetric) });
+  };
+
+  stack.transactions.onRequest(receive);
+  stack.transactions.onAck((ack) => usages.get(keyOfRequest(ack))?.receiveAck(ack));
+  stack.transactions.onStrayResponse((response) => {
+    if (response.cseq.method !== 'INVITE' || response.status < 200 || response.status > 299) return;
+    const usage = usages.get(keyOfResponse(response));
+    // A 200 repeated after its transaction is gone: our ACK was lost.
+    if (usage && usage.state !== 'early') usage.confirm(response);
+  });
+
+  return {
+    onInvite(handler) {
+      inviteHandler = handler;
+    },
+    onRequest(method, handler) {
+      handlers.set(method, handler);
+    },
+    contactFor,
+    get allow() {
+      return allow();
+    },
+    invite(request, told) {
+      const token = {};
+      pending.add(token);
+      return createOutgoingCall({
+        stack,
+        request,
+        contactFor,
+        allow: allow(),
+        handlers: {
+          ...told,
+          onAnswered(response) {
+            pending.delete(token);
+            told.onAnswered(response);
+          },
+          onClosed() {
+            pending.delete(token);
+            told.onClosed();
+          },
+        },
+        enlist: (key, usage) => void usages.set(key, usage),
+        discharge: (key) => void usages.delete(key),
+      });
+    },
+    request: (request, told) => sendSingle(stack, request, contactFor, told),
+    counts: () => ({ dialogs: usages.size, pending: pending.size }),
+    close() {
+      closed = true;
+      for (const usage of [...usages.values()]) usage.drop();
+      pending.clear();
+    },
+  };
+}
+
+const refuseUnknownDialog = (transaction: ServerTransaction): void => void transaction.reply(481);
+
+function sendSingle(
+  stack: Stack,
+  request: SingleRequest,
+  contactFor: UserAgent['contactFor'],
+  told: SingleHandlers,
+): void {
+  const callId = stack.ids.uuid();
+  const tag = stack.ids.hex(16);
+  let cseq = 0;
+  const build = (target: Target) => {
+    const from = typeof request.from === 'function' ? request.from(target) : request.from;
+    const contact = request.method === 'MESSAGE' ? undefined : contactFor(target);
+    return buildRequest({
+      method: request.method,
+      uri: request.uri,
+      from: { ...from, params: { ...from.params, tag } },
+      to: request.to,
+      callId,
+      cseq: ++cseq,
+      routes: request.routes,
+      contact,
+      headers: [['User-Agent', stack.userAgent], ...(request.headers ?? [])],
+      contentType: request.contentType,
+      body: request.body,
+    });
+  };
+  const start = (target: Target | undefined) => {
+    if (!target) return told.onFailure(503);
+    sendRequest(stack, { target, digest: request.digest, build: () => build(target) }, told);
+  };
+  if (request.target) start(request.target);
+  else locate(stack, request.routes?.[0]?.uri ?? request.uri, start);
+}
