@@ -1,5 +1,11 @@
 import type { DialplanChannel, EnteredStep, Identity } from '../dialplan/host.ts';
-import { type ChannelContext, type ChannelEvent, type ChannelSnapshot, lifeOf } from '../machines/channel.ts';
+import {
+  type ChannelContext,
+  type ChannelEvent,
+  type ChannelSnapshot,
+  lifeOf,
+  ownVariable,
+} from '../machines/channel.ts';
 import type { Channel } from '../models/channel.ts';
 import type { Indication } from '../telephony/media.ts';
 import type { ChannelEntry, GlobalVariables, PlaybackGate, PlayTarget } from './channels.ts';
@@ -48,7 +54,7 @@ class ChannelDialplan implements DialplanChannel {
   }
 
   variable(name: string): string | undefined {
-    return this.#context.variables[name];
+    return ownVariable(this.#context.variables, name);
   }
 
   setVariable(name: string, value: string | undefined): void {

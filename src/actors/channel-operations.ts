@@ -9,6 +9,7 @@ import {
   lifeOf,
   noTimeout,
   type OnAnswer,
+  ownVariable,
   type Position,
   refuseChannelOperation,
 } from '../machines/channel.ts';
@@ -197,7 +198,7 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
     writeFunctions(entry, requested);
     if (answered.type === 'application')
       for (const id of [entry.id, entry.companionId])
-        if (id !== undefined) applications.watch(answered.app, channelTopic(id));
+        if (id !== undefined) applications.addInterest(answered.app, channelTopic(id));
     const made = channels.model(entry);
     const timeoutMs = originateTimeoutMs(request.timeout, noTimeout);
     soon(() => channels.tell(entry, { type: 'dial', timeoutMs }));
@@ -212,7 +213,10 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
     const passed = Object.keys(inheritance);
     const always = passed.filter((name) => inheritance[name] === 'always');
     return {
-      variables: { ...Object.fromEntries(passed.map((name) => [name, variables[name] ?? ''])), ...own.variables },
+      variables: {
+        ...Object.fromEntries(passed.map((name) => [name, ownVariable(variables, name) ?? ''])),
+        ...own.variables,
+      },
       inheritance: { ...Object.fromEntries(always.map((name) => [name, 'always' as const])), ...own.inheritance },
       reported: own.reported,
       accountCode,
@@ -242,8 +246,8 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
       connected: { name: '', number: '' },
       ...inherited(originator, []),
     });
-    applications.watch(app, channelTopic(entry.id));
-    if (originator) applications.watch(app, channelTopic(originator.id));
+    applications.addInterest(app, channelTopic(entry.id));
+    if (originator) applications.addInterest(app, channelTopic(originator.id));
     setAll(entry, requested);
     const made = channels.model(entry);
     soon(() => channels.tell(entry, { type: 'enter', app, args: readAppArgs(request.appArgs) }));

@@ -12,6 +12,7 @@ import {
   channelMachine,
   channelModel,
   lifeOf,
+  ownVariable,
   type Position,
 } from '../machines/channel.ts';
 import type { Channel } from '../models/channel.ts';
@@ -40,8 +41,8 @@ export interface ApplicationGate {
   /** Whether the application is registered and its connection is there: only then may channels enter it. */
   isActive(app: string): boolean;
   /** One reference more, or less, on what an application hears of a topic. */
-  watch(app: string, topic: Topic): void;
-  unwatch(app: string, topic: Topic): void;
+  addInterest(app: string, topic: Topic): void;
+  removeInterest(app: string, topic: Topic): void;
   /** The object is gone: nobody is subscribed to it any more. */
   forget(topic: Topic): void;
 }
@@ -179,7 +180,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     if (settings.channelvars.length === 0 && reported.length === 0) return undefined;
     const shown: Record<string, string> = {};
     for (const name of [...settings.channelvars, ...reported])
-      shown[name] = isFunction(name) ? read(entry, name) : (variables[name] ?? '');
+      shown[name] = isFunction(name) ? read(entry, name) : (ownVariable(variables, name) ?? '');
     return shown;
   };
   const read = (entry: ChannelEntry, name: string): string => {
@@ -267,9 +268,9 @@ export function createChannels(options: ChannelsOptions): Channels {
 
   const publish = (entry: ChannelEntry, fact: ChannelFact, current: ChannelSnapshot): void => {
     const { caller, endpoint } = current.context;
-    if (fact.type === 'StasisStart') applications.watch(fact.app, channelTopic(entry.id));
+    if (fact.type === 'StasisStart') applications.addInterest(fact.app, channelTopic(entry.id));
     if (fact.type === 'StasisEnd') {
-      applications.unwatch(fact.app, channelTopic(entry.id));
+      applications.removeInterest(fact.app, channelTopic(entry.id));
       audio.left(entry.id);
     }
     const event = channelEvent(fact, model(entry), caller.presentation);
@@ -366,7 +367,7 @@ export function createChannels(options: ChannelsOptions): Channels {
 
   const inheritable = (request: OutboundRequest): Record<string, string> => {
     const names = Object.keys(request.inheritance);
-    return Object.fromEntries(names.map((name) => [name, request.variables[name] ?? '']));
+    return Object.fromEntries(names.map((name) => [name, ownVariable(request.variables, name) ?? '']));
   };
 
   const openOutbound = (request: OutboundRequest): ChannelEntry => {

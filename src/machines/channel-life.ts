@@ -123,7 +123,7 @@ export const life = channel.createStateConfig({
         ring: { actions: 'ringLeg' },
         ringStop: { actions: 'stopRingingLeg' },
         progress: { actions: 'progressLeg' },
-        busy: { target: 'busy', actions: [assign({ cause: Cause.userBusy }), stateChanged, 'playBusyTone'] },
+        busy: { target: 'busy', actions: [assign({ cause: Cause.userBusy }), stateChanged] },
         'leg.answered': { target: 'up', actions: stateChanged },
       },
     },

@@ -38,6 +38,10 @@ export function eventOf<T extends ChannelEvent['type']>(
 /** A variable name as stored: without the underscores that say how far it is inherited. */
 export const storedName = (name: string): string => name.replace(/^_{1,2}/, '');
 
+/** A variable by its stored name, and not what every object has (`constructor`). */
+export const ownVariable = (variables: Readonly<Record<string, string>>, name: string): string | undefined =>
+  Object.hasOwn(variables, name) ? variables[name] : undefined;
+
 /** Whether a change leaves name and number as they are: clients hear of those two only. */
 const isSame = (party: Identity, change: Partial<Identity>): boolean =>
   (change.name ?? party.name) === party.name && (change.number ?? party.number) === party.number;
@@ -72,7 +76,9 @@ export const channel = setup({
     keepsCaller: ({ context, event }) => event.type === 'caller.set' && isSame(context.caller, event.caller),
     keepsConnected: ({ context, event }) => event.type === 'connected.set' && isSame(context.connected, event.party),
     removesNothing: ({ context, event }) =>
-      event.type === 'variable.set' && event.value === undefined && !context.variables[storedName(event.name)],
+      event.type === 'variable.set' &&
+      event.value === undefined &&
+      !ownVariable(context.variables, storedName(event.name)),
     canResume: ({ context }) => context.resume !== undefined,
   },
   delays: {

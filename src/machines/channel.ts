@@ -6,7 +6,7 @@ import { control } from './channel-control.ts';
 import { life } from './channel-life.ts';
 import { channel, eventOf, noTimeout, storedName } from './channel-setup.ts';
 
-export { noTimeout, storedName } from './channel-setup.ts';
+export { noTimeout, ownVariable, storedName } from './channel-setup.ts';
 export type * from './channel-vocabulary.ts';
 
 const { assign, emit } = channel;
@@ -86,9 +86,6 @@ export const channelMachine = channel.createMachine({
       })),
     },
     dtmf: { actions: { type: 'sendDigits', params: ({ event }) => ({ sequence: eventOf(event, 'dtmf').sequence }) } },
-    redirect: {
-      actions: { type: 'redirectLeg', params: ({ event }) => ({ target: eventOf(event, 'redirect').target }) },
-    },
     'leg.digit': {
       actions: emit(({ event }) => ({
         type: 'ChannelDtmfReceived',

@@ -43,8 +43,12 @@ for (const { steps, channel = {}, calls, outcome, warnings = [] } of [
     outcome: { type: 'hangup', cause: 16 },
     warnings: ['"x" is no hangup cause, cleared normally'],
   },
-  { steps: ['Busy'], calls: [], outcome: { type: 'hangup', cause: 17 } },
-  { steps: ['Congestion(5)'], calls: [], outcome: { type: 'hangup', cause: 34 } },
+  { steps: ['Busy'], calls: ['indicate busy', 'stop busy'], outcome: { type: 'hangup', cause: 17 } },
+  {
+    steps: ['Congestion(5)'],
+    calls: ['indicate congestion', 'stop congestion'],
+    outcome: { type: 'hangup', cause: 34 },
+  },
   {
     steps: ['Stasis(hello)', 'Ringing'],
     calls: [],

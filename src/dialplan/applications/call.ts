@@ -62,7 +62,8 @@ export const busy: Application = refusal('Busy', 'busy', Cause.userBusy);
 export const congestion: Application = refusal('Congestion', 'congestion', Cause.congestion);
 
 /**
- * Refuses a call that is not answered at once: the cause is the technology's final answer, nothing could follow it.
+ * Refuses a call that is not answered at once, after saying so (a busy channel shows it in its state): the cause is
+ * the technology's final answer, nothing could follow it.
  * An answered one hears the tone, for the given seconds or until it hangs up.
  */
 function refusal(name: string, tone: Indication, cause: number): Application {
@@ -83,6 +84,10 @@ function refusal(name: string, tone: Indication, cause: number): Application {
     usage: `${name}([seconds]): refuses the call, or plays the ${tone} tone on an answered one, and hangs up`,
     check: ({ args }) =>
       args[0]?.trim() && parseSeconds(args[0]) === undefined ? `"${args[0]}" is no number of seconds` : undefined,
-    run: (step) => (step.channel.isUp() ? run(step) : { type: 'hangup', cause }),
+    run(step) {
+      if (step.channel.isUp()) return run(step);
+      step.channel.indicate(tone)();
+      return { type: 'hangup', cause };
+    },
   };
 }

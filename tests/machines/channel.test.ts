@@ -1,0 +1,291 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { initialTransition, transition } from 'xstate';
+import {
+  type ChannelEvent,
+  type ChannelInput,
+  type ChannelOperation,
+  type ChannelSnapshot,
+  channelMachine,
+  channelModel,
+  channelState,
+  lifeOf,
+  noTimeout,
+  refuseChannelOperation,
+} from '../../src/machines/channel.ts';
+import { formatTimestamp } from '../../src/models/timestamp.ts';
+import { assertCovered, coverChart } from '../support/charts.ts';
+
+const outbound: ChannelInput = {
+  id: 'c1',
+  name: 'PJSIP/alice-00000001',
+  technology: 'PJSIP',
+  endpoint: ['PJSIP', 'alice'],
+  protocolId: 'call-1',
+  origin: 'originated',
+  caller: { name: '', number: '' },
+  connected: { name: '', number: '' },
+  accountCode: '',
+  language: 'en',
+  creationTime: 0,
+  dialplan: { context: 'default', exten: 's', priority: 1, appName: '', appData: '' },
+  variables: {},
+  inheritance: {},
+  reported: [],
+  dialString: 'alice',
+  onAnswer: { type: 'application', app: 'hello', args: ['a'] },
+};
+const { onAnswer: _nothing, ...bare } = outbound;
+const created: ChannelInput = { ...bare, origin: 'created' };
+const incoming: ChannelInput = { ...bare, origin: 'incoming' };
+const reserved: ChannelInput = { ...bare, origin: 'reserved' };
+const position = { context: 'default', extension: '100', priority: 2 };
+const intoDialplan: ChannelInput = { ...outbound, onAnswer: { type: 'dialplan', position } };
+
+const dial = { type: 'dial', timeoutMs: 30_000 } as const;
+const answered = { type: 'leg.answered' } as const;
+const accepted = { type: 'application.accepted' } as const;
+const refused = { type: 'application.refused' } as const;
+const hangup = { type: 'hangup', cause: 16 } as const;
+const ended = { type: 'leg.ended' } as const;
+const run = { type: 'run', position } as const;
+const enter = { type: 'enter', app: 'hello', args: ['x'], resume: { ...position, priority: 3 } } as const;
+
+type Recorded = { type: string; params?: { event?: { type: string } } };
+
+/** Takes a channel through events; gives where it is and, of the last one, the facts and effects in order. */
+function after(input: ChannelInput, ...events: ChannelEvent[]) {
+  let [snapshot, actions] = initialTransition(channelMachine, input);
+  for (const event of events) [snapshot, actions] = transition(channelMachine, snapshot, event);
+  const told = (actions as unknown as Recorded[])
+    .filter(({ type }) => !['xstate.assign', 'xstate.raise', 'xstate.cancel'].includes(type))
+    .map(({ type, params }) =>
+      type === 'xstate.emit' ? params?.event : params ? { effect: type, ...params } : { effect: type },
+    );
+  return {
+    snapshot,
+    told,
+    life: lifeOf(snapshot),
+    state: channelState(snapshot),
+    control: (snapshot.value as { control: string }).control,
+  };
+}
+
+const chart = suite('channel chart');
+
+chart('is first seen in the state its origin gives it', () => {
+  const seen = [outbound, created, incoming, reserved]
+    .map((input) => after(input))
+    .map(({ state, told }) => [state, told]);
+  const told = [{ type: 'ChannelCreated' }];
+  assert.equal(seen, [
+    ['Down', told],
+    ['Down', told],
+    ['Ring', told],
+    ['Rsrvd', told],
+  ]);
+});
+
+chart('an originated call that is answered tells of it and asks to enter its application', () => {
+  const { told, state, control } = after(outbound, dial, { type: 'leg.ringing' }, answered);
+  assert.is(state, 'Up');
+  assert.is(control, 'entering');
+  assert.equal(told, [
+    { type: 'ChannelStateChange' },
+    { type: 'Dial', dialstatus: 'ANSWER', dialstring: '', forward: '' },
+    { effect: 'enterApplication', app: 'hello' },
+  ]);
+  assert.equal(after(outbound, dial, answered, accepted).told, [
+    { type: 'ChannelVarset', variable: 'STASISSTATUS', value: '' },
+    { type: 'StasisStart', app: 'hello', args: ['a'] },
+  ]);
+});
+
+chart('an originated call that the far side refuses ends quietly with the status of its cause', () => {
+  const { told, life } = after(outbound, dial, { type: 'leg.hungUp', cause: 17, techCause: 486 });
+  assert.is(life, 'hangingUp');
+  assert.equal(told, [
+    { type: 'Dial', dialstatus: 'BUSY', dialstring: '', forward: '' },
+    { effect: 'stopDialplan' },
+    { effect: 'hangupLeg', cause: 17 },
+  ]);
+  const over = after(outbound, dial, { type: 'leg.hungUp', cause: 17, techCause: 486 }, ended);
+  assert.equal(over.told, [{ type: 'ChannelDestroyed', cause: 17, techCause: 486 }]);
+  assert.is(over.snapshot.status, 'done');
+});
+
+chart('each cause of a refusal has its dial status', () => {
+  const status = (cause: number) =>
+    (after(outbound, dial, { type: 'leg.hungUp', cause }).told[0] as unknown as { dialstatus: string }).dialstatus;
+  assert.equal([17, 34, 3, 20, 21].map(status), ['BUSY', 'CONGESTION', 'CHANUNAVAIL', 'CHANUNAVAIL', 'NOANSWER']);
+});
+
+chart('a created call in an application is told that its dialing ended', () => {
+  const owned = [enter, accepted, dial] as const;
+  assert.equal(after(created, ...owned, { type: 'leg.hungUp', cause: 17 }).told[0], {
+    type: 'ChannelHangupRequest',
+    cause: 17,
+  });
+  assert.equal(after(created, ...owned, { type: 'leg.hungUp', cause: 17 }, ended).told, [
+    { type: 'StasisEnd', app: 'hello' },
+    { type: 'ChannelVarset', variable: 'STASISSTATUS', value: 'SUCCESS' },
+    { type: 'ChannelDestroyed', cause: 17 },
+  ]);
+});
+
+chart('continue leaves the application and runs the dialplan from the place asked for', () => {
+  const { told, control } = after(incoming, run, enter, accepted, { type: 'continue', position });
+  assert.is(control, 'dialplan');
+  assert.equal(told, [
+    { type: 'StasisEnd', app: 'hello' },
+    { type: 'ChannelVarset', variable: 'STASISSTATUS', value: 'SUCCESS' },
+    { effect: 'runDialplan', position },
+  ]);
+});
+
+chart('a channel refused by its application goes on in the dialplan, or ends where it has none', () => {
+  assert.equal(after(incoming, run, enter, refused).told, [
+    { type: 'ChannelVarset', variable: 'STASISSTATUS', value: 'FAILED' },
+    { effect: 'runDialplan', position: enter.resume },
+  ]);
+  const { life, told } = after(outbound, dial, answered, refused);
+  assert.is(life, 'hangingUp');
+  assert.equal(told[0], { type: 'ChannelVarset', variable: 'STASISSTATUS', value: 'FAILED' });
+});
+
+chart('a move ends in the one application and starts in the other, or stays and says so', () => {
+  const move = { type: 'move', app: 'other', args: ['1'] } as const;
+  assert.equal(after(incoming, run, enter, accepted, move).told, [{ effect: 'enterApplication', app: 'other' }]);
+  assert.equal(after(incoming, run, enter, accepted, move, accepted).told, [
+    { type: 'StasisEnd', app: 'hello' },
+    { type: 'StasisStart', app: 'other', args: ['1'] },
+  ]);
+  const failed = after(incoming, run, enter, accepted, move, refused);
+  assert.is(failed.control, 'application');
+  assert.equal(failed.told, [{ type: 'ApplicationMoveFailed', app: 'hello', destination: 'other', args: ['1'] }]);
+});
+
+chart('a leg that never says it ended makes no zombie', () => {
+  const { snapshot } = after(incoming, run, enter, accepted, hangup);
+  const [over] = transition(channelMachine, snapshot, { type: 'xstate.after.hangupTimeout.hangingUp' } as never);
+  assert.is(over.status, 'done');
+});
+
+chart('variables: set, reported, inherited, removed; removing what is not there tells nothing', () => {
+  const set = (name: string, value: string | undefined, report?: boolean) =>
+    ({ type: 'variable.set', name, value, ...(report === undefined ? {} : { report }) }) as const;
+  const { snapshot, told } = after(incoming, set('A', '1'), set('__B', '2', true));
+  assert.equal(snapshot.context.variables, { A: '1', B: '2' });
+  assert.equal(snapshot.context.inheritance, { B: 'always' });
+  assert.equal(snapshot.context.reported, ['B']);
+  assert.equal(told, [{ type: 'ChannelVarset', variable: '__B', value: '2' }]);
+  assert.equal(after(incoming, set('A', '1'), set('A', undefined)).snapshot.context.variables, {});
+  assert.equal(after(incoming, set('A', undefined)).told, []);
+});
+
+chart('the model shows every field, and the last state after the end', () => {
+  const { snapshot } = after(incoming, { type: 'caller.set', caller: { number: '100', rdnis: '200' } });
+  assert.equal(channelModel(snapshot, { X: 'y' }), {
+    id: 'c1',
+    name: 'PJSIP/alice-00000001',
+    state: 'Ring',
+    protocol_id: 'call-1',
+    caller: { name: '', number: '100' },
+    connected: { name: '', number: '' },
+    accountcode: '',
+    dialplan: { context: 'default', exten: 's', priority: 1, app_name: '', app_data: '' },
+    creationtime: formatTimestamp(0),
+    language: 'en',
+    caller_rdnis: '200',
+    channelvars: { X: 'y' },
+  });
+  assert.is(after(incoming, answered, hangup, ended).state, 'Up');
+  assert.is(after(incoming, hangup, ended).state, 'Ring');
+});
+
+chart('operations are refused by control first, then by state', () => {
+  const at = (snapshot: ChannelSnapshot, operations: ChannelOperation[]) =>
+    operations.map((operation) => refuseChannelOperation(snapshot, operation));
+  const all: ChannelOperation[] = [
+    'answer',
+    'play',
+    'continue',
+    'dtmf',
+    'mute',
+    'move',
+    'setVariable',
+    'dial',
+    'hangup',
+  ];
+  const none = undefined;
+  const nobody = 'channelNotInStasis';
+  const early = 'channelInvalidState';
+  const free = after(incoming, run).snapshot;
+  assert.equal(at(free, all), [...new Array(8).fill(nobody), none]);
+  const down = after(created, enter, accepted).snapshot;
+  assert.equal(at(down, all), [early, early, early, early, early, none, none, none, none]);
+  const ring = after(incoming, run, enter, accepted).snapshot;
+  assert.equal(at(ring, all), [none, none, none, none, none, none, none, 'channelNotDown', none]);
+  const ringing = after(created, enter, accepted, dial, { type: 'leg.ringing' }).snapshot;
+  assert.equal(at(ringing, all), [early, early, early, early, early, none, none, 'channelNotDown', none]);
+});
+
+chart('every state is reached and every transition taken by paths made from the chart', () => {
+  const coverage = coverChart(channelMachine, {
+    inputs: [outbound, created, incoming, reserved, intoDialplan],
+    events: [
+      dial,
+      answered,
+      accepted,
+      refused,
+      hangup,
+      ended,
+      run,
+      enter,
+      { type: 'enter', app: 'hello', args: [] },
+      { type: 'answer' },
+      { type: 'ring' },
+      { type: 'ringStop' },
+      { type: 'progress' },
+      { type: 'busy' },
+      { type: 'dtmf', sequence: { digits: '1', beforeMs: 0, betweenMs: 100, durationMs: 100, afterMs: 0 } },
+      { type: 'continue', position },
+      { type: 'move', app: 'other', args: [] },
+      { type: 'variable.set', name: 'X', value: '1' },
+      { type: 'variable.set', name: 'Y', value: undefined },
+      { type: 'variable.preset', variables: { Z: '1' } },
+      { type: 'caller.set', caller: { name: 'A' } },
+      { type: 'caller.set', caller: { presentation: 0x20 } },
+      { type: 'connected.set', party: { name: 'B' } },
+      { type: 'connected.set', party: { ani: '1' } },
+      { type: 'language.set', language: 'de' },
+      { type: 'accountCode.set', accountCode: '7' },
+      { type: 'userEvent', name: 'E', fields: {} },
+      { type: 'finish', cause: 16 },
+      { type: 'effect.failed' },
+      { type: 'dialplan.entered', position, app: 'Wait', data: '1' },
+      { type: 'dialplan.ended', cause: 16 },
+      { type: 'leg.offered' },
+      { type: 'leg.proceeding' },
+      { type: 'leg.ringing' },
+      { type: 'leg.progressed' },
+      { type: 'leg.hungUp', cause: 17 },
+      { type: 'leg.digit', digit: '1', durationMs: 100 },
+      { type: 'leg.held' },
+      { type: 'leg.unheld' },
+      { type: 'leg.connectedLine', party: { name: 'C', number: '3' } },
+      { type: 'leg.forwarded', target: 'PJSIP/bob' },
+    ],
+    key: ({ context }) => [context.origin, context.onAnswer?.type, context.resume !== undefined],
+  });
+  assertCovered(channelMachine, coverage);
+});
+
+chart('without a timeout an unanswered call may ring for as long as a timer can run', () => {
+  assert.is(
+    after(created, enter, accepted, { type: 'dial', timeoutMs: noTimeout }).snapshot.context.dialTimeoutMs,
+    2_147_483_647,
+  );
+});
+
+chart.run();
