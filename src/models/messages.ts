@@ -41,6 +41,13 @@ export const RESTResponse = model('RESTResponse', 'The answer to a request carri
 });
 export type RESTResponse = Static<typeof RESTResponse>;
 
+/** What all messages have. */
+export const Message = model('Message', 'A message on the events WebSocket.', {
+  type: text('What kind of message it is.'),
+  asterisk_id: Type.Optional(text('Id of the system that it comes from.')),
+});
+export type Message = Static<typeof Message>;
+
 /** The answer to a connection that lacks parameters. */
 export const MissingParams = model('MissingParams', 'Parameters that a connection lacked.', {
   type: Type.Literal('MissingParams'),

@@ -1,0 +1,192 @@
+import { type Context, Hono } from 'hono';
+import { getPath } from 'hono/utils/url';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
+import { AriError } from '../models/errors.ts';
+import { type ApiDocs, createApiDocs } from './api-docs.ts';
+import { apiKeyCredentials, basicCredentials, createAuthenticator, type HttpUser } from './auth.ts';
+import { type Body, readBody } from './body.ts';
+import type { Deps } from './deps.ts';
+import { createEventsSocket, type EventsSocket } from './events-socket.ts';
+import { queryOf, type Sources } from './parameters.ts';
+import { createResponder, type Responder, toRefusal } from './responses.ts';
+import { createRoutes, type Route } from './router.ts';
+import { resources } from './routes/index.ts';
+
+/** Settings of the interface; names and units as in the configuration's `http` and `general`. */
+export type HttpOptions = {
+  users: readonly HttpUser[];
+  auth_realm: string;
+  allowed_origins: readonly string[];
+  pretty: boolean;
+  validate: boolean;
+  limits: {
+    /** Bytes of a request body. */
+    body: number;
+    /** Bytes of a message from a client on the WebSocket. */
+    websocket_message: number;
+    /** Bytes that a client may fall behind on events. */
+    websocket_queue: number;
+  };
+};
+
+export type AppDeps = {
+  owners: Deps;
+  options: HttpOptions;
+  /** `asterisk_id` of messages made here. */
+  entityId: string;
+  clock: Clock;
+  log: Logger;
+};
+
+/** What a request brings along besides itself. */
+export type Env = {
+  Bindings: {
+    /** Node's request, when it came over a socket. */
+    incoming?: import('node:http').IncomingMessage;
+    /** Carried over a WebSocket, so it cannot become one. */
+    overWebSocket?: true;
+    /** Set by the events route when the connection becomes a WebSocket. */
+    upgraded?: boolean;
+  };
+};
+
+/** The interface as a whole. */
+export type HttpApp = { app: Hono<Env>; sockets: EventsSocket };
+
+/** Longest that a request waits for its answer, in ms. */
+const answerTimeoutMs = 5000;
+
+const serverName = 'Hookswitch';
+const base = '/ari';
+const noBody: Body = { form: undefined, json: undefined };
+
+/** Carries out a request that was let in; `user` is undefined for an OPTIONS without credentials. */
+type Next = (c: Context<Env>, sources: Sources, user: HttpUser | undefined) => Response | Promise<Response>;
+
+/** The path as it is routed by: `/ari` in any case, a `+` as a space. */
+function routingPath(request: Request): string {
+  const path = getPath(request);
+  const spaced = path.includes('+') ? path.replaceAll('+', '%20') : path;
+  if (spaced.startsWith(base) || spaced.slice(0, base.length).toLowerCase() !== base) return spaced;
+  return base + spaced.slice(base.length);
+}
+
+const needsCredentials = (method: string): boolean => method !== 'OPTIONS';
+const changesNothing = (method: string): boolean => method === 'GET' || method === 'OPTIONS';
+
+/** The checks before any operation, in the field's order: body, credentials, leave to write. */
+function createGate({ options, log }: AppDeps, responder: Responder) {
+  const authenticate = createAuthenticator(options.users);
+  const refuse = (c: Context<Env>, error: unknown): Response => {
+    const refusal = toRefusal(error);
+    if (refusal !== error) log.error({ error, path: c.req.path }, 'request failed');
+    return responder.refusal(c.req.raw, refusal);
+  };
+  const proceed = (c: Context<Env>, sources: Sources, user: HttpUser | undefined, next: Next) => {
+    const { method } = c.req;
+    if (!user) throw new AriError('authenticationRequired');
+    if (user.read_only && !changesNothing(method)) throw new AriError('writeAccessDenied');
+    return next(c, sources, user);
+  };
+  const admit = (c: Context<Env>, { form, json }: Body, next: Next): Response | Promise<Response> => {
+    const request = c.req.raw;
+    const sources: Sources = { query: queryOf(request.url), form, json };
+    const credentials = basicCredentials(request.headers.get('authorization')) ?? apiKeyCredentials(sources);
+    if (!credentials) {
+      if (needsCredentials(request.method)) throw new AriError('authenticationRequired');
+      return next(c, sources, undefined);
+    }
+    const user = authenticate(credentials);
+    if (!(user instanceof Promise)) return proceed(c, sources, user, next);
+    return user.then((known) => proceed(c, sources, known, next));
+  };
+  return (next: Next) =>
+    (c: Context<Env>): Response | Promise<Response> => {
+      try {
+        const body = readBody(c.req.raw, options.limits.body);
+        const response = body ? body.then((read) => admit(c, read, next)) : admit(c, noBody, next);
+        return response instanceof Promise ? response.catch((error) => refuse(c, error)) : response;
+      } catch (error) {
+        return refuse(c, error);
+      }
+    };
+}
+
+/** Why there is nothing at a path. */
+function missing(path: string): AriError {
+  if (path !== base && path.endsWith('/') && !path.endsWith('//')) {
+    return new AriError('trailingSlash', { path: path.slice(0, -1) });
+  }
+  return new AriError(path.includes('//') ? 'emptyPathSegment' : 'resourceNotFound');
+}
+
+const operate =
+  (route: Route, responder: Responder): Next =>
+  (c, sources, user) =>
+    c.req.method === 'OPTIONS' ? responder.options(c.req.raw, route.verbs, user !== undefined) : route.run(c, sources);
+
+const document =
+  (make: (host: string | undefined, c: Context<Env>) => object | undefined, responder: Responder): Next =>
+  (c, _sources, user) => {
+    const request = c.req.raw;
+    if (request.method === 'OPTIONS') return responder.options(request, 'OPTIONS,GET', user !== undefined);
+    if (request.method !== 'GET') throw new AriError('methodUnsupported');
+    const found = make(request.headers.get('host') ?? undefined, c);
+    if (!found) throw new AriError('resourceNotFound');
+    return responder.json(request, 200, found);
+  };
+
+function mountDocuments(app: Hono<Env>, docs: ApiDocs, gate: ReturnType<typeof createGate>, responder: Responder) {
+  const swagger = (host: string | undefined, c: Context<Env>) => docs.swagger(c.req.param('file') ?? '', host);
+  app.all(`${base}/api-docs/:file`, gate(document(swagger, responder)));
+  app.all(`${base}/openapi.json`, gate(document((host) => docs.openApi(host), responder)));
+  app.all(`${base}/asyncapi.json`, gate(document((host) => docs.asyncApi(host), responder)));
+}
+
+/**
+ * Makes the interface: every operation whose owner exists, the events WebSocket and the API documents, all behind
+ * the same checks. Nothing is opened; a server serves `app`, and `sockets` must be closed.
+ * @throws Error for a user whose password hash cannot be read.
+ */
+export function createApp(deps: AppDeps): HttpApp {
+  const { options, owners, clock, log } = deps;
+  const responder = createResponder({
+    serverName,
+    allowedOrigins: options.allowed_origins,
+    pretty: options.pretty,
+    realm: options.auth_realm,
+  });
+  const app = new Hono<Env>({ getPath: routingPath });
+  const gate = createGate(deps, responder);
+  const operations = resources.flatMap((resource) => resource.operations);
+
+  const sockets = createEventsSocket({ ...deps, app, responder });
+  if (owners.applications) app.all(`${base}/events`, gate(sockets.upgrade));
+  mountDocuments(app, createApiDocs(resources, owners), gate, responder);
+  const { validate } = options;
+  const rest = operations.filter(({ upgrade }) => !upgrade);
+  for (const route of createRoutes(rest, { owners, responder, clock, log, validate, answerTimeoutMs })) {
+    app.all(base + route.path.replaceAll(/\{(\w+)\}/g, ':$1'), gate(operate(route, responder)));
+  }
+  const root: Next = (c, _sources, user) => {
+    if (c.req.method === 'OPTIONS') return responder.options(c.req.raw, 'OPTIONS', user !== undefined);
+    return responder.refusal(c.req.raw, new AriError('methodInvalid'), { Allow: 'OPTIONS' });
+  };
+  app.all(base, gate(root));
+  app.all(`${base}/`, gate(root));
+
+  const nothing = gate((c, _sources, user) => {
+    if (user === undefined) return responder.options(c.req.raw, 'OPTIONS', false);
+    throw missing(c.req.path);
+  });
+  app.notFound((c) => {
+    const here = c.req.path.startsWith(`${base}/`);
+    return here ? nothing(c) : responder.refusal(c.req.raw, new AriError('resourceNotFound'));
+  });
+  app.onError((error, c) => {
+    log.error({ error, path: c.req.path }, 'request failed');
+    return responder.refusal(c.req.raw, toRefusal(error));
+  });
+  return { app, sockets };
+}

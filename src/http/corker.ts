@@ -1,0 +1,24 @@
+import type { Socket } from 'node:net';
+
+/** Collects what is written to sockets within one turn of the event loop. */
+export interface Corker {
+  /** Holds back the socket's writes until the turn is over; then they leave as one. */
+  cork(socket: Socket): void;
+}
+
+/** Many events of one turn become one system call per socket. */
+export function createCorker(): Corker {
+  const corked = new Set<Socket>();
+  const uncork = () => {
+    for (const socket of corked) socket.uncork();
+    corked.clear();
+  };
+  return {
+    cork: (socket) => {
+      if (corked.has(socket)) return;
+      if (corked.size === 0) setImmediate(uncork);
+      corked.add(socket);
+      socket.cork();
+    },
+  };
+}

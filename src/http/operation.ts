@@ -1,0 +1,144 @@
+import type { Static, TSchema } from 'typebox';
+import type { AriErrorCode } from '../models/errors.ts';
+import type { Owners } from './deps.ts';
+
+/** HTTP methods that operations have, in the order `Allow` lists them. */
+export const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const;
+export type Method = (typeof methods)[number];
+
+/** How a parameter is read; see {@link ./parameters.ts}. */
+export type ParamType = 'string' | 'int' | 'long' | 'boolean' | 'list' | 'object';
+
+/** One parameter of an operation. */
+export type Param = {
+  in: 'path' | 'query' | 'body';
+  type: ParamType;
+  description: string;
+  /** Documented only: which refusal a missing one gets, and when, is the owner's decision. */
+  required?: boolean;
+  /** Documented only: the owner knows its default. */
+  default?: string | number | boolean;
+  /** Documented only: the owner knows which words it takes. */
+  allowed?: readonly string[];
+  /** Smallest number accepted; below it is 400. */
+  min?: number;
+  /** Other names that the parameter may come by. */
+  aliases?: readonly string[];
+  /** The parameter is the JSON body itself, not a member of it. */
+  whole?: true;
+};
+
+export type Params = Readonly<Record<string, Param>>;
+
+type Values = { string: string; int: number; long: number; boolean: boolean; list: string[]; object: unknown };
+type PathNames<S extends Params> = { [K in keyof S]: S[K]['in'] extends 'path' ? K : never }[keyof S];
+
+/** What a handler gets: path variables always, everything else when the client gave it. */
+export type ParamsOf<S extends Params> = { [K in PathNames<S>]: string } & {
+  [K in Exclude<keyof S, PathNames<S>>]?: Values[S[K]['type']];
+};
+
+/** Where an operation is: one path, or several that mean the same; `{name}` is a path variable. */
+export type Paths = `/${string}` | readonly [`/${string}`, ...`/${string}`[]];
+
+// biome-ignore lint/suspicious/noConfusingVoidType: what a handler without an answer returns
+type Result<R extends TSchema | undefined> = R extends TSchema ? Static<R> : void;
+
+/** An operation as it is declared; routing, parameters, checks and documents follow from it. */
+export type OperationSpec<K extends keyof Owners, S extends Params, R extends TSchema | undefined> = {
+  method: Method;
+  path: Paths;
+  /** Name of the operation, unique in its resource; client libraries make it a method. */
+  nickname: string;
+  summary: string;
+  notes?: string;
+  /** Who carries it out. Without that owner the operation does not exist. */
+  owner: K;
+  params?: S;
+  /** What the answer holds; nothing when left out. */
+  returns?: R;
+  /** Status of success; 200 with an answer and 204 without unless said otherwise. */
+  status?: 200 | 201 | 202 | 204;
+  /** Path of what was made, for `Location` (201). */
+  location?(result: Result<R>): string;
+  /** Refusals it may answer with, besides those that every request may meet. */
+  errors?: readonly AriErrorCode[];
+  handle(owner: Owners[K], params: ParamsOf<S>): Result<R> | Promise<Result<R>>;
+};
+
+/** An operation, its types forgotten. */
+export type Operation = {
+  readonly method: Method;
+  readonly paths: readonly string[];
+  readonly nickname: string;
+  readonly summary: string;
+  readonly notes: string | undefined;
+  readonly owner: keyof Owners;
+  readonly params: Params;
+  readonly returns: TSchema | undefined;
+  readonly status: number;
+  readonly errors: readonly AriErrorCode[];
+  /** Set on the one operation that becomes a WebSocket; it has no handler of this kind. */
+  readonly upgrade: boolean;
+  location(result: unknown): string | undefined;
+  handle(owner: unknown, params: Record<string, unknown>): unknown;
+};
+
+/** Declares an operation. This is the only way a route comes to be. */
+export function operation<
+  K extends keyof Owners,
+  const S extends Params = Record<never, never>,
+  R extends TSchema | undefined = undefined,
+>(spec: OperationSpec<K, S, R>): Operation {
+  return {
+    method: spec.method,
+    paths: typeof spec.path === 'string' ? [spec.path] : spec.path,
+    nickname: spec.nickname,
+    summary: spec.summary,
+    notes: spec.notes,
+    owner: spec.owner,
+    params: spec.params ?? {},
+    returns: spec.returns,
+    status: spec.status ?? (spec.returns ? 200 : 204),
+    errors: spec.errors ?? [],
+    upgrade: false,
+    location: (result) => spec.location?.(result as Result<R>),
+    handle: (owner, params) => spec.handle(owner as Owners[K], params as ParamsOf<S>),
+  };
+}
+
+/** Declares the operation that turns the connection into a WebSocket; `events-socket.ts` carries it out. */
+export function upgradeOperation(
+  spec: Pick<OperationSpec<keyof Owners, Params, TSchema>, 'path' | 'nickname' | 'summary' | 'owner' | 'errors'> & {
+    notes?: string;
+    params: Params;
+    returns: TSchema;
+  },
+): Operation {
+  const handle = () => undefined;
+  return { ...operation({ ...spec, method: 'GET', handle: handle as never }), upgrade: true };
+}
+
+/** A resource: the operations that one file of the API documents describes. */
+export type Resource = {
+  readonly name: string;
+  readonly description: string;
+  /** Modules that clients of the field expect a server to name. */
+  readonly requiresModules?: readonly string[];
+  readonly operations: readonly Operation[];
+};
+
+/** A path variable. */
+export const pathParam = (description: string) =>
+  ({ in: 'path', type: 'string', required: true, description }) as const;
+
+/** A parameter of the query; also accepted in a form or JSON body. */
+export const queryParam = <const T extends ParamType, const O extends Omit<Param, 'in' | 'type' | 'description'>>(
+  type: T,
+  description: string,
+  options?: O,
+) => ({ in: 'query' as const, type, description, ...options }) as { in: 'query'; type: T; description: string } & O;
+
+/** A member of the JSON body, handed on as the client sent it. */
+export const bodyParam = (description: string, options: { required?: boolean; whole?: true } = {}) =>
+  ({ in: 'body', type: 'object', description, ...options }) as const;

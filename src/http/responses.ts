@@ -1,0 +1,88 @@
+import { AriError } from '../models/errors.ts';
+
+/** Headers by name; one object may serve many answers and is never changed. */
+type HeaderRecord = Readonly<Record<string, string>>;
+
+export type ResponderOptions = {
+  /** What `Server` says. */
+  serverName: string;
+  /** Origins whose pages may use the interface; `*` for all. */
+  allowedOrigins: readonly string[];
+  /** Indent JSON for people. */
+  pretty: boolean;
+  realm: string;
+};
+
+/** Makes answers with the headers that every answer has. */
+export interface Responder {
+  /** An answer with JSON. */
+  json(request: Request, status: number, value: unknown, extra?: HeaderRecord): Response;
+  /** An answer without a body. */
+  empty(request: Request, status: number, extra?: HeaderRecord): Response;
+  /** The answer that a refusal gets. */
+  refusal(request: Request, error: AriError, extra?: HeaderRecord): Response;
+  /** The answer to OPTIONS. `verbs` are those of the path; `Allow` is told only to those with credentials. */
+  options(request: Request, verbs: string, tellAllow: boolean): Response;
+}
+
+const refusalHeaders = (realm: string): Readonly<Record<number, HeaderRecord>> => ({
+  401: { 'WWW-Authenticate': `Basic realm="${realm.replaceAll(/["\\]/g, '')}"` },
+  // Whatever else the client still sends of the body is not read.
+  413: { Connection: 'close' },
+  426: { Upgrade: 'websocket', Connection: 'Upgrade' },
+});
+
+/** Headers that let a page of an allowed origin read the answer; undefined for others and for no page at all. */
+export function corsHeaders(request: Request, allowedOrigins: readonly string[]): HeaderRecord | undefined {
+  if (allowedOrigins.length === 0) return undefined;
+  const origin = request.headers.get('origin');
+  if (!origin || !(allowedOrigins.includes('*') || allowedOrigins.includes(origin))) return undefined;
+  return { 'Access-Control-Allow-Origin': origin, 'Access-Control-Allow-Credentials': 'true' };
+}
+
+function preflightHeaders(request: Request, verbs: string): HeaderRecord | undefined {
+  const wanted = request.headers.get('access-control-request-method');
+  if (!wanted || !verbs.split(',').includes(wanted)) return undefined;
+  const named = request.headers.get('access-control-request-headers');
+  return { 'Access-Control-Allow-Methods': verbs, ...(named && { 'Access-Control-Allow-Headers': named }) };
+}
+
+/** Makes the one writer of answers. */
+export function createResponder({ serverName, allowedOrigins, pretty, realm }: ResponderOptions): Responder {
+  const plain: HeaderRecord = { Server: serverName, 'Cache-Control': 'no-cache, no-store' };
+  const jsonPlain: HeaderRecord = { ...plain, 'Content-Type': 'application/json' };
+  const ok = { status: 200, headers: jsonPlain };
+  const perStatus = refusalHeaders(realm);
+
+  const stringify = (value: unknown): string => (pretty ? JSON.stringify(value, null, 2) : JSON.stringify(value));
+  const headersFor = (request: Request, base: HeaderRecord, extra: HeaderRecord | undefined): HeaderRecord => {
+    const cors = corsHeaders(request, allowedOrigins);
+    return cors || extra ? { ...base, ...cors, ...extra } : base;
+  };
+  const json: Responder['json'] = (request, status, value, extra) => {
+    const headers = headersFor(request, jsonPlain, extra);
+    return new Response(stringify(value), status === 200 && headers === jsonPlain ? ok : { status, headers });
+  };
+  const empty: Responder['empty'] = (request, status, extra) =>
+    new Response(null, { status, headers: headersFor(request, plain, extra) });
+  return {
+    json,
+    empty,
+    refusal: (request, error, extra) => {
+      const headers = headersFor(request, jsonPlain, { ...perStatus[error.status], ...extra });
+      const { status, reason: statusText } = error;
+      return new Response(
+        stringify(error.toBody()),
+        statusText ? { status, statusText, headers } : { status, headers },
+      );
+    },
+    options: (request, verbs, tellAllow) => {
+      const preflight = corsHeaders(request, allowedOrigins) && preflightHeaders(request, verbs);
+      return empty(request, 204, { ...(tellAllow && { Allow: verbs }), ...preflight });
+    },
+  };
+}
+
+/** The refusal that an error stands for: its own, or a 500 for what nobody foresaw. */
+export const toRefusal = (error: unknown): AriError =>
+  error instanceof AriError ? error : new AriError('internalServerError', {}, { cause: error });

@@ -1,0 +1,190 @@
+import { STATUS_CODES } from 'node:http';
+import type { Hono } from 'hono';
+import type { WebSocket } from 'ws';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
+import type { RESTResponse } from '../models/messages.ts';
+import { formatTimestamp } from '../models/timestamp.ts';
+import type { Env } from './app.ts';
+
+/** Requests that may wait on one socket before nothing more is read from it. */
+const maxWaiting = 64;
+
+export type RestOverWebSocketDeps = {
+  app: Hono<Env>;
+  clock: Clock;
+  log: Logger;
+  entityId: string;
+  /** First application of the socket. */
+  application: string;
+  /** `Authorization` of the upgrade, sent with every inner request. */
+  authorization: string;
+  send(json: string): void;
+  raw: Pick<WebSocket, 'pause' | 'resume'>;
+};
+
+/** The REST interface of one WebSocket. */
+export interface RestOverWebSocket {
+  /** Takes a text message. Answers come in the order of the requests, one request at a time. */
+  take(message: string): void;
+  /** Forgets what waits. */
+  close(): void;
+}
+
+type Json = Record<string, unknown>;
+type Inner = { uri: string; method: string; query: string; contentType: string | undefined; body: string | undefined };
+type Problem = { problem: string };
+
+const methods = new Set(['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'HEAD']);
+const contentTypes = ['application/json', 'application/x-www-form-urlencoded'];
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+const isPair = (pair: unknown): pair is { name: string; value: string } =>
+  typeof (pair as Json | null)?.name === 'string' && typeof (pair as Json).value === 'string';
+
+/** The `query_strings` as part of a query; undefined when they are not a list of pairs. */
+function readQueryStrings(value: unknown): string | undefined {
+  if (value === undefined) return '';
+  if (!Array.isArray(value) || !value.every(isPair)) return undefined;
+  return value.map((pair) => `${encodeURIComponent(pair.name)}=${encodeURIComponent(pair.value)}`).join('&');
+}
+
+function bodyProblem(body: string, contentType: string): string | undefined {
+  if (contentType === '') return "No 'content_type' for 'message_body'.";
+  if (!contentTypes.includes(contentType)) return 'Unknown content type.';
+  if (contentType !== 'application/json') return undefined;
+  try {
+    JSON.parse(body);
+    return undefined;
+  } catch {
+    return `Unable to parse 'message_body' as '${contentType}'.`;
+  }
+}
+
+/** Reads a request, checking in the field's order: type, uri, method, query_strings, body. */
+function readInner(request: Json): Inner | Problem {
+  if (typeof request.type !== 'string') return { problem: "No 'type' property." };
+  if (request.type !== 'RESTRequest') return { problem: 'Unknown request type.' };
+  const uri = textOf(request.uri);
+  if (uri === '') return { problem: "Empty or missing 'uri' property." };
+  const method = textOf(request.method);
+  if (!methods.has(method)) return { problem: "Unknown or missing 'method' property." };
+  let query: string | undefined;
+  try {
+    query = readQueryStrings(request.query_strings);
+  } catch {
+    // A lone surrogate cannot be encoded.
+  }
+  if (query === undefined) return { problem: "Unable to parse 'query_strings' array." };
+  const body = textOf(request.message_body);
+  const contentType = textOf(request.content_type);
+  if (body === '') return { uri, method, query, contentType: undefined, body: undefined };
+  const problem = bodyProblem(body, contentType);
+  return problem ? { problem } : { uri, method, query, contentType, body };
+}
+
+/** The URL that an inner request stands for; everything behind `/ari/` is the client's. */
+function urlOf({ uri, query }: Inner): string {
+  const full = `http://localhost/ari/${uri}`;
+  if (query === '') return full;
+  return `${full}${uri.includes('?') ? '&' : '?'}${query}`;
+}
+
+function parseObject(message: string): Json | undefined {
+  try {
+    const parsed: unknown = JSON.parse(message);
+    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? (parsed as Json) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+type Answer = Pick<RESTResponse, 'status_code' | 'reason_phrase' | 'content_type' | 'message_body'>;
+
+/** Answers as JSON are carried compact, however they are written elsewhere; anything else cannot be carried. */
+async function answerOf(response: Response): Promise<Answer> {
+  const { status } = response;
+  const reason = response.statusText || STATUS_CODES[status] || '';
+  const text = await response.text();
+  if (text === '') return { status_code: status, reason_phrase: reason };
+  const type = response.headers.get('content-type') ?? '';
+  if (type !== 'application/json') return { status_code: 406, reason_phrase: 'Not Acceptable.  Use HTTP GET' };
+  const compact = JSON.stringify(JSON.parse(text));
+  return { status_code: status, reason_phrase: reason, content_type: type, message_body: compact };
+}
+
+const refusal = (problem: string): Answer => ({
+  status_code: 400,
+  reason_phrase: 'Bad request',
+  content_type: 'application/json',
+  message_body: JSON.stringify({ message: problem }),
+});
+
+/** Makes the REST interface of one WebSocket: the same app, the same credentials, one request after another. */
+export function createRestOverWebSocket(deps: RestOverWebSocketDeps): RestOverWebSocket {
+  const { app, clock, log, raw } = deps;
+  const waiting: string[] = [];
+  let busy = false;
+  let closed = false;
+
+  const respond = (request: Json, answer: Answer): void => {
+    const response: RESTResponse = {
+      type: 'RESTResponse',
+      transaction_id: textOf(request.transaction_id),
+      request_id: textOf(request.request_id),
+      ...answer,
+      uri: textOf(request.uri).split('?', 1)[0] ?? '',
+      application: deps.application,
+      timestamp: formatTimestamp(clock.now()),
+      asterisk_id: deps.entityId,
+    };
+    deps.send(JSON.stringify(response));
+  };
+
+  const ask = async (inner: Inner): Promise<Answer> => {
+    const headers: Record<string, string> = { authorization: deps.authorization };
+    if (inner.contentType) headers['content-type'] = inner.contentType;
+    const withBody = inner.body !== undefined && inner.method !== 'GET' && inner.method !== 'HEAD';
+    const init = withBody
+      ? { method: inner.method, headers, body: inner.body as string }
+      : { method: inner.method, headers };
+    return answerOf(await app.request(new Request(urlOf(inner), init), undefined, { overWebSocket: true }));
+  };
+
+  const carryOut = async (message: string): Promise<void> => {
+    const request = parseObject(message);
+    if (!request) {
+      return respond({}, { status_code: 400, reason_phrase: 'Failed to parse request message JSON' });
+    }
+    const inner = readInner(request);
+    if ('problem' in inner) return respond(request, refusal(inner.problem));
+    try {
+      respond(request, await ask(inner));
+    } catch (error) {
+      log.warn({ error }, 'request over the WebSocket could not be made');
+      respond(request, refusal("Empty or missing 'uri' property."));
+    }
+  };
+
+  const drain = async (): Promise<void> => {
+    busy = true;
+    for (let next = waiting.shift(); next !== undefined && !closed; next = waiting.shift()) {
+      await carryOut(next);
+      if (waiting.length === 0) raw.resume();
+    }
+    busy = false;
+  };
+
+  return {
+    take: (message) => {
+      if (closed) return;
+      waiting.push(message);
+      if (waiting.length >= maxWaiting) raw.pause();
+      if (!busy) void drain();
+    },
+    close: () => {
+      closed = true;
+      waiting.length = 0;
+    },
+  };
+}

@@ -1,0 +1,171 @@
+import type { Context } from 'hono';
+import type { TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
+import { AriError, type AriErrorCode } from '../models/errors.ts';
+import type { Deps } from './deps.ts';
+import { type Method, methods, type Operation } from './operation.ts';
+import { createParamReader, type ParamReader, type Sources } from './parameters.ts';
+import { type Responder, toRefusal } from './responses.ts';
+
+/** Refusals that any request may meet; operations do not declare them. */
+const commonErrors: ReadonlySet<AriErrorCode> = new Set<AriErrorCode>([
+  'requestBodyTooLarge',
+  'requestBodyInvalid',
+  'authenticationRequired',
+  'writeAccessDenied',
+  'resourceNotFound',
+  'parameterInvalid',
+  'tooManyValues',
+  'internalServerError',
+  'serviceTimeout',
+  'serviceUnavailable',
+]);
+
+export type RouterDeps = {
+  owners: Deps;
+  responder: Responder;
+  clock: Clock;
+  log: Logger;
+  /** Check answers against their models, and refusals against what was declared. */
+  validate: boolean;
+  /** Longest that an operation may take, in ms. */
+  answerTimeoutMs: number;
+};
+
+/** One path and what can be done there. */
+export type Route = {
+  /** As declared, e.g. `/channels/{channelId}`. */
+  path: string;
+  /** For `Allow`: OPTIONS and the methods there are. */
+  verbs: string;
+  /** Carries out a request; for a method that is not there it refuses with 405. */
+  run(c: Context, sources: Sources): Response | Promise<Response>;
+};
+
+type Prepared = { operation: Operation; owner: unknown; names: readonly string[]; read: ParamReader; check: Check };
+type Check = ((value: unknown) => string | undefined) | undefined;
+
+const variable = /\{(\w+)\}/g;
+
+/** A check that tells the first place where a value is not as its schema says; undefined when it is. */
+export function createCheck(schema: TSchema): (value: unknown) => string | undefined {
+  const validator = Compile(schema);
+  return (value) => {
+    if (validator.Check(value)) return undefined;
+    const [first] = validator.Errors(value);
+    return first ? `${first.instancePath || '/'} ${first.message}` : '/ does not match';
+  };
+}
+
+const isVariable = (segment: string | undefined): boolean => segment?.startsWith('{') === true;
+
+/** Literal segments come before variable ones, so that `/channels/create` is no channel's id. */
+function byLiteralsFirst(one: string, other: string): number {
+  const ones = one.split('/');
+  const others = other.split('/');
+  for (let at = 0; at < Math.min(ones.length, others.length); at++) {
+    const difference = Number(isVariable(ones[at])) - Number(isVariable(others[at]));
+    if (difference !== 0) return difference;
+  }
+  return ones.length - others.length;
+}
+
+/** The routes of the operations whose owner exists, in the order they must be matched. */
+export function createRoutes(operations: readonly Operation[], deps: RouterDeps): Route[] {
+  const byPath = new Map<string, Map<Method, Prepared>>();
+  for (const operation of operations) {
+    const owner = deps.owners[operation.owner];
+    if (owner === undefined) continue;
+    for (const path of operation.paths) {
+      const here = byPath.get(path) ?? new Map<Method, Prepared>();
+      if (here.has(operation.method)) throw new Error(`${operation.method} ${path} is declared twice`);
+      here.set(operation.method, prepare(operation, path, owner, deps.validate));
+      byPath.set(path, here);
+    }
+  }
+  return [...byPath.keys()].sort(byLiteralsFirst).map((path) => routeOf(path, byPath.get(path) ?? new Map(), deps));
+}
+
+function prepare(operation: Operation, path: string, owner: unknown, validate: boolean): Prepared {
+  const names = [...path.matchAll(variable)].map(([, name]) => name as string);
+  const undeclared = names.find((name) => operation.params[name]?.in !== 'path');
+  // An alias may put into the path what the main path takes from the query, but nothing unknown.
+  if (undeclared !== undefined) throw new Error(`${path} has the variable ${undeclared}, which is not declared`);
+  return {
+    operation,
+    owner,
+    names,
+    read: createParamReader(operation.params),
+    check: validate && operation.returns ? createCheck(operation.returns) : undefined,
+  };
+}
+
+function routeOf(path: string, here: Map<Method, Prepared>, deps: RouterDeps): Route {
+  const present = methods.filter((method) => here.has(method) && !here.get(method)?.operation.upgrade);
+  const verbs = ['OPTIONS', ...present].join(',');
+  const run = createRunner(deps);
+  return {
+    path,
+    verbs,
+    run: (c, sources) => {
+      const prepared = here.get(c.req.method as Method);
+      if (prepared) return run(prepared, c, sources);
+      return deps.responder.refusal(c.req.raw, new AriError('methodInvalid'), { Allow: verbs });
+    },
+  };
+}
+
+function createRunner({ responder, clock, log, validate, answerTimeoutMs }: RouterDeps) {
+  /** The promise's outcome, or a refusal naming the operation when it takes too long. */
+  const inTime = <T>(promise: Promise<T>, service: string): Promise<T> =>
+    new Promise((resolve, reject) => {
+      const late = () => reject(new AriError('serviceTimeout', { service }));
+      const timer = clock.setTimeout(late, answerTimeoutMs);
+      promise.then(resolve, reject).finally(() => clock.clearTimeout(timer));
+    });
+
+  const succeed = ({ operation, check }: Prepared, request: Request, result: unknown): Response => {
+    const wrong = check?.(result);
+    if (wrong !== undefined) {
+      log.error({ operation: operation.nickname, wrong }, 'answer does not match its model');
+      return responder.refusal(request, new AriError('responseValidationFailed'));
+    }
+    if (!operation.returns) return responder.empty(request, operation.status);
+    const location = operation.location(result);
+    return responder.json(
+      request,
+      operation.status,
+      result,
+      location === undefined ? undefined : { Location: location },
+    );
+  };
+
+  const fail = ({ operation }: Prepared, request: Request, error: unknown): Response => {
+    const refusal = toRefusal(error);
+    const { nickname } = operation;
+    if (refusal !== error) log.error({ operation: nickname, error }, 'operation failed');
+    if (!validate || commonErrors.has(refusal.code) || operation.errors.includes(refusal.code)) {
+      return responder.refusal(request, refusal);
+    }
+    log.error({ operation: nickname, code: refusal.code }, 'operation refused with an error that it does not declare');
+    return responder.refusal(request, new AriError('undeclaredError', { operation: nickname, code: refusal.code }));
+  };
+
+  return (prepared: Prepared, c: Context, sources: Sources): Response | Promise<Response> => {
+    const request = c.req.raw;
+    try {
+      const path: Record<string, string> = {};
+      for (const name of prepared.names) path[name] = c.req.param(name) ?? '';
+      const result = prepared.operation.handle(prepared.owner, prepared.read(path, sources));
+      if (!(result instanceof Promise)) return succeed(prepared, request, result);
+      return inTime(result, prepared.operation.nickname).then(
+        (value) => succeed(prepared, request, value),
+        (error) => fail(prepared, request, error),
+      );
+    } catch (error) {
+      return fail(prepared, request, error);
+    }
+  };
+}

@@ -1,0 +1,114 @@
+import Type from 'typebox';
+import { Endpoint } from '../../models/endpoint.ts';
+import type { AriErrorCode } from '../../models/errors.ts';
+import { bodyParam, operation, pathParam, queryParam, type Resource } from '../operation.ts';
+
+const tech = pathParam('Technology, e.g. PJSIP.');
+const resource = pathParam('Name within the technology.');
+const to = queryParam('string', 'Whom it is for: technology/resource or a URI.', { required: true });
+
+const message = {
+  from: queryParam('string', 'Who it is from: technology/resource or a URI.', { required: true }),
+  body: queryParam('string', 'What it says.'),
+  variables: bodyParam('What else to send along: names and values.'),
+} as const;
+
+const refer = {
+  from: queryParam('string', 'Who asks for it: technology/resource or a URI.', { required: true }),
+  refer_to: queryParam('string', 'Where the endpoint is referred to.', { required: true }),
+  to_self: queryParam('boolean', 'Refer it to where it is called itself.', { default: false }),
+  variables: bodyParam('What else to send along: names and values.'),
+} as const;
+
+const sendErrors = [
+  'endpointNotFound',
+  'toRequired',
+  'fromRequired',
+  'variablesNotObject',
+  'variablesNotStrings',
+] as const satisfies AriErrorCode[];
+
+/** Endpoints: what can be called. */
+export const endpoints: Resource = {
+  name: 'endpoints',
+  description: 'Endpoints: what can be called.',
+  operations: [
+    operation({
+      method: 'GET',
+      path: '/endpoints',
+      nickname: 'list',
+      summary: 'List all endpoints.',
+      owner: 'endpoints',
+      returns: Type.Array(Endpoint),
+      handle: (endpoints) => endpoints.list(),
+    }),
+    operation({
+      method: 'PUT',
+      path: '/endpoints/sendMessage',
+      nickname: 'sendMessage',
+      summary: 'Send a text message to a URI or endpoint.',
+      owner: 'endpoints',
+      params: { to, ...message },
+      status: 202,
+      errors: sendErrors,
+      handle: (endpoints, params) => endpoints.sendMessage(params),
+    }),
+    operation({
+      method: 'POST',
+      path: '/endpoints/refer',
+      nickname: 'refer',
+      summary: 'Refer an endpoint to somewhere else.',
+      owner: 'endpoints',
+      params: { to, ...refer },
+      status: 202,
+      errors: [...sendErrors, 'referToRequired'],
+      handle: (endpoints, params) => endpoints.refer(params),
+    }),
+    operation({
+      method: 'GET',
+      path: '/endpoints/{tech}',
+      nickname: 'listByTech',
+      summary: 'List the endpoints of a technology.',
+      owner: 'endpoints',
+      params: { tech },
+      returns: Type.Array(Endpoint),
+      errors: ['invalidTechnology'],
+      handle: (endpoints, params) => endpoints.listByTech(params.tech),
+    }),
+    operation({
+      method: 'GET',
+      path: '/endpoints/{tech}/{resource}',
+      nickname: 'get',
+      summary: 'Look at one endpoint.',
+      owner: 'endpoints',
+      params: { tech, resource },
+      returns: Endpoint,
+      errors: ['endpointNotFound'],
+      handle: (endpoints, params) => endpoints.get(params.tech, params.resource),
+    }),
+    operation({
+      method: 'PUT',
+      path: '/endpoints/{tech}/{resource}/sendMessage',
+      nickname: 'sendMessageToEndpoint',
+      summary: 'Send a text message to an endpoint.',
+      owner: 'endpoints',
+      params: { tech, resource, ...message },
+      status: 202,
+      errors: sendErrors,
+      handle: (endpoints, { tech: technology, resource: name, ...params }) =>
+        endpoints.sendMessageToEndpoint(technology, name, params),
+    }),
+    operation({
+      method: 'POST',
+      path: '/endpoints/{tech}/{resource}/refer',
+      nickname: 'referToEndpoint',
+      summary: 'Refer this endpoint to somewhere else.',
+      owner: 'endpoints',
+      params: { tech, resource, ...refer },
+      status: 202,
+      errors: [...sendErrors, 'referToRequired'],
+      handle: (endpoints, { tech: technology, resource: name, ...params }) =>
+        endpoints.referToEndpoint(technology, name, params),
+    }),
+  ],
+};

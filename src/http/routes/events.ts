@@ -1,0 +1,50 @@
+import { Message } from '../../models/messages.ts';
+import { bodyParam, operation, pathParam, queryParam, type Resource, upgradeOperation } from '../operation.ts';
+
+/** Parameters of the events WebSocket. */
+export const connectParams = {
+  app: queryParam('list', 'Applications to be; several share one connection.', { required: true }),
+  subscribeAll: queryParam('boolean', 'Listen to everything there is.'),
+} as const;
+
+/** Events: the WebSocket, and events that clients make. */
+export const events: Resource = {
+  name: 'events',
+  description: 'Events: the WebSocket that tells them, and events that clients make.',
+  requiresModules: ['res_http_websocket'],
+  operations: [
+    upgradeOperation({
+      path: '/events',
+      nickname: 'eventWebsocket',
+      summary: 'Be one or more applications: events come over this WebSocket.',
+      notes: 'Requests may be sent over it too, as RESTRequest messages; each is answered by a RESTResponse.',
+      owner: 'applications',
+      params: connectParams,
+      returns: Message,
+      errors: ['applicationNameInvalid', 'upgradeRequired', 'upgradeInvalid', 'upgradeOverWebSocket'],
+    }),
+    operation({
+      method: 'POST',
+      path: '/events/user/{eventName}',
+      nickname: 'userEvent',
+      summary: 'Tell an application an event of your own.',
+      owner: 'applications',
+      params: {
+        eventName: pathParam('Name of the event.'),
+        application: queryParam('string', 'Application that gets it.', { required: true }),
+        source: queryParam('list', 'What it is about: channel:id, bridge:id, endpoint:technology/resource.'),
+        variables: bodyParam('What the event carries: names and values.'),
+      },
+      errors: [
+        'userEventApplicationRequired',
+        'applicationNotFound',
+        'eventSourceSchemeInvalid',
+        'userEventSourceNotFound',
+        'userEventInvalid',
+        'variablesNotObject',
+        'eventProcessingFailed',
+      ],
+      handle: (applications, { eventName, ...params }) => applications.userEvent(eventName, params),
+    }),
+  ],
+};

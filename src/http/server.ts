@@ -1,0 +1,77 @@
+import type { Server } from 'node:http';
+import { createAdaptorServer } from '@hono/node-server';
+import type { Clock } from '../lib/clock.ts';
+import type { HttpApp } from './app.ts';
+
+export type ServerOptions = {
+  bind: string;
+  /** 0 lets the system choose. */
+  port: number;
+  limits: {
+    /** Longest that a client may take to send a whole request, in s. */
+    request_timeout: number;
+    /** How long an idle connection is kept for the next request, in s. */
+    keep_alive: number;
+  };
+};
+
+/** A server that listens. */
+export interface HttpServer {
+  /** Where it listens; the port is the real one. */
+  readonly address: { address: string; port: number };
+  /**
+   * Takes no more requests, says 1001 to WebSockets, lets requests under way finish and closes every connection;
+   * what is still open after `graceMs` is cut.
+   */
+  close(graceMs?: number): Promise<void>;
+}
+
+/** Bytes of all headers of a request together. */
+const maxHeaderSize = 16 * 1024;
+
+function limit(server: Server, { limits }: ServerOptions): void {
+  // A client that sends its request a byte at a time is cut off after this long.
+  server.requestTimeout = limits.request_timeout * 1000;
+  server.headersTimeout = limits.request_timeout * 1000;
+  server.keepAliveTimeout = limits.keep_alive * 1000;
+  server.maxHeadersCount = 100;
+}
+
+function listen(server: Server, { bind, port }: ServerOptions): Promise<{ address: string; port: number }> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, bind, () => {
+      server.off('error', reject);
+      const address = server.address();
+      if (address && typeof address === 'object') resolve({ address: address.address, port: address.port });
+      else reject(new Error('the server has no address'));
+    });
+  });
+}
+
+/** Serves the interface. Rejects with Node's error (`EADDRINUSE` …) when it cannot listen. */
+export async function startHttpServer(
+  { app, sockets }: HttpApp,
+  options: ServerOptions,
+  clock: Clock,
+): Promise<HttpServer> {
+  const server = createAdaptorServer({
+    fetch: app.fetch,
+    hostname: 'localhost',
+    serverOptions: { maxHeaderSize, connectionsCheckingInterval: 1000 },
+  }) as Server;
+  limit(server, options);
+  sockets.attach(server);
+  const address = await listen(server, options);
+  return {
+    address,
+    close: async (graceMs = 5000) => {
+      const stopped = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeIdleConnections();
+      await sockets.close(graceMs);
+      const cut = clock.setTimeout(() => server.closeAllConnections(), graceMs);
+      await stopped;
+      clock.clearTimeout(cut);
+    },
+  };
+}
