@@ -1,0 +1,37 @@
+import type { SipRequest, SipResponse } from '../message/message.ts';
+import { MAGIC_COOKIE } from '../message/via.ts';
+
+/** The key of a client transaction: branch and method (RFC 3261 17.1.3). */
+export function clientKey(branch: string, method: string): string {
+  return `${branch} ${method}`;
+}
+
+/** The key of the client transaction a response belongs to; undefined when its Via names no branch. */
+export function responseKey(response: SipResponse): string | undefined {
+  const branch = response.topVia?.params['branch'];
+  return branch === undefined ? undefined : clientKey(branch, response.cseq.method);
+}
+
+/**
+ * The key of the server transaction a request belongs to (RFC 3261 17.2.3): branch, sent-by and method; an ACK has that of
+ * its INVITE. Without the magic cookie, the fields RFC 2543 compares: Request-URI, From tag, Call-ID, CSeq number, top Via,
+ * and the To tag except for INVITE and ACK, as the ACK has the tag of our response.
+ * @param method the method to look for, when it is not the request's own (a CANCEL looks for its INVITE).
+ */
+export function serverKey(request: SipRequest, method = request.method): string {
+  const wanted = method === 'ACK' ? 'INVITE' : method;
+  const via = request.topVia!;
+  const branch = via.params['branch'];
+  if (branch?.startsWith(MAGIC_COOKIE) && branch.length > MAGIC_COOKIE.length) {
+    return `${branch} ${via.host}:${via.port ?? ''} ${wanted}`;
+  }
+  const toTag = wanted === 'INVITE' ? '' : request.toTag;
+  const hop = `${via.transport} ${via.host}:${via.port ?? ''} ${branch ?? ''}`;
+  return `2543 ${request.callId} ${request.fromTag} ${request.cseq.number} ${request.requestUri} ${hop} ${toTag} ${wanted}`;
+}
+
+/** What two transactions share when one request reached us on two ways (RFC 3261 8.2.2.2); undefined inside a dialog. */
+export function mergeKey(request: SipRequest): string | undefined {
+  if (request.toTag !== undefined) return undefined;
+  return `${request.callId} ${request.fromTag} ${request.cseq.number} ${request.method}`;
+}
