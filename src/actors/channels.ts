@@ -157,6 +157,8 @@ export interface Channels {
   /** What applications do to the sound of channels. */
   readonly audio: ChannelAudio;
   readonly turn: Turn;
+  /** Resolves when no channel is left, at once when there is none. */
+  idle(): Promise<void>;
   readonly size: number;
 }
 
@@ -169,6 +171,7 @@ export function createChannels(options: ChannelsOptions): Channels {
   const registry = new Registry<ChannelEntry>('channelNotFound');
   const names = new Map<string, ChannelEntry>();
   const drivers = new Map<string, Driver>();
+  const onIdle: (() => void)[] = [];
   let accepting = true;
 
   const snapshot = (entry: ChannelEntry): ChannelSnapshot => entry.actor.getSnapshot();
@@ -296,6 +299,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     applications.forget(channelTopic(entry.id));
     if (endpoint) endpoints.channelRemoved(endpoint[0], endpoint[1], entry.id);
     entry.leg.release();
+    if (registry.size === 0) for (const told of onIdle.splice(0)) told();
   };
 
   const start = (input: ChannelInput, leg: Leg, companionId?: string): ChannelEntry => {
@@ -439,6 +443,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     },
     audio,
     turn,
+    idle: () => (registry.size === 0 ? Promise.resolve() : new Promise((resolve) => onIdle.push(resolve))),
     get size() {
       return registry.size;
     },
