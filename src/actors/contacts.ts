@@ -1,0 +1,131 @@
+import type { ActorRefFrom } from 'xstate';
+import type { Bus } from '../bus/bus.ts';
+import { endpointTopics } from '../bus/topics.ts';
+import type { Logger } from '../lib/log.ts';
+import { type ContactSnapshot, contactMachine, contactModel, contactStatus } from '../machines/contact.ts';
+import type { ContactInfo, ContactStatus } from '../models/contact.ts';
+import type { Endpoints } from '../stores/endpoints.ts';
+import type { ContactDetails, ContactDriver, ContactHost } from '../telephony/contacts.ts';
+import { type Runtime, spawn } from './spawn.ts';
+
+type ContactActor = ActorRefFrom<typeof contactMachine>;
+
+export interface Contacts extends ContactHost {
+  /** Makes a technology's driver known; contacts of a technology without one are never answered. */
+  attach(driver: ContactDriver): void;
+  /** The contacts of one endpoint, in the order of their first registration. */
+  of(technology: string, endpoint: string): ContactInfo[];
+  readonly size: number;
+  /** The system stops: every contact ends without an event, no timer is left. */
+  close(): void;
+}
+
+export type ContactsOptions = { bus: Bus; runtime: Runtime; log: Logger; endpoints: Endpoints };
+
+/** Whether calls to the endpoint would reach a contact with that status. */
+const isAvailable = (status: ContactStatus): boolean => status === 'Reachable' || status === 'NonQualified';
+
+/**
+ * Owns every contact: tells its status (ContactStatusChange), and derives from all contacts of an endpoint whether that
+ * is online. An endpoint none of whose contacts is available, while one still waits for its first answer, keeps the
+ * state it has.
+ */
+export function createContacts({ bus, runtime, log, endpoints }: ContactsOptions): Contacts {
+  const actors = new Map<string, ContactActor>();
+  const drivers = new Map<string, ContactDriver>();
+  /** Contacts that are there, by endpoint and id. */
+  const statuses = new Map<string, Map<string, ContactStatus>>();
+  const endpointKey = ({ technology, endpoint }: ContactDetails): string => `${technology}/${endpoint}`.toLowerCase();
+
+  const qualify = (contact: ContactDetails, attempt: number, actor: ContactActor): void => {
+    const driver = drivers.get(contact.technology);
+    if (!driver) {
+      log.warn({ contact: contact.uri, technology: contact.technology }, 'no driver can qualify a contact');
+      actor.send({ type: 'qualify.unanswered', attempt });
+      return;
+    }
+    driver.qualify(contact).then(
+      (roundtripUsec) => actor.send({ type: 'qualify.answered', attempt, roundtripUsec: Math.round(roundtripUsec) }),
+      (error: unknown) => {
+        log.debug({ contact: contact.uri, error }, 'a contact did not answer');
+        actor.send({ type: 'qualify.unanswered', attempt });
+      },
+    );
+  };
+
+  const machine = contactMachine.provide({
+    actions: {
+      qualifyContact: ({ context, self }, { attempt }) => qualify(context.contact, attempt, self as ContactActor),
+      expireContact: ({ context }) => drivers.get(context.contact.technology)?.expired(context.contact),
+    },
+  });
+
+  const evaluate = ({ technology, endpoint, ...rest }: ContactDetails): void => {
+    const known = [...(statuses.get(endpointKey({ technology, endpoint, ...rest }))?.values() ?? [])];
+    if (known.some(isAvailable)) endpoints.setState(technology, endpoint, 'online');
+    else if (!known.includes('Unknown')) endpoints.setState(technology, endpoint, 'offline');
+  };
+
+  const note = (contact: ContactDetails, status: ContactStatus): void => {
+    const key = endpointKey(contact);
+    const known = statuses.get(key) ?? new Map<string, ContactStatus>();
+    if (status === 'Removed') known.delete(contact.id);
+    else known.set(contact.id, status);
+    if (known.size > 0) statuses.set(key, known);
+    else statuses.delete(key);
+  };
+
+  const publish = (snapshot: ContactSnapshot): void => {
+    const { contact } = snapshot.context;
+    note(contact, contactStatus(snapshot));
+    const endpoint = endpoints.add(contact.technology, contact.endpoint);
+    const { technology, resource } = endpoint;
+    bus.publish({
+      event: { type: 'ContactStatusChange', endpoint, contact_info: contactModel(snapshot) },
+      topics: endpointTopics(technology, resource),
+    });
+    evaluate(contact);
+  };
+
+  const create = (contact: ContactDetails): void => {
+    spawn(machine, {
+      id: contact.id,
+      input: { contact },
+      runtime,
+      onCreated: (actor) => actors.set(contact.id, actor),
+      onEmitted: (_fact, snapshot) => publish(snapshot),
+      onEnded: (error) => {
+        actors.delete(contact.id);
+        if (!error) return;
+        note(contact, 'Removed');
+        evaluate(contact);
+      },
+    });
+  };
+
+  return {
+    attach: (driver) => void drivers.set(driver.technology, driver),
+
+    registered(contact) {
+      const actor = actors.get(contact.id);
+      if (actor) actor.send({ type: 'contact.registered', contact });
+      else create(contact);
+    },
+
+    removed: (id) => actors.get(id)?.send({ type: 'contact.removed' }),
+
+    of(technology, endpoint) {
+      const key = `${technology}/${endpoint}`.toLowerCase();
+      const snapshots = [...actors.values()].map((actor) => actor.getSnapshot());
+      return snapshots.filter(({ context }) => endpointKey(context.contact) === key).map(contactModel);
+    },
+
+    get size() {
+      return actors.size;
+    },
+
+    close() {
+      for (const actor of [...actors.values()]) actor.send({ type: 'system.closing' });
+    },
+  };
+}

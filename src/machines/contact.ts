@@ -1,0 +1,214 @@
+import { type SnapshotFrom, setup } from 'xstate';
+import type { ContactInfo, ContactStatus } from '../models/contact.ts';
+import type { ContactDetails } from '../telephony/contacts.ts';
+import { effect } from './effect.ts';
+
+export type ContactInput = { contact: ContactDetails };
+
+export type ContactContext = {
+  contact: ContactDetails;
+  /** Counts the qualify requests, so that a late answer is not taken for that to a later request. */
+  attempt: number;
+  /** Of the last answer, in µs; null before the first. */
+  roundtripUsec: number | null;
+};
+
+export type ContactEvent =
+  /** Its owner registered it again, or the configuration changed: new details, the same id. */
+  | { type: 'contact.registered'; contact: ContactDetails }
+  /** Unregistered by its owner, or displaced. */
+  | { type: 'contact.removed' }
+  /** The registration has run out. */
+  | { type: 'contact.expired' }
+  /** The far side answered a request; `roundtripUsec` in µs. */
+  | { type: 'qualify.answered'; attempt: number; roundtripUsec: number }
+  | { type: 'qualify.unanswered'; attempt: number }
+  /** The system stops. */
+  | { type: 'system.closing' };
+
+export type ContactFact = { type: 'ContactStatusChange' };
+
+/** What timers can hold, 24.8 days in ms; a registration that lasts longer is renewed long before. */
+const longestTimeout = 2 ** 31 - 1;
+
+const contact = setup({
+  types: {
+    input: {} as ContactInput,
+    context: {} as ContactContext,
+    events: {} as ContactEvent,
+    emitted: {} as ContactFact,
+    meta: {} as { ari?: ContactStatus },
+  },
+  actions: {
+    /** Sends a request and answers with `qualify.answered` or `qualify.unanswered` of that attempt. */
+    qualifyContact: effect<{ attempt: number }>('qualifyContact'),
+    /** Tells the technology that the registration has run out. */
+    expireContact: effect('expireContact'),
+  },
+  guards: {
+    isCurrentAttempt: ({ context }, { attempt }: { attempt: number }) => context.attempt === attempt,
+    wantsQualify: (_, { frequencyMs }: { frequencyMs: number }) => frequencyMs > 0,
+  },
+  delays: {
+    qualifyInterval: ({ context }) => context.contact.qualifyFrequencyMs,
+    /** The technology gives up at the same time by itself; this holds when it never answers at all. */
+    qualifyTimeout: ({ context }) => context.contact.qualifyTimeoutMs,
+    expiryTimeout: ({ context }) => Math.min(context.contact.expiresMs ?? longestTimeout, longestTimeout),
+  },
+});
+
+const statusChange = contact.emit({ type: 'ContactStatusChange' });
+
+type Registered = Extract<ContactEvent, { type: 'contact.registered' }>;
+type Answered = Extract<ContactEvent, { type: 'qualify.answered' }>;
+type Unanswered = Extract<ContactEvent, { type: 'qualify.unanswered' }>;
+
+const keepDetails = contact.assign({
+  contact: ({ event, context }) => (event.type === 'contact.registered' ? event.contact : context.contact),
+});
+const keepRoundtrip = contact.assign({
+  roundtripUsec: ({ event, context }) =>
+    event.type === 'qualify.answered' ? event.roundtripUsec : context.roundtripUsec,
+});
+
+/** Lets the registration run out anew. One timer for all states, which come and go meanwhile. */
+const armExpiry = contact.enqueueActions(({ context, enqueue }) => {
+  enqueue.cancel('expiry');
+  if (context.contact.expiresMs !== undefined)
+    enqueue.raise({ type: 'contact.expired' }, { id: 'expiry', delay: 'expiryTimeout' });
+});
+const renew = [keepDetails, armExpiry] as const;
+
+const qualify = [
+  contact.assign({ attempt: ({ context }) => context.attempt + 1 }),
+  { type: 'qualifyContact', params: ({ context }: { context: ContactContext }) => ({ attempt: context.attempt }) },
+] as const;
+
+const ofThisAttempt = {
+  type: 'isCurrentAttempt',
+  params: ({ event }: { event: Answered | Unanswered }) => ({ attempt: event.attempt }),
+} as const;
+const wantsQualify = {
+  type: 'wantsQualify',
+  params: ({ event }: { event: Registered }) => ({ frequencyMs: event.contact.qualifyFrequencyMs }),
+} as const;
+
+/**
+ * An address that an endpoint is reached at. Whether it answers is asked by requests at an interval (qualify); between
+ * them, answers that come late find nobody waiting and are ignored. A renewed registration keeps the status, except
+ * that a contact which did not answer is asked again at once: its owner has just shown that it is there.
+ */
+export const contactMachine = contact.createMachine({
+  id: 'contact',
+  context: ({ input }) => ({ contact: input.contact, attempt: 0, roundtripUsec: null }),
+  initial: 'created',
+  on: {
+    'contact.removed': '.removed',
+    'contact.expired': { target: '.removed', actions: 'expireContact' },
+    'system.closing': '.closed',
+  },
+  states: {
+    created: {
+      entry: armExpiry,
+      always: [
+        {
+          guard: {
+            type: 'wantsQualify',
+            params: ({ context }) => ({ frequencyMs: context.contact.qualifyFrequencyMs }),
+          },
+          target: 'unknown',
+        },
+        { target: 'nonQualified' },
+      ],
+    },
+    nonQualified: {
+      meta: { ari: 'NonQualified' },
+      entry: statusChange,
+      on: { 'contact.registered': [{ guard: wantsQualify, target: 'unknown', actions: renew }, { actions: renew }] },
+    },
+    unknown: {
+      meta: { ari: 'Unknown' },
+      entry: [statusChange, ...qualify],
+      on: {
+        'qualify.answered': { guard: ofThisAttempt, target: 'reachable', actions: keepRoundtrip },
+        'qualify.unanswered': { guard: ofThisAttempt, target: 'unreachable' },
+        'contact.registered': [
+          { guard: wantsQualify, actions: renew },
+          { target: 'nonQualified', actions: renew },
+        ],
+      },
+      after: { qualifyTimeout: 'unreachable' },
+    },
+    reachable: {
+      meta: { ari: 'Reachable' },
+      entry: statusChange,
+      on: {
+        'contact.registered': [
+          { guard: wantsQualify, actions: renew },
+          { target: 'nonQualified', actions: renew },
+        ],
+      },
+      initial: 'resting',
+      states: {
+        resting: { after: { qualifyInterval: 'qualifying' } },
+        qualifying: {
+          entry: qualify,
+          on: {
+            'qualify.answered': { guard: ofThisAttempt, target: 'resting', actions: keepRoundtrip },
+            'qualify.unanswered': { guard: ofThisAttempt, target: '#contact.unreachable' },
+          },
+          after: { qualifyTimeout: '#contact.unreachable' },
+        },
+      },
+    },
+    unreachable: {
+      meta: { ari: 'Unreachable' },
+      entry: statusChange,
+      on: {
+        'contact.registered': [
+          { guard: wantsQualify, target: '.qualifying', actions: renew },
+          { target: 'nonQualified', actions: renew },
+        ],
+      },
+      initial: 'resting',
+      states: {
+        resting: { after: { qualifyInterval: 'qualifying' } },
+        qualifying: {
+          entry: qualify,
+          on: {
+            'qualify.answered': { guard: ofThisAttempt, target: '#contact.reachable', actions: keepRoundtrip },
+            'qualify.unanswered': { guard: ofThisAttempt, target: 'resting' },
+          },
+          after: { qualifyTimeout: 'resting' },
+        },
+      },
+    },
+    removed: { type: 'final', meta: { ari: 'Removed' }, entry: statusChange },
+    /** The system stops: nobody is told, the registration may live on in the technology's own memory. */
+    closed: { type: 'final' },
+  },
+});
+
+export type ContactSnapshot = SnapshotFrom<typeof contactMachine>;
+
+/** What clients see of each state that they see at all. */
+const publicStatuses: ReadonlyMap<string, ContactStatus> = new Map(
+  Object.entries(contactMachine.states).flatMap(([name, node]) => {
+    const { ari } = (node.meta ?? {}) as { ari?: ContactStatus };
+    return ari ? [[name, ari]] : [];
+  }),
+);
+
+export function contactStatus({ value }: ContactSnapshot): ContactStatus {
+  const state = typeof value === 'string' ? value : Object.keys(value)[0];
+  return publicStatuses.get(state ?? '') ?? 'Unknown';
+}
+
+/** The contact as clients see it. Pure: the same snapshot always gives the same JSON. */
+export function contactModel(snapshot: ContactSnapshot): ContactInfo {
+  const { contact: details, roundtripUsec } = snapshot.context;
+  const status = contactStatus(snapshot);
+  const model: ContactInfo = { uri: details.uri, contact_status: status, aor: details.aor };
+  if (status === 'Reachable' && roundtripUsec !== null) model.roundtrip_usec = String(roundtripUsec);
+  return model;
+}

@@ -1,0 +1,135 @@
+import type { Bus } from '../bus/bus.ts';
+import { endpointTopics, type Topic } from '../bus/topics.ts';
+import type { Endpoint, EndpointState } from '../models/endpoint.ts';
+import { AriError } from '../models/errors.ts';
+
+type Entry = {
+  technology: string;
+  resource: string;
+  state: EndpointState;
+  /** In the order in which the channels came. */
+  channelIds: Set<string>;
+  topics: readonly Topic[];
+};
+
+/**
+ * The endpoints known to the system. Names are found in any case of letters and shown as they were added. Every change
+ * of an endpoint is published as EndpointStateChange; of its state, as PeerStatusChange besides.
+ */
+export interface Endpoints {
+  /** Makes an endpoint known; one that is known stays as it is. Publishes nothing. */
+  add(technology: string, resource: string, state?: EndpointState): Endpoint;
+  /** Forgets an endpoint; its technology stays known. */
+  remove(technology: string, resource: string): void;
+  list(): Endpoint[];
+  /** @throws AriError invalidTechnology when the technology is unknown or has no endpoint. */
+  listByTechnology(technology: string): Endpoint[];
+  /** @throws AriError endpointNotFound */
+  get(technology: string, resource: string): Endpoint;
+  find(technology: string, resource: string): Endpoint | undefined;
+  /** The canonical spelling of a technology that has or had endpoints. */
+  technology(name: string): string | undefined;
+  /** Says whether calls would reach it; the state that it has already is no change. Unknown endpoints are ignored. */
+  setState(technology: string, resource: string, state: EndpointState): void;
+  /** A channel of the endpoint has come to life; unknown endpoints are ignored, here and below. */
+  channelAdded(technology: string, resource: string, channelId: string): void;
+  channelRemoved(technology: string, resource: string, channelId: string): void;
+}
+
+export type EndpointsOptions = {
+  bus: Bus;
+  /** Hears of each endpoint that is forgotten: its subscriptions end. */
+  onRemoved?: (topic: Topic, endpoint: Endpoint) => void;
+};
+
+const keyOf = (technology: string, resource: string): string => `${technology.toLowerCase()}/${resource.toLowerCase()}`;
+
+const modelOf = ({ technology, resource, state, channelIds }: Entry): Endpoint => ({
+  technology,
+  resource,
+  state,
+  channel_ids: [...channelIds],
+});
+
+export function createEndpoints({ bus, onRemoved }: EndpointsOptions): Endpoints {
+  const entries = new Map<string, Entry>();
+  /** Lower case to canonical. */
+  const technologies = new Map<string, string>();
+
+  const publishChange = (entry: Entry): void =>
+    bus.publish({ event: { type: 'EndpointStateChange', endpoint: modelOf(entry) }, topics: entry.topics });
+
+  return {
+    add(technology, resource, state = 'unknown') {
+      const key = keyOf(technology, resource);
+      const existing = entries.get(key);
+      if (existing) return modelOf(existing);
+      const folded = technology.toLowerCase();
+      const canonical = technologies.get(folded) ?? technology;
+      technologies.set(folded, canonical);
+      const topics = endpointTopics(canonical, resource);
+      const entry: Entry = { technology: canonical, resource, state, channelIds: new Set(), topics };
+      entries.set(key, entry);
+      return modelOf(entry);
+    },
+
+    remove(technology, resource) {
+      const key = keyOf(technology, resource);
+      const entry = entries.get(key);
+      if (!entry) return;
+      entries.delete(key);
+      const [own] = entry.topics;
+      if (own) onRemoved?.(own, modelOf(entry));
+    },
+
+    list: () => [...entries.values()].map(modelOf),
+
+    listByTechnology(technology) {
+      const canonical = technologies.get(technology.toLowerCase());
+      const found = [...entries.values()].filter((entry) => entry.technology === canonical);
+      if (found.length === 0) throw new AriError('invalidTechnology', { technology });
+      return found.map(modelOf);
+    },
+
+    get(technology, resource) {
+      const entry = entries.get(keyOf(technology, resource));
+      if (!entry) throw new AriError('endpointNotFound');
+      return modelOf(entry);
+    },
+
+    find(technology, resource) {
+      const entry = entries.get(keyOf(technology, resource));
+      return entry && modelOf(entry);
+    },
+
+    technology: (name) => technologies.get(name.toLowerCase()),
+
+    setState(technology, resource, state) {
+      const entry = entries.get(keyOf(technology, resource));
+      if (!entry || entry.state === state) return;
+      entry.state = state;
+      publishChange(entry);
+      if (state === 'unknown') return;
+      bus.publish({
+        event: {
+          type: 'PeerStatusChange',
+          endpoint: modelOf(entry),
+          peer: { peer_status: state === 'online' ? 'Reachable' : 'Unreachable' },
+        },
+        topics: entry.topics,
+      });
+    },
+
+    channelAdded(technology, resource, channelId) {
+      const entry = entries.get(keyOf(technology, resource));
+      if (!entry || entry.channelIds.has(channelId)) return;
+      entry.channelIds.add(channelId);
+      publishChange(entry);
+    },
+
+    channelRemoved(technology, resource, channelId) {
+      const entry = entries.get(keyOf(technology, resource));
+      if (entry?.channelIds.delete(channelId)) publishChange(entry);
+    },
+  };
+}
