@@ -35,7 +35,8 @@ export type UserEventRequest = {
   application?: string | undefined;
   /** Event sources of the channels and endpoints that it is about. */
   source?: readonly string[] | undefined;
-  variables?: Readonly<Record<string, unknown>> | undefined;
+  /** Whatever the client put into it: an object's members are shown in the event. */
+  variables?: unknown;
 };
 
 export interface Applications {
@@ -47,9 +48,9 @@ export interface Applications {
    * Adds a reference to each source in order; at the first that fails it stops, keeping the earlier ones.
    * @throws AriError eventSourceRequired, applicationNotFound, eventSourceSchemeInvalid, eventSourceNotFound
    */
-  subscribe(name: string, eventSources: readonly string[]): Application;
+  subscribe(name: string, eventSources: readonly string[] | undefined): Application;
   /** Takes a reference from each source in order, as {@link subscribe}. @throws AriError also eventSourceNotSubscribed */
-  unsubscribe(name: string, eventSources: readonly string[]): Application;
+  unsubscribe(name: string, eventSources: readonly string[] | undefined): Application;
   /** Replaces the event filter. @throws AriError applicationNotFound, eventFilterInvalid */
   filter(name: string, body: unknown): Application;
   /**
@@ -175,8 +176,12 @@ export function createApplications(options: ApplicationsOptions): Applications {
     };
   };
 
-  const each = (name: string, eventSources: readonly string[], apply: (topic: Topic) => void): Application => {
-    if (eventSources.length === 0) throw new AriError('eventSourceRequired');
+  const each = (
+    name: string,
+    eventSources: readonly string[] | undefined,
+    apply: (topic: Topic) => void,
+  ): Application => {
+    if (!eventSources || eventSources.length === 0) throw new AriError('eventSourceRequired');
     registry.get(name);
     for (const source of eventSources) apply(topicOf(source, resolve));
     return model(name);
@@ -209,7 +214,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
       const event: AriEventBodyOf<'ChannelUserevent'> = {
         type: 'ChannelUserevent',
         eventname: eventName,
-        userevent: { ...variables, eventname: eventName },
+        userevent: { ...(typeof variables === 'object' ? variables : {}), eventname: eventName },
         ...subjectOf(source, resolve),
       };
       bus.publish({ event, topics: [], to: application });
