@@ -106,6 +106,9 @@ function namesOf(requested: readonly string[]): readonly string[] {
   return names;
 }
 
+const membersOf = (body: unknown): object =>
+  typeof body === 'object' && body !== null && !Array.isArray(body) ? body : {};
+
 /** Owns every application: its chart, its connection, its place in delivery. */
 export function createApplications(options: ApplicationsOptions): Applications {
   const { bus, clock, log, runtime, entityId, resolve, check } = options;
@@ -208,7 +211,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
       return model(name);
     },
 
-    userEvent(eventName, { application, source = [], variables = {} }) {
+    userEvent(eventName, { application, source = [], variables }) {
       if (!application) throw new AriError('userEventApplicationRequired');
       registry.get(application);
       const event: AriEventBodyOf<'ChannelUserevent'> = {

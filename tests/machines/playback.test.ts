@@ -9,6 +9,8 @@ import {
   playbackModel,
   refusePlaybackCommand,
 } from '../../src/machines/playback.ts';
+import { playbackOperations } from '../../src/models/playback.ts';
+import { assertCovered, coverChart } from '../support/charts.ts';
 
 const input = {
   id: 'p1',
@@ -180,6 +182,21 @@ for (const [name, snapshot, restart, pause, unpause, seek] of states)
 
 playback('the states of the table are the states of the chart', () => {
   assert.equal(Object.keys(playbackMachine.states).sort(), states.map(([name]) => name).sort());
+});
+
+playback('every state is reached and every transition taken', () => {
+  const coverage = coverChart(playbackMachine, {
+    inputs: [input],
+    events: [
+      turn,
+      finished,
+      failed,
+      gone,
+      ...['stop', ...playbackOperations].map((type) => ({ type }) as PlaybackCommand),
+    ],
+    key: ({ context }) => context.index,
+  });
+  assertCovered(playbackMachine, coverage);
 });
 
 playback.run();

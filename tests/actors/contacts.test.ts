@@ -1,0 +1,185 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createContacts } from '../../src/actors/contacts.ts';
+import { createBus } from '../../src/bus/bus.ts';
+import type { Logger } from '../../src/lib/log.ts';
+import { createEndpoints } from '../../src/stores/endpoints.ts';
+import type { ContactDetails } from '../../src/telephony/contacts.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+
+const silent = () => undefined;
+const log: Logger = { trace: silent, debug: silent, info: silent, warn: silent, error: silent, child: () => log };
+
+const contact = (id: string, changes: Partial<ContactDetails> = {}): ContactDetails => ({
+  id,
+  uri: `sip:${id}`,
+  aor: 'alice',
+  technology: 'PJSIP',
+  endpoint: 'alice',
+  qualifyFrequencyMs: 60_000,
+  qualifyTimeoutMs: 3_000,
+  expiresMs: 3_600_000,
+  ...changes,
+});
+
+/** Lets promises that were settled be heard. */
+const heard = () => new Promise((resolve) => setImmediate(resolve));
+
+function world() {
+  const clock = new ManualClock();
+  const bus = createBus({ log });
+  const endpoints = createEndpoints({ bus });
+  endpoints.add('PJSIP', 'alice', 'offline');
+  const contacts = createContacts({ bus, runtime: { clock, log }, log, endpoints });
+  const requests: { contact: ContactDetails; answer: (usec: number) => void; fail: (error: Error) => void }[] = [];
+  const expired: string[] = [];
+  const driver = {
+    technology: 'PJSIP',
+    qualify: (asked: ContactDetails) =>
+      new Promise<number>((answer, fail) => void requests.push({ contact: asked, answer, fail })),
+    expired: (gone: ContactDetails) => void expired.push(gone.id),
+  };
+  const events: string[] = [];
+  bus.subscribe(({ event }) => {
+    if (event.type === 'ContactStatusChange') {
+      const { uri, contact_status, roundtrip_usec } = event.contact_info;
+      events.push([event.type, uri, contact_status, roundtrip_usec].filter(Boolean).join(' '));
+    } else if (event.type === 'EndpointStateChange') events.push(`${event.type} ${event.endpoint.state}`);
+    else if (event.type === 'PeerStatusChange') events.push(`${event.type} ${event.peer.peer_status}`);
+  });
+  return { clock, endpoints, contacts, requests, expired, events, driver };
+}
+
+const contacting = suite('contacts');
+
+contacting('a phone that registers and answers is told with its endpoint', async () => {
+  const { contacts, driver, requests, events, endpoints } = world();
+  contacts.attach(driver);
+  contacts.registered(contact('a'));
+  assert.equal(events, ['ContactStatusChange sip:a Unknown']);
+  requests[0]?.answer(1_499.6);
+  await heard();
+  assert.equal(events.slice(1), [
+    'ContactStatusChange sip:a Reachable 1500',
+    'EndpointStateChange online',
+    'PeerStatusChange Reachable',
+  ]);
+  assert.is(endpoints.get('PJSIP', 'alice').state, 'online');
+  assert.equal(contacts.of('pjsip', 'ALICE'), [
+    { uri: 'sip:a', contact_status: 'Reachable', aor: 'alice', roundtrip_usec: '1500' },
+  ]);
+  contacts.close();
+});
+
+contacting('one that stops answering goes offline, and comes back', async () => {
+  const { contacts, driver, requests, events, clock } = world();
+  contacts.attach(driver);
+  contacts.registered(contact('a'));
+  requests[0]?.answer(1_000);
+  await heard();
+  events.length = 0;
+  clock.advance(60_000);
+  assert.is(requests.length, 2);
+  clock.advance(3_000);
+  assert.equal(events, [
+    'ContactStatusChange sip:a Unreachable',
+    'EndpointStateChange offline',
+    'PeerStatusChange Unreachable',
+  ]);
+  requests[1]?.answer(1_000);
+  await heard();
+  assert.is(events.length, 3);
+  clock.advance(60_000);
+  requests[2]?.fail(new Error('no answer'));
+  await heard();
+  assert.is(events.length, 3);
+  clock.advance(60_000);
+  requests[3]?.answer(2_000);
+  await heard();
+  assert.equal(events.slice(3), [
+    'ContactStatusChange sip:a Reachable 2000',
+    'EndpointStateChange online',
+    'PeerStatusChange Reachable',
+  ]);
+  contacts.close();
+  assert.is(clock.pending, 0);
+});
+
+contacting('an endpoint is online as long as one of its contacts is available', async () => {
+  const { contacts, driver, requests, events } = world();
+  contacts.attach(driver);
+  contacts.registered(contact('a', { qualifyFrequencyMs: 0 }));
+  contacts.registered(contact('b'));
+  requests[0]?.fail(new Error('no answer'));
+  await heard();
+  contacts.removed('b');
+  contacts.removed('b');
+  assert.equal(events, [
+    'ContactStatusChange sip:a NonQualified',
+    'EndpointStateChange online',
+    'PeerStatusChange Reachable',
+    'ContactStatusChange sip:b Unknown',
+    'ContactStatusChange sip:b Unreachable',
+    'ContactStatusChange sip:b Removed',
+  ]);
+  contacts.removed('a');
+  assert.equal(events.slice(6), [
+    'ContactStatusChange sip:a Removed',
+    'EndpointStateChange offline',
+    'PeerStatusChange Unreachable',
+  ]);
+  assert.is(contacts.size, 0);
+});
+
+contacting('a registration runs out unless it is renewed', () => {
+  const { contacts, driver, expired, clock, events } = world();
+  contacts.attach(driver);
+  contacts.registered(contact('a', { qualifyFrequencyMs: 0 }));
+  clock.advance(3_599_999);
+  contacts.registered(contact('a', { qualifyFrequencyMs: 0, expiresMs: 60_000 }));
+  clock.advance(59_999);
+  assert.equal(expired, []);
+  clock.advance(1);
+  assert.equal(expired, ['a']);
+  assert.is(events[3], 'ContactStatusChange sip:a Removed');
+  assert.is(contacts.size, 0);
+  assert.is(clock.pending, 0);
+});
+
+contacting('a contact of a technology without a driver is unreachable', () => {
+  const { contacts, events } = world();
+  contacts.registered(contact('a'));
+  assert.equal(events, ['ContactStatusChange sip:a Unknown', 'ContactStatusChange sip:a Unreachable']);
+  contacts.close();
+  assert.is(contacts.size, 0);
+});
+
+contacting('an endpoint nobody configured becomes known by its contact', () => {
+  const { contacts, endpoints } = world();
+  contacts.registered(contact('z', { endpoint: 'zoe', qualifyFrequencyMs: 0 }));
+  assert.equal(endpoints.get('pjsip', 'zoe'), {
+    technology: 'PJSIP',
+    resource: 'zoe',
+    state: 'online',
+    channel_ids: [],
+  });
+  contacts.close();
+});
+
+contacting('a driver that throws ends that contact alone and its endpoint goes offline', () => {
+  const { contacts, events } = world();
+  contacts.attach({
+    technology: 'PJSIP',
+    qualify: () => {
+      throw new Error('broken');
+    },
+    expired: () => undefined,
+  });
+  contacts.registered(contact('a', { qualifyFrequencyMs: 0 }));
+  contacts.registered(contact('b'));
+  assert.is(contacts.size, 1);
+  contacts.removed('a');
+  assert.is(events.at(-1), 'PeerStatusChange Unreachable');
+});
+
+contacting.run();
