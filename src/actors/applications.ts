@@ -217,7 +217,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
       const event: AriEventBodyOf<'ChannelUserevent'> = {
         type: 'ChannelUserevent',
         eventname: eventName,
-        userevent: { ...(typeof variables === 'object' ? variables : {}), eventname: eventName },
+        userevent: { ...membersOf(variables), eventname: eventName },
         ...subjectOf(source, resolve),
       };
       bus.publish({ event, topics: [], to: application });
