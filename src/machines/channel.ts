@@ -154,7 +154,7 @@ export function channelModel(snapshot: ChannelSnapshot, channelvars?: Readonly<R
 /* ---- What is refused ------------------------------------------------------------------------------------------ */
 
 /** Operations of clients: which need the application in control, and which an outbound call that is not answered refuses. */
-const operations = {
+export const channelOperations = {
   continue: { controlled: true, answered: true },
   redirect: { controlled: true, answered: true },
   answer: { controlled: true, answered: true },
@@ -174,7 +174,7 @@ const operations = {
   hangup: { controlled: false, answered: false },
 } as const satisfies Record<string, { controlled: boolean; answered: boolean }>;
 
-export type ChannelOperation = keyof typeof operations;
+export type ChannelOperation = keyof typeof channelOperations;
 
 /** Lives in which an operation that needs an answered (or incoming) call is refused. */
 const unanswered: ReadonlySet<Life> = new Set(['reserved', 'down', 'dialing', 'ringing', 'hangingUp', 'destroyed']);
@@ -196,7 +196,7 @@ export function refuseChannelOperation(
   snapshot: ChannelSnapshot,
   operation: ChannelOperation,
 ): ChannelRefusal | undefined {
-  const needs = operations[operation];
+  const needs = channelOperations[operation];
   if (needs.controlled && !isControlled(snapshot)) return 'channelNotInStasis';
   if (needs.answered && unanswered.has(lifeOf(snapshot))) return 'channelInvalidState';
   if (operation === 'dial' && lifeOf(snapshot) !== 'down') return 'channelNotDown';

@@ -1,6 +1,6 @@
 import { type SnapshotFrom, setup } from 'xstate';
 import type { AriErrorCode } from '../models/errors.ts';
-import type { Playback, PlaybackOperation, PlaybackState } from '../models/playback.ts';
+import { type Playback, type PlaybackOperation, type PlaybackState, playbackOperations } from '../models/playback.ts';
 import type { PlayReport } from '../telephony/media.ts';
 import { effect } from './effect.ts';
 
@@ -26,6 +26,9 @@ export type PlaybackContext = PlaybackInput & {
 
 /** What a client asks: the operations of the interface, and the end of the whole list. */
 export type PlaybackCommand = { type: 'stop' } | { type: PlaybackOperation };
+
+/** The commands by name. */
+export const playbackCommands: readonly PlaybackCommand['type'][] = ['stop', ...playbackOperations];
 
 export type PlaybackEvent =
   | PlaybackCommand
