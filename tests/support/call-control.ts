@@ -1,0 +1,290 @@
+import { createApplications } from '../../src/actors/applications.ts';
+import { createChannelOperations } from '../../src/actors/channel-operations.ts';
+import { createChannels } from '../../src/actors/channels.ts';
+import { createPlaybacks } from '../../src/actors/playbacks.ts';
+import { createBus } from '../../src/bus/bus.ts';
+import { createDialplan } from '../../src/dialplan/dialplan.ts';
+import type { ConfiguredContexts } from '../../src/dialplan/parse.ts';
+import { createLocalDriver } from '../../src/drivers/local/local.ts';
+import { createIds } from '../../src/lib/ids.ts';
+import type { Logger } from '../../src/lib/log.ts';
+import { createEventCheck } from '../../src/models/check-event.ts';
+import type { AriEvent } from '../../src/models/events.ts';
+import { createEndpoints } from '../../src/stores/endpoints.ts';
+import type { Driver, Leg, LegReport, Report } from '../../src/telephony/driver.ts';
+import type { MediaPlane, MediaReport, MediaSession, PlayItem, PlayReport } from '../../src/telephony/media.ts';
+import { ManualClock } from './manual-clock.ts';
+
+/** A log that keeps what it is told, for tests that expect words in it. */
+export function recordingLog(): Logger & { lines: { level: string; message: string; fields: object }[] } {
+  const lines: { level: string; message: string; fields: object }[] = [];
+  const at = (level: string) => (fields: object, message: string) => void lines.push({ level, message, fields });
+  const log = {
+    lines,
+    trace: at('trace'),
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: () => log,
+  };
+  return log;
+}
+
+/** Media of a leg that only remembers; items end when the test says so. */
+export class FakeMedia implements MediaSession {
+  readonly id: string;
+  readonly calls: string[] = [];
+  playing: { item: PlayItem; told: (report: PlayReport) => void } | undefined;
+  readonly told: (report: MediaReport) => void;
+
+  constructor(id: string, told: (report: MediaReport) => void) {
+    this.id = id;
+    this.told = told;
+  }
+
+  play(item: PlayItem, told: (report: PlayReport) => void) {
+    this.calls.push(`play ${item.uri}`);
+    this.playing = { item, told };
+    const nothing = () => {};
+    return { stop: () => this.finish(), pause: nothing, resume: nothing, restart: nothing, seek: nothing };
+  }
+
+  finish(report: PlayReport = { type: 'media.finished' }): void {
+    const { playing } = this;
+    this.playing = undefined;
+    playing?.told(report);
+  }
+
+  sendDigits({ digits }: { digits: string }): void {
+    this.calls.push(`digits ${digits}`);
+  }
+  indicate(indication: string | undefined): void {
+    this.calls.push(`indicate ${indication ?? 'nothing'}`);
+  }
+  echo(on: boolean): void {
+    this.calls.push(`echo ${on}`);
+  }
+  mute(muted: { in: boolean; out: boolean }): void {
+    this.calls.push(`mute ${JSON.stringify(muted)}`);
+  }
+  statistics() {
+    return Promise.resolve(undefined);
+  }
+  close(): void {
+    this.calls.push('close');
+    this.finish({ type: 'media.failed', reason: 'closed' });
+  }
+}
+
+/** A leg that writes down what it is asked; the test reports for the far side. */
+export class FakeLeg implements Leg {
+  readonly protocolId = 'call-1';
+  readonly media: FakeMedia;
+  readonly calls: string[] = [];
+  readonly report: Report;
+  /** Whether `hangup` is answered with `leg.ended` at once. */
+  ends = true;
+  /** An operation that shall throw. */
+  broken: string | undefined;
+
+  constructor(id: string, report: Report) {
+    this.report = report;
+    this.media = new FakeMedia(id, () => {});
+  }
+
+  #asked(what: string): void {
+    this.calls.push(what);
+    if (this.broken === what) throw new Error(`${what} is broken`);
+  }
+  dial(): void {
+    this.#asked('dial');
+  }
+  ring(): void {
+    this.#asked('ring');
+  }
+  stopRinging(): void {
+    this.#asked('stopRinging');
+  }
+  progress(): void {
+    this.#asked('progress');
+  }
+  answer(): void {
+    this.#asked('answer');
+    this.report({ type: 'leg.answered' });
+  }
+  hangup(cause: number): void {
+    this.#asked(`hangup ${cause}`);
+    if (this.ends) this.report({ type: 'leg.ended' });
+  }
+  sendDigits(): void {
+    this.#asked('sendDigits');
+  }
+  hold(): void {
+    this.#asked('hold');
+  }
+  unhold(): void {
+    this.#asked('unhold');
+  }
+  redirect(target: string): boolean {
+    this.#asked(`redirect ${target}`);
+    return true;
+  }
+  header(): undefined {}
+  addHeader(name: string, value: string): void {
+    this.#asked(`header ${name}: ${value}`);
+  }
+  updateHeader(): boolean {
+    return false;
+  }
+  removeHeader(): void {}
+  release(): void {
+    this.calls.push('release');
+    this.media.close();
+  }
+}
+
+/** Call control with everything real but the network: Local channels, a fake technology, a simulated clock. */
+export function createCallControl({
+  contexts = {},
+  channelvars = [],
+}: {
+  contexts?: ConfiguredContexts;
+  channelvars?: string[];
+} = {}) {
+  const clock = new ManualClock();
+  const log = recordingLog();
+  const bus = createBus({ log });
+  const ids = createIds(clock);
+  const runtime = { clock, log };
+  const endpoints = createEndpoints({ bus });
+  endpoints.add('Fake', 'phone');
+  const playbacks = createPlaybacks({ bus, runtime, ids, log });
+  const dialplan = createDialplan({ contexts: { default: { s: ['Wait(60)'] }, ...contexts }, clock, log });
+  const applications = createApplications({
+    bus,
+    clock,
+    log,
+    runtime,
+    entityId: '02:00:00:00:00:01',
+    check: createEventCheck(),
+    resolve: {
+      channel: (id) => {
+        const entry = channels.findByIdOrName(id);
+        return entry && channels.model(entry);
+      },
+      bridge: () => undefined,
+      endpoint: (technology, resource) => endpoints.find(technology, resource),
+      technology: (name) => endpoints.technology(name),
+    },
+  });
+  const channels = createChannels({
+    bus,
+    runtime,
+    ids,
+    dialplan,
+    applications,
+    playbacks,
+    endpoints,
+    globals: new Map(),
+    settings: { channelvars, defaultLanguage: 'en' },
+  });
+
+  const legs = new Map<string, FakeLeg>();
+  const fake: Driver = {
+    technology: 'Fake',
+    open({ channelId, resource }, report) {
+      const leg = new FakeLeg(channelId, report);
+      legs.set(channelId, leg);
+      return { name: `Fake/${resource}-${ids.hex(8)}`, endpoint: ['Fake', 'phone'], leg };
+    },
+  };
+  const media = {
+    openPair: (pair: [string, string]) => pair.map((id) => new FakeMedia(id, () => {})),
+  } as unknown as MediaPlane;
+  channels.addDriver(fake);
+  channels.addDriver(createLocalDriver({ media, ids, hasContext: (name) => name === 'default' || name in contexts }));
+  const operations = createChannelOperations({
+    channels,
+    playbacks,
+    applications,
+    dialplan,
+    ids,
+    formats: new Set(['ulaw', 'alaw']),
+    compatibility: 'hookswitch',
+    soon: (task) => task(),
+  });
+
+  return {
+    clock,
+    log,
+    bus,
+    channels,
+    operations,
+    playbacks,
+    applications,
+    endpoints,
+    legs,
+
+    /** Registers applications on one connection; their events, in order. */
+    connect(names: string | string[], subscribeAll = false) {
+      const events: AriEvent[] = [];
+      const connection = applications.connect({
+        names: [names].flat(),
+        subscribeAll,
+        send: (json) => void events.push(JSON.parse(json) as AriEvent),
+        describe: 'test',
+      });
+      return { events, close: () => connection.close() };
+    },
+
+    /** A call that comes in from the fake technology. */
+    incoming(channelId: string, extension = 's', context = 'default'): FakeLeg {
+      let leg!: FakeLeg;
+      channels.host.incoming({
+        technology: 'Fake',
+        name: `Fake/phone-${ids.hex(8)}`,
+        endpoint: ['Fake', 'phone'],
+        channelId,
+        context,
+        extension,
+        caller: { name: 'Alice', number: '100' },
+        state: 'ring',
+        open: (id, report) => {
+          leg = new FakeLeg(id, report);
+          return leg;
+        },
+      });
+      return leg;
+    },
+
+    /** What the far side of a channel tells. */
+    report: (channelId: string, report: LegReport) => legs.get(channelId)?.report(report),
+  };
+}
+
+export type CallControl = ReturnType<typeof createCallControl>;
+
+/** An event in one line: its type and what tells it from others of that type. */
+export function inShort(event: AriEvent): string {
+  const channel =
+    'channel' in event && event.channel
+      ? event.channel
+      : 'peer' in event && 'state' in event.peer
+        ? event.peer
+        : undefined;
+  const details: Partial<Record<AriEvent['type'], string>> = {
+    Dial: 'dialstatus' in event ? event.dialstatus : '',
+    ChannelVarset: 'variable' in event ? `${event.variable}=${event.value}` : '',
+    ChannelStateChange: channel?.state ?? '',
+    StasisStart: channel?.state ?? '',
+    ChannelDestroyed: 'cause' in event ? String(event.cause) : '',
+    ChannelHangupRequest: 'cause' in event ? `${event.cause}${'soft' in event && event.soft ? ' soft' : ''}` : '',
+    ChannelDialplan: 'dialplan_app' in event ? event.dialplan_app : '',
+    PlaybackFinished: 'playback' in event ? event.playback.state : '',
+  };
+  return [event.type, details[event.type]].filter(Boolean).join(' ');
+}
+
+/** Lets promises that are ready go on (dialplan runs that ended). */
+export const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
