@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { RtpStatistics } from '../telephony/media.ts';
 import type { MediaConfig } from './config.ts';
-import type { ItemLoader } from './item-loader.ts';
+import type { AudioLoader } from './item-loader.ts';
 import type { EngineReport, MediaUsage, SessionCommand } from './messages.ts';
 import { PortPool } from './rtp/ports.ts';
 import { RtpAudioSession } from './rtp/rtp-session.ts';
@@ -15,7 +15,7 @@ export type MediaEngineOptions = {
   clock: Clock;
   log: Logger;
   sockets: Sockets;
-  loader: ItemLoader;
+  loader: AudioLoader;
   /** 32 random bits, unpredictable to others. */
   random32: () => number;
   /** Hears what happens; called from inside commands, packets and ticks. */

@@ -8,6 +8,9 @@ import { isToneZone, parseToneList, toneList, toneSequence } from './tones.ts';
 /** Longest text that is spelled or said, in characters. */
 const longestText = 1024;
 
+/** What sessions need of an {@link ItemLoader}. */
+export type AudioLoader = Pick<ItemLoader, 'load' | 'tone'>;
+
 /** Turns media URIs into audio. */
 export class ItemLoader {
   readonly #library: SoundLibrary;

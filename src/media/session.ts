@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Codec, Indication, PlayItem } from '../telephony/media.ts';
 import { samplesPerMs } from './codec/codecs.ts';
-import type { ItemLoader } from './item-loader.ts';
+import type { AudioLoader } from './item-loader.ts';
 import type { EngineReport } from './messages.ts';
 import type { PlayControl } from './player.ts';
 import { DigitSender, type DigitTiming } from './rtp/digit-sender.ts';
@@ -16,7 +16,7 @@ export type SessionOptions = {
   /** Number of the session, given by the main thread. */
   session: number;
   clock: Clock;
-  loader: ItemLoader;
+  loader: AudioLoader;
   codec: Codec;
   report: (report: EngineReport) => void;
 };

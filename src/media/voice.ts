@@ -1,6 +1,6 @@
 import type { Codec, Indication, PlayItem, PlayReport } from '../telephony/media.ts';
 import { silenceOctet } from './codec/codecs.ts';
-import { type ItemLoader, silence } from './item-loader.ts';
+import { type AudioLoader, silence } from './item-loader.ts';
 import { type PlayControl, Player } from './player.ts';
 import { type Sequence, SequenceReader } from './sequence.ts';
 
@@ -13,14 +13,14 @@ const toneOfIndication: Readonly<Record<Exclude<Indication, 'silence'>, string>>
 
 /** What a session says by itself: the item being played, or else the tone it was given. */
 export class Voice {
-  readonly #loader: ItemLoader;
+  readonly #loader: AudioLoader;
   #codec: Codec;
   #player: Player | undefined;
   #playId = 0;
   #indication: Indication | undefined;
   #tone: SequenceReader | undefined;
 
-  constructor(loader: ItemLoader, codec: Codec) {
+  constructor(loader: AudioLoader, codec: Codec) {
     this.#loader = loader;
     this.#codec = codec;
   }

@@ -67,11 +67,10 @@ export class DigitSender {
 
   /** What this tick sends; undefined while quiet or idle. The object is reused by the next call. */
   tick(): DigitStep | undefined {
-    for (let step = this.#steps[0]; step; step = this.#steps[0]) {
-      if ('event' in step) return this.#digit(step.event, step.durationMs);
-      if (++this.#ticks * this.#tickMs <= step.pauseMs) return undefined;
-      this.#next();
-    }
+    const step = this.#steps[0];
+    if (!step) return undefined;
+    if ('event' in step) return this.#digit(step.event, step.durationMs);
+    if (++this.#ticks * this.#tickMs >= step.pauseMs) this.#next();
     return undefined;
   }
 
@@ -93,7 +92,9 @@ export class DigitSender {
   /** The repetitions of the end were sent in time that belongs to the pause after the digit. */
   #creditPause(ms: number): void {
     const step = this.#steps[0];
-    if (step && 'pauseMs' in step) step.pauseMs = Math.max(0, step.pauseMs - ms);
+    if (!step || !('pauseMs' in step)) return;
+    step.pauseMs -= ms;
+    if (step.pauseMs <= 0) this.#next();
   }
 
   #pause(ms: number): void {

@@ -1,0 +1,86 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { PortPool } from '../../../src/media/rtp/ports.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
+import { FakeNetwork, settle } from '../support.ts';
+
+function pool(first: number, last: number, drainMs = 500) {
+  const clock = new ManualClock(0);
+  const network = new FakeNetwork();
+  const ports = new PortPool({ clock, sockets: network, address: '127.0.0.1', range: { first, last }, drainMs });
+  return { clock, network, ports };
+}
+
+test('pairs are an even port and the one above it, given out in turn', async () => {
+  const { ports } = pool(10_001, 10_007);
+  const pairs = [await ports.acquire(), await ports.acquire(), await ports.acquire()];
+  assert.equal(
+    pairs.map(({ rtp, rtcp }) => [rtp.port, rtcp.port]),
+    [
+      [10_002, 10_003],
+      [10_004, 10_005],
+      [10_006, 10_007],
+    ],
+  );
+});
+
+test('a pair of which one port is taken by another program is left out', async () => {
+  const { ports, network } = pool(10_000, 10_005);
+  network.foreign.add(10_001);
+  network.foreign.add(10_002);
+  assert.is((await ports.acquire()).rtp.port, 10_004);
+  assert.equal([...network.listeners.keys()], [10_004, 10_005], 'nothing stays bound of those left out');
+});
+
+test('without a free pair opening is refused with the range in words', async () => {
+  const { ports } = pool(10_000, 10_001);
+  await ports.acquire();
+  const refused = await ports.acquire().catch((error: Error) => error.message);
+  assert.is(refused, 'no free pair of RTP ports in 10000-10001 on 127.0.0.1');
+});
+
+test('a pair that was given back stays bound and deaf, then is free; who waits for it gets it', async () => {
+  const { ports, network, clock } = pool(10_000, 10_001);
+  const pair = await ports.acquire();
+  let heard = 0;
+  pair.rtp.listen(() => heard++);
+  ports.release(pair);
+  assert.is(ports.used, 0);
+  network.deliver(10_000, new Uint8Array(12));
+  assert.is(heard, 0);
+  let opened = 0;
+  const waiting = ports.acquire().then(({ rtp }) => (opened = rtp.port));
+  await settle();
+  clock.advance(499);
+  await settle();
+  assert.is(opened, 0);
+  clock.advance(1);
+  await waiting;
+  assert.equal([opened, ports.used, clock.pending], [10_000, 1, 0]);
+});
+
+test('the next pair is the one that rested longest', async () => {
+  const { ports, clock } = pool(10_000, 10_005);
+  const first = await ports.acquire();
+  ports.release(first);
+  clock.advance(500);
+  assert.is((await ports.acquire()).rtp.port, 10_002);
+});
+
+test('with no range the system chooses, and the pair is still even and odd', async () => {
+  const { ports } = pool(0, 0);
+  const { rtp, rtcp } = await ports.acquire();
+  assert.equal([rtp.port % 2, rtcp.port - rtp.port], [0, 1]);
+});
+
+test('closing frees what drains and refuses those who wait', async () => {
+  const { ports, network, clock } = pool(10_000, 10_001);
+  ports.release(await ports.acquire());
+  const waiting = ports.acquire().catch((error: Error) => error.message);
+  await settle();
+  ports.close();
+  assert.is(await waiting, 'the media ports are closed');
+  assert.equal([network.listeners.size, clock.pending], [0, 0]);
+});
+
+test.run();

@@ -1,0 +1,169 @@
+import type { Logger } from '../../src/lib/log.ts';
+import { defaultMediaConfig, type MediaConfig } from '../../src/media/config.ts';
+import { MediaEngine } from '../../src/media/engine.ts';
+import type { AudioLoader } from '../../src/media/item-loader.ts';
+import type { EngineReport } from '../../src/media/messages.ts';
+import { emptyHeader, headerLength, readHeader, writeHeader } from '../../src/media/rtp/header.ts';
+import type { PacketListener, PacketSocket, Sockets } from '../../src/media/rtp/sockets.ts';
+import { toneList, parseToneList, toneSequence } from '../../src/media/tones.ts';
+import type { RtpFlow } from '../../src/telephony/media.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+
+/** A logger that keeps what it was told. */
+export function memoryLogger(): Logger & { lines: { level: string; fields: object; message: string }[] } {
+  const lines: { level: string; fields: object; message: string }[] = [];
+  const at = (level: string) => (fields: object, message: string) => void lines.push({ level, fields, message });
+  const logger = {
+    lines,
+    trace: at('trace'),
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: () => logger,
+  };
+  return logger;
+}
+
+/** A simulated clock that can stall: time goes by without a timer running. */
+export class StallingClock extends ManualClock {
+  #stalled = 0;
+
+  override now(): number {
+    return super.now() + this.#stalled;
+  }
+
+  override monotonic(): number {
+    return super.monotonic() + this.#stalled;
+  }
+
+  /** Lets `ms` go by; timers due meanwhile run with the next `advance`. */
+  stall(ms: number): void {
+    this.#stalled += ms;
+  }
+}
+
+export type SentPacket = { from: number; to: string; packet: Uint8Array };
+
+/** A network without a kernel: ports are taken and given back, packets are written down. */
+export class FakeNetwork implements Sockets {
+  readonly listeners = new Map<number, PacketListener | undefined>();
+  readonly sent: SentPacket[] = [];
+  /** Ports that somebody else holds. */
+  readonly foreign = new Set<number>();
+  #nextFree = 40_001;
+
+  async bind(_address: string, wanted: number): Promise<PacketSocket> {
+    const port = wanted === 0 ? this.#nextFree++ : wanted;
+    if (this.listeners.has(port) || this.foreign.has(port))
+      throw Object.assign(new Error(`port ${port} is taken`), { code: 'EADDRINUSE' });
+    this.listeners.set(port, undefined);
+    return {
+      port,
+      send: (packet, toPort, toAddress) => this.sent.push({ from: port, to: `${toAddress}:${toPort}`, packet }),
+      listen: (listener) => this.listeners.set(port, listener),
+      close: () => this.listeners.delete(port),
+    };
+  }
+
+  /** Lets a packet arrive at one of the bound ports. */
+  deliver(port: number, packet: Uint8Array, from = { address: '192.0.2.1', port: 4000 }): void {
+    this.listeners.get(port)?.(packet, from.address, from.port);
+  }
+}
+
+/** One packet as tests write and compare it. */
+export type Packet = {
+  marker: boolean;
+  payloadType: number;
+  sequence: number;
+  timestamp: number;
+  ssrc: number;
+  payload: number[];
+};
+
+export function encodePacket(packet: Packet): Uint8Array {
+  const octets = new Uint8Array(headerLength + packet.payload.length);
+  writeHeader(octets, packet.marker, packet.payloadType, packet.sequence, packet.timestamp, packet.ssrc);
+  octets.set(packet.payload, headerLength);
+  return octets;
+}
+
+export function decodePacket(octets: Uint8Array): Packet {
+  const header = emptyHeader();
+  if (!readHeader(octets, header)) throw new Error('not an RTP packet');
+  const { marker, payloadType, sequence, timestamp, ssrc, payloadStart, payloadEnd } = header;
+  return { marker, payloadType, sequence, timestamp, ssrc, payload: [...octets.subarray(payloadStart, payloadEnd)] };
+}
+
+/** `length` octets counting up from `first`. */
+export function ramp(length: number, first = 0): number[] {
+  return Array.from({ length }, (_, index) => (first + index) & 0xff);
+}
+
+/** A far side at 192.0.2.1:4000 with PCMU and telephone events of type 101. */
+export const usualFlow: RtpFlow = {
+  remote: { address: '192.0.2.1', port: 4000 },
+  codec: 'ulaw',
+  payloadType: 0,
+  telephoneEvent: 101,
+  ptimeMs: 20,
+  send: true,
+  receive: true,
+};
+
+/** Our SSRC and first sequence number on the {@link bench}. */
+export const ourSsrc = 0x01020304;
+export const firstSequence = 0xfffe;
+
+/** Plays `ramp:<octets>` as that many octets counting up, `fail:` not at all; tones are real ones. */
+const rampLoader: AudioLoader = {
+  async load({ uri }, codec) {
+    const [scheme, length] = uri.split(':');
+    if (scheme !== 'ramp') throw new Error(`cannot play ${uri}`);
+    const payload = Uint8Array.from(ramp(Number(length)));
+    return { codec, segments: [{ payload, samples: payload.length }], seekable: true };
+  },
+  tone: (name, codec) => toneSequence(parseToneList(toneList('us', name)!)!, codec),
+};
+
+/** Lets promises that are already resolved run their reactions. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+}
+
+/** An engine on a simulated clock and network; time begins at 0. */
+export function bench(settings: Partial<MediaConfig> = {}, loader: AudioLoader = rampLoader) {
+  const clock = new StallingClock(0);
+  const network = new FakeNetwork();
+  const log = memoryLogger();
+  const reports: EngineReport[] = [];
+  const random = [ourSsrc, firstSequence, 0];
+  const engine = new MediaEngine({
+    config: { ...defaultMediaConfig, ports: { first: 10_000, last: 10_009 }, ...settings },
+    clock,
+    log,
+    sockets: network,
+    loader,
+    random32: () => random.shift() ?? 0,
+    report: (report) => reports.push(report),
+  });
+  return {
+    clock,
+    network,
+    log,
+    reports,
+    engine,
+    /** Opens session 1 on port 10000 with the usual flow. */
+    async open(flow: Partial<RtpFlow> = {}) {
+      await engine.openRtp(1);
+      engine.apply({ type: 'configure', session: 1, flow: { ...usualFlow, ...flow } });
+    },
+    /** What port 10000 sent so far, and forgets it. */
+    sent(): Packet[] {
+      const rtp = network.sent.filter((each) => each.from === 10_000).map((each) => decodePacket(each.packet));
+      network.sent.length = 0;
+      return rtp;
+    },
+  };
+}
