@@ -4,14 +4,14 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { AriError } from '../models/errors.ts';
 import { type ApiDocs, createApiDocs } from './api-docs.ts';
-import { apiKeyCredentials, basicCredentials, createAuthenticator, type HttpUser } from './auth.ts';
-import { type Body, readBody } from './body.ts';
+import type { HttpUser } from './auth.ts';
 import type { Deps } from './deps.ts';
 import { createEventsSocket, type EventsSocket } from './events-socket.ts';
-import { queryOf, type Sources } from './parameters.ts';
+import { createGate, type Gate, type Next } from './gate.ts';
 import { createResponder, type Responder, toRefusal } from './responses.ts';
 import { createRoutes, type Route } from './router.ts';
 import { resources } from './routes/index.ts';
+import { SegmentRouter } from './segment-router.ts';
 
 /** Settings of the interface; names and units as in the configuration's `http` and `general`. */
 export type HttpOptions = {
@@ -59,10 +59,6 @@ const answerTimeoutMs = 5000;
 
 const serverName = 'Hookswitch';
 const base = '/ari';
-const noBody: Body = { form: undefined, json: undefined };
-
-/** Carries out a request that was let in; `user` is undefined for an OPTIONS without credentials. */
-type Next = (c: Context<Env>, sources: Sources, user: HttpUser | undefined) => Response | Promise<Response>;
 
 /** The path as it is routed by: `/ari` in any case, a `+` as a space. */
 function routingPath(request: Request): string {
@@ -70,47 +66,6 @@ function routingPath(request: Request): string {
   const spaced = path.includes('+') ? path.replaceAll('+', '%20') : path;
   if (spaced.startsWith(base) || spaced.slice(0, base.length).toLowerCase() !== base) return spaced;
   return base + spaced.slice(base.length);
-}
-
-const needsCredentials = (method: string): boolean => method !== 'OPTIONS';
-const changesNothing = (method: string): boolean => method === 'GET' || method === 'OPTIONS';
-
-/** The checks before any operation, in the field's order: body, credentials, leave to write. */
-function createGate({ options, log }: AppDeps, responder: Responder) {
-  const authenticate = createAuthenticator(options.users);
-  const refuse = (c: Context<Env>, error: unknown): Response => {
-    const refusal = toRefusal(error);
-    if (refusal !== error) log.error({ error, path: c.req.path }, 'request failed');
-    return responder.refusal(c.req.raw, refusal);
-  };
-  const proceed = (c: Context<Env>, sources: Sources, user: HttpUser | undefined, next: Next) => {
-    const { method } = c.req;
-    if (!user) throw new AriError('authenticationRequired');
-    if (user.read_only && !changesNothing(method)) throw new AriError('writeAccessDenied');
-    return next(c, sources, user);
-  };
-  const admit = (c: Context<Env>, { form, json }: Body, next: Next): Response | Promise<Response> => {
-    const request = c.req.raw;
-    const sources: Sources = { query: queryOf(request.url), form, json };
-    const credentials = basicCredentials(request.headers.get('authorization')) ?? apiKeyCredentials(sources);
-    if (!credentials) {
-      if (needsCredentials(request.method)) throw new AriError('authenticationRequired');
-      return next(c, sources, undefined);
-    }
-    const user = authenticate(credentials);
-    if (!(user instanceof Promise)) return proceed(c, sources, user, next);
-    return user.then((known) => proceed(c, sources, known, next));
-  };
-  return (next: Next) =>
-    (c: Context<Env>): Response | Promise<Response> => {
-      try {
-        const body = readBody(c.req.raw, options.limits.body);
-        const response = body ? body.then((read) => admit(c, read, next)) : admit(c, noBody, next);
-        return response instanceof Promise ? response.catch((error) => refuse(c, error)) : response;
-      } catch (error) {
-        return refuse(c, error);
-      }
-    };
 }
 
 /** Why there is nothing at a path. */
@@ -137,7 +92,7 @@ const document =
     return responder.json(request, 200, found);
   };
 
-function mountDocuments(app: Hono<Env>, docs: ApiDocs, gate: ReturnType<typeof createGate>, responder: Responder) {
+function mountDocuments(app: Hono<Env>, docs: ApiDocs, gate: Gate, responder: Responder) {
   const swagger = (host: string | undefined, c: Context<Env>) => docs.swagger(c.req.param('file') ?? '', host);
   app.all(`${base}/api-docs/:file`, gate(document(swagger, responder)));
   app.all(`${base}/openapi.json`, gate(document((host) => docs.openApi(host), responder)));
@@ -157,8 +112,8 @@ export function createApp(deps: AppDeps): HttpApp {
     pretty: options.pretty,
     realm: options.auth_realm,
   });
-  const app = new Hono<Env>({ getPath: routingPath });
-  const gate = createGate(deps, responder);
+  const app = new Hono<Env>({ getPath: routingPath, router: new SegmentRouter() });
+  const gate = createGate({ users: options.users, bodyLimit: options.limits.body, responder, log });
   const operations = resources.flatMap((resource) => resource.operations);
 
   const sockets = createEventsSocket({ ...deps, app, responder });

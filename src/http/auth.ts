@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import type { Sources } from './parameters.ts';
 
 /** Someone who may use the interface; as the configuration has it. One of the two passwords is given. */
@@ -28,89 +28,100 @@ export function basicCredentials(header: string | null | undefined): Credentials
   return split(Buffer.from(encoded, 'base64').toString('utf8'));
 }
 
-/** Credentials of `api_key=user:password`, from the query or else the form; none without a password. */
-export function apiKeyCredentials(sources: Pick<Sources, 'query' | 'form'>): Credentials | undefined {
-  const key = sources.query?.get('api_key') ?? sources.form?.get('api_key');
+/** The `api_key` of a request: of the query, or else of the form. */
+export const apiKeyOf = ({ query, form }: Pick<Sources, 'query' | 'form'>): string | undefined =>
+  query?.get('api_key') ?? form?.get('api_key');
+
+/** Credentials of a key of the form `user:password`; none without a password. */
+export function apiKeyCredentials(key: string | undefined): Credentials | undefined {
   const credentials = key === undefined ? undefined : split(key);
   return credentials?.password ? credentials : undefined;
 }
 
-type Scrypt = { cost: number; blockSize: number; parallelization: number; salt: Buffer; hash: Buffer };
+type Scrypt = { cost: number; blockSize: number; parallelization: number; salt: Buffer; expected: Buffer };
 
 const bytesOf = (text: string): Buffer => Buffer.from(text, /^(?:[0-9a-f]{2})+$/i.test(text) ? 'hex' : 'base64');
 
 /** Reads `scrypt$N$r$p$salt$hash`. @throws Error when it is not of that form. */
 function parseHash(text: string): Scrypt {
-  const [name, cost, blockSize, parallelization, salt, hash, ...rest] = text.split('$');
-  if (name !== 'scrypt' || !salt || !hash || rest.length > 0)
+  const [name, cost, blockSize, parallelization, salt, expected, ...rest] = text.split('$');
+  if (name !== 'scrypt' || !salt || !expected || rest.length > 0)
     throw new Error('a password hash is not of the form scrypt$N$r$p$salt$hash');
   return {
     cost: Number(cost),
     blockSize: Number(blockSize),
     parallelization: Number(parallelization),
     salt: bytesOf(salt),
-    hash: bytesOf(hash),
+    expected: bytesOf(expected),
   };
 }
 
-function matchesHash(password: string, { cost, blockSize, parallelization, salt, hash }: Scrypt): Promise<boolean> {
+function matchesHash(password: string, { cost, blockSize, parallelization, salt, expected }: Scrypt): Promise<boolean> {
   const options = { cost, blockSize, parallelization, maxmem: 256 * cost * blockSize };
   return new Promise((resolve, reject) => {
-    scrypt(password, salt, hash.length, options, (error, derived) => {
+    scrypt(password, salt, expected.length, options, (error, derived) => {
       if (error) reject(error);
-      else resolve(timingSafeEqual(derived, hash));
+      else resolve(timingSafeEqual(derived, expected));
     });
   });
 }
 
 type Account = { user: HttpUser; matches(password: string): boolean | Promise<boolean> };
 
-/** Says who the credentials belong to; undefined when to nobody. */
-export type Authenticate = (credentials: Credentials) => HttpUser | undefined | Promise<HttpUser | undefined>;
+/** Says whom credentials belong to. */
+export interface Authenticator {
+  /** Whom the text that carried credentials (a header, a key) belongs to, when it has been verified before. */
+  recall(carrier: string): HttpUser | undefined;
+  /** Verifies credentials, and remembers what carried them when they fit; undefined when they do not. */
+  verify(credentials: Credentials, carrier: string): HttpUser | undefined | Promise<HttpUser | undefined>;
+}
+
+/** Most verified carriers that are remembered; they are few, unless a client spells the same ones in many ways. */
+const maxRemembered = 1024;
 
 /**
  * Makes the check of credentials. Passwords are compared in constant time. A hash is computed once for credentials
- * that fit; after that they are known by a digest keyed with a secret of this process. Computations run one after
- * another, so that a flood of wrong passwords takes one thread at most.
+ * that fit; after that what carried them is known by a digest keyed with a secret of this process, which nobody can
+ * learn anything from by timing. Hashes are computed one after another, so that a flood of wrong passwords takes one
+ * thread at most.
  * @throws Error for a hash that cannot be read.
  */
-export function createAuthenticator(users: readonly HttpUser[]): Authenticate {
-  const key = randomBytes(32);
-  const digest = (text: string): Buffer => createHmac('sha256', key).update(text).digest();
-  const verified = new Map<string, HttpUser>();
+export function createAuthenticator(users: readonly HttpUser[]): Authenticator {
+  const key = randomBytes(32).toString('hex');
+  const digest = (text: string): string => hash('sha256', key + text, 'base64');
+  const same = (one: string, other: string) => timingSafeEqual(Buffer.from(digest(one)), Buffer.from(digest(other)));
+  const remembered = new Map<string, HttpUser>();
   let previous: Promise<unknown> = Promise.resolve();
 
-  const hashed = (hash: Scrypt) => (password: string) => {
-    const result = previous.then(() => matchesHash(password, hash));
+  const hashed = (expected: Scrypt) => (password: string) => {
+    const result = previous.then(() => matchesHash(password, expected));
     previous = result.catch(() => undefined);
     return result;
   };
-  const plain = (expected: string) => {
-    const expectedDigest = digest(expected);
-    return (password: string) => timingSafeEqual(digest(password), expectedDigest);
-  };
   const accounts = new Map<string, Account>();
-  let decoy: Account['matches'] = plain(randomBytes(32).toString('hex'));
+  let decoy: Account['matches'] = () => false;
   for (const user of users) {
-    if (user.password_hash !== undefined) {
-      const matches = hashed(parseHash(user.password_hash));
+    const { password, password_hash } = user;
+    if (password_hash !== undefined) {
+      const matches = hashed(parseHash(password_hash));
       // An unknown name takes as long as a known one.
-      decoy = async (password) => (await matches(password)) && false;
+      decoy = async (wrong) => (await matches(wrong)) && false;
       accounts.set(user.name, { user, matches });
-    } else if (user.password) accounts.set(user.name, { user, matches: plain(user.password) });
+    } else if (password) accounts.set(user.name, { user, matches: (given) => same(given, password) });
   }
 
-  return ({ name, password }) => {
-    const account = accounts.get(name);
-    const fingerprint = digest(`${name}\0${password}`).toString('latin1');
-    const known = verified.get(fingerprint);
-    if (known) return known;
-    const keep = (matches: boolean): HttpUser | undefined => {
-      if (!matches || !account) return undefined;
-      verified.set(fingerprint, account.user);
-      return account.user;
-    };
-    const matches = (account?.matches ?? decoy)(password);
-    return typeof matches === 'boolean' ? keep(matches) : matches.then(keep);
+  return {
+    recall: (carrier) => remembered.get(digest(carrier)),
+    verify: ({ name, password }, carrier) => {
+      const account = accounts.get(name);
+      const remember = (matches: boolean): HttpUser | undefined => {
+        if (!matches || !account) return undefined;
+        if (remembered.size >= maxRemembered) remembered.clear();
+        remembered.set(digest(carrier), account.user);
+        return account.user;
+      };
+      const matches = (account?.matches ?? decoy)(password);
+      return typeof matches === 'boolean' ? remember(matches) : matches.then(remember);
+    },
   };
 }

@@ -7,7 +7,7 @@ import type { WebSocket } from 'ws';
 import { AriError } from '../models/errors.ts';
 import type { MissingParams } from '../models/messages.ts';
 import type { AppDeps, Env } from './app.ts';
-import { apiKeyCredentials, type HttpUser } from './auth.ts';
+import { apiKeyCredentials, apiKeyOf, basicCredentials, type HttpUser } from './auth.ts';
 import { createCorker } from './corker.ts';
 import { createParamReader, type Sources } from './parameters.ts';
 import type { Responder } from './responses.ts';
@@ -186,9 +186,9 @@ export function createEventsSocket(deps: EventsSocketDeps): EventsSocket {
 
 /** What inner requests authenticate with: the header of the upgrade, or its api_key in that form. */
 function authorizationOf(request: Request, sources: Sources): string {
-  const key = apiKeyCredentials(sources);
   const header = request.headers.get('authorization');
-  if (header?.startsWith('Basic ') || !key) return header ?? '';
+  const key = apiKeyCredentials(apiKeyOf(sources));
+  if (basicCredentials(header) || !key) return header ?? '';
   return `Basic ${Buffer.from(`${key.name}:${key.password}`).toString('base64')}`;
 }
 

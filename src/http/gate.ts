@@ -1,0 +1,86 @@
+import type { Context } from 'hono';
+import type { Logger } from '../lib/log.ts';
+import { AriError } from '../models/errors.ts';
+import type { Env } from './app.ts';
+import { apiKeyCredentials, apiKeyOf, basicCredentials, createAuthenticator, type HttpUser } from './auth.ts';
+import { type Body, readBody } from './body.ts';
+import { queryOf, type Sources } from './parameters.ts';
+import { type Responder, toRefusal } from './responses.ts';
+
+type Answer = Response | Promise<Response>;
+
+/** Carries out a request that was let in; `user` is undefined for an OPTIONS without credentials. */
+export type Next = (c: Context<Env>, sources: Sources, user: HttpUser | undefined) => Answer;
+
+/** Puts the checks before what carries a request out. */
+export type Gate = (next: Next) => (c: Context<Env>) => Answer;
+
+export type GateDeps = {
+  users: readonly HttpUser[];
+  /** Bytes of a request body. */
+  bodyLimit: number;
+  responder: Responder;
+  log: Logger;
+};
+
+const noBody: Body = { form: undefined, json: undefined };
+
+const changesNothing = (method: string): boolean => method === 'GET' || method === 'OPTIONS';
+
+/** Whom a request comes from: undefined when that cannot be told, `nobody` when it does not say. */
+type Identify = (request: Request, sources: Sources) => HttpUser | undefined | 'nobody' | Promise<HttpUser | undefined>;
+
+/** A well-formed Basic header is the only credentials looked at; without one the api_key is. */
+function createIdentify(users: readonly HttpUser[]): Identify {
+  const authenticator = createAuthenticator(users);
+  return (request, sources) => {
+    const header = request.headers.get('authorization');
+    const known = header === null ? undefined : authenticator.recall(header);
+    if (known) return known;
+    const basic = basicCredentials(header);
+    if (basic && header) return authenticator.verify(basic, header);
+    const key = apiKeyOf(sources);
+    const credentials = apiKeyCredentials(key);
+    if (!credentials || key === undefined) return 'nobody';
+    return authenticator.recall(key) ?? authenticator.verify(credentials, key);
+  };
+}
+
+function proceed(c: Context<Env>, sources: Sources, user: HttpUser | undefined, next: Next): Answer {
+  if (!user) throw new AriError('authenticationRequired');
+  if (user.read_only && !changesNothing(c.req.method)) throw new AriError('writeAccessDenied');
+  return next(c, sources, user);
+}
+
+/**
+ * Makes the checks before any operation, in the field's order: body, credentials, leave to write. Whatever is thrown
+ * behind them becomes an answer here.
+ * @throws Error for a user whose password hash cannot be read.
+ */
+export function createGate({ users, bodyLimit, responder, log }: GateDeps): Gate {
+  const identify = createIdentify(users);
+  const refuse = (c: Context<Env>, error: unknown): Response => {
+    const refusal = toRefusal(error);
+    if (refusal !== error) log.error({ error, path: c.req.path }, 'request failed');
+    return responder.refusal(c.req.raw, refusal);
+  };
+  const admit = (c: Context<Env>, { form, json }: Body, next: Next): Answer => {
+    const request = c.req.raw;
+    const sources: Sources = { query: queryOf(request.url), form, json };
+    const user = identify(request, sources);
+    if (user instanceof Promise) return user.then((known) => proceed(c, sources, known, next));
+    if (user !== 'nobody') return proceed(c, sources, user, next);
+    // A browser sends no credentials when it asks what it may do.
+    if (request.method === 'OPTIONS') return next(c, sources, undefined);
+    throw new AriError('authenticationRequired');
+  };
+  return (next) => (c) => {
+    try {
+      const body = readBody(c.req.raw, bodyLimit);
+      const answer = body ? body.then((read) => admit(c, read, next)) : admit(c, noBody, next);
+      return answer instanceof Promise ? answer.catch((error) => refuse(c, error)) : answer;
+    } catch (error) {
+      return refuse(c, error);
+    }
+  };
+}
