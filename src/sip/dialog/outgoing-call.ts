@@ -31,7 +31,7 @@ export type OutgoingRequest = {
   routes?: readonly NameAddr[];
   /** Where to send; else where the first route or the Request-URI leads. */
   target?: Target | undefined;
-  headers?: HeaderLines;
+  headers?: HeaderLines | ((target: Target) => HeaderLines);
   sdp: string;
   digest?: DigestClient | undefined;
   /** Keep sending to the same place inside the dialog unless there is a route set. */
@@ -188,6 +188,7 @@ function buildInvite(
   const { stack, request } = options;
   const from = typeof request.from === 'function' ? request.from(target) : request.from;
   const contact = options.contactFor(target);
+  const headers = typeof request.headers === 'function' ? request.headers(target) : request.headers;
   return buildRequest({
     method: 'INVITE',
     uri: request.uri,
@@ -197,7 +198,7 @@ function buildInvite(
     cseq,
     ...(request.routes && { routes: request.routes }),
     ...(contact && { contact }),
-    headers: [['Allow', options.allow], ['User-Agent', stack.userAgent], ...(request.headers ?? [])],
+    headers: [['Allow', options.allow], ['User-Agent', stack.userAgent], ...(headers ?? [])],
     contentType: 'application/sdp',
     body: request.sdp,
   });

@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../lib/clock.ts';
+import type { NameAddr } from '../../sip/message/name-addr.ts';
+import type { Uri } from '../../sip/message/uri.ts';
+import { formatUri, parseUri, sameUri } from '../../sip/message/uri.ts';
+import type { Target } from '../../sip/transport/transport.ts';
+import type { ContactDetails } from '../../telephony/contacts.ts';
+import type { EndpointConfig } from './config.ts';
+
+/** A place where an endpoint can be reached. */
+export type Binding = {
+  id: string;
+  endpoint: string;
+  /** As registered or configured. */
+  uri: Uri;
+  /** Where the REGISTER came from: requests go there, through the NAT that it opened; undefined = where `uri` leads. */
+  target: Target | undefined;
+  /** By the monotonic clock; undefined = never expires. */
+  expiresAt: number | undefined;
+  callId: string;
+  cseq: number;
+  /** The outbound proxy on the way, if any. */
+  routes: readonly NameAddr[];
+};
+
+/** All bindings, in memory, per endpoint in the order of their making. */
+export interface Bindings {
+  /** Those of an endpoint that have not expired, oldest first. */
+  of(endpoint: string): Binding[];
+  /** The registered or configured place with that id. */
+  byId(id: string): Binding | undefined;
+  /** The registered binding of an endpoint for a URI that is the same by RFC 3261 19.1.4. */
+  find(endpoint: string, uri: Uri): Binding | undefined;
+  put(binding: Binding): void;
+  delete(id: string): void;
+  /** A TCP connection is gone: bindings made over it go where their URI leads. */
+  connectionClosed(connection: number): void;
+  size(): number;
+}
+
+export function createBindings(clock: Clock): Bindings {
+  const byId = new Map<string, Binding>();
+  const valid = ({ expiresAt }: Binding) => expiresAt === undefined || expiresAt > clock.monotonic();
+  const of = (endpoint: string) => [...byId.values()].filter((each) => each.endpoint === endpoint && valid(each));
+  return {
+    of,
+    byId: (id) => byId.get(id),
+    find: (endpoint, uri) => of(endpoint).find((each) => sameUri(each.uri, uri)),
+    put(binding) {
+      byId.set(binding.id, binding);
+    },
+    delete: (id) => void byId.delete(id),
+    connectionClosed(connection) {
+      for (const binding of byId.values())
+        if (binding.target?.connection === connection) byId.set(binding.id, { ...binding, target: undefined });
+    },
+    size: () => byId.size,
+  };
+}
+
+/** A contact's id: unique per AOR and URI, the same after a restart. */
+export const contactId = (aor: string, uri: string): string =>
+  `${aor};@${createHash('sha256').update(uri).digest('hex').slice(0, 32)}`;
+
+/** A binding as call control sees it. @param expiresMs undefined for a configured contact. */
+export function contactDetails(endpoint: EndpointConfig, binding: Binding, expiresMs?: number): ContactDetails {
+  return {
+    id: binding.id,
+    uri: formatUri(binding.uri),
+    aor: endpoint.name,
+    technology: 'PJSIP',
+    endpoint: endpoint.name,
+    qualifyFrequencyMs: endpoint.aor.qualifyFrequencyMs,
+    qualifyTimeoutMs: endpoint.aor.qualifyTimeoutMs,
+    ...(expiresMs !== undefined && { expiresMs }),
+  };
+}
+
+/** The configured contacts of an endpoint as bindings that never expire; unreadable ones are left out. */
+export function staticBindings(endpoint: EndpointConfig): Binding[] {
+  return endpoint.aor.contacts.flatMap((text) => {
+    const uri = parseUri(text);
+    if (!uri) return [];
+    const binding: Binding = {
+      id: contactId(endpoint.name, text),
+      endpoint: endpoint.name,
+      uri,
+      target: undefined,
+      expiresAt: undefined,
+      callId: '',
+      cseq: 0,
+      routes: proxyRoutes(endpoint),
+    };
+    return [binding];
+  });
+}
+
+/** The outbound proxy as a loose route to preload (RFC 3261 8.1.2). */
+export function proxyRoutes({ outboundProxy }: EndpointConfig): NameAddr[] {
+  const uri = outboundProxy === undefined ? undefined : parseUri(outboundProxy);
+  if (uri?.scheme !== 'sip' && uri?.scheme !== 'sips') return [];
+  return [{ uri: { ...uri, params: { ...uri.params, lr: '' } }, params: {} }];
+}

@@ -1,0 +1,105 @@
+import type { DigestAlgorithm } from '../../sip/auth/digest.ts';
+import type { AudioCodec } from '../../sip/sdp/description.ts';
+import type { Party } from '../../telephony/driver.ts';
+
+/** A password, or H(username:realm:password) in hexadecimal (32 digits MD5, 64 digits SHA-256). */
+export type EndpointSecret = { password: string } | { ha1: string };
+
+/** Where an endpoint can be reached. Times in seconds are as on the wire, others in ms. */
+export type AorConfig = {
+  /** Places that may be registered at once; 0 refuses registration. The newest displaces the oldest. */
+  maxContacts: number;
+  /** SIP URIs where the endpoint is without registering. */
+  contacts: readonly string[];
+  /** ms between OPTIONS to each contact; 0 = never. */
+  qualifyFrequencyMs: number;
+  /** ms to wait for the answer. */
+  qualifyTimeoutMs: number;
+  /** Shortest registration accepted, longest given, and what is given when none is asked for. */
+  minimumExpirationSeconds: number;
+  maximumExpirationSeconds: number;
+  defaultExpirationSeconds: number;
+};
+
+/** A phone or a line. */
+export type EndpointConfig = {
+  /** What comes after `PJSIP/` in dial strings, and the user part of the AOR. */
+  name: string;
+  /** Dialplan context of its calls. */
+  context: string;
+  /** What it must know to register and to call. Without it only `match` lets its requests in. */
+  auth?: { username: string } & EndpointSecret;
+  /** What we answer when it asks us for a password; without `realm` whatever its realm is. */
+  outboundAuth?: { username: string; realm?: string } & EndpointSecret;
+  /** Source addresses or networks (`10.1.0.0/16`) whose requests are this endpoint's. */
+  match: readonly string[];
+  aor: AorConfig;
+  /** In our order of preference; at least one. */
+  codecs: readonly AudioCodec[];
+  /** How digits travel: RFC 4733 events when the other side takes them, else INFO; or always INFO. */
+  digits: 'auto' | 'info';
+  /** Caller id of its calls; without it what the phone says. */
+  callerId?: Party;
+  /** Believe P-Asserted-Identity and Remote-Party-ID from it, and send ours to it. */
+  trustIdentity: boolean;
+  /** User and host of our From towards it instead of the caller's number and our address. */
+  fromUser?: string;
+  fromDomain?: string;
+  /** SIP URI of the proxy that all its requests go through. */
+  outboundProxy?: string;
+  /** Send to where its messages come from rather than to what its Contact says (phones behind NAT). */
+  symmetric: boolean;
+  language?: string;
+  accountCode?: string;
+};
+
+/** What the SIP driver is told by the configuration. */
+export type SipConfig = {
+  /** Value of User-Agent and Server, e.g. `Hookswitch/0.1.0`. */
+  userAgent: string;
+  /** Realm of our challenges. */
+  realm: string;
+  /** Algorithms of our challenges, the preferred one first. */
+  algorithms: readonly DigestAlgorithm[];
+  /** ms that a nonce of ours is good for. */
+  nonceLifetimeMs: number;
+  /** T1 and T2 in ms, as the transaction layer has them. */
+  t1Ms: number;
+  t2Ms: number;
+  /** Address to put into SDP instead of the media plane's own (behind a NAT). */
+  mediaAddress?: string;
+  endpoints: readonly EndpointConfig[];
+};
+
+/** An AOR as an endpoint has it when nothing is said. */
+export const defaultAor: AorConfig = {
+  maxContacts: 1,
+  contacts: [],
+  qualifyFrequencyMs: 0,
+  qualifyTimeoutMs: 3000,
+  minimumExpirationSeconds: 60,
+  maximumExpirationSeconds: 7200,
+  defaultExpirationSeconds: 3600,
+};
+
+/** An endpoint with everything but its name as usual. */
+export const defaultEndpoint: Omit<EndpointConfig, 'name'> = {
+  context: 'default',
+  match: [],
+  aor: defaultAor,
+  codecs: ['ulaw', 'alaw'],
+  digits: 'auto',
+  trustIdentity: false,
+  symmetric: true,
+};
+
+/** The driver's settings as usual; `endpoints` is empty. */
+export const defaultSipConfig: SipConfig = {
+  userAgent: 'Hookswitch',
+  realm: 'hookswitch',
+  algorithms: ['SHA-256', 'MD5'],
+  nonceLifetimeMs: 300_000,
+  t1Ms: 500,
+  t2Ms: 4000,
+  endpoints: [],
+};

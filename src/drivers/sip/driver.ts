@@ -1,0 +1,209 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Ids } from '../../lib/ids.ts';
+import type { Logger } from '../../lib/log.ts';
+import { createVerifier } from '../../sip/auth/verifier.ts';
+import type { Stack } from '../../sip/dialog/stack.ts';
+import { createUserAgent, type UserAgentCounts } from '../../sip/dialog/user-agent.ts';
+import type { ServerTransaction, TransactionLayer } from '../../sip/transaction/transaction.ts';
+import type { Transports } from '../../sip/transport/transport.ts';
+import type { ContactDriver, ContactHost } from '../../telephony/contacts.ts';
+import {
+  type CallHost,
+  type Driver,
+  DriverError,
+  type LegRequest,
+  type OpenedLeg,
+  type Report,
+} from '../../telephony/driver.ts';
+import type { MediaPlane } from '../../telephony/media.ts';
+import { contactDetails, createBindings, staticBindings } from './bindings.ts';
+import type { EndpointConfig, SipConfig } from './config.ts';
+import { createEndpoints } from './endpoints.ts';
+import { createInviteReceiver } from './invites.ts';
+import { receiveMessage } from './messages.ts';
+import { createOutboundLeg } from './outbound-leg.ts';
+import { createQualifier } from './qualify.ts';
+import { createRegistrar } from './registrar.ts';
+import { resolveResource } from './resource.ts';
+import { channelName, type Services, type TextMessage } from './services.ts';
+
+export type SipDriverOptions = {
+  config: SipConfig;
+  transports: Pick<Transports, 'send' | 'localAddress' | 'onConnectionClosed'>;
+  transactions: TransactionLayer;
+  media: MediaPlane;
+  host: CallHost;
+  contacts: ContactHost;
+  clock: Clock;
+  ids: Ids;
+  log: Logger;
+  /** The address of a host name; without it only literal addresses can be reached. */
+  resolveHost?: (host: string) => Promise<string>;
+  /** Hears text messages that endpoints send. */
+  messageReceived?: (message: TextMessage) => void;
+};
+
+/** What the driver holds now; all zero when nothing is going on, bindings and nonces aside. */
+export type SipDriverCounts = UserAgentCounts & {
+  legs: number;
+  bindings: number;
+  /** Qualify requests that wait for an answer. */
+  qualifying: number;
+  /** Nonces remembered to refuse replays. */
+  nonces: number;
+};
+
+/** SIP as call control sees it. */
+export interface SipDriver extends Driver, ContactDriver {
+  readonly technology: 'PJSIP';
+  /** Tells the configured contacts; once, when everything is wired. */
+  start(): void;
+  /** Adds an endpoint at run time, or changes one; calls that exist keep what they have. */
+  setEndpoint(endpoint: EndpointConfig): void;
+  removeEndpoint(name: string): void;
+  endpoints(): readonly EndpointConfig[];
+  /** New calls are refused with 503 from now on; calls that exist go on. */
+  drain(): void;
+  counts(): SipDriverCounts;
+  /** Forgets all calls and registrations without a word to the peers. Transports and transactions are the maker's. */
+  close(): void;
+}
+
+export function createSipDriver(options: SipDriverOptions): SipDriver {
+  const { config, transports, transactions, media, host, contacts, clock, ids } = options;
+  const log = options.log.child({ technology: 'PJSIP' });
+  const stack: Stack = {
+    transactions,
+    transports,
+    clock,
+    ids,
+    log,
+    timing: { t1Ms: config.t1Ms, t2Ms: config.t2Ms },
+    userAgent: config.userAgent,
+    ...(options.resolveHost && { resolveHost: options.resolveHost }),
+  };
+  const { realm, algorithms, nonceLifetimeMs } = config;
+  const verifier = createVerifier({ realm, algorithms, nonceLifetimeMs, clock, ids });
+  const agent = createUserAgent(stack);
+  const bindings = createBindings(clock);
+  const endpoints = createEndpoints([], verifier);
+  const services: Services = {
+    config,
+    stack,
+    agent,
+    media,
+    endpoints,
+    bindings,
+    legs: new Set(),
+    messageReceived: (message) => options.messageReceived?.(message),
+  };
+  const qualifier = createQualifier(services);
+  let started = false;
+  let draining = false;
+
+  transports.onConnectionClosed((connection) => bindings.connectionClosed(connection));
+  agent.onInvite(createInviteReceiver(services, host, () => draining));
+  agent.onRequest(
+    'REGISTER',
+    createRegistrar({ endpoints, bindings, contacts, clock, log, userAgent: config.userAgent }),
+  );
+  agent.onRequest('OPTIONS', (transaction) => answerOptions(services, transaction, draining));
+  agent.onRequest('MESSAGE', (transaction) => {
+    const identity = endpoints.identify(transaction);
+    if ('challenge' in identity) transaction.reply(401, { headers: identity.challenge });
+    else transaction.reply(receiveMessage(services, identity.endpoint, transaction.request));
+  });
+
+  const forgetContacts = (name: string) => {
+    for (const binding of bindings.of(name)) {
+      bindings.delete(binding.id);
+      contacts.removed(binding.id);
+    }
+  };
+
+  const announce = (endpoint: EndpointConfig) => {
+    for (const binding of staticBindings(endpoint)) {
+      bindings.put(binding);
+      if (started) contacts.registered(contactDetails(endpoint, binding));
+    }
+  };
+
+  const setEndpoint = (endpoint: EndpointConfig) => {
+    const old = endpoints.named(endpoint.name);
+    const kept = new Set(staticBindings(endpoint).map(({ id }) => id));
+    for (const binding of old ? staticBindings(old) : [])
+      if (!kept.has(binding.id)) {
+        bindings.delete(binding.id);
+        contacts.removed(binding.id);
+      }
+    endpoints.set(endpoint);
+    announce(endpoint);
+  };
+
+  for (const endpoint of config.endpoints) setEndpoint(endpoint);
+
+  return {
+    technology: 'PJSIP',
+    aliases: ['SIP'],
+    open: (request, report) => openLeg(services, request, report),
+    qualify: (contact) => qualifier.qualify(contact),
+    expired: (contact) => bindings.delete(contact.id),
+    start() {
+      if (started) return;
+      started = true;
+      for (const endpoint of endpoints.all()) announce(endpoint);
+    },
+    setEndpoint,
+    removeEndpoint(name) {
+      const endpoint = endpoints.named(name);
+      if (!endpoint) return;
+      endpoints.remove(name);
+      forgetContacts(endpoint.name);
+    },
+    endpoints: () => endpoints.all(),
+    drain() {
+      draining = true;
+    },
+    counts: () => ({
+      ...agent.counts(),
+      legs: services.legs.size,
+      bindings: bindings.size(),
+      qualifying: qualifier.size(),
+      nonces: verifier.size(),
+    }),
+    close() {
+      draining = true;
+      qualifier.close();
+      agent.close();
+    },
+  };
+}
+
+function openLeg(services: Services, request: LegRequest, report: Report): OpenedLeg {
+  const resolved = resolveResource(services, request.resource);
+  const { endpoint } = resolved;
+  const codecs = endpoint.codecs.filter((codec) => request.formats?.includes(codec) ?? true);
+  if (codecs.length === 0)
+    throw new DriverError(
+      'format',
+      `endpoint "${endpoint.name}" has none of the formats ${request.formats?.join(',')}`,
+    );
+  return {
+    name: channelName(services, endpoint),
+    endpoint: ['PJSIP', endpoint.name],
+    leg: createOutboundLeg({ services, request, resolved, codecs, report }),
+  };
+}
+
+/** What we can do (RFC 3261 11.2); whether we would take a call now. Nothing that needs a password is told. */
+function answerOptions({ agent, config }: Services, transaction: ServerTransaction, draining: boolean): void {
+  transaction.reply(draining ? 503 : 200, {
+    headers: [
+      ['Allow', agent.allow],
+      ['Accept', 'application/sdp, application/dtmf-relay, text/plain'],
+      ['Accept-Encoding', 'identity'],
+      ['Accept-Language', 'en'],
+      ['Server', config.userAgent],
+    ],
+  });
+}

@@ -1,0 +1,32 @@
+import { createDigestClient, type DigestClient } from '../../sip/auth/client.ts';
+import type { HeaderLines } from '../../sip/message/build.ts';
+import { formatNameAddr, type NameAddr } from '../../sip/message/name-addr.ts';
+import { sipUri } from '../../sip/message/uri.ts';
+import type { Target } from '../../sip/transport/transport.ts';
+import type { Party } from '../../telephony/driver.ts';
+import type { EndpointConfig } from './config.ts';
+import { localHost, type Services } from './services.ts';
+
+/** Our From towards an endpoint: the caller's identity, unless the endpoint wants another. */
+export function fromAddress(services: Services, endpoint: EndpointConfig, caller: Party, target: Target): NameAddr {
+  const host = endpoint.fromDomain ?? localHost(services, target);
+  const user = endpoint.fromUser ?? (caller.number || 'anonymous');
+  return { ...(caller.name && { displayName: caller.name }), uri: sipUri({ user, host }), params: {} };
+}
+
+/** What we answer an endpoint's challenges with; undefined when it has no outbound credentials. */
+export function digestClient({ stack }: Services, endpoint: EndpointConfig): DigestClient | undefined {
+  return endpoint.outboundAuth && createDigestClient([endpoint.outboundAuth], stack.ids);
+}
+
+/** Between trusted parties the caller is asserted (RFC 3325 9.1). */
+export function identityHeaders(
+  services: Services,
+  endpoint: EndpointConfig,
+  caller: Party,
+  target: Target,
+): HeaderLines {
+  if (!endpoint.trustIdentity || caller.number === '') return [];
+  const uri = sipUri({ user: caller.number, host: endpoint.fromDomain ?? localHost(services, target) });
+  return [['P-Asserted-Identity', formatNameAddr({ displayName: caller.name, uri })]];
+}

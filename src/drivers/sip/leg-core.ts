@@ -1,0 +1,218 @@
+import type { InviteUsage, UsageHandlers } from '../../sip/dialog/invite-usage.ts';
+import { Timers } from '../../sip/dialog/stack.ts';
+import type { SipMessage, SipRequest } from '../../sip/message/message.ts';
+import { isNowhere } from '../../sip/sdp/description.ts';
+import type { Target } from '../../sip/transport/transport.ts';
+import { Cause } from '../../telephony/causes.ts';
+import type { DigitSequence, LegReport, Party, Report } from '../../telephony/driver.ts';
+import type { Codec, RtpSession } from '../../telephony/media.ts';
+import { causeFromReason, causeFromStatus } from './causes.ts';
+import type { EndpointConfig } from './config.ts';
+import { parseInfoDigit, sendInfoDigits } from './info-digits.ts';
+import { receiveMessage } from './messages.ts';
+import { createNegotiation, type Negotiation } from './negotiation.ts';
+import { assertedParty } from './party.ts';
+import { createPendingSession, type PendingSession } from './pending-session.ts';
+import { sipfragStatus } from './refer.ts';
+import { localHost, type Services } from './services.ts';
+
+/** `setup`: before the answer · `gone`: the far side has ended it, `hangup` is awaited · `ended`: nothing more is told. */
+export type LegPhase = 'setup' | 'up' | 'gone' | 'ended';
+
+export type LegCoreOptions = {
+  services: Services;
+  endpoint: EndpointConfig;
+  channelId: string;
+  codecs: readonly Codec[];
+  /** Towards whom the address in our SDP must make sense; undefined when there is nobody. */
+  peer: Target | undefined;
+  report: Report;
+  /** No port could be had; the core then tells that the leg is gone. */
+  onNoPort(): void;
+};
+
+/** What inbound and outbound legs have in common: media, reports, and the call inside its dialog. */
+export interface LegCore {
+  readonly phase: LegPhase;
+  readonly media: PendingSession;
+  readonly usageHandlers: UsageHandlers;
+  /** Runs `fn` once the port is open, in order, unless the leg is over by then. */
+  ready(fn: (negotiation: Negotiation) => void): void;
+  tell(report: LegReport): void;
+  /** The call stands; tells `leg.answered`. */
+  up(usage: InviteUsage): void;
+  /** The far side has ended or refused it. */
+  gone(cause: number, techCause?: number): void;
+  forwarded(target: string): void;
+  /** Tells `leg.ended`, the last report. */
+  ended(): void;
+  /** Tells `leg.connectedLine` when a trusted peer says who it is. */
+  identify(message: SipMessage): void;
+  sendDigits(sequence: DigitSequence): void;
+  hold(on: boolean): void;
+  /** Asks the far side to call somebody else (RFC 3515). */
+  refer(uri: string): void;
+  release(): void;
+}
+
+export function createLegCore(options: LegCoreOptions): LegCore {
+  const { services, endpoint, report } = options;
+  const { stack, media } = services;
+  const timers = new Timers(stack.clock);
+  let phase: LegPhase = 'setup';
+  let usage: InviteUsage | undefined;
+  let negotiation: Negotiation | undefined;
+  let connected: Party | undefined;
+  let heldTold = false;
+
+  const tell = (what: LegReport) => {
+    if (phase !== 'ended') report(what);
+  };
+
+  const isOver = () => phase === 'gone' || phase === 'ended';
+
+  const gone = (cause: number, techCause?: number) => {
+    if (isOver()) return;
+    phase = 'gone';
+    report({ type: 'leg.hungUp', cause, ...(techCause !== undefined && { techCause }) });
+  };
+
+  const session = createPendingSession(
+    options.channelId,
+    media.openRtp(options.channelId, (told) => {
+      if (told.type === 'media.digit' && !isOver())
+        tell({ type: 'leg.digit', digit: told.digit, durationMs: told.durationMs });
+    }),
+    (error) => {
+      stack.log.error({ channel: options.channelId, error }, 'no RTP port could be opened');
+      if (isOver()) return;
+      options.onNoPort();
+      gone(Cause.congestion);
+    },
+  );
+
+  session.whenOpen((opened) => {
+    negotiation = createNegotiation({
+      session: opened,
+      address: mediaAddress(services, opened, options.peer),
+      codecs: options.codecs,
+      telephoneEvents: endpoint.digits === 'auto',
+      sessionId: String(Number.parseInt(stack.ids.hex(8), 16)),
+      onHeld: tellHeld,
+    });
+  });
+
+  /** A call that begins on hold is not put on hold: only changes of a call that stands are told. */
+  const tellHeld = (held: boolean) => {
+    if (phase !== 'up' || held === heldTold) return;
+    heldTold = held;
+    tell({ type: held ? 'leg.held' : 'leg.unheld' });
+  };
+
+  const identify = (message: SipMessage) => {
+    const party = endpoint.trustIdentity ? assertedParty(message) : undefined;
+    if (!party || isOver() || (party.name === connected?.name && party.number === connected.number)) return;
+    connected = party;
+    tell({ type: 'leg.connectedLine', party });
+  };
+
+  const receive = (request: SipRequest): number => {
+    switch (request.method) {
+      case 'INFO': {
+        const pressed = parseInfoDigit(request);
+        if (pressed && !isOver()) tell({ type: 'leg.digit', ...pressed });
+        // RFC 6086 4.2.2: an INFO without a body only asks whether we are there.
+        return pressed || request.body.length === 0 ? 200 : 415;
+      }
+      case 'NOTIFY':
+        return receiveNotify(request);
+      case 'MESSAGE':
+        return receiveMessage(services, endpoint, request);
+      case 'OPTIONS':
+        return 200;
+      default:
+        return 405;
+    }
+  };
+
+  /** How the transfer that we asked for goes; done, the far side has no more use for us. */
+  const receiveNotify = (request: SipRequest): number => {
+    const status = sipfragStatus(request);
+    if (status === undefined) return 489;
+    if (status >= 200 && status < 300) gone(Cause.normalClearing);
+    return 200;
+  };
+
+  return {
+    get phase() {
+      return phase;
+    },
+    media: session,
+    usageHandlers: {
+      answerOffer(sdp, request) {
+        const answer = negotiation?.answer(sdp);
+        if (answer !== undefined) identify(request);
+        return answer;
+      },
+      makeOffer: () => negotiation?.offer() ?? '',
+      acceptAnswer: (sdp) => negotiation?.accept(sdp) ?? false,
+      onOfferRefused: (status) => stack.log.info({ channel: options.channelId, status }, 'a new offer was refused'),
+      onRequest: receive,
+      onEnded(end) {
+        if (end.by === 'bye') gone(causeFromReason(end.request) ?? Cause.normalClearing);
+        else gone(causeFromStatus(end.status), end.status);
+      },
+      onClosed() {},
+    },
+    ready: (fn) =>
+      session.whenOpen(() => {
+        if (negotiation && !isOver()) fn(negotiation);
+      }),
+    tell,
+    up(confirmed) {
+      usage = confirmed;
+      phase = 'up';
+      tell({ type: 'leg.answered' });
+    },
+    gone,
+    forwarded(target) {
+      if (isOver()) return;
+      phase = 'gone';
+      report({ type: 'leg.forwarded', target });
+    },
+    ended() {
+      if (phase === 'ended') return;
+      phase = 'ended';
+      report({ type: 'leg.ended' });
+    },
+    identify,
+    sendDigits(sequence) {
+      const current = usage;
+      if (current && negotiation?.agreed && negotiation.agreed.telephoneEvent === undefined)
+        sendInfoDigits(timers, current, sequence);
+      else session.sendDigits(sequence);
+    },
+    hold(on) {
+      if (phase !== 'up') return;
+      negotiation?.hold(on);
+      usage?.reinvite();
+    },
+    refer(uri) {
+      usage?.request('REFER', { headers: [['Refer-To', `<${uri}>`]] }, (status) => {
+        if (status >= 300) stack.log.info({ channel: options.channelId, status }, 'the far side refused the transfer');
+      });
+    },
+    release() {
+      phase = 'ended';
+      timers.clearAll();
+      session.close();
+    },
+  };
+}
+
+/** The configured address, else where the port is bound, else what the peer knows us by. */
+function mediaAddress(services: Services, { local }: RtpSession, peer: Target | undefined): string {
+  const configured = services.config.mediaAddress;
+  if (configured !== undefined) return configured;
+  return isNowhere(local.address) && peer ? localHost(services, peer) : local.address;
+}

@@ -1,0 +1,86 @@
+import { type AudioCodec, type Direction, directionOf, parseDescription } from '../../sip/sdp/description.ts';
+import {
+  type AgreedAudio,
+  acceptAnswer,
+  answerOffer,
+  type LocalAudio,
+  type LocalSession,
+  newSession,
+  writeOffer,
+} from '../../sip/sdp/offer-answer.ts';
+import type { RtpSession } from '../../telephony/media.ts';
+
+export type NegotiationOptions = {
+  session: RtpSession;
+  /** Our address as the far side shall see it. */
+  address: string;
+  codecs: readonly AudioCodec[];
+  telephoneEvents: boolean;
+  /** In digits (RFC 8866 5.2). */
+  sessionId: string;
+  /** The far side has put us on hold, or taken us back. */
+  onHeld(held: boolean): void;
+};
+
+/** Offer and answer of one call, and the media flow that follows from them. */
+export interface Negotiation {
+  /** Our offer: all codecs, our present direction. */
+  offer(): string;
+  /** Our answer to an offer, with the media flowing accordingly; undefined when there is nothing in common. */
+  answer(sdp: string): string | undefined;
+  /** Takes the answer to our offer, with the media flowing accordingly; false when it is of no use. */
+  accept(sdp: string): boolean;
+  /** Whether we hold the far side: then we may send, but ask it to be silent. */
+  hold(on: boolean): void;
+  /** What is agreed; undefined before. */
+  readonly agreed: AgreedAudio | undefined;
+}
+
+export function createNegotiation(options: NegotiationOptions): Negotiation {
+  const local: LocalAudio = {
+    address: options.address,
+    port: options.session.local.port,
+    codecs: options.codecs,
+    telephoneEvents: options.telephoneEvents,
+  };
+  let memory: LocalSession = newSession(options.sessionId);
+  let wished: Direction = 'sendrecv';
+  let agreed: AgreedAudio | undefined;
+
+  const settle = (next: AgreedAudio) => {
+    const wasHeld = agreed?.held ?? false;
+    agreed = next;
+    const { held, ...flow } = next;
+    options.session.configure(flow);
+    if (held !== wasHeld) options.onHeld(held);
+  };
+
+  return {
+    offer() {
+      const { session, body } = writeOffer(memory, local, wished);
+      memory = session;
+      return body;
+    },
+    answer(sdp) {
+      const offer = parseDescription(sdp);
+      const answer = offer.ok ? answerOffer(memory, offer.description, local, wished) : undefined;
+      if (!answer?.ok) return undefined;
+      memory = answer.session;
+      settle(answer.agreed);
+      return answer.body;
+    },
+    accept(sdp) {
+      const answer = parseDescription(sdp);
+      const accepted = answer.ok ? acceptAnswer(answer.description, local, wished) : undefined;
+      if (!accepted?.ok) return false;
+      settle(accepted.agreed);
+      return true;
+    },
+    hold(on) {
+      wished = directionOf(true, !on);
+    },
+    get agreed() {
+      return agreed;
+    },
+  };
+}

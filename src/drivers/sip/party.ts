@@ -1,0 +1,30 @@
+import type { SipMessage } from '../../sip/message/message.ts';
+import type { NameAddr } from '../../sip/message/name-addr.ts';
+import { parseNameAddrList } from '../../sip/message/name-addr.ts';
+import type { Uri } from '../../sip/message/uri.ts';
+import type { Party } from '../../telephony/driver.ts';
+
+/** The user part of a URI, or the number of a tel URI; '' when there is none. */
+export function userOf(uri: Uri): string {
+  if (uri.scheme === 'tel') return uri.number;
+  if (uri.scheme === 'other') return '';
+  // Parameters of a telephone number inside the user part (RFC 3261 19.1.6) do not belong to the number.
+  return (uri.user ?? '').split(';')[0]!;
+}
+
+/** A party as an address tells it; nameless and numberless when it wishes to be unknown (RFC 3323 4.1.1.3). */
+export function partyOf({ displayName = '', uri }: NameAddr): Party {
+  const number = userOf(uri);
+  const anonymous = number.toLowerCase() === 'anonymous';
+  return anonymous ? { name: '', number: '' } : { name: displayName, number };
+}
+
+/** Who the peer says it is in a header between trusted parties (RFC 3325 9.1, or the older Remote-Party-ID). */
+export function assertedParty(message: SipMessage): Party | undefined {
+  for (const header of ['P-Asserted-Identity', 'Remote-Party-ID'] as const)
+    for (const line of message.headerLines(header)) {
+      const address = parseNameAddrList(line)?.[0];
+      if (address) return partyOf(address);
+    }
+  return undefined;
+}

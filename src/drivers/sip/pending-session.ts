@@ -1,0 +1,97 @@
+import type {
+  MediaSession,
+  PlayHandle,
+  PlayItem,
+  PlayReport,
+  RtpSession,
+  RtpStatistics,
+} from '../../telephony/media.ts';
+
+/** A session whose port is still being opened, and what has been asked of it meanwhile. */
+export interface PendingSession extends MediaSession {
+  /** Runs `fn` with the session: at once, or when the port is there; never when it could not be had. In order. */
+  whenOpen(fn: (session: RtpSession) => void): void;
+}
+
+/**
+ * Stands in for an RTP session until its port is open: what is asked before is done then, in the same order.
+ * Closing it closes the session, also one that opens later. @param onFailed hears once that no port could be had.
+ */
+export function createPendingSession(
+  id: string,
+  opening: Promise<RtpSession>,
+  onFailed: (error: unknown) => void,
+): PendingSession {
+  let session: RtpSession | undefined;
+  let state: 'opening' | 'open' | 'failed' | 'closed' = 'opening';
+  let waiting: { run(session: RtpSession): void; failed(reason: string): void }[] = [];
+
+  const settle = (reason: string) => {
+    const left = waiting;
+    waiting = [];
+    for (const task of left) task.failed(reason);
+  };
+
+  const task = (run: (session: RtpSession) => void, failed: (reason: string) => void = () => {}) => {
+    if (session && state === 'open') run(session);
+    else if (state === 'opening') waiting.push({ run, failed });
+    else failed('the session is closed');
+  };
+
+  opening.then(
+    (opened) => {
+      if (state === 'closed') return opened.close();
+      session = opened;
+      state = 'open';
+      const left = waiting;
+      waiting = [];
+      for (const { run } of left) run(opened);
+    },
+    (error: unknown) => {
+      if (state === 'closed') return;
+      state = 'failed';
+      settle('no port could be opened');
+      onFailed(error);
+    },
+  );
+
+  return {
+    id,
+    whenOpen: (fn) => task(fn),
+    play(item: PlayItem, told: (report: PlayReport) => void): PlayHandle {
+      let handle: PlayHandle | undefined;
+      task(
+        (opened) => {
+          handle = opened.play(item, told);
+        },
+        (reason) => told({ type: 'media.failed', reason }),
+      );
+      const control = (action: (handle: PlayHandle) => void) => task(() => handle && action(handle));
+      return {
+        stop: () => control((playing) => playing.stop()),
+        pause: () => control((playing) => playing.pause()),
+        resume: () => control((playing) => playing.resume()),
+        restart: () => control((playing) => playing.restart()),
+        seek: (ms) => control((playing) => playing.seek(ms)),
+      };
+    },
+    sendDigits: (sequence) => task((opened) => opened.sendDigits(sequence)),
+    indicate: (indication) => task((opened) => opened.indicate(indication)),
+    echo: (on) => task((opened) => opened.echo(on)),
+    mute: (directions) => task((opened) => opened.mute(directions)),
+    statistics: () =>
+      new Promise<RtpStatistics | undefined>((resolve, reject) => {
+        task(
+          (opened) => opened.statistics().then(resolve, reject),
+          () => resolve(undefined),
+        );
+      }),
+    close() {
+      if (state === 'closed') return;
+      const open = state === 'open';
+      state = 'closed';
+      settle('the session is closed');
+      if (open) session?.close();
+    },
+  };
+}

@@ -1,0 +1,124 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { HeaderLines } from '../../sip/message/build.ts';
+import type { SipRequest } from '../../sip/message/message.ts';
+import type { NameAddr } from '../../sip/message/name-addr.ts';
+import { parseDecimal } from '../../sip/message/scan.ts';
+import { formatUri } from '../../sip/message/uri.ts';
+import type { ServerTransaction } from '../../sip/transaction/transaction.ts';
+import type { ContactHost } from '../../telephony/contacts.ts';
+import { type Binding, type Bindings, contactDetails, contactId } from './bindings.ts';
+import type { EndpointConfig } from './config.ts';
+import type { Endpoints } from './endpoints.ts';
+import { userOf } from './party.ts';
+
+export type RegistrarOptions = {
+  endpoints: Endpoints;
+  bindings: Bindings;
+  contacts: ContactHost;
+  clock: Clock;
+  log: Logger;
+  userAgent: string;
+};
+
+/** What one Contact of a REGISTER asks for. */
+type Wish = { contact: NameAddr; seconds: number; known: Binding | undefined };
+
+/** Answers REGISTER (RFC 3261 10.3): all of its contacts are taken, or none. */
+export function createRegistrar(options: RegistrarOptions): (transaction: ServerTransaction) => void {
+  const { endpoints, bindings, contacts, clock, log } = options;
+
+  const remove = (binding: Binding) => {
+    bindings.delete(binding.id);
+    contacts.removed(binding.id);
+  };
+
+  const registered = (endpoint: EndpointConfig) =>
+    bindings.of(endpoint.name).filter(({ expiresAt }) => expiresAt !== undefined);
+
+  const apply = (endpoint: EndpointConfig, wishes: readonly Wish[], { request, source }: ServerTransaction) => {
+    for (const { contact, seconds, known } of wishes) {
+      if (seconds === 0) {
+        if (known) remove(known);
+        continue;
+      }
+      const text = formatUri(contact.uri);
+      const binding: Binding = {
+        id: known?.id ?? contactId(endpoint.name, text),
+        endpoint: endpoint.name,
+        uri: contact.uri,
+        target: endpoint.symmetric ? source : undefined,
+        expiresAt: clock.monotonic() + seconds * 1000,
+        callId: request.callId,
+        cseq: request.cseq.number,
+        routes: [],
+      };
+      // Renewed ones go to the end: the oldest is the one that was heard of least lately.
+      bindings.delete(binding.id);
+      bindings.put(binding);
+      contacts.registered(contactDetails(endpoint, binding, seconds * 1000));
+    }
+    const all = registered(endpoint);
+    for (const displaced of all.slice(0, Math.max(0, all.length - endpoint.aor.maxContacts))) remove(displaced);
+  };
+
+  const accept = (endpoint: EndpointConfig, transaction: ServerTransaction) => {
+    const headers: HeaderLines = registered(endpoint).map(({ uri, expiresAt }) => {
+      const seconds = Math.max(0, Math.round((expiresAt! - clock.monotonic()) / 1000));
+      return ['Contact', `<${formatUri(uri)}>;expires=${seconds}`] as const;
+    });
+    const date = new Date(clock.now()).toUTCString();
+    transaction.reply(200, { headers: [...headers, ['Date', date], ['Server', options.userAgent]] });
+  };
+
+  const removeAll = (endpoint: EndpointConfig, transaction: ServerTransaction) => {
+    const { request } = transaction;
+    // RFC 3261 10.3 step 6: the star stands alone and means nothing but removal.
+    if (request.headerLines('Contact').length > 1 || request.expires !== 0) return void transaction.reply(400);
+    const all = registered(endpoint);
+    if (all.some((binding) => isRepeated(binding, request))) return void transaction.reply(500);
+    for (const binding of all) remove(binding);
+    accept(endpoint, transaction);
+  };
+
+  const register = (endpoint: EndpointConfig, transaction: ServerTransaction) => {
+    const { request } = transaction;
+    if (request.hasStarContact) return removeAll(endpoint, transaction);
+    const wishes = request.contacts.map((contact) => ({
+      contact,
+      seconds: secondsFor(contact, request, endpoint),
+      known: bindings.find(endpoint.name, contact.uri),
+    }));
+    const { minimumExpirationSeconds: minimum, maxContacts } = endpoint.aor;
+    if (wishes.some(({ seconds }) => seconds > 0 && seconds < minimum))
+      return void transaction.reply(423, { headers: [['Min-Expires', String(minimum)]] });
+    if (wishes.some(({ contact }) => contact.uri.scheme !== 'sip')) return void transaction.reply(400);
+    if (wishes.filter(({ seconds }) => seconds > 0).length > maxContacts) return void transaction.reply(403);
+    // RFC 3261 10.3 step 7: an older REGISTER that comes late changes nothing.
+    if (wishes.some(({ known }) => known && isRepeated(known, request))) return void transaction.reply(500);
+    apply(endpoint, wishes, transaction);
+    accept(endpoint, transaction);
+  };
+
+  return (transaction) => {
+    const identity = endpoints.identify(transaction);
+    if ('challenge' in identity) return void transaction.reply(401, { headers: identity.challenge });
+    const aor = endpoints.named(userOf(transaction.request.to.uri));
+    // Also for AORs that do not exist, so that nobody can find out which do.
+    if (aor !== identity.endpoint || aor.aor.maxContacts === 0) {
+      log.warn({ endpoint: identity.endpoint.name, aor: userOf(transaction.request.to.uri) }, 'registration refused');
+      return void transaction.reply(403);
+    }
+    register(aor, transaction);
+  };
+}
+
+const isRepeated = (binding: Binding, request: SipRequest): boolean =>
+  binding.callId === request.callId && request.cseq.number <= binding.cseq;
+
+/** The contact's own expires, else the Expires header, else the default (RFC 3261 10.3 step 7); no more than allowed. */
+function secondsFor(contact: NameAddr, request: SipRequest, { aor }: EndpointConfig): number {
+  const own = parseDecimal(contact.params['expires'] ?? '', 2 ** 32 - 1);
+  const asked = own >= 0 ? own : (request.expires ?? aor.defaultExpirationSeconds);
+  return Math.min(asked, aor.maximumExpirationSeconds);
+}

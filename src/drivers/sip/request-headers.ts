@@ -1,0 +1,56 @@
+import type { HeaderLines } from '../../sip/message/build.ts';
+
+/** Headers that an application puts into the INVITE of an outbound leg. */
+export interface RequestHeaders {
+  readonly lines: HeaderLines;
+  get(name: string, index: number): string | undefined;
+  add(name: string, value: string): void;
+  update(name: string, value: string): boolean;
+  remove(name: string): void;
+}
+
+/** What the stack writes itself; an application that could change it would break the call. */
+const reserved = new Set(
+  [
+    ...[
+      'via',
+      'v',
+      'from',
+      'f',
+      'to',
+      't',
+      'call-id',
+      'i',
+      'cseq',
+      'contact',
+      'm',
+      'max-forwards',
+      'content-length',
+      'l',
+    ],
+    ...['content-type', 'c', 'route', 'record-route', 'require', 'allow', 'authorization', 'proxy-authorization'],
+  ].values(),
+);
+
+export function createRequestHeaders(): RequestHeaders {
+  let lines: (readonly [name: string, value: string])[] = [];
+  const named = (name: string) => (line: readonly [string, string]) => line[0].toLowerCase() === name.toLowerCase();
+  return {
+    get lines() {
+      return lines;
+    },
+    get: (name, index) => lines.filter(named(name))[index - 1]?.[1],
+    add(name, value) {
+      if (/^[\w!%*+`'~.-]+$/.test(name) && !reserved.has(name.toLowerCase())) lines = [...lines, [name, value]];
+    },
+    update(name, value) {
+      const at = lines.findIndex(named(name));
+      if (at < 0) return false;
+      lines = lines.with(at, [lines[at]![0], value]);
+      return true;
+    },
+    remove(name) {
+      lines = lines.filter((line) => !named(name)(line));
+    },
+  };
+}

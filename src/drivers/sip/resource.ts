@@ -1,0 +1,65 @@
+import type { NameAddr } from '../../sip/message/name-addr.ts';
+import { formatUri, parseUri, type Uri } from '../../sip/message/uri.ts';
+import type { Target } from '../../sip/transport/transport.ts';
+import { DriverError } from '../../telephony/driver.ts';
+import { proxyRoutes } from './bindings.ts';
+import type { EndpointConfig } from './config.ts';
+import { localHost, type Services } from './services.ts';
+
+/** One place to send an INVITE (or OPTIONS, MESSAGE) to. */
+export type Destination = { uri: Uri; target: Target | undefined; routes: readonly NameAddr[] };
+
+/** A dial string understood: the endpoint, and where to find it, which is asked anew when the call is placed. */
+export type Resolved = { endpoint: EndpointConfig; destinations(): Destination[] };
+
+/**
+ * Reads what stands behind `PJSIP/`: `alice` (all her contacts), `alice/sip:a@host` (there, with her settings),
+ * `number@line` (the line's contacts with that number as user).
+ * @throws DriverError naming endpoint or resource when there is no such thing.
+ */
+export function resolveResource(services: Services, resource: string): Resolved {
+  const slash = resource.indexOf('/');
+  const name = slash < 0 ? resource : resource.slice(0, slash);
+  const at = name.lastIndexOf('@');
+  const endpoint =
+    services.endpoints.named(name) ?? (at > 0 ? services.endpoints.named(name.slice(at + 1)) : undefined);
+  if (!endpoint || /^sips?:/i.test(name)) throw new DriverError('endpoint', `there is no endpoint "${name}"`);
+  if (slash >= 0) {
+    const uri = sipUriOf(resource.slice(slash + 1));
+    return { endpoint, destinations: () => [{ uri, target: undefined, routes: proxyRoutes(endpoint) }] };
+  }
+  const number = services.endpoints.named(name) ? undefined : name.slice(0, at);
+  return { endpoint, destinations: () => contactsOf(services, endpoint, number) };
+}
+
+/** Everywhere an endpoint can be reached now; with `number` as user part when given. */
+export function contactsOf({ bindings }: Services, endpoint: EndpointConfig, number?: string): Destination[] {
+  return bindings.of(endpoint.name).map(({ uri, target, routes }) => ({
+    uri: number !== undefined && uri.scheme === 'sip' ? { ...uri, user: number } : uri,
+    target,
+    routes,
+  }));
+}
+
+function sipUriOf(text: string): Uri {
+  const uri = parseUri(text);
+  if (uri?.scheme !== 'sip') throw new DriverError('resource', `"${text}" is no SIP URI`);
+  return uri;
+}
+
+/**
+ * Where to send a caller by 302 or REFER: a URI as it stands, an endpoint's first contact, or a number at our own
+ * address. Undefined when the text makes no URI.
+ */
+export function transferTarget(services: Services, target: string, peer: Target): string | undefined {
+  const resource = target.replace(/^(pj)?sip\//i, '');
+  const explicit = resource.includes('/') ? resource.slice(resource.indexOf('/') + 1) : resource;
+  if (/^sips?:/i.test(explicit)) return parseUri(explicit) && explicit;
+  const endpoint = services.endpoints.named(resource);
+  const contact = endpoint && contactsOf(services, endpoint)[0];
+  if (contact) return formatUri(contact.uri);
+  const text = explicit.includes('@') ? `sip:${explicit}` : `sip:${explicit}@${bracketed(localHost(services, peer))}`;
+  return parseUri(text) && text;
+}
+
+const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);

@@ -1,0 +1,41 @@
+import type { Stack } from '../../sip/dialog/stack.ts';
+import type { UserAgent } from '../../sip/dialog/user-agent.ts';
+import type { Target } from '../../sip/transport/transport.ts';
+import type { MediaPlane } from '../../telephony/media.ts';
+import type { Bindings } from './bindings.ts';
+import type { EndpointConfig, SipConfig } from './config.ts';
+import type { Endpoints } from './endpoints.ts';
+
+/** A text message between endpoints (RFC 3428). */
+export type TextMessage = {
+  /** URIs as in the message. */
+  from: string;
+  to: string;
+  body: string;
+  contentType: string;
+  /** The endpoint it came from. */
+  endpoint: string;
+  /** Headers that are not SIP's own (`X-…`), by name as spelled. */
+  headers: Readonly<Record<string, string>>;
+};
+
+/** What legs and the other parts of the driver share. */
+export type Services = {
+  config: SipConfig;
+  stack: Stack;
+  agent: UserAgent;
+  media: MediaPlane;
+  endpoints: Endpoints;
+  bindings: Bindings;
+  /** Legs that hold something: for leak checks. */
+  legs: Set<object>;
+  messageReceived(message: TextMessage): void;
+};
+
+/** The host that we are for a peer. */
+export const localHost = ({ stack, config }: Services, target: Target): string =>
+  stack.transports.localAddress(target)?.host ?? config.realm;
+
+/** The name of a new channel of an endpoint. */
+export const channelName = ({ stack }: Services, endpoint: EndpointConfig): string =>
+  `PJSIP/${endpoint.name}-${stack.ids.hex(8)}`;
