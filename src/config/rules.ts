@@ -77,6 +77,8 @@ function checkSip({ sip, dialplan }: Config): Problem[] {
     const { minimum_expiration, maximum_expiration } = endpoint.aor;
     if (minimum_expiration > maximum_expiration)
       problems.push({ path: [...path, 'aor'], message: 'minimum_expiration is above maximum_expiration' });
+    if (endpoint.outbound_proxy && !rules.sipUri.test(endpoint.outbound_proxy))
+      problems.push({ path: [...path, 'outbound_proxy'], message: rules.sipUri.wanted });
     if (endpoint.codecs.length === 0) problems.push({ path: [...path, 'codecs'], message: 'the list is empty' });
   }
   const taken = new Set<string>();

@@ -163,7 +163,6 @@ const endpoint = group(
               description: 'Password in the digest. Left out: HOOKSWITCH_PASSWORD, or the one made up at start-up.',
             }),
           ),
-          realm: optional(text({ description: 'Realm that the digest is for. Left out: any.' })),
         },
         'What the phone must know to register and to call. Left out: nothing is asked.',
       ),
@@ -173,6 +172,7 @@ const endpoint = group(
         {
           username: text({ description: 'User name in the digest.' }),
           password: text({ description: 'Password in the digest.' }),
+          realm: optional(text({ description: 'The only realm to answer. Left out: any.' })),
         },
         'What we answer when the other side asks us for a password.',
       ),
@@ -228,6 +228,22 @@ const endpoint = group(
     }),
     language: text({ default: '', description: 'Language of prompts. Empty: sounds.default_language.' }),
     account_code: text({ default: '', description: 'Account code of its channels.' }),
+    digits: choice(['auto', 'info'], {
+      default: 'auto',
+      description:
+        'How digits travel: in the audio stream (RFC 4733) where the other side takes them, or always as SIP INFO.',
+    }),
+    symmetric: flag({
+      default: true,
+      description:
+        'Send to where its messages come from rather than to what its Contact says: for phones behind a NAT.',
+    }),
+    from_user: text({ default: '', description: 'User part of our From towards it. Empty: the number of the caller.' }),
+    from_domain: text({ default: '', description: 'Host part of our From towards it. Empty: our address.' }),
+    outbound_proxy: text({
+      default: '',
+      description: 'SIP URI of the proxy that everything sent to it goes through. Empty: none.',
+    }),
     match: list(Type.String({ rule: 'network' }), {
       default: [],
       commaList: true,
@@ -248,15 +264,15 @@ const sip = group(
     }),
     external_address: text({
       default: '',
-      description: 'Address or name to put into SIP messages and SDP instead of our own, when behind a NAT.',
+      description: 'Address to put into SIP messages and SDP instead of our own, when behind a NAT.',
     }),
     user_agent: text({ default: 'Hookswitch', description: 'What User-Agent and Server headers say.' }),
+    realm: text({ default: 'hookswitch', description: 'Realm that phones are asked a password for.' }),
     timers: group(
       {
         t1: timer(500, 'Estimated round trip (RFC 3261 T1): the base of all retransmissions.'),
         t2: timer(4_000, 'Longest time between retransmissions (RFC 3261 T2).'),
         t4: timer(5_000, 'Longest time a message stays in the network (RFC 3261 T4).'),
-        proceeding: timer(180_000, 'How long a call we place may ring at the far side (RFC 3261 timer C).'),
       },
       'Times of the SIP transactions.',
     ),
@@ -290,7 +306,7 @@ const media = group(
       unit: 's',
       description: 'Hang up a call that has sent no audio for this long although it should; 0 never.',
     }),
-    tone_zone: choice(['us', 'uk', 'de', 'fr'], {
+    tone_zone: choice(['us', 'gb', 'uk', 'de', 'fr'], {
       default: 'us',
       description: 'Country whose call-progress tones are played.',
     }),
