@@ -1,0 +1,57 @@
+import type { Bus } from '../bus/bus.ts';
+import { allChannels } from '../bus/topics.ts';
+import { AriError } from '../models/errors.ts';
+import type { Variable } from '../models/variable.ts';
+
+/**
+ * The variables of the whole system. Names are stored without leading underscores (which ask for inheritance and mean
+ * nothing here); every change is told as a ChannelVarset without a channel to those who hear all channels.
+ */
+export interface GlobalVariables {
+  get(name: string): string | undefined;
+  /** Sets a variable, or removes it (`undefined`); removing one that holds nothing is no change. */
+  set(name: string, value: string | undefined): void;
+  /** For clients: what is not set reads as empty, functions are not evaluated. @throws AriError variableNameRequired */
+  getGlobalVar(variable: string | undefined): Variable;
+  /**
+   * For clients: a name that ends with `)` writes a function instead of a variable.
+   * @throws AriError variableNameRequired, functionFailed
+   */
+  setGlobalVar(variable: string | undefined, value: string | undefined): void;
+}
+
+export type GlobalVariablesOptions = {
+  bus: Bus;
+  /** Writes a function such as `DEVICE_STATE(Custom:x)` outside any channel; false when it cannot. */
+  writeFunction?: (call: string, value: string) => boolean;
+};
+
+export function createGlobalVariables({ bus, writeFunction }: GlobalVariablesOptions): GlobalVariables {
+  const values = new Map<string, string>();
+  const stored = (name: string): string => name.replace(/^_{1,2}/, '');
+
+  const set = (name: string, value: string | undefined): void => {
+    const key = stored(name);
+    const before = values.get(key);
+    if (value === undefined) values.delete(key);
+    else values.set(key, value);
+    if (value === undefined && !before) return;
+    bus.publish({ event: { type: 'ChannelVarset', variable: name, value: value ?? '' }, topics: [allChannels] });
+  };
+
+  return {
+    get: (name) => values.get(stored(name)),
+    set,
+
+    getGlobalVar(variable) {
+      if (!variable) throw new AriError('variableNameRequired');
+      return { value: values.get(stored(variable)) ?? '' };
+    },
+
+    setGlobalVar(variable, value) {
+      if (!variable) throw new AriError('variableNameRequired');
+      if (!variable.endsWith(')')) set(variable, value);
+      else if (!writeFunction?.(variable, value ?? '')) throw new AriError('functionFailed');
+    },
+  };
+}
