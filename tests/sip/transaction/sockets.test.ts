@@ -1,0 +1,67 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { createIds } from '../../../src/lib/ids.ts';
+import type { SipResponse } from '../../../src/sip/message/message.ts';
+import { createTransactionLayer } from '../../../src/sip/transaction/layer.ts';
+import { addressOf, openParty, type Party } from '../transport/bench.ts';
+import { outgoing } from './fake-transports.ts';
+
+const silent = () => {};
+const log = { trace: silent, debug: silent, info: silent, warn: silent, error: silent, child: () => log };
+
+function layerOn(party: Party) {
+  return createTransactionLayer({
+    transports: party.transports,
+    clock: systemClock,
+    ids: createIds(systemClock),
+    log,
+    timers: { t1: 50, t2: 200, t4: 50 },
+  });
+}
+
+for (const protocol of ['udp', 'tcp'] as const) {
+  test(`a call is set up, acknowledged and a second one refused over ${protocol}`, async () => {
+    const parties = [await openParty(), await openParty()] as const;
+    const [uac, uas] = [layerOn(parties[0]), layerOn(parties[1])];
+    const target = addressOf(parties[1], protocol);
+    uas.onRequest((transaction) => {
+      transaction.reply(180);
+      transaction.reply(transaction.request.callId === 'good' ? 200 : 486);
+    });
+    const acknowledged = new Promise<string>((resolve) => uas.onAck((ack) => resolve(ack.callId)));
+    const heard: string[] = [];
+    const call = (callId: string) =>
+      new Promise<SipResponse>((resolve, reject) => {
+        uac.request(outgoing('INVITE').set('Call-ID', callId).remove('Route'), target, {
+          onProvisional: ({ status }) => heard.push(`${callId} ${status}`),
+          onFinal: resolve,
+          onTimeout: () => reject(new Error('timeout')),
+          onTransportError: ({ reason }) => reject(new Error(reason)),
+        });
+      });
+    assert.is((await call('good')).status, 200);
+    uac.sendAck(outgoing('ACK').set('Call-ID', 'good'), target);
+    assert.is(await acknowledged, 'good');
+    assert.is((await call('bad')).status, 486);
+    assert.equal(heard, ['good 180', 'bad 180']);
+    uac.close();
+    uas.close();
+    await Promise.all(parties.map(({ transports }) => transports.close()));
+  });
+
+  test(`a malformed request is answered 400 over ${protocol}`, async () => {
+    const parties = [await openParty(), await openParty()] as const;
+    layerOn(parties[1]);
+    const bytes = outgoing('OPTIONS')
+      .set('CSeq', '7 BYE')
+      .prepend('Via', `SIP/2.0/${protocol} x.invalid;rport`)
+      .toBuffer();
+    parties[0].transports.send(bytes, addressOf(parties[1], protocol));
+    const { message } = await parties[0].messages.next();
+    assert.is(message.startLine, 'SIP/2.0 400 Bad Request');
+    await Promise.all(parties.map(({ transports }) => transports.close()));
+  });
+}
+
+test.run();
