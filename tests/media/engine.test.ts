@@ -24,7 +24,10 @@ test('an item is sent packet by packet every 20 ms, its last piece filled with s
   clock.advance(59);
   assert.equal(reports, []);
   clock.advance(41);
-  assert.equal(network.sent.map((each) => [each.from, each.to]), new Array(3).fill([10_000, '192.0.2.1:4000']));
+  assert.equal(
+    network.sent.map((each) => [each.from, each.to]),
+    new Array(3).fill([10_000, '192.0.2.1:4000']),
+  );
   assert.equal(sent(), [
     { ...audio, marker: true, sequence: 0xfffe, timestamp: 160, payload: ramp(160) },
     { ...audio, marker: false, sequence: 0xffff, timestamp: 320, payload: ramp(160, 160) },
@@ -63,10 +66,13 @@ test('an item queued behind the last one follows without a gap', async () => {
   play(engine, 'ramp:160', 2);
   await settle();
   clock.advance(20);
-  assert.equal(sent().map(({ marker, timestamp }) => [marker, timestamp]), [
-    [true, 160],
-    [false, 320],
-  ]);
+  assert.equal(
+    sent().map(({ marker, timestamp }) => [marker, timestamp]),
+    [
+      [true, 160],
+      [false, 320],
+    ],
+  );
   engine.close();
 });
 
@@ -82,10 +88,19 @@ test('other packet times are kept on average', async () => {
     await settle();
     clock.advance(120);
     const packets = sent();
-    assert.equal(packets.map(({ payload }) => payload.length), sizes);
-    assert.equal(packets.flatMap(({ payload }) => payload), ramp(960));
+    assert.equal(
+      packets.map(({ payload }) => payload.length),
+      sizes,
+    );
+    assert.equal(
+      packets.flatMap(({ payload }) => payload),
+      ramp(960),
+    );
     const step = ptimeMs * 8;
-    assert.equal(packets.map(({ timestamp }) => timestamp - packets[0]!.timestamp), sizes.map((_, index) => index * step));
+    assert.equal(
+      packets.map(({ timestamp }) => timestamp - packets[0]!.timestamp),
+      sizes.map((_, index) => index * step),
+    );
     engine.close();
   }
 });
@@ -134,7 +149,10 @@ test('a digit is sent as one event: one timestamp, growing duration, three ends;
     { ...event, marker: false, sequence: firstSequence + 9 - 0x1_0000, payload: [11, 0x8a, 1, 0xe0] },
   ]);
   const heard = packets.filter(({ payloadType }) => payloadType === 0);
-  assert.equal(heard.flatMap(({ payload }) => payload), ramp(1120));
+  assert.equal(
+    heard.flatMap(({ payload }) => payload),
+    ramp(1120),
+  );
   assert.equal([heard[5]?.marker, heard[5]?.timestamp], [true, 11 * 160]);
   engine.close();
 });
@@ -184,7 +202,10 @@ test('silence is heard by a far side whose direction out is muted, and nothing i
   clock.advance(20);
   engine.apply({ type: 'mute', session: 1, in: false, out: false });
   clock.advance(20);
-  assert.equal(sent().map(({ payload }) => payload), [silence(160), ramp(160, 160)]);
+  assert.equal(
+    sent().map(({ payload }) => payload),
+    [silence(160), ramp(160, 160)],
+  );
   assert.is(reports.length, 1);
   engine.close();
 });
@@ -204,7 +225,10 @@ test('an indication sounds until it is changed, and an item played wins over it'
   assert.is(toneAgain?.payload.length, 160);
   engine.apply({ type: 'indicate', session: 1, indication: 'silence' });
   clock.advance(20);
-  assert.equal(sent().map(({ payload }) => payload), [silence(160)]);
+  assert.equal(
+    sent().map(({ payload }) => payload),
+    [silence(160)],
+  );
   engine.apply({ type: 'indicate', session: 1, indication: undefined });
   clock.advance(100);
   assert.equal(sent(), []);
@@ -230,7 +254,14 @@ test('a far side behind a NAT is sent to where its packets come from; strangers 
   const deliver = (sequence: number, from: typeof nat, payloadType = 0) =>
     network.deliver(
       10_000,
-      encodePacket({ marker: false, payloadType, sequence, timestamp: sequence * 160, ssrc: 5, payload: [1, 0x8a, 3, 32] }),
+      encodePacket({
+        marker: false,
+        payloadType,
+        sequence,
+        timestamp: sequence * 160,
+        ssrc: 5,
+        payload: [1, 0x8a, 3, 32],
+      }),
       from,
     );
   for (let sequence = 1; sequence <= 4; sequence++) deliver(sequence, nat);
@@ -239,7 +270,10 @@ test('a far side behind a NAT is sent to where its packets come from; strangers 
   play(engine, 'ramp:160');
   await settle();
   clock.advance(20);
-  assert.equal(network.sent.map(({ to }) => to), ['198.51.100.7:33000']);
+  assert.equal(
+    network.sent.map(({ to }) => to),
+    ['198.51.100.7:33000'],
+  );
   engine.close();
 });
 
@@ -250,7 +284,10 @@ test('no RTP for the configured time is told once, and again only after some cam
   assert.equal(reports, []);
   clock.advance(5000);
   assert.equal(reports, [{ type: 'timedOut', session: 1 }]);
-  network.deliver(10_000, encodePacket({ marker: false, payloadType: 0, sequence: 1, timestamp: 0, ssrc: 5, payload: [] }));
+  network.deliver(
+    10_000,
+    encodePacket({ marker: false, payloadType: 0, sequence: 1, timestamp: 0, ssrc: 5, payload: [] }),
+  );
   clock.advance(1100);
   assert.is(reports.length, 2);
   engine.close();
@@ -271,7 +308,10 @@ test('statistics count both directions', async () => {
   await settle();
   clock.advance(40);
   for (const sequence of [1, 2, 4])
-    network.deliver(10_000, encodePacket({ marker: false, payloadType: 0, sequence, timestamp: sequence * 160, ssrc: 5, payload: ramp(160) }));
+    network.deliver(
+      10_000,
+      encodePacket({ marker: false, payloadType: 0, sequence, timestamp: sequence * 160, ssrc: 5, payload: ramp(160) }),
+    );
   assert.equal(engine.statistics(1), {
     txcount: 2,
     rxcount: 3,
@@ -312,7 +352,10 @@ test('closing says good-bye, fails the item under way, and leaves nothing', asyn
   assert.equal(engine.usage(), { sessions: 1, ports: 1, players: 1, timers: 1 });
   network.sent.length = 0;
   engine.apply({ type: 'close', session: 1 });
-  assert.equal(network.sent.map((each) => [each.from, each.to, each.packet[1]]), [[10_001, '192.0.2.1:4001', 201]]);
+  assert.equal(
+    network.sent.map((each) => [each.from, each.to, each.packet[1]]),
+    [[10_001, '192.0.2.1:4001', 201]],
+  );
   assert.equal(reports, [
     { type: 'played', session: 1, play: 1, report: { type: 'media.failed', reason: 'the session was closed' } },
   ]);
@@ -340,11 +383,14 @@ test('after a long delay three ticks are made up for and the others are skipped 
   sent();
   clock.stall(200);
   clock.advance(20);
-  assert.equal(sent().map(({ marker, timestamp }) => [marker, timestamp]), [
-    [true, 10 * 160],
-    [false, 11 * 160],
-    [false, 12 * 160],
-  ]);
+  assert.equal(
+    sent().map(({ marker, timestamp }) => [marker, timestamp]),
+    [
+      [true, 10 * 160],
+      [false, 11 * 160],
+      [false, 12 * 160],
+    ],
+  );
   assert.equal(engine.ticks, { late: 2, skipped: 8 });
   assert.is(log.lines[0]?.message, 'media ticks were skipped: the machine is too busy');
   engine.close();

@@ -5,7 +5,7 @@ import type { AudioLoader } from '../../src/media/item-loader.ts';
 import type { EngineReport } from '../../src/media/messages.ts';
 import { emptyHeader, headerLength, readHeader, writeHeader } from '../../src/media/rtp/header.ts';
 import type { PacketListener, PacketSocket, Sockets } from '../../src/media/rtp/sockets.ts';
-import { toneList, parseToneList, toneSequence } from '../../src/media/tones.ts';
+import { parseToneList, toneList, toneSequence } from '../../src/media/tones.ts';
 import type { RtpFlow } from '../../src/telephony/media.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 

@@ -22,16 +22,17 @@ const maximumTextOctets = 4 * 1024 * 1024;
  */
 export async function indexSounds(directories: readonly string[]): Promise<IndexedSound[]> {
   const sounds = new Map<string, IndexedSound>();
-  const texts = new Map<string, string>();
+  const english = new Map<string, string>();
+  const others = new Map<string, string>();
   for (const directory of directories.map((each) => resolve(each))) {
     for (const entry of await entries(directory)) {
       if (!entry.isDirectory() || !languageName.test(entry.name)) continue;
       await walk(join(directory, entry.name), '', entry.name, sounds, maximumDepth);
-      await readTexts(join(directory, entry.name), entry.name, texts);
+      await readTexts(join(directory, entry.name), entry.name.startsWith('en') ? english : others);
     }
   }
   for (const sound of sounds.values()) {
-    const text = texts.get(sound.id);
+    const text = english.get(sound.id) ?? others.get(sound.id);
     if (text !== undefined) sound.text = text;
     sound.formats.sort((a, b) => compare(a.language, b.language) || compare(a.format, b.format));
   }
@@ -59,19 +60,17 @@ async function walk(
   }
 }
 
-async function readTexts(directory: string, language: string, texts: Map<string, string>): Promise<void> {
-  const lists = (await entries(directory)).filter((entry) =>
-    /^(texts\.yaml|[\w-]+-sounds-[\w-]+\.txt)$/.test(entry.name),
-  );
-  for (const list of lists) {
-    const content = await readFile(join(directory, list.name), 'utf8').catch(() => '');
+/** Adds the texts of one language; the first text of a name stays, and `texts.yaml` comes before other lists. */
+async function readTexts(directory: string, texts: Map<string, string>): Promise<void> {
+  const names = (await entries(directory)).map((entry) => entry.name);
+  const lists = names.filter((name) => /^[\w-]+-sounds-[\w-]+\.txt$/.test(name)).sort();
+  for (const list of names.includes('texts.yaml') ? ['texts.yaml', ...lists] : lists) {
+    const content = await readFile(join(directory, list), 'utf8').catch(() => '');
     if (content.length > maximumTextOctets) continue;
     for (const line of content.split('\n')) {
       const found = /^\s*([^#;:\s][^:]*?)\s*:\s+(.*?)\s*$/.exec(line);
-      if (!found) continue;
-      const [, name, text] = found as unknown as [string, string, string];
-      // The interface shows one text: the English one where there is one.
-      if (!texts.has(name) || language.startsWith('en')) texts.set(name, text.replace(/^(["'])(.*)\1$/, '$2'));
+      const [, name, text] = found ?? [];
+      if (name && text !== undefined && !texts.has(name)) texts.set(name, text.replace(/^(["'])(.*)\1$/, '$2'));
     }
   }
 }

@@ -23,15 +23,22 @@ function aLawValue(code: number): number {
 }
 
 test('all 256 µ-law codes decode to the values of G.711', () => {
-  assert.equal([...ulawToLinear], codes.map((code) => muLawValue(code) + 0));
-  assert.equal([0x80, 0x8f, 0x90, 0xff, 0x00, 0x0f].map((code) => ulawToLinear[code]), [
-    32124, 16764, 15996, 0, -32124, -16764,
-  ]);
+  assert.equal(
+    [...ulawToLinear],
+    codes.map((code) => muLawValue(code) + 0),
+  );
+  assert.equal(
+    [0x80, 0x8f, 0x90, 0xff, 0x00, 0x0f].map((code) => ulawToLinear[code]),
+    [32124, 16764, 15996, 0, -32124, -16764],
+  );
 });
 
 test('all 256 A-law codes decode to the values of G.711', () => {
   assert.equal([...alawToLinear], codes.map(aLawValue));
-  assert.equal([0xaa, 0xa5, 0xd5, 0x55, 0x2a].map((code) => alawToLinear[code]), [32256, 16896, 8, -8, -32256]);
+  assert.equal(
+    [0xaa, 0xa5, 0xd5, 0x55, 0x2a].map((code) => alawToLinear[code]),
+    [32256, 16896, 8, -8, -32256],
+  );
 });
 
 test('every code survives decoding and encoding, but the second µ-law zero', () => {

@@ -30,10 +30,19 @@ test('reports come every five seconds on average, the first after half of that',
 
 test('who sent since the last report sends a sender report, otherwise a receiver report', () => {
   const { control: rtcp, sender, reception } = control();
-  assert.equal(dump(rtcp.report(sender, reception)).map((each) => each.packetType), [201, 202]);
+  assert.equal(
+    dump(rtcp.report(sender, reception)).map((each) => each.packetType),
+    [201, 202],
+  );
   sender.audio(new Uint8Array(172), 0, 20);
-  assert.equal(dump(rtcp.report(sender, reception)).map((each) => each.packetType), [200, 202]);
-  assert.equal(dump(rtcp.report(sender, reception)).map((each) => each.packetType), [201, 202]);
+  assert.equal(
+    dump(rtcp.report(sender, reception)).map((each) => each.packetType),
+    [200, 202],
+  );
+  assert.equal(
+    dump(rtcp.report(sender, reception)).map((each) => each.packetType),
+    [201, 202],
+  );
 });
 
 test('a sender report tells our counts, the wall clock as NTP time, and what was received', () => {
@@ -62,7 +71,13 @@ test('the round trip is measured from the report that answers ours', () => {
   block.setDelaySinceLastSR(65_536);
   answer.addReport(block);
   answer.serialize();
-  assert.is(rtcp.receive(new Uint8Array(answer.getView().buffer, answer.getView().byteOffset, answer.getByteLength()), sender.ssrc), true);
+  assert.is(
+    rtcp.receive(
+      new Uint8Array(answer.getView().buffer, answer.getView().byteOffset, answer.getByteLength()),
+      sender.ssrc,
+    ),
+    true,
+  );
   assert.equal(rtcp.roundTrip, { last: 0.25, minimum: 0.25, maximum: 0.25, mean: 0.25, deviation: 0 });
   assert.equal([rtcp.remoteLost, rtcp.remoteJitter], [3, 0.01]);
 });
@@ -74,7 +89,10 @@ test('our report answers the last sender report of the far side', () => {
   theirs.setNtpSeconds(0x1234_5678);
   theirs.setNtpFraction(0x9abc_def0);
   theirs.serialize();
-  rtcp.receive(new Uint8Array(theirs.getView().buffer, theirs.getView().byteOffset, theirs.getByteLength()), sender.ssrc);
+  rtcp.receive(
+    new Uint8Array(theirs.getView().buffer, theirs.getView().byteOffset, theirs.getByteLength()),
+    sender.ssrc,
+  );
   reception.receive(7, 1, 0, 160, 0);
   clock.advance(500);
   const report = dump(rtcp.report(sender, reception))[0] as ReturnType<ReceiverReportPacket['dump']>;
@@ -84,14 +102,19 @@ test('our report answers the last sender report of the far side', () => {
 test('good-bye names our source behind an empty report', () => {
   const { control: rtcp, sender } = control();
   const packets = dump(rtcp.bye(sender));
-  assert.equal(packets.map((each) => each.packetType), [201, 202, 203]);
+  assert.equal(
+    packets.map((each) => each.packetType),
+    [201, 202, 203],
+  );
   assert.equal((packets[2] as unknown as { ssrcs: number[] }).ssrcs, [0xaabbccdd]);
 });
 
 test('garbage and forged packets are ignored', () => {
   const { control: rtcp, sender } = control();
   const body = fc.uint8Array({ maxLength: 96 });
-  const headed = fc.tuple(fc.constantFrom(200, 201, 202, 203, 204, 207), body).map(([type, rest]) => Uint8Array.from([0x81, type, ...rest]));
+  const headed = fc
+    .tuple(fc.constantFrom(200, 201, 202, 203, 204, 207), body)
+    .map(([type, rest]) => Uint8Array.from([0x81, type, ...rest]));
   fc.assert(
     fc.property(fc.oneof(body, headed), (octets) => {
       rtcp.receive(octets, sender.ssrc);

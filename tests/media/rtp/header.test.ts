@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { emptyHeader, readHeader, sequenceDistance, timestampDistance, writeHeader } from '../../../src/media/rtp/header.ts';
+import {
+  emptyHeader,
+  readHeader,
+  sequenceDistance,
+  timestampDistance,
+  writeHeader,
+} from '../../../src/media/rtp/header.ts';
 
 function read(octets: number[]) {
   const header = emptyHeader();
@@ -47,7 +53,9 @@ test('any octets are either refused or have their payload inside the packet', ()
     fc.property(fc.uint8Array({ maxLength: 64 }), (octets) => {
       const header = emptyHeader();
       if (!readHeader(octets, header)) return;
-      assert.ok(header.payloadStart >= 12 && header.payloadStart <= header.payloadEnd && header.payloadEnd <= octets.length);
+      assert.ok(
+        header.payloadStart >= 12 && header.payloadStart <= header.payloadEnd && header.payloadEnd <= octets.length,
+      );
     }),
   );
 });
@@ -55,11 +63,26 @@ test('any octets are either refused or have their payload inside the packet', ()
 test('what is written is read back', () => {
   const field = (bits: number) => fc.integer({ min: 0, max: 2 ** bits - 1 });
   fc.assert(
-    fc.property(fc.boolean(), field(7), field(16), field(32), field(32), (marker, payloadType, sequence, timestamp, ssrc) => {
-      const packet = new Uint8Array(12);
-      writeHeader(packet, marker, payloadType, sequence, timestamp, ssrc);
-      assert.equal(read([...packet]), { marker, payloadType, sequence, timestamp, ssrc, payloadStart: 12, payloadEnd: 12 });
-    }),
+    fc.property(
+      fc.boolean(),
+      field(7),
+      field(16),
+      field(32),
+      field(32),
+      (marker, payloadType, sequence, timestamp, ssrc) => {
+        const packet = new Uint8Array(12);
+        writeHeader(packet, marker, payloadType, sequence, timestamp, ssrc);
+        assert.equal(read([...packet]), {
+          marker,
+          payloadType,
+          sequence,
+          timestamp,
+          ssrc,
+          payloadStart: 12,
+          payloadEnd: 12,
+        });
+      },
+    ),
   );
 });
 

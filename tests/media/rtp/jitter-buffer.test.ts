@@ -105,24 +105,35 @@ test('paced: a missing packet is skipped when the one behind it is due', () => {
 test('whatever arrives, what is given out is in order and nothing is given out twice', () => {
   const arrival = fc.record({ sequence: fc.integer({ min: 100, max: 140 }), wait: fc.integer({ min: 0, max: 60 }) });
   fc.assert(
-    fc.property(fc.array(arrival, { maxLength: 80 }), fc.constantFrom('immediate' as const, 'paced' as const), (arrivals, pacing) => {
-      const buffer = new JitterBuffer<number>({ pacing });
-      const given: number[] = [];
-      let now = 0;
-      for (const { sequence, wait } of arrivals) {
-        now += wait;
-        put(buffer, sequence, now);
-        given.push(...takeAll(buffer, now));
-      }
-      given.push(...takeAll(buffer, now + 10_000));
-      assert.is(buffer.size, 0);
-      assert.equal(given, [...new Set(given)].sort((a, b) => a - b));
-    }),
+    fc.property(
+      fc.array(arrival, { maxLength: 80 }),
+      fc.constantFrom('immediate' as const, 'paced' as const),
+      (arrivals, pacing) => {
+        const buffer = new JitterBuffer<number>({ pacing });
+        const given: number[] = [];
+        let now = 0;
+        for (const { sequence, wait } of arrivals) {
+          now += wait;
+          put(buffer, sequence, now);
+          given.push(...takeAll(buffer, now));
+        }
+        given.push(...takeAll(buffer, now + 10_000));
+        assert.is(buffer.size, 0);
+        assert.equal(
+          given,
+          [...new Set(given)].sort((a, b) => a - b),
+        );
+      },
+    ),
   );
 });
 
 test('any numbers at any time never throw and never fill more than the window', () => {
-  const arrival = fc.tuple(fc.integer({ min: 0, max: 65_535 }), fc.integer({ min: 0, max: 0xffff_ffff }), fc.nat(100_000));
+  const arrival = fc.tuple(
+    fc.integer({ min: 0, max: 65_535 }),
+    fc.integer({ min: 0, max: 0xffff_ffff }),
+    fc.nat(100_000),
+  );
   fc.assert(
     fc.property(fc.array(arrival), (arrivals) => {
       const buffer = new JitterBuffer<number>({ pacing: 'immediate' });

@@ -1,0 +1,198 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { RtpFlow } from '../../src/telephony/media.ts';
+import { bench, encodePacket, ourSsrc, type Packet, ramp, settle } from './support.ts';
+
+const arrived = (sequence: number, more: Partial<Packet> = {}): Packet => ({
+  marker: false,
+  payloadType: 0,
+  sequence,
+  timestamp: 50_000 + sequence * 160,
+  ssrc: 77,
+  payload: ramp(160, sequence),
+  ...more,
+});
+
+async function echoing(flow: Partial<RtpFlow> = {}) {
+  const all = bench();
+  await all.open(flow);
+  all.engine.apply({ type: 'echo', session: 1, on: true });
+  all.clock.advance(1000);
+  all.sent();
+  return { ...all, hear: (packet: Packet) => all.network.deliver(10_000, encodePacket(packet)) };
+}
+
+test('each packet goes back at once with our source, sequence and timestamps, and its own audio', async () => {
+  const { engine, hear, sent } = await echoing();
+  hear(arrived(1, { marker: true }));
+  hear(arrived(2));
+  assert.equal(sent(), [
+    { ...arrived(1), marker: true, sequence: 0xfffe, timestamp: 8000, ssrc: ourSsrc },
+    { ...arrived(2), marker: false, sequence: 0xffff, timestamp: 8160, ssrc: ourSsrc },
+  ]);
+  engine.close();
+});
+
+test('packets that change places on the way are put right; a lost one delays those behind it by the hold at most', async () => {
+  const { engine, clock, hear, sent } = await echoing();
+  for (const sequence of [1, 3, 2]) hear(arrived(sequence));
+  const firstOctets = () => sent().map(({ payload }) => payload[0]);
+  assert.equal(firstOctets(), [1, 2, 3]);
+  hear(arrived(5));
+  clock.advance(20);
+  assert.equal(firstOctets(), []);
+  clock.advance(20);
+  assert.equal(firstOctets(), [5]);
+  engine.close();
+});
+
+test('a lost packet leaves its gap in our timestamps, not in our sequence', async () => {
+  const { engine, clock, hear, sent } = await echoing();
+  hear(arrived(1));
+  hear(arrived(3));
+  clock.advance(40);
+  assert.equal(
+    sent().map(({ sequence, timestamp }) => [sequence, timestamp]),
+    [
+      [0xfffe, 8000],
+      [0xffff, 8320],
+    ],
+  );
+  engine.close();
+});
+
+test('digits are told and go back as events', async () => {
+  const { engine, hear, sent, reports } = await echoing();
+  hear(arrived(1));
+  const digit = { payloadType: 101, timestamp: 50_320 };
+  hear(arrived(2, { ...digit, marker: true, payload: [5, 10, 0, 160] }));
+  hear(arrived(3, { ...digit, payload: [5, 0x8a, 3, 32] }));
+  assert.equal(sent().slice(1), [
+    { marker: true, payloadType: 101, sequence: 0xffff, timestamp: 8160, ssrc: ourSsrc, payload: [5, 10, 0, 160] },
+    { marker: false, payloadType: 101, sequence: 0, timestamp: 8160, ssrc: ourSsrc, payload: [5, 0x8a, 3, 32] },
+  ]);
+  assert.equal(reports, [{ type: 'digit', session: 1, digit: '5', durationMs: 100 }]);
+  engine.close();
+});
+
+test('contributing sources, extensions and padding do not come back', async () => {
+  const { engine, network, sent } = await echoing();
+  const octets = encodePacket(arrived(1));
+  const extended = Uint8Array.from([
+    0xb1,
+    ...octets.subarray(1, 12),
+    1,
+    2,
+    3,
+    4,
+    0,
+    0,
+    0,
+    1,
+    9,
+    9,
+    9,
+    9,
+    42,
+    43,
+    0,
+    0,
+    3,
+  ]);
+  network.deliver(10_000, extended);
+  const [echoed] = network.sent;
+  assert.is(echoed?.packet[0], 0x80);
+  assert.equal(sent()[0]?.payload, [42, 43]);
+  engine.close();
+});
+
+test('what we play wins over the echo, and both keep one stream', async () => {
+  const { engine, clock, hear, sent } = await echoing();
+  hear(arrived(1));
+  engine.apply({ type: 'play', session: 1, play: 1, item: { uri: 'ramp:320', language: 'en', offsetMs: 0 } });
+  await settle();
+  clock.advance(20);
+  hear(arrived(2));
+  clock.advance(20);
+  hear(arrived(3));
+  const packets = sent();
+  assert.equal(
+    packets.map(({ sequence }) => sequence),
+    [0xfffe, 0xffff, 0, 1],
+  );
+  assert.equal(
+    packets.map(({ timestamp }) => timestamp),
+    [8000, 8160, 8320, 8480],
+  );
+  assert.equal(
+    packets.map(({ payload }) => payload[0]),
+    [1, 0, 160, 3],
+  );
+  engine.close();
+});
+
+test('muted in: no audio comes back, digits do; muted out: silence does', async () => {
+  const { engine, hear, sent } = await echoing();
+  engine.apply({ type: 'mute', session: 1, in: true, out: false });
+  hear(arrived(1));
+  hear(arrived(2, { payloadType: 101, payload: [5, 10, 0, 160] }));
+  assert.equal(
+    sent().map(({ payloadType }) => payloadType),
+    [101],
+  );
+  engine.apply({ type: 'mute', session: 1, in: false, out: true });
+  hear(arrived(3));
+  assert.equal(sent()[0]?.payload, new Array(160).fill(0xff));
+  engine.close();
+});
+
+test('a far side that changes its source, or its timestamps, is followed on our one timeline', async () => {
+  const { engine, clock, hear, sent } = await echoing();
+  hear(arrived(1));
+  clock.advance(20);
+  hear(arrived(900, { ssrc: 78, timestamp: 5 }));
+  clock.advance(20);
+  hear(arrived(901, { ssrc: 78, timestamp: 0xffff_ff00 }));
+  const packets = sent();
+  assert.equal(
+    packets.map(({ ssrc, sequence }) => [ssrc, sequence]),
+    [
+      [ourSsrc, 0xfffe],
+      [ourSsrc, 0xffff],
+      [ourSsrc, 0],
+    ],
+  );
+  assert.equal(
+    packets.map(({ timestamp }) => timestamp),
+    [8000, 8160, 8320],
+  );
+  engine.close();
+});
+
+test('their timestamps may wrap', async () => {
+  const { engine, clock, hear, sent } = await echoing();
+  hear(arrived(1, { timestamp: 0xffff_ffb0 }));
+  clock.advance(20);
+  hear(arrived(2, { timestamp: 0x50 }));
+  assert.equal(
+    sent().map(({ timestamp }) => timestamp),
+    [8000, 8160],
+  );
+  engine.close();
+});
+
+test('nothing comes back once echo is off, or while we may not send or receive', async () => {
+  const { engine, hear, sent } = await echoing();
+  engine.apply({ type: 'echo', session: 1, on: false });
+  hear(arrived(1));
+  assert.equal(sent(), []);
+  engine.close();
+  for (const direction of [{ send: false }, { receive: false }]) {
+    const held = await echoing(direction);
+    held.hear(arrived(1));
+    assert.equal(held.sent(), []);
+    held.engine.close();
+  }
+});
+
+test.run();

@@ -1,0 +1,164 @@
+import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import fc from 'fast-check';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { encode } from '../../../src/media/codec/codecs.ts';
+import { PayloadCache } from '../../../src/media/file/payload-cache.ts';
+import { SoundLibrary } from '../../../src/media/file/sound-library.ts';
+import { wavFile } from './wav-file.ts';
+
+const test = suite('sound library');
+let root = '';
+
+test.before(async () => {
+  root = await mkdtemp(join(tmpdir(), 'sounds-'));
+});
+test.after(() => rm(root, { recursive: true, force: true }));
+
+/** A library over fresh directories `first`, `second` and `recordings` with the given files. */
+async function library(files: Record<string, Uint8Array | string>) {
+  const base = await mkdtemp(join(root, 'case-'));
+  for (const [name, content] of Object.entries(files)) {
+    await mkdir(dirname(join(base, name)), { recursive: true });
+    await writeFile(join(base, name), content);
+  }
+  const sounds = new SoundLibrary({
+    soundsDirectories: [join(base, 'first'), join(base, 'second')],
+    recordingsDirectory: join(base, 'recordings'),
+    defaultLanguage: 'en',
+    cacheBytes: 1000,
+  });
+  const text = (payload: Uint8Array) => Buffer.from(payload).toString();
+  const failed = (error: Error) => `${error.name}: ${error.message}`;
+  return {
+    base,
+    sounds,
+    sound: (name: string, language = 'en') => sounds.sound(name, language, 'ulaw').then(text, failed),
+    recording: (name: string) => sounds.recording(name, 'ulaw').then(text, failed),
+  };
+}
+
+test('a sound is found in its language, then without country, then in the default language, then without any', async () => {
+  const { sound } = await library({
+    'first/de_AT/a.ulaw': 'austrian',
+    'first/de/a.ulaw': 'german',
+    'first/de/b.ulaw': 'german b',
+    'first/en/b.ulaw': 'english b',
+    'first/en/c.ulaw': 'english c',
+    'first/d.ulaw': 'no language',
+  });
+  const found = [await sound('a', 'de_AT'), await sound('b', 'de_AT'), await sound('c', 'de'), await sound('d', 'fr')];
+  assert.equal(found, ['austrian', 'german b', 'english c', 'no language']);
+});
+
+test('directories are searched in their order, but a language in any of them comes before a fallback', async () => {
+  const { sound } = await library({
+    'first/en/a.ulaw': 'first',
+    'second/en/a.ulaw': 'second',
+    'first/en/b.ulaw': 'english',
+    'second/fr/b.ulaw': 'french',
+  });
+  assert.equal([await sound('a'), await sound('b', 'fr')], ['first', 'french']);
+});
+
+test('names have sub-paths as in the sound packages of Asterisk', async () => {
+  const { sound } = await library({ 'first/en/digits/1.pcm': 'one', 'first/en/letters/a.ul': 'a' });
+  assert.equal([await sound('digits/1'), await sound('letters/a')], ['one', 'a']);
+});
+
+test('every format becomes payload of the codec asked for, the one in that codec first', async () => {
+  const samples = Int16Array.from([0, 1000, -1000, 32_000]);
+  const linear = new Uint8Array(samples.buffer);
+  const { sounds, sound } = await library({
+    'first/en/w.wav': wavFile(samples),
+    'first/en/s.sln': linear,
+    'first/en/l.al': encode('alaw', samples),
+    'first/en/both.wav': wavFile(samples),
+    'first/en/both.ulaw': 'ulaw wins',
+  });
+  for (const name of ['w', 's']) {
+    assert.equal([...(await sounds.sound(name, 'en', 'ulaw'))], [...encode('ulaw', samples)]);
+    assert.equal([...(await sounds.sound(name, 'en', 'alaw'))], [...encode('alaw', samples)]);
+  }
+  assert.equal([...(await sounds.sound('l', 'en', 'alaw'))], [...encode('alaw', samples)]);
+  assert.is(await sound('both'), 'ulaw wins');
+});
+
+test('what is missing or cannot be read says so in words', async () => {
+  const { sound, recording } = await library({
+    'first/en/wide.wav': wavFile(new Int16Array(4), { rate: 16_000, channels: 2 }),
+    'first/en/text.wav': 'this is no sound',
+    'first/en/folder.ulaw/x': '',
+  });
+  assert.is(await sound('nothing', 'de'), "SoundError: no sound file for 'nothing' in language 'de'");
+  assert.match(await sound('wide'), /wide\.wav: a WAV file of PCM 16000 Hz 16 bit 2 channels cannot be played/);
+  assert.match(await sound('text'), /text\.wav: not a WAV file/);
+  assert.is(await sound('folder'), "SoundError: no sound file for 'folder' in language 'en'");
+  assert.is(await recording('nothing'), "SoundError: no recording 'nothing'");
+});
+
+test('recordings are read from their own directory, and from nowhere else', async () => {
+  const { recording, sound } = await library({ 'recordings/calls/1.ulaw': 'hello', 'first/en/secret.ulaw': 'x' });
+  assert.is(await recording('calls/1'), 'hello');
+  assert.match(await sound('calls/1'), /no sound file/);
+  assert.match(await recording('../first/en/secret'), /is not the name of a sound/);
+});
+
+test('a name that tries to leave its directory is refused', async () => {
+  const { sound, base } = await library({ 'outside.ulaw': 'secret', 'first/en/a.ulaw': 'a' });
+  const names = [
+    '../../outside',
+    'x/../../../outside',
+    `${base}/outside`,
+    '..',
+    '',
+    'a\0b',
+    '..\\outside',
+    '/etc/passwd',
+  ];
+  for (const name of names) assert.match(await sound(name), /^SoundError/, name);
+  assert.match(await sound('outside', '../..'), /no sound file/, 'a language is no path');
+});
+
+test('no name and language ever give anything but a sound of the directories or a SoundError', async () => {
+  const { sounds } = await library({ 'outside.ulaw': 'secret', 'first/en/a.ulaw': 'a' });
+  const part = fc.constantFrom('..', '.', 'en', 'first', 'outside', '/', '\\', 'a', '\0', '%2e', '~');
+  const path = fc.array(part).map((parts) => parts.join('/'));
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(path, fc.string()), fc.oneof(path, fc.string()), async (name, language) => {
+      const got = await sounds.sound(name, language, 'ulaw').then(
+        (payload) => Buffer.from(payload).toString(),
+        (error: Error) => error.name,
+      );
+      assert.ok(got === 'a' || got === 'SoundError', got);
+    }),
+  );
+});
+
+test('a file that was played is kept until it changes', async () => {
+  const { sounds, base } = await library({ 'first/en/a.ulaw': 'old' });
+  const path = join(base, 'first/en/a.ulaw');
+  const first = await sounds.sound('a', 'en', 'ulaw');
+  assert.is(await sounds.sound('a', 'en', 'ulaw'), first);
+  await writeFile(path, 'changed');
+  await utimes(path, 1, 1);
+  assert.is(Buffer.from(await sounds.sound('a', 'en', 'ulaw')).toString(), 'changed');
+});
+
+test('the cache keeps what was used last, up to its bound', () => {
+  const cache = new PayloadCache(10);
+  const payload = (size: number) => new Uint8Array(size);
+  for (const name of ['a', 'b']) cache.set(name, '1', payload(4));
+  assert.is(cache.get('a', '1')?.length, 4);
+  cache.set('c', '1', payload(4));
+  assert.equal([cache.get('b', '1'), cache.octets], [undefined, 8]);
+  cache.set('huge', '1', payload(11));
+  assert.equal([cache.get('huge', '1'), cache.octets], [undefined, 8]);
+  assert.equal([cache.get('a', '2'), cache.octets], [undefined, 4], 'another version is not what was kept');
+  cache.set('c', '2', payload(6));
+  assert.equal([cache.get('c', '2')?.length, cache.octets], [6, 6]);
+});
+
+test.run();

@@ -1,0 +1,209 @@
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { encode } from '../../src/media/codec/codecs.ts';
+import { defaultMediaConfig } from '../../src/media/config.ts';
+import { readWav } from '../../src/media/file/wav.ts';
+import { createMediaPlane } from '../../src/media/media-plane.ts';
+import { type MediaThread, startWorker } from '../../src/media/start-worker.ts';
+import type { MediaReport, MediaSession, PlayReport, RtpSession } from '../../src/telephony/media.ts';
+import { decodePacket, encodePacket, memoryLogger, type Packet, ramp, usualFlow } from './support.ts';
+
+const sounds = fileURLToPath(new URL('../../sounds', import.meta.url));
+const config = { ...defaultMediaConfig, ports: { first: 0, last: 0 }, soundsDirectories: [sounds] };
+
+/** A far side on a real port: what it hears, and how to wait for that. */
+class Phone {
+  readonly socket: Socket = createSocket('udp4');
+  readonly heard: Packet[] = [];
+  #waiting: (() => void) | undefined;
+
+  static async bind(): Promise<Phone> {
+    const phone = new Phone();
+    phone.socket.on('message', (octets) => {
+      phone.heard.push(decodePacket(octets));
+      phone.#waiting?.();
+    });
+    phone.socket.bind(0, '127.0.0.1');
+    await once(phone.socket, 'listening');
+    return phone;
+  }
+
+  configure(session: RtpSession): void {
+    session.configure({ ...usualFlow, remote: { address: '127.0.0.1', port: this.socket.address().port } });
+  }
+
+  send(session: RtpSession, packet: Packet): void {
+    this.socket.send(encodePacket(packet), session.local.port, '127.0.0.1');
+  }
+
+  /** Waits until `enough` holds of what was heard. */
+  async hears(enough: (heard: Packet[]) => boolean): Promise<Packet[]> {
+    while (!enough(this.heard)) await new Promise<void>((resolve) => (this.#waiting = resolve));
+    return this.heard;
+  }
+}
+
+const item = (uri: string) => ({ uri, language: 'en', offsetMs: 0 });
+const finished = (session: MediaSession, uri: string) =>
+  new Promise<PlayReport>((told) => void session.play(item(uri), told));
+
+test('a phone hears a prompt exactly as it is in the file', async () => {
+  const plane = createMediaPlane({ config, log: memoryLogger() });
+  const phone = await Phone.bind();
+  const session = await plane.openRtp('a', () => {});
+  assert.equal([session.id, session.local.address, session.local.port % 2], ['a', '127.0.0.1', 0]);
+  phone.configure(session);
+  assert.equal(await finished(session, 'sound:digits/1'), { type: 'media.finished' });
+  const file = encode('ulaw', readWav(await readFile(`${sounds}/en/digits/1.wav`)));
+  const heard = await phone.hears((packets) => packets.length === Math.ceil(file.length / 160));
+  assert.equal(heard.flatMap(({ payload }) => payload).slice(0, file.length), [...file]);
+  const first = heard[0]!;
+  assert.equal(
+    heard.map(({ marker, sequence, timestamp, ssrc }) => ({ marker, sequence, timestamp, ssrc })),
+    heard.map((_, index) => ({
+      marker: index === 0,
+      sequence: (first.sequence + index) & 0xffff,
+      timestamp: (first.timestamp + index * 160) % 0x1_0000_0000,
+      ssrc: first.ssrc,
+    })),
+  );
+  phone.socket.close();
+  await plane.close();
+});
+
+test('echo and digits work both ways, and statistics tell of it', async () => {
+  const reports: MediaReport[] = [];
+  let digitHeard: () => void = () => {};
+  const plane = createMediaPlane({ config, log: memoryLogger() });
+  const phone = await Phone.bind();
+  const session = await plane.openRtp('a', (report) => {
+    reports.push(report);
+    digitHeard();
+  });
+  phone.configure(session);
+  session.echo(true);
+  // Asked after the flow in order, so the flow is set when it is answered.
+  await session.statistics();
+  const packet = { marker: false, payloadType: 0, timestamp: 1000, ssrc: 5, payload: ramp(160) };
+  phone.send(session, { ...packet, sequence: 1 });
+  const [echoed] = await phone.hears((packets) => packets.length === 1);
+  assert.equal(echoed?.payload, ramp(160));
+  const told = new Promise<void>((resolve) => (digitHeard = resolve));
+  phone.send(session, { ...packet, sequence: 2, payloadType: 101, payload: [9, 0x8a, 3, 32] });
+  await told;
+  assert.equal(reports, [{ type: 'media.digit', digit: '9', durationMs: 100 }]);
+  session.echo(false);
+  session.sendDigits({ digits: '#', beforeMs: 0, betweenMs: 40, durationMs: 40, afterMs: 0 });
+  const heard = await phone.hears((packets) => packets.filter(({ payload }) => payload[0] === 11).length === 4);
+  assert.equal(
+    heard.slice(-4).map(({ payload }) => payload),
+    [[11, 10, 0, 160], ...new Array(3).fill([11, 0x8a, 1, 0x40])],
+  );
+  const statistics = await session.statistics();
+  assert.equal([statistics?.rxcount, statistics?.txcount, statistics?.remote_ssrc], [2, 6, 5]);
+  phone.socket.close();
+  await plane.close();
+});
+
+test('closing a session fails its item in a later turn, and leaves nothing open', async () => {
+  const plane = createMediaPlane({ config, log: memoryLogger() });
+  const session = await plane.openRtp('a', () => {});
+  const reports: PlayReport[] = [];
+  const handle = session.play(item('sound:silence/3'), (report) => reports.push(report));
+  assert.equal(await plane.usage(), { sessions: 1, ports: 1, players: 1, timers: 1 });
+  session.close();
+  assert.equal(reports, []);
+  assert.equal(await plane.usage(), { sessions: 0, ports: 0, players: 0, timers: 0 });
+  assert.equal(reports, [{ type: 'media.failed', reason: 'the session was closed' }]);
+  handle.stop();
+  session.close();
+  assert.is(await session.statistics(), undefined);
+  assert.equal(await finished(session, 'sound:beep'), { type: 'media.failed', reason: 'the session was closed' });
+  await plane.close();
+});
+
+test('a played item can be stopped, paused, moved and restarted from afar', async () => {
+  const plane = createMediaPlane({ config, log: memoryLogger() });
+  const session = await plane.openRtp('a', () => {});
+  const stopped = new Promise<PlayReport>((told) => {
+    const handle = session.play(item('tone:busy'), told);
+    handle.pause();
+    handle.resume();
+    handle.restart();
+    handle.seek(1000);
+    handle.stop();
+  });
+  assert.equal(await stopped, { type: 'media.finished' });
+  const sought = new Promise<PlayReport>((told) => session.play(item('sound:silence/3'), told).seek(60_000));
+  assert.equal(await sought, { type: 'media.finished' });
+  const replaced = finished(session, 'tone:busy');
+  void finished(session, 'tone:ring');
+  assert.equal(await replaced, { type: 'media.finished' }, 'a second item ends the first');
+  assert.match(
+    ((await finished(session, 'sound:nothing')) as { reason: string }).reason,
+    /no sound file for 'nothing'/,
+  );
+  await plane.close();
+});
+
+test('without a free port opening is refused', async () => {
+  const taken = createSocket('udp4');
+  taken.bind(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const even = taken.address().port & ~1;
+  const plane = createMediaPlane({
+    config: { ...config, ports: { first: even, last: even + 1 } },
+    log: memoryLogger(),
+  });
+  const refused = await plane.openRtp('a', () => {}).catch((error: Error) => error.message);
+  assert.match(String(refused), /no free pair of RTP ports/);
+  taken.close();
+  await plane.close();
+});
+
+test('a closed plane opens nothing, and closing twice is closing once', async () => {
+  const plane = createMediaPlane({ config, log: memoryLogger() });
+  await plane.close();
+  await plane.close();
+  assert.is(await plane.openRtp('a', () => {}).catch((error: Error) => error.message), 'the media plane is closed');
+  assert.equal(await plane.usage(), { sessions: 0, ports: 0, players: 0, timers: 0 });
+  const [first] = plane.openPair(['a', 'b'], [() => {}, () => {}]);
+  assert.equal(await finished(first, 'sound:beep'), { type: 'media.failed', reason: 'the session was closed' });
+});
+
+test('when the media thread crashes every call is told, and a new thread serves the next ones', async () => {
+  const threads: MediaThread[] = [];
+  const log = memoryLogger();
+  const plane = createMediaPlane({
+    config,
+    log,
+    startThread: (start) => {
+      const thread = startWorker(start);
+      threads.push(thread);
+      return thread;
+    },
+  });
+  const timedOut = new Promise<MediaReport>((told) => void plane.openRtp('a', told).then((session) => crash(session)));
+  let failed: Promise<PlayReport> | undefined;
+  const [half] = plane.openPair(['b', 'c'], [() => {}, () => {}]);
+  const halfFailed = finished(half, 'tone:busy');
+  const crash = (session: RtpSession) => {
+    failed = finished(session, 'tone:busy');
+    threads[0]!.postMessage([{ type: 'play', session: 1, play: 9, item: null }]);
+  };
+  assert.equal(await timedOut, { type: 'media.timedOut' });
+  assert.equal(await failed, { type: 'media.failed', reason: 'the media thread ended' });
+  assert.equal(await halfFailed, { type: 'media.failed', reason: 'the media thread ended' });
+  assert.is(log.lines.filter(({ level }) => level === 'error')[0]?.message, 'the media thread ended');
+  assert.equal(await finished(half, 'sound:beep'), { type: 'media.finished' });
+  const next = await plane.openRtp('d', () => {});
+  assert.ok(next.local.port > 0);
+  assert.is(threads.length, 2);
+  await plane.close();
+});
+
+test.run();
