@@ -1,0 +1,238 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { anybody, createPhone, type Phone, type PhoneOptions, trunkTo } from './support.ts';
+
+type World = { caller: Phone; callee: Phone };
+const phones: Phone[] = [];
+
+/** A caller whose endpoint `trunk` leads to the callee, which takes calls from this machine. */
+async function world({
+  caller = {},
+  callee = {},
+  protocol = 'udp',
+}: {
+  caller?: PhoneOptions;
+  callee?: PhoneOptions;
+  protocol?: 'udp' | 'tcp';
+} = {}): Promise<World> {
+  const called = await createPhone({ protocol, ...callee, config: { endpoints: [anybody], ...callee.config } });
+  const calling = await createPhone({
+    protocol,
+    ...caller,
+    config: { endpoints: [trunkTo(called.uri)], ...caller.config },
+  });
+  phones.push(called, calling);
+  return { caller: calling, callee: called };
+}
+
+const calls = suite('calls');
+
+calls.after.each(async () => {
+  const all = phones.splice(0);
+  await Promise.all(all.map((phone) => phone.finish()));
+  for (const phone of all) {
+    const { legs, dialogs, pending } = phone.driver.counts();
+    assert.equal(
+      { legs, dialogs, pending, sessions: phone.media.sessions.size },
+      { legs: 0, dialogs: 0, pending: 0, sessions: 0 },
+    );
+    await phone.close();
+  }
+});
+
+for (const protocol of ['udp', 'tcp'] as const) {
+  calls(`a call over ${protocol} rings, is answered and ended by the caller`, async () => {
+    const { caller, callee } = await world({ protocol });
+    const out = caller.open('600@trunk');
+    assert.match(out.opened.name, /^PJSIP\/trunk-[0-9a-f]{8}$/);
+    out.leg.dial();
+    const inbound = await callee.rung();
+    assert.equal(
+      { ...inbound.call, open: undefined, name: '' },
+      {
+        technology: 'PJSIP',
+        name: '',
+        endpoint: ['PJSIP', 'anybody'],
+        context: 'default',
+        extension: '600',
+        caller: { name: 'Carol', number: '100' },
+        state: 'ring',
+        open: undefined,
+      },
+    );
+    inbound.leg.ring();
+    await out.heard('leg.ringing');
+    inbound.leg.answer();
+    await out.heard('leg.answered');
+    assert.is(out.leg.protocolId, inbound.leg.protocolId);
+    const ours = caller.media.sessions.get(out.id)!;
+    const theirs = callee.media.sessions.get(inbound.id)!;
+    assert.equal(ours.flows, [
+      {
+        remote: theirs.local,
+        codec: 'ulaw',
+        payloadType: 0,
+        telephoneEvent: 101,
+        ptimeMs: 20,
+        send: true,
+        receive: true,
+      },
+    ]);
+    assert.equal(theirs.flows[0]!.remote, ours.local);
+    out.leg.hangup(16);
+    await inbound.heard('leg.hungUp');
+    inbound.leg.hangup(16);
+    assert.equal(out.told, ['leg.ringing', 'leg.answered', 'leg.ended']);
+    assert.equal(inbound.told, ['leg.answered', 'leg.hungUp 16', 'leg.ended']);
+  });
+}
+
+calls('the callee ends the call, and its cause is told', async () => {
+  const { caller, callee } = await world();
+  const out = caller.open('trunk');
+  out.leg.dial();
+  const inbound = await callee.rung();
+  assert.is(inbound.call!.extension, 's');
+  inbound.leg.answer();
+  await out.heard('leg.answered');
+  inbound.leg.hangup(31);
+  assert.is((await out.heard('leg.hungUp')).cause, 31);
+});
+
+calls('progress opens early media before the answer', async () => {
+  const { caller, callee } = await world();
+  const out = caller.open('600@trunk');
+  out.leg.dial();
+  const inbound = await callee.rung();
+  inbound.leg.progress();
+  await out.heard('leg.progressed');
+  assert.is(caller.media.sessions.get(out.id)!.flows.length, 1);
+  assert.is(callee.media.sessions.get(inbound.id)!.flows.length, 1);
+  inbound.leg.answer();
+  await out.heard('leg.answered');
+});
+
+for (const [cause, status] of [
+  [17, 486],
+  [21, 403],
+  [34, 503],
+  [16, 603],
+  [1, 404],
+] as const) {
+  calls(`a call refused with cause ${cause} is answered ${status} and the cause reaches the caller`, async () => {
+    const { caller, callee } = await world();
+    const out = caller.open('600@trunk');
+    out.leg.dial();
+    (await callee.rung()).leg.hangup(cause);
+    assert.equal(await out.heard('leg.hungUp'), { type: 'leg.hungUp', cause, techCause: status });
+  });
+}
+
+calls('a caller that gives up is a hang-up with cause 16 for the callee', async () => {
+  const { caller, callee } = await world();
+  const out = caller.open('600@trunk');
+  out.leg.dial();
+  const inbound = await callee.rung();
+  inbound.leg.ring();
+  await out.heard('leg.ringing');
+  out.leg.hangup(0);
+  assert.is((await inbound.heard('leg.hungUp')).cause, 16);
+  assert.equal(out.told, ['leg.ringing', 'leg.ended']);
+});
+
+calls('the cause of giving up travels in the Reason header', async () => {
+  const { caller, callee } = await world();
+  const out = caller.open('600@trunk');
+  out.leg.dial();
+  const inbound = await callee.rung();
+  inbound.leg.ring();
+  await out.heard('leg.ringing');
+  out.leg.hangup(26);
+  assert.is((await inbound.heard('leg.hungUp')).cause, 26);
+});
+
+calls('hold and back are told to the far side and stop its sending', async () => {
+  const { caller, callee } = await world();
+  const out = caller.open('600@trunk');
+  out.leg.dial();
+  const inbound = await callee.rung();
+  inbound.leg.answer();
+  await out.heard('leg.answered');
+  out.leg.hold();
+  await inbound.heard('leg.held');
+  assert.is(callee.media.sessions.get(inbound.id)!.flows.at(-1)!.send, false);
+  out.leg.unhold();
+  await inbound.heard('leg.unheld');
+  assert.is(callee.media.sessions.get(inbound.id)!.flows.at(-1)!.send, true);
+});
+
+calls('the callee can hold as well', async () => {
+  const { caller, callee } = await world();
+  const out = caller.open('600@trunk');
+  out.leg.dial();
+  const inbound = await callee.rung();
+  inbound.leg.answer();
+  await out.heard('leg.answered');
+  inbound.leg.hold();
+  await out.heard('leg.held');
+});
+
+calls('nobody there: the call ends with cause 18 after the last repetition', async () => {
+  const { caller } = await world({ caller: { lets: () => false } });
+  const out = caller.open('600@trunk');
+  out.leg.dial();
+  assert.equal(await out.heard('leg.hungUp'), { type: 'leg.hungUp', cause: 18, techCause: 408 });
+});
+
+calls('the first packet of every kind lost in both directions changes nothing', async () => {
+  const firstLost = () => {
+    const seen = new Set<string>();
+    return (text: string) => {
+      const key = `${text.slice(0, 12).replace(/^(\w+) .*/, '$1')} ${/^CSeq: .*$/m.exec(text)?.[0]}`;
+      const again = seen.has(key);
+      seen.add(key);
+      return again;
+    };
+  };
+  const { caller, callee } = await world({ caller: { lets: firstLost() }, callee: { lets: firstLost() } });
+  const out = caller.open('600@trunk');
+  out.leg.dial();
+  const inbound = await callee.rung();
+  inbound.leg.ring();
+  inbound.leg.answer();
+  await out.heard('leg.answered');
+  out.leg.hold();
+  await inbound.heard('leg.held');
+  out.leg.hangup(16);
+  await inbound.heard('leg.hungUp');
+  assert.is(callee.incoming.length, 1);
+});
+
+calls('no port is a 503 to the caller and cause 34 to the channel', async () => {
+  const { caller, callee } = await world();
+  callee.media.failWith = new Error('no port');
+  const out = caller.open('600@trunk');
+  out.leg.dial();
+  const inbound = await callee.rung();
+  inbound.leg.answer();
+  assert.equal(await inbound.heard('leg.hungUp'), { type: 'leg.hungUp', cause: 34 });
+  assert.equal(await out.heard('leg.hungUp'), { type: 'leg.hungUp', cause: 34, techCause: 503 });
+});
+
+calls('no codec in common is refused with 488 before there is a channel', async () => {
+  const { caller, callee } = await world({ callee: { config: { endpoints: [{ ...anybody, codecs: ['alaw'] }] } } });
+  const out = caller.open('600@trunk', { formats: ['ulaw'] });
+  out.leg.dial();
+  assert.equal(await out.heard('leg.hungUp'), { type: 'leg.hungUp', cause: 58, techCause: 488 });
+  assert.is(callee.incoming.length, 0);
+});
+
+calls('a draining server answers 503', async () => {
+  const { caller, callee } = await world();
+  callee.driver.drain();
+  const out = caller.open('600@trunk');
+  out.leg.dial();
+  assert.equal(await out.heard('leg.hungUp'), { type: 'leg.hungUp', cause: 34, techCause: 503 });
+});
+
+calls.run();

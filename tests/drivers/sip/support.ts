@@ -1,0 +1,293 @@
+import {
+  defaultAor,
+  defaultEndpoint,
+  defaultSipConfig,
+  type EndpointConfig,
+  type SipConfig,
+} from '../../../src/drivers/sip/config.ts';
+import { createSipDriver, type SipDriver } from '../../../src/drivers/sip/driver.ts';
+import type { TextMessage } from '../../../src/drivers/sip/services.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { createIds } from '../../../src/lib/ids.ts';
+import type { Logger } from '../../../src/lib/log.ts';
+import { createTransactionLayer } from '../../../src/sip/transaction/layer.ts';
+import type { Protocol, Transports } from '../../../src/sip/transport/transport.ts';
+import { createTransports } from '../../../src/sip/transport/transports.ts';
+import type { ContactDetails } from '../../../src/telephony/contacts.ts';
+import type { IncomingCall, Leg, LegReport, LegRequest, OpenedLeg } from '../../../src/telephony/driver.ts';
+import type { MediaPlane, MediaReport, RtpFlow, RtpSession } from '../../../src/telephony/media.ts';
+
+const silent = () => {};
+export const noLog: Logger = {
+  trace: silent,
+  debug: silent,
+  info: silent,
+  warn: silent,
+  error: silent,
+  child: () => noLog,
+};
+
+/** A session that remembers what was asked of it. */
+export type FakeSession = RtpSession & {
+  flows: RtpFlow[];
+  asked: string[];
+  told(report: MediaReport): void;
+  closed: boolean;
+};
+
+/** A media plane without media: ports are numbers, everything asked is written down. */
+export class FakeMedia implements MediaPlane {
+  readonly sessions = new Map<string, FakeSession>();
+  failWith: Error | undefined;
+  #port = 40_000;
+
+  async openRtp(id: string, told: (report: MediaReport) => void): Promise<RtpSession> {
+    if (this.failWith) throw this.failWith;
+    const asked: string[] = [];
+    const ask = (what: string) => () => void asked.push(what);
+    const session: FakeSession = {
+      id,
+      local: { address: '127.0.0.1', port: (this.#port += 2) },
+      flows: [],
+      asked,
+      told,
+      closed: false,
+      configure: (flow) => void session.flows.push(flow),
+      play: (item) => {
+        asked.push(`play ${item.uri}`);
+        return {
+          stop: ask('stop'),
+          pause: ask('pause'),
+          resume: ask('resume'),
+          restart: ask('restart'),
+          seek: ask('seek'),
+        };
+      },
+      sendDigits: ({ digits }) => void asked.push(`digits ${digits}`),
+      indicate: (indication) => void asked.push(`indicate ${indication}`),
+      echo: (on) => void asked.push(`echo ${on}`),
+      mute: () => void asked.push('mute'),
+      statistics: async () => undefined,
+      close: () => {
+        session.closed = true;
+        this.sessions.delete(id);
+      },
+    };
+    this.sessions.set(id, session);
+    return session;
+  }
+
+  openPair(): never {
+    throw new Error('no pairs here');
+  }
+
+  async usage() {
+    return { sessions: this.sessions.size, ports: this.sessions.size, players: 0, timers: 0 };
+  }
+
+  async close(): Promise<void> {}
+}
+
+/** Waits for facts instead of time: `until` resolves as soon as its condition holds after some change. */
+export class Facts {
+  readonly #waiting = new Set<() => void>();
+
+  changed(): void {
+    for (const check of [...this.#waiting]) check();
+  }
+
+  until(condition: () => boolean, what: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const limit = setTimeout(() => {
+        this.#waiting.delete(check);
+        reject(new Error(`never happened: ${what}`));
+      }, 5000);
+      const check = () => {
+        if (!condition()) return;
+        this.#waiting.delete(check);
+        clearTimeout(limit);
+        resolve();
+      };
+      this.#waiting.add(check);
+      check();
+    });
+  }
+}
+
+/** A channel as call control would have it: the leg and what it told. */
+export class TestChannel {
+  readonly id: string;
+  readonly reports: LegReport[] = [];
+  readonly #facts: Facts;
+  leg!: Leg;
+  call: IncomingCall | undefined;
+
+  constructor(id: string, facts: Facts) {
+    this.id = id;
+    this.#facts = facts;
+  }
+
+  readonly report = (report: LegReport): void => {
+    this.reports.push(report);
+    this.#facts.changed();
+  };
+
+  get told(): string[] {
+    return this.reports.map((report) =>
+      report.type === 'leg.hungUp' ? `${report.type} ${report.cause}` : report.type,
+    );
+  }
+
+  /** Resolves when a report of that type has come (or comes), with the report. */
+  async heard<T extends LegReport['type']>(type: T): Promise<Extract<LegReport, { type: T }>> {
+    const find = () => this.reports.find((report) => report.type === type);
+    await this.#facts.until(() => find() !== undefined, `${type} on ${this.id}; told: ${this.told}`);
+    return find() as Extract<LegReport, { type: T }>;
+  }
+}
+
+export type Phone = Awaited<ReturnType<typeof createPhone>>;
+
+export type PhoneOptions = {
+  config?: Partial<SipConfig>;
+  protocol?: Protocol;
+  /** Sees each datagram before it is sent; false drops it. */
+  lets?: (text: string) => boolean;
+  accepts?: boolean;
+};
+
+/** One user agent with real sockets on loopback, and call control made of lists. */
+export async function createPhone({
+  config = {},
+  protocol = 'udp',
+  lets = () => true,
+  accepts = true,
+}: PhoneOptions = {}) {
+  const clock = systemClock;
+  const ids = createIds(clock);
+  const facts = new Facts();
+  const media = new FakeMedia();
+  const channels: TestChannel[] = [];
+  const incoming: IncomingCall[] = [];
+  const contacts = new Map<string, ContactDetails>();
+  const messages: TextMessage[] = [];
+  const contactEvents: string[] = [];
+  const transports = createTransports({ clock, log: noLog });
+  const [listener] = await transports.bind([{ protocol, host: '127.0.0.1', port: 0 }]);
+  const wrapped: Transports = {
+    bind: (listens) => transports.bind(listens),
+    get listeners() {
+      return transports.listeners;
+    },
+    onMessage: (handler) => transports.onMessage(handler),
+    onMalformed: (handler) => transports.onMalformed(handler),
+    onConnectionClosed: (handler) => transports.onConnectionClosed(handler),
+    send: (bytes, target, onFailure) => {
+      if (lets(bytes.toString())) transports.send(bytes, target, onFailure);
+    },
+    localAddress: (target) => transports.localAddress(target),
+    counts: () => transports.counts(),
+    close: () => transports.close(),
+  };
+  const timers = { t1: 50, t2: 200, t4: 100 };
+  const transactions = createTransactionLayer({ transports: wrapped, clock, ids, log: noLog, timers });
+  let next = 0;
+  const driver: SipDriver = createSipDriver({
+    config: { ...defaultSipConfig, t1Ms: 50, t2Ms: 200, ...config },
+    transports: wrapped,
+    transactions,
+    media,
+    host: {
+      incoming(call) {
+        incoming.push(call);
+        if (!accepts) return false;
+        const channel = new TestChannel(`in-${next++}`, facts);
+        channel.call = call;
+        channel.leg = call.open(channel.id, channel.report);
+        channels.push(channel);
+        facts.changed();
+        return true;
+      },
+    },
+    contacts: {
+      registered(contact) {
+        contacts.set(contact.id, contact);
+        contactEvents.push(`registered ${contact.endpoint}`);
+        facts.changed();
+      },
+      removed(id) {
+        contactEvents.push(`removed ${contacts.get(id)?.endpoint}`);
+        contacts.delete(id);
+        facts.changed();
+      },
+    },
+    clock,
+    ids,
+    log: noLog,
+    messageReceived(message) {
+      messages.push(message);
+      facts.changed();
+    },
+  });
+  driver.start();
+  return {
+    driver,
+    media,
+    channels,
+    incoming,
+    contacts,
+    contactEvents,
+    messages,
+    transactions,
+    transports: wrapped,
+    facts,
+    port: listener!.port,
+    uri: `sip:127.0.0.1:${listener!.port}${protocol === 'tcp' ? ';transport=tcp' : ''}`,
+    /** Opens an outbound leg without dialing. */
+    open(resource: string, request: Partial<LegRequest> = {}): TestChannel & { opened: OpenedLeg } {
+      const channel = new TestChannel(`out-${next++}`, facts);
+      const caller = { name: 'Carol', number: '100' };
+      const opened = driver.open(
+        { channelId: channel.id, resource, caller, variables: {}, ...request },
+        channel.report,
+      );
+      channel.leg = opened.leg;
+      channels.push(channel);
+      return Object.assign(channel, { opened });
+    },
+    /** The next inbound channel. */
+    async rung(index = 0): Promise<TestChannel> {
+      const inbound = () => channels.filter(({ call }) => call !== undefined);
+      await facts.until(() => inbound().length > index, 'an incoming call');
+      return inbound()[index]!;
+    },
+    /** Hangs up and lets go of everything; resolves when no dialog is left. */
+    async finish() {
+      for (const channel of channels) {
+        channel.leg.hangup(16);
+        channel.leg.release();
+      }
+      const poll = setInterval(() => facts.changed(), 5);
+      try {
+        await facts.until(() => driver.counts().dialogs === 0 && driver.counts().pending === 0, 'all dialogs ended');
+      } finally {
+        clearInterval(poll);
+      }
+    },
+    async close() {
+      driver.close();
+      transactions.close();
+      await transports.close();
+    },
+  };
+}
+
+export const endpoint = (name: string, rest: Partial<EndpointConfig> = {}): EndpointConfig => ({
+  ...defaultEndpoint,
+  name,
+  ...rest,
+});
+export const trunkTo = (uri: string, rest: Partial<EndpointConfig> = {}): EndpointConfig =>
+  endpoint('trunk', { aor: { ...defaultAor, contacts: [uri] }, ...rest });
+/** Lets everybody on this machine in. */
+export const anybody = endpoint('anybody', { match: ['127.0.0.1'], context: 'default' });
