@@ -27,6 +27,8 @@ export interface Endpoints {
   /** @throws AriError endpointNotFound */
   get(technology: string, resource: string): Endpoint;
   find(technology: string, resource: string): Endpoint | undefined;
+  /** Its canonical name and state, without the list of its channels, which may be long. */
+  status(technology: string, resource: string): EndpointStatus | undefined;
   /** The canonical spelling of a technology that has or had endpoints. */
   technology(name: string): string | undefined;
   /** Says whether calls would reach it; the state that it has already is no change. Unknown endpoints are ignored. */
@@ -35,6 +37,8 @@ export interface Endpoints {
   channelAdded(technology: string, resource: string, channelId: string): void;
   channelRemoved(technology: string, resource: string, channelId: string): void;
 }
+
+export type EndpointStatus = { technology: string; resource: string; state: EndpointState };
 
 export type EndpointsOptions = {
   bus: Bus;
@@ -100,6 +104,11 @@ export function createEndpoints({ bus, onRemoved }: EndpointsOptions): Endpoints
     find(technology, resource) {
       const entry = entries.get(keyOf(technology, resource));
       return entry && modelOf(entry);
+    },
+
+    status(technology, resource) {
+      const entry = entries.get(keyOf(technology, resource));
+      return entry && { technology: entry.technology, resource: entry.resource, state: entry.state };
     },
 
     technology: (name) => technologies.get(name.toLowerCase()),

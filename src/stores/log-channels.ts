@@ -1,0 +1,192 @@
+import { createWriteStream, existsSync, mkdirSync, openSync, renameSync, type WriteStream } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { AriError } from '../models/errors.ts';
+import type { LogChannel } from '../models/system.ts';
+
+/** Words for levels that clients know, in the order in which the field shows them. */
+const levelWords = ['DEBUG', 'TRACE', 'NOTICE', 'WARNING', 'ERROR', 'VERBOSE', 'DTMF'] as const;
+type LevelWord = (typeof levelWords)[number];
+
+/** The numbers of the logger's levels that each word takes. Digits are told at debug level, with everything else. */
+const numbers: Readonly<Record<LevelWord, readonly number[]>> = {
+  DEBUG: [20],
+  TRACE: [10],
+  NOTICE: [30],
+  WARNING: [40],
+  ERROR: [50, 60],
+  VERBOSE: [30],
+  DTMF: [],
+};
+
+/** Takes log lines; what the logger writes to. Named members as pino asks for them. */
+export interface LogDestination {
+  /** Makes pino tell the level of each line before it is written. */
+  readonly [metadata: symbol]: true;
+  /** Number of the level of the line that is written next. */
+  lastLevel: number;
+  write(line: string): void;
+}
+
+/**
+ * Where log lines go: the console, and files that clients ask for by name. A file takes the lines of the levels it was
+ * asked for, as far as the logger's own level lets them through. Files that clients made are forgotten on a restart;
+ * what was written stays.
+ */
+export interface LogChannels {
+  /** To be given to the logger as its destination. */
+  readonly destination: LogDestination;
+  list(): LogChannel[];
+  /**
+   * Begins to write a file of that name in the log directory.
+   * @param configuration levels, comma-separated, in any case of letters; `*` for all.
+   * @throws AriError logLevelsRequired, logLevelsInvalid, logChannelNameInvalid, logChannelExists, logChannelFailed
+   */
+  add(name: string, configuration: string | undefined): void;
+  /** Stops writing to it; the file stays. @throws AriError logChannelNotFound */
+  delete(name: string): void;
+  /**
+   * Puts the file aside as `<name>.0`, `<name>.1` … and begins a new one.
+   * @throws AriError logChannelNotFound, logChannelFailed
+   */
+  rotate(name: string): void;
+  /** Resolves once every line is written. */
+  close(): Promise<void>;
+}
+
+export type LogChannelsOptions = {
+  /** Log directory; made when the first file is. */
+  directory: string;
+  /** Where lines go besides. */
+  console: { write(line: string): void };
+  /** Levels shown for the console. */
+  consoleLevels: readonly LevelWord[];
+};
+
+type FileChannel = {
+  path: string;
+  levels: readonly LevelWord[];
+  wanted: ReadonlySet<number>;
+  stream: WriteStream;
+  failed: boolean;
+};
+
+const consoleName = 'console';
+const configurationOf = (levels: readonly LevelWord[]): string => levels.map((word) => `${word} `).join('');
+
+function readLevels(configuration: string | undefined): readonly LevelWord[] {
+  const words = (configuration ?? '')
+    .split(',')
+    // `verbose(3)`: the field's verbosity has no counterpart here.
+    .map((word) =>
+      word
+        .trim()
+        .toUpperCase()
+        .replace(/^VERBOSE\(\d+\)$/, 'VERBOSE'),
+    )
+    .filter((word) => word !== '');
+  if (words.length === 0) throw new AriError('logLevelsRequired');
+  const unknown = words.find((word) => word !== '*' && !(levelWords as readonly string[]).includes(word));
+  if (unknown !== undefined) throw new AriError('logLevelsInvalid', { level: unknown.toLowerCase() });
+  return levelWords.filter((word) => words.includes('*') || words.includes(word));
+}
+
+export function createLogChannels({ directory, console, consoleLevels }: LogChannelsOptions): LogChannels {
+  const root = resolve(directory);
+  const files = new Map<string, FileChannel>();
+
+  const pathOf = (name: string): string => {
+    const path = resolve(root, name);
+    const inside = relative(root, path);
+    if (name === '' || name.includes('\0') || inside === '' || inside.startsWith('..') || join(root, inside) !== path)
+      throw new AriError('logChannelNameInvalid', { name });
+    return path;
+  };
+
+  const open = (path: string, onError: () => void): WriteStream => {
+    try {
+      mkdirSync(dirname(path), { recursive: true });
+      // Opened here rather than by the stream, so that a failure is the answer to the request.
+      const stream = createWriteStream(path, { fd: openSync(path, 'a') });
+      // A disk that is full must not end the system; the channel is shown as disabled.
+      stream.on('error', onError);
+      return stream;
+    } catch (error) {
+      throw new AriError('logChannelFailed', {}, { cause: error });
+    }
+  };
+
+  const find = (name: string): FileChannel => {
+    const channel = files.get(name);
+    if (!channel) throw new AriError('logChannelNotFound');
+    return channel;
+  };
+
+  const destination: LogDestination = {
+    [Symbol.for('pino.metadata')]: true,
+    lastLevel: 0,
+    write(line) {
+      console.write(line);
+      for (const { wanted, stream, failed } of files.values())
+        if (!failed && wanted.has(destination.lastLevel)) stream.write(line);
+    },
+  };
+
+  return {
+    destination,
+
+    list: () => [
+      { channel: '', type: 'Console', status: 'Enabled', configuration: configurationOf(consoleLevels) },
+      ...[...files.values()].map(({ path, levels, failed }) => ({
+        channel: path,
+        type: 'File',
+        status: failed ? 'Disabled' : 'Enabled',
+        configuration: configurationOf(levels),
+      })),
+    ],
+
+    add(name, configuration) {
+      const levels = readLevels(configuration);
+      if (name.toLowerCase() === consoleName || files.has(name)) throw new AriError('logChannelExists');
+      const path = pathOf(name);
+      if ([...files.values()].some((other) => other.path === path)) throw new AriError('logChannelExists');
+      const channel: FileChannel = {
+        path,
+        levels,
+        wanted: new Set(levels.flatMap((word) => numbers[word])),
+        stream: open(path, () => {
+          channel.failed = true;
+        }),
+        failed: false,
+      };
+      files.set(name, channel);
+    },
+
+    delete(name) {
+      find(name).stream.end();
+      files.delete(name);
+    },
+
+    rotate(name) {
+      const channel = find(name);
+      let number = 0;
+      while (existsSync(`${channel.path}.${number}`)) number++;
+      try {
+        renameSync(channel.path, `${channel.path}.${number}`);
+      } catch (error) {
+        throw new AriError('logChannelFailed', {}, { cause: error });
+      }
+      // What the old stream still holds goes to the renamed file: it writes to what it has open, not to a name.
+      channel.stream.end();
+      channel.failed = false;
+      channel.stream = open(channel.path, () => {
+        channel.failed = true;
+      });
+    },
+
+    async close() {
+      const open = [...files.values()].map(({ stream }) => stream);
+      files.clear();
+      await Promise.all(open.map((stream) => new Promise<void>((done) => stream.end(() => done()))));
+    },
+  };
+}

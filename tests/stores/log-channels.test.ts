@@ -1,0 +1,131 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createLogger } from '../../src/lib/log.ts';
+import { AriError } from '../../src/models/errors.ts';
+import { createLogChannels } from '../../src/stores/log-channels.ts';
+
+const refusal = (run: () => unknown): unknown => {
+  try {
+    run();
+  } catch (error) {
+    return error instanceof AriError ? [error.status, error.message] : error;
+  }
+  return undefined;
+};
+
+type World = { directory: string };
+const logging = suite<World>('log channels');
+
+logging.before.each((world) => {
+  world.directory = mkdtempSync(join(tmpdir(), 'hookswitch-log-'));
+});
+logging.after.each(({ directory }) => rmSync(directory, { recursive: true, force: true }));
+
+function open(directory: string) {
+  const shown: string[] = [];
+  const channels = createLogChannels({
+    directory,
+    console: { write: (line) => void shown.push(JSON.parse(line).msg) },
+    consoleLevels: ['NOTICE', 'WARNING', 'ERROR'],
+  });
+  const log = createLogger({ level: 'trace', destination: channels.destination });
+  const read = (name: string): string[] =>
+    readFileSync(join(directory, name), 'utf8')
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line).msg);
+  return { channels, log, shown, read };
+}
+
+logging('a file takes the lines of its levels, the console all of them', async ({ directory }) => {
+  const { channels, log, shown, read } = open(directory);
+  channels.add('trouble', 'warning, Error');
+  channels.add('sub/all', '*');
+  const child = log.child({ part: 'x' });
+  log.trace({}, 'traced');
+  log.debug({}, 'debugged');
+  child.info({}, 'informed');
+  child.warn({}, 'warned');
+  log.error({}, 'failed');
+  await channels.close();
+  assert.equal(read('trouble'), ['warned', 'failed']);
+  assert.equal(read('sub/all'), ['traced', 'debugged', 'informed', 'warned', 'failed']);
+  assert.equal(shown, ['traced', 'debugged', 'informed', 'warned', 'failed']);
+});
+
+logging('channels are listed with the levels in the order of the field', async ({ directory }) => {
+  const { channels } = open(directory);
+  channels.add('a', 'error,dtmf,verbose(3),notice,debug,,');
+  assert.equal(channels.list(), [
+    { channel: '', type: 'Console', status: 'Enabled', configuration: 'NOTICE WARNING ERROR ' },
+    {
+      channel: join(directory, 'a'),
+      type: 'File',
+      status: 'Enabled',
+      configuration: 'DEBUG NOTICE ERROR VERBOSE DTMF ',
+    },
+  ]);
+  await channels.close();
+});
+
+logging('one that is deleted is written no more, and its name is free again', async ({ directory }) => {
+  const { channels, log, read } = open(directory);
+  channels.add('a', 'notice');
+  log.info({}, 'one');
+  channels.delete('a');
+  log.info({}, 'two');
+  channels.add('a', 'notice');
+  log.info({}, 'three');
+  await channels.close();
+  assert.equal(read('a'), ['one', 'three']);
+});
+
+logging('rotation puts the file aside and loses no line', async ({ directory }) => {
+  const { channels, log, read } = open(directory);
+  channels.add('a', 'notice');
+  log.info({}, 'one');
+  channels.rotate('a');
+  log.info({}, 'two');
+  channels.rotate('a');
+  log.info({}, 'three');
+  await channels.close();
+  assert.equal(readdirSync(directory).sort(), ['a', 'a.0', 'a.1']);
+  assert.equal([read('a.0'), read('a.1'), read('a')], [['one'], ['two'], ['three']]);
+});
+
+logging('refusals come in the words of the field', async ({ directory }) => {
+  const { channels } = open(directory);
+  writeFileSync(join(directory, 'file'), '');
+  channels.add('a', 'notice');
+  const add = (name: string, levels?: string) => refusal(() => channels.add(name, levels));
+  assert.equal(add('b'), [400, 'Configuration levels are required']);
+  assert.equal(add('b', ' , '), [400, 'Configuration levels are required']);
+  assert.equal(add('b', 'notice,loud'), [400, "Configuration level 'loud' is not known"]);
+  for (const name of ['a', 'x/../a', 'console', 'Console'])
+    assert.equal(add(name, 'notice'), [409, 'Log channel already exists'], name);
+  for (const name of ['../b', '/etc/b', '..', '.', '', 'b\0c'])
+    assert.equal(add(name, 'notice'), [400, `Log channel name '${name}' leaves the log directory`], name);
+  assert.equal(add('file/b', 'notice'), [500, 'Allocation failed']);
+  for (const name of ['b', 'console', '../b']) {
+    assert.equal(
+      refusal(() => channels.delete(name)),
+      [404, 'Log channel does not exist'],
+    );
+    assert.equal(
+      refusal(() => channels.rotate(name)),
+      [404, 'Log channel does not exist'],
+    );
+  }
+  assert.is(channels.list().length, 2);
+  rmSync(join(directory, 'a'));
+  assert.equal(
+    refusal(() => channels.rotate('a')),
+    [500, 'Allocation failed'],
+  );
+  await channels.close();
+});
+
+logging.run();
