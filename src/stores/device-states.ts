@@ -3,8 +3,8 @@ import { deviceStateTopics, type Topic } from '../bus/topics.ts';
 import type { Logger } from '../lib/log.ts';
 import type { ChannelState } from '../models/channel.ts';
 import { type DeviceState, type DeviceStateWord, deviceStateWords } from '../models/device-state.ts';
+import type { Endpoint } from '../models/endpoint.ts';
 import { AriError } from '../models/errors.ts';
-import type { EndpointStatus } from './endpoints.ts';
 import { createJsonFile } from './json-file.ts';
 
 /**
@@ -31,7 +31,7 @@ export type DeviceStatesOptions = {
   /** Data directory. */
   directory: string;
   /** An endpoint in its canonical spelling, found in any case of letters; undefined when there is none. */
-  endpoint(technology: string, resource: string): EndpointStatus | undefined;
+  endpoint(technology: string, resource: string): Pick<Endpoint, 'technology' | 'resource' | 'state'> | undefined;
 };
 
 /** What a channel makes of its device. */
