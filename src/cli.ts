@@ -109,7 +109,8 @@ async function hash(): Promise<number> {
 async function serve(file: string | undefined): Promise<number> {
   const config = await load(file);
   if (!config) return exitCode.failed;
-  const log = await createLog(config);
+  const logging = await createLog(config);
+  const { log } = logging;
   const fatal = (error: unknown) => {
     log.error({ error }, 'an error that should not have happened ends the server');
     process.exit(exitCode.internal);
@@ -119,7 +120,7 @@ async function serve(file: string | undefined): Promise<number> {
   const { startServer } = await import('./main.ts');
   let running: RunningServer;
   try {
-    running = await startServer(config, { log });
+    running = await startServer(config, { logging });
   } catch (error) {
     const reason = explainListenError(error, config);
     if (reason === undefined) throw error;
@@ -133,11 +134,10 @@ async function serve(file: string | undefined): Promise<number> {
 
 /** Lines for people where standard error is a terminal, JSON otherwise; standard output holds the banner alone. */
 async function createLog(config: Config) {
-  const { createLogger } = await import('./lib/log.ts');
-  const level = config.general.log_level;
-  if (!process.stderr.isTTY) return createLogger({ level, destination: process.stderr });
+  const { createLogging } = await import('./logging.ts');
+  if (!process.stderr.isTTY) return createLogging(config, process.stderr);
   const { default: pretty } = await import('pino-pretty');
-  return createLogger({ level, destination: pretty({ destination: 2, sync: true, ignore: 'pid,hostname' }) });
+  return createLogging(config, pretty({ destination: 2, sync: true, ignore: 'pid,hostname' }));
 }
 
 /** What a failed `listen` means for people: which address, and which setting chooses another; undefined for others. */

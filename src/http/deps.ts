@@ -125,6 +125,10 @@ export interface EndpointsOwner {
   list(): Endpoint[];
   listByTech(tech: string): Endpoint[];
   get(tech: string, resource: string): Endpoint;
+}
+
+/** Sends text messages and referrals outside of calls. */
+export interface MessagesOwner {
   sendMessage(params: { to?: string; from?: string; body?: string; variables?: unknown }): Promise<void>;
   sendMessageToEndpoint(
     tech: string,
@@ -194,6 +198,7 @@ export type Owners = {
   playbacks: PlaybacksOwner;
   applications: ApplicationsOwner;
   endpoints: EndpointsOwner;
+  messages: MessagesOwner;
   system: SystemOwner;
   sounds: SoundsOwner;
   deviceStates: DeviceStatesOwner;

@@ -1,0 +1,134 @@
+import { connect, type Socket } from 'node:net';
+import { WebSocket } from 'ws';
+
+/**
+ * The load of the control-plane benchmark, run in a process of its own: originates `Local/echo@default` into an
+ * application, sets a variable on StasisStart, hangs up, and waits for ChannelDestroyed, with a number of calls in
+ * flight. Speaks plain HTTP/1.1 on kept connections, so that it costs less than what it measures.
+ *
+ * Arguments: base URL, `user:password`, calls in flight, seconds. Prints one line of JSON.
+ */
+
+const [base = '', credentials = '', inFlightText = '1', secondsText = '5'] = process.argv.slice(2);
+const inFlight = Number(inFlightText);
+const url = new URL(base);
+const authorization = `Basic ${Buffer.from(credentials).toString('base64')}`;
+const app = 'bench';
+
+/** One kept connection; answers come in the order of requests. */
+class Connection {
+  readonly #socket: Socket;
+  #waiting: ((status: number, body: string) => void)[] = [];
+  #text = '';
+
+  constructor() {
+    this.#socket = connect({ host: url.hostname, port: Number(url.port), noDelay: true });
+    this.#socket.setEncoding('latin1');
+    this.#socket.on('data', (chunk) => this.#read(chunk as unknown as string));
+  }
+
+  request(method: string, path: string): Promise<{ status: number; body: string }> {
+    this.#socket.write(
+      `${method} ${url.pathname}${path} HTTP/1.1\r\nHost: ${url.host}\r\nAuthorization: ${authorization}\r\nContent-Length: 0\r\n\r\n`,
+    );
+    return new Promise((resolve) => this.#waiting.push((status, body) => resolve({ status, body })));
+  }
+
+  close(): void {
+    this.#socket.end();
+  }
+
+  #read(chunk: string): void {
+    this.#text += chunk;
+    for (;;) {
+      const end = this.#text.indexOf('\r\n\r\n');
+      if (end === -1) return;
+      const head = this.#text.slice(0, end);
+      const length = Number(/content-length: *(\d+)/i.exec(head)?.[1] ?? 0);
+      if (this.#text.length < end + 4 + length) return;
+      const body = this.#text.slice(end + 4, end + 4 + length);
+      this.#text = this.#text.slice(end + 4 + length);
+      this.#waiting.shift()?.(Number(head.slice(9, 12)), body);
+    }
+  }
+}
+
+type Call = { started: number; ended: () => void; connection: Connection };
+
+const calls = new Map<string, Call>();
+const durations: number[] = [];
+let events = 0;
+let failures = 0;
+let counter = 0;
+
+const check = (expected: number, what: string) => (answer: { status: number; body: string }) => {
+  if (answer.status === expected) return;
+  failures++;
+  if (failures < 5) process.stderr.write(`${what}: ${answer.status} ${answer.body}\n`);
+};
+
+function onEvent(text: string): void {
+  events++;
+  const event = JSON.parse(text) as { type: string; channel?: { id: string } };
+  const call = event.channel && calls.get(event.channel.id);
+  if (!call || !event.channel) return;
+  const { id } = event.channel;
+  if (event.type === 'StasisStart') {
+    void call.connection.request('POST', `/channels/${id}/variable?variable=BENCH&value=1`).then((answer) => {
+      check(204, 'variable')(answer);
+      return call.connection.request('DELETE', `/channels/${id}`).then(check(204, 'hang up'));
+    });
+  } else if (event.type === 'ChannelDestroyed') {
+    calls.delete(id);
+    durations.push(performance.now() - call.started);
+    call.ended();
+  }
+}
+
+async function worker(until: number): Promise<void> {
+  const connection = new Connection();
+  while (performance.now() < until) {
+    const id = `bench-${process.pid}-${counter++}`;
+    const over = new Promise<void>((ended) => calls.set(id, { started: performance.now(), ended, connection }));
+    void connection
+      .request('POST', `/channels?endpoint=Local%2Fecho%40default&app=${app}&channelId=${id}`)
+      .then(check(200, 'originate'));
+    await over;
+  }
+  connection.close();
+}
+
+const socket = new WebSocket(`${base.replace('http', 'ws')}/events?app=${app}&subscribeAll=true`, {
+  headers: { authorization },
+  perMessageDeflate: false,
+});
+socket.on('message', (data) => onEvent(String(data)));
+await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
+
+const run = (seconds: number) => {
+  const until = performance.now() + seconds * 1000;
+  return Promise.all(Array.from({ length: inFlight }, () => worker(until)));
+};
+
+await run(Math.min(2, Number(secondsText) / 2));
+durations.length = 0;
+events = 0;
+const started = performance.now();
+const cpuBefore = process.cpuUsage();
+await run(Number(secondsText));
+const elapsed = (performance.now() - started) / 1000;
+const cpu = process.cpuUsage(cpuBefore);
+durations.sort((a, b) => a - b);
+const at = (share: number) => durations[Math.min(durations.length - 1, Math.floor(durations.length * share))] ?? Number.NaN;
+const result = {
+  inFlight,
+  calls: durations.length,
+  callsPerSecond: durations.length / elapsed,
+  eventsPerSecond: events / elapsed,
+  p50Ms: at(0.5),
+  p99Ms: at(0.99),
+  failures,
+  clientCpu: (cpu.user + cpu.system) / 1e6 / elapsed,
+};
+process.stdout.write(`${JSON.stringify(result)}\n`);
+socket.close();

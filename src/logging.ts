@@ -1,0 +1,18 @@
+import { join } from 'node:path';
+import type { Config } from './config/schema.ts';
+import { createLogger, type Logger } from './lib/log.ts';
+import { createLogChannels, type LogChannels } from './stores/log-channels.ts';
+
+/** The logger, and the channels that its lines go to. */
+export type Logging = { log: Logger; logChannels: LogChannels };
+
+/** @param console where lines go besides the log files that clients ask for. */
+export function createLogging(config: Config, console: { write(line: string): unknown }): Logging {
+  const logChannels = createLogChannels({
+    directory: join(config.general.data_directory, 'log'),
+    console: { write: (line) => void console.write(line) },
+    consoleLevels: ['NOTICE', 'WARNING', 'ERROR'],
+  });
+  const log = createLogger({ level: config.general.log_level, destination: logChannels.destination });
+  return { log, logChannels };
+}

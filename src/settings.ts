@@ -1,0 +1,128 @@
+import { createRequire } from 'node:module';
+import { arch, hostname, version as kernelVersion, type as osType, release, userInfo } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import type { Config, EndpointConfig } from './config/schema.ts';
+import { parseCallerId } from './dialplan/caller-id.ts';
+import {
+  defaultEndpoint,
+  defaultSipConfig,
+  type SipConfig,
+  type EndpointConfig as SipEndpoint,
+} from './drivers/sip/config.ts';
+import type { HttpOptions } from './http/app.ts';
+import { defaultMediaConfig, type MediaConfig } from './media/config.ts';
+import type { BuildInfo, Module } from './models/system.ts';
+import type { Listen } from './sip/transport/transport.ts';
+
+/** What each part of the system is told of the configuration: names and units change here and nowhere else. */
+
+const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
+
+export { version };
+
+/** The prompts that come along, beside the program. */
+const builtinSounds = fileURLToPath(new URL('../sounds', import.meta.url));
+
+export const soundDirectories = ({ sounds }: Config): string[] =>
+  sounds.directories.map((directory) => (directory === 'builtin' ? builtinSounds : directory));
+
+export const mediaSettings = (config: Config): MediaConfig => ({
+  ...defaultMediaConfig,
+  address: config.media.rtp_address,
+  ports: { first: config.media.rtp_ports[0], last: config.media.rtp_ports[1] },
+  codecs: config.media.codecs,
+  soundsDirectories: soundDirectories(config),
+  defaultLanguage: config.sounds.default_language,
+  recordingsDirectory: config.recordings.directory,
+  rtpTimeoutMs: config.media.rtp_timeout * 1000,
+  toneZone: config.media.tone_zone,
+});
+
+export const httpSettings = ({ http, general }: Config): HttpOptions => ({
+  ...http,
+  pretty: general.pretty,
+  validate: general.validate,
+});
+
+export const sipListens = ({ sip }: Config): Listen[] =>
+  sip.transports.map(({ protocol, bind, port }) => ({
+    protocol,
+    host: bind,
+    port,
+    ...(sip.external_address === '' ? {} : { advertisedHost: sip.external_address }),
+  }));
+
+const userAgent = (name: string): string => (name.includes('/') ? name : `${name}/${version}`);
+
+export const sipSettings = ({ sip }: Config): SipConfig => ({
+  ...defaultSipConfig,
+  userAgent: userAgent(sip.user_agent),
+  t1Ms: sip.timers.t1,
+  t2Ms: sip.timers.t2,
+  ...(sip.external_address === '' ? {} : { mediaAddress: sip.external_address }),
+  endpoints: Object.entries(sip.endpoints).map(([name, endpoint]) => sipEndpoint(name, endpoint)),
+});
+
+/** One endpoint of the configuration as the SIP driver has it. Times of the configuration are in s. */
+export function sipEndpoint(name: string, endpoint: EndpointConfig): SipEndpoint {
+  const { auth, outbound_auth: outbound, aor } = endpoint;
+  return {
+    ...defaultEndpoint,
+    name,
+    context: endpoint.context,
+    ...(auth ? { auth: { username: auth.username, password: auth.password ?? '' } } : {}),
+    ...(outbound ? { outboundAuth: { username: outbound.username, password: outbound.password } } : {}),
+    match: endpoint.match,
+    aor: {
+      maxContacts: aor.max_contacts,
+      contacts: aor.contacts,
+      qualifyFrequencyMs: aor.qualify_frequency * 1000,
+      qualifyTimeoutMs: aor.qualify_timeout * 1000,
+      minimumExpirationSeconds: aor.minimum_expiration,
+      maximumExpirationSeconds: aor.maximum_expiration,
+      defaultExpirationSeconds: aor.default_expiration,
+    },
+    codecs: endpoint.codecs,
+    ...(endpoint.caller_id === '' ? {} : { callerId: parseCallerId(endpoint.caller_id) }),
+    trustIdentity: endpoint.trust_id,
+    ...(endpoint.language === '' ? {} : { language: endpoint.language }),
+    ...(endpoint.account_code === '' ? {} : { accountCode: endpoint.account_code }),
+  };
+}
+
+/** What `asterisk/info` tells of this build: there is no compilation, so it is the machine it runs on. */
+export const buildInfo = (date: string): BuildInfo => ({
+  os: osType(),
+  kernel: release(),
+  machine: arch(),
+  options: kernelVersion(),
+  date,
+  user: userInfo().username,
+});
+
+/** Whom the process runs as, and where. */
+export const processIdentity = () => ({ user: userInfo().username, group: String(userInfo().gid), host: hostname() });
+
+/** What a module is here: a part of the system that clients of the interface may look for, with its use count. */
+export function modules(uses: { sip: number; local: number; playbacks: number; applications: number }): Module[] {
+  const running = (name: string, description: string, use_count = 0): Module => ({
+    name,
+    description,
+    use_count,
+    status: 'Running',
+    support_level: 'core',
+  });
+  return [
+    running('app_echo.so', 'Dialplan application Echo'),
+    running('app_playback.so', 'Dialplan application Playback', uses.playbacks),
+    running('app_stasis.so', 'Dialplan application Stasis', uses.applications),
+    running('chan_pjsip.so', 'SIP calls', uses.sip),
+    running('codec_alaw.so', 'G.711 A-law'),
+    running('codec_ulaw.so', 'G.711 µ-law'),
+    running('format_pcm.so', 'Raw G.711 and WAV sound files'),
+    running('res_ari.so', 'REST and WebSocket interface', uses.applications),
+    running('res_pjsip.so', 'SIP endpoints, registration and qualification'),
+    running('res_rtp_asterisk.so', 'RTP and RTCP', uses.sip),
+    running('chan_local.so', 'Local channels', uses.local),
+  ];
+}
