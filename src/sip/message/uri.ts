@@ -84,8 +84,8 @@ function parseSipUri(scheme: 'sip' | 'sips', text: string, start: number): SipUr
   const hostEnd = semicolon < 0 || semicolon > paramsEnd ? paramsEnd : semicolon;
   const address = parseHostPort(text, hostStart, hostEnd);
   if (!address) return undefined;
-  const params = hostEnd === paramsEnd ? noParams : parsePairs(text.slice(hostEnd + 1, paramsEnd), ';', parameterTable);
-  const headers = question < 0 ? noParams : parsePairs(text.slice(question + 1), '&', headerTable);
+  const params = hostEnd === paramsEnd ? noParams : parsePairs(text, hostEnd + 1, paramsEnd, ';', parameterTable);
+  const headers = question < 0 ? noParams : parsePairs(text, question + 1, text.length, '&', headerTable);
   if (!params || !headers) return undefined;
   return { scheme, user, password, host: address.host, port: address.port, params, headers };
 }
@@ -94,7 +94,7 @@ function parseTelUri(text: string, start: number): TelUri | undefined {
   const semicolon = text.indexOf(';', start);
   const end = semicolon < 0 ? text.length : semicolon;
   if (!consistsOf(telTable, text, start, end)) return undefined;
-  const params = end === text.length ? noParams : parsePairs(text.slice(end + 1), ';', parameterTable);
+  const params = end === text.length ? noParams : parsePairs(text, end + 1, text.length, ';', parameterTable);
   return params && { scheme: 'tel', number: text.slice(start, end), params };
 }
 
@@ -124,15 +124,26 @@ export function parseHostPort(
   return port < 0 ? undefined : { host, port };
 }
 
-function parsePairs(text: string, separator: string, table: Uint8Array): Params | undefined {
+/** Reads `name[=value]` pairs between separators in text[start, end); parameter names become lower-case. */
+function parsePairs(
+  text: string,
+  start: number,
+  end: number,
+  separator: ';' | '&',
+  table: Uint8Array,
+): Params | undefined {
   const params: Record<string, string> = {};
-  for (const pair of text.split(separator)) {
-    const equals = pair.indexOf('=');
-    const name = equals < 0 ? pair : pair.slice(0, equals);
-    const value = equals < 0 ? '' : pair.slice(equals + 1);
-    if (!consistsOf(table, name) || (value !== '' && !consistsOf(table, value))) return undefined;
-    const key = separator === ';' ? name.toLowerCase() : name;
-    if (!Object.hasOwn(params, key)) addParam(params, key, value);
+  for (let at = start; at <= end; ) {
+    const found = text.indexOf(separator, at);
+    const pairEnd = found < 0 || found > end ? end : found;
+    const equals = text.indexOf('=', at);
+    const nameEnd = equals < 0 || equals > pairEnd ? pairEnd : equals;
+    if (!consistsOf(table, text, at, nameEnd)) return undefined;
+    const valueStart = Math.min(nameEnd + 1, pairEnd);
+    if (valueStart < pairEnd && !consistsOf(table, text, valueStart, pairEnd)) return undefined;
+    const name = separator === ';' ? lowerSlice(text, at, nameEnd) : text.slice(at, nameEnd);
+    if (!Object.hasOwn(params, name)) addParam(params, name, text.slice(valueStart, pairEnd));
+    at = pairEnd + 1;
   }
   return params;
 }
@@ -199,7 +210,7 @@ export function percentDecode(text: string): string {
   return text.replace(/(?:%[0-9a-fA-F]{2})+/g, (run) => {
     const bytes = Buffer.from(run.replaceAll('%', ''), 'hex');
     const decoded = bytes.toString('utf8');
-    if (!decoded.includes('\ufffd')) return decoded;
+    if (!decoded.includes('\ufffd') || Buffer.from(decoded).equals(bytes)) return decoded;
     let kept = '';
     for (const byte of bytes) kept += String.fromCharCode(byte < 128 ? byte : 0xdc00 + byte);
     return kept;

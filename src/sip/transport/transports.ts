@@ -1,5 +1,4 @@
 import type { RemoteInfo } from 'node:dgram';
-import { isIPv6 } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { type ParseFailure, parseMessage, refuseMessage } from '../message/parse.ts';
@@ -120,7 +119,7 @@ class SocketTransports implements Transports {
 
   send(bytes: Buffer, target: Target, onFailure: (failure: SendFailure) => void = () => {}): void {
     const bound = this.#boundFor(target);
-    const limit = isIPv6(target.address) ? MAX_DATAGRAM_BYTES.udp6 : MAX_DATAGRAM_BYTES.udp4;
+    const limit = isIPv6Literal(target.address) ? MAX_DATAGRAM_BYTES.udp6 : MAX_DATAGRAM_BYTES.udp4;
     if (this.#closed) this.#fail({ reason: 'closed', target }, onFailure);
     else if (!bound) this.#fail({ reason: 'no-listener', target }, onFailure);
     else if (target.port < 1 || target.port > 65535) this.#fail({ reason: 'io', target }, onFailure);
@@ -175,10 +174,14 @@ class SocketTransports implements Transports {
 
   /** The listener the target names, else the first of its protocol and address family. */
   #boundFor(target: Target): Bound | undefined {
-    const family = isIPv6(target.address);
-    const fits = ({ listener }: Bound) => listener.protocol === target.protocol && isIPv6(listener.host) === family;
-    const named = this.#bound.find((bound) => bound.listener.id === target.listener && fits(bound));
-    return named ?? this.#bound.find(fits);
+    let first: Bound | undefined;
+    for (const bound of this.#bound) {
+      const { id, protocol, host } = bound.listener;
+      if (protocol !== target.protocol || isIPv6Literal(host) !== isIPv6Literal(target.address)) continue;
+      if (id === target.listener) return bound;
+      first ??= bound;
+    }
+    return first;
   }
 
   #takeDatagram(bytes: Buffer, from: RemoteInfo, listener: number): void {
@@ -238,4 +241,9 @@ class SocketTransports implements Transports {
 async function closeBound({ udp, tcp }: Bound): Promise<void> {
   await udp?.close();
   await tcp?.close();
+}
+
+/** Enough for literal addresses, and far cheaper than checking every digit for each send. */
+function isIPv6Literal(address: string): boolean {
+  return address.indexOf(':') >= 0;
 }

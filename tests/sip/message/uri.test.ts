@@ -118,6 +118,12 @@ test('escaping and its undoing are inverse for any text and any bytes', () => {
   );
 });
 
+test('bytes that are no UTF-8 are told from an escaped replacement character', () => {
+  assert.is(percentDecode('%EF%BF%BD%20'), '\ufffd ');
+  assert.is(percentDecode('%FFa'), '\udcffa');
+  assert.is(percentEncode('\udcffa'), '%FFa');
+});
+
 test('any user makes a URI that is read back the same', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), fc.string({ unit: 'grapheme' }), (user, password) => {
