@@ -22,12 +22,16 @@ export type MediaEngineOptions = {
   report: (report: EngineReport) => void;
 };
 
+/** Skipped ticks are not logged more often than this, in ms. */
+const skippedWarningMs = 10_000;
+
 /** All sessions of the plane and the one tick that drives them. Knows nothing of threads. */
 export class MediaEngine {
   readonly #options: MediaEngineOptions;
   readonly #ports: PortPool;
   readonly #ticker: Ticker;
   readonly #sessions = new Map<number, Session>();
+  #warnedAt = Number.NEGATIVE_INFINITY;
   /** Sessions closed while their ports were being bound. */
   readonly #opening = new Map<number, { closed: boolean }>();
 
@@ -177,7 +181,7 @@ export class MediaEngine {
   }
 
   #tick(now: number, skipped: number): void {
-    if (skipped > 0) this.#options.log.warn({ skipped }, 'media ticks were skipped: the machine is too busy');
+    if (skipped > 0) this.#warnOfSkipped(now);
     for (const session of this.#sessions.values()) {
       try {
         if (skipped > 0) session.skipped();
@@ -186,6 +190,13 @@ export class MediaEngine {
         this.#fault(session.session, error);
       }
     }
+  }
+
+  /** Once in a while, with the totals: a busy machine must not be made to write logs as well. */
+  #warnOfSkipped(now: number): void {
+    if (now - this.#warnedAt < skippedWarningMs) return;
+    this.#warnedAt = now;
+    this.#options.log.warn(this.ticks, 'media ticks were skipped: the machine is too busy');
   }
 
   /** A mistake of ours in one session ends that session and no other. */

@@ -41,9 +41,14 @@ class WorkerMediaPlane implements MediaPlane {
     if (this.#closed) throw new Error('the media plane is closed');
     const link = this.#thread();
     const proxy = new RtpSessionProxy(id, link, told);
-    const { address, port } = await link.request((request) => ({ type: 'openRtp', session: proxy.session, request }));
-    proxy.local = { address, port };
-    return proxy;
+    try {
+      const { address, port } = await link.request((request) => ({ type: 'openRtp', session: proxy.session, request }));
+      proxy.local = { address, port };
+      return proxy;
+    } catch (error) {
+      link.remove(proxy.session);
+      throw error;
+    }
   }
 
   openPair(

@@ -23,7 +23,7 @@ export class Player {
   constructor(item: PlayItem, codec: Codec, load: LoadItem, told: (report: PlayReport) => void) {
     this.#codec = codec;
     this.#told = told;
-    this.#pendingMs = Math.max(0, item.offsetMs);
+    this.#pendingMs = Math.max(0, item.offsetMs || 0);
     load(item, codec).then(
       (sequence) => this.#loaded(sequence),
       (error: unknown) => this.fail(error instanceof Error ? error.message : String(error)),
@@ -58,6 +58,7 @@ export class Player {
 
   /** Moves by `ms`, negative = back; past the end the item ends. */
   seek(ms: number): void {
+    if (Number.isNaN(ms)) return;
     if (!this.#reader) {
       this.#pendingMs = Math.max(0, this.#pendingMs + ms);
       return;

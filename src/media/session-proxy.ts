@@ -159,6 +159,8 @@ export class RtpSessionProxy implements RtpSession, LinkedSession {
     if (this.#ended) return;
     this.#ended = true;
     this.#plays.failAll(reason);
+    // A session that was never opened has nobody to tell: `openRtp` itself was rejected.
+    if (this.local.port === 0) return;
     // In the same later turn as the items, so that calls end and the port's promise "never from inside" holds.
     queueMicrotask(() => this.#told({ type: 'media.timedOut' }));
   }

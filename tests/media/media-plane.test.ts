@@ -161,6 +161,7 @@ test('without a free port opening is refused', async () => {
   });
   const refused = await plane.openRtp('a', () => {}).catch((error: Error) => error.message);
   assert.match(String(refused), /no free pair of RTP ports/);
+  assert.equal(await plane.usage(), { sessions: 0, ports: 0, players: 0, timers: 0 });
   taken.close();
   await plane.close();
 });

@@ -177,7 +177,7 @@ export class RtpAudioSession extends Session {
   #startSource(): void {
     this.#digitReceiver.reset();
     this.#held.clear();
-    this.#sender.pause();
+    if (this.#echoing) this.#sender.pause();
   }
 
   /** Sends back what is in order by now. */
@@ -270,7 +270,14 @@ export class RtpAudioSession extends Session {
   }
 }
 
-/** Never a name (nothing is looked up), never port 0 (a refused stream). */
+/** Never a name (nothing is looked up), never port 0 (a refused stream) nor the address of nobody (an old hold). */
 function isReachable({ address, port }: { address: string; port: number }): boolean {
-  return Number.isInteger(port) && port > 0 && port <= 0xffff && isIP(address) !== 0;
+  return (
+    Number.isInteger(port) &&
+    port > 0 &&
+    port <= 0xffff &&
+    isIP(address) !== 0 &&
+    address !== '0.0.0.0' &&
+    address !== '::'
+  );
 }

@@ -1,0 +1,74 @@
+/**
+ * Two-way G.711 through the media plane: N sessions that echo, fed and checked by a separate process.
+ *
+ *   tsx bench/media-echo.ts [calls[,calls…]] [seconds]        default 100,500 and 10
+ *
+ * For a profile of the media thread: node --cpu-prof --cpu-prof-dir=/tmp/profile --import tsx bench/media-echo.ts 500 10
+ */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { createLogger } from '../src/lib/log.ts';
+import { defaultMediaConfig } from '../src/media/config.ts';
+import { createMediaPlane } from '../src/media/media-plane.ts';
+import type { RtpSession } from '../src/telephony/media.ts';
+import type { EchoFigures } from './media-sender.ts';
+
+const address = '127.0.0.1';
+/** A call sends and receives 50 packets a second. */
+const packetsPerSecond = 50;
+
+/** Resident memory of this process in octets, as the kernel counts it. */
+function residentOctets(): number {
+  const line = /VmRSS:\s+(\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8'));
+  return Number(line?.[1] ?? 0) * 1024;
+}
+
+async function measure(calls: number, seconds: number): Promise<void> {
+  const log = createLogger({ level: 'warn' });
+  const plane = createMediaPlane({ config: { ...defaultMediaConfig, address }, log });
+  await plane.usage();
+  const before = residentOctets();
+  const sender = fork(fileURLToPath(new URL('./media-sender.ts', import.meta.url)));
+  const [senderPort] = (await once(sender, 'message')) as [number];
+  const sessions: RtpSession[] = [];
+  for (let call = 0; call < calls; call++) sessions.push(await plane.openRtp(`call-${call}`, () => {}));
+  for (const session of sessions) {
+    session.configure({
+      remote: { address, port: senderPort },
+      codec: 'ulaw',
+      payloadType: 0,
+      ptimeMs: 20,
+      send: true,
+      receive: true,
+    });
+    session.echo(true);
+  }
+  await plane.usage();
+
+  sender.send({ ports: sessions.map((session) => session.local.port), address, seconds });
+  const cpuBefore = process.cpuUsage();
+  const startedAt = performance.now();
+  const [figures] = (await once(sender, 'message')) as [EchoFigures];
+  const { user, system } = process.cpuUsage(cpuBefore);
+  const elapsedMs = performance.now() - startedAt;
+  const resident = residentOctets() - before;
+  await plane.close();
+
+  const share = (part: number) => `${((100 * part) / figures.sent).toFixed(3)} %`;
+  // Starting and ending of the sender is in the elapsed time but not in the packets: count what was used per second of audio.
+  const cpu = (user + system) / 1000 / (seconds * 1000);
+  console.log(
+    [
+      `${calls} calls, ${seconds} s, ${calls * packetsPerSecond} packets/s each way (${(elapsedMs / 1000).toFixed(1)} s in all)`,
+      `  lost ${share(figures.lost)}, late (gap > 40 ms) ${share(figures.late)}, wrong ${figures.wrong}, sender itself late ${share(figures.sentLate)}`,
+      `  delay p50 ${figures.delayP50.toFixed(2)} ms, p99 ${figures.delayP99.toFixed(2)} ms, maximum ${figures.delayMaximum.toFixed(1)} ms`,
+      `  CPU ${(100 * cpu).toFixed(1)} % of a core, ${((100 * cpu) / calls).toFixed(4)} % a call, ${((cpu * 1e6) / (calls * packetsPerSecond)).toFixed(1)} µs a packet`,
+      `  memory ${(resident / 1024 / calls).toFixed(0)} KB a call`,
+    ].join('\n'),
+  );
+}
+
+const [counts = '100,500', seconds = '10'] = process.argv.slice(2);
+for (const calls of counts.split(',')) await measure(Number(calls), Number(seconds));
