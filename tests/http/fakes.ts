@@ -1,0 +1,188 @@
+import { Writable } from 'node:stream';
+import { createApp, type HttpApp, type HttpOptions } from '../../src/http/app.ts';
+import type { Deps, Owners } from '../../src/http/deps.ts';
+import { type Clock, systemClock } from '../../src/lib/clock.ts';
+import { createLogger } from '../../src/lib/log.ts';
+import type { Channel } from '../../src/models/channel.ts';
+
+/** Owners that remember what was asked of them and answer with samples, and the interface over them. */
+
+const timestamp = '2026-01-31T12:00:00.123+0000';
+
+export const channel: Channel = {
+  id: 'c1',
+  protocol_id: '',
+  name: 'PJSIP/alice-0a1b2c3d',
+  state: 'Up',
+  caller: { name: '', number: '100' },
+  connected: { name: '', number: '' },
+  accountcode: '',
+  dialplan: { context: 'default', exten: 's', priority: 1, app_name: 'Stasis', app_data: 'hello' },
+  creationtime: timestamp,
+  language: 'en',
+};
+
+export const samples = {
+  channel,
+  playback: {
+    id: 'p/1',
+    media_uri: 'sound:beep',
+    target_uri: 'channel:c1',
+    language: 'en',
+    state: 'playing',
+  },
+  application: {
+    name: 'hello',
+    channel_ids: [],
+    bridge_ids: [],
+    endpoint_ids: ['PJSIP/alice'],
+    device_names: [],
+    events_allowed: [{ type: 'StasisStart', more: 1 }],
+    events_disallowed: [],
+  },
+  endpoint: { technology: 'PJSIP', resource: 'alice', state: 'online', channel_ids: ['c1'] },
+  variable: { value: 'v' },
+  variables: { variables: { a: 'b' } },
+  ping: { asterisk_id: '02:00:00:00:00:01', ping: 'pong', timestamp },
+  info: { system: { version: '1', entity_id: 'x' } },
+  sound: { id: 'beep', text: 'beep', formats: [{ language: 'en', format: 'wav' }] },
+  deviceState: { name: 'Stasis:q', state: 'INUSE' },
+  mailbox: { name: 'm', old_messages: 1, new_messages: 2 },
+  logChannel: { channel: '/var/log/x', type: 'File', status: 'Enabled', configuration: 'ERROR ' },
+  module: { name: 'm', description: 'd', use_count: 0, status: 'Running', support_level: 'core' },
+  tuple: { attribute: 'a', value: 'b' },
+  statistics: {
+    txcount: 1,
+    rxcount: 2,
+    txploss: 0,
+    rxploss: 0,
+    local_ssrc: 3,
+    remote_ssrc: 4,
+    txoctetcount: 160,
+    rxoctetcount: 320,
+    channel_uniqueid: 'c1',
+  },
+} as const;
+
+/** What each owner's methods answer; a method that is not here answers nothing. */
+const answers: { [K in keyof Owners]: Partial<Record<keyof Owners[K], unknown>> } = {
+  channels: {
+    list: [samples.channel],
+    get: samples.channel,
+    originate: samples.channel,
+    create: samples.channel,
+    getVariable: samples.variable,
+    getVariables: samples.variables,
+    rtpStatistics: Promise.resolve(samples.statistics),
+  },
+  playbacks: { playOnChannel: samples.playback, get: samples.playback },
+  applications: {
+    list: [samples.application],
+    get: samples.application,
+    subscribe: samples.application,
+    unsubscribe: samples.application,
+    filter: samples.application,
+    connect: { close: () => undefined },
+  },
+  endpoints: {
+    list: [samples.endpoint],
+    listByTech: [samples.endpoint],
+    get: samples.endpoint,
+  },
+  messages: {
+    sendMessage: Promise.resolve(),
+    sendMessageToEndpoint: Promise.resolve(),
+    refer: Promise.resolve(),
+    referToEndpoint: Promise.resolve(),
+  },
+  system: { ping: samples.ping, info: samples.info, getGlobalVar: samples.variable },
+  sounds: { list: [samples.sound], get: samples.sound },
+  deviceStates: { list: [samples.deviceState], get: samples.deviceState },
+  mailboxes: { list: [samples.mailbox], get: samples.mailbox },
+  logChannels: { list: [samples.logChannel] },
+  modules: { list: [samples.module], get: samples.module },
+  dynamicConfig: { get: [samples.tuple], update: [samples.tuple] },
+};
+
+export type Call = [method: string, ...args: unknown[]];
+
+export type Fakes = {
+  owners: Deps;
+  /** What was asked, in order: `owner.method` and its arguments. */
+  calls: Call[];
+  /** When set, every method does this instead of answering. */
+  instead: ((method: string) => unknown) | undefined;
+};
+
+export function createFakes(): Fakes {
+  const fakes: Fakes = { owners: {}, calls: [], instead: undefined };
+  const owner = (name: keyof Owners) =>
+    new Proxy(
+      {},
+      {
+        get:
+          (_target, method: string) =>
+          (...args: unknown[]) => {
+            fakes.calls.push([`${name}.${method}`, ...args]);
+            if (fakes.instead) return fakes.instead(`${name}.${method}`);
+            return (answers[name] as Record<string, unknown>)[method];
+          },
+      },
+    );
+  const names = Object.keys(answers) as (keyof Owners)[];
+  fakes.owners = Object.fromEntries(names.map((name) => [name, owner(name)])) as Deps;
+  return fakes;
+}
+
+export const options: HttpOptions = {
+  users: [
+    { name: 'writer', password: 'secret', read_only: false },
+    { name: 'reader', password: 'look:only', read_only: true },
+  ],
+  auth_realm: 'Asterisk REST Interface',
+  allowed_origins: [],
+  pretty: false,
+  validate: true,
+  limits: { body: 40_960, websocket_message: 65_535, websocket_queue: 262_144 },
+};
+
+export const basic = (credentials: string): string => `Basic ${Buffer.from(credentials).toString('base64')}`;
+export const authorization = basic('writer:secret');
+
+export type TestApp = HttpApp & {
+  /** Lines that were logged. */
+  logged: Record<string, unknown>[];
+  /** Asks as `writer`, unless headers say otherwise. */
+  ask(request: string, init?: { headers?: Record<string, string>; body?: string }): Promise<Response>;
+};
+
+/** The interface over `owners`. `ask('POST /ari/…')` goes through it without a socket. */
+export function createTestApp(owners: Deps, changes: Partial<HttpOptions> = {}, clock: Clock = systemClock): TestApp {
+  const logged: Record<string, unknown>[] = [];
+  const destination = new Writable({
+    write(chunk, _encoding, done) {
+      logged.push(JSON.parse(String(chunk)));
+      done();
+    },
+  });
+  const http = createApp({
+    owners,
+    options: { ...options, ...changes },
+    entityId: '02:00:00:00:00:01',
+    clock,
+    log: createLogger({ level: 'debug', destination }),
+  });
+  return {
+    ...http,
+    logged,
+    ask: async (request, { headers = { authorization }, body } = {}) => {
+      const [method = 'GET', path = '/'] = request.split(/ (.*)/);
+      return http.app.request(path, { method, headers, ...(body !== undefined && { body }) }, {});
+    },
+  };
+}
+
+/** Headers of a request with a JSON body. */
+export const json = { authorization, 'content-type': 'application/json' };
+/** Headers of a request with a form body. */
+export const form = { authorization, 'content-type': 'application/x-www-form-urlencoded' };

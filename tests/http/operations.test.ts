@@ -1,0 +1,420 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { resources } from '../../src/http/routes/index.ts';
+import { AriError, type AriErrorCode, ariErrors } from '../../src/models/errors.ts';
+import { authorization, type Call, createFakes, createTestApp, form, json, samples } from './fakes.ts';
+
+/** What is asked, with which JSON body; what the owner is then asked; status and body of the answer. */
+type Row = { ask: string; body?: unknown; form?: string; call: Call; status: number; answer?: unknown };
+
+const { channel, playback, application, endpoint, variable, variables, ping, info, sound } = samples;
+const { deviceState, mailbox, logChannel, module, tuple, statistics } = samples;
+const creation = 'endpoint=PJSIP/bob&appArgs=x,y&channelId=n&otherChannelId=o&originator=c0&formats=ulaw,alaw';
+const created = {
+  endpoint: 'PJSIP/bob',
+  appArgs: 'x,y',
+  channelId: 'n',
+  otherChannelId: 'o',
+  originator: 'c0',
+  formats: 'ulaw,alaw',
+};
+const origin = 'extension=1000&context=in&priority=3&label=here&app=hello&callerId=%22A%22%20%3C1%3E&timeout=-1';
+const originated = {
+  extension: '1000',
+  context: 'in',
+  priority: 3,
+  label: 'here',
+  app: 'hello',
+  callerId: '"A" <1>',
+  timeout: -1,
+};
+const mixed = { variables: { a: 'b', c: { value: 'd', report_events: true }, e: 5 } };
+
+const simple = (method: string, path: string, name: string): Row => ({
+  ask: `${method} /channels/c%2F1/${path}`,
+  call: [`channels.${name}`, 'c/1'],
+  status: 204,
+});
+
+const rows: Row[] = [
+  { ask: 'GET /channels', call: ['channels.list'], status: 200, answer: [channel] },
+  {
+    ask: `POST /channels?${creation}&${origin}`,
+    body: mixed,
+    call: ['channels.originate', { ...created, ...originated, ...mixed }],
+    status: 200,
+    answer: channel,
+  },
+  {
+    ask: `POST /channels/originate?${creation}&${origin}`,
+    call: ['channels.originate', { ...created, ...originated }],
+    status: 200,
+    answer: channel,
+  },
+  {
+    ask: 'POST /channels/my%20id?endpoint=Local/1@default&channelId=ignored',
+    body: { app: 'hello', variables: 'wrong' },
+    call: ['channels.originate', { channelId: 'my id', endpoint: 'Local/1@default', app: 'hello', variables: 'wrong' }],
+    status: 200,
+    answer: channel,
+  },
+  {
+    ask: `POST /channels/create?${creation}&app=hello`,
+    body: mixed,
+    call: ['channels.create', { ...created, app: 'hello', ...mixed }],
+    status: 200,
+    answer: channel,
+  },
+  { ask: 'GET /channels/c1', call: ['channels.get', 'c1'], status: 200, answer: channel },
+  {
+    ask: 'DELETE /channels/c1?reason_code=17&reason=busy',
+    call: ['channels.hangup', 'c1', { reason_code: '17', reason: 'busy' }],
+    status: 204,
+  },
+  { ask: 'DELETE /channels/c1', call: ['channels.hangup', 'c1', {}], status: 204 },
+  {
+    ask: 'POST /channels/c1/dial?caller=c0&timeout=20',
+    call: ['channels.dial', 'c1', { caller: 'c0', timeout: 20 }],
+    status: 204,
+  },
+  {
+    ask: 'POST /channels/c1/continue?context=a&extension=b&priority=2&label=c',
+    call: ['channels.continueInDialplan', 'c1', { context: 'a', extension: 'b', priority: 2, label: 'c' }],
+    status: 204,
+  },
+  {
+    ask: 'POST /channels/c1/move?app=other&appArgs=a,b',
+    call: ['channels.move', 'c1', { app: 'other', appArgs: 'a,b' }],
+    status: 204,
+  },
+  {
+    ask: 'POST /channels/c1/redirect?endpoint=PJSIP/bob',
+    call: ['channels.redirect', 'c1', { endpoint: 'PJSIP/bob' }],
+    status: 204,
+  },
+  simple('POST', 'answer', 'answer'),
+  simple('POST', 'ring', 'ring'),
+  simple('DELETE', 'ring', 'ringStop'),
+  simple('POST', 'progress', 'progress'),
+  {
+    ask: 'POST /channels/c1/dtmf?dtmf=12%23&before=1&between=2&duration=3&after=4',
+    call: ['channels.sendDtmf', 'c1', { dtmf: '12#', before: 1, between: 2, duration: 3, after: 4 }],
+    status: 204,
+  },
+  { ask: 'POST /channels/c1/mute?direction=in', call: ['channels.mute', 'c1', { direction: 'in' }], status: 204 },
+  { ask: 'DELETE /channels/c1/mute', call: ['channels.unmute', 'c1', {}], status: 204 },
+  simple('POST', 'hold', 'hold'),
+  simple('DELETE', 'hold', 'unhold'),
+  { ask: 'POST /channels/c1/moh?mohClass=jazz', call: ['channels.startMoh', 'c1', { mohClass: 'jazz' }], status: 204 },
+  simple('DELETE', 'moh', 'stopMoh'),
+  simple('POST', 'silence', 'startSilence'),
+  simple('DELETE', 'silence', 'stopSilence'),
+  {
+    ask: 'POST /channels/c1/play?media=sound:a,sound:b&lang=de&offsetms=5&skipms=6&playbackId=p',
+    call: [
+      'playbacks.playOnChannel',
+      'c1',
+      { playbackId: 'p', media: ['sound:a', 'sound:b'], lang: 'de', offsetms: 5, skipms: 6 },
+    ],
+    status: 201,
+    answer: playback,
+  },
+  {
+    ask: 'POST /channels/c1/play/p?offset=9',
+    body: { media: ['number:1', 'tone:440,1'] },
+    call: ['playbacks.playOnChannel', 'c1', { playbackId: 'p', media: ['number:1', 'tone:440,1'], offsetms: 9 }],
+    status: 201,
+    answer: playback,
+  },
+  {
+    ask: 'GET /channels/c1/rtp_statistics',
+    call: ['channels.rtpStatistics', 'c1'],
+    status: 200,
+    answer: statistics,
+  },
+  {
+    ask: 'GET /channels/c1/variable?variable=CALLERID(num)',
+    call: ['channels.getVariable', 'c1', { variable: 'CALLERID(num)' }],
+    status: 200,
+    answer: variable,
+  },
+  {
+    ask: 'POST /channels/c1/variable',
+    form: 'variable=a+b&value=%26&report_events=YES',
+    call: ['channels.setVariable', 'c1', { variable: 'a b', value: '&', report_events: true }],
+    status: 204,
+  },
+  {
+    ask: 'GET /channels/c1/variables?variables=a,CALLERID(all,x)',
+    call: ['channels.getVariables', 'c1', { variables: ['a', 'CALLERID(all,x)'] }],
+    status: 200,
+    answer: variables,
+  },
+  { ask: 'POST /channels/c1/variables', body: mixed, call: ['channels.setVariables', 'c1', mixed], status: 204 },
+  { ask: 'GET /playbacks/p', call: ['playbacks.get', 'p'], status: 200, answer: playback },
+  { ask: 'DELETE /playbacks/p', call: ['playbacks.stop', 'p'], status: 204 },
+  {
+    ask: 'POST /playbacks/p/control?operation=pause',
+    call: ['playbacks.control', 'p', { operation: 'pause' }],
+    status: 204,
+  },
+  { ask: 'GET /applications', call: ['applications.list'], status: 200, answer: [application] },
+  { ask: 'GET /applications/hello', call: ['applications.get', 'hello'], status: 200, answer: application },
+  {
+    ask: 'POST /applications/hello/subscription?eventSource=channel:1,endpoint:PJSIP/a',
+    call: ['applications.subscribe', 'hello', ['channel:1', 'endpoint:PJSIP/a']],
+    status: 200,
+    answer: application,
+  },
+  {
+    ask: 'DELETE /applications/hello/subscription',
+    call: ['applications.unsubscribe', 'hello', undefined],
+    status: 200,
+    answer: application,
+  },
+  {
+    ask: 'PUT /applications/hello/eventFilter',
+    body: { allowed: [{ type: 'Dial', x: 1 }] },
+    call: ['applications.filter', 'hello', { allowed: [{ type: 'Dial', x: 1 }] }],
+    status: 200,
+    answer: application,
+  },
+  {
+    ask: 'POST /events/user/mine?application=hello&source=channel:1',
+    body: { variables: { a: { deep: [1] } } },
+    call: [
+      'applications.userEvent',
+      'mine',
+      { application: 'hello', source: ['channel:1'], variables: { a: { deep: [1] } } },
+    ],
+    status: 204,
+  },
+  { ask: 'GET /endpoints', call: ['endpoints.list'], status: 200, answer: [endpoint] },
+  { ask: 'GET /endpoints/pjsip', call: ['endpoints.listByTech', 'pjsip'], status: 200, answer: [endpoint] },
+  { ask: 'GET /endpoints/PJSIP/alice', call: ['endpoints.get', 'PJSIP', 'alice'], status: 200, answer: endpoint },
+  {
+    ask: 'PUT /endpoints/sendMessage?to=sip:a&from=sip:b&body=hi',
+    body: { variables: { k: 'v' } },
+    call: ['endpoints.sendMessage', { to: 'sip:a', from: 'sip:b', body: 'hi', variables: { k: 'v' } }],
+    status: 202,
+  },
+  {
+    ask: 'PUT /endpoints/PJSIP/alice/sendMessage?from=sip:b',
+    call: ['endpoints.sendMessageToEndpoint', 'PJSIP', 'alice', { from: 'sip:b' }],
+    status: 202,
+  },
+  {
+    ask: 'POST /endpoints/refer?to=PJSIP/a&from=b&refer_to=c&to_self=1',
+    call: ['endpoints.refer', { to: 'PJSIP/a', from: 'b', refer_to: 'c', to_self: true }],
+    status: 202,
+  },
+  {
+    ask: 'POST /endpoints/PJSIP/alice/refer?refer_to=c&to_self=no',
+    call: ['endpoints.referToEndpoint', 'PJSIP', 'alice', { refer_to: 'c', to_self: false }],
+    status: 202,
+  },
+  { ask: 'GET /asterisk/ping', call: ['system.ping'], status: 200, answer: ping },
+  { ask: 'GET /system/ping', call: ['system.ping'], status: 200, answer: ping },
+  {
+    ask: 'GET /asterisk/info?only=build,config',
+    call: ['system.info', ['build', 'config']],
+    status: 200,
+    answer: info,
+  },
+  { ask: 'GET /system/info', call: ['system.info', undefined], status: 200, answer: info },
+  { ask: 'GET /asterisk/variable?variable=a', call: ['system.getGlobalVar', 'a'], status: 200, answer: variable },
+  { ask: 'POST /system/variable?variable=a&value=', call: ['system.setGlobalVar', 'a', ''], status: 204 },
+  { ask: 'GET /asterisk/modules', call: ['modules.list'], status: 200, answer: [module] },
+  { ask: 'GET /asterisk/modules/m', call: ['modules.get', 'm'], status: 200, answer: module },
+  { ask: 'POST /asterisk/modules/m', call: ['modules.load', 'm'], status: 204 },
+  { ask: 'DELETE /asterisk/modules/m', call: ['modules.unload', 'm'], status: 204 },
+  { ask: 'PUT /asterisk/modules/m', call: ['modules.reload', 'm'], status: 204 },
+  { ask: 'GET /asterisk/logging', call: ['logChannels.list'], status: 200, answer: [logChannel] },
+  {
+    ask: 'POST /asterisk/logging/full?configuration=error,notice',
+    call: ['logChannels.add', 'full', 'error,notice'],
+    status: 204,
+  },
+  { ask: 'DELETE /asterisk/logging/full', call: ['logChannels.delete', 'full'], status: 204 },
+  { ask: 'PUT /asterisk/logging/full/rotate', call: ['logChannels.rotate', 'full'], status: 204 },
+  {
+    ask: 'GET /asterisk/config/dynamic/res_pjsip/endpoint/alice',
+    call: ['dynamicConfig.get', 'res_pjsip', 'endpoint', 'alice'],
+    status: 200,
+    answer: [tuple],
+  },
+  {
+    ask: 'PUT /asterisk/config/dynamic/res_pjsip/endpoint/alice',
+    body: { fields: [tuple] },
+    call: ['dynamicConfig.update', 'res_pjsip', 'endpoint', 'alice', [tuple]],
+    status: 200,
+    answer: [tuple],
+  },
+  {
+    ask: 'DELETE /asterisk/config/dynamic/res_pjsip/endpoint/alice',
+    call: ['dynamicConfig.delete', 'res_pjsip', 'endpoint', 'alice'],
+    status: 204,
+  },
+  {
+    ask: 'GET /sounds?lang=en&format=wav',
+    call: ['sounds.list', { lang: 'en', format: 'wav' }],
+    status: 200,
+    answer: [sound],
+  },
+  { ask: 'GET /sounds/digits%2F1', call: ['sounds.get', 'digits/1'], status: 200, answer: sound },
+  { ask: 'GET /deviceStates', call: ['deviceStates.list'], status: 200, answer: [deviceState] },
+  { ask: 'GET /deviceStates/Stasis:q', call: ['deviceStates.get', 'Stasis:q'], status: 200, answer: deviceState },
+  {
+    ask: 'PUT /deviceStates/Stasis:q?deviceState=INUSE',
+    call: ['deviceStates.update', 'Stasis:q', 'INUSE'],
+    status: 204,
+  },
+  { ask: 'DELETE /deviceStates/Stasis:q', call: ['deviceStates.delete', 'Stasis:q'], status: 204 },
+  { ask: 'GET /mailboxes', call: ['mailboxes.list'], status: 200, answer: [mailbox] },
+  { ask: 'GET /mailboxes/m@x', call: ['mailboxes.get', 'm@x'], status: 200, answer: mailbox },
+  {
+    ask: 'PUT /mailboxes/m?oldMessages=1&newMessages=2',
+    call: ['mailboxes.update', 'm', { oldMessages: 1, newMessages: 2 }],
+    status: 204,
+  },
+  { ask: 'DELETE /mailboxes/m', call: ['mailboxes.delete', 'm'], status: 204 },
+];
+
+const operations = suite('operations');
+const fakes = createFakes();
+const app = createTestApp(fakes.owners);
+
+const initOf = ({ body, form: encoded }: Row) => {
+  if (encoded !== undefined) return { headers: form, body: encoded };
+  return body === undefined ? {} : { headers: json, body: JSON.stringify(body) };
+};
+
+operations.before.each(() => {
+  fakes.calls.length = 0;
+  fakes.instead = undefined;
+  app.logged.length = 0;
+});
+
+for (const row of rows) {
+  operations(`${row.ask} reaches ${row.call[0]} with its parameters`, async () => {
+    const [method, path] = row.ask.split(' ');
+    const response = await app.ask(`${method} /ari${path}`, initOf(row));
+    assert.equal(fakes.calls, [row.call]);
+    assert.is(response.status, row.status);
+    const text = await response.text();
+    assert.is(text, row.answer === undefined ? '' : JSON.stringify(row.answer));
+    assert.is(response.headers.get('content-type'), row.answer === undefined ? null : 'application/json');
+    assert.is(response.headers.get('cache-control'), 'no-cache, no-store');
+    assert.is(response.headers.get('location'), row.status === 201 ? '/ari/playbacks/p%2F1' : null);
+  });
+}
+
+const declared = resources.flatMap((resource) => resource.operations).filter(({ upgrade }) => !upgrade);
+const matches = (path: string, asked: string): boolean =>
+  new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(asked.split('?')[0] ?? '');
+
+operations('every declared operation is asked above', () => {
+  const missed = declared.filter(
+    ({ method, paths }) =>
+      !rows.some(({ ask }) => {
+        const [asked, path = ''] = ask.split(' ');
+        return asked === method && paths.some((pattern) => matches(pattern, path));
+      }),
+  );
+  assert.equal(
+    missed.map(({ nickname }) => nickname),
+    [],
+  );
+});
+
+const parametersFor = (code: AriErrorCode): Record<string, string> =>
+  Object.fromEntries([...ariErrors[code].message.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, `<${name}>`]));
+
+operations('every declared refusal comes out with its status, message and second key', async () => {
+  for (const operation of declared) {
+    for (const code of operation.errors) {
+      fakes.instead = () => {
+        throw new (AriError as new (code: AriErrorCode, parameters: object) => AriError)(code, parametersFor(code));
+      };
+      const path = (operation.paths[0] ?? '').replaceAll(/\{\w+\}/g, 'x');
+      const response = await app.ask(`${operation.method} /ari${path}`);
+      const entry = ariErrors[code];
+      const { status, message } = entry;
+      const expected: Record<string, string> = {};
+      if (!('onlyError' in entry)) expected['message'] = message.replaceAll(/\{(\w+)\}/g, '<$1>');
+      if ('error' in entry) expected['error'] = entry.error;
+      assert.is(response.status, status, `${operation.nickname} ${code}`);
+      assert.equal(await response.json(), expected, `${operation.nickname} ${code}`);
+    }
+  }
+});
+
+operations('a refusal that was not declared is a 500 that names it, and is logged', async () => {
+  fakes.instead = () => {
+    throw new AriError('mailboxNotFound');
+  };
+  const response = await app.ask('POST /ari/channels/c1/answer');
+  assert.is(response.status, 500);
+  assert.equal(await response.json(), {
+    message: "Operation answer answered with error 'mailboxNotFound', which it does not declare",
+  });
+  assert.is(app.logged[0]?.['code'], 'mailboxNotFound');
+});
+
+operations('without validation an undeclared refusal is given as it is', async () => {
+  fakes.instead = () => {
+    throw new AriError('mailboxNotFound');
+  };
+  const response = await createTestApp(fakes.owners, { validate: false }).ask('POST /ari/channels/c1/answer');
+  assert.is(response.status, 404);
+});
+
+operations('an answer that does not match its model is a 500, logged with the place that is wrong', async () => {
+  fakes.instead = () => ({ ...channel, caller: { name: 1, number: '' } });
+  const response = await app.ask('GET /ari/channels/c1');
+  assert.is(response.status, 500);
+  assert.equal(await response.json(), { message: 'Response validation failed' });
+  assert.is(app.logged[0]?.['wrong'], '/caller/name must be string');
+});
+
+operations('without validation the answer is given as it is', async () => {
+  fakes.instead = () => ({ id: 'x' });
+  const response = await createTestApp(fakes.owners, { validate: false }).ask('GET /ari/channels/c1');
+  assert.is(response.status, 200);
+  assert.equal(await response.json(), { id: 'x' });
+});
+
+operations('an owner that fails is a 500 without its words, which are logged', async () => {
+  for (const fail of [
+    () => Promise.reject(new Error('inside')),
+    () => {
+      throw new Error('inside');
+    },
+    () => {
+      throw 'a string';
+    },
+  ]) {
+    app.logged.length = 0;
+    fakes.instead = fail;
+    const response = await app.ask('GET /ari/channels/c1/rtp_statistics');
+    assert.is(response.status, 500);
+    assert.equal(await response.json(), { message: 'Internal Server Error' });
+    assert.is(app.logged[0]?.['operation'], 'rtpstatistics');
+  }
+});
+
+operations('an operation whose owner is absent does not exist', async () => {
+  const { mailboxes: _absent, ...others } = fakes.owners;
+  const response = await createTestApp(others).ask('GET /ari/mailboxes');
+  assert.is(response.status, 404);
+  assert.equal(await response.json(), { message: 'Resource not found' });
+});
+
+operations('answers are indented when that is wanted', async () => {
+  const response = await createTestApp(fakes.owners, { pretty: true }).ask('GET /ari/asterisk/ping', {
+    headers: { authorization },
+  });
+  assert.is(await response.text(), JSON.stringify(ping, null, 2));
+});
+
+operations.run();
