@@ -1,4 +1,4 @@
-/** Full names by compact form: RFC 3261 7.3.3, 20; RFC 3515, 3892, 3911, 4028, 3841, 6665. */
+/** Full names by compact form: RFC 3261 7.3.3, 20; RFC 3515, 3841, 3892, 4028, 4474, 6665. */
 const compact: Record<string, string> = {
   a: 'Accept-Contact',
   b: 'Referred-By',
@@ -11,6 +11,7 @@ const compact: Record<string, string> = {
   k: 'Supported',
   l: 'Content-Length',
   m: 'Contact',
+  n: 'Identity-Info',
   o: 'Event',
   r: 'Refer-To',
   s: 'Subject',
@@ -18,6 +19,7 @@ const compact: Record<string, string> = {
   u: 'Allow-Events',
   v: 'Via',
   x: 'Session-Expires',
+  y: 'Identity',
 };
 
 const usual = [
