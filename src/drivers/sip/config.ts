@@ -59,7 +59,10 @@ export type SipConfig = {
   userAgent: string;
   /** Realm of our challenges. */
   realm: string;
-  /** Algorithms of our challenges, the preferred one first. */
+  /**
+   * Algorithms of our challenges, in their order. RFC 8760 wants the strongest first, but clients that know one
+   * algorithm alone often read only the first challenge: hence MD5 leads unless configured otherwise.
+   */
   algorithms: readonly DigestAlgorithm[];
   /** ms that a nonce of ours is good for. */
   nonceLifetimeMs: number;
@@ -97,7 +100,7 @@ export const defaultEndpoint: Omit<EndpointConfig, 'name'> = {
 export const defaultSipConfig: SipConfig = {
   userAgent: 'Hookswitch',
   realm: 'hookswitch',
-  algorithms: ['SHA-256', 'MD5'],
+  algorithms: ['MD5', 'SHA-256'],
   nonceLifetimeMs: 300_000,
   t1Ms: 500,
   t2Ms: 4000,

@@ -17,6 +17,7 @@ import { locate } from './locate.ts';
 import { type OkRepeats, repeatOk } from './ok-repeats.ts';
 import { createReinviter, type Reinviter } from './reinviter.ts';
 import { type SendingHandlers, sendRequest } from './requester.ts';
+import { createSessionTimer } from './session-timer.ts';
 import { type Stack, Timers } from './stack.ts';
 
 /** Why a call that stood is over without our asking: the peer's BYE, or the peer is lost (as the status says). */
@@ -151,6 +152,12 @@ export function createInviteUsage(options: UsageOptions): InviteUsage {
     });
   };
 
+  const sessionTimer = createSessionTimer(
+    timers,
+    () => reinviter.start(),
+    () => lose(408),
+  );
+
   const reinviter: Reinviter = createReinviter({
     stack,
     timers,
@@ -158,9 +165,14 @@ export function createInviteUsage(options: UsageOptions): InviteUsage {
     canStart: () => state === 'confirmed' && pendingOk === undefined,
     offer: () => handlers.makeOffer(),
     send: (sdp, told) =>
-      send('INVITE', { headers: [['Allow', options.allow]], contentType: 'application/sdp', body: sdp }, told),
+      send(
+        'INVITE',
+        { headers: [['Allow', options.allow], ...sessionTimer.headers()], contentType: 'application/sdp', body: sdp },
+        told,
+      ),
     accepted(response) {
       dialog = refreshed(dialog, response);
+      sessionTimer.renew();
       acknowledge(response);
     },
     repeated: acknowledge,
@@ -184,7 +196,12 @@ export function createInviteUsage(options: UsageOptions): InviteUsage {
     const contact = options.contactFor(transaction.source);
     transaction.reply(200, {
       ...(contact && { contact }),
-      headers: [['Server', stack.userAgent], ['Allow', options.allow], ...headers],
+      headers: [
+        ['Server', stack.userAgent],
+        ['Allow', options.allow],
+        ...sessionTimer.accept(transaction.request),
+        ...headers,
+      ],
       contentType: 'application/sdp',
       body: sdp,
     });
@@ -224,7 +241,7 @@ export function createInviteUsage(options: UsageOptions): InviteUsage {
     const contact = options.contactFor(transaction.source);
     transaction.reply(200, {
       ...(contact && { contact }),
-      headers: [['Allow', options.allow]],
+      headers: [['Allow', options.allow], ...sessionTimer.accept(request)],
       ...(sdp !== undefined && { contentType: 'application/sdp', body: sdp }),
     });
   };

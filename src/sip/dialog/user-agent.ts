@@ -11,6 +11,7 @@ import type { InviteUsage } from './invite-usage.ts';
 import { locate } from './locate.ts';
 import { createOutgoingCall, type OutgoingCall, type OutgoingHandlers, type OutgoingRequest } from './outgoing-call.ts';
 import { sendRequest } from './requester.ts';
+import { MIN_SESSION_SECONDS, sessionExpires } from './session-timer.ts';
 import type { Stack } from './stack.ts';
 
 /** A request outside any call: OPTIONS, MESSAGE, REFER, NOTIFY. */
@@ -116,7 +117,7 @@ export function createUserAgent(stack: Stack): UserAgent {
     if (!handler) return void transaction.reply(405, { headers: [['Allow', allow()]] });
     if (request.uri.scheme === 'other') return void transaction.reply(416);
     if (transaction.merged) return void transaction.reply(482);
-    const required = request.headerList('Require');
+    const required = request.headerList('Require').filter((option) => option.toLowerCase() !== 'timer');
     if (required.length > 0) return void transaction.reply(420, { headers: [['Unsupported', required.join(', ')]] });
     handler(transaction);
   };
@@ -127,6 +128,10 @@ export function createUserAgent(stack: Stack): UserAgent {
 
   const receiveInvite = (transaction: ServerTransaction) => {
     if (!inviteHandler || closed) return void transaction.reply(503);
+    const session = sessionExpires(transaction.request);
+    // RFC 4028 9: a session that would have to be refreshed all the time.
+    if (session && session.seconds < MIN_SESSION_SECONDS)
+      return void transaction.reply(422, { headers: [['Min-SE', String(MIN_SESSION_SECONDS)]] });
     inviteHandler({ transaction, take: (told, { symmetric = true } = {}) => take(transaction, told, symmetric) });
   };
 
