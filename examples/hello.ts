@@ -6,6 +6,7 @@ type Call = { channel: { id: string; caller: { number: string }; dialplan: { ext
 const { HOOKSWITCH_URL = 'http://127.0.0.1:8088', HOOKSWITCH_PASSWORD: password = '' } = process.env;
 const { hostname: host, port } = new URL(HOOKSWITCH_URL);
 const ari = new AriClient({ host, port: Number(port), username: 'hookswitch', password });
+await ari.connectWebSocket(['hello']);
 
 ari.on('StasisStart', async ({ channel }: Call) => {
   console.log(`${channel.caller.number || 'somebody'} calls ${channel.dialplan.exten}`);
@@ -22,5 +23,4 @@ ari.on('StasisEnd', ({ channel }: Call) => console.log(`${channel.id} has left`)
 // A caller may hang up at any time, also between two commands.
 process.on('unhandledRejection', (error) => console.error(String(error)));
 
-await ari.connectWebSocket(['hello']);
 console.log('waiting for calls');
