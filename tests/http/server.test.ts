@@ -1,0 +1,139 @@
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import { connect as connectTcp } from 'node:net';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { startHttpServer } from '../../src/http/server.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { authorization, createFakes, createTestApp, samples } from './fakes.ts';
+import { startTestServer } from './sockets.ts';
+
+const server = suite('HTTP server');
+
+server('serves over a socket what the app answers', async () => {
+  const { base, server: listening } = await startTestServer();
+  const response = await fetch(`http://${base}/ari/asterisk/ping`, { headers: { authorization } });
+  assert.equal(await response.json(), samples.ping);
+  assert.is(response.headers.get('server'), 'Hookswitch');
+  assert.is(response.headers.get('content-length'), String(JSON.stringify(samples.ping).length));
+  assert.match(response.headers.get('date') ?? '', / GMT$/);
+  assert.is(response.headers.get('keep-alive'), 'timeout=15');
+  await listening.close();
+});
+
+server('an answer without a body has neither type nor length', async () => {
+  const { base, server: listening } = await startTestServer();
+  const response = await fetch(`http://${base}/ari/channels/x/answer`, { method: 'POST', headers: { authorization } });
+  assert.equal(
+    [response.status, response.headers.get('content-type'), response.headers.get('content-length')],
+    [204, null, null],
+  );
+  await listening.close();
+});
+
+server('a body without a length is read no further than the limit', async () => {
+  const { base, server: listening } = await startTestServer();
+  const small = await fetch(`http://${base}/ari/channels/c1/mute`, {
+    method: 'POST',
+    headers: { authorization, 'content-type': 'application/json' },
+    body: new Blob(['{"direction":"in"}']).stream(),
+    duplex: 'half',
+  } as RequestInit);
+  assert.is(small.status, 204);
+  const [host, port] = base.split(':');
+  const tcp = connectTcp(Number(port), host);
+  tcp.on('error', () => undefined);
+  tcp.write(
+    `POST /ari/channels/c1/mute HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
+  );
+  const chunk = `1000\r\n${'x'.repeat(0x1000)}\r\n`;
+  tcp.write(chunk.repeat(11));
+  const [first] = await once(tcp, 'data');
+  assert.match(String(first), /^HTTP\/1\.1 413 [\s\S]*Connection: close[\s\S]*Request body too large/i);
+  tcp.destroy();
+  await listening.close();
+});
+
+server('a client that sends its request too slowly is cut off', async () => {
+  const { base, server: listening } = await startTestServer({}, { requestTimeout: 0.05 });
+  const [host, port] = base.split(':');
+  const tcp = connectTcp(Number(port), host);
+  tcp.write('GET /ari/asterisk/ping HTTP/1.1\r\nHost: x\r\nX-Slow: ');
+  const chunks: Buffer[] = [];
+  for await (const chunk of tcp) chunks.push(chunk);
+  assert.match(String(Buffer.concat(chunks)), /^HTTP\/1\.1 408 /);
+  await listening.close();
+});
+
+server('headers that are too large and nonsense are refused', async () => {
+  const { base, server: listening } = await startTestServer();
+  const [host, port] = base.split(':');
+  for (const [sent, status] of [
+    [`GET / HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`, 431],
+    ['nonsense\r\n\r\n', 400],
+  ] as const) {
+    const tcp = connectTcp(Number(port), host);
+    tcp.on('error', () => undefined);
+    tcp.write(sent);
+    const [answer] = await once(tcp, 'data');
+    assert.match(String(answer), new RegExp(`^HTTP/1.1 ${status} `));
+    tcp.destroy();
+  }
+  await listening.close();
+});
+
+server('a port that is taken is told', async () => {
+  const { server: listening } = await startTestServer();
+  const { port } = listening.address;
+  const limits = { request_timeout: 10, keep_alive: 15 };
+  try {
+    await startHttpServer(createTestApp(createFakes().owners), { bind: '127.0.0.1', port, limits }, systemClock);
+    assert.unreachable('listened twice');
+  } catch (error) {
+    assert.is((error as NodeJS.ErrnoException).code, 'EADDRINUSE');
+  }
+  await listening.close();
+});
+
+server('closing lets a request under way finish', async () => {
+  const { base, fakes, server: listening } = await startTestServer();
+  let release: (value: unknown) => void = () => {};
+  const asked = new Promise<void>((resolve) => {
+    fakes.instead = () => {
+      resolve();
+      return new Promise((done) => {
+        release = done;
+      });
+    };
+  });
+  const agent = new Agent({ keepAlive: true });
+  const pending = new Promise<number | undefined>((resolve, reject) => {
+    const url = `http://${base}/ari/channels/x/rtp_statistics`;
+    request(url, { agent, headers: { authorization } }, (response) => {
+      response.resume();
+      response.on('end', () => resolve(response.statusCode));
+    })
+      .on('error', reject)
+      .end();
+  });
+  await asked;
+  const closed = listening.close(2000);
+  release(samples.statistics);
+  assert.is(await pending, 200);
+  agent.destroy();
+  await closed;
+});
+
+server('an operation that does not answer in 5 s is 503 and names what was waited for', async () => {
+  const { ManualClock } = await import('../support/manual-clock.ts');
+  const clock = new ManualClock();
+  const fakes = createFakes();
+  fakes.instead = () => new Promise(() => {});
+  const pending = createTestApp(fakes.owners, {}, clock).ask('PUT /ari/endpoints/sendMessage?to=a&from=b');
+  clock.advance(5000);
+  const response = await pending;
+  assert.is(response.status, 503);
+  assert.equal(await response.json(), { message: 'No answer in time from sendMessage' });
+});
+
+server.run();
