@@ -90,7 +90,7 @@ function readLevels(configuration: string | undefined): readonly LevelWord[] {
   return levelWords.filter((word) => words.includes('*') || words.includes(word));
 }
 
-export function createLogChannels({ directory, console, consoleLevels }: LogChannelsOptions): LogChannels {
+export function createLogChannels({ directory, console: terminal, consoleLevels }: LogChannelsOptions): LogChannels {
   const root = resolve(directory);
   const files = new Map<string, FileChannel>();
 
@@ -125,7 +125,7 @@ export function createLogChannels({ directory, console, consoleLevels }: LogChan
     [Symbol.for('pino.metadata')]: true,
     lastLevel: 0,
     write(line) {
-      console.write(line);
+      terminal.write(line);
       for (const { wanted, stream, failed } of files.values())
         if (!failed && wanted.has(destination.lastLevel)) stream.write(line);
     },

@@ -4,15 +4,15 @@ import { createApplications } from '../../src/actors/applications.ts';
 import type { EventSourceLookup } from '../../src/actors/event-sources.ts';
 import { createBus } from '../../src/bus/bus.ts';
 import { channelTopic, channelTopics, deviceStateTopics } from '../../src/bus/topics.ts';
-import type { Logger } from '../../src/lib/log.ts';
 import type { Channel } from '../../src/models/channel.ts';
 import type { Endpoint } from '../../src/models/endpoint.ts';
 import { AriError } from '../../src/models/errors.ts';
 import type { AriEvent } from '../../src/models/events.ts';
+import { createRecordingLog } from '../support/log.ts';
 import { ManualClock } from '../support/manual-clock.ts';
+import { refusal } from '../support/refusal.ts';
 
-const silent = () => undefined;
-const log: Logger = { trace: silent, debug: silent, info: silent, warn: silent, error: silent, child: () => log };
+const { log } = createRecordingLog();
 
 const channel = (id: string): Channel => ({
   id,
@@ -62,15 +62,6 @@ function world() {
     bus.publish({ event: { type: 'ChannelStateChange', channel: channel(id) }, topics: channelTopics(id) });
   return { applications, bus, connect, change, ring };
 }
-
-const refusal = (run: () => unknown): unknown => {
-  try {
-    run();
-  } catch (error) {
-    return error instanceof AriError ? [error.status, error.message] : error;
-  }
-  return undefined;
-};
 
 const empty = {
   channel_ids: [],

@@ -2,13 +2,12 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createContacts } from '../../src/actors/contacts.ts';
 import { createBus } from '../../src/bus/bus.ts';
-import type { Logger } from '../../src/lib/log.ts';
 import { createEndpoints } from '../../src/stores/endpoints.ts';
 import type { ContactDetails } from '../../src/telephony/contacts.ts';
+import { createRecordingLog } from '../support/log.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
-const silent = () => undefined;
-const log: Logger = { trace: silent, debug: silent, info: silent, warn: silent, error: silent, child: () => log };
+const { log } = createRecordingLog();
 
 const contact = (id: string, changes: Partial<ContactDetails> = {}): ContactDetails => ({
   id,

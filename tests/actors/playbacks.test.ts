@@ -4,20 +4,10 @@ import { createPlaybacks, type PlayTarget } from '../../src/actors/playbacks.ts'
 import { type Bus, createBus } from '../../src/bus/bus.ts';
 import { channelTopics } from '../../src/bus/topics.ts';
 import type { Ids } from '../../src/lib/ids.ts';
-import type { Logger } from '../../src/lib/log.ts';
-import { AriError } from '../../src/models/errors.ts';
 import type { MediaSession, PlayHandle, PlayItem, PlayReport } from '../../src/telephony/media.ts';
+import { createRecordingLog } from '../support/log.ts';
 import { ManualClock } from '../support/manual-clock.ts';
-
-const lines: string[] = [];
-const log: Logger = {
-  trace: () => undefined,
-  debug: () => undefined,
-  info: () => undefined,
-  warn: (_fields, message) => void lines.push(message),
-  error: (_fields, message) => void lines.push(message),
-  child: () => log,
-};
+import { refusal } from '../support/refusal.ts';
 
 /** A media session whose items end when the test says so. */
 class FakeMedia implements MediaSession {
@@ -62,7 +52,8 @@ class FakeMedia implements MediaSession {
 }
 
 function world() {
-  lines.length = 0;
+  const { log, lines } = createRecordingLog();
+  const problems = (): string[] => lines.filter(({ level }) => level === 'error').map(({ message }) => message);
   const bus: Bus = createBus({ log });
   const events: string[] = [];
   const topics: unknown[] = [];
@@ -77,17 +68,8 @@ function world() {
   const playbacks = createPlaybacks({ bus, runtime: { clock: new ManualClock(), log }, ids, log });
   const media = new FakeMedia();
   const target: PlayTarget = { kind: 'channel', id: 'c1', language: 'en', topics: channelTopics('c1'), media };
-  return { playbacks, media, target, events, topics, bus };
+  return { playbacks, media, target, events, topics, problems };
 }
-
-const refusal = (run: () => unknown): unknown => {
-  try {
-    run();
-  } catch (error) {
-    return error instanceof AriError ? [error.status, error.message] : error;
-  }
-  return undefined;
-};
 
 const playing = suite('playbacks');
 
@@ -142,7 +124,7 @@ playing('playbacks on one target wait for one another, those on another do not',
 });
 
 playing('one stopped in the queue tells its end when its turn comes, a thousand of them too', () => {
-  const { playbacks, media, target, events } = world();
+  const { playbacks, media, target, events, problems } = world();
   playbacks.playOn(target, { media: ['sound:a'], playbackId: 'first' });
   for (let n = 0; n < 5_000; n++) {
     playbacks.playOn(target, { media: ['sound:x'], playbackId: `p${n}` });
@@ -154,7 +136,7 @@ playing('one stopped in the queue tells its end when its turn comes, a thousand 
   assert.is(events.length, 5_002);
   assert.is(events.at(-1), 'PlaybackFinished p4999 sound:x done');
   assert.is(playbacks.size, 0);
-  assert.equal(lines, []);
+  assert.equal(problems(), []);
 });
 
 playing('items that cannot even be tried are started and then skipped or fail the list', () => {
@@ -259,10 +241,10 @@ playing('a quiet playback waits its turn like others but no client hears of it',
 });
 
 playing('a media plane that throws costs that playback alone, and its end is told', () => {
-  const { playbacks, target, media, events } = world();
+  const { playbacks, target, media, events, problems } = world();
   playbacks.playOn(target, { media: ['throw:'], playbackId: 'p1' });
   playbacks.playOn(target, { media: ['sound:b'], playbackId: 'p2' });
-  assert.equal(lines, ['an actor crashed']);
+  assert.equal(problems(), ['an actor crashed']);
   assert.equal(events, ['PlaybackFinished p1 throw: failed', 'PlaybackStarted p2 sound:b playing']);
   media.finish();
   assert.is(playbacks.size, 0);

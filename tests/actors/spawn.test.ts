@@ -2,25 +2,9 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { setup } from 'xstate';
 import { type Runtime, spawn } from '../../src/actors/spawn.ts';
-import type { Logger } from '../../src/lib/log.ts';
 import { effect } from '../../src/machines/effect.ts';
+import { createRecordingLog } from '../support/log.ts';
 import { ManualClock } from '../support/manual-clock.ts';
-
-type Line = { level: string; message: string; fields: Record<string, unknown> };
-
-function recordingLog(lines: Line[]): Logger {
-  const at = (level: string) => (fields: object, message: string) =>
-    void lines.push({ level, message, fields: fields as Record<string, unknown> });
-  const log: Logger = {
-    trace: at('trace'),
-    debug: at('debug'),
-    info: at('info'),
-    warn: at('warn'),
-    error: at('error'),
-    child: () => log,
-  };
-  return log;
-}
 
 const lampSetup = setup({
   types: {
@@ -49,9 +33,9 @@ const lampMachine = lampSetup.createMachine({
 });
 
 function world() {
-  const lines: Line[] = [];
+  const { log, lines } = createRecordingLog();
   const clock = new ManualClock();
-  const runtime: Runtime = { clock, log: recordingLog(lines) };
+  const runtime: Runtime = { clock, log };
   return { lines, clock, runtime };
 }
 

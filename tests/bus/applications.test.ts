@@ -9,23 +9,16 @@ import {
   deviceStateTopic,
   deviceStateTopics,
 } from '../../src/bus/topics.ts';
-import type { Logger } from '../../src/lib/log.ts';
 import type { AriEvent } from '../../src/models/events.ts';
 import { formatTimestamp } from '../../src/models/timestamp.ts';
+import { createRecordingLog, type LoggedLine } from '../support/log.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
 function world(check?: MessageCheck) {
-  const warnings: unknown[] = [];
-  const errors: unknown[] = [];
-  const silent = () => undefined;
-  const log: Logger = {
-    trace: silent,
-    debug: silent,
-    info: silent,
-    warn: (fields) => void warnings.push(fields),
-    error: (fields) => void errors.push(fields),
-    child: () => log,
-  };
+  const { log, lines } = createRecordingLog();
+  const said = (level: LoggedLine['level']) => lines.filter((line) => line.level === level).map(({ fields }) => fields);
+  const warnings = () => said('warn');
+  const errors = () => said('error');
   const clock = new ManualClock();
   const bus = createBus({ log });
   const released: string[] = [];
@@ -138,11 +131,11 @@ delivering('events for an absent application are lost, counted, logged once, and
   change('x');
   change('x');
   assert.equal(delivery.figures('a'), { events: 3, missed: 2 });
-  assert.equal(warnings, [{ application: 'a', event: 'DeviceStateChanged' }]);
+  assert.equal(warnings(), [{ application: 'a', event: 'DeviceStateChanged' }]);
   delivery.attach('a', connection, false);
   change('x');
   assert.equal(events().map(brief), ['a 1 x', 'a 4 x']);
-  assert.equal(warnings.length, 2);
+  assert.is(warnings().length, 2);
   assert.equal(delivery.figures('nobody'), { events: 0, missed: 0 });
 });
 
@@ -206,7 +199,7 @@ delivering('a connection that throws costs its message alone', () => {
   }
   change('x');
   assert.equal(events().map(brief), ['b 1 x']);
-  assert.is(errors.length, 1);
+  assert.is(errors().length, 1);
 });
 
 delivering('in development mode a message that does not fit its model is replaced', () => {
@@ -221,7 +214,7 @@ delivering('in development mode a message that does not fit its model is replace
   change('x');
   assert.is(sent[1], '{"error":"InvalidMessage","message":"Message validation failed"}');
   assert.match(sent[2] ?? '', '"seq":3');
-  assert.is(errors.length, 1);
+  assert.is(errors().length, 1);
 });
 
 delivering('nothing is delivered after the end', () => {

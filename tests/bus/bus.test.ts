@@ -2,20 +2,11 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createBus, type Publication } from '../../src/bus/bus.ts';
 import { allChannels, channelTopics, deviceStateTopics, endpointTopics } from '../../src/bus/topics.ts';
-import type { Logger } from '../../src/lib/log.ts';
+import { createRecordingLog } from '../support/log.ts';
 
 function world() {
-  const failures: [fields: object, message: string][] = [];
-  const silent = () => undefined;
-  const log: Logger = {
-    trace: silent,
-    debug: silent,
-    info: silent,
-    warn: silent,
-    error: (fields, message) => void failures.push([fields, message]),
-    child: () => log,
-  };
-  return { bus: createBus({ log }), failures };
+  const { log, lines } = createRecordingLog();
+  return { bus: createBus({ log }), lines };
 }
 
 /** A publication that can be told from others by its name. */
@@ -56,7 +47,7 @@ carrying('what is published while one is dispatched waits until all listeners ha
 });
 
 carrying('a listener that throws is logged, and neither it nor another misses anything', () => {
-  const { bus, failures } = world();
+  const { bus, lines } = world();
   const heard: string[] = [];
   const failure = new Error('not today');
   bus.subscribe((publication) => {
@@ -67,8 +58,12 @@ carrying('a listener that throws is logged, and neither it nor another misses an
   bus.publish(say('a'));
   bus.publish(say('b'));
   assert.equal(heard, ['1 a', '2 a', '1 b', '2 b']);
-  assert.equal(failures[0], [{ event: 'DeviceStateChanged', error: failure }, 'a listener of the bus failed']);
-  assert.is(failures.length, 2);
+  assert.equal(lines[0], {
+    level: 'error',
+    message: 'a listener of the bus failed',
+    fields: { event: 'DeviceStateChanged', error: failure },
+  });
+  assert.is(lines.length, 2);
 });
 
 carrying('a listener that comes during a dispatch begins with the next, one that goes hears nothing more', () => {

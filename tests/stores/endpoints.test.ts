@@ -1,21 +1,11 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createBus } from '../../src/bus/bus.ts';
-import type { Logger } from '../../src/lib/log.ts';
-import { AriError } from '../../src/models/errors.ts';
 import { createEndpoints } from '../../src/stores/endpoints.ts';
+import { createRecordingLog } from '../support/log.ts';
+import { refusal } from '../support/refusal.ts';
 
-const silent = () => undefined;
-const log: Logger = { trace: silent, debug: silent, info: silent, warn: silent, error: silent, child: () => log };
-
-const refusal = (run: () => unknown): unknown => {
-  try {
-    run();
-  } catch (error) {
-    return error instanceof AriError ? [error.status, error.message] : error;
-  }
-  return undefined;
-};
+const { log } = createRecordingLog();
 
 function world() {
   const bus = createBus({ log });

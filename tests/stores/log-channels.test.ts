@@ -4,17 +4,8 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createLogger } from '../../src/lib/log.ts';
-import { AriError } from '../../src/models/errors.ts';
 import { createLogChannels } from '../../src/stores/log-channels.ts';
-
-const refusal = (run: () => unknown): unknown => {
-  try {
-    run();
-  } catch (error) {
-    return error instanceof AriError ? [error.status, error.message] : error;
-  }
-  return undefined;
-};
+import { refusal } from '../support/refusal.ts';
 
 type World = { directory: string };
 const logging = suite<World>('log channels');

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -7,126 +7,23 @@ import { type Bus, createBus } from '../../src/bus/bus.ts';
 import { channelTopics } from '../../src/bus/topics.ts';
 import type { Logger } from '../../src/lib/log.ts';
 import type { Channel, ChannelState } from '../../src/models/channel.ts';
-import { AriError } from '../../src/models/errors.ts';
 import { createDeviceStates } from '../../src/stores/device-states.ts';
 import { createEndpoints } from '../../src/stores/endpoints.ts';
-import { createJsonFile } from '../../src/stores/json-file.ts';
-import { createMailboxes } from '../../src/stores/mailboxes.ts';
+import { createRecordingLog } from '../support/log.ts';
+import { refusal } from '../support/refusal.ts';
 
-const refusal = (run: () => unknown): unknown => {
-  try {
-    run();
-  } catch (error) {
-    return error instanceof AriError ? [error.status, error.message] : error;
-  }
-  return undefined;
-};
+type World = { directory: string; errors: () => string[]; log: Logger; bus: Bus };
 
-type World = { directory: string; errors: string[]; log: Logger; bus: Bus };
-
-const keeping = suite<World>('stores kept in the data directory');
+const keeping = suite<World>('device states');
 
 keeping.before.each((world) => {
-  const silent = () => undefined;
   world.directory = mkdtempSync(join(tmpdir(), 'hookswitch-'));
-  world.errors = [];
-  world.log = {
-    trace: silent,
-    debug: silent,
-    info: silent,
-    warn: silent,
-    error: (_fields, message) => void world.errors.push(message),
-    child: () => world.log,
-  };
-  world.bus = createBus({ log: world.log });
+  const { log, lines } = createRecordingLog();
+  world.errors = () => lines.filter(({ level }) => level === 'error').map(({ message }) => message);
+  world.log = log;
+  world.bus = createBus({ log });
 });
 keeping.after.each(({ directory }) => rmSync(directory, { recursive: true, force: true }));
-
-keeping(
-  'a file holds the last value saved, and further ones become one while it is written',
-  async ({ directory, log, errors }) => {
-    const file = createJsonFile<number>({ directory: join(directory, 'new'), name: 'n.json', log, read: Number });
-    assert.is(file.load(), undefined);
-    let asked = 0;
-    for (let n = 1; n <= 100; n++)
-      file.save(() => {
-        asked++;
-        return n;
-      });
-    await file.flush();
-    assert.is(file.load(), 100);
-    assert.ok(asked < 100, `written ${asked} times`);
-    await file.flush();
-    assert.equal(errors, []);
-  },
-);
-
-keeping(
-  'a file that cannot be read or written is logged, and the next save tries again',
-  async ({ directory, log, errors }) => {
-    writeFileSync(join(directory, 'n.json'), 'not JSON');
-    const file = createJsonFile<number>({ directory, name: 'n.json', log, read: Number });
-    assert.is(file.load(), undefined);
-    file.save(() => {
-      throw new Error('no value');
-    });
-    await file.flush();
-    assert.equal(errors, [
-      'a file of the data directory could not be read',
-      'a file of the data directory could not be written',
-    ]);
-    file.save(() => 7);
-    await file.flush();
-    assert.is(file.load(), 7);
-  },
-);
-
-keeping('mailboxes come back after a restart', async ({ directory, log }) => {
-  const changes: unknown[] = [];
-  const mailboxes = createMailboxes({ directory, log, onChanged: (mailbox) => void changes.push(mailbox) });
-  assert.equal(mailboxes.list(), []);
-  mailboxes.update('1000@default', { oldMessages: 2, newMessages: 1 });
-  mailboxes.update('1001', {});
-  mailboxes.update('1000@default', { newMessages: 3 });
-  mailboxes.update('1002', {});
-  mailboxes.delete('1002');
-  const first = { name: '1000@default', old_messages: 0, new_messages: 3 };
-  const second = { name: '1001', old_messages: 0, new_messages: 0 };
-  assert.equal(mailboxes.list(), [first, second]);
-  assert.equal(mailboxes.get('1000@default'), first);
-  assert.equal(changes.slice(2), [
-    first,
-    { name: '1002', old_messages: 0, new_messages: 0 },
-    { name: '1002', old_messages: 0, new_messages: 0 },
-  ]);
-  await mailboxes.close();
-  assert.equal(createMailboxes({ directory, log }).list(), [first, second]);
-});
-
-keeping('a mailbox that is not there is refused in the words of the field', ({ directory, log }) => {
-  const mailboxes = createMailboxes({ directory, log });
-  assert.equal(
-    refusal(() => mailboxes.get('x')),
-    [404, 'Mailbox is does not exist'],
-  );
-  assert.equal(
-    refusal(() => mailboxes.delete('x')),
-    [404, 'Mailbox does not exist'],
-  );
-  assert.equal(
-    refusal(() => mailboxes.update('x', { newMessages: -1 })),
-    [500, 'Error updating mailbox'],
-  );
-  assert.equal(mailboxes.list(), []);
-});
-
-keeping('a file of mailboxes that makes no sense is logged and left out', ({ directory, log, errors }) => {
-  for (const text of ['{}', '[1]', '[{"name":"x","old_messages":-1,"new_messages":0}]']) {
-    writeFileSync(join(directory, 'mailboxes.json'), text);
-    assert.equal(createMailboxes({ directory, log }).list(), []);
-  }
-  assert.is(errors.length, 3);
-});
 
 function devices({ directory, log, bus }: World) {
   const endpoints = createEndpoints({ bus });

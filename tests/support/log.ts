@@ -1,0 +1,24 @@
+import type { Logger } from '../../src/lib/log.ts';
+
+/** A line as it was logged. */
+export type LoggedLine = {
+  level: 'trace' | 'debug' | 'info' | 'warn' | 'error';
+  message: string;
+  fields: Record<string, unknown>;
+};
+
+/** A logger that keeps every line, those of its children too; what `child` adds is left out. */
+export function createRecordingLog(): { log: Logger; lines: LoggedLine[] } {
+  const lines: LoggedLine[] = [];
+  const at = (level: LoggedLine['level']) => (fields: object, message: string) =>
+    void lines.push({ level, message, fields: fields as Record<string, unknown> });
+  const log: Logger = {
+    trace: at('trace'),
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: () => log,
+  };
+  return { log, lines };
+}
