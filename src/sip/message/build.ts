@@ -1,6 +1,7 @@
 import { headerKey } from './header-names.ts';
 import { type RawHeaders, SipRequest, SipResponse } from './message.ts';
 import { formatNameAddr, type NameAddr } from './name-addr.ts';
+import { oneLine } from './scan.ts';
 import { reasonPhrase } from './status.ts';
 import { formatUri, type Uri } from './uri.ts';
 
@@ -95,7 +96,7 @@ function emptyHeaders(): RawHeaders {
 }
 
 function add(raw: RawHeaders, name: string, value: string): void {
-  raw.names.push(name);
+  raw.names.push(oneLine(name));
   raw.keys.push(headerKey(name));
-  raw.values.push(value.indexOf('\n') < 0 && value.indexOf('\r') < 0 ? value : value.replace(/[\r\n]+/g, ' '));
+  raw.values.push(oneLine(value));
 }

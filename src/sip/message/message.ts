@@ -1,6 +1,6 @@
 import { headerKey } from './header-names.ts';
 import { type NameAddr, parseNameAddr, parseNameAddrList } from './name-addr.ts';
-import { isToken, parseDecimal, SPACE, skipSpace, splitList, TAB } from './scan.ts';
+import { isToken, oneLine, parseDecimal, SPACE, skipSpace, splitList, TAB } from './scan.ts';
 import { parseUri, type Uri } from './uri.ts';
 import { firstViaEnd, parseVia, type Via } from './via.ts';
 
@@ -77,9 +77,9 @@ export abstract class BaseMessage {
     return this.#raw.names.map((name, i) => [name, this.#raw.values[i]!]);
   }
 
-  /** Adds a header line at the end. `value` must hold no line end: one would be replaced by a space. */
+  /** Adds a header line at the end. A line end in `name` or `value` becomes a space. */
   append(name: string, value: string): this {
-    this.#raw.names.push(name);
+    this.#raw.names.push(oneLine(name));
     this.#raw.keys.push(headerKey(name));
     this.#raw.values.push(oneLine(value));
     this.#forget();
@@ -88,7 +88,7 @@ export abstract class BaseMessage {
 
   /** Adds a header line before all others (a Via, a Record-Route). */
   prepend(name: string, value: string): this {
-    this.#raw.names.unshift(name);
+    this.#raw.names.unshift(oneLine(name));
     this.#raw.keys.unshift(headerKey(name));
     this.#raw.values.unshift(oneLine(value));
     this.#forget();
@@ -121,7 +121,10 @@ export abstract class BaseMessage {
 
   /** How many hops the message names. */
   get viaCount(): number {
-    return this.headerList('via').length;
+    let count = 0;
+    for (const line of this.#lines('via'))
+      count += firstViaEnd(line) === line.length ? 1 : (splitList(line)?.length ?? 1);
+    return count;
   }
 
   /** Replaces the topmost Via, leaving others on the same line where they are. */
@@ -295,7 +298,7 @@ export class SipRequest extends BaseMessage {
   constructor(method: string, requestUri: string, raw: RawHeaders, body?: Buffer, uri?: Uri) {
     super(raw, body);
     this.method = method;
-    this.requestUri = requestUri;
+    this.requestUri = oneLine(requestUri);
     this.#uri = uri;
   }
 
@@ -337,11 +340,6 @@ export function parseCSeq(value: string): CSeq | undefined {
   const methodStart = skipSpace(value, at);
   if (number < 0 || !isToken(value, methodStart)) return undefined;
   return { number, method: value.slice(methodStart) };
-}
-
-/** Header values come from applications and variables too: a line end in one must not start a new header. */
-function oneLine(value: string): string {
-  return value.indexOf('\n') < 0 && value.indexOf('\r') < 0 ? value : value.replace(/[\r\n]+/g, ' ');
 }
 
 function required<T>(name: string, value: T | undefined): T {

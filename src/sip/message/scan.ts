@@ -134,3 +134,8 @@ export function unquote(text: string): string {
 export function quote(text: string): string {
   return `"${text.replace(/[\r\n]+/g, ' ').replace(/["\\]/g, '\\$&')}"`;
 }
+
+/** `text` with line ends made spaces: names and values come from applications too, and none may start a header. */
+export function oneLine(text: string): string {
+  return text.indexOf('\n') < 0 && text.indexOf('\r') < 0 ? text : text.replace(/[\r\n]+/g, ' ');
+}

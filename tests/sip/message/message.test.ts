@@ -90,19 +90,25 @@ test('a message is written as it was read, but for the Content-Length', () => {
   assert.match(message.toBuffer().toString(), /\r\nContent-Length: 2\r\n\r\nж$/);
 });
 
-test('a line end in a header value starts no new header', () => {
+test('a line end in a Request-URI, a header name or value starts no new header', () => {
   const request = buildRequest({
     method: 'MESSAGE',
-    uri: 'sip:a@b',
-    from: '<sip:a@b>;tag=1',
+    uri: 'sip:a@b\r\nEvil: 1',
+    from: '<sip:a@b>;tag=1\nEvil: 1',
     to: '<sip:a@b>',
     callId: 'x\r\nEvil: 1',
     cseq: 1,
     headers: [['Subject', 'hi\r\n\r\nEvil: 1']],
-  }).append('X-Y', 'a\nEvil: 1');
+  })
+    .append('X-Y', 'a\nEvil: 1')
+    .prepend('X\nEvil: 1', 'b')
+    .set('Subject', 'a\rEvil: 1');
   const response = buildResponse(request, 200, { reason: 'OK\r\nEvil: 1' });
   for (const message of [request, response]) {
-    const lines = message.toBuffer().toString().split('\r\n');
+    const lines = message
+      .toBuffer()
+      .toString()
+      .split(/[\r\n]+/);
     assert.not(lines.some((line) => line.startsWith('Evil')));
   }
 });
