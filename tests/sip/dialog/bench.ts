@@ -1,0 +1,169 @@
+import { createIds } from '../../../src/lib/ids.ts';
+import type { Logger } from '../../../src/lib/log.ts';
+import type { IncomingCall } from '../../../src/sip/dialog/incoming-call.ts';
+import { createUserAgent } from '../../../src/sip/dialog/user-agent.ts';
+import {
+  type BuildResponseOptions,
+  buildRequest,
+  buildResponse,
+  type HeaderLines,
+} from '../../../src/sip/message/build.ts';
+import type { SipRequest, SipResponse } from '../../../src/sip/message/message.ts';
+import { parseUri } from '../../../src/sip/message/uri.ts';
+import { createTransactionLayer } from '../../../src/sip/transaction/layer.ts';
+import type { Target } from '../../../src/sip/transport/transport.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
+import { FakeTransports, peer } from '../transaction/fake-transports.ts';
+
+const silent = () => {};
+export const target: Target = { protocol: 'udp', address: '192.0.2.9', port: 5070 };
+
+/** A user agent on simulated time and network; the test is the peer, and `told` is what its user hears. */
+export function createBench() {
+  const clock = new ManualClock();
+  const transports = new FakeTransports(clock);
+  const errors: string[] = [];
+  const log: Logger = {
+    trace: silent,
+    debug: silent,
+    info: silent,
+    warn: silent,
+    error: (_, text) => errors.push(text),
+    child: () => log,
+  };
+  const ids = createIds(clock);
+  const transactions = createTransactionLayer({ transports, clock, ids, log });
+  const agent = createUserAgent({
+    transactions,
+    transports,
+    clock,
+    ids,
+    log,
+    timing: { t1Ms: 500, t2Ms: 4000 },
+    userAgent: 'Test',
+  });
+  const told: string[] = [];
+  const incoming: IncomingCall[] = [];
+  /** What the user answers; tests change it. */
+  const user = { answer: 'our-answer' as string | undefined, accepts: true, status: 200 };
+  /** Writes down what was asked, and gives the answer to it. */
+  const asked = <T>(what: string, answer: T): T => {
+    told.push(what);
+    return answer;
+  };
+  const usage = {
+    answerOffer: (sdp: string) => asked(`offer ${sdp}`, user.answer),
+    makeOffer: () => asked('make offer', 'our-offer'),
+    acceptAnswer: (sdp: string) => asked(`answer ${sdp}`, user.accepts),
+    onOfferRefused: (status: number) => void told.push(`offer refused ${status}`),
+    onRequest: (request: SipRequest) => asked(request.method, user.status),
+    onAcknowledged: () => void told.push('acknowledged'),
+    onEnded: (end: { by: string; status?: number }) => void told.push(`ended ${end.by}${end.status ?? ''}`),
+    onClosed: () => void told.push('closed'),
+  };
+  agent.onInvite((offer) => {
+    incoming.push(offer.take({ ...usage, onCancelled: () => void told.push('cancelled') }));
+  });
+  let cseq = 100;
+
+  return {
+    clock,
+    transports,
+    transactions,
+    agent,
+    told,
+    user,
+    incoming,
+    errors,
+    /** Everything said to the user since the last call. */
+    heard: () => told.splice(0),
+    /** Everything sent since the last call, in short. */
+    sent: () => transports.take().map(([, what]) => what),
+    /** The last message sent, a request. */
+    request: (): SipRequest => {
+      const message = transports.sent.at(-1)?.message;
+      if (message?.kind !== 'request') throw new Error('the last message is no request');
+      return message;
+    },
+    response: (): SipResponse => {
+      const message = transports.sent.at(-1)?.message;
+      if (message?.kind !== 'response') throw new Error('the last message is no response');
+      return message;
+    },
+    /** A call of ours to the peer. */
+    call: (headers: HeaderLines = []) =>
+      agent.invite(
+        {
+          uri: parseUri('sip:bob@192.0.2.9:5070')!,
+          from: { uri: parseUri('sip:us@192.0.2.1')!, params: {} },
+          to: { uri: parseUri('sip:bob@192.0.2.9')!, params: {} },
+          headers,
+          sdp: 'our-offer',
+        },
+        {
+          ...usage,
+          onProvisional: ({ status }) => void told.push(`provisional ${status}`),
+          onAnswered: ({ status }) => void told.push(`answered ${status}`),
+          onRefused: ({ status }) => void told.push(`refused ${status}`),
+          onFailed: (status) => void told.push(`failed ${status}`),
+        },
+      ),
+    /** The peer answers a request of ours. */
+    answer(request: SipRequest, status: number, options: BuildResponseOptions = {}) {
+      transports.deliver(
+        buildResponse(request, status, {
+          toTag: 'peer',
+          contact: '<sip:bob@192.0.2.9:5070>',
+          ...(status >= 200 &&
+            status < 300 &&
+            request.method === 'INVITE' && { contentType: 'application/sdp', body: 'their-answer' }),
+          ...options,
+        }),
+      );
+    },
+    /** A request of the peer's outside any dialog, or inside one when it has the tags. */
+    send(
+      method: string,
+      {
+        toTag,
+        fromTag = 'caller',
+        callId = 'their-call',
+        sdp,
+        headers = [],
+        number = ++cseq,
+        branch = `z9hG4bK${number}${method}`,
+      }: {
+        toTag?: string;
+        fromTag?: string;
+        callId?: string;
+        sdp?: string;
+        headers?: HeaderLines;
+        number?: number;
+        branch?: string;
+      } = {},
+    ): number {
+      const message = buildRequest({
+        method,
+        uri: 'sip:us@192.0.2.1',
+        from: `<sip:carol@192.0.2.9>;tag=${fromTag}`,
+        to: `<sip:us@192.0.2.1>${toTag === undefined ? '' : `;tag=${toTag}`}`,
+        callId,
+        cseq: number,
+        contact: '<sip:carol@192.0.2.9:5070>',
+        headers,
+        ...(sdp !== undefined && { contentType: 'application/sdp', body: sdp }),
+      });
+      transports.deliver(message.prepend('Via', `SIP/2.0/UDP 192.0.2.9:5070;branch=${branch};rport=5070`), peer('udp'));
+      return number;
+    },
+    /** Nothing may be left of any call: neither dialogs nor timers. */
+    leaks() {
+      clock.advance(200_000);
+      const { dialogs, pending } = agent.counts();
+      const { clients, servers } = transactions.counts();
+      return { dialogs, pending, clients, servers, timers: clock.pending, errors: errors.length };
+    },
+  };
+}
+
+export const nothing = { dialogs: 0, pending: 0, clients: 0, servers: 0, timers: 0, errors: 0 };
