@@ -6,11 +6,11 @@ import { createLogChannels, type LogChannels } from './stores/log-channels.ts';
 /** The logger, and the channels that its lines go to. */
 export type Logging = { log: Logger; logChannels: LogChannels };
 
-/** @param console where lines go besides the log files that clients ask for. */
-export function createLogging(config: Config, console: { write(line: string): unknown }): Logging {
+/** @param output where lines go besides the log files that clients ask for. */
+export function createLogging(config: Config, output: { write(line: string): unknown }): Logging {
   const logChannels = createLogChannels({
     directory: join(config.general.data_directory, 'log'),
-    console: { write: (line) => void console.write(line) },
+    console: { write: (line) => void output.write(line) },
     consoleLevels: ['NOTICE', 'WARNING', 'ERROR'],
   });
   const log = createLogger({ level: config.general.log_level, destination: logChannels.destination });

@@ -161,7 +161,7 @@ async function build(config: Config, io: ServerIo, scope: Scope): Promise<Runnin
     ids,
     formats: new Set(config.media.codecs),
     compatibility: general.compatibility,
-    soon: setImmediate,
+    soon: clock.soon,
   });
 
   // The technologies.

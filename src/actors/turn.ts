@@ -71,6 +71,7 @@ export function createTurn(clock: Clock): Turn {
       monotonic: () => clock.monotonic(),
       setTimeout: (fn, ms) => clock.setTimeout(() => run(fn), ms),
       clearTimeout: (id) => clock.clearTimeout(id),
+      soon: (fn) => clock.soon(() => run(fn)),
     },
   };
 }

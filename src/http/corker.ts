@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { Clock } from '../lib/clock.ts';
 
 /** Collects what is written to sockets within one turn of the event loop. */
 export interface Corker {
@@ -7,7 +8,7 @@ export interface Corker {
 }
 
 /** Many events of one turn become one system call per socket. */
-export function createCorker(): Corker {
+export function createCorker(clock: Pick<Clock, 'soon'>): Corker {
   const corked = new Set<Socket>();
   const uncork = () => {
     for (const socket of corked) socket.uncork();
@@ -16,7 +17,7 @@ export function createCorker(): Corker {
   return {
     cork: (socket) => {
       if (corked.has(socket)) return;
-      if (corked.size === 0) setImmediate(uncork);
+      if (corked.size === 0) clock.soon(uncork);
       corked.add(socket);
       socket.cork();
     },

@@ -67,7 +67,7 @@ async function writeRefusal(socket: Socket, response: Response): Promise<void> {
 export function createEventsSocket(deps: EventsSocketDeps): EventsSocket {
   const { app, responder, options, log, clock, entityId, owners } = deps;
   const sessions = new Set<Session>();
-  const corker = createCorker();
+  const corker = createCorker(clock);
   let closing = false;
 
   const { upgradeWebSocket, injectWebSocket, wss } = createNodeWebSocket({

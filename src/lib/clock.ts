@@ -8,6 +8,8 @@ export interface Clock {
   setTimeout(fn: () => void, ms: number): unknown;
   /** Forgets a timer; an id that fired, was cleared or is undefined is ignored. */
   clearTimeout(id: unknown): void;
+  /** Runs `fn` once the current turn of the event loop is over: after what it has begun to answer or send. */
+  soon(fn: () => void): void;
 }
 
 /** Node's own clock and timers. */
@@ -16,4 +18,5 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
   setTimeout: (fn, ms) => setTimeout(fn, ms),
   clearTimeout: (id) => clearTimeout(id as NodeJS.Timeout | undefined),
+  soon: (fn) => void setImmediate(fn),
 };

@@ -31,6 +31,11 @@ export class ManualClock implements Clock {
     this.#timers.delete(id as number);
   }
 
+  /** Runs in real time: what ends a turn of the event loop is no matter of waiting. */
+  soon(fn: () => void): void {
+    setImmediate(fn);
+  }
+
   /** How many timers are waiting: a leak check. */
   get pending(): number {
     return this.#timers.size;
