@@ -13,8 +13,9 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const packages = join(root, 'node_modules');
 const raw = join(root, 'coverage', 'tmp');
 /** A test that says nothing for this long hangs, and so does a run that does not end this long after its totals. */
-const quietMs = 300_000;
+const quietMs = 120_000;
 const endMs = 15_000;
+const hangs = 'a test hangs: nothing was heard of it for two minutes';
 
 const filters = process.argv.slice(2);
 const words = filters.map((word) => word.replace(/^tests\//, '').replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
@@ -27,22 +28,25 @@ function runTests() {
   const preload = pathToFileURL(join(root, 'tests', 'support', 'typescript.mjs')).href;
   const uvu = join(packages, 'uvu', 'bin.js');
   const args = ['--import', preload, uvu, 'tests', pattern, process.stdout.isTTY ? '--color' : '--no-color'];
-  const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'], detached: true });
+  // A group of its own, so that what the tests started ends with them.
+  const end = (signal) => process.kill(-child.pid, signal);
+  process.on('SIGINT', end).on('SIGTERM', end);
   return new Promise((done) => {
     let output = '';
     let stuck = '';
     const kill = (reason) => {
       stuck = reason;
-      child.kill('SIGKILL');
+      end('SIGKILL');
     };
-    let timer = setTimeout(kill, quietMs, 'a test hangs: nothing was heard of it for 5 minutes');
+    let timer = setTimeout(kill, quietMs, hangs);
     child.stdout.on('data', (chunk) => {
       process.stdout.write(chunk);
       output += chunk;
       clearTimeout(timer);
       timer = output.includes('Duration:')
         ? setTimeout(kill, endMs, 'the tests are over, but something they opened keeps the process alive')
-        : setTimeout(kill, quietMs, 'a test hangs: nothing was heard of it for 5 minutes');
+        : setTimeout(kill, quietMs, hangs);
     });
     child.on('close', (code) => {
       clearTimeout(timer);

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { parseArgs } from 'node:util';
 import type { Config } from './config/schema.ts';
 import type { RunningServer } from './main.ts';
+import type { Listen } from './sip/transport/transport.ts';
 
 /**
  * The command line. The server itself is imported only by `serve`, so that `check` and `--help` answer at once.
@@ -142,23 +143,21 @@ async function createLog(config: Config) {
 
 /** What a failed `listen` means for people: which address, and which setting chooses another; undefined for others. */
 function explainListenError(error: unknown, config: Config): string | undefined {
-  const { code, address, port, protocol } = error as NodeJS.ErrnoException &
-    Partial<Record<'address' | 'protocol', string>> & {
-      port?: number;
-    };
   const reasons: Record<string, string> = {
     EADDRINUSE: 'is taken by another program',
     EACCES: 'may not be used by this user',
     EADDRNOTAVAIL: 'is not an address of this machine',
   };
-  const reason = code && reasons[code];
+  const { code = '' } = error as NodeJS.ErrnoException;
+  const reason = reasons[code];
   if (!reason) return undefined;
-  const sip = /udp|tcp/i.test(protocol ?? '') || (!protocol && port !== config.http.port);
-  const [section, key] = sip ? ['SIP', 'sip.transports'] : ['HTTP', 'http'];
+  const { listen: sip } = error as { listen?: Listen };
+  const { bind, port } = config.http;
+  const where = sip ? `SIP ${sip.protocol} ${sip.host}:${sip.port}` : `HTTP ${bind}:${port}`;
   const setting = code === 'EADDRNOTAVAIL' ? 'bind' : 'port';
-  const where = [section, sip && protocol, `${address ?? ''}:${port ?? ''}`].filter(Boolean).join(' ');
-  const change = `HOOKSWITCH_${section}_${setting.toUpperCase()} or \`${key}.${setting}\` in the configuration`;
-  return `${where} ${reason}; choose another with ${change}`;
+  const variable = `HOOKSWITCH_${sip ? 'SIP' : 'HTTP'}_${setting.toUpperCase()}`;
+  const key = `${sip ? 'sip.transports[]' : 'http'}.${setting}`;
+  return `${where} ${reason}; choose another with ${variable} or \`${key}\` in the configuration`;
 }
 
 function banner(config: Config, { addresses, password = config.generated_password }: RunningServer): string {

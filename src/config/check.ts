@@ -163,14 +163,18 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return best && best.slips <= Math.max(1, Math.floor(word.length / 3)) ? best.name : undefined;
 }
 
-/** Levenshtein distance: letters to insert, remove or change. */
+/** Letters to insert, remove, change, or exchange with their neighbour (optimal string alignment). */
 function distance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, column) => column);
+  const rows = [Array.from({ length: to.length + 1 }, (_, column) => column)];
   for (let i = 0; i < from.length; i++) {
-    const next = [i + 1];
-    for (let j = 0; j < to.length; j++)
-      next.push(Math.min(next[j]! + 1, row[j + 1]! + 1, row[j]! + (from[i] === to[j] ? 0 : 1)));
-    row = next;
+    const row = [i + 1];
+    for (let j = 0; j < to.length; j++) {
+      const change = rows[i]![j]! + (from[i] === to[j] ? 0 : 1);
+      const exchanged = i > 0 && j > 0 && from[i] === to[j - 1] && from[i - 1] === to[j];
+      const exchange = exchanged ? rows[i - 1]![j - 1]! + 1 : change;
+      row.push(Math.min(row[j]! + 1, rows[i]![j + 1]! + 1, change, exchange));
+    }
+    rows.push(row);
   }
-  return row[to.length]!;
+  return rows[from.length]![to.length]!;
 }

@@ -1,0 +1,214 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+
+const preload = new URL('./support/typescript.mjs', import.meta.url).href;
+const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url));
+const directory = mkdtempSync(join(tmpdir(), 'hookswitch-cli-'));
+const running = new Set<ChildProcess>();
+
+type Ended = { code: number | null; out: string; err: string };
+type Started = {
+  process: ChildProcess;
+  ended: Promise<Ended>;
+  /** Resolves with what was written to standard output once it matches; rejects when the program ends before. */
+  said(pattern: RegExp): Promise<string>;
+};
+
+/** Starts the command line on ports of the system's choice, without anything of this environment's settings. */
+function start(args: readonly string[], env: Record<string, string> = {}): Started {
+  const settings = { HOOKSWITCH_HTTP_PORT: '0', HOOKSWITCH_SIP_PORT: '0', HOOKSWITCH_RTP_PORTS: '0-0' };
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('HOOKSWITCH_'));
+  const child = spawn(process.execPath, ['--import', preload, cli, ...args], {
+    env: { ...Object.fromEntries(inherited), ...settings, HOOKSWITCH_DATA: join(directory, 'data'), ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  running.add(child);
+  let out = '';
+  let err = '';
+  const listeners = new Set<() => void>();
+  child.stdout.on('data', (chunk) => {
+    out += chunk;
+    for (const listener of listeners) listener();
+  });
+  child.stderr.on('data', (chunk) => {
+    err += chunk;
+  });
+  const ended = new Promise<Ended>((resolve) =>
+    child.on('close', (code) => {
+      running.delete(child);
+      resolve({ code, out, err });
+    }),
+  );
+  const said = (pattern: RegExp) =>
+    new Promise<string>((resolve, reject) => {
+      const look = () => {
+        if (pattern.test(out)) resolve(out);
+      };
+      listeners.add(look);
+      look();
+      void ended.then(() => reject(new Error(`ended without saying ${pattern}:\n${out}${err}`)));
+    });
+  return { process: child, ended, said };
+}
+
+const run = (args: readonly string[], env?: Record<string, string>) => start(args, env).ended;
+
+/** Starts a server that is expected not to come up. */
+async function serveInVain(env: Record<string, string>): Promise<Ended> {
+  const server = start(['serve'], { HOOKSWITCH_LOG_LEVEL: 'silent', ...env });
+  const cameUp = server.said(/is ready/).then(
+    (banner) => {
+      server.process.kill('SIGKILL');
+      throw new Error(`the server came up:\n${banner}`);
+    },
+    () => server.ended,
+  );
+  return Promise.race([server.ended, cameUp]);
+}
+
+/** What the banner says of one thing. */
+const told = (banner: string, name: string) => new RegExp(`^ +${name} +(\\S+)`, 'm').exec(banner)?.[1] ?? '';
+
+const ping = (banner: string, password: string) =>
+  fetch(`${told(banner, 'HTTP')}/asterisk/ping`, {
+    headers: { authorization: `Basic ${Buffer.from(`hookswitch:${password}`).toString('base64')}` },
+  });
+
+test.after(() => {
+  for (const child of running) child.kill('SIGKILL');
+  rmSync(directory, { recursive: true });
+});
+
+test('--help tells commands, options and every environment variable', async () => {
+  const { code, out, err } = await run(['--help']);
+  assert.is(code, 0);
+  assert.is(err, '');
+  for (const word of ['serve', 'check', 'hash', '--config', 'HOOKSWITCH_PASSWORD', 'HOOKSWITCH_SIP_PORT'])
+    assert.ok(out.includes(word), word);
+});
+
+test('--version is the version of the package', async () => {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  assert.equal(await run(['--version']), { code: 0, out: `${version}\n`, err: '' });
+});
+
+for (const [args, reason] of [
+  [[], 'no command given'],
+  [['sevre'], 'unknown command: sevre'],
+  [['serve', '--prot', '1'], "Unknown option '--prot'"],
+  [['check', 'one', 'two'], 'unexpected argument: one'],
+] as const)
+  test(`wrong usage (${args.join(' ') || 'nothing'}) ends with 2, the reason and the help`, async () => {
+    const { code, out, err } = await run(args);
+    assert.is(code, 2);
+    assert.is(out, '');
+    assert.ok(err.startsWith(`hookswitch: ${reason}`), err);
+    assert.ok(err.includes('Usage: hookswitch'));
+  });
+
+test('check accepts the example and the defaults', async () => {
+  const example = fileURLToPath(new URL('../hookswitch.example.yaml', import.meta.url));
+  const valid = { code: 0, out: 'configuration is valid\n', err: '' };
+  assert.equal(await run(['check', '--config', example]), valid);
+  assert.equal(await run(['check']), valid);
+});
+
+test('check and serve tell every problem of a bad file and end with 1', async () => {
+  const file = join(directory, 'bad.yaml');
+  writeFileSync(file, 'http: { prot: 1 }\ndialplan: { default: { s: [Anser] } }\n');
+  const problems = [
+    `${file}:1:9: http.prot: unknown key; did you mean \`port\`?`,
+    `${file}:2:28: dialplan.default.s[0]: there is no application "Anser"`,
+    '',
+  ].join('\n');
+  for (const command of ['check', 'serve'])
+    assert.equal(await run([command, '-c', file]), { code: 1, out: '', err: problems });
+});
+
+test('hash reads a password and writes what password_hash takes', async () => {
+  const hashing = start(['hash']);
+  hashing.process.stdin?.end('secret\n');
+  const { code, out } = await hashing.ended;
+  assert.is(code, 0);
+  const file = join(directory, 'hashed.yaml');
+  writeFileSync(file, `http: { users: [{ name: hookswitch, password_hash: '${out.trim()}' }] }\n`);
+  const server = start(['serve', '-c', file]);
+  const banner = await server.said(/is ready[\s\S]*hear yourself/);
+  assert.is((await ping(banner, 'secret')).status, 200);
+  assert.is((await ping(banner, 'guess')).status, 401);
+  server.process.kill('SIGTERM');
+  assert.is((await server.ended).code, 0);
+});
+
+test('hash without a password is wrong usage', async () => {
+  const hashing = start(['hash']);
+  hashing.process.stdin?.end('\n');
+  assert.is((await hashing.ended).code, 2);
+});
+
+test('serve tells where it is and a password that works, and SIGTERM ends it with 0', async () => {
+  const server = start(['serve']);
+  const banner = await server.said(/is ready[\s\S]*hear yourself/);
+  assert.match(told(banner, 'HTTP'), /^http:\/\/127\.0\.0\.1:\d+\/ari$/);
+  assert.match(told(banner, 'SIP'), /^127\.0\.0\.1:\d+$/);
+  assert.is(told(banner, 'user'), 'hookswitch');
+  assert.is((await ping(banner, told(banner, 'password'))).status, 200);
+  assert.is((await ping(banner, 'guess')).status, 401);
+  server.process.kill('SIGTERM');
+  const { code, out, err } = await server.ended;
+  assert.is(code, 0, err);
+  assert.is(out.split('is ready').length, 2);
+  for (const line of err.trim().split('\n')) assert.type(JSON.parse(line).msg, 'string');
+});
+
+test('a password of the environment is used and not told', async () => {
+  const server = start(['serve'], { HOOKSWITCH_PASSWORD: 'opensesame' });
+  const banner = await server.said(/is ready[\s\S]*hear yourself/);
+  assert.not.match(banner, /opensesame/);
+  assert.is((await ping(banner, 'opensesame')).status, 200);
+  server.process.kill('SIGINT');
+  assert.is((await server.ended).code, 0);
+});
+
+test('a taken HTTP port is told in one line with the setting that changes it', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => taken.once('listening', resolve));
+  const { port } = taken.address() as { port: number };
+  const { code, out, err } = await serveInVain({ HOOKSWITCH_HTTP_PORT: String(port) }).finally(() => taken.close());
+  assert.is(code, 1);
+  assert.is(out, '');
+  assert.is(
+    err,
+    `hookswitch: HTTP 127.0.0.1:${port} is taken by another program; choose another with HOOKSWITCH_HTTP_PORT or \`http.port\` in the configuration\n`,
+  );
+});
+
+test('so is a taken SIP port', async () => {
+  const taken = createSocket('udp4').bind(0, '127.0.0.1');
+  await new Promise((resolve) => taken.once('listening', resolve));
+  const { port } = taken.address();
+  const { code, err } = await serveInVain({ HOOKSWITCH_SIP_PORT: String(port) }).finally(() => taken.close());
+  assert.is(code, 1);
+  assert.match(
+    err,
+    new RegExp(`^hookswitch: SIP udp 127\\.0\\.0\\.1:${port} is taken by another program; .*HOOKSWITCH_SIP_PORT`),
+  );
+});
+
+test('an address that this machine does not have is told so', async () => {
+  const { code, err } = await serveInVain({ HOOKSWITCH_HTTP_BIND: '192.0.2.1' });
+  assert.is(code, 1);
+  assert.match(
+    err,
+    /^hookswitch: HTTP 192\.0\.2\.1:0 is not an address of this machine; .*HOOKSWITCH_HTTP_BIND or `http\.bind`/,
+  );
+});
+
+test.run();
