@@ -1,0 +1,114 @@
+import { once } from 'node:events';
+import { WebSocket } from 'ws';
+import type { AriEvent, AriEventOf, AriEventType } from '../../src/models/events.ts';
+
+/** How long a fact may take that the test waits for, in ms: far longer than it ever does, and only then a failure. */
+export const patienceMs = 20_000;
+
+/** What a request was answered with; `body` is parsed JSON, undefined when there was none. */
+export type Answer<T = unknown> = { status: number; headers: Headers; body: T };
+
+type Waiting = { matches: (event: AriEvent) => boolean; found: (event: AriEvent) => void };
+
+/** A client in a few lines: requests by fetch, events by a WebSocket, everything it heard kept in order. */
+export class AriClient {
+  /** Every event that was heard, in order. */
+  readonly events: AriEvent[] = [];
+  readonly #base: string;
+  readonly #authorization: string;
+  readonly #waiting = new Set<Waiting>();
+  #socket: WebSocket | undefined;
+
+  /** @param base base URL ending in `/ari`. @param credentials `user:password`. */
+  constructor(base: string, credentials: string) {
+    this.#base = base;
+    this.#authorization = `Basic ${Buffer.from(credentials).toString('base64')}`;
+  }
+
+  /** Registers as applications (comma-separated) on the events WebSocket. */
+  async connect(apps: string, { subscribeAll = false } = {}): Promise<this> {
+    const query = new URLSearchParams({ app: apps, ...(subscribeAll && { subscribeAll: 'true' }) });
+    const headers = { authorization: this.#authorization };
+    this.#socket = new WebSocket(`${this.#base.replace('http', 'ws')}/events?${query}`, { headers });
+    this.#socket.on('message', (data) => this.#hear(JSON.parse(String(data)) as AriEvent));
+    await once(this.#socket, 'open');
+    return this;
+  }
+
+  /** Sends a request; `path` begins behind `/ari`, `body` is sent as JSON. */
+  async request<T = never>(method: string, path: string, body?: unknown): Promise<Answer<T>> {
+    const response = await fetch(`${this.#base}${path}`, {
+      method,
+      headers: {
+        authorization: this.#authorization,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: (text ? JSON.parse(text) : undefined) as T };
+  }
+
+  /** As `request`, for requests that must succeed. @throws Error with the answer when they do not. */
+  async ok<T = never>(method: string, path: string, body?: unknown): Promise<T> {
+    const answer = await this.request<T>(method, path, body);
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  }
+
+  /**
+   * The first event of a type, heard already or still to come, of which `matches` is true.
+   * @throws Error with the list of everything heard, when it does not come.
+   */
+  waitFor<T extends AriEventType>(type: T, matches: (event: AriEventOf<T>) => boolean = () => true) {
+    const wanted = (event: AriEvent): boolean => event.type === type && matches(event as AriEventOf<T>);
+    return new Promise<AriEventOf<T>>((resolve, reject) => {
+      const heard = this.events.find(wanted);
+      if (heard) return resolve(heard as AriEventOf<T>);
+      const waiting: Waiting = {
+        matches: wanted,
+        found: (event) => {
+          clearTimeout(timer);
+          this.#waiting.delete(waiting);
+          resolve(event as AriEventOf<T>);
+        },
+      };
+      const timer = setTimeout(() => {
+        this.#waiting.delete(waiting);
+        reject(new Error(`no ${type} as wanted; heard:\n${this.events.map(describe).join('\n')}`));
+      }, patienceMs);
+      this.#waiting.add(waiting);
+    });
+  }
+
+  /** The types of the events about one channel, in order; `Dial` with its status. */
+  story(channelId: string): string[] {
+    const about = (event: AriEvent) => (event.type === 'Dial' ? event.peer : 'channel' in event && event.channel);
+    return this.events
+      .filter((event) => {
+        const channel = about(event);
+        return channel && channel.id === channelId;
+      })
+      .map(label);
+  }
+
+  /** Closes the WebSocket; resolves when it is closed. */
+  async close(): Promise<void> {
+    const socket = this.#socket;
+    if (!socket || socket.readyState === WebSocket.CLOSED) return;
+    socket.close();
+    await once(socket, 'close');
+  }
+
+  #hear(event: AriEvent): void {
+    this.events.push(event);
+    for (const waiting of [...this.#waiting]) if (waiting.matches(event)) waiting.found(event);
+  }
+}
+
+const label = (event: AriEvent): string => (event.type === 'Dial' ? `Dial ${event.dialstatus}`.trim() : event.type);
+
+function describe(event: AriEvent): string {
+  const { timestamp: _time, application: _app, asterisk_id: _id, ...rest } = event;
+  return `  ${JSON.stringify(rest).slice(0, 240)}`;
+}

@@ -1,0 +1,174 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as assert from 'uvu/assert';
+import { loadConfig } from '../../src/config/load.ts';
+import type { Config } from '../../src/config/schema.ts';
+import { validate } from '../../src/dialplan/parse.ts';
+import { createLogger } from '../../src/lib/log.ts';
+import { type RunningServer, startServer, type Usage } from '../../src/main.ts';
+import { createLogChannels } from '../../src/stores/log-channels.ts';
+import { AriClient, patienceMs } from './ari-client.ts';
+import { SkippingClock } from './skipping-clock.ts';
+
+/** Name and password of the user that tests work as. */
+export const user = 'tester';
+export const password = 'secret';
+
+/** Longer than anything of a call that ended may linger (RFC 3261: 64 × T1 = 32 s, and T4). */
+const lingerMs = 60_000;
+
+type Steps = string | { label: string; app: string };
+
+export type TestServerOptions = {
+  /** `dialplan` of the configuration. */
+  dialplan?: Record<string, Record<string, Steps[]>>;
+  /** `sip.endpoints` of the configuration. */
+  endpoints?: Record<string, object>;
+  /** Other sections, as in the configuration file; `general` and `http` are the test server's own. */
+  media?: object;
+  general?: object;
+  /** Lines of this level and above are shown; errors always fail the test that closes the server. */
+  logLevel?: Config['general']['log_level'];
+};
+
+type LogLine = { level: number; msg: string };
+
+/** A whole server in the test's process, on ports that the system chose. */
+export class TestServer {
+  readonly running: RunningServer;
+  readonly clock: SkippingClock;
+  readonly #directory: string;
+  readonly #clients: AriClient[] = [];
+  readonly #lines: LogLine[];
+  readonly #atStart: Usage;
+
+  constructor(parts: {
+    running: RunningServer;
+    clock: SkippingClock;
+    directory: string;
+    lines: LogLine[];
+    atStart: Usage;
+  }) {
+    this.running = parts.running;
+    this.clock = parts.clock;
+    this.#directory = parts.directory;
+    this.#lines = parts.lines;
+    this.#atStart = parts.atStart;
+  }
+
+  /** Base URL of the interface, ending in `/ari`. */
+  get url(): string {
+    return this.running.addresses.http;
+  }
+
+  /** `address:port` of SIP. */
+  sip(protocol: 'udp' | 'tcp' = 'udp'): string {
+    const address = this.running.addresses.sip[protocol];
+    if (!address) throw new Error(`SIP is not spoken over ${protocol}`);
+    return address;
+  }
+
+  /** A client that is not registered as an application. */
+  client(): AriClient {
+    const client = new AriClient(this.url, `${user}:${password}`);
+    this.#clients.push(client);
+    return client;
+  }
+
+  /** A client registered as an application; closed with the server. */
+  app(name: string, options: { subscribeAll?: boolean } = {}): Promise<AriClient> {
+    return this.client().connect(name, options);
+  }
+
+  /**
+   * Waits until no call is left, then ends everything.
+   * @throws AssertionError when a channel stays, when anything of a call is still held, or when an error was logged.
+   */
+  async finish(): Promise<void> {
+    try {
+      await this.#idle();
+      this.clock.skip(lingerMs);
+      const { contacts, ...usage } = await this.running.usage();
+      const { contacts: contactsAtStart, ...atStart } = this.#atStart;
+      // Contacts stay as long as their registration; nonces as long as they are good for.
+      const bare = (held: typeof usage) => ({ ...held, sip: { ...held.sip, bindings: 0, nonces: 0 } });
+      assert.equal(bare(usage), bare(atStart), 'something of a call is still held');
+      assert.ok(contacts >= contactsAtStart, 'configured contacts stay');
+      assert.equal(this.errors(), [], 'errors were logged');
+    } finally {
+      await this.close();
+    }
+  }
+
+  /** The sentences of the errors that were logged. */
+  errors(): string[] {
+    return this.#lines.filter(({ level }) => level >= 50).map((line) => JSON.stringify(line));
+  }
+
+  /** Ends everything at once, without a look at what is left. */
+  async close(): Promise<void> {
+    await Promise.all(this.#clients.map((client) => client.close()));
+    await this.running.close();
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  /** Resolves when the last channel has ended by itself. */
+  async #idle(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const stuck = new Promise<string>((resolve) => {
+      timer = setTimeout(resolve, patienceMs, 'stuck');
+    });
+    const outcome = await Promise.race([this.running.drain(), stuck]);
+    clearTimeout(timer);
+    if (outcome !== 'stuck') return;
+    const channels = await this.client().ok<object[]>('GET', '/channels');
+    assert.unreachable(`channels are left: ${JSON.stringify(channels, undefined, 1)}`);
+  }
+}
+
+/** Starts a server on 127.0.0.1 with every check on; it knows the user `tester` with the password `secret`. */
+export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const directory = mkdtempSync(join(tmpdir(), 'hookswitch-'));
+  const file = join(directory, 'hookswitch.yaml');
+  // JSON is YAML.
+  writeFileSync(file, JSON.stringify(settings(options)));
+  const config = loadConfig({ file, env: {}, checkDialplan: validate });
+  const clock = new SkippingClock();
+  const lines: LogLine[] = [];
+  const running = await startServer(config, { clock, logging: collectingLog(options.logLevel ?? 'error', lines) });
+  return new TestServer({ running, clock, directory, lines, atStart: await running.usage() });
+}
+
+function settings({ dialplan, endpoints, media, general }: TestServerOptions): object {
+  const port = { bind: '127.0.0.1', port: 0 };
+  return {
+    // Calls that do not end by themselves are to be seen, not to be hung up by the drain.
+    general: { validate: true, data_directory: 'data', drain_timeout: (2 * patienceMs) / 1000, ...general },
+    http: { ...port, users: [{ name: user, password }] },
+    sip: {
+      transports: [
+        { protocol: 'udp', ...port },
+        { protocol: 'tcp', ...port },
+      ],
+      endpoints: endpoints ?? { anonymous: { match: ['127.0.0.1'] } },
+    },
+    media: { rtp_ports: [0, 0], ...media },
+    ...(dialplan && { dialplan }),
+  };
+}
+
+function collectingLog(level: Config['general']['log_level'], lines: LogLine[]) {
+  const shown = { debug: 20, info: 30, warn: 40 }[level as string] ?? 100;
+  const console = {
+    write(line: string) {
+      const parsed = JSON.parse(line) as LogLine;
+      lines.push(parsed);
+      if (parsed.level >= shown) process.stderr.write(line);
+    },
+  };
+  const directory = join(tmpdir(), 'hookswitch-no-log');
+  const logChannels = createLogChannels({ directory, console, consoleLevels: ['WARNING', 'ERROR'] });
+  const log = createLogger({ level: level === 'error' ? 'warn' : level, destination: { write: console.write } });
+  return { log, logChannels };
+}
