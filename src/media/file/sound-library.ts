@@ -19,6 +19,8 @@ export class SoundError extends Error {
 /** A longer file would fill the memory; an hour of 16-bit audio fits. */
 const maximumFileOctets = 64 * 1024 * 1024;
 
+const maximumRemembered = 10_000;
+
 type Found = { path: string; extension: string; version: string; size: number };
 
 /** Finds, reads and keeps sound files and recordings as payload ready to be sent. */
@@ -27,6 +29,8 @@ export class SoundLibrary {
   readonly #recordingsDirectory: string;
   readonly #defaultLanguage: string;
   readonly #cache: PayloadCache;
+  /** Extension of the files found in the place searched first. */
+  readonly #extensionAt = new Map<string, string>();
   /** Reads under way: the same file asked for by many sessions at once is read once. */
   readonly #reading = new Map<string, Promise<Uint8Array>>();
 
@@ -64,12 +68,30 @@ export class SoundLibrary {
 
   async #find(places: readonly string[], codec: Codec): Promise<Found | undefined> {
     const extensions = extensionsFor(codec);
+    const known = await this.#knownAt(places[0]!, codec);
+    if (known) return known;
     for (const place of places) {
       const found = await Promise.all(extensions.map((extension) => fileAt(place, extension)));
       const best = found.find((each) => each !== undefined);
-      if (best) return best;
+      if (!best) continue;
+      if (place === places[0]) this.#remember(place, codec, best.extension);
+      return best;
     }
     return undefined;
+  }
+
+  /**
+   * Looks with one question instead of ten where the file was found before. Only the place searched first is
+   * remembered: nothing that is added later could come before it.
+   */
+  async #knownAt(place: string, codec: Codec): Promise<Found | undefined> {
+    const extension = this.#extensionAt.get(`${codec} ${place}`);
+    return extension === undefined ? undefined : fileAt(place, extension);
+  }
+
+  #remember(place: string, codec: Codec, extension: string): void {
+    if (this.#extensionAt.size >= maximumRemembered) this.#extensionAt.clear();
+    this.#extensionAt.set(`${codec} ${place}`, extension);
   }
 
   async #payload(found: Found, codec: Codec): Promise<Uint8Array> {

@@ -147,6 +147,15 @@ test('a file that was played is kept until it changes', async () => {
   assert.is(Buffer.from(await sounds.sound('a', 'en', 'ulaw')).toString(), 'changed');
 });
 
+test('a file that is removed after it was played is missed, and one that comes in its place is found', async () => {
+  const { sound, base } = await library({ 'first/en/a.ulaw': 'one', 'second/en/a.ulaw': 'two' });
+  assert.equal([await sound('a'), await sound('a')], ['one', 'one']);
+  await rm(join(base, 'first/en/a.ulaw'));
+  assert.is(await sound('a'), 'two');
+  await writeFile(join(base, 'first/en/a.sln'), '');
+  assert.is(await sound('a'), '');
+});
+
 test('the cache keeps what was used last, up to its bound', () => {
   const cache = new PayloadCache(10);
   const payload = (size: number) => new Uint8Array(size);
