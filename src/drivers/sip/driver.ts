@@ -20,9 +20,10 @@ import { contactDetails, createBindings, staticBindings } from './bindings.ts';
 import type { EndpointConfig, SipConfig } from './config.ts';
 import { createEndpoints } from './endpoints.ts';
 import { createInviteReceiver } from './invites.ts';
-import { receiveMessage } from './messages.ts';
+import { type OutgoingMessage, receiveMessage, sendMessage } from './messages.ts';
 import { createOutboundLeg } from './outbound-leg.ts';
 import { createQualifier } from './qualify.ts';
+import { createReferrals, type ReferRequest } from './refer.ts';
 import { createRegistrar } from './registrar.ts';
 import { resolveResource } from './resource.ts';
 import { channelName, type Services, type TextMessage } from './services.ts';
@@ -49,6 +50,8 @@ export type SipDriverCounts = UserAgentCounts & {
   bindings: number;
   /** Qualify requests that wait for an answer. */
   qualifying: number;
+  /** REFERs outside calls whose outcome is not known. */
+  referrals: number;
   /** Nonces remembered to refuse replays. */
   nonces: number;
 };
@@ -62,6 +65,10 @@ export interface SipDriver extends Driver, ContactDriver {
   setEndpoint(endpoint: EndpointConfig): void;
   removeEndpoint(name: string): void;
   endpoints(): readonly EndpointConfig[];
+  /** Sends a text message; resolves when the far side has accepted it, see `sendMessage` in messages.ts. */
+  sendMessage(message: OutgoingMessage): Promise<void>;
+  /** Asks an endpoint to call somebody; resolves when it has accepted to try, see `Referrals` in refer.ts. */
+  refer(request: ReferRequest): Promise<void>;
   /** New calls are refused with 503 from now on; calls that exist go on. */
   drain(): void;
   counts(): SipDriverCounts;
@@ -98,6 +105,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     messageReceived: (message) => options.messageReceived?.(message),
   };
   const qualifier = createQualifier(services);
+  const referrals = createReferrals(services);
   let started = false;
   let draining = false;
 
@@ -113,6 +121,8 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     if ('challenge' in identity) transaction.reply(401, { headers: identity.challenge });
     else transaction.reply(receiveMessage(services, identity.endpoint, transaction.request));
   });
+
+  agent.onRequest('NOTIFY', (transaction) => referrals.receiveNotify(transaction));
 
   const forgetContacts = (name: string) => {
     for (const binding of bindings.of(name)) {
@@ -161,6 +171,8 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
       forgetContacts(endpoint.name);
     },
     endpoints: () => endpoints.all(),
+    sendMessage: (message) => sendMessage(services, message),
+    refer: (request) => referrals.refer(request),
     drain() {
       draining = true;
     },
@@ -169,11 +181,13 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
       legs: services.legs.size,
       bindings: bindings.size(),
       qualifying: qualifier.size(),
+      referrals: referrals.size(),
       nonces: verifier.size(),
     }),
     close() {
       draining = true;
       qualifier.close();
+      referrals.close();
       agent.close();
     },
   };

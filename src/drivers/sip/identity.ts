@@ -1,6 +1,6 @@
 import { createDigestClient, type DigestClient } from '../../sip/auth/client.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
-import { formatNameAddr, type NameAddr } from '../../sip/message/name-addr.ts';
+import { formatNameAddr, type NameAddr, parseNameAddr } from '../../sip/message/name-addr.ts';
 import { sipUri } from '../../sip/message/uri.ts';
 import type { Target } from '../../sip/transport/transport.ts';
 import type { Party } from '../../telephony/driver.ts';
@@ -29,4 +29,10 @@ export function identityHeaders(
   if (!endpoint.trustIdentity || caller.number === '') return [];
   const uri = sipUri({ user: caller.number, host: endpoint.fromDomain ?? localHost(services, target) });
   return [['P-Asserted-Identity', formatNameAddr({ displayName: caller.name, uri })]];
+}
+
+/** A From made of an address as applications write it: a name-addr, a SIP URI, or a bare number. */
+export function senderAddress(services: Services, endpoint: EndpointConfig, text: string, target: Target): NameAddr {
+  const address = /sips?:|</i.test(text) ? parseNameAddr(text) : undefined;
+  return address ? { ...address, params: {} } : fromAddress(services, endpoint, { name: '', number: text }, target);
 }

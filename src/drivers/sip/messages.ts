@@ -1,9 +1,56 @@
 import type { SipRequest } from '../../sip/message/message.ts';
 import { formatUri } from '../../sip/message/uri.ts';
+import { DriverError } from '../../telephony/driver.ts';
 import type { EndpointConfig } from './config.ts';
+import { digestClient, senderAddress } from './identity.ts';
+import { createRequestHeaders } from './request-headers.ts';
+import { resolveResource } from './resource.ts';
 import type { Services } from './services.ts';
 
-/** Hands a MESSAGE (RFC 3428) to whoever listens. @returns the status to answer with. */
+/** A text to send. */
+export type OutgoingMessage = {
+  /** `sip:bob@host`, `"Bob" <sip:bob@host>` or a number. */
+  from: string;
+  /** `alice`, `pjsip:alice`, `pjsip:alice/sip:alice@10.0.0.9`. */
+  to: string;
+  body: string;
+  /** Become headers of the MESSAGE; names that are SIP's own are left out. */
+  variables?: Readonly<Record<string, string>>;
+};
+
+/** The resource in an address for messages: what remains without the technology. */
+export const resourceOf = (address: string): string => address.replace(/^(pj)?sip[:/](?=[^/@]+(\/|$)|[^/]*@)/i, '');
+
+/**
+ * Sends a MESSAGE (RFC 3428) to an endpoint's first contact.
+ * @returns when it was accepted. @throws (rejects) DriverError when there is no such endpoint or no contact, Error with
+ * the status when the far side refused it or did not answer.
+ */
+export async function sendMessage(services: Services, message: OutgoingMessage): Promise<void> {
+  const { endpoint, destinations } = resolveResource(services, resourceOf(message.to));
+  const destination = destinations()[0];
+  if (!destination) throw new DriverError('endpoint', `endpoint "${endpoint.name}" is not registered`);
+  const headers = createRequestHeaders();
+  for (const [name, value] of Object.entries(message.variables ?? {})) headers.add(name, value);
+  await new Promise<void>((resolve, reject) => {
+    const refused = (status: number) => reject(new Error(`the message was not accepted: ${status}`));
+    services.agent.request(
+      {
+        ...destination,
+        method: 'MESSAGE',
+        to: { uri: destination.uri, params: {} },
+        from: (target) => senderAddress(services, endpoint, message.from, target),
+        headers: headers.lines,
+        contentType: 'text/plain;charset=UTF-8',
+        body: message.body,
+        digest: digestClient(services, endpoint),
+      },
+      { onFinal: ({ status }) => (status < 300 ? resolve() : refused(status)), onFailure: refused },
+    );
+  });
+}
+
+/** Hands a MESSAGE to whoever listens. @returns the status to answer with. */
 export function receiveMessage(services: Services, endpoint: EndpointConfig, request: SipRequest): number {
   if (!request.contentType?.startsWith('text/')) return 415;
   const own = request.headers().filter(([name]) => /^x-/i.test(name));

@@ -1,4 +1,112 @@
+import { Timers } from '../../sip/dialog/stack.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
+import type { ServerTransaction } from '../../sip/transaction/transaction.ts';
+import { DriverError } from '../../telephony/driver.ts';
+import { digestClient, senderAddress } from './identity.ts';
+import { resourceOf } from './messages.ts';
+import { createRequestHeaders } from './request-headers.ts';
+import { resolveResource, transferTarget } from './resource.ts';
+import { localHost, type Services } from './services.ts';
+
+/** Asks an endpoint to call somebody, outside any call. */
+export type ReferRequest = {
+  /** The endpoint that is to call: `alice`, `pjsip:alice`. */
+  to: string;
+  /** Who asks; the endpoint's own name when left out. */
+  from?: string;
+  /** Whom to call: an endpoint, a SIP URI, a number. */
+  referTo: string;
+  /** Whether `referTo` is to be called through us rather than directly. */
+  toSelf?: boolean;
+  variables?: Readonly<Record<string, string>>;
+  /** Hears each status the far side tells (sipfrag); `done` with the last. 408 when it stops telling. */
+  progress?(status: number, done: boolean): void;
+};
+
+/** Sends REFERs and hears what became of them. */
+export interface Referrals {
+  /**
+   * @returns when the far side has accepted to try. @throws (rejects) DriverError when there is no such endpoint or
+   * contact, Error with the status when it was refused.
+   */
+  refer(request: ReferRequest): Promise<void>;
+  /** A NOTIFY outside calls. */
+  receiveNotify(transaction: ServerTransaction): void;
+  /** Referrals whose outcome is not known yet. */
+  size(): number;
+  close(): void;
+}
+
+/** How long a phone may be silent about a referral, in ms. */
+const OUTCOME_TIMEOUT_MS = 180_000;
+
+export function createReferrals(services: Services): Referrals {
+  const timers = new Timers(services.stack.clock);
+  const waiting = new Map<string, { told(status: number, done: boolean): void; limit: unknown }>();
+
+  const finish = (key: string) => {
+    timers.clear(waiting.get(key)?.limit);
+    waiting.delete(key);
+  };
+
+  const refer = async (request: ReferRequest): Promise<void> => {
+    const { endpoint, destinations } = resolveResource(services, resourceOf(request.to));
+    const destination = destinations()[0];
+    if (!destination) throw new DriverError('endpoint', `endpoint "${endpoint.name}" is not registered`);
+    const peer = destination.target ?? { protocol: 'udp', address: '127.0.0.1', port: 5060 };
+    const uri = request.toSelf
+      ? `sip:${resourceOf(request.referTo)}@${localHost(services, peer)}`
+      : transferTarget(services, resourceOf(request.referTo), peer);
+    if (uri === undefined) throw new DriverError('resource', `"${request.referTo}" cannot be called`);
+    const headers = createRequestHeaders();
+    for (const [name, value] of Object.entries(request.variables ?? {})) headers.add(name, value);
+    await new Promise<void>((resolve, reject) => {
+      const refused = (status: number) => {
+        finish(key);
+        reject(new Error(`the referral was not accepted: ${status}`));
+      };
+      const { callId, localTag } = services.agent.request(
+        {
+          ...destination,
+          method: 'REFER',
+          to: { uri: destination.uri, params: {} },
+          from: (target) => senderAddress(services, endpoint, request.from ?? endpoint.name, target),
+          headers: [['Refer-To', `<${uri}>`], ...headers.lines],
+          digest: digestClient(services, endpoint),
+        },
+        { onFinal: ({ status }) => (status < 300 ? resolve() : refused(status)), onFailure: refused },
+      );
+      const key = `${callId}\n${localTag}`;
+      const limit = timers.start(() => {
+        waiting.delete(key);
+        request.progress?.(408, true);
+      }, OUTCOME_TIMEOUT_MS);
+      waiting.set(key, { told: (status, done) => request.progress?.(status, done), limit });
+    });
+  };
+
+  return {
+    refer,
+    receiveNotify(transaction) {
+      const { request } = transaction;
+      const key = `${request.callId}\n${request.toTag ?? ''}`;
+      const referral = waiting.get(key);
+      const status = sipfragStatus(request);
+      if (!referral) return void transaction.reply(481);
+      if (status === undefined) return void transaction.reply(489);
+      transaction.reply(200);
+      // RFC 3515 2.4.7: a final status or the end of the subscription is the last word.
+      const done = status >= 200 || /^terminated/i.test(request.header('Subscription-State') ?? '');
+      if (done) finish(key);
+      referral.told(status, done);
+    },
+    size: () => waiting.size,
+    close() {
+      waiting.clear();
+      timers.clearAll();
+    },
+  };
+}
 
 /** The status in the body of a NOTIFY about a transfer (RFC 3515 2.4.5); undefined when it is about something else. */
 export function sipfragStatus(request: SipRequest): number | undefined {

@@ -33,6 +33,9 @@ export type SingleHandlers = {
   onFailure(status: 408 | 503): void;
 };
 
+/** Call-ID and our tag of a request outside calls. */
+export type SingleSent = { readonly callId: string; readonly localTag: string };
+
 export type UserAgentCounts = {
   /** Dialogs of calls, early ones included, until their last request is answered. */
   dialogs: number;
@@ -57,7 +60,8 @@ export interface UserAgent {
   /** Sets the receiver of one method outside calls; methods without one are answered 405. */
   onRequest(method: string, handler: (transaction: ServerTransaction) => void): void;
   invite(request: OutgoingRequest, handlers: OutgoingHandlers): OutgoingCall;
-  request(request: SingleRequest, handlers: SingleHandlers): void;
+  /** Sends a request of its own; what comes back tells how later requests of a subscription it made are known. */
+  request(request: SingleRequest, handlers: SingleHandlers): SingleSent;
   /** Our Contact as a peer at `target` can reach it; undefined when nothing bound can. */
   contactFor(target: Target): NameAddr | undefined;
   /** Value of Allow. */
@@ -195,7 +199,7 @@ function sendSingle(
   request: SingleRequest,
   contactFor: UserAgent['contactFor'],
   told: SingleHandlers,
-): void {
+): SingleSent {
   const callId = stack.ids.uuid();
   const tag = stack.ids.hex(16);
   let cseq = 0;
@@ -222,4 +226,5 @@ function sendSingle(
   };
   if (request.target) start(request.target);
   else locate(stack, request.routes?.[0]?.uri ?? request.uri, start);
+  return { callId, localTag: tag };
 }

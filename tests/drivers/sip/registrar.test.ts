@@ -176,7 +176,7 @@ registrar('an older request that comes late changes nothing', async () => {
 });
 
 registrar('a call goes to the address the phone registered from, whatever its contact says', async () => {
-  const { server, client, register } = await world();
+  const { server, register } = await world();
   await register([['Contact', '<sip:alice@192.0.2.77:9>']]);
   const out = server.open('alice');
   out.leg.dial();
