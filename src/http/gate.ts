@@ -5,7 +5,7 @@ import type { Env } from './app.ts';
 import { apiKeyCredentials, apiKeyOf, basicCredentials, createAuthenticator, type HttpUser } from './auth.ts';
 import { type Body, readBody } from './body.ts';
 import { queryOf, type Sources } from './parameters.ts';
-import { type Responder, toRefusal } from './responses.ts';
+import { putReason, type Responder, toRefusal } from './responses.ts';
 
 type Answer = Response | Promise<Response>;
 
@@ -62,6 +62,7 @@ export function createGate({ users, bodyLimit, responder, log }: GateDeps): Gate
   const refuse = (c: Context<Env>, error: unknown): Response => {
     const refusal = toRefusal(error);
     if (refusal !== error) log.error({ error, path: c.req.path }, 'request failed');
+    putReason(c, refusal);
     return responder.refusal(c.req.raw, refusal);
   };
   const admit = (c: Context<Env>, { form, json }: Body, next: Next): Answer => {

@@ -1,3 +1,5 @@
+import type { ServerResponse } from 'node:http';
+import type { Context } from 'hono';
 import { AriError } from '../models/errors.ts';
 
 /** Headers by name; one object may serve many answers and is never changed. */
@@ -86,3 +88,12 @@ export function createResponder({ serverName, allowedOrigins, pretty, realm }: R
 /** The refusal that an error stands for: its own, or a 500 for what nobody foresaw. */
 export const toRefusal = (error: unknown): AriError =>
   error instanceof AriError ? error : new AriError('internalServerError', {}, { cause: error });
+
+/**
+ * Puts a refusal's own words on the status line. The server takes status and headers of a response but not its words;
+ * a request that came over no socket of its own (a WebSocket) reads them from the response.
+ */
+export function putReason(c: Context, { reason }: AriError): void {
+  const { outgoing } = (c.env ?? {}) as { outgoing?: ServerResponse };
+  if (reason !== undefined && outgoing) outgoing.statusMessage = reason;
+}

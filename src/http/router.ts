@@ -7,7 +7,7 @@ import { AriError, type AriErrorCode } from '../models/errors.ts';
 import type { Deps } from './deps.ts';
 import { type Method, methods, type Operation } from './operation.ts';
 import { createParamReader, type ParamReader, type Sources } from './parameters.ts';
-import { type Responder, toRefusal } from './responses.ts';
+import { putReason, type Responder, toRefusal } from './responses.ts';
 
 /** Refusals that any request may meet; operations do not declare them. */
 const commonErrors: ReadonlySet<AriErrorCode> = new Set<AriErrorCode>([
@@ -142,11 +142,13 @@ function createRunner({ responder, clock, log, validate, answerTimeoutMs }: Rout
     );
   };
 
-  const fail = ({ operation }: Prepared, request: Request, error: unknown): Response => {
+  const fail = ({ operation }: Prepared, c: Context, error: unknown): Response => {
+    const request = c.req.raw;
     const refusal = toRefusal(error);
     const { nickname } = operation;
     if (refusal !== error) log.error({ operation: nickname, error }, 'operation failed');
     if (!validate || commonErrors.has(refusal.code) || operation.errors.includes(refusal.code)) {
+      putReason(c, refusal);
       return responder.refusal(request, refusal);
     }
     log.error({ operation: nickname, code: refusal.code }, 'operation refused with an error that it does not declare');
@@ -162,10 +164,10 @@ function createRunner({ responder, clock, log, validate, answerTimeoutMs }: Rout
       if (!(result instanceof Promise)) return succeed(prepared, request, result);
       return inTime(result, prepared.operation.nickname).then(
         (value) => succeed(prepared, request, value),
-        (error) => fail(prepared, request, error),
+        (error) => fail(prepared, c, error),
       );
     } catch (error) {
-      return fail(prepared, request, error);
+      return fail(prepared, c, error);
     }
   };
 }

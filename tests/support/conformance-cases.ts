@@ -1,0 +1,121 @@
+import * as assert from 'uvu/assert';
+import type { Answer, App, AskOptions, Client } from './conformance-client.ts';
+
+/** What an answer must be. */
+export type Expected = {
+  status: number;
+  /** The `message` of a refusal; its body must then hold nothing else. */
+  message?: string;
+  /** The `error` of a refusal, beside or instead of `message`. */
+  error?: string;
+  /** Words of the status line. */
+  reason?: string;
+  /** The whole body. */
+  body?: unknown;
+};
+
+/** One request and its answer. */
+export type Case = Expected & {
+  /** `METHOD /path?query`; `{name}` stands for an id of the {@link Scene}, encoded. */
+  ask: string;
+  with?: AskOptions;
+  /** What the field answers instead, and the row of docs/differences.md that says why: expected of any other server. */
+  difference?: Expected & { why: string };
+};
+
+/** Things that requests may be about; none of the cases may change them. */
+export type Scene = Readonly<Record<string, string>>;
+
+/** The line of a case with the ids of the scene. */
+export const fill = (line: string, scene: Scene): string =>
+  line.replaceAll(/\{(\w+)\}/g, (whole, name: string) => {
+    const value = scene[name];
+    return value === undefined ? whole : encodeURIComponent(value);
+  });
+
+/** Compares an answer with what was expected. */
+export function check(answer: Answer, expected: Expected, about: string): void {
+  const seen = `${about}: ${answer.status} ${answer.reason} ${answer.text}`;
+  assert.is(answer.status, expected.status, seen);
+  if (expected.reason !== undefined) assert.is(answer.reason, expected.reason, seen);
+  if (expected.message !== undefined || expected.error !== undefined) {
+    const { message, error } = expected;
+    const body = { ...(message === undefined ? {} : { message }), ...(error === undefined ? {} : { error }) };
+    assert.equal(answer.body, body, seen);
+    assert.is(answer.headers['content-type'], 'application/json', seen);
+  }
+  if ('body' in expected) assert.equal(answer.body, expected.body, seen);
+  if (answer.status === 204 || answer.status === 202) assert.is(answer.text, '', seen);
+}
+
+/** Asks what the case says and compares the answer with ours, or of another server with the field's. */
+export async function run(client: Client, scene: Scene, one: Case): Promise<Answer> {
+  const line = fill(one.ask, scene);
+  const answer = await client.ask(line, one.with);
+  check(answer, client.target.ours ? one : (one.difference ?? one), line);
+  return answer;
+}
+
+/** Channels in every state that operations tell apart, made for one application. */
+export type Calls = Scene & {
+  /** Up, in the application. */
+  up: string;
+  /** Created and not dialed: Down, in the application. */
+  down: string;
+  /** Created and dialed, the far side rings: Ringing, in the application. */
+  ringing: string;
+  /** Called in and not answered: Ring, in the application. */
+  ring: string;
+  /** Up, in the dialplan. */
+  free: string;
+  /** Nobody. */
+  nobody: string;
+};
+
+/** Originates a Local channel into the application and waits until it is there. */
+export async function callUp(client: Client, app: App, id: string, extension = 'wait'): Promise<void> {
+  await client.must(`POST /channels/${id}?endpoint=Local/${extension}@conformance&app=${app.name}&appArgs=a,b`);
+  await app.about(id, 'StasisStart');
+}
+
+/** Lets a Local channel call the application, and gives the id of the half that is in it, in state Ring. */
+export async function callIn(client: Client, app: App, id: string, extension = `a*${app.name}`): Promise<string> {
+  const inside = `${id}-in`;
+  const query = `endpoint=Local/${extension}@conformance&extension=wait&context=conformance&otherChannelId=${inside}`;
+  await client.must(`POST /channels/${id}?${query}`);
+  await app.about(inside, 'StasisStart');
+  return inside;
+}
+
+/** Creates a Local channel in the application and waits until it is there. */
+export async function create(client: Client, app: App, id: string, extension = 'wait'): Promise<void> {
+  await client.must(`POST /channels/create?channelId=${id}&endpoint=Local/${extension}@conformance&app=${app.name}`);
+  await app.about(id, 'StasisStart');
+}
+
+/** Makes one channel of each kind. */
+export async function makeCalls(client: Client, app: App): Promise<Calls> {
+  const [up, down, ringing, caller] = ['up', 'down', 'ringing', 'caller'].map((word) => client.unique(word)) as [
+    string,
+    string,
+    string,
+    string,
+  ];
+  await callUp(client, app, up);
+  await create(client, app, down);
+  await create(client, app, ringing, 'ringing');
+  await client.must(`POST /channels/${ringing}/dial`);
+  await app.about(ringing, 'ChannelStateChange');
+  const ring = await callIn(client, app, caller);
+  return { up, down, ringing, ring, free: `${up};2`, nobody: client.unique('nobody'), app: app.name };
+}
+
+/** Hangs up every channel and waits until all are gone. */
+export async function hangupAll(client: Client): Promise<void> {
+  for (;;) {
+    const channels = await client.must<{ id: string }[]>('GET /channels');
+    const [first] = channels;
+    if (!first) return;
+    for (const { id } of channels) await client.ask(`DELETE /channels/${encodeURIComponent(id)}`);
+  }
+}

@@ -1,0 +1,261 @@
+import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import { WebSocket } from 'ws';
+import type { Target } from './conformance-target.ts';
+
+/** What a request carries besides its line. At most one kind of body. */
+export type AskOptions = {
+  json?: unknown;
+  form?: string;
+  /** A body of any type, as it is. */
+  raw?: { type?: string; body: string | Buffer; headers?: Record<string, string> };
+  headers?: Record<string, string>;
+  /** `user:password` of another user; null for nobody. */
+  credentials?: string | null;
+};
+
+/** An answer as it came over the wire. */
+export type Answer = {
+  status: number;
+  reason: string;
+  headers: IncomingHttpHeaders;
+  text: string;
+  /** The body parsed, when it is JSON. */
+  body: unknown;
+};
+
+/** A message on the events WebSocket; what it holds is what the tests look at. */
+export type Message = Record<string, unknown> & { type: string };
+
+/** How long a fact may be waited for before a test gives up and says what it saw instead, in ms. */
+const patienceMs = 10_000;
+
+/** Rejects with a description when a fact does not come to pass; a guard against hanging, not an assertion on time. */
+function orGiveUp<T>(fact: Promise<T>, describe: () => string): Promise<T> {
+  let timer: NodeJS.Timeout;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(describe())), patienceMs);
+  });
+  return Promise.race([fact, late]).finally(() => clearTimeout(timer));
+}
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+const basic = (credentials: string): string => `Basic ${Buffer.from(credentials).toString('base64')}`;
+
+/** A client of one server, over real sockets; it sends paths exactly as they are given. */
+export class Client {
+  readonly target: Target;
+  readonly #agent = new Agent({ keepAlive: true });
+  readonly #apps = new Set<App>();
+  #made = 0;
+
+  constructor(target: Target) {
+    this.target = target;
+  }
+
+  /** A name or id that was not used before, also not by an earlier run against the same server. */
+  unique(word: string): string {
+    return `${word}-${process.pid.toString(36)}-${Date.now().toString(36)}-${++this.#made}`;
+  }
+
+  /** Asks `METHOD /path?query`; the path is behind `/ari`. */
+  ask(line: string, options: AskOptions = {}): Promise<Answer> {
+    const space = line.indexOf(' ');
+    const method = line.slice(0, space);
+    const { origin, pathname } = new URL(this.target.url);
+    const headers: Record<string, string> = { ...options.headers };
+    const { credentials = this.target.credentials } = options;
+    if (credentials !== null) headers['authorization'] = basic(credentials);
+    const body = bodyOf(options, headers);
+    const path = pathname + line.slice(space + 1);
+    const answered = new Promise<Answer>((resolve, reject) => {
+      const asked = request(origin, { method, path, headers, agent: this.#agent }, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => {
+          const text = Buffer.concat(chunks).toString('utf8');
+          const { statusCode = 0, statusMessage = '', headers: received } = response;
+          resolve({ status: statusCode, reason: statusMessage, headers: received, text, body: parse(text) });
+        });
+      });
+      asked.on('error', reject);
+      asked.end(body);
+    });
+    return orGiveUp(answered, () => `no answer to ${line}`);
+  }
+
+  /** Asks, and throws unless the answer is a success. */
+  async must<T = Record<string, unknown>>(line: string, options: AskOptions = {}): Promise<T> {
+    const answer = await this.ask(line, options);
+    if (answer.status >= 300) throw new Error(`${line}: ${answer.status} ${answer.text}`);
+    return answer.body as T;
+  }
+
+  /** Connects one or more applications by one WebSocket and waits until they are there. */
+  async connect(names: string | string[], query = ''): Promise<App> {
+    const list = typeof names === 'string' ? [names] : names;
+    const url = `${this.target.url.replace(/^http/, 'ws')}/events?app=${list.map(encodeURIComponent).join(',')}${query}`;
+    const socket = new WebSocket(url, { headers: { authorization: basic(this.target.credentials) } });
+    const app = new App(this, list, socket);
+    this.#apps.add(app);
+    await app.opened;
+    // The handshake may be over before the applications are registered.
+    for (const name of list) await app.fence(name);
+    return app;
+  }
+
+  /** Closes sockets and connections. */
+  async close(): Promise<void> {
+    for (const app of this.#apps) await app.close();
+    this.#agent.destroy();
+  }
+}
+
+function bodyOf(options: AskOptions, headers: Record<string, string>): string | Buffer | undefined {
+  const { json, form, raw } = options;
+  if (raw) {
+    if (raw.type !== undefined) headers['content-type'] = raw.type;
+    Object.assign(headers, raw.headers);
+    return raw.body;
+  }
+  if (form !== undefined) {
+    headers['content-type'] = 'application/x-www-form-urlencoded';
+    return form;
+  }
+  if (json === undefined) return undefined;
+  headers['content-type'] = 'application/json';
+  return JSON.stringify(json);
+}
+
+type Waiting = { matches(message: Message): boolean; resolve(message: Message): void };
+
+/** Applications on one WebSocket, and everything they were told, in order. */
+export class App {
+  readonly names: readonly string[];
+  readonly socket: WebSocket;
+  readonly opened: Promise<void>;
+  readonly closed: Promise<{ code: number; reason: string }>;
+  /** All messages, without those that {@link fence} made. */
+  readonly messages: Message[] = [];
+  readonly #client: Client;
+  #waiting: Waiting[] = [];
+  #fences = 0;
+
+  constructor(client: Client, names: readonly string[], socket: WebSocket) {
+    this.#client = client;
+    this.names = names;
+    this.socket = socket;
+    this.opened = new Promise((resolve, reject) => {
+      socket.on('open', resolve);
+      socket.on('error', reject);
+    });
+    this.closed = new Promise((resolve) => {
+      socket.on('close', (code, reason) => resolve({ code, reason: reason.toString() }));
+    });
+    socket.on('message', (data) => this.#take(JSON.parse(String(data)) as Message));
+  }
+
+  /** Name of the first application. */
+  get name(): string {
+    return this.names[0] ?? '';
+  }
+
+  #take(message: Message): void {
+    if (!isFence(message)) this.messages.push(message);
+    const fits = this.#waiting.filter(({ matches }) => matches(message));
+    this.#waiting = this.#waiting.filter((waiting) => !fits.includes(waiting));
+    for (const { resolve } of fits) resolve(message);
+  }
+
+  #next(matches: (message: Message) => boolean, what: string): Promise<Message> {
+    const seen = new Promise<Message>((resolve) => this.#waiting.push({ matches, resolve }));
+    return orGiveUp(seen, () => `${what} did not come; seen: ${this.messages.map(({ type }) => type).join(' ')}`);
+  }
+
+  /** The first message that matches, among those that came and those that will. */
+  wait(type: string, matches: (message: Message) => boolean = () => true): Promise<Message> {
+    const fits = (message: Message) => message.type === type && matches(message);
+    const known = this.messages.find(fits);
+    return known ? Promise.resolve(known) : this.#next(fits, type);
+  }
+
+  /** The first message of a type about a channel. */
+  about(channelId: string, type: string, matches: (message: Message) => boolean = () => true): Promise<Message> {
+    return this.wait(type, (message) => channelOf(message) === channelId && matches(message));
+  }
+
+  /** Resolves once everything that was published for an application before this call has arrived. */
+  async fence(name = this.name): Promise<void> {
+    const eventName = `fence-${++this.#fences}`;
+    const passed = this.#next(
+      (message) => isFence(message) && message['eventname'] === eventName && message['application'] === name,
+      'the fence',
+    );
+    await this.#client.must(`POST /events/user/${eventName}?application=${encodeURIComponent(name)}`);
+    await passed;
+  }
+
+  /** Sends one text message. */
+  send(message: unknown): void {
+    this.socket.send(typeof message === 'string' ? message : JSON.stringify(message));
+  }
+
+  /** Sends a request over the WebSocket and gives its answer. */
+  rest(request: Record<string, unknown>): Promise<Message> {
+    const answer = this.#next(({ type }) => type === 'RESTResponse', 'RESTResponse');
+    this.send({ type: 'RESTRequest', ...request });
+    return answer;
+  }
+
+  /** Sends any text and gives the answer. */
+  tell(text: string): Promise<Message> {
+    const answer = this.#next(({ type }) => type === 'RESTResponse', 'RESTResponse');
+    this.send(text);
+    return answer;
+  }
+
+  async close(): Promise<void> {
+    if (this.socket.readyState === WebSocket.CLOSED) return;
+    this.socket.close();
+    await this.closed;
+  }
+}
+
+const isFence = ({ type, eventname }: Message): boolean =>
+  type === 'ChannelUserevent' && String(eventname).startsWith('fence-');
+
+/** The id of the channel that a message is about: its channel, the peer of a Dial, the target of a playback. */
+export function channelOf(message: Message): string | undefined {
+  const { channel, peer, playback } = message as {
+    channel?: { id: string };
+    peer?: { id: string };
+    playback?: { target_uri: string };
+  };
+  return channel?.id ?? peer?.id ?? playback?.target_uri.replace(/^channel:/, '');
+}
+
+/** An event in a few words, for tests that expect a list of them. */
+export function inShort(message: Message): string {
+  const { type, channel, variable, value, dialstatus, cause, soft, digit, playback, args } = message as Message & {
+    channel?: { state: string };
+    playback?: { media_uri: string; state: string };
+    args?: string[];
+  };
+  const words: unknown[] = [type];
+  if (type === 'ChannelStateChange') words.push(channel?.state);
+  if (type === 'StasisStart') words.push(channel?.state, ...(args ?? []));
+  if (variable !== undefined) words.push(`${variable}=${value}`);
+  if (dialstatus !== undefined) words.push(dialstatus);
+  if (cause !== undefined) words.push(cause);
+  if (soft !== undefined) words.push('soft');
+  if (digit !== undefined) words.push(digit);
+  if (playback) words.push(playback.media_uri, playback.state);
+  return words.filter((word) => word !== '').join(' ');
+}

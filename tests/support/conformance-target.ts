@@ -1,0 +1,90 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { defaults } from '../../src/config/load.ts';
+import type { DialplanConfig } from '../../src/config/schema.ts';
+import { startServer, type Usage } from '../../src/main.ts';
+
+/**
+ * The server that the conformance tests ask. `HOOKSWITCH_CONFORMANCE_URL` (ending in `/ari`) and
+ * `HOOKSWITCH_CONFORMANCE_CREDENTIALS` (`user:password`) name any server of this interface whose dialplan has the
+ * context `conformance` below; without them Hookswitch is started on ports of the system's choice, with answers and
+ * events checked against their models.
+ */
+export type Target = {
+  /** Ends in `/ari`. */
+  readonly url: string;
+  /** `user:password` of someone who may do everything. */
+  readonly credentials: string;
+  /** `user:password` of someone who may only look; undefined when the server asked has none that is known. */
+  readonly reader: string | undefined;
+  /** An origin that is allowed; undefined when none is known. */
+  readonly origin: string | undefined;
+  /** Whether it is Hookswitch itself: then its own answers are expected where they differ from the field's. */
+  readonly ours: boolean;
+  /** What Hookswitch holds; undefined of any other server. */
+  usage?(): Promise<Usage>;
+  close(): Promise<void>;
+};
+
+/** What the tests dial. Behind `a*` stands the application that the channel enters unanswered, behind `u*` answered. */
+export const conformanceDialplan: DialplanConfig = {
+  conformance: {
+    wait: ['Answer', 'Wait(60)'],
+    silent: ['Wait(60)'],
+    ringing: ['Ringing', 'Wait(60)'],
+    slow: ['Ringing', 'Wait(0.05)', 'Answer', 'Wait(60)'],
+    busy: ['Busy'],
+    hangup: ['Answer', 'Hangup(21)'],
+    event: ['Answer', 'UserEvent(greeting,word: hello,number: 1)', 'Wait(60)'],
+    s: [{ label: 'here', app: 'Wait(60)' }],
+    over: ['NoOp(${STASISSTATUS})', 'Hangup(31)'],
+    '_a*.': ['Stasis(${EXTEN:2},one,"two, three")', 'Set(AFTER=${STASISSTATUS})', 'Wait(60)'],
+    '_u*.': ['Answer', 'Stasis(${EXTEN:2})', 'Hangup(31)'],
+  },
+  default: { s: ['Answer', 'Wait(60)'] },
+};
+
+/** Opens the server to ask. Close it in the suite's `after`. */
+export async function openTarget(): Promise<Target> {
+  const url = process.env['HOOKSWITCH_CONFORMANCE_URL'];
+  if (url === undefined) return startOwn();
+  const credentials = process.env['HOOKSWITCH_CONFORMANCE_CREDENTIALS'] ?? '';
+  const close = () => Promise.resolve();
+  return { url: url.replace(/\/$/, ''), credentials, reader: undefined, origin: undefined, ours: false, close };
+}
+
+async function startOwn(): Promise<Target> {
+  const directory = mkdtempSync(join(tmpdir(), 'hookswitch-conformance-'));
+  const config = defaults();
+  Object.assign(config.general, {
+    data_directory: directory,
+    log_level: 'silent',
+    validate: true,
+    channelvars: ['COLOUR'],
+  });
+  const user = (name: string, password: string, read_only: boolean) => ({ name, password, read_only });
+  Object.assign(config.http, {
+    port: 0,
+    allowed_origins: ['https://desk.example.org'],
+    users: [user('writer', 'secret:with colon', false), user('reader', 'glasses', true)],
+  });
+  config.sip.transports = [{ protocol: 'udp', bind: '127.0.0.1', port: 0 }];
+  config.sip.endpoints = { alice: { ...config.sip.endpoints['alice']!, auth: { username: 'alice', password: 'a' } } };
+  config.media.rtp_ports = [0, 0];
+  config.recordings.directory = join(directory, 'recordings');
+  config.dialplan = conformanceDialplan;
+  const server = await startServer(config);
+  return {
+    url: server.addresses.http,
+    credentials: 'writer:secret:with colon',
+    reader: 'reader:glasses',
+    origin: 'https://desk.example.org',
+    ours: true,
+    usage: () => server.usage(),
+    close: async () => {
+      await server.close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
