@@ -9,7 +9,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { createLogger } from '../src/lib/log.ts';
+import type { Logger } from '../src/lib/log.ts';
 import { defaultMediaConfig } from '../src/media/config.ts';
 import { createMediaPlane } from '../src/media/media-plane.ts';
 import type { RtpSession } from '../src/telephony/media.ts';
@@ -25,8 +25,23 @@ function residentOctets(): number {
   return Number(line?.[1] ?? 0) * 1024;
 }
 
+/** Says what is worth a warning, and keeps what the engine tells of its ticks when it closes. */
+function tickLogger() {
+  const ticks = { late: 0, skipped: 0 };
+  const say = (fields: object, message: string) => console.log(message, fields);
+  const log: Logger = {
+    trace: () => {},
+    debug: (fields) => Object.assign(ticks, fields),
+    info: () => {},
+    warn: say,
+    error: say,
+    child: () => log,
+  };
+  return { log, ticks };
+}
+
 async function measure(calls: number, seconds: number): Promise<void> {
-  const log = createLogger({ level: 'warn' });
+  const { log, ticks } = tickLogger();
   const plane = createMediaPlane({ config: { ...defaultMediaConfig, address }, log });
   await plane.usage();
   const before = residentOctets();
@@ -64,6 +79,7 @@ async function measure(calls: number, seconds: number): Promise<void> {
       `${calls} calls, ${seconds} s, ${calls * packetsPerSecond} packets/s each way (${(elapsedMs / 1000).toFixed(1)} s in all)`,
       `  lost ${share(figures.lost)}, late (gap > 40 ms) ${share(figures.late)}, wrong ${figures.wrong}, sender itself late ${share(figures.sentLate)}`,
       `  delay p50 ${figures.delayP50.toFixed(2)} ms, p99 ${figures.delayP99.toFixed(2)} ms, maximum ${figures.delayMaximum.toFixed(1)} ms`,
+      `  ticks of the media thread late by more than 10 ms: ${ticks.late}, skipped: ${ticks.skipped}`,
       `  CPU ${(100 * cpu).toFixed(1)} % of a core, ${((100 * cpu) / calls).toFixed(4)} % a call, ${((cpu * 1e6) / (calls * packetsPerSecond)).toFixed(1)} µs a packet`,
       `  memory ${(resident / 1024 / calls).toFixed(0)} KB a call`,
     ].join('\n'),

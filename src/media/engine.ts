@@ -145,6 +145,7 @@ export class MediaEngine {
     for (const session of [...this.#sessions.keys()]) this.#close(session);
     this.#ports.close();
     this.#ticker.stop();
+    this.#options.log.debug(this.ticks, 'the media engine is closed');
   }
 
   #sessionOptions(session: number) {
