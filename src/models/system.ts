@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { double, int, model, text } from './schema.ts';
-import { Timestamp } from './timestamp.ts';
+import { Timestamp, timestampPattern } from './timestamp.ts';
 
 export const BuildInfo = model('BuildInfo', 'How the running program was made.', {
   os: text('Operating system.'),
@@ -57,7 +57,8 @@ export type AsteriskInfo = Static<typeof AsteriskInfo>;
 export const AsteriskPing = model('AsteriskPing', 'The answer to a ping.', {
   asterisk_id: text('Id of this system.'),
   ping: text('Always pong.'),
-  timestamp: Timestamp,
+  // A plain string in the field's description, not a Date.
+  timestamp: Type.String({ pattern: timestampPattern, description: 'When it was answered.' }),
 });
 export type AsteriskPing = Static<typeof AsteriskPing>;
 

@@ -1,9 +1,12 @@
 import Type, { type Static } from 'typebox';
 
+/** The form of all timestamps, as a regular expression. */
+export const timestampPattern = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}[+-]\\d{4}$';
+
 /** A moment as clients see it: local time with milliseconds and the zone's offset without a colon. */
 export const Timestamp = Type.String({
   $id: 'Timestamp',
-  pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}[+-]\\d{4}$',
+  pattern: timestampPattern,
   description: 'Local time, e.g. 2026-01-31T12:00:00.123+0000.',
 });
 export type Timestamp = Static<typeof Timestamp>;

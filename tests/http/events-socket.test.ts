@@ -134,6 +134,23 @@ socket('an upgrade elsewhere, or of nonsense, is refused and the server lives', 
   assert.is((await server.ask('GET /ari/asterisk/ping')).status, 200);
 });
 
+socket('a request that offers another protocol is served as if it did not', async ({ server }) => {
+  const body = 'direction=in';
+  const offer = ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAEAAEAA'];
+  const headers = ['Host: x', `Authorization: ${authorization}`, 'Content-Type: application/x-www-form-urlencoded'];
+  const [host, port] = server.base.split(':');
+  const tcp = connectTcp(Number(port), host);
+  const request = (more: string[]) =>
+    `POST /ari/channels/c1/mute HTTP/1.1\r\n${[...headers, ...more, `Content-Length: ${body.length}`].join('\r\n')}\r\n\r\n${body}`;
+  tcp.write(request(offer));
+  assert.match(String((await once(tcp, 'data'))[0]), /^HTTP\/1\.1 204 /);
+  tcp.write(request([]));
+  assert.match(String((await once(tcp, 'data'))[0]), /^HTTP\/1\.1 204 /);
+  tcp.destroy();
+  const call = ['channels.mute', 'c1', { direction: 'in' }];
+  assert.equal(server.fakes.calls, [call, call]);
+});
+
 socket('a plain GET without app is MissingParams, with app it asks for an upgrade', async ({ server }) => {
   const missing = await server.ask('GET /ari/events');
   assert.is(missing.status, 400);

@@ -195,22 +195,22 @@ const rows: Row[] = [
   {
     ask: 'PUT /endpoints/sendMessage?to=sip:a&from=sip:b&body=hi',
     body: { variables: { k: 'v' } },
-    call: ['endpoints.sendMessage', { to: 'sip:a', from: 'sip:b', body: 'hi', variables: { k: 'v' } }],
+    call: ['messages.sendMessage', { to: 'sip:a', from: 'sip:b', body: 'hi', variables: { k: 'v' } }],
     status: 202,
   },
   {
     ask: 'PUT /endpoints/PJSIP/alice/sendMessage?from=sip:b',
-    call: ['endpoints.sendMessageToEndpoint', 'PJSIP', 'alice', { from: 'sip:b' }],
+    call: ['messages.sendMessageToEndpoint', 'PJSIP', 'alice', { from: 'sip:b' }],
     status: 202,
   },
   {
     ask: 'POST /endpoints/refer?to=PJSIP/a&from=b&refer_to=c&to_self=1',
-    call: ['endpoints.refer', { to: 'PJSIP/a', from: 'b', refer_to: 'c', to_self: true }],
+    call: ['messages.refer', { to: 'PJSIP/a', from: 'b', refer_to: 'c', to_self: true }],
     status: 202,
   },
   {
     ask: 'POST /endpoints/PJSIP/alice/refer?refer_to=c&to_self=no',
-    call: ['endpoints.referToEndpoint', 'PJSIP', 'alice', { refer_to: 'c', to_self: false }],
+    call: ['messages.referToEndpoint', 'PJSIP', 'alice', { refer_to: 'c', to_self: false }],
     status: 202,
   },
   { ask: 'GET /asterisk/ping', call: ['system.ping'], status: 200, answer: ping },

@@ -1,0 +1,94 @@
+import type { Socket } from 'node:net';
+import type { WSContext } from 'hono/ws';
+import type { WebSocket } from 'ws';
+import { AriError } from '../models/errors.ts';
+import type { Corker } from './corker.ts';
+import type { EventsSocketDeps } from './events-socket.ts';
+import { createRestOverWebSocket, type RestOverWebSocket } from './rest-over-websocket.ts';
+
+/** Why a socket is closed with 1001. */
+export const goingAway = 'the server is shutting down';
+
+/** How long a connection is quiet before TCP asks whether the client is still there, in ms. */
+const keepAliveMs = 30_000;
+
+/** A WebSocket of applications that is open. */
+export type Session = { raw: WebSocket; closed: Promise<void> };
+
+export type SessionOptions = {
+  names: string[];
+  subscribeAll: boolean;
+  /** `Authorization` of the upgrade, for the requests carried over the socket. */
+  authorization: string;
+  socket: Socket;
+  /** Told when the socket is open; true when it must close again at once. */
+  opened(session: Session): boolean;
+};
+
+/** What node-ws calls in the life of a WebSocket. */
+export type SessionHandlers = {
+  onOpen(event: unknown, context: WSContext<WebSocket>): void;
+  onMessage(event: { data: unknown }): void;
+  onClose(): void;
+};
+
+/**
+ * The life of one WebSocket: registers its applications, carries their events and its requests, and lets the
+ * applications go when it closes or when its client falls too far behind.
+ */
+export function createSession(deps: EventsSocketDeps, corker: Corker, session: SessionOptions): SessionHandlers {
+  const { options, log, owners } = deps;
+  const { names, subscribeAll, authorization, socket } = session;
+  const describe = `${socket.remoteAddress}:${socket.remotePort}`;
+  let connection: { close(): void } | undefined;
+  let rest: RestOverWebSocket | undefined;
+  let ended = () => {};
+
+  const release = () => {
+    connection?.close();
+    connection = undefined;
+    rest?.close();
+  };
+  const sender = (raw: WebSocket) => (json: string) => {
+    if (raw.readyState !== raw.OPEN) return;
+    const { bufferedAmount } = raw;
+    if (bufferedAmount > options.limits.websocket_queue) {
+      log.warn({ applications: names, client: describe, bytes: bufferedAmount }, 'slow consumer is cut off');
+      raw.close(1013, 'events are not read fast enough');
+      release();
+      return;
+    }
+    corker.cork(socket);
+    raw.send(json);
+  };
+  const register = (raw: WebSocket, send: (json: string) => void) => {
+    try {
+      connection = owners.applications?.connect({ names, subscribeAll, send, describe });
+    } catch (error) {
+      log.warn({ error, applications: names, client: describe }, 'applications could not be registered');
+      raw.close(1008, error instanceof AriError ? error.message.slice(0, 120) : 'registration failed');
+    }
+  };
+
+  return {
+    onOpen: (_event, { raw }) => {
+      if (!raw) return;
+      socket.setKeepAlive(true, keepAliveMs);
+      raw.on('error', (error) => log.debug({ error, client: describe }, 'WebSocket error'));
+      const closed = new Promise<void>((resolve) => {
+        ended = resolve;
+      });
+      if (session.opened({ raw, closed })) return raw.close(1001, goingAway);
+      const send = sender(raw);
+      rest = createRestOverWebSocket({ ...deps, application: names[0] ?? '', authorization, send, raw });
+      register(raw, send);
+    },
+    onMessage: ({ data }) => {
+      if (typeof data === 'string') rest?.take(data);
+    },
+    onClose: () => {
+      release();
+      ended();
+    },
+  };
+}
