@@ -1,5 +1,6 @@
 import { allChannels, type Topic } from '../bus/topics.ts';
 import type { ChannelFact } from '../machines/channel.ts';
+import type { OwnershipFact } from '../machines/ownership.ts';
 import type { Channel } from '../models/channel.ts';
 import type { AriEventBody } from '../models/events.ts';
 import { causeText } from '../telephony/causes.ts';
@@ -22,7 +23,6 @@ export function channelEvent(fact: ChannelFact, channel: Channel, presentation =
     case 'ChannelStateChange':
     case 'ChannelConnectedLine':
     case 'ChannelUnhold':
-    case 'StasisEnd':
       return { type: fact.type, channel };
     case 'ChannelDialplan':
       return {
@@ -69,18 +69,20 @@ export function channelEvent(fact: ChannelFact, channel: Channel, presentation =
         dialstring: fact.dialstring,
         forward: fact.forward,
       };
+  }
+}
+
+/** The event that tells the application of a fact about its control of a channel. */
+export function ownershipEvent(fact: OwnershipFact, channel: Channel): AriEventBody {
+  switch (fact.type) {
     case 'StasisStart':
       return { type: fact.type, channel, args: [...fact.args] };
+    case 'StasisEnd':
+      return { type: fact.type, channel };
     case 'ApplicationMoveFailed':
       return { type: fact.type, channel, destination: fact.destination, args: [...fact.args] };
   }
 }
-
-/** The application a fact is meant for, whatever it is subscribed to; undefined when subscribers hear of it. */
-export const directedTo = (fact: ChannelFact): string | undefined =>
-  fact.type === 'StasisStart' || fact.type === 'StasisEnd' || fact.type === 'ApplicationMoveFailed'
-    ? fact.app
-    : undefined;
 
 /** Nobody can have asked for a channel before it exists: its creation goes to its other topics only. */
 export const topicsOf = (fact: ChannelFact, topics: readonly Topic[]): readonly Topic[] =>

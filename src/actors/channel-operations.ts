@@ -6,6 +6,7 @@ import type { Ids } from '../lib/ids.ts';
 import {
   type ChannelCommand,
   type ChannelOperation,
+  channelOperations,
   lifeOf,
   noTimeout,
   type OnAnswer,
@@ -14,6 +15,7 @@ import {
   refuseChannelOperation,
 } from '../machines/channel.ts';
 import type { ChannelAudioEvent } from '../machines/channel-audio.ts';
+import { type OwnershipCommand, type OwnershipOperation, refuseOwnershipOperation } from '../machines/ownership.ts';
 import type { Channel } from '../models/channel.ts';
 import { AriError } from '../models/errors.ts';
 import type { Playback } from '../models/playback.ts';
@@ -89,24 +91,29 @@ export type ChannelOperationsOptions = {
 
 const idLimit = 149;
 
+const lifeDecides: ReadonlySet<string> = new Set(channelOperations);
+const isChannelOperation = (operation: string): operation is ChannelOperation => lifeDecides.has(operation);
+
 /** What clients may do to channels: reads the request, refuses or does it. Names are the interface's. */
 export function createChannelOperations(options: ChannelOperationsOptions) {
   const { channels, playbacks, applications, dialplan, ids, soon } = options;
   const clock = channels.turn.clock;
 
   /** The channel, when the operation may be done to it now. @throws AriError 404, 409, 412. */
-  const controlled = (id: string, operation: ChannelOperation): ChannelEntry => {
+  const controlled = (id: string, operation: OwnershipOperation): ChannelEntry => {
     const entry = channels.findByIdOrName(id);
     if (!entry) throw new AriError('channelNotFound');
-    const refusal = refuseChannelOperation(channels.snapshot(entry), operation);
+    const refusal =
+      refuseOwnershipOperation(entry.ownership.getSnapshot(), operation) ??
+      (isChannelOperation(operation) ? refuseChannelOperation(channels.snapshot(entry), operation) : undefined);
     if (refusal) throw new AriError(refusal);
     return entry;
   };
-  const command = (id: string, operation: ChannelOperation, asked: ChannelCommand): void =>
+  const command = (id: string, operation: OwnershipOperation, asked: ChannelCommand): void =>
     channels.tell(controlled(id, operation), asked);
 
   /** Does something to a channel after what is being played to it, as commands that take it away wait in the field. */
-  const inTurn = (entry: ChannelEntry, asked: ChannelCommand): void => {
+  const inTurn = (entry: ChannelEntry, asked: OwnershipCommand): void => {
     const queue = playbacks.queueOf({ kind: 'channel', id: entry.id });
     const work = {
       begin: () => {
@@ -250,8 +257,16 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
     if (originator) applications.addInterest(app, channelTopic(originator.id));
     setAll(entry, requested);
     const made = channels.model(entry);
-    soon(() => channels.tell(entry, { type: 'enter', app, args: readAppArgs(request.appArgs) }));
+    soon(() => enter(entry, app, readAppArgs(request.appArgs)));
     return made;
+  };
+
+  /** Lets a channel that runs no dialplan enter an application; it shows as if the dialplan had brought it there. */
+  const enter = (entry: ChannelEntry, app: string, args: string[]): void => {
+    const { context, exten: extension, priority } = channels.snapshot(entry).context.dialplan;
+    const position = { context, extension, priority };
+    channels.tell(entry, { type: 'dialplan.entered', position, app: 'Stasis', data: [app, ...args].join(',') });
+    channels.tell(entry, { type: 'enter', app, args });
   };
 
   const dial = (id: string, request: { caller?: string | undefined; timeout?: number | undefined }): void => {
@@ -272,7 +287,7 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
   };
 
   /** Does something to a channel's sound; `read` makes the command of the request, after the channel was found fit. */
-  const change = (id: string, operation: ChannelOperation, read: () => ChannelAudioEvent): void => {
+  const change = (id: string, operation: OwnershipOperation, read: () => ChannelAudioEvent): void => {
     const entry = controlled(id, operation);
     channels.audio.tell(entry.id, entry.leg, read());
   };

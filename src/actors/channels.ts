@@ -12,9 +12,11 @@ import {
   channelMachine,
   channelModel,
   lifeOf,
+  type OnAnswer,
   ownVariable,
   type Position,
 } from '../machines/channel.ts';
+import { type OwnershipEvent, type OwnershipFact, ownershipMachine } from '../machines/ownership.ts';
 import type { Channel } from '../models/channel.ts';
 import { AriError } from '../models/errors.ts';
 import { Cause } from '../telephony/causes.ts';
@@ -29,12 +31,16 @@ import {
 import type { MediaSession } from '../telephony/media.ts';
 import { type ChannelAudio, createChannelAudio } from './channel-audio.ts';
 import { createChannelDialplan } from './channel-dialplan.ts';
-import { channelEvent, directedTo, topicsOf } from './channel-events.ts';
+import { channelEvent, ownershipEvent, topicsOf } from './channel-events.ts';
 import { Registry } from './registry.ts';
 import { type Runtime, spawn } from './spawn.ts';
 import { createTurn, type Turn } from './turn.ts';
 
 export type ChannelActor = ActorRefFrom<typeof channelMachine>;
+export type OwnershipActor = ActorRefFrom<typeof ownershipMachine>;
+
+/** Everything a channel can be told: what its life hears, what its ownership hears, and what both do. */
+export type ChannelMessage = ChannelEvent | OwnershipEvent;
 
 /** What call control asks of the applications' subscriptions. */
 export interface ApplicationGate {
@@ -104,6 +110,8 @@ export type ChannelEntry = {
   /** The channel that came to life together with this one (the other half of a Local channel). */
   readonly companionId: string | undefined;
   actor: ChannelActor;
+  /** Who controls it. */
+  ownership: OwnershipActor;
   /** The dialplan run that is under way. */
   run: AbortController | undefined;
   /** Who waits for the answer. */
@@ -119,12 +127,11 @@ export type OutboundRequest = {
   technology: string;
   resource: string;
   formats?: readonly string[];
-} & Pick<
-  ChannelInput,
-  'origin' | 'caller' | 'connected' | 'variables' | 'inheritance' | 'reported' | 'accountCode' | 'onAnswer'
-> & {
+} & Pick<ChannelInput, 'origin' | 'caller' | 'connected' | 'variables' | 'inheritance' | 'reported' | 'accountCode'> & {
     language?: string;
     dialplan?: Partial<ChannelInput['dialplan']>;
+    /** What becomes of it when it answers. */
+    onAnswer?: OnAnswer;
   };
 
 /** Owns every running channel: opens its leg, starts its actor, performs its effects, and lets go of all when it ends. */
@@ -146,7 +153,7 @@ export interface Channels {
   snapshot(entry: ChannelEntry): ChannelSnapshot;
   /** Makes an outbound channel, and its companion, without dialing. @throws DriverError, AriError channelIdExists. */
   openOutbound(request: OutboundRequest): ChannelEntry;
-  tell(entry: ChannelEntry, event: ChannelEvent): void;
+  tell(entry: ChannelEntry, message: ChannelMessage): void;
   /** What the dialplan's functions read and write of a channel. */
   dialplanChannel(entry: ChannelEntry): ReturnType<typeof createChannelDialplan>;
   playTarget(entry: ChannelEntry): PlayTarget;
@@ -176,7 +183,33 @@ export function createChannels(options: ChannelsOptions): Channels {
 
   const snapshot = (entry: ChannelEntry): ChannelSnapshot => entry.actor.getSnapshot();
 
-  const tell = (entry: ChannelEntry, event: ChannelEvent): void => turn.run(() => entry.actor.send(event));
+  /** Brings a message to the chart it is for. Of what both hear, each hears first what its facts must come first of. */
+  const send = ({ actor, ownership }: ChannelEntry, message: ChannelMessage): void => {
+    switch (message.type) {
+      case 'run':
+      case 'enter':
+      case 'continue':
+      case 'move':
+      case 'application.accepted':
+      case 'application.refused':
+        ownership.send(message);
+        break;
+      case 'leg.offered':
+      case 'leg.answered':
+        actor.send(message);
+        ownership.send(message);
+        break;
+      case 'leg.ended':
+      case 'dialplan.ended':
+        ownership.send(message);
+        actor.send(message);
+        break;
+      default:
+        actor.send(message);
+    }
+  };
+
+  const tell = (entry: ChannelEntry, message: ChannelMessage): void => turn.run(() => send(entry, message));
 
   const shownVariables = (entry: ChannelEntry, current: ChannelSnapshot): Record<string, string> | undefined => {
     const { variables, reported } = current.context;
@@ -254,16 +287,26 @@ export function createChannels(options: ChannelsOptions): Channels {
       playBusyTone: ({ context }) => perform(context.id, ({ leg }) => leg.media.indicate('busy')),
       sendDigits: ({ context }, { sequence }) => perform(context.id, ({ leg }) => leg.sendDigits(sequence)),
       hangupLeg: ({ context }, { cause }) =>
-        perform(context.id, ({ id, leg }) => {
-          playbacks.targetGone('channel', id);
-          leg.hangup(cause);
+        perform(context.id, (entry) => {
+          playbacks.targetGone('channel', entry.id);
+          entry.leg.hangup(cause);
+          if (registry.has(entry.id)) tell(entry, { type: 'leg.lingers' });
         }),
+      stopDialplan: ({ context }) => perform(context.id, stopDialplan),
+    },
+  });
+
+  const ownershipChart = ownershipMachine.provide({
+    actions: {
       enterApplication: ({ context }, { app }) =>
         perform(context.id, (entry) =>
           tell(entry, { type: applications.isActive(app) ? 'application.accepted' : 'application.refused' }),
         ),
       runDialplan: ({ context }, { position }) => perform(context.id, (entry) => runDialplan(entry, position)),
-      stopDialplan: ({ context }) => perform(context.id, stopDialplan),
+      noteRefusal: ({ context }) =>
+        perform(context.id, (entry) => tell(entry, { type: 'variable.set', name: 'STASISSTATUS', value: 'FAILED' })),
+      endChannel: ({ context }) =>
+        perform(context.id, (entry) => tell(entry, { type: 'finish', cause: Cause.normalClearing })),
     },
   });
 
@@ -271,20 +314,32 @@ export function createChannels(options: ChannelsOptions): Channels {
 
   const publish = (entry: ChannelEntry, fact: ChannelFact, current: ChannelSnapshot): void => {
     const { caller, endpoint } = current.context;
-    if (fact.type === 'StasisStart') applications.addInterest(fact.app, channelTopic(entry.id));
-    if (fact.type === 'StasisEnd') {
-      applications.removeInterest(fact.app, channelTopic(entry.id));
-      audio.left(entry.id);
-    }
     const event = channelEvent(fact, model(entry), caller.presentation);
-    const to = directedTo(fact);
-    bus.publish(to === undefined ? { event, topics: topicsOf(fact, entry.topics) } : { event, topics: [], to });
+    bus.publish({ event, topics: topicsOf(fact, entry.topics) });
     if (fact.type === 'ChannelCreated' && endpoint) endpoints.channelAdded(endpoint[0], endpoint[1], entry.id);
     if (fact.type === 'ChannelStateChange' && lifeOf(current) === 'up') for (const told of entry.onUp.splice(0)) told();
   };
 
+  const setStatus = (entry: ChannelEntry, value: string): void =>
+    entry.actor.send({ type: 'variable.set', name: 'STASISSTATUS', value });
+
+  const publishOwnership = (entry: ChannelEntry, fact: OwnershipFact): void => {
+    if (fact.type === 'StasisStart') {
+      if (!fact.moved) setStatus(entry, '');
+      applications.addInterest(fact.app, channelTopic(entry.id));
+    }
+    if (fact.type === 'StasisEnd') applications.removeInterest(fact.app, channelTopic(entry.id));
+    bus.publish({ event: ownershipEvent(fact, model(entry)), topics: [], to: fact.app });
+    if (fact.type === 'StasisEnd' && !fact.moved) {
+      setStatus(entry, 'SUCCESS');
+      audio.left(entry.id);
+    }
+  };
+
   const ended = (entry: ChannelEntry, error: unknown): void => {
     const last = entry.seen?.model;
+    // After a crash its owner still has to be told that the channel left; after a regular end this is heard by nobody.
+    if (error !== undefined) entry.ownership.send({ type: 'leg.ended' });
     registry.remove(entry.id);
     names.delete(entry.name);
     stopDialplan(entry);
@@ -302,32 +357,45 @@ export function createChannels(options: ChannelsOptions): Channels {
     if (registry.size === 0) for (const told of onIdle.splice(0)) told();
   };
 
-  const start = (input: ChannelInput, leg: Leg, companionId?: string): ChannelEntry => {
+  /** Starts both charts of a channel. Ownership first: nothing is told of it before the channel is. */
+  const start = (input: ChannelInput, leg: Leg, onAnswer?: OnAnswer, companionId?: string): ChannelEntry => {
+    const { id, name, dialplan: place } = input;
     const entry: ChannelEntry = {
-      id: input.id,
-      name: input.name,
+      id,
+      name,
       leg,
+      topics: channelTopics(id, input.endpoint),
       companionId,
-      topics: channelTopics(input.id, input.endpoint),
       actor: undefined as never,
+      ownership: undefined as never,
       run: undefined,
       onUp: [],
       seen: undefined,
     };
-    turn.start(() =>
+    const from = { context: place.context, extension: place.exten, priority: place.priority };
+    turn.start(() => {
+      entry.ownership = spawn(ownershipChart, {
+        id,
+        input: onAnswer ? { id, start: from, onAnswer } : { id, start: from },
+        runtime,
+        onEmitted: (fact) => publishOwnership(entry, fact),
+        onEnded: (error) => {
+          if (error !== undefined) entry.actor.send({ type: 'effect.failed' });
+        },
+      });
       spawn(machine, {
-        id: input.id,
+        id,
         input,
         runtime,
         onCreated: (actor) => {
           entry.actor = actor;
-          registry.add(input.id, entry);
-          names.set(input.name, entry);
+          registry.add(id, entry);
+          names.set(name, entry);
         },
         onEmitted: (fact, current) => publish(entry, fact, current),
         onEnded: (error) => ended(entry, error),
-      }),
-    );
+      });
+    });
     return entry;
   };
 
@@ -376,7 +444,7 @@ export function createChannels(options: ChannelsOptions): Channels {
 
   const openOutbound = (request: OutboundRequest): ChannelEntry => {
     if (!accepting) throw new AriError('serviceUnavailable');
-    const { id, otherId, technology, resource, formats, language, dialplan: place, ...rest } = request;
+    const { id, otherId, technology, resource, formats, language, dialplan: place, onAnswer, ...rest } = request;
     const driver = drivers.get(technology.toLowerCase());
     if (!driver) throw new DriverError('technology', `there is no technology '${technology}'`);
     const opened = driver.open(
@@ -409,6 +477,7 @@ export function createChannels(options: ChannelsOptions): Channels {
         dialplan: { context: 'default', exten: 's', priority: 1, appName: '', appData: '', ...place },
       },
       opened.leg,
+      onAnswer,
       companionId,
     );
     if (opened.companion && companionId !== undefined) incoming({ ...opened.companion, channelId: companionId });

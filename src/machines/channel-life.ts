@@ -148,10 +148,14 @@ export const life = channel.createStateConfig({
         'leg.unheld': { actions: emit({ type: 'ChannelUnhold' }) },
       },
     },
-    /** The leg was told to end; it owes one `leg.ended`. The timeout keeps a silent technology from making a zombie. */
+    /** The leg was told to end; it owes one `leg.ended`, which most technologies give at once. */
     hangingUp: {
       id: 'hangingUp',
       entry: ['stopDialplan', { type: 'hangupLeg', params: ({ context }) => ({ cause: context.cause }) }],
+      on: { 'leg.ended': 'destroyed', 'leg.lingers': 'lingering' },
+    },
+    /** It did not; the timeout keeps a silent technology from making a zombie. */
+    lingering: {
       after: { hangupTimeout: { actions: channel.raise({ type: 'leg.ended' }) } },
       on: { 'leg.ended': 'destroyed' },
     },

@@ -3,14 +3,7 @@ import type { ChannelState } from '../models/channel.ts';
 import type { DialStatus } from '../models/events.ts';
 import { Cause } from '../telephony/causes.ts';
 import type { DigitSequence } from '../telephony/driver.ts';
-import type {
-  ChannelContext,
-  ChannelEvent,
-  ChannelFact,
-  ChannelInput,
-  Identity,
-  Position,
-} from './channel-vocabulary.ts';
+import type { ChannelContext, ChannelEvent, ChannelFact, ChannelInput, Identity } from './channel-vocabulary.ts';
 import { effect } from './effect.ts';
 
 /** The longest time a timer can take, 24.8 days: what "no timeout" means. */
@@ -63,23 +56,18 @@ export const channel = setup({
     playBusyTone: effect('playBusyTone'),
     sendDigits: effect<{ sequence: DigitSequence }>('sendDigits'),
     hangupLeg: effect<{ cause: number }>('hangupLeg'),
-    enterApplication: effect<{ app: string }>('enterApplication'),
-    runDialplan: effect<{ position: Position }>('runDialplan'),
     stopDialplan: effect('stopDialplan'),
   },
   guards: {
     isIncoming: ({ context }) => context.origin === 'incoming',
     isReserved: ({ context }) => context.origin === 'reserved',
     isOriginated: ({ context }) => context.origin === 'originated',
-    entersApplication: ({ context }) => context.onAnswer?.type === 'application',
-    entersDialplan: ({ context }) => context.onAnswer?.type === 'dialplan',
     keepsCaller: ({ context, event }) => event.type === 'caller.set' && isSame(context.caller, event.caller),
     keepsConnected: ({ context, event }) => event.type === 'connected.set' && isSame(context.connected, event.party),
     removesNothing: ({ context, event }) =>
       event.type === 'variable.set' &&
       event.value === undefined &&
       !ownVariable(context.variables, storedName(event.name)),
-    canResume: ({ context }) => context.resume !== undefined,
   },
   delays: {
     dialTimeout: ({ context }) => context.dialTimeoutMs,

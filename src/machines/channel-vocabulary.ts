@@ -49,20 +49,12 @@ export type ChannelInput = {
   reported: readonly string[];
   /** What is dialed, as Dial events show it: the part of the dial string behind the technology; '' inbound. */
   dialString: string;
-  onAnswer?: OnAnswer;
 };
 
 export type ChannelContext = ChannelInput & {
   /** Q.850 cause the channel ends with; 0 until one is known. */
   cause: number;
   techCause?: number;
-  /** The application in control, or the one being asked for. */
-  app: string;
-  args: readonly string[];
-  /** Where a move is going. */
-  destination?: { app: string; args: readonly string[] };
-  /** Where the dialplan goes on after the application; absent on channels that never ran it. */
-  resume?: Position;
   /** ms until an unanswered dial is given up. */
   dialTimeoutMs: number;
   /** The public state it had when its hang-up began. */
@@ -79,10 +71,6 @@ export type ChannelCommand =
   | { type: 'busy' }
   | { type: 'dtmf'; sequence: DigitSequence }
   | { type: 'hangup'; cause: number }
-  | { type: 'continue'; position: Position }
-  | { type: 'move'; app: string; args: readonly string[] }
-  | { type: 'enter'; app: string; args: readonly string[]; resume?: Position }
-  | { type: 'run'; position: Position }
   | { type: 'variable.set'; name: string; value: string | undefined; report?: boolean }
   | { type: 'variable.preset'; variables: Readonly<Record<string, string>> }
   | { type: 'caller.set'; caller: Partial<Identity> }
@@ -96,9 +84,6 @@ export type DialplanReport =
   | { type: 'dialplan.entered'; position: Position; app: string; data: string }
   | { type: 'dialplan.ended'; cause: number };
 
-/** The bus's verdict on `enterApplication` and `moveApplication`. */
-export type ApplicationReport = { type: 'application.accepted' } | { type: 'application.refused' };
-
 /** Told by the owner of effects: one of them threw. */
 export type CrashReport = { type: 'effect.failed' };
 
@@ -106,8 +91,10 @@ export type ChannelEvent =
   | ChannelCommand
   | LegReport
   | DialplanReport
-  | ApplicationReport
   | CrashReport
+  /** The leg was told to hang up and has not ended at once. */
+  | { type: 'leg.lingers' }
+  /** Nothing is left to do with the channel. */
   | { type: 'finish'; cause: number };
 
 /** What has happened, named as clients' events are. */
@@ -124,7 +111,4 @@ export type ChannelFact =
   | { type: 'ChannelHold'; musicClass: string }
   | { type: 'ChannelUnhold' }
   | { type: 'ChannelUserevent'; name: string; fields: Readonly<Record<string, string>> }
-  | { type: 'Dial'; dialstatus: DialStatus; dialstring: string; forward: string }
-  | { type: 'StasisStart'; app: string; args: readonly string[] }
-  | { type: 'StasisEnd'; app: string }
-  | { type: 'ApplicationMoveFailed'; app: string; destination: string; args: readonly string[] };
+  | { type: 'Dial'; dialstatus: DialStatus; dialstring: string; forward: string };

@@ -2,7 +2,6 @@ import type { SnapshotFrom } from 'xstate';
 import type { Channel, ChannelState } from '../models/channel.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 import { Cause } from '../telephony/causes.ts';
-import { control } from './channel-control.ts';
 import { life } from './channel-life.ts';
 import { channel, eventOf, noTimeout, storedName } from './channel-setup.ts';
 
@@ -38,21 +37,17 @@ const variableChanged = emit(({ event }) => {
 });
 
 /**
- * A channel: the life of its leg, and who controls it. The two are independent (an application may own a channel that
- * is Down, Ring or Up), so they are two regions; `control` stands first so that what it says on the same event is said
- * first (StasisEnd before ChannelDestroyed).
+ * The life of a channel, from its first sight to its destruction with a cause. Who controls it is a chart of its own
+ * (ownership.ts).
  */
 export const channelMachine = channel.createMachine({
   id: 'channel',
   context: ({ input }) => ({
     ...input,
     cause: Cause.unknown,
-    app: '',
-    args: [],
     dialTimeoutMs: noTimeout,
     lastState: 'Down',
   }),
-  type: 'parallel',
   on: {
     'variable.set': [{ guard: 'removesNothing' }, { actions: [setVariable, variableChanged] }],
     'variable.preset': {
@@ -85,6 +80,16 @@ export const channelMachine = channel.createMachine({
         fields: eventOf(event, 'userEvent').fields,
       })),
     },
+    'dialplan.entered': {
+      actions: [
+        assign(({ event }) => {
+          const { position, app, data } = eventOf(event, 'dialplan.entered');
+          const { context, extension, priority } = position;
+          return { dialplan: { context, exten: extension, priority, appName: app, appData: data } };
+        }),
+        emit({ type: 'ChannelDialplan' }),
+      ],
+    },
     dtmf: { actions: { type: 'sendDigits', params: ({ event }) => ({ sequence: eventOf(event, 'dtmf').sequence }) } },
     'leg.digit': {
       actions: emit(({ event }) => ({
@@ -95,7 +100,7 @@ export const channelMachine = channel.createMachine({
     },
     'effect.failed': { actions: channel.raise({ type: 'finish', cause: Cause.temporaryFailure }) },
   },
-  states: { control, life },
+  ...life,
 });
 export type ChannelSnapshot = SnapshotFrom<typeof channelMachine>;
 
@@ -113,11 +118,12 @@ const publicStates: Readonly<Record<Life, ChannelState | undefined>> = {
   busy: life.states.busy.meta.ari,
   up: life.states.up.meta.ari,
   hangingUp: undefined,
+  lingering: undefined,
   destroyed: undefined,
 };
 
 /** Where in its life the channel is, as the chart names it. */
-export const lifeOf = (snapshot: ChannelSnapshot): Life => (snapshot.value as { life: Life }).life;
+export const lifeOf = (snapshot: ChannelSnapshot): Life => snapshot.value;
 
 /** The state clients see; while and after hanging up, the one it had before. */
 export const channelState = (snapshot: ChannelSnapshot): ChannelState =>
@@ -153,53 +159,46 @@ export function channelModel(snapshot: ChannelSnapshot, channelvars?: Readonly<R
 
 /* ---- What is refused ------------------------------------------------------------------------------------------ */
 
-/** Operations of clients: which need the application in control, and which an outbound call that is not answered refuses. */
-export const channelOperations = {
-  continue: { controlled: true, answered: true },
-  redirect: { controlled: true, answered: true },
-  answer: { controlled: true, answered: true },
-  ring: { controlled: true, answered: true },
-  ringStop: { controlled: true, answered: true },
-  progress: { controlled: true, answered: true },
-  dtmf: { controlled: true, answered: true },
-  hold: { controlled: true, answered: true },
-  unhold: { controlled: true, answered: true },
-  mute: { controlled: true, answered: true },
-  moh: { controlled: true, answered: true },
-  silence: { controlled: true, answered: true },
-  play: { controlled: true, answered: true },
-  move: { controlled: true, answered: false },
-  setVariable: { controlled: true, answered: false },
-  dial: { controlled: true, answered: false },
-  hangup: { controlled: false, answered: false },
-} as const satisfies Record<string, { controlled: boolean; answered: boolean }>;
+/** What the life of a channel may forbid clients to do. Everything else may be done as long as there is a channel. */
+export const channelOperations = [
+  'continue',
+  'redirect',
+  'answer',
+  'ring',
+  'ringStop',
+  'progress',
+  'dtmf',
+  'hold',
+  'unhold',
+  'mute',
+  'moh',
+  'silence',
+  'play',
+  'dial',
+] as const;
 
-export type ChannelOperation = keyof typeof channelOperations;
+export type ChannelOperation = (typeof channelOperations)[number];
 
-/** Lives in which an operation that needs an answered (or incoming) call is refused. */
-const unanswered: ReadonlySet<Life> = new Set(['reserved', 'down', 'dialing', 'ringing', 'hangingUp', 'destroyed']);
+/** Lives of an outbound call that is not answered, or of one that is over. */
+const unanswered: ReadonlySet<Life> = new Set([
+  'reserved',
+  'down',
+  'dialing',
+  'ringing',
+  'hangingUp',
+  'lingering',
+  'destroyed',
+]);
 
-/** Whether an application controls the channel now. */
-export const isControlled = (snapshot: ChannelSnapshot): boolean => {
-  const { control } = snapshot.value as { control: string };
-  return control === 'application' || control === 'moving';
-};
+/** The errors that a channel's life can give. */
+export type ChannelRefusal = 'channelInvalidState' | 'channelNotDown' | 'channelNotCreated';
 
-/** The errors that a channel's state can give. */
-export type ChannelRefusal = 'channelNotInStasis' | 'channelInvalidState' | 'channelNotDown' | 'channelNotCreated';
-
-/**
- * Why an operation is refused now, or undefined when it may go on: the only place that knows 409 and 412.
- * The order (control before state) is the field's.
- */
+/** Why an operation is refused now, or undefined when it may go on: the only place that knows 412. */
 export function refuseChannelOperation(
   snapshot: ChannelSnapshot,
   operation: ChannelOperation,
 ): ChannelRefusal | undefined {
-  const needs = channelOperations[operation];
-  if (needs.controlled && !isControlled(snapshot)) return 'channelNotInStasis';
-  if (needs.answered && unanswered.has(lifeOf(snapshot))) return 'channelInvalidState';
-  if (operation === 'dial' && lifeOf(snapshot) !== 'down') return 'channelNotDown';
-  if (operation === 'dial' && snapshot.context.origin !== 'created') return 'channelNotCreated';
-  return undefined;
+  if (operation !== 'dial') return unanswered.has(lifeOf(snapshot)) ? 'channelInvalidState' : undefined;
+  if (lifeOf(snapshot) !== 'down') return 'channelNotDown';
+  return snapshot.context.origin === 'created' ? undefined : 'channelNotCreated';
 }

@@ -4,10 +4,10 @@ import { initialTransition, transition } from 'xstate';
 import {
   type ChannelEvent,
   type ChannelInput,
-  type ChannelOperation,
   type ChannelSnapshot,
   channelMachine,
   channelModel,
+  channelOperations,
   channelState,
   lifeOf,
   noTimeout,
@@ -33,23 +33,16 @@ const outbound: ChannelInput = {
   inheritance: {},
   reported: [],
   dialString: 'alice',
-  onAnswer: { type: 'application', app: 'hello', args: ['a'] },
 };
-const { onAnswer: _nothing, ...bare } = outbound;
-const created: ChannelInput = { ...bare, origin: 'created' };
-const incoming: ChannelInput = { ...bare, origin: 'incoming' };
-const reserved: ChannelInput = { ...bare, origin: 'reserved' };
+const created: ChannelInput = { ...outbound, origin: 'created' };
+const incoming: ChannelInput = { ...outbound, origin: 'incoming' };
+const reserved: ChannelInput = { ...outbound, origin: 'reserved' };
 const position = { context: 'default', extension: '100', priority: 2 };
-const intoDialplan: ChannelInput = { ...outbound, onAnswer: { type: 'dialplan', position } };
 
 const dial = { type: 'dial', timeoutMs: 30_000 } as const;
 const answered = { type: 'leg.answered' } as const;
-const accepted = { type: 'application.accepted' } as const;
-const refused = { type: 'application.refused' } as const;
 const hangup = { type: 'hangup', cause: 16 } as const;
 const ended = { type: 'leg.ended' } as const;
-const run = { type: 'run', position } as const;
-const enter = { type: 'enter', app: 'hello', args: ['x'], resume: { ...position, priority: 3 } } as const;
 
 type Recorded = { type: string; params?: { event?: { type: string } } };
 
@@ -62,13 +55,7 @@ function after(input: ChannelInput, ...events: ChannelEvent[]) {
     .map(({ type, params }) =>
       type === 'xstate.emit' ? params?.event : params ? { effect: type, ...params } : { effect: type },
     );
-  return {
-    snapshot,
-    told,
-    life: lifeOf(snapshot),
-    state: channelState(snapshot),
-    control: (snapshot.value as { control: string }).control,
-  };
+  return { snapshot, told, life: lifeOf(snapshot), state: channelState(snapshot) };
 }
 
 const chart = suite('channel chart');
@@ -86,18 +73,12 @@ chart('is first seen in the state its origin gives it', () => {
   ]);
 });
 
-chart('an originated call that is answered tells of it and asks to enter its application', () => {
-  const { told, state, control } = after(outbound, dial, { type: 'leg.ringing' }, answered);
+chart('an originated call that is answered tells of its state and of its dialing', () => {
+  const { told, state } = after(outbound, dial, { type: 'leg.ringing' }, answered);
   assert.is(state, 'Up');
-  assert.is(control, 'entering');
   assert.equal(told, [
     { type: 'ChannelStateChange' },
     { type: 'Dial', dialstatus: 'ANSWER', dialstring: '', forward: '' },
-    { effect: 'enterApplication', app: 'hello' },
-  ]);
-  assert.equal(after(outbound, dial, answered, accepted).told, [
-    { type: 'ChannelVarset', variable: 'STASISSTATUS', value: '' },
-    { type: 'StasisStart', app: 'hello', args: ['a'] },
   ]);
 });
 
@@ -120,54 +101,17 @@ chart('each cause of a refusal has its dial status', () => {
   assert.equal([17, 34, 3, 20, 21].map(status), ['BUSY', 'CONGESTION', 'CHANUNAVAIL', 'CHANUNAVAIL', 'NOANSWER']);
 });
 
-chart('a created call in an application is told that its dialing ended', () => {
-  const owned = [enter, accepted, dial] as const;
-  assert.equal(after(created, ...owned, { type: 'leg.hungUp', cause: 17 }).told[0], {
-    type: 'ChannelHangupRequest',
-    cause: 17,
-  });
-  assert.equal(after(created, ...owned, { type: 'leg.hungUp', cause: 17 }, ended).told, [
-    { type: 'StasisEnd', app: 'hello' },
-    { type: 'ChannelVarset', variable: 'STASISSTATUS', value: 'SUCCESS' },
-    { type: 'ChannelDestroyed', cause: 17 },
-  ]);
-});
-
-chart('continue leaves the application and runs the dialplan from the place asked for', () => {
-  const { told, control } = after(incoming, run, enter, accepted, { type: 'continue', position });
-  assert.is(control, 'dialplan');
-  assert.equal(told, [
-    { type: 'StasisEnd', app: 'hello' },
-    { type: 'ChannelVarset', variable: 'STASISSTATUS', value: 'SUCCESS' },
-    { effect: 'runDialplan', position },
-  ]);
-});
-
-chart('a channel refused by its application goes on in the dialplan, or ends where it has none', () => {
-  assert.equal(after(incoming, run, enter, refused).told, [
-    { type: 'ChannelVarset', variable: 'STASISSTATUS', value: 'FAILED' },
-    { effect: 'runDialplan', position: enter.resume },
-  ]);
-  const { life, told } = after(outbound, dial, answered, refused);
-  assert.is(life, 'hangingUp');
-  assert.equal(told[0], { type: 'ChannelVarset', variable: 'STASISSTATUS', value: 'FAILED' });
-});
-
-chart('a move ends in the one application and starts in the other, or stays and says so', () => {
-  const move = { type: 'move', app: 'other', args: ['1'] } as const;
-  assert.equal(after(incoming, run, enter, accepted, move).told, [{ effect: 'enterApplication', app: 'other' }]);
-  assert.equal(after(incoming, run, enter, accepted, move, accepted).told, [
-    { type: 'StasisEnd', app: 'hello' },
-    { type: 'StasisStart', app: 'other', args: ['1'] },
-  ]);
-  const failed = after(incoming, run, enter, accepted, move, refused);
-  assert.is(failed.control, 'application');
-  assert.equal(failed.told, [{ type: 'ApplicationMoveFailed', app: 'hello', destination: 'other', args: ['1'] }]);
+chart('a created call is told as a hang-up that its dialing ended', () => {
+  const { told } = after(created, dial, { type: 'leg.hungUp', cause: 17 });
+  assert.equal(told[0], { type: 'ChannelHangupRequest', cause: 17 });
 });
 
 chart('a leg that never says it ended makes no zombie', () => {
-  const { snapshot } = after(incoming, run, enter, accepted, hangup);
-  const [over] = transition(channelMachine, snapshot, { type: 'xstate.after.hangupTimeout.hangingUp' } as never);
+  const { snapshot, life } = after(incoming, hangup, { type: 'leg.lingers' });
+  assert.is(life, 'lingering');
+  const [over] = transition(channelMachine, snapshot, {
+    type: 'xstate.after.hangupTimeout.channel.lingering',
+  } as never);
   assert.is(over.status, 'done');
 });
 
@@ -203,54 +147,35 @@ chart('the model shows every field, and the last state after the end', () => {
   assert.is(after(incoming, hangup, ended).state, 'Ring');
 });
 
-chart('operations are refused by control first, then by state', () => {
-  const at = (snapshot: ChannelSnapshot, operations: ChannelOperation[]) =>
-    operations.map((operation) => refuseChannelOperation(snapshot, operation));
-  const all: ChannelOperation[] = [
-    'answer',
-    'play',
-    'continue',
-    'dtmf',
-    'mute',
-    'move',
-    'setVariable',
-    'dial',
-    'hangup',
+chart('an outbound call that is not answered, or one that is over, refuses what needs an answer', () => {
+  const refusals = (snapshot: ChannelSnapshot) =>
+    channelOperations.map((operation) => refuseChannelOperation(snapshot, operation));
+  const each = (others: string | undefined, dialing: string | undefined) => [
+    ...new Array(channelOperations.length - 1).fill(others),
+    dialing,
   ];
-  const none = undefined;
-  const nobody = 'channelNotInStasis';
-  const early = 'channelInvalidState';
-  const free = after(incoming, run).snapshot;
-  assert.equal(at(free, all), [...new Array(8).fill(nobody), none]);
-  const down = after(created, enter, accepted).snapshot;
-  assert.equal(at(down, all), [early, early, early, early, early, none, none, none, none]);
-  const ring = after(incoming, run, enter, accepted).snapshot;
-  assert.equal(at(ring, all), [none, none, none, none, none, none, none, 'channelNotDown', none]);
-  const ringing = after(created, enter, accepted, dial, { type: 'leg.ringing' }).snapshot;
-  assert.equal(at(ringing, all), [early, early, early, early, early, none, none, 'channelNotDown', none]);
+  assert.equal(refusals(after(created).snapshot), each('channelInvalidState', undefined));
+  assert.equal(refusals(after(outbound).snapshot), each('channelInvalidState', 'channelNotCreated'));
+  assert.equal(refusals(after(created, dial).snapshot), each('channelInvalidState', 'channelNotDown'));
+  assert.equal(refusals(after(incoming).snapshot), each(undefined, 'channelNotDown'));
+  assert.equal(refusals(after(created, dial, answered).snapshot), each(undefined, 'channelNotDown'));
+  assert.equal(refusals(after(incoming, hangup).snapshot), each('channelInvalidState', 'channelNotDown'));
 });
 
 chart('every state is reached and every transition taken by paths made from the chart', () => {
   const coverage = coverChart(channelMachine, {
-    inputs: [outbound, created, incoming, reserved, intoDialplan],
+    inputs: [outbound, created, incoming, reserved],
     events: [
       dial,
       answered,
-      accepted,
-      refused,
       hangup,
       ended,
-      run,
-      enter,
-      { type: 'enter', app: 'hello', args: [] },
       { type: 'answer' },
       { type: 'ring' },
       { type: 'ringStop' },
       { type: 'progress' },
       { type: 'busy' },
       { type: 'dtmf', sequence: { digits: '1', beforeMs: 0, betweenMs: 100, durationMs: 100, afterMs: 0 } },
-      { type: 'continue', position },
-      { type: 'move', app: 'other', args: [] },
       { type: 'variable.set', name: 'X', value: '1' },
       { type: 'variable.set', name: 'Y', value: undefined },
       { type: 'variable.preset', variables: { Z: '1' } },
@@ -265,6 +190,7 @@ chart('every state is reached and every transition taken by paths made from the 
       { type: 'effect.failed' },
       { type: 'dialplan.entered', position, app: 'Wait', data: '1' },
       { type: 'dialplan.ended', cause: 16 },
+      { type: 'leg.lingers' },
       { type: 'leg.offered' },
       { type: 'leg.proceeding' },
       { type: 'leg.ringing' },
@@ -276,16 +202,13 @@ chart('every state is reached and every transition taken by paths made from the 
       { type: 'leg.connectedLine', party: { name: 'C', number: '3' } },
       { type: 'leg.forwarded', target: 'PJSIP/bob' },
     ],
-    key: ({ context }) => [context.origin, context.onAnswer?.type, context.resume !== undefined],
+    key: ({ context }) => context.origin,
   });
   assertCovered(channelMachine, coverage);
 });
 
 chart('without a timeout an unanswered call may ring for as long as a timer can run', () => {
-  assert.is(
-    after(created, enter, accepted, { type: 'dial', timeoutMs: noTimeout }).snapshot.context.dialTimeoutMs,
-    2_147_483_647,
-  );
+  assert.is(after(created, { type: 'dial', timeoutMs: noTimeout }).snapshot.context.dialTimeoutMs, 2_147_483_647);
 });
 
 chart.run();

@@ -1,0 +1,200 @@
+import { type SnapshotFrom, setup } from 'xstate';
+import type { OnAnswer, Position } from './channel-vocabulary.ts';
+import { effect } from './effect.ts';
+
+/**
+ * Who controls a channel: nobody, the dialplan, an application, or on the way between two. A chart of its own beside the
+ * channel's life, because an application may own a channel that is Down, Ring or Up.
+ */
+
+export type OwnershipInput = {
+  /** The channel's id. */
+  id: string;
+  /** Where the dialplan starts when the channel is offered to it. */
+  start: Position;
+  /** What becomes of an outbound channel when it answers. */
+  onAnswer?: OnAnswer;
+};
+
+export type OwnershipContext = OwnershipInput & {
+  /** The application in control, or the one being asked for. */
+  app: string;
+  args: readonly string[];
+  /** Where a move is going. */
+  destination?: { app: string; args: readonly string[] };
+  /** Where the dialplan goes on after the application; absent on channels that never ran it. */
+  resume?: Position;
+};
+
+/** Asked from above. */
+export type OwnershipCommand =
+  /** Run the dialplan from a place. */
+  | { type: 'run'; position: Position }
+  /** Enter an application; without `resume` the channel ends when it is refused. */
+  | { type: 'enter'; app: string; args: readonly string[]; resume?: Position }
+  /** Leave the application for the dialplan. */
+  | { type: 'continue'; position: Position }
+  | { type: 'move'; app: string; args: readonly string[] };
+
+export type OwnershipEvent =
+  | OwnershipCommand
+  | { type: 'leg.offered' }
+  | { type: 'leg.answered' }
+  | { type: 'leg.ended' }
+  | { type: 'dialplan.ended'; cause: number }
+  /** The verdict on `enterApplication`. */
+  | { type: 'application.accepted' }
+  | { type: 'application.refused' };
+
+/** `moved` is true on the two facts of a move, where the channel never leaves application control. */
+export type OwnershipFact =
+  | { type: 'StasisStart'; app: string; args: readonly string[]; moved: boolean }
+  | { type: 'StasisEnd'; app: string; moved: boolean }
+  | { type: 'ApplicationMoveFailed'; app: string; destination: string; args: readonly string[] };
+
+const ownership = setup({
+  types: {
+    input: {} as OwnershipInput,
+    context: {} as OwnershipContext,
+    events: {} as OwnershipEvent,
+    emitted: {} as OwnershipFact,
+  },
+  actions: {
+    enterApplication: effect<{ app: string }>('enterApplication'),
+    runDialplan: effect<{ position: Position }>('runDialplan'),
+    /** Tells the dialplan, and clients, that the application could not be entered. */
+    noteRefusal: effect('noteRefusal'),
+    /** Nothing is left to do with the channel. */
+    endChannel: effect('endChannel'),
+  },
+  guards: {
+    entersApplication: ({ context }) => context.onAnswer?.type === 'application',
+    entersDialplan: ({ context }) => context.onAnswer?.type === 'dialplan',
+    canResume: ({ context }) => context.resume !== undefined,
+  },
+});
+
+const { assign, emit } = ownership;
+
+const started = (moved: boolean) => emit(({ context: { app, args } }) => ({ type: 'StasisStart', app, args, moved }));
+const ended = (moved: boolean) => emit(({ context: { app } }) => ({ type: 'StasisEnd', app, moved }));
+
+const keepDestination = assign(({ event }) =>
+  event.type === 'move' ? { destination: { app: event.app, args: event.args } } : {},
+);
+
+const keepWanted = assign(({ context: { onAnswer }, event }) => {
+  if (event.type === 'enter')
+    return { app: event.app, args: event.args, ...(event.resume ? { resume: event.resume } : {}) };
+  return onAnswer?.type === 'application' ? { app: onAnswer.app, args: onAnswer.args } : {};
+});
+
+/** The place that a command, the dialing client or the refused application's call names; else the channel's start. */
+const wantedPosition = ({ start, onAnswer, resume }: OwnershipContext, event: OwnershipEvent): Position => {
+  if ('position' in event) return event.position;
+  if (event.type === 'leg.answered' && onAnswer?.type === 'dialplan') return onAnswer.position;
+  return event.type === 'application.refused' && resume ? resume : start;
+};
+
+export const ownershipMachine = ownership.createMachine({
+  id: 'ownership',
+  context: ({ input }) => ({ ...input, app: '', args: [] }),
+  initial: 'nobody',
+  states: {
+    nobody: {
+      on: {
+        run: 'dialplan',
+        enter: 'entering',
+        'leg.offered': 'dialplan',
+        'leg.answered': [
+          { guard: 'entersApplication', target: 'entering' },
+          { guard: 'entersDialplan', target: 'dialplan' },
+        ],
+        'leg.ended': 'ended',
+      },
+    },
+    dialplan: {
+      entry: {
+        type: 'runDialplan',
+        params: ({ context, event }) => ({ position: wantedPosition(context, event) }),
+      },
+      on: { enter: 'entering', 'dialplan.ended': 'nobody', 'leg.ended': 'ended' },
+    },
+    /** Asked the application; its verdict is on the way. */
+    entering: {
+      entry: [keepWanted, { type: 'enterApplication', params: ({ context }) => ({ app: context.app }) }],
+      on: {
+        'application.accepted': { target: 'application', actions: started(false) },
+        'application.refused': [
+          { guard: 'canResume', target: 'dialplan', actions: 'noteRefusal' },
+          { target: 'nobody', actions: ['noteRefusal', 'endChannel'] },
+        ],
+        'leg.ended': 'ended',
+      },
+    },
+    application: {
+      on: {
+        continue: { target: 'dialplan', actions: ended(false) },
+        move: { target: 'moving', actions: keepDestination },
+        'leg.ended': { target: 'ended', actions: ended(false) },
+      },
+    },
+    /** Asked the destination; until its verdict the channel stays with the application it has. */
+    moving: {
+      entry: { type: 'enterApplication', params: ({ context }) => ({ app: context.destination?.app ?? '' }) },
+      on: {
+        'application.accepted': {
+          target: 'application',
+          actions: [
+            ended(true),
+            assign(({ context: { destination } }) => ({ app: destination?.app ?? '', args: destination?.args ?? [] })),
+            started(true),
+          ],
+        },
+        'application.refused': {
+          target: 'application',
+          actions: emit(({ context: { app, destination } }) => ({
+            type: 'ApplicationMoveFailed',
+            app,
+            destination: destination?.app ?? '',
+            args: destination?.args ?? [],
+          })),
+        },
+        'leg.ended': { target: 'ended', actions: ended(false) },
+      },
+    },
+    ended: { type: 'final' },
+  },
+});
+
+export type OwnershipSnapshot = SnapshotFrom<typeof ownershipMachine>;
+
+/** What clients may do only to a channel that an application controls. */
+export const ownershipOperations = [
+  'continue',
+  'redirect',
+  'answer',
+  'ring',
+  'ringStop',
+  'progress',
+  'dtmf',
+  'hold',
+  'unhold',
+  'mute',
+  'moh',
+  'silence',
+  'play',
+  'move',
+  'setVariable',
+  'dial',
+] as const;
+
+export type OwnershipOperation = (typeof ownershipOperations)[number];
+
+/** Why an operation is refused for want of control, or undefined: the only place that knows this 409. */
+export function refuseOwnershipOperation(
+  snapshot: OwnershipSnapshot,
+  _operation: OwnershipOperation,
+): 'channelNotInStasis' | undefined {
+  return snapshot.matches('application') || snapshot.matches('moving') ? undefined : 'channelNotInStasis';
+}
