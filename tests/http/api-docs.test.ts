@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { surface } from '../support/conformance-surface.ts';
 import { createFakes, createTestApp } from './fakes.ts';
 import { startTestServer } from './sockets.ts';
-import surface from './surface.json' with { type: 'json' };
 
 /** The documents against what the field serves, and read by clients of the field. */
 
@@ -39,7 +39,7 @@ type File = {
   models: Record<string, Model>;
 };
 
-const names = Object.keys(surface.modules);
+const names = Object.keys(surface.resources);
 const files = async (): Promise<Map<string, File>> =>
   new Map(
     await Promise.all(names.map(async (name): Promise<[string, File]> => [name, await get(`/api-docs/${name}.json`)])),
@@ -73,11 +73,12 @@ docs('every operation of the field is described with its parameters and results'
     const operation = described.get(name);
     if (!operation) continue;
     assert.is(operation.responseClass, facts.returns, name);
-    const parameters = operation.parameters.map(
-      ({ name: of, paramType, dataType, allowMultiple }) =>
-        `${of}:${paramType}:${dataType}${allowMultiple ? '[]' : ''}`,
-    );
-    assert.equal(parameters.sort(), [...facts.params].sort(), name);
+    const parameters = operation.parameters.map((parameter) => {
+      const { name: of, paramType, dataType, allowMultiple, required } = parameter;
+      return [of, `${paramType} ${dataType}${allowMultiple ? ' list' : ''}${required ? ' required' : ''}`];
+    });
+    const loose = ([of, kind = '']: string[]) => `${of} ${kind.replace(/^path string$/, 'path string required')}`;
+    assert.equal(parameters.map(loose).sort(), Object.entries(facts.params).map(loose).sort(), name);
   }
 });
 
@@ -85,14 +86,15 @@ docs(
   'every model of the field is described with its fields, their types and whether they are always there',
   async () => {
     const models = new Map([...(await files()).values()].flatMap((file) => Object.entries(file.models)));
-    for (const [name, { fields }] of Object.entries(surface.models)) {
+    for (const [name, fields] of Object.entries(surface.models)) {
       if (absentModels.includes(name) || absentEvents.test(name)) continue;
       const model = models.get(name);
       assert.ok(model, name);
-      for (const [field, type] of Object.entries(fields as Record<string, string>)) {
+      for (const [key, type] of Object.entries(fields)) {
+        const field = key.replace('?', '');
         if (absentFields.includes(`${name}.${field}`) || (name === 'RESTRequest' && field === 'type')) continue;
         const found = model?.properties[field];
-        assert.is(found && `${found.type}${found.required ? '!' : ''}`, type, `${name}.${field}`);
+        assert.equal([field, found?.type, found?.required], [field, type, field === key], name);
       }
     }
   },
@@ -126,12 +128,12 @@ docs('events have a base that lists them, and a discriminator', async () => {
   assert.equal(missing, []);
   for (const event of models['Event']?.subTypes ?? []) assert.ok(models[event], event);
   assert.equal([models['Message']?.discriminator, models['Message']?.subTypes], ['type', ['MissingParams', 'Event']]);
-  assert.equal(requiresModules, surface.modules.events);
+  assert.equal(requiresModules, surface.resources['events']);
 });
 
 docs('modules are named as the field names them', async () => {
   for (const [name, file] of await files())
-    assert.equal(new Set(file.requiresModules), new Set((surface.modules as Record<string, string[]>)[name]), name);
+    assert.equal(new Set(file.requiresModules), new Set(surface.resources[name]), name);
 });
 
 docs('the base path leads to the host that was asked', async () => {
