@@ -8,7 +8,7 @@ import {
 } from '../machines/channel.ts';
 import type { Channel } from '../models/channel.ts';
 import type { Indication } from '../telephony/media.ts';
-import type { ChannelEntry, GlobalVariables, PlaybackGate, PlayTarget } from './channels.ts';
+import type { ChannelEntry, GlobalVariables, PlaybackGate, PlayTarget } from './channel-entry.ts';
 
 /** What the channels' owner lets the dialplan's view of a channel use. */
 export type ChannelAccess = {

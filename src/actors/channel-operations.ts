@@ -22,6 +22,7 @@ import type { Playback } from '../models/playback.ts';
 import type { RTPstat } from '../models/rtp-statistics.ts';
 import type { Variable, Variables } from '../models/variable.ts';
 import { DriverError } from '../telephony/driver.ts';
+import type { ApplicationGate, ChannelEntry } from './channel-entry.ts';
 import {
   birthVariables,
   originateTimeoutMs,
@@ -36,7 +37,7 @@ import {
   readRedirect,
   readVariables,
 } from './channel-requests.ts';
-import type { ApplicationGate, ChannelEntry, Channels, OutboundRequest } from './channels.ts';
+import type { Channels, OutboundRequest } from './channels.ts';
 import type { Playbacks } from './playbacks.ts';
 
 /** Parameters of `originate`, by their names in the interface. */

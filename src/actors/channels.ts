@@ -1,11 +1,9 @@
-import type { ActorRefFrom } from 'xstate';
 import type { Bus } from '../bus/bus.ts';
-import { channelTopic, channelTopics, type Topic } from '../bus/topics.ts';
+import { channelTopic, channelTopics } from '../bus/topics.ts';
 import type { Dialplan } from '../dialplan/dialplan.ts';
 import { isFunction, readFunction } from '../dialplan/functions.ts';
 import type { Ids } from '../lib/ids.ts';
 import {
-  type ChannelEvent,
   type ChannelFact,
   type ChannelInput,
   type ChannelSnapshot,
@@ -16,7 +14,7 @@ import {
   ownVariable,
   type Position,
 } from '../machines/channel.ts';
-import { type OwnershipEvent, type OwnershipFact, ownershipMachine } from '../machines/ownership.ts';
+import { type OwnershipFact, ownershipMachine } from '../machines/ownership.ts';
 import type { Channel } from '../models/channel.ts';
 import { AriError } from '../models/errors.ts';
 import { Cause } from '../telephony/causes.ts';
@@ -28,59 +26,21 @@ import {
   type Leg,
   type LegReport,
 } from '../telephony/driver.ts';
-import type { MediaSession } from '../telephony/media.ts';
 import { type ChannelAudio, createChannelAudio } from './channel-audio.ts';
 import { createChannelDialplan } from './channel-dialplan.ts';
+import type {
+  ApplicationGate,
+  ChannelEntry,
+  ChannelMessage,
+  EndpointGate,
+  GlobalVariables,
+  PlaybackGate,
+  PlayTarget,
+} from './channel-entry.ts';
 import { channelEvent, ownershipEvent, topicsOf } from './channel-events.ts';
 import { Registry } from './registry.ts';
 import { type Runtime, spawn } from './spawn.ts';
 import { createTurn, type Turn } from './turn.ts';
-
-export type ChannelActor = ActorRefFrom<typeof channelMachine>;
-export type OwnershipActor = ActorRefFrom<typeof ownershipMachine>;
-
-/** Everything a channel can be told: what its life hears, what its ownership hears, and what both do. */
-export type ChannelMessage = ChannelEvent | OwnershipEvent;
-
-/** What call control asks of the applications' subscriptions. */
-export interface ApplicationGate {
-  /** Whether the application is registered and its connection is there: only then may channels enter it. */
-  isActive(app: string): boolean;
-  /** One reference more, or less, on what an application hears of a topic. */
-  addInterest(app: string, topic: Topic): void;
-  removeInterest(app: string, topic: Topic): void;
-  /** The object is gone: nobody is subscribed to it any more. */
-  forget(topic: Topic): void;
-}
-
-/** Where media plays to: what playbacks need to know of a channel. */
-export type PlayTarget = {
-  kind: 'channel';
-  id: string;
-  language: string;
-  topics: readonly Topic[];
-  media: MediaSession;
-};
-
-/** What call control asks of playbacks. */
-export interface PlaybackGate {
-  /** Plays without events, for the dialplan. */
-  playQuietly(target: PlayTarget, uris: readonly string[]): { done: Promise<'done' | 'failed'>; stop(): void };
-  /** Ends what plays on a target and drops what is queued. */
-  targetGone(kind: 'channel', id: string): void;
-}
-
-/** What call control tells endpoints about their channels. */
-export interface EndpointGate {
-  channelAdded(technology: string, resource: string, channelId: string): void;
-  channelRemoved(technology: string, resource: string, channelId: string): void;
-}
-
-/** Variables of the whole system. */
-export interface GlobalVariables {
-  get(name: string): string | undefined;
-  set(name: string, value: string | undefined): void;
-}
 
 export type ChannelSettings = {
   /** Variables and functions shown in every event of a channel (`general.channelvars`). */
@@ -99,25 +59,6 @@ export type ChannelsOptions = {
   endpoints: EndpointGate;
   globals: GlobalVariables;
   settings: ChannelSettings;
-};
-
-/** A running channel: its actor, and what it holds outside the chart. */
-export type ChannelEntry = {
-  readonly id: string;
-  readonly leg: Leg;
-  readonly name: string;
-  readonly topics: readonly Topic[];
-  /** The channel that came to life together with this one (the other half of a Local channel). */
-  readonly companionId: string | undefined;
-  actor: ChannelActor;
-  /** Who controls it. */
-  ownership: OwnershipActor;
-  /** The dialplan run that is under way. */
-  run: AbortController | undefined;
-  /** Who waits for the answer. */
-  onUp: (() => void)[];
-  /** The last projection, good as long as the snapshot is the same. */
-  seen: { snapshot: ChannelSnapshot; model: Channel } | undefined;
 };
 
 /** What an outbound channel is made of, beside what its driver says. */

@@ -52,7 +52,7 @@ export type QuietPlayback = {
 export interface Playbacks {
   /**
    * Queues media on a target and tells its events; with nothing before it, it plays at once.
-   * @throws AriError skipNegative, offsetNegative, playbackQueueFailed (no media, or an empty item), playbackIdExists.
+   * @throws AriError skipNegative, offsetNegative, mediaRequired (none, or an empty item), playbackIdExists.
    */
   playOn(target: PlayTarget, request: PlayRequest): Playback;
   /** The same queue, but no events and no object that clients could find: for the dialplan. */
@@ -183,7 +183,7 @@ export function createPlaybacks(deps: { bus: Bus; runtime: Runtime; ids: Ids; lo
       const { media, skipms = 0, offsetms = 0, playbackId } = request;
       if (skipms < 0) throw new AriError('skipNegative');
       if (offsetms < 0) throw new AriError('offsetNegative');
-      if (media.length === 0 || media.includes('')) throw new AriError('playbackQueueFailed');
+      if (media.length === 0 || media.includes('')) throw new AriError('mediaRequired');
       if (playbackId && registry.has(playbackId)) throw new AriError('playbackIdExists');
       return playbackModel(start(playbackId || ids.uuid(), target, request).getSnapshot());
     },

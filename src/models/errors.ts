@@ -108,7 +108,6 @@ export const ariErrors = {
   playbackIdExists: { status: 409, message: 'Playback with given ID already exists' },
   skipNegative: { status: 400, message: 'skipms cannot be negative' },
   offsetNegative: { status: 400, message: 'offsetms cannot be negative' },
-  playbackQueueFailed: { status: 500, message: 'Failed to queue media for playback' },
   mediaRequired: { status: 400, message: "Parameter 'media' must name at least one media URI, none of them empty" },
   playbackStopFailed: { status: 500, message: 'Could not stop playback' },
   playbackOperationMissing: { status: 400, message: 'Missing operation' },

@@ -207,8 +207,9 @@ playing('parameters are refused before anything is queued', () => {
   const play = (request: object) => refusal(() => playbacks.playOn(target, { media: ['sound:b'], ...request }));
   assert.equal(play({ skipms: -1 }), [400, 'skipms cannot be negative']);
   assert.equal(play({ offsetms: -1 }), [400, 'offsetms cannot be negative']);
-  assert.equal(play({ media: [] }), [500, 'Failed to queue media for playback']);
-  assert.equal(play({ media: ['sound:a', ''] }), [500, 'Failed to queue media for playback']);
+  const mediaRequired = "Parameter 'media' must name at least one media URI, none of them empty";
+  assert.equal(play({ media: [] }), [400, mediaRequired]);
+  assert.equal(play({ media: ['sound:a', ''] }), [400, mediaRequired]);
   assert.equal(play({ playbackId: 'p1' }), [409, 'Playback with given ID already exists']);
   assert.is(playbacks.size, 1);
   media.finish();

@@ -391,7 +391,6 @@ const mediaOperations = [
         'skipNegative',
         'offsetNegative',
         'mediaRequired',
-        'playbackQueueFailed',
         'playbackIdExists',
       ],
       handle: (playbacks, { channelId: id, ...params }) => playbacks.playOnChannel(id, params),

@@ -1,0 +1,74 @@
+import type { ActorRefFrom } from 'xstate';
+import type { Topic } from '../bus/topics.ts';
+import type { ChannelEvent, ChannelSnapshot, channelMachine } from '../machines/channel.ts';
+import type { OwnershipEvent, ownershipMachine } from '../machines/ownership.ts';
+import type { Channel } from '../models/channel.ts';
+import type { Leg } from '../telephony/driver.ts';
+import type { MediaSession } from '../telephony/media.ts';
+
+/** What a running channel is, and what call control asks of its neighbours. */
+
+export type ChannelActor = ActorRefFrom<typeof channelMachine>;
+export type OwnershipActor = ActorRefFrom<typeof ownershipMachine>;
+
+/** Everything a channel can be told: what its life hears, what its ownership hears, and what both do. */
+export type ChannelMessage = ChannelEvent | OwnershipEvent;
+
+/** What call control asks of the applications' subscriptions. */
+export interface ApplicationGate {
+  /** Whether the application is registered and its connection is there: only then may channels enter it. */
+  isActive(app: string): boolean;
+  /** One reference more, or less, on what an application hears of a topic. */
+  addInterest(app: string, topic: Topic): void;
+  removeInterest(app: string, topic: Topic): void;
+  /** The object is gone: nobody is subscribed to it any more. */
+  forget(topic: Topic): void;
+}
+
+/** Where media plays to: what playbacks need to know of a channel. */
+export type PlayTarget = {
+  kind: 'channel';
+  id: string;
+  language: string;
+  topics: readonly Topic[];
+  media: MediaSession;
+};
+
+/** What call control asks of playbacks. */
+export interface PlaybackGate {
+  /** Plays without events, for the dialplan. */
+  playQuietly(target: PlayTarget, uris: readonly string[]): { done: Promise<'done' | 'failed'>; stop(): void };
+  /** Ends what plays on a target and drops what is queued. */
+  targetGone(kind: 'channel', id: string): void;
+}
+
+/** What call control tells endpoints about their channels. */
+export interface EndpointGate {
+  channelAdded(technology: string, resource: string, channelId: string): void;
+  channelRemoved(technology: string, resource: string, channelId: string): void;
+}
+
+/** Variables of the whole system. */
+export interface GlobalVariables {
+  get(name: string): string | undefined;
+  set(name: string, value: string | undefined): void;
+}
+
+/** A running channel: its actor, and what it holds outside the chart. */
+export type ChannelEntry = {
+  readonly id: string;
+  readonly leg: Leg;
+  readonly name: string;
+  readonly topics: readonly Topic[];
+  /** The channel that came to life together with this one (the other half of a Local channel). */
+  readonly companionId: string | undefined;
+  actor: ChannelActor;
+  /** Who controls it. */
+  ownership: OwnershipActor;
+  /** The dialplan run that is under way. */
+  run: AbortController | undefined;
+  /** Who waits for the answer. */
+  onUp: (() => void)[];
+  /** The last projection, good as long as the snapshot is the same. */
+  seen: { snapshot: ChannelSnapshot; model: Channel } | undefined;
+};
