@@ -1,20 +1,17 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { onServer, type TestServer } from '../support/server.ts';
 
 const calls = suite('calls without a network');
-let server: TestServer;
 
 const dialplan = {
   default: { echo: ['Answer', 'Echo'], '1000': ['Answer', 'Wait(60)'], unattended: ['Ringing', 'Wait(60)'] },
 };
 
-calls.before.each(async () => {
-  server = await startTestServer({ dialplan });
-});
-calls.after.each(() => server.finish());
+const test = (title: string, body: (server: TestServer) => Promise<void>) =>
+  calls(title, () => onServer({ dialplan }, body));
 
-calls('an application originates a call into the dialplan, and everything is told in order', async () => {
+test('an application originates a call into the dialplan, and everything is told in order', async (server) => {
   const app = await server.app('desk');
   const channel = await app.ok<{ id: string; state: string }>(
     'POST',
@@ -43,7 +40,7 @@ calls('an application originates a call into the dialplan, and everything is tol
   ]);
 });
 
-calls('a prompt played to one half is over when its audio is', async () => {
+test('a prompt played to one half is over when its audio is', async (server) => {
   const app = await server.app('desk');
   await app.ok('POST', '/channels/call-1?endpoint=Local/1000@default&app=desk');
   await app.waitFor('StasisStart');
@@ -63,7 +60,7 @@ calls('a prompt played to one half is over when its audio is', async () => {
   await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === 'call-1');
 });
 
-calls('digits sent on one half are received on the other', async () => {
+test('digits sent on one half are received on the other', async (server) => {
   const app = await server.app('desk', { subscribeAll: true });
   await app.ok('POST', '/channels/call-1?endpoint=Local/1000@default&app=desk&otherChannelId=other');
   await app.waitFor('StasisStart');
@@ -75,7 +72,7 @@ calls('digits sent on one half are received on the other', async () => {
   await app.ok('DELETE', '/channels/call-1');
 });
 
-calls('a call that nobody answers ends after its timeout with cause 19', async () => {
+test('a call that nobody answers ends after its timeout with cause 19', async (server) => {
   const app = await server.app('desk');
   const { id } = await app.ok<{ id: string }>(
     'POST',

@@ -96,8 +96,9 @@ export class AriClient {
   async close(): Promise<void> {
     const socket = this.#socket;
     if (!socket || socket.readyState === WebSocket.CLOSED) return;
+    const closed = once(socket, 'close');
     socket.close();
-    await once(socket, 'close');
+    await closed;
   }
 
   #hear(event: AriEvent): void {

@@ -39,7 +39,7 @@ export class TestServer {
   readonly running: RunningServer;
   readonly clock: SkippingClock;
   readonly #directory: string;
-  readonly #clients: AriClient[] = [];
+  readonly #closing: { close(): unknown }[] = [];
   readonly #lines: LogLine[];
   readonly #atStart: Usage;
 
@@ -71,9 +71,7 @@ export class TestServer {
 
   /** A client that is not registered as an application. */
   client(): AriClient {
-    const client = new AriClient(this.url, `${user}:${password}`);
-    this.#clients.push(client);
-    return client;
+    return this.closing(new AriClient(this.url, `${user}:${password}`));
   }
 
   /** A client registered as an application; closed with the server. */
@@ -82,23 +80,25 @@ export class TestServer {
   }
 
   /**
-   * Waits until no call is left, then ends everything.
+   * Waits until no call is left, and looks what is still held then. No calls are taken from here on.
    * @throws AssertionError when a channel stays, when anything of a call is still held, or when an error was logged.
    */
-  async finish(): Promise<void> {
-    try {
-      await this.#idle();
-      this.clock.skip(lingerMs);
-      const { contacts, ...usage } = await this.running.usage();
-      const { contacts: contactsAtStart, ...atStart } = this.#atStart;
-      // Contacts stay as long as their registration; nonces as long as they are good for.
-      const bare = (held: typeof usage) => ({ ...held, sip: { ...held.sip, bindings: 0, nonces: 0 } });
-      assert.equal(bare(usage), bare(atStart), 'something of a call is still held');
-      assert.ok(contacts >= contactsAtStart, 'configured contacts stay');
-      assert.equal(this.errors(), [], 'errors were logged');
-    } finally {
-      await this.close();
-    }
+  async settle(): Promise<void> {
+    await this.#idle();
+    this.clock.skip(lingerMs);
+    const { contacts, ...usage } = await this.running.usage();
+    const { contacts: contactsAtStart, ...atStart } = this.#atStart;
+    // Contacts stay as long as their registration; nonces as long as they are good for.
+    const bare = (held: typeof usage) => ({ ...held, sip: { ...held.sip, bindings: 0, nonces: 0 } });
+    assert.equal(bare(usage), bare(atStart), 'something of a call is still held');
+    assert.ok(contacts >= contactsAtStart, 'configured contacts stay');
+    assert.equal(this.errors(), [], 'errors were logged');
+  }
+
+  /** Closes something with the server, whatever becomes of the test. */
+  closing<T extends { close(): unknown }>(thing: T): T {
+    this.#closing.push(thing);
+    return thing;
   }
 
   /** The sentences of the errors that were logged. */
@@ -108,7 +108,7 @@ export class TestServer {
 
   /** Ends everything at once, without a look at what is left. */
   async close(): Promise<void> {
-    await Promise.all(this.#clients.map((client) => client.close()));
+    await Promise.all(this.#closing.map((thing) => thing.close()));
     await this.running.close();
     rmSync(this.#directory, { recursive: true, force: true });
   }
@@ -138,6 +138,17 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const lines: LogLine[] = [];
   const running = await startServer(config, { clock, logging: collectingLog(options.logLevel ?? 'error', lines) });
   return new TestServer({ running, clock, directory, lines, atStart: await running.usage() });
+}
+
+/** Runs a test on a server of its own; a test that did not fail must leave nothing of its calls behind. */
+export async function onServer(options: TestServerOptions, test: (server: TestServer) => Promise<void>): Promise<void> {
+  const server = await startTestServer(options);
+  try {
+    await test(server);
+    await server.settle();
+  } finally {
+    await server.close();
+  }
 }
 
 function settings({ dialplan, endpoints, media, general }: TestServerOptions): object {

@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import * as assert from 'uvu/assert';
+import type { RtpPacket } from './rtp-peer.ts';
+
+/** What received audio is compared with: G.711 and WAV as their standards say, sharing no code with the server. */
+
+/** 16-bit samples of a prompt of `sounds/en`. */
+export function prompt(name: string): Int16Array {
+  const file = readFileSync(fileURLToPath(new URL(`../../sounds/en/${name}.wav`, import.meta.url)));
+  const data = file.indexOf('data', 12, 'latin1');
+  const length = file.readUInt32LE(data + 4);
+  return Int16Array.from({ length: length / 2 }, (_, index) => file.readInt16LE(data + 8 + index * 2));
+}
+
+/** A µ-law octet as 16-bit sample (ITU-T G.711, table 2a, times 4). */
+export function decodeUlaw(octet: number): number {
+  const inverted = ~octet & 0xff;
+  const exponent = (inverted >> 4) & 7;
+  const magnitude = (((inverted & 15) * 2 + 33) << exponent) - 33;
+  return (inverted & 0x80 ? -4 : 4) * magnitude;
+}
+
+/** Half a µ-law step at the magnitude of a sample: how far the nearest µ-law value may be. Beyond 32,635 it is clipped. */
+function tolerance(sample: number): number {
+  const magnitude = Math.min(Math.abs(sample), 32_635) / 4 + 33;
+  const halfStep = 2 ** (Math.floor(Math.log2(magnitude)) - 5) * 4;
+  return halfStep + Math.max(0, Math.abs(sample) - 32_124);
+}
+
+/** The place in the received audio where what was expected begins; -1 when it is nowhere as a whole. */
+function find(received: Buffer, expected: Int16Array): number {
+  const heard = Int16Array.from(received, decodeUlaw);
+  const matches = (start: number) =>
+    expected.every((sample, index) => Math.abs(heard[start + index]! - sample) <= tolerance(sample));
+  for (let start = 0; start + expected.length <= heard.length; start++) if (matches(start)) return start;
+  return -1;
+}
+
+/** Fails unless the audio holds the samples without a gap, sample by sample as near as µ-law can be. */
+export function assertHears(received: Buffer, expected: Int16Array): void {
+  const start = find(received, expected);
+  assert.ok(start >= 0, `${received.length} samples were received, but not the ${expected.length} that were expected`);
+}
+
+/** Fails unless packets follow one another without loss or reordering, and only the first of a talk spurt is marked. */
+export function assertContinuous(packets: readonly RtpPacket[]): void {
+  const audio = packets.filter(({ payloadType }) => payloadType === 0);
+  assert.ok(audio.length > 0, 'no audio was received');
+  assert.is(new Set(audio.map(({ ssrc }) => ssrc)).size, 1, 'one source');
+  assert.ok(audio[0]!.marker, 'the first packet of a talk spurt is marked (RFC 3551 4.1)');
+  for (const [index, packet] of audio.slice(1).entries()) {
+    const before = audio[index]!;
+    assert.is(packet.sequence, (before.sequence + 1) & 0xffff, 'sequence numbers follow one another');
+    assert.is(
+      (packet.timestamp - before.timestamp) >>> 0,
+      packet.marker ? (packet.timestamp - before.timestamp) >>> 0 : 160,
+    );
+  }
+}

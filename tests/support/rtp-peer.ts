@@ -1,0 +1,144 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { patienceMs } from './ari-client.ts';
+
+/** An RTP packet that was received. */
+export type RtpPacket = {
+  marker: boolean;
+  payloadType: number;
+  sequence: number;
+  timestamp: number;
+  ssrc: number;
+  payload: Buffer;
+};
+
+const packetMs = 20;
+const samplesPerMs = 8;
+const samplesPerPacket = packetMs * samplesPerMs;
+const ulaw = 0;
+const telephoneEvent = 101;
+const digits = '0123456789*#ABCD';
+
+/**
+ * The audio of a phone, written against RFC 3550 and RFC 4733 alone and sharing no code with the server: keeps what it
+ * receives, sends G.711 and digits at the pace of a phone.
+ */
+export class RtpPeer {
+  readonly packets: RtpPacket[] = [];
+  readonly #socket = createSocket('udp4');
+  readonly #waiting = new Set<() => void>();
+  readonly #ssrc = 0x1234abcd;
+  #remote: { address: string; port: number } | undefined;
+  #sequence = 1000;
+  #timestamp = 50_000;
+
+  /** Opens a port on 127.0.0.1. */
+  static async open(): Promise<RtpPeer> {
+    const peer = new RtpPeer();
+    peer.#socket.on('message', (data, from) => peer.#hear(data, from));
+    peer.#socket.bind(0, '127.0.0.1');
+    await once(peer.#socket, 'listening');
+    return peer;
+  }
+
+  get port(): number {
+    return this.#socket.address().port;
+  }
+
+  /** Where to send; without it, to where packets came from. */
+  sendTo(port: number): void {
+    this.#remote = { address: '127.0.0.1', port };
+  }
+
+  /** Resolves once a condition on what was received holds. @throws Error when it does not come to hold. */
+  until(holds: () => boolean, what: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const look = () => {
+        if (!holds()) return;
+        clearTimeout(timer);
+        this.#waiting.delete(look);
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        this.#waiting.delete(look);
+        reject(new Error(`${what} did not come; ${this.packets.length} packets did`));
+      }, patienceMs);
+      this.#waiting.add(look);
+      look();
+    });
+  }
+
+  /** The µ-law octets received, each at the place its timestamp says, silence (0xff) where nothing came. */
+  audio(): Buffer {
+    const packets = this.packets.filter(({ payloadType }) => payloadType === ulaw);
+    const [first] = packets;
+    if (!first) return Buffer.alloc(0);
+    const placed = packets.map(({ timestamp, payload }) => ({ at: (timestamp - first.timestamp) | 0, payload }));
+    const octets = Buffer.alloc(Math.max(...placed.map(({ at, payload }) => at + payload.length)), 0xff);
+    for (const { at, payload } of placed) payload.copy(octets, at);
+    return octets;
+  }
+
+  /** Sends µ-law octets, one packet of 20 ms every 20 ms; what is left of the last packet is silence. */
+  async speak(octets: Buffer): Promise<void> {
+    for (let at = 0; at < octets.length; at += samplesPerPacket) {
+      const payload = Buffer.alloc(samplesPerPacket, 0xff);
+      octets.copy(payload, 0, at, at + samplesPerPacket);
+      this.#send(ulaw, at === 0, this.#timestamp, payload);
+      this.#timestamp += samplesPerPacket;
+      await packetTime();
+    }
+  }
+
+  /** Presses a digit for a multiple of 20 ms: one event, its end told three times (RFC 4733 2.5.1.4). */
+  async press(digit: string, durationMs: number): Promise<void> {
+    const event = digits.indexOf(digit);
+    const begin = this.#timestamp;
+    for (let ms = packetMs; ms < durationMs; ms += packetMs) {
+      this.#send(telephoneEvent, ms === packetMs, begin, eventPayload(event, false, ms));
+      await packetTime();
+    }
+    for (let time = 0; time < 3; time++)
+      this.#send(telephoneEvent, false, begin, eventPayload(event, true, durationMs));
+    this.#timestamp = begin + durationMs * samplesPerMs;
+    await packetTime();
+  }
+
+  async close(): Promise<void> {
+    this.#socket.close();
+    await once(this.#socket, 'close');
+  }
+
+  #send(payloadType: number, marker: boolean, timestamp: number, payload: Buffer): void {
+    const header = Buffer.alloc(12);
+    header[0] = 0x80;
+    header[1] = (marker ? 0x80 : 0) | payloadType;
+    header.writeUInt16BE(this.#sequence++ & 0xffff, 2);
+    header.writeUInt32BE(timestamp >>> 0, 4);
+    header.writeUInt32BE(this.#ssrc, 8);
+    if (!this.#remote) throw new Error('no RTP has come yet: nowhere to send');
+    this.#socket.send(Buffer.concat([header, payload]), this.#remote.port, this.#remote.address);
+  }
+
+  #hear(data: Buffer, from: { address: string; port: number }): void {
+    this.#remote ??= { address: from.address, port: from.port };
+    this.packets.push({
+      marker: data[1]! >> 7 === 1,
+      payloadType: data[1]! & 0x7f,
+      sequence: data.readUInt16BE(2),
+      timestamp: data.readUInt32BE(4),
+      ssrc: data.readUInt32BE(8),
+      payload: Buffer.from(data.subarray(12)),
+    });
+    for (const look of [...this.#waiting]) look();
+  }
+}
+
+/** A phone sends at its own pace: the next packet is due 20 ms later. */
+const packetTime = (): Promise<void> => new Promise((due) => setTimeout(due, packetMs));
+
+function eventPayload(event: number, end: boolean, durationMs: number): Buffer {
+  const payload = Buffer.from([event, (end ? 0x80 : 0) | 10, 0, 0]);
+  payload.writeUInt16BE(durationMs * samplesPerMs, 2);
+  return payload;
+}
