@@ -84,6 +84,7 @@ const skipped = total(text, 'Skipped');
 // A run that broke off has no totals; that is one failure even if no test was to blame.
 const failed = Math.max(total(text, 'Total') - passed, code === 0 ? 0 : 1);
 const problems = [
+  !text.includes('Duration:') && 'the run broke off before its end',
   passed + failed === 0 && 'no test ran',
   skipped > 0 && process.env.CI && 'skipped tests are failures where CI is set',
 ].filter(Boolean);
