@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createRestOverWebSocket } from '../../src/http/rest-over-websocket.ts';
@@ -244,6 +245,29 @@ carried('nothing more is answered once the socket is gone', async () => {
   assert.equal(
     flow.filter((word) => word === 'pause'),
     [],
+  );
+});
+
+carried('any frame is answered once, and never with a 5xx', async () => {
+  const { ask } = open();
+  const text = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom('GET', 'POST', 'channels/c1', 'application/json', '{}', '//', '%'),
+  );
+  const names = ['method', 'uri', 'content_type', 'message_body', 'query_strings', 'request_id'];
+  const value = fc.oneof(text, fc.jsonValue({ maxDepth: 2 }), fc.array(fc.record({ name: text, value: text })));
+  const fields = fc.dictionary(fc.constantFrom(...names), value);
+  const frame = fc.oneof(
+    text,
+    fc.json(),
+    fields.map((given) => JSON.stringify({ type: 'RESTRequest', ...given })),
+  );
+  await fc.assert(
+    fc.asyncProperty(frame, async (message) => {
+      const answer = await ask(message);
+      assert.ok((answer['status_code'] as number) < 500, String(answer['status_code']));
+    }),
+    { numRuns: 1000 },
   );
 });
 
