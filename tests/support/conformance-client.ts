@@ -73,6 +73,8 @@ export class Client {
     const { credentials = this.target.credentials } = options;
     if (credentials !== null) headers['authorization'] = basic(credentials);
     const body = bodyOf(options, headers);
+    // Node sends none of its own accord with a DELETE.
+    if (body !== undefined && !headers['transfer-encoding']) headers['content-length'] = `${Buffer.byteLength(body)}`;
     const path = pathname + line.slice(space + 1);
     const answered = new Promise<Answer>((resolve, reject) => {
       const asked = request(origin, { method, path, headers, agent: this.#agent }, (response) => {
