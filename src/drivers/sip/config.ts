@@ -49,6 +49,8 @@ export type EndpointConfig = {
   outboundProxy?: string;
   /** Send to where its messages come from rather than to what its Contact says (phones behind NAT). */
   symmetric: boolean;
+  /** Mailboxes whose message counts it may watch; without any, the one of its own name. */
+  mailboxes?: readonly string[];
   language?: string;
   accountCode?: string;
 };

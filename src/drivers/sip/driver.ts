@@ -20,6 +20,7 @@ import { contactDetails, createBindings, staticBindings } from './bindings.ts';
 import type { EndpointConfig, SipConfig } from './config.ts';
 import { createEndpoints } from './endpoints.ts';
 import { createInviteReceiver } from './invites.ts';
+import { createMailboxSubscriptions, type MailboxCounts } from './mailbox-subscriptions.ts';
 import { type OutgoingMessage, receiveMessage, sendMessage } from './messages.ts';
 import { createOutboundLeg } from './outbound-leg.ts';
 import { createQualifier } from './qualify.ts';
@@ -40,6 +41,8 @@ export type SipDriverOptions = {
   log: Logger;
   /** The address of a host name; without it only literal addresses can be reached. */
   resolveHost?: (host: string) => Promise<string>;
+  /** How a mailbox stands, for phones that watch it; without it all mailboxes are empty. */
+  mailbox?: (name: string) => MailboxCounts | undefined;
   /** Hears text messages that endpoints send. */
   messageReceived?: (message: TextMessage) => void;
 };
@@ -50,6 +53,8 @@ export type SipDriverCounts = UserAgentCounts & {
   bindings: number;
   /** Qualify requests that wait for an answer. */
   qualifying: number;
+  /** Phones that watch a mailbox. */
+  subscriptions: number;
   /** REFERs outside calls whose outcome is not known. */
   referrals: number;
   /** Nonces remembered to refuse replays. */
@@ -69,6 +74,8 @@ export interface SipDriver extends Driver, ContactDriver {
   sendMessage(message: OutgoingMessage): Promise<void>;
   /** Asks an endpoint to call somebody; resolves when it has accepted to try, see `Referrals` in refer.ts. */
   refer(request: ReferRequest): Promise<void>;
+  /** Tells the phones that watch a mailbox how it stands now. */
+  mailboxChanged(name: string): void;
   /** New calls are refused with 503 from now on; calls that exist go on. */
   drain(): void;
   counts(): SipDriverCounts;
@@ -106,6 +113,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
   };
   const qualifier = createQualifier(services);
   const referrals = createReferrals(services);
+  const subscriptions = createMailboxSubscriptions(services, (name) => options.mailbox?.(name));
   let started = false;
   let draining = false;
 
@@ -122,6 +130,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     else transaction.reply(receiveMessage(services, identity.endpoint, transaction.request));
   });
 
+  agent.onRequest('SUBSCRIBE', (transaction) => subscriptions.receive(transaction));
   agent.onRequest('NOTIFY', (transaction) => referrals.receiveNotify(transaction));
 
   const forgetContacts = (name: string) => {
@@ -173,6 +182,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     endpoints: () => endpoints.all(),
     sendMessage: (message) => sendMessage(services, message),
     refer: (request) => referrals.refer(request),
+    mailboxChanged: (name) => subscriptions.changed(name),
     drain() {
       draining = true;
     },
@@ -181,6 +191,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
       legs: services.legs.size,
       bindings: bindings.size(),
       qualifying: qualifier.size(),
+      subscriptions: subscriptions.size(),
       referrals: referrals.size(),
       nonces: verifier.size(),
     }),
@@ -188,6 +199,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
       draining = true;
       qualifier.close();
       referrals.close();
+      subscriptions.close();
       agent.close();
     },
   };

@@ -75,7 +75,10 @@ async function leftovers({ clock, driver, transactions, media, legs, errors }: V
     clock.advance(60_000);
     await settle();
   }
-  const { dialogs, pending, qualifying, referrals, legs: open } = driver.counts();
+  // The longest that a subscription lasts, and the time that its last NOTIFY may take.
+  clock.advance(86_400_000 + 64_000);
+  await settle();
+  const { dialogs, pending, qualifying, subscriptions, referrals, legs: open } = driver.counts();
   const { clients, servers } = transactions.counts();
   const sessions = media.sessions.size;
   return {
@@ -83,6 +86,7 @@ async function leftovers({ clock, driver, transactions, media, legs, errors }: V
     pending,
     qualifying,
     referrals,
+    subscriptions,
     legs: open,
     clients,
     servers,
@@ -97,6 +101,7 @@ const nothing = {
   pending: 0,
   qualifying: 0,
   referrals: 0,
+  subscriptions: 0,
   legs: 0,
   clients: 0,
   servers: 0,
@@ -164,6 +169,7 @@ const extras: fc.Arbitrary<string[]> = fc.array(
     'Authorization: Digest username="alice", realm="hookswitch"',
     'Authorization: Basic x',
     'Event: refer',
+    'Event: message-summary',
     'Reason: Q.850;cause=17',
     'Reason: SIP;cause=abc',
     'P-Asserted-Identity: <sip:x@y>',
@@ -175,6 +181,7 @@ const extras: fc.Arbitrary<string[]> = fc.array(
   { maxLength: 4 },
 );
 const uris = fc.constantFrom(
+  'sip:everybody@192.0.2.1',
   'sip:600@192.0.2.1',
   'sip:192.0.2.1',
   'tel:+4930',

@@ -154,6 +154,7 @@ export type PhoneOptions = {
   /** Sees each datagram before it is sent; false drops it. */
   lets?: (text: string) => boolean;
   accepts?: boolean;
+  mailbox?: (name: string) => { newMessages: number; oldMessages: number } | undefined;
 };
 
 /** One user agent with real sockets on loopback, and call control made of lists. */
@@ -162,6 +163,7 @@ export async function createPhone({
   protocol = 'udp',
   lets = () => true,
   accepts = true,
+  mailbox = () => undefined,
 }: PhoneOptions = {}) {
   const clock = systemClock;
   const ids = createIds(clock);
@@ -224,6 +226,7 @@ export async function createPhone({
     clock,
     ids,
     log: noLog,
+    mailbox,
     messageReceived(message) {
       messages.push(message);
       facts.changed();
