@@ -170,8 +170,16 @@ cases('parameters of commands are refused in the words of the field', [
     message: 'skipms cannot be negative',
   },
   { ask: 'POST /channels/{up}/play?media=sound:beep&offsetms=-1', status: 400, message: 'offsetms cannot be negative' },
-  { ask: 'POST /channels/{up}/play', status: 400, message: "Parameter 'media' must name at least one media URI, none of them empty" },
-  { ask: 'POST /channels/{up}/play?media=sound:beep,', status: 400, message: "Parameter 'media' must name at least one media URI, none of them empty" },
+  {
+    ask: 'POST /channels/{up}/play',
+    status: 400,
+    message: "Parameter 'media' must name at least one media URI, none of them empty",
+  },
+  {
+    ask: 'POST /channels/{up}/play?media=sound:beep,',
+    status: 400,
+    message: "Parameter 'media' must name at least one media URI, none of them empty",
+  },
   {
     ask: 'POST /channels/{up}/play?media=&offsetms=-1',
     status: 400,

@@ -113,6 +113,18 @@ export class Client {
     return app;
   }
 
+  /**
+   * Resolves once an application is unknown. The server may see that a socket is closed later than its client does,
+   * and no event tells of it: so it is asked until it knows.
+   */
+  async gone(name: string): Promise<void> {
+    const line = `GET /applications/${encodeURIComponent(name)}`;
+    const asking = async () => {
+      while ((await this.ask(line)).status !== 404);
+    };
+    await orGiveUp(asking(), () => `application ${name} stays`);
+  }
+
   /** Closes sockets and connections. */
   async close(): Promise<void> {
     for (const app of this.#apps) await app.close();
