@@ -3,6 +3,7 @@ import { createApplications } from './actors/applications.ts';
 import { createChannelOperations } from './actors/channel-operations.ts';
 import { createChannels } from './actors/channels.ts';
 import { createContacts } from './actors/contacts.ts';
+import { createMessages } from './actors/messages.ts';
 import { createPlaybacks } from './actors/playbacks.ts';
 import { createBus } from './bus/bus.ts';
 import type { Config } from './config/schema.ts';
@@ -112,7 +113,7 @@ async function build(config: Config, io: ServerIo, scope: Scope): Promise<Runnin
   const contacts = createContacts({ bus, runtime, log, endpoints });
   scope.defer(() => contacts.close());
   const globals = createGlobalVariables({ bus });
-  const mailboxes = createMailboxes(kept);
+  const mailboxes = createMailboxes({ ...kept, onChanged: ({ name }) => sip.mailboxChanged(name) });
   scope.defer(() => mailboxes.close());
   const deviceStates = createDeviceStates({
     ...kept,
@@ -178,9 +179,15 @@ async function build(config: Config, io: ServerIo, scope: Scope): Promise<Runnin
     clock,
     ids,
     log,
+    mailbox(name) {
+      const mailbox = mailboxes.list().find((each) => each.name === name);
+      return mailbox && { newMessages: mailbox.new_messages, oldMessages: mailbox.old_messages };
+    },
+    messageReceived: (message) => messages.received(message),
     resolveHost: async (host) => (await lookup(host)).address,
   });
   scope.defer(() => sip.close());
+  const messages = createMessages({ bus, clock, log, endpoints, driver: () => sip });
   channels.addDriver(sip);
   contacts.attach(sip);
   for (const name of Object.keys(config.sip.endpoints)) endpoints.add(sip.technology, name, 'offline');
@@ -197,6 +204,7 @@ async function build(config: Config, io: ServerIo, scope: Scope): Promise<Runnin
         playbacks: { ...playbacks, playOnChannel: operations.play },
         applications,
         endpoints: { list: endpoints.list, listByTech: endpoints.listByTechnology, get: endpoints.get },
+        messages,
         system: createSystem({
           clock,
           entityId,

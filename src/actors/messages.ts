@@ -1,0 +1,113 @@
+import type { Bus } from '../bus/bus.ts';
+import { endpointTopics } from '../bus/topics.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
+import { AriError } from '../models/errors.ts';
+import type { Endpoints } from '../stores/endpoints.ts';
+import { DriverError } from '../telephony/driver.ts';
+import type { MessageDriver, ReceivedMessage } from '../telephony/messages.ts';
+
+export type SendMessageRequest = {
+  to?: string | undefined;
+  from?: string | undefined;
+  body?: string | undefined;
+  variables?: unknown;
+};
+export type ReferRequest = {
+  to?: string | undefined;
+  from?: string | undefined;
+  refer_to?: string | undefined;
+  to_self?: boolean | undefined;
+  variables?: unknown;
+};
+
+/** Text messages and referrals outside calls. */
+export interface Messages {
+  /** Resolves when the message is on its way. @throws AriError toRequired, fromRequired, variables…, endpointNotFound. */
+  sendMessage(request: SendMessageRequest): Promise<void>;
+  sendMessageToEndpoint(technology: string, resource: string, request: SendMessageRequest): Promise<void>;
+  /** Resolves when the referral is on its way. @throws AriError as `sendMessage`, referToRequired. */
+  refer(request: ReferRequest): Promise<void>;
+  referToEndpoint(technology: string, resource: string, request: ReferRequest): Promise<void>;
+  /** A technology tells of a message that came in; published as TextMessageReceived. */
+  received(message: ReceivedMessage): void;
+}
+
+/** Names to strings, and nothing else. @throws AriError variablesNotObject, variablesNotStrings. */
+function readStrings(variables: unknown): Record<string, string> {
+  if (variables === undefined || variables === null) return {};
+  if (typeof variables !== 'object' || Array.isArray(variables)) throw new AriError('variablesNotObject');
+  if (Object.values(variables).some((value) => typeof value !== 'string')) throw new AriError('variablesNotStrings');
+  return variables as Record<string, string>;
+}
+
+export function createMessages(options: {
+  bus: Bus;
+  clock: Clock;
+  log: Logger;
+  endpoints: Endpoints;
+  /** The one technology that carries messages. */
+  driver: () => MessageDriver;
+}): Messages {
+  const { bus, clock, log, endpoints, driver } = options;
+
+  /** Waits until it is clear whether something can be sent at all; what the far side makes of it later is logged. */
+  const onItsWay = async (sending: Promise<void>, what: string, to: string): Promise<void> => {
+    const sent = sending.catch((error: unknown) => {
+      if (error instanceof DriverError) throw new AriError('endpointNotFound', {}, { cause: error });
+      log.warn({ to, error }, `${what} was not accepted`);
+    });
+    await Promise.race([sent, new Promise<void>((resolve) => clock.soon(resolve))]);
+    // Refused after that turn: there is nobody left to tell but the log.
+    sent.catch((error: unknown) => log.warn({ to, error }, `${what} could not be sent`));
+  };
+
+  /** `tech:resource` of an endpoint that exists. @throws AriError endpointNotFound. */
+  const addressOf = (technology: string, resource: string): string => {
+    const endpoint = endpoints.get(technology, resource);
+    return `${endpoint.technology.toLowerCase()}:${endpoint.resource}`;
+  };
+
+  const sendMessage = ({ to, from, body = '', variables }: SendMessageRequest): Promise<void> => {
+    if (!to) throw new AriError('toRequired');
+    if (!from) throw new AriError('fromRequired');
+    const message = { to, from, body, variables: readStrings(variables) };
+    return onItsWay(driver().sendMessage(message), 'a text message', to);
+  };
+
+  const refer = ({ to, from, refer_to: referTo, to_self: toSelf, variables }: ReferRequest): Promise<void> => {
+    if (!to) throw new AriError('toRequired');
+    if (!referTo) throw new AriError('referToRequired');
+    const request = {
+      to,
+      referTo,
+      ...(from ? { from } : {}),
+      ...(toSelf === undefined ? {} : { toSelf }),
+      variables: readStrings(variables),
+      progress: (status: number, done: boolean) => log.info({ to, referTo, status, done }, 'a referral goes on'),
+    };
+    return onItsWay(driver().refer(request), 'a referral', to);
+  };
+
+  return {
+    sendMessage: async (request) => sendMessage(request),
+    sendMessageToEndpoint: async (technology, resource, request) =>
+      sendMessage({ ...request, to: addressOf(technology, resource) }),
+    refer: async (request) => refer(request),
+    referToEndpoint: async (technology, resource, request) =>
+      refer({ ...request, to: addressOf(technology, resource) }),
+
+    received({ from, to, body, endpoint: name, headers }) {
+      const { technology } = driver();
+      const endpoint = endpoints.find(technology, name);
+      bus.publish({
+        event: {
+          type: 'TextMessageReceived',
+          message: { from, to, body, variables: headers },
+          ...(endpoint ? { endpoint } : {}),
+        },
+        topics: endpointTopics(technology, name),
+      });
+    },
+  };
+}
