@@ -19,8 +19,13 @@ export type ConnectRequest = Connection & {
   names: readonly string[];
   /** Subscribes the applications to all channels, bridges, endpoints and device states. */
   subscribeAll?: boolean | undefined;
-  /** For connections that this system makes: ApplicationRegistered and ApplicationUnregistered are sent. */
-  announce?: boolean | undefined;
+  /**
+   * For connections that this system makes: ApplicationRegistered is sent, now or only when {@link Connected.announce}
+   * is called, and ApplicationUnregistered in the end.
+   */
+  announce?: boolean | 'whenAsked' | undefined;
+  /** Made by this system, so the names may be as long as {@link longestOwnName}. */
+  own?: boolean | undefined;
 };
 
 /** A registered connection. */
@@ -61,6 +66,9 @@ export interface Applications {
   /** Registers applications. @throws AriError applicationNameInvalid, then none is registered. */
   connect(request: ConnectRequest): Connected;
 
+  /** Ends all subscriptions of an application that is inactive, so that it is gone; others are left as they are. */
+  retire(name: string): void;
+
   /** Whether channels may enter the application. */
   isActive(name: string): boolean;
   /** Call control subscribes an application by one reference; an unknown application is ignored. */
@@ -90,6 +98,9 @@ export type ApplicationsOptions = {
 /** 80 characters of the field's internal context name, less its prefix. */
 const longestName = 73;
 
+/** Longest name of an application that this system makes up itself. */
+export const longestOwnName = 255;
+
 /** How the field shows a subscription to all of a type. */
 const allNames: ReadonlyMap<Topic, string> = new Map([
   [allChannels, '__AST_CHANNEL_ALL_TOPIC'],
@@ -98,11 +109,11 @@ const allNames: ReadonlyMap<Topic, string> = new Map([
   [allDeviceStates, '__AST_DEVICE_STATE_ALL_TOPIC'],
 ]);
 
-function namesOf(requested: readonly string[]): readonly string[] {
+function namesOf(requested: readonly string[], longest: number): readonly string[] {
   const names = [...new Set(requested.map((name) => name.trim()))];
   if (names.length === 0) throw new AriError('applicationNameInvalid', { name: '' });
   for (const name of names)
-    if (name === '' || name.length > longestName) throw new AriError('applicationNameInvalid', { name });
+    if (name === '' || name.length > longest) throw new AriError('applicationNameInvalid', { name });
   return names;
 }
 
@@ -225,7 +236,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
 
     connect(request) {
       const { subscribeAll = false, announce = false, describe } = request;
-      const names = namesOf(request.names);
+      const names = namesOf(request.names, request.own ? longestOwnName : longestName);
       const id = `connection-${++connectionCount}`;
       const connection: Connection = { send: (json) => request.send(json), describe };
       connections.set(id, connection);
@@ -239,7 +250,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
       const tell = (type: 'ApplicationRegistered' | 'ApplicationUnregistered'): void => {
         for (const name of owned()) delivery.send(name, connection, { type });
       };
-      if (announce) tell('ApplicationRegistered');
+      if (announce === true) tell('ApplicationRegistered');
       return {
         announce: () => tell('ApplicationRegistered'),
         close() {
@@ -249,6 +260,8 @@ export function createApplications(options: ApplicationsOptions): Applications {
         },
       };
     },
+
+    retire: (name) => registry.find(name)?.send({ type: 'subscriptions.ended' }),
 
     isActive(name) {
       const actor = registry.find(name);

@@ -1,0 +1,61 @@
+import type { Logger } from '../lib/log.ts';
+
+/** Events on their way to a connection that may be away for a while: they wait, in order, up to a number of bytes. */
+export interface Outbox {
+  /** Takes one event, a JSON text: sends it at once while connected and nothing waits, else keeps it. */
+  readonly take: (json: string) => void;
+  /** Events go through `send` from now on. What waits stays until {@link flush}, so that a greeting can go first. */
+  connected(send: (json: string) => void): void;
+  /** Sends what waits. */
+  flush(): void;
+  /** Events wait from now on. */
+  disconnected(): void;
+}
+
+export type OutboxOptions = {
+  /** Bytes that may wait; further events are dropped, counted, and told to the log twice: at the first and in the end. */
+  limit: number;
+  log: Logger;
+};
+
+export function createOutbox({ limit, log }: OutboxOptions): Outbox {
+  let send: ((json: string) => void) | undefined;
+  let waiting: string[] = [];
+  let bytes = 0;
+  let dropped = 0;
+
+  const keep = (json: string): void => {
+    const size = Buffer.byteLength(json);
+    // Once something is missing nothing may follow it unseen: the gap stays in one place.
+    if (dropped > 0 || bytes + size > limit) {
+      if (++dropped === 1) log.warn({ bytes, limit }, 'an application is away for too long: its events are lost');
+      return;
+    }
+    bytes += size;
+    waiting.push(json);
+  };
+
+  const take = (json: string): void => (send ? send(json) : keep(json));
+
+  return {
+    take,
+
+    connected(next) {
+      send = next;
+    },
+
+    flush() {
+      const events = waiting;
+      waiting = [];
+      bytes = 0;
+      if (dropped > 0) log.warn({ dropped }, 'an application is back and has lost events');
+      dropped = 0;
+      // Where the connection is cut on the way, the rest waits again.
+      for (const json of events) take(json);
+    },
+
+    disconnected() {
+      send = undefined;
+    },
+  };
+}
