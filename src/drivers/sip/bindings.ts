@@ -40,19 +40,31 @@ export interface Bindings {
 
 export function createBindings(clock: Clock): Bindings {
   const byId = new Map<string, Binding>();
+  const byEndpoint = new Map<string, Map<string, Binding>>();
   const valid = ({ expiresAt }: Binding) => expiresAt === undefined || expiresAt > clock.monotonic();
-  const of = (endpoint: string) => [...byId.values()].filter((each) => each.endpoint === endpoint && valid(each));
+  const of = (endpoint: string) => [...(byEndpoint.get(endpoint)?.values() ?? [])].filter(valid);
+
+  const put = (binding: Binding) => {
+    byId.set(binding.id, binding);
+    const places = byEndpoint.get(binding.endpoint) ?? new Map<string, Binding>();
+    byEndpoint.set(binding.endpoint, places.set(binding.id, binding));
+  };
+
   return {
     of,
     byId: (id) => byId.get(id),
     find: (endpoint, uri) => of(endpoint).find((each) => sameUri(each.uri, uri)),
-    put(binding) {
-      byId.set(binding.id, binding);
+    put,
+    delete(id) {
+      const binding = byId.get(id);
+      const places = binding && byEndpoint.get(binding.endpoint);
+      byId.delete(id);
+      places?.delete(id);
+      if (places?.size === 0) byEndpoint.delete(binding!.endpoint);
     },
-    delete: (id) => void byId.delete(id),
     connectionClosed(connection) {
       for (const binding of byId.values())
-        if (binding.target?.connection === connection) byId.set(binding.id, { ...binding, target: undefined });
+        if (binding.target?.connection === connection) put({ ...binding, target: undefined });
     },
     size: () => byId.size,
   };

@@ -1,0 +1,162 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { addressMatcher } from '../../../src/drivers/sip/address-match.ts';
+import { causeFromReason, causeFromStatus, reasonHeaders, statusFromCause } from '../../../src/drivers/sip/causes.ts';
+import { defaultAor } from '../../../src/drivers/sip/config.ts';
+import { parseInfoDigit } from '../../../src/drivers/sip/info-digits.ts';
+import { resourceOf } from '../../../src/drivers/sip/messages.ts';
+import { assertedParty, partyOf, userOf } from '../../../src/drivers/sip/party.ts';
+import { createPendingSession } from '../../../src/drivers/sip/pending-session.ts';
+import { buildRequest, type HeaderLines } from '../../../src/sip/message/build.ts';
+import { parseNameAddr } from '../../../src/sip/message/name-addr.ts';
+import { parseUri } from '../../../src/sip/message/uri.ts';
+import { createPhone, endpoint, FakeMedia } from './support.ts';
+
+const request = (headers: HeaderLines, contentType?: string, body?: string) =>
+  buildRequest({
+    method: 'INFO',
+    uri: 'sip:a@b',
+    from: '<sip:a@b>;tag=1',
+    to: '<sip:a@b>',
+    callId: 'c',
+    cseq: 1,
+    headers,
+    contentType,
+    body,
+  });
+
+test('addresses match literally and by network, IPv4, IPv6 and IPv4 inside IPv6', () => {
+  const matches = (pattern: string, ...addresses: string[]) => addresses.map(addressMatcher(pattern));
+  assert.equal(matches('127.0.0.1', '127.0.0.1', '127.0.0.2', '::1', '::ffff:127.0.0.1'), [true, false, false, true]);
+  assert.equal(matches('10.1.0.0/16', '10.1.255.3', '10.2.0.1', 'x'), [true, false, false]);
+  assert.equal(matches('0.0.0.0/0', '10.1.255.3', '::1'), [true, false]);
+  assert.equal(matches('2001:db8::/32', '2001:db8:1::5', '2001:db9::'), [true, false]);
+  assert.equal(matches('::1', '0:0:0:0:0:0:0:1', '::'), [true, false]);
+  for (const wrong of ['', '10.0.0', '10.0.0.256', '10.0.0.0/33', '10.0.0.0/x', '1::2::3', ':::', 'host'])
+    assert.equal(matches(wrong, '10.0.0.0', '::', wrong), [false, false, false], wrong);
+});
+
+test('causes and statuses are those of RFC 3398 and of the field', () => {
+  assert.equal(
+    [404, 486, 408, 480, 603, 488, 503, 499, 599, 699, 302].map(causeFromStatus),
+    [1, 17, 18, 19, 21, 58, 34, 127, 34, 21, 22],
+  );
+  assert.equal(
+    [1, 17, 18, 19, 21, 34, 58, 16, 0, 127].map(statusFromCause),
+    [404, 486, 408, 480, 403, 503, 488, 603, 603, 500],
+  );
+});
+
+test('a Reason header tells the cause, Q.850 as it is, SIP by its status', () => {
+  const causes = [
+    'Q.850;cause=17;text="User busy"',
+    'q.850 ; cause = 31',
+    'SIP;cause=200;text="x, y;z"',
+    'SIP;cause=486',
+    'Q.850;cause=999',
+    'X;cause=1',
+    'Q.850',
+    '"',
+  ].map((value) => causeFromReason(request([['Reason', value]])));
+  assert.equal(causes, [17, 31, 26, 17, undefined, undefined, undefined, undefined]);
+  assert.is(causeFromReason(request([['Reason', 'X;cause=1, Q.850;cause=16']])), 16);
+  assert.equal(reasonHeaders(17), [['Reason', 'Q.850;cause=17;text="User busy"']]);
+  assert.equal(reasonHeaders(0), []);
+});
+
+test('digits are read from both forms of INFO', () => {
+  const read = (type: string, body: string) => parseInfoDigit(request([], type, body));
+  assert.equal(read('application/dtmf-relay', 'Signal=5\r\nDuration=160\r\n'), { digit: '5', durationMs: 160 });
+  assert.equal(read('application/dtmf-relay', 'signal= * \nduration =40'), { digit: '*', durationMs: 40 });
+  assert.equal(read('application/dtmf-relay', 'Signal=11\r\n'), { digit: '#', durationMs: 100 });
+  assert.equal(read('application/dtmf', ' b '), { digit: 'B', durationMs: 100 });
+  for (const [type, body] of [
+    ['application/dtmf-relay', 'Signal=55'],
+    ['application/dtmf', '12345'],
+    ['text/plain', '5'],
+  ] as const)
+    assert.is(read(type, body), undefined, body);
+});
+
+test('parties are read from addresses; anonymous ones stay unknown', () => {
+  const party = (text: string) => partyOf(parseNameAddr(text)!);
+  assert.equal(party('"Bob B" <sip:100@host>'), { name: 'Bob B', number: '100' });
+  assert.equal(party('<sip:+4930;phone-context=x@host;user=phone>'), { name: '', number: '+4930' });
+  assert.equal(party('<tel:+49-30>'), { name: '', number: '+49-30' });
+  assert.equal(party('"Anonymous" <sip:anonymous@anonymous.invalid>'), { name: '', number: '' });
+  assert.is(userOf(parseUri('urn:x')!), '');
+  assert.equal(assertedParty(request([['P-Asserted-Identity', 'Al <sip:7@x>, <tel:+7>']])), {
+    name: 'Al',
+    number: '7',
+  });
+  assert.equal(assertedParty(request([['Remote-Party-ID', '<sip:8@x>;party=calling']])), { name: '', number: '8' });
+  assert.is(assertedParty(request([['P-Asserted-Identity', '<']])), undefined);
+});
+
+test('addresses of messages name a resource with or without the technology', () => {
+  assert.equal(
+    ['alice', 'pjsip:alice', 'PJSIP/alice', 'pjsip:alice/sip:a@h', 'sip:alice@h', 'sip:alice'].map(resourceOf),
+    ['alice', 'alice', 'alice', 'alice/sip:a@h', 'alice@h', 'alice'],
+  );
+});
+
+test('what is asked of a session before its port is open is done then, in order', async () => {
+  const media = new FakeMedia();
+  const session = createPendingSession(
+    's',
+    media.openRtp('s', () => {}),
+    () => {},
+  );
+  session.echo(true);
+  const playing = session.play({ uri: 'sound:a', language: 'en', offsetMs: 0 }, () => {});
+  playing.pause();
+  const statistics = session.statistics();
+  assert.is(await statistics, undefined);
+  assert.equal(media.sessions.get('s')?.asked, ['echo true', 'play sound:a', 'pause']);
+  session.close();
+  assert.is(media.sessions.size, 0);
+});
+
+test('a session closed while its port is being opened closes the port when it comes', async () => {
+  const media = new FakeMedia();
+  const session = createPendingSession(
+    's',
+    media.openRtp('s', () => {}),
+    () => assert.unreachable(),
+  );
+  session.close();
+  session.echo(true);
+  await Promise.resolve();
+  assert.is(media.sessions.size, 0);
+});
+
+test('a port that cannot be had is told once, and what waited for it has failed', async () => {
+  const media = new FakeMedia();
+  media.failWith = new Error('none free');
+  const told: string[] = [];
+  const session = createPendingSession(
+    's',
+    media.openRtp('s', () => {}),
+    (error) => told.push((error as Error).message),
+  );
+  session.play({ uri: 'sound:a', language: 'en', offsetMs: 0 }, (report) => told.push(report.type));
+  assert.is(await session.statistics(), undefined);
+  await Promise.resolve();
+  session.play({ uri: 'sound:b', language: 'en', offsetMs: 0 }, (report) => told.push(`late ${report.type}`));
+  assert.equal(told, ['media.failed', 'none free', 'late media.failed']);
+});
+
+test('an endpoint changed at run time drops the contacts it no longer has', async () => {
+  const line = (...contacts: string[]) => endpoint('line', { aor: { ...defaultAor, contacts } });
+  const phone = await createPhone({ config: { endpoints: [line('sip:192.0.2.1', 'sip:192.0.2.2')] } });
+  phone.driver.setEndpoint(line('sip:192.0.2.2', 'sip:192.0.2.3'));
+  assert.equal(
+    [...phone.contacts.values()].map(({ uri }) => uri),
+    ['sip:192.0.2.2', 'sip:192.0.2.3'],
+  );
+  assert.is(phone.driver.counts().bindings, 2);
+  assert.is(phone.driver.endpoints().length, 1);
+  await phone.close();
+});
+
+test.run();
