@@ -46,6 +46,8 @@ export type Env = {
     incoming?: import('node:http').IncomingMessage;
     /** Carried over a WebSocket, so it cannot become one. */
     overWebSocket?: true;
+    /** Whose request it is, when it came over a WebSocket that this system has opened. */
+    localUser?: HttpUser;
     /** Set by the events route when the connection becomes a WebSocket. */
     upgraded?: boolean;
   };

@@ -2,7 +2,9 @@ import type { Socket } from 'node:net';
 import type { WSContext } from 'hono/ws';
 import type { WebSocket } from 'ws';
 import { AriError } from '../models/errors.ts';
+import type { HttpUser } from './auth.ts';
 import type { Corker } from './corker.ts';
+import type { ApplicationsOwner } from './deps.ts';
 import type { EventsSocketDeps } from './events-socket.ts';
 import { createRestOverWebSocket, type RestOverWebSocket } from './rest-over-websocket.ts';
 
@@ -20,6 +22,10 @@ export type SessionOptions = {
   subscribeAll: boolean;
   /** `Authorization` of the upgrade, for the requests carried over the socket. */
   authorization: string;
+  /** Whose requests these are, whatever `authorization` says: of a socket that this system has opened. */
+  localUser?: HttpUser;
+  /** Registers the applications in place of their owner, who has done so already. */
+  connect?: ApplicationsOwner['connect'];
   socket: Socket;
   /** Told when the socket is open; true when it must close again at once. */
   opened(session: Session): boolean;
@@ -36,9 +42,13 @@ export type SessionHandlers = {
  * The life of one WebSocket: registers its applications, carries their events and its requests, and lets the
  * applications go when it closes or when its client falls too far behind.
  */
-export function createSession(deps: EventsSocketDeps, corker: Corker, session: SessionOptions): SessionHandlers {
+export function createSession(
+  deps: Omit<EventsSocketDeps, 'responder'>,
+  corker: Corker,
+  session: SessionOptions,
+): SessionHandlers {
   const { options, log, owners } = deps;
-  const { names, subscribeAll, authorization, socket } = session;
+  const { names, subscribeAll, authorization, localUser, socket } = session;
   const describe = `${socket.remoteAddress}:${socket.remotePort}`;
   let connection: { close(): void } | undefined;
   let rest: RestOverWebSocket | undefined;
@@ -63,7 +73,8 @@ export function createSession(deps: EventsSocketDeps, corker: Corker, session: S
   };
   const register = (raw: WebSocket, send: (json: string) => void) => {
     try {
-      connection = owners.applications?.connect({ names, subscribeAll, send, describe });
+      const request = { names, subscribeAll, send, describe };
+      connection = session.connect ? session.connect(request) : owners.applications?.connect(request);
     } catch (error) {
       log.warn({ error, applications: names, client: describe }, 'applications could not be registered');
       raw.close(1008, error instanceof AriError ? error.message.slice(0, 120) : 'registration failed');
@@ -80,7 +91,7 @@ export function createSession(deps: EventsSocketDeps, corker: Corker, session: S
       });
       if (session.opened({ raw, closed })) return raw.close(1001, goingAway);
       const send = sender(raw);
-      rest = createRestOverWebSocket({ ...deps, application: names[0] ?? '', authorization, send, raw });
+      rest = createRestOverWebSocket({ ...deps, application: names[0] ?? '', authorization, localUser, send, raw });
       register(raw, send);
     },
     onMessage: ({ data }) => {

@@ -68,7 +68,7 @@ export function createGate({ users, bodyLimit, responder, log }: GateDeps): Gate
   const admit = (c: Context<Env>, { form, json }: Body, next: Next): Answer => {
     const request = c.req.raw;
     const sources: Sources = { query: queryOf(request.url), form, json };
-    const user = identify(request, sources);
+    const user = c.env?.localUser ?? identify(request, sources);
     if (user instanceof Promise) return user.then((known) => proceed(c, sources, known, next));
     if (user !== 'nobody') return proceed(c, sources, user, next);
     // A browser sends no credentials when it asks what it may do.

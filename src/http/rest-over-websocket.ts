@@ -6,6 +6,7 @@ import type { Logger } from '../lib/log.ts';
 import type { RESTResponse } from '../models/messages.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 import type { Env } from './app.ts';
+import type { HttpUser } from './auth.ts';
 
 /** Requests that may wait on one socket before nothing more is read from it. */
 const maxWaiting = 64;
@@ -19,6 +20,8 @@ export type RestOverWebSocketDeps = {
   application: string;
   /** `Authorization` of the upgrade, sent with every inner request. */
   authorization: string;
+  /** Whose requests these are, whatever `authorization` says. */
+  localUser?: HttpUser | undefined;
   send(json: string): void;
   raw: Pick<WebSocket, 'pause' | 'resume'>;
 };
@@ -148,7 +151,8 @@ export function createRestOverWebSocket(deps: RestOverWebSocketDeps): RestOverWe
     const init = withBody
       ? { method: inner.method, headers, body: inner.body as string }
       : { method: inner.method, headers };
-    return answerOf(await app.request(new Request(urlOf(inner), init), undefined, { overWebSocket: true }));
+    const bindings: Env['Bindings'] = { overWebSocket: true, ...(deps.localUser && { localUser: deps.localUser }) };
+    return answerOf(await app.request(new Request(urlOf(inner), init), undefined, bindings));
   };
 
   const carryOut = async (message: string): Promise<void> => {

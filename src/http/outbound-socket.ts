@@ -1,0 +1,112 @@
+import type { IncomingMessage } from 'node:http';
+import type { Hono } from 'hono';
+import { WebSocket } from 'ws';
+import type { OpenSocket, OutboundTarget, SocketReports } from '../actors/outbound-connections.ts';
+import type { AppDeps, Env } from './app.ts';
+import { createCorker } from './corker.ts';
+import { createSession } from './events-session.ts';
+
+export type OutboundSocketsDeps = AppDeps & { app: Hono<Env> };
+
+/** WebSockets that this system opens to applications. */
+export interface OutboundSockets {
+  /** Requests over the socket have the rights of the target's local user; without such a user it cannot be opened. */
+  open: OpenSocket;
+  /** Says 1001 to every socket and cuts those that do not answer within `graceMs`; resolves when all are gone. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Longest that a socket told to close may take, in ms. */
+const closeTimeoutMs = 5_000;
+
+const headersOf = ({ username, password }: OutboundTarget): Record<string, string> =>
+  username === '' ? {} : { Authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };
+
+/** Opens WebSockets to applications: what runs over them is what runs over the sockets that applications open to us. */
+export function createOutboundSockets(deps: OutboundSocketsDeps): OutboundSockets {
+  const { options, clock, log } = deps;
+  const corker = createCorker(clock);
+  const open = new Map<WebSocket, Promise<void>>();
+
+  const dial = (target: OutboundTarget): WebSocket =>
+    new WebSocket(target.url, [...target.protocols], {
+      headers: headersOf(target),
+      maxPayload: options.limits.websocket_message,
+      followRedirects: false,
+      perMessageDeflate: false,
+    });
+
+  const run = (raw: WebSocket, target: OutboundTarget, names: readonly string[], told: SocketReports): void => {
+    const localUser = options.users.find(({ name }) => name === target.localUser);
+    let upgraded: IncomingMessage | undefined;
+    let failure = 'the connection was closed';
+    let session: ReturnType<typeof createSession> | undefined;
+    raw.once('upgrade', (response) => {
+      upgraded = response;
+    });
+    raw.on('error', ({ message }) => {
+      failure = message;
+    });
+    raw.once('open', () => {
+      if (!upgraded || !localUser) return raw.terminate();
+      const { socket } = upgraded;
+      session = createSession(deps, corker, {
+        names: [...names],
+        subscribeAll: false,
+        authorization: '',
+        localUser,
+        socket,
+        // They are registered whether or not the socket is there; it only has to know where events go.
+        connect: ({ send }) => {
+          told.opened(send);
+          return { close: () => told.closed() };
+        },
+        opened: () => false,
+      });
+      session.onOpen(undefined, { raw } as never);
+    });
+    raw.on('message', (data, isBinary) => {
+      if (!isBinary) session?.onMessage({ data: String(data) });
+    });
+    raw.once('close', () => {
+      if (session) session.onClose();
+      else told.failed(localUser ? failure : `there is no user ${target.localUser}`);
+    });
+  };
+
+  /** A peer that does not take part in closing is cut off. */
+  const end = (raw: WebSocket, code: number, reason: string, graceMs: number): void => {
+    if (raw.readyState === WebSocket.CONNECTING) {
+      raw.terminate();
+      return;
+    }
+    raw.close(code, reason);
+    const timer = clock.setTimeout(() => raw.terminate(), graceMs);
+    void open.get(raw)?.then(() => clock.clearTimeout(timer));
+  };
+
+  return {
+    open(target, names, told) {
+      let raw: WebSocket;
+      try {
+        raw = dial(target);
+      } catch (error) {
+        // A URL or a protocol that cannot be: known at once, told later like any other failure.
+        clock.soon(() => told.failed((error as Error).message));
+        return { close: () => {} };
+      }
+      log.debug({ url: target.url, applications: names }, 'connecting to applications');
+      const closed = new Promise<void>((resolve) => raw.once('close', () => resolve()));
+      open.set(raw, closed);
+      void closed.then(() => open.delete(raw));
+      run(raw, target, names, told);
+      return { close: (code, reason) => end(raw, code, reason, closeTimeoutMs) };
+    },
+
+    async close(graceMs) {
+      const all = [...open];
+      for (const [raw] of all) end(raw, 1001, 'the server is shutting down', graceMs);
+      await Promise.all(all.map(([, closed]) => closed));
+    },
+  };
+}
