@@ -18,6 +18,11 @@ export type ChannelMessage = ChannelEvent | OwnershipEvent;
 export interface ApplicationGate {
   /** Whether the application is registered and its connection is there: only then may channels enter it. */
   isActive(app: string): boolean;
+  /**
+   * Makes a connection for a channel that wants to enter an application which is not active: undefined when there is
+   * none to be made; else the application's name for this call, undefined when it came to nothing. Never rejects.
+   */
+  admit?(app: string, channel: { id: string; name: string }): Promise<string | undefined> | undefined;
   /** One reference more, or less, on what an application hears of a topic. */
   addInterest(app: string, topic: Topic): void;
   removeInterest(app: string, topic: Topic): void;

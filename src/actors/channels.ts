@@ -218,6 +218,20 @@ export function createChannels(options: ChannelsOptions): Channels {
     entry.run = undefined;
   };
 
+  const enterApplication = (entry: ChannelEntry, app: string): void => {
+    const active = applications.isActive(app);
+    const instance = active ? undefined : applications.admit?.(app, entry);
+    if (!instance) {
+      tell(entry, { type: active ? 'application.accepted' : 'application.refused' });
+      return;
+    }
+    void instance.then((name) => {
+      // A channel that is being hung up enters nothing any more; it need not be told.
+      if (registry.find(entry.id) !== entry || lifeOf(snapshot(entry)) === 'hangingUp') return;
+      tell(entry, name === undefined ? { type: 'application.refused' } : { type: 'application.accepted', app: name });
+    });
+  };
+
   const machine = channelMachine.provide({
     actions: {
       dialLeg: ({ context }) => perform(context.id, ({ leg }) => leg.dial()),
@@ -239,10 +253,7 @@ export function createChannels(options: ChannelsOptions): Channels {
 
   const ownershipChart = ownershipMachine.provide({
     actions: {
-      enterApplication: ({ context }, { app }) =>
-        perform(context.id, (entry) =>
-          tell(entry, { type: applications.isActive(app) ? 'application.accepted' : 'application.refused' }),
-        ),
+      enterApplication: ({ context }, { app }) => perform(context.id, (entry) => enterApplication(entry, app)),
       runDialplan: ({ context }, { position }) => perform(context.id, (entry) => runDialplan(entry, position)),
       noteRefusal: ({ context }) =>
         perform(context.id, (entry) => tell(entry, { type: 'variable.set', name: 'STASISSTATUS', value: 'FAILED' })),

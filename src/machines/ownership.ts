@@ -43,7 +43,8 @@ export type OwnershipEvent =
   | { type: 'leg.ended' }
   | { type: 'dialplan.ended'; cause: number }
   /** The verdict on `enterApplication`. */
-  | { type: 'application.accepted' }
+  /** `app`: it goes by another name than asked for (an instance for this call). */
+  | { type: 'application.accepted'; app?: string }
   | { type: 'application.refused' };
 
 /** `moved` is true on the two facts of a move, where the channel never leaves application control. */
@@ -81,6 +82,10 @@ const ended = (moved: boolean) => emit(({ context: { app } }) => ({ type: 'Stasi
 
 const keepDestination = assign(({ event }) =>
   event.type === 'move' ? { destination: { app: event.app, args: event.args } } : {},
+);
+
+const keepInstance = assign(({ event }) =>
+  event.type === 'application.accepted' && event.app !== undefined ? { app: event.app } : {},
 );
 
 const keepWanted = assign(({ context: { onAnswer }, event }) => {
@@ -124,7 +129,7 @@ export const ownershipMachine = ownership.createMachine({
     entering: {
       entry: [keepWanted, { type: 'enterApplication', params: ({ context }) => ({ app: context.app }) }],
       on: {
-        'application.accepted': { target: 'application', actions: started(false) },
+        'application.accepted': { target: 'application', actions: [keepInstance, started(false)] },
         'application.refused': [
           { guard: 'canResume', target: 'dialplan', actions: 'noteRefusal' },
           { target: 'nobody', actions: ['noteRefusal', 'endChannel'] },
@@ -148,6 +153,7 @@ export const ownershipMachine = ownership.createMachine({
           actions: [
             ended(true),
             assign(({ context: { destination } }) => ({ app: destination?.app ?? '', args: destination?.args ?? [] })),
+            keepInstance,
             started(true),
           ],
         },

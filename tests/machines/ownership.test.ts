@@ -46,6 +46,17 @@ chart('an answered call asks for the application it was made for, and enters it'
   assert.equal(told, [{ type: 'StasisStart', app: 'hello', args: ['a'], moved: false }]);
 });
 
+chart('an application that accepts under a name for this call has the call under that name', () => {
+  const asInstance = { ...accepted, app: 'hello:PJSIP/alice-1' };
+  assert.equal(after(intoApplication, answered, asInstance, ended).told, [
+    { type: 'StasisEnd', app: 'hello:PJSIP/alice-1', moved: false },
+  ]);
+  assert.equal(after(intoApplication, answered, accepted, move, { ...accepted, app: 'other:1' }).told, [
+    { type: 'StasisEnd', app: 'hello', moved: true },
+    { type: 'StasisStart', app: 'other:1', args: ['1'], moved: true },
+  ]);
+});
+
 chart('an answered call made for the dialplan runs it where it was asked to', () => {
   assert.equal(after(intoDialplan, answered).told, [{ effect: 'runDialplan', position }]);
 });
