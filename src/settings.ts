@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { arch, hostname, version as kernelVersion, type as osType, release, userInfo } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import type { OutboundConnectionSettings } from './actors/outbound-connections.ts';
 import type { Config, EndpointConfig } from './config/schema.ts';
 import { parseCallerId } from './dialplan/caller-id.ts';
 import {
@@ -44,6 +45,25 @@ export const httpSettings = ({ http, general }: Config): HttpOptions => ({
   validate: general.validate,
 });
 
+/** The WebSockets to open to applications. Times of the configuration are in s. */
+export const outboundConnections = ({ applications }: Config): OutboundConnectionSettings[] =>
+  Object.entries(applications).map(([name, application]) => ({
+    name,
+    kind: application.type === 'persistent' ? 'persistent' : 'call',
+    target: {
+      url: application.url,
+      protocols: application.protocols,
+      username: application.username,
+      password: application.password,
+      localUser: application.local_user,
+    },
+    apps: application.apps,
+    subscribeAll: application.subscribe_all,
+    connectionTimeoutMs: application.connection_timeout * 1000,
+    reconnectIntervalMs: application.reconnect_interval * 1000,
+    reconnectAttempts: application.reconnect_attempts,
+  }));
+
 export const sipListens = ({ sip }: Config): Listen[] =>
   sip.transports.map(({ protocol, bind, port }) => ({
     protocol,
@@ -57,6 +77,7 @@ const userAgent = (name: string): string => (name.includes('/') ? name : `${name
 export const sipSettings = ({ sip }: Config): SipConfig => ({
   ...defaultSipConfig,
   userAgent: userAgent(sip.user_agent),
+  realm: sip.realm,
   t1Ms: sip.timers.t1,
   t2Ms: sip.timers.t2,
   ...(sip.external_address === '' ? {} : { mediaAddress: sip.external_address }),
@@ -71,7 +92,7 @@ export function sipEndpoint(name: string, endpoint: EndpointConfig): SipEndpoint
     name,
     context: endpoint.context,
     ...(auth ? { auth: { username: auth.username, password: auth.password ?? '' } } : {}),
-    ...(outbound ? { outboundAuth: { username: outbound.username, password: outbound.password } } : {}),
+    ...(outbound ? { outboundAuth: outbound } : {}),
     match: endpoint.match,
     aor: {
       maxContacts: aor.max_contacts,
@@ -83,6 +104,11 @@ export function sipEndpoint(name: string, endpoint: EndpointConfig): SipEndpoint
       defaultExpirationSeconds: aor.default_expiration,
     },
     codecs: endpoint.codecs,
+    digits: endpoint.digits,
+    symmetric: endpoint.symmetric,
+    ...(endpoint.from_user === '' ? {} : { fromUser: endpoint.from_user }),
+    ...(endpoint.from_domain === '' ? {} : { fromDomain: endpoint.from_domain }),
+    ...(endpoint.outbound_proxy === '' ? {} : { outboundProxy: endpoint.outbound_proxy }),
     ...(endpoint.caller_id === '' ? {} : { callerId: parseCallerId(endpoint.caller_id) }),
     trustIdentity: endpoint.trust_id,
     ...(endpoint.language === '' ? {} : { language: endpoint.language }),

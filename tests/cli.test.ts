@@ -177,6 +177,26 @@ test('a password of the environment is used and not told', async () => {
   assert.is((await server.ended).code, 0);
 });
 
+test('a live call holds the end back until a second signal', async () => {
+  const server = start(['serve'], { HOOKSWITCH_PASSWORD: 'opensesame' });
+  const banner = await server.said(/is ready[\s\S]*hear yourself/);
+  const headers = { authorization: `Basic ${Buffer.from('hookswitch:opensesame').toString('base64')}` };
+  const channels = `${told(banner, 'HTTP')}/channels`;
+  const call = new URLSearchParams({ endpoint: 'Local/echo@default', extension: '1000', context: 'default' });
+  assert.is((await fetch(`${channels}?${call}`, { method: 'POST', headers })).status, 200);
+  const logged = new Promise<void>((resolve) =>
+    server.process.stderr?.on('data', (chunk) => String(chunk).includes('no new calls') && resolve()),
+  );
+  server.process.kill('SIGTERM');
+  await logged;
+  assert.is((await fetch(`${channels}?${call}`, { method: 'POST', headers })).status >= 400, true);
+  assert.is(((await (await fetch(channels, { headers })).json()) as unknown[]).length, 2);
+  server.process.kill('SIGTERM');
+  const { code, err } = await server.ended;
+  assert.is(code, 0, err);
+  assert.match(err, /stopping at once/);
+});
+
 test('a taken HTTP port is told in one line with the setting that changes it', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => taken.once('listening', resolve));

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -82,6 +82,16 @@ test('every setting is described, and every number that has a unit says it', () 
     .filter(({ node }) => (node.type === 'integer' || node.type === 'number') && !node.unit)
     .map(({ path }) => path);
   assert.equal(unmeasured, []);
+});
+
+test('every setting is read by some part of the system', () => {
+  const src = fileURLToPath(new URL('../../src/', import.meta.url));
+  const files = readdirSync(src, { recursive: true, encoding: 'utf8' });
+  const readers = files.filter((name) => name.endsWith('.ts') && !name.startsWith('config/'));
+  const code = readers.map((name) => readFileSync(src + name, 'utf8')).join('\n');
+  const names = settings(ConfigSchema as Node).map(({ path }) => path.split('.').at(-1)!.replace('[]', ''));
+  const unread = [...new Set(names)].filter((name) => /^\w+$/.test(name) && !new RegExp(`\\b${name}\\b`).test(code));
+  assert.equal(unread, []);
 });
 
 test.run();

@@ -16,8 +16,10 @@ test('a program in PATH is found and handed to the test', () => {
   assert.equal(registered, ['runs node']);
 });
 
-test('a test whose program is missing is skipped, not run', () => {
-  const missing = need('no-such-program', '/nowhere');
+test('a test whose program is missing is skipped, not run, and said to be', () => {
+  const said: string[] = [];
+  const missing = need('no-such-program', '/nowhere', (line) => said.push(line));
+
   assert.is(missing.path, undefined);
   const skipped: unknown[] = [];
   const fake = Object.assign(() => assert.unreachable('the test ran'), {
@@ -25,6 +27,7 @@ test('a test whose program is missing is skipped, not run', () => {
   });
   missing.test(fake as never, 'calls it', () => assert.unreachable());
   assert.equal(skipped, ['calls it']);
+  assert.equal(said, ['skipped: needs no-such-program: calls it']);
 });
 
 test.run();

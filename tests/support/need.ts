@@ -13,8 +13,15 @@ export type Needed = {
   test<T>(suite: Test<T>, title: string, handler: (program: string, context: T) => Promise<void> | void): void;
 };
 
-/** Looks for a program in PATH. */
-export function need(program: string, searchPath = process.env['PATH'] ?? ''): Needed {
+/**
+ * Looks for a program in PATH.
+ * @param say hears of skipped tests.
+ */
+export function need(
+  program: string,
+  searchPath = process.env['PATH'] ?? '',
+  say: (line: string) => void = (line) => void process.stdout.write(`${line}\n`),
+): Needed {
   const path = searchPath
     .split(delimiter)
     .map((directory) => join(directory, program))
@@ -24,7 +31,7 @@ export function need(program: string, searchPath = process.env['PATH'] ?? ''): N
     test(suite, title, handler) {
       if (path) return suite(title, (context) => handler(path, context));
       suite.skip(title);
-      process.stdout.write(`skipped: needs ${program}: ${title}\n`);
+      say(`skipped: needs ${program}: ${title}`);
     },
   };
 }
