@@ -10,27 +10,25 @@ export interface RequestHeaders {
 }
 
 /** What the stack writes itself; an application that could change it would break the call. */
-const reserved = new Set(
-  [
-    ...[
-      'via',
-      'v',
-      'from',
-      'f',
-      'to',
-      't',
-      'call-id',
-      'i',
-      'cseq',
-      'contact',
-      'm',
-      'max-forwards',
-      'content-length',
-      'l',
-    ],
-    ...['content-type', 'c', 'route', 'record-route', 'require', 'allow', 'authorization', 'proxy-authorization'],
-  ].values(),
-);
+const reserved = new Set([
+  ...[
+    'via',
+    'v',
+    'from',
+    'f',
+    'to',
+    't',
+    'call-id',
+    'i',
+    'cseq',
+    'contact',
+    'm',
+    'max-forwards',
+    'content-length',
+    'l',
+  ],
+  ...['content-type', 'c', 'route', 'record-route', 'require', 'allow', 'authorization', 'proxy-authorization'],
+]);
 
 export function createRequestHeaders(): RequestHeaders {
   let lines: (readonly [name: string, value: string])[] = [];

@@ -98,9 +98,11 @@ export function createInviteUsage(options: UsageOptions): InviteUsage {
     handlers.onClosed();
   };
 
+  /** The state changes before it is told: whoever hears it may well call `bye` at once. */
   const end = (reason: UsageEnd) => {
-    const told = state === 'early' || state === 'confirmed';
-    if (told) handlers.onEnded(reason);
+    if (state !== 'early' && state !== 'confirmed') return;
+    state = 'ending';
+    handlers.onEnded(reason);
   };
 
   /** The peer has forgotten the dialog or never answers (RFC 3261 12.2.1.2). */
@@ -248,10 +250,10 @@ export function createInviteUsage(options: UsageOptions): InviteUsage {
 
   const receiveBye = (transaction: ServerTransaction) => {
     transaction.reply(200);
-    const waiting = state === 'ending' && pendingOk !== undefined;
-    end({ by: 'bye', request: transaction.request });
     // Two BYEs that cross: ours is still to be answered.
-    if (state !== 'ending' || waiting) close();
+    const crossing = state === 'ending' && pendingOk === undefined;
+    end({ by: 'bye', request: transaction.request });
+    if (!crossing) close();
   };
 
   const receive = (transaction: ServerTransaction) => {

@@ -274,6 +274,61 @@ features('between trusted parties the caller is asserted and the called is told'
   assert.match(inbound.leg.header('From')!, 'sip:line7@');
 });
 
+features('who the called party is, is told when a trusted peer asserts it', async () => {
+  const callee = await phone();
+  callee.transactions.onRequest((transaction) => {
+    const headers = [['P-Asserted-Identity', '"Reception" <sip:0@192.0.2.1>']] as const;
+    transaction.reply(180, { headers });
+    transaction.reply(180, { headers });
+    transaction.reply(486);
+  });
+  const caller = await phone({
+    config: { endpoints: [trunkTo(callee.uri, { trustIdentity: true }), { ...trunkTo(callee.uri), name: 'stranger' }] },
+  });
+  const [trusting, doubting] = [caller.open('trunk'), caller.open('stranger')];
+  for (const { leg } of [trusting, doubting]) leg.dial();
+  for (const channel of [trusting, doubting]) await channel.heard('leg.hungUp');
+  const party = { name: 'Reception', number: '0' };
+  assert.equal((await trusting.heard('leg.connectedLine')).party, party);
+  assert.equal(trusting.told, ['leg.connectedLine', 'leg.ringing', 'leg.hungUp 17']);
+  assert.equal(doubting.told, ['leg.ringing', 'leg.hungUp 17']);
+});
+
+features('a call to a phone that registered over TCP uses its connection', async () => {
+  const server = await phone({
+    protocol: 'tcp',
+    config: { endpoints: [endpoint('desk', { match: ['127.0.0.1'] })] },
+  });
+  const desk = await phone({ protocol: 'tcp', config: { endpoints: [anybody] } });
+  const target = { protocol: 'tcp', address: '127.0.0.1', port: server.port } as const;
+  const status = await new Promise<number>((resolve) => {
+    const register = buildRequest({
+      method: 'REGISTER',
+      uri: server.uri,
+      from: '<sip:desk@127.0.0.1>;tag=1',
+      to: '<sip:desk@127.0.0.1>',
+      callId: 'reg',
+      cseq: 1,
+      contact: '<sip:desk@192.0.2.66:9;transport=tcp>',
+    });
+    const onFinal = (response: { status: number }) => resolve(response.status);
+    desk.transactions.request(register, target, {
+      onFinal,
+      onTimeout: () => resolve(408),
+      onTransportError: () => resolve(503),
+    });
+  });
+  assert.is(status, 200);
+  const out = server.open('desk');
+  out.leg.dial();
+  const inbound = await desk.rung();
+  inbound.leg.answer();
+  await out.heard('leg.answered');
+  assert.is(server.transports.counts().connections, 1);
+  out.leg.hangup(16);
+  await inbound.heard('leg.hungUp');
+});
+
 features('dial strings name endpoints in any case; what they cannot mean is an error naming the part', async () => {
   const callee = await taker();
   const caller = await phone({ config: { endpoints: [trunkTo(callee.uri)] } });

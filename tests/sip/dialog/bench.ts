@@ -43,6 +43,8 @@ export function createBench() {
     userAgent: 'Test',
   });
   const told: string[] = [];
+  /** Told of everything as it is said to the user. */
+  const hook: { onTold?: (what: string) => void } = {};
   const incoming: IncomingCall[] = [];
   /** What the user answers; tests change it. */
   const user = { answer: 'our-answer' as string | undefined, accepts: true, status: 200 };
@@ -58,15 +60,29 @@ export function createBench() {
     onOfferRefused: (status: number) => void told.push(`offer refused ${status}`),
     onRequest: (request: SipRequest) => asked(request.method, user.status),
     onAcknowledged: () => void told.push('acknowledged'),
-    onEnded: (end: { by: string; status?: number }) => void told.push(`ended ${end.by}${end.status ?? ''}`),
+    onEnded(end: { by: string; status?: number }) {
+      told.push(`ended ${end.by}${end.status ?? ''}`);
+      hook.onTold?.(told.at(-1)!);
+    },
     onClosed: () => void told.push('closed'),
   };
   agent.onInvite((offer) => {
-    incoming.push(offer.take({ ...usage, onCancelled: () => void told.push('cancelled') }));
+    incoming.push(
+      offer.take({
+        ...usage,
+        onCancelled() {
+          told.push('cancelled');
+          hook.onTold?.('cancelled');
+        },
+      }),
+    );
   });
   let cseq = 100;
 
   return {
+    set onTold(fn: (what: string) => void) {
+      hook.onTold = fn;
+    },
     clock,
     transports,
     transactions,

@@ -285,4 +285,23 @@ test('a session shorter than 90 seconds is refused with 422', () => {
   assert.equal(bench.leaks(), nothing);
 });
 
+test('a user that says BYE on hearing that the call is over sends nothing more', () => {
+  for (const over of ['BYE', 'no ACK', 'BYE before the answer'] as const) {
+    const bench = createBench();
+    const { call, number, toTag } = ringing(bench);
+    bench.onTold = (what) => {
+      if (what.startsWith('ended') || what === 'cancelled') call.usage.bye();
+    };
+    if (over !== 'BYE before the answer') call.answer('our-answer');
+    if (over === 'BYE') bench.send('ACK', { toTag, number });
+    bench.sent();
+    if (over === 'no ACK') bench.clock.advance(32_000);
+    else bench.send('BYE', { toTag });
+    const byes = bench.sent().filter((what) => what === 'BYE').length;
+    assert.is(byes, over === 'no ACK' ? 1 : 0, over);
+    if (over !== 'no ACK') assert.is(bench.agent.counts().dialogs, 0, over);
+    assert.equal(bench.leaks(), nothing);
+  }
+});
+
 test.run();
