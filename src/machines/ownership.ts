@@ -1,5 +1,5 @@
 import { type SnapshotFrom, setup } from 'xstate';
-import type { OnAnswer, Position } from './channel-vocabulary.ts';
+import { channelOperations, type OnAnswer, type Position } from './channel.ts';
 import { effect } from './effect.ts';
 
 /**
@@ -176,24 +176,7 @@ export const ownershipMachine = ownership.createMachine({
 export type OwnershipSnapshot = SnapshotFrom<typeof ownershipMachine>;
 
 /** What clients may do only to a channel that an application controls. */
-export const ownershipOperations = [
-  'continue',
-  'redirect',
-  'answer',
-  'ring',
-  'ringStop',
-  'progress',
-  'dtmf',
-  'hold',
-  'unhold',
-  'mute',
-  'moh',
-  'silence',
-  'play',
-  'move',
-  'setVariable',
-  'dial',
-] as const;
+export const ownershipOperations = [...channelOperations, 'move', 'setVariable'] as const;
 
 export type OwnershipOperation = (typeof ownershipOperations)[number];
 
