@@ -4,13 +4,15 @@ import { createChannelOperations } from './actors/channel-operations.ts';
 import { createChannels } from './actors/channels.ts';
 import { createContacts } from './actors/contacts.ts';
 import { createMessages } from './actors/messages.ts';
+import { createOutboundConnections } from './actors/outbound-connections.ts';
 import { createPlaybacks } from './actors/playbacks.ts';
 import { createBus } from './bus/bus.ts';
 import type { Config } from './config/schema.ts';
 import { createDialplan } from './dialplan/dialplan.ts';
 import { createLocalDriver } from './drivers/local/local.ts';
 import { createSipDriver, type SipDriverCounts } from './drivers/sip/driver.ts';
-import { createApp } from './http/app.ts';
+import { type AppDeps, createApp } from './http/app.ts';
+import { createOutboundSockets } from './http/outbound-socket.ts';
 import { startHttpServer } from './http/server.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { createIds, type Ids } from './lib/ids.ts';
@@ -25,6 +27,7 @@ import {
   httpSettings,
   mediaSettings,
   modules,
+  outboundConnections,
   processIdentity,
   sipListens,
   sipSettings,
@@ -67,6 +70,7 @@ export type Usage = {
   playbacks: number;
   channelAudio: number;
   contacts: number;
+  outboundConnections: number;
   media: { sessions: number; ports: number; players: number; timers: number };
   sip: SipDriverCounts & { transactions: number };
 };
@@ -143,12 +147,20 @@ async function build(config: Config, io: ServerIo, scope: Scope): Promise<Runnin
     },
   });
   scope.defer(() => applications.close());
+  const outbound = createOutboundConnections({
+    connections: outboundConnections(config),
+    applications,
+    bus,
+    runtime,
+    log: log.child({ part: 'outbound' }),
+    queueLimit: Math.floor(config.http.limits.websocket_queue / 2),
+  });
   const channels = createChannels({
     bus,
     runtime,
     ids,
     dialplan,
-    applications,
+    applications: { ...applications, admit: outbound.admit },
     playbacks,
     endpoints,
     globals,
@@ -197,47 +209,51 @@ async function build(config: Config, io: ServerIo, scope: Scope): Promise<Runnin
   // The interface.
   const soundIndex = await indexSounds(soundDirectories(config));
   const { user, group } = processIdentity();
-  const http = await startHttpServer(
-    createApp({
-      owners: {
-        channels: operations,
-        playbacks: { ...playbacks, playOnChannel: operations.play },
-        applications,
-        endpoints: { list: endpoints.list, listByTech: endpoints.listByTechnology, get: endpoints.get },
-        messages,
-        system: createSystem({
-          clock,
-          entityId,
-          version,
-          build: buildInfo(formatTimestamp(clock.now())),
-          name: general.system_name,
-          defaultLanguage: config.sounds.default_language,
-          setid: { user, group },
-          limits: {},
-          variables: globals,
+  const interfaceDeps: AppDeps = {
+    owners: {
+      channels: operations,
+      playbacks: { ...playbacks, playOnChannel: operations.play },
+      applications,
+      endpoints: { list: endpoints.list, listByTech: endpoints.listByTechnology, get: endpoints.get },
+      messages,
+      system: createSystem({
+        clock,
+        entityId,
+        version,
+        build: buildInfo(formatTimestamp(clock.now())),
+        name: general.system_name,
+        defaultLanguage: config.sounds.default_language,
+        setid: { user, group },
+        limits: {},
+        variables: globals,
+      }),
+      sounds: createSounds(() => soundIndex),
+      deviceStates,
+      mailboxes,
+      logChannels,
+      modules: createModules(() =>
+        modules({
+          sip: sip.counts().legs,
+          local: channels.size - sip.counts().legs,
+          playbacks: playbacks.size,
+          applications: applications.list().length,
         }),
-        sounds: createSounds(() => soundIndex),
-        deviceStates,
-        mailboxes,
-        logChannels,
-        modules: createModules(() =>
-          modules({
-            sip: sip.counts().legs,
-            local: channels.size - sip.counts().legs,
-            playbacks: playbacks.size,
-            applications: applications.list().length,
-          }),
-        ),
-      },
-      options: httpSettings(config),
-      entityId,
-      clock,
-      log: log.child({ part: 'http' }),
-    }),
-    config.http,
+      ),
+    },
+    options: httpSettings(config),
+    entityId,
     clock,
-  );
+    log: log.child({ part: 'http' }),
+  };
+  const { app, sockets } = createApp(interfaceDeps);
+  const http = await startHttpServer({ app, sockets }, config.http, clock);
   scope.defer(() => http.close());
+  const outboundSockets = createOutboundSockets({ ...interfaceDeps, app });
+  scope.defer(() => {
+    outbound.close();
+    return outboundSockets.close(closingGraceMs);
+  });
+  outbound.start(outboundSockets.open);
 
   return {
     addresses: {
@@ -250,6 +266,7 @@ async function build(config: Config, io: ServerIo, scope: Scope): Promise<Runnin
       playbacks: playbacks.size,
       channelAudio: channels.audio.size,
       contacts: contacts.size,
+      outboundConnections: outbound.size,
       media: await media.usage(),
       sip: { ...sip.counts(), transactions: transactions.counts().clients + transactions.counts().servers },
     }),
@@ -263,6 +280,9 @@ async function build(config: Config, io: ServerIo, scope: Scope): Promise<Runnin
     close: () => scope.close(),
   };
 }
+
+/** How long applications that we connected to may take to close their WebSocket. */
+const closingGraceMs = 5_000;
 
 /** How long calls hung up at the end of a drain may take to say goodbye. */
 const hangupGraceMs = 5_000;

@@ -18,6 +18,7 @@ export type Known = {
 export function checkRules(config: Config, schema: object, known: Known, broken: ReadonlySet<unknown>): Problem[] {
   const sections: Record<string, () => Problem[]> = {
     http: () => checkUsers(config),
+    applications: () => checkApplications(config, broken),
     sip: () => checkSip(config),
     media: () => checkMedia(config),
     dialplan: () => checkDialplan(config, known),
@@ -34,6 +35,11 @@ const rules: Record<Exclude<Rule, 'directory'>, { test(text: string): boolean; w
     wanted: 'expected a hash made by `hookswitch hash`',
   },
   sipUri: { test: (text) => /^sips?:[^\s<>"]+$/i.test(text), wanted: 'expected a SIP URI such as sip:10.0.0.7:5060' },
+  webSocketUrl: { test: isWebSocketUrl, wanted: 'expected a URL such as ws://10.0.0.9:9000/ari, without a user' },
+  token: {
+    test: (text) => /^[!#$%&'*+.^_`|~\w-]+$/.test(text),
+    wanted: 'expected the name of a protocol, such as ari',
+  },
   origin: { test: isOrigin, wanted: 'expected an origin such as https://desk.example.org, or *' },
 };
 
@@ -63,6 +69,25 @@ function checkUsers({ http }: Config): Problem[] {
       problems.push({ path, message: 'give `password` or `password_hash`, not both' });
     if (user.password === '') problems.push({ path: [...path, 'password'], message: 'the password is empty' });
     names.add(user.name);
+  }
+  return problems;
+}
+
+function checkApplications({ applications, http }: Config, broken: ReadonlySet<unknown>): Problem[] {
+  const problems: Problem[] = [];
+  const taken = new Map<string, string>();
+  for (const [name, { apps, local_user }] of Object.entries(applications)) {
+    for (const [index, app] of apps.entries()) {
+      const other = taken.get(app);
+      if (other !== undefined)
+        problems.push({
+          path: ['applications', name, 'apps', index],
+          message: `\`${app}\` stands in \`${other}\` already`,
+        });
+      taken.set(app, name);
+    }
+    if (!broken.has('http') && !http.users.some((user) => user.name === local_user))
+      problems.push({ path: ['applications', name, 'local_user'], message: `there is no user \`${local_user}\`` });
   }
   return problems;
 }
@@ -130,6 +155,12 @@ function isNetwork(text: string): boolean {
   const [address = '', bits, ...rest] = text.split('/');
   if (rest.length > 0 || !isAddress(address)) return false;
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (address.includes(':') ? 128 : 32));
+}
+
+function isWebSocketUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password, hash } = new URL(text);
+  return protocol === 'ws:' && username === '' && password === '' && hash === '';
 }
 
 function isOrigin(text: string): boolean {

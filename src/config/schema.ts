@@ -18,7 +18,15 @@ type About = TSchemaOptions & {
 };
 
 /** Names of the rules that strings can have. */
-export type Rule = 'address' | 'network' | 'directory' | 'passwordHash' | 'sipUri' | 'origin';
+export type Rule =
+  | 'address'
+  | 'network'
+  | 'directory'
+  | 'passwordHash'
+  | 'sipUri'
+  | 'origin'
+  | 'webSocketUrl'
+  | 'token';
 
 const text = (about: About) => Type.String(about);
 const flag = (about: About & { default: boolean }) => Type.Boolean(about);
@@ -141,6 +149,64 @@ const http = group(
   },
   'The REST and WebSocket interface.',
 );
+
+const application = group(
+  {
+    url: text({
+      rule: 'webSocketUrl',
+      description: 'Where the program waits for our WebSocket, e.g. ws://10.0.0.9:9000/ari.',
+    }),
+    type: choice(['persistent', 'per_call'], {
+      default: 'persistent',
+      description:
+        'One WebSocket that is always there; or one for each call that enters an application nobody registered, which is then named `<application>:<channel name>`.',
+    }),
+    apps: list(
+      Type.String({
+        minLength: 1,
+        pattern: '^[^,]{0,72}[^,\\s]$',
+        description: 'expected 1 to 73 characters without a comma',
+      }),
+      {
+        minItems: 1,
+        commaList: true,
+        description: 'The applications it is for; each may stand in one connection only.',
+      },
+    ),
+    local_user: text({ description: 'The one of http.users whose rights the program has over the WebSocket.' }),
+    subscribe_all: flag({ default: false, description: 'Subscribe the applications to everything there is.' }),
+    protocols: list(Type.String({ rule: 'token' }), {
+      default: ['ari'],
+      commaList: true,
+      description: 'WebSocket sub-protocols offered to the program.',
+    }),
+    username: text({ default: '', description: 'User name that we tell the program. Empty: none.' }),
+    password: text({ default: '', description: 'The password to it.' }),
+    connection_timeout: number(0.01, 60, {
+      default: 0.5,
+      unit: 's',
+      description: 'How long one attempt to connect may take.',
+    }),
+    reconnect_interval: number(0.01, 3_600, {
+      default: 0.5,
+      unit: 's',
+      description: 'How long to wait between attempts.',
+    }),
+    reconnect_attempts: whole(0, 1_000, {
+      default: 4,
+      unit: 'attempts',
+      description:
+        'How often it is tried again for a call before the call is refused. A persistent one is tried for ever.',
+    }),
+  },
+  'A program that we connect to, rather than it to us.',
+);
+
+const applications = named(application, {
+  default: {},
+  description:
+    'WebSockets that this server opens to programs, by name. What an application misses while a persistent one is away waits, up to half of http.limits.websocket_queue.',
+});
 
 const transport = group(
   {
@@ -362,7 +428,7 @@ const dialplan = named(
 
 /** The whole configuration file. */
 export const ConfigSchema = group(
-  { general, http, sip, media, sounds, recordings, dialplan },
+  { general, http, applications, sip, media, sounds, recordings, dialplan },
   'Hookswitch configuration.',
 );
 
@@ -376,6 +442,8 @@ export type Config = Static<typeof ConfigSchema> & {
 export type EndpointConfig = Static<typeof endpoint>;
 /** One of `http.users`. */
 export type UserConfig = Static<typeof user>;
+/** One of `applications`. */
+export type ApplicationConfig = Static<typeof application>;
 /** One of `sip.transports`. */
 export type TransportConfig = Static<typeof transport>;
 /** `dialplan`: context → extension or pattern → steps. */

@@ -205,6 +205,33 @@ problems('a wrong value of the environment is told with the name of the variable
   ]);
 });
 
+problems('a connection to a program has a URL, applications and protocols that can be', () => {
+  const yaml = `applications:
+  one: { url: 'wss://10.0.0.9/', apps: [], local_user: a, protocols: ['a b'] }
+  two: { url: 'ws://me:secret@10.0.0.9/', apps: ['c,d'], local_user: a, type: percall }
+`;
+  assert.equal(problemsOf(yaml), [
+    '2:10 applications.one.url expected a URL such as ws://10.0.0.9:9000/ari, without a user, found "wss://10.0.0.9/"',
+    '2:34 applications.one.apps the list is empty',
+    '2:71 applications.one.protocols[0] expected the name of a protocol, such as ari, found "a b"',
+    '3:10 applications.two.url expected a URL such as ws://10.0.0.9:9000/ari, without a user, found "ws://me:secret@10.0.0.9/"',
+    '3:50 applications.two.apps[0] expected 1 to 73 characters without a comma, found "c,d"',
+    '3:73 applications.two.type expected one of persistent, per_call, found "percall"; did you mean `per_call`?',
+  ]);
+});
+
+problems('a connection to a program has a user that there is, and applications that no other has', () => {
+  const yaml = `http: { users: [{ name: a, password: b }] }
+applications:
+  one: { url: 'ws://10.0.0.9:9000/ari', apps: [x, y], local_user: a }
+  two: { url: 'ws://10.0.0.9/', apps: [z, x], local_user: b }
+`;
+  assert.equal(problemsOf(yaml), [
+    '4:43 applications.two.apps[1] `x` stands in `one` already',
+    '4:47 applications.two.local_user there is no user `b`',
+  ]);
+});
+
 problems('a context that the dialplan does not have is told', () => {
   assert.equal(problemsOf('sip:\n  endpoints:\n    carol:\n      context: defualt\n'), [
     '4:7 sip.endpoints.carol.context the dialplan has no context `defualt`; did you mean `default`?',
