@@ -101,10 +101,15 @@ export class Client {
   }
 
   /** Connects one or more applications by one WebSocket and waits until they are there. */
-  async connect(names: string | string[], query = ''): Promise<App> {
+  async connect(
+    names: string | string[],
+    query = '',
+    credentials: string | null = this.target.credentials,
+  ): Promise<App> {
     const list = typeof names === 'string' ? [names] : names;
     const url = `${this.target.url.replace(/^http/, 'ws')}/events?app=${list.map(encodeURIComponent).join(',')}${query}`;
-    const socket = new WebSocket(url, { headers: { authorization: basic(this.target.credentials) } });
+    const headers = credentials === null ? {} : { authorization: basic(credentials) };
+    const socket = new WebSocket(url, { headers });
     const app = new App(this, list, socket);
     this.#apps.add(app);
     await app.opened;
