@@ -28,6 +28,9 @@ const sdp = (mediaPort: number): string[] => [
   'a=fmtp:101 0-15',
 ];
 
+/** One branch for an INVITE, its CANCEL and the ACK of its refusal (RFC 3261 9.1, 17.1.1.3). */
+const inviteVia = (cseq: number): string =>
+  `Via: SIP/2.0/[transport] [local_ip]:[local_port];branch=z9hG4bK-[pid]-[call_number]-invite-${cseq};rport`;
 const via = 'Via: SIP/2.0/[transport] [local_ip]:[local_port];branch=[branch];rport';
 const contact = 'Contact: <sip:[local_ip]:[local_port];transport=[transport]>';
 const withBody = (lines: string[]): string[] => [
@@ -58,7 +61,7 @@ export function invite(options: { mediaPort?: number; from?: string; headers?: s
   return send(
     [
       'INVITE sip:[service]@[remote_ip]:[remote_port] SIP/2.0',
-      via,
+      inviteVia(cseq),
       `From: "Tester" <sip:${from}@[local_ip]>;tag=[pid]-[call_number]`,
       'To: <sip:[service]@[remote_ip]:[remote_port]>',
       'Call-ID: [call_id]',
@@ -90,12 +93,12 @@ export function request(method: 'ACK' | 'BYE', cseq: number): Step {
   );
 }
 
-/** CANCEL of the INVITE, or the ACK of its final refusal: both repeat its branch (RFC 3261 9.1, 17.1.1.3). */
+/** CANCEL of the INVITE, or the ACK of its refusal. */
 export function sameBranch(method: 'ACK' | 'CANCEL'): Step {
   return send(
     [
       `${method} sip:[service]@[remote_ip]:[remote_port] SIP/2.0`,
-      'Via: SIP/2.0/[transport] [local_ip]:[local_port];branch=[branch-1];rport',
+      inviteVia(1),
       'From: "Tester" <sip:sipp@[local_ip]>;tag=[pid]-[call_number]',
       `To: <sip:[service]@[remote_ip]:[remote_port]>${method === 'ACK' ? '[peer_tag_param]' : ''}`,
       'Call-ID: [call_id]',
@@ -226,7 +229,12 @@ export class SippRun {
     return found.text;
   }
 
-  stop(): void {
+  /** What was said on the wire so far, for a test that failed. */
+  explain(): string {
+    return `SIPp:\n${this.#log || read(this.#file('messages'))}${read(this.#file('errors'))}`;
+  }
+
+  close(): void {
     this.#child.kill('SIGKILL');
   }
 
