@@ -1,6 +1,7 @@
 import { createApplications } from '../../src/actors/applications.ts';
 import { createChannelOperations } from '../../src/actors/channel-operations.ts';
 import { createChannels } from '../../src/actors/channels.ts';
+import { createOutboundConnections, type OutboundConnectionSettings } from '../../src/actors/outbound-connections.ts';
 import { createPlaybacks } from '../../src/actors/playbacks.ts';
 import { createBus } from '../../src/bus/bus.ts';
 import { createDialplan } from '../../src/dialplan/dialplan.ts';
@@ -148,9 +149,12 @@ export class FakeLeg implements Leg {
 export function createCallControl({
   contexts = {},
   channelvars = [],
+  connections = [],
 }: {
   contexts?: ConfiguredContexts;
   channelvars?: string[];
+  /** WebSockets to applications; the test starts `outbound` with sockets of its own. */
+  connections?: OutboundConnectionSettings[];
 } = {}) {
   const clock = new ManualClock();
   const log = recordingLog();
@@ -178,12 +182,13 @@ export function createCallControl({
       technology: (name) => endpoints.technology(name),
     },
   });
+  const outbound = createOutboundConnections({ connections, applications, bus, runtime, log, queueLimit: 2_000 });
   const channels = createChannels({
     bus,
     runtime,
     ids,
     dialplan,
-    applications,
+    applications: { ...applications, admit: outbound.admit },
     playbacks,
     endpoints,
     globals: new Map(),
@@ -223,6 +228,7 @@ export function createCallControl({
     operations,
     playbacks,
     applications,
+    outbound,
     endpoints,
     legs,
 
