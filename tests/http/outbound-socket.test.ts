@@ -1,0 +1,194 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type WebSocket, WebSocketServer } from 'ws';
+import type { OutboundTarget } from '../../src/actors/outbound-connections.ts';
+import { createOutboundSockets, type OutboundSockets } from '../../src/http/outbound-socket.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { createLogger } from '../../src/lib/log.ts';
+import { createFakes, createTestApp, options } from './fakes.ts';
+
+/** A program that waits for our WebSocket. */
+type Program = { server: WebSocketServer; url: string; accepted: Promise<[WebSocket, IncomingMessage]> };
+
+async function startProgram(): Promise<Program> {
+  const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
+  await once(server, 'listening');
+  const accepted = once(server, 'connection') as Promise<[WebSocket, IncomingMessage]>;
+  return { server, url: `ws://127.0.0.1:${(server.address() as AddressInfo).port}/app`, accepted };
+}
+
+const to = (url: string, changes: Partial<OutboundTarget> = {}): OutboundTarget => ({
+  url,
+  protocols: ['ari'],
+  username: '',
+  password: '',
+  localUser: 'writer',
+  ...changes,
+});
+
+/** Reports of one socket, in order; `next` resolves with the next one. */
+function listen() {
+  const reports: string[] = [];
+  const waiting: ((report: string) => void)[] = [];
+  let send: (json: string) => void = () => {};
+  const tell = (report: string) => {
+    const next = waiting.shift();
+    if (next) next(report);
+    else reports.push(report);
+  };
+  return {
+    told: {
+      opened: (sender: (json: string) => void) => {
+        send = sender;
+        tell('opened');
+      },
+      failed: (reason: string) => tell(`failed: ${reason}`),
+      closed: () => tell('closed'),
+    },
+    send: (json: string) => send(json),
+    next: () => {
+      const report = reports.shift();
+      return report === undefined ? new Promise<string>((resolve) => waiting.push(resolve)) : Promise.resolve(report);
+    },
+  };
+}
+
+const nextMessage = async (socket: WebSocket) => JSON.parse(String((await once(socket, 'message'))[0]));
+
+type World = { sockets: OutboundSockets; program: Program; calls: unknown[][] };
+const dialing = suite<World>('WebSockets to applications');
+
+dialing.before.each(async (world) => {
+  const fakes = createFakes();
+  const { app } = createTestApp(fakes.owners);
+  world.calls = fakes.calls;
+  world.sockets = createOutboundSockets({
+    owners: fakes.owners,
+    options,
+    entityId: '02:00:00:00:00:01',
+    clock: systemClock,
+    log: createLogger({ level: 'silent' }),
+    app,
+  });
+  world.program = await startProgram();
+});
+dialing.after.each(async ({ sockets, program }) => {
+  await sockets.close(100);
+  for (const client of program.server.clients) client.terminate();
+  await new Promise((resolve) => program.server.close(resolve));
+});
+
+dialing('connects with its sub-protocols and credentials, and carries events', async ({ sockets, program }) => {
+  const reports = listen();
+  sockets.open(to(program.url, { username: 'pbx', password: 'p:w' }), ['hello'], reports.told);
+  const [socket, request] = await program.accepted;
+  assert.is(await reports.next(), 'opened');
+  assert.equal([request.url, socket.protocol], ['/app', 'ari']);
+  assert.is(request.headers.authorization, `Basic ${Buffer.from('pbx:p:w').toString('base64')}`);
+  const message = nextMessage(socket);
+  reports.send('{"type":"One"}');
+  assert.equal(await message, { type: 'One' });
+  socket.close();
+  assert.is(await reports.next(), 'closed');
+});
+
+dialing('tells nothing of itself without a user name', async ({ sockets, program }) => {
+  sockets.open(to(program.url, { protocols: [] }), ['hello'], listen().told);
+  const [socket, request] = await program.accepted;
+  assert.equal([request.headers.authorization, socket.protocol], [undefined, '']);
+});
+
+const ask = (socket: WebSocket, request: object) => {
+  const answer = nextMessage(socket);
+  socket.send(JSON.stringify({ type: 'RESTRequest', request_id: 'r', ...request }));
+  return answer;
+};
+
+dialing('carries requests with the rights of the local user', async ({ sockets, program, calls }) => {
+  sockets.open(to(program.url), ['hello', 'other'], listen().told);
+  const [socket] = await program.accepted;
+  const answered = await ask(socket, { method: 'POST', uri: 'channels/c1/answer' });
+  assert.equal([answered.type, answered.status_code, answered.application], ['RESTResponse', 204, 'hello']);
+  assert.equal(calls, [['channels.answer', 'c1']]);
+});
+
+dialing('a local user who may only look is refused what changes something', async ({ sockets, program, calls }) => {
+  sockets.open(to(program.url, { localUser: 'reader' }), ['hello'], listen().told);
+  const [socket] = await program.accepted;
+  const refused = await ask(socket, { method: 'POST', uri: 'channels/c1/answer' });
+  assert.equal([refused.status_code, refused.message_body], [403, '{"message":"Write access denied"}']);
+  assert.is((await ask(socket, { method: 'GET', uri: 'channels/c1' })).status_code, 200);
+  // Credentials in the request itself change nothing.
+  const other = { method: 'POST', uri: 'channels/c1/answer?api_key=writer:secret' };
+  assert.is((await ask(socket, other)).status_code, 403);
+  assert.equal(calls, [['channels.get', 'c1']]);
+});
+
+dialing('a local user who does not exist has no connection', async ({ sockets, program }) => {
+  const reports = listen();
+  sockets.open(to(program.url, { localUser: 'nobody' }), ['hello'], reports.told);
+  assert.is(await reports.next(), 'failed: there is no user nobody');
+});
+
+dialing(
+  'nobody there, a refusal, and a URL that cannot be are failures, told after the return',
+  async ({ sockets }) => {
+    const closed = await startProgram();
+    await new Promise((resolve) => closed.server.close(resolve));
+    const nobody = listen();
+    sockets.open(to(closed.url), ['hello'], nobody.told);
+    assert.match(await nobody.next(), /^failed: .*ECONNREFUSED/);
+
+    const refusing = createServer((_request, response) => void response.writeHead(401).end()).listen(0, '127.0.0.1');
+    await once(refusing, 'listening');
+    const refused = listen();
+    sockets.open(to(`ws://127.0.0.1:${(refusing.address() as AddressInfo).port}/`), ['hello'], refused.told);
+    assert.is(await refused.next(), 'failed: Unexpected server response: 401');
+    refusing.closeAllConnections();
+    refusing.close();
+
+    const impossible = listen();
+    sockets.open(to('ws://127.0.0.1:1/', { protocols: ['a b'] }), ['hello'], impossible.told);
+    assert.match(await impossible.next(), /^failed: .*subprotocol/);
+  },
+);
+
+dialing('an attempt that is given up ends, whatever the other side does', async ({ sockets }) => {
+  const silent = createServer(() => undefined);
+  silent.on('upgrade', () => undefined).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const reports = listen();
+  const socket = sockets.open(to(`ws://127.0.0.1:${(silent.address() as AddressInfo).port}/`), ['hello'], reports.told);
+  await once(silent, 'upgrade');
+  socket.close(1000, 'too late');
+  assert.match(await reports.next(), /^failed: /);
+  silent.closeAllConnections();
+  silent.close();
+});
+
+dialing('closing says why, and cuts a program that does not take part in it', async ({ sockets, program }) => {
+  const reports = listen();
+  sockets.open(to(program.url), ['hello'], reports.told);
+  const [socket] = await program.accepted;
+  await reports.next();
+  const farewell = once(socket, 'close');
+  await sockets.close(1_000);
+  assert.is(await reports.next(), 'closed');
+  const [code, reason] = await farewell;
+  assert.equal([code, String(reason)], [1001, 'the server is shutting down']);
+
+  const deaf = await startProgram();
+  sockets.open(to(deaf.url), ['hello'], reports.told);
+  const [stuck] = await deaf.accepted;
+  await reports.next();
+  stuck.pause();
+  await sockets.close(10);
+  assert.is(await reports.next(), 'closed');
+  stuck.terminate();
+  await new Promise((resolve) => deaf.server.close(resolve));
+});
+
+dialing.run();
