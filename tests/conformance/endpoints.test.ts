@@ -16,18 +16,19 @@ test.after(async () => {
   await client.target.close();
 });
 
+const guest = { technology: 'PJSIP', resource: 'guest', state: 'offline', channel_ids: [] };
 const alice = { technology: 'PJSIP', resource: 'alice', state: 'offline', channel_ids: [] };
 
 test('endpoints are listed: all, those of a technology, one', async () => {
   for (const line of ['GET /endpoints', 'GET /endpoints/PJSIP']) {
     const list = await client.must<unknown[]>(line);
     assert.equal(misfits('List[Endpoint]', list), []);
-    if (client.target.ours) assert.equal(list, [alice]);
+    if (client.target.ours) assert.equal(list, [alice, guest]);
   }
   if (!client.target.ours) return;
   for (const line of ['GET /endpoints/PJSIP/alice', 'GET /endpoints/pjsip/alice', 'GET /endpoints/PJSIP/ALICE'])
     assert.equal(await client.must(line), alice, line);
-  assert.equal(await client.must('GET /endpoints/pjsip'), [alice]);
+  assert.equal(await client.must('GET /endpoints/pjsip'), [alice, guest]);
 });
 
 const missing = { status: 404, message: 'Endpoint not found' };

@@ -20,6 +20,8 @@ export type Target = {
   readonly reader: string | undefined;
   /** An origin that is allowed; undefined when none is known. */
   readonly origin: string | undefined;
+  /** `address:port` where SIP is spoken over UDP and an endpoint `guest` at 127.0.0.1 is asked for no password. */
+  readonly sip: string | undefined;
   /** Whether it is Hookswitch itself: then its own answers are expected where they differ from the field's. */
   readonly ours: boolean;
   /** What Hookswitch holds; undefined of any other server. */
@@ -51,7 +53,15 @@ export async function openTarget(): Promise<Target> {
   if (url === undefined) return startOwn();
   const credentials = process.env['HOOKSWITCH_CONFORMANCE_CREDENTIALS'] ?? '';
   const close = () => Promise.resolve();
-  return { url: url.replace(/\/$/, ''), credentials, reader: undefined, origin: undefined, ours: false, close };
+  return {
+    url: url.replace(/\/$/, ''),
+    credentials,
+    reader: undefined,
+    origin: undefined,
+    sip: undefined,
+    ours: false,
+    close,
+  };
 }
 
 async function startOwn(): Promise<Target> {
@@ -70,7 +80,11 @@ async function startOwn(): Promise<Target> {
     users: [user('writer', 'secret:with colon', false), user('reader', 'glasses', true)],
   });
   config.sip.transports = [{ protocol: 'udp', bind: '127.0.0.1', port: 0 }];
-  config.sip.endpoints = { alice: { ...config.sip.endpoints['alice']!, auth: { username: 'alice', password: 'a' } } };
+  const { auth: _, ...open } = config.sip.endpoints['alice']!;
+  config.sip.endpoints = {
+    alice: { ...open, auth: { username: 'alice', password: 'a' } },
+    guest: { ...open, match: ['127.0.0.1'] },
+  };
   config.media.rtp_ports = [0, 0];
   config.recordings.directory = join(directory, 'recordings');
   config.dialplan = conformanceDialplan;
@@ -80,6 +94,7 @@ async function startOwn(): Promise<Target> {
     credentials: 'writer:secret:with colon',
     reader: 'reader:glasses',
     origin: 'https://desk.example.org',
+    sip: server.addresses.sip.udp,
     ours: true,
     usage: () => server.usage(),
     close: async () => {
