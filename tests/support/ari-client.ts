@@ -83,13 +83,13 @@ export class AriClient {
 
   /** The types of the events about one channel, in order; `Dial` with its status. */
   story(channelId: string): string[] {
-    const about = (event: AriEvent) => (event.type === 'Dial' ? event.peer : 'channel' in event && event.channel);
-    return this.events
-      .filter((event) => {
-        const channel = about(event);
-        return channel && channel.id === channelId;
-      })
-      .map(label);
+    return this.events.filter((event) => channelOf(event) === channelId).map(label);
+  }
+
+  /** Forgets the events about channels with these ids: for tests of so many calls that keeping them all would cost. */
+  forget(...channelIds: string[]): void {
+    const kept = this.events.filter((event) => !channelIds.includes(channelOf(event) ?? ''));
+    this.events.splice(0, this.events.length, ...kept);
   }
 
   /** Closes the WebSocket; resolves when it is closed. */
@@ -105,6 +105,12 @@ export class AriClient {
     this.events.push(event);
     for (const waiting of [...this.#waiting]) if (waiting.matches(event)) waiting.found(event);
   }
+}
+
+/** Id of the channel that an event is about. */
+function channelOf(event: AriEvent): string | undefined {
+  if (event.type === 'Dial') return event.peer.id;
+  return 'channel' in event ? event.channel?.id : undefined;
 }
 
 const label = (event: AriEvent): string => (event.type === 'Dial' ? `Dial ${event.dialstatus}`.trim() : event.type);

@@ -29,6 +29,7 @@ export type TestServerOptions = {
   /** Other sections, as in the configuration file; `general` and `http` are the test server's own. */
   media?: object;
   general?: object;
+  applications?: object;
   /** Lines of this level and above are shown; errors always fail the test that closes the server. */
   logLevel?: Config['general']['log_level'];
 };
@@ -90,7 +91,7 @@ export class TestServer {
   async settle(): Promise<void> {
     await this.#idle();
     this.clock.skip(lingerMs);
-    await this.#nothingHeld();
+    await this.quiet();
     assert.equal(this.errors(), [], 'errors were logged');
   }
 
@@ -105,8 +106,11 @@ export class TestServer {
     return this.#lines.filter(({ level }) => level >= 50).map((line) => JSON.stringify(line));
   }
 
-  /** A port that was asked for and then not needed is let go of when the media thread has opened it: asks until then. */
-  async #nothingHeld(): Promise<void> {
+  /**
+   * Waits until nothing of a call is held; a port that a call no longer needed is let go of when it has been opened.
+   * @throws AssertionError with what is held when that never comes.
+   */
+  async quiet(): Promise<void> {
     const wanted = heldByCalls(this.#atStart);
     const deadline = performance.now() + patienceMs;
     let held = heldByCalls(await this.running.usage());
@@ -176,7 +180,7 @@ export async function onServer(options: TestServerOptions, test: (server: TestSe
   }
 }
 
-function settings({ dialplan, endpoints, media, general }: TestServerOptions): object {
+function settings({ dialplan, endpoints, media, general, applications }: TestServerOptions): object {
   const port = { bind: '127.0.0.1', port: 0 };
   return {
     // Calls that do not end by themselves are to be seen, not to be hung up by the drain.
@@ -190,6 +194,7 @@ function settings({ dialplan, endpoints, media, general }: TestServerOptions): o
       endpoints: endpoints ?? { anonymous: { match: ['127.0.0.1'] } },
     },
     media: { rtp_ports: [0, 0], ...media },
+    ...(applications && { applications }),
     ...(dialplan && { dialplan }),
   };
 }

@@ -111,11 +111,8 @@ export function sameBranch(method: 'ACK' | 'CANCEL'): Step {
 }
 
 /** REGISTER of a user for the address that SIPp speaks from; with credentials when it was challenged before. */
-export function register(
-  user: string,
-  options: { cseq: number; expires: number; authenticate?: boolean; port?: number },
-) {
-  const { cseq, expires, authenticate = false, port } = options;
+export function register(user: string, options: { cseq: number; expires: number; authenticate?: boolean }) {
+  const { cseq, expires, authenticate = false } = options;
   return send(
     [
       'REGISTER sip:[remote_ip]:[remote_port] SIP/2.0',
@@ -124,7 +121,7 @@ export function register(
       `To: <sip:${user}@[remote_ip]>`,
       'Call-ID: [call_id]',
       `CSeq: ${cseq} REGISTER`,
-      port === undefined ? contact : `Contact: <sip:${user}@[local_ip]:${port}>`,
+      contact,
       `Expires: ${expires}`,
       ...(authenticate ? ['[authentication]'] : []),
       'Max-Forwards: 70',
