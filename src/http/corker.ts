@@ -17,7 +17,8 @@ export function createCorker(clock: Pick<Clock, 'soon'>): Corker {
   return {
     cork: (socket) => {
       if (corked.has(socket)) return;
-      if (corked.size === 0) clock.soon(uncork);
+      // Two turns: what a request puts off until its answer is on the way (dialing) still goes out with the rest.
+      if (corked.size === 0) clock.soon(() => clock.soon(uncork));
       corked.add(socket);
       socket.cork();
     },
