@@ -1,0 +1,101 @@
+import { createChannelOperations } from '../src/actors/channel-operations.ts';
+import { createChannels } from '../src/actors/channels.ts';
+import { createPlaybacks } from '../src/actors/playbacks.ts';
+import { createBus } from '../src/bus/bus.ts';
+import { createDialplan } from '../src/dialplan/dialplan.ts';
+import { createLocalDriver } from '../src/drivers/local/local.ts';
+import { systemClock as clock } from '../src/lib/clock.ts';
+import { createIds } from '../src/lib/ids.ts';
+import { createLogger } from '../src/lib/log.ts';
+import { createEndpoints } from '../src/stores/endpoints.ts';
+import type { MediaPlane, MediaSession } from '../src/telephony/media.ts';
+
+/**
+ * What a call costs call control alone, without HTTP and sockets: `Local/echo@default` originated into an application,
+ * a variable set on StasisStart, hung up. CPU time of this process per call, all its threads (garbage collection too).
+ *
+ *   node --import tsx bench/call-control.ts [calls per round] [rounds]
+ */
+const [perRound = 10_000, rounds = 4] = process.argv.slice(2).map(Number);
+
+const log = createLogger({ level: 'error' });
+const bus = createBus({ log });
+const ids = createIds(clock);
+const runtime = { clock, log };
+const dialplan = createDialplan({ contexts: { default: { echo: ['Answer', 'Echo'] } }, clock, log });
+const nothing = (): void => {};
+const session: MediaSession = {
+  id: '',
+  play: () => ({ stop: nothing, pause: nothing, resume: nothing, restart: nothing, seek: nothing }),
+  sendDigits: nothing,
+  indicate: nothing,
+  echo: nothing,
+  mute: nothing,
+  statistics: () => Promise.resolve(undefined),
+  close: nothing,
+};
+const media = { openPair: () => [session, session] } as unknown as MediaPlane;
+const playbacks = createPlaybacks({ bus, runtime, ids, log });
+const applications = { isActive: () => true, addInterest: nothing, removeInterest: nothing, forget: nothing };
+const channels = createChannels({
+  bus,
+  runtime,
+  ids,
+  dialplan,
+  applications,
+  playbacks,
+  endpoints: createEndpoints({ bus }),
+  globals: { get: () => undefined, set: nothing },
+  settings: { channelvars: [], defaultLanguage: 'en' },
+});
+channels.addDriver(createLocalDriver({ media, ids, hasContext: () => true }));
+const operations = createChannelOperations({
+  channels,
+  playbacks,
+  applications,
+  dialplan,
+  ids,
+  formats: new Set(['ulaw']),
+  compatibility: 'hookswitch',
+  soon: (task) => clock.soon(task),
+});
+
+let events = 0;
+let bytes = 0;
+let ended = nothing;
+bus.subscribe(({ event }) => {
+  events++;
+  bytes += JSON.stringify(event).length;
+  if (event.type === 'StasisStart') {
+    const { id } = event.channel;
+    clock.soon(() => {
+      operations.setVariable(id, { variable: 'BENCH', value: '1' });
+      operations.hangup(id, {});
+    });
+  } else if (event.type === 'ChannelDestroyed' && event.channel.name.endsWith(';1')) clock.soon(ended);
+});
+
+async function round(calls: number): Promise<void> {
+  let left = calls;
+  await new Promise<void>((resolve) => {
+    ended = () => {
+      left--;
+      if (left === 0) resolve();
+      else operations.originate({ endpoint: 'Local/echo@default', app: 'bench' });
+    };
+    operations.originate({ endpoint: 'Local/echo@default', app: 'bench' });
+  });
+}
+
+await round(perRound);
+for (let index = 0; index < rounds; index++) {
+  events = 0;
+  bytes = 0;
+  const before = process.cpuUsage();
+  await round(perRound);
+  const { user, system } = process.cpuUsage(before);
+  const each = (user + system) / perRound;
+  console.log(
+    `${each.toFixed(0)} µs CPU per call, ${(events / perRound).toFixed(1)} events of ${(bytes / events).toFixed(0)} bytes`,
+  );
+}
