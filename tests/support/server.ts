@@ -29,6 +29,8 @@ export type TestServerOptions = {
   /** Other sections, as in the configuration file; `general` and `http` are the test server's own. */
   media?: object;
   general?: object;
+  /** Users of the interface; `tester` when left out. */
+  users?: { name: string; password: string }[];
   applications?: object;
   /** Lines of this level and above are shown; errors always fail the test that closes the server. */
   logLevel?: Config['general']['log_level'];
@@ -180,12 +182,12 @@ export async function onServer(options: TestServerOptions, test: (server: TestSe
   }
 }
 
-function settings({ dialplan, endpoints, media, general, applications }: TestServerOptions): object {
+function settings({ dialplan, endpoints, media, general, applications, users }: TestServerOptions): object {
   const port = { bind: '127.0.0.1', port: 0 };
   return {
     // Calls that do not end by themselves are to be seen, not to be hung up by the drain.
     general: { validate: true, data_directory: 'data', drain_timeout: (2 * patienceMs) / 1000, ...general },
-    http: { ...port, users: [{ name: user, password }] },
+    http: { ...port, users: users ?? [{ name: user, password }] },
     sip: {
       transports: [
         { protocol: 'udp', ...port },
