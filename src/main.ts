@@ -11,6 +11,8 @@ import type { Config } from './config/schema.ts';
 import { createDialplan } from './dialplan/dialplan.ts';
 import { createLocalDriver } from './drivers/local/local.ts';
 import { createSipDriver, type SipDriverCounts } from './drivers/sip/driver.ts';
+import { objectsOf, sipObjectTypes } from './drivers/sip/objects.ts';
+import { createProvisioning } from './drivers/sip/provisioning.ts';
 import { type AppDeps, createApp } from './http/app.ts';
 import { createOutboundSockets } from './http/outbound-socket.ts';
 import { startHttpServer } from './http/server.ts';
@@ -24,6 +26,7 @@ import { createEventCheck } from './models/check-event.ts';
 import { formatTimestamp } from './models/timestamp.ts';
 import {
   buildInfo,
+  callerIds,
   httpSettings,
   mediaSettings,
   modules,
@@ -37,6 +40,7 @@ import {
 import { createTransactionLayer } from './sip/transaction/layer.ts';
 import { createTransports } from './sip/transport/transports.ts';
 import { createDeviceStates } from './stores/device-states.ts';
+import { createDynamicConfig } from './stores/dynamic-config.ts';
 import { createEndpoints } from './stores/endpoints.ts';
 import { keepEntityId } from './stores/entity-id.ts';
 import { createMailboxes } from './stores/mailboxes.ts';
@@ -181,8 +185,9 @@ async function build(config: Config, io: ServerIo, scope: Scope): Promise<Runnin
   channels.addDriver(
     createLocalDriver({ media, ids, hasContext: (context) => Object.hasOwn(config.dialplan, context) }),
   );
+  const sipConfig = sipSettings(config);
   const sip = createSipDriver({
-    config: sipSettings(config),
+    config: sipConfig,
     transports,
     transactions,
     media,
@@ -203,6 +208,26 @@ async function build(config: Config, io: ServerIo, scope: Scope): Promise<Runnin
   channels.addDriver(sip);
   contacts.attach(sip);
   for (const name of Object.keys(config.sip.endpoints)) endpoints.add(sip.technology, name, 'offline');
+  // Phones made at run time: known before the first message comes in.
+  const dynamicConfig = createDynamicConfig({
+    ...kept,
+    configClass: 'res_pjsip',
+    types: sipObjectTypes,
+    fixed: objectsOf(sipConfig.endpoints, callerIds),
+    refuses: (kind, object) => provisioning.refuses(kind, object),
+    onChanged: (kind, id) => provisioning.changed(kind, id),
+  });
+  scope.defer(() => dynamicConfig.close());
+  const provisioning = createProvisioning({
+    find: dynamicConfig.find,
+    made: () => dynamicConfig.made('endpoint'),
+    callerIds,
+    driver: sip,
+    added: (name) => void endpoints.add(sip.technology, name, 'offline'),
+    removed: (name) => endpoints.remove(sip.technology, name),
+    log,
+  });
+  provisioning.start();
   const listeners = await transports.bind(sipListens(config));
   sip.start();
 
@@ -231,6 +256,7 @@ async function build(config: Config, io: ServerIo, scope: Scope): Promise<Runnin
       deviceStates,
       mailboxes,
       logChannels,
+      dynamicConfig,
       modules: createModules(() =>
         modules({
           sip: sip.counts().legs,

@@ -3,7 +3,7 @@ import { arch, hostname, version as kernelVersion, type as osType, release, user
 import { fileURLToPath } from 'node:url';
 import type { OutboundConnectionSettings } from './actors/outbound-connections.ts';
 import type { Config, EndpointConfig } from './config/schema.ts';
-import { parseCallerId } from './dialplan/caller-id.ts';
+import { formatCallerId, parseCallerId } from './dialplan/caller-id.ts';
 import {
   defaultEndpoint,
   defaultSipConfig,
@@ -83,6 +83,9 @@ export const sipSettings = ({ sip }: Config): SipConfig => ({
   ...(sip.external_address === '' ? {} : { mediaAddress: sip.external_address }),
   endpoints: Object.entries(sip.endpoints).map(([name, endpoint]) => sipEndpoint(name, endpoint)),
 });
+
+/** Caller ids of endpoints as text. */
+export const callerIds = { parse: parseCallerId, format: formatCallerId };
 
 /** One endpoint of the configuration as the SIP driver has it. Times of the configuration are in s. */
 export function sipEndpoint(name: string, endpoint: EndpointConfig): SipEndpoint {

@@ -20,13 +20,15 @@ export type JsonFileOptions<T> = {
   directory: string;
   name: string;
   log: Logger;
+  /** Permissions of the file, e.g. 0o600 for one with secrets; left out, those that are usual. */
+  mode?: number;
   /** Reads what the file holds. @throws Error when it makes no sense. */
   read(json: unknown): T;
 };
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
-export function createJsonFile<T>({ directory, name, log, read }: JsonFileOptions<T>): JsonFile<T> {
+export function createJsonFile<T>({ directory, name, log, mode, read }: JsonFileOptions<T>): JsonFile<T> {
   const file = join(directory, name);
   let wanted: (() => T) | undefined;
   let writing: Promise<void> | undefined;
@@ -39,7 +41,7 @@ export function createJsonFile<T>({ directory, name, log, read }: JsonFileOption
       wanted = undefined;
       try {
         mkdirSync(directory, { recursive: true });
-        await writeFile(`${file}.new`, `${JSON.stringify(value(), undefined, 2)}\n`);
+        await writeFile(`${file}.new`, `${JSON.stringify(value(), undefined, 2)}\n`, { mode });
         await rename(`${file}.new`, file);
       } catch (error) {
         log.error({ file, error }, 'a file of the data directory could not be written');

@@ -79,7 +79,7 @@ export function contactDetails(endpoint: EndpointConfig, binding: Binding, expir
   return {
     id: binding.id,
     uri: formatUri(binding.uri),
-    aor: endpoint.name,
+    aor: endpoint.aor.name ?? endpoint.name,
     technology: 'PJSIP',
     endpoint: endpoint.name,
     qualifyFrequencyMs: endpoint.aor.qualifyFrequencyMs,

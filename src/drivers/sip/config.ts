@@ -7,6 +7,8 @@ export type EndpointSecret = { password: string } | { ha1: string };
 
 /** Where an endpoint can be reached. Times in seconds are as on the wire, others in ms. */
 export type AorConfig = {
+  /** What phones register as (the user part of To), in any case of letters; the endpoint's name when left out. */
+  name?: string;
   /** Places that may be registered at once; 0 refuses registration. The newest displaces the oldest. */
   maxContacts: number;
   /** SIP URIs where the endpoint is without registering. */

@@ -103,13 +103,15 @@ export function createRegistrar(options: RegistrarOptions): (transaction: Server
   return (transaction) => {
     const identity = endpoints.identify(transaction);
     if ('challenge' in identity) return void transaction.reply(401, { headers: identity.challenge });
-    const aor = endpoints.named(userOf(transaction.request.to.uri));
+    const { endpoint } = identity;
+    const aor = userOf(transaction.request.to.uri);
+    const isOwn = aor.toLowerCase() === (endpoint.aor.name ?? endpoint.name).toLowerCase();
     // Also for AORs that do not exist, so that nobody can find out which do.
-    if (aor !== identity.endpoint || aor.aor.maxContacts === 0) {
-      log.warn({ endpoint: identity.endpoint.name, aor: userOf(transaction.request.to.uri) }, 'registration refused');
+    if (!isOwn || endpoint.aor.maxContacts === 0) {
+      log.warn({ endpoint: endpoint.name, aor }, 'registration refused');
       return void transaction.reply(403);
     }
-    register(aor, transaction);
+    register(endpoint, transaction);
   };
 }
 

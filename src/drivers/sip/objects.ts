@@ -1,0 +1,354 @@
+import { parseUri } from '../../sip/message/uri.ts';
+import type { AudioCodec } from '../../sip/sdp/description.ts';
+import type { Party } from '../../telephony/driver.ts';
+import { type AorConfig, defaultAor, defaultEndpoint, type EndpointConfig, type EndpointSecret } from './config.ts';
+
+/**
+ * Endpoints, AORs and credentials in the words of the field (`res_pjsip`), as clients make them at run time: which
+ * attributes there are, which values they take, and what they mean to the driver. Attributes that change nothing here
+ * are kept as they are given, so that provisioning programs work; those that would make an endpoint less safe when
+ * nobody heeds them (encryption, access lists) take no other value than "no", or do not exist.
+ */
+
+/** An attribute; see `Attribute` of the store that keeps the objects. */
+type Attribute = {
+  initial: string;
+  secret?: true;
+  changes?: string;
+  read(given: string, before: string, again: boolean): string | undefined;
+};
+type Values = Readonly<Record<string, string>>;
+export type SipObject = { readonly id: string; readonly values: Values };
+
+/** Caller ids as text: the dialplan's business. */
+export type CallerIds = { parse(text: string): Party; format(party: Party): string };
+
+/* ---- Values ---------------------------------------------------------------------------------------------------- */
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+const isPlain = (value: string): boolean => value.length <= 1024 && !/[\u0000-\u001f\u007f]/.test(value);
+
+const text = (initial = ''): Attribute => ({ initial, read: (given) => (isPlain(given) ? given.trim() : undefined) });
+const secret = (form: RegExp): Attribute => ({
+  initial: '',
+  secret: true,
+  read: (given) => (isPlain(given) && form.test(given) ? given : undefined),
+});
+
+const truths: Readonly<Record<string, 'yes' | 'no'>> = {
+  yes: 'yes',
+  true: 'yes',
+  on: 'yes',
+  '1': 'yes',
+  no: 'no',
+  false: 'no',
+  off: 'no',
+  '0': 'no',
+};
+const truthOf = (given: string) =>
+  Object.hasOwn(truths, given.toLowerCase()) ? truths[given.toLowerCase()] : undefined;
+const flag = (initial: 'yes' | 'no'): Attribute => ({ initial, read: truthOf });
+const host: Attribute = { initial: '', read: (given) => (/^[\w.:[\]-]{0,255}$/.test(given) ? given : undefined) };
+/** What this system does not do: only that can be asked for. */
+const never: Attribute = { initial: 'no', read: (given) => (truthOf(given) === 'no' ? 'no' : undefined) };
+
+const word = (initial: string, ...words: string[]): Attribute => ({
+  initial,
+  read: (given) => (words.includes(given.toLowerCase()) ? given.toLowerCase() : undefined),
+});
+
+const number = (initial: number, least: number, most: number, whole = true): Attribute => ({
+  initial: String(initial),
+  read(given) {
+    const value = /^\d{1,9}(\.\d{1,6})?$/.test(given.trim()) ? Number(given) : Number.NaN;
+    return value >= least && value <= most && (!whole || Number.isInteger(value)) ? String(value) : undefined;
+  },
+});
+
+const itemsOf = (list: string): string[] => list.split(',').flatMap((item) => item.trim() || []);
+
+const isSipUri = (uri: string): boolean => /^sips?:/i.test(uri) && parseUri(uri)?.scheme === 'sip';
+
+const uriOrNothing: Attribute = {
+  initial: '',
+  read: (given) => (given === '' || (isPlain(given) && isSipUri(given)) ? given : undefined),
+};
+
+/** Contacts that need not register; the first of a request replaces those there are, further ones are added. */
+const uris: Attribute = {
+  initial: '',
+  read(given, before, again) {
+    const items = itemsOf(given);
+    if (!isPlain(given) || !items.every(isSipUri)) return undefined;
+    return [...new Set([...(again ? itemsOf(before) : []), ...items])].join(',');
+  },
+};
+
+/* ---- Codecs ---------------------------------------------------------------------------------------------------- */
+
+const codecs: readonly AudioCodec[] = defaultEndpoint.codecs;
+const isCodec = (name: string): name is AudioCodec => (codecs as readonly string[]).includes(name);
+
+/** Formats of the field that there are no codecs for: they may be asked for, and are left out. */
+const otherFormats =
+  /^(adpcm|codec2|g719|g722|g723|g726|g726aal2|g729|gsm|h26[1345]p?|ilbc|jpeg|lpc10|mpeg4|opus|png|red|silk\d*|siren(7|14)|slin(\d+)?|speex(16|32)?|t140(red)?|testlaw|vp[89])$/;
+
+/** `ulaw,alaw`, `all`, `!alaw`: item by item on a list of codecs. */
+function changeCodecs(list: string, given: string, allow: boolean): string | undefined {
+  let chosen = itemsOf(list);
+  for (const item of itemsOf(given.toLowerCase())) {
+    const excluded = item.startsWith('!');
+    // A packet length (`ulaw:20`) is the far side's to choose here.
+    const name = (excluded ? item.slice(1) : item).replace(/:\d+$/, '');
+    if (name !== 'all' && !isCodec(name) && !otherFormats.test(name)) return undefined;
+    const named = name === 'all' ? [...codecs] : [name].filter(isCodec);
+    chosen = chosen.filter((codec) => !(named as string[]).includes(codec));
+    if (allow !== excluded) chosen.push(...named);
+  }
+  return chosen.join(',');
+}
+
+const allow: Attribute = {
+  initial: codecs.join(','),
+  read: (given, before, again) => changeCodecs(again ? before : '', given, true),
+};
+const disallow: Attribute = {
+  initial: '',
+  changes: 'allow',
+  read: (given, before) => changeCodecs(before, given, false),
+};
+
+/* ---- The kinds of objects -------------------------------------------------------------------------------------- */
+
+const isId = (id: string): boolean => id.length >= 1 && id.length <= 80 && isPlain(id) && !/[\s/@;,<>"]/.test(id);
+
+const aor = defaultAor;
+
+export const sipObjectTypes = {
+  endpoint: {
+    isId,
+    check: ({ allow: chosen }: Values) => (chosen === '' ? 'no codec is left' : undefined),
+    attributes: {
+      context: text('default'),
+      disallow,
+      allow,
+      auth: text(),
+      outbound_auth: text(),
+      aors: text(),
+      callerid: text(),
+      language: text(),
+      accountcode: text(),
+      dtmf_mode: word('rfc4733', 'rfc4733', 'auto', 'info', 'auto_info'),
+      rewrite_contact: flag('yes'),
+      trust_id_inbound: flag('no'),
+      from_user: text(),
+      from_domain: host,
+      outbound_proxy: uriOrNothing,
+      // What follows is kept only.
+      '100rel': word('yes', 'yes', 'no', 'required', 'peer_supported'),
+      aggregate_mwi: flag('yes'),
+      allow_subscribe: flag('yes'),
+      allow_transfer: flag('yes'),
+      call_group: text(),
+      callerid_privacy: text('allowed_not_screened'),
+      callerid_tag: text(),
+      connected_line_method: text('invite'),
+      device_state_busy_at: number(0, 0, 1_000_000),
+      direct_media: flag('yes'),
+      direct_media_method: text('invite'),
+      force_rport: flag('yes'),
+      ice_support: never,
+      identify_by: text('username,ip'),
+      inband_progress: flag('no'),
+      mailboxes: text(),
+      media_encryption: never,
+      message_context: text(),
+      moh_suggest: text('default'),
+      named_call_group: text(),
+      named_pickup_group: text(),
+      pickup_group: text(),
+      rtp_keepalive: number(0, 0, 86_400),
+      rtp_symmetric: flag('no'),
+      rtp_timeout: number(0, 0, 86_400),
+      rtp_timeout_hold: number(0, 0, 86_400),
+      send_diversion: flag('yes'),
+      send_pai: flag('no'),
+      send_rpid: flag('no'),
+      subscribe_context: text(),
+      timers: word('yes', 'yes', 'no', 'required', 'always', 'forced'),
+      tone_zone: text(),
+      transport: text(),
+      trust_id_outbound: flag('no'),
+      use_avpf: never,
+      user_eq_phone: flag('no'),
+      voicemail_extension: text(),
+      webrtc: never,
+    },
+  },
+  aor: {
+    isId,
+    check: ({ minimum_expiration: least, maximum_expiration: most }: Values) =>
+      Number(least) > Number(most) ? 'minimum_expiration is above maximum_expiration' : undefined,
+    attributes: {
+      contact: uris,
+      // As in the field an AOR takes no registrations unless told to.
+      max_contacts: number(0, 0, 100),
+      minimum_expiration: number(aor.minimumExpirationSeconds, 1, 86_400),
+      maximum_expiration: number(aor.maximumExpirationSeconds, 1, 604_800),
+      default_expiration: number(aor.defaultExpirationSeconds, 1, 604_800),
+      qualify_frequency: number(aor.qualifyFrequencyMs / 1000, 0, 86_400),
+      qualify_timeout: number(aor.qualifyTimeoutMs / 1000, 0.1, 60, false),
+      // What follows is kept only: the newest contact always displaces the oldest.
+      remove_existing: flag('no'),
+      remove_unavailable: flag('no'),
+      authenticate_qualify: flag('no'),
+      mailboxes: text(),
+      support_path: never,
+      voicemail_extension: text(),
+    },
+  },
+  auth: {
+    isId,
+    check: ({ auth_type: type, md5_cred: hash }: Values) =>
+      type === 'md5' && hash === '' ? 'md5_cred is missing' : undefined,
+    attributes: {
+      auth_type: word('userpass', 'userpass', 'digest', 'md5'),
+      username: text(),
+      password: secret(/^/),
+      md5_cred: secret(/^([0-9a-f]{32})?$/i),
+      realm: text(),
+      nonce_lifetime: number(32, 1, 86_400),
+    },
+  },
+} as const;
+
+export type SipObjectKind = keyof typeof sipObjectTypes;
+
+/** Finds objects, of the configuration file and of clients alike. */
+export type FindObject = (kind: SipObjectKind, id: string) => SipObject | undefined;
+
+/* ---- From objects to the driver's settings, and back ----------------------------------------------------------- */
+
+/** The ids that an attribute of an endpoint names. */
+export const namesIn = (endpoint: SipObject, attribute: 'auth' | 'aors' | 'outbound_auth'): string[] =>
+  itemsOf(endpoint.values[attribute] ?? '');
+
+/** The credentials that the first of some ids which exists stands for; without a user name or secret there are none. */
+export function credentialsOf(ids: readonly string[], find: FindObject) {
+  const values = ids.map((id) => find('auth', id)?.values).find((found) => found !== undefined);
+  if (!values?.['username']) return undefined;
+  const { username, password = '', md5_cred: hash = '', realm = '' } = values;
+  const known: EndpointSecret | undefined =
+    values['auth_type'] === 'md5' ? { ha1: hash.toLowerCase() } : password === '' ? undefined : { password };
+  return known && { username, ...known, ...(realm === '' ? {} : { realm }) };
+}
+
+/** Where an endpoint is: numbers of its first AOR, contacts of all. Without any nobody can register or be called. */
+function aorOf(endpoint: SipObject, find: FindObject): AorConfig {
+  const found = namesIn(endpoint, 'aors').flatMap((id) => find('aor', id) ?? []);
+  const [first] = found;
+  const contacts = found.flatMap(({ values }) => itemsOf(values['contact'] ?? ''));
+  if (!first) return { ...defaultAor, maxContacts: 0, contacts };
+  const numberOf = (attribute: string) => Number(first.values[attribute]);
+  return {
+    name: first.id,
+    maxContacts: numberOf('max_contacts'),
+    contacts,
+    qualifyFrequencyMs: numberOf('qualify_frequency') * 1000,
+    qualifyTimeoutMs: numberOf('qualify_timeout') * 1000,
+    minimumExpirationSeconds: numberOf('minimum_expiration'),
+    maximumExpirationSeconds: numberOf('maximum_expiration'),
+    defaultExpirationSeconds: numberOf('default_expiration'),
+  };
+}
+
+/** An endpoint as the driver has it. What it names and is not there gives it no password, and so lets nobody in. */
+export function endpointOf(endpoint: SipObject, find: FindObject, callerIds: CallerIds): EndpointConfig {
+  const value = (attribute: string): string => endpoint.values[attribute] ?? '';
+  const inbound = credentialsOf(namesIn(endpoint, 'auth'), find);
+  const outbound = credentialsOf(namesIn(endpoint, 'outbound_auth'), find);
+  const unlessEmpty = <K extends string>(key: K, attribute: string) =>
+    (value(attribute) === '' ? {} : { [key]: value(attribute) }) as Partial<Record<K, string>>;
+  return {
+    ...defaultEndpoint,
+    name: endpoint.id,
+    context: value('context'),
+    ...(inbound && { auth: inbound }),
+    ...(outbound && { outboundAuth: outbound }),
+    aor: aorOf(endpoint, find),
+    codecs: itemsOf(value('allow')).filter(isCodec),
+    digits: value('dtmf_mode') === 'info' ? 'info' : 'auto',
+    symmetric: value('rewrite_contact') === 'yes',
+    trustIdentity: value('trust_id_inbound') === 'yes',
+    ...(value('callerid') === '' ? {} : { callerId: callerIds.parse(value('callerid')) }),
+    ...unlessEmpty('fromUser', 'from_user'),
+    ...unlessEmpty('fromDomain', 'from_domain'),
+    ...unlessEmpty('outboundProxy', 'outbound_proxy'),
+    ...unlessEmpty('language', 'language'),
+    ...unlessEmpty('accountCode', 'accountcode'),
+  };
+}
+
+const initialOf = (kind: SipObjectKind): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(sipObjectTypes[kind].attributes as Readonly<Record<string, Attribute>>).flatMap(
+      ([name, { initial, changes }]) => (changes ? [] : [[name, initial]]),
+    ),
+  );
+
+const authObject = (id: string, auth: { username: string; realm?: string } & EndpointSecret): SipObject => ({
+  id,
+  values: {
+    ...initialOf('auth'),
+    auth_type: 'ha1' in auth ? 'md5' : 'userpass',
+    username: auth.username,
+    realm: auth.realm ?? '',
+    ...('ha1' in auth ? { md5_cred: auth.ha1 } : { password: auth.password }),
+  },
+});
+
+/** Endpoints of the configuration file as objects, named as they are; outbound credentials as `<name>-outbound`. */
+export function objectsOf(
+  endpoints: readonly EndpointConfig[],
+  callerIds: CallerIds,
+): Record<SipObjectKind, SipObject[]> {
+  const objects: Record<SipObjectKind, SipObject[]> = { endpoint: [], aor: [], auth: [] };
+  for (const { name, auth, outboundAuth, aor: place, ...rest } of endpoints) {
+    objects.endpoint.push({
+      id: name,
+      values: {
+        ...initialOf('endpoint'),
+        context: rest.context,
+        auth: auth ? name : '',
+        outbound_auth: outboundAuth ? `${name}-outbound` : '',
+        aors: name,
+        allow: rest.codecs.join(','),
+        callerid: rest.callerId ? callerIds.format(rest.callerId) : '',
+        language: rest.language ?? '',
+        accountcode: rest.accountCode ?? '',
+        dtmf_mode: rest.digits === 'info' ? 'info' : 'rfc4733',
+        rewrite_contact: rest.symmetric ? 'yes' : 'no',
+        trust_id_inbound: rest.trustIdentity ? 'yes' : 'no',
+        from_user: rest.fromUser ?? '',
+        from_domain: rest.fromDomain ?? '',
+        outbound_proxy: rest.outboundProxy ?? '',
+      },
+    });
+    objects.aor.push({
+      id: name,
+      values: {
+        ...initialOf('aor'),
+        contact: place.contacts.join(','),
+        max_contacts: String(place.maxContacts),
+        minimum_expiration: String(place.minimumExpirationSeconds),
+        maximum_expiration: String(place.maximumExpirationSeconds),
+        default_expiration: String(place.defaultExpirationSeconds),
+        qualify_frequency: String(place.qualifyFrequencyMs / 1000),
+        qualify_timeout: String(place.qualifyTimeoutMs / 1000),
+      },
+    });
+    if (auth) objects.auth.push(authObject(name, auth));
+    if (outboundAuth) objects.auth.push(authObject(`${name}-outbound`, outboundAuth));
+  }
+  return objects;
+}

@@ -1,0 +1,101 @@
+import type { Logger } from '../../lib/log.ts';
+import type { EndpointConfig } from './config.ts';
+import { type CallerIds, credentialsOf, endpointOf, type FindObject, namesIn, type SipObject } from './objects.ts';
+
+export type ProvisioningOptions = {
+  find: FindObject;
+  /** The endpoints that clients made. */
+  made(): readonly SipObject[];
+  callerIds: CallerIds;
+  driver: {
+    setEndpoint(endpoint: EndpointConfig): void;
+    removeEndpoint(name: string): void;
+    endpoints(): readonly EndpointConfig[];
+  };
+  /** Told before the driver has an endpoint that is new, and after one is gone. */
+  added(name: string): void;
+  removed(name: string): void;
+  log: Logger;
+};
+
+/** Brings objects that clients make to the driver. */
+export interface Provisioning {
+  /** Makes the endpoints that were kept over a restart. */
+  start(): void;
+  /** An object was made, changed or removed: every endpoint that it belongs to follows at once; calls go on as they are. */
+  changed(kind: string, id: string): void;
+  /**
+   * Why an object cannot be: its user name would be that of two endpoints, and the driver tells who calls by the user
+   * name. Undefined when it can.
+   */
+  refuses(kind: string, object: SipObject): string | undefined;
+}
+
+const same = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
+const includes = (ids: readonly string[], id: string): boolean => ids.some((each) => same(each, id));
+
+export function createProvisioning(options: ProvisioningOptions): Provisioning {
+  const { find, made, callerIds, driver, added, removed, log } = options;
+
+  const isKnown = (name: string): boolean => driver.endpoints().some((each) => same(each.name, name));
+
+  const set = (endpoint: SipObject): void => {
+    if (!isKnown(endpoint.id)) added(endpoint.id);
+    driver.setEndpoint(endpointOf(endpoint, find, callerIds));
+  };
+
+  const remove = (name: string): void => {
+    driver.removeEndpoint(name);
+    removed(name);
+  };
+
+  /** Endpoints of clients that name an object. */
+  const naming = (kind: string, id: string): SipObject[] =>
+    made().filter((endpoint) =>
+      kind === 'aor'
+        ? includes(namesIn(endpoint, 'aors'), id)
+        : includes([...namesIn(endpoint, 'auth'), ...namesIn(endpoint, 'outbound_auth')], id),
+    );
+
+  const refuses: Provisioning['refuses'] = (kind, object) => {
+    if (kind === 'aor') return undefined;
+    const withObject: FindObject = (wanted, id) => (wanted === kind && same(id, object.id) ? object : find(wanted, id));
+    const affected =
+      kind === 'endpoint' ? [object] : made().filter((each) => includes(namesIn(each, 'auth'), object.id));
+    const claims = affected.flatMap((each) => {
+      const username = credentialsOf(namesIn(each, 'auth'), withObject)?.username;
+      return username === undefined ? [] : [{ name: each.id, username }];
+    });
+    const others = driver.endpoints().flatMap(({ name, auth }) => {
+      const isAffected = affected.some(({ id }) => same(id, name));
+      return auth && !isAffected ? [{ name, username: auth.username }] : [];
+    });
+    for (const [index, { username }] of claims.entries()) {
+      const rival = [...claims.slice(0, index), ...others].find((other) => other.username === username);
+      if (rival) return `the user name ${username} is that of ${rival.name} already`;
+    }
+    return undefined;
+  };
+
+  return {
+    start() {
+      for (const endpoint of made()) {
+        const problem = refuses('endpoint', endpoint);
+        if (problem === undefined) set(endpoint);
+        else log.warn({ endpoint: endpoint.id, problem }, 'an endpoint of a client cannot be any more');
+      }
+    },
+
+    changed(kind, id) {
+      if (kind !== 'endpoint') {
+        for (const endpoint of naming(kind, id)) set(endpoint);
+        return;
+      }
+      const endpoint = find('endpoint', id);
+      if (endpoint) set(endpoint);
+      else remove(id);
+    },
+
+    refuses,
+  };
+}

@@ -1,0 +1,189 @@
+import type { Logger } from '../lib/log.ts';
+import { AriError } from '../models/errors.ts';
+import type { ConfigTuple } from '../models/system.ts';
+import { createJsonFile } from './json-file.ts';
+
+/** One attribute of a kind of object. Values are text, as they are shown. */
+export type Attribute = {
+  /** Of an object whose maker said nothing. */
+  initial: string;
+  /** Never shown to anybody. */
+  secret?: true;
+  /** Another attribute that it changes; then it is no attribute of its own. */
+  changes?: string;
+  /**
+   * The value to keep for one that a client gave, undefined when it makes no sense. `before` is the value so far;
+   * `again`: the same request has set the attribute already, so that a list may go on.
+   */
+  read(given: string, before: string, again: boolean): string | undefined;
+};
+
+/** A kind of object. */
+export type ObjectType = {
+  attributes: Readonly<Record<string, Attribute>>;
+  /** Whether something can have that id. */
+  isId(id: string): boolean;
+  /** Why values do not go together; undefined when they do. */
+  check?(values: Values): string | undefined;
+};
+
+export type Values = Readonly<Record<string, string>>;
+export type ConfigObject = { readonly id: string; readonly values: Values };
+
+/** Objects by kind and id; ids are found in any case of letters. */
+export interface DynamicConfig {
+  /** The attributes of an object, without secret ones. @throws AriError configClassNotFound, configTypeNotFound, configObjectNotFound */
+  get(configClass: string, objectType: string, id: string): ConfigTuple[];
+  /**
+   * Makes an object, or changes one. All fields are taken or none.
+   * @param fields a list of `{attribute, value}`, as the client sent it.
+   * @throws AriError as {@link get} but for the object, and configFieldsRequired, configCreateInvalid,
+   *   configUpdateInvalid, configUpdateForbidden
+   */
+  update(configClass: string, objectType: string, id: string, fields: unknown): ConfigTuple[];
+  /** @throws AriError as {@link get}, and configDeleteForbidden for what stands in the configuration file. */
+  delete(configClass: string, objectType: string, id: string): void;
+
+  /** An object with its secrets, for whoever acts by it. */
+  find(objectType: string, id: string): ConfigObject | undefined;
+  /** The objects of a kind that clients made. */
+  made(objectType: string): ConfigObject[];
+  /** Resolves once all changes are on disk. */
+  close(): Promise<void>;
+}
+
+export type DynamicConfigOptions = {
+  /** Data directory. */
+  directory: string;
+  log: Logger;
+  /** The name of the class that all objects belong to. */
+  configClass: string;
+  types: Readonly<Record<string, ObjectType>>;
+  /** Objects of the configuration file, by kind: they can be read, but not changed. */
+  fixed: Readonly<Record<string, readonly ConfigObject[]>>;
+  /** Why a change cannot be, beyond the object itself; undefined when it can. */
+  refuses?(objectType: string, object: ConfigObject): string | undefined;
+  /** Hears every change after it was made. */
+  onChanged?(objectType: string, id: string): void;
+};
+
+type Kept = ConfigObject & { type: string };
+type Field = { attribute: string; value: string };
+
+const isField = (field: unknown): field is Field =>
+  typeof (field as Field | null)?.attribute === 'string' && typeof (field as Field).value === 'string';
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+
+function readObjects(json: unknown): Kept[] {
+  if (!Array.isArray(json)) throw new TypeError('a list of objects is expected');
+  for (const { type, id, values } of json as Partial<Kept>[])
+    if (!isText(type) || !isText(id) || typeof values !== 'object' || !Object.values(values).every(isText))
+      throw new TypeError(`not an object: ${JSON.stringify({ type, id })}`);
+  return json as Kept[];
+}
+
+const initialOf = ({ attributes }: ObjectType): Values =>
+  Object.fromEntries(
+    Object.entries(attributes).flatMap(([name, { initial, changes }]) => (changes ? [] : [[name, initial]])),
+  );
+
+/** The values with fields applied in their order; a text says which field is wrong. */
+function apply({ attributes, check }: ObjectType, before: Values, fields: unknown): Values | string {
+  if (!Array.isArray(fields)) return 'the fields are no list';
+  const values: Record<string, string> = { ...before };
+  const touched = new Set<string>();
+  for (const field of fields as unknown[]) {
+    if (!isField(field)) return 'a field is not of the form {"attribute", "value"}';
+    const known = Object.hasOwn(attributes, field.attribute) ? attributes[field.attribute] : undefined;
+    if (!known) return `there is no attribute ${field.attribute}`;
+    const name = known.changes ?? field.attribute;
+    const value = known.read(field.value, values[name] ?? '', touched.has(name));
+    if (value === undefined) return `${field.attribute} cannot be so`;
+    values[name] = value;
+    touched.add(name);
+  }
+  return check?.(values) ?? values;
+}
+
+const tuplesOf = ({ attributes }: ObjectType, values: Values): ConfigTuple[] =>
+  Object.entries(attributes).flatMap(([attribute, { secret, changes }]) =>
+    secret || changes ? [] : [{ attribute, value: values[attribute] ?? '' }],
+  );
+
+/** Objects that clients make at run time, kept over a restart in a file that nobody else may read: it holds passwords. */
+export function createDynamicConfig(options: DynamicConfigOptions): DynamicConfig {
+  const { directory, log, configClass: ownClass, types, fixed, refuses, onChanged } = options;
+  const keyOf = (type: string, id: string): string => `${type}/${id.toLowerCase()}`;
+  const fixedObjects = new Map(
+    Object.entries(fixed).flatMap(([type, objects]) => objects.map((each) => [keyOf(type, each.id), each] as const)),
+  );
+  const file = createJsonFile({ directory, name: 'dynamic-config.json', log, read: readObjects, mode: 0o600 });
+  const kept = new Map<string, Kept>();
+  for (const { type, id, values } of file.load() ?? []) {
+    const known = Object.hasOwn(types, type) ? types[type] : undefined;
+    if (fixedObjects.has(keyOf(type, id))) log.warn({ type, id }, 'the configuration file hides an object of a client');
+    if (known) kept.set(keyOf(type, id), { type, id, values: { ...initialOf(known), ...values } });
+  }
+
+  const typeOf = (configClass: string, objectType: string): ObjectType => {
+    if (configClass !== ownClass) throw new AriError('configClassNotFound', { configClass });
+    const type = Object.hasOwn(types, objectType) ? types[objectType] : undefined;
+    if (!type) throw new AriError('configTypeNotFound', { objectType });
+    return type;
+  };
+  const find = (type: string, id: string): ConfigObject | undefined =>
+    fixedObjects.get(keyOf(type, id)) ?? kept.get(keyOf(type, id));
+
+  const changed = (type: string, id: string): void => {
+    file.save(() => [...kept.values()]);
+    onChanged?.(type, id);
+  };
+
+  /** What an object will be, or undefined, after a word in the log, when it cannot be. */
+  const wanted = (type: ObjectType, objectType: string, before: ConfigObject, fields: unknown) => {
+    const values = apply(type, before.values, fields);
+    const object = typeof values === 'string' ? undefined : { id: before.id, values };
+    const problem = typeof values === 'string' ? values : refuses?.(objectType, { id: before.id, values });
+    if (problem === undefined) return object;
+    log.info({ type: objectType, id: before.id, problem }, 'an object of the configuration is refused');
+    return undefined;
+  };
+
+  return {
+    get(configClass, objectType, id) {
+      const type = typeOf(configClass, objectType);
+      const object = find(objectType, id);
+      if (!object) throw new AriError('configObjectNotFound', { id });
+      return tuplesOf(type, object.values);
+    },
+
+    update(configClass, objectType, id, fields) {
+      const type = typeOf(configClass, objectType);
+      const existing = find(objectType, id);
+      if (existing && (fields === undefined || fields === null)) throw new AriError('configFieldsRequired', { id });
+      const isFixed = fixedObjects.has(keyOf(objectType, id));
+      const before = existing ?? { id, values: initialOf(type) };
+      const object = existing || type.isId(id) ? wanted(type, objectType, before, fields ?? []) : undefined;
+      if (!object) throw new AriError(existing ? 'configUpdateInvalid' : 'configCreateInvalid', { id });
+      if (isFixed) throw new AriError('configUpdateForbidden', { objectType });
+      kept.set(keyOf(objectType, id), { type: objectType, ...object });
+      changed(objectType, object.id);
+      return tuplesOf(type, object.values);
+    },
+
+    delete(configClass, objectType, id) {
+      typeOf(configClass, objectType);
+      const object = find(objectType, id);
+      if (!object) throw new AriError('configObjectNotFound', { id });
+      if (fixedObjects.has(keyOf(objectType, id))) throw new AriError('configDeleteForbidden', { id });
+      kept.delete(keyOf(objectType, id));
+      changed(objectType, object.id);
+    },
+
+    find,
+    made: (objectType) =>
+      [...kept.values()].filter(({ type, id }) => type === objectType && !fixedObjects.has(keyOf(type, id))),
+    close: () => file.flush(),
+  };
+}
