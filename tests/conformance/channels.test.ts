@@ -120,6 +120,11 @@ cases('commands are carried out on a channel that calls in and is not answered',
   { ask: 'DELETE /channels/{ring}/silence', status: 204 },
 ]);
 
+const noMedia = {
+  status: 400,
+  message: "Parameter 'media' must name at least one media URI, none of them empty",
+  difference: { why: 'a play without media', status: 500, message: 'Failed to queue media for playback' },
+};
 const why = 'mute without a direction';
 cases('parameters of commands are refused in the words of the field', [
   { ask: 'POST /channels/{up}/dtmf', status: 400, message: 'DTMF is required' },
@@ -170,16 +175,9 @@ cases('parameters of commands are refused in the words of the field', [
     message: 'skipms cannot be negative',
   },
   { ask: 'POST /channels/{up}/play?media=sound:beep&offsetms=-1', status: 400, message: 'offsetms cannot be negative' },
-  {
-    ask: 'POST /channels/{up}/play',
-    status: 400,
-    message: "Parameter 'media' must name at least one media URI, none of them empty",
-  },
-  {
-    ask: 'POST /channels/{up}/play?media=sound:beep,',
-    status: 400,
-    message: "Parameter 'media' must name at least one media URI, none of them empty",
-  },
+  { ask: 'POST /channels/{up}/play', ...noMedia },
+  { ask: 'POST /channels/{up}/play?media=', ...noMedia },
+  { ask: 'POST /channels/{up}/play?media=sound:beep,', ...noMedia },
   {
     ask: 'POST /channels/{up}/play?media=&offsetms=-1',
     status: 400,
