@@ -1,5 +1,6 @@
 import type { ActorRefFrom } from 'xstate';
 import type { Topic } from '../bus/topics.ts';
+import type { Cancellation } from '../lib/cancellation.ts';
 import type { ChannelEvent, ChannelSnapshot, channelMachine } from '../machines/channel.ts';
 import type { OwnershipEvent, ownershipMachine } from '../machines/ownership.ts';
 import type { Channel } from '../models/channel.ts';
@@ -71,7 +72,7 @@ export type ChannelEntry = {
   /** Who controls it. */
   ownership: OwnershipActor;
   /** The dialplan run that is under way. */
-  run: AbortController | undefined;
+  run: Cancellation | undefined;
   /** Who waits for the answer. */
   onUp: (() => void)[];
   /** The last projection, good as long as the snapshot is the same. */

@@ -2,6 +2,7 @@ import type { Bus } from '../bus/bus.ts';
 import { channelTopic, channelTopics } from '../bus/topics.ts';
 import type { Dialplan } from '../dialplan/dialplan.ts';
 import { isFunction, readFunction } from '../dialplan/functions.ts';
+import { Cancellation } from '../lib/cancellation.ts';
 import type { Ids } from '../lib/ids.ts';
 import {
   type ChannelFact,
@@ -199,9 +200,9 @@ export function createChannels(options: ChannelsOptions): Channels {
   };
 
   const runDialplan = (entry: ChannelEntry, from: Position): void => {
-    const run = new AbortController();
+    const run = new Cancellation();
     entry.run = run;
-    void dialplan.run(dialplanChannel(entry), from, run.signal).then((outcome) => {
+    void dialplan.run(dialplanChannel(entry), from, run).then((outcome) => {
       if (entry.run === run) entry.run = undefined;
       if (outcome.type === 'stasis')
         tell(entry, { type: 'enter', app: outcome.app, args: outcome.args, resume: outcome.next });
@@ -213,8 +214,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     });
   };
   const stopDialplan = (entry: ChannelEntry): void => {
-    // With a reason of our own, because the default one is an exception with a stack, made for every call.
-    entry.run?.abort('the channel was taken away');
+    entry.run?.abort();
     entry.run = undefined;
   };
 

@@ -1,3 +1,4 @@
+import type { CancelSignal } from '../lib/cancellation.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { Cause } from '../telephony/causes.ts';
@@ -37,7 +38,7 @@ export interface Dialplan {
    * An extension that does not exist is looked for as `i` (`INVALID_EXTEN` then holds its name), else the call is
    * hung up: cause 3 when there is no such context, cause 1 otherwise. A place behind the last step ends normally.
    */
-  run(channel: DialplanChannel, from: Position, signal: AbortSignal): Promise<Outcome>;
+  run(channel: DialplanChannel, from: Position, signal: CancelSignal): Promise<Outcome>;
 }
 
 export type DialplanOptions = { contexts: ConfiguredContexts; clock: Clock; log: Logger };
@@ -80,7 +81,7 @@ export function createDialplan({ contexts: configured, clock, log }: DialplanOpt
     channel: DialplanChannel,
     { application, template, args }: ParsedStep,
     position: Position,
-    signal: AbortSignal,
+    signal: CancelSignal,
   ): Verdict | Promise<Verdict> => {
     const scope = scopeOf(channel, position);
     const data = args ? template.text : expand(template, scope);
@@ -99,7 +100,7 @@ export function createDialplan({ contexts: configured, clock, log }: DialplanOpt
     return application.run(step);
   };
 
-  const proceed = async (channel: DialplanChannel, from: Position, signal: AbortSignal): Promise<Outcome> => {
+  const proceed = async (channel: DialplanChannel, from: Position, signal: CancelSignal): Promise<Outcome> => {
     const guard = new LoopGuard(clock);
     let position = from;
     while (!signal.aborted) {

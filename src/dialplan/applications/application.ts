@@ -1,3 +1,4 @@
+import type { CancelSignal } from '../../lib/cancellation.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { DialplanChannel, Position, Stop } from '../host.ts';
 
@@ -25,7 +26,7 @@ export type Step = {
   readonly args: readonly string[];
   readonly clock: Clock;
   /** Aborted when the channel is taken away: from then on the application must leave the channel alone. */
-  readonly signal: AbortSignal;
+  readonly signal: CancelSignal;
   /** Logs what is wrong with this step, with its place. */
   warn(message: string): void;
   /** The priority of a label; undefined when there is none. */
@@ -59,7 +60,7 @@ const longestTimer = 2 ** 31 - 1;
  * Waits until `finish` is called or the signal is aborted, whichever is first; then stops what `begin` began. Never
  * rejects. When the signal is aborted already, nothing begins.
  */
-export function waitFor(signal: AbortSignal, begin: (finish: () => void) => Stop): Promise<void> {
+export function waitFor(signal: CancelSignal, begin: (finish: () => void) => Stop): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
     let stop: Stop | undefined;
