@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { createRequire } from 'node:module';
-import { AriClient as IpcomClient } from '@ipcom/asterisk-ari';
+import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { need } from '../support/need.ts';
@@ -80,37 +80,15 @@ test('ari-client 2.2.0 reads the API documents and runs a call', async (server) 
 });
 
 test('@ipcom/asterisk-ari 1.0.0 runs a call', async (server) => {
-  const { hostname: host, port } = new URL(server.url);
-  const client = new IpcomClient({ host, port: Number(port), username: user, password });
-  const heard = new EventEmitter();
-  await client.connectWebSocket(['desk']);
-  // It takes listeners only once it is connected.
-  for (const type of ['StasisStart', 'PlaybackFinished', 'ChannelVarset', 'ChannelDestroyed'] as const)
-    client.on(type, (event: object) => void heard.emit(type, event));
-  try {
-    const started = once(heard, 'StasisStart');
-    const made = await client.channels.originate({ endpoint: 'Local/1000@default', app: 'desk', appArgs: 'one,two' });
-    const [{ args, channel }] = (await started) as [{ args: string[]; channel: { id: string } }];
-    assert.equal(args, ['one', 'two']);
-    assert.is(channel.id, made.id);
-
-    await client.channels.answerChannel(made.id);
-    await client.channels.setChannelVariable(made.id, 'COLOUR', 'green');
-    assert.equal(await client.channels.getChannelVariable(made.id, 'COLOUR'), { value: 'green' });
-    const finished = once(heard, 'PlaybackFinished');
-    await client.channels.playWithId(made.id, 'prompt', 'sound:beep');
-    const [{ playback }] = (await finished) as [{ playback: { id: string; state: string } }];
-    assert.is(playback.id, 'prompt');
-    assert.is(playback.state, 'done');
-    assert.ok((await client.channels.list()).some(({ id }) => id === made.id));
-
-    const destroyed = once(heard, 'ChannelDestroyed');
-    await client.channels.hangup(made.id);
-    const [{ cause }] = (await destroyed) as [{ cause: number }];
-    assert.is(cause, 16);
-  } finally {
-    await client.destroy();
-  }
+  // In a process of its own, because the library leaves an interval behind that nothing can clear.
+  const program = new URL('ipcom-call.ts', import.meta.url);
+  const child = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(program), server.url, user, password], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  server.closing({ close: () => child.kill('SIGKILL') });
+  let written = '';
+  for await (const chunk of child.stdout!) written += String(chunk);
+  assert.match(written, /^the call is over$/m);
 });
 
 /** What a program writes: `until` resolves once all of it together matches. */
@@ -160,6 +138,8 @@ need('sipp').test(libraries, 'a SIP caller hears what examples/hello.ts plays, a
     await peer.until(() => peer.audio().length >= expected.length, 'the whole prompt');
     assertHears(peer.audio(), expected);
     await peer.press('5', 100);
+    // The library drops events of one kind that follow one another quickly.
+    await written.until(/pressed 5\n/);
     await peer.press('#', 100);
     await phone.done;
     await written.until(/4711 calls 100\n.*pressed 5\n.*has left/s);
