@@ -4,8 +4,8 @@ import {
   channel,
   dialed,
   eventOf,
-  keepCause,
-  keepState,
+  keepEnd,
+  keepOwnEnd,
   refusedThere,
   requestedHere,
   requestedThere,
@@ -17,10 +17,10 @@ const { assign, emit } = channel;
 /** Ways out of a living state: asked for here, told by the far side, or nothing left to do. */
 const ending = (lastState: ChannelState) =>
   ({
-    hangup: { target: '#hangingUp', actions: [keepCause, keepState(lastState), requestedHere] },
-    'leg.hungUp': { target: '#hangingUp', actions: [keepCause, keepState(lastState), requestedThere] },
-    'dialplan.ended': { target: '#hangingUp', actions: [keepCause, keepState(lastState)] },
-    finish: { target: '#hangingUp', actions: [keepCause, keepState(lastState)] },
+    hangup: { target: '#hangingUp', actions: [keepEnd(lastState), requestedHere] },
+    'leg.hungUp': { target: '#hangingUp', actions: [keepEnd(lastState), requestedThere] },
+    'dialplan.ended': { target: '#hangingUp', actions: [keepEnd(lastState)] },
+    finish: { target: '#hangingUp', actions: [keepEnd(lastState)] },
   }) as const;
 
 /** An outbound call that nobody listens to yet ends quietly; once an application owns it, it is told. */
@@ -28,14 +28,13 @@ const endingUnanswered = (lastState: ChannelState) =>
   ({
     ...ending(lastState),
     'leg.hungUp': [
-      { guard: 'isOriginated', target: '#hangingUp', actions: [keepCause, keepState(lastState), refusedThere] },
-      { target: '#hangingUp', actions: [keepCause, keepState(lastState), requestedThere] },
+      { guard: 'isOriginated', target: '#hangingUp', actions: [keepEnd(lastState), refusedThere] },
+      { target: '#hangingUp', actions: [keepEnd(lastState), requestedThere] },
     ],
     'leg.forwarded': {
       target: '#hangingUp',
       actions: [
-        assign({ cause: Cause.numberChanged }),
-        keepState(lastState),
+        keepOwnEnd(lastState, Cause.numberChanged),
         emit(({ event }) => ({
           type: 'Dial',
           dialstatus: 'CANCEL',
@@ -51,9 +50,9 @@ const gaveUp = (lastState: ChannelState) =>
     {
       guard: 'isOriginated',
       target: '#hangingUp',
-      actions: [assign({ cause: Cause.noAnswer }), keepState(lastState)],
+      actions: [keepOwnEnd(lastState, Cause.noAnswer)],
     },
-    { target: '#hangingUp', actions: [assign({ cause: Cause.noAnswer }), keepState(lastState), requestedHere] },
+    { target: '#hangingUp', actions: [keepOwnEnd(lastState, Cause.noAnswer), requestedHere] },
   ] as const;
 
 /** The life of the channel's leg, from new to destroyed. */

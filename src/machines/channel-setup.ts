@@ -88,11 +88,15 @@ export const dialed = (dialstatus: DialStatus) =>
     forward: '',
   }));
 
-export const keepCause = assign(({ event, context }) => ({
-  cause: 'cause' in event ? event.cause : context.cause,
-  ...('techCause' in event && event.techCause !== undefined ? { techCause: event.techCause } : {}),
-}));
-export const keepState = (lastState: ChannelState) => assign({ lastState });
+/** Keeps why the channel ends, and the public state it had when its end began. */
+export const keepEnd = (lastState: ChannelState) =>
+  assign(({ event, context }) => ({
+    lastState,
+    cause: 'cause' in event ? event.cause : context.cause,
+    ...('techCause' in event && event.techCause !== undefined ? { techCause: event.techCause } : {}),
+  }));
+/** The same where we end it for a reason of our own. */
+export const keepOwnEnd = (lastState: ChannelState, cause: number) => assign({ lastState, cause });
 
 export const requestedHere = emit(({ context }) => ({
   type: 'ChannelHangupRequest',

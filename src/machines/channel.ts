@@ -5,6 +5,8 @@ import { Cause } from '../telephony/causes.ts';
 import { life } from './channel-life.ts';
 import { channel, eventOf, noTimeout, storedName } from './channel-setup.ts';
 
+import type { ChannelContext, Inheritance } from './channel-vocabulary.ts';
+
 export { noTimeout, ownVariable, storedName } from './channel-setup.ts';
 export type * from './channel-vocabulary.ts';
 
@@ -14,15 +16,25 @@ const setVariable = assign(({ context, event }) => {
   const { name, value, report } = eventOf(event, 'variable.set');
   const stored = storedName(name);
   const variables = { ...context.variables };
-  const inheritance = { ...context.inheritance };
   if (value === undefined) delete variables[stored];
   else variables[stored] = value;
-  if (value === undefined || name === stored) delete inheritance[stored];
-  else inheritance[stored] = name.startsWith('__') ? 'always' : 'once';
-  if (report === undefined) return { variables, inheritance };
-  const others = context.reported.filter((other) => other !== stored);
-  return { variables, inheritance, reported: report ? [...others, stored] : others };
+  return { variables, ...withInheritance(context, name, stored, value), ...withReport(context, stored, report) };
 });
+
+/** The underscores of a name say anew how far its variable is inherited; a plain name or a removal ends it. */
+function withInheritance(context: ChannelContext, name: string, stored: string, value: string | undefined) {
+  const inherits = name !== stored && value !== undefined;
+  if (!inherits && !Object.hasOwn(context.inheritance, stored)) return {};
+  const { [stored]: _before, ...inheritance } = context.inheritance;
+  if (!inherits) return { inheritance };
+  const depth: Inheritance = name.startsWith('__') ? 'always' : 'once';
+  return { inheritance: { ...inheritance, [stored]: depth } };
+}
+
+function withReport({ reported }: ChannelContext, stored: string, report: boolean | undefined) {
+  if (report === undefined || report === reported.includes(stored)) return {};
+  return { reported: report ? [...reported, stored] : reported.filter((other) => other !== stored) };
+}
 
 const setCaller = assign(({ context, event }) => ({
   caller: { ...context.caller, ...eventOf(event, 'caller.set').caller },
