@@ -168,6 +168,7 @@ async function build(config: Config, io: ServerIo, scope: Scope): Promise<Runnin
     playbacks,
     endpoints,
     globals,
+    deviceStates,
     settings: { channelvars: general.channelvars, defaultLanguage: config.sounds.default_language },
   });
   const operations = createChannelOperations({

@@ -7,8 +7,9 @@ import {
   ownVariable,
 } from '../machines/channel.ts';
 import type { Channel } from '../models/channel.ts';
+import { AriError } from '../models/errors.ts';
 import type { Indication } from '../telephony/media.ts';
-import type { ChannelEntry, GlobalVariables, PlaybackGate, PlayTarget } from './channel-entry.ts';
+import type { ChannelEntry, DeviceStatesGate, GlobalVariables, PlaybackGate, PlayTarget } from './channel-entry.ts';
 
 /** What the channels' owner lets the dialplan's view of a channel use. */
 export type ChannelAccess = {
@@ -18,6 +19,7 @@ export type ChannelAccess = {
   playTarget(entry: ChannelEntry): PlayTarget;
   playbacks: PlaybackGate;
   globals: GlobalVariables;
+  deviceStates: DeviceStatesGate | undefined;
 };
 
 /** A channel as the dialplan sees it: reads come from the snapshot, changes go to the actor. */
@@ -67,6 +69,20 @@ class ChannelDialplan implements DialplanChannel {
 
   setGlobalVariable(name: string, value: string | undefined): void {
     this.#access.globals.set(name, value);
+  }
+
+  deviceState(name: string): string {
+    return this.#access.deviceStates?.get(name).state ?? 'UNKNOWN';
+  }
+
+  setDeviceState(name: string, state: string): boolean {
+    try {
+      this.#access.deviceStates?.update(name, state);
+      return this.#access.deviceStates !== undefined;
+    } catch (error) {
+      if (error instanceof AriError) return false;
+      throw error;
+    }
   }
 
   caller(): Identity {

@@ -60,6 +60,13 @@ export interface GlobalVariables {
   set(name: string, value: string | undefined): void;
 }
 
+/** How busy devices are, and what is said of them. */
+export interface DeviceStatesGate {
+  get(name: string): { state: string };
+  /** @throws AriError for a device that is not for applications, or a word that is no state. */
+  update(name: string, state: string): void;
+}
+
 /** A running channel: its actor, and what it holds outside the chart. */
 export type ChannelEntry = {
   readonly id: string;

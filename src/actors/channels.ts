@@ -33,6 +33,7 @@ import type {
   ApplicationGate,
   ChannelEntry,
   ChannelMessage,
+  DeviceStatesGate,
   EndpointGate,
   GlobalVariables,
   PlaybackGate,
@@ -59,6 +60,8 @@ export type ChannelsOptions = {
   playbacks: PlaybackGate;
   endpoints: EndpointGate;
   globals: GlobalVariables;
+  /** Left out, every device is unknown. */
+  deviceStates?: DeviceStatesGate;
   settings: ChannelSettings;
 };
 
@@ -436,7 +439,15 @@ export function createChannels(options: ChannelsOptions): Channels {
     return entry;
   };
 
-  const access = { model, snapshot, tell, playTarget, playbacks, globals: options.globals };
+  const access = {
+    model,
+    snapshot,
+    tell,
+    playTarget,
+    playbacks,
+    globals: options.globals,
+    deviceStates: options.deviceStates,
+  };
   const dialplanChannel = (entry: ChannelEntry) => createChannelDialplan(access, entry);
 
   return {

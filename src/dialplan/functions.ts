@@ -192,6 +192,11 @@ const globalFunction: DialplanFunction = {
   },
 };
 
+const deviceState: DialplanFunction = {
+  read: (channel, text) => (text.trim() === '' ? undefined : channel.deviceState(text.trim())),
+  write: (channel, text, value) => channel.setDeviceState(text.trim(), value.trim()),
+};
+
 /** `IF(condition?this:that)`; either may be missing. */
 function choose(text: string): string | undefined {
   const question = text.indexOf('?');
@@ -206,6 +211,7 @@ const functions: ReadonlyMap<string, DialplanFunction> = new Map<string, Dialpla
   ['CALLERID', callerId],
   ['CHANNEL', channelFunction],
   ['CONNECTEDLINE', connectedLine],
+  ['DEVICE_STATE', deviceState],
   ['EXISTS', { read: (_channel, text) => (text === '' ? '0' : '1') }],
   ['GLOBAL', globalFunction],
   ['IF', { read: (_channel, text) => choose(text) }],

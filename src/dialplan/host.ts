@@ -55,6 +55,11 @@ export interface DialplanChannel {
   globalVariable(name: string): string | undefined;
   setGlobalVariable(name: string, value: string | undefined): void;
 
+  /** How busy a device is, in one word such as `INUSE`; UNKNOWN for one nobody knows of. */
+  deviceState(name: string): string;
+  /** Says how busy a device is that applications may speak for (`Stasis:<name>`); false when it cannot be said so. */
+  setDeviceState(name: string, state: string): boolean;
+
   caller(): Identity;
   setCaller(change: Partial<Identity>): void;
   connectedLine(): Identity;

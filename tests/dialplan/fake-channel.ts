@@ -12,6 +12,7 @@ export class FakeChannel implements DialplanChannel {
   readonly calls: string[] = [];
   readonly variables = new Map<string, string>();
   readonly globals = new Map<string, string>();
+  readonly devices = new Map<string, string>();
   readonly headers = new Map<string, string[]>();
   identity: Identity = { name: 'Alice', number: '1001' };
   connected: Identity = { name: '', number: '' };
@@ -59,6 +60,14 @@ export class FakeChannel implements DialplanChannel {
   setGlobalVariable(name: string, value: string | undefined): void {
     if (value === undefined) this.globals.delete(name);
     else this.globals.set(name, value);
+  }
+  deviceState(name: string): string {
+    return this.devices.get(name) ?? 'UNKNOWN';
+  }
+  setDeviceState(name: string, state: string): boolean {
+    if (!name.startsWith('Stasis:') || state === '') return false;
+    this.devices.set(name, state);
+    return true;
   }
   caller(): Identity {
     return this.identity;

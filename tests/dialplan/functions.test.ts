@@ -14,6 +14,7 @@ function channelWithEverything(): FakeChannel {
   channel.identity = { name: 'Alice', number: '1001', dnid: '600', rdnis: '700', ani: '1009', presentation: 0x20 };
   channel.connected = { name: '', number: '2002' };
   channel.globals.set('OFFICE', 'berlin');
+  channel.devices.set('PJSIP/alice', 'INUSE');
   channel.headers.set('x-account', ['one', 'two']);
   return channel;
 }
@@ -45,6 +46,8 @@ for (const [expression, value] of [
   ['PJSIP_HEADER(read,x-account,2)', 'two'],
   ['GLOBAL(OFFICE)', 'berlin'],
   ['GLOBAL(NOTHING)', ''],
+  ['DEVICE_STATE( PJSIP/alice )', 'INUSE'],
+  ['DEVICE_STATE(Nobody)', 'UNKNOWN'],
   ['LEN(abc)', '3'],
   ['LEN()', '0'],
   ['TOUPPER(aBc)', 'ABC'],
@@ -108,6 +111,14 @@ test('writing CHANNEL sets language and account code and nothing else', () => {
   assert.is(writeFunction(channel, 'CHANNEL(accountcode)', 'sales').ok, true);
   assert.is(writeFunction(channel, 'CHANNEL(state)', 'Up').ok, false);
   assert.equal([channel.language, channel.accountCode], ['de', 'sales']);
+});
+
+test('DEVICE_STATE says how busy a device of applications is, and refuses others', () => {
+  const channel = channelWithEverything();
+  assert.is(writeFunction(channel, 'DEVICE_STATE(Stasis:queue)', 'BUSY').ok, true);
+  assert.equal(readFunction(channel, 'DEVICE_STATE(Stasis:queue)'), { ok: true, value: 'BUSY' });
+  assert.is(writeFunction(channel, 'DEVICE_STATE(PJSIP/alice)', 'BUSY').ok, false);
+  assert.is(readFunction(channel, 'DEVICE_STATE()').ok, false);
 });
 
 test('PJSIP_HEADER adds, updates and removes', () => {
