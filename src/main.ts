@@ -169,7 +169,11 @@ async function build(config: Config, io: ServerIo, scope: Scope): Promise<Runnin
     endpoints,
     globals,
     deviceStates,
-    settings: { channelvars: general.channelvars, defaultLanguage: config.sounds.default_language },
+    settings: {
+      channelvars: general.channelvars,
+      defaultLanguage: config.sounds.default_language,
+      ...(general.compatibility === 'asterisk' ? { softHangupCause: fieldSoftHangupCause } : {}),
+    },
   });
   const operations = createChannelOperations({
     channels,
@@ -310,6 +314,9 @@ async function build(config: Config, io: ServerIo, scope: Scope): Promise<Runnin
 
 /** How long applications that we connected to may take to close their WebSocket. */
 const closingGraceMs = 5_000;
+
+/** What the field shows as cause whenever software asks for a hang-up: the number of an internal flag, no Q.850 cause. */
+const fieldSoftHangupCause = 32;
 
 /** How long calls hung up at the end of a drain may take to say goodbye. */
 const hangupGraceMs = 5_000;

@@ -49,6 +49,8 @@ export type ChannelSettings = {
   channelvars: readonly string[];
   /** Language of channels that nobody gave one. */
   defaultLanguage: string;
+  /** What ChannelHangupRequest shows as cause of a hang-up by software; the cause of the end when left out. */
+  softHangupCause?: number;
 };
 
 export type ChannelsOptions = {
@@ -267,9 +269,14 @@ export function createChannels(options: ChannelsOptions): Channels {
 
   /* ---- Facts: told by the chart after the commit, published as events ------------------------------------------- */
 
+  const asShown = (fact: ChannelFact): ChannelFact => {
+    const cause = settings.softHangupCause;
+    return cause !== undefined && fact.type === 'ChannelHangupRequest' && fact.soft ? { ...fact, cause } : fact;
+  };
+
   const publish = (entry: ChannelEntry, fact: ChannelFact, current: ChannelSnapshot): void => {
     const { caller, endpoint } = current.context;
-    const event = channelEvent(fact, model(entry), caller.presentation);
+    const event = channelEvent(asShown(fact), model(entry), caller.presentation);
     bus.publish({ event, topics: topicsOf(fact, entry.topics) });
     if (fact.type === 'ChannelCreated' && endpoint) endpoints.channelAdded(endpoint[0], endpoint[1], entry.id);
     if (fact.type === 'ChannelStateChange' && lifeOf(current) === 'up') for (const told of entry.onUp.splice(0)) told();

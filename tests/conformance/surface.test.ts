@@ -88,8 +88,6 @@ const absences: readonly { what: RegExp; words: string }[] = [
   { what: /\/externalMedia$/, words: 'external media' },
   { what: /\/transfer_progress$/, words: '`transfer_progress`' },
   { what: /\/events\/claim$/, words: '`events/claim`' },
-  { what: /\/config\/dynamic/, words: '`asterisk/config/dynamic`' },
-  { what: /^model ConfigTuple$/, words: '`asterisk/config/dynamic`' },
   { what: /^model (Dialed|RESTHeader)$/, words: '`Dialed`, `RESTHeader`' },
 ];
 

@@ -148,6 +148,59 @@ test('modules are shown, and stay as they are', async () => {
   }
 });
 
+const field = (attribute: string, value: string) => ({ attribute, value });
+test('objects of the configuration are made, changed, shown and removed', async () => {
+  for (const base of bases()) {
+    const at = `${base}/config/dynamic/res_pjsip`;
+    const id = client.unique('aor');
+    const aor = `${at}/aor/${id}`;
+    const put = (fields: unknown, path = aor) =>
+      client.ask(`PUT ${path}`, fields === undefined ? {} : { json: { fields } });
+    const noClass = { status: 404, message: "configClass 'nothing' not found" };
+    const noType = { status: 404, message: "objectType 'nothing' not found" };
+    const noObject = { status: 404, message: `Object with id '${id}' not found` };
+    for (const method of ['GET', 'PUT', 'DELETE']) {
+      check(await client.ask(`${method} ${base}/config/dynamic/nothing/nothing/x`), noClass, `${method} class`);
+      check(await client.ask(`${method} ${at}/nothing/x`), noType, `${method} type`);
+    }
+    check(await client.ask(`GET ${aor}`), noObject, 'get');
+    check(await client.ask(`DELETE ${aor}`), noObject, 'delete');
+    const notMade = { status: 400, message: `Creation of object '${id}' failed field value validation` };
+    for (const fields of [[field('nothing', '1')], [field('max_contacts', 'many')]])
+      check(await put(fields), notMade, JSON.stringify(fields));
+    check(await client.ask(`GET ${aor}`), noObject, 'nothing was made');
+    const made = await put([field('max_contacts', '2')]);
+    check(made, { status: 200 }, 'make');
+    assert.equal(misfits('List[ConfigTuple]', made.body), []);
+    const noFields = { status: 400, message: `Fields must be provided to update object '${id}'` };
+    check(await put(undefined), noFields, 'change nothing');
+    const notChanged = { status: 400, message: `Update of object '${id}' failed field value validation` };
+    check(await put([field('max_contacts', '3'), field('max_contacts', 'many')]), notChanged, 'change wrongly');
+    const shown = await client.must<{ attribute: string; value: string }[]>(`GET ${aor}`);
+    assert.equal(
+      shown.filter(({ attribute }) => attribute === 'max_contacts'),
+      [field('max_contacts', '2')],
+    );
+    check(await client.ask(`DELETE ${aor}`), { status: 204 }, 'delete');
+    check(await client.ask(`DELETE ${aor}`), noObject, 'delete again');
+  }
+});
+
+test('objects of the configuration file can be seen, not changed', async () => {
+  if (!client.target.ours) return;
+  const alice = '/asterisk/config/dynamic/res_pjsip/endpoint/alice';
+  assert.equal(misfits('List[ConfigTuple]', await client.must(`GET ${alice}`)), []);
+  const noFields = { status: 400, message: "Fields must be provided to update object 'alice'" };
+  check(await client.ask(`PUT ${alice}`), noFields, 'no fields');
+  const forbidden = { status: 403, message: "Cannot update sorcery objects of type 'endpoint'" };
+  check(await client.ask(`PUT ${alice}`, { json: { fields: [field('context', 'x')] } }), forbidden, 'change');
+  check(
+    await client.ask(`DELETE ${alice}`),
+    { status: 403, message: "Could not delete object with id 'alice'" },
+    'remove',
+  );
+});
+
 /* ---- 2.9 Device states, mailboxes, sounds ------------------------------------------------------------------------------ */
 
 const uncontrolled = { status: 409, message: 'Uncontrolled device specified' };

@@ -47,10 +47,13 @@ export const conformanceDialplan: DialplanConfig = {
   default: { s: ['Answer', 'Wait(60)'] },
 };
 
-/** Opens the server to ask. Close it in the suite's `after`. */
-export async function openTarget(): Promise<Target> {
+/**
+ * Opens the server to ask. Close it in the suite's `after`.
+ * @param compatibility of Hookswitch; of no meaning to another server.
+ */
+export async function openTarget(compatibility: 'hookswitch' | 'asterisk' = 'hookswitch'): Promise<Target> {
   const url = process.env['HOOKSWITCH_CONFORMANCE_URL'];
-  if (url === undefined) return startOwn();
+  if (url === undefined) return startOwn(compatibility);
   const credentials = process.env['HOOKSWITCH_CONFORMANCE_CREDENTIALS'] ?? '';
   const close = () => Promise.resolve();
   return {
@@ -64,13 +67,14 @@ export async function openTarget(): Promise<Target> {
   };
 }
 
-async function startOwn(): Promise<Target> {
+async function startOwn(compatibility: 'hookswitch' | 'asterisk'): Promise<Target> {
   const directory = mkdtempSync(join(tmpdir(), 'hookswitch-conformance-'));
   const config = defaults();
   Object.assign(config.general, {
     data_directory: directory,
     log_level: 'silent',
     validate: true,
+    compatibility,
     channelvars: ['COLOUR'],
   });
   const user = (name: string, password: string, read_only: boolean) => ({ name, password, read_only });

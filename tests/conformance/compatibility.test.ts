@@ -1,0 +1,44 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { callUp, check, hangupAll } from '../support/conformance-cases.ts';
+import { type App, Client } from '../support/conformance-client.ts';
+import { openTarget } from '../support/conformance-target.ts';
+
+/** The rows of docs/differences.md marked **switch**: with `general.compatibility: asterisk` the answers are the field's. */
+const test = suite('answers of the field, where they are asked for');
+let client: Client;
+let app: App;
+
+test.before(async () => {
+  client = new Client(await openTarget('asterisk'));
+  app = await client.connect(client.unique('compatible'));
+});
+test.after(async () => {
+  await hangupAll(client);
+  await client.close();
+  await client.target.close();
+});
+
+test('a channel that cannot be made is 500 with the error alone', async () => {
+  for (const path of ['/channels?', '/channels/originate?', '/channels/x?', '/channels/create?'])
+    for (const endpoint of ['X/y', 'Local/1@nowhere-at-all', 'PJSIP/nobody']) {
+      const line = `POST ${path}app=${app.name}&endpoint=${endpoint}`;
+      check(await client.ask(line), { status: 500, error: 'Allocation failed' }, line);
+    }
+});
+
+test('a hang-up by software shows 32, one by the far side its cause, and the end the real one', async () => {
+  const id = client.unique('soft');
+  await callUp(client, app, id);
+  await client.must(`DELETE /channels/${id}?reason=busy`);
+  const asked = await app.about(id, 'ChannelHangupRequest');
+  assert.equal([asked['cause'], asked['soft']], [32, true]);
+  const destroyed = await app.about(id, 'ChannelDestroyed');
+  assert.equal([destroyed['cause'], destroyed['cause_txt']], [17, 'User busy']);
+  const other = client.unique('hard');
+  await client.must(`POST /channels/${other}?endpoint=Local/hangup@conformance&app=${app.name}`);
+  const told = await app.about(other, 'ChannelHangupRequest');
+  assert.equal([told['cause'], 'soft' in told], [21, false]);
+});
+
+test.run();
