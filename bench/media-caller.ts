@@ -1,0 +1,267 @@
+/**
+ * The phones of the media benchmark, all in one process: places calls over one UDP socket with as little SIP as will
+ * do, then sends G.711 from one RTP socket per call and checks what comes back. Started by media-calls.ts; asked by IPC
+ * messages (CallerTask), answers each with three reports: `up`, `sent`, `over`.
+ */
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+
+export type CallerTask = { sip: string; calls: number; seconds: number };
+
+/** What came of the packets, times in ms. */
+export type CallerFigures = {
+  sent: number;
+  received: number;
+  lost: number;
+  /** Packets that followed the one before them of the same call after more than 40 ms. */
+  late: number;
+  wrong: number;
+  delayP50: number;
+  delayP99: number;
+  delayMaximum: number;
+  /** Packets that this process itself sent more than 5 ms late: the measure of the measure. */
+  sentLate: number;
+  setupPerSecond: number;
+};
+
+export type CallerReport = { type: 'up' } | { type: 'sent'; figures: CallerFigures } | { type: 'over' };
+
+const address = '127.0.0.1';
+const packetMs = 20;
+const payloadOctets = 160;
+const headerOctets = 12;
+const lateGapMs = 40;
+/** Delays are counted in steps of 0.05 ms up to 500 ms. */
+const stepsPerMs = 20;
+/** Time between two attempts to have a message answered (RFC 3261 T1), and between two new calls. */
+const repeatMs = 500;
+const betweenCallsMs = 2;
+
+type Call = {
+  number: number;
+  rtp: Socket;
+  /** To of the answer, with its tag; '' until then. */
+  to: string;
+  /** Where the server wants the audio. */
+  remotePort: number;
+  lastHeard: number;
+  answered: (() => void) | undefined;
+};
+
+const literalAddress = {
+  type: 'udp4',
+  lookup: (host: string, _options: object, told: LookupTold) => told(null, host, 4),
+} as const;
+type LookupTold = (error: null, address: string, family: number) => void;
+
+async function openSocket(): Promise<Socket> {
+  const socket = createSocket(literalAddress as never);
+  // The address is literal, so that the socket may be listening before `bind` returns.
+  const listening = once(socket, 'listening');
+  socket.bind(0, address);
+  await listening;
+  return socket;
+}
+
+class Caller {
+  readonly #task: CallerTask;
+  readonly #sip: Socket;
+  readonly #calls: Call[] = [];
+  readonly #run = Math.floor(performance.now() * 1000).toString(36);
+  readonly #packetsPerCall: number;
+  readonly #sentAt: Float64Array;
+  readonly #delays = new Uint32Array(500 * stepsPerMs + 1);
+  #sent = 0;
+  #received = 0;
+  #late = 0;
+  #wrong = 0;
+  #sentLate = 0;
+  #maximum = 0;
+  #setupPerSecond = 0;
+
+  private constructor(task: CallerTask, sip: Socket) {
+    this.#task = task;
+    this.#sip = sip;
+    this.#packetsPerCall = Math.round((task.seconds * 1000) / packetMs);
+    this.#sentAt = new Float64Array(task.calls * this.#packetsPerCall);
+    sip.on('message', (data) => this.#hearSip(data.toString('latin1')));
+  }
+
+  static async open(task: CallerTask): Promise<Caller> {
+    return new Caller(task, await openSocket());
+  }
+
+  /** Places all calls, one every few ms; resolves when every one is answered. */
+  async placeCalls(): Promise<void> {
+    const begun = performance.now();
+    const answers: Promise<void>[] = [];
+    for (let number = 0; number < this.#task.calls; number++) {
+      const rtp = await openSocket();
+      const call: Call = { number, rtp, to: '', remotePort: 0, lastHeard: 0, answered: undefined };
+      rtp.on('message', (packet) => this.#hearRtp(call, packet));
+      this.#calls.push(call);
+      answers.push(this.#ask(call, () => this.#request(call, 'INVITE', 1)));
+      await new Promise((next) => setTimeout(next, betweenCallsMs));
+    }
+    await Promise.all(answers);
+    this.#setupPerSecond = (this.#task.calls * 1000) / (performance.now() - begun);
+  }
+
+  /** Sends the audio; calls begin spread over 20 ms and keep their own grid. Resolves when the last echo had its time. */
+  async talk(): Promise<CallerFigures> {
+    const { calls } = this.#task;
+    const total = calls * this.#packetsPerCall;
+    const begin = performance.now() + packetMs;
+    await new Promise<void>((done) => {
+      const turn = () => {
+        const now = performance.now();
+        for (; this.#sent < total; this.#sent++) {
+          const due = begin + (this.#sent / calls) * packetMs;
+          if (due > now) break;
+          if (now - due > 5) this.#sentLate++;
+          this.#sendRtp(this.#calls[this.#sent % calls]!, Math.floor(this.#sent / calls), now);
+        }
+        if (this.#sent < total) setTimeout(turn, 1);
+        else done();
+      };
+      turn();
+    });
+    await new Promise((rest) => setTimeout(rest, repeatMs));
+    return this.#figures();
+  }
+
+  async hangUp(): Promise<void> {
+    await Promise.all(this.#calls.map((call) => this.#ask(call, () => this.#request(call, 'BYE', 2))));
+    for (const { rtp } of this.#calls) rtp.close();
+    this.#sip.close();
+  }
+
+  /* ---- SIP: requests as text, repeated until a final answer ------------------------------------------------------- */
+
+  #ask(call: Call, request: () => string): Promise<void> {
+    const text = request();
+    const send = () => this.#sendSip(text);
+    return new Promise((resolve) => {
+      const timer = setInterval(send, repeatMs);
+      call.answered = () => {
+        clearInterval(timer);
+        call.answered = undefined;
+        resolve();
+      };
+      send();
+    });
+  }
+
+  #request(call: Call, method: string, cseq: number): string {
+    const own = `${address}:${this.#sip.address().port}`;
+    const branch = `z9hG4bK${this.#run}-${call.number}-${method}`;
+    const body = method === 'INVITE' ? this.#offer(call) : '';
+    return [
+      `${method} sip:echo@${this.#task.sip} SIP/2.0`,
+      `Via: SIP/2.0/UDP ${own};branch=${branch};rport`,
+      `From: <sip:bench@${address}>;tag=${call.number}`,
+      `To: ${call.to || `<sip:echo@${this.#task.sip}>`}`,
+      `Call-ID: ${this.#run}-${call.number}`,
+      `CSeq: ${cseq} ${method}`,
+      `Contact: <sip:${own}>`,
+      'Max-Forwards: 70',
+      ...(body ? ['Content-Type: application/sdp'] : []),
+      `Content-Length: ${body.length}`,
+      '',
+      body,
+    ].join('\r\n');
+  }
+
+  #offer({ rtp }: Call): string {
+    const connection = `IN IP4 ${address}`;
+    const media = `m=audio ${rtp.address().port} RTP/AVP 0`;
+    return ['v=0', `o=- 1 1 ${connection}`, 's=-', `c=${connection}`, 't=0 0', media, 'a=rtpmap:0 PCMU/8000', ''].join(
+      '\r\n',
+    );
+  }
+
+  #sendSip(text: string): void {
+    const [host = '', port] = this.#task.sip.split(':');
+    this.#sip.send(text, Number(port), host);
+  }
+
+  #hearSip(text: string): void {
+    const status = Number(/^SIP\/2\.0 (\d+)/.exec(text)?.[1] ?? 0);
+    const call = this.#calls[Number(/^From:.*;tag=(\d+)/m.exec(text)?.[1] ?? -1)];
+    if (status < 200 || !call) return;
+    if (status !== 200) throw new Error(`a call was refused: ${text}`);
+    if (/^CSeq: 1 INVITE/m.test(text)) {
+      call.to = /^To: (.*)\r$/m.exec(text)?.[1] ?? '';
+      call.remotePort = Number(/^m=audio (\d+)/m.exec(text)?.[1]);
+      this.#sendSip(this.#request(call, 'ACK', 1));
+    }
+    call.answered?.();
+  }
+
+  /* ---- RTP: packets that carry their call and number --------------------------------------------------------------- */
+
+  #sendRtp(call: Call, index: number, now: number): void {
+    const packet = Buffer.alloc(headerOctets + payloadOctets);
+    packet[0] = 0x80;
+    packet[1] = index === 0 ? 0x80 : 0;
+    packet.writeUInt16BE(index & 0xffff, 2);
+    packet.writeUInt32BE(index * payloadOctets, 4);
+    packet.writeUInt32BE(call.number + 1, 8);
+    packet.writeUInt32BE(call.number, 12);
+    packet.writeUInt32BE(index, 16);
+    this.#sentAt[call.number * this.#packetsPerCall + index] = now;
+    call.rtp.send(packet, call.remotePort, address);
+  }
+
+  #hearRtp(call: Call, packet: Buffer): void {
+    // RTCP for the call whose port is one lower: the system gave us neighbouring ports (RFC 5761 4 tells them apart).
+    if (packet[1]! >= 192 && packet[1]! <= 223) return;
+    const now = performance.now();
+    const right = packet.length === headerOctets + payloadOctets && packet.readUInt32BE(12) === call.number;
+    const place = right ? call.number * this.#packetsPerCall + packet.readUInt32BE(16) : -1;
+    const sentAt = this.#sentAt[place];
+    if (!sentAt) {
+      this.#wrong++;
+      return;
+    }
+    this.#sentAt[place] = 0;
+    this.#received++;
+    if (call.lastHeard > 0 && now - call.lastHeard > lateGapMs) this.#late++;
+    call.lastHeard = now;
+    const delay = now - sentAt;
+    this.#maximum = Math.max(this.#maximum, delay);
+    this.#delays[Math.min(this.#delays.length - 1, Math.floor(delay * stepsPerMs))]!++;
+  }
+
+  #figures(): CallerFigures {
+    return {
+      sent: this.#sent,
+      received: this.#received,
+      lost: this.#sent - this.#received,
+      late: this.#late,
+      wrong: this.#wrong,
+      delayP50: this.#percentile(0.5),
+      delayP99: this.#percentile(0.99),
+      delayMaximum: this.#maximum,
+      sentLate: this.#sentLate,
+      setupPerSecond: this.#setupPerSecond,
+    };
+  }
+
+  #percentile(share: number): number {
+    let left = this.#received * share;
+    const step = this.#delays.findIndex((count) => (left -= count) <= 0);
+    return step / stepsPerMs;
+  }
+}
+
+const report = (what: CallerReport): void => void process.send!(what);
+
+process.on('message', async (task) => {
+  const caller = await Caller.open(task as CallerTask);
+  await caller.placeCalls();
+  report({ type: 'up' });
+  report({ type: 'sent', figures: await caller.talk() });
+  await caller.hangUp();
+  report({ type: 'over' });
+});

@@ -1,0 +1,118 @@
+/** The built server as a process of its own, watched from outside: what the benchmarks measure. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Ticks of the kernel's CPU accounting, in ms. */
+const tickMs = 10;
+const sampleMs = 50;
+export const credentials = 'bench:bench';
+
+/** CPU time that a process and its threads have used, in ms. */
+export function cpuMs(pid: number): number {
+  // Behind the name, which may hold anything: fields 14 and 15 of proc(5), utime and stime.
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * tickMs;
+}
+
+/** Resident memory of a process, in octets. */
+export function residentOctets(pid: number): number {
+  return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
+}
+
+/** Remembers what a process uses, so that any span of the past can be asked for. */
+export class CpuMeter {
+  readonly #pid: number;
+  readonly #samples: { at: number; cpu: number }[] = [];
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(pid: number) {
+    this.#pid = pid;
+    this.#sample();
+    this.#timer = setInterval(() => this.#sample(), sampleMs);
+  }
+
+  /** CPU used in the last `spanMs`, in ms per ms: 1 is a whole core. */
+  share(spanMs: number): number {
+    this.#sample();
+    const end = this.#samples.at(-1)!;
+    const begin = this.#samples.findLast(({ at }) => at <= end.at - spanMs) ?? this.#samples[0]!;
+    return (end.cpu - begin.cpu) / (end.at - begin.at);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #sample(): void {
+    this.#samples.push({ at: performance.now(), cpu: cpuMs(this.#pid) });
+  }
+}
+
+export type ServerProcess = {
+  pid: number;
+  /** Base URL ending in `/ari`. */
+  http: string;
+  /** `address:port` of SIP over UDP. */
+  sip: string;
+  stop(): Promise<void>;
+};
+
+/** Starts `dist/cli.js serve` on ports that the system chooses. */
+export async function startServerProcess(): Promise<ServerProcess> {
+  const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
+  if (!existsSync(cli)) throw new Error('there is no dist/cli.js: run `npm run build` first');
+  const directory = mkdtempSync(join(tmpdir(), 'hookswitch-bench-'));
+  const file = join(directory, 'hookswitch.yaml');
+  writeFileSync(file, JSON.stringify(settings));
+  const child = spawn(process.execPath, [cli, 'serve', '--config', file], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const banner = await readBanner(child);
+  return {
+    pid: child.pid!,
+    http: /HTTP +(\S+)/.exec(banner)![1]!,
+    sip: /SIP +(\S+) \(udp\)/.exec(banner)![1]!,
+    async stop() {
+      const closed = once(child, 'close');
+      child.kill('SIGTERM');
+      await closed;
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+const [name = '', password = ''] = credentials.split(':');
+const settings = {
+  general: { data_directory: 'data', log_level: 'error', drain_timeout: 0 },
+  http: { port: 0, users: [{ name, password }] },
+  sip: {
+    transports: [{ protocol: 'udp', port: 0 }],
+    endpoints: { anonymous: { match: ['127.0.0.1'] } },
+  },
+  media: { rtp_ports: [0, 0] },
+  dialplan: { default: { echo: ['Answer', 'Echo'], held: ['Answer', 'Wait(600)'] } },
+};
+
+async function readBanner(child: ChildProcess): Promise<string> {
+  let text = '';
+  for await (const chunk of child.stdout!) {
+    text += String(chunk);
+    if (/SIP +\S+ \(udp\)[^\n]*\n/.test(text)) return text;
+  }
+  throw new Error(`the server did not start: ${text}`);
+}
+
+/** Runs a program of the benchmark in a process of its own; the last line it writes is JSON. */
+export async function runProgram<T>(program: string, args: string[]): Promise<T> {
+  const file = fileURLToPath(new URL(program, import.meta.url));
+  const child = spawn(process.execPath, ['--import', 'tsx', file, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let text = '';
+  for await (const chunk of child.stdout!) text += String(chunk);
+  const last = text.trimEnd().split('\n').at(-1) ?? '';
+  if (last === '') throw new Error(`${program} ended without a result`);
+  return JSON.parse(last) as T;
+}
