@@ -142,7 +142,7 @@ export function createDynamicConfig(options: DynamicConfigOptions): DynamicConfi
 
   /** What an object will be, or undefined, after a word in the log, when it cannot be. */
   const wanted = (type: ObjectType, objectType: string, before: ConfigObject, fields: unknown) => {
-    const values = apply(type, before.values, fields);
+    const values = type.isId(before.id) ? apply(type, before.values, fields) : 'nothing can have that id';
     const object = typeof values === 'string' ? undefined : { id: before.id, values };
     const problem = typeof values === 'string' ? values : refuses?.(objectType, { id: before.id, values });
     if (problem === undefined) return object;
@@ -164,7 +164,7 @@ export function createDynamicConfig(options: DynamicConfigOptions): DynamicConfi
       if (existing && (fields === undefined || fields === null)) throw new AriError('configFieldsRequired', { id });
       const isFixed = fixedObjects.has(keyOf(objectType, id));
       const before = existing ?? { id, values: initialOf(type) };
-      const object = existing || type.isId(id) ? wanted(type, objectType, before, fields ?? []) : undefined;
+      const object = wanted(type, objectType, before, fields ?? []);
       if (!object) throw new AriError(existing ? 'configUpdateInvalid' : 'configCreateInvalid', { id });
       if (isFixed) throw new AriError('configUpdateForbidden', { objectType });
       kept.set(keyOf(objectType, id), { type: objectType, ...object });

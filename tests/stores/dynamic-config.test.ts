@@ -144,7 +144,7 @@ config(
     assert.equal(put('a', [field('colour', 'red')]), [400, "Creation of object 'a' failed field value validation"]);
     assert.equal(
       lines.map(({ fields }) => fields['problem']),
-      ['red is taken'],
+      ['nothing can have that id', 'red is taken'],
     );
   },
 );

@@ -11,7 +11,7 @@ const ids = createIds(systemClock);
 export async function registerPhone(
   phone: { transactions: TransactionLayer; port: number },
   server: { port: number },
-  { user, password }: { user: string; password: string },
+  { user, username = user, password }: { user: string; username?: string; password: string },
 ): Promise<number> {
   const uri = `sip:127.0.0.1:${server.port}`;
   const aor = `<sip:${user}@127.0.0.1>`;
@@ -25,7 +25,7 @@ export async function registerPhone(
       const target = { protocol: 'udp', address: '127.0.0.1', port: server.port } as const;
       phone.transactions.request(request, target, { onFinal: resolve, onTimeout: reject, onTransportError: reject });
     });
-  const digest = createDigestClient([{ username: user, password }], ids);
+  const digest = createDigestClient([{ username, password }], ids);
   const challenge = await send(1, digest);
   if (challenge.status !== 401) return challenge.status;
   const values = challenge.headerLines('WWW-Authenticate');

@@ -30,16 +30,21 @@ type Entry = { config: EndpointConfig; matches: readonly ((address: string) => b
 export function createEndpoints(configs: readonly EndpointConfig[], verifier: Verifier): Endpoints {
   const byName = new Map<string, Entry>();
   const byUsername = new Map<string, EndpointConfig>();
+  /** Endpoints whose AOR has a name of its own. */
+  const byAor = new Map<string, EndpointConfig>();
 
   const set = (config: EndpointConfig) => {
     remove(config.name);
     byName.set(config.name.toLowerCase(), { config, matches: config.match.map(addressMatcher) });
     if (config.auth) byUsername.set(config.auth.username, config);
+    if (config.aor.name !== undefined) byAor.set(config.aor.name.toLowerCase(), config);
   };
 
   const remove = (name: string) => {
     const old = byName.get(name.toLowerCase())?.config;
     byName.delete(name.toLowerCase());
+    const aor = old?.aor.name?.toLowerCase();
+    if (aor !== undefined && byAor.get(aor) === old) byAor.delete(aor);
     if (old?.auth && byUsername.get(old.auth.username) === old) byUsername.delete(old.auth.username);
   };
 
@@ -58,7 +63,7 @@ export function createEndpoints(configs: readonly EndpointConfig[], verifier: Ve
 
   const claimed = (request: SipRequest): EndpointConfig | undefined => {
     const user = userOf(request.from.uri);
-    return byName.get(user.toLowerCase())?.config ?? byUsername.get(user);
+    return byName.get(user.toLowerCase())?.config ?? byUsername.get(user) ?? byAor.get(user.toLowerCase());
   };
 
   return {

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { defaultAor, defaultEndpoint } from '../../../src/drivers/sip/config.ts';
@@ -88,6 +89,18 @@ objects('an id is the name of a phone', () => {
   const { isId } = sipObjectTypes.endpoint;
   for (const id of ['alice', '100', 'a-b_c.d', 'é']) assert.ok(isId(id), id);
   for (const id of ['', 'a b', 'a/b', 'a@b', 'a;b', 'a,b', 'a\n', 'x'.repeat(81)]) assert.not(isId(id), id);
+});
+
+objects('no text makes an attribute fail, and none brings a second line along', () => {
+  for (const [kind, { attributes }] of Object.entries(sipObjectTypes))
+    for (const name of Object.keys(attributes))
+      fc.assert(
+        fc.property(fc.string({ unit: 'binary' }), fc.boolean(), (given, again) => {
+          const kept = read(kind as SipObjectKind, name, given, '', again);
+          return kept === undefined || !/[\r\n]/.test(kept);
+        }),
+        { numRuns: 50 },
+      );
 });
 
 const finder = (all: Partial<Record<SipObjectKind, SipObject[]>>) => (kind: SipObjectKind, id: string) =>
