@@ -17,7 +17,7 @@ export type MediaPlaneOptions = {
 /**
  * The media plane: everything about packets, timers and files happens in one worker thread; this side only passes
  * commands and reports. When the thread crashes, each item under way is told `media.failed`, each RTP session
- * `media.timedOut`, and a new thread serves what is opened from then on.
+ * `media.lost`, and a new thread serves what is opened from then on.
  */
 export function createMediaPlane({ config, log, startThread = startWorker }: MediaPlaneOptions): MediaPlane {
   return new WorkerMediaPlane(config, log, startThread);

@@ -162,6 +162,6 @@ export class RtpSessionProxy implements RtpSession, LinkedSession {
     // A session that was never opened has nobody to tell: `openRtp` itself was rejected.
     if (this.local.port === 0) return;
     // In the same later turn as the items, so that calls end and the port's promise "never from inside" holds.
-    queueMicrotask(() => this.#told({ type: 'media.timedOut' }));
+    queueMicrotask(() => this.#told({ type: 'media.lost', reason }));
   }
 }

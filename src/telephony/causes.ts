@@ -21,6 +21,7 @@ export const Cause = {
   networkOutOfOrder: 38,
   temporaryFailure: 41,
   switchCongestion: 42,
+  requestedChannelUnavailable: 44,
   bearerNotAvailable: 58,
   facilityNotImplemented: 69,
   incompatibleDestination: 88,

@@ -59,7 +59,9 @@ export type MediaReport =
   /** A digit that the far side pressed (RFC 4733), told at its end. */
   | { type: 'media.digit'; digit: string; durationMs: number }
   /** No RTP for the configured time although some is expected. */
-  | { type: 'media.timedOut' };
+  | { type: 'media.timedOut' }
+  /** The session is gone by a fault of the media plane: nothing will sound any more. The last report. */
+  | { type: 'media.lost'; reason: string };
 
 /** The audio of one leg. */
 export interface MediaSession {

@@ -58,7 +58,7 @@ export function takeInboundCall(services: Services, endpoint: EndpointConfig, of
         codecs,
         peer: call.source,
         report,
-        onNoPort: () => call.refuse(503, { headers: reasonHeaders(Cause.congestion) }),
+        onMediaLost: (cause) => call.refuse(503, { headers: reasonHeaders(cause) }),
       });
       state.core = core;
       const { cancelledWith } = state;

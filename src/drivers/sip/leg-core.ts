@@ -5,7 +5,7 @@ import { isNowhere } from '../../sip/sdp/description.ts';
 import type { Target } from '../../sip/transport/transport.ts';
 import { Cause } from '../../telephony/causes.ts';
 import type { DigitSequence, LegReport, Party, Report } from '../../telephony/driver.ts';
-import type { Codec, RtpSession } from '../../telephony/media.ts';
+import type { Codec, MediaReport, RtpSession } from '../../telephony/media.ts';
 import { causeFromReason, causeFromStatus } from './causes.ts';
 import type { EndpointConfig } from './config.ts';
 import { parseInfoDigit, sendInfoDigits } from './info-digits.ts';
@@ -27,8 +27,8 @@ export type LegCoreOptions = {
   /** Towards whom the address in our SDP must make sense; undefined when there is nobody. */
   peer: Target | undefined;
   report: Report;
-  /** No port could be had; the core then tells that the leg is gone. */
-  onNoPort(): void;
+  /** No port could be had, or the media session broke down; the core then tells that the leg is gone. */
+  onMediaLost(cause: number): void;
 };
 
 /** What inbound and outbound legs have in common: media, reports, and the call inside its dialog. */
@@ -64,6 +64,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
   let negotiation: Negotiation | undefined;
   let connected: Party | undefined;
   let heldTold = false;
+  let silentEarly = false;
 
   const tell = (what: LegReport) => {
     if (phase !== 'ended') report(what);
@@ -79,17 +80,33 @@ export function createLegCore(options: LegCoreOptions): LegCore {
 
   const session = createPendingSession(
     options.channelId,
-    media.openRtp(options.channelId, (told) => {
-      if (told.type === 'media.digit' && !isOver())
-        tell({ type: 'leg.digit', digit: told.digit, durationMs: told.durationMs });
-    }),
+    media.openRtp(options.channelId, (told) => hear(told)),
     (error) => {
       stack.log.error({ channel: options.channelId, error }, 'no RTP port could be opened');
-      if (isOver()) return;
-      options.onNoPort();
-      gone(Cause.congestion);
+      loseMedia(Cause.congestion);
     },
   );
+
+  const loseMedia = (cause: number) => {
+    if (isOver()) return;
+    options.onMediaLost(cause);
+    gone(cause);
+  };
+
+  const hear = (told: MediaReport) => {
+    if (isOver()) return;
+    switch (told.type) {
+      case 'media.digit':
+        return tell({ type: 'leg.digit', digit: told.digit, durationMs: told.durationMs });
+      case 'media.timedOut':
+        // Before the answer many phones send nothing, and need not.
+        if (phase === 'setup') silentEarly = true;
+        else gone(Cause.requestedChannelUnavailable);
+        return;
+      case 'media.lost':
+        return loseMedia(Cause.temporaryFailure);
+    }
+  };
 
   session.whenOpen((opened) => {
     negotiation = createNegotiation({
@@ -172,6 +189,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
     up(confirmed) {
       usage = confirmed;
       phase = 'up';
+      if (silentEarly) negotiation?.renew();
       tell({ type: 'leg.answered' });
     },
     gone,

@@ -32,6 +32,8 @@ export interface Negotiation {
   accept(sdp: string): boolean;
   /** Whether we hold the far side: then we may send, but ask it to be silent. */
   hold(on: boolean): void;
+  /** Tells the session once more what is agreed: it then waits anew for the far side's audio. */
+  renew(): void;
   /** What is agreed; undefined before. */
   readonly agreed: AgreedAudio | undefined;
 }
@@ -47,11 +49,13 @@ export function createNegotiation(options: NegotiationOptions): Negotiation {
   let wished: Direction = 'sendrecv';
   let agreed: AgreedAudio | undefined;
 
+  const configure = ({ held: _held, ...flow }: AgreedAudio) => options.session.configure(flow);
+
   const settle = (next: AgreedAudio) => {
     const wasHeld = agreed?.held ?? false;
+    const { held } = next;
     agreed = next;
-    const { held, ...flow } = next;
-    options.session.configure(flow);
+    configure(next);
     if (held !== wasHeld) options.onHeld(held);
   };
 
@@ -78,6 +82,9 @@ export function createNegotiation(options: NegotiationOptions): Negotiation {
     },
     hold(on) {
       wished = directionOf(true, !on);
+    },
+    renew() {
+      if (agreed) configure(agreed);
     },
     get agreed() {
       return agreed;

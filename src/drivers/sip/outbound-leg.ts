@@ -42,7 +42,7 @@ export function createOutboundLeg({ services, request, resolved, codecs, report 
     codecs,
     peer: resolved.destinations()[0]?.target,
     report,
-    onNoPort() {},
+    onMediaLost() {},
   });
   services.legs.add(token);
 

@@ -25,6 +25,16 @@ async function world({
   return { caller: calling, callee: called };
 }
 
+/** A call that stands. @param index which of the calls the callee gets. */
+async function answered(caller: Phone, callee: Phone, index = 0) {
+  const out = caller.open('600@trunk');
+  out.leg.dial();
+  const inbound = await callee.rung(index);
+  inbound.leg.answer();
+  await out.heard('leg.answered');
+  return { out, inbound };
+}
+
 const calls = suite('calls');
 
 calls.after.each(async () => {
@@ -217,6 +227,48 @@ calls('no port is a 503 to the caller and cause 34 to the channel', async () => 
   inbound.leg.answer();
   assert.equal(await inbound.heard('leg.hungUp'), { type: 'leg.hungUp', cause: 34 });
   assert.equal(await out.heard('leg.hungUp'), { type: 'leg.hungUp', cause: 34, techCause: 503 });
+});
+
+calls('a call that sends no audio for too long is ended towards both sides with cause 44', async () => {
+  const { caller, callee } = await world();
+  const { out, inbound } = await answered(caller, callee);
+  callee.media.sessions.get(inbound.id)!.told({ type: 'media.timedOut' });
+  assert.equal(await inbound.heard('leg.hungUp'), { type: 'leg.hungUp', cause: 44 });
+  inbound.leg.hangup(44);
+  assert.equal(await out.heard('leg.hungUp'), { type: 'leg.hungUp', cause: 44 });
+});
+
+calls('silence before the answer ends no call; after it audio is awaited anew', async () => {
+  const { caller, callee } = await world();
+  const out = caller.open('600@trunk');
+  out.leg.dial();
+  const inbound = await callee.rung();
+  inbound.leg.progress();
+  await out.heard('leg.progressed');
+  const session = callee.media.sessions.get(inbound.id)!;
+  session.told({ type: 'media.timedOut' });
+  inbound.leg.answer();
+  await inbound.heard('leg.answered');
+  assert.is(session.flows.length, 2, 'the flow is configured again, so that time starts anew');
+  session.told({ type: 'media.timedOut' });
+  await inbound.heard('leg.hungUp');
+});
+
+calls('a call whose media thread is lost ends with cause 41, whether it was answered or not', async () => {
+  const { caller, callee } = await world();
+  const early = caller.open('600@trunk');
+  early.leg.dial();
+  const unanswered = await callee.rung();
+  unanswered.leg.progress();
+  await early.heard('leg.progressed');
+  callee.media.sessions.get(unanswered.id)!.told({ type: 'media.lost', reason: 'the media thread ended' });
+  assert.equal(await unanswered.heard('leg.hungUp'), { type: 'leg.hungUp', cause: 41 });
+  assert.equal(await early.heard('leg.hungUp'), { type: 'leg.hungUp', cause: 41, techCause: 503 });
+  const { out, inbound } = await answered(caller, callee, 1);
+  caller.media.sessions.get(out.id)!.told({ type: 'media.lost', reason: 'the media thread ended' });
+  assert.equal(await out.heard('leg.hungUp'), { type: 'leg.hungUp', cause: 41 });
+  out.leg.hangup(41);
+  assert.equal(await inbound.heard('leg.hungUp'), { type: 'leg.hungUp', cause: 41 });
 });
 
 calls('no codec in common is refused with 488 before there is a channel', async () => {
