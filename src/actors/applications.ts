@@ -30,7 +30,10 @@ export type ConnectRequest = Connection & {
 
 /** A registered connection. */
 export type Connected = {
-  /** Sends ApplicationRegistered once more: an outbound connection has been made again. */
+  /**
+   * An outbound connection has been made again: takes back the applications that others registered meanwhile, and sends
+   * ApplicationRegistered once more.
+   */
   announce(): void;
   /** The connection has closed; applications that it still owns become inactive. Idempotent. */
   close(): void;
@@ -240,19 +243,24 @@ export function createApplications(options: ApplicationsOptions): Applications {
       const id = `connection-${++connectionCount}`;
       const connection: Connection = { send: (json) => request.send(json), describe };
       connections.set(id, connection);
-      for (const name of names) {
-        const actor = registry.find(name) ?? register(name);
-        actor.send({ type: 'connect', connection: id, subscribeAll });
-      }
-      log.debug({ applications: names, connection: describe }, 'applications are registered');
       const owned = (): readonly string[] =>
         names.filter((name) => registry.find(name)?.getSnapshot().context.connection === id);
+      const take = (): void => {
+        const mine = owned();
+        for (const name of names.filter((each) => !mine.includes(each)))
+          (registry.find(name) ?? register(name)).send({ type: 'connect', connection: id, subscribeAll });
+      };
+      take();
+      log.debug({ applications: names, connection: describe }, 'applications are registered');
       const tell = (type: 'ApplicationRegistered' | 'ApplicationUnregistered'): void => {
         for (const name of owned()) delivery.send(name, connection, { type });
       };
       if (announce === true) tell('ApplicationRegistered');
       return {
-        announce: () => tell('ApplicationRegistered'),
+        announce() {
+          take();
+          tell('ApplicationRegistered');
+        },
         close() {
           if (announce) tell('ApplicationUnregistered');
           for (const name of owned()) registry.find(name)?.send({ type: 'disconnect', connection: id });

@@ -295,15 +295,18 @@ registering('a user event goes to one application with what it is about', () => 
 registering('a connection made by this system is announced and taken back', () => {
   const { connect } = world();
   const socket = connect(['a', 'b'], { announce: true });
-  connect(['b']);
+  const other = connect(['b']);
   socket.announce();
   socket.close();
+  assert.equal(other.sent, ['b ApplicationReplaced']);
   assert.equal(socket.sent, [
     'a ApplicationRegistered',
     'b ApplicationRegistered',
     'b ApplicationReplaced',
     'a ApplicationRegistered',
+    'b ApplicationRegistered',
     'a ApplicationUnregistered',
+    'b ApplicationUnregistered',
   ]);
 });
 

@@ -97,6 +97,20 @@ standing('keeps events while it is away, and sends them in order behind the word
   ]);
 });
 
+standing('takes its applications back when it is made again, also from one that has left', () => {
+  const { sockets, connect, clock, applications, userEvent } = world(persistent);
+  sockets[0]!.accept();
+  const other = connect('hello');
+  assert.is(told(sockets[0]!).at(-1), 'ApplicationReplaced hello');
+  other.close();
+  assert.not(applications.isActive('hello'));
+  sockets[0]!.told.closed();
+  clock.advance(1_000);
+  sockets[1]!.accept();
+  userEvent('again');
+  assert.equal(told(sockets[1]!), ['ApplicationRegistered hello', 'ApplicationRegistered other', 'again']);
+});
+
 standing('bounds what waits by bytes; what does not fit is counted and told twice', () => {
   const { sockets, userEvent, log } = world(persistent);
   for (let index = 0; index < 20; index++) userEvent(`event-${index}`);
