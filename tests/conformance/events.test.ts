@@ -250,6 +250,20 @@ test('what concerns applications and devices, in full', async () => {
   await client.must('POST /asterisk/variable?variable=WEATHER');
 });
 
+/** Subscribes a new application to an event source. */
+async function listener(source: string): Promise<App> {
+  const own = await client.connect(client.unique('listener'));
+  await client.must(`POST /applications/${own.name}/subscription?eventSource=${source}`);
+  return own;
+}
+
+/** The types of everything that an application has been told; then it is closed. */
+async function heard(own: App): Promise<string[]> {
+  await own.fence();
+  await own.close();
+  return own.messages.map(({ type }) => type);
+}
+
 /** Sends one SIP request from a phone's socket and gives the first final answer. */
 async function sip(target: string, phone: ReturnType<typeof createSocket>, method: string, lines: string[], body = '') {
   const { port } = phone.address();
@@ -281,6 +295,13 @@ test('a phone that registers, writes and goes, in full', async () => {
   phone.bind(0, '127.0.0.1');
   await once(phone, 'listening');
   try {
+    const sources = ['endpoint:PJSIP/guest', 'endpoint:pjsip/GUEST', 'endpoint:PJSIP', 'endpoint:'];
+    const listeners = await Promise.all([...sources, 'endpoint:PJSIP/alice'].map(listener));
+    const shown = await Promise.all(listeners.map(({ name }) => client.must(`GET /applications/${name}`)));
+    assert.equal(
+      shown.map(({ endpoint_ids }) => endpoint_ids),
+      [['PJSIP/guest'], ['PJSIP/guest'], ['PJSIP'], ['__AST_ENDPOINT_ALL_TOPIC'], ['PJSIP/alice']],
+    );
     const contact = `sip:guest@127.0.0.1:${phone.address().port}`;
     assert.is(await sip(target, phone, 'REGISTER', [`Contact: <${contact}>`, 'Expires: 600']), 'SIP/2.0 200 OK');
     const endpoint = { technology: 'PJSIP', resource: 'guest', state: 'online', channel_ids: [] };
@@ -321,6 +342,12 @@ test('a phone that registers, writes and goes, in full', async () => {
       ({ peer }) => (peer as { peer_status: string }).peer_status === 'Unreachable',
     );
     assert.equal((gone as Message & { endpoint: unknown }).endpoint, { ...endpoint, state: 'offline' });
+    const told = await Promise.all(listeners.map(heard));
+    const whole = [
+      ...['ContactStatusChange', 'EndpointStateChange', 'PeerStatusChange', 'TextMessageReceived'],
+      ...['ContactStatusChange', 'EndpointStateChange', 'PeerStatusChange'],
+    ];
+    assert.equal(told, [whole, whole, whole, whole, []]);
   } finally {
     phone.close();
   }
