@@ -364,6 +364,16 @@ test('the second half of a Local channel is called after the first', async () =>
   await client.must(`DELETE /channels/${id}`);
 });
 
+test('an id is in use, too, when the second half would have it', async () => {
+  const id = client.unique('taken');
+  await client.must(`POST /channels/${id};2?endpoint=Local/silent@conformance&app=${app.name}`);
+  for (const ask of ['POST /channels/{id}?', 'POST /channels/create?channelId={id}&', 'POST /channels?channelId={id}&'])
+    await run(client, { ...calls, id }, { ask: `${ask}endpoint=Local/silent@conformance&app={app}`, ...used });
+  const same = `POST /channels?channelId=${id}&otherChannelId=${id}&endpoint=Local/silent@conformance&app={app}`;
+  await run(client, calls, { ask: same, ...used });
+  await client.must(`DELETE /channels/${id};2`);
+});
+
 test('a channel without a wanted id gets seconds and a number', async () => {
   const channel = await client.must(`POST /channels?endpoint=Local/silent@conformance&app=${app.name}`);
   assert.match(String(channel['id']), /^(.+-)?\d+\.\d+$/);
@@ -482,6 +492,8 @@ cases('reading a variable is refused for the first fault of several', [
   { ask: 'GET /channels/{nobody}/variable?variable=', ...noName },
   { ask: 'GET /channels/{nobody}/variable?variable=A', ...notProvided },
   { ask: 'GET /channels/{up}/variable?variable=NOT_SET', ...unset },
+  { ask: 'GET /channels/{up}/variable?variable=constructor', ...unset },
+  { ask: 'GET /channels/{up}/variable?variable=__proto__', ...unset },
   { ask: 'GET /channels/{up}/variable?variable=NO_SUCH(function)', ...unreadable },
   { ask: 'GET /channels/{up}/variable?variable=CALLERID(what)', ...unreadable },
   { ask: 'GET /channels/{free}/variable?variable=CHANNEL(state)', status: 200, body: { value: 'Up' } },

@@ -152,7 +152,15 @@ test('a sound that is not there, in the middle and at the end of a list', async 
 
 test('items that cannot be tried fail, and are named', async () => {
   if (!client.target.ours) return;
-  const wrong = ['http://example.org/a.wav', 'recording:nothing', 'number:many', 'nonsense', 'tone:ring;what=1'];
+  const wrong = [
+    'http://example.org/a.wav',
+    'sound:../../../etc/passwd',
+    'recording:/etc/passwd',
+    'recording:nothing',
+    'number:many',
+    'nonsense',
+    'tone:ring;what=1',
+  ];
   for (const media of wrong)
     assert.equal(await finished(await play(media)), [
       `PlaybackStarted ${media} playing`,
