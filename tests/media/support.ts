@@ -51,9 +51,12 @@ export class FakeNetwork implements Sockets {
   readonly sent: SentPacket[] = [];
   /** Ports that somebody else holds. */
   readonly foreign = new Set<number>();
+  /** How often binding was tried. */
+  attempts = 0;
   #nextFree = 40_001;
 
   async bind(_address: string, wanted: number): Promise<PacketSocket> {
+    this.attempts++;
     const port = wanted === 0 ? this.#nextFree++ : wanted;
     if (this.listeners.has(port) || this.foreign.has(port))
       throw Object.assign(new Error(`port ${port} is taken`), { code: 'EADDRINUSE' });

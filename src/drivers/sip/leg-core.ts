@@ -82,7 +82,9 @@ export function createLegCore(options: LegCoreOptions): LegCore {
     options.channelId,
     media.openRtp(options.channelId, (told) => hear(told)),
     (error) => {
-      stack.log.error({ channel: options.channelId, error }, 'no RTP port could be opened');
+      // When ports run out this is told for every call: the reason, not where in the program it was found.
+      const reason = error instanceof Error ? error.message : String(error);
+      stack.log.warn({ channel: options.channelId, reason }, 'no RTP port could be opened');
       loseMedia(Cause.congestion);
     },
   );

@@ -24,9 +24,12 @@ export class PortPool {
   readonly #options: PortPoolOptions;
   readonly #firstEven: number;
   readonly #pairsInRange: number;
+  /** RTP ports of pairs that sessions hold. */
   readonly #taken = new Set<number>();
+  /** RTP ports of the range that need not be tried: taken, draining, or just being bound. */
+  readonly #busy = new Set<number>();
   readonly #draining = new Map<PortPair, unknown>();
-  #waiting: (() => void)[] = [];
+  readonly #waiting: (() => void)[] = [];
   #next = 0;
   #closed = false;
 
@@ -41,7 +44,10 @@ export class PortPool {
     return this.#taken.size;
   }
 
-  /** Binds a pair. @throws Error when the range has no free pair left, also after those draining are free. */
+  /**
+   * Binds a pair, or waits for one that drains. @throws Error when the range has no free pair left, and none of those
+   * draining is for us: whoever would only wait behind others is refused at once.
+   */
   async acquire(): Promise<PortPair> {
     for (;;) {
       if (this.#closed) throw new Error('the media ports are closed');
@@ -54,7 +60,7 @@ export class PortPool {
         this.#taken.add(pair.rtp.port);
         return pair;
       }
-      if (this.#draining.size === 0) {
+      if (this.#waiting.length >= this.#draining.size) {
         const { first, last } = this.#options.range;
         throw new Error(`no free pair of RTP ports in ${first}-${last} on ${this.#options.address}`);
       }
@@ -79,26 +85,28 @@ export class PortPool {
       closePair(pair);
     }
     this.#draining.clear();
-    this.#wake();
+    for (const resume of this.#waiting.splice(0)) resume();
   }
 
+  /** One pair is free: one of those who wait goes on, the first. All at once would fight over it. */
   #drained(pair: PortPair): void {
     this.#draining.delete(pair);
+    this.#busy.delete(pair.rtp.port);
     closePair(pair);
-    this.#wake();
-  }
-
-  #wake(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const resume of waiting) resume();
+    this.#waiting.shift()?.();
   }
 
   async #bindInRange(): Promise<PortPair | undefined> {
     for (let attempt = 0; attempt < this.#pairsInRange; attempt++) {
       const port = this.#firstEven + 2 * (this.#next++ % this.#pairsInRange);
-      if (this.#taken.has(port)) continue;
-      const pair = await this.#bindPair(port);
+      if (this.#busy.has(port)) continue;
+      this.#busy.add(port);
+      let pair: PortPair | undefined;
+      try {
+        pair = await this.#bindPair(port);
+      } finally {
+        if (!pair) this.#busy.delete(port);
+      }
       if (pair) return pair;
     }
     return undefined;

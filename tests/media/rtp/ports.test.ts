@@ -59,6 +59,32 @@ test('a pair that was given back stays bound and deaf, then is free; who waits f
   assert.equal([opened, ports.used, clock.pending], [10_000, 1, 0]);
 });
 
+test('whoever asks beyond the pairs that will be free is refused at once; those who wait are served in turn', async () => {
+  const { ports, network, clock } = pool(10_000, 10_003);
+  const first = await ports.acquire();
+  const second = await ports.acquire();
+  ports.release(first);
+  clock.advance(100);
+  ports.release(second);
+  const opened: string[] = [];
+  const asked = ['a', 'b', 'c', 'd'].map((name) =>
+    ports.acquire().then(
+      ({ rtp }) => opened.push(`${name} ${rtp.port}`),
+      () => opened.push(`${name} refused`),
+    ),
+  );
+  await settle();
+  assert.equal(opened, ['c refused', 'd refused']);
+  const attempts = network.attempts;
+  clock.advance(400);
+  await settle();
+  assert.equal(opened.slice(2), ['a 10000']);
+  clock.advance(100);
+  await Promise.all(asked);
+  assert.equal(opened.slice(3), ['b 10002']);
+  assert.is(network.attempts - attempts, 4, 'only ports that are free are bound');
+});
+
 test('the next pair is the one that rested longest', async () => {
   const { ports, clock } = pool(10_000, 10_005);
   const first = await ports.acquire();
