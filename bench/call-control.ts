@@ -54,7 +54,6 @@ const operations = createChannelOperations({
   playbacks,
   applications,
   dialplan,
-  ids,
   formats: new Set(['ulaw']),
   compatibility: 'hookswitch',
   soon: (task) => clock.soon(task),

@@ -180,7 +180,6 @@ async function build(config: Config, io: ServerIo, scope: Scope): Promise<Runnin
     playbacks,
     applications,
     dialplan,
-    ids,
     formats: new Set(config.media.codecs),
     compatibility: general.compatibility,
     soon: clock.soon,

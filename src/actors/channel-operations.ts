@@ -2,16 +2,16 @@ import { channelTopic } from '../bus/topics.ts';
 import type { Dialplan } from '../dialplan/dialplan.ts';
 import { isFunction, writeFunction } from '../dialplan/functions.ts';
 import { readVariableOrFunction } from '../dialplan/variables.ts';
-import type { Ids } from '../lib/ids.ts';
 import {
   type ChannelCommand,
   type ChannelOperation,
   channelOperations,
+  isEnding,
   lifeOf,
   noTimeout,
   type OnAnswer,
-  ownVariable,
   type Position,
+  passedOn,
   refuseChannelOperation,
 } from '../machines/channel.ts';
 import type { ChannelAudioEvent } from '../machines/channel-audio.ts';
@@ -81,7 +81,6 @@ export type ChannelOperationsOptions = {
   playbacks: Playbacks;
   applications: ApplicationGate;
   dialplan: Dialplan;
-  ids: Ids;
   /** Formats that may be asked for. */
   formats: ReadonlySet<string>;
   /** `asterisk`: answers of the field where ours are better (decisions marked **switch**). */
@@ -97,7 +96,7 @@ const isChannelOperation = (operation: string): operation is ChannelOperation =>
 
 /** What clients may do to channels: reads the request, refuses or does it. Names are the interface's. */
 export function createChannelOperations(options: ChannelOperationsOptions) {
-  const { channels, playbacks, applications, dialplan, ids, soon } = options;
+  const { channels, playbacks, applications, dialplan, soon } = options;
   const clock = channels.turn.clock;
 
   /** The channel, when the operation may be done to it now. @throws AriError 404, 409, 412. */
@@ -113,17 +112,33 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
   const command = (id: string, operation: OwnershipOperation, asked: ChannelCommand): void =>
     channels.tell(controlled(id, operation), asked);
 
-  /** Does something to a channel after what is being played to it, as commands that take it away wait in the field. */
+  /**
+   * Does something to a channel after what is being played to it, as commands that take it away wait in the field. A
+   * move whose destination is still being connected keeps its turn until that is decided, so that nothing asked
+   * meanwhile is lost.
+   */
   const inTurn = (entry: ChannelEntry, asked: OwnershipCommand): void => {
     const queue = playbacks.queueOf({ kind: 'channel', id: entry.id });
     const work = {
       begin: () => {
-        queue.finished(work);
-        channels.tell(entry, asked);
+        if (!isEnding(channels.snapshot(entry))) channels.tell(entry, asked);
+        whenDecided(entry, () => queue.finished(work));
       },
       abandon: () => {},
     };
     queue.add(work);
+  };
+
+  const whenDecided = ({ ownership }: ChannelEntry, decided: () => void): void => {
+    if (!ownership.getSnapshot().matches('moving')) {
+      decided();
+      return;
+    }
+    const watching = ownership.subscribe((snapshot) => {
+      if (snapshot.matches('moving')) return;
+      watching.unsubscribe();
+      decided();
+    });
   };
 
   /* ---- Making channels ------------------------------------------------------------------------------------------ */
@@ -191,7 +206,7 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
 
     const caller = readCaller(request.callerId);
     const entry = open({
-      id: request.channelId || ids.channel(),
+      id: request.channelId || channels.freshId(),
       ...otherHalf(request),
       technology,
       resource,
@@ -217,15 +232,11 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
   const inherited = (from: ChannelEntry | undefined, requested: readonly RequestedVariable[]) => {
     const own = birthVariables(requested);
     if (!from) return { ...own, accountCode: '' };
-    const { variables, inheritance, accountCode, language } = channels.snapshot(from).context;
-    const passed = Object.keys(inheritance);
-    const always = passed.filter((name) => inheritance[name] === 'always');
+    const { accountCode, language, ...rest } = channels.snapshot(from).context;
+    const { variables, inheritance } = passedOn(rest);
     return {
-      variables: {
-        ...Object.fromEntries(passed.map((name) => [name, ownVariable(variables, name) ?? ''])),
-        ...own.variables,
-      },
-      inheritance: { ...Object.fromEntries(always.map((name) => [name, 'always' as const])), ...own.inheritance },
+      variables: { ...variables, ...own.variables },
+      inheritance: { ...inheritance, ...own.inheritance },
       reported: own.reported,
       accountCode,
       language,
@@ -244,7 +255,7 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
     const { app } = request;
     const originator = request.originator ? channels.findByIdOrName(request.originator) : undefined;
     const entry = open({
-      id: request.channelId || ids.channel(),
+      id: request.channelId || channels.freshId(),
       ...otherHalf(request),
       technology,
       resource,
@@ -256,7 +267,10 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
     });
     applications.addInterest(app, channelTopic(entry.id));
     if (originator) applications.addInterest(app, channelTopic(originator.id));
-    setAll(entry, requested);
+    for (const each of requested) {
+      if (isFunction(each.name)) writeFunctions(entry, [each]);
+      else setOne(entry, each.name, each.value, each.report);
+    }
     const made = channels.model(entry);
     soon(() => enter(entry, app, readAppArgs(request.appArgs)));
     return made;
@@ -277,8 +291,8 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
     const caller = request.caller ? channels.findByIdOrName(request.caller) : undefined;
     if (caller) {
       const from = channels.snapshot(caller).context;
-      const { variables, language, accountCode } = inherited(caller, []);
-      channels.tell(entry, { type: 'variable.preset', variables });
+      const { language, accountCode } = from;
+      channels.tell(entry, { type: 'variable.preset', ...passedOn(from) });
       if (language) channels.tell(entry, { type: 'language.set', language });
       if (accountCode) channels.tell(entry, { type: 'accountCode.set', accountCode });
       channels.tell(entry, { type: 'connected.set', party: from.caller });

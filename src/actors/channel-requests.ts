@@ -1,7 +1,7 @@
 import { splitArguments } from '../dialplan/arguments.ts';
 import { parseCallerId } from '../dialplan/caller-id.ts';
 import { isFunction } from '../dialplan/functions.ts';
-import { type Inheritance, storedName } from '../machines/channel.ts';
+import { type Inheritance, storedName, withEntry } from '../machines/channel.ts';
 import type { Direction } from '../machines/channel-audio.ts';
 import { AriError } from '../models/errors.ts';
 import { type HangupReason, hangupReasons } from '../telephony/causes.ts';
@@ -42,14 +42,14 @@ export function birthVariables(requested: readonly RequestedVariable[]): {
   inheritance: Record<string, Inheritance>;
   reported: string[];
 } {
-  const variables: Record<string, string> = {};
-  const inheritance: Record<string, Inheritance> = {};
+  let variables: Record<string, string> = {};
+  let inheritance: Record<string, Inheritance> = {};
   const reported: string[] = [];
   for (const { name, value, report } of requested) {
     if (isFunction(name)) continue;
     const stored = storedName(name);
-    variables[stored] = value;
-    if (name !== stored) inheritance[stored] = name.startsWith('__') ? 'always' : 'once';
+    variables = withEntry(variables, stored, value);
+    if (name !== stored) inheritance = withEntry(inheritance, stored, name.startsWith('__') ? 'always' : 'once');
     if (report) reported.push(stored);
   }
   return { variables, inheritance, reported };
@@ -91,7 +91,7 @@ export function readHangupCause(request: { reason?: string | undefined; reason_c
   if (reason !== undefined && code !== undefined) throw new AriError('reasonAndReasonCode');
   if (code !== undefined) {
     const cause = Number.parseInt(code, 10);
-    if (Number.isNaN(cause)) throw new AriError('reasonCodeInvalid');
+    if (!Number.isSafeInteger(cause)) throw new AriError('reasonCodeInvalid');
     return cause;
   }
   if (reason === undefined) return hangupReasons.normal;

@@ -10,10 +10,12 @@ import {
   type ChannelSnapshot,
   channelMachine,
   channelModel,
+  isEnding,
   lifeOf,
   type OnAnswer,
   ownVariable,
   type Position,
+  passedOn,
 } from '../machines/channel.ts';
 import { type OwnershipFact, ownershipMachine } from '../machines/ownership.ts';
 import type { Channel } from '../models/channel.ts';
@@ -40,6 +42,7 @@ import type {
   PlayTarget,
 } from './channel-entry.ts';
 import { channelEvent, ownershipEvent, topicsOf } from './channel-events.ts';
+import { deliver } from './deliver.ts';
 import { Registry } from './registry.ts';
 import { type Runtime, spawn } from './spawn.ts';
 import { createTurn, type Turn } from './turn.ts';
@@ -89,6 +92,8 @@ export interface Channels {
   /** The driver that dial strings mean by a name or alias, in any case. */
   driver(technology: string): Driver | undefined;
   has(id: string): boolean;
+  /** An id that no channel has. */
+  freshId(): string;
   find(id: string): ChannelEntry | undefined;
   /** By id, else by name. */
   findByIdOrName(id: string): ChannelEntry | undefined;
@@ -130,41 +135,13 @@ export function createChannels(options: ChannelsOptions): Channels {
 
   const snapshot = (entry: ChannelEntry): ChannelSnapshot => entry.actor.getSnapshot();
 
-  /** Brings a message to the chart it is for. Of what both hear, each hears first what its facts must come first of. */
-  const send = ({ actor, ownership }: ChannelEntry, message: ChannelMessage): void => {
-    switch (message.type) {
-      case 'run':
-      case 'enter':
-      case 'continue':
-      case 'move':
-      case 'application.accepted':
-      case 'application.refused':
-        ownership.send(message);
-        break;
-      case 'leg.offered':
-      case 'leg.answered':
-        actor.send(message);
-        ownership.send(message);
-        break;
-      case 'leg.ended':
-      case 'dialplan.ended':
-        ownership.send(message);
-        actor.send(message);
-        break;
-      default:
-        actor.send(message);
-    }
-  };
-
-  const tell = (entry: ChannelEntry, message: ChannelMessage): void => turn.run(() => send(entry, message));
+  const tell = (entry: ChannelEntry, message: ChannelMessage): void => turn.run(() => deliver(entry, message));
 
   const shownVariables = (entry: ChannelEntry, current: ChannelSnapshot): Record<string, string> | undefined => {
     const { variables, reported } = current.context;
     if (settings.channelvars.length === 0 && reported.length === 0) return undefined;
-    const shown: Record<string, string> = {};
-    for (const name of [...settings.channelvars, ...reported])
-      shown[name] = isFunction(name) ? read(entry, name) : (ownVariable(variables, name) ?? '');
-    return shown;
+    const shown = (name: string) => (isFunction(name) ? read(entry, name) : (ownVariable(variables, name) ?? ''));
+    return Object.fromEntries([...settings.channelvars, ...reported].map((name) => [name, shown(name)]));
   };
   const read = (entry: ChannelEntry, name: string): string => {
     // The function may ask for the channel, whose shown variables are just being made: give it the bare one.
@@ -209,6 +186,8 @@ export function createChannels(options: ChannelsOptions): Channels {
     entry.run = run;
     void dialplan.run(dialplanChannel(entry), from, run).then((outcome) => {
       if (entry.run === run) entry.run = undefined;
+      // Taken away between its last step and this.
+      if (run.aborted) return;
       if (outcome.type === 'stasis')
         tell(entry, { type: 'enter', app: outcome.app, args: outcome.args, resume: outcome.next });
       else if (outcome.type !== 'aborted')
@@ -232,14 +211,22 @@ export function createChannels(options: ChannelsOptions): Channels {
     }
     void instance.then((name) => {
       // A channel that is being hung up enters nothing any more; it need not be told.
-      if (registry.find(entry.id) !== entry || lifeOf(snapshot(entry)) === 'hangingUp') return;
+      if (isEnding(snapshot(entry))) return;
       tell(entry, name === undefined ? { type: 'application.refused' } : { type: 'application.accepted', app: name });
     });
   };
 
+  /** The other half of a Local channel gets what its channel passes on by now. */
+  const dialLeg = (entry: ChannelEntry): void => {
+    const companion = entry.companionId === undefined ? undefined : registry.find(entry.companionId);
+    const passed = passedOn(snapshot(entry).context);
+    if (companion && Object.keys(passed.variables).length > 0) tell(companion, { type: 'variable.preset', ...passed });
+    entry.leg.dial();
+  };
+
   const machine = channelMachine.provide({
     actions: {
-      dialLeg: ({ context }) => perform(context.id, ({ leg }) => leg.dial()),
+      dialLeg: ({ context }) => perform(context.id, dialLeg),
       answerLeg: ({ context }) => perform(context.id, ({ leg }) => leg.answer()),
       ringLeg: ({ context }) => perform(context.id, ({ leg }) => leg.ring()),
       stopRingingLeg: ({ context }) => perform(context.id, ({ leg }) => leg.stopRinging()),
@@ -252,6 +239,7 @@ export function createChannels(options: ChannelsOptions): Channels {
           entry.leg.hangup(cause);
           if (registry.has(entry.id)) tell(entry, { type: 'leg.lingers' });
         }),
+      giveUpLeg: ({ context }) => perform(context.id, (entry) => tell(entry, { type: 'leg.ended' })),
       stopDialplan: ({ context }) => perform(context.id, stopDialplan),
     },
   });
@@ -368,9 +356,15 @@ export function createChannels(options: ChannelsOptions): Channels {
     if (entry) tell(entry, report);
   };
 
+  /** Clients choose ids, too, and some in the form that ours have. */
+  const freshId = (): string => {
+    const id = ids.channel();
+    return registry.has(id) ? freshId() : id;
+  };
+
   const incoming = (call: IncomingCall): boolean => {
     if (!accepting) return false;
-    const id = call.channelId ?? ids.channel();
+    const id = call.channelId ?? freshId();
     if (registry.has(id)) return false;
     const leg = call.open(id, reportTo(id));
     const entry = start(
@@ -399,11 +393,6 @@ export function createChannels(options: ChannelsOptions): Channels {
     return true;
   };
 
-  const inheritable = (request: OutboundRequest): Record<string, string> => {
-    const names = Object.keys(request.inheritance);
-    return Object.fromEntries(names.map((name) => [name, ownVariable(request.variables, name) ?? '']));
-  };
-
   const openOutbound = (request: OutboundRequest): ChannelEntry => {
     if (!accepting) throw new AriError('serviceUnavailable');
     const { id, otherId, technology, resource, formats, language, dialplan: place, onAnswer, ...rest } = request;
@@ -416,13 +405,14 @@ export function createChannels(options: ChannelsOptions): Channels {
         resource,
         caller: request.caller,
         ...(formats ? { formats } : {}),
-        variables: inheritable(request),
+        variables: passedOn(request).variables,
       },
       reportTo(id),
     );
-    const companionId = opened.companion && (opened.companion.channelId ?? ids.channel());
+    const companionId = opened.companion && (opened.companion.channelId ?? freshId());
     if (companionId !== undefined && (companionId === id || registry.has(companionId))) {
       opened.leg.release();
+      opened.companion?.open(companionId, () => {}).release();
       throw new AriError('channelIdExists');
     }
     const entry = start(
@@ -464,6 +454,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     },
     driver: (technology) => drivers.get(technology.toLowerCase()),
     has: (id) => registry.has(id),
+    freshId,
     find: (id) => registry.find(id),
     findByIdOrName: (id) => registry.find(id) ?? names.get(id),
     get: (id) => registry.get(id),

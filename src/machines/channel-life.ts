@@ -151,11 +151,12 @@ export const life = channel.createStateConfig({
     hangingUp: {
       id: 'hangingUp',
       entry: ['stopDialplan', { type: 'hangupLeg', params: ({ context }) => ({ cause: context.cause }) }],
-      on: { 'leg.ended': 'destroyed', 'leg.lingers': 'lingering' },
+      // Of a leg that broke nobody knows whether it tells its end; the timeout is for it, too.
+      on: { 'leg.ended': 'destroyed', 'leg.lingers': 'lingering', 'effect.failed': 'lingering' },
     },
-    /** It did not; the timeout keeps a silent technology from making a zombie. */
+    /** It did not; the timeout keeps a silent technology from making a zombie. Ownership hears of that end, too. */
     lingering: {
-      after: { hangupTimeout: { actions: channel.raise({ type: 'leg.ended' }) } },
+      after: { hangupTimeout: { actions: 'giveUpLeg' } },
       on: { 'leg.ended': 'destroyed' },
     },
     destroyed: {

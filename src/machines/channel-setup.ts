@@ -35,6 +35,26 @@ export const storedName = (name: string): string => name.replace(/^_{1,2}/, '');
 export const ownVariable = (variables: Readonly<Record<string, string>>, name: string): string | undefined =>
   Object.hasOwn(variables, name) ? variables[name] : undefined;
 
+/** A record with one entry set, or taken out (`undefined`), whatever its name: `__proto__` is one like any other. */
+export function withEntry<V>(record: Readonly<Record<string, V>>, name: string, value: V | undefined) {
+  if (value !== undefined) return { ...record, [name]: value };
+  const { [name]: _removed, ...others } = record;
+  return others;
+}
+
+/** Variables that one channel gets from another, and how far they go on from there. */
+type PassedOn = Pick<ChannelInput, 'variables' | 'inheritance'>;
+
+/** What a channel passes on to one that is made, or dialed, on its behalf. */
+export function passedOn({ variables, inheritance }: PassedOn): PassedOn {
+  const names = Object.keys(inheritance);
+  const always = names.filter((name) => inheritance[name] === 'always');
+  return {
+    variables: Object.fromEntries(names.map((name) => [name, ownVariable(variables, name) ?? ''])),
+    inheritance: Object.fromEntries(always.map((name) => [name, 'always' as const])),
+  };
+}
+
 /** Whether a change leaves name and number as they are: clients hear of those two only. */
 const isSame = (party: Identity, change: Partial<Identity>): boolean =>
   (change.name ?? party.name) === party.name && (change.number ?? party.number) === party.number;
@@ -56,6 +76,8 @@ export const channel = setup({
     playBusyTone: effect('playBusyTone'),
     sendDigits: effect<{ sequence: DigitSequence }>('sendDigits'),
     hangupLeg: effect<{ cause: number }>('hangupLeg'),
+    /** Answers with `leg.ended` in place of a leg that does not. */
+    giveUpLeg: effect('giveUpLeg'),
     stopDialplan: effect('stopDialplan'),
   },
   guards: {

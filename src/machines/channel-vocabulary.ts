@@ -72,7 +72,7 @@ export type ChannelCommand =
   | { type: 'dtmf'; sequence: DigitSequence }
   | { type: 'hangup'; cause: number }
   | { type: 'variable.set'; name: string; value: string | undefined; report?: boolean }
-  | { type: 'variable.preset'; variables: Readonly<Record<string, string>> }
+  | ({ type: 'variable.preset' } & Pick<ChannelInput, 'variables' | 'inheritance'>)
   | { type: 'caller.set'; caller: Partial<Identity> }
   | { type: 'connected.set'; party: Partial<Identity> }
   | { type: 'language.set'; language: string }

@@ -3,11 +3,11 @@ import type { Channel, ChannelState } from '../models/channel.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 import { Cause } from '../telephony/causes.ts';
 import { life } from './channel-life.ts';
-import { channel, eventOf, noTimeout, storedName } from './channel-setup.ts';
+import { channel, eventOf, noTimeout, storedName, withEntry } from './channel-setup.ts';
 
 import type { ChannelContext, Inheritance } from './channel-vocabulary.ts';
 
-export { noTimeout, ownVariable, storedName } from './channel-setup.ts';
+export { noTimeout, ownVariable, passedOn, storedName, withEntry } from './channel-setup.ts';
 export type * from './channel-vocabulary.ts';
 
 const { assign, emit } = channel;
@@ -15,9 +15,7 @@ const { assign, emit } = channel;
 const setVariable = assign(({ context, event }) => {
   const { name, value, report } = eventOf(event, 'variable.set');
   const stored = storedName(name);
-  const variables = { ...context.variables };
-  if (value === undefined) delete variables[stored];
-  else variables[stored] = value;
+  const variables = withEntry(context.variables, stored, value);
   return { variables, ...withInheritance(context, name, stored, value), ...withReport(context, stored, report) };
 });
 
@@ -61,10 +59,11 @@ export const channelMachine = channel.createMachine({
     lastState: 'Down',
   }),
   on: {
-    'variable.set': [{ guard: 'removesNothing' }, { actions: [setVariable, variableChanged] }],
+    'variable.set': [{ guard: 'removesNothing', actions: setVariable }, { actions: [setVariable, variableChanged] }],
     'variable.preset': {
       actions: assign(({ context, event }) => ({
         variables: { ...context.variables, ...eventOf(event, 'variable.preset').variables },
+        inheritance: { ...context.inheritance, ...eventOf(event, 'variable.preset').inheritance },
       })),
     },
     'caller.set': [
@@ -136,6 +135,9 @@ const publicStates: Readonly<Record<Life, ChannelState | undefined>> = {
 
 /** Where in its life the channel is, as the chart names it. */
 export const lifeOf = (snapshot: ChannelSnapshot): Life => snapshot.value;
+
+/** Whether its end has begun: from here on it only waits for its leg. */
+export const isEnding = (snapshot: ChannelSnapshot): boolean => publicStates[lifeOf(snapshot)] === undefined;
 
 /** The state clients see; while and after hanging up, the one it had before. */
 export const channelState = (snapshot: ChannelSnapshot): ChannelState =>

@@ -109,10 +109,19 @@ chart('a created call is told as a hang-up that its dialing ended', () => {
 chart('a leg that never says it ended makes no zombie', () => {
   const { snapshot, life } = after(incoming, hangup, { type: 'leg.lingers' });
   assert.is(life, 'lingering');
-  const [over] = transition(channelMachine, snapshot, {
+  const [late, actions] = transition(channelMachine, snapshot, {
     type: 'xstate.after.hangupTimeout.channel.lingering',
   } as never);
+  assert.equal(
+    actions.map(({ type }) => type),
+    ['giveUpLeg'],
+  );
+  const [over] = transition(channelMachine, late, ended);
   assert.is(over.status, 'done');
+});
+
+chart('a leg that breaks while it is hung up is waited for like one that says nothing', () => {
+  assert.is(after(incoming, hangup, { type: 'effect.failed' }).life, 'lingering');
 });
 
 chart('variables: set, reported, inherited, removed; removing what is not there tells nothing', () => {
@@ -178,7 +187,7 @@ chart('every state is reached and every transition taken by paths made from the 
       { type: 'dtmf', sequence: { digits: '1', beforeMs: 0, betweenMs: 100, durationMs: 100, afterMs: 0 } },
       { type: 'variable.set', name: 'X', value: '1' },
       { type: 'variable.set', name: 'Y', value: undefined },
-      { type: 'variable.preset', variables: { Z: '1' } },
+      { type: 'variable.preset', variables: { Z: '1' }, inheritance: {} },
       { type: 'caller.set', caller: { name: 'A' } },
       { type: 'caller.set', caller: { presentation: 0x20 } },
       { type: 'connected.set', party: { name: 'B' } },

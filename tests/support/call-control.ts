@@ -204,8 +204,13 @@ export function createCallControl({
       return { name: `Fake/${resource}-${ids.hex(8)}`, endpoint: ['Fake', 'phone'], leg };
     },
   };
+  const pairs: FakeMedia[] = [];
   const media = {
-    openPair: (pair: [string, string]) => pair.map((id) => new FakeMedia(id, () => {})),
+    openPair: (pair: [string, string]) => {
+      const halves = pair.map((id) => new FakeMedia(id, () => {}));
+      pairs.push(...halves);
+      return halves;
+    },
   } as unknown as MediaPlane;
   channels.addDriver(fake);
   channels.addDriver(createLocalDriver({ media, ids, hasContext: (name) => name === 'default' || name in contexts }));
@@ -214,7 +219,6 @@ export function createCallControl({
     playbacks,
     applications,
     dialplan,
-    ids,
     formats: new Set(['ulaw', 'alaw']),
     compatibility: 'hookswitch',
     soon: (task) => task(),
@@ -231,6 +235,8 @@ export function createCallControl({
     outbound,
     endpoints,
     legs,
+    /** The media of Local channels, half by half. */
+    pairs,
 
     /** Registers applications on one connection; their events, in order. */
     connect(names: string | string[], subscribeAll = false) {

@@ -1,0 +1,27 @@
+import type { ChannelEntry, ChannelMessage } from './channel-entry.ts';
+
+/** Brings a message to the chart it is for. Of what both hear, each hears first what its facts must come first of. */
+export function deliver({ actor, ownership }: ChannelEntry, message: ChannelMessage): void {
+  switch (message.type) {
+    case 'run':
+    case 'enter':
+    case 'continue':
+    case 'move':
+    case 'application.accepted':
+    case 'application.refused':
+      ownership.send(message);
+      break;
+    case 'leg.offered':
+    case 'leg.answered':
+      actor.send(message);
+      ownership.send(message);
+      break;
+    case 'leg.ended':
+    case 'dialplan.ended':
+      ownership.send(message);
+      actor.send(message);
+      break;
+    default:
+      actor.send(message);
+  }
+}
