@@ -81,8 +81,8 @@ const maxRemembered = 1024;
 
 /**
  * Makes the check of credentials. Passwords are compared in constant time. A hash is computed once for credentials
- * that fit; after that what carried them is known by a digest keyed with a secret of this process, which nobody can
- * learn anything from by timing. Hashes are computed one after another, so that a flood of wrong passwords takes one
+ * that fit; after that what carried them is looked up in a map, which compares texts only where their hashes, seeded
+ * anew in every process, are equal: nobody can learn a part of one by timing. Hashes are computed one after another, so that a flood of wrong passwords takes one
  * thread at most.
  * @throws Error for a hash that cannot be read.
  */
@@ -111,13 +111,13 @@ export function createAuthenticator(users: readonly HttpUser[]): Authenticator {
   }
 
   return {
-    recall: (carrier) => remembered.get(digest(carrier)),
+    recall: (carrier) => remembered.get(carrier),
     verify: ({ name, password }, carrier) => {
       const account = accounts.get(name);
       const remember = (matches: boolean): HttpUser | undefined => {
         if (!matches || !account) return undefined;
         if (remembered.size >= maxRemembered) remembered.clear();
-        remembered.set(digest(carrier), account.user);
+        remembered.set(carrier, account.user);
         return account.user;
       };
       const matches = (account?.matches ?? decoy)(password);
