@@ -216,11 +216,18 @@ export function createChannels(options: ChannelsOptions): Channels {
     });
   };
 
-  /** The other half of a Local channel gets what its channel passes on by now. */
+  /** The other half of a Local channel gets what its channel passes on by now, and is called by whom it is for. */
   const dialLeg = (entry: ChannelEntry): void => {
     const companion = entry.companionId === undefined ? undefined : registry.find(entry.companionId);
-    const passed = passedOn(snapshot(entry).context);
-    if (companion && Object.keys(passed.variables).length > 0) tell(companion, { type: 'variable.preset', ...passed });
+    if (companion) {
+      const { context } = snapshot(entry);
+      const { name, number } = context.connected;
+      const { caller } = snapshot(companion).context;
+      const passed = passedOn(context);
+      if (Object.keys(passed.variables).length > 0) tell(companion, { type: 'variable.preset', ...passed });
+      if ((name || number) && (name !== caller.name || number !== caller.number))
+        tell(companion, { type: 'caller.set', caller: { name, number } });
+    }
     entry.leg.dial();
   };
 

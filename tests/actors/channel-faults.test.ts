@@ -154,6 +154,16 @@ faults('what a created Local channel was given reaches its other half when it is
   assert.equal(inheritance, { ALWAYS: 'always', LATER: 'always', FROM: 'always' });
 });
 
+faults('the other half of a created Local channel is called by whom it is dialed for', () => {
+  const call = createCallControl({ contexts: { in: { '100': ['Wait(60)'] } } });
+  call.connect('hello');
+  call.incoming('caller', '100', 'in');
+  call.operations.create({ endpoint: 'Local/s@default', app: 'hello', channelId: 'c1' });
+  call.operations.dial('c1', { caller: 'caller' });
+  assert.equal(call.operations.get('c1').connected, { name: 'Alice', number: '100' });
+  assert.equal(call.operations.get('c1;2').caller, { name: 'Alice', number: '100' });
+});
+
 /** A connection made for a call, whose socket opens when the test says so. */
 function perCall() {
   const settings: OutboundConnectionSettings = {
