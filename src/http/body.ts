@@ -32,10 +32,20 @@ async function readText(request: Request, limit: number): Promise<string> {
   return text;
 }
 
+/** Levels of a JSON body. What is nested by the thousand can be read but not written out again; nobody needs it. */
+const deepestNesting = 64;
+
+const isTooDeep = (value: unknown, levels: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((member) => isTooDeep(member, levels - 1)));
+
 function parse(kind: 'json' | 'form', text: string): Body {
   if (text === '') return { form: undefined, json: undefined };
   if (kind === 'form') return { form: parsePairs(text), json: undefined };
-  return { form: undefined, json: JSON.parse(text) };
+  const json: unknown = JSON.parse(text);
+  if (isTooDeep(json, deepestNesting)) throw new AriError('requestBodyInvalid');
+  return { form: undefined, json };
 }
 
 async function read(request: Request, kind: 'json' | 'form', limit: number): Promise<Body> {
