@@ -71,6 +71,9 @@ type FileChannel = {
 };
 
 const consoleName = 'console';
+
+/** Most files open at a time: file descriptors are what calls need, too. */
+const mostFiles = 100;
 const configurationOf = (levels: readonly LevelWord[]): string => levels.map((word) => `${word} `).join('');
 
 function readLevels(configuration: string | undefined): readonly LevelWord[] {
@@ -149,6 +152,7 @@ export function createLogChannels({ directory, console: terminal, consoleLevels 
       if (name.toLowerCase() === consoleName || files.has(name)) throw new AriError('logChannelExists');
       const path = pathOf(name);
       if ([...files.values()].some((other) => other.path === path)) throw new AriError('logChannelExists');
+      if (files.size >= mostFiles) throw new AriError('logChannelFailed');
       const channel: FileChannel = {
         path,
         levels,

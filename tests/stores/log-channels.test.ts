@@ -31,6 +31,16 @@ function open(directory: string) {
   return { channels, log, shown, read };
 }
 
+logging('so many files may be open and no more, that the system always has some left for calls', async (world) => {
+  const { channels } = open(world.directory);
+  for (let number = 0; number < 100; number++) channels.add(`log-${number}`, 'error');
+  assert.is(refusal(() => channels.add('one-more', 'error'))?.[0], 500);
+  assert.not(readdirSync(world.directory).includes('one-more'));
+  channels.delete('log-0');
+  channels.add('one-more', 'error');
+  await channels.close();
+});
+
 logging('a file takes the lines of its levels, the console all of them', async ({ directory }) => {
   const { channels, log, shown, read } = open(directory);
   channels.add('trouble', 'warning, Error');
