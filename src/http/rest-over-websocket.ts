@@ -174,7 +174,9 @@ export function createRestOverWebSocket(deps: RestOverWebSocketDeps): RestOverWe
     busy = true;
     for (let next = waiting.shift(); next !== undefined && !closed; next = waiting.shift()) {
       await carryOut(next);
-      if (waiting.length === 0) raw.resume();
+      // What it has put off until after its answer (dialing, entering an application) comes before the next request.
+      if (waiting.length > 0) await new Promise<void>((resolve) => clock.soon(resolve));
+      else raw.resume();
     }
     busy = false;
   };

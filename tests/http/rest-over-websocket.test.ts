@@ -59,6 +59,20 @@ carried.before.each(() => {
   fakes.instead = undefined;
 });
 
+carried('what a request puts off until its answer is on the way is done before the next request', async () => {
+  const { rest, next } = open();
+  const done: string[] = [];
+  fakes.instead = (method) => {
+    done.push(method);
+    new ManualClock().soon(() => done.push(`${method} later`));
+    return samples.channel;
+  };
+  for (const uri of ['channels/c1', 'channels/c2']) rest.take(JSON.stringify({ ...request, uri }));
+  await next();
+  await next();
+  assert.equal(done.slice(0, 3), ['channels.get', 'channels.get later', 'channels.get']);
+});
+
 carried('a request gets the answer of the same operation over HTTP', async () => {
   const answer = await open().ask({ ...request, uri: 'channels/c1?x=y' });
   assert.match(String(answer['timestamp']), /^1970-01-01T|^19|^20/);
