@@ -78,6 +78,7 @@ export const sipSettings = ({ sip }: Config): SipConfig => ({
   ...defaultSipConfig,
   userAgent: userAgent(sip.user_agent),
   realm: sip.realm,
+  algorithms: sip.digest_algorithms,
   t1Ms: sip.timers.t1,
   t2Ms: sip.timers.t2,
   ...(sip.external_address === '' ? {} : { mediaAddress: sip.external_address }),

@@ -334,6 +334,12 @@ const sip = group(
     }),
     user_agent: text({ default: 'Hookswitch', description: 'What User-Agent and Server headers say.' }),
     realm: text({ default: 'hookswitch', description: 'Realm that phones are asked a password for.' }),
+    digest_algorithms: list(Type.Enum(['MD5', 'SHA-256']), {
+      default: ['MD5'],
+      commaList: true,
+      description:
+        'Digests that phones may prove their password with, the preferred one first. Some phones that know MD5 alone give up when SHA-256 is offered beside it.',
+    }),
     timers: group(
       {
         t1: timer(500, 'Estimated round trip (RFC 3261 T1): the base of all retransmissions.'),
