@@ -77,7 +77,7 @@ async function interfaceServer() {
     clock: systemClock,
     log: createLogger({ level: 'warn' }),
   });
-  const limits = { request_timeout: 10, keep_alive: 15 };
+  const limits = { request_timeout: 10, keep_alive: 15, busy_poll: 0 };
   return startHttpServer(http, { bind: '127.0.0.1', port: 0, limits }, systemClock);
 }
 

@@ -133,6 +133,12 @@ const http = group(
           unit: 's',
           description: 'How long an idle connection is kept for the next request.',
         }),
+        busy_poll: whole(0, 10_000, {
+          default: 400,
+          unit: 'µs',
+          description:
+            'How long to look for the next request before sleeping, while requests follow closely; 0 never. Makes a call quicker, costs idle time of one core.',
+        }),
         websocket_message: whole(1_024, 16_777_216, {
           default: 65_535,
           unit: 'bytes',

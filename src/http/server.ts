@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import { createAdaptorServer } from '@hono/node-server';
 import type { Clock } from '../lib/clock.ts';
 import type { HttpApp } from './app.ts';
+import { createBusyPoll } from './busy-poll.ts';
 
 export type ServerOptions = {
   bind: string;
@@ -12,6 +13,8 @@ export type ServerOptions = {
     request_timeout: number;
     /** How long an idle connection is kept for the next request, in s. */
     keep_alive: number;
+    /** How long to look for the next request before sleeping, in µs; 0 never. */
+    busy_poll: number;
   };
 };
 
@@ -62,6 +65,8 @@ export async function startHttpServer(
   }) as Server;
   limit(server, options);
   sockets.attach(server);
+  const busyPoll = createBusyPoll(clock, options.limits.busy_poll);
+  server.on('request', () => busyPoll.awake());
   const address = await listen(server, options);
   return {
     address,

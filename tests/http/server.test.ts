@@ -85,7 +85,7 @@ server('headers that are too large and nonsense are refused', async () => {
 server('a port that is taken is told', async () => {
   const { server: listening } = await startTestServer();
   const { port } = listening.address;
-  const limits = { request_timeout: 10, keep_alive: 15 };
+  const limits = { request_timeout: 10, keep_alive: 15, busy_poll: 0 };
   try {
     await startHttpServer(createTestApp(createFakes().owners), { bind: '127.0.0.1', port, limits }, systemClock);
     assert.unreachable('listened twice');

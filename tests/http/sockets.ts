@@ -48,7 +48,7 @@ export async function startTestServer(
 ): Promise<TestServer & { fakes: ReturnType<typeof createFakes> }> {
   const { fakes, owners, connections, connected } = createConnecting(refuse);
   const app = createTestApp(owners, changes, clock);
-  const limits = { request_timeout: requestTimeout, keep_alive: 15 };
+  const limits = { request_timeout: requestTimeout, keep_alive: 15, busy_poll: 0 };
   const server = await startHttpServer(app, { bind: '127.0.0.1', port: 0, limits }, clock);
   return { ...app, fakes, server, base: `127.0.0.1:${server.address.port}`, connections, connected };
 }
