@@ -4,19 +4,10 @@ import type { SipRequest, SipResponse } from '../message/message.ts';
 import type { NameAddr } from '../message/name-addr.ts';
 import type { ServerTransaction } from '../transaction/transaction.ts';
 import type { Target } from '../transport/transport.ts';
-import {
-  ackRequest,
-  type Dialog,
-  type DialogRequestOptions,
-  inOrder,
-  nextHop,
-  nextRequest,
-  refreshed,
-} from './dialog.ts';
-import { locate } from './locate.ts';
+import { type Dialog, type DialogRequestOptions, inOrder, refreshed } from './dialog.ts';
+import { createDialogRequests } from './dialog-requests.ts';
 import { type OkRepeats, repeatOk } from './ok-repeats.ts';
 import { createReinviter, type Reinviter } from './reinviter.ts';
-import { type SendingHandlers, sendRequest } from './requester.ts';
 import { createSessionTimer } from './session-timer.ts';
 import { type Stack, Timers } from './stack.ts';
 
@@ -84,11 +75,12 @@ export interface InviteUsage {
 export function createInviteUsage(options: UsageOptions): InviteUsage {
   const { stack, handlers } = options;
   const timers = new Timers(stack.clock);
-  const acks = new Map<number, { bytes: Buffer; target: Target }>();
-  let dialog = options.dialog;
   let state: UsageState = 'early';
   let pendingOk: (OkRepeats & { cseq: number; offer: boolean; first: boolean }) | undefined;
   let byeHeaders: HeaderLines | undefined;
+
+  const requests = createDialogRequests({ ...options, isClosed: () => state === 'closed' });
+  const { send, acknowledge } = requests;
 
   const close = () => {
     if (state === 'closed') return;
@@ -113,45 +105,10 @@ export function createInviteUsage(options: UsageOptions): InviteUsage {
     else sendBye([]);
   };
 
-  const toTarget = (found: (target: Target | undefined) => void) => {
-    const hop = nextHop(dialog);
-    if ('flow' in hop) found(hop.flow);
-    else locate(stack, hop.uri, found);
-  };
-
-  const send = (method: string, extra: DialogRequestOptions, told: SendingHandlers) => {
-    toTarget((target) => {
-      if (state === 'closed') return;
-      if (!target) return told.onFailure(503);
-      sendRequest(stack, { target, digest: options.digest, build: () => build(method, extra, target) }, told);
-    });
-  };
-
-  const build = (method: string, extra: DialogRequestOptions, target: Target): SipRequest => {
-    const contact = method === 'BYE' ? undefined : options.contactFor(target);
-    const headers: HeaderLines = [['User-Agent', stack.userAgent], ...(extra.headers ?? [])];
-    const [request, next] = nextRequest(dialog, method, { ...extra, ...(contact && { contact }), headers });
-    dialog = next;
-    return request;
-  };
-
   const sendBye = (headers: HeaderLines) => {
     if (state === 'closed') return;
     state = 'ending';
     send('BYE', { headers }, { onFinal: close, onFailure: close });
-  };
-
-  const acknowledge = (response: SipResponse) => {
-    const cseq = response.cseq.number;
-    const sent = acks.get(cseq);
-    if (sent) {
-      stack.transports.send(sent.bytes, sent.target);
-      return;
-    }
-    const ack = ackRequest(dialog, cseq, { headers: [['User-Agent', stack.userAgent]] });
-    toTarget((target) => {
-      if (target) acks.set(cseq, { bytes: stack.transactions.sendAck(ack, target), target });
-    });
   };
 
   const sessionTimer = createSessionTimer(
@@ -163,7 +120,7 @@ export function createInviteUsage(options: UsageOptions): InviteUsage {
   const reinviter: Reinviter = createReinviter({
     stack,
     timers,
-    ownsCallId: dialog.ownsCallId,
+    ownsCallId: options.dialog.ownsCallId,
     canStart: () => state === 'confirmed' && pendingOk === undefined,
     offer: () => handlers.makeOffer(),
     send: (sdp, told) =>
@@ -173,7 +130,7 @@ export function createInviteUsage(options: UsageOptions): InviteUsage {
         told,
       ),
     accepted(response) {
-      dialog = refreshed(dialog, response);
+      requests.update(refreshed(requests.dialog, response));
       sessionTimer.renew();
       acknowledge(response);
     },
@@ -209,7 +166,7 @@ export function createInviteUsage(options: UsageOptions): InviteUsage {
     });
     const repeats = repeatOk(stack.timing, timers, transaction, () => {
       pendingOk = undefined;
-      stack.log.info({ callId: dialog.callId }, 'the answer was never acknowledged');
+      stack.log.info({ callId: options.dialog.callId }, 'the answer was never acknowledged');
       if (!byeHeaders) end({ by: 'lost', status: 408 });
       sendBye(byeHeaders ?? []);
     });
@@ -227,7 +184,7 @@ export function createInviteUsage(options: UsageOptions): InviteUsage {
     const offered = hasSdp(request);
     const sdp = offered ? handlers.answerOffer(request.bodyText, request) : handlers.makeOffer();
     if (sdp === undefined) return void transaction.reply(488);
-    dialog = refreshed(dialog, request, transaction.source);
+    requests.update(refreshed(requests.dialog, request, transaction.source));
     accept(transaction, { sdp, offer: !offered });
   };
 
@@ -239,7 +196,7 @@ export function createInviteUsage(options: UsageOptions): InviteUsage {
     if (offered && (reinviter.busy || pendingOk?.offer)) return void transaction.reply(491);
     const sdp = offered ? handlers.answerOffer(request.bodyText, request) : undefined;
     if (offered && sdp === undefined) return void transaction.reply(488);
-    dialog = refreshed(dialog, request, transaction.source);
+    requests.update(refreshed(requests.dialog, request, transaction.source));
     const contact = options.contactFor(transaction.source);
     transaction.reply(200, {
       ...(contact && { contact }),
@@ -258,9 +215,9 @@ export function createInviteUsage(options: UsageOptions): InviteUsage {
 
   const receive = (transaction: ServerTransaction) => {
     const { request } = transaction;
-    const next = inOrder(dialog, request);
+    const next = inOrder(requests.dialog, request);
     if (!next) return void transaction.reply(500);
-    dialog = next;
+    requests.update(next);
     if (request.method === 'BYE') return receiveBye(transaction);
     if (state === 'ending' || state === 'closed') return void transaction.reply(481);
     if (request.method === 'INVITE') return receiveInvite(transaction);
@@ -273,7 +230,7 @@ export function createInviteUsage(options: UsageOptions): InviteUsage {
 
   return {
     get dialog() {
-      return dialog;
+      return requests.dialog;
     },
     get state() {
       return state;
@@ -296,7 +253,8 @@ export function createInviteUsage(options: UsageOptions): InviteUsage {
       if (state === 'early') {
         state = 'confirmed';
         // A 2xx replaces target and route set of the early dialog (RFC 3261 13.2.2.4).
-        dialog = { ...refreshed(dialog, response), routes: [...response.recordRoutes].reverse(), remote: response.to };
+        const routes = [...response.recordRoutes].reverse();
+        requests.update({ ...refreshed(requests.dialog, response), routes, remote: response.to });
       }
       acknowledge(response);
     },
