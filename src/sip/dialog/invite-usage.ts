@@ -220,6 +220,9 @@ export function createInviteUsage(options: UsageOptions): InviteUsage {
     requests.update(next);
     if (request.method === 'BYE') return receiveBye(transaction);
     if (state === 'ending' || state === 'closed') return void transaction.reply(481);
+    // RFC 3261 14.2 and 21.4.13: a body that we cannot read is not the same as no offer.
+    if (/^(INVITE|UPDATE)$/.test(request.method) && request.body.length > 0 && !hasSdp(request))
+      return void transaction.reply(415, { headers: [['Accept', 'application/sdp']] });
     if (request.method === 'INVITE') return receiveInvite(transaction);
     if (request.method === 'UPDATE') return receiveUpdate(transaction);
     const status = handlers.onRequest(request);

@@ -145,6 +145,7 @@ export function createBench() {
         fromTag = 'caller',
         callId = 'their-call',
         sdp,
+        contentType = 'application/sdp',
         headers = [],
         number = ++cseq,
         branch = `z9hG4bK${number}${method}`,
@@ -153,6 +154,7 @@ export function createBench() {
         fromTag?: string;
         callId?: string;
         sdp?: string;
+        contentType?: string;
         headers?: HeaderLines;
         number?: number;
         branch?: string;
@@ -167,7 +169,7 @@ export function createBench() {
         cseq: number,
         contact: '<sip:carol@192.0.2.9:5070>',
         headers,
-        ...(sdp !== undefined && { contentType: 'application/sdp', body: sdp }),
+        ...(sdp !== undefined && { contentType, body: sdp }),
       });
       transports.deliver(message.prepend('Via', `SIP/2.0/UDP 192.0.2.9:5070;branch=${branch};rport=5070`), peer('udp'));
       return number;

@@ -160,6 +160,20 @@ test('a re-INVITE is answered; a refused one leaves the session as it was', () =
   bench.agent.close();
 });
 
+test('a re-INVITE or UPDATE with a body that is no SDP is refused, and is not taken for one without an offer', () => {
+  const bench = createBench();
+  const { toTag } = connected(bench);
+  for (const method of ['INVITE', 'UPDATE']) {
+    bench.send(method, { toTag, sdp: '--b\r\n', contentType: 'multipart/mixed;boundary=b' });
+    const refusal = bench.response();
+    assert.equal([refusal.status, refusal.header('Accept')], [415, 'application/sdp']);
+    bench.sent();
+  }
+  assert.equal(bench.heard(), []);
+  bench.send('BYE', { toTag });
+  assert.is(bench.response().status, 200);
+});
+
 test('a re-INVITE without SDP gets our offer', () => {
   const bench = createBench();
   const { toTag } = connected(bench);
