@@ -119,7 +119,8 @@ await run(Number(secondsText));
 const elapsed = (performance.now() - started) / 1000;
 const cpu = process.cpuUsage(cpuBefore);
 durations.sort((a, b) => a - b);
-const at = (share: number) => durations[Math.min(durations.length - 1, Math.floor(durations.length * share))] ?? Number.NaN;
+const at = (share: number) =>
+  durations[Math.min(durations.length - 1, Math.floor(durations.length * share))] ?? Number.NaN;
 const result = {
   inFlight,
   calls: durations.length,

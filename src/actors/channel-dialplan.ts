@@ -123,7 +123,7 @@ class ChannelDialplan implements DialplanChannel {
 
   answered(): Promise<void> {
     if (this.isUp()) return Promise.resolve();
-    return new Promise((resolve) => this.#entry.onUp.push(resolve));
+    return new Promise((resolve) => this.#entry.onUp.push((up) => up && resolve()));
   }
 
   ring(): void {

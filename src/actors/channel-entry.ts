@@ -81,7 +81,7 @@ export type ChannelEntry = {
   /** The dialplan run that is under way. */
   run: Cancellation | undefined;
   /** Who waits for the answer. */
-  onUp: (() => void)[];
+  onUp: ((up: boolean) => void)[];
   /** The last projection, good as long as the snapshot is the same. */
   seen: { snapshot: ChannelSnapshot; model: Channel } | undefined;
 };

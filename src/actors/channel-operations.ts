@@ -366,7 +366,15 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
       inTurn(entry, { type: 'continue', position: continuePosition(entry, request) });
     },
 
-    answer: (id: string): void => command(id, 'answer', { type: 'answer' }),
+    /** Done when the channel is Up, which a technology that still prepares its media may not be at once. */
+    answer(id: string): void | Promise<void> {
+      const entry = controlled(id, 'answer');
+      channels.tell(entry, { type: 'answer' });
+      if (lifeOf(channels.snapshot(entry)) !== 'ring') return;
+      return channels.answered(entry).then((up) => {
+        if (!up) throw new AriError('answerFailed');
+      });
+    },
     ring: (id: string): void => command(id, 'ring', { type: 'ring' }),
     ringStop: (id: string): void => command(id, 'ringStop', { type: 'ringStop' }),
     progress: (id: string): void => command(id, 'progress', { type: 'progress' }),

@@ -109,6 +109,8 @@ export interface Channels {
   /** What the dialplan's functions read and write of a channel. */
   dialplanChannel(entry: ChannelEntry): ReturnType<typeof createChannelDialplan>;
   playTarget(entry: ChannelEntry): PlayTarget;
+  /** Whether a channel that was asked to answer is Up; resolves with false when it ends first. */
+  answered(entry: ChannelEntry): Promise<boolean>;
   /** From now on no new channels. */
   drain(): void;
   /** Hangs up every channel. */
@@ -274,7 +276,8 @@ export function createChannels(options: ChannelsOptions): Channels {
     const event = channelEvent(asShown(fact), model(entry), caller.presentation);
     bus.publish({ event, topics: topicsOf(fact, entry.topics) });
     if (fact.type === 'ChannelCreated' && endpoint) endpoints.channelAdded(endpoint[0], endpoint[1], entry.id);
-    if (fact.type === 'ChannelStateChange' && lifeOf(current) === 'up') for (const told of entry.onUp.splice(0)) told();
+    if (fact.type === 'ChannelStateChange' && lifeOf(current) === 'up')
+      for (const told of entry.onUp.splice(0)) told(true);
   };
 
   const setStatus = (entry: ChannelEntry, value: string): void =>
@@ -300,7 +303,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     registry.remove(entry.id);
     names.delete(entry.name);
     stopDialplan(entry);
-    entry.onUp.length = 0;
+    for (const told of entry.onUp.splice(0)) told(false);
     playbacks.targetGone('channel', entry.id);
     audio.gone(entry.id);
     const endpoint = snapshot(entry).context.endpoint;
@@ -470,6 +473,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     snapshot,
     openOutbound,
     tell,
+    answered: (entry) => new Promise((resolve) => entry.onUp.push(resolve)),
     dialplanChannel,
     playTarget,
     drain() {

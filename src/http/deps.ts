@@ -58,7 +58,8 @@ export interface ChannelsOwner {
   ): void;
   move(id: string, params: { app?: string; appArgs?: string }): void;
   redirect(id: string, params: { endpoint?: string }): void;
-  answer(id: string): void;
+  /** Done when the channel is Up. */
+  answer(id: string): void | Promise<void>;
   ring(id: string): void;
   ringStop(id: string): void;
   progress(id: string): void;

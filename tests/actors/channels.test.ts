@@ -271,6 +271,25 @@ owner('a leg that breaks ends its channel alone, and everything is let go of', a
   assert.ok(call.log.lines.some(({ message }) => message.includes('an effect of a channel failed')));
 });
 
+owner('an answer is done when the channel is Up, and fails when it ends first', async () => {
+  const call = createCallControl({ contexts: { in: { '100': ['Stasis(hello)'] } } });
+  const { events } = call.connect('hello');
+  for (const id of ['c1', 'c2']) {
+    const leg = call.incoming(id, '100', 'in');
+    leg.answers = false;
+    await settled();
+    const answer = call.operations.answer(id);
+    assert.instance(answer, Promise);
+    leg.report(id === 'c1' ? { type: 'leg.answered' } : { type: 'leg.hungUp', cause: 16 });
+    const outcome = await Promise.resolve(answer).then(
+      () => 'up',
+      (error: Error) => error.message,
+    );
+    assert.is(outcome, id === 'c1' ? 'up' : 'Failed to answer channel');
+  }
+  assert.ok(events.length > 0);
+});
+
 owner('a leg that never ends is let go of after five seconds', async () => {
   const call = createCallControl({ contexts: { in: { '100': ['Stasis(hello)'] } } });
   const leg = call.incoming('c1', '100', 'in');

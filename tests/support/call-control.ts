@@ -86,6 +86,8 @@ export class FakeLeg implements Leg {
   readonly report: Report;
   /** Whether `hangup` is answered with `leg.ended` at once. */
   ends = true;
+  /** Whether `answer` connects it at once; else the test reports it. */
+  answers = true;
   /** An operation that shall throw. */
   broken: string | undefined;
 
@@ -112,7 +114,7 @@ export class FakeLeg implements Leg {
   }
   answer(): void {
     this.#asked('answer');
-    this.report({ type: 'leg.answered' });
+    if (this.answers) this.report({ type: 'leg.answered' });
   }
   hangup(cause: number): void {
     this.#asked(`hangup ${cause}`);
