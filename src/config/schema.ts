@@ -236,7 +236,7 @@ const endpoint = group(
             }),
           ),
         },
-        'What the phone must know to register and to call. Left out: nothing is asked.',
+        'What the phone must know to register and to call. Left out: it may call only from an address in `match`.',
       ),
     ),
     outbound_auth: optional(
