@@ -459,5 +459,3 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
     if (lifeOf(channels.snapshot(entry)) === 'ring') channels.tell(entry, { type: 'progress' });
   }
 }
-
-export type ChannelOperations = ReturnType<typeof createChannelOperations>;

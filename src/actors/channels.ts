@@ -89,8 +89,6 @@ export interface Channels {
   /** Where drivers bring their calls. */
   readonly host: CallHost;
   addDriver(driver: Driver): void;
-  /** The driver that dial strings mean by a name or alias, in any case. */
-  driver(technology: string): Driver | undefined;
   has(id: string): boolean;
   /** An id that no channel has. */
   freshId(): string;
@@ -462,7 +460,6 @@ export function createChannels(options: ChannelsOptions): Channels {
     addDriver(driver) {
       for (const name of [driver.technology, ...(driver.aliases ?? [])]) drivers.set(name.toLowerCase(), driver);
     },
-    driver: (technology) => drivers.get(technology.toLowerCase()),
     has: (id) => registry.has(id),
     freshId,
     find: (id) => registry.find(id),

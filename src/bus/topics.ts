@@ -38,5 +38,4 @@ export function endpointTopics(technology: string, resource: string): Topic[] {
   return [endpointTopic(technology, resource), technologyTopic(technology), allEndpoints];
 }
 
-export const bridgeTopics = (id: string): Topic[] => [bridgeTopic(id), allBridges];
 export const deviceStateTopics = (name: string): Topic[] => [deviceStateTopic(name), allDeviceStates];

@@ -452,11 +452,5 @@ export type Config = Static<typeof ConfigSchema> & {
 
 /** One endpoint of `sip.endpoints`. */
 export type EndpointConfig = Static<typeof endpoint>;
-/** One of `http.users`. */
-export type UserConfig = Static<typeof user>;
-/** One of `applications`. */
-export type ApplicationConfig = Static<typeof application>;
-/** One of `sip.transports`. */
-export type TransportConfig = Static<typeof transport>;
 /** `dialplan`: context → extension or pattern → steps. */
 export type DialplanConfig = Static<typeof dialplan>;

@@ -22,9 +22,6 @@ export const applications: readonly Application[] = [
   wait,
 ];
 
-/** The names of all applications. */
-export const applicationNames: readonly string[] = applications.map(({ name }) => name);
-
 const byName: ReadonlyMap<string, Application> = new Map(
   applications.map((application) => [application.name.toLowerCase(), application]),
 );

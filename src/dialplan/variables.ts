@@ -32,9 +32,6 @@ export function readVariable(
   return set ?? (name === 'LANGUAGE' ? channel.channel().language : undefined);
 }
 
-/** The names of the built-in variables. */
-export const builtInVariables = (): string[] => [...builtIns.keys()];
-
 /** A variable or, when the name ends with `)`, a function. Undefined: a variable that is not set. */
 export function readVariableOrFunction(
   channel: DialplanChannel,

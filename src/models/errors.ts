@@ -59,7 +59,6 @@ export const ariErrors = {
     reason: 'Invalid Reason Code',
   },
   reasonInvalid: { status: 400, message: 'Invalid reason for hangup reason provided', reason: 'Invalid Reason' },
-  moveFailed: { status: 500, message: 'Failed to switch Stasis applications' },
   redirectEndpointRequired: {
     status: 400,
     message: "Required parameter 'endpoint' not provided.",
@@ -77,10 +76,7 @@ export const ariErrors = {
   directionInvalid: { status: 400, message: 'Invalid direction specified' },
   channelNotDown: { status: 409, message: "Channel is not in the 'Down' state" },
   channelNotCreated: { status: 409, message: 'Dialing a channel not created by ARI' },
-  channelTechnologyNotFound: { status: 404, message: "Channel's tech not found" },
   channelTypeUnsupported: { status: 403, message: 'Unsupported channel type' },
-  rtpNotFound: { status: 404, message: 'RTP info not found' },
-  statisticsNotFound: { status: 404, message: 'Statistics not found' },
 
   // Variables.
   variableNameRequired: { status: 400, message: 'Variable name is required' },
@@ -109,11 +105,9 @@ export const ariErrors = {
   skipNegative: { status: 400, message: 'skipms cannot be negative' },
   offsetNegative: { status: 400, message: 'offsetms cannot be negative' },
   mediaRequired: { status: 400, message: "Parameter 'media' must name at least one media URI, none of them empty" },
-  playbackStopFailed: { status: 500, message: 'Could not stop playback' },
   playbackOperationMissing: { status: 400, message: 'Missing operation' },
   playbackOperationInvalid: { status: 400, message: 'Invalid operation {operation}' },
   playbackNotPlaying: { status: 409, message: 'Can only {operation} while media is playing' },
-  playbackControlFailed: { status: 500, message: 'Could not {operation} playback' },
 
   // Endpoints.
   invalidTechnology: { status: 404, message: 'No Endpoints found - invalid tech {technology}' },
@@ -131,12 +125,6 @@ export const ariErrors = {
   eventFilterInvalid: { status: 400, message: 'Invalid format definition' },
   userEventApplicationRequired: { status: 400, message: 'Missing parameter application' },
   userEventSourceNotFound: { status: 422, message: 'Event source was not found' },
-  userEventInvalid: { status: 400, message: 'Invalid userevent data' },
-  eventProcessingFailed: { status: 500, message: 'Error processing request' },
-  claimChannelRequired: { status: 400, message: 'channelId parameter is required' },
-  claimApplicationRequired: { status: 400, message: 'application parameter is required' },
-  claimChannelNotFound: { status: 404, message: 'Channel not found or not in broadcast state' },
-  channelAlreadyClaimed: { status: 409, message: 'Channel has already been claimed by another application' },
   applicationNameInvalid: {
     status: 400,
     message: "An application's name must have 1 to 73 characters: '{name}'",
@@ -153,9 +141,7 @@ export const ariErrors = {
   logLevelsInvalid: { status: 400, message: "Configuration level '{level}' is not known" },
   logChannelNameInvalid: { status: 400, message: "Log channel name '{name}' leaves the log directory" },
   moduleNotFound: { status: 404, message: 'Module could not be found in running modules' },
-  moduleInformationUnavailable: { status: 409, message: 'Module information could not be retrieved' },
   moduleAlreadyLoaded: { status: 409, message: 'Module is already loaded' },
-  moduleLoadDeclined: { status: 409, message: 'Module load declined' },
   moduleLoadFailed: { status: 409, message: 'Module could not be loaded properly' },
   moduleNotRunning: { status: 404, message: 'Module not found in running modules' },
   moduleUnloadFailed: { status: 409, message: 'Module could not be unloaded' },
@@ -166,7 +152,6 @@ export const ariErrors = {
   configFieldsRequired: { status: 400, message: "Fields must be provided to update object '{id}'" },
   configCreateInvalid: { status: 400, message: "Creation of object '{id}' failed field value validation" },
   configUpdateInvalid: { status: 400, message: "Update of object '{id}' failed field value validation" },
-  configCreateForbidden: { status: 403, message: "Cannot create sorcery objects of type '{objectType}'" },
   configUpdateForbidden: { status: 403, message: "Cannot update sorcery objects of type '{objectType}'" },
   configDeleteForbidden: { status: 403, message: "Could not delete object with id '{id}'" },
 
@@ -177,7 +162,6 @@ export const ariErrors = {
   mailboxNotFound: { status: 404, message: 'Mailbox is does not exist' },
   mailboxToDeleteNotFound: { status: 404, message: 'Mailbox does not exist' },
   mailboxUpdateFailed: { status: 500, message: 'Error updating mailbox' },
-  mailboxDeleteFailed: { status: 500, message: 'Failed to delete the mailbox' },
   soundsNotFound: { status: 404, message: 'No sounds found that matched the query' },
   soundNotFound: { status: 404, message: 'Sound not found' },
   soundsUnavailable: { status: 500, message: 'Sounds index not available' },

@@ -42,13 +42,7 @@ export const applications: Resource = {
       owner: 'applications',
       params: { applicationName, eventSource },
       returns: Application,
-      errors: [
-        'eventSourceRequired',
-        'applicationNotFound',
-        'eventSourceSchemeInvalid',
-        'eventSourceNotFound',
-        'eventProcessingFailed',
-      ],
+      errors: ['eventSourceRequired', 'applicationNotFound', 'eventSourceSchemeInvalid', 'eventSourceNotFound'],
       handle: (applications, params) => applications.subscribe(params.applicationName, params.eventSource),
     }),
     operation({
@@ -65,7 +59,6 @@ export const applications: Resource = {
         'eventSourceSchemeInvalid',
         'eventSourceNotFound',
         'eventSourceNotSubscribed',
-        'eventProcessingFailed',
       ],
       handle: (applications, params) => applications.unsubscribe(params.applicationName, params.eventSource),
     }),

@@ -71,7 +71,7 @@ const moduleOperations = [
     owner: 'modules',
     params: { moduleName },
     returns: Module,
-    errors: ['moduleNotFound', 'moduleInformationUnavailable'],
+    errors: ['moduleNotFound'],
     handle: (modules, params) => modules.get(params.moduleName),
   }),
   operation({
@@ -81,7 +81,7 @@ const moduleOperations = [
     summary: 'Load a part of the system.',
     owner: 'modules',
     params: { moduleName },
-    errors: ['moduleAlreadyLoaded', 'moduleLoadDeclined', 'moduleLoadFailed'],
+    errors: ['moduleAlreadyLoaded', 'moduleLoadFailed'],
     handle: (modules, params) => modules.load(params.moduleName),
   }),
   operation({
@@ -186,7 +186,6 @@ const configOperations = [
       'configFieldsRequired',
       'configCreateInvalid',
       'configUpdateInvalid',
-      'configCreateForbidden',
       'configUpdateForbidden',
     ],
     handle: (config, { configClass, objectType, id, fields }) => config.update(configClass, objectType, id, fields),

@@ -197,7 +197,7 @@ const controlOperations = [
       app: queryParam('string', 'Application that gets the channel.', { required: true }),
       appArgs: queryParam('string', 'Arguments for it, comma-separated.'),
     },
-    errors: [...controlErrors, 'applicationRequired', 'moveFailed'],
+    errors: [...controlErrors, 'applicationRequired'],
     handle: (channels, { channelId: id, ...params }) => channels.move(id, params),
   }),
   operation({
@@ -398,13 +398,7 @@ const mediaOperations = [
     owner: 'channels',
     params: { channelId },
     returns: RTPstat,
-    errors: [
-      'channelNotFound',
-      'channelTechnologyNotFound',
-      'channelTypeUnsupported',
-      'rtpNotFound',
-      'statisticsNotFound',
-    ],
+    errors: ['channelNotFound', 'channelTypeUnsupported'],
     handle: (channels, params) => channels.rtpStatistics(params.channelId),
   }),
 ];

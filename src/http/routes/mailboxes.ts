@@ -51,7 +51,7 @@ export const mailboxes: Resource = {
       summary: 'Forget a mailbox.',
       owner: 'mailboxes',
       params: { mailboxName },
-      errors: ['mailboxToDeleteNotFound', 'mailboxDeleteFailed'],
+      errors: ['mailboxToDeleteNotFound'],
       handle: (mailboxes, params) => mailboxes.delete(params.mailboxName),
     }),
   ],

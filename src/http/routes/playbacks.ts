@@ -27,7 +27,7 @@ export const playbacks: Resource = {
       summary: 'Stop a playback and what follows in its list.',
       owner: 'playbacks',
       params: { playbackId },
-      errors: ['playbackNotFound', 'playbackStopFailed'],
+      errors: ['playbackNotFound'],
       handle: (playbacks, params) => playbacks.stop(params.playbackId),
     }),
     operation({
@@ -40,13 +40,7 @@ export const playbacks: Resource = {
         playbackId,
         operation: queryParam('string', 'What to do.', { required: true, allowed: playbackOperations }),
       },
-      errors: [
-        'playbackOperationMissing',
-        'playbackOperationInvalid',
-        'playbackNotFound',
-        'playbackNotPlaying',
-        'playbackControlFailed',
-      ],
+      errors: ['playbackOperationMissing', 'playbackOperationInvalid', 'playbackNotFound', 'playbackNotPlaying'],
       handle: (playbacks, { playbackId: id, ...params }) => playbacks.control(id, params),
     }),
   ],

@@ -6,12 +6,9 @@ export const CR = 13;
 export const SPACE = 32;
 export const QUOTE = 34;
 export const COMMA = 44;
-export const SLASH = 47;
-export const COLON = 58;
 export const SEMICOLON = 59;
 export const LESS = 60;
 export const EQUALS = 61;
-export const GREATER = 62;
 export const BACKSLASH = 92;
 
 const tokenTable = charTable("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.!%*_+`'~");
