@@ -5,34 +5,18 @@
  */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
+import { EchoAudio, type EchoFigures } from './echo-audio.ts';
 
 export type CallerTask = { sip: string; calls: number; seconds: number };
 
-/** What came of the packets, times in ms. */
-export type CallerFigures = {
-  sent: number;
-  received: number;
-  lost: number;
-  /** Packets that followed the one before them of the same call after more than 40 ms. */
-  late: number;
-  wrong: number;
-  delayP50: number;
-  delayP99: number;
-  delayMaximum: number;
-  /** Packets that this process itself sent more than 5 ms late: the measure of the measure. */
-  sentLate: number;
-  setupPerSecond: number;
-};
+/** What came of the packets, and how quickly calls were set up. */
+export type CallerFigures = EchoFigures & { setupPerSecond: number };
 
 export type CallerReport = { type: 'up' } | { type: 'sent'; figures: CallerFigures } | { type: 'over' };
 
 const address = '127.0.0.1';
-const packetMs = 20;
-const payloadOctets = 160;
-const headerOctets = 12;
-const lateGapMs = 40;
-/** Delays are counted in steps of 0.05 ms up to 500 ms. */
-const stepsPerMs = 20;
+/** What the server may take to begin to hear, in ms. */
+const leadMs = 20;
 /** Time between two attempts to have a message answered (RFC 3261 T1), and between two new calls. */
 const repeatMs = 500;
 const betweenCallsMs = 2;
@@ -44,7 +28,6 @@ type Call = {
   to: string;
   /** Where the server wants the audio. */
   remotePort: number;
-  lastHeard: number;
   answered: (() => void) | undefined;
 };
 
@@ -68,22 +51,13 @@ class Caller {
   readonly #sip: Socket;
   readonly #calls: Call[] = [];
   readonly #run = Math.floor(performance.now() * 1000).toString(36);
-  readonly #packetsPerCall: number;
-  readonly #sentAt: Float64Array;
-  readonly #delays = new Uint32Array(500 * stepsPerMs + 1);
-  #sent = 0;
-  #received = 0;
-  #late = 0;
-  #wrong = 0;
-  #sentLate = 0;
-  #maximum = 0;
+  readonly #audio: EchoAudio;
   #setupPerSecond = 0;
 
   private constructor(task: CallerTask, sip: Socket) {
     this.#task = task;
     this.#sip = sip;
-    this.#packetsPerCall = Math.round((task.seconds * 1000) / packetMs);
-    this.#sentAt = new Float64Array(task.calls * this.#packetsPerCall);
+    this.#audio = new EchoAudio(task.calls, task.seconds);
     sip.on('message', (data) => this.#hearSip(data.toString('latin1')));
   }
 
@@ -97,7 +71,7 @@ class Caller {
     const answers: Promise<void>[] = [];
     for (let number = 0; number < this.#task.calls; number++) {
       const rtp = await openSocket();
-      const call: Call = { number, rtp, to: '', remotePort: 0, lastHeard: 0, answered: undefined };
+      const call: Call = { number, rtp, to: '', remotePort: 0, answered: undefined };
       rtp.on('message', (packet) => this.#hearRtp(call, packet));
       this.#calls.push(call);
       answers.push(this.#ask(call, () => this.#request(call, 'INVITE', 1)));
@@ -109,25 +83,12 @@ class Caller {
 
   /** Sends the audio; calls begin spread over 20 ms and keep their own grid. Resolves when the last echo had its time. */
   async talk(): Promise<CallerFigures> {
-    const { calls } = this.#task;
-    const total = calls * this.#packetsPerCall;
-    const begin = performance.now() + packetMs;
-    await new Promise<void>((done) => {
-      const turn = () => {
-        const now = performance.now();
-        for (; this.#sent < total; this.#sent++) {
-          const due = begin + (this.#sent / calls) * packetMs;
-          if (due > now) break;
-          if (now - due > 5) this.#sentLate++;
-          this.#sendRtp(this.#calls[this.#sent % calls]!, Math.floor(this.#sent / calls), now);
-        }
-        if (this.#sent < total) setTimeout(turn, 1);
-        else done();
-      };
-      turn();
+    await this.#audio.sendAll(leadMs, (number, packet) => {
+      const { rtp, remotePort } = this.#calls[number]!;
+      rtp.send(packet, remotePort, address);
     });
     await new Promise((rest) => setTimeout(rest, repeatMs));
-    return this.#figures();
+    return { ...this.#audio.figures(), setupPerSecond: this.#setupPerSecond };
   }
 
   async hangUp(): Promise<void> {
@@ -198,60 +159,10 @@ class Caller {
     call.answered?.();
   }
 
-  /* ---- RTP: packets that carry their call and number --------------------------------------------------------------- */
-
-  #sendRtp(call: Call, index: number, now: number): void {
-    const packet = Buffer.alloc(headerOctets + payloadOctets);
-    packet[0] = 0x80;
-    packet[1] = index === 0 ? 0x80 : 0;
-    packet.writeUInt16BE(index & 0xffff, 2);
-    packet.writeUInt32BE(index * payloadOctets, 4);
-    packet.writeUInt32BE(call.number + 1, 8);
-    packet.writeUInt32BE(call.number, 12);
-    packet.writeUInt32BE(index, 16);
-    this.#sentAt[call.number * this.#packetsPerCall + index] = now;
-    call.rtp.send(packet, call.remotePort, address);
-  }
-
   #hearRtp(call: Call, packet: Buffer): void {
     // RTCP for the call whose port is one lower: the system gave us neighbouring ports (RFC 5761 4 tells them apart).
     if (packet[1]! >= 192 && packet[1]! <= 223) return;
-    const now = performance.now();
-    const right = packet.length === headerOctets + payloadOctets && packet.readUInt32BE(12) === call.number;
-    const place = right ? call.number * this.#packetsPerCall + packet.readUInt32BE(16) : -1;
-    const sentAt = this.#sentAt[place];
-    if (!sentAt) {
-      this.#wrong++;
-      return;
-    }
-    this.#sentAt[place] = 0;
-    this.#received++;
-    if (call.lastHeard > 0 && now - call.lastHeard > lateGapMs) this.#late++;
-    call.lastHeard = now;
-    const delay = now - sentAt;
-    this.#maximum = Math.max(this.#maximum, delay);
-    this.#delays[Math.min(this.#delays.length - 1, Math.floor(delay * stepsPerMs))]!++;
-  }
-
-  #figures(): CallerFigures {
-    return {
-      sent: this.#sent,
-      received: this.#received,
-      lost: this.#sent - this.#received,
-      late: this.#late,
-      wrong: this.#wrong,
-      delayP50: this.#percentile(0.5),
-      delayP99: this.#percentile(0.99),
-      delayMaximum: this.#maximum,
-      sentLate: this.#sentLate,
-      setupPerSecond: this.#setupPerSecond,
-    };
-  }
-
-  #percentile(share: number): number {
-    let left = this.#received * share;
-    const step = this.#delays.findIndex((count) => (left -= count) <= 0);
-    return step / stepsPerMs;
+    this.#audio.hear(call.number, packet);
   }
 }
 

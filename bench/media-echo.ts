@@ -13,7 +13,7 @@ import type { Logger } from '../src/lib/log.ts';
 import { defaultMediaConfig } from '../src/media/config.ts';
 import { createMediaPlane } from '../src/media/media-plane.ts';
 import type { RtpSession } from '../src/telephony/media.ts';
-import type { EchoFigures } from './media-sender.ts';
+import type { EchoFigures } from './echo-audio.ts';
 
 const address = '127.0.0.1';
 /** A call sends and receives 50 packets a second. */

@@ -1,0 +1,121 @@
+/** G.711 to echoing far sides, and the check of what comes back: shared by the callers of the media benchmarks. */
+
+/** What came of the packets, times in ms. */
+export type EchoFigures = {
+  sent: number;
+  received: number;
+  lost: number;
+  /** Packets that followed the one before them of the same call after more than 40 ms. */
+  late: number;
+  wrong: number;
+  delayP50: number;
+  delayP99: number;
+  delayMaximum: number;
+  /** Packets that this process itself sent more than 5 ms late: the measure of the measure. */
+  sentLate: number;
+};
+
+const packetMs = 20;
+const payloadOctets = 160;
+const headerOctets = 12;
+const lateGapMs = 40;
+/** Delays are counted in steps of 0.05 ms up to 500 ms. */
+const stepsPerMs = 20;
+
+/** Every packet carries its call and number, so that what comes back can be told from everything else. */
+export class EchoAudio {
+  readonly #calls: number;
+  readonly #packetsPerCall: number;
+  readonly #sentAt: Float64Array;
+  readonly #lastHeard: Float64Array;
+  readonly #delays = new Uint32Array(500 * stepsPerMs + 1);
+  #sent = 0;
+  #received = 0;
+  #late = 0;
+  #wrong = 0;
+  #sentLate = 0;
+  #maximum = 0;
+
+  constructor(calls: number, seconds: number) {
+    this.#calls = calls;
+    this.#packetsPerCall = Math.round((seconds * 1000) / packetMs);
+    this.#sentAt = new Float64Array(calls * this.#packetsPerCall);
+    this.#lastHeard = new Float64Array(calls);
+  }
+
+  /** Calls begin spread over 20 ms, as calls do, `inMs` from now, and then keep their own grid. */
+  sendAll(inMs: number, send: (call: number, packet: Buffer) => void): Promise<void> {
+    const total = this.#calls * this.#packetsPerCall;
+    const begin = performance.now() + inMs;
+    return new Promise((done) => {
+      const turn = () => {
+        const now = performance.now();
+        for (; this.#sent < total; this.#sent++) {
+          const due = begin + (this.#sent / this.#calls) * packetMs;
+          if (due > now) break;
+          if (now - due > 5) this.#sentLate++;
+          const call = this.#sent % this.#calls;
+          const index = Math.floor(this.#sent / this.#calls);
+          this.#sentAt[call * this.#packetsPerCall + index] = now;
+          send(call, this.#packet(call, index));
+        }
+        if (this.#sent < total) setTimeout(turn, 1);
+        else done();
+      };
+      turn();
+    });
+  }
+
+  /** A packet that came for a call, or from where no call is (undefined). */
+  hear(call: number | undefined, packet: Buffer): void {
+    const now = performance.now();
+    const right =
+      call !== undefined && packet.length === headerOctets + payloadOctets && packet.readUInt32BE(12) === call;
+    const place = right ? call * this.#packetsPerCall + packet.readUInt32BE(16) : -1;
+    const sentAt = this.#sentAt[place];
+    if (!right || !sentAt) {
+      this.#wrong++;
+      return;
+    }
+    this.#sentAt[place] = 0;
+    this.#received++;
+    const last = this.#lastHeard[call]!;
+    if (last > 0 && now - last > lateGapMs) this.#late++;
+    this.#lastHeard[call] = now;
+    const delay = now - sentAt;
+    this.#maximum = Math.max(this.#maximum, delay);
+    this.#delays[Math.min(this.#delays.length - 1, Math.floor(delay * stepsPerMs))]!++;
+  }
+
+  figures(): EchoFigures {
+    return {
+      sent: this.#sent,
+      received: this.#received,
+      lost: this.#sent - this.#received,
+      late: this.#late,
+      wrong: this.#wrong,
+      delayP50: this.#percentile(0.5),
+      delayP99: this.#percentile(0.99),
+      delayMaximum: this.#maximum,
+      sentLate: this.#sentLate,
+    };
+  }
+
+  #packet(call: number, index: number): Buffer {
+    const packet = Buffer.alloc(headerOctets + payloadOctets);
+    packet[0] = 0x80;
+    packet[1] = index === 0 ? 0x80 : 0;
+    packet.writeUInt16BE(index & 0xffff, 2);
+    packet.writeUInt32BE(index * payloadOctets, 4);
+    packet.writeUInt32BE(call + 1, 8);
+    packet.writeUInt32BE(call, 12);
+    packet.writeUInt32BE(index, 16);
+    return packet;
+  }
+
+  #percentile(share: number): number {
+    let left = this.#received * share;
+    const step = this.#delays.findIndex((count) => (left -= count) <= 0);
+    return step / stepsPerMs;
+  }
+}
