@@ -1,3 +1,4 @@
+import * as assert from 'uvu/assert';
 import {
   type AnyActorScope,
   type AnyMachineSnapshot,
@@ -10,6 +11,7 @@ import {
   type InputFrom,
   type SnapshotFrom,
 } from 'xstate';
+import { fastLogic } from '../../src/actors/table-logic.ts';
 
 /**
  * Model-based tests of charts: walks everything a chart can do with given inputs and events, purely (no effect runs,
@@ -148,11 +150,15 @@ type Step = {
   taken: readonly AnyTransitionDefinition[];
 };
 
-/** Moves a chart without running anything. One scope serves all steps: making one per step is what is slow. */
+/**
+ * Moves a chart without running anything, by xstate and by the table that the server runs it as, and fails where the two
+ * differ. One scope serves all steps: making one per step is what is slow.
+ */
 function createStepper(machine: AnyStateMachine) {
   const actor = createEmptyActor();
   let passed: AnyMachineSnapshot[] = [];
   let taken: AnyTransitionDefinition[] = [];
+  let performed: unknown[] = [];
   actor.system.inspect((inspected) => {
     if (inspected.type !== '@xstate.microstep') return;
     passed.push(inspected.snapshot as AnyMachineSnapshot);
@@ -168,26 +174,45 @@ function createStepper(machine: AnyStateMachine) {
     defer: ignore,
     emit: ignore,
     stopChild: ignore,
-    actionExecutor: ignore,
+    actionExecutor: ({ type, params }: { type: string; params: unknown }) => performed.push({ type, params }),
   } as unknown as AnyActorScope;
-  const record = (move: () => AnyMachineSnapshot, way: () => string): Step => {
+  const fast = fastLogic(machine);
+
+  const seen = (move: () => AnyMachineSnapshot) => {
+    performed = [];
+    try {
+      const { value, status, context, _nodes, output, error } = move();
+      return { value, status, context, nodes: _nodes.map(({ id }) => id).toSorted(), output, error, performed };
+    } catch (error) {
+      return { error, performed };
+    }
+  };
+  const record = (move: (logic: AnyStateMachine) => AnyMachineSnapshot, way: () => string): Step => {
     passed = [];
     taken = [];
+    let step: Step;
     try {
-      return { snapshot: move(), passed, taken };
+      step = { snapshot: move(machine), passed, taken };
     } catch (error) {
       throw new Error(`${way()}: ${(error as Error).message}`, { cause: error });
     }
+    if (fast !== machine)
+      assert.equal(
+        seen(() => move(fast)),
+        seen(() => move(machine)),
+        `by table, ${way()}`,
+      );
+    return step;
   };
   return {
     start: (input: unknown) =>
       record(
-        () => machine.getInitialSnapshot(scope, input),
+        (logic) => logic.getInitialSnapshot(scope, input),
         () => `started with ${JSON.stringify(input)}`,
       ),
     step: (snapshot: AnyMachineSnapshot, event: { type: string }, way: Way) =>
       record(
-        () => machine.transition(snapshot, event, scope) as AnyMachineSnapshot,
+        (logic) => logic.transition(snapshot, event, scope) as AnyMachineSnapshot,
         () => `${describe(way)}, on ${event.type}`,
       ),
   };
