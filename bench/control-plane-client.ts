@@ -60,11 +60,15 @@ const durations: number[] = [];
 let events = 0;
 let failures = 0;
 let counter = 0;
+let finished = false;
 
-const check = (expected: number, what: string) => (answer: { status: number; body: string }) => {
+/** Counts a refused request; whoever made it goes on to the next call, because this one may never end. */
+const check = (id: string, expected: number, what: string) => (answer: { status: number; body: string }) => {
   if (answer.status === expected) return;
   failures++;
   if (failures < 5) process.stderr.write(`${what}: ${answer.status} ${answer.body}\n`);
+  calls.get(id)?.ended();
+  calls.delete(id);
 };
 
 function onEvent(text: string): void {
@@ -77,8 +81,8 @@ function onEvent(text: string): void {
   const { id } = event.channel;
   if (event.type === 'StasisStart') {
     void call.connection.request('POST', `/channels/${id}/variable?variable=BENCH&value=1`).then((answer) => {
-      check(204, 'variable')(answer);
-      return call.connection.request('DELETE', `/channels/${id}`).then(check(204, 'hang up'));
+      check(id, 204, 'variable')(answer);
+      return call.connection.request('DELETE', `/channels/${id}`).then(check(id, 204, 'hang up'));
     });
   } else if (event.type === 'ChannelDestroyed') {
     calls.delete(id);
@@ -94,7 +98,7 @@ async function worker(until: number): Promise<void> {
     const over = new Promise<void>((ended) => calls.set(id, { started: performance.now(), ended, connection }));
     void connection
       .request('POST', `/channels?endpoint=Local%2Fecho%40default&app=${app}&channelId=${id}`)
-      .then(check(200, 'originate'));
+      .then(check(id, 200, 'originate'));
     await over;
   }
   connection.close();
@@ -105,6 +109,11 @@ const socket = new WebSocket(`${base.replace('http', 'ws')}/events?app=${app}&su
   perMessageDeflate: false,
 });
 socket.on('message', (data) => onEvent(String(data)));
+socket.on('close', (code) => {
+  if (finished) return;
+  process.stderr.write(`the events ended early (${code}), with ${calls.size} calls under way\n`);
+  process.exit(1);
+});
 await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
 
 const run = (seconds: number) => {
@@ -134,4 +143,5 @@ const result = {
   clientCpu: (cpu.user + cpu.system) / 1e6 / elapsed,
 };
 process.stdout.write(`${JSON.stringify(result)}\n`);
+finished = true;
 socket.close();
