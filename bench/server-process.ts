@@ -1,4 +1,4 @@
-/** The built server as a process of its own, watched from outside: what the benchmarks measure. */
+/** What the benchmarks measure: the built server as a process of its own, and another one to compare it with. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 /** Ticks of the kernel's CPU accounting, in ms. */
 const tickMs = 10;
 const sampleMs = 50;
-export const credentials = 'bench:bench';
+const credentials = 'bench:bench';
 
 /** CPU time that a process and its threads have used, in ms. */
 export function cpuMs(pid: number): number {
@@ -54,14 +54,37 @@ export class CpuMeter {
   }
 }
 
-export type ServerProcess = {
+/** A server that is measured. */
+export type Subject = {
+  name: string;
   pid: number;
   /** Base URL ending in `/ari`. */
   http: string;
+  /** `user:password`. */
+  credentials: string;
   /** `address:port` of SIP over UDP. */
   sip: string;
-  stop(): Promise<void>;
 };
+
+export type ServerProcess = Subject & { stop(): Promise<void> };
+
+/** For the header of a request. */
+export const authorizationOf = ({ credentials }: Subject): string =>
+  `Basic ${Buffer.from(credentials).toString('base64')}`;
+
+/**
+ * A server of the same interface that runs already, on this machine, named by HOOKSWITCH_BENCH_AGAINST (base URL),
+ * _CREDENTIALS (`user:password`), _PID and _SIP (`address:port`). Its dialplan needs `echo` and `held` as below, in
+ * the context `default`. Undefined when none is named.
+ */
+export function referenceServer(): Subject | undefined {
+  const { HOOKSWITCH_BENCH_AGAINST: http, HOOKSWITCH_BENCH_CREDENTIALS: login } = process.env;
+  const { HOOKSWITCH_BENCH_PID: pid, HOOKSWITCH_BENCH_SIP: sip = '' } = process.env;
+  if (http === undefined) return undefined;
+  if (login === undefined || pid === undefined)
+    throw new Error('HOOKSWITCH_BENCH_AGAINST needs HOOKSWITCH_BENCH_CREDENTIALS and HOOKSWITCH_BENCH_PID');
+  return { name: 'reference', http: http.replace(/\/$/, ''), credentials: login, pid: Number(pid), sip };
+}
 
 /** Starts `dist/cli.js serve` on ports that the system chooses. */
 export async function startServerProcess(): Promise<ServerProcess> {
@@ -73,6 +96,8 @@ export async function startServerProcess(): Promise<ServerProcess> {
   const child = spawn(process.execPath, [cli, 'serve', '--config', file], { stdio: ['ignore', 'pipe', 'inherit'] });
   const banner = await readBanner(child);
   return {
+    name: 'hookswitch',
+    credentials,
     pid: child.pid!,
     http: /HTTP +(\S+)/.exec(banner)![1]!,
     sip: /SIP +(\S+) \(udp\)/.exec(banner)![1]!,
