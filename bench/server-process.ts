@@ -81,7 +81,7 @@ export function referenceServer(): Subject | undefined {
   const { HOOKSWITCH_BENCH_AGAINST: http, HOOKSWITCH_BENCH_CREDENTIALS: login } = process.env;
   const { HOOKSWITCH_BENCH_PID: pid, HOOKSWITCH_BENCH_SIP: sip = '' } = process.env;
   if (http === undefined) return undefined;
-  if (login === undefined || pid === undefined)
+  if (!login || !pid)
     throw new Error('HOOKSWITCH_BENCH_AGAINST needs HOOKSWITCH_BENCH_CREDENTIALS and HOOKSWITCH_BENCH_PID');
   return { name: 'reference', http: http.replace(/\/$/, ''), credentials: login, pid: Number(pid), sip };
 }
