@@ -24,7 +24,6 @@ import type { Variable, Variables } from '../models/variable.ts';
 import { DriverError } from '../telephony/driver.ts';
 import type { ApplicationGate, ChannelEntry } from './channel-entry.ts';
 import {
-  birthVariables,
   originateTimeoutMs,
   type RequestedVariable,
   readAppArgs,
@@ -159,12 +158,18 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
     }
   };
 
-  /** Writes the functions among the variables of a channel that was just made; one that fails is no reason to refuse. */
-  const writeFunctions = (entry: ChannelEntry, requested: readonly RequestedVariable[]): void => {
-    const written = requested.filter(({ name }) => isFunction(name));
-    if (written.length === 0) return;
-    const channel = channels.dialplanChannel(entry);
-    for (const { name, value } of written) writeFunction(channel, name, value);
+  /** Sets the variables of a channel that was just made; a function that cannot be written is no reason to refuse it. */
+  const setRequested = (entry: ChannelEntry, requested: readonly RequestedVariable[]): void => {
+    for (const { name, value, report } of requested) {
+      if (isFunction(name)) writeFunction(channels.dialplanChannel(entry), name, value);
+      else setOne(entry, name, value, report);
+    }
+  };
+
+  /** Shows what a channel does that runs no dialplan, as if the dialplan had brought it there. */
+  const show = (entry: ChannelEntry, app: string, data: string): void => {
+    const { context, exten: extension, priority } = channels.snapshot(entry).context.dialplan;
+    channels.tell(entry, { type: 'dialplan.entered', position: { context, extension, priority }, app, data });
   };
 
   const otherHalf = (request: { channelId?: string | undefined; otherChannelId?: string | undefined }) => {
@@ -214,11 +219,11 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
       origin: 'originated',
       caller,
       connected: caller,
-      ...inherited(originator, requested),
+      ...inherited(originator),
       onAnswer: answered,
-      dialplan: { appName: 'AppDial2', appData: '(Outgoing Line)' },
     });
-    writeFunctions(entry, requested);
+    show(entry, 'AppDial2', '(Outgoing Line)');
+    setRequested(entry, requested);
     if (answered.type === 'application')
       for (const id of [entry.id, entry.companionId])
         if (id !== undefined) applications.addInterest(answered.app, channelTopic(id));
@@ -228,19 +233,11 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
     return made;
   };
 
-  /** What a new channel takes over: the variables asked for, and what the channel it is made from passes on. */
-  const inherited = (from: ChannelEntry | undefined, requested: readonly RequestedVariable[]) => {
-    const own = birthVariables(requested);
-    if (!from) return { ...own, accountCode: '' };
+  /** What a new channel takes over of the one that it is made from. */
+  const inherited = (from: ChannelEntry | undefined) => {
+    if (!from) return { variables: {}, inheritance: {}, reported: [], accountCode: '' };
     const { accountCode, language, ...rest } = channels.snapshot(from).context;
-    const { variables, inheritance } = passedOn(rest);
-    return {
-      variables: { ...variables, ...own.variables },
-      inheritance: { ...inheritance, ...own.inheritance },
-      reported: own.reported,
-      accountCode,
-      language,
-    };
+    return { ...passedOn(rest), reported: [], accountCode, language };
   };
 
   const create = (request: CreateRequest): Channel => {
@@ -263,25 +260,17 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
       origin: 'created',
       caller: { name: '', number: '' },
       connected: { name: '', number: '' },
-      ...inherited(originator, []),
+      ...inherited(originator),
     });
     applications.addInterest(app, channelTopic(entry.id));
     if (originator) applications.addInterest(app, channelTopic(originator.id));
-    for (const each of requested) {
-      if (isFunction(each.name)) writeFunctions(entry, [each]);
-      else setOne(entry, each.name, each.value, each.report);
-    }
+    setRequested(entry, requested);
     const made = channels.model(entry);
-    soon(() => enter(entry, app, readAppArgs(request.appArgs)));
+    soon(() => {
+      show(entry, 'Stasis', request.appArgs ? `${app},${request.appArgs}` : app);
+      channels.tell(entry, { type: 'enter', app, args: readAppArgs(request.appArgs) });
+    });
     return made;
-  };
-
-  /** Lets a channel that runs no dialplan enter an application; it shows as if the dialplan had brought it there. */
-  const enter = (entry: ChannelEntry, app: string, args: string[]): void => {
-    const { context, exten: extension, priority } = channels.snapshot(entry).context.dialplan;
-    const position = { context, extension, priority };
-    channels.tell(entry, { type: 'dialplan.entered', position, app: 'Stasis', data: [app, ...args].join(',') });
-    channels.tell(entry, { type: 'enter', app, args });
   };
 
   const dial = (id: string, request: { caller?: string | undefined; timeout?: number | undefined }): void => {

@@ -1,7 +1,5 @@
 import { splitArguments } from '../dialplan/arguments.ts';
 import { parseCallerId } from '../dialplan/caller-id.ts';
-import { isFunction } from '../dialplan/functions.ts';
-import { type Inheritance, storedName, withEntry } from '../machines/channel.ts';
 import type { Direction } from '../machines/channel-audio.ts';
 import { AriError } from '../models/errors.ts';
 import { type HangupReason, hangupReasons } from '../telephony/causes.ts';
@@ -34,25 +32,6 @@ function readEntry(entry: unknown): { value: string; report: boolean | undefined
   if (typeof value !== 'string') throw new AriError('variableValueMissing');
   if (report !== undefined && typeof report !== 'boolean') throw new AriError('variableReportEventsInvalid');
   return { value, report };
-}
-
-/** Variables a channel is born with; functions cannot be, they are written once it exists. */
-export function birthVariables(requested: readonly RequestedVariable[]): {
-  variables: Record<string, string>;
-  inheritance: Record<string, Inheritance>;
-  reported: string[];
-} {
-  let variables: Record<string, string> = {};
-  let inheritance: Record<string, Inheritance> = {};
-  const reported: string[] = [];
-  for (const { name, value, report } of requested) {
-    if (isFunction(name)) continue;
-    const stored = storedName(name);
-    variables = withEntry(variables, stored, value);
-    if (name !== stored) inheritance = withEntry(inheritance, stored, name.startsWith('__') ? 'always' : 'once');
-    if (report) reported.push(stored);
-  }
-  return { variables, inheritance, reported };
 }
 
 /** @throws AriError endpointInvalid when it is not `technology/resource`. */

@@ -28,6 +28,7 @@ import {
   type IncomingCall,
   type Leg,
   type LegReport,
+  type Party,
 } from '../telephony/driver.ts';
 import { type ChannelAudio, createChannelAudio } from './channel-audio.ts';
 import { createChannelDialplan } from './channel-dialplan.ts';
@@ -79,7 +80,6 @@ export type OutboundRequest = {
   formats?: readonly string[];
 } & Pick<ChannelInput, 'origin' | 'caller' | 'connected' | 'variables' | 'inheritance' | 'reported' | 'accountCode'> & {
     language?: string;
-    dialplan?: Partial<ChannelInput['dialplan']>;
     /** What becomes of it when it answers. */
     onAnswer?: OnAnswer;
   };
@@ -120,6 +120,9 @@ export interface Channels {
   idle(): Promise<void>;
   readonly size: number;
 }
+
+const isKnown = ({ name, number }: Party): boolean => name !== '' || number !== '';
+const nameAndNumber = ({ name, number }: Party): Party => ({ name, number });
 
 export function createChannels(options: ChannelsOptions): Channels {
   const { bus, ids, dialplan, applications, playbacks, endpoints, settings } = options;
@@ -216,17 +219,14 @@ export function createChannels(options: ChannelsOptions): Channels {
     });
   };
 
-  /** The other half of a Local channel gets what its channel passes on by now, and is called by whom it is for. */
+  /** The other half of a Local channel gets its variables as they are by now; who calls the one is reached by the other. */
   const dialLeg = (entry: ChannelEntry): void => {
     const companion = entry.companionId === undefined ? undefined : registry.find(entry.companionId);
     if (companion) {
-      const { context } = snapshot(entry);
-      const { name, number } = context.connected;
-      const { caller } = snapshot(companion).context;
-      const passed = passedOn(context);
-      if (Object.keys(passed.variables).length > 0) tell(companion, { type: 'variable.preset', ...passed });
-      if ((name || number) && (name !== caller.name || number !== caller.number))
-        tell(companion, { type: 'caller.set', caller: { name, number } });
+      const { variables, inheritance, caller, connected } = snapshot(entry).context;
+      if (Object.keys(variables).length > 0) tell(companion, { type: 'variable.preset', variables, inheritance });
+      if (isKnown(connected)) tell(companion, { type: 'caller.set', caller: nameAndNumber(connected) });
+      if (isKnown(caller)) tell(companion, { type: 'connected.set', party: nameAndNumber(caller) });
     }
     entry.leg.dial();
   };
@@ -278,18 +278,15 @@ export function createChannels(options: ChannelsOptions): Channels {
       for (const told of entry.onUp.splice(0)) told(true);
   };
 
-  const setStatus = (entry: ChannelEntry, value: string): void =>
-    entry.actor.send({ type: 'variable.set', name: 'STASISSTATUS', value });
-
   const publishOwnership = (entry: ChannelEntry, fact: OwnershipFact): void => {
     if (fact.type === 'StasisStart') {
-      if (!fact.moved) setStatus(entry, '');
+      if (!fact.moved) entry.actor.send({ type: 'application.entered', app: fact.app, args: fact.args });
       applications.addInterest(fact.app, channelTopic(entry.id));
     }
     if (fact.type === 'StasisEnd') applications.removeInterest(fact.app, channelTopic(entry.id));
     bus.publish({ event: ownershipEvent(fact, model(entry)), topics: [], to: fact.app });
     if (fact.type === 'StasisEnd' && !fact.moved) {
-      setStatus(entry, 'SUCCESS');
+      entry.actor.send({ type: 'variable.set', name: 'STASISSTATUS', value: 'SUCCESS' });
       audio.left(entry.id);
     }
   };
@@ -382,7 +379,7 @@ export function createChannels(options: ChannelsOptions): Channels {
         technology: call.technology,
         endpoint: call.endpoint,
         protocolId: leg.protocolId,
-        origin: call.state === 'reserved' ? 'reserved' : 'incoming',
+        origin: 'incoming',
         caller: call.caller,
         connected: { name: '', number: '' },
         accountCode: call.accountCode ?? '',
@@ -403,7 +400,7 @@ export function createChannels(options: ChannelsOptions): Channels {
 
   const openOutbound = (request: OutboundRequest): ChannelEntry => {
     if (!accepting) throw new AriError('serviceUnavailable');
-    const { id, otherId, technology, resource, formats, language, dialplan: place, onAnswer, ...rest } = request;
+    const { id, otherId, technology, resource, formats, language, onAnswer, ...rest } = request;
     const driver = drivers.get(technology.toLowerCase());
     if (!driver) throw new DriverError('technology', `there is no technology '${technology}'`);
     const opened = driver.open(
@@ -417,6 +414,7 @@ export function createChannels(options: ChannelsOptions): Channels {
       },
       reportTo(id),
     );
+    const { context = 'default', extension = 's' } = opened;
     const companionId = opened.companion && (opened.companion.channelId ?? freshId());
     if (companionId !== undefined && (companionId === id || registry.has(companionId))) {
       opened.leg.release();
@@ -434,7 +432,7 @@ export function createChannels(options: ChannelsOptions): Channels {
         dialString: resource,
         language: language ?? settings.defaultLanguage,
         creationTime: runtime.clock.now(),
-        dialplan: { context: 'default', exten: 's', priority: 1, appName: '', appData: '', ...place },
+        dialplan: { context, exten: extension, priority: 1, appName: '', appData: '' },
       },
       opened.leg,
       onAnswer,

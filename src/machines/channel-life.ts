@@ -2,11 +2,11 @@ import type { ChannelState } from '../models/channel.ts';
 import { Cause } from '../telephony/causes.ts';
 import {
   channel,
+  dialEnded,
   dialed,
   eventOf,
   keepEnd,
   keepOwnEnd,
-  refusedThere,
   requestedHere,
   requestedThere,
   stateChanged,
@@ -23,12 +23,16 @@ const ending = (lastState: ChannelState) =>
     finish: { target: '#hangingUp', actions: [keepEnd(lastState)] },
   }) as const;
 
-/** An outbound call that nobody listens to yet ends quietly; once an application owns it, it is told. */
+/** An outbound call that is not answered. How the dialing ended is told of an originate alone. */
 const endingUnanswered = (lastState: ChannelState) =>
   ({
     ...ending(lastState),
+    hangup: [
+      { guard: 'isOriginated', target: '#hangingUp', actions: [keepEnd(lastState), requestedHere, dialEnded] },
+      { target: '#hangingUp', actions: [keepEnd(lastState), requestedHere] },
+    ],
     'leg.hungUp': [
-      { guard: 'isOriginated', target: '#hangingUp', actions: [keepEnd(lastState), refusedThere] },
+      { guard: 'isOriginated', target: '#hangingUp', actions: [keepEnd(lastState), requestedThere, dialEnded] },
       { target: '#hangingUp', actions: [keepEnd(lastState), requestedThere] },
     ],
     'leg.forwarded': {
@@ -61,20 +65,8 @@ export const life = channel.createStateConfig({
   states: {
     /** Decides in which state the channel is first seen. */
     new: {
-      always: [
-        { guard: 'isIncoming', target: 'ring' },
-        { guard: 'isReserved', target: 'reserved' },
-        { target: 'down' },
-      ],
+      always: [{ guard: 'isIncoming', target: 'ring' }, { target: 'down' }],
       exit: emit({ type: 'ChannelCreated' }),
-    },
-    /** Inbound, held back until its other half is dialed. */
-    reserved: {
-      meta: { ari: 'Rsrvd' },
-      on: {
-        ...ending('Rsrvd'),
-        'leg.offered': { target: 'ring', actions: stateChanged },
-      },
     },
     /** Outbound, made but not dialed. */
     down: {
@@ -113,7 +105,7 @@ export const life = channel.createStateConfig({
         'leg.answered': { target: 'up', actions: [stateChanged, dialed('ANSWER')] },
       },
     },
-    /** Inbound, not answered by us. */
+    /** Inbound, not answered by us; the second half of a Local channel is so from the start. */
     ring: {
       meta: { ari: 'Ring' },
       on: {

@@ -82,7 +82,6 @@ export const channel = setup({
   },
   guards: {
     isIncoming: ({ context }) => context.origin === 'incoming',
-    isReserved: ({ context }) => context.origin === 'reserved',
     isOriginated: ({ context }) => context.origin === 'originated',
     keepsCaller: ({ context, event }) => event.type === 'caller.set' && isSame(context.caller, event.caller),
     keepsConnected: ({ context, event }) => event.type === 'connected.set' && isSame(context.connected, event.party),
@@ -101,14 +100,13 @@ export const channel = setup({
 
 const { assign, emit } = channel;
 
+/** Every Dial of an originate names what is dialed; after `dial` only the first one does. */
+const shownDialString = ({ origin, dialString }: ChannelContext, dialstatus: DialStatus): string =>
+  dialstatus === '' || origin === 'originated' ? dialString : '';
+
 export const stateChanged = emit({ type: 'ChannelStateChange' });
 export const dialed = (dialstatus: DialStatus) =>
-  emit(({ context }) => ({
-    type: 'Dial',
-    dialstatus,
-    dialstring: dialstatus === '' ? context.dialString : '',
-    forward: '',
-  }));
+  emit(({ context }) => ({ type: 'Dial', dialstatus, dialstring: shownDialString(context, dialstatus), forward: '' }));
 
 /** Keeps why the channel ends, and the public state it had when its end began. */
 export const keepEnd = (lastState: ChannelState) =>
@@ -130,9 +128,10 @@ export const requestedThere = emit(({ context }) => ({
   cause: context.cause,
   ...(context.techCause === undefined ? {} : { techCause: context.techCause }),
 }));
-export const refusedThere = emit(({ context }) => ({
+/** An originate came to nothing: its status says why. */
+export const dialEnded = emit(({ context }) => ({
   type: 'Dial',
   dialstatus: refusedDialStatus(context.cause),
-  dialstring: '',
+  dialstring: context.dialString,
   forward: '',
 }));

@@ -34,8 +34,8 @@ export type ChannelInput = {
   /** `[technology, resource]` of the endpoint it belongs to. */
   endpoint?: readonly [technology: string, resource: string] | undefined;
   protocolId: string;
-  /** incoming: a call that came in; reserved: one that is still held back; originated, created: made by a client. */
-  origin: 'incoming' | 'reserved' | 'originated' | 'created';
+  /** incoming: a call that came in; originated, created: made by a client. */
+  origin: 'incoming' | 'originated' | 'created';
   caller: Identity;
   connected: Identity;
   accountCode: string;
@@ -79,10 +79,11 @@ export type ChannelCommand =
   | { type: 'accountCode.set'; accountCode: string }
   | { type: 'userEvent'; name: string; fields: Readonly<Record<string, string>> };
 
-/** Told by the dialplan that runs on the channel. */
+/** Told by what runs on the channel: the dialplan, or an application that it entered. */
 export type DialplanReport =
   | { type: 'dialplan.entered'; position: Position; app: string; data: string }
-  | { type: 'dialplan.ended'; cause: number };
+  | { type: 'dialplan.ended'; cause: number }
+  | { type: 'application.entered'; app: string; args: readonly string[] };
 
 /** Told by the owner of effects: one of them threw. */
 export type CrashReport = { type: 'effect.failed' };

@@ -34,6 +34,9 @@ function withReport({ reported }: ChannelContext, stored: string, report: boolea
   return { reported: report ? [...reported, stored] : reported.filter((other) => other !== stored) };
 }
 
+/** An argument as the dialplan would write it. */
+const quoted = (argument: string): string => (argument.includes(',') ? `"${argument}"` : argument);
+
 const setCaller = assign(({ context, event }) => ({
   caller: { ...context.caller, ...eventOf(event, 'caller.set').caller },
 }));
@@ -101,6 +104,22 @@ export const channelMachine = channel.createMachine({
         emit({ type: 'ChannelDialplan' }),
       ],
     },
+    'application.entered': {
+      actions: [
+        assign(({ context, event }) => {
+          const { app, args } = eventOf(event, 'application.entered');
+          const appData = [app, ...args.map(quoted)].join(',');
+          return {
+            // What the dialplan wrote stands as it wrote it.
+            ...(context.dialplan.appName === 'Stasis'
+              ? {}
+              : { dialplan: { ...context.dialplan, appName: 'Stasis', appData } }),
+            variables: { ...context.variables, STASISSTATUS: '' },
+          };
+        }),
+        emit({ type: 'ChannelVarset', variable: 'STASISSTATUS', value: '' }),
+      ],
+    },
     dtmf: { actions: { type: 'sendDigits', params: ({ event }) => ({ sequence: eventOf(event, 'dtmf').sequence }) } },
     'leg.digit': {
       actions: emit(({ event }) => ({
@@ -121,7 +140,6 @@ type Life = keyof (typeof life)['states'];
 
 const publicStates: Readonly<Record<Life, ChannelState | undefined>> = {
   new: 'Down',
-  reserved: life.states.reserved.meta.ari,
   down: life.states.down.meta.ari,
   dialing: life.states.dialing.meta.ari,
   ringing: life.states.ringing.meta.ari,
@@ -194,15 +212,7 @@ export const channelOperations = [
 export type ChannelOperation = (typeof channelOperations)[number];
 
 /** Lives of an outbound call that is not answered, or of one that is over. */
-const unanswered: ReadonlySet<Life> = new Set([
-  'reserved',
-  'down',
-  'dialing',
-  'ringing',
-  'hangingUp',
-  'lingering',
-  'destroyed',
-]);
+const unanswered: ReadonlySet<Life> = new Set(['down', 'dialing', 'ringing', 'hangingUp', 'lingering', 'destroyed']);
 
 /** The errors that a channel's life can give. */
 export type ChannelRefusal = 'channelInvalidState' | 'channelNotDown' | 'channelNotCreated';

@@ -10,7 +10,7 @@ export type Party = { name: string; number: string };
 
 /** What a technology tells about its side of a channel. Told in the order it happened, never from inside `open`. */
 export type LegReport =
-  /** A reserved inbound leg is now offered for real (a dialed Local half): the channel goes from Rsrvd to Ring. */
+  /** A reserved inbound leg is now offered for real (a dialed Local half): the dialplan begins. */
   | { type: 'leg.offered' }
   /** Outbound: the far side works on it (SIP 100 does not count, 181–182 do). */
   | { type: 'leg.proceeding' }
@@ -103,6 +103,9 @@ export type OpenedLeg = {
   /** The endpoint the channel belongs to as `[technology, resource]`, undefined when none (Local). */
   endpoint?: readonly [technology: string, resource: string];
   leg: Leg;
+  /** Where its dialplan would begin; `default`, `s` where left out. */
+  context?: string;
+  extension?: string;
   /** The channel that comes to life together with this one (a Local half). */
   companion?: IncomingCall;
 };
@@ -120,7 +123,7 @@ export type IncomingCall = {
   language?: string;
   accountCode?: string;
   variables?: Readonly<Record<string, string>>;
-  /** `reserved`: the channel waits for `leg.offered` before anything runs on it. */
+  /** `reserved`: shows Ring, too, but waits for `leg.offered` before anything runs on it. */
   state: 'ring' | 'reserved';
   /** Called once by call control, when the channel exists and reports may come. */
   open(channelId: string, report: Report): Leg;

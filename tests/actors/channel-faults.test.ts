@@ -145,13 +145,13 @@ faults('what a created Local channel was given reaches its other half when it is
     endpoint: 'Local/s@default',
     app: 'hello',
     channelId: 'c1',
-    variables: { __ALWAYS: '1', _ONCE: '2', NEVER: '3' },
+    variables: { __ALWAYS: '1', _ONCE: '2', PLAIN: '3' },
   });
   call.operations.setVariable('c1', { variable: '__LATER', value: '4' });
   call.operations.dial('c1', { caller: 'caller' });
   const { variables, inheritance } = call.channels.snapshot(call.channels.get('c1;2')).context;
-  assert.equal(variables, { ALWAYS: '1', ONCE: '2', LATER: '4', FROM: 'caller' });
-  assert.equal(inheritance, { ALWAYS: 'always', LATER: 'always', FROM: 'always' });
+  assert.equal(variables, { ALWAYS: '1', ONCE: '2', PLAIN: '3', STASISSTATUS: '', LATER: '4', FROM: 'caller' });
+  assert.equal(inheritance, { ALWAYS: 'always', ONCE: 'once', LATER: 'always', FROM: 'always' });
 });
 
 faults('the other half of a created Local channel is called by whom it is dialed for', () => {

@@ -10,6 +10,7 @@ import {
   hangupAll,
   makeCalls,
   run,
+  runAll,
 } from '../support/conformance-cases.ts';
 import { type App, Client, inShort } from '../support/conformance-client.ts';
 import { misfits } from '../support/conformance-surface.ts';
@@ -31,10 +32,7 @@ test.after(async () => {
   await client.target.close();
 });
 
-const cases = (title: string, list: readonly Case[]) =>
-  test(title, async () => {
-    for (const one of list) await run(client, calls, one);
-  });
+const cases = (title: string, list: readonly Case[]) => test(title, () => runAll(client, calls, list));
 
 type Application = {
   name: string;

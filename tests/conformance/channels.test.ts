@@ -1,6 +1,15 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Calls, type Case, callUp, create, hangupAll, makeCalls, run } from '../support/conformance-cases.ts';
+import {
+  type Calls,
+  type Case,
+  callUp,
+  create,
+  hangupAll,
+  makeCalls,
+  run,
+  runAll,
+} from '../support/conformance-cases.ts';
 import { type App, Client } from '../support/conformance-client.ts';
 import { misfits } from '../support/conformance-surface.ts';
 import { openTarget } from '../support/conformance-target.ts';
@@ -21,10 +30,7 @@ test.after(async () => {
   await client.target.close();
 });
 
-const cases = (title: string, list: readonly Case[]) =>
-  test(title, async () => {
-    for (const one of list) await run(client, calls, one);
-  });
+const cases = (title: string, list: readonly Case[]) => test(title, () => runAll(client, calls, list));
 
 /* ---- Commands to a channel: who may be commanded, and in which state ------------------------------------------------ */
 

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Case, check, run } from '../support/conformance-cases.ts';
+import { type Case, check, runAll } from '../support/conformance-cases.ts';
 import { Client } from '../support/conformance-client.ts';
 import { misfits } from '../support/conformance-surface.ts';
 import { openTarget } from '../support/conformance-target.ts';
@@ -43,7 +43,7 @@ const looking: readonly Case[] = [
   { ask: 'GET /endpoints/PJSIP/nobody', ...missing },
 ];
 test('an endpoint that is not there is refused', async () => {
-  for (const one of looking) await run(client, {}, one);
+  await runAll(client, {}, looking);
 });
 
 const sending: readonly Case[] = [
@@ -61,7 +61,7 @@ const sending: readonly Case[] = [
   { ask: 'POST /endpoints/PJSIP/alice/refer?from=x&refer_to=y', with: numbers, ...notStrings },
 ];
 test('messages and referrals are refused for the first fault of several', async () => {
-  for (const one of sending) await run(client, {}, one);
+  await runAll(client, {}, sending);
   if (client.target.ours) check(await client.ask('PUT /endpoints/sendMessage?to=pjsip:alice'), noFrom, 'no from');
 });
 

@@ -47,6 +47,13 @@ const stamped = (type: string, receiver: string) => ({
 
 const channelvars = () => (client.target.ours ? { channelvars: { COLOUR: '' } } : {});
 const nobody = { name: '', number: '' };
+const place = (app_name: string, app_data: string) => ({
+  context: 'conformance',
+  exten: 'wait',
+  priority: 1,
+  app_name,
+  app_data,
+});
 /** A channel as originate makes it, with what is different. */
 const channel = (changes: Record<string, unknown> = {}) => ({
   id: '<id>',
@@ -56,13 +63,12 @@ const channel = (changes: Record<string, unknown> = {}) => ({
   caller: nobody,
   connected: nobody,
   accountcode: '',
-  dialplan: { context: 'default', exten: 's', priority: 1, app_name: 'AppDial2', app_data: '(Outgoing Line)' },
+  dialplan: place('AppDial2', '(Outgoing Line)'),
   creationtime: '<time>',
   language: 'en',
   ...channelvars(),
   ...changes,
 });
-const stasis = (data: string) => ({ context: 'default', exten: 's', priority: 1, app_name: 'Stasis', app_data: data });
 
 test('the events of an originated channel, in full', async () => {
   const id = client.unique('full');
@@ -74,6 +80,7 @@ test('the events of an originated channel, in full', async () => {
   const full = async (type: string, matches?: (message: Message) => boolean) =>
     normal(await app.about(id, type, matches), named);
   const down = { state: 'Down' };
+  const inside = channel({ dialplan: place('Stasis', '<app>,a,b') });
 
   assert.equal(await full('Dial'), {
     ...stamped('Dial', '<app>'),
@@ -86,31 +93,32 @@ test('the events of an originated channel, in full', async () => {
     ...stamped('Dial', '<app>'),
     peer: channel(),
     dialstatus: 'ANSWER',
-    dialstring: '',
+    dialstring: 'wait@conformance',
     forward: '',
   });
   assert.equal(await full('ChannelStateChange'), { ...stamped('ChannelStateChange', '<app>'), channel: channel() });
   assert.equal(await full('StasisStart'), {
     ...stamped('StasisStart', '<app>'),
-    channel: channel(),
+    channel: inside,
     args: ['a', 'b'],
   });
   assert.equal(await full('ChannelVarset', ({ variable }) => variable === 'A'), {
     ...stamped('ChannelVarset', '<app>'),
     variable: 'A',
     value: '1',
-    channel: channel(),
+    channel: inside,
   });
   assert.equal(await full('ChannelHangupRequest'), {
     ...stamped('ChannelHangupRequest', '<app>'),
-    channel: channel(),
+    channel: inside,
     cause: client.target.ours ? 17 : 32,
     soft: true,
   });
-  assert.equal(await full('StasisEnd'), { ...stamped('StasisEnd', '<app>'), channel: channel() });
+  assert.equal(await full('StasisEnd'), { ...stamped('StasisEnd', '<app>'), channel: inside });
+  // Asterisk shows in the end what was shown before the application: docs/differences.md.
   assert.equal(await full('ChannelDestroyed'), {
     ...stamped('ChannelDestroyed', '<app>'),
-    channel: channel(),
+    channel: client.target.ours ? inside : channel(),
     cause: 17,
     cause_txt: 'User busy',
   });
@@ -120,12 +128,12 @@ test('the events of a created channel, in full', async () => {
   const id = client.unique('full');
   await create(client, app, id);
   const named = { id, app: app.name, all: all.name };
-  const created = channel({ state: 'Down', dialplan: { ...stasis(''), app_name: '' } });
+  const created = channel({ state: 'Down', dialplan: place('', '') });
   assert.equal(normal(await all.about(id, 'ChannelCreated'), named), {
     ...stamped('ChannelCreated', '<all>'),
     channel: created,
   });
-  const inside = channel({ state: 'Down', dialplan: stasis('<app>') });
+  const inside = channel({ state: 'Down', dialplan: place('Stasis', '<app>') });
   assert.equal(normal(await app.about(id, 'ChannelDialplan'), named), {
     ...stamped('ChannelDialplan', '<app>'),
     channel: inside,
@@ -202,7 +210,7 @@ test('user events of a client and of the dialplan, in full', async () => {
   await client.must(`DELETE /channels/${id}`);
 });
 
-test('digits, hold and hang-up from the far side, in full', async () => {
+test('digits and hang-up from the far side, in full', async () => {
   const id = client.unique('far');
   const inside = await callIn(client, app, id);
   await client.must(`POST /channels/${inside}/answer`);
@@ -212,11 +220,6 @@ test('digits, hold and hang-up from the far side, in full', async () => {
   assert.equal(rest, { ...stamped('ChannelDtmfReceived', '<all>'), digit: '5' });
   assert.is((about as { id: string }).id, id);
   assert.ok(Number(duration_ms) >= 60 && Number(duration_ms) <= 140, String(duration_ms));
-  await client.must(`POST /channels/${inside}/hold`);
-  await client.must(`DELETE /channels/${inside}/hold`);
-  const hold = await all.about(id, 'ChannelHold');
-  assert.is(hold['musicclass'], 'N/A');
-  await all.about(id, 'ChannelUnhold');
   await client.must(`DELETE /channels/${id}?reason_code=21`);
   const asked = await app.about(inside, 'ChannelHangupRequest');
   assert.equal([asked['cause'], 'soft' in asked], [21, false]);
@@ -372,9 +375,7 @@ test('every event that came fits its model, and carries the receiver', async () 
     'ChannelDialplan',
     'ChannelDtmfReceived',
     'ChannelHangupRequest',
-    'ChannelHold',
     'ChannelStateChange',
-    'ChannelUnhold',
     'ChannelUserevent',
     'ChannelVarset',
     'Dial',

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Case, check, type Expected, run } from '../support/conformance-cases.ts';
+import { type Case, check, type Expected, runAll } from '../support/conformance-cases.ts';
 import { type Answer, type AskOptions, Client } from '../support/conformance-client.ts';
 import { openTarget } from '../support/conformance-target.ts';
 
@@ -15,10 +15,7 @@ test.after(async () => {
   await client.target.close();
 });
 
-const cases = (title: string, list: readonly Case[]) =>
-  test(title, async () => {
-    for (const one of list) await run(client, {}, one);
-  });
+const cases = (title: string, list: readonly Case[]) => test(title, () => runAll(client, {}, list));
 
 const json = (body: string, type = 'application/json'): AskOptions => ({ raw: { type, body } });
 const nobody: AskOptions = { credentials: null };

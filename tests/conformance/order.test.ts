@@ -5,8 +5,9 @@ import { type App, Client, channelOf, inShort } from '../support/conformance-cli
 import { openTarget } from '../support/conformance-target.ts';
 
 /**
- * The exact events that one application gets, channel by channel. Asterisk leaves open which of ChannelStateChange and
- * Dial comes first for the same step; here the state comes first, and other servers are compared without that order.
+ * The exact events that one application gets, channel by channel. In Asterisk a thread of its own tells of the dialing,
+ * so that nobody knows where a Dial stands among the other events; here the state comes first. Of other servers the
+ * Dials are compared apart from the rest.
  */
 const test = suite('order of events, asked from outside');
 let client: Client;
@@ -31,21 +32,21 @@ test.after(async () => {
 const told = (own: App, channelId: string): string[] =>
   own.messages.filter((message) => channelOf(message) === channelId).map(inShort);
 
-/** What everybody agrees on: a Dial and the change of state it goes with, in this order. */
-function settled(events: string[]): string[] {
-  const list = [...events];
-  for (let at = 1; at < list.length; at++) {
-    const [before, now] = [list[at - 1]!, list[at]!];
-    if (before.startsWith('Dial ') && now.startsWith('ChannelStateChange ')) [list[at - 1], list[at]] = [now, before];
-  }
-  return list;
-}
+const isDial = (event: string): boolean => /^Dial\b/.test(event);
+/** What everybody agrees on: the order of the Dials, and that of everything else. */
+const settled = (events: string[]): string[][] => [
+  events.filter(isDial),
+  events.filter((event) => !isDial(event) && event !== dialplanOver),
+];
+/** Asterisk asks for the end of a channel once more when its dialplan is over: docs/differences.md. */
+const dialplanOver = 'ChannelHangupRequest 16 soft';
 
 /** Compares once everything about the channel has arrived. */
 async function expect(channelId: string, events: string[], own = app): Promise<void> {
   await own.fence();
   const seen = told(own, channelId);
-  assert.equal(client.target.ours ? seen : settled(seen), events);
+  if (client.target.ours) assert.equal(seen, events);
+  else assert.equal(settled(seen), settled(events));
 }
 
 const soft = (cause: number): string => `ChannelHangupRequest ${client.target.ours ? cause : 32} soft`;
@@ -54,7 +55,8 @@ const hangup = async (channelId: string, query = '', own = app, last = 'ChannelD
   await own.about(channelId, last);
 };
 const entering = ['ChannelVarset STASISSTATUS='];
-const leaving = ['StasisEnd', 'ChannelVarset STASISSTATUS=SUCCESS'];
+const success = 'ChannelVarset STASISSTATUS=SUCCESS';
+const leaving = ['StasisEnd', success];
 
 test('originate, answered, hung up by the application', async () => {
   const id = client.unique('call');
@@ -94,7 +96,11 @@ test('originate that is refused as busy', async () => {
   const id = client.unique('call');
   await client.must(`POST /channels/${id}?endpoint=Local/busy@conformance&app=${app.name}`);
   await app.about(id, 'ChannelDestroyed');
-  await expect(id, ['Dial', 'Dial BUSY', 'ChannelDestroyed 17']);
+  // A Local channel that its dialplan refuses has no cause in Asterisk, and no request: docs/differences.md.
+  const ends = client.target.ours
+    ? ['ChannelHangupRequest 17', 'Dial BUSY', 'ChannelDestroyed 17']
+    : ['Dial BUSY', 'ChannelDestroyed 0'];
+  await expect(id, ['Dial', ...ends]);
 });
 
 test('originate that nobody answers in time', async () => {
@@ -109,7 +115,14 @@ test('originate that is given up while it rings', async () => {
   await client.must(`POST /channels/${id}?endpoint=Local/ringing@conformance&app=${app.name}`);
   await app.about(id, 'ChannelStateChange');
   await hangup(id);
-  await expect(id, ['Dial', 'ChannelStateChange Ringing', 'Dial RINGING', soft(16), 'ChannelDestroyed 16']);
+  await expect(id, [
+    'Dial',
+    'ChannelStateChange Ringing',
+    'Dial RINGING',
+    soft(16),
+    'Dial NOANSWER',
+    'ChannelDestroyed 16',
+  ]);
 });
 
 test('create, hung up without being dialed', async () => {
@@ -193,6 +206,7 @@ test('a call that comes in, seen by who hears everything', async () => {
   const caller = client.unique('call');
   const inside = await callIn(client, app, caller);
   await client.must(`POST /channels/${inside}/answer`);
+  await all.about(caller, 'ChannelDialplan', ({ dialplan_app }) => dialplan_app === 'Wait');
   await client.must(`DELETE /channels/${caller}`);
   await all.about(inside, 'ChannelDestroyed');
   await all.about(caller, 'ChannelDestroyed');
@@ -200,7 +214,6 @@ test('a call that comes in, seen by who hears everything', async () => {
     inside,
     [
       'ChannelCreated',
-      'ChannelStateChange Ring',
       'ChannelDialplan',
       'ChannelVarset STASISSTATUS=',
       'ChannelStateChange Up',
@@ -214,6 +227,7 @@ test('a call that comes in, seen by who hears everything', async () => {
     caller,
     [
       'ChannelCreated',
+      'ChannelDialplan',
       'Dial',
       'ChannelStateChange Up',
       'Dial ANSWER',
@@ -272,9 +286,10 @@ test('a channel of create continues in the dialplan once it is answered', async 
     'Dial',
     'ChannelStateChange Up',
     'Dial ANSWER',
-    ...leaving,
-    'ChannelDialplan',
-    'ChannelDialplan',
+    'StasisEnd',
+    // Asterisk says how the stay went once the dialplan is over: docs/differences.md.
+    ...(client.target.ours ? [success, 'ChannelDialplan', 'ChannelDialplan'] : []),
+    ...(client.target.ours ? [] : ['ChannelDialplan', 'ChannelDialplan', success]),
     'ChannelDestroyed 31',
   ]);
 });
@@ -320,6 +335,8 @@ test('play, then hang-up by the application', async () => {
     'PlaybackStarted tone:ring playing',
     soft(16),
     'PlaybackFinished tone:ring failed',
+    // Asterisk begins and ends what waits: docs/differences.md.
+    ...(client.target.ours ? [] : ['PlaybackStarted sound:beep playing', 'PlaybackFinished sound:beep failed']),
     ...leaving,
     'ChannelDestroyed 16',
   ]);
@@ -377,7 +394,8 @@ test('digits go from one half of a Local channel to the other', async () => {
   await client.must(`POST /applications/${outside.name}/subscription?eventSource=channel:${caller}`);
   await client.must(`POST /channels/${inside}/dtmf?dtmf=1a%23&between=1&duration=40`);
   await outside.about(caller, 'ChannelDtmfReceived', ({ digit }) => digit === '#');
-  await expect(caller, ['ChannelDtmfReceived 1', 'ChannelDtmfReceived A', 'ChannelDtmfReceived #'], outside);
+  const letter = client.target.ours ? 'A' : 'a';
+  await expect(caller, ['ChannelDtmfReceived 1', `ChannelDtmfReceived ${letter}`, 'ChannelDtmfReceived #'], outside);
   assert.is(
     told(app, inside).some((event) => event.startsWith('ChannelDtmf')),
     false,
@@ -385,7 +403,7 @@ test('digits go from one half of a Local channel to the other', async () => {
   await outside.close();
 });
 
-test('hold and unhold are told by the half that is put on hold', async () => {
+test('neither half of a Local channel is told of hold and unhold', async () => {
   const caller = client.unique('call');
   const inside = await callIn(client, app, caller);
   await client.must(`POST /channels/${inside}/answer`);
@@ -393,8 +411,9 @@ test('hold and unhold are told by the half that is put on hold', async () => {
   await client.must(`POST /applications/${outside.name}/subscription?eventSource=channel:${caller}`);
   await client.must(`POST /channels/${inside}/hold`);
   await client.must(`DELETE /channels/${inside}/hold`);
-  await outside.about(caller, 'ChannelUnhold');
-  await expect(caller, ['ChannelHold', 'ChannelUnhold'], outside);
+  await client.must(`DELETE /channels/${inside}`);
+  await outside.about(caller, 'ChannelDestroyed');
+  await expect(caller, ['ChannelHangupRequest 16', 'ChannelDestroyed 16'], outside);
   await outside.close();
 });
 

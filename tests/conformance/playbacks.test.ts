@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Case, callIn, callUp, check, hangupAll, run } from '../support/conformance-cases.ts';
+import { type Case, callIn, callUp, check, hangupAll, run, runAll } from '../support/conformance-cases.ts';
 import { type App, Client, inShort, type Message } from '../support/conformance-client.ts';
 import { misfits } from '../support/conformance-surface.ts';
 import { openTarget } from '../support/conformance-target.ts';
@@ -57,7 +57,7 @@ const cases: readonly Case[] = [
   ...operations.map((operation) => ({ ask: `POST /playbacks/nobody/control?operation=${operation}`, ...missing })),
 ];
 test('operations on a playback are refused for the first fault of several', async () => {
-  for (const one of cases) await run(client, {}, one);
+  await runAll(client, {}, cases);
 });
 
 test('each state takes the operations of the field', async () => {

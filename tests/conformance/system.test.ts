@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Case, check, run } from '../support/conformance-cases.ts';
+import { type Case, check, run, runAll } from '../support/conformance-cases.ts';
 import { Client } from '../support/conformance-client.ts';
 import { misfits } from '../support/conformance-surface.ts';
 import { openTarget } from '../support/conformance-target.ts';
@@ -16,10 +16,7 @@ test.after(async () => {
   await client.target.close();
 });
 
-const cases = (title: string, list: readonly Case[]) =>
-  test(title, async () => {
-    for (const one of list) await run(client, {}, one);
-  });
+const cases = (title: string, list: readonly Case[]) => test(title, () => runAll(client, {}, list));
 /** Both names of the resource; others than Hookswitch know one. */
 const bases = () => (client.target.ours ? ['/asterisk', '/system'] : ['/asterisk']);
 

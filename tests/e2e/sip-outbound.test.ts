@@ -64,7 +64,7 @@ test('a phone that is busy is Dial BUSY and cause 17', async ({ server, phonePor
   assert.is(destroyed.cause_txt, 'User busy');
   assert.is(destroyed.tech_cause, 486);
   await busy.done;
-  assert.equal(app.story(id), ['Dial', 'Dial BUSY', 'ChannelDestroyed']);
+  assert.equal(app.story(id), ['Dial', 'ChannelHangupRequest', 'Dial BUSY', 'ChannelDestroyed']);
 });
 
 test('a phone that nobody answers is given up with CANCEL and cause 19', async ({ server, phonePort, phone }) => {

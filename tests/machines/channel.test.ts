@@ -36,7 +36,6 @@ const outbound: ChannelInput = {
 };
 const created: ChannelInput = { ...outbound, origin: 'created' };
 const incoming: ChannelInput = { ...outbound, origin: 'incoming' };
-const reserved: ChannelInput = { ...outbound, origin: 'reserved' };
 const position = { context: 'default', extension: '100', priority: 2 };
 
 const dial = { type: 'dial', timeoutMs: 30_000 } as const;
@@ -61,15 +60,12 @@ function after(input: ChannelInput, ...events: ChannelEvent[]) {
 const chart = suite('channel chart');
 
 chart('is first seen in the state its origin gives it', () => {
-  const seen = [outbound, created, incoming, reserved]
-    .map((input) => after(input))
-    .map(({ state, told }) => [state, told]);
+  const seen = [outbound, created, incoming].map((input) => after(input)).map(({ state, told }) => [state, told]);
   const told = [{ type: 'ChannelCreated' }];
   assert.equal(seen, [
     ['Down', told],
     ['Down', told],
     ['Ring', told],
-    ['Rsrvd', told],
   ]);
 });
 
@@ -78,15 +74,16 @@ chart('an originated call that is answered tells of its state and of its dialing
   assert.is(state, 'Up');
   assert.equal(told, [
     { type: 'ChannelStateChange' },
-    { type: 'Dial', dialstatus: 'ANSWER', dialstring: '', forward: '' },
+    { type: 'Dial', dialstatus: 'ANSWER', dialstring: 'alice', forward: '' },
   ]);
 });
 
-chart('an originated call that the far side refuses ends quietly with the status of its cause', () => {
+chart('an originated call that the far side refuses tells of the hang-up, and the status of its cause', () => {
   const { told, life } = after(outbound, dial, { type: 'leg.hungUp', cause: 17, techCause: 486 });
   assert.is(life, 'hangingUp');
   assert.equal(told, [
-    { type: 'Dial', dialstatus: 'BUSY', dialstring: '', forward: '' },
+    { type: 'ChannelHangupRequest', cause: 17, techCause: 486 },
+    { type: 'Dial', dialstatus: 'BUSY', dialstring: 'alice', forward: '' },
     { effect: 'stopDialplan' },
     { effect: 'hangupLeg', cause: 17 },
   ]);
@@ -97,8 +94,34 @@ chart('an originated call that the far side refuses ends quietly with the status
 
 chart('each cause of a refusal has its dial status', () => {
   const status = (cause: number) =>
-    (after(outbound, dial, { type: 'leg.hungUp', cause }).told[0] as unknown as { dialstatus: string }).dialstatus;
+    (after(outbound, dial, { type: 'leg.hungUp', cause }).told[1] as unknown as { dialstatus: string }).dialstatus;
   assert.equal([17, 34, 3, 20, 21].map(status), ['BUSY', 'CONGESTION', 'CHANUNAVAIL', 'CHANUNAVAIL', 'NOANSWER']);
+});
+
+chart('an originated call that a client gives up tells how its dialing ended, one that was created does not', () => {
+  const dialEnded = { type: 'Dial', dialstatus: 'NOANSWER', dialstring: 'alice', forward: '' };
+  const asked = { type: 'ChannelHangupRequest', cause: 16, soft: true };
+  const last = [{ effect: 'stopDialplan' }, { effect: 'hangupLeg', cause: 16 }];
+  for (const events of [[dial], [dial, { type: 'leg.ringing' } as const]]) {
+    assert.equal(after(outbound, ...events, hangup).told, [asked, dialEnded, ...last]);
+    assert.equal(after(created, ...events, hangup).told, [asked, ...last]);
+  }
+});
+
+chart('only the first Dial of a created call names what is dialed', () => {
+  assert.equal(after(created, dial).told[0], { type: 'Dial', dialstatus: '', dialstring: 'alice', forward: '' });
+  const { told } = after(created, dial, answered);
+  assert.equal(told[1], { type: 'Dial', dialstatus: 'ANSWER', dialstring: '', forward: '' });
+});
+
+chart('an application that is entered is shown, as the dialplan would write it unless the dialplan did', () => {
+  const entered = { type: 'application.entered', app: 'hello', args: ['a', 'b,c'] } as const;
+  const { snapshot, told } = after(outbound, dial, answered, entered);
+  assert.equal(told, [{ type: 'ChannelVarset', variable: 'STASISSTATUS', value: '' }]);
+  const { app_name, app_data } = channelModel(snapshot).dialplan;
+  assert.equal([app_name, app_data], ['Stasis', 'hello,a,"b,c"']);
+  const written = { type: 'dialplan.entered', position, app: 'Stasis', data: 'hello, a' } as const;
+  assert.is(channelModel(after(incoming, written, entered).snapshot).dialplan.app_data, 'hello, a');
 });
 
 chart('a created call is told as a hang-up that its dialing ended', () => {
@@ -173,7 +196,7 @@ chart('an outbound call that is not answered, or one that is over, refuses what 
 
 chart('every state is reached and every transition taken by paths made from the chart', () => {
   const coverage = coverChart(channelMachine, {
-    inputs: [outbound, created, incoming, reserved],
+    inputs: [outbound, created, incoming],
     events: [
       dial,
       answered,
@@ -199,6 +222,7 @@ chart('every state is reached and every transition taken by paths made from the 
       { type: 'effect.failed' },
       { type: 'dialplan.entered', position, app: 'Wait', data: '1' },
       { type: 'dialplan.ended', cause: 16 },
+      { type: 'application.entered', app: 'hello', args: [] },
       { type: 'leg.lingers' },
       { type: 'leg.offered' },
       { type: 'leg.proceeding' },

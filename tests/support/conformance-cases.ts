@@ -56,6 +56,22 @@ export async function run(client: Client, scene: Scene, one: Case): Promise<Answ
   return answer;
 }
 
+/** Runs every case, whatever the others give, and throws one error that says all that was not as expected. */
+export async function runAll(client: Client, scene: Scene, cases: readonly Case[]): Promise<void> {
+  const faults: string[] = [];
+  for (const one of cases)
+    await run(client, scene, one).catch((error: unknown) => {
+      faults.push(describe(error));
+    });
+  if (faults.length > 0) throw new Error(faults.join('\n'));
+}
+
+const describe = (error: unknown): string => {
+  if (!(error instanceof assert.Assertion)) return String(error);
+  const { message, expects, actual } = error;
+  return `${message}: expected ${JSON.stringify(expects)}, got ${JSON.stringify(actual)}`;
+};
+
 /** Channels in every state that operations tell apart, made for one application. */
 export type Calls = Scene & {
   /** Up, in the application. */

@@ -69,13 +69,10 @@ class LocalLeg implements Leg {
     this.media.sendDigits(sequence);
   }
 
-  hold(): void {
-    this.#tellPeer({ type: 'leg.held' });
-  }
+  /** The other half would hear music, were there any; it is not told, as there is nobody who put it on hold. */
+  hold(): void {}
 
-  unhold(): void {
-    this.#tellPeer({ type: 'leg.unheld' });
-  }
+  unhold(): void {}
 
   /** There is nobody to send elsewhere. */
   redirect(): boolean {
@@ -161,6 +158,8 @@ export function createLocalDriver(options: {
       return {
         name: `${name};1`,
         leg: first,
+        context,
+        extension,
         companion: {
           technology: 'Local',
           name: `${name};2`,
@@ -168,7 +167,6 @@ export function createLocalDriver(options: {
           context,
           extension,
           caller: request.caller,
-          variables: request.variables,
           state: 'reserved',
           open(_channelId, secondReport) {
             second.report = secondReport;

@@ -217,6 +217,7 @@ function openLeg(services: Services, request: LegRequest, report: Report): Opene
   return {
     name: channelName(services, endpoint),
     endpoint: ['PJSIP', endpoint.name],
+    context: endpoint.context,
     leg: createOutboundLeg({ services, request, resolved, codecs, report }),
   };
 }

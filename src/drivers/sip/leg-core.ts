@@ -125,7 +125,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
   const tellHeld = (held: boolean) => {
     if (phase !== 'up' || held === heldTold) return;
     heldTold = held;
-    tell({ type: held ? 'leg.held' : 'leg.unheld' });
+    tell(held ? { type: 'leg.held', musicClass: 'default' } : { type: 'leg.unheld' });
   };
 
   const identify = (message: SipMessage) => {

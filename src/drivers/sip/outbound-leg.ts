@@ -31,9 +31,11 @@ export function createOutboundLeg({ services, request, resolved, codecs, report 
   const headers = createRequestHeaders();
   const told = new Set<string>();
   const token = {};
+  /** Known before anything is sent; of a forked call it is that of the first contact. */
+  const callId = services.stack.ids.uuid();
   let winner: OutgoingCall | undefined;
-  let first: OutgoingCall | undefined;
   let dialed = false;
+  let placed = 0;
 
   const core: LegCore = createLegCore({
     services,
@@ -88,6 +90,7 @@ export function createOutboundLeg({ services, request, resolved, codecs, report 
     const call: OutgoingCall = services.agent.invite(
       {
         ...destination,
+        ...(placed++ === 0 && { callId }),
         to: { uri: destination.uri, params: {} },
         from: (target) => fromAddress(services, endpoint, request.caller, target),
         headers: (target) => [...identityHeaders(services, endpoint, request.caller, target), ...headers.lines],
@@ -103,14 +106,11 @@ export function createOutboundLeg({ services, request, resolved, codecs, report 
         onFailed: (status) => failed(call, { status, cause: causeFromStatus(status) }),
       },
     );
-    first ??= call;
     calls.add(call);
   };
 
   return {
-    get protocolId() {
-      return (winner ?? first)?.callId ?? '';
-    },
+    protocolId: callId,
     media: core.media,
     dial() {
       if (dialed) return;

@@ -22,6 +22,8 @@ export type OutgoingHandlers = UsageHandlers & {
 };
 
 export type OutgoingRequest = {
+  /** One that was not used before; made when left out. */
+  callId?: string;
   /** The Request-URI. */
   uri: Uri;
   /** Without tags. */
@@ -61,7 +63,7 @@ export type OutgoingOptions = {
 /** Places a call (RFC 3261 13.2): one INVITE, an early dialog for each branch that answers, one of them the winner. */
 export function createOutgoingCall(options: OutgoingOptions): OutgoingCall {
   const { stack, handlers } = options;
-  const callId = stack.ids.uuid();
+  const { callId = stack.ids.uuid() } = options.request;
   const tag = stack.ids.hex(16);
   const dialogs = new Map<string, InviteUsage>();
   let winner: InviteUsage | undefined;

@@ -55,6 +55,7 @@ for (const protocol of ['udp', 'tcp'] as const) {
     const { caller, callee } = await world({ protocol });
     const out = caller.open('600@trunk');
     assert.match(out.opened.name, /^PJSIP\/trunk-[0-9a-f]{8}$/);
+    const { protocolId } = out.leg;
     out.leg.dial();
     const inbound = await callee.rung();
     assert.equal(
@@ -74,7 +75,7 @@ for (const protocol of ['udp', 'tcp'] as const) {
     await out.heard('leg.ringing');
     inbound.leg.answer();
     await out.heard('leg.answered');
-    assert.is(out.leg.protocolId, inbound.leg.protocolId);
+    assert.is(protocolId, inbound.leg.protocolId, 'known before it is dialed');
     const ours = caller.media.sessions.get(out.id)!;
     const theirs = callee.media.sessions.get(inbound.id)!;
     assert.equal(ours.flows, [
@@ -169,7 +170,7 @@ calls('hold and back are told to the far side and stop its sending', async () =>
   inbound.leg.answer();
   await out.heard('leg.answered');
   out.leg.hold();
-  await inbound.heard('leg.held');
+  assert.equal(await inbound.heard('leg.held'), { type: 'leg.held', musicClass: 'default' });
   assert.is(callee.media.sessions.get(inbound.id)!.flows.at(-1)!.send, false);
   out.leg.unhold();
   await inbound.heard('leg.unheld');
