@@ -5,7 +5,7 @@ import type { NameAddr } from '../message/name-addr.ts';
 import type { Target } from '../transport/transport.ts';
 import { ackRequest, type Dialog, type DialogRequestOptions, nextHop, nextRequest } from './dialog.ts';
 import { locate } from './locate.ts';
-import { type SendingHandlers, sendRequest } from './requester.ts';
+import { type SendingHandlers, type Sent, sendRequest } from './requester.ts';
 import type { Stack } from './stack.ts';
 
 export type DialogRequestsOptions = {
@@ -18,13 +18,18 @@ export type DialogRequestsOptions = {
   isClosed(): boolean;
 };
 
+export type DialogSendingHandlers = SendingHandlers & {
+  /** The request is on its way, which may be later than the call: the next hop had to be found first. */
+  onSent?(sent: Sent): void;
+};
+
 /** Our side of a dialog: its state, and the requests that we send in it. */
 export interface DialogRequests {
   readonly dialog: Dialog;
   /** The dialog after something that the peer sent. */
   update(next: Dialog): void;
   /** Sends a request with the next number, to the route set, the flow or the target; 503 when that leads nowhere. */
-  send(method: string, extra: DialogRequestOptions, told: SendingHandlers): void;
+  send(method: string, extra: DialogRequestOptions, told: DialogSendingHandlers): void;
   /** Acknowledges a 2xx to an INVITE of ours; a repeated one gets the same ACK, octet by octet (RFC 3261 13.2.2.4). */
   acknowledge(response: SipResponse): void;
 }
@@ -67,7 +72,9 @@ export function createDialogRequests(options: DialogRequestsOptions): DialogRequ
       toTarget((target) => {
         if (options.isClosed()) return;
         if (!target) return told.onFailure(503);
-        sendRequest(stack, { target, digest: options.digest, build: () => build(method, extra, target) }, told);
+        const sending = { target, digest: options.digest, build: () => build(method, extra, target) };
+        const sent = sendRequest(stack, sending, told);
+        told.onSent?.(sent);
       });
     },
     acknowledge(response) {

@@ -87,6 +87,7 @@ export function createInviteUsage(options: UsageOptions): InviteUsage {
     state = 'closed';
     timers.clearAll();
     pendingOk = undefined;
+    reinviter.end();
     handlers.onClosed();
   };
 

@@ -1,5 +1,6 @@
 import type { SipResponse } from '../message/message.ts';
-import type { SendingHandlers } from './requester.ts';
+import type { DialogSendingHandlers } from './dialog-requests.ts';
+import type { Sent } from './requester.ts';
 import type { Stack, Timers } from './stack.ts';
 
 export type ReinviterOptions = {
@@ -9,7 +10,7 @@ export type ReinviterOptions = {
   /** Whether nothing else of the dialog stands in the way. */
   canStart(): boolean;
   offer(): string;
-  send(sdp: string, handlers: SendingHandlers): void;
+  send(sdp: string, handlers: DialogSendingHandlers): void;
   /** A 2xx, to be acknowledged; the same once more. */
   accepted(response: SipResponse): void;
   repeated(response: SipResponse): void;
@@ -26,6 +27,11 @@ export interface Reinviter {
   start(): void;
   /** Something that stood in the way is gone. */
   proceed(): void;
+  /**
+   * The dialog is over. A peer that has not answered our re-INVITE by then would have to (RFC 3261 15.1.2) and may
+   * never do so: a CANCEL bounds how long it is waited for. Nothing is told any more; a late 2xx is acknowledged.
+   */
+  end(): void;
 }
 
 export function createReinviter(options: ReinviterOptions): Reinviter {
@@ -33,6 +39,8 @@ export function createReinviter(options: ReinviterOptions): Reinviter {
   let busy = false;
   let wanted = false;
   let waiting: unknown;
+  let ended = false;
+  let sent: Sent | undefined;
 
   const proceed = () => {
     if (!wanted || busy || waiting !== undefined || !options.canStart()) return;
@@ -40,13 +48,20 @@ export function createReinviter(options: ReinviterOptions): Reinviter {
     busy = true;
     let answered = false;
     options.send(options.offer(), {
+      onSent(request) {
+        if (busy) sent = request;
+      },
       onFinal(response) {
-        if (answered) return options.repeated(response);
+        sent = undefined;
+        if (answered || (ended && response.status < 300)) return options.repeated(response);
+        if (ended) return;
         answered = true;
         finish(response);
       },
       onFailure(status) {
+        sent = undefined;
         busy = false;
+        if (ended) return;
         if (status === 408) options.lost(status);
         else options.refused(status);
         proceed();
@@ -86,5 +101,9 @@ export function createReinviter(options: ReinviterOptions): Reinviter {
       proceed();
     },
     proceed,
+    end() {
+      ended = true;
+      sent?.cancel();
+    },
   };
 }

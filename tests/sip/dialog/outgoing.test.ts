@@ -222,6 +222,36 @@ test('a re-INVITE that nobody answers ends the call', () => {
   assert.equal(bench.leaks(), nothing);
 });
 
+test('a re-INVITE that only got a provisional answer is cancelled when the call is over, and forgotten', () => {
+  const bench = createBench();
+  const { call } = answeredCall(bench);
+  call.usage?.reinvite();
+  const reinvite = bench.request();
+  bench.answer(reinvite, 100);
+  call.hangup();
+  const bye = bench.request();
+  assert.equal(bench.sent(), ['INVITE', 'BYE']);
+  bench.answer(bye, 200);
+  assert.equal(bench.sent(), ['CANCEL']);
+  bench.answer(reinvite, 487);
+  assert.equal(bench.heard(), ['make offer', 'closed']);
+  assert.equal(bench.leaks(), nothing);
+});
+
+test('a re-INVITE that is accepted after the call was over is still acknowledged', () => {
+  const bench = createBench();
+  const { call } = answeredCall(bench);
+  call.usage?.reinvite();
+  const reinvite = bench.request();
+  bench.answer(reinvite, 100);
+  call.hangup();
+  bench.answer(bench.request(), 200);
+  bench.sent();
+  bench.answer(reinvite, 200);
+  assert.equal(bench.sent(), ['ACK']);
+  assert.equal(bench.leaks(), nothing);
+});
+
 test('a re-INVITE of the peer during one of ours is refused with 491', () => {
   const bench = createBench();
   const { call, tags } = answeredCall(bench);
