@@ -423,9 +423,12 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
     getVariables(id: string, { variables }: { variables?: string[] | undefined }): Variables {
       if (!variables || variables.length === 0) throw new AriError('variableNameNeeded');
       const entry = readable(id);
-      const names = variables.map((name) => name.trim());
-      if (names.includes('')) throw new AriError('variableNamesRequired');
-      return { variables: Object.fromEntries(names.map((name) => [name, getOne(entry, name)])) };
+      // The first name that is wrong decides.
+      const read = (name: string) => {
+        if (name === '') throw new AriError('variableNamesRequired');
+        return [name, getOne(entry, name)];
+      };
+      return { variables: Object.fromEntries(variables.map((name) => read(name.trim()))) };
     },
 
     setVariables(id: string, { variables }: { variables?: unknown }): void {

@@ -62,18 +62,18 @@ export function originateTimeoutMs(timeout: number | undefined, never: number): 
 }
 
 /**
- * The Q.850 cause of a hang-up request; 16 when it names none.
+ * The Q.850 cause of a hang-up request; 16 when it names none, or an empty one.
  * @throws AriError reasonAndReasonCode, reasonCodeInvalid, reasonInvalid.
  */
 export function readHangupCause(request: { reason?: string | undefined; reason_code?: string | undefined }): number {
   const { reason, reason_code: code } = request;
-  if (reason !== undefined && code !== undefined) throw new AriError('reasonAndReasonCode');
-  if (code !== undefined) {
+  if (reason && code) throw new AriError('reasonAndReasonCode');
+  if (code) {
     const cause = Number.parseInt(code, 10);
     if (!Number.isSafeInteger(cause)) throw new AriError('reasonCodeInvalid');
     return cause;
   }
-  if (reason === undefined) return hangupReasons.normal;
+  if (!reason) return hangupReasons.normal;
   if (!Object.hasOwn(hangupReasons, reason)) throw new AriError('reasonInvalid');
   return hangupReasons[reason as HangupReason];
 }

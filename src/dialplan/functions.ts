@@ -48,7 +48,7 @@ function lookUp(expression: string): { found: DialplanFunction; text: string } |
   return { found, text: expression.slice(open + 1, -1) };
 }
 
-/** CALLERID and CONNECTEDLINE: one item of an identity. */
+/** CALLERID and CONNECTEDLINE: one item of an identity; empty when nobody knows such an item, as in the field. */
 function readIdentity(identity: Identity, item: string): string | undefined {
   switch (item) {
     case 'all':
@@ -73,8 +73,10 @@ function readIdentity(identity: Identity, item: string): string | undefined {
       return identity.number === '' ? '0' : '1';
     case 'name-valid':
       return identity.name === '' ? '0' : '1';
-    default:
+    case '':
       return undefined;
+    default:
+      return '';
   }
 }
 

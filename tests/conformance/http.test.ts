@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Case, check, type Expected, runAll } from '../support/conformance-cases.ts';
+import { type Case, check, type Expected, runAll, shownVariables } from '../support/conformance-cases.ts';
 import { type Answer, type AskOptions, Client } from '../support/conformance-client.ts';
 import { openTarget } from '../support/conformance-target.ts';
 
@@ -386,8 +386,7 @@ test('words of truth are true in any case of letters, everything else is false',
   await app.wait('StasisStart');
   const shown = async (word: string, options: AskOptions = {}) => {
     await client.must(`POST /channels/${id}/variable?variable=V&value=1&report_events=${word}`, options);
-    const { channelvars } = await client.must<{ channelvars?: Record<string, string> }>(`GET /channels/${id}`);
-    return channelvars?.['V'] === '1';
+    return (await shownVariables(client, id))?.['V'] === '1';
   };
   for (const word of ['yes', 'TRUE', 'y', 'T', '1', 'On']) assert.is(await shown(word), true, word);
   for (const word of ['no', 'false', '0', '', '2', 'yes '])

@@ -9,6 +9,8 @@ export type AskOptions = {
   /** A body of any type, as it is. */
   raw?: { type?: string; body: string | Buffer; headers?: Record<string, string> };
   headers?: Record<string, string>;
+  /** On a connection of its own: Asterisk keeps the last error of each. */
+  fresh?: true;
   /** `user:password` of another user; null for nobody. */
   credentials?: string | null;
 };
@@ -77,7 +79,8 @@ export class Client {
     if (body !== undefined && !headers['transfer-encoding']) headers['content-length'] = `${Buffer.byteLength(body)}`;
     const path = pathname + line.slice(space + 1);
     const answered = new Promise<Answer>((resolve, reject) => {
-      const asked = request(origin, { method, path, headers, agent: this.#agent }, (response) => {
+      const agent = options.fresh ? false : this.#agent;
+      const asked = request(origin, { method, path, headers, agent }, (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('error', reject);
