@@ -57,7 +57,10 @@ export interface Applications {
    * @throws AriError eventSourceRequired, applicationNotFound, eventSourceSchemeInvalid, eventSourceNotFound
    */
   subscribe(name: string, eventSources: readonly string[] | undefined): Application;
-  /** Takes a reference from each source in order, as {@link subscribe}. @throws AriError also eventSourceNotSubscribed */
+  /**
+   * Takes a reference from each source in order, as {@link subscribe}; nobody is subscribed to what is not there.
+   * @throws AriError also eventSourceNotSubscribed
+   */
   unsubscribe(name: string, eventSources: readonly string[] | undefined): Application;
   /** Replaces the event filter. @throws AriError applicationNotFound, eventFilterInvalid */
   filter(name: string, body: unknown): Application;
@@ -196,11 +199,12 @@ export function createApplications(options: ApplicationsOptions): Applications {
   const each = (
     name: string,
     eventSources: readonly string[] | undefined,
+    missing: 'eventSourceNotFound' | 'eventSourceNotSubscribed',
     apply: (topic: Topic) => void,
   ): Application => {
     if (!eventSources || eventSources.length === 0) throw new AriError('eventSourceRequired');
     registry.get(name);
-    for (const source of eventSources) apply(topicOf(source, resolve));
+    for (const source of eventSources) apply(topicOf(source, resolve, missing));
     return model(name);
   };
 
@@ -212,10 +216,11 @@ export function createApplications(options: ApplicationsOptions): Applications {
       return model(name);
     },
 
-    subscribe: (name, eventSources) => each(name, eventSources, (topic) => void delivery.subscribe(name, topic)),
+    subscribe: (name, eventSources) =>
+      each(name, eventSources, 'eventSourceNotFound', (topic) => void delivery.subscribe(name, topic)),
 
     unsubscribe: (name, eventSources) =>
-      each(name, eventSources, (topic) => {
+      each(name, eventSources, 'eventSourceNotSubscribed', (topic) => {
         if (!delivery.unsubscribe(name, topic)) throw new AriError('eventSourceNotSubscribed');
       }),
 

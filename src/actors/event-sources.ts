@@ -69,11 +69,15 @@ function find({ scheme, id }: Source, resolve: EventSourceLookup): Topic | undef
 /**
  * The topic that an event source names: `channel:<id or name>`, `bridge:<id>`, `endpoint:<technology>[/<resource>]`,
  * `deviceState:<name>`; nothing behind the colon means all of the type.
- * @throws AriError eventSourceSchemeInvalid, eventSourceNotFound
+ * @throws AriError eventSourceSchemeInvalid, and `missing` when there is no such thing.
  */
-export function topicOf(eventSource: string, resolve: EventSourceLookup): Topic {
+export function topicOf(
+  eventSource: string,
+  resolve: EventSourceLookup,
+  missing: 'eventSourceNotFound' | 'eventSourceNotSubscribed',
+): Topic {
   const topic = find(split(eventSource), resolve);
-  if (topic === undefined) throw new AriError('eventSourceNotFound');
+  if (topic === undefined) throw new AriError(missing);
   return topic;
 }
 

@@ -69,13 +69,15 @@ export function createMessages(options: {
   };
 
   const sendMessage = ({ to, from, body = '', variables }: SendMessageRequest): Promise<void> => {
+    const strings = readStrings(variables);
     if (!to) throw new AriError('toRequired');
     if (!from) throw new AriError('fromRequired');
-    const message = { to, from, body, variables: readStrings(variables) };
+    const message = { to, from, body, variables: strings };
     return onItsWay(driver().sendMessage(message), 'a text message', to);
   };
 
   const refer = ({ to, from, refer_to: referTo, to_self: toSelf, variables }: ReferRequest): Promise<void> => {
+    const strings = readStrings(variables);
     if (!to) throw new AriError('toRequired');
     if (!referTo) throw new AriError('referToRequired');
     const request = {
@@ -83,7 +85,7 @@ export function createMessages(options: {
       referTo,
       ...(from ? { from } : {}),
       ...(toSelf === undefined ? {} : { toSelf }),
-      variables: readStrings(variables),
+      variables: strings,
       progress: (status: number, done: boolean) => log.info({ to, referTo, status, done }, 'a referral goes on'),
     };
     return onItsWay(driver().refer(request), 'a referral', to);

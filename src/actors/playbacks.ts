@@ -206,7 +206,7 @@ export function createPlaybacks(deps: { bus: Bus; runtime: Runtime; ids: Ids; lo
     stop: (id) => registry.get(id).send({ type: 'stop' }),
 
     control(id, { operation }) {
-      if (!operation) throw new AriError('playbackOperationMissing');
+      if (operation === undefined) throw new AriError('playbackOperationMissing');
       if (!isOperation(operation)) throw new AriError('playbackOperationInvalid', { operation });
       const actor = registry.get(id);
       const refusal = refusePlaybackCommand(actor.getSnapshot(), { type: operation });

@@ -44,6 +44,8 @@ function parse(kind: 'json' | 'form', text: string): Body {
   if (text === '') return { form: undefined, json: undefined };
   if (kind === 'form') return { form: parsePairs(text), json: undefined };
   const json: unknown = JSON.parse(text);
+  // The field reads no JSON text but these.
+  if (typeof json !== 'object' || json === null) throw new AriError('requestBodyInvalid');
   if (isTooDeep(json, deepestNesting)) throw new AriError('requestBodyInvalid');
   return { form: undefined, json };
 }

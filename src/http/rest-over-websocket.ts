@@ -41,6 +41,8 @@ type Problem = { problem: string };
 const methods = new Set(['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'HEAD']);
 const contentTypes = ['application/json', 'application/x-www-form-urlencoded'];
 
+/** Only of what is a request at all the answer repeats the `uri`. */
+const isRequest = ({ type }: Json): boolean => type === 'RESTRequest';
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const isPair = (pair: unknown): pair is { name: string; value: string } =>
   typeof (pair as Json | null)?.name === 'string' && typeof (pair as Json).value === 'string';
@@ -56,18 +58,13 @@ function bodyProblem(body: string, contentType: string): string | undefined {
   if (contentType === '') return "No 'content_type' for 'message_body'.";
   if (!contentTypes.includes(contentType)) return 'Unknown content type.';
   if (contentType !== 'application/json') return undefined;
-  try {
-    JSON.parse(body);
-    return undefined;
-  } catch {
-    return `Unable to parse 'message_body' as '${contentType}'.`;
-  }
+  return parseObject(body) ? undefined : `Unable to parse 'message_body' as '${contentType}'.`;
 }
 
 /** Reads a request, checking in the field's order: type, uri, method, query_strings, body. */
 function readInner(request: Json): Inner | Problem {
   if (typeof request.type !== 'string') return { problem: "No 'type' property." };
-  if (request.type !== 'RESTRequest') return { problem: 'Unknown request type.' };
+  if (!isRequest(request)) return { problem: 'Unknown request type.' };
   const uri = textOf(request.uri);
   if (uri === '') return { problem: "Empty or missing 'uri' property." };
   const method = textOf(request.method);
@@ -93,10 +90,11 @@ function urlOf({ uri, query }: Inner): string {
   return `${full}${uri.includes('?') ? '&' : '?'}${query}`;
 }
 
+/** An object, or a list, which is read as an object without the members that are looked for. */
 function parseObject(message: string): Json | undefined {
   try {
     const parsed: unknown = JSON.parse(message);
-    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? (parsed as Json) : undefined;
+    return typeof parsed === 'object' && parsed !== null ? (parsed as Json) : undefined;
   } catch {
     return undefined;
   }
@@ -136,7 +134,7 @@ export function createRestOverWebSocket(deps: RestOverWebSocketDeps): RestOverWe
       transaction_id: textOf(request.transaction_id),
       request_id: textOf(request.request_id),
       ...answer,
-      uri: textOf(request.uri).split('?', 1)[0] ?? '',
+      uri: isRequest(request) ? (textOf(request.uri).split('?', 1)[0] ?? '') : '',
       application: deps.application,
       timestamp: formatTimestamp(clock.now()),
       asterisk_id: deps.entityId,

@@ -131,7 +131,11 @@ export const ariErrors = {
   },
   upgradeRequired: { status: 426, message: 'Upgrade Required' },
   upgradeInvalid: { status: 400, message: 'The WebSocket handshake is not valid: {reason}' },
-  upgradeOverWebSocket: { status: 400, message: "Can't upgrade to websocket from a websocket" },
+  upgradeOverWebSocket: {
+    status: 400,
+    message: "Can't upgrade to websocket from a websocket",
+    reason: 'Bad request',
+  },
 
   // System.
   logLevelsRequired: { status: 400, message: 'Configuration levels are required' },

@@ -15,7 +15,7 @@ import { createJsonFile } from './json-file.ts';
 export interface DeviceStates {
   /** The devices that clients set, in the order in which they were first set. */
   list(): DeviceState[];
-  /** Any device; one nobody knows of is UNKNOWN. */
+  /** Any device; INVALID when there can be none of that name, UNKNOWN when clients never set it. */
   get(name: string): DeviceState;
   /** @throws AriError deviceUncontrolled, deviceNameMissing, deviceStateUnknown */
   update(name: string, state: string | undefined): void;
@@ -182,7 +182,7 @@ export function createDeviceStates({ bus, log, directory, endpoint }: DeviceStat
     list: () => [...kept].map(([name, state]) => ({ name, state })),
 
     get(name) {
-      if (!hasPrefix(name)) return deriveByName(name) ?? { name, state: 'UNKNOWN' };
+      if (!hasPrefix(name)) return deriveByName(name) ?? { name, state: 'INVALID' };
       const own = prefix + name.slice(prefix.length);
       return { name: own, state: kept.get(own) ?? 'UNKNOWN' };
     },

@@ -83,6 +83,7 @@ cases('looking at an application and filtering its events need one that is there
 ]);
 
 for (const method of ['POST', 'DELETE']) {
+  const nothing = method === 'POST' ? noSuchSource : notSubscribed;
   const ask = (name: string, source: string) => `${method} /applications/{${name}}/subscription?${source}`;
   cases(`${method} subscription is refused for the first fault of several`, [
     { ask: ask('nobody', ''), ...noSource },
@@ -91,21 +92,19 @@ for (const method of ['POST', 'DELETE']) {
     { ask: ask('app', 'eventSource='), ...badScheme },
     { ask: ask('app', 'eventSource=nonsense'), ...badScheme },
     { ask: ask('app', 'eventSource=Channel:x'), ...badScheme },
-    { ask: ask('app', 'eventSource=channel:{nobody},nonsense'), ...noSuchSource },
+    { ask: ask('app', 'eventSource=channel:{nobody},nonsense'), ...nothing },
     { ask: ask('app', 'eventSource=nonsense,channel:{nobody}'), ...badScheme },
-    { ask: ask('app', 'eventSource=channel:{nobody}'), ...noSuchSource },
-    { ask: ask('app', 'eventSource=bridge:{nobody}'), ...noSuchSource },
-    { ask: ask('app', 'eventSource=endpoint:PJSIP/nobody'), ...noSuchSource },
-    { ask: ask('app', 'eventSource=endpoint:Nothing'), ...noSuchSource },
+    { ask: ask('app', 'eventSource=channel:{nobody}'), ...nothing },
+    { ask: ask('app', 'eventSource=bridge:{nobody}'), ...nothing },
+    { ask: ask('app', 'eventSource=endpoint:PJSIP/nobody'), ...nothing },
+    { ask: ask('app', 'eventSource=endpoint:Nothing'), ...nothing },
   ]);
 }
 
 test('what is not subscribed cannot be unsubscribed', async () => {
   const own = await client.connect(client.unique('unsubscribed'));
-  const sources = [`channel:${calls.up}`, 'endpoint:PJSIP', 'deviceState:x', 'bridge:'];
+  const sources = [`channel:${calls.up}`, 'endpoint:PJSIP', 'deviceState:x', 'bridge:', 'channel:'];
   for (const source of sources) check(await unsubscribe(own.name, source), notSubscribed, source);
-  const all = { ...notSubscribed, ...(client.target.ours ? {} : { status: 501 }) };
-  assert.is((await unsubscribe(own.name, 'channel:')).status, all.status);
   await own.close();
 });
 
@@ -182,10 +181,11 @@ const missingParams = {
   difference: { why: 'GET /events without app', status: 400 },
 };
 test('an events WebSocket without app is told what is missing', async () => {
-  for (const query of ['', '?app=', '?subscribeAll=true', '?app=%20']) {
-    for (const options of [upgrade(), {}]) {
-      const { status, body } = await client.ask(`GET /events${query}`, options);
-      assert.is(status, 400, query);
+  // Elsewhere a blank is a name, and one that cannot be.
+  for (const query of ['', '?app=', '?subscribeAll=true', ...(client.target.ours ? ['?app=%20'] : [])]) {
+    for (const options of [upgrade(), { headers: {} }]) {
+      const { status, body } = await client.ask(`GET /events${query}`, { ...options, fresh: true });
+      assert.is(status, client.target.ours || 'Upgrade' in options.headers ? 400 : 426, query);
       if (!client.target.ours) continue;
       const { asterisk_id, ...rest } = body as Record<string, unknown>;
       assert.type(asterisk_id, 'string');
@@ -209,7 +209,8 @@ test('an events WebSocket is refused for the first fault of several', async () =
     ['GET /events?app=x,,y', upgrade(), client.target.ours ? 400 : 500],
   ];
   for (const [line, options, status] of asked) {
-    const answer = await client.ask(line, options);
+    // Asterisk answers some of them twice, and writes the second answer into the next.
+    const answer = await client.ask(line, { ...options, fresh: true });
     assert.is(answer.status, status, `${line} ${JSON.stringify(options)}: ${answer.text}`);
   }
   check(await client.ask('GET /applications/x'), missing, 'nobody was registered');
@@ -396,10 +397,8 @@ test('who hears all channels gains nothing from one of them', async () => {
   assert.equal((await subscribe(own.name, `channel:${calls.up}`)).channel_ids, ['__AST_CHANNEL_ALL_TOPIC']);
   check(await unsubscribe(own.name, `channel:${calls.up}`), notSubscribed, 'one of all');
   assert.equal(await heard(own), varset);
-  if (client.target.ours) {
-    check(await unsubscribe(own.name, 'channel:'), { status: 200 }, 'all');
-    assert.equal(await heard(own), []);
-  }
+  check(await unsubscribe(own.name, 'channel:'), { status: client.target.ours ? 200 : 501 }, 'all');
+  assert.equal(await heard(own), client.target.ours ? [] : varset);
   await own.close();
 });
 

@@ -8,7 +8,7 @@ import { openTarget } from '../support/conformance-target.ts';
 
 /**
  * Arbitrary requests and frames: whatever comes, no answer is a 5xx that was not promised, nothing is left behind, and
- * the process lives. A failure prints the seed and path to run it again with `HOOKSWITCH_CONFORMANCE_SEED`.
+ * the process lives. Asked of Hookswitch alone: Asterisk 22 does not live through it. A failure prints the seed and path to run it again with `HOOKSWITCH_CONFORMANCE_SEED`.
  */
 const test = suite('arbitrary requests');
 const seed = Number(process.env['HOOKSWITCH_CONFORMANCE_SEED'] ?? 20261121);
@@ -20,6 +20,7 @@ let operations: Operation[];
 
 test.before(async () => {
   client = new Client(await openTarget());
+  if (!client.target.ours) return;
   operations = await servedOperations();
 });
 test.after(async () => {
@@ -52,6 +53,7 @@ async function made(make: typeof callUp, word: string): Promise<string> {
 /** A test with an application and its channels, and a look at what it left behind. */
 const arbitrary = (title: string, body: () => Promise<void>) =>
   test(title, async () => {
+    if (!client.target.ours) return;
     app = await client.connect(client.unique('arbitrary'));
     known = [];
     await revive();
@@ -77,7 +79,7 @@ const promised = new Set([
 function judge(line: string, { status, text, body, headers }: Answer): void {
   const { message, error } = (body ?? {}) as { message?: string; error?: string };
   const about = `${line}: ${status} ${text}`;
-  if (status >= 500) assert.ok(promised.has(message ?? '') || !client.target.ours, about);
+  if (status >= 500) assert.ok(promised.has(message ?? ''), about);
   if (status >= 400) assert.ok(typeof message === 'string' || typeof error === 'string', about);
   if (text !== '') assert.is(headers['content-type'], 'application/json', about);
 }

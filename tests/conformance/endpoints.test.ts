@@ -48,13 +48,13 @@ test('an endpoint that is not there is refused', async () => {
 
 const sending: readonly Case[] = [
   { ask: 'PUT /endpoints/sendMessage', ...noTo },
-  { ask: 'PUT /endpoints/sendMessage?from=x', with: numbers, ...noTo },
+  { ask: 'PUT /endpoints/sendMessage?from=x', with: numbers, ...notStrings },
   { ask: 'PUT /endpoints/sendMessage?to=pjsip:nobody&from=x', with: numbers, ...notStrings },
   { ask: 'PUT /endpoints/sendMessage?to=nothing:nobody&from=x', ...missing },
   { ask: 'PUT /endpoints/PJSIP/nobody/sendMessage', with: numbers, ...missing },
   { ask: 'PUT /endpoints/PJSIP/alice/sendMessage?from=x', with: numbers, ...notStrings },
   { ask: 'POST /endpoints/refer', ...noTo },
-  { ask: 'POST /endpoints/refer?refer_to=x', with: numbers, ...noTo },
+  { ask: 'POST /endpoints/refer?refer_to=x', with: numbers, ...notStrings },
   { ask: 'POST /endpoints/refer?to=pjsip:nobody&from=x&refer_to=y', with: numbers, ...notStrings },
   { ask: 'POST /endpoints/refer?to=nothing:nobody&from=x&refer_to=y', ...missing },
   { ask: 'POST /endpoints/PJSIP/nobody/refer', with: numbers, ...missing },

@@ -37,8 +37,14 @@ cases('a body that is too long or cannot be read comes before everything else', 
   { ask: 'PATCH /channels', with: { ...json('[1,'), ...nobody }, ...unreadable },
   {
     ask: 'POST /channels',
-    with: { ...json('nonsense', 'Application/JSON ; charset=utf-8'), ...nobody },
+    with: { ...json('nonsense', 'Application/JSON; charset=utf-8'), ...nobody },
     ...unreadable,
+  },
+  {
+    ask: 'POST /channels',
+    with: { ...json('nonsense', 'application/json ; charset=utf-8'), ...nobody },
+    ...unreadable,
+    difference: { why: 'a space before the parameters of a content type', ...unauthorized },
   },
   { ask: 'POST /channels', with: { ...json(`"${'x'.repeat(40_960)}"`), ...nobody }, ...tooLarge },
   { ask: 'POST /nowhere', with: { form: `a=${'x'.repeat(40_960)}`, ...nobody }, ...tooLarge },
@@ -150,7 +156,8 @@ test('the base path is known in any case of letters, but is no beginning of a wo
 cases('methods that are not there are refused, with those that are', [
   { ask: 'PUT /channels', ...wrongMethod },
   { ask: 'PATCH /channels', ...wrongMethod },
-  { ask: 'HEAD /channels', status: 405 },
+  // Elsewhere a body follows, which is read as the beginning of the next answer.
+  { ask: 'HEAD /channels', status: 405, oursAlone: true },
   { ask: 'GET /channels/nobody/answer', ...wrongMethod },
   { ask: 'POST /events', ...wrongMethod },
   { ask: 'DELETE /applications/x', ...wrongMethod },
@@ -329,7 +336,9 @@ cases('a JSON value of the wrong type is no value', [
   { ask: control, with: { json: { operation: null } }, status: 400, message: 'Missing operation' },
   { ask: control, with: { json: { operation: { a: 1 } } }, status: 400, message: 'Missing operation' },
   { ask: control, with: { json: [] }, status: 400, message: 'Missing operation' },
-  { ask: control, with: { json: 'operation' }, status: 400, message: 'Missing operation' },
+  { ask: control, with: { json: 'operation' }, ...unreadable },
+  { ask: control, with: json('5'), ...unreadable },
+  { ask: control, with: json('null'), ...unreadable },
 ]);
 
 test('lists are split at commas outside quotes, parentheses and brackets', async () => {
@@ -349,11 +358,14 @@ test('lists are split at commas outside quotes, parentheses and brackets', async
   for (const [list, names] of devices) {
     const answer = await subscribe(list);
     assert.is(answer.status, 200, list);
-    assert.equal((answer.body as { device_names: string[] }).device_names, names, list);
-    check(await client.ask(unsubscribe(list)), { status: 200 }, list);
+    assert.equal((answer.body as { device_names: string[] }).device_names.sort(), names, list);
+    // Asterisk does not count subscriptions to devices.
+    const twice = list === 'deviceState:a,deviceState:a' && !client.target.ours;
+    check(await client.ask(unsubscribe(list)), { status: twice ? 422 : 200 }, list);
   }
   const json = async (eventSource: unknown) => subscribe('deviceState:query', { json: { eventSource } });
-  const names = async (answer: Promise<Answer>) => ((await answer).body as { device_names: string[] }).device_names;
+  const names = async (answer: Promise<Answer>) =>
+    ((await answer).body as { device_names: string[] }).device_names.sort();
   assert.equal(await names(json(['deviceState:a,b', 'deviceState:c'])), ['a,b', 'c']);
   assert.equal(await names(json('deviceState:d,e')), ['a,b', 'c', 'd,e']);
   // Nothing before the item that is wrong is taken back.
@@ -399,6 +411,7 @@ test('words of truth are true in any case of letters, everything else is false',
 });
 
 test('a missing or garbled number is 0', async () => {
+  if (!(await client.has('/mailboxes'))) return;
   const name = client.unique('counts');
   const box = async (query: string, options: AskOptions = {}) => {
     await client.must(`PUT /mailboxes/${name}${query}`, options);

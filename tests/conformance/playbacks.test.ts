@@ -51,7 +51,7 @@ const cases: readonly Case[] = [
   { ask: 'GET /playbacks/nobody', ...missing },
   { ask: 'DELETE /playbacks/nobody', ...missing },
   { ask: 'POST /playbacks/nobody/control', ...noOperation },
-  { ask: 'POST /playbacks/nobody/control?operation=', ...noOperation },
+  { ask: 'POST /playbacks/nobody/control?operation=', status: 400, message: 'Invalid operation ' },
   { ask: 'POST /playbacks/nobody/control?operation=stop', status: 400, message: 'Invalid operation stop' },
   { ask: 'POST /playbacks/nobody/control?operation=Pause', status: 400, message: 'Invalid operation Pause' },
   ...operations.map((operation) => ({ ask: `POST /playbacks/nobody/control?operation=${operation}`, ...missing })),
@@ -231,6 +231,8 @@ test('forward beyond the end ends the item', async () => {
   const id = await play('sound:demo-congrats', '&skipms=3600000');
   await about(id, 'PlaybackStarted');
   await client.must(`POST /playbacks/${id}/control?operation=forward`);
+  // Asterisk goes back by as much, and plays on: docs/differences.md.
+  if (!client.target.ours) await client.must(`DELETE /playbacks/${id}`);
   assert.equal((await finished(id)).at(-1), 'PlaybackFinished sound:demo-congrats done');
 });
 

@@ -40,7 +40,8 @@ const good = { type: 'RESTRequest', ...ids, method: 'GET', uri: 'channels' };
 /** A frame, and what is said to it; each is wrong in every way that is looked at later. */
 const rows: readonly [unknown, Record<string, unknown>][] = [
   [ids, without("No 'type' property.")],
-  [{ ...ids, type: 1, uri: 'x' }, without("No 'type' property.", 'x')],
+  [{ ...ids, type: 1, uri: 'x' }, without("No 'type' property.")],
+  [{ ...ids, type: 'What', uri: 'x' }, without('Unknown request type.')],
   [{ ...ids, type: 'What' }, without('Unknown request type.')],
   [{ ...ids, type: 'RESTRequest' }, without("Empty or missing 'uri' property.")],
   [{ ...good, uri: '', method: 'get' }, without("Empty or missing 'uri' property.")],
@@ -49,7 +50,7 @@ const rows: readonly [unknown, Record<string, unknown>][] = [
   [{ ...good, method: 'PATCH' }, without("Unknown or missing 'method' property.", 'channels')],
   [{ ...good, method: undefined }, without("Unknown or missing 'method' property.", 'channels')],
   [
-    { ...good, query_strings: {}, message_body: '{', content_type: 'x' },
+    { ...good, query_strings: [{}], message_body: '{', content_type: 'x' },
     without("Unable to parse 'query_strings' array.", 'channels'),
   ],
   [{ ...good, query_strings: [{ name: 'a' }] }, without("Unable to parse 'query_strings' array.", 'channels')],
@@ -59,18 +60,16 @@ const rows: readonly [unknown, Record<string, unknown>][] = [
     { ...good, message_body: '{', content_type: 'application/json' },
     without("Unable to parse 'message_body' as 'application/json'.", 'channels'),
   ],
+  [
+    { ...good, message_body: '"text"', content_type: 'application/json' },
+    without("Unable to parse 'message_body' as 'application/json'.", 'channels'),
+  ],
   [{ ...good, message_body: '{}', content_type: 'text/plain' }, without('Unknown content type.', 'channels')],
   [
     { ...good, message_body: '{}', content_type: 'application/json; charset=utf-8' },
     without('Unknown content type.', 'channels'),
   ],
-  [
-    { ...good, uri: 'events?app=x' },
-    {
-      ...without("Can't upgrade to websocket from a websocket", 'events'),
-      reason_phrase: 'Bad Request',
-    },
-  ],
+  [{ ...good, uri: 'events?app=x' }, without("Can't upgrade to websocket from a websocket", 'events')],
   [
     { ...good, uri: 'channels/nobody?x=1' },
     {
@@ -130,7 +129,13 @@ test('each frame gets the answer of the field', async () => {
 });
 
 test('a frame that is no JSON object is answered, and the socket stays', async () => {
-  for (const text of ['', '{', 'nonsense', '"text"', '[]', '5', 'null', '\u0000', '{"type":']) {
+  assert.equal(said(await app.tell('[]')), {
+    ...refused("No 'type' property."),
+    transaction_id: '',
+    request_id: '',
+    uri: '',
+  });
+  for (const text of ['', '{', 'nonsense', '"text"', '5', 'null', '\u0000', '{"type":']) {
     assert.equal(said(await app.tell(text)), {
       transaction_id: '',
       request_id: '',
@@ -149,6 +154,7 @@ test('a binary frame is not answered', async () => {
 });
 
 test('parameters come by query_strings, by the uri, as a form and as JSON', async () => {
+  if (!(await client.has('/mailboxes'))) return;
   const name = client.unique('box');
   const box = async (request: Record<string, unknown>) => {
     const put = await app.rest({ method: 'PUT', uri: `mailboxes/${name}`, ...request });
@@ -181,7 +187,9 @@ test('a request as large as a frame may be is answered, a larger one ends the so
   const own = await client.connect(client.unique('large'));
   const request = (length: number) => JSON.stringify({ ...good, request_id: 'x'.repeat(length) });
   const overhead = request(0).length;
-  const answer = await own.tell(request(65_535 - overhead));
+  // Asterisk counts the head of the frame, too.
+  const largest = client.target.ours ? 65_535 : 65_520;
+  const answer = await own.tell(request(largest - overhead));
   assert.is(answer['status_code'], 200);
   own.send(request(65_536 - overhead));
   const { code } = await own.closed;

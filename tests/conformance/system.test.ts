@@ -214,7 +214,9 @@ cases('a device state is refused for the first fault of several', [
   { ask: 'DELETE /deviceStates/stasis:', ...nameless },
   { ask: 'DELETE /deviceStates/Stasis:never-set', status: 204 },
   { ask: 'GET /deviceStates/Stasis:never-set', status: 200, body: { name: 'Stasis:never-set', state: 'UNKNOWN' } },
-  { ask: 'GET /deviceStates/What%2Fx', status: 200, body: { name: 'What/x', state: 'UNKNOWN' } },
+  { ask: 'GET /deviceStates/What%2Fx', status: 200, body: { name: 'What/x', state: 'INVALID' } },
+  { ask: 'GET /deviceStates/nonsense', status: 200, body: { name: 'nonsense', state: 'INVALID' } },
+  { ask: 'GET /deviceStates/PJSIP%2Fnobody', status: 200, body: { name: 'PJSIP/nobody', state: 'INVALID' } },
 ]);
 
 test('a device state is set, shown, told and forgotten', async () => {
@@ -237,7 +239,8 @@ test('a device state is set, shown, told and forgotten', async () => {
   await app.fence();
   assert.equal(
     app.messages.map(({ device_state }) => device_state),
-    [...states, 'UNKNOWN'].map((state) => ({ name, state })),
+    // Asterisk tells nobody that a state was forgotten.
+    (client.target.ours ? [...states, 'UNKNOWN'] : states).map((state) => ({ name, state })),
   );
   await app.close();
 });
@@ -249,12 +252,16 @@ test('a phone that is away is a device that cannot be reached', async () => {
     check(await client.ask(`GET /deviceStates/${name}`), { status: 200, body }, name);
 });
 
-cases('a mailbox that is not there is refused, in two spellings', [
+const noMailbox: readonly Case[] = [
   { ask: 'GET /mailboxes/nobody', status: 404, message: 'Mailbox is does not exist' },
   { ask: 'DELETE /mailboxes/nobody', status: 404, message: 'Mailbox does not exist' },
-]);
+];
+test('a mailbox that is not there is refused, in two spellings', async () => {
+  if (await client.has('/mailboxes')) await runAll(client, {}, noMailbox);
+});
 
 test('a mailbox is made, changed, shown and removed', async () => {
+  if (!(await client.has('/mailboxes'))) return;
   const name = client.unique('mail@box/1');
   const shown = (old_messages: number, new_messages: number) => ({ name, old_messages, new_messages });
   await run(client, { name }, { ask: 'PUT /mailboxes/{name}?oldMessages=1&newMessages=2', status: 204 });

@@ -137,9 +137,10 @@ carried('query_strings, forms and JSON bodies reach the operation', async () => 
 const body = (message: string) => JSON.stringify({ message });
 const refused: [what: string, message: unknown, reason: string, message_body: string | undefined, uri?: string][] = [
   ['a frame that is no JSON', '{', 'Failed to parse request message JSON', undefined, ''],
-  ['a frame that is no object', '[1]', 'Failed to parse request message JSON', undefined, ''],
-  ['no type', { method: 'GET', uri: 'x' }, 'Bad request', body("No 'type' property."), 'x'],
-  ['another type', { type: 'Hello' }, 'Bad request', body('Unknown request type.'), ''],
+  ['a frame that is only a text', '"x"', 'Failed to parse request message JSON', undefined, ''],
+  ['a list', '[1]', 'Bad request', body("No 'type' property."), ''],
+  ['no type', { method: 'GET', uri: 'x' }, 'Bad request', body("No 'type' property."), ''],
+  ['another type', { type: 'Hello', uri: 'x' }, 'Bad request', body('Unknown request type.'), ''],
   ['no uri', { type: 'RESTRequest', method: 'GET' }, 'Bad request', body("Empty or missing 'uri' property."), ''],
   ['no method', { type: 'RESTRequest', uri: 'x' }, 'Bad request', body("Unknown or missing 'method' property.")],
   [
@@ -175,7 +176,7 @@ const refused: [what: string, message: unknown, reason: string, message_body: st
   [
     'an upgrade',
     { ...request, uri: 'events?app=x' },
-    'Bad Request',
+    'Bad request',
     body("Can't upgrade to websocket from a websocket"),
     'events',
   ],

@@ -127,8 +127,8 @@ keeping('the state of an endpoint follows its channels and whether it can be rea
     'PJSIP/alice NOT_INUSE',
     'PJSIP/alice UNAVAILABLE',
   ]);
-  assert.equal(states.get('PJSIP/nobody'), { name: 'PJSIP/nobody', state: 'UNKNOWN' });
-  assert.equal(states.get('nonsense'), { name: 'nonsense', state: 'UNKNOWN' });
+  assert.equal(states.get('PJSIP/nobody'), { name: 'PJSIP/nobody', state: 'INVALID' });
+  assert.equal(states.get('nonsense'), { name: 'nonsense', state: 'INVALID' });
   world.bus.publish({ event: { type: 'ChannelCreated', channel: channel('3', 'Up') }, topics: channelTopics('3') });
   assert.is(changes.length, 10);
   await states.close();

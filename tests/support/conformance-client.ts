@@ -123,14 +123,25 @@ export class Client {
 
   /**
    * Resolves once an application is unknown. The server may see that a socket is closed later than its client does,
-   * and no event tells of it: so it is asked until it knows.
+   * and no event tells of it: so it is asked until it knows. Asterisk looks for what may go when another comes or goes.
    */
   async gone(name: string): Promise<void> {
     const line = `GET /applications/${encodeURIComponent(name)}`;
     const asking = async () => {
-      while ((await this.ask(line)).status !== 404);
+      while ((await this.ask(line)).status !== 404) if (!this.target.ours) await this.#passBy();
     };
     await orGiveUp(asking(), () => `application ${name} stays`);
+  }
+
+  /** An application comes and goes. */
+  async #passBy(): Promise<void> {
+    const app = await this.connect(this.unique('passer-by'));
+    await app.close();
+  }
+
+  /** Whether the server has a resource; of Asterisk some are modules that may be missing. */
+  async has(path: string): Promise<boolean> {
+    return this.target.ours || (await this.ask(`GET ${path}`)).status !== 404;
   }
 
   /** Closes sockets and connections. */
