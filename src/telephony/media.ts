@@ -3,8 +3,31 @@
  * the plane tells what happened. All calls return at once; the plane works in its own thread.
  */
 
-/** Formats the plane can send and receive. */
+/** Codecs that can be agreed on with a far side. */
 export type Codec = 'ulaw' | 'alaw';
+
+/** Audio formats by the field's names; `slin` and its kin are linear 16-bit samples at 8 kHz, or as many kHz as named. */
+export type FormatName =
+  | 'ulaw'
+  | 'alaw'
+  | 'g722'
+  | 'opus'
+  | 'slin'
+  | 'slin12'
+  | 'slin16'
+  | 'slin24'
+  | 'slin32'
+  | 'slin44'
+  | 'slin48';
+
+/** What audio is made of, told with it wherever it goes. */
+export type AudioFormat = {
+  codec: FormatName;
+  /** Linear samples per second, in Hz. */
+  sampleRate: number;
+  /** Units of RTP timestamps per second, in Hz: 8000 for G.722 although it samples at 16,000 (RFC 3551 section 4.5.2). */
+  clockRate: number;
+};
 
 /** One thing to play: a media URI of behaviour `sound:` `recording:` `number:` `digits:` `characters:` `tone:`. */
 export type PlayItem = {
@@ -60,6 +83,12 @@ export type MediaReport =
   | { type: 'media.digit'; digit: string; durationMs: number }
   /** No RTP for the configured time although some is expected. */
   | { type: 'media.timedOut' }
+  /** The far side began to talk, told while {@link AudioWatch.detectTalking} is on. */
+  | { type: 'media.talkingStarted' }
+  /** It fell silent; `durationMs` is how long it had talked, in ms. */
+  | { type: 'media.talkingFinished'; durationMs: number }
+  /** A tone that was looked for was heard; `tone` names it. */
+  | { type: 'media.toneDetected'; tone: string }
   /** The session is gone by a fault of the media plane: nothing will sound any more. The last report. */
   | { type: 'media.lost'; reason: string };
 
@@ -86,6 +115,125 @@ export interface MediaSession {
   statistics(): Promise<RtpStatistics | undefined>;
   /** Lets go of port, player and timers; items still playing are told `media.failed`. Idempotent. */
   close(): void;
+}
+
+/** A recording to be made of what a session, a mix or a snoop hears. */
+export type RecordRequest = {
+  /**
+   * Where the finished file shall be: an absolute path, its suffix included. It is written beside that place under
+   * another name first.
+   */
+  path: string;
+  /** Kind of file by its suffix: `wav` `wav16` `ulaw` `alaw` `sln` `sln16` `g722` `ogg`. */
+  format: string;
+  /** What happens when there is a file at `path`: refused, replaced at the end, or lengthened. */
+  ifExists: 'fail' | 'overwrite' | 'append';
+  /** Whether who is recorded hears a beep first. */
+  beep: boolean;
+  /** 1 = what the far side says; 2 = both sides, one a track. A mix has one. */
+  channels: 1 | 2;
+  /** Longest recording in ms; 0 = no limit. */
+  maxDurationMs: number;
+  /** Silence that ends it, in ms; 0 = none does. */
+  maxSilenceMs: number;
+  /** Digits of the far side that end it. */
+  terminateOn: 'none' | 'any' | '*' | '#';
+};
+
+/** What became of a recording: at most one `record.started`, then exactly one of the others. */
+export type RecordReport =
+  | { type: 'record.started' }
+  /** The file is complete and in its place. Times in ms; `talkingMs` and `silenceMs` add up to `durationMs`. */
+  | {
+      type: 'record.finished';
+      reason: 'stopped' | 'duration' | 'silence' | 'digit' | 'sourceGone';
+      durationMs: number;
+      talkingMs: number;
+      silenceMs: number;
+    }
+  /** It was thrown away: there is no file of it. */
+  | { type: 'record.discarded' }
+  /** `reason` says why in words: the file is there already, the disk is full, the format is not known. */
+  | { type: 'record.failed'; reason: string };
+
+/** A recording under way. Methods on one that ended do nothing, and each may be called twice. */
+export interface RecordHandle {
+  /** Ends it; `record.finished` follows. */
+  stop(): void;
+  /** Ends it and throws it away; `record.discarded` follows. */
+  discard(): void;
+  /** Leaves out what is said until `resume`: the file gets no longer. */
+  pause(): void;
+  resume(): void;
+  /** Writes silence instead of what is said until `unmute`: the file goes on. */
+  mute(): void;
+  unmute(): void;
+}
+
+/** What can be listened to and recorded of one far side, besides what {@link MediaSession} has. */
+export interface AudioWatch {
+  /** Music on hold of a class until turned off (undefined); an item played wins over it. */
+  music(musicClass: string | undefined): void;
+  /** Records what the far side says, or both sides. `told` hears what became of it. */
+  record(request: RecordRequest, told: (report: RecordReport) => void): RecordHandle;
+  /**
+   * Starts telling `media.talkingStarted` and `media.talkingFinished`, or stops it (undefined). `thresholdLevel` is a
+   * mean amplitude of 16-bit samples, `silenceMs` the quiet that ends talking, in ms.
+   */
+  detectTalking(detection: { thresholdLevel: number; silenceMs: number } | undefined): void;
+}
+
+/** What a session is in a mix. */
+export type MixMember = {
+  /** In a holding mix participants hear announcers and music, not each other; a mixing one knows no difference. */
+  role: 'participant' | 'announcer';
+  /** The others do not hear it. */
+  muted: boolean;
+  /** Its digits go to the others. */
+  passDigits: boolean;
+};
+
+/** What a mix tells unasked; sessions are named by their ids. */
+export type MixReport =
+  /** A member began to talk, or stopped after `durationMs`. */
+  | { type: 'mix.talking'; session: string; talking: boolean; durationMs?: number }
+  /** Who is heard foremost has changed; undefined = nobody talks. */
+  | { type: 'mix.activeSpeaker'; session: string | undefined }
+  /** The mix is gone by a fault of the media plane: its members hear nobody any more. The last report. */
+  | { type: 'mix.lost'; reason: string };
+
+/** Sessions that hear each other. All calls return at once; those on a closed mix do nothing. */
+export interface Mix {
+  readonly id: string;
+  /** Lets a session in; one that is in another mix leaves that first. */
+  join(session: MediaSession, member: MixMember): void;
+  /** Changes what a session is in it. */
+  change(session: MediaSession, member: MixMember): void;
+  leave(session: MediaSession): void;
+  /** Everyone hears it, with what members say. One item at a time: callers queue, a second ends the first. */
+  play(item: PlayItem, told: (report: PlayReport) => void): PlayHandle;
+  /** Music for everyone until turned off (undefined); an item played wins over it. */
+  music(musicClass: string | undefined): void;
+  /** Records what all members say together. */
+  record(request: RecordRequest, told: (report: RecordReport) => void): RecordHandle;
+  /** Ends it: members are in no mix then, what it plays or records ends. Idempotent. */
+  close(): void;
+}
+
+/** Which way audio goes, seen from the target: `in` = what its far side says, `out` = what its far side hears. */
+export type AudioDirection = 'none' | 'in' | 'out' | 'both';
+
+/** How sessions are brought together, besides what {@link MediaPlane} has. */
+export interface AudioMeeting {
+  /** A mix without members. `holding` = see {@link MixMember.role}. */
+  openMix(id: string, kind: 'mixing' | 'holding', told: (report: MixReport) => void): Mix;
+  /** A session that hears (`spy`) and is heard in (`whisper`) the directions of a target; it ends with its target. */
+  openSnoop(
+    id: string,
+    target: MediaSession,
+    directions: { spy: AudioDirection; whisper: AudioDirection },
+    told: (report: MediaReport) => void,
+  ): MediaSession;
 }
 
 /** How RTP flows, once offer and answer agree. */
