@@ -7,7 +7,7 @@ import type { Operation, Param, Resource } from '../src/http/operation.ts';
 import { resources } from '../src/http/routes/index.ts';
 import { ariErrors } from '../src/models/errors.ts';
 import { EventStamp, events, eventTypes } from '../src/models/events.ts';
-import { RESTRequest, RESTResponse } from '../src/models/messages.ts';
+import { RESTRequest, RESTResponse } from '../src/models/websocket-messages.ts';
 
 /**
  * Writes docs/api: a page for each resource, one for events and one for models, from the operations and the models.

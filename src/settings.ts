@@ -10,7 +10,7 @@ import {
   type SipConfig,
   type EndpointConfig as SipEndpoint,
 } from './drivers/sip/config.ts';
-import type { HttpOptions } from './http/app.ts';
+import type { HttpOptions } from './http/env.ts';
 import { defaultMediaConfig, type MediaConfig } from './media/config.ts';
 import type { BuildInfo, Module } from './models/system.ts';
 import type { Listen } from './sip/transport/transport.ts';

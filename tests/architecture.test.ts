@@ -11,7 +11,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   lib: [],
   models: ['lib'],
   telephony: ['lib', 'models'],
-  config: ['lib'],
+  config: ['lib', 'models'],
   machines: ['models', 'telephony'],
   bus: ['lib', 'models'],
   stores: ['lib', 'models', 'bus'],
@@ -77,13 +77,25 @@ const sources: readonly Source[] = filesIn('src').map((file) => {
 
 test('imports run one way: each layer knows only the layers below it', () => {
   const wrong = sources.flatMap((source) =>
-    source.imports
-      .filter(({ specifier }) => specifier.startsWith('.'))
-      .map(({ specifier }) => join(dirname(source.path), specifier))
+    targetsOf(source)
       .filter((target) => !mayImport(source.path, target))
       .map((target) => `${source.path} imports ${target}`),
   );
   assert.equal(wrong, []);
+});
+
+test('no two files import each other, not even by way of others', () => {
+  const known = new Map(sources.map((source) => [source.path, targetsOf(source)]));
+  const reach = (from: string, seen = new Set<string>()): Set<string> => {
+    for (const target of known.get(from) ?? []) {
+      if (seen.has(target)) continue;
+      seen.add(target);
+      reach(target, seen);
+    }
+    return seen;
+  };
+  const inCircles = [...known.keys()].filter((path) => reach(path).has(path));
+  assert.equal(inCircles, []);
 });
 
 test('each library appears only where architecture.md puts it', () => {
@@ -164,6 +176,10 @@ function mayImport(from: string, to: string): boolean {
   if (roots.includes(from) || layerOf(from) === layerOf(to)) return true;
   return layers[layerOf(from)]?.includes(layerOf(to)) ?? false;
 }
+
+/** The files of src that a file imports, types included. */
+const targetsOf = ({ path, imports }: Source): string[] =>
+  imports.filter(({ specifier }) => specifier.startsWith('.')).map(({ specifier }) => join(dirname(path), specifier));
 
 const isIn = (path: string, places: readonly string[]) =>
   places.some((place) => path === place || path.startsWith(`${place}/`));

@@ -1,11 +1,11 @@
 import type { ActorRefFrom } from 'xstate';
-import { type Connection, createDelivery, type MessageCheck } from '../bus/applications.ts';
 import type { Bus } from '../bus/bus.ts';
+import { type Connection, createDelivery, type MessageCheck } from '../bus/delivery.ts';
 import { allBridges, allChannels, allDeviceStates, allEndpoints, type Topic } from '../bus/topics.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { type ApplicationFact, applicationMachine, isActiveApplication } from '../machines/application.ts';
-import type { Application } from '../models/application.ts';
+import { type Application, longestApplicationName } from '../models/application.ts';
 import { AriError } from '../models/errors.ts';
 import type { AriEventBodyOf } from '../models/events.ts';
 import { type EventSourceLookup, subjectOf, topicOf } from './event-sources.ts';
@@ -100,9 +100,6 @@ export type ApplicationsOptions = {
   /** Checks every outgoing event; for development mode. */
   check?: MessageCheck | undefined;
 };
-
-/** 80 characters of the field's internal context name, less its prefix. */
-const longestName = 73;
 
 /** Longest name of an application that this system makes up itself. */
 export const longestOwnName = 255;
@@ -244,7 +241,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
 
     connect(request) {
       const { subscribeAll = false, announce = false, describe } = request;
-      const names = namesOf(request.names, request.own ? longestOwnName : longestName);
+      const names = namesOf(request.names, request.own ? longestOwnName : longestApplicationName);
       const id = `connection-${++connectionCount}`;
       const connection: Connection = { send: (json) => request.send(json), describe };
       connections.set(id, connection);

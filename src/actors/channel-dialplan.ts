@@ -9,7 +9,8 @@ import {
 import type { Channel } from '../models/channel.ts';
 import { AriError } from '../models/errors.ts';
 import type { Indication } from '../telephony/media.ts';
-import type { ChannelEntry, DeviceStatesGate, GlobalVariables, PlaybackGate, PlayTarget } from './channel-entry.ts';
+import type { ChannelDeviceStates, ChannelEntry, ChannelPlaybacks, GlobalVariables } from './channel-entry.ts';
+import type { PlayTarget } from './playbacks.ts';
 
 /** What the channels' owner lets the dialplan's view of a channel use. */
 export type ChannelAccess = {
@@ -17,9 +18,9 @@ export type ChannelAccess = {
   snapshot(entry: ChannelEntry): ChannelSnapshot;
   tell(entry: ChannelEntry, event: ChannelEvent): void;
   playTarget(entry: ChannelEntry): PlayTarget;
-  playbacks: PlaybackGate;
+  playbacks: ChannelPlaybacks;
   globals: GlobalVariables;
-  deviceStates: DeviceStatesGate | undefined;
+  deviceStates: ChannelDeviceStates | undefined;
 };
 
 /** A channel as the dialplan sees it: reads come from the snapshot, changes go to the actor. */

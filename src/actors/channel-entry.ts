@@ -5,7 +5,7 @@ import type { ChannelEvent, ChannelSnapshot, channelMachine } from '../machines/
 import type { OwnershipEvent, ownershipMachine } from '../machines/ownership.ts';
 import type { Channel } from '../models/channel.ts';
 import type { Leg } from '../telephony/driver.ts';
-import type { MediaSession } from '../telephony/media.ts';
+import type { PlayTarget } from './playbacks.ts';
 
 /** What a running channel is, and what call control asks of its neighbours. */
 
@@ -16,7 +16,7 @@ export type OwnershipActor = ActorRefFrom<typeof ownershipMachine>;
 export type ChannelMessage = ChannelEvent | OwnershipEvent;
 
 /** What call control asks of the applications' subscriptions. */
-export interface ApplicationGate {
+export interface ChannelApplications {
   /** Whether the application is registered and its connection is there: only then may channels enter it. */
   isActive(app: string): boolean;
   /**
@@ -31,17 +31,8 @@ export interface ApplicationGate {
   forget(topic: Topic): void;
 }
 
-/** Where media plays to: what playbacks need to know of a channel. */
-export type PlayTarget = {
-  kind: 'channel';
-  id: string;
-  language: string;
-  topics: readonly Topic[];
-  media: MediaSession;
-};
-
 /** What call control asks of playbacks. */
-export interface PlaybackGate {
+export interface ChannelPlaybacks {
   /** Plays without events, for the dialplan. */
   playQuietly(target: PlayTarget, uris: readonly string[]): { done: Promise<'done' | 'failed'>; stop(): void };
   /** Ends what plays on a target and drops what is queued. */
@@ -49,7 +40,7 @@ export interface PlaybackGate {
 }
 
 /** What call control tells endpoints about their channels. */
-export interface EndpointGate {
+export interface ChannelEndpoints {
   channelAdded(technology: string, resource: string, channelId: string): void;
   channelRemoved(technology: string, resource: string, channelId: string): void;
 }
@@ -61,7 +52,7 @@ export interface GlobalVariables {
 }
 
 /** How busy devices are, and what is said of them. */
-export interface DeviceStatesGate {
+export interface ChannelDeviceStates {
   get(name: string): { state: string };
   /** @throws AriError for a device that is not for applications, or a word that is no state. */
   update(name: string, state: string): void;

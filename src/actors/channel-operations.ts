@@ -22,7 +22,7 @@ import type { Playback } from '../models/playback.ts';
 import type { RTPstat } from '../models/rtp-statistics.ts';
 import type { Variable, Variables } from '../models/variable.ts';
 import { DriverError } from '../telephony/driver.ts';
-import type { ApplicationGate, ChannelEntry } from './channel-entry.ts';
+import type { ChannelApplications, ChannelEntry } from './channel-entry.ts';
 import {
   originateTimeoutMs,
   type RequestedVariable,
@@ -78,7 +78,7 @@ export type ChannelPlayRequest = {
 export type ChannelOperationsOptions = {
   channels: Channels;
   playbacks: Playbacks;
-  applications: ApplicationGate;
+  applications: ChannelApplications;
   dialplan: Dialplan;
   /** Formats that may be asked for. */
   formats: ReadonlySet<string>;
@@ -92,6 +92,9 @@ const idLimit = 149;
 
 const lifeDecides: ReadonlySet<string> = new Set(channelOperations);
 const isChannelOperation = (operation: string): operation is ChannelOperation => lifeDecides.has(operation);
+
+/** What clients may do to channels, by the names of the interface. */
+export type ChannelOperations = ReturnType<typeof createChannelOperations>;
 
 /** What clients may do to channels: reads the request, refuses or does it. Names are the interface's. */
 export function createChannelOperations(options: ChannelOperationsOptions) {

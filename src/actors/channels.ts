@@ -33,17 +33,17 @@ import {
 import { type ChannelAudio, createChannelAudio } from './channel-audio.ts';
 import { createChannelDialplan } from './channel-dialplan.ts';
 import type {
-  ApplicationGate,
+  ChannelApplications,
+  ChannelDeviceStates,
+  ChannelEndpoints,
   ChannelEntry,
   ChannelMessage,
-  DeviceStatesGate,
-  EndpointGate,
+  ChannelPlaybacks,
   GlobalVariables,
-  PlaybackGate,
-  PlayTarget,
 } from './channel-entry.ts';
 import { channelEvent, ownershipEvent, topicsOf } from './channel-events.ts';
 import { deliver } from './deliver.ts';
+import type { PlayTarget } from './playbacks.ts';
 import { Registry } from './registry.ts';
 import { type Runtime, spawn } from './spawn.ts';
 import { createTurn, type Turn } from './turn.ts';
@@ -62,12 +62,12 @@ export type ChannelsOptions = {
   runtime: Runtime;
   ids: Ids;
   dialplan: Dialplan;
-  applications: ApplicationGate;
-  playbacks: PlaybackGate;
-  endpoints: EndpointGate;
+  applications: ChannelApplications;
+  playbacks: ChannelPlaybacks;
+  endpoints: ChannelEndpoints;
   globals: GlobalVariables;
   /** Left out, every device is unknown. */
-  deviceStates?: DeviceStatesGate;
+  deviceStates?: ChannelDeviceStates;
   settings: ChannelSettings;
 };
 

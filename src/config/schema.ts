@@ -1,4 +1,5 @@
 import { type Static, type TSchema, type TSchemaOptions, Type } from 'typebox';
+import { longestApplicationName } from '../models/application.ts';
 
 /**
  * Every setting there is: its type, default, unit and meaning. The checks (`check.ts`), the default configuration and
@@ -170,8 +171,8 @@ const application = group(
     apps: list(
       Type.String({
         minLength: 1,
-        pattern: '^[^,]{0,72}[^,\\s]$',
-        description: 'expected 1 to 73 characters without a comma',
+        pattern: `^[^,]{0,${longestApplicationName - 1}}[^,\\s]$`,
+        description: `expected 1 to ${longestApplicationName} characters without a comma`,
       }),
       {
         minItems: 1,

@@ -1,57 +1,14 @@
 import { type Context, Hono } from 'hono';
 import { getPath } from 'hono/utils/url';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/log.ts';
 import { AriError } from '../models/errors.ts';
 import { type ApiDocs, createApiDocs } from './api-docs.ts';
-import type { HttpUser } from './auth.ts';
-import type { Deps } from './deps.ts';
+import type { AppDeps, Env } from './env.ts';
 import { createEventsSocket, type EventsSocket } from './events-socket.ts';
 import { createGate, type Gate, type Next } from './gate.ts';
 import { createResponder, type Responder, toRefusal } from './responses.ts';
 import { createRoutes, type Route } from './router.ts';
 import { resources } from './routes/index.ts';
 import { SegmentRouter } from './segment-router.ts';
-
-/** Settings of the interface; names and units as in the configuration's `http` and `general`. */
-export type HttpOptions = {
-  users: readonly HttpUser[];
-  auth_realm: string;
-  allowed_origins: readonly string[];
-  pretty: boolean;
-  validate: boolean;
-  limits: {
-    /** Bytes of a request body. */
-    body: number;
-    /** Bytes of a message from a client on the WebSocket. */
-    websocket_message: number;
-    /** Bytes that a client may fall behind on events. */
-    websocket_queue: number;
-  };
-};
-
-export type AppDeps = {
-  owners: Deps;
-  options: HttpOptions;
-  /** `asterisk_id` of messages made here. */
-  entityId: string;
-  clock: Clock;
-  log: Logger;
-};
-
-/** What a request brings along besides itself. */
-export type Env = {
-  Bindings: {
-    /** Node's request, when it came over a socket. */
-    incoming?: import('node:http').IncomingMessage;
-    /** Carried over a WebSocket, so it cannot become one. */
-    overWebSocket?: true;
-    /** Whose request it is, when it came over a WebSocket that this system has opened. */
-    localUser?: HttpUser;
-    /** Set by the events route when the connection becomes a WebSocket. */
-    upgraded?: boolean;
-  };
-};
 
 /** The interface as a whole. */
 export type HttpApp = { app: Hono<Env>; sockets: EventsSocket };

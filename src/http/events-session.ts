@@ -1,11 +1,12 @@
 import type { Socket } from 'node:net';
+import type { Hono } from 'hono';
 import type { WSContext } from 'hono/ws';
 import type { WebSocket } from 'ws';
 import { AriError } from '../models/errors.ts';
 import type { HttpUser } from './auth.ts';
 import type { Corker } from './corker.ts';
-import type { ApplicationsOwner } from './deps.ts';
-import type { EventsSocketDeps } from './events-socket.ts';
+import type { Connect } from './deps.ts';
+import type { AppDeps, Env } from './env.ts';
 import { createRestOverWebSocket, type RestOverWebSocket } from './rest-over-websocket.ts';
 
 /** Why a socket is closed with 1001. */
@@ -13,6 +14,9 @@ export const goingAway = 'the server is shutting down';
 
 /** How long a connection is quiet before TCP asks whether the client is still there, in ms. */
 const keepAliveMs = 30_000;
+
+/** What sessions are made with: the interface, and the way for requests carried over them. */
+export type SessionDeps = AppDeps & { app: Hono<Env> };
 
 /** A WebSocket of applications that is open. */
 export type Session = { raw: WebSocket; closed: Promise<void> };
@@ -25,7 +29,7 @@ export type SessionOptions = {
   /** Whose requests these are, whatever `authorization` says: of a socket that this system has opened. */
   localUser?: HttpUser;
   /** Registers the applications in place of their owner, who has done so already. */
-  connect?: ApplicationsOwner['connect'];
+  connect?: Connect;
   socket: Socket;
   /** Told when the socket is open; true when it must close again at once. */
   opened(session: Session): boolean;
@@ -42,11 +46,7 @@ export type SessionHandlers = {
  * The life of one WebSocket: registers its applications, carries their events and its requests, and lets the
  * applications go when it closes or when its client falls too far behind.
  */
-export function createSession(
-  deps: Omit<EventsSocketDeps, 'responder'>,
-  corker: Corker,
-  session: SessionOptions,
-): SessionHandlers {
+export function createSession(deps: SessionDeps, corker: Corker, session: SessionOptions): SessionHandlers {
   const { options, log, owners } = deps;
   const { names, subscribeAll, authorization, localUser, socket } = session;
   const describe = `${socket.remoteAddress}:${socket.remotePort}`;

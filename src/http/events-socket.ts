@@ -1,21 +1,19 @@
 import type { Server } from 'node:http';
 import { createNodeWebSocket } from '@hono/node-ws';
-import type { Context, Hono } from 'hono';
+import type { Context } from 'hono';
+import { longestApplicationName } from '../models/application.ts';
 import { AriError } from '../models/errors.ts';
-import type { MissingParams } from '../models/messages.ts';
-import type { AppDeps, Env } from './app.ts';
+import type { MissingParams } from '../models/websocket-messages.ts';
 import { apiKeyCredentials, apiKeyOf, basicCredentials, type HttpUser } from './auth.ts';
 import { createCorker } from './corker.ts';
-import { createSession, goingAway, type Session } from './events-session.ts';
+import type { Env } from './env.ts';
+import { createSession, goingAway, type Session, type SessionDeps } from './events-session.ts';
 import { createParamReader, type Sources } from './parameters.ts';
 import type { Responder } from './responses.ts';
 import { connectParams } from './routes/events.ts';
 import { handshakeProblem, type TakeUpgrade, takeUpgrades, writeRefusal } from './upgrades.ts';
 
-/** Longest name of an application (80 of the field's names less a prefix of 7). */
-const maxNameLength = 73;
-
-export type EventsSocketDeps = AppDeps & { app: Hono<Env>; responder: Responder };
+export type EventsSocketDeps = SessionDeps & { responder: Responder };
 
 /** The events WebSocket: upgrades, delivery, requests carried over it. */
 export interface EventsSocket {
@@ -36,7 +34,7 @@ function readNames(sources: Sources): Names | undefined {
   const { app, subscribeAll } = readParams({}, sources) as { app?: string[]; subscribeAll?: boolean };
   if (!app || (app.length === 1 && app[0]?.trim() === '')) return undefined;
   const names = app.map((name) => name.trim());
-  const wrong = names.find((name) => name === '' || name.length > maxNameLength);
+  const wrong = names.find((name) => name === '' || name.length > longestApplicationName);
   if (wrong !== undefined) throw new AriError('applicationNameInvalid', { name: wrong });
   return { names: [...new Set(names)], subscribeAll: subscribeAll === true };
 }

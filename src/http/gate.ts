@@ -1,9 +1,9 @@
 import type { Context } from 'hono';
 import type { Logger } from '../lib/log.ts';
 import { AriError } from '../models/errors.ts';
-import type { Env } from './app.ts';
 import { apiKeyCredentials, apiKeyOf, basicCredentials, createAuthenticator, type HttpUser } from './auth.ts';
 import { type Body, readBody } from './body.ts';
+import type { Env } from './env.ts';
 import { queryOf, type Sources } from './parameters.ts';
 import { putReason, type Responder, toRefusal } from './responses.ts';
 

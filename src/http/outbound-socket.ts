@@ -1,12 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import type { Hono } from 'hono';
 import { WebSocket } from 'ws';
 import type { OpenSocket, OutboundTarget, SocketReports } from '../actors/outbound-connections.ts';
-import type { AppDeps, Env } from './app.ts';
 import { createCorker } from './corker.ts';
-import { createSession } from './events-session.ts';
-
-export type OutboundSocketsDeps = AppDeps & { app: Hono<Env> };
+import { createSession, type SessionDeps } from './events-session.ts';
 
 /** WebSockets that this system opens to applications. */
 export interface OutboundSockets {
@@ -23,7 +19,7 @@ const headersOf = ({ username, password }: OutboundTarget): Record<string, strin
   username === '' ? {} : { Authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };
 
 /** Opens WebSockets to applications: what runs over them is what runs over the sockets that applications open to us. */
-export function createOutboundSockets(deps: OutboundSocketsDeps): OutboundSockets {
+export function createOutboundSockets(deps: SessionDeps): OutboundSockets {
   const { options, clock, log } = deps;
   const corker = createCorker(clock);
   const open = new Map<WebSocket, Promise<void>>();

@@ -3,10 +3,10 @@ import type { Hono } from 'hono';
 import type { WebSocket } from 'ws';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
-import type { RESTResponse } from '../models/messages.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
-import type { Env } from './app.ts';
+import type { RESTResponse } from '../models/websocket-messages.ts';
 import type { HttpUser } from './auth.ts';
+import type { Env } from './env.ts';
 
 /** Requests that may wait on one socket before nothing more is read from it. */
 const maxWaiting = 64;

@@ -3,7 +3,7 @@ import type { Logger } from '../lib/log.ts';
 import type { RtpStatistics } from '../telephony/media.ts';
 import type { MediaConfig } from './config.ts';
 import type { AudioLoader } from './item-loader.ts';
-import type { EngineReport, MediaUsage, SessionCommand } from './messages.ts';
+import type { EngineReport, MediaUsage, SessionCommand } from './protocol.ts';
 import { PortPool } from './rtp/ports.ts';
 import { RtpAudioSession } from './rtp/rtp-session.ts';
 import type { Sockets } from './rtp/sockets.ts';

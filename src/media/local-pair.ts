@@ -1,5 +1,5 @@
 import type { MediaReport, MediaSession, PlayHandle, PlayItem, PlayReport } from '../telephony/media.ts';
-import type { EngineReport } from './messages.ts';
+import type { EngineReport } from './protocol.ts';
 import type { DigitTiming } from './rtp/digit-sender.ts';
 import { endedHandle, Plays, playHandle } from './session-proxy.ts';
 import type { LinkedSession, ThreadLink } from './thread-link.ts';

@@ -2,7 +2,7 @@ import type { Logger } from '../lib/log.ts';
 import type { MediaPlane, MediaReport, MediaSession, RtpSession } from '../telephony/media.ts';
 import type { MediaConfig } from './config.ts';
 import { createLocalPair } from './local-pair.ts';
-import type { MediaUsage } from './messages.ts';
+import type { MediaUsage } from './protocol.ts';
 import { RtpSessionProxy } from './session-proxy.ts';
 import { type StartThread, startWorker } from './start-worker.ts';
 import { ThreadLink } from './thread-link.ts';

@@ -8,7 +8,7 @@ import type {
   RtpSession,
   RtpStatistics,
 } from '../telephony/media.ts';
-import type { EngineReport } from './messages.ts';
+import type { EngineReport } from './protocol.ts';
 import type { DigitTiming } from './rtp/digit-sender.ts';
 import type { LinkedSession, ThreadLink } from './thread-link.ts';
 

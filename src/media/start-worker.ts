@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { WorkerStart } from './messages.ts';
+import type { WorkerStart } from './protocol.ts';
 
 /** A started media thread, as far as the main thread uses it. */
 export type MediaThread = Pick<Worker, 'postMessage' | 'terminate'> & {

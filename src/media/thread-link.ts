@@ -1,5 +1,5 @@
 import type { Logger } from '../lib/log.ts';
-import type { EngineReport, MediaCommand, MediaMessage, SessionCommand } from './messages.ts';
+import type { EngineReport, MediaCommand, MediaMessage, SessionCommand } from './protocol.ts';
 import type { MediaThread } from './start-worker.ts';
 
 /** What the link tells the session that a report is about. */

@@ -5,7 +5,7 @@ import type { Logger } from '../lib/log.ts';
 import { MediaEngine } from './engine.ts';
 import { SoundLibrary } from './file/sound-library.ts';
 import { ItemLoader } from './item-loader.ts';
-import type { MediaCommand, MediaMessage, WorkerStart } from './messages.ts';
+import type { MediaCommand, MediaMessage, WorkerStart } from './protocol.ts';
 import { udpSockets } from './rtp/sockets.ts';
 
 /**

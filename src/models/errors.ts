@@ -1,3 +1,5 @@
+import { longestApplicationName } from './application.ts';
+
 /**
  * Every refusal a client can meet: status and message, and where the field has them a reason phrase of its own and a
  * second body key. Nothing else in the system may choose a status. Messages are protocol constants that clients
@@ -127,7 +129,7 @@ export const ariErrors = {
   userEventSourceNotFound: { status: 422, message: 'Event source was not found' },
   applicationNameInvalid: {
     status: 400,
-    message: "An application's name must have 1 to 73 characters: '{name}'",
+    message: `An application's name must have 1 to ${longestApplicationName} characters: '{name}'`,
   },
   upgradeRequired: { status: 426, message: 'Upgrade Required' },
   upgradeInvalid: { status: 400, message: 'The WebSocket handshake is not valid: {reason}' },

@@ -1,6 +1,7 @@
 import { Writable } from 'node:stream';
-import { createApp, type HttpApp, type HttpOptions } from '../../src/http/app.ts';
+import { createApp, type HttpApp } from '../../src/http/app.ts';
 import type { Deps, Owners } from '../../src/http/deps.ts';
+import type { HttpOptions } from '../../src/http/env.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/log.ts';
 import type { Channel } from '../../src/models/channel.ts';

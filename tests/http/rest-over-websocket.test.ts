@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { createRestOverWebSocket } from '../../src/http/rest-over-websocket.ts';
 import { createCheck } from '../../src/http/router.ts';
 import { createLogger } from '../../src/lib/log.ts';
-import { RESTResponse } from '../../src/models/messages.ts';
+import { RESTResponse } from '../../src/models/websocket-messages.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { authorization, basic, createFakes, createTestApp, samples } from './fakes.ts';
 

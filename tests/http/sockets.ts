@@ -1,13 +1,14 @@
 import { once } from 'node:events';
 import { type RawData, WebSocket } from 'ws';
-import type { ApplicationConnection, Deps } from '../../src/http/deps.ts';
+import type { ConnectRequest } from '../../src/actors/applications.ts';
+import type { Deps } from '../../src/http/deps.ts';
 import { type HttpServer, startHttpServer } from '../../src/http/server.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { createFakes, createTestApp, type TestApp } from './fakes.ts';
 
 /** Real sockets to the interface over loopback. */
 
-export type Connected = ApplicationConnection & { closed: Promise<void> };
+export type Connected = ConnectRequest & { closed: Promise<void> };
 
 export type TestServer = TestApp & {
   server: HttpServer;
@@ -23,7 +24,7 @@ export function createConnecting(refuse?: Error) {
   const fakes = createFakes();
   const connections: Connected[] = [];
   const waiting: ((connection: Connected) => void)[] = [];
-  const connect = (connection: ApplicationConnection) => {
+  const connect = (connection: ConnectRequest) => {
     if (refuse) throw refuse;
     let close = () => {};
     const closed = new Promise<void>((resolve) => {

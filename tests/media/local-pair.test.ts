@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { defaultMediaConfig } from '../../src/media/config.ts';
 import { createMediaPlane } from '../../src/media/media-plane.ts';
-import type { MediaCommand, MediaMessage } from '../../src/media/messages.ts';
+import type { MediaCommand, MediaMessage } from '../../src/media/protocol.ts';
 import type { MediaThread } from '../../src/media/start-worker.ts';
 import type { MediaReport, PlayReport } from '../../src/telephony/media.ts';
 import { memoryLogger, settle } from './support.ts';

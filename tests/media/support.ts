@@ -2,7 +2,7 @@ import type { Logger } from '../../src/lib/log.ts';
 import { defaultMediaConfig, type MediaConfig } from '../../src/media/config.ts';
 import { MediaEngine } from '../../src/media/engine.ts';
 import type { AudioLoader } from '../../src/media/item-loader.ts';
-import type { EngineReport } from '../../src/media/messages.ts';
+import type { EngineReport } from '../../src/media/protocol.ts';
 import { emptyHeader, headerLength, readHeader, writeHeader } from '../../src/media/rtp/header.ts';
 import type { PacketListener, PacketSocket, Sockets } from '../../src/media/rtp/sockets.ts';
 import { parseToneList, toneList, toneSequence } from '../../src/media/tones.ts';

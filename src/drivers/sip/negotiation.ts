@@ -4,8 +4,8 @@ import {
   acceptAnswer,
   answerOffer,
   type LocalAudio,
-  type LocalSession,
   newSession,
+  type SdpSession,
   writeOffer,
 } from '../../sip/sdp/offer-answer.ts';
 import type { RtpSession } from '../../telephony/media.ts';
@@ -45,7 +45,7 @@ export function createNegotiation(options: NegotiationOptions): Negotiation {
     codecs: options.codecs,
     telephoneEvents: options.telephoneEvents,
   };
-  let memory: LocalSession = newSession(options.sessionId);
+  let memory: SdpSession = newSession(options.sessionId);
   let wished: Direction = 'sendrecv';
   let agreed: AgreedAudio | undefined;
 

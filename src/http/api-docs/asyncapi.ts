@@ -1,5 +1,5 @@
 import { eventSchemas, eventTypes } from '../../models/events.ts';
-import { RESTRequest, RESTResponse } from '../../models/messages.ts';
+import { RESTRequest, RESTResponse } from '../../models/websocket-messages.ts';
 import { components } from './openapi.ts';
 import { plain } from './schemas.ts';
 

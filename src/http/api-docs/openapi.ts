@@ -1,5 +1,5 @@
 import { ariErrors } from '../../models/errors.ts';
-import { ErrorBody } from '../../models/messages.ts';
+import { ErrorBody } from '../../models/websocket-messages.ts';
 import type { Operation, Param, Resource } from '../operation.ts';
 import { collectModels, type JsonSchema, plain, withReferences } from './schemas.ts';
 

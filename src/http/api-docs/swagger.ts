@@ -1,8 +1,14 @@
 import { ariErrors } from '../../models/errors.ts';
 import { EventStamp, eventSchemas, eventTypes } from '../../models/events.ts';
-import { Message, MissingParams, RESTQueryStringParameter, RESTRequest, RESTResponse } from '../../models/messages.ts';
 import { model } from '../../models/schema.ts';
 import { TextMessage } from '../../models/text-message.ts';
+import {
+  Message,
+  MissingParams,
+  RESTQueryStringParameter,
+  RESTRequest,
+  RESTResponse,
+} from '../../models/websocket-messages.ts';
 import type { Operation, Param, Resource } from '../operation.ts';
 import { collectModels, type JsonSchema, plain, swaggerType } from './schemas.ts';
 

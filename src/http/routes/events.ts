@@ -1,4 +1,4 @@
-import { Message } from '../../models/messages.ts';
+import { Message } from '../../models/websocket-messages.ts';
 import { bodyParam, operation, pathParam, queryParam, type Resource, upgradeOperation } from '../operation.ts';
 
 /** Parameters of the events WebSocket. */

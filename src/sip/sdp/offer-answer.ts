@@ -41,7 +41,7 @@ export type AgreedAudio = {
  * Our side's memory of a session (RFC 3264 5 and 8): plain data, replaced, never changed. The version counts up
  * only when what we say differs from what we said before.
  */
-export type LocalSession = {
+export type SdpSession = {
   readonly sessionId: string;
   readonly version: number;
   /** The last body we wrote; '' before the first. */
@@ -52,9 +52,9 @@ export type LocalSession = {
   readonly audioLine: number;
 };
 
-export type Offered = { session: LocalSession; body: string };
+export type Offered = { session: SdpSession; body: string };
 export type Answered =
-  | { ok: true; session: LocalSession; body: string; agreed: AgreedAudio }
+  | { ok: true; session: SdpSession; body: string; agreed: AgreedAudio }
   | { ok: false; problem: string };
 export type Accepted = { ok: true; agreed: AgreedAudio } | { ok: false; problem: string };
 
@@ -67,7 +67,7 @@ const codecNames: Readonly<Record<AudioCodec, { payloadType: number; name: strin
 };
 
 /** A session about which nothing was said yet. @param sessionId a number in digits, unique for this host (RFC 8866 5.2). */
-export const newSession = (sessionId: string): LocalSession => ({
+export const newSession = (sessionId: string): SdpSession => ({
   sessionId,
   version: 1,
   body: '',
@@ -76,7 +76,7 @@ export const newSession = (sessionId: string): LocalSession => ({
 });
 
 /** Writes an offer with all our codecs; lines of an earlier exchange that are not ours stay refused. */
-export function writeOffer(session: LocalSession, local: LocalAudio, direction: Direction): Offered {
+export function writeOffer(session: SdpSession, local: LocalAudio, direction: Direction): Offered {
   const formats = local.codecs.map((codec) => codecNames[codec]);
   const audio = { formats, direction, ...(local.telephoneEvents && { telephoneEvent: TELEPHONE_EVENT }) };
   const lines =
@@ -89,7 +89,7 @@ export function writeOffer(session: LocalSession, local: LocalAudio, direction: 
  * @param wished what we would like to do; the answer never exceeds what the offer allows.
  */
 export function answerOffer(
-  session: LocalSession,
+  session: SdpSession,
   offer: Description,
   local: LocalAudio,
   wished: Direction = 'sendrecv',
@@ -155,7 +155,7 @@ type LocalLine = {
   direction: Direction;
 };
 
-function say(session: LocalSession, local: LocalAudio, audio: LocalLine): Offered {
+function say(session: SdpSession, local: LocalAudio, audio: LocalLine): Offered {
   const same = writeBody(session, local, audio);
   if (session.body === '' || same === session.body) return { session: { ...session, body: same }, body: same };
   const next = { ...session, version: session.version + 1 };
@@ -163,7 +163,7 @@ function say(session: LocalSession, local: LocalAudio, audio: LocalLine): Offere
   return { session: { ...next, body }, body };
 }
 
-function writeBody(session: LocalSession, local: LocalAudio, audio: LocalLine): string {
+function writeBody(session: SdpSession, local: LocalAudio, audio: LocalLine): string {
   const ipVer = local.address.includes(':') ? 6 : 4;
   return write({
     version: 0,

@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Connection, createDelivery, type MessageCheck } from '../../src/bus/applications.ts';
 import { createBus } from '../../src/bus/bus.ts';
+import { type Connection, createDelivery, type MessageCheck } from '../../src/bus/delivery.ts';
 import {
   allChannels,
   allDeviceStates,

@@ -1,0 +1,48 @@
+import type { IncomingMessage } from 'node:http';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
+import type { HttpUser } from './auth.ts';
+import type { Deps } from './deps.ts';
+
+/** What every file of the interface is handed: its settings, the owners behind it, and what a request brings along. */
+
+/** Settings of the interface; names and units as in the configuration's `http` and `general`. */
+export type HttpOptions = {
+  users: readonly HttpUser[];
+  auth_realm: string;
+  allowed_origins: readonly string[];
+  pretty: boolean;
+  validate: boolean;
+  limits: {
+    /** Bytes of a request body. */
+    body: number;
+    /** Bytes of a message from a client on the WebSocket. */
+    websocket_message: number;
+    /** Bytes that a client may fall behind on events. */
+    websocket_queue: number;
+  };
+};
+
+/** What the interface is made of. */
+export type AppDeps = {
+  owners: Deps;
+  options: HttpOptions;
+  /** `asterisk_id` of messages made here. */
+  entityId: string;
+  clock: Clock;
+  log: Logger;
+};
+
+/** What a request brings along besides itself. */
+export type Env = {
+  Bindings: {
+    /** Node's request, when it came over a socket. */
+    incoming?: IncomingMessage;
+    /** Carried over a WebSocket, so it cannot become one. */
+    overWebSocket?: true;
+    /** Whose request it is, when it came over a WebSocket that this system has opened. */
+    localUser?: HttpUser;
+    /** Set by the events route when the connection becomes a WebSocket. */
+    upgraded?: boolean;
+  };
+};
