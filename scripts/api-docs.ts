@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TSchema } from 'typebox';
 import { collectModels, type JsonSchema, plain } from '../src/http/api-docs/schemas.ts';
-import type { Operation, Param, Resource } from '../src/http/operation.ts';
-import { resources } from '../src/http/routes/index.ts';
+import type { Api, Operation, Param, Resource } from '../src/http/operation.ts';
+import { apis, ari, hookswitch } from '../src/http/routes/index.ts';
 import { ariErrors } from '../src/models/errors.ts';
 import { EventStamp, events, eventTypes } from '../src/models/events.ts';
 import { RESTRequest, RESTResponse } from '../src/models/websocket-messages.ts';
@@ -92,8 +92,12 @@ function answerOf({ returns, status, upgrade }: Operation): string {
   return returns ? `${status}: ${typeOf(plain(returns))}` : `${status}, no body`;
 }
 
-function operationSection(operation: Operation): string[] {
-  const [path = '', ...aliases] = operation.paths;
+/** Paths as the page shows them: of the ARI, whose base all clients know, without it. */
+const shownPaths = (api: Api, { paths }: Operation): string[] =>
+  paths.map((path) => (api === ari ? path : `${api.base}${path}`));
+
+function operationSection(api: Api, operation: Operation): string[] {
+  const [path = '', ...aliases] = shownPaths(api, operation);
   return [
     `## ${operation.method} ${path}`,
     '',
@@ -115,8 +119,11 @@ function operationSection(operation: Operation): string[] {
 const title = (name: string): string =>
   `${name[0]?.toUpperCase()}${name.slice(1).replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}`;
 
-function resourcePage(resource: Resource): string {
-  const list = resource.operations.map(({ method, paths, summary }) => [code(`${method} ${paths[0]}`), summary]);
+function resourcePage(api: Api, resource: Resource): string {
+  const list = resource.operations.map((operation) => [
+    code(`${operation.method} ${shownPaths(api, operation)[0]}`),
+    operation.summary,
+  ]);
   return [
     `# ${title(resource.name)}`,
     '',
@@ -125,7 +132,7 @@ function resourcePage(resource: Resource): string {
     resource.description,
     '',
     ...table(['Operation', 'Summary'], list),
-    ...resource.operations.flatMap(operationSection),
+    ...resource.operations.flatMap((operation) => operationSection(api, operation)),
   ].join('\n');
 }
 
@@ -159,7 +166,7 @@ function eventsPage(): string {
 
 function modelsPage(): string {
   const models = new Map<string, JsonSchema>();
-  for (const { operations } of resources)
+  for (const { operations } of apis.flatMap(({ resources }) => resources))
     for (const { returns } of operations) if (returns) collectModels(plain(returns), models);
   for (const type of eventTypes) {
     const payload: Record<string, TSchema> = events[type][1];
@@ -177,9 +184,9 @@ const conventions = `# API
 
 ${generated}
 
-All paths begin with \`/ari\`. The same is described for programs under \`/ari/api-docs/resources.json\` (Swagger 1.2),
-\`/ari/openapi.json\` (OpenAPI 3.1) and \`/ari/asyncapi.json\` (AsyncAPI 3). An operation that a server does not carry out
-is a 404, and in none of the descriptions it serves.
+Paths begin with \`/ari\`, but for [operations of our own](#operations-of-our-own). The same is described for programs
+under \`/ari/api-docs/resources.json\` (Swagger 1.2), \`/ari/openapi.json\` (OpenAPI 3.1) and \`/ari/asyncapi.json\`
+(AsyncAPI 3). An operation that a server does not carry out is a 404, and in none of the descriptions it serves.
 
 **Credentials**: HTTP Basic, or \`api_key=user:password\` in the query or a form. A read-only user may GET and OPTIONS.
 
@@ -192,7 +199,20 @@ has at most 40,960 bytes unless configured otherwise.
 
 `;
 
-function indexPage(pages: readonly Resource[]): string {
+const ownOperations = `## Operations of our own
+
+What ARI has not is under \`${hookswitch.base}\`, with the same credentials, parameters and refusals, and described for programs
+under \`${hookswitch.base}/openapi.json\`.
+`;
+
+/** The file of a resource's page. */
+const fileOf = (api: Api, { name }: Resource): string =>
+  api === ari ? `${name}.md` : `${api.base.slice(1)}-${name}.md`;
+
+/** Only resources that have operations have a page. */
+const described = ({ resources }: Api): Resource[] => resources.filter(({ operations }) => operations.length > 0);
+
+function indexPage(): string {
   const common = [
     'requestBodyInvalid',
     'requestBodyTooLarge',
@@ -208,23 +228,30 @@ function indexPage(pages: readonly Resource[]): string {
     'serviceUnavailable',
   ] as const;
   const rows = common.map((name) => [String(ariErrors[name].status), code(ariErrors[name].message)]);
-  const list = pages.map(({ name, description }) => `- [${title(name)}](${name}.md): ${description}`);
+  const listOf = (api: Api) =>
+    described(api).map((resource) => `- [${title(resource.name)}](${fileOf(api, resource)}): ${resource.description}`);
   return [
     conventions + table(['Status', 'Message'], rows).join('\n'),
-    ...list,
+    ...listOf(ari),
     '- [Event types](event-types.md): what applications are told.',
     '- [Models](models.md): the objects in answers and events.',
+    '',
+    ownOperations,
+    ...listOf(hookswitch),
     '',
   ].join('\n');
 }
 
 /** Every page by its file name. */
 export function renderPages(): Map<string, string> {
-  const described = resources.filter(({ operations }) => operations.length > 0);
-  const pages = new Map(described.map((resource) => [`${resource.name}.md`, resourcePage(resource)]));
+  const pages = new Map(
+    apis.flatMap((api) =>
+      described(api).map((resource): [string, string] => [fileOf(api, resource), resourcePage(api, resource)]),
+    ),
+  );
   pages.set('event-types.md', eventsPage());
   pages.set('models.md', modelsPage());
-  pages.set('README.md', indexPage(described));
+  pages.set('README.md', indexPage());
   return new Map([...pages].map(([name, page]) => [name, `${page.trimEnd()}\n`]));
 }
 

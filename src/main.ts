@@ -10,7 +10,7 @@ import { createBus } from './bus/bus.ts';
 import type { Config } from './config/schema.ts';
 import { createDialplan } from './dialplan/dialplan.ts';
 import { createLocalDriver } from './drivers/local/local.ts';
-import { createSipDriver, type SipDriverCounts } from './drivers/sip/driver.ts';
+import { createSipDriver } from './drivers/sip/driver.ts';
 import { objectsOf, sipObjectTypes } from './drivers/sip/objects.ts';
 import { createProvisioning } from './drivers/sip/provisioning.ts';
 import { createApp } from './http/app.ts';
@@ -25,6 +25,7 @@ import { indexSounds } from './media/file/index-sounds.ts';
 import { createMediaPlane } from './media/media-plane.ts';
 import { createEventCheck } from './models/check-event.ts';
 import { formatTimestamp } from './models/timestamp.ts';
+import type { Usage } from './models/usage.ts';
 import {
   buildInfo,
   callerIds,
@@ -67,17 +68,6 @@ export type RunningServer = {
   drain(): Promise<void>;
   /** Ends everything and lets go of every port, timer and thread. */
   close(): Promise<void>;
-};
-
-/** Counts of everything that comes and goes with calls. */
-export type Usage = {
-  channels: number;
-  playbacks: number;
-  channelAudio: number;
-  contacts: number;
-  outboundConnections: number;
-  media: { sessions: number; ports: number; players: number; timers: number };
-  sip: SipDriverCounts & { transactions: number };
 };
 
 /** What a caller may put in place of the system's own. */
@@ -237,6 +227,15 @@ async function build(config: Config, io: ServerIo, scope: Scope): Promise<Runnin
   sip.start();
 
   // The interface.
+  const usage = async (): Promise<Usage> => ({
+    channels: channels.size,
+    playbacks: playbacks.size,
+    channelAudio: channels.audio.size,
+    contacts: contacts.size,
+    outboundConnections: outbound.size,
+    media: await media.usage(),
+    sip: { ...sip.counts(), transactions: transactions.counts().clients + transactions.counts().servers },
+  });
   const soundIndex = await indexSounds(soundDirectories(config));
   const { user, group } = processIdentity();
   const interfaceDeps: AppDeps = {
@@ -262,6 +261,7 @@ async function build(config: Config, io: ServerIo, scope: Scope): Promise<Runnin
       mailboxes,
       logChannels,
       dynamicConfig,
+      usage: { get: usage },
       modules: createModules(() =>
         modules({
           sip: sip.counts().legs,
@@ -292,15 +292,7 @@ async function build(config: Config, io: ServerIo, scope: Scope): Promise<Runnin
       sip: Object.fromEntries(listeners.map(({ protocol, host, port }) => [protocol, hostAndPort(host, port)])),
     },
     ...(config.generated_password === undefined ? {} : { password: config.generated_password }),
-    usage: async () => ({
-      channels: channels.size,
-      playbacks: playbacks.size,
-      channelAudio: channels.audio.size,
-      contacts: contacts.size,
-      outboundConnections: outbound.size,
-      media: await media.usage(),
-      sip: { ...sip.counts(), transactions: transactions.counts().clients + transactions.counts().servers },
-    }),
+    usage,
     async drain() {
       channels.drain();
       sip.drain();

@@ -1,13 +1,16 @@
 import { type Context, Hono } from 'hono';
 import { getPath } from 'hono/utils/url';
 import { AriError } from '../models/errors.ts';
-import { type ApiDocs, createApiDocs } from './api-docs.ts';
+import { createOpenApi } from './api-docs/openapi.ts';
+import { createApiDocs, present } from './api-docs.ts';
+import type { Deps } from './deps.ts';
 import type { AppDeps, Env } from './env.ts';
 import { createEventsSocket, type EventsSocket } from './events-socket.ts';
 import { createGate, type Gate, type Next } from './gate.ts';
+import type { Api } from './operation.ts';
 import { createResponder, type Responder, toRefusal } from './responses.ts';
 import { createRoutes, type Route } from './router.ts';
-import { resources } from './routes/index.ts';
+import { apis, ari, hookswitch } from './routes/index.ts';
 import { SegmentRouter } from './segment-router.ts';
 
 /** The interface as a whole. */
@@ -17,19 +20,19 @@ export type HttpApp = { app: Hono<Env>; sockets: EventsSocket };
 const answerTimeoutMs = 5000;
 
 const serverName = 'Hookswitch';
-const base = '/ari';
 
 /** The path as it is routed by: `/ari` in any case, a `+` as a space. */
 function routingPath(request: Request): string {
   const path = getPath(request);
   const spaced = path.includes('+') ? path.replaceAll('+', '%20') : path;
+  const { base } = ari;
   if (spaced.startsWith(base) || spaced.slice(0, base.length).toLowerCase() !== base) return spaced;
   return base + spaced.slice(base.length);
 }
 
 /** Why there is nothing at a path. */
 function missing(path: string): AriError {
-  if (path !== base && path.endsWith('/') && !path.endsWith('//')) {
+  if (path.endsWith('/') && !path.endsWith('//')) {
     return new AriError('trailingSlash', { path: path.slice(0, -1) });
   }
   return new AriError(path.includes('//') ? 'emptyPathSegment' : 'resourceNotFound');
@@ -51,16 +54,19 @@ const document =
     return responder.json(request, 200, found);
   };
 
-function mountDocuments(app: Hono<Env>, docs: ApiDocs, gate: Gate, responder: Responder) {
+function mountDocuments(app: Hono<Env>, owners: Deps, gate: Gate, responder: Responder) {
+  const docs = createApiDocs(ari, owners);
   const swagger = (host: string | undefined, c: Context<Env>) => docs.swagger(c.req.param('file') ?? '', host);
-  app.all(`${base}/api-docs/:file`, gate(document(swagger, responder)));
-  app.all(`${base}/openapi.json`, gate(document((host) => docs.openApi(host), responder)));
-  app.all(`${base}/asyncapi.json`, gate(document((host) => docs.asyncApi(host), responder)));
+  app.all(`${ari.base}/api-docs/:file`, gate(document(swagger, responder)));
+  app.all(`${ari.base}/openapi.json`, gate(document((host) => docs.openApi(host), responder)));
+  app.all(`${ari.base}/asyncapi.json`, gate(document((host) => docs.asyncApi(host), responder)));
+  const own = createOpenApi(present(hookswitch, owners));
+  app.all(`${hookswitch.base}/openapi.json`, gate(document((host) => own(host), responder)));
 }
 
 /**
- * Makes the interface: every operation whose owner exists, the events WebSocket and the API documents, all behind
- * the same checks. Nothing is opened; a server serves `app`, and `sockets` must be closed.
+ * Makes the interface: every operation whose owner exists, of the ARI and of our own, the events WebSocket and the API
+ * documents, all behind the same checks. Nothing is opened; a server serves `app`, and `sockets` must be closed.
  * @throws Error for a user whose password hash cannot be read.
  */
 export function createApp(deps: AppDeps): HttpApp {
@@ -73,29 +79,33 @@ export function createApp(deps: AppDeps): HttpApp {
   });
   const app = new Hono<Env>({ getPath: routingPath, router: new SegmentRouter() });
   const gate = createGate({ users: options.users, bodyLimit: options.limits.body, responder, log });
-  const operations = resources.flatMap((resource) => resource.operations);
 
   const sockets = createEventsSocket({ ...deps, app, responder });
-  if (owners.applications) app.all(`${base}/events`, gate(sockets.upgrade));
-  mountDocuments(app, createApiDocs(resources, owners), gate, responder);
+  if (owners.applications) app.all(`${ari.base}/events`, gate(sockets.upgrade));
+  mountDocuments(app, owners, gate, responder);
   const { validate } = options;
-  const rest = operations.filter(({ upgrade }) => !upgrade);
-  for (const route of createRoutes(rest, { owners, responder, clock, log, validate, answerTimeoutMs })) {
-    app.all(base + route.path.replaceAll(/\{(\w+)\}/g, ':$1'), gate(operate(route, responder)));
-  }
+  const mountRoutes = ({ base, resources }: Api) => {
+    const rest = resources.flatMap(({ operations }) => operations).filter(({ upgrade }) => !upgrade);
+    for (const route of createRoutes(rest, { owners, responder, clock, log, validate, answerTimeoutMs })) {
+      app.all(base + route.path.replaceAll(/\{(\w+)\}/g, ':$1'), gate(operate(route, responder)));
+    }
+  };
   const root: Next = (c, _sources, user) => {
     if (c.req.method === 'OPTIONS') return responder.options(c.req.raw, 'OPTIONS', user !== undefined);
     return responder.refusal(c.req.raw, new AriError('methodInvalid'), { Allow: 'OPTIONS' });
   };
-  app.all(base, gate(root));
-  app.all(`${base}/`, gate(root));
+  for (const api of apis) {
+    mountRoutes(api);
+    app.all(api.base, gate(root));
+    app.all(`${api.base}/`, gate(root));
+  }
 
   const nothing = gate((c, _sources, user) => {
     if (user === undefined) return responder.options(c.req.raw, 'OPTIONS', false);
     throw missing(c.req.path);
   });
   app.notFound((c) => {
-    const here = c.req.path.startsWith(`${base}/`);
+    const here = apis.some(({ base }) => c.req.path.startsWith(`${base}/`));
     return here ? nothing(c) : responder.refusal(c.req.raw, new AriError('resourceNotFound'));
   });
   app.onError((error, c) => {

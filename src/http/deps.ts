@@ -2,6 +2,7 @@ import type { Applications, ConnectRequest } from '../actors/applications.ts';
 import type { ChannelOperations } from '../actors/channel-operations.ts';
 import type { Messages } from '../actors/messages.ts';
 import type { Playbacks } from '../actors/playbacks.ts';
+import type { Usage } from '../models/usage.ts';
 import type { DeviceStates } from '../stores/device-states.ts';
 import type { DynamicConfig } from '../stores/dynamic-config.ts';
 import type { Endpoints } from '../stores/endpoints.ts';
@@ -37,6 +38,8 @@ export type Owners = {
   logChannels: Pick<LogChannels, 'list' | 'add' | 'delete' | 'rotate'>;
   modules: Modules;
   dynamicConfig: Pick<DynamicConfig, 'get' | 'update' | 'delete'>;
+  /** Counts what the server holds. */
+  usage: { get(): Promise<Usage> };
 };
 
 /** The owners there are. Where one is absent, its operations do not exist: they are a 404 and in no document. */

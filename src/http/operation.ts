@@ -128,6 +128,17 @@ export type Resource = {
   readonly operations: readonly Operation[];
 };
 
+/** A family of operations under one base path, with documents of its own. */
+export type Api = {
+  /** What all its paths begin with, e.g. `/ari`. */
+  readonly base: `/${string}`;
+  readonly title: string;
+  readonly description: string;
+  /** Version of the description. */
+  readonly version: string;
+  readonly resources: readonly Resource[];
+};
+
 /** A path variable. */
 export const pathParam = (description: string) =>
   ({ in: 'path', type: 'string', required: true, description }) as const;

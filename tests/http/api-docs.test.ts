@@ -183,6 +183,37 @@ docs('OpenAPI has every operation under every path, unique ids, and references t
   for (const reference of references(document)) assert.ok(resolves(document, reference), reference);
 });
 
+docs('operations of our own are described apart, and in none of the documents of the ARI', async () => {
+  const headers = { authorization: `Basic ${btoa('writer:secret')}`, host: 'pbx.example.org:8088' };
+  const response = await app.ask('GET /hookswitch/openapi.json', { headers });
+  const document = (await response.json()) as { paths: object; servers: object; info: { title: string } };
+  assert.equal(document.servers, [{ url: 'http://pbx.example.org:8088/hookswitch' }]);
+  assert.ok(Object.keys(document.paths).includes('/usage'));
+  assert.not.ok(Object.keys(document.paths).includes('/channels'));
+  for (const reference of references(document)) assert.ok(resolves(document, reference), reference);
+
+  const ari = await get<{ paths: object; tags: { name: string }[] }>('/openapi.json');
+  assert.not.ok(Object.keys(ari.paths).some((path) => path.includes('usage')));
+  assert.equal(
+    ari.tags.map(({ name }) => name),
+    (await get<{ apis: { path: string }[] }>('/api-docs/resources.json')).apis.map(({ path }) => path.slice(10, -9)),
+  );
+  assert.is((await app.ask('GET /ari/api-docs/usage.json')).status, 404);
+  assert.is((await app.ask('GET /ari/usage')).status, 404);
+});
+
+docs('operations of our own ask for the same credentials, and are missing in the same words', async () => {
+  assert.is((await app.ask('GET /hookswitch/usage', { headers: {} })).status, 401);
+  assert.is((await app.ask('GET /hookswitch/openapi.json', { headers: {} })).status, 401);
+  const missing = await app.ask('GET /hookswitch/usage/');
+  assert.equal(
+    [missing.status, await missing.json()],
+    [404, { message: 'ARI URLs do not end with a slash. Try /hookswitch/usage' }],
+  );
+  const root = await app.ask('GET /hookswitch');
+  assert.equal([root.status, root.headers.get('allow')], [405, 'OPTIONS']);
+});
+
 docs('AsyncAPI has every event, and references that resolve', async () => {
   const document = await get<{ asyncapi: string; components: { messages: Record<string, object> } }>('/asyncapi.json');
   assert.is(document.asyncapi, '3.0.0');

@@ -52,6 +52,25 @@ export const samples = {
   logChannel: { channel: '/var/log/x', type: 'File', status: 'Enabled', configuration: 'ERROR ' },
   module: { name: 'm', description: 'd', use_count: 0, status: 'Running', support_level: 'core' },
   tuple: { attribute: 'a', value: 'b' },
+  usage: {
+    channels: 1,
+    playbacks: 2,
+    channelAudio: 3,
+    contacts: 4,
+    outboundConnections: 5,
+    media: { sessions: 6, ports: 7, players: 8, timers: 9 },
+    sip: {
+      dialogs: 10,
+      pending: 11,
+      legs: 12,
+      bindings: 13,
+      qualifying: 14,
+      subscriptions: 15,
+      referrals: 16,
+      nonces: 17,
+      transactions: 18,
+    },
+  },
   statistics: {
     txcount: 1,
     rxcount: 2,
@@ -103,6 +122,7 @@ const answers: { [K in keyof Owners]: Partial<Record<keyof Owners[K], unknown>> 
   logChannels: { list: [samples.logChannel] },
   modules: { list: [samples.module], get: samples.module },
   dynamicConfig: { get: [samples.tuple], update: [samples.tuple] },
+  usage: { get: Promise.resolve(samples.usage) },
 };
 
 export type Call = [method: string, ...args: unknown[]];

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { resources } from '../../src/http/routes/index.ts';
+import { apis } from '../../src/http/routes/index.ts';
 import { authorization, createFakes, createTestApp } from './fakes.ts';
 
 /** Whatever a client sends at any operation: an answer, never one that blames the server. */
@@ -9,7 +9,11 @@ import { authorization, createFakes, createTestApp } from './fakes.ts';
 const fuzz = suite('any input');
 const fakes = createFakes();
 const app = createTestApp(fakes.owners);
-const operations = resources.flatMap((resource) => resource.operations).filter(({ upgrade }) => !upgrade);
+const operations = apis
+  .flatMap(({ base, resources }) =>
+    resources.flatMap((resource) => resource.operations.map((each) => ({ base, ...each }))),
+  )
+  .filter(({ upgrade }) => !upgrade);
 
 const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
@@ -82,7 +86,7 @@ function requestOf({ at, ids, query, body: sent, type: contentType, method }: In
   });
   const asked = method || operation.method;
   const withBody = asked !== 'GET' && asked !== 'HEAD';
-  return new Request(`http://localhost/ari${path}?${pairs.join('&')}`, {
+  return new Request(`http://localhost${operation.base}${path}?${pairs.join('&')}`, {
     method: asked,
     headers: { authorization, ...(contentType && { 'content-type': contentType }) },
     ...(withBody && { body: sent }),

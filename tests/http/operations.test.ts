@@ -1,14 +1,15 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { resources } from '../../src/http/routes/index.ts';
+import type { Operation } from '../../src/http/operation.ts';
+import { apis, ari, hookswitch } from '../../src/http/routes/index.ts';
 import { AriError, type AriErrorCode, ariErrors } from '../../src/models/errors.ts';
 import { authorization, type Call, createFakes, createTestApp, form, json, samples } from './fakes.ts';
 
-/** What is asked, with which JSON body; what the owner is then asked; status and body of the answer. */
+/** What is asked, under `/ari` unless it is one of our own operations, with which JSON body; what the owner is then asked; status and body of the answer. */
 type Row = { ask: string; body?: unknown; form?: string; call: Call; status: number; answer?: unknown };
 
 const { channel, playback, application, endpoint, variable, variables, ping, info, sound } = samples;
-const { deviceState, mailbox, logChannel, module, tuple, statistics } = samples;
+const { deviceState, mailbox, logChannel, module, tuple, statistics, usage } = samples;
 const creation = 'endpoint=PJSIP/bob&appArgs=x,y&channelId=n&otherChannelId=o&originator=c0&formats=ulaw,alaw';
 const created = {
   endpoint: 'PJSIP/bob',
@@ -278,7 +279,15 @@ const rows: Row[] = [
     status: 204,
   },
   { ask: 'DELETE /mailboxes/m', call: ['mailboxes.delete', 'm'], status: 204 },
+  { ask: 'GET /hookswitch/usage', call: ['usage.get'], status: 200, answer: usage },
 ];
+
+/** The operation with full paths. */
+const atBase = (base: string) => (operation: Operation) => ({
+  ...operation,
+  paths: operation.paths.map((path) => base + path),
+});
+const fullPath = (path: string): string => (path.startsWith(`${hookswitch.base}/`) ? path : ari.base + path);
 
 const operations = suite('operations');
 const fakes = createFakes();
@@ -297,8 +306,8 @@ operations.before.each(() => {
 
 for (const row of rows) {
   operations(`${row.ask} reaches ${row.call[0]} with its parameters`, async () => {
-    const [method, path] = row.ask.split(' ');
-    const response = await app.ask(`${method} /ari${path}`, initOf(row));
+    const [method, path = ''] = row.ask.split(' ');
+    const response = await app.ask(`${method} ${fullPath(path)}`, initOf(row));
     assert.equal(fakes.calls, [row.call]);
     assert.is(response.status, row.status);
     const text = await response.text();
@@ -309,7 +318,9 @@ for (const row of rows) {
   });
 }
 
-const declared = resources.flatMap((resource) => resource.operations).filter(({ upgrade }) => !upgrade);
+const declared = apis
+  .flatMap(({ base, resources }) => resources.flatMap((resource) => resource.operations.map(atBase(base))))
+  .filter(({ upgrade }) => !upgrade);
 const matches = (path: string, asked: string): boolean =>
   new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(asked.split('?')[0] ?? '');
 
@@ -318,7 +329,7 @@ operations('every declared operation is asked above', () => {
     ({ method, paths }) =>
       !rows.some(({ ask }) => {
         const [asked, path = ''] = ask.split(' ');
-        return asked === method && paths.some((pattern) => matches(pattern, path));
+        return asked === method && paths.some((pattern) => matches(pattern, fullPath(path)));
       }),
   );
   assert.equal(
@@ -337,7 +348,7 @@ operations('every declared refusal comes out with its status, message and second
         throw new (AriError as new (code: AriErrorCode, parameters: object) => AriError)(code, parametersFor(code));
       };
       const path = (operation.paths[0] ?? '').replaceAll(/\{\w+\}/g, 'x');
-      const response = await app.ask(`${operation.method} /ari${path}`);
+      const response = await app.ask(`${operation.method} ${path}`);
       const entry = ariErrors[code];
       const { status, message } = entry;
       const expected: Record<string, string> = {};

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defaults } from '../../src/config/load.ts';
 import type { DialplanConfig } from '../../src/config/schema.ts';
-import { startServer, type Usage } from '../../src/main.ts';
+import { startServer } from '../../src/main.ts';
+import type { Usage } from '../../src/models/usage.ts';
 
 /**
  * The server that the conformance tests ask. `HOOKSWITCH_CONFORMANCE_URL` (ending in `/ari`) and

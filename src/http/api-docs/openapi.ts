@@ -1,6 +1,6 @@
 import { ariErrors } from '../../models/errors.ts';
 import { ErrorBody } from '../../models/websocket-messages.ts';
-import type { Operation, Param, Resource } from '../operation.ts';
+import type { Api, Operation, Param, Resource } from '../operation.ts';
 import { collectModels, type JsonSchema, plain, withReferences } from './schemas.ts';
 
 const prefix = '#/components/schemas/';
@@ -80,8 +80,8 @@ const describe = (resource: Resource, operation: Operation, alias: number): obje
   responses: responses(operation),
 });
 
-/** The OpenAPI 3.1 description of the operations. */
-export function createOpenApi(resources: readonly Resource[], version: string): (host?: string) => object {
+/** The OpenAPI 3.1 description of an API's operations; given the `Host` that was asked, its addresses lead back there. */
+export function createOpenApi({ base, title, description, version, resources }: Api): (host?: string) => object {
   const paths: Record<string, Record<string, object>> = {};
   for (const resource of resources) {
     for (const operation of resource.operations) {
@@ -94,8 +94,8 @@ export function createOpenApi(resources: readonly Resource[], version: string): 
   const returned = resources.flatMap(({ operations }) => operations.flatMap(({ returns }) => returns ?? []));
   const document = {
     openapi: '3.1.0',
-    info: { title: 'Hookswitch', version, description: 'Call control over REST.' },
-    tags: resources.map(({ name, description }) => ({ name, description })),
+    info: { title, version, description },
+    tags: resources.map((resource) => ({ name: resource.name, description: resource.description })),
     security: [{ basic: [] }, { apiKey: [] }],
     paths,
     components: {
@@ -106,5 +106,5 @@ export function createOpenApi(resources: readonly Resource[], version: string): 
       },
     },
   };
-  return (host) => ({ ...document, servers: [{ url: host === undefined ? '/ari' : `http://${host}/ari` }] });
+  return (host) => ({ ...document, servers: [{ url: host === undefined ? base : `http://${host}${base}` }] });
 }

@@ -9,11 +9,9 @@ import {
   RESTRequest,
   RESTResponse,
 } from '../../models/websocket-messages.ts';
-import type { Operation, Param, Resource } from '../operation.ts';
+import type { Api, Operation, Param, Resource } from '../operation.ts';
 import { collectModels, type JsonSchema, plain, swaggerType } from './schemas.ts';
 
-/** Version of the interface's description, as clients of the field know it. */
-export const apiVersion = '2.0.0';
 const swaggerVersion = '1.2';
 
 const Event = model('Event', 'What all events have.', {
@@ -154,10 +152,11 @@ function claim(resources: readonly Resource[]): Map<string, JsonSchema[]> {
   return byResource;
 }
 
-const baseOf = (host: string | undefined) => (host === undefined ? {} : { basePath: `http://${host}/ari` });
+const baseOf = (base: string, host: string | undefined) =>
+  host === undefined ? {} : { basePath: `http://${host}${base}` };
 
 /** The Swagger 1.2 description: `resources.json` and a file for each resource; undefined for any other name. */
-export function createSwagger(resources: readonly Resource[]): (file: string, host?: string) => object | undefined {
+export function createSwagger({ base, version, resources }: Api): (file: string, host?: string) => object | undefined {
   const models = claim(resources);
   const listing = resources.map(({ name, description }) => ({ path: `/api-docs/${name}.{format}`, description }));
   const files = new Map<string, object>([['resources.json', { apis: listing }]]);
@@ -172,6 +171,6 @@ export function createSwagger(resources: readonly Resource[]): (file: string, ho
   }
   return (file, host) => {
     const found = files.get(file);
-    return found && { apiVersion, swaggerVersion, ...baseOf(host), ...found };
+    return found && { apiVersion: version, swaggerVersion, ...baseOf(base, host), ...found };
   };
 }

@@ -1,4 +1,4 @@
-import type { Resource } from '../operation.ts';
+import type { Api, Resource } from '../operation.ts';
 import { applications } from './applications.ts';
 import { asterisk } from './asterisk.ts';
 import { channels } from './channels.ts';
@@ -8,6 +8,7 @@ import { events } from './events.ts';
 import { mailboxes } from './mailboxes.ts';
 import { playbacks } from './playbacks.ts';
 import { sounds } from './sounds.ts';
+import { usage } from './usage.ts';
 
 /** Old clients download the description of all eleven resources and give up when one is missing. */
 const described = (name: string, description: string, requiresModules: string[]): Resource => ({
@@ -17,8 +18,7 @@ const described = (name: string, description: string, requiresModules: string[])
   operations: [],
 });
 
-/** Every resource of the interface. */
-export const resources: readonly Resource[] = [
+const resources: readonly Resource[] = [
   asterisk,
   endpoints,
   described('bridges', 'Bridges: channels that hear each other.', ['res_stasis_recording', 'res_stasis_playback']),
@@ -31,3 +31,25 @@ export const resources: readonly Resource[] = [
   applications,
   sounds,
 ];
+
+/** The interface that clients of the field know. What the field has not does not belong here. */
+export const ari: Api = {
+  base: '/ari',
+  title: 'Hookswitch',
+  description: 'Call control over REST.',
+  // As clients of the field know it.
+  version: '2.0.0',
+  resources,
+};
+
+/** Operations of our own. */
+export const hookswitch: Api = {
+  base: '/hookswitch',
+  title: 'Hookswitch, beyond ARI',
+  description: 'What the server tells and does beside the interface that it shares with others.',
+  version: '1.0.0',
+  resources: [usage],
+};
+
+/** Everything that is served. */
+export const apis: readonly Api[] = [ari, hookswitch];

@@ -1,0 +1,33 @@
+import type { Static } from 'typebox';
+import { int, model } from './schema.ts';
+
+export const MediaUsage = model('MediaUsage', 'What the media plane holds.', {
+  sessions: int('Media sessions: one for each call with audio.'),
+  ports: int('Pairs of ports for RTP and RTCP that are open.'),
+  players: int('Sessions that play something.'),
+  timers: int('Timers of the media thread.'),
+});
+
+export const SipUsage = model('SipUsage', 'What the SIP side holds.', {
+  dialogs: int('Dialogs of calls, early ones included, until their last request is answered.'),
+  pending: int('Calls placed that are not decided.'),
+  legs: int('SIP legs of channels.'),
+  bindings: int('Registered places of phones.'),
+  qualifying: int('OPTIONS that wait for their answer.'),
+  subscriptions: int('Phones that watch a mailbox.'),
+  referrals: int('REFERs outside calls whose outcome is not known.'),
+  nonces: int('Nonces remembered so that no answer to one is taken twice.'),
+  transactions: int('Transactions, client and server.'),
+});
+
+/** Counts of everything that comes and goes with calls. */
+export const Usage = model('Usage', 'What the server holds now: counts of everything that comes and goes with calls.', {
+  channels: int('Channels.'),
+  playbacks: int('Playbacks that play or wait.'),
+  channelAudio: int('Channels with mute, hold or music of their own.'),
+  contacts: int('Contacts of endpoints, registered or configured.'),
+  outboundConnections: int('WebSockets to applications, open or being opened.'),
+  media: MediaUsage,
+  sip: SipUsage,
+});
+export type Usage = Static<typeof Usage>;
