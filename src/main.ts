@@ -27,6 +27,7 @@ import { createEventCheck } from './models/check-event.ts';
 import { formatTimestamp } from './models/timestamp.ts';
 import type { Usage } from './models/usage.ts';
 import {
+  banSettings,
   buildInfo,
   callerIds,
   httpSettings,
@@ -41,6 +42,7 @@ import {
 } from './settings.ts';
 import { createTransactionLayer } from './sip/transaction/layer.ts';
 import { createTransports } from './sip/transport/transports.ts';
+import { createBans } from './stores/bans.ts';
 import { createDeviceStates } from './stores/device-states.ts';
 import { createDynamicConfig } from './stores/dynamic-config.ts';
 import { createEndpoints } from './stores/endpoints.ts';
@@ -120,6 +122,9 @@ async function build(config: Config, io: ServerIo, scope: Scope): Promise<Runnin
     endpoint: endpoints.status,
   });
   scope.defer(() => deviceStates.close());
+
+  const bans = createBans({ settings: banSettings(config), clock, log: log.child({ part: 'bans' }) });
+  scope.defer(() => bans.close());
 
   // Call control.
   const playbacks = createPlaybacks({ bus, runtime, ids, log });

@@ -14,6 +14,7 @@ import type { HttpOptions } from './http/env.ts';
 import { defaultMediaConfig, type MediaConfig } from './media/config.ts';
 import type { BuildInfo, Module } from './models/system.ts';
 import type { Listen } from './sip/transport/transport.ts';
+import type { BanSettings } from './stores/bans.ts';
 
 /** What each part of the system is told of the configuration: names and units change here and nowhere else. */
 
@@ -71,6 +72,17 @@ export const sipListens = ({ sip }: Config): Listen[] =>
     port,
     ...(sip.external_address === '' ? {} : { advertisedHost: sip.external_address }),
   }));
+
+/** Times of the configuration are in s. */
+export const banSettings = ({ bans }: Config): BanSettings => ({
+  windowMs: bans.window * 1000,
+  slowAfter: bans.slow_after,
+  longestDelayMs: bans.longest_delay * 1000,
+  ignoreAfter: bans.ignore_after,
+  ignoreForMs: bans.ignore_for * 1000,
+  exempt: bans.exempt,
+  sources: bans.sources,
+});
 
 const userAgent = (name: string): string => (name.includes('/') ? name : `${name}/${version}`);
 

@@ -412,6 +412,39 @@ const recordings = group(
   'Recordings.',
 );
 
+const bans = group(
+  {
+    window: whole(1, 86_400, {
+      default: 300,
+      unit: 's',
+      description: 'How long the wrong log-ins of an address, by SIP and HTTP, are added up.',
+    }),
+    slow_after: whole(1, 1_000_000, {
+      default: 5,
+      unit: 'log-ins',
+      description: 'With so many its next wrong ones are answered later and later.',
+    }),
+    longest_delay: number(0, 30, { default: 4, unit: 's', description: 'The latest that a wrong log-in is answered.' }),
+    ignore_after: whole(1, 1_000_000, {
+      default: 30,
+      unit: 'log-ins',
+      description: 'With so many the address is ignored; phones there that are registered or in a call are not.',
+    }),
+    ignore_for: whole(1, 31_536_000, { default: 900, unit: 's', description: 'How long it is ignored.' }),
+    exempt: list(Type.String({ rule: 'network' }), {
+      default: ['127.0.0.1', '::1'],
+      commaList: true,
+      description: 'Addresses and networks that are reported, but neither slowed nor ignored.',
+    }),
+    sources: whole(1, 1_000_000, {
+      default: 10_000,
+      unit: 'addresses',
+      description: 'How many addresses with wrong log-ins are remembered; beyond it the oldest are forgotten.',
+    }),
+  },
+  'Who gives wrong passwords.',
+);
+
 const step = Type.Union([
   Type.String(),
   group(
@@ -441,7 +474,7 @@ const dialplan = named(
 
 /** The whole configuration file. */
 export const ConfigSchema = group(
-  { general, http, applications, sip, media, sounds, recordings, dialplan },
+  { general, http, applications, sip, media, sounds, recordings, bans, dialplan },
   'Hookswitch configuration.',
 );
 

@@ -1,9 +1,9 @@
+import { addressMatcher } from '../../lib/addresses.ts';
 import type { DigestSecret } from '../../sip/auth/digest.ts';
 import type { Verifier } from '../../sip/auth/verifier.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 import type { ServerTransaction } from '../../sip/transaction/transaction.ts';
-import { addressMatcher } from './address-match.ts';
 import type { EndpointConfig } from './config.ts';
 import { userOf } from './party.ts';
 

@@ -1,0 +1,196 @@
+import { addressMatcher, sourceNetwork } from '../lib/addresses.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
+import type { Ban, Door } from '../models/ban.ts';
+import { formatTimestamp } from '../models/timestamp.ts';
+
+/** What to do with an address: let it in, answer its wrong log-ins only after `ms` milliseconds, or be silent to it. */
+export type BanVerdict =
+  | { readonly action: 'admit' }
+  | { readonly action: 'delay'; readonly ms: number }
+  | { readonly action: 'ignore' };
+
+/**
+ * Wrong log-ins of all doors, counted per source and user. An address is one source; of IPv6 the network of 64 bits.
+ * Callers decide whom they ask about: whoever has proved a password lately need not be asked about.
+ */
+export interface Bans {
+  /**
+   * A log-in with a wrong password, or as a user that does not exist, from a source that is no forgery (it answered
+   * something that we had sent to it).
+   * @returns what to do with the source from now on.
+   */
+  failed(source: string, user: string, door: Door): BanVerdict;
+  /** Cheap enough to be asked for every packet. */
+  verdict(source: string): BanVerdict;
+  /** Everyone that something counts against, in the order of their last wrong log-in. */
+  list(): Ban[];
+  /** Forgets what counts against an address, as listed or any that belongs to it. @returns false when nothing did. */
+  lift(address: string): boolean;
+  /** Sources remembered now. */
+  readonly size: number;
+  /** Stops the reports. */
+  close(): void;
+}
+
+export type BanSettings = {
+  /** ms in which wrong log-ins are added up. */
+  readonly windowMs: number;
+  /** With so many the next wrong one is answered late: after 250 ms, each further one after twice that… */
+  readonly slowAfter: number;
+  /** …but never later than this, in ms. */
+  readonly longestDelayMs: number;
+  /** With so many the source is ignored. */
+  readonly ignoreAfter: number;
+  /** ms that it is ignored. */
+  readonly ignoreForMs: number;
+  /** Addresses and networks that are reported, but neither slowed nor ignored. */
+  readonly exempt: readonly string[];
+  /** Sources remembered at most; beyond that the one whose last wrong log-in is longest ago is forgotten. */
+  readonly sources: number;
+};
+
+export type BansOptions = { readonly settings: BanSettings; readonly clock: Clock; readonly log: Logger };
+
+type Entry = {
+  readonly source: string;
+  readonly exempt: boolean;
+  attempts: number;
+  /** Attempts per user, the first few users. */
+  users: Map<string, number>;
+  doors: Set<Door>;
+  /** By the monotonic clock, in ms. */
+  since: number;
+  last: number;
+  ignoredUntil: number | undefined;
+  /** Attempts that no line of the log has told of. */
+  untold: number;
+};
+
+const FIRST_DELAY_MS = 250;
+const REPORT_EVERY_MS = 60_000;
+/** More sources than this are told in one line together. */
+const LINES_PER_REPORT = 20;
+const USERS_PER_SOURCE = 8;
+const USER_LENGTH = 64;
+
+const admit: BanVerdict = { action: 'admit' };
+const ignore: BanVerdict = { action: 'ignore' };
+
+/** Nobody banned at first; nothing outlives the process. */
+export function createBans({ settings, clock, log }: BansOptions): Bans {
+  const exempt = settings.exempt.map(addressMatcher);
+  /** In the order of the last wrong log-in. */
+  const entries = new Map<string, Entry>();
+  let report: unknown;
+
+  const isIgnored = ({ ignoredUntil }: Entry) => ignoredUntil !== undefined && ignoredUntil > clock.monotonic();
+
+  const isOver = (entry: Entry) =>
+    entry.ignoredUntil === undefined
+      ? entry.since + settings.windowMs <= clock.monotonic()
+      : entry.ignoredUntil <= clock.monotonic();
+
+  const judge = (entry: Entry): BanVerdict => {
+    if (isIgnored(entry)) return ignore;
+    if (entry.exempt || entry.attempts < settings.slowAfter || isOver(entry)) return admit;
+    const doubled = FIRST_DELAY_MS * 2 ** Math.min(entry.attempts - settings.slowAfter, 30);
+    return { action: 'delay', ms: Math.min(doubled, settings.longestDelayMs) };
+  };
+
+  const entryOf = (address: string): Entry => {
+    const source = sourceNetwork(address);
+    const old = entries.get(source);
+    const now = clock.monotonic();
+    if (old && !isOver(old)) return old;
+    const isExempt = exempt.some((matches) => matches(address));
+    const untold = old?.untold ?? 0;
+    return {
+      ...{ source, exempt: isExempt, attempts: 0, users: new Map(), doors: new Set<Door>() },
+      ...{ since: now, last: now, ignoredUntil: undefined, untold },
+    };
+  };
+
+  const tell = (entry: Entry) => {
+    const { source, attempts, untold, users, doors } = entry;
+    entry.untold = 0;
+    log.warn(
+      { source, new: untold, attempts, users: [...users.keys()], doors: [...doors], ignored: isIgnored(entry) },
+      'wrong passwords',
+    );
+  };
+
+  const reportAll = () => {
+    report = undefined;
+    const untold = [...entries.values()].filter((entry) => entry.untold > 0).sort((a, b) => b.untold - a.untold);
+    for (const entry of untold.slice(0, LINES_PER_REPORT)) tell(entry);
+    const others = untold.slice(LINES_PER_REPORT);
+    if (others.length > 0) {
+      const attempts = others.reduce((sum, entry) => sum + entry.untold, 0);
+      log.warn({ sources: others.length, new: attempts }, 'wrong passwords from further sources');
+      for (const entry of others) entry.untold = 0;
+    }
+    for (const entry of entries.values()) if (isOver(entry)) entries.delete(entry.source);
+    if (entries.size > 0) reportLater();
+  };
+
+  const reportLater = () => {
+    report = clock.setTimeout(reportAll, REPORT_EVERY_MS);
+  };
+
+  const count = (entry: Entry, user: string, door: Door) => {
+    const name = user.slice(0, USER_LENGTH);
+    entry.attempts++;
+    entry.untold++;
+    entry.last = clock.monotonic();
+    entry.doors.add(door);
+    if (entry.users.has(name) || entry.users.size < USERS_PER_SOURCE)
+      entry.users.set(name, (entry.users.get(name) ?? 0) + 1);
+    if (!entry.exempt && entry.attempts >= settings.ignoreAfter && entry.ignoredUntil === undefined)
+      entry.ignoredUntil = entry.last + settings.ignoreForMs;
+  };
+
+  const keep = (entry: Entry) => {
+    entries.delete(entry.source);
+    entries.set(entry.source, entry);
+    if (entries.size > settings.sources) entries.delete(entries.keys().next().value!);
+  };
+
+  const stamp = (monotonic: number) => formatTimestamp(clock.now() + monotonic - clock.monotonic());
+
+  const shown = (entry: Entry): Ban => ({
+    address: entry.source,
+    attempts: entry.attempts,
+    users: [...entry.users.keys()],
+    doors: [...entry.doors],
+    first: stamp(entry.since),
+    last: stamp(entry.last),
+    ...(isIgnored(entry) && { ignored_until: stamp(entry.ignoredUntil!) }),
+  });
+
+  return {
+    failed(address, user, door) {
+      const entry = entryOf(address);
+      count(entry, user, door);
+      keep(entry);
+      if (report === undefined) {
+        // The first is told at once: whoever sets up a phone is looking.
+        tell(entry);
+        reportLater();
+      }
+      return judge(entry);
+    },
+    verdict(address) {
+      const entry = entries.size === 0 ? undefined : entries.get(sourceNetwork(address));
+      return entry ? judge(entry) : admit;
+    },
+    list: () => [...entries.values()].filter((entry) => !isOver(entry)).map(shown),
+    lift: (address) => entries.delete(address) || entries.delete(sourceNetwork(address)),
+    get size() {
+      return entries.size;
+    },
+    close() {
+      clock.clearTimeout(report);
+    },
+  };
+}
