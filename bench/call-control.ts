@@ -56,6 +56,7 @@ const operations = createChannelOperations({
   dialplan,
   formats: new Set(['ulaw']),
   compatibility: 'hookswitch',
+  clock,
   soon: (task) => clock.soon(task),
 });
 

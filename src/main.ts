@@ -178,6 +178,7 @@ async function build(config: Config, io: ServerIo, scope: Scope): Promise<Runnin
     dialplan,
     formats: new Set(config.media.codecs),
     compatibility: general.compatibility,
+    clock,
     soon: clock.soon,
   });
 

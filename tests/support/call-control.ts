@@ -223,6 +223,7 @@ export function createCallControl({
     dialplan,
     formats: new Set(['ulaw', 'alaw']),
     compatibility: 'hookswitch',
+    clock,
     soon: (task) => task(),
   });
 

@@ -1,0 +1,192 @@
+import {
+  type ChannelCommand,
+  type ChannelOperation,
+  channelOperations,
+  isEnding,
+  lifeOf,
+  type Position,
+  refuseChannelOperation,
+} from '../machines/channel.ts';
+import type { ChannelAudioEvent } from '../machines/channel-audio.ts';
+import { type OwnershipCommand, type OwnershipOperation, refuseOwnershipOperation } from '../machines/ownership.ts';
+import { AriError } from '../models/errors.ts';
+import type { Playback } from '../models/playback.ts';
+import type { ChannelEntry } from './channel-entry.ts';
+import { readDigits, readDirection, readHangupCause, readRedirect } from './channel-requests.ts';
+import type { Channels } from './channels.ts';
+import type { Playbacks } from './playbacks.ts';
+
+/** What clients do to a channel that is there. Names are the interface's. */
+
+export type ContinueRequest = {
+  context?: string | undefined;
+  extension?: string | undefined;
+  priority?: number | undefined;
+  label?: string | undefined;
+};
+export type ChannelPlayRequest = {
+  media?: string[] | undefined;
+  lang?: string | undefined;
+  offsetms?: number | undefined;
+  skipms?: number | undefined;
+  playbackId?: string | undefined;
+};
+
+export type ChannelControlOptions = {
+  channels: Channels;
+  playbacks: Playbacks;
+  /** The priority that a label stands for. @throws AriError labelNotFound, priorityIllegal. */
+  priorityOf(context: string, extension: string, label: string): number;
+};
+
+const lifeDecides: ReadonlySet<string> = new Set(channelOperations);
+const isChannelOperation = (operation: string): operation is ChannelOperation => lifeDecides.has(operation);
+
+/** The channel, when the operation may be done to it now. @throws AriError 404, 409, 412. */
+export function controlledChannel(channels: Channels, id: string, operation: OwnershipOperation): ChannelEntry {
+  const entry = channels.findByIdOrName(id);
+  if (!entry) throw new AriError('channelNotFound');
+  const refusal =
+    refuseOwnershipOperation(entry.ownership.getSnapshot(), operation) ??
+    (isChannelOperation(operation) ? refuseChannelOperation(channels.snapshot(entry), operation) : undefined);
+  if (refusal) throw new AriError(refusal);
+  return entry;
+}
+
+/** The operations that control a channel. */
+export const createChannelControl = (options: ChannelControlOptions) => ({
+  ...createCallControl(options),
+  ...createDeparture(options),
+  ...createSoundControl(options),
+});
+
+/** Answering, signalling, hanging up. */
+function createCallControl({ channels }: ChannelControlOptions) {
+  const command = (id: string, operation: OwnershipOperation, asked: ChannelCommand): void =>
+    channels.tell(controlledChannel(channels, id, operation), asked);
+
+  return {
+    hangup(id: string, request: { reason?: string | undefined; reason_code?: string | undefined }): void {
+      const entry = channels.findByIdOrName(id);
+      if (!entry) throw new AriError('channelNotFound');
+      channels.tell(entry, { type: 'hangup', cause: readHangupCause(request) });
+    },
+
+    /** Done when the channel is Up, which a technology that still prepares its media may not be at once. */
+    answer(id: string): void | Promise<void> {
+      const entry = controlledChannel(channels, id, 'answer');
+      channels.tell(entry, { type: 'answer' });
+      if (lifeOf(channels.snapshot(entry)) !== 'ring') return;
+      return channels.answered(entry).then((up) => {
+        if (!up) throw new AriError('answerFailed');
+      });
+    },
+    ring: (id: string): void => command(id, 'ring', { type: 'ring' }),
+    ringStop: (id: string): void => command(id, 'ringStop', { type: 'ringStop' }),
+    progress: (id: string): void => command(id, 'progress', { type: 'progress' }),
+
+    redirect(id: string, request: { endpoint?: string | undefined }): void {
+      const entry = controlledChannel(channels, id, 'redirect');
+      const target = readRedirect(request.endpoint, channels.snapshot(entry).context.technology);
+      if (!entry.leg.redirect(target)) throw new AriError('redirectFailed');
+    },
+  };
+}
+
+/** Leaving the application: for the dialplan, or for another one. */
+function createDeparture({ channels, playbacks, priorityOf }: ChannelControlOptions) {
+  /**
+   * Does something to a channel after what is being played to it, as commands that take it away wait in the field. A
+   * move whose destination is still being connected keeps its turn until that is decided, so that nothing asked
+   * meanwhile is lost.
+   */
+  const inTurn = (entry: ChannelEntry, asked: OwnershipCommand): void => {
+    const queue = playbacks.queueOf({ kind: 'channel', id: entry.id });
+    const work = {
+      begin: () => {
+        if (!isEnding(channels.snapshot(entry))) channels.tell(entry, asked);
+        whenDecided(entry, () => queue.finished(work));
+      },
+      abandon: () => {},
+    };
+    queue.add(work);
+  };
+
+  const whenDecided = ({ ownership }: ChannelEntry, decided: () => void): void => {
+    if (!ownership.getSnapshot().matches('moving')) {
+      decided();
+      return;
+    }
+    const watching = ownership.subscribe((snapshot) => {
+      if (snapshot.matches('moving')) return;
+      watching.unsubscribe();
+      decided();
+    });
+  };
+
+  const continuePosition = (entry: ChannelEntry, request: ContinueRequest): Position => {
+    const { dialplan: now } = channels.snapshot(entry).context;
+    const context = request.context || now.context;
+    const extension = request.extension || (request.context ? 's' : now.exten);
+    if (request.label) return { context, extension, priority: priorityOf(context, extension, request.label) };
+    if (request.priority) return { context, extension, priority: request.priority };
+    const stays = !request.context && !request.extension;
+    return { context, extension, priority: stays ? now.priority + 1 : 1 };
+  };
+
+  return {
+    continueInDialplan(id: string, request: ContinueRequest): void {
+      const entry = controlledChannel(channels, id, 'continue');
+      inTurn(entry, { type: 'continue', position: continuePosition(entry, request) });
+    },
+
+    move(id: string, request: { app?: string | undefined; appArgs?: string | undefined }): void {
+      if (!request.app) throw new AriError('applicationRequired');
+      const entry = controlledChannel(channels, id, 'move');
+      const args = (request.appArgs ?? '').split(',').filter((arg) => arg !== '');
+      inTurn(entry, { type: 'move', app: request.app, args });
+    },
+  };
+}
+
+/** What is heard on a channel, and what it hears. */
+function createSoundControl({ channels, playbacks }: ChannelControlOptions) {
+  /** Media on a call that is not answered opens the early audio path; it never answers. */
+  const openEarlyMedia = (entry: ChannelEntry): void => {
+    if (lifeOf(channels.snapshot(entry)) === 'ring') channels.tell(entry, { type: 'progress' });
+  };
+
+  /** Does something to a channel's sound; `read` makes the command of the request, after the channel was found fit. */
+  const change = (id: string, operation: OwnershipOperation, read: () => ChannelAudioEvent): void => {
+    const entry = controlledChannel(channels, id, operation);
+    channels.audio.tell(entry.id, entry.leg, read());
+  };
+
+  return {
+    sendDtmf(id: string, request: Parameters<typeof readDigits>[0]): void {
+      const entry = controlledChannel(channels, id, 'dtmf');
+      const sequence = readDigits(request);
+      openEarlyMedia(entry);
+      channels.tell(entry, { type: 'dtmf', sequence });
+    },
+
+    play(id: string, request: ChannelPlayRequest): Playback {
+      const entry = controlledChannel(channels, id, 'play');
+      const playback = playbacks.playOn(channels.playTarget(entry), { ...request, media: request.media ?? [] });
+      openEarlyMedia(entry);
+      return playback;
+    },
+
+    mute: (id: string, request: { direction?: string | undefined }): void =>
+      change(id, 'mute', () => ({ type: 'mute', direction: readDirection(request.direction) })),
+    unmute: (id: string, request: { direction?: string | undefined }): void =>
+      change(id, 'mute', () => ({ type: 'unmute', direction: readDirection(request.direction) })),
+    hold: (id: string): void => change(id, 'hold', () => ({ type: 'hold' })),
+    unhold: (id: string): void => change(id, 'hold', () => ({ type: 'unhold' })),
+    startMoh: (id: string, request: { mohClass?: string | undefined }): void =>
+      change(id, 'moh', () => ({ type: 'startMoh', musicClass: request.mohClass || 'default' })),
+    stopMoh: (id: string): void => change(id, 'moh', () => ({ type: 'stopMoh' })),
+    startSilence: (id: string): void => change(id, 'silence', () => ({ type: 'startSilence' })),
+    stopSilence: (id: string): void => change(id, 'silence', () => ({ type: 'stopSilence' })),
+  };
+}

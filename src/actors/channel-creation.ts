@@ -1,0 +1,155 @@
+import type { Ids } from '../lib/ids.ts';
+import { type ChannelInput, type OnAnswer, passedOn } from '../machines/channel.ts';
+import { AriError } from '../models/errors.ts';
+import { type Driver, DriverError, type IncomingCall, type Leg, type LegReport } from '../telephony/driver.ts';
+import type { ChannelEntry, ChannelMessage } from './channel-entry.ts';
+
+/** What an outbound channel is made of, beside what its driver says. */
+export type OutboundRequest = {
+  id: string;
+  otherId?: string;
+  technology: string;
+  resource: string;
+  formats?: readonly string[];
+} & Pick<ChannelInput, 'origin' | 'caller' | 'connected' | 'variables' | 'inheritance' | 'reported' | 'accountCode'> & {
+    language?: string;
+    /** What becomes of it when it answers. */
+    onAnswer?: OnAnswer;
+  };
+
+export type ChannelCreationOptions = {
+  /** The channel with that id, as long as there is one. */
+  find(id: string): ChannelEntry | undefined;
+  /** Starts the charts of a channel. `companionId`: the channel that comes to life with it. */
+  start(input: ChannelInput, leg: Leg, onAnswer?: OnAnswer, companionId?: string): ChannelEntry;
+  tell(entry: ChannelEntry, message: ChannelMessage): void;
+  ids: Ids;
+  /** ms since the epoch. */
+  now(): number;
+  /** Language of channels that nobody gave one. */
+  defaultLanguage: string;
+};
+
+/** Brings channels to life: calls that come in, and calls that are made. */
+export interface ChannelCreation {
+  addDriver(driver: Driver): void;
+  /** An id that no channel has. */
+  freshId(): string;
+  /** A call comes in. Says whether it is taken. */
+  incoming(call: IncomingCall): boolean;
+  /** Makes an outbound channel, and its companion, without dialing. @throws DriverError, AriError channelIdExists. */
+  openOutbound(request: OutboundRequest): ChannelEntry;
+  /** From now on no new channels. */
+  drain(): void;
+}
+
+/** Makes what brings channels to life. */
+export function createChannelCreation(options: ChannelCreationOptions): ChannelCreation {
+  const { find, start, tell, ids, now, defaultLanguage } = options;
+  const drivers = new Map<string, Driver>();
+  let accepting = true;
+
+  const reportTo = (id: string) => (report: LegReport) => {
+    const entry = find(id);
+    if (entry) tell(entry, report);
+  };
+
+  /** Clients choose ids, too, and some in the form that ours have. */
+  const freshId = (): string => {
+    const id = ids.channel();
+    return find(id) ? freshId() : id;
+  };
+
+  const incoming = (call: IncomingCall): boolean => {
+    if (!accepting) return false;
+    const id = call.channelId ?? freshId();
+    if (find(id)) return false;
+    const leg = call.open(id, reportTo(id));
+    const entry = start(incomingInput(id, call, leg), leg);
+    if (call.state === 'ring')
+      tell(entry, { type: 'run', position: { context: call.context, extension: call.extension, priority: 1 } });
+    return true;
+  };
+
+  const incomingInput = (id: string, call: IncomingCall, leg: Leg): ChannelInput => ({
+    id,
+    name: call.name,
+    technology: call.technology,
+    endpoint: call.endpoint,
+    protocolId: leg.protocolId,
+    origin: 'incoming',
+    caller: call.caller,
+    connected: { name: '', number: '' },
+    accountCode: call.accountCode ?? '',
+    language: call.language ?? defaultLanguage,
+    creationTime: now(),
+    dialplan: { context: call.context, exten: call.extension, priority: 1, appName: '', appData: '' },
+    variables: call.variables ?? {},
+    inheritance: {},
+    reported: [],
+    dialString: '',
+  });
+
+  const driverOf = (technology: string): Driver => {
+    const driver = drivers.get(technology.toLowerCase());
+    if (!driver) throw new DriverError('technology', `there is no technology '${technology}'`);
+    return driver;
+  };
+
+  /** The leg, and the companion under an id of its own, which nobody has. */
+  const openLeg = (driver: Driver, request: OutboundRequest) => {
+    const { id, otherId, resource, formats, caller } = request;
+    const opened = driver.open(
+      {
+        channelId: id,
+        ...(otherId === undefined ? {} : { otherChannelId: otherId }),
+        resource,
+        caller,
+        ...(formats ? { formats } : {}),
+        variables: passedOn(request).variables,
+      },
+      reportTo(id),
+    );
+    const companionId = opened.companion && (opened.companion.channelId ?? freshId());
+    if (companionId !== undefined && (companionId === id || find(companionId))) {
+      opened.leg.release();
+      opened.companion?.open(companionId, () => {}).release();
+      throw new AriError('channelIdExists');
+    }
+    return { ...opened, companionId };
+  };
+
+  const openOutbound = (request: OutboundRequest): ChannelEntry => {
+    if (!accepting) throw new AriError('serviceUnavailable');
+    const { id, otherId: _other, technology, resource, formats: _formats, language, onAnswer, ...rest } = request;
+    const driver = driverOf(technology);
+    const { leg, name, endpoint, companion, companionId, context, extension } = openLeg(driver, request);
+    const input: ChannelInput = {
+      ...rest,
+      id,
+      name,
+      technology: driver.technology,
+      endpoint,
+      protocolId: leg.protocolId,
+      dialString: resource,
+      language: language ?? defaultLanguage,
+      creationTime: now(),
+      dialplan: { context: context ?? 'default', exten: extension ?? 's', priority: 1, appName: '', appData: '' },
+    };
+    const entry = start(input, leg, onAnswer, companionId);
+    if (companion && companionId !== undefined) incoming({ ...companion, channelId: companionId });
+    return entry;
+  };
+
+  return {
+    addDriver(driver) {
+      for (const name of [driver.technology, ...(driver.aliases ?? [])]) drivers.set(name.toLowerCase(), driver);
+    },
+    freshId,
+    incoming,
+    openOutbound,
+    drain() {
+      accepting = false;
+    },
+  };
+}

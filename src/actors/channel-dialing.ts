@@ -1,0 +1,194 @@
+import { channelTopic } from '../bus/topics.ts';
+import { noTimeout, type OnAnswer, passedOn } from '../machines/channel.ts';
+import type { Channel } from '../models/channel.ts';
+import { AriError } from '../models/errors.ts';
+import { DriverError } from '../telephony/driver.ts';
+import { controlledChannel } from './channel-control.ts';
+import type { OutboundRequest } from './channel-creation.ts';
+import type { ChannelApplications, ChannelEntry } from './channel-entry.ts';
+import {
+  originateTimeoutMs,
+  readAppArgs,
+  readCaller,
+  readEndpoint,
+  readFormats,
+  readVariables,
+} from './channel-requests.ts';
+import { setRequestedVariables } from './channel-variables.ts';
+import type { Channels } from './channels.ts';
+
+/** Parameters of `originate`, by their names in the interface. */
+export type OriginateRequest = {
+  endpoint?: string | undefined;
+  extension?: string | undefined;
+  context?: string | undefined;
+  priority?: number | undefined;
+  label?: string | undefined;
+  app?: string | undefined;
+  appArgs?: string | undefined;
+  callerId?: string | undefined;
+  /** Seconds. */
+  timeout?: number | undefined;
+  channelId?: string | undefined;
+  otherChannelId?: string | undefined;
+  originator?: string | undefined;
+  formats?: string | undefined;
+  variables?: unknown;
+};
+export type CreateRequest = Omit<
+  OriginateRequest,
+  'extension' | 'context' | 'priority' | 'label' | 'callerId' | 'timeout'
+>;
+export type ChannelDialingOptions = {
+  channels: Channels;
+  applications: Pick<ChannelApplications, 'addInterest'>;
+  /** Formats that may be asked for. */
+  formats: ReadonlySet<string>;
+  /** `asterisk`: answers of the field where ours are better (decisions marked **switch**). */
+  compatibility: 'hookswitch' | 'asterisk';
+  /** Runs something after the answer to the request is on its way. */
+  soon: (task: () => void) => void;
+  /** The priority that a label stands for. @throws AriError labelNotFound, priorityIllegal. */
+  priorityOf(context: string, extension: string, label: string): number;
+};
+
+const idLimit = 149;
+
+/** The operations that make channels, and dial them. Names are the interface's. */
+export function createChannelDialing(options: ChannelDialingOptions) {
+  const { channels, applications, priorityOf, soon } = options;
+
+  const refuseUsedId = (...wanted: (string | undefined)[]): void => {
+    for (const id of wanted) if (id !== undefined && channels.has(id)) throw new AriError('channelIdExists');
+    if (wanted[0] !== undefined && wanted[0] === wanted[1]) throw new AriError('channelIdExists');
+  };
+
+  /** Opens the channel, and says in the interface's words why that cannot be. */
+  const open = (request: OutboundRequest): ChannelEntry => {
+    try {
+      return channels.openOutbound(request);
+    } catch (error) {
+      if (!(error instanceof DriverError)) throw error;
+      if (options.compatibility === 'asterisk') throw new AriError('allocationFailedUnnamed', {}, { cause: error });
+      throw new AriError('allocationFailed', { reason: error.message }, { cause: error });
+    }
+  };
+
+  /** Shows what a channel does that runs no dialplan, as if the dialplan had brought it there. */
+  const show = (entry: ChannelEntry, app: string, data: string): void => {
+    const { context, exten: extension, priority } = channels.snapshot(entry).context.dialplan;
+    channels.tell(entry, { type: 'dialplan.entered', position: { context, extension, priority }, app, data });
+  };
+
+  const otherHalf = (request: { channelId?: string | undefined; otherChannelId?: string | undefined }) => {
+    const { channelId, otherChannelId } = request;
+    if (otherChannelId) return { otherId: otherChannelId };
+    return channelId ? { otherId: `${channelId};2` } : {};
+  };
+
+  /** What an originated channel does when it answers. @throws AriError when the request names nothing, or no such label. */
+  const onAnswer = (request: OriginateRequest): OnAnswer => {
+    const { app, extension, label } = request;
+    if (app) return { type: 'application', app, args: readAppArgs(request.appArgs) };
+    if (!extension) throw new AriError('applicationOrExtensionRequired');
+    const context = request.context || 'default';
+    const priority = label ? priorityOf(context, extension, label) : request.priority || 1;
+    return { type: 'dialplan', position: { context, extension, priority } };
+  };
+
+  const originate = (request: OriginateRequest): Channel => {
+    const requested = readVariables(request.variables);
+    for (const id of [request.channelId, request.otherChannelId])
+      if (id && id.length > idLimit) throw new AriError('uniqueIdTooLong');
+    if (!request.endpoint) throw new AriError('endpointRequired');
+    if (request.originator && request.formats) throw new AriError('originatorAndFormats');
+    const { technology, resource } = readEndpoint(request.endpoint);
+    const answered = onAnswer(request);
+    const originator = request.originator ? channels.findByIdOrName(request.originator) : undefined;
+    if (request.originator && !originator) throw new AriError('originatorNotFound');
+    const formats = readFormats(request.formats, options.formats);
+    refuseUsedId(request.channelId, request.otherChannelId);
+
+    const caller = readCaller(request.callerId);
+    const entry = open({
+      id: request.channelId || channels.freshId(),
+      ...otherHalf(request),
+      technology,
+      resource,
+      ...(formats ? { formats } : {}),
+      origin: 'originated',
+      caller,
+      connected: caller,
+      ...inherited(originator),
+      onAnswer: answered,
+    });
+    show(entry, 'AppDial2', '(Outgoing Line)');
+    setRequestedVariables(channels, entry, requested);
+    if (answered.type === 'application')
+      for (const id of [entry.id, entry.companionId])
+        if (id !== undefined) applications.addInterest(answered.app, channelTopic(id));
+    const made = channels.model(entry);
+    const timeoutMs = originateTimeoutMs(request.timeout, noTimeout);
+    soon(() => channels.tell(entry, { type: 'dial', timeoutMs }));
+    return made;
+  };
+
+  /** What a new channel takes over of the one that it is made from. */
+  const inherited = (from: ChannelEntry | undefined) => {
+    if (!from) return { variables: {}, inheritance: {}, reported: [], accountCode: '' };
+    const { accountCode, language, ...rest } = channels.snapshot(from).context;
+    return { ...passedOn(rest), reported: [], accountCode, language };
+  };
+
+  const create = (request: CreateRequest): Channel => {
+    const requested = readVariables(request.variables);
+    if (request.originator && request.formats) throw new AriError('originatorAndFormats');
+    if (!request.endpoint) throw new AriError('endpointRequired');
+    if (!request.app) throw new AriError('applicationRequired');
+    const { technology, resource } = readEndpoint(request.endpoint);
+    const formats = readFormats(request.formats, options.formats);
+    refuseUsedId(request.channelId, request.otherChannelId);
+
+    const { app } = request;
+    const originator = request.originator ? channels.findByIdOrName(request.originator) : undefined;
+    const entry = open({
+      id: request.channelId || channels.freshId(),
+      ...otherHalf(request),
+      technology,
+      resource,
+      ...(formats ? { formats } : {}),
+      origin: 'created',
+      caller: { name: '', number: '' },
+      connected: { name: '', number: '' },
+      ...inherited(originator),
+    });
+    applications.addInterest(app, channelTopic(entry.id));
+    if (originator) applications.addInterest(app, channelTopic(originator.id));
+    setRequestedVariables(channels, entry, requested);
+    const made = channels.model(entry);
+    soon(() => {
+      show(entry, 'Stasis', request.appArgs ? `${app},${request.appArgs}` : app);
+      channels.tell(entry, { type: 'enter', app, args: readAppArgs(request.appArgs) });
+    });
+    return made;
+  };
+
+  const dial = (id: string, request: { caller?: string | undefined; timeout?: number | undefined }): void => {
+    const entry = controlledChannel(channels, id, 'dial');
+    if (request.timeout !== undefined && request.timeout < 0)
+      throw new AriError('parameterInvalid', { name: 'timeout', expected: '0 or more seconds' });
+    const caller = request.caller ? channels.findByIdOrName(request.caller) : undefined;
+    if (caller) {
+      const from = channels.snapshot(caller).context;
+      const { language, accountCode } = from;
+      channels.tell(entry, { type: 'variable.preset', ...passedOn(from) });
+      if (language) channels.tell(entry, { type: 'language.set', language });
+      if (accountCode) channels.tell(entry, { type: 'accountCode.set', accountCode });
+      channels.tell(entry, { type: 'connected.set', party: from.caller });
+    }
+    const timeoutMs = request.timeout ? Math.min(request.timeout * 1000, noTimeout) : noTimeout;
+    channels.tell(entry, { type: 'dial', timeoutMs });
+  };
+
+  return { originate, create, dial };
+}

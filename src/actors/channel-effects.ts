@@ -1,0 +1,122 @@
+import type { Dialplan } from '../dialplan/dialplan.ts';
+import { Cancellation } from '../lib/cancellation.ts';
+import type { Logger } from '../lib/log.ts';
+import { channelMachine, isEnding, type Position } from '../machines/channel.ts';
+import { ownershipMachine } from '../machines/ownership.ts';
+import { Cause } from '../telephony/causes.ts';
+import type { Party } from '../telephony/driver.ts';
+import type { ChannelApplications, ChannelEntry, ChannelMessage, ChannelPlaybacks } from './channel-entry.ts';
+import type { ChannelView } from './channel-view.ts';
+import type { Turn } from './turn.ts';
+
+export type ChannelEffectsOptions = {
+  /** The channel with that id, as long as there is one. */
+  find(id: string): ChannelEntry | undefined;
+  tell(entry: ChannelEntry, message: ChannelMessage): void;
+  view: ChannelView;
+  dialplan: Dialplan;
+  applications: Pick<ChannelApplications, 'isActive' | 'admit'>;
+  playbacks: Pick<ChannelPlaybacks, 'targetGone'>;
+  turn: Turn;
+  log: Logger;
+};
+
+const isKnown = ({ name, number }: Party): boolean => name !== '' || number !== '';
+const nameAndNumber = ({ name, number }: Party): Party => ({ name, number });
+
+/** Takes the dialplan's run away from a channel. */
+export function stopDialplan(entry: ChannelEntry): void {
+  entry.run?.abort();
+  entry.run = undefined;
+}
+
+/** Binds what the two charts of a channel ask for: the leg, the dialplan, the way into applications. */
+export function bindChannelEffects(options: ChannelEffectsOptions) {
+  const { find, tell, turn, log } = options;
+
+  const perform = (id: string, effect: (entry: ChannelEntry) => void): void => {
+    const entry = find(id);
+    if (!entry) return;
+    turn.after(
+      () => effect(entry),
+      (error) => {
+        log.error({ channel: id, error }, 'an effect of a channel failed; the channel is hung up');
+        tell(entry, { type: 'effect.failed' });
+      },
+    );
+  };
+
+  const life = channelMachine.provide({
+    actions: {
+      dialLeg: ({ context }) => perform(context.id, (entry) => dialLeg(entry, options)),
+      answerLeg: ({ context }) => perform(context.id, ({ leg }) => leg.answer()),
+      ringLeg: ({ context }) => perform(context.id, ({ leg }) => leg.ring()),
+      stopRingingLeg: ({ context }) => perform(context.id, ({ leg }) => leg.stopRinging()),
+      progressLeg: ({ context }) => perform(context.id, ({ leg }) => leg.progress()),
+      playBusyTone: ({ context }) => perform(context.id, ({ leg }) => leg.media.indicate('busy')),
+      sendDigits: ({ context }, { sequence }) => perform(context.id, ({ leg }) => leg.sendDigits(sequence)),
+      hangupLeg: ({ context }, { cause }) => perform(context.id, (entry) => hangupLeg(entry, cause, options)),
+      giveUpLeg: ({ context }) => perform(context.id, (entry) => tell(entry, { type: 'leg.ended' })),
+      stopDialplan: ({ context }) => perform(context.id, stopDialplan),
+    },
+  });
+
+  const ownership = ownershipMachine.provide({
+    actions: {
+      enterApplication: ({ context }, { app }) => perform(context.id, (entry) => enterApplication(entry, app, options)),
+      runDialplan: ({ context }, { position }) => perform(context.id, (entry) => runDialplan(entry, position, options)),
+      noteRefusal: ({ context }) =>
+        perform(context.id, (entry) => tell(entry, { type: 'variable.set', name: 'STASISSTATUS', value: 'FAILED' })),
+      endChannel: ({ context }) =>
+        perform(context.id, (entry) => tell(entry, { type: 'finish', cause: Cause.normalClearing })),
+    },
+  });
+
+  return { life, ownership };
+}
+
+/** The other half of a Local channel gets its variables as they are by now; who calls the one is reached by the other. */
+function dialLeg(entry: ChannelEntry, { find, tell, view }: ChannelEffectsOptions): void {
+  const companion = entry.companionId === undefined ? undefined : find(entry.companionId);
+  if (companion) {
+    const { variables, inheritance, caller, connected } = view.snapshot(entry).context;
+    if (Object.keys(variables).length > 0) tell(companion, { type: 'variable.preset', variables, inheritance });
+    if (isKnown(connected)) tell(companion, { type: 'caller.set', caller: nameAndNumber(connected) });
+    if (isKnown(caller)) tell(companion, { type: 'connected.set', party: nameAndNumber(caller) });
+  }
+  entry.leg.dial();
+}
+
+function hangupLeg(entry: ChannelEntry, cause: number, { find, tell, playbacks }: ChannelEffectsOptions): void {
+  playbacks.targetGone('channel', entry.id);
+  entry.leg.hangup(cause);
+  if (find(entry.id)) tell(entry, { type: 'leg.lingers' });
+}
+
+function runDialplan(entry: ChannelEntry, from: Position, { dialplan, tell, view }: ChannelEffectsOptions): void {
+  const run = new Cancellation();
+  entry.run = run;
+  void dialplan.run(view.dialplanChannel(entry), from, run).then((outcome) => {
+    if (entry.run === run) entry.run = undefined;
+    // Taken away between its last step and this.
+    if (run.aborted) return;
+    if (outcome.type === 'stasis')
+      tell(entry, { type: 'enter', app: outcome.app, args: outcome.args, resume: outcome.next });
+    else if (outcome.type !== 'aborted')
+      tell(entry, { type: 'dialplan.ended', cause: outcome.type === 'hangup' ? outcome.cause : Cause.normalClearing });
+  });
+}
+
+function enterApplication(entry: ChannelEntry, app: string, { applications, tell, view }: ChannelEffectsOptions): void {
+  const active = applications.isActive(app);
+  const instance = active ? undefined : applications.admit?.(app, entry);
+  if (!instance) {
+    tell(entry, { type: active ? 'application.accepted' : 'application.refused' });
+    return;
+  }
+  void instance.then((name) => {
+    // A channel that is being hung up enters nothing any more; it need not be told.
+    if (isEnding(view.snapshot(entry))) return;
+    tell(entry, name === undefined ? { type: 'application.refused' } : { type: 'application.accepted', app: name });
+  });
+}

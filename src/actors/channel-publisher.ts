@@ -1,0 +1,71 @@
+import type { Bus } from '../bus/bus.ts';
+import { channelTopic } from '../bus/topics.ts';
+import { type ChannelFact, type ChannelSnapshot, lifeOf } from '../machines/channel.ts';
+import type { OwnershipFact } from '../machines/ownership.ts';
+import type { Channel } from '../models/channel.ts';
+import { Cause } from '../telephony/causes.ts';
+import type { ChannelAudio } from './channel-audio.ts';
+import type { ChannelApplications, ChannelEndpoints, ChannelEntry } from './channel-entry.ts';
+import { channelEvent, ownershipEvent, topicsOf } from './channel-events.ts';
+import type { ChannelView } from './channel-view.ts';
+
+export type ChannelPublisherOptions = {
+  bus: Bus;
+  view: ChannelView;
+  applications: Pick<ChannelApplications, 'addInterest' | 'removeInterest' | 'forget'>;
+  endpoints: ChannelEndpoints;
+  audio: Pick<ChannelAudio, 'left'>;
+  /** What ChannelHangupRequest shows as cause of a hang-up by software; the cause of the end when left out. */
+  softHangupCause?: number | undefined;
+};
+
+/** Makes events of what the charts of channels tell, and lets those know who keep count of channels. */
+export interface ChannelPublisher {
+  /** A fact of a channel's life, told after the commit; `current` is the state that it led to. */
+  life(entry: ChannelEntry, fact: ChannelFact, current: ChannelSnapshot): void;
+  /** A fact of who controls it. */
+  ownership(entry: ChannelEntry, fact: OwnershipFact): void;
+  /** The channel is gone, nobody is subscribed to it any more; `crashed`: its last model, when it told no end itself. */
+  gone(entry: ChannelEntry, endpoint: ChannelSnapshot['context']['endpoint'], crashed: Channel | undefined): void;
+}
+
+/** Makes the publisher of all channels. */
+export function createChannelPublisher(options: ChannelPublisherOptions): ChannelPublisher {
+  const { bus, view, applications, endpoints, audio, softHangupCause: cause } = options;
+
+  const asShown = (fact: ChannelFact): ChannelFact =>
+    cause !== undefined && fact.type === 'ChannelHangupRequest' && fact.soft ? { ...fact, cause } : fact;
+
+  return {
+    life(entry, fact, current) {
+      const { caller, endpoint } = current.context;
+      const event = channelEvent(asShown(fact), view.model(entry), caller.presentation);
+      bus.publish({ event, topics: topicsOf(fact, entry.topics) });
+      if (fact.type === 'ChannelCreated' && endpoint) endpoints.channelAdded(endpoint[0], endpoint[1], entry.id);
+      if (fact.type === 'ChannelStateChange' && lifeOf(current) === 'up')
+        for (const told of entry.onUp.splice(0)) told(true);
+    },
+
+    ownership(entry, fact) {
+      if (fact.type === 'StasisStart') {
+        if (!fact.moved) entry.actor.send({ type: 'application.entered', app: fact.app, args: fact.args });
+        applications.addInterest(fact.app, channelTopic(entry.id));
+      }
+      if (fact.type === 'StasisEnd') applications.removeInterest(fact.app, channelTopic(entry.id));
+      bus.publish({ event: ownershipEvent(fact, view.model(entry)), topics: [], to: fact.app });
+      if (fact.type === 'StasisEnd' && !fact.moved) {
+        entry.actor.send({ type: 'variable.set', name: 'STASISSTATUS', value: 'SUCCESS' });
+        audio.left(entry.id);
+      }
+    },
+
+    gone(entry, endpoint, crashed) {
+      if (crashed) {
+        const fact = { type: 'ChannelDestroyed', cause: Cause.temporaryFailure } as const;
+        bus.publish({ event: channelEvent(fact, crashed), topics: entry.topics });
+      }
+      applications.forget(channelTopic(entry.id));
+      if (endpoint) endpoints.channelRemoved(endpoint[0], endpoint[1], entry.id);
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import { isFunction, writeFunction } from '../dialplan/functions.ts';
+import { readVariableOrFunction } from '../dialplan/variables.ts';
+import type { Clock } from '../lib/clock.ts';
+import { AriError } from '../models/errors.ts';
+import type { Variable, Variables } from '../models/variable.ts';
+import { controlledChannel } from './channel-control.ts';
+import type { ChannelEntry } from './channel-entry.ts';
+import { type RequestedVariable, readVariables } from './channel-requests.ts';
+import type { Channels } from './channels.ts';
+
+/**
+ * Sets one variable, or writes the function that the name is. An unknown function is accepted silently by the field; one
+ * that exists and refuses is told. @throws AriError functionFailed.
+ */
+export function setChannelVariable(
+  channels: Channels,
+  entry: ChannelEntry,
+  { name, value, report }: { name: string; value: string | undefined; report?: boolean | undefined },
+): void {
+  if (isFunction(name)) {
+    const written = writeFunction(channels.dialplanChannel(entry), name, value ?? '');
+    if (!written.ok && written.reason === 'failed') throw new AriError('functionFailed');
+    return;
+  }
+  channels.tell(entry, { type: 'variable.set', name, value, ...(report === undefined ? {} : { report }) });
+}
+
+/** Sets the variables of a channel that was just made; a function that cannot be written is no reason to refuse it. */
+export function setRequestedVariables(
+  channels: Channels,
+  entry: ChannelEntry,
+  requested: readonly RequestedVariable[],
+): void {
+  for (const variable of requested) {
+    if (isFunction(variable.name)) writeFunction(channels.dialplanChannel(entry), variable.name, variable.value);
+    else setChannelVariable(channels, entry, variable);
+  }
+}
+
+/** The operations that read and set variables of a channel. Names are the interface's. */
+export function createChannelVariables({ channels, clock }: { channels: Channels; clock: Clock }) {
+  const readable = (id: string): ChannelEntry => {
+    const entry = channels.findByIdOrName(id);
+    if (!entry) throw new AriError('variableChannelNotFound');
+    return entry;
+  };
+
+  const getOne = (entry: ChannelEntry, name: string): string => {
+    const result = readVariableOrFunction(channels.dialplanChannel(entry), name, clock);
+    if (result === undefined) throw new AriError('variableNotFound');
+    if (!result.ok) throw new AriError('functionUnreadable');
+    return result.value;
+  };
+
+  return {
+    getVariable(id: string, { variable }: { variable?: string | undefined }): Variable {
+      if (!variable) throw new AriError('variableNameRequired');
+      return { value: getOne(readable(id), variable) };
+    },
+
+    setVariable(
+      id: string,
+      request: { variable?: string | undefined; value?: string | undefined; report_events?: boolean | undefined },
+    ): void {
+      const { variable: name, value, report_events: report = false } = request;
+      if (!name) throw new AriError('variableNameRequired');
+      setChannelVariable(channels, controlledChannel(channels, id, 'setVariable'), { name, value, report });
+    },
+
+    getVariables(id: string, { variables }: { variables?: string[] | undefined }): Variables {
+      if (!variables || variables.length === 0) throw new AriError('variableNameNeeded');
+      const entry = readable(id);
+      // The first name that is wrong decides.
+      const read = (name: string) => {
+        if (name === '') throw new AriError('variableNamesRequired');
+        return [name, getOne(entry, name)];
+      };
+      return { variables: Object.fromEntries(variables.map((name) => read(name.trim()))) };
+    },
+
+    setVariables(id: string, { variables }: { variables?: unknown }): void {
+      if (variables === undefined || variables === null) throw new AriError('variablesRequired');
+      readable(id);
+      const entry = controlledChannel(channels, id, 'setVariable');
+      for (const variable of readVariables(variables)) setChannelVariable(channels, entry, variable);
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import { isFunction, readFunction } from '../dialplan/functions.ts';
+import { type ChannelSnapshot, channelModel, ownVariable } from '../machines/channel.ts';
+import type { Channel } from '../models/channel.ts';
+import { type ChannelAccess, createChannelDialplan } from './channel-dialplan.ts';
+import type { ChannelEntry } from './channel-entry.ts';
+import type { PlayTarget } from './playbacks.ts';
+
+/** How a channel looks from outside its chart: to clients, to the dialplan, to what is played to it. */
+export interface ChannelView {
+  /** Its state now. */
+  snapshot(entry: ChannelEntry): ChannelSnapshot;
+  /** The channel as clients see it now, shown variables included. */
+  model(entry: ChannelEntry): Channel;
+  /** What the dialplan's functions read and write of it. */
+  dialplanChannel(entry: ChannelEntry): ReturnType<typeof createChannelDialplan>;
+  /** It as the target of playbacks. */
+  playTarget(entry: ChannelEntry): PlayTarget;
+}
+
+export type ChannelViewOptions = Pick<ChannelAccess, 'tell' | 'playbacks' | 'globals' | 'deviceStates'> & {
+  /** Variables and functions shown in every event of a channel. */
+  channelvars: readonly string[];
+};
+
+/** Makes the view of all channels. */
+export function createChannelView({ channelvars, ...neighbours }: ChannelViewOptions): ChannelView {
+  const snapshot = (entry: ChannelEntry): ChannelSnapshot => entry.actor.getSnapshot();
+
+  const shownVariables = (entry: ChannelEntry, current: ChannelSnapshot): Record<string, string> | undefined => {
+    const { variables, reported } = current.context;
+    if (channelvars.length === 0 && reported.length === 0) return undefined;
+    const shown = (name: string) => (isFunction(name) ? read(entry, name) : (ownVariable(variables, name) ?? ''));
+    return Object.fromEntries([...channelvars, ...reported].map((name) => [name, shown(name)]));
+  };
+
+  const read = (entry: ChannelEntry, name: string): string => {
+    // The function may ask for the channel, whose shown variables are just being made: give it the bare one.
+    const bare: ChannelAccess = { ...access, model: (other) => channelModel(snapshot(other)) };
+    const result = readFunction(createChannelDialplan(bare, entry), name);
+    return result.ok ? result.value : '';
+  };
+
+  const model = (entry: ChannelEntry): Channel => {
+    const current = snapshot(entry);
+    if (entry.seen?.snapshot !== current)
+      entry.seen = { snapshot: current, model: channelModel(current, shownVariables(entry, current)) };
+    return entry.seen.model;
+  };
+
+  const playTarget = (entry: ChannelEntry): PlayTarget => ({
+    kind: 'channel',
+    id: entry.id,
+    language: snapshot(entry).context.language,
+    topics: entry.topics,
+    media: entry.leg.media,
+  });
+
+  const access: ChannelAccess = { ...neighbours, model, snapshot, playTarget };
+  return { snapshot, model, playTarget, dialplanChannel: (entry) => createChannelDialplan(access, entry) };
+}

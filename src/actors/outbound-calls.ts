@@ -1,0 +1,132 @@
+import type { Bus, Publication } from '../bus/bus.ts';
+import type { Logger } from '../lib/log.ts';
+import { type Applications, longestOwnName } from './applications.ts';
+import { dropSocket } from './outbound-connection-effects.ts';
+import type { Connection, OutboundConnectionSettings } from './outbound-connection-entry.ts';
+
+/** A connection for a call; `left` once the call has left the application, or never entered it. */
+export type CallConnection = Connection & {
+  readonly channelId: string;
+  readonly verdict: Promise<string | undefined>;
+  readonly decide: (instance: string | undefined) => void;
+  left: boolean;
+};
+
+export type OutboundCallsOptions = {
+  connections: readonly OutboundConnectionSettings[];
+  applications: Pick<Applications, 'retire'>;
+  bus: Bus;
+  log: Logger;
+  make(settings: OutboundConnectionSettings, names: readonly string[]): Connection;
+  /** Starts a connection's chart; `onEnded` when it has ended. */
+  begin(connection: CallConnection, id: string, into: Map<string, CallConnection>, onEnded: () => void): void;
+};
+
+/** Connections that are made for one call each: begun when it wants to enter, ended when it has left. */
+export interface OutboundCalls {
+  /** The connection of an instance. */
+  find(instance: string): CallConnection | undefined;
+  /** As `OutboundConnections.admit`. */
+  admit(app: string, channel: { id: string; name: string }): Promise<string | undefined> | undefined;
+  all(): CallConnection[];
+  /** Forgets the calls whose connection went before them. */
+  close(): void;
+  readonly size: number;
+}
+
+/** Makes the owner of connections for calls. */
+export function createOutboundCalls(options: OutboundCallsOptions): OutboundCalls {
+  const { connections, applications, bus, log, make, begin } = options;
+  const perCall = new Map(
+    connections.filter(({ kind }) => kind === 'call').flatMap((each) => each.apps.map((app) => [app, each] as const)),
+  );
+  /** By instance. */
+  const calls = new Map<string, CallConnection>();
+  /** Instances whose connection went before their call: instance to channel id. */
+  const orphans = new Map<string, string>();
+  let unsubscribe: (() => void) | undefined;
+
+  const callEnded = (instance: string, channelId: string): void => {
+    const connection = calls.get(instance);
+    if (connection?.channelId === channelId) {
+      connection.left = true;
+      connection.actor.send({ type: 'call.ended' });
+    } else if (orphans.get(instance) === channelId) {
+      orphans.delete(instance);
+      applications.retire(instance);
+    }
+    watchCalls();
+  };
+
+  const listen = ({ event, to }: Publication): void => {
+    if (event.type === 'StasisEnd' && to !== undefined) callEnded(to, event.channel.id);
+    else if (event.type === 'StasisStart' && to !== undefined) {
+      const connection = calls.get(to);
+      if (connection?.channelId !== event.channel.id) return;
+      connection.left = false;
+      connection.actor.send({ type: 'call.entered' });
+    } else if (event.type === 'ChannelDestroyed') {
+      const { id } = event.channel;
+      for (const [instance, { channelId }] of [...calls]) if (channelId === id) callEnded(instance, id);
+      for (const [instance, channelId] of [...orphans]) if (channelId === id) callEnded(instance, id);
+    }
+  };
+
+  /** Events are only looked at while there are calls with a connection of their own. */
+  const watchCalls = (): void => {
+    const wanted = calls.size + orphans.size > 0;
+    if (wanted) unsubscribe ??= bus.subscribe(listen);
+    else {
+      unsubscribe?.();
+      unsubscribe = undefined;
+    }
+  };
+
+  /** The end of a connection. While the call is in the application somebody else may take it over under its name. */
+  const ended = (call: CallConnection, instance: string): void => {
+    dropSocket(call, 1000, 'the call has left');
+    call.decide(undefined);
+    if (call.left) applications.retire(instance);
+    else orphans.set(instance, call.channelId);
+    watchCalls();
+  };
+
+  const connectCall = (settings: OutboundConnectionSettings, instance: string, channelId: string): CallConnection => {
+    let decide!: CallConnection['decide'];
+    const verdict = new Promise<string | undefined>((resolve) => {
+      decide = resolve;
+    });
+    const call = Object.assign(make(settings, [instance]), { channelId, verdict, decide, left: true });
+    begin(call, instance, calls, () => ended(call, instance));
+    watchCalls();
+    return call;
+  };
+
+  return {
+    find: (instance) => calls.get(instance),
+
+    admit(app, { id, name }) {
+      const settings = perCall.get(app);
+      if (!settings) return undefined;
+      const instance = `${app}:${name}`;
+      if (instance.length > longestOwnName) {
+        log.warn({ application: app, channel: name }, 'a channel name is too long for an application of its own');
+        return undefined;
+      }
+      const existing = calls.get(instance);
+      existing?.actor.send({ type: 'call.entered' });
+      return (existing ?? connectCall(settings, instance, id)).verdict;
+    },
+
+    all: () => [...calls.values()],
+
+    close() {
+      orphans.clear();
+      watchCalls();
+    },
+
+    get size() {
+      return calls.size;
+    },
+  };
+}

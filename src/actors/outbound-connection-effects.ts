@@ -1,0 +1,80 @@
+import type { Logger } from '../lib/log.ts';
+import { outboundConnectionMachine } from '../machines/outbound-connection.ts';
+import type { Connection, OpenSocket, SocketReports } from './outbound-connection-entry.ts';
+
+export type OutboundConnectionEffectsOptions = {
+  find(id: string, kind: 'persistent' | 'call'): Connection | undefined;
+  /** How to open a socket; undefined before the start and after the end, when none is opened. */
+  openSocket(): OpenSocket | undefined;
+  log: Logger;
+};
+
+/** Binds what the chart of a connection asks for: its socket. */
+export function bindOutboundConnectionEffects({ find, openSocket, log }: OutboundConnectionEffectsOptions) {
+  return outboundConnectionMachine.provide({
+    actions: {
+      openSocket: ({ context }) => {
+        const connection = find(context.id, context.kind);
+        if (connection)
+          connection.socket = openSocket()?.(connection.settings.target, connection.names, reports(connection, log));
+      },
+      dropSocket: ({ context }) => {
+        const connection = find(context.id, context.kind);
+        if (!connection) return;
+        complain(connection, 'no answer in time', log);
+        dropSocket(connection, 1000, 'too late');
+      },
+    },
+  });
+}
+
+/** Ends the socket of a connection, which is not heard any more. `code`: as RFC 6455 section 7.4 numbers reasons. */
+export function dropSocket(connection: Connection, code: number, reason: string): void {
+  connection.attempt++;
+  connection.outbox.disconnected();
+  connection.socket?.close(code, reason);
+  connection.socket = undefined;
+}
+
+/** How a connection is shown in logs. */
+export const describeConnection = ({ settings, names }: Connection) => ({
+  connection: settings.name,
+  applications: names,
+  url: settings.target.url,
+});
+
+function complain(connection: Connection, reason: string, log: Logger): void {
+  const about = { ...describeConnection(connection), reason };
+  if (connection.complained) log.debug(about, 'an application still cannot be reached');
+  else log.warn(about, 'an application cannot be reached');
+  connection.complained = true;
+}
+
+/** What the socket opened now tells; nothing once another one has taken its place. */
+function reports(connection: Connection, log: Logger): SocketReports {
+  const attempt = ++connection.attempt;
+  const whileCurrent = (then: () => void): void => {
+    if (connection.attempt === attempt) then();
+  };
+  return {
+    opened: (send) =>
+      whileCurrent(() => {
+        connection.outbox.connected(send);
+        connection.actor.send({ type: 'socket.opened' });
+      }),
+    failed: (reason) =>
+      whileCurrent(() => {
+        complain(connection, reason, log);
+        connection.actor.send({ type: 'socket.failed' });
+      }),
+    closed: () =>
+      whileCurrent(() => {
+        connection.outbox.disconnected();
+        const about = describeConnection(connection);
+        if (connection.settings.kind === 'persistent') log.warn(about, 'the connection to applications is lost');
+        else log.debug(about, 'the application has closed the connection of its call');
+        connection.complained = true;
+        connection.actor.send({ type: 'socket.closed' });
+      }),
+  };
+}

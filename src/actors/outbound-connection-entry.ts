@@ -1,0 +1,77 @@
+import type { ActorRefFrom } from 'xstate';
+import type { Logger } from '../lib/log.ts';
+import type { outboundConnectionMachine } from '../machines/outbound-connection.ts';
+import type { Connected } from './applications.ts';
+import { createOutbox, type Outbox } from './outbox.ts';
+
+/** What a connection to applications is, and the sockets that it asks for. */
+
+/** Where an application waits for our WebSocket. */
+export type OutboundTarget = {
+  /** `ws://host[:port]/path`. */
+  url: string;
+  /** Sub-protocols offered. */
+  protocols: readonly string[];
+  /** Sent as Basic credentials, unless empty. */
+  username: string;
+  password: string;
+  /** The user of the interface whose rights the application has in requests over the socket. */
+  localUser: string;
+};
+
+/** What a socket tells, each at most once: `opened` or `failed`, and after `opened` in the end `closed`. */
+export type SocketReports = {
+  /** @param send takes an event as JSON text; never throws. */
+  opened(send: (json: string) => void): void;
+  failed(reason: string): void;
+  closed(): void;
+};
+
+/** Ends a socket, or the attempt to open it; it may still tell afterwards that it is closed. */
+export type OutboundSocket = { close(code: number, reason: string): void };
+
+/** Begins to open a socket for applications. Never throws; tells nothing before it has returned. */
+export type OpenSocket = (target: OutboundTarget, names: readonly string[], told: SocketReports) => OutboundSocket;
+
+export type OutboundConnectionSettings = {
+  name: string;
+  /** One connection that is always there, or one for each call. */
+  kind: 'persistent' | 'call';
+  target: OutboundTarget;
+  apps: readonly string[];
+  subscribeAll: boolean;
+  connectionTimeoutMs: number;
+  reconnectIntervalMs: number;
+  reconnectAttempts: number;
+};
+
+/** A running connection: its actor, and what it holds outside the chart. */
+export type Connection = {
+  readonly settings: OutboundConnectionSettings;
+  /** Applications registered through it. */
+  readonly names: readonly string[];
+  readonly outbox: Outbox;
+  actor: ActorRefFrom<typeof outboundConnectionMachine>;
+  /** Counts sockets, so that one given up is not heard any more. */
+  attempt: number;
+  socket: OutboundSocket | undefined;
+  registration: Connected | undefined;
+  /** Whether the log says that the application cannot be reached. */
+  complained: boolean;
+};
+
+/** A connection before its chart is started. */
+export const makeConnection = (
+  settings: OutboundConnectionSettings,
+  names: readonly string[],
+  { queueLimit, log }: { queueLimit: number; log: Logger },
+): Connection => ({
+  settings,
+  names,
+  outbox: createOutbox({ limit: queueLimit, log: log.child({ applications: names.join(',') }) }),
+  actor: undefined as never,
+  attempt: 0,
+  socket: undefined,
+  registration: undefined,
+  complained: false,
+});
