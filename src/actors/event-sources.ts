@@ -22,6 +22,24 @@ export type EventSourceLookup = {
   technology(name: string): string | undefined;
 };
 
+/** Where event sources are found: each part of the system adds what it has as it is built. */
+export interface EventSourceDirectory extends EventSourceLookup {
+  /** From now on these kinds are looked up there; a kind that nobody added is never found. */
+  add(lookup: Partial<EventSourceLookup>): void;
+}
+
+/** An empty directory. */
+export function createEventSourceDirectory(): EventSourceDirectory {
+  const added: Partial<EventSourceLookup> = {};
+  return {
+    add: (lookup) => void Object.assign(added, lookup),
+    channel: (idOrName) => added.channel?.(idOrName),
+    bridge: (id) => added.bridge?.(id),
+    endpoint: (technology, resource) => added.endpoint?.(technology, resource),
+    technology: (name) => added.technology?.(name),
+  };
+}
+
 type Source = { scheme: string; id: string };
 
 function split(eventSource: string): Source {

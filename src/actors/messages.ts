@@ -29,6 +29,8 @@ export interface Messages {
   /** Resolves when the referral is on its way. @throws AriError as `sendMessage`, referToRequired. */
   refer(request: ReferRequest): Promise<void>;
   referToEndpoint(technology: string, resource: string, request: ReferRequest): Promise<void>;
+  /** Makes the one technology known that carries messages; before that there is nobody to send to. */
+  attach(driver: MessageDriver): void;
   /** A technology tells of a message that came in; published as TextMessageReceived. */
   received(message: ReceivedMessage): void;
 }
@@ -41,15 +43,15 @@ function readStrings(variables: unknown): Record<string, string> {
   return variables as Record<string, string>;
 }
 
-export function createMessages(options: {
-  bus: Bus;
-  clock: Clock;
-  log: Logger;
-  endpoints: Endpoints;
-  /** The one technology that carries messages. */
-  driver: () => MessageDriver;
-}): Messages {
-  const { bus, clock, log, endpoints, driver } = options;
+export function createMessages(options: { bus: Bus; clock: Clock; log: Logger; endpoints: Endpoints }): Messages {
+  const { bus, clock, log, endpoints } = options;
+  let attached: MessageDriver | undefined;
+
+  /** @throws AriError endpointNotFound while no technology carries messages. */
+  const driver = (): MessageDriver => {
+    if (!attached) throw new AriError('endpointNotFound');
+    return attached;
+  };
 
   /** Waits until it is clear whether something can be sent at all; what the far side makes of it later is logged. */
   const onItsWay = async (sending: Promise<void>, what: string, to: string): Promise<void> => {
@@ -98,6 +100,10 @@ export function createMessages(options: {
     refer: async (request) => refer(request),
     referToEndpoint: async (technology, resource, request) =>
       refer({ ...request, to: addressOf(technology, resource) }),
+
+    attach(carrier) {
+      attached = carrier;
+    },
 
     received({ from, to, body, endpoint: name, headers }) {
       const { technology } = driver();

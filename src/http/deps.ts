@@ -30,11 +30,11 @@ export type Owners = {
     connect: Connect;
   };
   endpoints: Pick<Endpoints, 'list' | 'get'> & { listByTech: Endpoints['listByTechnology'] };
-  messages: Omit<Messages, 'received'>;
+  messages: Omit<Messages, 'attach' | 'received'>;
   system: System;
   sounds: Sounds;
   deviceStates: Omit<DeviceStates, 'close'>;
-  mailboxes: Omit<Mailboxes, 'close'>;
+  mailboxes: Omit<Mailboxes, 'onChanged' | 'close'>;
   logChannels: Pick<LogChannels, 'list' | 'add' | 'delete' | 'rotate'>;
   modules: Modules;
   dynamicConfig: Pick<DynamicConfig, 'get' | 'update' | 'delete'>;

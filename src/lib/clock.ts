@@ -1,4 +1,4 @@
-/** The one source of time: made in `main.ts`, passed down, replaced by a simulated one in tests. */
+/** The one source of time: made in `build/base.ts`, passed down, replaced by a simulated one in tests. */
 export interface Clock {
   /** Wall-clock time in ms since the Unix epoch, for timestamps shown to people and clients. */
   now(): number;

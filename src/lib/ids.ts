@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { customAlphabet } from 'nanoid';
 import type { Clock } from './clock.ts';
 
-/** The one source of identifiers: made in `main.ts`, passed down, counted up in tests. */
+/** The one source of identifiers: made in `build/base.ts`, passed down, counted up in tests. */
 export interface Ids {
   /** A channel id in the field's form, `<unix seconds>.<counter>`; with a system name `<name>-<seconds>.<counter>`. */
   channel(): string;

@@ -12,6 +12,8 @@ export interface Mailboxes {
   update(name: string, counts: { oldMessages?: number | undefined; newMessages?: number | undefined }): void;
   /** @throws AriError mailboxToDeleteNotFound */
   delete(name: string): void;
+  /** Adds one who hears every change, a deleted mailbox as one without messages: phones that watch it are told. */
+  onChanged(listener: (mailbox: Mailbox) => void): void;
   /** Resolves once all changes are on disk. */
   close(): Promise<void>;
 }
@@ -20,8 +22,6 @@ export type MailboxesOptions = {
   /** Data directory. */
   directory: string;
   log: Logger;
-  /** Hears every change, a deleted mailbox as one without messages: phones that watch it are told. */
-  onChanged?: (mailbox: Mailbox) => void;
 };
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
@@ -34,12 +34,13 @@ function readMailboxes(json: unknown): Mailbox[] {
   return json as Mailbox[];
 }
 
-export function createMailboxes({ directory, log, onChanged }: MailboxesOptions): Mailboxes {
+export function createMailboxes({ directory, log }: MailboxesOptions): Mailboxes {
   const file = createJsonFile({ directory, name: 'mailboxes.json', log, read: readMailboxes });
   const mailboxes = new Map((file.load() ?? []).map((mailbox) => [mailbox.name, mailbox]));
+  const listeners: ((mailbox: Mailbox) => void)[] = [];
   const changed = (mailbox: Mailbox): void => {
     file.save(() => [...mailboxes.values()]);
-    onChanged?.({ ...mailbox });
+    for (const listener of listeners) listener({ ...mailbox });
   };
 
   return {
@@ -63,6 +64,7 @@ export function createMailboxes({ directory, log, onChanged }: MailboxesOptions)
       changed({ name, old_messages: 0, new_messages: 0 });
     },
 
+    onChanged: (listener) => void listeners.push(listener),
     close: () => file.flush(),
   };
 }

@@ -27,7 +27,8 @@ function create(outcome: () => Promise<void> = () => Promise.resolve()) {
       return outcome();
     },
   };
-  const messages = createMessages({ bus, clock: new ManualClock(), log, endpoints, driver: () => driver });
+  const messages = createMessages({ bus, clock: new ManualClock(), log, endpoints });
+  messages.attach(driver);
   return { messages, sent, published, log };
 }
 

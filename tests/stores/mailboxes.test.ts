@@ -22,7 +22,8 @@ keeping.after.each(({ directory }) => rmSync(directory, { recursive: true, force
 
 keeping('mailboxes come back after a restart', async ({ directory, log }) => {
   const changes: unknown[] = [];
-  const mailboxes = createMailboxes({ directory, log, onChanged: (mailbox) => void changes.push(mailbox) });
+  const mailboxes = createMailboxes({ directory, log });
+  mailboxes.onChanged((mailbox) => void changes.push(mailbox));
   assert.equal(mailboxes.list(), []);
   mailboxes.update('1000@default', { oldMessages: 2, newMessages: 1 });
   mailboxes.update('1001', {});

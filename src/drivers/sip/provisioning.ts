@@ -2,10 +2,14 @@ import type { Logger } from '../../lib/log.ts';
 import type { EndpointConfig } from './config.ts';
 import { type CallerIds, credentialsOf, endpointOf, type FindObject, namesIn, type SipObject } from './objects.ts';
 
-export type ProvisioningOptions = {
+/** The objects that clients make. */
+export type ProvisionedObjects = {
   find: FindObject;
   /** The endpoints that clients made. */
   made(): readonly SipObject[];
+};
+
+export type ProvisioningOptions = {
   callerIds: CallerIds;
   driver: {
     setEndpoint(endpoint: EndpointConfig): void;
@@ -20,8 +24,8 @@ export type ProvisioningOptions = {
 
 /** Brings objects that clients make to the driver. */
 export interface Provisioning {
-  /** Makes the endpoints that were kept over a restart. */
-  start(): void;
+  /** Takes up the objects, and makes the endpoints that were kept over a restart. Before that there are none. */
+  start(objects: ProvisionedObjects): void;
   /** An object was made, changed or removed: every endpoint that it belongs to follows at once; calls go on as they are. */
   changed(kind: string, id: string): void;
   /**
@@ -35,7 +39,11 @@ const same = (one: string, other: string): boolean => one.toLowerCase() === othe
 const includes = (ids: readonly string[], id: string): boolean => ids.some((each) => same(each, id));
 
 export function createProvisioning(options: ProvisioningOptions): Provisioning {
-  const { find, made, callerIds, driver, added, removed, log } = options;
+  const { callerIds, driver, added, removed, log } = options;
+
+  let objects: ProvisionedObjects = { find: () => undefined, made: () => [] };
+  const find: FindObject = (kind, id) => objects.find(kind, id);
+  const made = (): readonly SipObject[] => objects.made();
 
   const isKnown = (name: string): boolean => driver.endpoints().some((each) => same(each.name, name));
 
@@ -78,7 +86,8 @@ export function createProvisioning(options: ProvisioningOptions): Provisioning {
   };
 
   return {
-    start() {
+    start(provisioned) {
+      objects = provisioned;
       for (const endpoint of made()) {
         const problem = refuses('endpoint', endpoint);
         if (problem === undefined) set(endpoint);

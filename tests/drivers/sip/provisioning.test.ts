@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { objectsOf, type SipObject, type SipObjectKind, sipObjectTypes } from '../../../src/drivers/sip/objects.ts';
-import { createProvisioning } from '../../../src/drivers/sip/provisioning.ts';
+import { createProvisioning, type ProvisionedObjects } from '../../../src/drivers/sip/provisioning.ts';
 import { createRecordingLog } from '../../support/log.ts';
 import { registerPhone } from '../../support/register.ts';
 import { anybody, createPhone, endpoint, type Phone } from './support.ts';
@@ -19,15 +19,18 @@ async function world() {
   const fixed = objectsOf([alice], callerIds);
   const told: string[] = [];
   const { log, lines } = createRecordingLog();
-  const provisioning = createProvisioning({
+  const provisioned: ProvisionedObjects = {
     find: (kind, id) => fixed[kind].find((object) => object.id === id) ?? objects.get(`${kind}/${id}`),
     made: () => [...objects].flatMap(([key, object]) => (key.startsWith('endpoint/') ? [object] : [])),
+  };
+  const provisioning = createProvisioning({
     callerIds,
     driver: server.driver,
     added: (name) => void told.push(`added ${name}`),
     removed: (name) => void told.push(`removed ${name}`),
     log,
   });
+  provisioning.start(provisioned);
   const make = (kind: SipObjectKind, id: string, values: Record<string, string>): SipObject => {
     const attributes = sipObjectTypes[kind].attributes as Record<string, { initial: string }>;
     const initial = Object.fromEntries(Object.entries(attributes).map(([name, each]) => [name, each.initial]));
@@ -43,7 +46,7 @@ async function world() {
   };
   const register = (user: string, password: string, username = user) =>
     registerPhone(client, server, { user, username, password });
-  return { server, client, provisioning, put, remove, make, register, told, lines };
+  return { server, client, provisioning, provisioned, put, remove, make, register, told, lines };
 }
 
 const provisioning = suite('phones made at run time');
@@ -142,12 +145,12 @@ provisioning('a user name belongs to one endpoint', async () => {
 });
 
 provisioning('what was kept is made at the start, except what the configuration file has taken meanwhile', async () => {
-  const { server, provisioning: owner, put, told, lines } = await world();
+  const { server, provisioning: owner, provisioned, put, told, lines } = await world();
   put('auth', 'carol', { username: 'carol', password: 'secret' }, true);
   put('auth', 'thief', { username: 'alice', password: 'x' }, true);
   put('endpoint', 'carol', { auth: 'carol' }, true);
   put('endpoint', 'thief', { auth: 'thief' }, true);
-  owner.start();
+  owner.start(provisioned);
   assert.equal(told, ['added carol']);
   assert.equal(
     server.driver.endpoints().map(({ name }) => name),

@@ -1,0 +1,39 @@
+import type { Config } from '../config/schema.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
+import { createIds, type Ids } from '../lib/ids.ts';
+import type { Logger } from '../lib/log.ts';
+import type { Scope } from '../lib/scope.ts';
+import { createLogging, type Logging } from '../logging.ts';
+import { keepEntityId } from '../stores/entity-id.ts';
+import type { LogChannels } from '../stores/log-channels.ts';
+
+/** What a caller may put in place of the system's own. */
+export type ServerIo = {
+  logging?: Logging;
+  clock?: Clock;
+  ids?: Ids;
+};
+
+/** What every layer is handed. */
+export type Base = {
+  config: Config;
+  clock: Clock;
+  ids: Ids;
+  log: Logger;
+  logChannels: LogChannels;
+  /** What was opened, closed in reverse order when the server stops or could not start. */
+  scope: Scope;
+  /** `asterisk_id` of every event. */
+  entityId: string;
+};
+
+/** The ground floor: time, ids, log, and who we are. @throws Error when the data directory cannot be used. */
+export function buildBase(config: Config, io: ServerIo, scope: Scope): Base {
+  const { general } = config;
+  const clock = io.clock ?? systemClock;
+  const { log, logChannels } = io.logging ?? createLogging(config, process.stderr);
+  scope.defer(() => logChannels.close());
+  const ids = io.ids ?? createIds(clock, general.system_name);
+  const entityId = general.entity_id || keepEntityId(general.data_directory, ids);
+  return { config, clock, ids, log, logChannels, scope, entityId };
+}

@@ -1,0 +1,64 @@
+import { createChannelOperations } from '../actors/channel-operations.ts';
+import { createChannels } from '../actors/channels.ts';
+import { createOutboundConnections } from '../actors/outbound-connections.ts';
+import { createPlaybacks } from '../actors/playbacks.ts';
+import { createDialplan } from '../dialplan/dialplan.ts';
+import { outboundConnections } from '../settings.ts';
+import type { Base } from './base.ts';
+import type { State } from './state.ts';
+
+/** What clients and the dialplan do to calls. */
+export type CallControl = ReturnType<typeof buildCallControl>;
+
+/** What the field shows as cause whenever software asks for a hang-up: the number of an internal flag, no Q.850 cause. */
+const fieldSoftHangupCause = 32;
+
+/** Playbacks, the dialplan, channels and what may be done to them, the WebSockets that calls may need. */
+export function buildCallControl({ config, clock, ids, log }: Base, state: State) {
+  const { general } = config;
+  const { bus, applications, eventSources, endpoints, globals, deviceStates } = state;
+  const runtime = { clock, log };
+  const playbacks = createPlaybacks({ bus, runtime, ids, log });
+  const dialplan = createDialplan({ contexts: config.dialplan, clock, log: log.child({ part: 'dialplan' }) });
+  const outbound = createOutboundConnections({
+    connections: outboundConnections(config),
+    applications,
+    bus,
+    runtime,
+    log: log.child({ part: 'outbound' }),
+    queueLimit: Math.floor(config.http.limits.websocket_queue / 2),
+  });
+  const channels = createChannels({
+    bus,
+    runtime,
+    ids,
+    dialplan,
+    applications: { ...applications, admit: outbound.admit },
+    playbacks,
+    endpoints,
+    globals,
+    deviceStates,
+    settings: {
+      channelvars: general.channelvars,
+      defaultLanguage: config.sounds.default_language,
+      ...(general.compatibility === 'asterisk' ? { softHangupCause: fieldSoftHangupCause } : {}),
+    },
+  });
+  eventSources.add({
+    channel(id) {
+      const entry = channels.findByIdOrName(id);
+      return entry && channels.model(entry);
+    },
+  });
+  const operations = createChannelOperations({
+    channels,
+    playbacks,
+    applications,
+    dialplan,
+    formats: new Set(config.media.codecs),
+    compatibility: general.compatibility,
+    clock,
+    soon: clock.soon,
+  });
+  return { playbacks, dialplan, outbound, channels, operations };
+}

@@ -1,0 +1,87 @@
+import { createApp } from '../http/app.ts';
+import type { AppDeps } from '../http/env.ts';
+import { createOutboundSockets } from '../http/outbound-socket.ts';
+import { startHttpServer } from '../http/server.ts';
+import { indexSounds } from '../media/file/index-sounds.ts';
+import { formatTimestamp } from '../models/timestamp.ts';
+import { buildInfo, httpSettings, modules, processIdentity, soundDirectories, version } from '../settings.ts';
+import { createModules } from '../stores/modules.ts';
+import { createSounds } from '../stores/sounds.ts';
+import { createSystem } from '../stores/system.ts';
+import type { Base } from './base.ts';
+import type { CallControl } from './call-control.ts';
+import type { State } from './state.ts';
+import type { Technologies } from './technologies.ts';
+import type { buildUsage } from './usage.ts';
+
+/** How long applications that we connected to may take to close their WebSocket, in ms. */
+const closingGraceMs = 5_000;
+
+/**
+ * The REST and WebSocket interface, open when this resolves, and the WebSockets that we open.
+ * @throws Error (rejects) with `code` when its address cannot be had.
+ */
+export async function buildInterface(
+  base: Base,
+  state: State,
+  calls: CallControl,
+  technologies: Technologies,
+  usage: ReturnType<typeof buildUsage>,
+) {
+  const { config, clock, log, scope, entityId } = base;
+  const { outbound } = calls;
+  const owners = { ...(await buildOwners(base, state, calls, technologies)), usage: { get: usage } };
+  const parts: AppDeps = { owners, options: httpSettings(config), entityId, clock, log: log.child({ part: 'http' }) };
+  const { app, sockets } = createApp(parts);
+  const http = await startHttpServer({ app, sockets }, config.http, clock);
+  scope.defer(() => http.close());
+  const outboundSockets = createOutboundSockets({ ...parts, app });
+  scope.defer(() => {
+    outbound.close();
+    return outboundSockets.close(closingGraceMs);
+  });
+  outbound.start(outboundSockets.open);
+  return http;
+}
+
+/** Whom the operations of the interface ask. */
+async function buildOwners(
+  { config, clock, logChannels, entityId }: Base,
+  { applications, endpoints, globals, deviceStates, mailboxes }: State,
+  { channels, operations, playbacks }: CallControl,
+  { sip, messages, dynamicConfig }: Technologies,
+): Promise<AppDeps['owners']> {
+  const soundIndex = await indexSounds(soundDirectories(config));
+  const { user, group } = processIdentity();
+  return {
+    channels: operations,
+    playbacks: { ...playbacks, playOnChannel: operations.play },
+    applications,
+    endpoints: { list: endpoints.list, listByTech: endpoints.listByTechnology, get: endpoints.get },
+    messages,
+    system: createSystem({
+      clock,
+      entityId,
+      version,
+      build: buildInfo(formatTimestamp(clock.now())),
+      name: config.general.system_name,
+      defaultLanguage: config.sounds.default_language,
+      setid: { user, group },
+      limits: {},
+      variables: globals,
+    }),
+    sounds: createSounds(() => soundIndex),
+    deviceStates,
+    mailboxes,
+    logChannels,
+    dynamicConfig,
+    modules: createModules(() =>
+      modules({
+        sip: sip.counts().legs,
+        local: channels.size - sip.counts().legs,
+        playbacks: playbacks.size,
+        applications: applications.list().length,
+      }),
+    ),
+  };
+}

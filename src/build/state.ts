@@ -1,0 +1,38 @@
+import { createApplications } from '../actors/applications.ts';
+import { createContacts } from '../actors/contacts.ts';
+import { createEventSourceDirectory } from '../actors/event-sources.ts';
+import { createBus } from '../bus/bus.ts';
+import { createEventCheck } from '../models/check-event.ts';
+import { banSettings } from '../settings.ts';
+import { createBans } from '../stores/bans.ts';
+import { createDeviceStates } from '../stores/device-states.ts';
+import { createEndpoints } from '../stores/endpoints.ts';
+import { createMailboxes } from '../stores/mailboxes.ts';
+import { createGlobalVariables } from '../stores/variables.ts';
+import type { Base } from './base.ts';
+
+/** What there is besides calls, and who hears of it. */
+export type State = ReturnType<typeof buildState>;
+
+/** The bus, the applications that listen to it, and what publishes on it without being a call. */
+export function buildState({ config, clock, log, scope, entityId }: Base) {
+  const runtime = { clock, log };
+  const kept = { directory: config.general.data_directory, log };
+  const bus = createBus({ log });
+  const eventSources = createEventSourceDirectory();
+  const check = config.general.validate ? createEventCheck() : undefined;
+  const applications = createApplications({ bus, clock, log, runtime, entityId, check, resolve: eventSources });
+  scope.defer(() => applications.close());
+  const endpoints = createEndpoints({ bus, onRemoved: applications.forget });
+  eventSources.add({ endpoint: endpoints.find, technology: endpoints.technology });
+  const contacts = createContacts({ bus, runtime, log, endpoints });
+  scope.defer(() => contacts.close());
+  const globals = createGlobalVariables({ bus });
+  const mailboxes = createMailboxes(kept);
+  scope.defer(() => mailboxes.close());
+  const deviceStates = createDeviceStates({ ...kept, bus, endpoint: endpoints.status });
+  scope.defer(() => deviceStates.close());
+  const bans = createBans({ settings: banSettings(config), clock, log: log.child({ part: 'bans' }) });
+  scope.defer(() => bans.close());
+  return { bus, eventSources, applications, endpoints, contacts, globals, mailboxes, deviceStates, bans };
+}

@@ -1,0 +1,78 @@
+import { lookup } from 'node:dns/promises';
+import { createMessages } from '../actors/messages.ts';
+import { createLocalDriver } from '../drivers/local/local.ts';
+import { createSipDriver } from '../drivers/sip/driver.ts';
+import { objectsOf, sipObjectTypes } from '../drivers/sip/objects.ts';
+import { createProvisioning } from '../drivers/sip/provisioning.ts';
+import { callerIds, sipListens, sipSettings } from '../settings.ts';
+import { createDynamicConfig } from '../stores/dynamic-config.ts';
+import type { Base } from './base.ts';
+import type { CallControl } from './call-control.ts';
+import type { Network } from './network.ts';
+import type { State } from './state.ts';
+
+/** What calls are made of, and the phones there are. */
+export type Technologies = Awaited<ReturnType<typeof buildTechnologies>>;
+
+/**
+ * Local channels and SIP, with the phones of the configuration and those that clients made; SIP listens when this
+ * resolves. @throws ListenError (rejects) when an address cannot be had.
+ */
+export async function buildTechnologies(base: Base, network: Network, state: State, calls: CallControl) {
+  const { config, clock, ids, log, scope } = base;
+  const { media, transports, transactions } = network;
+  const { bus, endpoints, contacts, mailboxes } = state;
+  const { channels } = calls;
+  const hasContext = (context: string): boolean => Object.hasOwn(config.dialplan, context);
+  channels.addDriver(createLocalDriver({ media, ids, hasContext }));
+
+  const sipConfig = sipSettings(config);
+  const messages = createMessages({ bus, clock, log, endpoints });
+  const sip = createSipDriver({
+    config: sipConfig,
+    transports,
+    transactions,
+    media,
+    host: channels.host,
+    contacts,
+    clock,
+    ids,
+    log,
+    mailbox(name) {
+      const mailbox = mailboxes.list().find((each) => each.name === name);
+      return mailbox && { newMessages: mailbox.new_messages, oldMessages: mailbox.old_messages };
+    },
+    messageReceived: messages.received,
+    resolveHost: async (host) => (await lookup(host)).address,
+  });
+  scope.defer(() => sip.close());
+  messages.attach(sip);
+  channels.addDriver(sip);
+  contacts.attach(sip);
+  mailboxes.onChanged(({ name }) => sip.mailboxChanged(name));
+  for (const name of Object.keys(config.sip.endpoints)) endpoints.add(sip.technology, name, 'offline');
+
+  // Phones made at run time: known before the first message comes in.
+  const provisioning = createProvisioning({
+    callerIds,
+    driver: sip,
+    added: (name) => void endpoints.add(sip.technology, name, 'offline'),
+    removed: (name) => endpoints.remove(sip.technology, name),
+    log,
+  });
+  const dynamicConfig = createDynamicConfig({
+    directory: config.general.data_directory,
+    log,
+    configClass: 'res_pjsip',
+    types: sipObjectTypes,
+    fixed: objectsOf(sipConfig.endpoints, callerIds),
+    refuses: provisioning.refuses,
+    onChanged: provisioning.changed,
+  });
+  scope.defer(() => dynamicConfig.close());
+  provisioning.start({ find: dynamicConfig.find, made: () => dynamicConfig.made('endpoint') });
+
+  const listeners = await transports.bind(sipListens(config));
+  sip.start();
+  return { sip, messages, dynamicConfig, listeners };
+}

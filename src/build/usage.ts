@@ -1,0 +1,18 @@
+import type { Usage } from '../models/usage.ts';
+import type { CallControl } from './call-control.ts';
+import type { Network } from './network.ts';
+import type { State } from './state.ts';
+import type { Technologies } from './technologies.ts';
+
+/** Counts what is held now, on every floor: for operators, tests and leak checks. */
+export const buildUsage =
+  ({ media, transactions }: Network, { contacts }: State, calls: CallControl, { sip }: Technologies) =>
+  async (): Promise<Usage> => ({
+    channels: calls.channels.size,
+    playbacks: calls.playbacks.size,
+    channelAudio: calls.channels.audio.size,
+    contacts: contacts.size,
+    outboundConnections: calls.outbound.size,
+    media: await media.usage(),
+    sip: { ...sip.counts(), transactions: transactions.counts().clients + transactions.counts().servers },
+  });
