@@ -39,6 +39,7 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   pino: ['lib/log.ts'],
   'pino-pretty': ['cli.ts'],
   'rtp.js': ['media'],
+  'libopus-wasm': ['media/codec/opus.ts'],
   'sdp-transform': ['sip/sdp'],
   'node:dgram': ['sip/transport', 'media/rtp', 'drivers/external'],
   'node:net': ['sip/transport', 'media/rtp', 'drivers/external'],

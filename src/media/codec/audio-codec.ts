@@ -1,0 +1,60 @@
+import type { AudioFormat, FormatName } from '../../telephony/media.ts';
+
+/** Samples and clock ticks a second, in Hz. */
+type Rates = Omit<AudioFormat, 'codec'>;
+
+const linear = (rate: number): Rates => ({ sampleRate: rate, clockRate: rate });
+
+/** The rates of every format there is. */
+export const formatRates: Readonly<Record<FormatName, Rates>> = {
+  ulaw: linear(8000),
+  alaw: linear(8000),
+  // 16,000 samples a second, but the clock counts 8,000: a mistake of the first profile that stays (RFC 3551 4.5.2).
+  g722: { sampleRate: 16_000, clockRate: 8000 },
+  // The clock is 48 kHz whatever is sent (RFC 7587 section 4.1).
+  opus: linear(48_000),
+  slin: linear(8000),
+  slin12: linear(12_000),
+  slin16: linear(16_000),
+  slin24: linear(24_000),
+  slin32: linear(32_000),
+  slin44: linear(44_100),
+  slin48: linear(48_000),
+};
+
+/** Whether there is an audio format of this name. */
+export function isFormatName(name: string): name is FormatName {
+  return Object.hasOwn(formatRates, name);
+}
+
+/**
+ * One stream of audio of a codec, both ways, with the state it needs. Buffers are the caller's; nothing is allocated for
+ * a packet. Methods never throw for what comes from a network: a payload that cannot be read decodes to no samples.
+ */
+export interface AudioCodec extends Readonly<AudioFormat> {
+  /**
+   * Encodes a packet's samples (16 bit, mono, at `sampleRate`) to the beginning of `target`, which holds
+   * {@link maximumPayload} octets of them.
+   * @returns octets written; 0 when the codec has nothing to send (Opus in silence, with DTX).
+   */
+  encode(samples: Int16Array, target: Uint8Array): number;
+  /**
+   * Decodes a payload to the beginning of `target`; what does not fit is left out.
+   * @returns samples written.
+   */
+  decode(payload: Uint8Array, target: Int16Array): number;
+  /**
+   * Fills `target` with what a lost packet most likely said, where the codec knows better than repeating a pitch:
+   * from the packet behind the lost one when it carries a copy (Opus with in-band error correction), or else from what
+   * went before.
+   * @returns samples written; 0 when the codec cannot.
+   */
+  conceal?(target: Int16Array, next?: Uint8Array): number;
+  /** Lets go of memory outside JavaScript. Idempotent; afterwards nothing is encoded or decoded. */
+  close(): void;
+}
+
+/** Octets that hold `samples` encoded in any codec of the plane. */
+export function maximumPayload(samples: number): number {
+  return Math.max(1500, samples * 2);
+}

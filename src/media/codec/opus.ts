@@ -1,0 +1,163 @@
+import type { OpusDecoderHandle, OpusEncoderHandle } from 'libopus-wasm';
+import { Application, createDecoder, createEncoder, loadLibopus } from 'libopus-wasm';
+import type { AudioCodec } from './audio-codec.ts';
+
+/** How a stream of Opus is sent and received: what the far side's fmtp asked for (RFC 7587 section 6.1). */
+export type OpusOptions = {
+  /** Samples a second of the linear audio: Opus converts by itself, so a conference needs no resampling. */
+  sampleRate?: 8000 | 12_000 | 16_000 | 24_000 | 48_000;
+  /** Bits a second: `maxaveragebitrate`. */
+  bitRate?: number;
+  /** `useinbandfec`: each packet carries a poorer copy of the one before. */
+  fec?: boolean;
+  /** Packets out of a hundred that get lost: how much of the bit rate goes into copies. */
+  lossPercent?: number;
+  /** `usedtx`: next to nothing is sent in silence. */
+  dtx?: boolean;
+  /** Work to put into a packet, 0 to 10. */
+  complexity?: number;
+};
+
+/** What holds where nothing was asked for. */
+export const defaultOpusOptions: Readonly<Required<OpusOptions>> = {
+  sampleRate: 48_000,
+  bitRate: 24_000,
+  fec: true,
+  lossPercent: 5,
+  dtx: false,
+  complexity: 3,
+};
+
+/** A packet of DTX: its frame is empty and stands for silence (RFC 6716 section 3.1). */
+const longestSilentPacket = 2;
+
+/** Loads the library once, so that streams opened from then on work at once. Rejects when it cannot be loaded. */
+export async function loadOpus(): Promise<void> {
+  await loadLibopus();
+}
+
+/**
+ * A stream of Opus (RFC 6716), mono, its frames 2.5, 5, 10, 20, 40 or 60 ms long. The library makes its encoders and
+ * decoders a turn of the event loop later: until then nothing is encoded and nothing decoded. Call {@link loadOpus} first
+ * to make that turn a short one. Encoder and decoder are made when first needed, for each takes some 30 KB.
+ */
+export class OpusCodec implements AudioCodec {
+  readonly codec = 'opus';
+  readonly sampleRate: number;
+  /** Always 48 kHz (RFC 7587 section 4.1). */
+  readonly clockRate = 48_000;
+  readonly #options: Required<OpusOptions>;
+  readonly #encoder: Lazy<OpusEncoderHandle>;
+  readonly #decoder: Lazy<OpusDecoderHandle>;
+
+  constructor(options: OpusOptions = {}) {
+    this.#options = { ...defaultOpusOptions, ...options };
+    const { sampleRate, bitRate, fec, lossPercent, dtx, complexity } = this.#options;
+    this.sampleRate = sampleRate;
+    this.#encoder = new Lazy(() =>
+      createEncoder({
+        sampleRate,
+        channels: 1,
+        application: Application.Voip,
+        bitrate: bitRate,
+        complexity,
+        fec,
+        packetLossPercent: lossPercent,
+        dtx,
+      }),
+    );
+    this.#decoder = new Lazy(() => createDecoder({ sampleRate, channels: 1 }));
+  }
+
+  /** Resolves when the stream encodes and decodes. Rejects with an Error when the library cannot. */
+  async ready(): Promise<void> {
+    await Promise.all([this.#encoder.ready(), this.#decoder.ready()]);
+  }
+
+  encode(samples: Int16Array, target: Uint8Array): number {
+    const encoder = this.#encoder.get();
+    if (!encoder || !isFrame(samples.length, this.sampleRate)) return 0;
+    let packet: Uint8Array;
+    try {
+      packet = encoder.encode(samples, { frameSize: samples.length, maxPacketBytes: target.length });
+    } catch {
+      // A target too small for the packet.
+      return 0;
+    }
+    if (this.#options.dtx && packet.length <= longestSilentPacket) return 0;
+    target.set(packet);
+    return packet.length;
+  }
+
+  decode(payload: Uint8Array, target: Int16Array): number {
+    if (payload.length === 0) return 0;
+    return this.#decoded(target, (decoder) => decoder.decode(payload));
+  }
+
+  conceal(target: Int16Array, next?: Uint8Array): number {
+    // The library conceals in steps of 2.5 ms.
+    const step = this.sampleRate / 400;
+    const frameSize = Math.min(Math.trunc(target.length / step), 48) * step;
+    if (frameSize === 0) return 0;
+    return this.#decoded(target, (decoder) =>
+      next?.length ? decoder.decode(next, { decodeFec: true, frameSize }) : decoder.decodePacketLoss(frameSize),
+    );
+  }
+
+  close(): void {
+    this.#encoder.close();
+    this.#decoder.close();
+  }
+
+  #decoded(target: Int16Array, decode: (decoder: OpusDecoderHandle) => Int16Array): number {
+    const decoder = this.#decoder.get();
+    if (!decoder) return 0;
+    try {
+      const samples = decode(decoder);
+      const count = Math.min(samples.length, target.length);
+      target.set(count === samples.length ? samples : samples.subarray(0, count));
+      return count;
+    } catch {
+      // What is no packet of Opus is as good as lost.
+      return 0;
+    }
+  }
+}
+
+function isFrame(samples: number, sampleRate: number): boolean {
+  return [2.5, 5, 10, 20, 40, 60].some((ms) => samples === (sampleRate * ms) / 1000);
+}
+
+/** Something of the library's that is made when first asked for, and freed once however early it is closed. */
+class Lazy<T extends { free(): void }> {
+  readonly #make: () => Promise<T>;
+  #making: Promise<void> | undefined;
+  #made: T | undefined;
+  #closed = false;
+
+  constructor(make: () => Promise<T>) {
+    this.#make = make;
+  }
+
+  get(): T | undefined {
+    // A library that could not be loaded is told to whoever loaded it.
+    if (!this.#making) this.ready().catch(() => undefined);
+    return this.#made;
+  }
+
+  ready(): Promise<void> {
+    this.#making ??= this.#closed ? Promise.resolve() : this.#make().then((made) => this.#keep(made));
+    return this.#making;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#made?.free();
+    this.#made = undefined;
+  }
+
+  #keep(made: T): void {
+    if (this.#closed) made.free();
+    else this.#made = made;
+  }
+}
