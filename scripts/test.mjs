@@ -25,9 +25,10 @@ const pattern = `^(?=.*(${words.join('|')})).*\\.test\\.ts$`;
 function runTests() {
   const env = { ...process.env };
   if (filters.length === 0) env.NODE_V8_COVERAGE = raw;
-  const preload = pathToFileURL(join(root, 'tests', 'support', 'typescript.mjs')).href;
+  const support = (name) => ['--import', pathToFileURL(join(root, 'tests', 'support', name)).href];
   const uvu = join(packages, 'uvu', 'bin.js');
-  const args = ['--import', preload, uvu, 'tests', pattern, process.stdout.isTTY ? '--color' : '--no-color'];
+  const preloads = [...support('unhandled.mjs'), ...support('typescript.mjs')];
+  const args = [...preloads, uvu, 'tests', pattern, process.stdout.isTTY ? '--color' : '--no-color'];
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'], detached: true });
   // A group of its own, so that what the tests started ends with them.
   const end = (signal) => process.kill(-child.pid, signal);

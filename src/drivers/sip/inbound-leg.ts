@@ -1,3 +1,4 @@
+import { guarded } from '../../lib/guard.ts';
 import type { IncomingCall } from '../../sip/dialog/incoming-call.ts';
 import type { CallOffer } from '../../sip/dialog/user-agent.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
@@ -63,7 +64,8 @@ export function takeInboundCall(services: Services, endpoint: EndpointConfig, of
       state.core = core;
       const { cancelledWith } = state;
       // Nothing is told from inside `open`.
-      if (cancelledWith !== undefined) queueMicrotask(() => core.gone(cancelledWith));
+      if (cancelledWith !== undefined)
+        queueMicrotask(guarded(services.stack.log, 'telling of a cancelled call', () => core.gone(cancelledWith)));
       return createInboundLeg(services, call, core);
     },
   };

@@ -1,3 +1,4 @@
+import { guarded } from '../../lib/guard.ts';
 import type { InviteUsage, UsageHandlers } from '../../sip/dialog/invite-usage.ts';
 import { Timers } from '../../sip/dialog/stack.ts';
 import type { SipMessage, SipRequest } from '../../sip/message/message.ts';
@@ -58,7 +59,7 @@ export interface LegCore {
 export function createLegCore(options: LegCoreOptions): LegCore {
   const { services, endpoint, report } = options;
   const { stack, media } = services;
-  const timers = new Timers(stack.clock);
+  const timers = new Timers(stack, 'a leg', () => breakDown());
   let phase: LegPhase = 'setup';
   let usage: InviteUsage | undefined;
   let negotiation: Negotiation | undefined;
@@ -78,9 +79,18 @@ export function createLegCore(options: LegCoreOptions): LegCore {
     report({ type: 'leg.hungUp', cause, ...(techCause !== undefined && { techCause }) });
   };
 
+  /** What the leg does for something that happened: when it throws, this leg ends and no other. */
+  const contain = <Args extends unknown[]>(what: string, fn: (...args: Args) => void) =>
+    guarded(stack.log, what, fn, () => breakDown());
+  const breakDown = () => loseMedia(Cause.temporaryFailure);
+
   const session = createPendingSession(
     options.channelId,
-    media.openRtp(options.channelId, (told) => hear(told)),
+    media.openRtp(
+      options.channelId,
+      contain('a report of the media', (told: MediaReport) => hear(told)),
+    ),
+    stack.log,
     (error) => {
       // When ports run out this is told for every call: the reason, not where in the program it was found.
       const reason = error instanceof Error ? error.message : String(error);
@@ -110,7 +120,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
     }
   };
 
-  session.whenOpen((opened) => {
+  const negotiate = (opened: RtpSession) => {
     negotiation = createNegotiation({
       session: opened,
       address: mediaAddress(services, opened, options.peer),
@@ -119,7 +129,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       sessionId: String(Number.parseInt(stack.ids.hex(8), 16)),
       onHeld: tellHeld,
     });
-  });
+  };
 
   /** A call that begins on hold is not put on hold: only changes of a call that stands are told. */
   const tellHeld = (held: boolean) => {
@@ -162,6 +172,8 @@ export function createLegCore(options: LegCoreOptions): LegCore {
     return 200;
   };
 
+  session.whenOpen(contain('negotiating', negotiate));
+
   return {
     get phase() {
       return phase;
@@ -184,9 +196,11 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       onClosed() {},
     },
     ready: (fn) =>
-      session.whenOpen(() => {
-        if (negotiation && !isOver()) fn(negotiation);
-      }),
+      session.whenOpen(
+        contain('a leg whose port is open', () => {
+          if (negotiation && !isOver()) fn(negotiation);
+        }),
+      ),
     tell,
     up(confirmed) {
       usage = confirmed;

@@ -47,7 +47,7 @@ export function createMailboxSubscriptions(
   counts: (mailbox: string) => MailboxCounts | undefined,
 ): MailboxSubscriptions {
   const { stack, agent, endpoints } = services;
-  const timers = new Timers(stack.clock);
+  const timers = new Timers(stack, 'a mailbox subscription');
   const subscriptions = new Map<string, Subscription>();
 
   const remove = (key: string) => {

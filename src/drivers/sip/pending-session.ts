@@ -1,3 +1,5 @@
+import { guarded } from '../../lib/guard.ts';
+import type { Logger } from '../../lib/log.ts';
 import type {
   MediaSession,
   PlayHandle,
@@ -20,6 +22,7 @@ export interface PendingSession extends MediaSession {
 export function createPendingSession(
   id: string,
   opening: Promise<RtpSession>,
+  log: Logger,
   onFailed: (error: unknown) => void,
 ): PendingSession {
   let session: RtpSession | undefined;
@@ -45,13 +48,15 @@ export function createPendingSession(
       state = 'open';
       const left = waiting;
       waiting = [];
-      for (const { run } of left) run(opened);
+      // Nobody hears this promise: what one throws is logged, and the others are done all the same.
+      for (const { run, failed } of left)
+        guarded(log, 'what was asked of an RTP session', run, () => failed('the session could not do it'))(opened);
     },
     (error: unknown) => {
       if (state === 'closed') return;
       state = 'failed';
       settle('no port could be opened');
-      onFailed(error);
+      guarded(log, 'telling that no RTP port was had', onFailed)(error);
     },
   );
 

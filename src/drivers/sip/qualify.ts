@@ -18,7 +18,7 @@ export interface Qualifier {
 
 export function createQualifier(services: Services): Qualifier {
   const { stack, agent, endpoints, bindings } = services;
-  const timers = new Timers(stack.clock);
+  const timers = new Timers(stack, 'a qualification');
   const waiting = new Set<(error: Error) => void>();
 
   const qualify = (contact: ContactDetails) =>

@@ -41,7 +41,7 @@ export interface Referrals {
 const OUTCOME_TIMEOUT_MS = 180_000;
 
 export function createReferrals(services: Services): Referrals {
-  const timers = new Timers(services.stack.clock);
+  const timers = new Timers(services.stack, 'a referral');
   const waiting = new Map<string, { told(status: number, done: boolean): void; limit: unknown }>();
 
   const finish = (key: string) => {

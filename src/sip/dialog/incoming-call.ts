@@ -45,7 +45,7 @@ const REPEAT_PROVISIONAL_MS = 60_000;
 export function createIncomingCall(options: IncomingOptions): IncomingCall {
   const { stack, transaction, handlers } = options;
   const { request, source } = transaction;
-  const timers = new Timers(stack.clock);
+  const timers = new Timers(stack, 'a call that came in');
   let final = false;
   let repeat: unknown;
 

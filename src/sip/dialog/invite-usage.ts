@@ -74,7 +74,7 @@ export interface InviteUsage {
 
 export function createInviteUsage(options: UsageOptions): InviteUsage {
   const { stack, handlers } = options;
-  const timers = new Timers(stack.clock);
+  const timers = new Timers(stack, 'a call', () => lose(500));
   let state: UsageState = 'early';
   let pendingOk: (OkRepeats & { cseq: number; offer: boolean; first: boolean }) | undefined;
   let byeHeaders: HeaderLines | undefined;

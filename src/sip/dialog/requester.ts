@@ -1,3 +1,4 @@
+import { guarded } from '../../lib/guard.ts';
 import type { Challenge, DigestClient } from '../auth/client.ts';
 import type { HeaderLines } from '../message/build.ts';
 import type { SipRequest, SipResponse } from '../message/message.ts';
@@ -18,7 +19,7 @@ export type SendingHandlers = {
   onProvisional?(response: SipResponse, request: SipRequest): void;
   /** Once; for an INVITE again for every further 2xx. */
   onFinal(response: SipResponse, request: SipRequest): void;
-  /** Nobody answered (408) or nothing could be sent (503); instead of `onFinal`. */
+  /** Nobody answered (408) or nothing could be sent (503); instead of `onFinal`, never before `sendRequest` returns. */
   onFailure(status: 408 | 503): void;
 };
 
@@ -29,10 +30,13 @@ export interface Sent {
 
 /** Sends a request and, once per challenge, sends it again with credentials. */
 export function sendRequest(stack: Stack, sending: Sending, handlers: SendingHandlers): Sent {
-  let transaction: ClientTransaction;
+  let transaction: ClientTransaction | undefined;
   let cancelled: HeaderLines | undefined;
 
-  const attempt = () => {
+  const unmade = () => queueMicrotask(guarded(stack.log, 'telling of a failed request', () => handlers.onFailure(503)));
+  const attempt = guarded(stack.log, 'making a request', () => tryOnce(), unmade);
+
+  const tryOnce = () => {
     const request = sending.build();
     for (const { name, value } of sending.digest?.authorize(request.method, request.requestUri) ?? [])
       request.append(name, value);
@@ -61,7 +65,7 @@ export function sendRequest(stack: Stack, sending: Sending, handlers: SendingHan
   return {
     cancel(headers = []) {
       cancelled = headers;
-      transaction.cancel(headers);
+      transaction?.cancel(headers);
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
+import { guarded } from '../../lib/guard.ts';
 import type { Ids } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { TransactionLayer } from '../transaction/transaction.ts';
@@ -21,20 +22,34 @@ export type Stack = {
   resolveHost?: (host: string) => Promise<string>;
 };
 
-/** Timers of one owner: whatever is still set can be cleared at once, so nothing outlives its owner. */
+/**
+ * Timers of one owner: whatever is still set can be cleared at once, so nothing outlives its owner. What a timer throws is
+ * logged and ends no more than its owner.
+ */
 export class Timers {
   readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #what: string;
+  readonly #failed: (() => void) | undefined;
   readonly #set = new Set<unknown>();
 
-  constructor(clock: Clock) {
+  /**
+   * @param what is said of the owner in the log.
+   * @param failed hears that a timer threw, so that the owner can be given up.
+   */
+  constructor({ clock, log }: Pick<Stack, 'clock' | 'log'>, what: string, failed?: () => void) {
     this.#clock = clock;
+    this.#log = log;
+    this.#what = `a timer of ${what}`;
+    this.#failed = failed;
   }
 
   /** Runs `fn` once after `ms`; the result is good for `clear`. */
   start(fn: () => void, ms: number): unknown {
+    const run = guarded(this.#log, this.#what, fn, this.#failed);
     const id = this.#clock.setTimeout(() => {
       this.#set.delete(id);
-      fn();
+      run();
     }, ms);
     this.#set.add(id);
     return id;

@@ -127,12 +127,24 @@ export function unquote(text: string): string {
   return inner.indexOf('\\') < 0 ? inner : inner.replace(/\\([\s\S])/g, '$1');
 }
 
-/** `text` as a quoted string: quotes and backslashes escaped; line ends become spaces, as they cannot be quoted. */
-export function quote(text: string): string {
-  return `"${text.replace(/[\r\n]+/g, ' ').replace(/["\\]/g, '\\$&')}"`;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+const controls = /[\u0000-\u0008\u000a-\u001f\u007f]+/g;
+
+/** `text` with spaces for control characters (a tab is none here), which no header may hold (RFC 3261 25.1), trimmed. */
+export function printable(text: string): string {
+  return text.replace(controls, ' ').trim();
 }
 
-/** `text` with line ends made spaces: names and values come from applications too, and none may start a header. */
+/** `text` as a quoted string: quotes and backslashes escaped; control characters, which cannot be quoted, become spaces. */
+export function quote(text: string): string {
+  return `"${text.replace(controls, ' ').replace(/["\\]/g, '\\$&')}"`;
+}
+
+/**
+ * `text` without line ends and NUL, when it has any without control characters: names and values come from applications
+ * and strangers, and none may start a header.
+ */
 export function oneLine(text: string): string {
-  return text.indexOf('\n') < 0 && text.indexOf('\r') < 0 ? text : text.replace(/[\r\n]+/g, ' ');
+  const isPlain = text.indexOf('\n') < 0 && text.indexOf('\r') < 0 && text.indexOf('\0') < 0;
+  return isPlain ? text : text.replace(controls, ' ');
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
+import { guardedClock } from '../../lib/guard.ts';
 import type { Ids } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { SipRequest, SipResponse } from '../message/message.ts';
@@ -58,7 +59,7 @@ class Transactions implements TransactionLayer {
     this.#ids = ids;
     this.#log = log;
     this.#context = {
-      clock,
+      clock: guardedClock(clock, log, 'a timer of a SIP transaction'),
       timers: { ...defaultTimerValues, ...timers },
       inspect,
       send: (bytes, target, onFailure) => transports.send(bytes, target, onFailure),

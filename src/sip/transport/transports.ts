@@ -1,5 +1,6 @@
 import type { RemoteInfo } from 'node:dgram';
 import type { Clock } from '../../lib/clock.ts';
+import { guarded, guardedClock } from '../../lib/guard.ts';
 import type { Logger } from '../../lib/log.ts';
 import { type ParseFailure, parseMessage, refuseMessage } from '../message/parse.ts';
 import type { Frame } from '../message/stream-framer.ts';
@@ -64,10 +65,12 @@ class SocketTransports implements Transports {
     this.#localAddressFor = createLocalAddresses(clock);
     const all = { ...defaultLimits, ...limits };
     this.#tcp = new TcpConnections({
-      clock,
+      clock: guardedClock(clock, log, 'a timer of a SIP connection'),
       limits: all,
       maxConnections: all.maxConnections,
-      onFrame: (frame, connection) => this.#takeFrame(frame, connection),
+      onFrame: guarded(log, 'taking a SIP message from a stream', (frame: Frame, connection: TcpConnection) =>
+        this.#takeFrame(frame, connection),
+      ),
       onClosed: (connection, target) => {
         for (const handler of this.#closedHandlers) this.#guard(() => handler(connection, target));
       },
@@ -99,7 +102,9 @@ class SocketTransports implements Transports {
     }
     const udp = await openUdpSocket({
       listen,
-      onDatagram: (bytes, from) => this.#takeDatagram(bytes, from, id),
+      onDatagram: guarded(this.#log, 'taking a SIP datagram', (bytes: Buffer, from: RemoteInfo) =>
+        this.#takeDatagram(bytes, from, id),
+      ),
       onError: (error) => this.#log.warn({ error }, 'a SIP socket reported an error'),
     });
     return { listener: { ...listen, id, port: udp.port }, udp };
@@ -124,7 +129,13 @@ class SocketTransports implements Transports {
     else if (!bound) this.#fail({ reason: 'no-listener', target }, onFailure);
     else if (target.port < 1 || target.port > 65535) this.#fail({ reason: 'io', target }, onFailure);
     else if (bound.udp && bytes.length > limit) this.#fail({ reason: 'too-large', target }, onFailure);
-    else this.#sendOver(bound, bytes, target, onFailure);
+    else {
+      try {
+        this.#sendOver(bound, bytes, target, onFailure);
+      } catch (cause) {
+        this.#fail({ reason: 'io', target, cause }, onFailure);
+      }
+    }
   }
 
   #sendOver(bound: Bound, bytes: Buffer, target: Target, onFailure: (failure: SendFailure) => void): void {

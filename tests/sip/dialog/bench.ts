@@ -13,7 +13,7 @@ import { parseUri } from '../../../src/sip/message/uri.ts';
 import { createTransactionLayer } from '../../../src/sip/transaction/layer.ts';
 import type { Target } from '../../../src/sip/transport/transport.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
-import { FakeTransports, peer } from '../transaction/fake-transports.ts';
+import { FakeTransports, peer, settle } from '../transaction/fake-transports.ts';
 
 const silent = () => {};
 export const target: Target = { protocol: 'udp', address: '192.0.2.9', port: 5070 };
@@ -92,19 +92,33 @@ export function createBench() {
     incoming,
     errors,
     /** Everything said to the user since the last call. */
-    heard: () => told.splice(0),
+    async heard() {
+      await settle();
+      return told.splice(0);
+    },
     /** Everything sent since the last call, in short. */
-    sent: () => transports.take().map(([, what]) => what),
+    async sent() {
+      await settle();
+      return transports.take().map(([, what]) => what);
+    },
     /** The last message sent, a request. */
-    request: (): SipRequest => {
+    async request(): Promise<SipRequest> {
+      await settle();
       const message = transports.sent.at(-1)?.message;
       if (message?.kind !== 'request') throw new Error('the last message is no request');
       return message;
     },
-    response: (): SipResponse => {
+    async response(): Promise<SipResponse> {
+      await settle();
       const message = transports.sent.at(-1)?.message;
       if (message?.kind !== 'response') throw new Error('the last message is no response');
       return message;
+    },
+    /** Lets time pass, in ms, after what is under way. */
+    async advance(ms: number) {
+      await settle();
+      clock.advance(ms);
+      await settle();
     },
     /** A call of ours to the peer. */
     call: (headers: HeaderLines = []) =>
@@ -175,7 +189,10 @@ export function createBench() {
       return number;
     },
     /** Nothing may be left of any call: neither dialogs nor timers. */
-    leaks() {
+    async leaks() {
+      await settle();
+      clock.advance(200_000);
+      await settle();
       clock.advance(200_000);
       const { dialogs, pending } = agent.counts();
       const { clients, servers } = transactions.counts();

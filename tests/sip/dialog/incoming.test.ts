@@ -4,317 +4,317 @@ import { createBench, nothing } from './bench.ts';
 
 type Bench = ReturnType<typeof createBench>;
 
-function ringing(bench: Bench, options: Parameters<Bench['send']>[1] = { sdp: 'their-offer' }) {
+async function ringing(bench: Bench, options: Parameters<Bench['send']>[1] = { sdp: 'their-offer' }) {
   const number = bench.send('INVITE', options);
   const call = bench.incoming.at(-1)!;
   call.provisional(180);
-  const toTag = bench.response().toTag!;
-  bench.sent();
+  const toTag = (await bench.response()).toTag!;
+  await bench.sent();
   return { call, number, toTag };
 }
 
-function connected(bench: Bench) {
-  const { call, number, toTag } = ringing(bench);
+async function connected(bench: Bench) {
+  const { call, number, toTag } = await ringing(bench);
   call.answer('our-answer');
   bench.send('ACK', { toTag, number });
-  bench.sent();
-  bench.heard();
+  await bench.sent();
+  await bench.heard();
   return { call, toTag };
 }
 
-test('a call is rung, answered and ended by the caller', () => {
+test('a call is rung, answered and ended by the caller', async () => {
   const bench = createBench();
-  const { call, number, toTag } = ringing(bench);
+  const { call, number, toTag } = await ringing(bench);
   call.answer('our-answer');
-  const ok = bench.response();
+  const ok = await bench.response();
   assert.equal([ok.status, ok.bodyText], [200, 'our-answer']);
   assert.match(ok.header('Contact')!, '<sip:192.0.2.1:5060>');
   bench.send('ACK', { toTag, number });
   bench.send('BYE', { toTag });
-  assert.equal(bench.sent(), ['200 INVITE', '200 BYE']);
-  assert.equal(bench.heard(), ['acknowledged', 'ended bye', 'closed']);
-  assert.equal(bench.leaks(), nothing);
+  assert.equal(await bench.sent(), ['200 INVITE', '200 BYE']);
+  assert.equal(await bench.heard(), ['acknowledged', 'ended bye', 'closed']);
+  assert.equal(await bench.leaks(), nothing);
 });
 
-test('the 200 is repeated until the ACK comes, also after it was sent', () => {
+test('the 200 is repeated until the ACK comes, also after it was sent', async () => {
   const bench = createBench();
-  const { call, number, toTag } = ringing(bench);
+  const { call, number, toTag } = await ringing(bench);
   call.answer('our-answer');
-  bench.clock.advance(3600);
+  await bench.advance(3600);
   assert.equal(
     bench.transports.take().map(([at]) => at),
     [0, 500, 1500, 3500],
   );
   bench.send('ACK', { toTag, number });
-  bench.clock.advance(60_000);
-  assert.equal(bench.sent(), []);
+  await bench.advance(60_000);
+  assert.equal(await bench.sent(), []);
   bench.agent.close();
 });
 
-test('a 200 that is never acknowledged ends the call with BYE after 64·T1', () => {
+test('a 200 that is never acknowledged ends the call with BYE after 64·T1', async () => {
   const bench = createBench();
-  const { call } = ringing(bench);
+  const { call } = await ringing(bench);
   call.answer('our-answer');
-  bench.clock.advance(32_000);
-  assert.is(bench.sent().at(-1), 'BYE');
-  assert.equal(bench.heard(), ['ended lost408']);
-  assert.equal(bench.leaks(), nothing);
+  await bench.advance(32_000);
+  assert.is((await bench.sent()).at(-1), 'BYE');
+  assert.equal(await bench.heard(), ['ended lost408']);
+  assert.equal(await bench.leaks(), nothing);
 });
 
-test('a BYE of ours waits for the ACK', () => {
+test('a BYE of ours waits for the ACK', async () => {
   const bench = createBench();
-  const { call, number, toTag } = ringing(bench);
+  const { call, number, toTag } = await ringing(bench);
   call.answer('our-answer');
   call.usage.bye();
-  assert.equal(bench.sent(), ['200 INVITE']);
+  assert.equal(await bench.sent(), ['200 INVITE']);
   bench.send('ACK', { toTag, number });
-  assert.equal(bench.sent(), ['BYE']);
-  assert.equal(bench.leaks(), nothing);
+  assert.equal(await bench.sent(), ['BYE']);
+  assert.equal(await bench.leaks(), nothing);
 });
 
-test('a caller who cancels gets 200 for the CANCEL and 487 for the INVITE', () => {
+test('a caller who cancels gets 200 for the CANCEL and 487 for the INVITE', async () => {
   const bench = createBench();
-  const { number } = ringing(bench);
+  const { number } = await ringing(bench);
   bench.send('CANCEL', { number, branch: `z9hG4bK${number}INVITE` });
-  assert.equal(bench.sent(), ['200 CANCEL', '487 INVITE']);
-  assert.equal(bench.heard(), ['cancelled', 'closed']);
-  assert.equal(bench.leaks(), nothing);
+  assert.equal(await bench.sent(), ['200 CANCEL', '487 INVITE']);
+  assert.equal(await bench.heard(), ['cancelled', 'closed']);
+  assert.equal(await bench.leaks(), nothing);
 });
 
-test('a CANCEL after the 200 changes nothing', () => {
+test('a CANCEL after the 200 changes nothing', async () => {
   const bench = createBench();
-  const { call, number } = ringing(bench);
+  const { call, number } = await ringing(bench);
   call.answer('our-answer');
   bench.send('CANCEL', { number, branch: `z9hG4bK${number}INVITE` });
-  assert.equal(bench.heard(), []);
+  assert.equal(await bench.heard(), []);
   bench.agent.close();
 });
 
-test('a BYE before the answer ends the INVITE with 487', () => {
+test('a BYE before the answer ends the INVITE with 487', async () => {
   const bench = createBench();
-  const { toTag } = ringing(bench);
+  const { toTag } = await ringing(bench);
   bench.send('BYE', { toTag });
-  assert.equal(bench.sent(), ['200 BYE', '487 INVITE']);
-  assert.equal(bench.heard(), ['cancelled', 'closed']);
-  assert.equal(bench.leaks(), nothing);
+  assert.equal(await bench.sent(), ['200 BYE', '487 INVITE']);
+  assert.equal(await bench.heard(), ['cancelled', 'closed']);
+  assert.equal(await bench.leaks(), nothing);
 });
 
-test('a refused call leaves nothing', () => {
+test('a refused call leaves nothing', async () => {
   const bench = createBench();
-  const { call, number, toTag } = ringing(bench);
+  const { call, number, toTag } = await ringing(bench);
   call.refuse(486, { headers: [['Reason', 'Q.850;cause=17']] });
-  assert.is(bench.response().header('Reason'), 'Q.850;cause=17');
+  assert.is((await bench.response()).header('Reason'), 'Q.850;cause=17');
   bench.send('ACK', { toTag, number, branch: `z9hG4bK${number}INVITE` });
   call.answer('late');
-  assert.equal(bench.sent(), ['486 INVITE']);
-  assert.equal(bench.heard(), ['closed']);
-  assert.equal(bench.leaks(), nothing);
+  assert.equal(await bench.sent(), ['486 INVITE']);
+  assert.equal(await bench.heard(), ['closed']);
+  assert.equal(await bench.leaks(), nothing);
 });
 
-test('an INVITE without SDP is answered with an offer, and the ACK brings the answer', () => {
+test('an INVITE without SDP is answered with an offer, and the ACK brings the answer', async () => {
   const bench = createBench();
-  const { call, number, toTag } = ringing(bench, {});
+  const { call, number, toTag } = await ringing(bench, {});
   assert.ok(call.wantsOffer);
   call.answer('our-offer');
   bench.send('ACK', { toTag, number, sdp: 'their-answer' });
-  assert.equal(bench.heard(), ['acknowledged', 'answer their-answer']);
+  assert.equal(await bench.heard(), ['acknowledged', 'answer their-answer']);
   bench.agent.close();
 });
 
-test('an ACK without the answer that is due ends the call', () => {
+test('an ACK without the answer that is due ends the call', async () => {
   const bench = createBench();
-  const { call, number, toTag } = ringing(bench, {});
+  const { call, number, toTag } = await ringing(bench, {});
   call.answer('our-offer');
   bench.send('ACK', { toTag, number });
-  assert.equal(bench.sent(), ['200 INVITE', 'BYE']);
-  assert.equal(bench.heard(), ['acknowledged', 'ended lost488']);
-  assert.equal(bench.leaks(), nothing);
+  assert.equal(await bench.sent(), ['200 INVITE', 'BYE']);
+  assert.equal(await bench.heard(), ['acknowledged', 'ended lost488']);
+  assert.equal(await bench.leaks(), nothing);
 });
 
-test('a provisional response is repeated every minute', () => {
+test('a provisional response is repeated every minute', async () => {
   const bench = createBench();
-  ringing(bench);
-  bench.clock.advance(120_000);
-  assert.equal(bench.sent(), ['180 INVITE', '180 INVITE']);
+  await ringing(bench);
+  await bench.advance(120_000);
+  assert.equal(await bench.sent(), ['180 INVITE', '180 INVITE']);
   bench.agent.close();
 });
 
-test('an INVITE that expires while ringing is ended', () => {
+test('an INVITE that expires while ringing is ended', async () => {
   const bench = createBench();
-  ringing(bench, { sdp: 'o', headers: [['Expires', '30']] });
-  bench.clock.advance(30_000);
-  assert.is(bench.sent()[0], '487 INVITE');
-  assert.equal(bench.heard(), ['cancelled', 'closed']);
-  assert.equal(bench.leaks(), nothing);
+  await ringing(bench, { sdp: 'o', headers: [['Expires', '30']] });
+  await bench.advance(30_000);
+  assert.is((await bench.sent())[0], '487 INVITE');
+  assert.equal(await bench.heard(), ['cancelled', 'closed']);
+  assert.equal(await bench.leaks(), nothing);
 });
 
-test('a re-INVITE is answered; a refused one leaves the session as it was', () => {
+test('a re-INVITE is answered; a refused one leaves the session as it was', async () => {
   const bench = createBench();
-  const { toTag } = connected(bench);
+  const { toTag } = await connected(bench);
   const number = bench.send('INVITE', { toTag, sdp: 'new-offer' });
   bench.send('ACK', { toTag, number });
   bench.user.answer = undefined;
   bench.send('INVITE', { toTag, sdp: 'bad-offer' });
-  assert.equal(bench.sent(), ['200 INVITE', '488 INVITE']);
-  assert.equal(bench.heard(), ['offer new-offer', 'offer bad-offer']);
+  assert.equal(await bench.sent(), ['200 INVITE', '488 INVITE']);
+  assert.equal(await bench.heard(), ['offer new-offer', 'offer bad-offer']);
   bench.agent.close();
 });
 
-test('a re-INVITE or UPDATE with a body that is no SDP is refused, and is not taken for one without an offer', () => {
+test('a re-INVITE or UPDATE with a body that is no SDP is refused, and is not taken for one without an offer', async () => {
   const bench = createBench();
-  const { toTag } = connected(bench);
+  const { toTag } = await connected(bench);
   for (const method of ['INVITE', 'UPDATE']) {
     bench.send(method, { toTag, sdp: '--b\r\n', contentType: 'multipart/mixed;boundary=b' });
-    const refusal = bench.response();
+    const refusal = await bench.response();
     assert.equal([refusal.status, refusal.header('Accept')], [415, 'application/sdp']);
-    bench.sent();
+    await bench.sent();
   }
-  assert.equal(bench.heard(), []);
+  assert.equal(await bench.heard(), []);
   bench.send('BYE', { toTag });
-  assert.is(bench.response().status, 200);
+  assert.is((await bench.response()).status, 200);
 });
 
-test('a re-INVITE without SDP gets our offer', () => {
+test('a re-INVITE without SDP gets our offer', async () => {
   const bench = createBench();
-  const { toTag } = connected(bench);
+  const { toTag } = await connected(bench);
   const number = bench.send('INVITE', { toTag });
   bench.send('INVITE', { toTag, sdp: 'crossing' });
-  assert.equal(bench.sent(), ['200 INVITE', '491 INVITE']);
+  assert.equal(await bench.sent(), ['200 INVITE', '491 INVITE']);
   bench.send('ACK', { toTag, number, sdp: 'their-answer' });
-  assert.equal(bench.heard(), ['make offer', 'answer their-answer']);
+  assert.equal(await bench.heard(), ['make offer', 'answer their-answer']);
   bench.agent.close();
 });
 
-test('UPDATE is answered with and without an offer', () => {
+test('UPDATE is answered with and without an offer', async () => {
   const bench = createBench();
-  const { toTag } = connected(bench);
+  const { toTag } = await connected(bench);
   bench.send('UPDATE', { toTag });
   bench.send('UPDATE', { toTag, sdp: 'new-offer' });
   assert.equal(
     bench.transports.sent.map(({ message }) => message.bodyText),
     ['', 'our-answer'],
   );
-  assert.equal(bench.heard(), ['offer new-offer']);
+  assert.equal(await bench.heard(), ['offer new-offer']);
   bench.agent.close();
 });
 
-test('an UPDATE with an offer before the answer has to wait', () => {
+test('an UPDATE with an offer before the answer has to wait', async () => {
   const bench = createBench();
-  const { toTag } = ringing(bench);
+  const { toTag } = await ringing(bench);
   bench.send('UPDATE', { toTag, sdp: 'early' });
-  assert.is(bench.response().status, 500);
-  assert.match(bench.response().header('Retry-After')!, /^\d+$/);
+  assert.is((await bench.response()).status, 500);
+  assert.match((await bench.response()).header('Retry-After')!, /^\d+$/);
   bench.agent.close();
 });
 
-test('a request with a number that is not higher than the last is answered 500', () => {
+test('a request with a number that is not higher than the last is answered 500', async () => {
   const bench = createBench();
-  const { toTag } = connected(bench);
+  const { toTag } = await connected(bench);
   bench.send('INFO', { toTag, number: 5 });
-  assert.equal(bench.sent(), ['500 INFO']);
-  assert.equal(bench.heard(), []);
+  assert.equal(await bench.sent(), ['500 INFO']);
+  assert.equal(await bench.heard(), []);
   bench.agent.close();
 });
 
-test('requests inside the call are given to its user, whose status is the answer', () => {
+test('requests inside the call are given to its user, whose status is the answer', async () => {
   const bench = createBench();
-  const { toTag } = connected(bench);
+  const { toTag } = await connected(bench);
   bench.send('INFO', { toTag });
   bench.user.status = 405;
   bench.send('PRACK', { toTag });
-  assert.ok(bench.response().header('Allow')?.includes('INVITE'));
-  assert.equal(bench.sent(), ['200 INFO', '405 PRACK']);
-  assert.equal(bench.heard(), ['INFO', 'PRACK']);
+  assert.ok((await bench.response()).header('Allow')?.includes('INVITE'));
+  assert.equal(await bench.sent(), ['200 INFO', '405 PRACK']);
+  assert.equal(await bench.heard(), ['INFO', 'PRACK']);
   bench.agent.close();
 });
 
-test('later requests go where the last Contact says', () => {
+test('later requests go where the last Contact says', async () => {
   const bench = createBench();
-  const { call, toTag } = connected(bench);
+  const { call, toTag } = await connected(bench);
   const number = bench.send('INVITE', { toTag, sdp: 'o', headers: [] });
   bench.send('ACK', { toTag, number });
   call.usage.bye();
-  assert.is(bench.request().requestUri, 'sip:carol@192.0.2.9:5070');
+  assert.is((await bench.request()).requestUri, 'sip:carol@192.0.2.9:5070');
   assert.is(bench.transports.sent.at(-1)?.target.port, 5070);
   bench.agent.close();
 });
 
-test('what belongs to no dialog is answered 481, an ACK is ignored', () => {
+test('what belongs to no dialog is answered 481, an ACK is ignored', async () => {
   const bench = createBench();
   for (const method of ['BYE', 'INVITE', 'INFO', 'ACK']) bench.send(method, { toTag: 'unknown' });
-  assert.equal(bench.sent(), ['481 BYE', '481 INVITE', '481 INFO']);
-  assert.equal(bench.leaks(), nothing);
+  assert.equal(await bench.sent(), ['481 BYE', '481 INVITE', '481 INFO']);
+  assert.equal(await bench.leaks(), nothing);
 });
 
-test('methods, extensions and addresses that we do not know are answered 405, 420 and 416', () => {
+test('methods, extensions and addresses that we do not know are answered 405, 420 and 416', async () => {
   const bench = createBench();
   bench.send('PUBLISH');
-  assert.is(bench.response().header('Allow'), 'INVITE, ACK, CANCEL, BYE, UPDATE, INFO');
+  assert.is((await bench.response()).header('Allow'), 'INVITE, ACK, CANCEL, BYE, UPDATE, INFO');
   bench.send('INVITE', { headers: [['Require', '100rel, timer']] });
-  assert.is(bench.response().header('Unsupported'), '100rel');
-  assert.equal(bench.sent(), ['405 PUBLISH', '420 INVITE']);
+  assert.is((await bench.response()).header('Unsupported'), '100rel');
+  assert.equal(await bench.sent(), ['405 PUBLISH', '420 INVITE']);
   assert.is(bench.incoming.length, 0);
-  assert.equal(bench.leaks(), nothing);
+  assert.equal(await bench.leaks(), nothing);
 });
 
-test('a session timer is granted to a peer that refreshes, and ends the call when it does not', () => {
+test('a session timer is granted to a peer that refreshes, and ends the call when it does not', async () => {
   const bench = createBench();
   const headers = [
     ['Session-Expires', '90'],
     ['Supported', 'timer'],
   ] as const;
-  const { call, number, toTag } = ringing(bench, { sdp: 'o', headers });
+  const { call, number, toTag } = await ringing(bench, { sdp: 'o', headers });
   call.answer('our-answer');
-  assert.is(bench.response().header('Session-Expires'), '90;refresher=uac');
-  assert.is(bench.response().header('Require'), 'timer');
+  assert.is((await bench.response()).header('Session-Expires'), '90;refresher=uac');
+  assert.is((await bench.response()).header('Require'), 'timer');
   bench.send('ACK', { toTag, number });
-  bench.clock.advance(50_000);
+  await bench.advance(50_000);
   bench.send('UPDATE', { toTag, headers });
-  bench.clock.advance(50_000);
-  bench.heard();
-  bench.clock.advance(10_000);
-  assert.equal(bench.heard(), ['ended lost408']);
-  assert.equal(bench.leaks(), nothing);
+  await bench.advance(50_000);
+  await bench.heard();
+  await bench.advance(10_000);
+  assert.equal(await bench.heard(), ['ended lost408']);
+  assert.equal(await bench.leaks(), nothing);
 });
 
-test('a session that the peer wants us to refresh is refreshed at half time', () => {
+test('a session that the peer wants us to refresh is refreshed at half time', async () => {
   const bench = createBench();
   const headers = [['Session-Expires', '100;refresher=uas']] as const;
-  const { call, number, toTag } = ringing(bench, { sdp: 'o', headers });
+  const { call, number, toTag } = await ringing(bench, { sdp: 'o', headers });
   call.answer('our-answer');
   bench.send('ACK', { toTag, number });
-  bench.clock.advance(50_000);
-  const refresh = bench.request();
+  await bench.advance(50_000);
+  const refresh = await bench.request();
   assert.equal([refresh.method, refresh.header('Session-Expires')], ['INVITE', '100;refresher=uac']);
   bench.answer(refresh, 200);
-  bench.clock.advance(50_000);
-  assert.is(bench.request().method, 'INVITE');
+  await bench.advance(50_000);
+  assert.is((await bench.request()).method, 'INVITE');
   bench.agent.close();
 });
 
-test('a session shorter than 90 seconds is refused with 422', () => {
+test('a session shorter than 90 seconds is refused with 422', async () => {
   const bench = createBench();
   bench.send('INVITE', { sdp: 'o', headers: [['Session-Expires', '30']] });
-  assert.equal([bench.response().status, bench.response().header('Min-SE')], [422, '90']);
-  assert.equal(bench.leaks(), nothing);
+  assert.equal([(await bench.response()).status, (await bench.response()).header('Min-SE')], [422, '90']);
+  assert.equal(await bench.leaks(), nothing);
 });
 
-test('a user that says BYE on hearing that the call is over sends nothing more', () => {
+test('a user that says BYE on hearing that the call is over sends nothing more', async () => {
   for (const over of ['BYE', 'no ACK', 'BYE before the answer'] as const) {
     const bench = createBench();
-    const { call, number, toTag } = ringing(bench);
+    const { call, number, toTag } = await ringing(bench);
     bench.onTold = (what) => {
       if (what.startsWith('ended') || what === 'cancelled') call.usage.bye();
     };
     if (over !== 'BYE before the answer') call.answer('our-answer');
     if (over === 'BYE') bench.send('ACK', { toTag, number });
-    bench.sent();
-    if (over === 'no ACK') bench.clock.advance(32_000);
+    await bench.sent();
+    if (over === 'no ACK') await bench.advance(32_000);
     else bench.send('BYE', { toTag });
-    const byes = bench.sent().filter((what) => what === 'BYE').length;
+    const byes = (await bench.sent()).filter((what) => what === 'BYE').length;
     assert.is(byes, over === 'no ACK' ? 1 : 0, over);
     if (over !== 'no ACK') assert.is(bench.agent.counts().dialogs, 0, over);
-    assert.equal(bench.leaks(), nothing);
+    assert.equal(await bench.leaks(), nothing);
   }
 });
 

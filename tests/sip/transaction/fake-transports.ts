@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { type BuildResponseOptions, buildRequest, buildResponse } from '../../../src/sip/message/build.ts';
 import type { SipMessage, SipRequest } from '../../../src/sip/message/message.ts';
 import { parseMessage } from '../../../src/sip/message/parse.ts';
@@ -48,6 +49,7 @@ export class FakeTransports {
       queueMicrotask(() => onFailure?.({ reason, target }));
       return;
     }
+    if (isIP(target.address) === 0) throw new TypeError(`"${target.address}" is no address to send to`);
     const result = parseMessage(bytes);
     if (!result.ok) throw new Error(`sent a malformed message: ${result.failure.problem}`);
     this.sent.push({ message: result.message, target, at: this.#clock.now() - this.#start });
@@ -140,5 +142,5 @@ export function answer(request: SipRequest, status: number, options: BuildRespon
 
 /** Lets callbacks that wait for the end of the present work run. */
 export async function settle(): Promise<void> {
-  for (let i = 0; i < 5; i++) await Promise.resolve();
+  for (let i = 0; i < 20; i++) await Promise.resolve();
 }

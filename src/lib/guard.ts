@@ -1,0 +1,33 @@
+import type { Clock } from './clock.ts';
+import type { Logger } from './log.ts';
+
+/**
+ * `fn` as sockets, timers and promises may call it: what it throws ends here, with a line in the log, and costs nothing
+ * but what `fn` was about.
+ * @param what stands in the log: "the timer of a call".
+ * @param failed hears that it threw, to give up what it was about; what this throws is only logged.
+ */
+export function guarded<Args extends unknown[]>(
+  log: Pick<Logger, 'error'>,
+  what: string,
+  fn: (...args: Args) => void,
+  failed?: () => void,
+): (...args: Args) => void {
+  return (...args) => {
+    try {
+      fn(...args);
+    } catch (error) {
+      log.error({ error }, `${what} failed`);
+      if (failed) guarded(log, `giving up after ${what}`, failed)();
+    }
+  };
+}
+
+/** A clock whose timers cannot end the process: what they throw is logged. */
+export const guardedClock = (clock: Clock, log: Pick<Logger, 'error'>, what: string): Clock => ({
+  now: () => clock.now(),
+  monotonic: () => clock.monotonic(),
+  setTimeout: (fn, ms) => clock.setTimeout(guarded(log, what, fn), ms),
+  clearTimeout: (id) => clock.clearTimeout(id),
+  soon: (fn) => clock.soon(guarded(log, what, fn)),
+});
