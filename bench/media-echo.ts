@@ -9,6 +9,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { systemClock } from '../src/lib/clock.ts';
 import type { Logger } from '../src/lib/log.ts';
 import { defaultMediaConfig } from '../src/media/config.ts';
 import { createMediaPlane } from '../src/media/media-plane.ts';
@@ -42,7 +43,7 @@ function tickLogger() {
 
 async function measure(calls: number, seconds: number): Promise<void> {
   const { log, ticks } = tickLogger();
-  const plane = createMediaPlane({ config: { ...defaultMediaConfig, address }, log });
+  const plane = createMediaPlane({ config: { ...defaultMediaConfig, address }, clock: systemClock, log });
   await plane.usage();
   const before = residentOctets();
   const sender = fork(fileURLToPath(new URL('./media-sender.ts', import.meta.url)));

@@ -37,6 +37,8 @@ export const mediaSettings = (config: Config): MediaConfig => ({
   defaultLanguage: config.sounds.default_language,
   recordingsDirectory: config.recordings.directory,
   rtpTimeoutMs: config.media.rtp_timeout * 1000,
+  natSearchMs: config.media.nat_search * 1000,
+  threadTimeoutMs: config.media.thread_timeout * 1000,
   toneZone: config.media.tone_zone,
 });
 

@@ -9,7 +9,7 @@ export type Network = ReturnType<typeof buildNetwork>;
 
 /** The media plane, and SIP up to its transactions. */
 export function buildNetwork({ config, clock, ids, log, scope }: Base) {
-  const media = createMediaPlane({ config: mediaSettings(config), log: log.child({ part: 'media' }) });
+  const media = createMediaPlane({ config: mediaSettings(config), clock, log: log.child({ part: 'media' }) });
   scope.defer(() => media.close());
   const transports = createTransports({ clock, log: log.child({ part: 'sip' }) });
   scope.defer(() => transports.close());

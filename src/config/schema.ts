@@ -385,6 +385,17 @@ const media = group(
       unit: 's',
       description: 'Hang up a call that has sent no audio for this long although it should; 0 never.',
     }),
+    nat_search: number(0, 86_400, {
+      default: 30,
+      unit: 's',
+      description:
+        'How long after offer and answer audio is taken from another address than a phone told, if none comes from there (a phone behind a NAT); 0 never.',
+    }),
+    thread_timeout: number(1, 3600, {
+      default: 5,
+      unit: 's',
+      description: 'A media thread that does nothing for this long is ended and started again.',
+    }),
     tone_zone: choice(['us', 'gb', 'uk', 'de', 'fr'], {
       default: 'us',
       description: 'Country whose call-progress tones are played.',

@@ -20,6 +20,10 @@ export type MediaConfig = {
   recordingsDirectory: string;
   /** Without any RTP for this long although some is expected, the session is told `media.timedOut`, in ms; 0 = never. */
   rtpTimeoutMs: number;
+  /** How long after a change of the SDP a far side behind a NAT is looked for, in ms; 0 = only the signalled source is heard. */
+  natSearchMs: number;
+  /** A media thread that answers nothing for this long is ended, in ms. */
+  threadTimeoutMs: number;
   /** Country code of the call-progress tones, e.g. `us`. */
   toneZone: string;
   /** Send silence on a configured flow when there is nothing else to send. */
@@ -38,6 +42,8 @@ export const defaultMediaConfig: MediaConfig = {
   defaultLanguage: 'en',
   recordingsDirectory: 'recordings',
   rtpTimeoutMs: 0,
+  natSearchMs: 30_000,
+  threadTimeoutMs: 5000,
   toneZone: 'us',
   keepalive: false,
   cacheBytes: 64 * 1024 * 1024,

@@ -37,13 +37,14 @@ export class MediaEngine {
 
   constructor(options: MediaEngineOptions) {
     this.#options = options;
-    const { config, clock, sockets } = options;
+    const { config, clock, sockets, random32 } = options;
     this.#ports = new PortPool({
       clock,
       sockets,
       address: config.address,
       range: config.ports,
       drainMs: config.portDrainMs,
+      random32,
     });
     this.#ticker = new Ticker(clock, (now, skipped) => this.#tick(now, skipped));
   }
@@ -59,10 +60,18 @@ export class MediaEngine {
         throw new Error('the session was closed while it was opened');
       }
       const { config, random32 } = this.#options;
-      const { rtpTimeoutMs, keepalive } = config;
+      const { rtpTimeoutMs, keepalive, natSearchMs } = config;
       const faulted = (error: unknown) => this.#fault(session, error);
       this.#add(
-        new RtpAudioSession({ ...this.#sessionOptions(session), pair, random32, rtpTimeoutMs, keepalive, faulted }),
+        new RtpAudioSession({
+          ...this.#sessionOptions(session),
+          pair,
+          random32,
+          rtpTimeoutMs,
+          keepalive,
+          natSearchMs,
+          faulted,
+        }),
       );
       return { address: config.announcedAddress ?? config.address, port: pair.rtp.port };
     } finally {

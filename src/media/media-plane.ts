@@ -1,3 +1,4 @@
+import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { MediaPlane, MediaReport, MediaSession, RtpSession } from '../telephony/media.ts';
 import type { MediaConfig } from './config.ts';
@@ -9,6 +10,7 @@ import { ThreadLink } from './thread-link.ts';
 
 export type MediaPlaneOptions = {
   config: MediaConfig;
+  clock: Clock;
   log: Logger;
   /** How the media thread is started; tests put one in its place that can be made to crash. */
   startThread?: StartThread;
@@ -19,19 +21,21 @@ export type MediaPlaneOptions = {
  * commands and reports. When the thread crashes, each item under way is told `media.failed`, each RTP session
  * `media.lost`, and a new thread serves what is opened from then on.
  */
-export function createMediaPlane({ config, log, startThread = startWorker }: MediaPlaneOptions): MediaPlane {
-  return new WorkerMediaPlane(config, log, startThread);
+export function createMediaPlane(options: MediaPlaneOptions): MediaPlane {
+  return new WorkerMediaPlane(options);
 }
 
 class WorkerMediaPlane implements MediaPlane {
   readonly #config: MediaConfig;
+  readonly #clock: Clock;
   readonly #log: Logger;
   readonly #startThread: StartThread;
   #link: ThreadLink | undefined;
   #closed = false;
 
-  constructor(config: MediaConfig, log: Logger, startThread: StartThread) {
+  constructor({ config, clock, log, startThread = startWorker }: MediaPlaneOptions) {
     this.#config = config;
+    this.#clock = clock;
     this.#log = log;
     this.#startThread = startThread;
     this.#thread();
@@ -42,8 +46,13 @@ class WorkerMediaPlane implements MediaPlane {
     const link = this.#thread();
     const proxy = new RtpSessionProxy(id, link, told);
     try {
-      const { address, port } = await link.request((request) => ({ type: 'openRtp', session: proxy.session, request }));
-      proxy.local = { address, port };
+      await link.request(
+        (request) => ({ type: 'openRtp', session: proxy.session, request }),
+        // At once: what the thread tells of the session next must find it open.
+        ({ address, port }) => {
+          proxy.local = { address, port };
+        },
+      );
       return proxy;
     } catch (error) {
       link.remove(proxy.session);
@@ -70,7 +79,12 @@ class WorkerMediaPlane implements MediaPlane {
 
   /** The running thread; a new one when there is none (the first time, or after a crash). */
   #thread(): ThreadLink {
-    if (!this.#link?.alive) this.#link = new ThreadLink(this.#startThread({ config: this.#config }), this.#log);
+    if (!this.#link?.alive)
+      this.#link = new ThreadLink(this.#startThread({ config: this.#config }), {
+        clock: this.#clock,
+        log: this.#log,
+        timeoutMs: this.#config.threadTimeoutMs,
+      });
     return this.#link;
   }
 }

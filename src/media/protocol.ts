@@ -25,6 +25,8 @@ export type MediaCommand =
   | { type: 'openRtp'; session: number; request: number }
   | { type: 'statistics'; session: number; request: number }
   | { type: 'usage'; request: number }
+  /** Whether the thread lives; it answers at once. */
+  | { type: 'ping' }
   | { type: 'shutdown'; request: number };
 
 /** Counts of what is open. */
@@ -48,6 +50,7 @@ export type MediaMessage =
   | { type: 'statistics'; request: number; statistics: RtpStatistics | undefined }
   | { type: 'usage'; request: number; usage: MediaUsage }
   | { type: 'ended'; request: number }
+  | { type: 'pong' }
   | { type: 'log'; level: 'debug' | 'info' | 'warn' | 'error'; fields: object; message: string };
 
 /** What the media thread is started with. */

@@ -161,7 +161,7 @@ export class RtpSessionProxy implements RtpSession, LinkedSession {
     this.#plays.failAll(reason);
     // A session that was never opened has nobody to tell: `openRtp` itself was rejected.
     if (this.local.port === 0) return;
-    // In the same later turn as the items, so that calls end and the port's promise "never from inside" holds.
-    queueMicrotask(() => this.#told({ type: 'media.lost', reason }));
+    // Behind the items, and behind `openRtp` when that resolves just now: who opened it knows it before its end.
+    this.#link.soon(() => this.#told({ type: 'media.lost', reason }));
   }
 }

@@ -1,3 +1,4 @@
+import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { EngineReport, MediaCommand, MediaMessage, SessionCommand } from './protocol.ts';
 import type { MediaThread } from './start-worker.ts';
@@ -20,13 +21,26 @@ type AnswerTo<Command extends Asking> = Extract<
 >;
 type Pending = { resolve: (answer: Answer) => void; reject: (error: Error) => void };
 
+export type ThreadLinkOptions = {
+  clock: Clock;
+  log: Logger;
+  /** A thread that answers nothing for this long is ended, in ms. */
+  timeoutMs: number;
+};
+
+/** Questions that have to stay unanswered one after another before the thread counts as hung. */
+const unansweredBeats = 5;
+
 /**
  * The main thread's end of one media thread: commands of one turn of the event loop go in one message, answers find
- * who asked, reports find their session, and the end of the thread is told to everyone concerned.
+ * who asked, reports find their session, and the end of the thread is told to everyone concerned. A thread that hangs
+ * is ended: it is asked now and then whether it lives.
  */
 export class ThreadLink {
   readonly #thread: MediaThread;
+  readonly #clock: Clock;
   readonly #log: Logger;
+  readonly #beatMs: number;
   readonly #sessions = new Map<number, LinkedSession>();
   readonly #pending = new Map<number, Pending>();
   #batch: MediaCommand[] = [];
@@ -34,14 +48,18 @@ export class ThreadLink {
   #nextRequest = 1;
   #alive = true;
   #closing = false;
+  #unanswered = 0;
+  #beatTimer: unknown;
   #exited: () => void = () => {};
   readonly #exit = new Promise<void>((resolve) => {
     this.#exited = resolve;
   });
 
-  constructor(thread: MediaThread, log: Logger) {
+  constructor(thread: MediaThread, { clock, log, timeoutMs }: ThreadLinkOptions) {
     this.#thread = thread;
+    this.#clock = clock;
     this.#log = log;
+    this.#beatMs = timeoutMs / unansweredBeats;
     thread.on('message', (messages) => {
       for (const message of messages as MediaMessage[]) {
         try {
@@ -57,11 +75,17 @@ export class ThreadLink {
       this.#lose(new Error(`the media thread ended with code ${code}`));
       this.#exited();
     });
+    this.#planBeat();
   }
 
   /** False once the thread has ended or is being ended. */
   get alive(): boolean {
     return this.#alive && !this.#closing;
+  }
+
+  /** Runs `fn` in a turn of its own, behind all that is told in this one. */
+  soon(fn: () => void): void {
+    this.#clock.soon(fn);
   }
 
   /** Gives a session its number and hears reports for it until `remove`. */
@@ -80,12 +104,22 @@ export class ThreadLink {
     this.#post(command);
   }
 
-  /** Sends a command that is answered. @throws Error (rejects) when refused or when the thread ends before. */
-  request<Command extends Asking>(command: (request: number) => Command): Promise<AnswerTo<Command>> {
+  /**
+   * Sends a command that is answered. `heard` gets the answer before anything that the thread told after it.
+   * @throws Error (rejects) when refused or when the thread ends before.
+   */
+  request<Command extends Asking>(
+    command: (request: number) => Command,
+    heard: (answer: AnswerTo<Command>) => void = () => {},
+  ): Promise<AnswerTo<Command>> {
     const request = this.#nextRequest++;
     if (!this.#alive) return Promise.reject(new Error('the media thread has ended'));
     return new Promise<Answer>((resolve, reject) => {
-      this.#pending.set(request, { resolve, reject });
+      const settle = (answer: Answer) => {
+        heard(answer as AnswerTo<Command>);
+        resolve(answer);
+      };
+      this.#pending.set(request, { resolve: settle, reject });
       this.#post(command(request));
     }) as Promise<AnswerTo<Command>>;
   }
@@ -99,6 +133,26 @@ export class ThreadLink {
       await this.#thread.terminate();
     }
     await this.#exit;
+  }
+
+  /** Counted in questions, not in time: a main thread that stood still itself finds the answers first. */
+  #planBeat(): void {
+    // Planned in a turn of its own, so that answers are heard between two questions on any clock.
+    this.#clock.soon(() => {
+      if (this.#alive) this.#beatTimer = this.#clock.setTimeout(() => this.#beat(), this.#beatMs);
+    });
+  }
+
+  #beat(): void {
+    if (!this.#alive) return;
+    if (this.#unanswered >= unansweredBeats) {
+      this.#log.error({ sessions: this.#sessions.size }, 'the media thread hangs and is ended');
+      this.#thread.terminate().catch((error: unknown) => this.#lose(error));
+      return;
+    }
+    this.#unanswered++;
+    this.#post({ type: 'ping' });
+    this.#planBeat();
   }
 
   #post(command: MediaCommand): void {
@@ -118,6 +172,10 @@ export class ThreadLink {
       this.#log[message.level](message.fields, message.message);
       return;
     }
+    if (message.type === 'pong') {
+      this.#unanswered = 0;
+      return;
+    }
     if (!('request' in message)) {
       this.#sessions.get(message.session)?.heard(message);
       return;
@@ -131,6 +189,7 @@ export class ThreadLink {
   #lose(error: unknown): void {
     if (!this.#alive) return;
     this.#alive = false;
+    this.#clock.clearTimeout(this.#beatTimer);
     const reason = 'the media thread ended';
     if (!this.#closing) this.#log.error({ error, sessions: this.#sessions.size }, reason);
     for (const { reject } of this.#pending.values()) reject(new Error(reason, { cause: error }));

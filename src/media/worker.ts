@@ -57,6 +57,9 @@ function carryOut(engine: MediaEngine, command: MediaCommand, tell: (message: Me
     case 'usage':
       tell({ type: 'usage', request: command.request, usage: engine.usage() });
       return;
+    case 'ping':
+      tell({ type: 'pong' });
+      return;
     case 'shutdown':
       engine.close();
       tell({ type: 'ended', request: command.request });

@@ -294,6 +294,28 @@ test('a far side behind a NAT is sent to where its packets come from; strangers 
   engine.close();
 });
 
+test('a stranger who sends before the phone does gets nothing, then or later, and changes no call', async () => {
+  const { engine, clock, network, reports, open } = bench();
+  await open();
+  const deliver = (sequence: number, from: { address: string; port: number }, ssrc: number) =>
+    network.deliver(
+      10_000,
+      encodePacket({ marker: false, payloadType: 101, sequence, timestamp: 160, ssrc, payload: [1, 0x8a, 3, 32] }),
+      from,
+    );
+  const stranger = { address: '203.0.113.1', port: 9 };
+  for (let port = 1; port <= 8; port++) deliver(1, { ...stranger, port }, port);
+  deliver(1, { address: '192.0.2.1', port: 4000 }, 77);
+  engine.apply({ type: 'configure', session: 1, flow: usualFlow });
+  for (let sequence = 2; sequence <= 20; sequence++) deliver(sequence, stranger, 9);
+  assert.equal(reports, [{ type: 'digit', session: 1, digit: '1', durationMs: 100 }]);
+  play(engine, 'ramp:320');
+  await settle();
+  clock.advance(40);
+  assert.equal([...new Set(network.sent.map(({ to }) => to))], ['192.0.2.1:4000']);
+  engine.close();
+});
+
 test('no RTP for the configured time is told once, and again only after some came', async () => {
   const { engine, clock, network, reports, open } = bench({ rtpTimeoutMs: 1000 });
   await open();

@@ -5,6 +5,7 @@ import { createMediaPlane } from '../../src/media/media-plane.ts';
 import type { MediaCommand, MediaMessage } from '../../src/media/protocol.ts';
 import type { MediaThread } from '../../src/media/start-worker.ts';
 import type { MediaReport, PlayReport } from '../../src/telephony/media.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 import { memoryLogger, settle } from './support.ts';
 
 /** A plane over a thread that only writes down what it is asked. */
@@ -27,7 +28,12 @@ function planeOverFake() {
       if (event === 'exit') exit = listener as typeof exit;
     },
   };
-  const plane = createMediaPlane({ config: defaultMediaConfig, log: memoryLogger(), startThread: () => thread });
+  const plane = createMediaPlane({
+    config: defaultMediaConfig,
+    clock: new ManualClock(0),
+    log: memoryLogger(),
+    startThread: () => thread,
+  });
   return { plane, posted, tell: (...messages: MediaMessage[]) => tell(messages) };
 }
 

@@ -4,12 +4,15 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { systemClock } from '../../src/lib/clock.ts';
 import { encode } from '../../src/media/codec/codecs.ts';
 import { defaultMediaConfig } from '../../src/media/config.ts';
 import { readWav } from '../../src/media/file/wav.ts';
 import { createMediaPlane } from '../../src/media/media-plane.ts';
+import type { MediaCommand, MediaMessage } from '../../src/media/protocol.ts';
 import { type MediaThread, startWorker } from '../../src/media/start-worker.ts';
 import type { MediaReport, MediaSession, PlayReport, RtpSession } from '../../src/telephony/media.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 import { decodePacket, encodePacket, memoryLogger, type Packet, ramp, usualFlow } from './support.ts';
 
 const sounds = fileURLToPath(new URL('../../sounds', import.meta.url));
@@ -52,7 +55,7 @@ const finished = (session: MediaSession, uri: string) =>
   new Promise<PlayReport>((told) => void session.play(item(uri), told));
 
 test('a phone hears a prompt exactly as it is in the file', async () => {
-  const plane = createMediaPlane({ config, log: memoryLogger() });
+  const plane = createMediaPlane({ config, clock: systemClock, log: memoryLogger() });
   const phone = await Phone.bind();
   const session = await plane.openRtp('a', () => {});
   assert.equal([session.id, session.local.address, session.local.port % 2], ['a', '127.0.0.1', 0]);
@@ -78,7 +81,7 @@ test('a phone hears a prompt exactly as it is in the file', async () => {
 test('echo and digits work both ways, and statistics tell of it', async () => {
   const reports: MediaReport[] = [];
   let digitHeard: () => void = () => {};
-  const plane = createMediaPlane({ config, log: memoryLogger() });
+  const plane = createMediaPlane({ config, clock: systemClock, log: memoryLogger() });
   const phone = await Phone.bind();
   const session = await plane.openRtp('a', (report) => {
     reports.push(report);
@@ -110,7 +113,7 @@ test('echo and digits work both ways, and statistics tell of it', async () => {
 });
 
 test('closing a session fails its item in a later turn, and leaves nothing open', async () => {
-  const plane = createMediaPlane({ config, log: memoryLogger() });
+  const plane = createMediaPlane({ config, clock: systemClock, log: memoryLogger() });
   const session = await plane.openRtp('a', () => {});
   const reports: PlayReport[] = [];
   const handle = session.play(item('sound:silence/3'), (report) => reports.push(report));
@@ -127,7 +130,7 @@ test('closing a session fails its item in a later turn, and leaves nothing open'
 });
 
 test('a played item can be stopped, paused, moved and restarted from afar', async () => {
-  const plane = createMediaPlane({ config, log: memoryLogger() });
+  const plane = createMediaPlane({ config, clock: systemClock, log: memoryLogger() });
   const session = await plane.openRtp('a', () => {});
   const stopped = new Promise<PlayReport>((told) => {
     const handle = session.play(item('tone:busy'), told);
@@ -157,6 +160,7 @@ test('without a free port opening is refused', async () => {
   const even = taken.address().port & ~1;
   const plane = createMediaPlane({
     config: { ...config, ports: { first: even, last: even + 1 } },
+    clock: systemClock,
     log: memoryLogger(),
   });
   const refused = await plane.openRtp('a', () => {}).catch((error: Error) => error.message);
@@ -167,7 +171,7 @@ test('without a free port opening is refused', async () => {
 });
 
 test('a closed plane opens nothing, and closing twice is closing once', async () => {
-  const plane = createMediaPlane({ config, log: memoryLogger() });
+  const plane = createMediaPlane({ config, clock: systemClock, log: memoryLogger() });
   await plane.close();
   await plane.close();
   assert.is(await plane.openRtp('a', () => {}).catch((error: Error) => error.message), 'the media plane is closed');
@@ -181,6 +185,7 @@ test('when the media thread crashes every call is told, and a new thread serves 
   const log = memoryLogger();
   const plane = createMediaPlane({
     config,
+    clock: systemClock,
     log,
     startThread: (start) => {
       const thread = startWorker(start);
@@ -205,6 +210,76 @@ test('when the media thread crashes every call is told, and a new thread serves 
   assert.ok(next.local.port > 0);
   assert.is(threads.length, 2);
   await plane.close();
+});
+
+/** A plane over a thread that does what the test says, and what it is asked. */
+function planeOverFake(answers: (command: MediaCommand, tell: (...messages: MediaMessage[]) => void) => void) {
+  const clock = new ManualClock(0);
+  const log = memoryLogger();
+  const listeners = new Map<string, (value: never) => void>();
+  const emit = (event: string, value: unknown) => listeners.get(event)?.(value as never);
+  let ended = 0;
+  const thread: MediaThread = {
+    postMessage: (commands: MediaCommand[]) => {
+      for (const command of commands) answers(command, (...messages) => emit('message', messages));
+    },
+    terminate: async () => {
+      ended++;
+      emit('exit', 1);
+      return 1;
+    },
+    on: (event: string, listener: (value: never) => void) => listeners.set(event, listener),
+  };
+  const plane = createMediaPlane({ config, clock, log, startThread: () => thread });
+  /** Lets time go by in steps, each with a turn of the event loop. */
+  const pass = async (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 500) {
+      await new Promise((resolve) => setImmediate(resolve));
+      clock.advance(500);
+    }
+  };
+  return { plane, log, pass, ended: () => ended };
+}
+
+test('a thread that answers is left alone; one that hangs is ended, and its calls are told', async () => {
+  let hangs = false;
+  const reports: MediaReport[] = [];
+  const fake = planeOverFake((command, tell) => {
+    if (command.type === 'openRtp')
+      tell({ type: 'opened', request: command.request, address: '127.0.0.1', port: 4000 });
+    if (command.type === 'ping' && !hangs) tell({ type: 'pong' });
+  });
+  await fake.plane.openRtp('a', (report) => reports.push(report));
+  await fake.pass(60_000);
+  assert.equal([fake.ended(), reports], [0, []]);
+  hangs = true;
+  await fake.pass(8000);
+  assert.is(fake.ended(), 1);
+  assert.equal(reports, [{ type: 'media.lost', reason: 'the media thread ended' }]);
+  assert.is(fake.log.lines[0]?.message, 'the media thread hangs and is ended');
+});
+
+test('a session that faults in the very batch that opens it is told lost, after it was handed out', async () => {
+  const fake = planeOverFake((command, tell) => {
+    if (command.type === 'openRtp')
+      tell(
+        { type: 'opened', request: command.request, address: '127.0.0.1', port: 4000 },
+        { type: 'faulted', session: command.session, reason: 'a mistake' },
+      );
+  });
+  const order: unknown[] = [];
+  const told = new Promise<void>((resolve) => {
+    const opening = fake.plane.openRtp('a', (report) => {
+      order.push(report);
+      resolve();
+    });
+    void opening.then(({ local }) => order.push(local));
+  });
+  await told;
+  assert.equal(order, [
+    { address: '127.0.0.1', port: 4000 },
+    { type: 'media.lost', reason: 'a mistake' },
+  ]);
 });
 
 test.run();

@@ -141,7 +141,8 @@ export function bench(settings: Partial<MediaConfig> = {}, loader: AudioLoader =
   const network = new FakeNetwork();
   const log = memoryLogger();
   const reports: EngineReport[] = [];
-  const random = [ourSsrc, firstSequence, 0];
+  // The first draws the port.
+  const random = [0, ourSsrc, firstSequence, 0];
   const engine = new MediaEngine({
     config: { ...defaultMediaConfig, ports: { first: 10_000, last: 10_009 }, ...settings },
     clock,

@@ -29,8 +29,8 @@ export class RtcpControl {
   readonly #cname: string;
   #dueAt: number;
   #packetsReported = 0;
-  /** Middle 32 bits of the NTP time of the far side's last sender report, and when it came. */
-  #lastReport: { ntpMiddle: number; at: number } | undefined;
+  /** Middle 32 bits of the NTP time of the last sender report, when it came and of which source. */
+  #lastReport: { ntpMiddle: number; at: number; ssrc: number } | undefined;
   #trips = { count: 0, sum: 0, squares: 0, last: 0, minimum: Infinity, maximum: 0 };
   /** Packets of ours that the far side misses. */
   remoteLost = 0;
@@ -114,7 +114,7 @@ export class RtcpControl {
 
   #heardSenderReport(report: SenderReportPacket): void {
     const ntpMiddle = ((report.getNtpSeconds() & 0xffff) * 0x1_0000 + (report.getNtpFraction() >>> 16)) >>> 0;
-    this.#lastReport = { ntpMiddle, at: this.#clock.monotonic() };
+    this.#lastReport = { ntpMiddle, at: this.#clock.monotonic(), ssrc: report.getSsrc() };
   }
 
   #heardReport(report: ReceptionReport): void {
@@ -147,7 +147,8 @@ export class RtcpControl {
     report.setTotalLost(fields.cumulativeLost);
     report.setHighestSeqNumber(fields.extendedHighestSequence);
     report.setJitter(fields.jitter);
-    if (this.#lastReport) {
+    // Another source than the one heard now says nothing about this one's reports (RFC 3550 section 6.4.1).
+    if (this.#lastReport?.ssrc === fields.ssrc) {
       report.setLastSRTimestamp(this.#lastReport.ntpMiddle);
       const delayMs = this.#clock.monotonic() - this.#lastReport.at;
       report.setDelaySinceLastSR(Math.round((delayMs / 1000) * 0x1_0000) >>> 0);

@@ -12,13 +12,17 @@ export type PortPoolOptions = {
   range: { first: number; last: number };
   /** How long a pair stays bound and deaf after use, in ms. */
   drainMs: number;
+  /** 32 random bits, unpredictable to others. */
+  random32: () => number;
 };
 
 const freeChoiceAttempts = 64;
+/** Draws of a pair at random before the range is searched from the last one drawn. */
+const draws = 16;
 
 /**
- * Gives out pairs of ports in turn, so that a port rests as long as possible before it is used again, and keeps a
- * pair that was given back bound for a while: what still arrives for the old call never reaches a new one.
+ * Gives out pairs of ports at random, so that nobody knows where the next call will listen, and keeps a pair that was
+ * given back bound for a while: what still arrives for the old call never reaches a new one.
  */
 export class PortPool {
   readonly #options: PortPoolOptions;
@@ -30,7 +34,6 @@ export class PortPool {
   readonly #busy = new Set<number>();
   readonly #draining = new Map<PortPair, unknown>();
   readonly #waiting: (() => void)[] = [];
-  #next = 0;
   #closed = false;
 
   constructor(options: PortPoolOptions) {
@@ -97,8 +100,9 @@ export class PortPool {
   }
 
   async #bindInRange(): Promise<PortPair | undefined> {
+    const start = this.#draw();
     for (let attempt = 0; attempt < this.#pairsInRange; attempt++) {
-      const port = this.#firstEven + 2 * (this.#next++ % this.#pairsInRange);
+      const port = this.#firstEven + 2 * ((start + attempt) % this.#pairsInRange);
       if (this.#busy.has(port)) continue;
       this.#busy.add(port);
       let pair: PortPair | undefined;
@@ -110,6 +114,16 @@ export class PortPool {
       if (pair) return pair;
     }
     return undefined;
+  }
+
+  /** Index of a pair to try first: a free one, if a few draws meet one. */
+  #draw(): number {
+    let index = 0;
+    for (let draw = 0; draw < draws; draw++) {
+      index = Math.floor((this.#options.random32() / 0x1_0000_0000) * this.#pairsInRange);
+      if (!this.#busy.has(this.#firstEven + 2 * index)) break;
+    }
+    return index;
   }
 
   async #bindAny(): Promise<PortPair | undefined> {

@@ -11,7 +11,7 @@ import { JitterBuffer } from './jitter-buffer.ts';
 import type { PortPair } from './ports.ts';
 import { Reception } from './reception.ts';
 import { RtpSender } from './sender.ts';
-import { SourceLock } from './source-lock.ts';
+import { type PacketAddress, SourceLock } from './source-lock.ts';
 import { DigitReceiver, digitOfEvent, readEvent } from './telephone-event.ts';
 
 export type RtpSessionOptions = SessionOptions & {
@@ -20,11 +20,14 @@ export type RtpSessionOptions = SessionOptions & {
   /** See {@link MediaConfig}. */
   rtpTimeoutMs: number;
   keepalive: boolean;
+  natSearchMs: number;
   /** A packet could not be handled: a fault of ours, never of the packet. */
   faulted: (error: unknown) => void;
 };
 
 const longestPacketMs = 200;
+/** Packets in a row, and the longest time they may take in ms, that show a far side behind a NAT. */
+const natRow = { needed: 4, withinMs: 1000 };
 
 /** The RTP side of a leg: one port, one stream out, one far side heard. */
 export class RtpAudioSession extends Session {
@@ -32,7 +35,7 @@ export class RtpAudioSession extends Session {
   readonly #options: RtpSessionOptions;
   readonly #sender: RtpSender;
   readonly #control: RtcpControl;
-  readonly #lock = new SourceLock();
+  readonly #lock: SourceLock;
   readonly #reception = new Reception();
   readonly #digitReceiver: DigitReceiver;
   readonly #header = emptyHeader();
@@ -44,7 +47,8 @@ export class RtpAudioSession extends Session {
   #echoing = false;
   #muted = { in: false, out: false };
   #digitTone: SequenceReader | undefined;
-  #rtcpPort: number | undefined;
+  /** Where RTCP of the far side comes from, and which far side that was. */
+  #rtcpFrom: { port: number; target: PacketAddress } | undefined;
   /** When the far side was last heard or expected anew, monotonic ms. */
   #heardAt = 0;
   #timedOut = false;
@@ -55,6 +59,7 @@ export class RtpAudioSession extends Session {
     this.pair = options.pair;
     this.#sender = new RtpSender(options.random32);
     this.#control = new RtcpControl(options.clock, options.random32);
+    this.#lock = new SourceLock({ ...natRow, searchMs: options.natSearchMs });
     this.#digitReceiver = new DigitReceiver((digit, durationMs) =>
       this.report({ type: 'digit', session: this.session, digit, durationMs }),
     );
@@ -66,21 +71,22 @@ export class RtpAudioSession extends Session {
       }
     });
     this.pair.rtcp.listen((packet, address, port) => {
-      if (address !== this.#lock.target?.address) return;
-      if (this.#control.receive(packet, this.#sender.ssrc)) this.#rtcpPort = port;
+      const { target } = this.#lock;
+      if (!target || address !== target.address) return;
+      if (this.#control.receive(packet, this.#sender.ssrc)) this.#rtcpFrom = { port, target };
     });
   }
 
-  /** Sets or changes the flow and listens for the far side anew. What cannot be sent to is only listened to. */
+  /** Sets or changes the flow. What cannot be sent to is only listened to. */
   configure(flow: RtpFlow): void {
     this.#flow = flow;
     this.#packetSamples =
       Math.min(longestPacketMs, Math.max(10, Math.round(flow.ptimeMs / 10) * 10 || 20)) * samplesPerMs;
     this.#credit = 0;
     this.voice.convert(flow.codec);
-    this.#lock.relock(flow.remote);
-    this.#rtcpPort = undefined;
-    this.#heardAt = this.clock.monotonic();
+    const now = this.clock.monotonic();
+    this.#lock.signal(flow.remote, flow.receive, now);
+    this.#heardAt = now;
     this.#timedOut = false;
   }
 
@@ -151,8 +157,8 @@ export class RtpAudioSession extends Session {
       this.#heardOther(address, port);
       return;
     }
-    if (!this.#lock.admits(address, port, header.ssrc, header.sequence)) return;
     const now = this.clock.monotonic();
+    if (!this.#lock.admits(address, port, header.ssrc, header.sequence, now)) return;
     if (header.ssrc !== this.#reception.ssrc) this.#startSource();
     const length = header.payloadEnd - header.payloadStart;
     const arrival = isAudio ? Math.floor(now * samplesPerMs) : undefined;
@@ -265,7 +271,7 @@ export class RtpAudioSession extends Session {
   #sendControl(packet: Uint8Array): void {
     const target = this.#lock.target;
     if (!target || !isReachable(target)) return;
-    const port = this.#rtcpPort ?? target.port + 1;
+    const port = this.#rtcpFrom?.target === target ? this.#rtcpFrom.port : target.port + 1;
     if (port <= 0xffff) this.pair.rtcp.send(packet, port, target.address);
   }
 }

@@ -3,26 +3,49 @@ import { sequenceDistance } from './header.ts';
 /** Where packets come from or go to. */
 export type PacketAddress = { address: string; port: number };
 
-type Candidate = PacketAddress & { ssrc: number; sequence: number; inRow: number };
+/** What makes another source than the signalled one the far side. */
+export type SourceLockOptions = {
+  /** Packets of one source in a row that are needed. */
+  needed: number;
+  /** Longest time between the first of them and the last, in ms. */
+  withinMs: number;
+  /** How long after a change of the SDP another source is looked for at all, in ms; 0 = never. */
+  searchMs: number;
+};
+
+type Candidate = PacketAddress & {
+  ssrc: number;
+  sequence: number;
+  inRow: number;
+  /** When the row began and when it was heard last, monotonic ms. */
+  since: number;
+  heardAt: number;
+};
 
 const maximumCandidates = 8;
 /** Farther ahead than this is no continuation of the same stream, lost packets included. */
 const maximumStep = 50;
 
 /**
- * Symmetric RTP: a far side behind a NAT sends from another address than its SDP says. The source of the first few
- * packets that follow one another is taken as the far side; from then on nobody else is heard.
+ * Who is heard and sent to. The source that the SDP names is always heard, and once it was, nobody else is. Another
+ * one is taken only where the far side must be behind a NAT (its SDP then tells an address that packets never come
+ * from): a few packets in a row of one stream, within a short time, while nobody else sends a row too. Whoever was
+ * taken stays until the signalled source is heard or the SDP really changes. Before that, strangers are neither heard
+ * nor sent to.
  */
 export class SourceLock {
-  readonly #needed: number;
+  readonly #options: SourceLockOptions;
   #signalled: PacketAddress | undefined;
   #candidates: Candidate[] = [];
   #locked = false;
   #target: PacketAddress | undefined;
+  /** Until when another source is looked for, monotonic ms. */
+  #searchedUntil = Number.NEGATIVE_INFINITY;
+  /** Whether audio was expected by the last offer and answer. */
+  #expecting = false;
 
-  /** @param needed packets in a row from one source that decide. */
-  constructor(needed = 4) {
-    this.#needed = needed;
+  constructor(options: SourceLockOptions) {
+    this.#options = options;
   }
 
   /** Where to send to: the far side that is locked onto, else the one signalled. */
@@ -35,51 +58,93 @@ export class SourceLock {
   }
 
   /**
-   * Begins to listen for the far side again after offer and answer. Packets go to `signalled` meanwhile; when that is
-   * the address signalled before, they keep going to where the far side was found.
+   * Takes over what offer and answer agreed on. Only what is new opens the search: another address or port begins
+   * from the start; audio that is expected again lets a far side be found that was not found yet.
+   *
+   * @param expecting whether the far side will send.
    */
-  relock(signalled: PacketAddress): void {
+  signal(signalled: PacketAddress, expecting: boolean, now: number): void {
     const before = this.#signalled;
-    if (before?.address !== signalled.address || before.port !== signalled.port) this.#target = signalled;
-    this.#signalled = signalled;
-    this.#candidates = [];
-    this.#locked = false;
+    const moved = before?.address !== signalled.address || before.port !== signalled.port;
+    if (moved) {
+      this.#signalled = signalled;
+      this.#target = signalled;
+      this.#locked = false;
+    }
+    if (moved || (expecting && !this.#expecting)) {
+      this.#candidates = [];
+      this.#searchedUntil = now + this.#options.searchMs;
+    }
+    this.#expecting = expecting;
   }
 
-  /** Whether a valid packet (known payload type) of this source is to be used. Before `relock` none is. */
-  admits(address: string, port: number, ssrc: number, sequence: number): boolean {
-    if (this.#locked) return port === this.#target!.port && address === this.#target!.address;
-    if (!this.#signalled) return false;
-    const candidate = this.#candidate(address, port, ssrc, sequence);
-    if (!candidate) return false;
-    if (candidate.inRow < this.#needed) return candidate === this.#favourite(this.#signalled);
-    this.#target = { address, port };
+  /**
+   * Goes on with a far side that was found before, as after a restart: nobody else is heard but it and the signalled
+   * source.
+   */
+  resume(target: PacketAddress): void {
+    this.#target = target;
     this.#locked = true;
-    this.#candidates = [];
+  }
+
+  /** Whether a valid packet (known payload type) of this source is to be used. Before `signal` none is. */
+  admits(address: string, port: number, ssrc: number, sequence: number, now: number): boolean {
+    const target = this.#target;
+    if (!target) return false;
+    if (this.#locked && port === target.port && address === target.address) return true;
+    const signalled = this.#signalled;
+    if (signalled && port === signalled.port && address === signalled.address) {
+      this.#lock(signalled);
+      return true;
+    }
+    if (this.#locked || now >= this.#searchedUntil) return false;
+    const candidate = this.#candidate(address, port, ssrc, sequence, now);
+    if (candidate.inRow < this.#options.needed || this.#contested(candidate, now)) return false;
+    this.#lock({ address, port });
     return true;
   }
 
-  #candidate(address: string, port: number, ssrc: number, sequence: number): Candidate | undefined {
+  #lock(target: PacketAddress): void {
+    this.#target = target;
+    this.#locked = true;
+    this.#candidates = [];
+  }
+
+  /** Somebody else has a row under way, too: nobody can tell which of them is the far side. */
+  #contested(candidate: Candidate, now: number): boolean {
+    return this.#candidates.some((each) => each !== candidate && each.inRow > 1 && !this.#isStale(each, now));
+  }
+
+  #isStale(candidate: Candidate, now: number): boolean {
+    return now - candidate.heardAt > this.#options.withinMs;
+  }
+
+  #candidate(address: string, port: number, ssrc: number, sequence: number, now: number): Candidate {
     const known = this.#candidates.find((each) => each.port === port && each.address === address);
-    if (!known) {
-      if (this.#candidates.length >= maximumCandidates) return undefined;
-      const fresh = { address, port, ssrc, sequence, inRow: 1 };
-      this.#candidates.push(fresh);
-      return fresh;
-    }
+    if (!known) return this.#newCandidate({ address, port, ssrc, sequence, inRow: 1, since: now, heardAt: now });
     const step = sequenceDistance(known.sequence, sequence);
     if (step === 0 && known.ssrc === ssrc) return known;
-    known.inRow = known.ssrc === ssrc && step > 0 && step <= maximumStep ? known.inRow + 1 : 1;
+    const follows = known.ssrc === ssrc && step > 0 && step <= maximumStep;
+    if (follows && now - known.since <= this.#options.withinMs) known.inRow++;
+    else {
+      known.inRow = 1;
+      known.since = now;
+    }
     known.ssrc = ssrc;
     known.sequence = sequence;
+    known.heardAt = now;
     return known;
   }
 
-  /** Whom to hear until the lock decides: the signalled source once it was heard, else the first that was. */
-  #favourite(signalled: PacketAddress): Candidate | undefined {
-    return (
-      this.#candidates.find((each) => each.port === signalled.port && each.address === signalled.address) ??
-      this.#candidates[0]
-    );
+  /** Makes room for who came last: whoever was silent longest goes. */
+  #newCandidate(candidate: Candidate): Candidate {
+    if (this.#candidates.length >= maximumCandidates) {
+      let oldest = 0;
+      for (let index = 1; index < this.#candidates.length; index++)
+        if (this.#candidates[index]!.heardAt < this.#candidates[oldest]!.heardAt) oldest = index;
+      this.#candidates.splice(oldest, 1);
+    }
+    this.#candidates.push(candidate);
+    return candidate;
   }
 }

@@ -99,6 +99,22 @@ test('our report answers the last sender report of the far side', () => {
   assert.equal([report.reports[0]?.lsr, report.reports[0]?.dlsr], [0x5678_9abc, 32_768]);
 });
 
+test('a report on a new source answers no sender report of the one before', () => {
+  const { control: rtcp, sender, reception, clock } = control();
+  const theirs = new SenderReportPacket();
+  theirs.setSsrc(7);
+  theirs.setNtpSeconds(0x1234_5678);
+  theirs.serialize();
+  rtcp.receive(
+    new Uint8Array(theirs.getView().buffer, theirs.getView().byteOffset, theirs.getByteLength()),
+    sender.ssrc,
+  );
+  reception.receive(8, 1, 0, 160, 0);
+  clock.advance(500);
+  const report = dump(rtcp.report(sender, reception))[0] as ReturnType<ReceiverReportPacket['dump']>;
+  assert.equal([report.reports[0]?.ssrc, report.reports[0]?.lsr, report.reports[0]?.dlsr], [8, 0, 0]);
+});
+
 test('good-bye names our source behind an empty report', () => {
   const { control: rtcp, sender } = control();
   const packets = dump(rtcp.bye(sender));

@@ -4,22 +4,25 @@ import { PortPool } from '../../../src/media/rtp/ports.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { FakeNetwork, settle } from '../support.ts';
 
-function pool(first: number, last: number, drainMs = 500) {
+/** A pool whose random draws are those given, as shares of the range, then 0. */
+function pool(first: number, last: number, drainMs = 500, drawn: number[] = []) {
   const clock = new ManualClock(0);
   const network = new FakeNetwork();
-  const ports = new PortPool({ clock, sockets: network, address: '127.0.0.1', range: { first, last }, drainMs });
+  const random32 = () => Math.floor((drawn.shift() ?? 0) * 0x1_0000_0000);
+  const range = { first, last };
+  const ports = new PortPool({ clock, sockets: network, address: '127.0.0.1', range, drainMs, random32 });
   return { clock, network, ports };
 }
 
-test('pairs are an even port and the one above it, given out in turn', async () => {
-  const { ports } = pool(10_001, 10_007);
+test('pairs are an even port and the one above it, drawn at random; one that is taken is drawn again', async () => {
+  const { ports } = pool(10_001, 10_007, 500, [0.99, 0.4, 0.4, 0]);
   const pairs = [await ports.acquire(), await ports.acquire(), await ports.acquire()];
   assert.equal(
     pairs.map(({ rtp, rtcp }) => [rtp.port, rtcp.port]),
     [
-      [10_002, 10_003],
-      [10_004, 10_005],
       [10_006, 10_007],
+      [10_004, 10_005],
+      [10_002, 10_003],
     ],
   );
 });
@@ -85,12 +88,13 @@ test('whoever asks beyond the pairs that will be free is refused at once; those 
   assert.is(network.attempts - attempts, 4, 'only ports that are free are bound');
 });
 
-test('the next pair is the one that rested longest', async () => {
-  const { ports, clock } = pool(10_000, 10_005);
-  const first = await ports.acquire();
-  ports.release(first);
-  clock.advance(500);
-  assert.is((await ports.acquire()).rtp.port, 10_002);
+test('however unlucky the draws, the last free pair is found', async () => {
+  const { ports } = pool(10_000, 10_005, 500, new Array(100).fill(0.5));
+  const taken = [await ports.acquire(), await ports.acquire(), await ports.acquire()];
+  assert.equal(
+    taken.map(({ rtp }) => rtp.port),
+    [10_002, 10_004, 10_000],
+  );
 });
 
 test('with no range the system chooses, and the pair is still even and odd', async () => {

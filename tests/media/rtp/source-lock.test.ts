@@ -3,83 +3,151 @@ import * as assert from 'uvu/assert';
 import { SourceLock } from '../../../src/media/rtp/source-lock.ts';
 
 const signalled = { address: '10.0.0.9', port: 4000 };
+const stranger = '192.0.2.7';
 
-/** Packets of one source with the given sequence numbers: which of them are used. */
-function hear(lock: SourceLock, port: number, sequences: number[], ssrc = 1): boolean[] {
-  return sequences.map((sequence) => lock.admits('192.0.2.7', port, ssrc, sequence));
-}
-
-function listening(): SourceLock {
-  const lock = new SourceLock(4);
-  lock.relock(signalled);
-  return lock;
+/** A lock on a clock of its own: each packet comes 20 ms after the one before. */
+function listening({ searchMs = 10_000, expecting = true } = {}) {
+  const lock = new SourceLock({ needed: 4, withinMs: 1000, searchMs });
+  let now = 0;
+  lock.signal(signalled, expecting, now);
+  return {
+    lock,
+    wait: (ms: number) => {
+      now += ms;
+    },
+    signal: (to = signalled, expected = true) => lock.signal(to, expected, now),
+    /** Packets of one source with the given sequence numbers: which of them are used. */
+    hear: (port: number, sequences: number[], { address = stranger, ssrc = 1 } = {}): boolean[] =>
+      sequences.map((sequence) => {
+        now += 20;
+        return lock.admits(address, port, ssrc, sequence, now);
+      }),
+    hearSignalled: (sequences: number[]): boolean[] =>
+      sequences.map((sequence) => {
+        now += 20;
+        return lock.admits(signalled.address, signalled.port, 2, sequence, now);
+      }),
+  };
 }
 
 test('nobody is heard and nothing can be sent before a flow is known', () => {
-  const lock = new SourceLock();
-  assert.equal(hear(lock, 5000, [1, 2, 3, 4]), [false, false, false, false]);
+  const lock = new SourceLock({ needed: 4, withinMs: 1000, searchMs: 10_000 });
+  assert.equal(
+    [1, 2, 3, 4].map((sequence) => lock.admits(stranger, 5000, 1, sequence, sequence * 20)),
+    [false, false, false, false],
+  );
   assert.is(lock.target, undefined);
 });
 
-test('packets go to the signalled address until four in a row came from elsewhere', () => {
-  const lock = listening();
-  assert.equal(hear(lock, 5000, [1, 2, 3]), [true, true, true]);
+test('packets go to the signalled address until four in a row came from elsewhere; only then those are used', () => {
+  const { lock, hear } = listening();
+  assert.equal(hear(5000, [1, 2, 3]), [false, false, false]);
   assert.equal([lock.locked, lock.target], [false, signalled]);
-  hear(lock, 5000, [4]);
-  assert.equal([lock.locked, lock.target], [true, { address: '192.0.2.7', port: 5000 }]);
+  assert.equal(hear(5000, [4, 5]), [true, true]);
+  assert.equal([lock.locked, lock.target], [true, { address: stranger, port: 5000 }]);
+});
+
+test('once the signalled source was heard, nobody else ever is', () => {
+  const { lock, hear, hearSignalled } = listening();
+  assert.equal(hearSignalled([100]), [true]);
+  assert.equal(hear(5000, [1, 2, 3, 4, 5, 6]), [false, false, false, false, false, false]);
+  assert.equal([lock.locked, lock.target], [true, signalled]);
+});
+
+test('a stranger who sends first is given up as soon as the signalled source is heard', () => {
+  const { lock, hear, hearSignalled } = listening();
+  hear(5000, [1, 2, 3, 4]);
+  assert.equal(hearSignalled([100, 101]), [true, true]);
+  assert.equal([hear(5000, [5, 6, 7, 8, 9]).includes(true), lock.target], [false, signalled]);
 });
 
 test('once locked, every other source is ignored', () => {
-  const lock = listening();
-  hear(lock, 5000, [1, 2, 3, 4]);
-  assert.equal(hear(lock, 5002, [1, 2, 3, 4, 5, 6]), [false, false, false, false, false, false]);
-  assert.equal(lock.admits('192.0.2.8', 5000, 1, 5), false);
-  assert.equal(hear(lock, 5000, [5]), [true]);
+  const { lock, hear } = listening();
+  hear(5000, [1, 2, 3, 4]);
+  assert.equal(hear(5002, [1, 2, 3, 4, 5, 6]), [false, false, false, false, false, false]);
+  assert.equal(hear(5000, [5], { address: '192.0.2.8' }), [false]);
+  assert.equal(hear(5000, [5]), [true]);
+  assert.equal(lock.target, { address: stranger, port: 5000 });
 });
 
 test('random packets in between do not decide: only numbers that follow one another count', () => {
-  const lock = listening();
-  hear(lock, 6000, [9, 30_000, 77, 12_345, 5]);
+  const { lock, hear } = listening();
+  hear(6000, [9, 30_000, 77, 12_345, 5]);
   assert.is(lock.locked, false);
-  hear(lock, 5000, [1, 2, 4, 5]);
-  assert.equal(lock.target, { address: '192.0.2.7', port: 5000 });
+  hear(5000, [1, 2, 4, 5]);
+  assert.equal(lock.target, { address: stranger, port: 5000 });
 });
 
-test('repeating one packet is no row', () => {
-  const lock = listening();
-  hear(lock, 5000, [1, 1, 1, 1, 1]);
+test('repeating one packet is no row, nor are packets of several streams, nor ones far apart in time', () => {
+  const { lock, hear, wait } = listening();
+  hear(5000, [1, 1, 1, 1, 1]);
+  for (const ssrc of [1, 2, 3, 4]) hear(5002, [10 + ssrc], { ssrc });
+  for (const sequence of [1, 2, 3, 4]) {
+    wait(500);
+    hear(5004, [sequence]);
+  }
   assert.is(lock.locked, false);
 });
 
-test('the signalled source is heard rather than one that merely came first', () => {
-  const lock = listening();
-  assert.equal(hear(lock, 6000, [1]), [true]);
-  assert.is(lock.admits(signalled.address, signalled.port, 2, 100), true);
-  assert.equal(hear(lock, 6000, [2]), [false]);
+test('while two sources send rows nobody is taken; when one has fallen silent the other is', () => {
+  const { lock, hear, wait } = listening();
+  for (const sequence of [1, 2, 3, 4, 5, 6]) {
+    hear(5000, [sequence]);
+    hear(6000, [sequence]);
+  }
+  assert.equal([lock.locked, lock.target], [false, signalled]);
+  wait(1000);
+  hear(5000, [7, 8, 9, 10]);
+  assert.equal(lock.target, { address: stranger, port: 5000 });
 });
 
-test('after a new offer with the same address the far side is looked for again, and sent to where it was', () => {
-  const lock = listening();
-  hear(lock, 5000, [1, 2, 3, 4]);
-  lock.relock(signalled);
-  assert.equal(lock.target, { address: '192.0.2.7', port: 5000 });
-  hear(lock, 5004, [1, 2, 3, 4]);
-  assert.equal(lock.target, { address: '192.0.2.7', port: 5004 });
+test('another source is looked for only for a while, and never when that is switched off', () => {
+  const late = listening();
+  late.wait(10_000);
+  late.hear(5000, [1, 2, 3, 4, 5]);
+  assert.is(late.lock.locked, false);
+  assert.equal(late.hearSignalled([1]), [true]);
+  const never = listening({ searchMs: 0 });
+  never.hear(5000, [1, 2, 3, 4, 5]);
+  assert.is(never.lock.locked, false);
 });
 
-test('after a new offer with another address packets go there', () => {
-  const lock = listening();
-  hear(lock, 5000, [1, 2, 3, 4]);
-  lock.relock({ address: '10.0.0.10', port: 7000 });
+test('a new offer with the same address changes nothing for who was found', () => {
+  const { lock, hear, signal } = listening();
+  hear(5000, [1, 2, 3, 4]);
+  signal();
+  hear(5004, [1, 2, 3, 4, 5]);
+  assert.equal(lock.target, { address: stranger, port: 5000 });
+});
+
+test('audio that is expected again lets a far side be found that was not found before', () => {
+  const { lock, hear, signal, wait } = listening({ expecting: false });
+  wait(60_000);
+  signal();
+  hear(5000, [1, 2, 3, 4]);
+  assert.equal(lock.target, { address: stranger, port: 5000 });
+});
+
+test('after a new offer with another address packets go there, and the far side is looked for anew', () => {
+  const { lock, hear, signal } = listening();
+  hear(5000, [1, 2, 3, 4]);
+  signal({ address: '10.0.0.10', port: 7000 });
   assert.equal([lock.locked, lock.target], [false, { address: '10.0.0.10', port: 7000 }]);
+  assert.equal(hear(5000, [5, 6, 7, 8]), [false, false, false, true]);
 });
 
-test('a crowd of sources takes no more memory than eight', () => {
-  const lock = listening();
-  for (let port = 1; port <= 100; port++) hear(lock, port, [1]);
-  assert.equal(hear(lock, 101, [1, 2, 3, 4, 5]), [false, false, false, false, false]);
-  hear(lock, 3, [2, 3, 4]);
-  assert.equal(lock.target, { address: '192.0.2.7', port: 3 });
+test('who was found before a restart is gone on with', () => {
+  const { lock, hear, hearSignalled } = listening();
+  lock.resume({ address: stranger, port: 5000 });
+  assert.equal([hear(5000, [77]), hear(5002, [1, 2, 3, 4, 5])], [[true], [false, false, false, false, false]]);
+  assert.equal([hearSignalled([1]), lock.target], [[true], signalled]);
+});
+
+test('a crowd of sources takes no more memory than eight, and keeps nobody out who comes after it', () => {
+  const { lock, hear } = listening();
+  for (let port = 1; port <= 100; port++) hear(port, [1]);
+  hear(101, [1, 2, 3, 4]);
+  assert.equal(lock.target, { address: stranger, port: 101 });
 });
 
 test.run();
