@@ -1,6 +1,7 @@
 import { type Node, nearest, type Path, type Problem } from './check.ts';
 import { parsePasswordHash } from './password-hash.ts';
-import type { Config, DialplanConfig, Rule } from './schema.ts';
+import type { Config, DialplanConfig } from './schema.ts';
+import type { Rule } from './setting.ts';
 
 /** What the checks know from elsewhere. */
 export type Known = {

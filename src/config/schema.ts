@@ -1,52 +1,12 @@
-import { type Static, type TSchema, type TSchemaOptions, Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { longestApplicationName } from '../models/application.ts';
+import { choice, codec, flag, group, list, named, number, optional, port, text, whole } from './setting.ts';
+import { media, recordings, sounds } from './sound-settings.ts';
 
 /**
  * Every setting there is: its type, default, unit and meaning. The checks (`check.ts`), the default configuration and
  * the test of `hookswitch.example.yaml` all follow from here. Keys are spelled the same in the file and in the code.
  */
-
-/** What a setting tells of itself beside its type. */
-type About = TSchemaOptions & {
-  description: string;
-  default?: unknown;
-  /** What a number counts, e.g. `s`, `ms`, `bytes`. */
-  unit?: string;
-  /** A rule on a string beyond its type, checked in `rules.ts`. */
-  rule?: Rule;
-  /** A list that may also be written as one comma-separated string. */
-  commaList?: boolean;
-};
-
-/** Names of the rules that strings can have. */
-export type Rule =
-  | 'address'
-  | 'network'
-  | 'directory'
-  | 'passwordHash'
-  | 'sipUri'
-  | 'origin'
-  | 'webSocketUrl'
-  | 'token';
-
-const text = (about: About) => Type.String(about);
-const flag = (about: About & { default: boolean }) => Type.Boolean(about);
-const whole = (minimum: number, maximum: number, about: About) => Type.Integer({ minimum, maximum, ...about });
-const number = (minimum: number, maximum: number, about: About) => Type.Number({ minimum, maximum, ...about });
-const choice = <T extends string[]>(values: readonly [...T], about: About) => Type.Enum(values, about);
-const list = <T extends TSchema>(items: T, about: About) => Type.Array(items, about);
-const optional = Type.Optional;
-
-/** A group of settings. A group that is left out has all its defaults. */
-function group<T extends Record<string, TSchema>>(properties: T, description: string) {
-  return Type.Object(properties, { description, additionalProperties: false });
-}
-
-/** Named things of one kind: the name is the key. */
-const named = <T extends TSchema>(value: T, about: About) => Type.Record(Type.String({ minLength: 1 }), value, about);
-
-const codec = Type.Enum(['ulaw', 'alaw']);
-const port = (about: About) => whole(0, 65_535, { unit: 'port', ...about });
 
 const general = group(
   {
@@ -365,62 +325,6 @@ const sip = group(
     }),
   },
   'The SIP side: phones, lines and where they connect.',
-);
-
-const media = group(
-  {
-    rtp_address: text({ default: '127.0.0.1', rule: 'address', description: 'Address that audio (RTP) is sent from.' }),
-    rtp_ports: Type.Tuple([whole(0, 65_535, { description: 'first' }), whole(0, 65_535, { description: 'last' })], {
-      default: [10_000, 20_000],
-      unit: 'port',
-      description: 'First and last UDP port for audio; a call takes two. [0, 0] lets the system choose.',
-    }),
-    codecs: list(codec, {
-      default: ['ulaw', 'alaw'],
-      commaList: true,
-      description: 'Codecs there are at all, the preferred one first.',
-    }),
-    rtp_timeout: number(0, 86_400, {
-      default: 0,
-      unit: 's',
-      description: 'Hang up a call that has sent no audio for this long although it should; 0 never.',
-    }),
-    nat_search: number(0, 86_400, {
-      default: 30,
-      unit: 's',
-      description:
-        'How long after offer and answer audio is taken from another address than a phone told, if none comes from there (a phone behind a NAT); 0 never.',
-    }),
-    thread_timeout: number(1, 3600, {
-      default: 5,
-      unit: 's',
-      description: 'A media thread that does nothing for this long is ended and started again.',
-    }),
-    tone_zone: choice(['us', 'gb', 'uk', 'de', 'fr'], {
-      default: 'us',
-      description: 'Country whose call-progress tones are played.',
-    }),
-  },
-  'Audio.',
-);
-
-const sounds = group(
-  {
-    directories: list(Type.String({ minLength: 1 }), {
-      default: ['builtin'],
-      description: 'Where prompts are looked for, in this order; `builtin` stands for the ones that come along.',
-    }),
-    default_language: text({
-      default: 'en',
-      description: 'Language where none is asked for, or a prompt lacks in one.',
-    }),
-  },
-  'Prompts.',
-);
-
-const recordings = group(
-  { directory: text({ default: 'recordings', rule: 'directory', description: 'Where recordings are kept.' }) },
-  'Recordings.',
 );
 
 const bans = group(

@@ -1,0 +1,53 @@
+import { type TSchema, type TSchemaOptions, Type } from 'typebox';
+
+/** What a setting tells of itself beside its type. */
+export type About = TSchemaOptions & {
+  description: string;
+  default?: unknown;
+  /** What a number counts, e.g. `s`, `ms`, `bytes`. */
+  unit?: string;
+  /** A rule on a string beyond its type, checked in `rules.ts`. */
+  rule?: Rule;
+  /** A list that may also be written as one comma-separated string. */
+  commaList?: boolean;
+};
+
+/** Names of the rules that strings can have. */
+export type Rule =
+  | 'address'
+  | 'network'
+  | 'directory'
+  | 'passwordHash'
+  | 'sipUri'
+  | 'origin'
+  | 'webSocketUrl'
+  | 'token';
+
+/** Text. */
+export const text = (about: About) => Type.String(about);
+/** Yes or no. */
+export const flag = (about: About & { default: boolean }) => Type.Boolean(about);
+/** A whole number, both bounds included. */
+export const whole = (minimum: number, maximum: number, about: About) => Type.Integer({ minimum, maximum, ...about });
+/** A number, both bounds included. */
+export const number = (minimum: number, maximum: number, about: About) => Type.Number({ minimum, maximum, ...about });
+/** One of a few words. */
+export const choice = <T extends string[]>(values: readonly [...T], about: About) => Type.Enum(values, about);
+/** A list of things of one kind. */
+export const list = <T extends TSchema>(items: T, about: About) => Type.Array(items, about);
+/** What may be left out and has no default then. */
+export const optional = Type.Optional;
+
+/** A group of settings. A group that is left out has all its defaults. */
+export function group<T extends Record<string, TSchema>>(properties: T, description: string) {
+  return Type.Object(properties, { description, additionalProperties: false });
+}
+
+/** Named things of one kind: the name is the key. */
+export const named = <T extends TSchema>(value: T, about: About) =>
+  Type.Record(Type.String({ minLength: 1 }), value, about);
+
+/** Name of a codec. */
+export const codec = Type.Enum(['ulaw', 'alaw']);
+/** A UDP or TCP port. */
+export const port = (about: About) => whole(0, 65_535, { unit: 'port', ...about });

@@ -1,0 +1,61 @@
+import { Type } from 'typebox';
+import { choice, codec, group, list, number, text, whole } from './setting.ts';
+
+/** The section `media`. */
+export const media = group(
+  {
+    rtp_address: text({ default: '127.0.0.1', rule: 'address', description: 'Address that audio (RTP) is sent from.' }),
+    rtp_ports: Type.Tuple([whole(0, 65_535, { description: 'first' }), whole(0, 65_535, { description: 'last' })], {
+      default: [10_000, 20_000],
+      unit: 'port',
+      description: 'First and last UDP port for audio; a call takes two. [0, 0] lets the system choose.',
+    }),
+    codecs: list(codec, {
+      default: ['ulaw', 'alaw'],
+      commaList: true,
+      description: 'Codecs there are at all, the preferred one first.',
+    }),
+    rtp_timeout: number(0, 86_400, {
+      default: 0,
+      unit: 's',
+      description: 'Hang up a call that has sent no audio for this long although it should; 0 never.',
+    }),
+    nat_search: number(0, 86_400, {
+      default: 30,
+      unit: 's',
+      description:
+        'How long after offer and answer audio is taken from another address than a phone told, if none comes from there (a phone behind a NAT); 0 never.',
+    }),
+    thread_timeout: number(1, 3600, {
+      default: 5,
+      unit: 's',
+      description: 'A media thread that does nothing for this long is ended and started again.',
+    }),
+    tone_zone: choice(['us', 'gb', 'uk', 'de', 'fr'], {
+      default: 'us',
+      description: 'Country whose call-progress tones are played.',
+    }),
+  },
+  'Audio.',
+);
+
+/** The section `sounds`. */
+export const sounds = group(
+  {
+    directories: list(Type.String({ minLength: 1 }), {
+      default: ['builtin'],
+      description: 'Where prompts are looked for, in this order; `builtin` stands for the ones that come along.',
+    }),
+    default_language: text({
+      default: 'en',
+      description: 'Language where none is asked for, or a prompt lacks in one.',
+    }),
+  },
+  'Prompts.',
+);
+
+/** The section `recordings`. */
+export const recordings = group(
+  { directory: text({ default: 'recordings', rule: 'directory', description: 'Where recordings are kept.' }) },
+  'Recordings.',
+);
