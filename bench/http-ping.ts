@@ -71,13 +71,22 @@ async function interfaceServer() {
       allowed_origins: [],
       pretty: false,
       validate: false,
-      limits: { body: 40_960, websocket_message: 65_535, websocket_queue: 8_388_608 },
+      limits: {
+        body: 40_960,
+        websocket_message: 65_535,
+        websocket_queue: 8_388_608,
+        unread_total: 67_108_864,
+        connections: 1_024,
+        address_share: 1,
+        pipelined: 16,
+        response_timeout: 30,
+      },
     },
     entityId: '',
     clock: systemClock,
     log: createLogger({ level: 'warn' }),
   });
-  const limits = { request_timeout: 10, keep_alive: 15, busy_poll: 0 };
+  const limits = { headers: 16_384, header_timeout: 5, request_timeout: 10, keep_alive: 15, busy_poll: 0 };
   return startHttpServer(http, { bind: '127.0.0.1', port: 0, limits }, systemClock);
 }
 

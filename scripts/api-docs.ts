@@ -224,6 +224,7 @@ function indexPage(): string {
     'methodInvalid',
     'parameterInvalid',
     'tooManyValues',
+    'tooManyPipelined',
     'serviceTimeout',
     'serviceUnavailable',
   ] as const;

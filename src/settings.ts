@@ -42,8 +42,24 @@ export const mediaSettings = (config: Config): MediaConfig => ({
   toneZone: config.media.tone_zone,
 });
 
-export const httpSettings = ({ http, general }: Config): HttpOptions => ({
+/** The part of the descriptors that HTTP may take: the rest is for calls, of which each needs two or more. */
+const httpDescriptors = 0.25;
+
+/** How many descriptors the process may open; as many as it likes where that cannot be told. */
+function descriptorLimit(): number {
+  // The report would look up the names of all peers.
+  Object.assign(process.report, { excludeNetwork: true });
+  const report = process.report.getReport() as { userLimits?: { open_files?: { soft?: number | string } } };
+  const soft = Number(report.userLimits?.open_files?.soft);
+  return Number.isFinite(soft) ? soft : Number.POSITIVE_INFINITY;
+}
+
+export const httpSettings = ({ http, general }: Config, descriptors = descriptorLimit()): HttpOptions => ({
   ...http,
+  limits: {
+    ...http.limits,
+    connections: Math.min(http.limits.connections, Math.max(1, Math.floor(descriptors * httpDescriptors))),
+  },
   pretty: general.pretty,
   validate: general.validate,
 });

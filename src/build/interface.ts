@@ -32,10 +32,10 @@ export async function buildInterface(
   const { outbound } = calls;
   const owners = { ...(await buildOwners(base, state, calls, technologies)), usage: { get: usage } };
   const parts: AppDeps = { owners, options: httpSettings(config), entityId, clock, log: log.child({ part: 'http' }) };
-  const { app, sockets } = createApp(parts);
-  const http = await startHttpServer({ app, sockets }, config.http, clock);
+  const served = createApp(parts);
+  const http = await startHttpServer(served, config.http, clock);
   scope.defer(() => http.close());
-  const outboundSockets = createOutboundSockets({ ...parts, app });
+  const outboundSockets = createOutboundSockets({ ...parts, ...served });
   scope.defer(() => {
     outbound.close();
     return outboundSockets.close(closingGraceMs);

@@ -84,6 +84,28 @@ const http = group(
     limits: group(
       {
         body: whole(1_024, 16_777_216, { default: 40_960, unit: 'bytes', description: 'Largest request body.' }),
+        headers: whole(4_096, 1_048_576, {
+          default: 16_384,
+          unit: 'bytes',
+          description: 'Largest head of a request: its line and all headers.',
+        }),
+        connections: whole(8, 1_000_000, {
+          default: 1_024,
+          unit: 'connections',
+          description:
+            'Connections at once, WebSockets among them; never more than a quarter of the descriptors that the process may open, so that calls have theirs.',
+        }),
+        address_share: number(0.01, 1, {
+          default: 0.5,
+          unit: 'part',
+          description:
+            'The part of `connections` and of `unread_total` that one address may take; 1 behind a reverse proxy.',
+        }),
+        header_timeout: number(0.1, 600, {
+          default: 5,
+          unit: 's',
+          description: 'How long a client may take to begin a request, and to send its head.',
+        }),
         request_timeout: number(1, 600, {
           default: 10,
           unit: 's',
@@ -93,6 +115,16 @@ const http = group(
           default: 15,
           unit: 's',
           description: 'How long an idle connection is kept for the next request.',
+        }),
+        response_timeout: number(1, 600, {
+          default: 30,
+          unit: 's',
+          description: 'How long a client may take to read an answer.',
+        }),
+        pipelined: whole(0, 1_024, {
+          default: 16,
+          unit: 'requests',
+          description: 'Requests that may wait on one connection while an earlier one is answered.',
         }),
         busy_poll: whole(0, 10_000, {
           default: 400,
@@ -109,6 +141,12 @@ const http = group(
           default: 16_777_216,
           unit: 'bytes',
           description: 'How far a client may fall behind on events before its WebSocket is closed.',
+        }),
+        unread_total: whole(65_536, 17_179_869_184, {
+          default: 67_108_864,
+          unit: 'bytes',
+          description:
+            'How far all clients together may fall behind, on events and on answers each; beyond it the one that is furthest behind is cut off.',
         }),
       },
       'Bounds on what clients may cost.',

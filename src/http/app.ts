@@ -3,6 +3,7 @@ import { getPath } from 'hono/utils/url';
 import { AriError } from '../models/errors.ts';
 import { createOpenApi } from './api-docs/openapi.ts';
 import { createApiDocs, present } from './api-docs.ts';
+import { type Connections, createConnections } from './connections.ts';
 import type { Deps } from './deps.ts';
 import type { AppDeps, Env } from './env.ts';
 import { createEventsSocket, type EventsSocket } from './events-socket.ts';
@@ -12,9 +13,10 @@ import { createResponder, type Responder, toRefusal } from './responses.ts';
 import { createRoutes, type Route } from './router.ts';
 import { apis, ari, hookswitch } from './routes/index.ts';
 import { SegmentRouter } from './segment-router.ts';
+import { createUnread, type Unread } from './unread.ts';
 
 /** The interface as a whole. */
-export type HttpApp = { app: Hono<Env>; sockets: EventsSocket };
+export type HttpApp = { app: Hono<Env>; sockets: EventsSocket; connections: Connections; unread: Unread };
 
 /** Longest that a request waits for its answer, in ms. */
 const answerTimeoutMs = 5000;
@@ -66,7 +68,7 @@ function mountDocuments(app: Hono<Env>, owners: Deps, gate: Gate, responder: Res
 
 /**
  * Makes the interface: every operation whose owner exists, of the ARI and of our own, the events WebSocket and the API
- * documents, all behind the same checks. Nothing is opened; a server serves `app`, and `sockets` must be closed.
+ * documents, all behind the same checks. Nothing is opened; a server serves `app`, and closes `sockets` and `connections`.
  * @throws Error for a user whose password hash cannot be read.
  */
 export function createApp(deps: AppDeps): HttpApp {
@@ -78,9 +80,16 @@ export function createApp(deps: AppDeps): HttpApp {
     realm: options.auth_realm,
   });
   const app = new Hono<Env>({ getPath: routingPath, router: new SegmentRouter() });
-  const gate = createGate({ users: options.users, bodyLimit: options.limits.body, responder, log });
+  const { limits } = options;
+  const connections = createConnections({ limits, clock, log });
+  const unread = createUnread({
+    socket: limits.websocket_queue,
+    total: limits.unread_total,
+    address: Math.floor(limits.unread_total * limits.address_share),
+  });
+  const gate = createGate({ users: options.users, bodyLimit: limits.body, connections, responder, log });
 
-  const sockets = createEventsSocket({ ...deps, app, responder });
+  const sockets = createEventsSocket({ ...deps, app, responder, unread });
   if (owners.applications) app.all(`${ari.base}/events`, gate(sockets.upgrade));
   mountDocuments(app, owners, gate, responder);
   const { validate } = options;
@@ -112,5 +121,5 @@ export function createApp(deps: AppDeps): HttpApp {
     log.error({ error, path: c.req.path }, 'request failed');
     return responder.refusal(c.req.raw, toRefusal(error));
   });
-  return { app, sockets };
+  return { app, sockets, connections, unread };
 }

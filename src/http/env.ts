@@ -1,7 +1,8 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { HttpUser } from './auth.ts';
+import type { ConnectionLimits } from './connections.ts';
 import type { Deps } from './deps.ts';
 
 /** What every file of the interface is handed: its settings, the owners behind it, and what a request brings along. */
@@ -13,7 +14,7 @@ export type HttpOptions = {
   allowed_origins: readonly string[];
   pretty: boolean;
   validate: boolean;
-  limits: {
+  limits: ConnectionLimits & {
     /** Bytes of a request body. */
     body: number;
     /** Bytes of a message from a client on the WebSocket. */
@@ -38,6 +39,8 @@ export type Env = {
   Bindings: {
     /** Node's request, when it came over a socket. */
     incoming?: IncomingMessage;
+    /** Where its answer goes, when it came over a socket and asks for no WebSocket. */
+    outgoing?: ServerResponse;
     /** Carried over a WebSocket, so it cannot become one. */
     overWebSocket?: true;
     /** Whose request it is, when it came over a WebSocket that this system has opened. */

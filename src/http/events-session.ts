@@ -2,12 +2,14 @@ import type { Socket } from 'node:net';
 import type { Hono } from 'hono';
 import type { WSContext } from 'hono/ws';
 import type { WebSocket } from 'ws';
+import { sourceNetwork } from '../lib/addresses.ts';
 import { AriError } from '../models/errors.ts';
 import type { HttpUser } from './auth.ts';
 import type { Corker } from './corker.ts';
 import type { Connect } from './deps.ts';
 import type { AppDeps, Env } from './env.ts';
 import { createRestOverWebSocket, type RestOverWebSocket } from './rest-over-websocket.ts';
+import type { Unread, WatchedOutput } from './unread.ts';
 
 /** Why a socket is closed with 1001. */
 export const goingAway = 'the server is shutting down';
@@ -16,7 +18,7 @@ export const goingAway = 'the server is shutting down';
 const keepAliveMs = 30_000;
 
 /** What sessions are made with: the interface, and the way for requests carried over them. */
-export type SessionDeps = AppDeps & { app: Hono<Env> };
+export type SessionDeps = AppDeps & { app: Hono<Env>; unread: Unread };
 
 /** A WebSocket of applications that is open. */
 export type Session = { raw: WebSocket; closed: Promise<void> };
@@ -47,11 +49,12 @@ export type SessionHandlers = {
  * applications go when it closes or when its client falls too far behind.
  */
 export function createSession(deps: SessionDeps, corker: Corker, session: SessionOptions): SessionHandlers {
-  const { options, log, owners } = deps;
+  const { log, owners } = deps;
   const { names, subscribeAll, authorization, localUser, socket } = session;
   const describe = `${socket.remoteAddress}:${socket.remotePort}`;
   let connection: { close(): void } | undefined;
   let rest: RestOverWebSocket | undefined;
+  let output: WatchedOutput | undefined;
   let ended = () => {};
 
   const release = () => {
@@ -59,17 +62,23 @@ export function createSession(deps: SessionDeps, corker: Corker, session: Sessio
     connection = undefined;
     rest?.close();
   };
-  const sender = (raw: WebSocket) => (json: string) => {
+  const watch = (raw: WebSocket): WatchedOutput =>
+    deps.unread.watch({
+      address: sourceNetwork(socket.remoteAddress ?? ''),
+      unread: () => raw.bufferedAmount,
+      cut: (excess, bytes) => {
+        log.warn({ applications: names, client: describe, bytes, excess }, 'slow consumer is cut off');
+        // A goodbye would wait behind everything that is not read.
+        if (excess === 'socket') raw.close(1013, 'events are not read fast enough');
+        else raw.terminate();
+        release();
+      },
+    });
+  const sender = (raw: WebSocket, watched: WatchedOutput) => (json: string) => {
     if (raw.readyState !== raw.OPEN) return;
-    const { bufferedAmount } = raw;
-    if (bufferedAmount > options.limits.websocket_queue) {
-      log.warn({ applications: names, client: describe, bytes: bufferedAmount }, 'slow consumer is cut off');
-      raw.close(1013, 'events are not read fast enough');
-      release();
-      return;
-    }
     corker.cork(socket);
     raw.send(json);
+    watched.wrote();
   };
   const register = (raw: WebSocket, send: (json: string) => void) => {
     try {
@@ -90,7 +99,9 @@ export function createSession(deps: SessionDeps, corker: Corker, session: Sessio
         ended = resolve;
       });
       if (session.opened({ raw, closed })) return raw.close(1001, goingAway);
-      const send = sender(raw);
+      const watched = watch(raw);
+      output = watched;
+      const send = sender(raw, watched);
       rest = createRestOverWebSocket({ ...deps, application: names[0] ?? '', authorization, localUser, send, raw });
       register(raw, send);
     },
@@ -98,6 +109,7 @@ export function createSession(deps: SessionDeps, corker: Corker, session: Sessio
       if (typeof data === 'string') rest?.take(data);
     },
     onClose: () => {
+      output?.remove();
       release();
       ended();
     },

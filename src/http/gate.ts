@@ -3,6 +3,7 @@ import type { Logger } from '../lib/log.ts';
 import { AriError } from '../models/errors.ts';
 import { apiKeyCredentials, apiKeyOf, basicCredentials, createAuthenticator, type HttpUser } from './auth.ts';
 import { type Body, readBody } from './body.ts';
+import type { Connections } from './connections.ts';
 import type { Env } from './env.ts';
 import { queryOf, type Sources } from './parameters.ts';
 import { putReason, type Responder, toRefusal } from './responses.ts';
@@ -19,6 +20,7 @@ export type GateDeps = {
   users: readonly HttpUser[];
   /** Bytes of a request body. */
   bodyLimit: number;
+  connections: Connections;
   responder: Responder;
   log: Logger;
 };
@@ -46,19 +48,20 @@ function createIdentify(users: readonly HttpUser[]): Identify {
   };
 }
 
-function proceed(c: Context<Env>, sources: Sources, user: HttpUser | undefined, next: Next): Answer {
-  if (!user) throw new AriError('authenticationRequired');
-  if (user.read_only && !changesNothing(c.req.method)) throw new AriError('writeAccessDenied');
-  return next(c, sources, user);
-}
-
 /**
- * Makes the checks before any operation, in the field's order: body, credentials, leave to write. Whatever is thrown
+ * Makes the checks before any operation, in the field's order: whether the connection may ask more, body, credentials,
+ * leave to write. Whatever is thrown
  * behind them becomes an answer here.
  * @throws Error for a user whose password hash cannot be read.
  */
-export function createGate({ users, bodyLimit, responder, log }: GateDeps): Gate {
+export function createGate({ users, bodyLimit, connections, responder, log }: GateDeps): Gate {
   const identify = createIdentify(users);
+  const proceed = (c: Context<Env>, sources: Sources, user: HttpUser | undefined, next: Next): Answer => {
+    if (!user) throw new AriError('authenticationRequired');
+    if (c.env?.incoming) connections.proved(c.env.incoming.socket);
+    if (user.read_only && !changesNothing(c.req.method)) throw new AriError('writeAccessDenied');
+    return next(c, sources, user);
+  };
   const refuse = (c: Context<Env>, error: unknown): Response => {
     const refusal = toRefusal(error);
     if (refusal !== error) log.error({ error, path: c.req.path }, 'request failed');
@@ -77,6 +80,9 @@ export function createGate({ users, bodyLimit, responder, log }: GateDeps): Gate
   };
   return (next) => (c) => {
     try {
+      const outgoing = c.env?.outgoing;
+      // Only an answer that waits for an earlier one has no socket yet.
+      if (outgoing && !outgoing.socket && !connections.mayWait(outgoing)) throw new AriError('tooManyPipelined');
       const body = readBody(c.req.raw, bodyLimit);
       const answer = body ? body.then((read) => admit(c, read, next)) : admit(c, noBody, next);
       return answer instanceof Promise ? answer.catch((error) => refuse(c, error)) : answer;

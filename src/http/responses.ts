@@ -31,6 +31,8 @@ const refusalHeaders = (realm: string): Readonly<Record<number, HeaderRecord>> =
   401: { 'WWW-Authenticate': `Basic realm="${realm.replaceAll(/["\\]/g, '')}"` },
   // Whatever else the client still sends of the body is not read.
   413: { Connection: 'close' },
+  // Nothing more is read from a connection whose answers wait.
+  429: { Connection: 'close' },
   426: { Upgrade: 'websocket', Connection: 'Upgrade' },
 });
 

@@ -11,6 +11,10 @@ export type ServerOptions = {
   limits: {
     /** Longest that a client may take to send a whole request, in s. */
     request_timeout: number;
+    /** Longest that a client may take to send the head of a request, and to begin at all, in s. */
+    header_timeout: number;
+    /** Bytes of all headers of a request together. */
+    headers: number;
     /** How long an idle connection is kept for the next request, in s. */
     keep_alive: number;
     /** How long to look for the next request before sleeping, in µs; 0 never. */
@@ -29,13 +33,10 @@ export interface HttpServer {
   close(graceMs?: number): Promise<void>;
 }
 
-/** Bytes of all headers of a request together. */
-const maxHeaderSize = 16 * 1024;
-
 function limit(server: Server, { limits }: ServerOptions): void {
   // A client that sends its request a byte at a time is cut off after this long.
   server.requestTimeout = limits.request_timeout * 1000;
-  server.headersTimeout = limits.request_timeout * 1000;
+  server.headersTimeout = Math.min(limits.header_timeout, limits.request_timeout) * 1000;
   server.keepAliveTimeout = limits.keep_alive * 1000;
   server.maxHeadersCount = 100;
 }
@@ -54,20 +55,21 @@ function listen(server: Server, { bind, port }: ServerOptions): Promise<{ addres
 
 /** Serves the interface. Rejects with Node's error (`EADDRINUSE` …) when it cannot listen. */
 export async function startHttpServer(
-  { app, sockets }: HttpApp,
+  { app, sockets, connections }: HttpApp,
   options: ServerOptions,
   clock: Clock,
 ): Promise<HttpServer> {
   const server = createAdaptorServer({
     fetch: app.fetch,
     hostname: 'localhost',
-    serverOptions: { maxHeaderSize, connectionsCheckingInterval: 1000 },
+    serverOptions: { maxHeaderSize: options.limits.headers, connectionsCheckingInterval: 1000 },
   }) as Server;
   limit(server, options);
   sockets.attach(server);
   const busyPoll = createBusyPoll(clock, options.limits.busy_poll);
   server.on('request', () => busyPoll.awake());
   const address = await listen(server, options);
+  connections.attach(server);
   return {
     address,
     close: async (graceMs = 5000) => {
@@ -77,6 +79,7 @@ export async function startHttpServer(
       const cut = clock.setTimeout(() => server.closeAllConnections(), graceMs);
       await stopped;
       clock.clearTimeout(cut);
+      connections.close();
     },
   };
 }

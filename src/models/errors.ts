@@ -33,6 +33,7 @@ export const ariErrors = {
   },
   internalServerError: { status: 500, message: 'Internal Server Error' },
   serviceTimeout: { status: 503, message: 'No answer in time from {service}' },
+  tooManyPipelined: { status: 429, message: 'Too many requests wait on this connection' },
   serviceUnavailable: { status: 503, message: 'The system is shutting down' },
 
   // Channels.

@@ -4,7 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AriError } from '../../src/models/errors.ts';
 import { authorization, basic } from './fakes.ts';
-import { connect, refusalOf, startTestServer } from './sockets.ts';
+import { type Client, type Connected, connect, refusalOf, startTestServer } from './sockets.ts';
 
 const key = 'api_key=writer:secret';
 type Server = Awaited<ReturnType<typeof startTestServer>>;
@@ -170,6 +170,30 @@ socket('a message above the limit ends the connection, binary ones are ignored',
   client.ws.send('x'.repeat(65_536));
   assert.is((await client.closed)[0], 1009);
   await connection.closed;
+});
+
+socket('many clients that do not read are cut off before together they take more than allowed', async ({ server }) => {
+  const event = JSON.stringify({ type: 'X', filler: 'x'.repeat(60_000) });
+  const held: { connection: Connected; client: Client }[] = [];
+  let cut = 0;
+  for (let at = 0; at < 12; at++) {
+    const told = server.connected();
+    const client = connect(server.base, `app=slow${at}&${key}`);
+    const connection = await told;
+    await client.opened;
+    client.ws.pause();
+    void connection.closed.then(() => cut++);
+    held.push({ connection, client });
+  }
+  // As long as the network takes what is sent nothing waits; then each may have 4 events of its own.
+  for (let sent = 0; cut === 0; sent++) {
+    assert.ok(sent < 2000, 'nobody was cut off');
+    for (const { connection } of held) connection.send(event);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.is(server.logged.find(({ msg }) => msg === 'slow consumer is cut off')?.['excess'], 'total');
+  for (const { client } of held) client.ws.terminate();
+  await Promise.all(held.map(({ connection }) => connection.closed));
 });
 
 socket('a client that does not read is cut off with 1013, by name in the log', async ({ server }) => {

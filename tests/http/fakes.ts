@@ -164,7 +164,16 @@ export const options: HttpOptions = {
   allowed_origins: [],
   pretty: false,
   validate: true,
-  limits: { body: 40_960, websocket_message: 65_535, websocket_queue: 262_144 },
+  limits: {
+    body: 40_960,
+    websocket_message: 65_535,
+    websocket_queue: 262_144,
+    unread_total: 1_048_576,
+    connections: 256,
+    address_share: 1,
+    pipelined: 16,
+    response_timeout: 30,
+  },
 };
 
 export const basic = (credentials: string): string => `Basic ${Buffer.from(credentials).toString('base64')}`;

@@ -63,7 +63,7 @@ const dialing = suite<World>('WebSockets to applications');
 
 dialing.before.each(async (world) => {
   const fakes = createFakes();
-  const { app } = createTestApp(fakes.owners);
+  const { app, unread } = createTestApp(fakes.owners);
   world.calls = fakes.calls;
   world.sockets = createOutboundSockets({
     owners: fakes.owners,
@@ -72,6 +72,7 @@ dialing.before.each(async (world) => {
     clock: systemClock,
     log: createLogger({ level: 'silent' }),
     app,
+    unread,
   });
   world.program = await startProgram();
 });

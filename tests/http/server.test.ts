@@ -55,7 +55,7 @@ server('a body without a length is read no further than the limit', async () => 
 });
 
 server('a client that sends its request too slowly is cut off', async () => {
-  const { base, server: listening } = await startTestServer({}, { requestTimeout: 0.05 });
+  const { base, server: listening } = await startTestServer({}, { request_timeout: 0.05 });
   const [host, port] = base.split(':');
   const tcp = connectTcp(Number(port), host);
   tcp.write('GET /ari/asterisk/ping HTTP/1.1\r\nHost: x\r\nX-Slow: ');
@@ -85,7 +85,7 @@ server('headers that are too large and nonsense are refused', async () => {
 server('a port that is taken is told', async () => {
   const { server: listening } = await startTestServer();
   const { port } = listening.address;
-  const limits = { request_timeout: 10, keep_alive: 15, busy_poll: 0 };
+  const limits = { headers: 16_384, header_timeout: 5, request_timeout: 10, keep_alive: 15, busy_poll: 0 };
   try {
     await startHttpServer(createTestApp(createFakes().owners), { bind: '127.0.0.1', port, limits }, systemClock);
     assert.unreachable('listened twice');

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type RawData, WebSocket } from 'ws';
 import type { ConnectRequest } from '../../src/actors/applications.ts';
 import type { Deps } from '../../src/http/deps.ts';
-import { type HttpServer, startHttpServer } from '../../src/http/server.ts';
+import { type HttpServer, type ServerOptions, startHttpServer } from '../../src/http/server.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { createFakes, createTestApp, type TestApp } from './fakes.ts';
 
@@ -10,7 +10,7 @@ import { createFakes, createTestApp, type TestApp } from './fakes.ts';
 
 export type Connected = ConnectRequest & { closed: Promise<void> };
 
-export type TestServer = TestApp & {
+export type TestServer = Omit<TestApp, 'connections'> & {
   server: HttpServer;
   base: string;
   /** Connections of applications, in order. */
@@ -45,11 +45,16 @@ export function createConnecting(refuse?: Error) {
 
 export async function startTestServer(
   changes: Parameters<typeof createTestApp>[1] = {},
-  { refuse, clock = systemClock, requestTimeout = 10 }: { refuse?: Error; clock?: Clock; requestTimeout?: number } = {},
+  {
+    refuse,
+    clock = systemClock,
+    ...changed
+  }: { refuse?: Error; clock?: Clock } & Partial<ServerOptions['limits']> = {},
 ): Promise<TestServer & { fakes: ReturnType<typeof createFakes> }> {
   const { fakes, owners, connections, connected } = createConnecting(refuse);
   const app = createTestApp(owners, changes, clock);
-  const limits = { request_timeout: requestTimeout, keep_alive: 15, busy_poll: 0 };
+  const usual = { headers: 16_384, header_timeout: 5, request_timeout: 10, keep_alive: 15, busy_poll: 0 };
+  const limits = { ...usual, ...changed };
   const server = await startHttpServer(app, { bind: '127.0.0.1', port: 0, limits }, clock);
   return { ...app, fakes, server, base: `127.0.0.1:${server.address.port}`, connections, connected };
 }

@@ -1,0 +1,186 @@
+import type { Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { sourceNetwork } from '../lib/addresses.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
+
+/** What connections of clients may cost; names as in the configuration's `http.limits`. */
+export type ConnectionLimits = {
+  /** Connections at once, WebSockets among them. */
+  connections: number;
+  /** Those of one address, as a part of all. */
+  address_share: number;
+  /** Requests that may wait on one connection while an earlier one is answered. */
+  pipelined: number;
+  /** How long a client may take to read an answer, in s. */
+  response_timeout: number;
+  /** Octets of answers that may wait for all clients together. */
+  unread_total: number;
+};
+
+export type ConnectionsDeps = { limits: ConnectionLimits; clock: Clock; log: Logger };
+
+/**
+ * The connections of the server: how many there may be, and what those may hold whose clients do not read. Where there
+ * are too many, the oldest goes over which nobody has proved a password yet: strangers only push out strangers, and
+ * each address first of all its own.
+ */
+export interface Connections {
+  /** Watches the connections of a server from here on. */
+  attach(server: Server): void;
+  /** A request over the connection had credentials that fit. */
+  proved(socket: Socket): void;
+  /** Takes in a request that came before an earlier one on its connection was answered; false when it is one too many. */
+  mayWait(outgoing: ServerResponse): boolean;
+  readonly size: number;
+  /** Watches no longer. */
+  close(): void;
+}
+
+type Source = { connections: number; strangers: Set<Connection> };
+type Connection = {
+  readonly socket: Socket;
+  readonly address: string;
+  readonly source: Source;
+  proved: boolean;
+  /** It became a WebSocket, which others watch. */
+  upgraded: boolean;
+  /** Requests that wait behind others. */
+  waiting: number;
+  /** Octets that must have been read by `readBy` (monotonic, in ms); undefined when nothing waits. */
+  due: { octets: number; readBy: number } | undefined;
+};
+
+const sweepMs = 1000;
+/** Least time between two lines of the log about one matter, in ms. */
+const tellEveryMs = 60_000;
+/** A connection with more unread octets than this has no further request answered. */
+const unreadPerConnection = 65_536;
+
+/** Tells how often something happened: at once, then at most once a minute. */
+function createTally(clock: Clock, log: Logger, sentence: string): (fields: object) => void {
+  let untold = 0;
+  let toldAt = Number.NEGATIVE_INFINITY;
+  return (fields) => {
+    untold++;
+    if (clock.monotonic() < toldAt + tellEveryMs) return;
+    log.warn({ ...fields, times: untold }, sentence);
+    untold = 0;
+    toldAt = clock.monotonic();
+  };
+}
+
+/** Watches nothing before {@link Connections.attach}. */
+export function createConnections({ limits, clock, log }: ConnectionsDeps): Connections {
+  const all = new Map<Socket, Connection>();
+  const sources = new Map<string, Source>();
+  /** In the order they came. */
+  const strangers = new Set<Connection>();
+  const perAddress = Math.max(1, Math.floor(limits.connections * limits.address_share));
+  const tellClosed = createTally(clock, log, 'a connection was closed to keep their number within the limit');
+  const tellSlow = createTally(clock, log, 'a connection was closed: its client does not read the answers');
+  let timer: unknown;
+
+  const forget = (connection: Connection): void => {
+    const { socket, source, address } = connection;
+    if (!all.delete(socket)) return;
+    strangers.delete(connection);
+    source.strangers.delete(connection);
+    source.connections--;
+    if (source.connections === 0) sources.delete(address);
+  };
+  /** Closes the one that has been a stranger longest; the newest when all others have proved who they are. */
+  const closeOne = (candidates: ReadonlySet<Connection>, limit: string): void => {
+    const [victim] = candidates;
+    if (!victim) return;
+    tellClosed({ client: victim.address, limit });
+    forget(victim);
+    victim.socket.destroy();
+  };
+  const take = (socket: Socket): void => {
+    // One that was offered another protocol is put back and comes again.
+    if (all.has(socket)) return;
+    const address = sourceNetwork(socket.remoteAddress ?? '');
+    const source = sources.get(address) ?? { connections: 0, strangers: new Set() };
+    const connection: Connection = {
+      ...{ socket, address, source, proved: false, upgraded: false },
+      ...{ waiting: 0, due: undefined },
+    };
+    sources.set(address, source);
+    source.connections++;
+    source.strangers.add(connection);
+    all.set(socket, connection);
+    strangers.add(connection);
+    socket.once('close', () => forget(connection));
+    if (source.connections > perAddress) closeOne(source.strangers, 'http.limits.address_share');
+    else if (all.size > limits.connections) closeOne(strangers, 'http.limits.connections');
+  };
+
+  const slow = (connection: Connection, octets: number): void => {
+    tellSlow({ client: connection.address, bytes: octets });
+    connection.socket.destroy();
+  };
+  /** Octets that wait for the client; it is cut off when it had the time to read them. */
+  const look = (connection: Connection): number => {
+    const { socket, due } = connection;
+    const unread = socket.writableLength;
+    if (unread === 0) {
+      connection.due = undefined;
+      return 0;
+    }
+    const now = clock.monotonic();
+    if (due === undefined || socket.bytesWritten - unread >= due.octets) {
+      connection.due = { octets: socket.bytesWritten, readBy: now + limits.response_timeout * 1000 };
+    } else if (now >= due.readBy) slow(connection, unread);
+    return unread;
+  };
+  const sweep = (): void => {
+    const waiting: [Connection, number][] = [];
+    for (const connection of all.values()) {
+      const unread = connection.upgraded ? 0 : look(connection);
+      if (unread > 0) waiting.push([connection, unread]);
+    }
+    let total = waiting.reduce((sum, [, unread]) => sum + unread, 0);
+    if (total > limits.unread_total) {
+      for (const [connection, unread] of waiting.sort(([, one], [, other]) => other - one)) {
+        if (total <= limits.unread_total) break;
+        slow(connection, unread);
+        total -= unread;
+      }
+    }
+    timer = clock.setTimeout(sweep, sweepMs);
+  };
+
+  return {
+    attach: (server) => {
+      server.on('connection', take);
+      server.on('upgrade', (request) => {
+        const connection = all.get(request.socket);
+        if (connection && request.headers.upgrade?.toLowerCase() === 'websocket') connection.upgraded = true;
+      });
+      timer = clock.setTimeout(sweep, sweepMs);
+    },
+    proved: (socket) => {
+      const connection = all.get(socket);
+      if (!connection || connection.proved) return;
+      connection.proved = true;
+      strangers.delete(connection);
+      connection.source.strangers.delete(connection);
+    },
+    mayWait: (outgoing) => {
+      const connection = all.get(outgoing.req.socket);
+      if (!connection) return true;
+      if (connection.waiting >= limits.pipelined || connection.socket.writableLength > unreadPerConnection)
+        return false;
+      connection.waiting++;
+      outgoing.once('close', () => {
+        connection.waiting--;
+      });
+      return true;
+    },
+    get size() {
+      return all.size;
+    },
+    close: () => clock.clearTimeout(timer),
+  };
+}
