@@ -8,6 +8,13 @@ import { argv } from 'node:process';
 import { maximumPayload } from '../src/media/codec/audio-codec.ts';
 import { openCodec } from '../src/media/codec/open-codec.ts';
 import { loadOpus, OpusCodec } from '../src/media/codec/opus.ts';
+import { ActiveSpeaker } from '../src/media/dsp/active-speaker.ts';
+import { Concealer } from '../src/media/dsp/concealer.ts';
+import { DigitDetector } from '../src/media/dsp/digit-detector.ts';
+import { meanLevel } from '../src/media/dsp/level.ts';
+import { MixBuffer } from '../src/media/dsp/mixer.ts';
+import { Resampler } from '../src/media/dsp/resampler.ts';
+import { ToneDetector } from '../src/media/dsp/tone-detector.ts';
 import { speech } from '../tests/media/signal.ts';
 
 /** One thing to measure: what it does with frame number `index`. */
@@ -19,7 +26,7 @@ const rounds = 12;
 const warmUp = 3;
 
 await loadOpus();
-const parts = (await Promise.all([codecParts()])).flat();
+const parts = [...(await codecParts()), ...resamplerParts(), ...mixerParts(), ...detectorParts()];
 const words = argv.slice(2);
 measure(
   parts.filter(({ name }, index) => index === 0 || words.length === 0 || words.some((word) => name.includes(word))),
@@ -59,6 +66,78 @@ async function oneWay(name: string, codec: ReturnType<typeof openCodec>, rate: n
       frame: (index) => void codec.encode(audio.subarray(index * size, (index + 1) * size), payload),
     },
     { name: `${name} decode`, frame: (index) => void codec.decode(packets[index]!, heard) },
+  ];
+}
+
+function resamplerParts(): Part[] {
+  const ratios = [
+    [8000, 16_000],
+    [16_000, 8000],
+    [8000, 48_000],
+    [48_000, 8000],
+    [48_000, 16_000],
+    [44_100, 8000],
+    [44_100, 48_000],
+  ] as const;
+  return ratios.map(([from, to]) => {
+    const resampler = new Resampler(from, to);
+    const audio = speech(from, 4);
+    const target = new Int16Array(resampler.most(from / 50));
+    const size = from / 50;
+    return {
+      name: `resample ${from} to ${to}`,
+      frame: (index) => void resampler.process(audio.subarray(index * size, (index + 1) * size), target),
+    };
+  });
+}
+
+function mixerParts(): Part[] {
+  return [8000, 16_000, 48_000].map((rate) => {
+    const size = rate / 50;
+    const members = Array.from({ length: 10 }, (_, seed) => speech(rate, 4, seed + 1));
+    const said = members.map(() => new Int16Array(size));
+    const heard = new Int16Array(size);
+    const mix = new MixBuffer(size);
+    return {
+      name: `mix ten at ${rate}`,
+      frame(index) {
+        for (const [number, member] of members.entries())
+          said[number]!.set(member.subarray(index * size, (index + 1) * size));
+        mix.clear();
+        for (const frame of said) mix.add(frame);
+        for (const frame of said) mix.others(frame, heard);
+      },
+    };
+  });
+}
+
+function detectorParts(): Part[] {
+  const audio = speech(8000, 4);
+  const frame = (index: number) => audio.subarray(index * 160, (index + 1) * 160);
+  const digits = new DigitDetector(8000);
+  const tone = new ToneDetector({ hertz: 1100, durationMs: 500, sampleRate: 8000 });
+  const concealer = new Concealer(8000);
+  const made = new Int16Array(160);
+  const speaker = new ActiveSpeaker<number>();
+  return [
+    { name: 'level', frame: (index) => void meanLevel(frame(index)) },
+    { name: 'digits in band', frame: (index) => void digits.take(frame(index)) },
+    { name: 'tone', frame: (index) => void tone.take(frame(index)) },
+    { name: 'concealer, nothing lost', frame: (index) => concealer.heard(frame(index)) },
+    {
+      name: 'concealer, every frame lost',
+      frame(index) {
+        concealer.heard(frame(index));
+        concealer.conceal(made);
+      },
+    },
+    {
+      name: 'active speaker of ten',
+      frame(index) {
+        for (let member = 0; member < 10; member++) speaker.hear(member, (index * 7 + member * 13) % 500);
+        speaker.tick(20);
+      },
+    },
   ];
 }
 

@@ -1,0 +1,81 @@
+import { meanLevel } from './level.ts';
+
+/** When somebody is said to talk. */
+export type TalkDetection = {
+  /** Mean magnitude of a frame from which it counts as talking, 0 to 32,768. */
+  thresholdLevel: number;
+  /** How long it must be quiet before talking is over, in ms. */
+  silenceMs: number;
+  /** How much must be said before talking begins, in ms, so that a click is no word. */
+  talkMs?: number;
+};
+
+/** A change: talking began, or is over after so long (ms, the silence that ended it not included). */
+export type TalkChange = { talking: true } | { talking: false; durationMs: number };
+
+/** Some 40 ms: shorter than any syllable, longer than a click. */
+const defaultTalkMs = 40;
+/** Who talks is still heard a little below the threshold: a word dies away slowly. */
+const lowerShare = 0.7;
+
+/** Tells when somebody begins and stops to talk, by the level of the frames. */
+export class TalkDetector {
+  readonly #thresholdLevel: number;
+  readonly #silenceMs: number;
+  readonly #talkMs: number;
+  #talking = false;
+  /** While quiet: loud frames in a row so far. While talking: since it began. In ms. */
+  #heardMs = 0;
+  #quietMs = 0;
+
+  constructor({ thresholdLevel, silenceMs, talkMs = defaultTalkMs }: TalkDetection) {
+    this.#thresholdLevel = thresholdLevel;
+    this.#silenceMs = silenceMs;
+    this.#talkMs = talkMs;
+  }
+
+  get talking(): boolean {
+    return this.#talking;
+  }
+
+  /** How long it has been quiet, in ms; 0 while somebody talks. */
+  get quietMs(): number {
+    return this.#quietMs;
+  }
+
+  /** Takes the next `ms` of audio; no samples (nothing arrived) are silence. */
+  take(samples: Int16Array, ms: number): TalkChange | undefined {
+    return this.takeLevel(meanLevel(samples), ms);
+  }
+
+  /** As {@link take}, where the mean level is known. */
+  takeLevel(level: number, ms: number): TalkChange | undefined {
+    const loud = level >= this.#thresholdLevel * (this.#talking ? lowerShare : 1);
+    this.#quietMs = loud ? 0 : this.#quietMs + ms;
+    return this.#talking ? this.#whileTalking(ms) : this.#whileQuiet(loud, ms);
+  }
+
+  /** Ends talking that is under way, because its source is gone. */
+  end(): TalkChange | undefined {
+    return this.#talking ? this.#finished() : undefined;
+  }
+
+  #whileTalking(ms: number): TalkChange | undefined {
+    this.#heardMs += ms;
+    return this.#quietMs >= this.#silenceMs && this.#quietMs > 0 ? this.#finished() : undefined;
+  }
+
+  #whileQuiet(loud: boolean, ms: number): TalkChange | undefined {
+    this.#heardMs = loud ? this.#heardMs + ms : 0;
+    if (!loud || this.#heardMs < this.#talkMs) return undefined;
+    this.#talking = true;
+    return { talking: true };
+  }
+
+  #finished(): TalkChange {
+    const durationMs = this.#heardMs - this.#quietMs;
+    this.#talking = false;
+    this.#heardMs = 0;
+    return { talking: false, durationMs };
+  }
+}
