@@ -31,7 +31,8 @@ export class Resampler {
   readonly #filter: Filter;
   /** The last `taps - 1` input samples, then the piece being worked on. */
   readonly #line: Float64Array;
-  /** Where the next output lies behind the first sample of the line that it needs, in 1 / `up` of an input sample. */
+  /** The first sample of the line that the next output needs, and how far behind it lies, in 1 / `up` of a sample. */
+  #at = 0;
   #phase = 0;
 
   /** Rates in Hz; any whole numbers, though each new ratio costs a filter of `to / gcd` × 32 or more weights. */
@@ -69,6 +70,7 @@ export class Resampler {
   /** Forgets what went before: another stream begins. */
   reset(): void {
     this.#line.fill(0);
+    this.#at = 0;
     this.#phase = 0;
   }
 
@@ -77,27 +79,35 @@ export class Resampler {
     const line = this.#line;
     const kept = taps - 1;
     for (let index = 0; index < samples.length; index++) line[kept + index] = samples[index]!;
-    const end = samples.length * up;
+    let at = this.#at;
     let phase = this.#phase;
     let written = start;
-    for (; phase < end; phase += down) {
-      const at = Math.floor(phase / up);
-      const row = (phase - at * up) * taps;
-      // Four sums at once, for each addition waits for the one before it.
-      let [a, b, c, d] = [0, 0, 0, 0];
-      for (let tap = 0; tap < taps; tap += 4) {
-        a += line[at + tap]! * weights[row + tap]!;
-        b += line[at + tap + 1]! * weights[row + tap + 1]!;
-        c += line[at + tap + 2]! * weights[row + tap + 2]!;
-        d += line[at + tap + 3]! * weights[row + tap + 3]!;
-      }
-      const sum = Math.round(a + b + (c + d));
+    while (at < samples.length) {
+      const sum = Math.round(weighted(line, at, weights, phase * taps, taps));
       target[written++] = sum > 32_767 ? 32_767 : sum < -32_768 ? -32_768 : sum;
+      for (phase += down; phase >= up; phase -= up) at++;
     }
-    this.#phase = phase - end;
+    this.#at = at - samples.length;
+    this.#phase = phase;
     line.copyWithin(0, samples.length, samples.length + kept);
     return written - start;
   }
+}
+
+/** The sum of `taps` products; four at once, for each addition waits for the one before it. */
+function weighted(line: Float64Array, from: number, weights: Float64Array, row: number, taps: number): number {
+  let a = 0;
+  let b = 0;
+  let c = 0;
+  let d = 0;
+  let weight = row;
+  for (let at = from; at < from + taps; at += 4, weight += 4) {
+    a += line[at]! * weights[weight]!;
+    b += line[at + 1]! * weights[weight + 1]!;
+    c += line[at + 2]! * weights[weight + 2]!;
+    d += line[at + 3]! * weights[weight + 3]!;
+  }
+  return a + b + (c + d);
 }
 
 function filterOf(from: number, to: number): Filter {
