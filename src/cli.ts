@@ -123,7 +123,7 @@ async function serve(file: string | undefined): Promise<number> {
   try {
     running = await startServer(config, { logging });
   } catch (error) {
-    const reason = explainListenError(error, config);
+    const reason = explainStorageError(error) ?? explainListenError(error, config);
     if (reason === undefined) throw error;
     process.stderr.write(`hookswitch: ${reason}\n`);
     return exitCode.failed;
@@ -139,6 +139,13 @@ async function createLog(config: Config) {
   if (!process.stderr.isTTY) return createLogging(config, process.stderr);
   const { default: pretty } = await import('pino-pretty');
   return createLogging(config, pretty({ destination: 2, sync: true, ignore: 'pid,hostname' }));
+}
+
+/** What a data directory that cannot be used means for people; undefined for other errors. */
+function explainStorageError(error: unknown): string | undefined {
+  if ((error as Error).name !== 'StorageError') return undefined;
+  const { message } = error as Error;
+  return `the data directory cannot be used: ${message}; choose another with HOOKSWITCH_DATA or \`general.data_directory\` in the configuration`;
 }
 
 /** What a failed `listen` means for people: which address, and which setting chooses another; undefined for others. */

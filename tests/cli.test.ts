@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -219,6 +219,44 @@ test('so is a taken SIP port', async () => {
   assert.match(
     err,
     new RegExp(`^hookswitch: SIP udp 127\\.0\\.0\\.1:${port} is taken by another program; .*HOOKSWITCH_SIP_PORT`),
+  );
+});
+
+const blocked = join(directory, 'a-file');
+for (const [what, data, reason] of [
+  ['a file where it should be', blocked, `${blocked} is a file where a directory should be`],
+  [
+    'a file on the way to it',
+    join(blocked, 'data'),
+    `${join(blocked, 'data')} has a file on its way where a directory should be`,
+  ],
+  [
+    'a file system without room for it',
+    '/proc/hookswitch',
+    '/proc/hookswitch cannot be made: its file system takes no new entries',
+  ],
+] as const)
+  test(`a data directory that cannot be used is told in one line: ${what}`, async () => {
+    writeFileSync(blocked, '');
+    const { code, out, err } = await serveInVain({ HOOKSWITCH_DATA: data });
+    assert.equal(
+      { code, out, err },
+      {
+        code: 1,
+        out: '',
+        err: `hookswitch: the data directory cannot be used: ${reason}; choose another with HOOKSWITCH_DATA or \`general.data_directory\` in the configuration\n`,
+      },
+    );
+  });
+
+test('a file of the data directory that cannot be read ends the start, and is left as it is', async () => {
+  const data = mkdtempSync(join(directory, 'unreadable-'));
+  mkdirSync(join(data, 'dynamic-config.json'));
+  const { code, err } = await serveInVain({ HOOKSWITCH_DATA: data });
+  assert.is(code, 1);
+  assert.match(
+    err,
+    /^hookswitch: the data directory cannot be used: .*dynamic-config\.json is a directory where a file/,
   );
 });
 

@@ -4,6 +4,7 @@ import { createIds, type Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Scope } from '../lib/scope.ts';
 import { createLogging, type Logging } from '../logging.ts';
+import { prepareDirectory } from '../stores/durable-file.ts';
 import { keepEntityId } from '../stores/entity-id.ts';
 import type { LogChannels } from '../stores/log-channels.ts';
 
@@ -27,13 +28,14 @@ export type Base = {
   entityId: string;
 };
 
-/** The ground floor: time, ids, log, and who we are. @throws Error when the data directory cannot be used. */
+/** The ground floor: time, ids, log, and who we are. @throws StorageError when the data directory cannot be used. */
 export function buildBase(config: Config, io: ServerIo, scope: Scope): Base {
   const { general } = config;
   const clock = io.clock ?? systemClock;
   const { log, logChannels } = io.logging ?? createLogging(config, process.stderr);
   scope.defer(() => logChannels.close());
   const ids = io.ids ?? createIds(clock, general.system_name);
-  const entityId = general.entity_id || keepEntityId(general.data_directory, ids);
+  prepareDirectory(general.data_directory);
+  const entityId = general.entity_id || keepEntityId(general.data_directory, ids, log);
   return { config, clock, ids, log, logChannels, scope, entityId };
 }

@@ -37,7 +37,8 @@ export function buildCallControl({ config, clock, ids, log }: Base, state: State
     playbacks,
     endpoints,
     globals,
-    deviceStates,
+    // A step of the dialplan does not wait for the disk.
+    deviceStates: { get: deviceStates.get, update: deviceStates.updateSoon },
     settings: {
       channelvars: general.channelvars,
       defaultLanguage: config.sounds.default_language,

@@ -17,7 +17,7 @@ export type State = ReturnType<typeof buildState>;
 /** The bus, the applications that listen to it, and what publishes on it without being a call. */
 export function buildState({ config, clock, log, scope, entityId }: Base) {
   const runtime = { clock, log };
-  const kept = { directory: config.general.data_directory, log };
+  const kept = { directory: config.general.data_directory, clock, log };
   const bus = createBus({ log });
   const eventSources = createEventSourceDirectory();
   const check = config.general.validate ? createEventCheck() : undefined;

@@ -62,6 +62,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   });
   const dynamicConfig = createDynamicConfig({
     directory: config.general.data_directory,
+    clock,
     log,
     configClass: 'res_pjsip',
     types: sipObjectTypes,

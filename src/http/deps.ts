@@ -33,7 +33,7 @@ export type Owners = {
   messages: Omit<Messages, 'attach' | 'received'>;
   system: System;
   sounds: Sounds;
-  deviceStates: Omit<DeviceStates, 'close'>;
+  deviceStates: Omit<DeviceStates, 'updateSoon' | 'close'>;
   mailboxes: Omit<Mailboxes, 'onChanged' | 'close'>;
   logChannels: Pick<LogChannels, 'list' | 'add' | 'delete' | 'rotate'>;
   modules: Modules;

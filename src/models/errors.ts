@@ -31,6 +31,8 @@ export const ariErrors = {
     status: 500,
     message: "Operation {operation} answered with error '{code}', which it does not declare",
   },
+  /** Nothing was changed: the disk did not take it (RFC 4918 11.5). */
+  storageFailed: { status: 507, message: 'The change could not be kept on disk' },
   internalServerError: { status: 500, message: 'Internal Server Error' },
   serviceTimeout: { status: 503, message: 'No answer in time from {service}' },
   tooManyPipelined: { status: 429, message: 'Too many requests wait on this connection' },

@@ -1,11 +1,12 @@
 import type { Bus, Publication } from '../bus/bus.ts';
 import { deviceStateTopics, type Topic } from '../bus/topics.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { ChannelState } from '../models/channel.ts';
 import { type DeviceState, type DeviceStateWord, deviceStateWords } from '../models/device-state.ts';
 import type { Endpoint } from '../models/endpoint.ts';
 import { AriError } from '../models/errors.ts';
-import { createJsonFile } from './json-file.ts';
+import { openKeptMap } from './kept-map.ts';
 
 /**
  * How busy devices are. Two kinds: `Stasis:<name>`, set by clients and kept over a restart; and endpoints
@@ -17,16 +18,26 @@ export interface DeviceStates {
   list(): DeviceState[];
   /** Any device; INVALID when there can be none of that name, UNKNOWN when clients never set it. */
   get(name: string): DeviceState;
-  /** @throws AriError deviceUncontrolled, deviceNameMissing, deviceStateUnknown */
-  update(name: string, state: string | undefined): void;
-  /** Forgets a device that clients set; an unknown one is no error. @throws AriError deviceUncontrolled, deviceNameMissing */
-  delete(name: string): void;
+  /**
+   * Resolves when it is on the disk.
+   * @throws AriError deviceUncontrolled, deviceNameMissing, deviceStateUnknown at once; storageFailed (rejects), then it
+   *   is as before.
+   */
+  update(name: string, state: string | undefined): Promise<void>;
+  /** As {@link update}, for somebody who does not wait: it is written as soon as the disk takes it. */
+  updateSoon(name: string, state: string | undefined): void;
+  /**
+   * Forgets a device that clients set; an unknown one is no error. Resolves when that is on the disk.
+   * @throws AriError deviceUncontrolled, deviceNameMissing at once; storageFailed (rejects), then it is as before.
+   */
+  delete(name: string): Promise<void>;
   /** Stops listening; resolves once all changes are on disk. */
   close(): Promise<void>;
 }
 
 export type DeviceStatesOptions = {
   bus: Bus;
+  clock: Clock;
   log: Logger;
   /** Data directory. */
   directory: string;
@@ -95,24 +106,38 @@ function controlled(name: string): string {
   return prefix + name.slice(prefix.length);
 }
 
-function readStates(json: unknown): DeviceState[] {
-  if (!Array.isArray(json)) throw new TypeError('a list of device states is expected');
-  for (const entry of json as Partial<DeviceState>[])
-    if (typeof entry?.name !== 'string' || !isWord(entry.state))
-      throw new TypeError(`not a device state: ${JSON.stringify(entry)}`);
-  return json as DeviceState[];
+function readState(element: unknown): DeviceState {
+  const { name, state } = (element ?? {}) as Partial<DeviceState>;
+  if (typeof name !== 'string' || !isWord(state)) throw new TypeError(`not a device state: ${JSON.stringify(element)}`);
+  return { name, state };
+}
+
+/** The state that a client may set. @throws AriError deviceStateUnknown */
+function settable(state: string | undefined): DeviceStateWord {
+  const word = state?.toUpperCase();
+  if (!isWord(word) || word === 'UNKNOWN') throw new AriError('deviceStateUnknown');
+  return word;
 }
 
 /** The device of the endpoint that a publication is about, among its topics. */
 const deviceOf = (topics: readonly Topic[]): string | undefined =>
   topics.find((topic) => topic.startsWith('endpoint:') && topic.includes('/'))?.slice('endpoint:'.length);
 
-export function createDeviceStates({ bus, log, directory, endpoint }: DeviceStatesOptions): DeviceStates {
-  const file = createJsonFile({ directory, name: 'device-states.json', log, read: readStates });
-  const kept = new Map((file.load() ?? []).map(({ name, state }) => [name, state]));
+/** Opens the states that were kept. @throws StorageError when their file cannot be read. */
+export function createDeviceStates({ bus, clock, log, directory, endpoint }: DeviceStatesOptions): DeviceStates {
+  const kept = openKeptMap<DeviceState>({
+    directory,
+    name: 'device-states.json',
+    clock,
+    log,
+    read: readState,
+    keyOf: ({ name }) => name,
+    onUndone: ({ name }) => publish(name, stateOf(name)),
+  });
+  const stateOf = (name: string): DeviceStateWord => kept.get(name)?.state ?? 'UNKNOWN';
   const devices = new Map<string, DeviceUse>();
   /** What was published of each endpoint last. */
-  const told = new Map<string, DeviceStateWord>();
+  const published = new Map<string, DeviceStateWord>();
 
   const publish = (name: string, state: DeviceStateWord): void =>
     bus.publish({
@@ -133,8 +158,8 @@ export function createDeviceStates({ bus, log, directory, endpoint }: DeviceStat
 
   const review = (device: string): void => {
     const derived = deriveByName(device);
-    if (!derived || derived.state === told.get(device)) return;
-    told.set(device, derived.state);
+    if (!derived || derived.state === published.get(device)) return;
+    published.set(device, derived.state);
     publish(device, derived.state);
   };
 
@@ -169,36 +194,45 @@ export function createDeviceStates({ bus, log, directory, endpoint }: DeviceStat
   };
   const unsubscribe = bus.subscribe(listen);
 
-  const keep = (name: string, state: DeviceStateWord): void => {
-    const before = kept.get(name) ?? 'UNKNOWN';
-    if (state === 'UNKNOWN') kept.delete(name);
-    else kept.set(name, state);
-    if (state === before) return;
-    file.save(() => [...kept].map(([device, word]) => ({ name: device, state: word })));
-    publish(name, state);
+  /** Publishes what `change` makes of a device, when it makes anything of it. */
+  const told = <T>(name: string, change: () => T): T => {
+    const before = stateOf(name);
+    const result = change();
+    const state = stateOf(name);
+    if (state !== before) publish(name, state);
+    return result;
   };
 
   return {
-    list: () => [...kept].map(([name, state]) => ({ name, state })),
+    list: () => kept.values().map((each) => ({ ...each })),
 
     get(name) {
       if (!hasPrefix(name)) return deriveByName(name) ?? { name, state: 'INVALID' };
       const own = prefix + name.slice(prefix.length);
-      return { name: own, state: kept.get(own) ?? 'UNKNOWN' };
+      return { name: own, state: stateOf(own) };
     },
 
-    update(name, state) {
-      const own = controlled(name);
-      const word = state?.toUpperCase();
-      if (!isWord(word) || word === 'UNKNOWN') throw new AriError('deviceStateUnknown');
-      keep(own, word);
+    update(device, word) {
+      const name = controlled(device);
+      const state = settable(word);
+      if (state === stateOf(name)) return kept.settled();
+      return told(name, () => kept.set(name, { name, state }));
     },
 
-    delete: (name) => keep(controlled(name), 'UNKNOWN'),
+    updateSoon(device, word) {
+      const name = controlled(device);
+      const state = settable(word);
+      if (state !== stateOf(name)) told(name, () => kept.setSoon(name, { name, state }));
+    },
+
+    delete(device) {
+      const name = controlled(device);
+      return told(name, () => kept.delete(name));
+    },
 
     close() {
       unsubscribe();
-      return file.flush();
+      return kept.close();
     },
   };
 }

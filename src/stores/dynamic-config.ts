@@ -1,7 +1,8 @@
+import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { AriError } from '../models/errors.ts';
 import type { ConfigTuple } from '../models/system.ts';
-import { createJsonFile } from './json-file.ts';
+import { openKeptMap } from './kept-map.ts';
 
 /** One attribute of a kind of object. Values are text, as they are shown. */
 export type Attribute = {
@@ -35,14 +36,18 @@ export interface DynamicConfig {
   /** The attributes of an object, without secret ones. @throws AriError configClassNotFound, configTypeNotFound, configObjectNotFound */
   get(configClass: string, objectType: string, id: string): ConfigTuple[];
   /**
-   * Makes an object, or changes one. All fields are taken or none.
+   * Makes an object, or changes one. All fields are taken or none. Resolves when it is on the disk.
    * @param fields a list of `{attribute, value}`, as the client sent it.
    * @throws AriError as {@link get} but for the object, and configFieldsRequired, configCreateInvalid,
-   *   configUpdateInvalid, configUpdateForbidden
+   *   configUpdateInvalid, configUpdateForbidden at once; storageFailed (rejects), then it is as before.
    */
-  update(configClass: string, objectType: string, id: string, fields: unknown): ConfigTuple[];
-  /** @throws AriError as {@link get}, and configDeleteForbidden for what stands in the configuration file. */
-  delete(configClass: string, objectType: string, id: string): void;
+  update(configClass: string, objectType: string, id: string, fields: unknown): Promise<ConfigTuple[]>;
+  /**
+   * Resolves when that is on the disk.
+   * @throws AriError as {@link get}, and configDeleteForbidden for what stands in the configuration file, at once;
+   *   storageFailed (rejects), then it is as before.
+   */
+  delete(configClass: string, objectType: string, id: string): Promise<void>;
 
   /** An object with its secrets, for whoever acts by it. */
   find(objectType: string, id: string): ConfigObject | undefined;
@@ -55,6 +60,7 @@ export interface DynamicConfig {
 export type DynamicConfigOptions = {
   /** Data directory. */
   directory: string;
+  clock: Clock;
   log: Logger;
   /** The name of the class that all objects belong to. */
   configClass: string;
@@ -63,7 +69,7 @@ export type DynamicConfigOptions = {
   fixed: Readonly<Record<string, readonly ConfigObject[]>>;
   /** Why a change cannot be, beyond the object itself; undefined when it can. */
   refuses?(objectType: string, object: ConfigObject): string | undefined;
-  /** Hears every change after it was made. */
+  /** Hears every change after it was made, and when one is undone that could not be kept. */
   onChanged?(objectType: string, id: string): void;
 };
 
@@ -75,12 +81,17 @@ const isField = (field: unknown): field is Field =>
 
 const isText = (value: unknown): value is string => typeof value === 'string';
 
-function readObjects(json: unknown): Kept[] {
-  if (!Array.isArray(json)) throw new TypeError('a list of objects is expected');
-  for (const { type, id, values } of json as Partial<Kept>[])
-    if (!isText(type) || !isText(id) || typeof values !== 'object' || !Object.values(values).every(isText))
-      throw new TypeError(`not an object: ${JSON.stringify({ type, id })}`);
-  return json as Kept[];
+function readObject(element: unknown): Kept {
+  const { type, id, values } = (element ?? {}) as Partial<Kept>;
+  if (
+    !isText(type) ||
+    !isText(id) ||
+    typeof values !== 'object' ||
+    values === null ||
+    !Object.values(values).every(isText)
+  )
+    throw new TypeError(`not an object: ${JSON.stringify({ type, id })}`);
+  return { type, id, values };
 }
 
 const initialOf = ({ attributes }: ObjectType): Values =>
@@ -113,18 +124,28 @@ const tuplesOf = ({ attributes }: ObjectType, values: Values): ConfigTuple[] =>
 
 /** Objects that clients make at run time, kept over a restart in a file that nobody else may read: it holds passwords. */
 export function createDynamicConfig(options: DynamicConfigOptions): DynamicConfig {
-  const { directory, log, configClass: ownClass, types, fixed, refuses, onChanged } = options;
+  const { directory, clock, log, configClass: ownClass, types, fixed, refuses, onChanged } = options;
   const keyOf = (type: string, id: string): string => `${type}/${id.toLowerCase()}`;
   const fixedObjects = new Map(
     Object.entries(fixed).flatMap(([type, objects]) => objects.map((each) => [keyOf(type, each.id), each] as const)),
   );
-  const file = createJsonFile({ directory, name: 'dynamic-config.json', log, read: readObjects, mode: 0o600 });
-  const kept = new Map<string, Kept>();
-  for (const { type, id, values } of file.load() ?? []) {
-    const known = Object.hasOwn(types, type) ? types[type] : undefined;
+  const kept = openKeptMap<Kept>({
+    directory,
+    name: 'dynamic-config.json',
+    clock,
+    log,
+    mode: 0o600,
+    read: readObject,
+    keyOf: ({ type, id }) => keyOf(type, id),
+    onUndone: ({ type, id }) => onChanged?.(type, id),
+  });
+  for (const { type, id } of kept.values())
     if (fixedObjects.has(keyOf(type, id))) log.warn({ type, id }, 'the configuration file hides an object of a client');
-    if (known) kept.set(keyOf(type, id), { type, id, values: { ...initialOf(known), ...values } });
-  }
+  /** An object that clients made, with what is new since it was kept as usual; undefined for a kind that there is no more. */
+  const complete = (object: Kept | undefined): Kept | undefined => {
+    const type = object && Object.hasOwn(types, object.type) ? types[object.type] : undefined;
+    return object && type && { ...object, values: { ...initialOf(type), ...object.values } };
+  };
 
   const typeOf = (configClass: string, objectType: string): ObjectType => {
     if (configClass !== ownClass) throw new AriError('configClassNotFound', { configClass });
@@ -133,12 +154,7 @@ export function createDynamicConfig(options: DynamicConfigOptions): DynamicConfi
     return type;
   };
   const find = (type: string, id: string): ConfigObject | undefined =>
-    fixedObjects.get(keyOf(type, id)) ?? kept.get(keyOf(type, id));
-
-  const changed = (type: string, id: string): void => {
-    file.save(() => [...kept.values()]);
-    onChanged?.(type, id);
-  };
+    fixedObjects.get(keyOf(type, id)) ?? complete(kept.get(keyOf(type, id)));
 
   /** What an object will be, or undefined, after a word in the log, when it cannot be. */
   const wanted = (type: ObjectType, objectType: string, before: ConfigObject, fields: unknown) => {
@@ -167,9 +183,9 @@ export function createDynamicConfig(options: DynamicConfigOptions): DynamicConfi
       const object = wanted(type, objectType, before, fields ?? []);
       if (!object) throw new AriError(existing ? 'configUpdateInvalid' : 'configCreateInvalid', { id });
       if (isFixed) throw new AriError('configUpdateForbidden', { objectType });
-      kept.set(keyOf(objectType, id), { type: objectType, ...object });
-      changed(objectType, object.id);
-      return tuplesOf(type, object.values);
+      const held = kept.set(keyOf(objectType, id), { type: objectType, ...object });
+      onChanged?.(objectType, object.id);
+      return held.then(() => tuplesOf(type, object.values));
     },
 
     delete(configClass, objectType, id) {
@@ -177,13 +193,17 @@ export function createDynamicConfig(options: DynamicConfigOptions): DynamicConfi
       const object = find(objectType, id);
       if (!object) throw new AriError('configObjectNotFound', { id });
       if (fixedObjects.has(keyOf(objectType, id))) throw new AriError('configDeleteForbidden', { id });
-      kept.delete(keyOf(objectType, id));
-      changed(objectType, object.id);
+      const held = kept.delete(keyOf(objectType, id));
+      onChanged?.(objectType, object.id);
+      return held;
     },
 
     find,
     made: (objectType) =>
-      [...kept.values()].filter(({ type, id }) => type === objectType && !fixedObjects.has(keyOf(type, id))),
-    close: () => file.flush(),
+      kept.values().flatMap((object) => {
+        const known = object.type === objectType && !fixedObjects.has(keyOf(object.type, object.id));
+        return (known && complete(object)) || [];
+      }),
+    close: () => kept.close(),
   };
 }

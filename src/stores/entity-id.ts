@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Ids } from '../lib/ids.ts';
+import type { Logger } from '../lib/log.ts';
+import { readIfThere, StorageError, setAside, writeDurablySync } from './durable-file.ts';
 
 /** Six bytes in the form of a MAC address with the "locally administered" bit set, so that it is nobody's card (IEEE 802). */
 function makeId(ids: Ids): string {
@@ -10,22 +11,22 @@ function makeId(ids: Ids): string {
   return [local, ...others].join(':');
 }
 
-const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
-
 /**
  * The id of this system (`asterisk_id`), in the field's form `xx:xx:xx:xx:xx:xx`: made once, kept in the data directory,
- * the same after every restart. @throws Error when the directory cannot be read or written.
+ * the same after every restart. A file without an id in it is set aside, told, and a new id made.
+ * @throws StorageError when the file cannot be read or written.
  */
-export function keepEntityId(directory: string, ids: Ids): string {
+export function keepEntityId(directory: string, ids: Ids, log: Logger): string {
   const file = join(directory, 'entity-id');
-  try {
-    const kept = readFileSync(file, 'utf8').trim();
-    if (kept !== '') return kept;
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-  }
+  const kept = readIfThere(file)?.trim();
+  if (kept !== undefined && /^[\x21-\x7e]+$/.test(kept)) return kept;
   const made = makeId(ids);
-  mkdirSync(directory, { recursive: true });
-  writeFileSync(file, `${made}\n`);
+  if (kept !== undefined)
+    log.error({ file, aside: setAside(file), made }, 'the id of this system cannot be read: it has a new one');
+  try {
+    writeDurablySync(file, `${made}\n`);
+  } catch (error) {
+    throw new StorageError(file, error);
+  }
   return made;
 }

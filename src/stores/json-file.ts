@@ -1,68 +1,183 @@
-import { mkdirSync, readFileSync } from 'node:fs';
-import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import { AriError } from '../models/errors.ts';
+import { readIfThere, StorageError, setAside, writeDurably, writeDurablySync } from './durable-file.ts';
+import { readJsonList } from './json-list.ts';
 
-/** A small value kept in a file of the data directory. */
-export interface JsonFile<T> {
-  /** What was kept last; undefined when there is nothing or it cannot be understood (which is logged). */
-  load(): T | undefined;
+/**
+ * A list kept in a file of the data directory. What is in memory is changed first, then kept; changes that come while
+ * one writing is under way go into the next one together (group commit).
+ */
+export interface JsonFile {
   /**
-   * Keeps what `value` gives, soon: while one writing is under way further ones become one. The file always holds a
-   * whole value, the old or the new. A failure is logged; the next save tries again.
+   * Resolves when everything changed so far is on the disk for good. When that fails, all changes that are not on the
+   * disk are undone, the last one first, and told so: each may stand on the one before.
+   * @throws AriError (rejects) storageFailed, after `undo` was called.
    */
-  save(value: () => T): void;
-  /** Resolves once everything saved has been written or has failed. */
-  flush(): Promise<void>;
+  keep(undo: () => void): Promise<void>;
+  /** Resolves when everything changed so far is on the disk; at once when it is already. @throws AriError (rejects) storageFailed. */
+  settled(): Promise<void>;
+  /** For changes that nobody waits for: a failure is logged, and it is tried again until it holds. Never undone. */
+  keepSoon(): void;
+  /** Waits for the last writing, tries once more what did not hold yet, and stops trying. */
+  close(): Promise<void>;
 }
 
 export type JsonFileOptions<T> = {
   directory: string;
   name: string;
+  clock: Clock;
   log: Logger;
   /** Permissions of the file, e.g. 0o600 for one with secrets; left out, those that are usual. */
   mode?: number;
-  /** Reads what the file holds. @throws Error when it makes no sense. */
-  read(json: unknown): T;
+  /** Reads one element of the list. @throws Error when it makes no sense. */
+  read(element: unknown): T;
+  /** The elements as they are now. */
+  write(): unknown[];
 };
 
-const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
+/** How long to wait before what nobody waits for is tried again, in ms: the first time, and at most. */
+const retryMs = { first: 1_000, most: 60_000 } as const;
 
-export function createJsonFile<T>({ directory, name, log, mode, read }: JsonFileOptions<T>): JsonFile<T> {
-  const file = join(directory, name);
-  let wanted: (() => T) | undefined;
-  let writing: Promise<void> | undefined;
+type Change = { undo(): void; done(): void; failed(error: AriError): void };
 
-  const write = async (): Promise<void> => {
+const format = (elements: unknown[]): string => `${JSON.stringify(elements, undefined, 2)}\n`;
+
+/**
+ * What the file holds, and the way to change it. A file that is damaged is set aside under another name and told; its
+ * good elements live.
+ * @throws StorageError when the file is there but cannot be read, or cannot be mended.
+ */
+export function openJsonFile<T>(options: JsonFileOptions<T>): { elements: T[]; file: JsonFile } {
+  return { elements: load(options), file: new KeptFile(options) };
+}
+
+function load<T>({ directory, name, log, mode, read }: JsonFileOptions<T>): T[] {
+  const path = join(directory, name);
+  const text = readIfThere(path);
+  if (text === undefined) return [];
+  const { elements, whole } = readJsonList(text);
+  const problems: string[] = whole ? [] : ['it is no whole JSON list'];
+  const good: unknown[] = [];
+  const values: T[] = [];
+  for (const [index, element] of elements.entries()) {
+    try {
+      values.push(read(element));
+      good.push(element);
+    } catch (error) {
+      problems.push(`element ${index}: ${(error as Error).message}`);
+    }
+  }
+  if (problems.length === 0) return values;
+  const aside = setAside(path);
+  log.error(
+    { file: path, aside, kept: good.length, problems: problems.slice(0, 10) },
+    'a file of the data directory is damaged: it was set aside, and what could be read of it is kept',
+  );
+  try {
+    writeDurablySync(path, format(good), mode);
+  } catch (error) {
+    throw new StorageError(path, error);
+  }
+  return values;
+}
+
+class KeptFile implements JsonFile {
+  readonly #path: string;
+  readonly #options: Omit<JsonFileOptions<unknown>, 'read'>;
+  /** Changes that the next writing will hold. */
+  #waiting: Change[] = [];
+  /** Something is in memory that is not in the file, and nobody waits for it. */
+  #unattended = false;
+  #wanted = false;
+  #writing: Promise<void> | undefined;
+  #retry: unknown;
+  #retryAfterMs: number = retryMs.first;
+  #closed = false;
+
+  constructor(options: Omit<JsonFileOptions<unknown>, 'read'>) {
+    this.#options = options;
+    this.#path = join(options.directory, options.name);
+  }
+
+  keep(undo: () => void): Promise<void> {
+    return new Promise((done, failed) => {
+      this.#waiting.push({ undo, done, failed });
+      this.#write();
+    });
+  }
+
+  settled(): Promise<void> {
+    return this.#writing || this.#unattended ? this.keep(() => {}) : Promise.resolve();
+  }
+
+  keepSoon(): void {
+    this.#unattended = true;
+    this.#write();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#options.clock.clearTimeout(this.#retry);
+    await this.#writing;
+    if (!this.#unattended) return;
+    this.#write();
+    await this.#writing;
+  }
+
+  #write(): void {
+    this.#wanted = true;
+    this.#writing ??= this.#writeAll();
+  }
+
+  async #writeAll(): Promise<void> {
     // Gives changes made in the same turn the chance to be written together.
     await Promise.resolve();
-    while (wanted) {
-      const value = wanted;
-      wanted = undefined;
+    while (this.#wanted) {
+      this.#wanted = false;
+      await this.#writeOnce();
+    }
+    this.#writing = undefined;
+  }
+
+  async #writeOnce(): Promise<void> {
+    const changes = this.#waiting;
+    this.#waiting = [];
+    const unattended = this.#unattended;
+    this.#unattended = false;
+    let replaced = false;
+    try {
+      const text = format(this.#options.write());
+      await writeDurably(this.#path, text, () => (replaced = true), this.#options.mode);
+      this.#retryAfterMs = retryMs.first;
+      for (const { done } of changes) done();
+    } catch (error) {
+      this.#options.log.error({ file: this.#path, error }, 'a file of the data directory could not be written');
+      this.#undo([...changes, ...this.#waiting], error);
+      // What readers may find already is no more what is in memory.
+      if (unattended || replaced) this.#unattended = true;
+      if (this.#unattended) this.#tryAgain();
+    }
+  }
+
+  #undo(changes: readonly Change[], cause: unknown): void {
+    this.#waiting = [];
+    for (const { undo } of changes.toReversed()) {
       try {
-        mkdirSync(directory, { recursive: true });
-        await writeFile(`${file}.new`, `${JSON.stringify(value(), undefined, 2)}\n`, { mode });
-        await rename(`${file}.new`, file);
+        undo();
       } catch (error) {
-        log.error({ file, error }, 'a file of the data directory could not be written');
+        this.#options.log.error({ file: this.#path, error }, 'a change that could not be kept could not be undone');
       }
     }
-    writing = undefined;
-  };
+    for (const { failed } of changes) failed(new AriError('storageFailed', {}, { cause }));
+  }
 
-  return {
-    load() {
-      try {
-        return read(JSON.parse(readFileSync(file, 'utf8')));
-      } catch (error) {
-        if (!isMissing(error)) log.error({ file, error }, 'a file of the data directory could not be read');
-        return undefined;
-      }
-    },
-    save(value) {
-      wanted = value;
-      writing ??= write();
-    },
-    flush: () => writing ?? Promise.resolve(),
-  };
+  #tryAgain(): void {
+    if (this.#closed) return;
+    const { clock } = this.#options;
+    clock.clearTimeout(this.#retry);
+    this.#retry = clock.setTimeout(() => this.#write(), this.#retryAfterMs);
+    this.#retryAfterMs = Math.min(this.#retryAfterMs * 2, retryMs.most);
+  }
 }

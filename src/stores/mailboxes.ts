@@ -1,17 +1,21 @@
+import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { AriError } from '../models/errors.ts';
 import type { Mailbox } from '../models/mailbox.ts';
-import { createJsonFile } from './json-file.ts';
+import { openKeptMap } from './kept-map.ts';
 
 /** Counts of waiting messages, kept over a restart. Names are exact. */
 export interface Mailboxes {
   list(): Mailbox[];
   /** @throws AriError mailboxNotFound */
   get(name: string): Mailbox;
-  /** Sets both counts, one left out being 0; makes the mailbox when there is none. */
-  update(name: string, counts: { oldMessages?: number | undefined; newMessages?: number | undefined }): void;
-  /** @throws AriError mailboxToDeleteNotFound */
-  delete(name: string): void;
+  /**
+   * Sets both counts, one left out being 0; makes the mailbox when there is none. Resolves when that is on the disk.
+   * @throws AriError mailboxUpdateFailed at once; storageFailed (rejects), then it is as before.
+   */
+  update(name: string, counts: { oldMessages?: number | undefined; newMessages?: number | undefined }): Promise<void>;
+  /** Resolves when that is on the disk. @throws AriError mailboxToDeleteNotFound at once; storageFailed (rejects). */
+  delete(name: string): Promise<void>;
   /** Adds one who hears every change, a deleted mailbox as one without messages: phones that watch it are told. */
   onChanged(listener: (mailbox: Mailbox) => void): void;
   /** Resolves once all changes are on disk. */
@@ -21,30 +25,38 @@ export interface Mailboxes {
 export type MailboxesOptions = {
   /** Data directory. */
   directory: string;
+  clock: Clock;
   log: Logger;
 };
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 
-function readMailboxes(json: unknown): Mailbox[] {
-  if (!Array.isArray(json)) throw new TypeError('a list of mailboxes is expected');
-  for (const entry of json as Partial<Mailbox>[])
-    if (typeof entry?.name !== 'string' || !isCount(entry.old_messages) || !isCount(entry.new_messages))
-      throw new TypeError(`not a mailbox: ${JSON.stringify(entry)}`);
-  return json as Mailbox[];
+function readMailbox(element: unknown): Mailbox {
+  const { name, old_messages, new_messages } = (element ?? {}) as Partial<Mailbox>;
+  if (typeof name !== 'string' || !isCount(old_messages) || !isCount(new_messages))
+    throw new TypeError(`not a mailbox: ${JSON.stringify(element)}`);
+  return { name, old_messages, new_messages };
 }
 
-export function createMailboxes({ directory, log }: MailboxesOptions): Mailboxes {
-  const file = createJsonFile({ directory, name: 'mailboxes.json', log, read: readMailboxes });
-  const mailboxes = new Map((file.load() ?? []).map((mailbox) => [mailbox.name, mailbox]));
+/** Opens the mailboxes that were kept. @throws StorageError when their file cannot be read. */
+export function createMailboxes({ directory, clock, log }: MailboxesOptions): Mailboxes {
   const listeners: ((mailbox: Mailbox) => void)[] = [];
-  const changed = (mailbox: Mailbox): void => {
-    file.save(() => [...mailboxes.values()]);
+  const mailboxes = openKeptMap<Mailbox>({
+    directory,
+    name: 'mailboxes.json',
+    clock,
+    log,
+    read: readMailbox,
+    keyOf: ({ name }) => name,
+    onUndone: ({ name }) => changed(name),
+  });
+  const changed = (name: string): void => {
+    const mailbox = mailboxes.get(name) ?? { name, old_messages: 0, new_messages: 0 };
     for (const listener of listeners) listener({ ...mailbox });
   };
 
   return {
-    list: () => [...mailboxes.values()].map((mailbox) => ({ ...mailbox })),
+    list: () => mailboxes.values().map((mailbox) => ({ ...mailbox })),
 
     get(name) {
       const mailbox = mailboxes.get(name);
@@ -54,17 +66,19 @@ export function createMailboxes({ directory, log }: MailboxesOptions): Mailboxes
 
     update(name, { oldMessages = 0, newMessages = 0 }) {
       if (name === '' || !isCount(oldMessages) || !isCount(newMessages)) throw new AriError('mailboxUpdateFailed');
-      const mailbox: Mailbox = { name, old_messages: oldMessages, new_messages: newMessages };
-      mailboxes.set(name, mailbox);
-      changed(mailbox);
+      const kept = mailboxes.set(name, { name, old_messages: oldMessages, new_messages: newMessages });
+      changed(name);
+      return kept;
     },
 
     delete(name) {
-      if (!mailboxes.delete(name)) throw new AriError('mailboxToDeleteNotFound');
-      changed({ name, old_messages: 0, new_messages: 0 });
+      if (!mailboxes.has(name)) throw new AriError('mailboxToDeleteNotFound');
+      const kept = mailboxes.delete(name);
+      changed(name);
+      return kept;
     },
 
     onChanged: (listener) => void listeners.push(listener),
-    close: () => file.flush(),
+    close: () => mailboxes.close(),
   };
 }

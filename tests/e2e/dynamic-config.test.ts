@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { anybody, createPhone } from '../drivers/sip/support.ts';
 import type { AriClient } from '../support/ari-client.ts';
 import { registerPhone } from '../support/register.ts';
-import { onServer, type TestServer } from '../support/server.ts';
+import { onServer, startTestServer, type TestServer } from '../support/server.ts';
 
 type Tuple = { attribute: string; value: string };
 
@@ -40,6 +40,35 @@ async function useCarol(server: TestServer, client: AriClient): Promise<void> {
     await phone.close();
   }
 }
+
+dynamic('a change that the disk does not take is refused and never was', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'hookswitch-'));
+  const server = await startTestServer({ endpoints, general: { data_directory: directory } });
+  try {
+    const client = server.client();
+    await client.ok('PUT', '/mailboxes/1?newMessages=1&oldMessages=0');
+    for (const file of ['dynamic-config', 'mailboxes', 'device-states']) mkdirSync(join(directory, `${file}.json.new`));
+    const refused = { status: 507, body: { message: 'The change could not be kept on disk' } };
+    const ask = async (method: string, path: string, body?: object) => {
+      const { status, body: answer } = await client.request(method, path, body);
+      return { status, body: answer };
+    };
+    assert.equal(await ask('PUT', at('endpoint', 'carol'), fields({ allow: 'ulaw' })), refused);
+    assert.equal(await ask('PUT', '/mailboxes/1?newMessages=2&oldMessages=0'), refused);
+    assert.equal(await ask('DELETE', '/mailboxes/1'), refused);
+    assert.equal(await ask('PUT', '/deviceStates/Stasis:q?deviceState=BUSY'), refused);
+    assert.is((await ask('GET', at('endpoint', 'carol'))).status, 404);
+    assert.is((await ask('GET', '/endpoints/PJSIP/carol')).status, 404);
+    assert.equal((await ask('GET', '/mailboxes')).body, [{ name: '1', old_messages: 0, new_messages: 1 }]);
+    assert.equal((await ask('GET', '/deviceStates')).body, []);
+    for (const file of ['dynamic-config', 'mailboxes', 'device-states'])
+      rmSync(join(directory, `${file}.json.new`), { recursive: true });
+    assert.is((await ask('PUT', at('endpoint', 'carol'), fields({ allow: 'ulaw' }))).status, 200);
+  } finally {
+    await server.close();
+    rmSync(directory, { recursive: true, force: true });
+  }
+});
 
 dynamic('a phone can register and be called at once, and after a restart', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'hookswitch-'));

@@ -5,6 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Bus, createBus } from '../../src/bus/bus.ts';
 import { channelTopics } from '../../src/bus/topics.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import type { Logger } from '../../src/lib/log.ts';
 import type { Channel, ChannelState } from '../../src/models/channel.ts';
 import { createDeviceStates } from '../../src/stores/device-states.ts';
@@ -28,7 +29,7 @@ keeping.after.each(({ directory }) => rmSync(directory, { recursive: true, force
 function devices({ directory, log, bus }: World) {
   const endpoints = createEndpoints({ bus });
   endpoints.add('PJSIP', 'alice', 'offline');
-  const states = createDeviceStates({ bus, log, directory, endpoint: endpoints.status });
+  const states = createDeviceStates({ bus, clock: systemClock, log, directory, endpoint: endpoints.status });
   const changes: string[] = [];
   bus.subscribe(({ event, topics }) => {
     if (event.type !== 'DeviceStateChanged') return;

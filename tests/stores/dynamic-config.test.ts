@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { systemClock } from '../../src/lib/clock.ts';
 import { type Attribute, createDynamicConfig, type DynamicConfigOptions } from '../../src/stores/dynamic-config.ts';
 import { createRecordingLog, type LoggedLine } from '../support/log.ts';
 import { refusal } from '../support/refusal.ts';
@@ -30,6 +31,8 @@ type World = {
   directory: string;
   lines: LoggedLine[];
   changes: string[];
+  /** Closed after the test. */
+  open: ReturnType<typeof createDynamicConfig>[];
   make(refuses?: DynamicConfigOptions['refuses']): ReturnType<typeof createDynamicConfig>;
 };
 
@@ -40,9 +43,10 @@ config.before.each((world) => {
   const directory = mkdtempSync(join(tmpdir(), 'hookswitch-'));
   const changes: string[] = [];
   const onChanged = (type: string, id: string) => void changes.push(`${type} ${id}`);
-  const make: World['make'] = (refuses) =>
-    createDynamicConfig({
+  const make: World['make'] = (refuses) => {
+    const made = createDynamicConfig({
       directory,
+      clock: systemClock,
       log,
       configClass: 'res_pjsip',
       types,
@@ -50,9 +54,16 @@ config.before.each((world) => {
       onChanged,
       ...(refuses && { refuses }),
     });
-  Object.assign(world, { directory, lines, changes, make });
+    open.push(made);
+    return made;
+  };
+  const open: ReturnType<typeof createDynamicConfig>[] = [];
+  Object.assign(world, { directory, lines, changes, make, open });
 });
-config.after.each(({ directory }) => rmSync(directory, { recursive: true, force: true }));
+config.after.each(async ({ directory, open }) => {
+  await Promise.all(open.map((each) => each.close()));
+  rmSync(directory, { recursive: true, force: true });
+});
 
 const of = (colour: string, items: string) => [
   { attribute: 'colour', value: colour },
@@ -62,11 +73,11 @@ const field = (attribute: string, value: unknown) => ({ attribute, value });
 
 config(
   'an object is made with what is not said as usual, changed, shown without secrets, and removed',
-  ({ make, changes }) => {
+  async ({ make, changes }) => {
     const objects = make();
-    assert.equal(objects.update('res_pjsip', 'phone', 'hall', undefined), of('grey', 'x'));
+    assert.equal(await objects.update('res_pjsip', 'phone', 'hall', undefined), of('grey', 'x'));
     const fields = [field('colour', 'red'), field('pin', '1234')];
-    assert.equal(objects.update('res_pjsip', 'phone', 'hall', fields), of('red', 'x'));
+    assert.equal(await objects.update('res_pjsip', 'phone', 'hall', fields), of('red', 'x'));
     assert.equal(objects.get('res_pjsip', 'phone', 'HALL'), of('red', 'x'));
     assert.equal(objects.find('phone', 'hall')?.values, { colour: 'red', list: 'x', pin: '1234' });
     objects.update('res_pjsip', 'phone', 'Hall', [field('colour', 'blue')]);
@@ -80,12 +91,12 @@ config(
   },
 );
 
-config('fields are taken in their order, a repeated one and one that changes another included', ({ make }) => {
+config('fields are taken in their order, a repeated one and one that changes another included', async ({ make }) => {
   const objects = make();
   const twice = [field('list', 'a'), field('list', 'b')];
-  assert.equal(objects.update('res_pjsip', 'phone', 'hall', twice), of('grey', 'a,b'));
+  assert.equal(await objects.update('res_pjsip', 'phone', 'hall', twice), of('grey', 'a,b'));
   const anew = [field('less', 'all'), field('list', 'c')];
-  assert.equal(objects.update('res_pjsip', 'phone', 'hall', anew), of('grey', ',c'));
+  assert.equal(await objects.update('res_pjsip', 'phone', 'hall', anew), of('grey', ',c'));
 });
 
 config('what is not there is 404, in the order of class, kind and object', ({ make }) => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { systemClock } from '../../src/lib/clock.ts';
 import type { Logger } from '../../src/lib/log.ts';
 import { createMailboxes } from '../../src/stores/mailboxes.ts';
 import { createRecordingLog } from '../support/log.ts';
@@ -22,7 +23,7 @@ keeping.after.each(({ directory }) => rmSync(directory, { recursive: true, force
 
 keeping('mailboxes come back after a restart', async ({ directory, log }) => {
   const changes: unknown[] = [];
-  const mailboxes = createMailboxes({ directory, log });
+  const mailboxes = createMailboxes({ directory, clock: systemClock, log });
   mailboxes.onChanged((mailbox) => void changes.push(mailbox));
   assert.equal(mailboxes.list(), []);
   mailboxes.update('1000@default', { oldMessages: 2, newMessages: 1 });
@@ -40,11 +41,11 @@ keeping('mailboxes come back after a restart', async ({ directory, log }) => {
     { name: '1002', old_messages: 0, new_messages: 0 },
   ]);
   await mailboxes.close();
-  assert.equal(createMailboxes({ directory, log }).list(), [first, second]);
+  assert.equal(createMailboxes({ directory, clock: systemClock, log }).list(), [first, second]);
 });
 
 keeping('a mailbox that is not there is refused in the words of the field', ({ directory, log }) => {
-  const mailboxes = createMailboxes({ directory, log });
+  const mailboxes = createMailboxes({ directory, clock: systemClock, log });
   assert.equal(
     refusal(() => mailboxes.get('x')),
     [404, 'Mailbox is does not exist'],
@@ -63,7 +64,7 @@ keeping('a mailbox that is not there is refused in the words of the field', ({ d
 keeping('a file of mailboxes that makes no sense is logged and left out', ({ directory, log, errors }) => {
   for (const text of ['{}', '[1]', '[{"name":"x","old_messages":-1,"new_messages":0}]']) {
     writeFileSync(join(directory, 'mailboxes.json'), text);
-    assert.equal(createMailboxes({ directory, log }).list(), []);
+    assert.equal(createMailboxes({ directory, clock: systemClock, log }).list(), []);
   }
   assert.is(errors().length, 3);
 });

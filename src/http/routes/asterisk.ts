@@ -187,6 +187,7 @@ const configOperations = [
       'configCreateInvalid',
       'configUpdateInvalid',
       'configUpdateForbidden',
+      'storageFailed',
     ],
     handle: (config, { configClass, objectType, id, fields }) => config.update(configClass, objectType, id, fields),
   }),
@@ -197,7 +198,13 @@ const configOperations = [
     summary: 'Remove a configured object.',
     owner: 'dynamicConfig',
     params: object,
-    errors: ['configClassNotFound', 'configTypeNotFound', 'configObjectNotFound', 'configDeleteForbidden'],
+    errors: [
+      'configClassNotFound',
+      'configTypeNotFound',
+      'configObjectNotFound',
+      'configDeleteForbidden',
+      'storageFailed',
+    ],
     handle: (config, { configClass, objectType, id }) => config.delete(configClass, objectType, id),
   }),
 ];

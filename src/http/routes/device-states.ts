@@ -42,7 +42,7 @@ export const deviceStates: Resource = {
           allowed: deviceStateWords.filter((word) => word !== 'UNKNOWN'),
         }),
       },
-      errors: ['deviceUncontrolled', 'deviceNameMissing', 'deviceStateUnknown'],
+      errors: ['deviceUncontrolled', 'deviceNameMissing', 'deviceStateUnknown', 'storageFailed'],
       handle: (deviceStates, params) => deviceStates.update(params.deviceName, params.deviceState),
     }),
     operation({
@@ -52,7 +52,7 @@ export const deviceStates: Resource = {
       summary: 'Forget the state of a device that clients keep.',
       owner: 'deviceStates',
       params: { deviceName },
-      errors: ['deviceUncontrolled', 'deviceNameMissing'],
+      errors: ['deviceUncontrolled', 'deviceNameMissing', 'storageFailed'],
       handle: (deviceStates, params) => deviceStates.delete(params.deviceName),
     }),
   ],

@@ -41,7 +41,7 @@ export const mailboxes: Resource = {
         oldMessages: queryParam('int', 'Messages already heard.', { required: true, min: 0 }),
         newMessages: queryParam('int', 'Messages not heard yet.', { required: true, min: 0 }),
       },
-      errors: ['mailboxUpdateFailed'],
+      errors: ['mailboxUpdateFailed', 'storageFailed'],
       handle: (mailboxes, { mailboxName: name, ...counts }) => mailboxes.update(name, counts),
     }),
     operation({
@@ -51,7 +51,7 @@ export const mailboxes: Resource = {
       summary: 'Forget a mailbox.',
       owner: 'mailboxes',
       params: { mailboxName },
-      errors: ['mailboxToDeleteNotFound'],
+      errors: ['mailboxToDeleteNotFound', 'storageFailed'],
       handle: (mailboxes, params) => mailboxes.delete(params.mailboxName),
     }),
   ],

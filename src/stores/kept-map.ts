@@ -1,0 +1,89 @@
+import { type JsonFileOptions, openJsonFile } from './json-file.ts';
+
+/** Named things that outlive a restart, kept in one file. Reading never waits; a change is seen at once. */
+export interface KeptMap<T> {
+  get(key: string): T | undefined;
+  has(key: string): boolean;
+  /** In the order in which they were first set. */
+  values(): T[];
+  /** Resolves when it is on the disk. @throws AriError (rejects) storageFailed; then it is as it was before. */
+  set(key: string, value: T): Promise<void>;
+  /** The same for nobody who waits: it stands whatever happens, and is written as soon as the disk takes it. */
+  setSoon(key: string, value: T): void;
+  /** As {@link set}; what is not there is no error. */
+  delete(key: string): Promise<void>;
+  /** As {@link setSoon}. */
+  deleteSoon(key: string): void;
+  /**
+   * Resolves when everything changed so far is on the disk: for an answer that changes nothing itself.
+   * @throws AriError (rejects) storageFailed.
+   */
+  settled(): Promise<void>;
+  /** Resolves when the last change is on the disk, or has failed. */
+  close(): Promise<void>;
+}
+
+export type KeptMapOptions<T> = Omit<JsonFileOptions<T>, 'write'> & {
+  keyOf(value: T): string;
+  /** Hears of a change that was undone because it could not be kept: `value` is what was set or deleted. */
+  onUndone(value: T): void;
+};
+
+/** Opens what was kept. @throws StorageError when it cannot be read. */
+export function openKeptMap<T>(options: KeptMapOptions<T>): KeptMap<T> {
+  const { keyOf, onUndone } = options;
+  let entries = new Map<string, T>();
+  const { elements, file } = openJsonFile<T>({ ...options, write: () => [...entries.values()] });
+  for (const value of elements) entries.set(keyOf(value), value);
+  return {
+    get: (key) => entries.get(key),
+    has: (key) => entries.has(key),
+    values: () => [...entries.values()],
+
+    set(key, value) {
+      const before = entries.get(key);
+      entries.set(key, value);
+      return file.keep(() => {
+        // Changed since by somebody who does not wait: that stands.
+        if (entries.get(key) !== value) return;
+        if (before === undefined) entries.delete(key);
+        else entries.set(key, before);
+        onUndone(value);
+      });
+    },
+
+    setSoon(key, value) {
+      entries.set(key, value);
+      file.keepSoon();
+    },
+
+    delete(key) {
+      const value = entries.get(key);
+      if (value === undefined) return file.settled();
+      const order = [...entries.keys()];
+      entries.delete(key);
+      return file.keep(() => {
+        if (entries.has(key)) return;
+        entries = inOrder([...order, ...entries.keys()], new Map(entries).set(key, value));
+        onUndone(value);
+      });
+    },
+
+    deleteSoon(key) {
+      if (entries.delete(key)) file.keepSoon();
+    },
+
+    settled: () => file.settled(),
+    close: () => file.close(),
+  };
+}
+
+/** The entries in an order of keys; keys that are not there, or come again, are passed over. */
+function inOrder<T>(order: readonly string[], entries: Map<string, T>): Map<string, T> {
+  const ordered = new Map<string, T>();
+  for (const key of order) {
+    const value = entries.get(key);
+    if (value !== undefined) ordered.set(key, value);
+  }
+  return ordered;
+}
