@@ -149,7 +149,7 @@ function unknownContext(context: string, dialplan: DialplanConfig): string {
 export function isAddress(text: string): boolean {
   if (/^\d+\.\d+\.\d+\.\d+$/.test(text)) return text.split('.').every((part) => Number(part) <= 255);
   // The URL parser knows IPv6; node:net is only for the layers that open sockets.
-  return /^[0-9a-f:.]*:[0-9a-f:.]*$/i.test(text) && URL.canParse(`http://[${text}]/`);
+  return text.includes(':') && /^[0-9a-f:.]+$/i.test(text) && URL.canParse(`http://[${text}]/`);
 }
 
 function isNetwork(text: string): boolean {

@@ -122,7 +122,7 @@ export function parseStep(configured: unknown): ParsedStep | string {
 }
 
 function parseCall(text: string): ParsedStep | string {
-  const found = /^\s*([A-Za-z]\w*)\s*(?:\(([\s\S]*)\))?\s*$/.exec(text);
+  const found = /^([A-Za-z]\w*)\s*(?:\(([\s\S]*)\))?$/.exec(text.trim());
   if (!found) return `"${text}" is not App(arguments)`;
   const [, name = '', data = ''] = found;
   const application = findApplication(name);

@@ -47,7 +47,7 @@ const punctuation: ReadonlyMap<string, string> = new Map([
 export function numberSounds(text: string, language: string): readonly string[] | undefined {
   const found = /^\s*[+-]?\d+/.exec(text);
   if (!found) return undefined;
-  const rules = numberRules.get(language.replace(/[_-].*$/, '').toLowerCase()) ?? sayEnglish;
+  const rules = numberRules.get(language.split(/[_-]/, 1)[0]!.toLowerCase()) ?? sayEnglish;
   return rules(Number(found[0]));
 }
 

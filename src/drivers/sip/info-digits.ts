@@ -11,10 +11,12 @@ const pauses: Readonly<Record<string, number>> = { w: 500, W: 1000 };
 
 /** Reads `application/dtmf-relay` (`Signal=5`, `Duration=160`) or `application/dtmf` (`5`); undefined for others. */
 export function parseInfoDigit(request: SipRequest): InfoDigit | undefined {
-  const text = request.bodyText.slice(0, 256);
+  const text = request.body.toString('utf8', 0, 256);
   if (request.contentType === 'application/dtmf-relay') {
-    const signal = /^\s*signal\s*=\s*([0-9a-d*#]|1[0-6])\s*$/im.exec(text)?.[1];
-    const duration = /^\s*duration\s*=\s*(\d{1,5})\s*$/im.exec(text)?.[1];
+    const lines = text.split(/[\r\n]+/);
+    const valueIn = (form: RegExp) => lines.map((line) => form.exec(line)?.[1]).find((value) => value !== undefined);
+    const signal = valueIn(/^\s*signal\s*=\s*([0-9a-d*#]|1[0-6])\s*$/i);
+    const duration = valueIn(/^\s*duration\s*=\s*(\d{1,5})\s*$/i);
     const durationMs = duration === undefined ? DEFAULT_DURATION_MS : Number(duration);
     return signal === undefined ? undefined : { digit: digitOf(signal), durationMs };
   }

@@ -1,5 +1,6 @@
 import type { CallOffer } from '../../sip/dialog/user-agent.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
+import { printable } from '../../sip/message/scan.ts';
 import { parseDescription } from '../../sip/sdp/description.ts';
 import type { CallHost, Party } from '../../telephony/driver.ts';
 import type { EndpointConfig } from './config.ts';
@@ -59,7 +60,8 @@ function refuseOffer(request: SipRequest, endpoint: EndpointConfig): Refusal | u
   if (request.body.length === 0) return undefined;
   if (request.contentType !== 'application/sdp') return [415, { headers: [['Accept', 'application/sdp']] }];
   const offer = parseDescription(request.bodyText);
-  if (!offer.ok) return [400, { headers: [['Warning', `399 hookswitch "${offer.problem.replace(/["\\]/g, "'")}"`]] }];
+  if (!offer.ok)
+    return [400, { headers: [['Warning', `399 hookswitch "${printable(offer.problem).replace(/["\\]/g, "'")}"`]] }];
   const common = offer.description.audio?.codecs.some(({ codec }) => endpoint.codecs.includes(codec)) ?? false;
   // RFC 3261 20.43: 305 incompatible media format.
   return common ? undefined : [488, { headers: [['Warning', '305 hookswitch "No codec in common"']] }];

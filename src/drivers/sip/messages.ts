@@ -19,7 +19,11 @@ export type OutgoingMessage = {
 };
 
 /** The resource in an address for messages: what remains without the technology. */
-export const resourceOf = (address: string): string => address.replace(/^(pj)?sip[:/](?=[^/@]+(\/|$)|[^/]*@)/i, '');
+export function resourceOf(address: string): string {
+  const technology = /^(?:pj)?sip[:/]/i.exec(address)?.[0] ?? '';
+  const rest = address.slice(technology.length);
+  return rest === '' || rest.startsWith('/') ? address : rest;
+}
 
 /**
  * Sends a MESSAGE (RFC 3428) to an endpoint's first contact.

@@ -63,16 +63,26 @@ async function walk(
 /** Adds the texts of one language; the first text of a name stays, and `texts.yaml` comes before other lists. */
 async function readTexts(directory: string, texts: Map<string, string>): Promise<void> {
   const names = (await entries(directory)).map((entry) => entry.name);
-  const lists = names.filter((name) => /^[\w-]+-sounds-[\w-]+\.txt$/.test(name)).sort();
+  const lists = names.filter((name) => /^[\w-]+\.txt$/.test(name) && name.indexOf('-sounds-') > 0).sort();
   for (const list of names.includes('texts.yaml') ? ['texts.yaml', ...lists] : lists) {
     const content = await readFile(join(directory, list), 'utf8').catch(() => '');
     if (content.length > maximumTextOctets) continue;
     for (const line of content.split('\n')) {
-      const found = /^\s*([^#;:\s][^:]*?)\s*:\s+(.*?)\s*$/.exec(line);
-      const [, name, text] = found ?? [];
-      if (name && text !== undefined && !texts.has(name)) texts.set(name, text.replace(/^(["'])(.*)\1$/, '$2'));
+      const [name, text] = nameAndText(line) ?? [];
+      if (name !== undefined && text !== undefined && !texts.has(name)) texts.set(name, text);
     }
   }
+}
+
+/** What a line `name: text` says, quotes around the text taken off; undefined for comments and everything else. */
+function nameAndText(line: string): [name: string, text: string] | undefined {
+  const colon = line.indexOf(':');
+  const name = line.slice(0, Math.max(0, colon)).trim();
+  if (name === '' || name.startsWith('#') || name.startsWith(';') || !/^\s/.test(line.slice(colon + 1)))
+    return undefined;
+  const text = line.slice(colon + 1).trim();
+  const isQuoted = text.length > 1 && /^["']/.test(text) && text.endsWith(text[0]!);
+  return [name, isQuoted ? text.slice(1, -1) : text];
 }
 
 async function entries(directory: string): Promise<Dirent[]> {

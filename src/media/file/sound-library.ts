@@ -62,7 +62,7 @@ export class SoundLibrary {
   }
 
   #languages(language: string): string[] {
-    const plain = /^[A-Za-z0-9_-]+$/.test(language) ? [language, language.replace(/[_-].*$/, '')] : [];
+    const plain = /^[A-Za-z0-9_-]+$/.test(language) ? [language, language.split(/[_-]/, 1)[0]!] : [];
     return [...new Set([...plain, this.#defaultLanguage, ''])];
   }
 

@@ -7,7 +7,10 @@
 export type DigestParameters = ReadonlyMap<string, string>;
 
 const MAX_LENGTH = 8192;
-const parameterPattern = /\s*([!#$%&'*+\-.^_`|~\w]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",]*))\s*(,|$)/y;
+/** A parameter in three parts, so that none can give back what another took: each character is looked at once. */
+const namePattern = /\s*([!#$%&'*+\-.^_`|~\w]+)\s*=\s*/y;
+const valuePattern = /"((?:[^"\\]|\\.)*)"|([^\s",]*)/y;
+const endPattern = /\s*(?:,|$)/y;
 
 /** Reads one header value; undefined when it is not Digest or is malformed. A repeated parameter makes it malformed. */
 export function parseDigest(value: string): DigestParameters | undefined {
@@ -15,14 +18,19 @@ export function parseDigest(value: string): DigestParameters | undefined {
   const scheme = /^\s*digest\s+/i.exec(value);
   if (!scheme) return undefined;
   const parameters = new Map<string, string>();
-  const pattern = new RegExp(parameterPattern);
-  pattern.lastIndex = scheme[0].length;
-  while (pattern.lastIndex < value.length) {
-    const match = pattern.exec(value);
-    if (!match) return undefined;
-    const name = match[1]!.toLowerCase();
-    if (parameters.has(name)) return undefined;
-    parameters.set(name, match[2]?.replace(/\\(.)/g, '$1') ?? match[3]!);
+  let at = scheme[0].length;
+  /** What the pattern finds just here. */
+  const take = (pattern: RegExp): RegExpExecArray | undefined => {
+    pattern.lastIndex = at;
+    const found = pattern.exec(value);
+    at += found?.[0].length ?? 0;
+    return found ?? undefined;
+  };
+  while (at < value.length) {
+    const name = take(namePattern)?.[1]?.toLowerCase();
+    const written = name === undefined ? undefined : take(valuePattern);
+    if (name === undefined || !written || !take(endPattern) || parameters.has(name)) return undefined;
+    parameters.set(name, written[1]?.replace(/\\(.)/g, '$1') ?? written[2]!);
   }
   return parameters.size > 0 ? parameters : undefined;
 }

@@ -233,13 +233,15 @@ export abstract class BaseMessage {
   /** Whether every Contact, Route and Record-Route line can be read; `*` stands for itself. */
   get hasReadableAddresses(): boolean {
     const { keys, values } = this.#raw;
+    const all: NameAddr[] = [];
     for (let i = 0; i < keys.length; i++) {
       const key = keys[i]!;
       if (key === 'contact') {
         if (values[i] === '*') continue;
         const contacts = parseNameAddrList(values[i]!);
         if (!contacts) return false;
-        this.#contacts = this.#contacts ? [...this.#contacts, ...contacts] : contacts;
+        for (const contact of contacts) all.push(contact);
+        this.#contacts = all;
       } else if ((key === 'route' || key === 'record-route') && !parseNameAddrList(values[i]!)) return false;
     }
     return true;

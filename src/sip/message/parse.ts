@@ -1,6 +1,6 @@
 import { anyHeader, type KnownHeader, knownHeader } from './header-names.ts';
 import { type RawHeaders, type SipMessage, SipRequest, SipResponse } from './message.ts';
-import { CR, isToken, parseDecimal, SPACE, skipSpace, TAB, trimEnd } from './scan.ts';
+import { COLON, CR, isToken, parseDecimal, SPACE, skipSpace, TAB, trimEnd } from './scan.ts';
 import { reasonPhrase } from './status.ts';
 import { parseUri, type Uri } from './uri.ts';
 
@@ -160,13 +160,16 @@ function continueHeader(text: string, start: number, end: number, raw: RawHeader
   const last = raw.values.length - 1;
   if (last < 0) return false;
   const more = text.slice(skipSpace(text, start, end), trimEnd(text, start, end));
-  raw.values[last] = `${raw.values[last]} ${more}`.trim();
+  const value = raw.values[last]!;
+  // No trimming of the whole: that would look at it anew for each of thousands of lines.
+  if (more !== '') raw.values[last] = value === '' ? more : `${value} ${more}`;
   return true;
 }
 
 function readHeader(text: string, start: number, end: number, raw: RawHeaders): KnownHeader | undefined {
-  const colon = text.indexOf(':', start);
-  if (colon < 0 || colon >= end) return undefined;
+  let colon = start;
+  while (colon < end && text.charCodeAt(colon) !== COLON) colon++;
+  if (colon === end) return undefined;
   const name = text.slice(start, trimEnd(text, start, colon));
   const known = knownHeader(name);
   if (known === undefined && !isToken(name)) return undefined;

@@ -1,5 +1,5 @@
 import { addParam, noParams, type Params } from './params.ts';
-import { charTable, consistsOf, lowerSlice, parseDecimal } from './scan.ts';
+import { charTable, consistsOf, EQUALS, lowerSlice, parseDecimal } from './scan.ts';
 
 /** A SIP or SIPS URI, RFC 3261 19.1. */
 export type SipUri = {
@@ -136,8 +136,8 @@ function parsePairs(
   for (let at = start; at <= end; ) {
     const found = text.indexOf(separator, at);
     const pairEnd = found < 0 || found > end ? end : found;
-    const equals = text.indexOf('=', at);
-    const nameEnd = equals < 0 || equals > pairEnd ? pairEnd : equals;
+    let nameEnd = at;
+    while (nameEnd < pairEnd && text.charCodeAt(nameEnd) !== EQUALS) nameEnd++;
     if (!consistsOf(table, text, at, nameEnd)) return undefined;
     const valueStart = Math.min(nameEnd + 1, pairEnd);
     if (valueStart < pairEnd && !consistsOf(table, text, valueStart, pairEnd)) return undefined;

@@ -48,7 +48,9 @@ function skipProtocol(text: string): number {
 }
 
 function parseSpacedHostPort(text: string): ReturnType<typeof parseHostPort> {
-  return parseHostPort(text.replace(/[ \t]*:[ \t]*/, ':'));
+  const colon = text.indexOf(':', text.startsWith('[') ? text.indexOf(']') : 0);
+  if (colon < 0) return undefined;
+  return parseHostPort(`${text.slice(0, trimEnd(text, 0, colon))}:${text.slice(skipSpace(text, colon + 1))}`);
 }
 
 /** The Via as on the wire. */

@@ -38,7 +38,7 @@ type RawMedia = ReturnType<typeof parse>['media'][number];
 
 const MAX_LENGTH = 32_768;
 const MAX_LINES = 32;
-const mediaPattern = /^m=(\S+) (\d{1,5})(?:\/\d+)? (\S+) ?(.*)$/;
+const portPattern = /^(\d{1,5})(?:\/\d+)?$/;
 const directions = ['sendrecv', 'sendonly', 'recvonly', 'inactive'];
 /** RTP profiles without encryption; feedback messages (AVPF) may be ignored by us. */
 const profiles = ['RTP/AVP', 'RTP/AVPF'];
@@ -84,15 +84,18 @@ function readMediaLines(text: string): MediaLine[] | string {
   const lines: MediaLine[] = [];
   for (const line of text.split(/\r\n|\n|\r/)) {
     if (!line.startsWith('m=')) continue;
-    const match = mediaPattern.exec(line);
-    const port = Number(match?.[2]);
-    if (!match || port > 65_535) return `the media line "${line.slice(0, 60)}" cannot be read`;
+    const [type = '', place = '', protocol = '', ...formats] = line.slice(2).split(' ');
+    const port = Number(portPattern.exec(place)?.[1]);
+    // Our answer repeats them (RFC 3264 6): nothing unprintable gets into it.
+    const isPlain = [type, protocol, ...formats].every((word) => /^[\x21-\x7e]*$/.test(word));
+    if (type === '' || protocol === '' || !isPlain || !(port <= 65_535))
+      return `the media line "${line.slice(0, 60)}" cannot be read`;
     if (lines.length === MAX_LINES) return 'it has too many media lines';
     lines.push({
-      type: match[1]!,
+      type,
       port,
-      protocol: match[3]!,
-      formats: match[4]!.split(' ').filter((format) => format !== ''),
+      protocol,
+      formats: formats.filter((format) => format !== ''),
     });
   }
   return lines.length > 0 ? lines : 'it has no media line';
@@ -117,7 +120,8 @@ function readAudio(
   sessionDirection: string | undefined,
 ): AudioStream {
   const direction = media.direction ?? sessionDirection ?? 'sendrecv';
-  const telephoneEvent = payloadTypes(line).find((type) => isTelephoneEvent(media, type));
+  const maps = rtpmapsOf(media);
+  const telephoneEvent = payloadTypes(line).find((type) => isTelephoneEvent(maps.get(type)));
   const ptimeMs = milliseconds(media.ptime);
   const maxPtimeMs = milliseconds(media.maxptime);
   return {
@@ -125,7 +129,7 @@ function readAudio(
     address,
     port: line.port,
     codecs: payloadTypes(line).flatMap((payloadType) => {
-      const codec = codecOf(media, payloadType);
+      const codec = codecOf(maps.get(payloadType), payloadType);
       return codec ? [{ codec, payloadType }] : [];
     }),
     ...(telephoneEvent !== undefined && { telephoneEvent }),
@@ -135,21 +139,28 @@ function readAudio(
   };
 }
 
-const payloadTypes = (line: MediaLine): number[] =>
-  line.formats.map(Number).filter((type) => Number.isInteger(type) && type >= 0 && type <= 127);
+/** Each once, in the order listed: there are no more than 128. */
+const payloadTypes = (line: MediaLine): number[] => [
+  ...new Set(line.formats.map(Number).filter((type) => Number.isInteger(type) && type >= 0 && type <= 127)),
+];
 
-const rtpmapOf = (media: RawMedia, payloadType: number) => media.rtp.find((map) => map.payload === payloadType);
+type RtpMap = RawMedia['rtp'][number];
 
-function codecOf(media: RawMedia, payloadType: number): AudioCodec | undefined {
-  const map = rtpmapOf(media, payloadType);
+/** The first of several maps of one type counts. */
+function rtpmapsOf(media: RawMedia): ReadonlyMap<number, RtpMap> {
+  const maps = new Map<number, RtpMap>();
+  for (const map of media.rtp) if (!maps.has(map.payload)) maps.set(map.payload, map);
+  return maps;
+}
+
+function codecOf(map: RtpMap | undefined, payloadType: number): AudioCodec | undefined {
   if (!map) return staticCodecs[payloadType];
   // Names are compared without case (RFC 8866 6.6); stereo G.711 is not what we speak.
   const mono = map.encoding === undefined || Number(map.encoding) === 1;
   return Number(map.rate ?? 8000) === 8000 && mono ? namedCodecs[String(map.codec).toUpperCase()] : undefined;
 }
 
-function isTelephoneEvent(media: RawMedia, payloadType: number): boolean {
-  const map = rtpmapOf(media, payloadType);
+function isTelephoneEvent(map: RtpMap | undefined): boolean {
   return String(map?.codec).toLowerCase() === 'telephone-event' && Number(map?.rate ?? 8000) === 8000;
 }
 
@@ -157,7 +168,7 @@ function isTelephoneEvent(media: RawMedia, payloadType: number): boolean {
 const isAddress = (text: string): boolean =>
   /^(\d{1,3}\.){3}\d{1,3}$/.test(text)
     ? text.split('.').every((part) => Number(part) <= 255)
-    : /^[0-9a-f:.]*:[0-9a-f:.]*$/i.test(text);
+    : text.includes(':') && /^[0-9a-f:.]+$/i.test(text);
 
 function milliseconds(value: unknown): number | undefined {
   const number = Number(value);

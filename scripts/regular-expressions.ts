@@ -1,0 +1,67 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Node, parse } from 'acorn';
+import { checkSync } from 'recheck';
+
+/**
+ * Proves that every regular expression of src takes time linear in what it is matched against, whatever that is. Reads
+ * what was compiled (dist), so that nothing is missed for how it is written.
+ */
+
+/** A regular expression as it stands in a program. */
+export type Expression = { readonly source: string; readonly flags: string };
+
+// The checker in JavaScript: the same everywhere, no binary is called.
+process.env['RECHECK_BACKEND'] = 'pure';
+
+/** Every regular expression of a program: literals, arguments of RegExp, and `pattern` of a schema. */
+export function expressionsIn(code: string): Expression[] {
+  const found: Expression[] = [];
+  const isPattern = (node: Fields) =>
+    node.type === 'Property' && node['key']?.name === 'pattern' && typeof node['value']?.value === 'string';
+  const isMade = (node: Fields) => /^(New|Call)Expression$/.test(node.type) && node['callee']?.name === 'RegExp';
+  const visit = (node: Fields): void => {
+    if (node['regex']) found.push({ source: node['regex'].pattern, flags: node['regex'].flags });
+    if (isPattern(node)) found.push({ source: node['value'].value, flags: '' });
+    const [first, flags] = isMade(node) ? node['arguments'] : [];
+    if (typeof first?.value === 'string') found.push({ source: first.value, flags: flags?.value ?? '' });
+    for (const child of Object.values(node)) {
+      if (Array.isArray(child)) for (const each of child) each?.type && visit(each);
+      else if (child?.type && typeof child.type === 'string') visit(child);
+    }
+  };
+  visit(parse(code, { ecmaVersion: 'latest', sourceType: 'module', allowHashBang: true }) as Fields);
+  return found;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: every kind of node has other fields
+type Fields = Node & Record<string, any>;
+
+/** Why an expression is not proved to be linear; undefined when it is. A guess that it may be is no proof. */
+export function problemOf({ source, flags }: Expression): string | undefined {
+  const diagnosis = checkSync(source, flags, { checker: 'automaton', timeout: 20_000 });
+  if (diagnosis.status === 'vulnerable') return `${diagnosis.complexity.summary} time`;
+  if (diagnosis.status === 'unknown') return `not proved: ${diagnosis.error.kind}`;
+  return undefined;
+}
+
+function check(): void {
+  const root = fileURLToPath(new URL('../dist/', import.meta.url));
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.js'));
+  const all = files
+    .sort()
+    .flatMap((file) =>
+      expressionsIn(readFileSync(join(root, file), 'utf8')).map((expression) => ({ file, expression })),
+    );
+  const bad = all.flatMap(({ file, expression }) => {
+    const problem = problemOf(expression);
+    const place = `src/${file.replace(/\.js$/, '.ts')}`;
+    return problem === undefined ? [] : [`${place}: /${expression.source}/${expression.flags}: ${problem}`];
+  });
+  for (const line of bad) process.stdout.write(`${line}\n`);
+  process.stdout.write(`${all.length} regular expressions, ${bad.length} not linear\n`);
+  if (bad.length > 0) process.exitCode = 1;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) check();
