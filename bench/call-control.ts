@@ -1,6 +1,7 @@
 import { createChannelOperations } from '../src/actors/channel-operations.ts';
 import { createChannels } from '../src/actors/channels.ts';
 import { createPlaybacks } from '../src/actors/playbacks.ts';
+import { createRuntime } from '../src/actors/spawn.ts';
 import { createBus } from '../src/bus/bus.ts';
 import { createDialplan } from '../src/dialplan/dialplan.ts';
 import { createLocalDriver } from '../src/drivers/local/local.ts';
@@ -21,7 +22,7 @@ const [perRound = 10_000, rounds = 4] = process.argv.slice(2).map(Number);
 const log = createLogger({ level: 'error' });
 const bus = createBus({ log });
 const ids = createIds(clock);
-const runtime = { clock, log };
+const runtime = createRuntime(clock, log);
 const dialplan = createDialplan({ contexts: { default: { echo: ['Answer', 'Echo'] } }, clock, log });
 const nothing = (): void => {};
 const session: MediaSession = {

@@ -3,6 +3,7 @@
  * `npx tsx bench/fan-out.ts` prints events per second to one application among many, and to 1,000 at once.
  */
 import { createApplications } from '../src/actors/applications.ts';
+import { createRuntime } from '../src/actors/spawn.ts';
 import { createBus } from '../src/bus/bus.ts';
 import { channelTopic, channelTopics } from '../src/bus/topics.ts';
 import { systemClock } from '../src/lib/clock.ts';
@@ -33,7 +34,7 @@ function world(applications: number, channels: number) {
     bus,
     clock: systemClock,
     log,
-    runtime: { clock: systemClock, log },
+    runtime: createRuntime(systemClock, log),
     entityId: '00:11:22:33:44:55',
     resolve: {
       channel: () => undefined,

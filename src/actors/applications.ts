@@ -1,4 +1,3 @@
-import type { ActorRefFrom } from 'xstate';
 import type { Bus } from '../bus/bus.ts';
 import { type Connection, createDelivery, type MessageCheck } from '../bus/delivery.ts';
 import { allBridges, allChannels, allDeviceStates, allEndpoints, type Topic } from '../bus/topics.ts';
@@ -10,9 +9,9 @@ import { AriError } from '../models/errors.ts';
 import type { AriEventBodyOf } from '../models/events.ts';
 import { type EventSourceLookup, subjectOf, topicOf } from './event-sources.ts';
 import { Registry } from './registry.ts';
-import { type Runtime, spawn } from './spawn.ts';
+import { type Actor, type Runtime, spawn } from './spawn.ts';
 
-type ApplicationActor = ActorRefFrom<typeof applicationMachine>;
+type ApplicationActor = Actor<typeof applicationMachine>;
 
 /** A client's connection with the applications that it registers. */
 export type ConnectRequest = Connection & {
@@ -146,7 +145,6 @@ export function createApplications(options: ApplicationsOptions): Applications {
         if (target) delivery.attach(context.name, target, subscribeAll);
       },
       detachConnection: ({ context }) => delivery.detach(context.name),
-      // The answer waits until the transition that asked is committed.
       reviewSubscriptions: ({ context, self }) => {
         if (!delivery.isHeld(context.name)) self.send({ type: 'subscriptions.ended' });
       },

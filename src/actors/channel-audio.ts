@@ -1,8 +1,7 @@
-import type { ActorRefFrom } from 'xstate';
 import { type ChannelAudioEvent, type ChannelAudioSnapshot, channelAudioMachine } from '../machines/channel-audio.ts';
 import type { Leg } from '../telephony/driver.ts';
 import { Registry } from './registry.ts';
-import { type Runtime, spawn } from './spawn.ts';
+import { type Actor, type Runtime, spawn } from './spawn.ts';
 
 /** Owns what applications do to the sound of channels; an actor exists only where something was done. */
 export interface ChannelAudio {
@@ -16,7 +15,7 @@ export interface ChannelAudio {
   readonly size: number;
 }
 
-type Entry = { actor: ActorRefFrom<typeof channelAudioMachine>; leg: Leg };
+type Entry = { actor: Actor<typeof channelAudioMachine>; leg: Leg };
 
 export function createChannelAudio(runtime: Runtime): ChannelAudio {
   const registry = new Registry<Entry>('channelNotFound');

@@ -117,9 +117,9 @@ function createDeparture({ channels, playbacks, priorityOf }: ChannelControlOpti
       decided();
       return;
     }
-    const watching = ownership.subscribe((snapshot) => {
+    const unwatch = ownership.watch((snapshot) => {
       if (snapshot.matches('moving')) return;
-      watching.unsubscribe();
+      unwatch();
       decided();
     });
   };

@@ -1,13 +1,12 @@
 import type { Dialplan } from '../dialplan/dialplan.ts';
 import { Cancellation } from '../lib/cancellation.ts';
-import type { Logger } from '../lib/log.ts';
 import { channelMachine, isEnding, type Position } from '../machines/channel.ts';
 import { ownershipMachine } from '../machines/ownership.ts';
 import { Cause } from '../telephony/causes.ts';
 import type { Party } from '../telephony/driver.ts';
+import type { ChannelAudio } from './channel-audio.ts';
 import type { ChannelApplications, ChannelEntry, ChannelMessage, ChannelPlaybacks } from './channel-entry.ts';
 import type { ChannelView } from './channel-view.ts';
-import type { Turn } from './turn.ts';
 
 export type ChannelEffectsOptions = {
   /** The channel with that id, as long as there is one. */
@@ -17,8 +16,7 @@ export type ChannelEffectsOptions = {
   dialplan: Dialplan;
   applications: Pick<ChannelApplications, 'isActive' | 'admit'>;
   playbacks: Pick<ChannelPlaybacks, 'targetGone'>;
-  turn: Turn;
-  log: Logger;
+  audio: Pick<ChannelAudio, 'left'>;
 };
 
 const isKnown = ({ name, number }: Party): boolean => name !== '' || number !== '';
@@ -32,18 +30,11 @@ export function stopDialplan(entry: ChannelEntry): void {
 
 /** Binds what the two charts of a channel ask for: the leg, the dialplan, the way into applications. */
 export function bindChannelEffects(options: ChannelEffectsOptions) {
-  const { find, tell, turn, log } = options;
+  const { find, tell, audio } = options;
 
   const perform = (id: string, effect: (entry: ChannelEntry) => void): void => {
     const entry = find(id);
-    if (!entry) return;
-    turn.after(
-      () => effect(entry),
-      (error) => {
-        log.error({ channel: id, error }, 'an effect of a channel failed; the channel is hung up');
-        tell(entry, { type: 'effect.failed' });
-      },
-    );
+    if (entry) effect(entry);
   };
 
   const life = channelMachine.provide({
@@ -63,10 +54,16 @@ export function bindChannelEffects(options: ChannelEffectsOptions) {
 
   const ownership = ownershipMachine.provide({
     actions: {
-      enterApplication: ({ context }, { app }) => perform(context.id, (entry) => enterApplication(entry, app, options)),
+      enterApplication: ({ context }, entry) =>
+        perform(context.id, (channel) => enterApplication(channel, entry, options)),
       runDialplan: ({ context }, { position }) => perform(context.id, (entry) => runDialplan(entry, position, options)),
       noteRefusal: ({ context }) =>
         perform(context.id, (entry) => tell(entry, { type: 'variable.set', name: 'STASISSTATUS', value: 'FAILED' })),
+      noteDeparture: ({ context }) =>
+        perform(context.id, (entry) => {
+          tell(entry, { type: 'variable.set', name: 'STASISSTATUS', value: 'SUCCESS' });
+          audio.left(entry.id);
+        }),
       endChannel: ({ context }) =>
         perform(context.id, (entry) => tell(entry, { type: 'finish', cause: Cause.normalClearing })),
     },
@@ -107,16 +104,31 @@ function runDialplan(entry: ChannelEntry, from: Position, { dialplan, tell, view
   });
 }
 
-function enterApplication(entry: ChannelEntry, app: string, { applications, tell, view }: ChannelEffectsOptions): void {
-  const active = applications.isActive(app);
-  const instance = active ? undefined : applications.admit?.(app, entry);
+type Entry = { app: string; args: readonly string[]; moved: boolean };
+
+/** Asks whether an application can be entered. What the channel shows of it comes before the event that it is there. */
+function enterApplication(
+  entry: ChannelEntry,
+  { app, args, moved }: Entry,
+  { applications, tell, view }: ChannelEffectsOptions,
+): void {
+  const accepted = (name: string): void => {
+    if (!moved) tell(entry, { type: 'application.entered', app: name, args });
+    tell(entry, name === app ? { type: 'application.accepted' } : { type: 'application.accepted', app: name });
+  };
+  if (applications.isActive(app)) {
+    accepted(app);
+    return;
+  }
+  const instance = applications.admit?.(app, entry);
   if (!instance) {
-    tell(entry, { type: active ? 'application.accepted' : 'application.refused' });
+    tell(entry, { type: 'application.refused' });
     return;
   }
   void instance.then((name) => {
     // A channel that is being hung up enters nothing any more; it need not be told.
     if (isEnding(view.snapshot(entry))) return;
-    tell(entry, name === undefined ? { type: 'application.refused' } : { type: 'application.accepted', app: name });
+    if (name === undefined) tell(entry, { type: 'application.refused' });
+    else accepted(name);
   });
 }

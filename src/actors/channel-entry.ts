@@ -1,4 +1,3 @@
-import type { ActorRefFrom } from 'xstate';
 import type { Topic } from '../bus/topics.ts';
 import type { Cancellation } from '../lib/cancellation.ts';
 import type { ChannelEvent, ChannelSnapshot, channelMachine } from '../machines/channel.ts';
@@ -6,11 +5,12 @@ import type { OwnershipEvent, ownershipMachine } from '../machines/ownership.ts'
 import type { Channel } from '../models/channel.ts';
 import type { Leg } from '../telephony/driver.ts';
 import type { PlayTarget } from './playbacks.ts';
+import type { Actor } from './spawn.ts';
 
 /** What a running channel is, and what call control asks of its neighbours. */
 
-export type ChannelActor = ActorRefFrom<typeof channelMachine>;
-export type OwnershipActor = ActorRefFrom<typeof ownershipMachine>;
+export type ChannelActor = Actor<typeof channelMachine>;
+export type OwnershipActor = Actor<typeof ownershipMachine>;
 
 /** Everything a channel can be told: what its life hears, what its ownership hears, and what both do. */
 export type ChannelMessage = ChannelEvent | OwnershipEvent;

@@ -4,7 +4,6 @@ import { type ChannelFact, type ChannelSnapshot, lifeOf } from '../machines/chan
 import type { OwnershipFact } from '../machines/ownership.ts';
 import type { Channel } from '../models/channel.ts';
 import { Cause } from '../telephony/causes.ts';
-import type { ChannelAudio } from './channel-audio.ts';
 import type { ChannelApplications, ChannelEndpoints, ChannelEntry } from './channel-entry.ts';
 import { channelEvent, ownershipEvent, topicsOf } from './channel-events.ts';
 import type { ChannelView } from './channel-view.ts';
@@ -14,7 +13,6 @@ export type ChannelPublisherOptions = {
   view: ChannelView;
   applications: Pick<ChannelApplications, 'addInterest' | 'removeInterest' | 'forget'>;
   endpoints: ChannelEndpoints;
-  audio: Pick<ChannelAudio, 'left'>;
   /** What ChannelHangupRequest shows as cause of a hang-up by software; the cause of the end when left out. */
   softHangupCause?: number | undefined;
 };
@@ -31,7 +29,7 @@ export interface ChannelPublisher {
 
 /** Makes the publisher of all channels. */
 export function createChannelPublisher(options: ChannelPublisherOptions): ChannelPublisher {
-  const { bus, view, applications, endpoints, audio, softHangupCause: cause } = options;
+  const { bus, view, applications, endpoints, softHangupCause: cause } = options;
 
   const asShown = (fact: ChannelFact): ChannelFact =>
     cause !== undefined && fact.type === 'ChannelHangupRequest' && fact.soft ? { ...fact, cause } : fact;
@@ -47,16 +45,9 @@ export function createChannelPublisher(options: ChannelPublisherOptions): Channe
     },
 
     ownership(entry, fact) {
-      if (fact.type === 'StasisStart') {
-        if (!fact.moved) entry.actor.send({ type: 'application.entered', app: fact.app, args: fact.args });
-        applications.addInterest(fact.app, channelTopic(entry.id));
-      }
+      if (fact.type === 'StasisStart') applications.addInterest(fact.app, channelTopic(entry.id));
       if (fact.type === 'StasisEnd') applications.removeInterest(fact.app, channelTopic(entry.id));
       bus.publish({ event: ownershipEvent(fact, view.model(entry)), topics: [], to: fact.app });
-      if (fact.type === 'StasisEnd' && !fact.moved) {
-        entry.actor.send({ type: 'variable.set', name: 'STASISSTATUS', value: 'SUCCESS' });
-        audio.left(entry.id);
-      }
     },
 
     gone(entry, endpoint, crashed) {

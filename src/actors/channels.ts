@@ -24,7 +24,6 @@ import { deliver } from './deliver.ts';
 import type { PlayTarget } from './playbacks.ts';
 import { Registry } from './registry.ts';
 import { type Runtime, spawn } from './spawn.ts';
-import { createTurn, type Turn } from './turn.ts';
 
 export type ChannelSettings = {
   /** Variables and functions shown in every event of a channel (`general.channelvars`). */
@@ -80,7 +79,6 @@ export interface Channels {
   hangupAll(cause: number): void;
   /** What applications do to the sound of channels. */
   readonly audio: ChannelAudio;
-  readonly turn: Turn;
   /** Resolves when no channel is left, at once when there is none. */
   idle(): Promise<void>;
   readonly size: number;
@@ -88,20 +86,17 @@ export interface Channels {
 
 /** Makes the owner of all channels, out of what they need, what their charts ask for and what is told of them. */
 export function createChannels(options: ChannelsOptions): Channels {
-  const { bus, ids, dialplan, applications, playbacks, endpoints, globals, deviceStates, settings } = options;
+  const { bus, runtime, ids, dialplan, applications, playbacks, endpoints, globals, deviceStates, settings } = options;
   const { channelvars, defaultLanguage, softHangupCause } = settings;
-  const turn = createTurn(options.runtime.clock);
-  const runtime: Runtime = { ...options.runtime, clock: turn.clock };
   const registry = new Registry<ChannelEntry>('channelNotFound');
   const names = new Map<string, ChannelEntry>();
   const onIdle: (() => void)[] = [];
 
   const find = (id: string) => registry.find(id);
-  const tell = (entry: ChannelEntry, message: ChannelMessage): void => turn.run(() => deliver(entry, message));
   const audio = createChannelAudio(runtime);
-  const view = createChannelView({ tell, playbacks, globals, deviceStates, channelvars });
-  const publisher = createChannelPublisher({ bus, view, applications, endpoints, audio, softHangupCause });
-  const charts = bindChannelEffects({ find, tell, view, dialplan, applications, playbacks, turn, log: runtime.log });
+  const view = createChannelView({ tell: deliver, playbacks, globals, deviceStates, channelvars });
+  const publisher = createChannelPublisher({ bus, view, applications, endpoints, softHangupCause });
+  const charts = bindChannelEffects({ find, tell: deliver, view, dialplan, applications, playbacks, audio });
 
   const ended = (entry: ChannelEntry, error: unknown): void => {
     const crashed = error === undefined ? undefined : entry.seen?.model;
@@ -118,12 +113,18 @@ export function createChannels(options: ChannelsOptions): Channels {
     if (registry.size === 0) for (const told of onIdle.splice(0)) told();
   };
 
+  const onEffectFailed = (entry: ChannelEntry) => (error: unknown) => {
+    runtime.log.error({ channel: entry.id, error }, 'an effect of a channel failed; the channel is hung up');
+    deliver(entry, { type: 'effect.failed' });
+  };
+
   const startOwnership = (entry: ChannelEntry, { context, exten, priority }: Place, onAnswer?: OnAnswer) =>
     spawn(charts.ownership, {
       id: entry.id,
       input: { id: entry.id, start: { context, extension: exten, priority }, ...(onAnswer ? { onAnswer } : {}) },
       runtime,
       onEmitted: (fact) => publisher.ownership(entry, fact),
+      onEffectFailed: onEffectFailed(entry),
       onEnded: (error) => {
         if (error !== undefined) entry.actor.send({ type: 'effect.failed' });
       },
@@ -140,21 +141,20 @@ export function createChannels(options: ChannelsOptions): Channels {
         names.set(entry.name, entry);
       },
       onEmitted: (fact, current) => publisher.life(entry, fact, current),
+      onEffectFailed: onEffectFailed(entry),
       onEnded: (error) => ended(entry, error),
     });
 
   /** Starts both charts of a channel. Ownership first: nothing is told of it before the channel is. */
   const start = (input: ChannelInput, leg: Leg, onAnswer?: OnAnswer, companionId?: string): ChannelEntry => {
     const entry = makeEntry(input, leg, companionId);
-    turn.start(() => {
-      entry.ownership = startOwnership(entry, input.dialplan, onAnswer);
-      startLife(entry, input);
-    });
+    entry.ownership = startOwnership(entry, input.dialplan, onAnswer);
+    startLife(entry, input);
     return entry;
   };
 
   const now = () => runtime.clock.now();
-  const creation = createChannelCreation({ find, start, tell, ids, now, defaultLanguage });
+  const creation = createChannelCreation({ find, start, tell: deliver, ids, now, defaultLanguage });
   return {
     host: { incoming: creation.incoming },
     addDriver: creation.addDriver,
@@ -167,16 +167,15 @@ export function createChannels(options: ChannelsOptions): Channels {
     model: view.model,
     snapshot: view.snapshot,
     openOutbound: creation.openOutbound,
-    tell,
+    tell: deliver,
     answered: (entry) => new Promise((resolve) => entry.onUp.push(resolve)),
     dialplanChannel: view.dialplanChannel,
     playTarget: view.playTarget,
     drain: creation.drain,
     hangupAll(cause) {
-      for (const entry of registry.all()) tell(entry, { type: 'hangup', cause });
+      for (const entry of registry.all()) deliver(entry, { type: 'hangup', cause });
     },
     audio,
-    turn,
     idle: () => (registry.size === 0 ? Promise.resolve() : new Promise((resolve) => onIdle.push(resolve))),
     get size() {
       return registry.size;

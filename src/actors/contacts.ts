@@ -1,14 +1,21 @@
-import type { ActorRefFrom } from 'xstate';
 import type { Bus } from '../bus/bus.ts';
 import { endpointTopics } from '../bus/topics.ts';
 import type { Logger } from '../lib/log.ts';
-import { type ContactSnapshot, contactMachine, contactModel, contactStatus } from '../machines/contact.ts';
+import {
+  type ContactEvent,
+  type ContactSnapshot,
+  contactMachine,
+  contactModel,
+  contactStatus,
+} from '../machines/contact.ts';
 import type { ContactInfo, ContactStatus } from '../models/contact.ts';
 import type { Endpoints } from '../stores/endpoints.ts';
 import type { ContactDetails, ContactDriver, ContactHost } from '../telephony/contacts.ts';
-import { type Runtime, spawn } from './spawn.ts';
+import { type Actor, type Runtime, spawn } from './spawn.ts';
 
-type ContactActor = ActorRefFrom<typeof contactMachine>;
+type ContactActor = Actor<typeof contactMachine>;
+/** The actor that waits for an answer. */
+type Asking = { send(event: ContactEvent): void };
 
 export interface Contacts extends ContactHost {
   /** Makes a technology's driver known; contacts of a technology without one are never answered. */
@@ -37,7 +44,7 @@ export function createContacts({ bus, runtime, log, endpoints }: ContactsOptions
   const statuses = new Map<string, Map<string, ContactStatus>>();
   const endpointKey = ({ technology, endpoint }: ContactDetails): string => `${technology}/${endpoint}`.toLowerCase();
 
-  const qualify = (contact: ContactDetails, attempt: number, actor: ContactActor): void => {
+  const qualify = (contact: ContactDetails, attempt: number, actor: Asking): void => {
     const driver = drivers.get(contact.technology);
     if (!driver) {
       log.warn({ contact: contact.uri, technology: contact.technology }, 'no driver can qualify a contact');
@@ -55,7 +62,7 @@ export function createContacts({ bus, runtime, log, endpoints }: ContactsOptions
 
   const machine = contactMachine.provide({
     actions: {
-      qualifyContact: ({ context, self }, { attempt }) => qualify(context.contact, attempt, self as ContactActor),
+      qualifyContact: ({ context, self }, { attempt }) => qualify(context.contact, attempt, self),
       expireContact: ({ context }) => drivers.get(context.contact.technology)?.expired(context.contact),
     },
   });

@@ -6,11 +6,13 @@ export type OutboundConnectionEffectsOptions = {
   find(id: string, kind: 'persistent' | 'call'): Connection | undefined;
   /** How to open a socket; undefined before the start and after the end, when none is opened. */
   openSocket(): OpenSocket | undefined;
+  /** The socket of a connection is open. */
+  connected(connection: Connection): void;
   log: Logger;
 };
 
 /** Binds what the chart of a connection asks for: its socket. */
-export function bindOutboundConnectionEffects({ find, openSocket, log }: OutboundConnectionEffectsOptions) {
+export function bindOutboundConnectionEffects({ find, openSocket, connected, log }: OutboundConnectionEffectsOptions) {
   return outboundConnectionMachine.provide({
     actions: {
       openSocket: ({ context }) => {
@@ -23,6 +25,10 @@ export function bindOutboundConnectionEffects({ find, openSocket, log }: Outboun
         if (!connection) return;
         complain(connection, 'no answer in time', log);
         dropSocket(connection, 1000, 'too late');
+      },
+      registerApplications: ({ context }) => {
+        const connection = find(context.id, context.kind);
+        if (connection) connected(connection);
       },
     },
   });

@@ -1,8 +1,8 @@
-import type { ActorRefFrom } from 'xstate';
 import type { Logger } from '../lib/log.ts';
 import type { outboundConnectionMachine } from '../machines/outbound-connection.ts';
 import type { Connected } from './applications.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
+import type { Actor } from './spawn.ts';
 
 /** What a connection to applications is, and the sockets that it asks for. */
 
@@ -51,7 +51,7 @@ export type Connection = {
   /** Applications registered through it. */
   readonly names: readonly string[];
   readonly outbox: Outbox;
-  actor: ActorRefFrom<typeof outboundConnectionMachine>;
+  actor: Actor<typeof outboundConnectionMachine>;
   /** Counts sockets, so that one given up is not heard any more. */
   attempt: number;
   socket: OutboundSocket | undefined;

@@ -51,12 +51,6 @@ export function createOutboundConnections(options: OutboundConnectionsOptions): 
   const persistent = new Map<string, Connection>();
   let openSocket: OpenSocket | undefined;
 
-  const machine = bindOutboundConnectionEffects({
-    find: (id, kind) => (kind === 'call' ? calls.find(id) : persistent.get(id)),
-    openSocket: () => openSocket,
-    log,
-  });
-
   const register = ({ settings, names, outbox }: Connection, announce?: 'whenAsked'): Connected => {
     const { subscribeAll, target } = settings;
     return applications.connect({ names, subscribeAll, announce, own: true, send: outbox.take, describe: target.url });
@@ -74,6 +68,13 @@ export function createOutboundConnections(options: OutboundConnectionsOptions): 
     connection.outbox.flush();
   };
 
+  const machine = bindOutboundConnectionEffects({
+    find: (id, kind) => (kind === 'call' ? calls.find(id) : persistent.get(id)),
+    openSocket: () => openSocket,
+    connected,
+    log,
+  });
+
   const begin = <C extends Connection>(connection: C, id: string, into: Map<string, C>, onEnded: () => void): void => {
     const { kind, connectionTimeoutMs, reconnectIntervalMs, reconnectAttempts } = connection.settings;
     spawn(machine, {
@@ -84,7 +85,6 @@ export function createOutboundConnections(options: OutboundConnectionsOptions): 
         connection.actor = actor;
         into.set(id, connection);
       },
-      onEmitted: () => connected(connection),
       onEnded: () => {
         into.delete(id);
         connection.registration?.close();

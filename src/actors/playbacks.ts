@@ -1,4 +1,3 @@
-import type { ActorRefFrom } from 'xstate';
 import type { Bus } from '../bus/bus.ts';
 import type { Topic } from '../bus/topics.ts';
 import type { Ids } from '../lib/ids.ts';
@@ -15,9 +14,9 @@ import { type Playback, type PlaybackOperation, playbackOperations } from '../mo
 import type { MediaSession, PlayHandle, PlayReport } from '../telephony/media.ts';
 import { MediaQueue, type QueuedWork } from './media-queue.ts';
 import { Registry } from './registry.ts';
-import { type Runtime, spawn } from './spawn.ts';
+import { type Actor, type Runtime, spawn } from './spawn.ts';
 
-type PlaybackActor = ActorRefFrom<typeof playbackMachine>;
+type PlaybackActor = Actor<typeof playbackMachine>;
 
 /** What is played to. Made by the owner of the channel or bridge, which has refused what it must refuse. */
 export type PlayTarget = {
@@ -115,9 +114,9 @@ export function createPlaybacks(deps: { bus: Bus; runtime: Runtime; ids: Ids; lo
       resumeItem: ({ context }) => running.get(context.id)?.handle?.resume(),
       restartItem: ({ context }) => running.get(context.id)?.handle?.restart(),
       seekItem: ({ context }, { ms }) => running.get(context.id)?.handle?.seek(ms),
-      // The items of a list are not interrupted by other work, so the turn is given at once; `send` to the actor that
-      // is in a transition waits until that is committed and told.
-      requestTurn: ({ self }) => self.send({ type: 'turn' }),
+      // The items of a list are not interrupted by other work, so the turn is given at once. A thousand that fail at once
+      // must not nest.
+      requestTurn: ({ self }) => runtime.turn.afterwards(() => self.send({ type: 'turn' })),
     },
   });
 

@@ -1,22 +1,26 @@
-import {
-  type ActorOptions,
-  type ActorRefFrom,
-  type AnyStateMachine,
-  createActor,
-  type EmittedFrom,
-  type InputFrom,
-  type SnapshotFrom,
+import type {
+  AnyActorScope,
+  AnyMachineSnapshot,
+  AnyStateMachine,
+  EmittedFrom,
+  EventFrom,
+  EventObject,
+  InputFrom,
+  SnapshotFrom,
+  StateValue,
 } from 'xstate';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import { type Deadline, withDeadlines } from './deadlines.ts';
+import { changeOf, type Step } from './step.ts';
 import { fastLogic } from './table-logic.ts';
+import { createTurn, type Followed, type Steppable, type Turn } from './turn.ts';
 
-/** What every actor runs on. `inspect` sees each transition; it costs about a third of the speed, so only for debugging. */
-export type Runtime = {
-  clock: Clock;
-  log: Logger;
-  inspect?: NonNullable<ActorOptions<AnyStateMachine>['inspect']>;
-};
+/** What every actor runs on: one for the whole process. */
+export type Runtime = { clock: Clock; log: Logger; turn: Turn };
+
+/** Makes what the actors of a process run on. */
+export const createRuntime = (clock: Clock, log: Logger): Runtime => ({ clock, log, turn: createTurn() });
 
 export type SpawnOptions<M extends AnyStateMachine> = {
   /** The object's public id, shown in logs. */
@@ -24,55 +28,297 @@ export type SpawnOptions<M extends AnyStateMachine> = {
   input: InputFrom<M>;
   runtime: Runtime;
   /**
-   * Hears every fact in order, after the commit: `snapshot` is the state that the whole transition led to, which for a
-   * fact of an intermediate step is later than the fact. What it throws is logged and harms nobody.
+   * Hears every fact in order, after the commit: `snapshot` is the state that the whole step led to, which for a fact of
+   * an intermediate step is later than the fact. What it throws is logged and harms nobody; what it sends to actors
+   * reaches them when the step is over.
    */
   onEmitted?: (fact: EmittedFrom<M>, snapshot: SnapshotFrom<M>) => void;
-  /** Runs exactly once, after the last fact: the chart reached a final state, or crashed with `error`. Release here. */
+  /**
+   * Runs exactly once, after the last fact and effect: the chart reached a final state, or crashed with `error`. Release
+   * here.
+   */
   onEnded: (error?: unknown) => void;
-  /** Gets the actor before it starts, so that facts and effects of its first state already find it. */
-  onCreated?: (actor: ActorRefFrom<M>) => void;
+  /** An effect threw. Left out, the actor crashes; else it goes on, and its other effects are performed. */
+  onEffectFailed?: (error: unknown) => void;
+  /** Gets the actor before its first fact is told, so that facts and effects of its first state already find it. */
+  onCreated?: (actor: Actor<M>) => void;
 };
 
+/** A running chart. It ends by events that lead to a final state; there is no way to stop it from outside. */
+export interface Actor<M extends AnyStateMachine> {
+  readonly id: string;
+  /**
+   * Takes one step, with all that follows from it, before this returns; an actor that has ended ignores it. While facts
+   * are being published the event waits until that step is over (`Turn`).
+   */
+  send(event: EventFrom<M>): void;
+  /** The last committed state. */
+  getSnapshot(): SnapshotFrom<M>;
+  /** Hears of every step that changed the snapshot, after its facts. @returns a function that ends that. */
+  watch(listener: (snapshot: SnapshotFrom<M>) => void): () => void;
+}
+
 /**
- * The only call to `createActor`: one root actor per call-control object, so that a crash stays inside it.
- * The actor is started when this returns. It ends by events that lead to a final state, never by `stop()`, because
- * then neither exit actions nor `onEnded` would run.
+ * The only place where charts run: one root actor per call-control object, so that a crash stays inside it. The chart
+ * (xstate's own logic, or its table) says what comes next, purely; here that is committed, published and performed, in
+ * this order, the same for every actor (`Turn`). The actor is started when this returns.
  */
-export function spawn<M extends AnyStateMachine>(machine: M, options: SpawnOptions<M>): ActorRefFrom<M> {
-  const { id, input, runtime, onEmitted, onEnded, onCreated } = options;
-  const { clock, log, inspect } = runtime;
-  const settings: object = inspect ? { id, input, clock, inspect } : { id, input, clock };
-  // An inspector wants to see each microstep, which only xstate's own way has.
-  const logic = inspect ? machine : fastLogic(machine);
-  const actor = createActor(logic, settings as ActorOptions<M>);
-  const ref = actor as unknown as ActorRefFrom<M>;
+export function spawn<M extends AnyStateMachine>(machine: M, options: SpawnOptions<M>): Actor<M> {
+  const running = new RunningActor(machine, options.id, options as unknown as Options);
+  const actor = running as unknown as Actor<M>;
+  running.start(options.input, () => options.onCreated?.(actor));
+  return actor;
+}
 
-  if (onEmitted)
-    actor.on('*', (fact) => {
-      try {
-        onEmitted(fact as EmittedFrom<M>, actor.getSnapshot() as SnapshotFrom<M>);
-      } catch (error) {
-        log.error({ id, fact: (fact as { type: string }).type, error }, 'publishing a fact failed');
-      }
+type Effect = { type: string; info: unknown; params: unknown; exec: (info: unknown, params: unknown) => void };
+/** An action as charts hand it over to be executed. */
+type Action = { type: string; info: unknown; params: unknown; exec: Effect['exec'] | undefined };
+/** A timer to start, or to forget where it has no event. */
+type Planned = { id: string; event?: EventObject; delayMs: number };
+type Timer = Deadline & { handle: unknown };
+type Watcher = (snapshot: AnyMachineSnapshot) => void;
+type Options = Pick<SpawnOptions<AnyStateMachine>, 'runtime' | 'onEnded' | 'onEmitted' | 'onEffectFailed'>;
+
+const nothing = (): void => {};
+/** The part of xstate's actor system that charts look at: it hears of every microstep. */
+const system = { _sendInspectionEvent: nothing };
+const none: readonly never[] = [];
+const nothingFollows: Followed = { publish: nothing, perform: nothing };
+
+const failed = (snapshot: AnyMachineSnapshot, error: unknown) =>
+  ({ ...snapshot, status: 'error', error }) as AnyMachineSnapshot;
+
+class RunningActor implements Steppable {
+  readonly id: string;
+  readonly #machine: AnyStateMachine;
+  readonly #logic: AnyStateMachine;
+  readonly #options: Options;
+  readonly #scope: AnyActorScope;
+  #snapshot!: AnyMachineSnapshot;
+  #watchers: readonly Watcher[] = none;
+  /** The timers that run, by id. */
+  #timers: Map<string, Timer> | undefined;
+  /** What the transition under way asks for. */
+  #facts: EventObject[] = [];
+  #effects: Effect[] = [];
+  #planned: Planned[] = [];
+
+  constructor(machine: AnyStateMachine, id: string, options: Options) {
+    this.id = id;
+    this.#machine = machine;
+    this.#logic = fastLogic(machine);
+    this.#options = options;
+    this.#scope = {
+      self: this,
+      id,
+      sessionId: id,
+      system,
+      logger: nothing,
+      defer: nothing,
+      emit: nothing,
+      stopChild: nothing,
+      actionExecutor: (action: Action) => this.#collect(action),
+    } as unknown as AnyActorScope;
+  }
+
+  send(event: EventObject): void {
+    this.#options.runtime.turn.send(this, event);
+  }
+
+  getSnapshot(): AnyMachineSnapshot {
+    return this.#snapshot;
+  }
+
+  watch(listener: Watcher): () => void {
+    this.#watchers = [...this.#watchers, listener];
+    return () => {
+      this.#watchers = this.#watchers.filter((other) => other !== listener);
+    };
+  }
+
+  start(input: unknown, onCreated: () => void): void {
+    const first = { type: 'xstate.init', input };
+    this.#options.runtime.turn.start((seq, causedBy) => {
+      const next = this.#logic.getInitialSnapshot(this.#scope, input as never);
+      const followed = this.#committed(undefined, next, first, seq, causedBy);
+      onCreated();
+      return followed;
     });
+  }
 
-  const end = (error?: unknown): void => {
+  commit(event: EventObject, seq: number, causedBy: Step['causedBy']): Followed | undefined {
+    const before = this.#snapshot;
+    if (before.status !== 'active') return undefined;
+    return this.#committed(before, this.#next(before, event), event, seq, causedBy);
+  }
+
+  /** What the chart says comes next, purely. */
+  #next(before: AnyMachineSnapshot, event: EventObject): AnyMachineSnapshot {
     try {
-      onEnded(error);
-    } catch (failure) {
-      log.error({ id, error: failure }, 'releasing an ended actor failed');
+      return this.#logic.transition(before, event, this.#scope) as AnyMachineSnapshot;
+    } catch (error) {
+      return failed(before, error);
     }
-  };
-  actor.subscribe({
-    complete: end,
-    error: (error) => {
-      log.error({ id, machine: machine.id, error }, 'an actor crashed');
-      end(error);
-    },
-  });
+  }
 
-  onCreated?.(ref);
-  actor.start();
-  return ref;
+  #collect({ type, info, params, exec }: Action): void {
+    if (type === 'xstate.emit') this.#facts.push((params as { event: EventObject }).event);
+    else if (type === 'xstate.raise') {
+      const { event, id, delay } = params as { event: EventObject; id?: string; delay?: number };
+      // Without a delay the chart itself has it in its queue.
+      if (delay !== undefined) this.#planned.push({ id: id ?? event.type, event, delayMs: delay });
+    } else if (type === 'xstate.cancel') this.#planned.push({ id: (params as { sendId: string }).sendId, delayMs: 0 });
+    else if (exec) this.#effects.push({ type, info, params, exec });
+  }
+
+  /** The one place where a snapshot becomes the actor's state. */
+  #committed(
+    before: AnyMachineSnapshot | undefined,
+    next: AnyMachineSnapshot,
+    event: EventObject,
+    seq: number,
+    causedBy: Step['causedBy'],
+  ): Followed {
+    const crashed = next.status === 'error';
+    // What a transition asked for that failed half-way never happened.
+    const facts = crashed ? none : this.#facts;
+    const effects = crashed ? none : this.#effects;
+    if (this.#facts.length > 0) this.#facts = [];
+    if (this.#effects.length > 0) this.#effects = [];
+    if (this.#planned.length > 0) next = this.#plan(next);
+    if (next.status !== 'active') this.#forgetTimers();
+    this.#snapshot = next;
+    const { turn, clock } = this.#options.runtime;
+    if (turn.heard)
+      turn.tell({
+        seq,
+        at: clock.now(),
+        object: this.id,
+        chart: this.#machine.id,
+        event,
+        from: before?.value as StateValue | undefined,
+        to: next.value as StateValue,
+        facts: [...facts],
+        effects: effects.map(({ type, params }) => ({ type, params })),
+        causedBy,
+        change: changeOf(before, next),
+      });
+    if (before === next && facts.length === 0 && effects.length === 0) return nothingFollows;
+    return {
+      publish: () => this.#publish(facts, next, before === next ? none : this.#watchers),
+      perform: () => this.#perform(effects, next),
+    };
+  }
+
+  #publish(facts: readonly EventObject[], snapshot: AnyMachineSnapshot, watchers: readonly Watcher[]): void {
+    const { onEmitted, runtime } = this.#options;
+    if (onEmitted)
+      for (const fact of facts) {
+        try {
+          onEmitted(fact as never, snapshot as never);
+        } catch (error) {
+          runtime.log.error({ id: this.id, fact: fact.type, error }, 'publishing a fact failed');
+        }
+      }
+    for (const watcher of watchers) {
+      try {
+        watcher(snapshot);
+      } catch (error) {
+        runtime.log.error({ id: this.id, error }, 'a watcher of an actor failed');
+      }
+    }
+  }
+
+  #perform(effects: readonly Effect[], { status, error: crash }: AnyMachineSnapshot): void {
+    for (const { info, params, exec } of effects) {
+      try {
+        exec(info, params);
+      } catch (error) {
+        this.#effectFailed(error);
+        if (this.#snapshot.status === 'error') return;
+      }
+    }
+    if (status === 'done') this.#end();
+    else if (status === 'error') {
+      this.#options.runtime.log.error({ id: this.id, machine: this.#machine.id, error: crash }, 'an actor crashed');
+      this.#end(crash);
+    }
+  }
+
+  #effectFailed(error: unknown): void {
+    const { onEffectFailed, runtime } = this.#options;
+    if (onEffectFailed) onEffectFailed(error);
+    else if (this.#snapshot.status !== 'active')
+      runtime.log.error({ id: this.id, machine: this.#machine.id, error }, 'an effect of an ended actor failed');
+    else runtime.turn.send(this.#crash(error), { type: 'effect.failed' });
+  }
+
+  /** The step that ends an actor whose effect failed. */
+  #crash(error: unknown): Steppable {
+    return {
+      commit: (event, seq, causedBy) => {
+        const before = this.#snapshot;
+        return this.#committed(before, failed(before, error), event, seq, causedBy);
+      },
+    };
+  }
+
+  /* ---- Deadlines -------------------------------------------------------------------------------------------------- */
+
+  /** Starts and forgets the timers that the transition asked for, and notes in the context which ones run. */
+  #plan(snapshot: AnyMachineSnapshot): AnyMachineSnapshot {
+    const planned = this.#planned;
+    this.#planned = [];
+    if (snapshot.status !== 'active') return snapshot;
+    const timers = (this.#timers ??= new Map<string, Timer>());
+    let changed = false;
+    for (const { id, event, delayMs } of planned) {
+      changed = this.#forget(id) || changed;
+      if (event === undefined) continue;
+      timers.set(id, this.#startTimer(id, { at: this.#options.runtime.clock.now() + delayMs, event }, delayMs));
+      changed = true;
+    }
+    return changed ? withDeadlines(snapshot, timers) : snapshot;
+  }
+
+  #startTimer(id: string, deadline: Deadline, delayMs: number): Timer {
+    const { clock, turn } = this.#options.runtime;
+    const timer: Timer = { ...deadline, handle: undefined };
+    const due = () => turn.send(this.#expire(id, timer), timer.event, 'clock');
+    if (delayMs > 0) timer.handle = clock.setTimeout(due, delayMs);
+    else clock.soon(due);
+    return timer;
+  }
+
+  /** The step at the end of a delay; nothing when it was given up meanwhile. */
+  #expire(id: string, timer: Timer): Steppable {
+    return {
+      commit: (event, seq, causedBy) => {
+        const timers = this.#timers;
+        if (timers?.get(id) !== timer) return undefined;
+        timers.delete(id);
+        const before = this.#snapshot;
+        return this.#committed(before, this.#next(withDeadlines(before, timers), event), event, seq, causedBy);
+      },
+    };
+  }
+
+  #forget(id: string): boolean {
+    const timer = this.#timers?.get(id);
+    if (timer === undefined) return false;
+    this.#options.runtime.clock.clearTimeout(timer.handle);
+    return this.#timers?.delete(id) ?? false;
+  }
+
+  #forgetTimers(): void {
+    for (const id of this.#timers?.keys() ?? []) this.#forget(id);
+  }
+
+  #end(error?: unknown): void {
+    try {
+      this.#options.onEnded(error);
+    } catch (failure) {
+      this.#options.runtime.log.error({ id: this.id, error: failure }, 'releasing an ended actor failed');
+    }
+  }
 }

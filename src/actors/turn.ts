@@ -1,77 +1,127 @@
-import type { Clock } from '../lib/clock.ts';
+import type { Step } from './step.ts';
+
+/** An actor, as the turn sees it. */
+export type Steppable = {
+  /**
+   * Takes the event and commits the next state, purely: nobody is told, no effect runs. Gives what has to follow.
+   * Undefined when the event comes to nothing, because the actor has ended. Never throws.
+   */
+  commit(event: { type: string }, seq: number, causedBy: Step['causedBy']): Followed | undefined;
+};
+
+/** What follows a commit: its facts are published, then its effects are performed. Neither throws. */
+export type Followed = { publish(): void; perform(): void };
 
 /**
- * Lets call control take turns: one transition at a time, and what it asks for afterwards.
+ * Lets the actors of a process take turns: one step at a time, and what follows from it.
  *
- * Effects of a chart are named while its transition still runs. Run at once, they would reach other actors before this
- * one has committed, and its facts would be told after theirs. So an effect is kept until the transition is over and
- * its facts are published; then it runs, and may send to any actor, which answers before the effect returns.
+ * - A step is committed, its facts are published, then its effects run, and last, when the actor has ended, its owner
+ *   releases what it held. Nobody sees a state, a fact or an effect of a step that is not committed.
+ * - An effect may send to any actor, which has taken its step, with all that follows, when `send` returns.
+ * - What listeners of facts send waits until that step is over. So facts come in the order of the commits.
  */
 export interface Turn {
-  /** Runs `transition` (which sends to actors), then the effects it named. Inside another transition it waits for that one. */
-  run(transition: () => void): void;
-  /** As `run`, but at once even inside a transition: for starting an actor, which nobody can have sent to yet. */
-  start(transition: () => void): void;
-  /** Keeps an effect until the running transition is over; outside of one it runs at once. What it throws goes to `failed`. */
-  after(effect: () => void, failed: (error: unknown) => void): void;
-  /** The clock for actors: what a timer starts is a transition too. */
-  clock: Clock;
+  /** Sends an event to an actor: at once, or, while facts are being published, when that step is over. */
+  send(actor: Steppable, event: { type: string }, cause?: string): void;
+  /** The first step of an actor, committed at once; what follows may have to wait, as for {@link send}. */
+  start(commit: (seq: number, causedBy: Step['causedBy']) => Followed): void;
+  /** Runs something when no step is under way any more: for long chains of steps, which would nest otherwise. */
+  afterwards(task: () => void): void;
+  /** Runs something whose steps have an outside cause, by its name. */
+  because<T>(cause: string, run: () => T): T;
+  /** Hears every step of every actor from now on. What it throws goes to whoever sent the event: it must not throw. */
+  listen(listener: (step: Step) => void): () => void;
+  /** Whether somebody listens, so that steps have to be described. */
+  readonly heard: boolean;
+  /** Tells a step to those who listen. */
+  tell(step: Step): void;
 }
 
-type Effect = { run: () => void; failed: (error: unknown) => void };
+/** Makes the turn of a process. There is one, so that all actors share it. */
+export const createTurn = (): Turn => new ProcessTurn();
 
-export function createTurn(clock: Clock): Turn {
-  let running = false;
-  let effects: Effect[] = [];
-  let waiting: (() => void)[] = [];
+class ProcessTurn implements Turn {
+  #listeners: readonly ((step: Step) => void)[] = [];
+  #seq = 0;
+  #cause: Step['causedBy'];
+  /** Whether a step is being committed or published. */
+  #busy = false;
+  /** Steps within effects of steps. */
+  #depth = 0;
+  /** What the step being published has led to. */
+  #waiting: (() => void)[] = [];
+  #afterwards: (() => void)[] = [];
 
-  const perform = ({ run, failed }: Effect): void => {
+  send(actor: Steppable, event: { type: string }, cause: Step['causedBy'] = this.#cause): void {
+    if (this.#busy) this.#waiting.push(() => this.#take(actor, event, cause));
+    else this.#take(actor, event, cause);
+  }
+
+  start(commit: (seq: number, causedBy: Step['causedBy']) => Followed): void {
+    const seq = ++this.#seq;
+    const followed = commit(seq, this.#cause);
+    if (this.#busy) this.#waiting.push(() => this.#follow(followed, seq));
+    else this.#follow(followed, seq);
+  }
+
+  afterwards(task: () => void): void {
+    if (this.#depth === 0) task();
+    else this.#afterwards.push(task);
+  }
+
+  because<T>(cause: string, run: () => T): T {
+    const before = this.#cause;
+    this.#cause = cause;
     try {
-      run();
-    } catch (error) {
-      failed(error);
-    }
-  };
-
-  const take = (transition: () => void): void => {
-    running = true;
-    try {
-      transition();
+      return run();
     } finally {
-      running = false;
+      this.#cause = before;
     }
-    if (effects.length === 0) return;
-    const named = effects;
-    effects = [];
-    for (const effect of named) perform(effect);
-  };
+  }
 
-  const run = (transition: () => void): void => {
-    if (running) {
-      waiting.push(transition);
-      return;
-    }
-    take(transition);
-    while (waiting.length > 0) {
-      const next = waiting;
-      waiting = [];
-      for (const transition of next) take(transition);
-    }
-  };
+  listen(listener: (step: Step) => void): () => void {
+    const own = (step: Step): void => listener(step);
+    this.#listeners = [...this.#listeners, own];
+    return () => {
+      this.#listeners = this.#listeners.filter((other) => other !== own);
+    };
+  }
 
-  return {
-    run,
-    start: (transition) => (running ? transition() : run(transition)),
-    after(run, failed) {
-      if (running) effects.push({ run, failed });
-      else perform({ run, failed });
-    },
-    clock: {
-      now: () => clock.now(),
-      monotonic: () => clock.monotonic(),
-      setTimeout: (fn, ms) => clock.setTimeout(() => run(fn), ms),
-      clearTimeout: (id) => clock.clearTimeout(id),
-      soon: (fn) => clock.soon(() => run(fn)),
-    },
-  };
+  get heard(): boolean {
+    return this.#listeners.length > 0;
+  }
+
+  tell(step: Step): void {
+    for (const listener of this.#listeners) listener(step);
+  }
+
+  #take(actor: Steppable, event: { type: string }, cause: Step['causedBy']): void {
+    this.#busy = true;
+    const followed = actor.commit(event, this.#seq + 1, cause);
+    this.#busy = false;
+    if (followed) this.#follow(followed, ++this.#seq);
+  }
+
+  #follow(followed: Followed, seq: number): void {
+    const cause = this.#cause;
+    this.#cause = seq;
+    this.#depth++;
+    this.#busy = true;
+    followed.publish();
+    this.#busy = false;
+    // What the facts led to is this step's own: effects below may publish, too.
+    const waiting = this.#waiting;
+    if (waiting.length > 0) this.#waiting = [];
+    followed.perform();
+    for (const take of waiting) take();
+    this.#depth--;
+    this.#cause = cause;
+    if (this.#depth === 0 && this.#afterwards.length > 0) this.#finish();
+  }
+
+  #finish(): void {
+    const tasks = this.#afterwards;
+    this.#afterwards = [];
+    for (const task of tasks) task();
+  }
 }

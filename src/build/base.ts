@@ -1,3 +1,4 @@
+import { createRuntime, type Runtime } from '../actors/spawn.ts';
 import type { Config } from '../config/schema.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { createIds, type Ids } from '../lib/ids.ts';
@@ -21,6 +22,8 @@ export type Base = {
   clock: Clock;
   ids: Ids;
   log: Logger;
+  /** What all actors run on: one turn for the process. */
+  runtime: Runtime;
   logChannels: LogChannels;
   /** What was opened, closed in reverse order when the server stops or could not start. */
   scope: Scope;
@@ -37,5 +40,5 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope): Base {
   const ids = io.ids ?? createIds(clock, general.system_name);
   prepareDirectory(general.data_directory);
   const entityId = general.entity_id || keepEntityId(general.data_directory, ids, log);
-  return { config, clock, ids, log, logChannels, scope, entityId };
+  return { config, clock, ids, log, runtime: createRuntime(clock, log), logChannels, scope, entityId };
 }

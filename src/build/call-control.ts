@@ -14,10 +14,9 @@ export type CallControl = ReturnType<typeof buildCallControl>;
 const fieldSoftHangupCause = 32;
 
 /** Playbacks, the dialplan, channels and what may be done to them, the WebSockets that calls may need. */
-export function buildCallControl({ config, clock, ids, log }: Base, state: State) {
+export function buildCallControl({ config, clock, ids, log, runtime }: Base, state: State) {
   const { general } = config;
   const { bus, applications, eventSources, endpoints, globals, deviceStates } = state;
-  const runtime = { clock, log };
   const playbacks = createPlaybacks({ bus, runtime, ids, log });
   const dialplan = createDialplan({ contexts: config.dialplan, clock, log: log.child({ part: 'dialplan' }) });
   const outbound = createOutboundConnections({

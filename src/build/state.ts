@@ -15,8 +15,7 @@ import type { Base } from './base.ts';
 export type State = ReturnType<typeof buildState>;
 
 /** The bus, the applications that listen to it, and what publishes on it without being a call. */
-export function buildState({ config, clock, log, scope, entityId }: Base) {
-  const runtime = { clock, log };
+export function buildState({ config, clock, log, runtime, scope, entityId }: Base) {
   const kept = { directory: config.general.data_directory, clock, log };
   const bus = createBus({ log });
   const eventSources = createEventSourceDirectory();

@@ -31,21 +31,19 @@ export type OutboundConnectionEvent =
   /** The system stops. */
   | { type: 'system.closing' };
 
-/** The application is there for calls, and is told so where it is told at all. */
-export type OutboundConnectionFact = { type: 'ApplicationRegistered' };
-
 const outboundConnection = setup({
   types: {
     input: {} as OutboundConnectionInput,
     context: {} as OutboundConnectionContext,
     events: {} as OutboundConnectionEvent,
-    emitted: {} as OutboundConnectionFact,
   },
   actions: {
     /** Connects to the application: answers with `socket.opened`, or `socket.failed`. */
     openSocket: effect('openSocket'),
     /** Gives up the attempt under way, which tells nothing any more. */
     dropSocket: effect('dropSocket'),
+    /** The application is there for calls, and is told so where it is told at all; then what waited for it. */
+    registerApplications: effect('registerApplications'),
   },
   guards: {
     isPersistent: ({ context }) => context.kind === 'persistent',
@@ -89,7 +87,7 @@ export const outboundConnectionMachine = outboundConnection.createMachine({
     },
     waiting: { after: { reconnectInterval: 'connecting' } },
     connected: {
-      entry: [outboundConnection.assign({ attempts: 0 }), outboundConnection.emit({ type: 'ApplicationRegistered' })],
+      entry: [outboundConnection.assign({ attempts: 0 }), 'registerApplications'],
       on: { 'socket.closed': [{ guard: 'isPersistent', target: 'waiting' }, { target: 'closed' }] },
       initial: 'serving',
       states: {

@@ -61,10 +61,13 @@ const ownership = setup({
     emitted: {} as OwnershipFact,
   },
   actions: {
-    enterApplication: effect<{ app: string }>('enterApplication'),
+    /** Asks for a verdict; `moved`: on the way from one application to another. */
+    enterApplication: effect<{ app: string; args: readonly string[]; moved: boolean }>('enterApplication'),
     runDialplan: effect<{ position: Position }>('runDialplan'),
     /** Tells the dialplan, and clients, that the application could not be entered. */
     noteRefusal: effect('noteRefusal'),
+    /** Tells the dialplan, and what applications did to its sound, that the channel has left them. */
+    noteDeparture: effect('noteDeparture'),
     /** Nothing is left to do with the channel. */
     endChannel: effect('endChannel'),
   },
@@ -127,7 +130,13 @@ export const ownershipMachine = ownership.createMachine({
     },
     /** Asked the application; its verdict is on the way. */
     entering: {
-      entry: [keepWanted, { type: 'enterApplication', params: ({ context }) => ({ app: context.app }) }],
+      entry: [
+        keepWanted,
+        {
+          type: 'enterApplication',
+          params: ({ context: { app, args } }) => ({ app, args, moved: false }),
+        },
+      ],
       on: {
         'application.accepted': { target: 'application', actions: [keepInstance, started(false)] },
         'application.refused': [
@@ -139,14 +148,21 @@ export const ownershipMachine = ownership.createMachine({
     },
     application: {
       on: {
-        continue: { target: 'dialplan', actions: ended(false) },
+        continue: { target: 'dialplan', actions: [ended(false), 'noteDeparture'] },
         move: { target: 'moving', actions: keepDestination },
-        'leg.ended': { target: 'ended', actions: ended(false) },
+        'leg.ended': { target: 'ended', actions: [ended(false), 'noteDeparture'] },
       },
     },
     /** Asked the destination; until its verdict the channel stays with the application it has. */
     moving: {
-      entry: { type: 'enterApplication', params: ({ context }) => ({ app: context.destination?.app ?? '' }) },
+      entry: {
+        type: 'enterApplication',
+        params: ({ context: { destination } }) => ({
+          app: destination?.app ?? '',
+          args: destination?.args ?? [],
+          moved: true,
+        }),
+      },
       on: {
         'application.accepted': {
           target: 'application',
@@ -166,7 +182,7 @@ export const ownershipMachine = ownership.createMachine({
             args: destination?.args ?? [],
           })),
         },
-        'leg.ended': { target: 'ended', actions: ended(false) },
+        'leg.ended': { target: 'ended', actions: [ended(false), 'noteDeparture'] },
       },
     },
     ended: { type: 'final' },

@@ -2,6 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createApplications } from '../../src/actors/applications.ts';
 import type { EventSourceLookup } from '../../src/actors/event-sources.ts';
+import { createRuntime } from '../../src/actors/spawn.ts';
 import { createBus } from '../../src/bus/bus.ts';
 import { channelTopic, channelTopics, deviceStateTopics } from '../../src/bus/topics.ts';
 import type { Channel } from '../../src/models/channel.ts';
@@ -39,7 +40,14 @@ const resolve: EventSourceLookup = {
 function world() {
   const clock = new ManualClock();
   const bus = createBus({ log });
-  const applications = createApplications({ bus, clock, log, runtime: { clock, log }, entityId: 'e', resolve });
+  const applications = createApplications({
+    bus,
+    clock,
+    log,
+    runtime: createRuntime(clock, log),
+    entityId: 'e',
+    resolve,
+  });
   const connect = (names: string[], options: { subscribeAll?: boolean; announce?: boolean } = {}) => {
     const sent: string[] = [];
     const connected = applications.connect({

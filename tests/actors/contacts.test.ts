@@ -1,6 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createContacts } from '../../src/actors/contacts.ts';
+import { createRuntime } from '../../src/actors/spawn.ts';
 import { createBus } from '../../src/bus/bus.ts';
 import { createEndpoints } from '../../src/stores/endpoints.ts';
 import type { ContactDetails } from '../../src/telephony/contacts.ts';
@@ -29,7 +30,7 @@ function world() {
   const bus = createBus({ log });
   const endpoints = createEndpoints({ bus });
   endpoints.add('PJSIP', 'alice', 'offline');
-  const contacts = createContacts({ bus, runtime: { clock, log }, log, endpoints });
+  const contacts = createContacts({ bus, runtime: createRuntime(clock, log), log, endpoints });
   const requests: { contact: ContactDetails; answer: (usec: number) => void; fail: (error: Error) => void }[] = [];
   const expired: string[] = [];
   const driver = {

@@ -1,6 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createPlaybacks, type PlayTarget } from '../../src/actors/playbacks.ts';
+import { createRuntime } from '../../src/actors/spawn.ts';
 import { type Bus, createBus } from '../../src/bus/bus.ts';
 import { channelTopics } from '../../src/bus/topics.ts';
 import type { Ids } from '../../src/lib/ids.ts';
@@ -65,7 +66,7 @@ function world() {
   });
   let next = 1;
   const ids = { uuid: () => `uuid-${next++}` } as Ids;
-  const playbacks = createPlaybacks({ bus, runtime: { clock: new ManualClock(), log }, ids, log });
+  const playbacks = createPlaybacks({ bus, runtime: createRuntime(new ManualClock(), log), ids, log });
   const media = new FakeMedia();
   const target: PlayTarget = { kind: 'channel', id: 'c1', language: 'en', topics: channelTopics('c1'), media };
   return { playbacks, media, target, events, topics, problems };
@@ -246,7 +247,11 @@ playing('a media plane that throws costs that playback alone, and its end is tol
   playbacks.playOn(target, { media: ['throw:'], playbackId: 'p1' });
   playbacks.playOn(target, { media: ['sound:b'], playbackId: 'p2' });
   assert.equal(problems(), ['an actor crashed']);
-  assert.equal(events, ['PlaybackFinished p1 throw: failed', 'PlaybackStarted p2 sound:b playing']);
+  assert.equal(events, [
+    'PlaybackStarted p1 throw: playing',
+    'PlaybackFinished p1 throw: failed',
+    'PlaybackStarted p2 sound:b playing',
+  ]);
   media.finish();
   assert.is(playbacks.size, 0);
 });

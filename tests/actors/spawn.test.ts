@@ -1,7 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { setup } from 'xstate';
-import { type Runtime, spawn } from '../../src/actors/spawn.ts';
+import { createRuntime, spawn } from '../../src/actors/spawn.ts';
+import type { Step } from '../../src/actors/step.ts';
 import { effect } from '../../src/machines/effect.ts';
 import { createRecordingLog } from '../support/log.ts';
 import { ManualClock } from '../support/manual-clock.ts';
@@ -35,7 +36,7 @@ const lampMachine = lampSetup.createMachine({
 function world() {
   const { log, lines } = createRecordingLog();
   const clock = new ManualClock();
-  const runtime: Runtime = { clock, log };
+  const runtime = createRuntime(clock, log);
   return { lines, clock, runtime };
 }
 
@@ -137,17 +138,54 @@ spawning('a release that throws is logged and does not escape', () => {
   );
 });
 
-spawning('an inspector sees the transitions of an actor that is given one', () => {
-  const { runtime } = world();
-  const seen: string[] = [];
-  const actor = spawn(lampMachine, {
-    id: 'a',
-    input: { id: 'a' },
-    runtime: { ...runtime, inspect: (event) => void seen.push((event as { type: string }).type) },
-    onEnded: () => undefined,
-  });
+spawning('a step is told when it is committed, with all that it did, to whoever listens', () => {
+  const { runtime, clock } = world();
+  const steps: Step[] = [];
+  const unlisten = runtime.turn.listen((step) => void steps.push(step));
+  const actor = spawn(lampMachine, { id: 'a', input: { id: 'a' }, runtime, onEnded: () => undefined });
+  runtime.turn.because('request 1', () => actor.send({ type: 'turn' }));
+  clock.advance(1_000);
+  unlisten();
   actor.send({ type: 'remove' });
-  assert.ok(seen.includes('@xstate.snapshot'));
+  const at = clock.now() - 1_000;
+  const burn = 'xstate.after.burnTime.lamp.lit';
+  const deadline = { at: at + 1_000, event: { type: burn } };
+  const lamp = { object: 'a', chart: 'lamp', effects: [] };
+  assert.equal(steps, [
+    {
+      ...lamp,
+      seq: 1,
+      at,
+      event: { type: 'xstate.init', input: { id: 'a' } },
+      from: undefined,
+      to: 'dark',
+      facts: [{ type: 'Dark' }],
+      causedBy: undefined,
+      change: { value: 'dark', set: { id: 'a', turned: 0 } },
+    },
+    {
+      ...lamp,
+      seq: 2,
+      at,
+      event: { type: 'turn' },
+      from: 'dark',
+      to: 'lit',
+      facts: [{ type: 'Lit' }],
+      causedBy: 'request 1',
+      change: { value: 'lit', set: { turned: 1, deadlines: { [burn]: deadline } } },
+    },
+    {
+      ...lamp,
+      seq: 3,
+      at: at + 1_000,
+      event: { type: burn },
+      from: 'lit',
+      to: 'dark',
+      facts: [{ type: 'Dark' }],
+      causedBy: 'clock',
+      change: { value: 'dark', set: { deadlines: {} } },
+    },
+  ]);
 });
 
 spawning.run();

@@ -44,7 +44,7 @@ const chart = suite('outbound connection chart');
 chart('connects at once, and registers the application when it is connected', () => {
   assert.equal(after(persistent).asked, ['openSocket']);
   const connected = after(persistent, 'socket.opened');
-  assert.equal([connected.value, connected.asked], [{ connected: 'serving' }, ['ApplicationRegistered']]);
+  assert.equal([connected.value, connected.asked], [{ connected: 'serving' }, ['registerApplications']]);
   assert.ok(isConnected(connected.snapshot));
   assert.not(isConnected(after(persistent).snapshot));
 });
@@ -59,7 +59,7 @@ chart('a persistent one is tried for ever, an interval after each failure', () =
 chart('a persistent one that is lost is made again and registers the application anew', () => {
   assert.is(after(persistent, 'socket.opened', 'socket.closed').value, 'waiting');
   const again = after(persistent, 'socket.opened', 'socket.closed', 'interval', 'socket.opened');
-  assert.equal([again.value, again.asked], [{ connected: 'serving' }, ['ApplicationRegistered']]);
+  assert.equal([again.value, again.asked], [{ connected: 'serving' }, ['registerApplications']]);
 });
 
 chart('an attempt that takes too long is dropped and counts as failed', () => {

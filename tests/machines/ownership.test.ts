@@ -40,7 +40,9 @@ function after(input: OwnershipInput, ...events: OwnershipEvent[]) {
 const chart = suite('ownership chart');
 
 chart('an answered call asks for the application it was made for, and enters it', () => {
-  assert.equal(after(intoApplication, answered).told, [{ effect: 'enterApplication', app: 'hello' }]);
+  assert.equal(after(intoApplication, answered).told, [
+    { effect: 'enterApplication', app: 'hello', args: ['a'], moved: false },
+  ]);
   const { value, told } = after(intoApplication, answered, accepted);
   assert.is(value, 'application');
   assert.equal(told, [{ type: 'StasisStart', app: 'hello', args: ['a'], moved: false }]);
@@ -50,6 +52,7 @@ chart('an application that accepts under a name for this call has the call under
   const asInstance = { ...accepted, app: 'hello:PJSIP/alice-1' };
   assert.equal(after(intoApplication, answered, asInstance, ended).told, [
     { type: 'StasisEnd', app: 'hello:PJSIP/alice-1', moved: false },
+    { effect: 'noteDeparture' },
   ]);
   assert.equal(after(intoApplication, answered, accepted, move, { ...accepted, app: 'other:1' }).told, [
     { type: 'StasisEnd', app: 'hello', moved: true },
@@ -78,12 +81,15 @@ chart('refused by its application, a call goes on in the dialplan or ends where 
 chart('continue leaves the application and runs the dialplan from the place asked for', () => {
   assert.equal(after(bare, run, enter, accepted, { type: 'continue', position }).told, [
     { type: 'StasisEnd', app: 'hello', moved: false },
+    { effect: 'noteDeparture' },
     { effect: 'runDialplan', position },
   ]);
 });
 
 chart('a move ends in the one application and starts in the other, or stays and says so', () => {
-  assert.equal(after(bare, run, enter, accepted, move).told, [{ effect: 'enterApplication', app: 'other' }]);
+  assert.equal(after(bare, run, enter, accepted, move).told, [
+    { effect: 'enterApplication', app: 'other', args: ['1'], moved: true },
+  ]);
   assert.equal(after(bare, run, enter, accepted, move, accepted).told, [
     { type: 'StasisEnd', app: 'hello', moved: true },
     { type: 'StasisStart', app: 'other', args: ['1'], moved: true },
@@ -94,7 +100,7 @@ chart('a move ends in the one application and starts in the other, or stays and 
 });
 
 chart('a channel that ends leaves its application, also while it is being moved', () => {
-  const left = [{ type: 'StasisEnd', app: 'hello', moved: false }];
+  const left = [{ type: 'StasisEnd', app: 'hello', moved: false }, { effect: 'noteDeparture' }];
   assert.equal(after(bare, run, enter, accepted, ended).told, left);
   assert.equal(after(bare, run, enter, accepted, move, ended).told, left);
 });

@@ -3,6 +3,7 @@ import { createChannelOperations } from '../../src/actors/channel-operations.ts'
 import { createChannels } from '../../src/actors/channels.ts';
 import { createOutboundConnections, type OutboundConnectionSettings } from '../../src/actors/outbound-connections.ts';
 import { createPlaybacks } from '../../src/actors/playbacks.ts';
+import { createRuntime } from '../../src/actors/spawn.ts';
 import { createBus } from '../../src/bus/bus.ts';
 import { createDialplan } from '../../src/dialplan/dialplan.ts';
 import type { ConfiguredContexts } from '../../src/dialplan/parse.ts';
@@ -162,7 +163,7 @@ export function createCallControl({
   const log = recordingLog();
   const bus = createBus({ log });
   const ids = createIds(clock);
-  const runtime = { clock, log };
+  const runtime = createRuntime(clock, log);
   const endpoints = createEndpoints({ bus });
   endpoints.add('Fake', 'phone');
   const playbacks = createPlaybacks({ bus, runtime, ids, log });

@@ -1,0 +1,25 @@
+import type { AnyMachineSnapshot, EventObject } from 'xstate';
+
+/** When a chart is sent an event that it has planned: the end of a delay (`after`). */
+export type Deadline = {
+  /** Wall-clock time in ms since the epoch. */
+  at: number;
+  event: EventObject;
+};
+
+/**
+ * The deadlines of an actor, by id, in the order in which they were planned. They are kept in its context, as
+ * `deadlines`, from its first one on: a snapshot alone says what has to happen when.
+ */
+export type Deadlines = Readonly<Record<string, Deadline>>;
+
+/** The deadlines in a snapshot. */
+export const deadlinesOf = ({ context }: AnyMachineSnapshot): Deadlines =>
+  (context as { deadlines?: Deadlines }).deadlines ?? {};
+
+/** The same snapshot with other deadlines. */
+export function withDeadlines(snapshot: AnyMachineSnapshot, timers: ReadonlyMap<string, Deadline>): AnyMachineSnapshot {
+  const deadlines: Record<string, Deadline> = {};
+  for (const [id, { at, event }] of timers) deadlines[id] = { at, event };
+  return { ...snapshot, context: { ...(snapshot.context as object), deadlines } } as AnyMachineSnapshot;
+}

@@ -1,0 +1,80 @@
+import type { AnyMachineSnapshot, EventObject, StateValue } from 'xstate';
+
+/**
+ * What one event did to one actor: the only way to see charts at work from outside. A step is told when it is
+ * committed, before its facts are published and its effects run. All members are plain JSON.
+ */
+export type Step = {
+  /** Counts the steps of the whole process, without gaps; begins with 1. */
+  seq: number;
+  /** Wall-clock time in ms since the epoch. */
+  at: number;
+  /** Public id of the actor's object. */
+  object: string;
+  /** Id of its chart. Several actors may stand behind one object, each with another chart. */
+  chart: string;
+  /** What it was sent; `xstate.init` when it is started, {@link restored} when it is taken up again. */
+  event: EventObject;
+  /** Its state before and after, as the chart names it. Before its first step there was none. */
+  from: StateValue | undefined;
+  to: StateValue;
+  /** In order. */
+  facts: readonly EventObject[];
+  /** What the chart asks for, in order; performed after this step is told. */
+  effects: readonly { type: string; params: unknown }[];
+  /** The step whose facts or effects led to the event, or the name of an outside cause; undefined where nobody knows. */
+  causedBy: number | string | undefined;
+  /** Enough to make the snapshot after the step of the one before: see {@link replay}. */
+  change: Change;
+};
+
+/** What of a snapshot changed. */
+export type Change = {
+  /** Left out while it stays `active`; `error` of an actor that crashed. */
+  status?: 'done' | 'error';
+  /** The state, where it is another. */
+  value?: StateValue;
+  /** Members of the context that are new or have another value. */
+  set?: Readonly<Record<string, unknown>>;
+  /** Members of the context that are gone. */
+  unset?: readonly string[];
+};
+
+/** The event of the step that an actor begins with which was taken up from a dump. */
+export const restored = 'actor.restored';
+
+/** What of a snapshot can be seen in steps. */
+export type SnapshotImage = {
+  status: 'active' | 'done' | 'error';
+  value: StateValue;
+  context: Readonly<Record<string, unknown>>;
+};
+
+type Contents = { status: string; value: StateValue; context: object };
+
+/** What leads from one snapshot to the next; everything when there was none before. */
+export function changeOf(before: AnyMachineSnapshot | undefined, after: AnyMachineSnapshot): Change {
+  const { status, value, context } = after as Contents;
+  const change: { -readonly [K in keyof Change]: Change[K] } = {};
+  if (status === 'done' || status === 'error') change.status = status;
+  if (before === undefined || before.value !== value) change.value = value;
+  if (before?.context === context) return change;
+  const old = (before?.context ?? {}) as Record<string, unknown>;
+  const set = Object.entries(context).filter(
+    ([name, member]) => !Object.hasOwn(old, name) || !Object.is(old[name], member),
+  );
+  const unset = Object.keys(old).filter((name) => !Object.hasOwn(context, name));
+  if (set.length > 0) change.set = Object.fromEntries(set);
+  if (unset.length > 0) change.unset = unset;
+  return change;
+}
+
+/** The snapshot that a change leads to, from the one before; the first one needs none. */
+export function replay(before: SnapshotImage | undefined, { status, value, set, unset = [] }: Change): SnapshotImage {
+  const kept = Object.entries(before?.context ?? {}).filter(([name]) => !unset.includes(name));
+  return {
+    status: status ?? 'active',
+    value: value ?? before?.value ?? '',
+    context: { ...Object.fromEntries(kept), ...set },
+  };
+}
