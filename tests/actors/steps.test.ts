@@ -1,0 +1,151 @@
+import fc from 'fast-check';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { AnyStateMachine } from 'xstate';
+import { eventTypesOf } from '../../scripts/charts.ts';
+import { type Actor, createRuntime, spawn } from '../../src/actors/spawn.ts';
+import { replay, type SnapshotImage, type Step } from '../../src/actors/step.ts';
+import { allCharts, type ChartSamples, chartSamples } from '../support/chart-samples.ts';
+import { createRecordingLog } from '../support/log.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+
+/** The effect regime and the steps, for every chart that there is. */
+
+const seed = Number(process.env['HOOKSWITCH_CHARTS_SEED'] ?? 20261121);
+
+/** What happens to one actor: an event by its number among the samples, or time. */
+const happenings = fc.array(
+  fc.oneof(
+    { weight: 4, arbitrary: fc.record({ event: fc.nat() }) },
+    { weight: 1, arbitrary: fc.record({ ms: fc.constantFrom(1, 600, 3_000, 70_000) }) },
+  ),
+  { maxLength: 25 },
+);
+
+const pick = <T>(items: readonly T[], number: number): T => items[number % items.length]!;
+
+const imageOf = ({ status, value, context }: ReturnType<Actor<AnyStateMachine>['getSnapshot']>): SnapshotImage => ({
+  status: status as SnapshotImage['status'],
+  value: value as SnapshotImage['value'],
+  context: context as SnapshotImage['context'],
+});
+
+/** The chart, with every effect told to `performed` in place of being done. */
+function probe({ machine }: ChartSamples, performed: (effect: string, params: unknown) => void): AnyStateMachine {
+  const names = Object.keys(machine.implementations.actions);
+  const actions = names.map((name) => [name, (_: unknown, params: unknown) => performed(name, params)]);
+  return machine.provide({ actions: Object.fromEntries(actions) } as never) as AnyStateMachine;
+}
+
+/** Runs an actor through what happens to it, and keeps what is seen, in order. */
+function play(samples: ChartSamples, input: number, happening: readonly ({ event: number } | { ms: number })[]) {
+  const { log, lines } = createRecordingLog();
+  const clock = new ManualClock();
+  const runtime = createRuntime({ ...bound(clock), soon: (task) => task() }, log);
+  const seen: [kind: 'step' | 'fact' | 'effect' | 'end', what: unknown][] = [];
+  const snapshots: SnapshotImage[] = [];
+  const steps: Step[] = [];
+  let actor: Actor<AnyStateMachine> | undefined;
+  runtime.turn.listen((step) => {
+    steps.push(step);
+    seen.push(['step', step]);
+    if (actor) snapshots.push(imageOf(actor.getSnapshot()));
+  });
+  const machine = probe(samples, (type, params) => seen.push(['effect', { type, params }]));
+  spawn(machine, {
+    id: 'a',
+    input: pick(samples.inputs, input) as never,
+    runtime,
+    onCreated: (created) => {
+      actor = created;
+      snapshots.push(imageOf(created.getSnapshot()));
+    },
+    onEmitted: (fact) => seen.push(['fact', fact]),
+    onEnded: () => seen.push(['end', undefined]),
+  });
+  for (const what of happening) {
+    if ('ms' in what) clock.advance(what.ms);
+    else actor?.send(pick(samples.events, what.event));
+  }
+  return { seen, snapshots, steps, lines, clock };
+}
+
+const bound = (clock: ManualClock) => ({
+  now: () => clock.now(),
+  monotonic: () => clock.monotonic(),
+  setTimeout: (fn: () => void, ms: number) => clock.setTimeout(fn, ms),
+  clearTimeout: (id: unknown) => clock.clearTimeout(id),
+});
+
+const regime = suite('steps of every chart');
+
+regime('every chart has samples, and every event that it names is among them', async () => {
+  const charts = await allCharts();
+  const missing = charts.flatMap(({ machine }) => {
+    const samples = chartSamples.find((each) => each.machine === machine);
+    if (!samples) return [`${machine.id}: no samples in tests/support/chart-samples.ts`];
+    const sampled = new Set(samples.events.map(({ type }) => type));
+    return eventTypesOf(machine)
+      .filter((type) => !sampled.has(type))
+      .map((type) => `${machine.id}: no sample of ${type}`);
+  });
+  assert.equal(missing, []);
+});
+
+for (const samples of chartSamples) {
+  const { id } = samples.machine;
+
+  regime(`${id}: a step is committed, then its facts are told, then its effects run, then it ends`, () => {
+    fc.assert(
+      fc.property(fc.nat(), happenings, (input, happening) => {
+        const { seen, steps, snapshots } = play(samples, input, happening);
+        const expected = steps.flatMap((step): typeof seen => [
+          ['step', step],
+          ...step.facts.map((fact): (typeof seen)[number] => ['fact', fact]),
+          ...step.effects.map((effect): (typeof seen)[number] => ['effect', effect]),
+          ...((step.change.status ? [['end', undefined]] : []) as typeof seen),
+        ]);
+        assert.equal(seen, expected);
+        assert.equal(
+          snapshots.map(({ value }) => value),
+          steps.map(({ to }) => to),
+        );
+      }),
+      { numRuns: 200, seed },
+    );
+  });
+
+  regime(`${id}: the changes of its steps make every snapshot out of the one before`, () => {
+    fc.assert(
+      fc.property(fc.nat(), happenings, (input, happening) => {
+        const { steps, snapshots, lines } = play(samples, input, happening);
+        let image: SnapshotImage | undefined;
+        const replayed = steps.map(({ change }) => {
+          image = replay(image, change);
+          return image;
+        });
+        assert.equal(replayed, snapshots);
+        assert.equal(lines, []);
+        assert.equal(
+          steps.map(({ seq }) => seq),
+          steps.map((_, position) => position + 1),
+        );
+      }),
+      { numRuns: 200, seed },
+    );
+  });
+
+  regime(`${id}: no timer outlives it`, () => {
+    fc.assert(
+      fc.property(fc.nat(), happenings, (input, happening) => {
+        const { snapshots, clock } = play(samples, input, happening);
+        const last = snapshots.at(-1);
+        const deadlines = Object.keys((last?.context['deadlines'] ?? {}) as object);
+        assert.is(clock.pending, last?.status === 'active' ? deadlines.length : 0);
+      }),
+      { numRuns: 100, seed },
+    );
+  });
+}
+
+regime.run();

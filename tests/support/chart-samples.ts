@@ -1,0 +1,184 @@
+import { readdirSync } from 'node:fs';
+import type { AnyStateMachine, EventFrom, InputFrom } from 'xstate';
+import { applicationMachine } from '../../src/machines/application.ts';
+import { channelMachine } from '../../src/machines/channel.ts';
+import { channelAudioMachine } from '../../src/machines/channel-audio.ts';
+import { contactMachine } from '../../src/machines/contact.ts';
+import { outboundConnectionMachine } from '../../src/machines/outbound-connection.ts';
+import { ownershipMachine } from '../../src/machines/ownership.ts';
+import { playbackMachine } from '../../src/machines/playback.ts';
+
+/**
+ * Inputs and events of every chart, for tests that go through all of them. A new chart is added here:
+ * `tests/actors/steps.test.ts` fails until it is, and until each event that the chart names has a sample.
+ */
+export type ChartSamples = {
+  machine: AnyStateMachine;
+  inputs: readonly object[];
+  events: readonly { type: string }[];
+};
+
+const samplesOf = <M extends AnyStateMachine>(
+  machine: M,
+  samples: { inputs: readonly InputFrom<M>[]; events: readonly EventFrom<M>[] },
+): ChartSamples => ({ machine, ...samples }) as unknown as ChartSamples;
+
+/** Events without more to them. */
+const plain = <T extends string>(...types: T[]) => types.map((type) => ({ type }));
+
+const position = { context: 'default', extension: '100', priority: 2 };
+const start = { context: 'default', extension: 's', priority: 1 };
+
+const channelInput = (origin: InputFrom<typeof channelMachine>['origin']): InputFrom<typeof channelMachine> => ({
+  id: 'c1',
+  name: 'PJSIP/alice-00000001',
+  technology: 'PJSIP',
+  endpoint: ['PJSIP', 'alice'],
+  protocolId: 'call-1',
+  origin,
+  caller: { name: '', number: '' },
+  connected: { name: '', number: '' },
+  accountCode: '',
+  language: 'en',
+  creationTime: 0,
+  dialplan: { context: 'default', exten: 's', priority: 1, appName: '', appData: '' },
+  variables: {},
+  inheritance: {},
+  reported: [],
+  dialString: 'alice',
+});
+
+const contact = {
+  id: 'alice;1',
+  uri: 'sip:alice@192.0.2.9',
+  aor: 'alice',
+  technology: 'PJSIP',
+  endpoint: 'alice',
+  qualifyFrequencyMs: 60_000,
+  qualifyTimeoutMs: 3_000,
+  expiresMs: 200_000,
+};
+const unqualified = { ...contact, qualifyFrequencyMs: 0 };
+
+const playback = { id: 'p1', targetUri: 'channel:c1', language: 'en', offsetMs: 250, skipMs: 3_000 };
+
+const connection = {
+  id: 'hello',
+  connectionTimeoutMs: 500,
+  reconnectIntervalMs: 700,
+  reconnectAttempts: 1,
+};
+
+/** By the chart's id. */
+export const chartSamples: readonly ChartSamples[] = [
+  samplesOf(channelMachine, {
+    inputs: [channelInput('originated'), channelInput('created'), channelInput('incoming')],
+    events: [
+      { type: 'dial', timeoutMs: 30_000 },
+      ...plain('answer', 'ring', 'ringStop', 'progress', 'busy', 'effect.failed', 'leg.lingers', 'leg.proceeding'),
+      ...plain('leg.ringing', 'leg.progressed', 'leg.answered', 'leg.ended', 'leg.held', 'leg.unheld'),
+      { type: 'hangup', cause: 16 },
+      { type: 'finish', cause: 16 },
+      { type: 'dtmf', sequence: { digits: '1', beforeMs: 0, betweenMs: 100, durationMs: 100, afterMs: 0 } },
+      { type: 'variable.set', name: '__X', value: '1', report: true },
+      { type: 'variable.set', name: 'X', value: undefined },
+      { type: 'variable.preset', variables: { Z: '1' }, inheritance: { Z: 'once' } },
+      { type: 'caller.set', caller: { name: 'A' } },
+      { type: 'connected.set', party: { name: 'B' } },
+      { type: 'language.set', language: 'de' },
+      { type: 'accountCode.set', accountCode: '7' },
+      { type: 'userEvent', name: 'E', fields: { a: 'b' } },
+      { type: 'dialplan.entered', position, app: 'Wait', data: '1' },
+      { type: 'dialplan.ended', cause: 16 },
+      { type: 'application.entered', app: 'hello', args: ['x,y'] },
+      { type: 'leg.hungUp', cause: 17, techCause: 486 },
+      { type: 'leg.digit', digit: '1', durationMs: 100 },
+      { type: 'leg.connectedLine', party: { name: 'C', number: '3' } },
+      { type: 'leg.forwarded', target: 'PJSIP/bob' },
+    ],
+  }),
+  samplesOf(ownershipMachine, {
+    inputs: [
+      { id: 'c1', start },
+      { id: 'c1', start, onAnswer: { type: 'application', app: 'hello', args: ['a'] } },
+      { id: 'c1', start, onAnswer: { type: 'dialplan', position } },
+    ],
+    events: [
+      { type: 'run', position },
+      { type: 'enter', app: 'hello', args: ['x'], resume: position },
+      { type: 'enter', app: 'hello', args: [] },
+      { type: 'continue', position },
+      { type: 'move', app: 'other', args: ['1'] },
+      { type: 'application.accepted' },
+      { type: 'application.accepted', app: 'hello:1' },
+      ...plain('application.refused', 'leg.offered', 'leg.answered', 'leg.ended'),
+      { type: 'dialplan.ended', cause: 16 },
+    ],
+  }),
+  samplesOf(channelAudioMachine, {
+    inputs: [{ id: 'c1' }],
+    events: [
+      ...(['both', 'in', 'out'] as const).flatMap((direction) => [
+        { type: 'mute', direction } as const,
+        { type: 'unmute', direction } as const,
+      ]),
+      { type: 'startMoh', musicClass: 'default' },
+      ...plain('hold', 'unhold', 'stopMoh', 'startSilence', 'stopSilence', 'application.left', 'channel.gone'),
+    ],
+  }),
+  samplesOf(playbackMachine, {
+    inputs: [
+      { ...playback, media: ['sound:a'] },
+      { ...playback, media: ['sound:a', 'sound:b', 'sound:c'] },
+    ],
+    events: [
+      ...plain('turn', 'stop', 'restart', 'pause', 'unpause', 'reverse', 'forward', 'target.gone', 'media.finished'),
+      { type: 'media.failed', reason: 'no such file' },
+    ],
+  }),
+  samplesOf(contactMachine, {
+    inputs: [{ contact }, { contact: unqualified }, { contact: { ...contact, expiresMs: 500 } }],
+    events: [
+      { type: 'contact.registered', contact },
+      { type: 'contact.registered', contact: unqualified },
+      ...plain('contact.removed', 'contact.expired', 'system.closing'),
+      ...[1, 2, 3].flatMap((attempt) => [
+        { type: 'qualify.answered', attempt, roundtripUsec: 1_234 } as const,
+        { type: 'qualify.unanswered', attempt } as const,
+      ]),
+    ],
+  }),
+  samplesOf(applicationMachine, {
+    inputs: [{ name: 'hello' }],
+    events: [
+      { type: 'connect', connection: '1', subscribeAll: false },
+      { type: 'connect', connection: '2', subscribeAll: true },
+      { type: 'disconnect', connection: '1' },
+      { type: 'disconnect', connection: '2' },
+      { type: 'subscriptions.ended' },
+    ],
+  }),
+  samplesOf(outboundConnectionMachine, {
+    inputs: [
+      { ...connection, kind: 'persistent' },
+      { ...connection, kind: 'call' },
+    ],
+    events: plain('call.entered', 'call.ended', 'socket.opened', 'socket.failed', 'socket.closed', 'system.closing'),
+  }),
+];
+
+/** Every chart that a file of src/machines exports as `<noun>Machine`, and what else that file exports. */
+export async function allCharts(): Promise<{ machine: AnyStateMachine; module: Record<string, unknown> }[]> {
+  const directory = new URL('../../src/machines/', import.meta.url);
+  const files = readdirSync(directory)
+    .filter((name) => name.endsWith('.ts'))
+    .sort();
+  const modules = await Promise.all(
+    files.map(async (name) => (await import(new URL(name, directory).href)) as Record<string, unknown>),
+  );
+  return modules.flatMap((module) =>
+    Object.entries(module)
+      .filter(([name, value]) => name.endsWith('Machine') && (value as AnyStateMachine).root)
+      .map(([, machine]) => ({ machine: machine as AnyStateMachine, module })),
+  );
+}
