@@ -79,6 +79,7 @@ async function interfaceServer() {
         connections: 1_024,
         address_share: 1,
         pipelined: 16,
+        password_queue: 64,
         response_timeout: 30,
       },
     },

@@ -224,6 +224,7 @@ function indexPage(): string {
     'methodInvalid',
     'parameterInvalid',
     'tooManyValues',
+    'tooManyLogIns',
     'tooManyPipelined',
     'serviceTimeout',
     'serviceUnavailable',

@@ -30,7 +30,7 @@ export async function buildInterface(
 ) {
   const { config, clock, log, scope, entityId } = base;
   const { outbound } = calls;
-  const owners = { ...(await buildOwners(base, state, calls, technologies)), usage: { get: usage } };
+  const owners = { ...(await buildOwners(base, state, calls, technologies)), usage: { get: usage }, bans: state.bans };
   const parts: AppDeps = { owners, options: httpSettings(config), entityId, clock, log: log.child({ part: 'http' }) };
   const served = createApp(parts);
   const http = await startHttpServer(served, config.http, clock);

@@ -121,6 +121,12 @@ const http = group(
           unit: 's',
           description: 'How long a client may take to read an answer.',
         }),
+        password_queue: whole(1, 10_000, {
+          default: 64,
+          unit: 'passwords',
+          description:
+            'Passwords that may wait to be checked against a `password_hash`; further ones are answered 503.',
+        }),
         pipelined: whole(0, 1_024, {
           default: 16,
           unit: 'requests',

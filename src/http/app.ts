@@ -8,6 +8,7 @@ import type { Deps } from './deps.ts';
 import type { AppDeps, Env } from './env.ts';
 import { createEventsSocket, type EventsSocket } from './events-socket.ts';
 import { createGate, type Gate, type Next } from './gate.ts';
+import { createLogIn } from './log-in.ts';
 import type { Api } from './operation.ts';
 import { createResponder, type Responder, toRefusal } from './responses.ts';
 import { createRoutes, type Route } from './router.ts';
@@ -80,14 +81,15 @@ export function createApp(deps: AppDeps): HttpApp {
     realm: options.auth_realm,
   });
   const app = new Hono<Env>({ getPath: routingPath, router: new SegmentRouter() });
-  const { limits } = options;
+  const { limits, users } = options;
+  const logIn = createLogIn({ users, bans: owners.bans, passwordQueue: limits.password_queue, clock });
   const connections = createConnections({ limits, clock, log });
   const unread = createUnread({
     socket: limits.websocket_queue,
     total: limits.unread_total,
     address: Math.floor(limits.unread_total * limits.address_share),
   });
-  const gate = createGate({ users: options.users, bodyLimit: limits.body, connections, responder, log });
+  const gate = createGate({ logIn, bodyLimit: limits.body, connections, responder, log });
 
   const sockets = createEventsSocket({ ...deps, app, responder, unread });
   if (owners.applications) app.all(`${ari.base}/events`, gate(sockets.upgrade));

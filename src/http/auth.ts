@@ -1,5 +1,6 @@
 import { hash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import type { Sources } from './parameters.ts';
+import type { PasswordQueue } from './password-queue.ts';
 
 /** Someone who may use the interface; as the configuration has it. One of the two passwords is given. */
 export type HttpUser = {
@@ -66,14 +67,28 @@ function matchesHash(password: string, { cost, blockSize, parallelization, salt,
   });
 }
 
-type Account = { user: HttpUser; matches(password: string): boolean | Promise<boolean> };
+type Account = { user: HttpUser; matches(password: string, client: Client): boolean | Promise<boolean> };
+
+/** Whoever gives credentials. */
+export type Client = {
+  readonly address: string;
+  /** The connection is closed: nobody waits for an answer. */
+  gone(): boolean;
+};
 
 /** Says whom credentials belong to. */
 export interface Authenticator {
   /** Whom the text that carried credentials (a header, a key) belongs to, when it has been verified before. */
   recall(carrier: string): HttpUser | undefined;
-  /** Verifies credentials, and remembers what carried them when they fit; undefined when they do not. */
-  verify(credentials: Credentials, carrier: string): HttpUser | undefined | Promise<HttpUser | undefined>;
+  /**
+   * Verifies credentials, and remembers what carried them when they fit; undefined when they do not. Rejects with
+   * AriError `tooManyLogIns` when too many passwords wait for it.
+   */
+  verify(
+    credentials: Credentials,
+    carrier: string,
+    client: Client,
+  ): HttpUser | undefined | Promise<HttpUser | undefined>;
 }
 
 /** Most verified carriers that are remembered; they are few, unless a client spells the same ones in many ways. */
@@ -82,22 +97,21 @@ const maxRemembered = 1024;
 /**
  * Makes the check of credentials. Passwords are compared in constant time. A hash is computed once for credentials
  * that fit; after that what carried them is looked up in a map, which compares texts only where their hashes, seeded
- * anew in every process, are equal: nobody can learn a part of one by timing. Hashes are computed one after another, so that a flood of wrong passwords takes one
- * thread at most.
+ * anew in every process, are equal: nobody can learn a part of one by timing. Hashes are computed one after another in
+ * `queue`, so that a flood of wrong passwords takes one thread at most; what several requests bring at once is
+ * computed once.
  * @throws Error for a hash that cannot be read.
  */
-export function createAuthenticator(users: readonly HttpUser[]): Authenticator {
+export function createAuthenticator(users: readonly HttpUser[], queue: PasswordQueue): Authenticator {
   const key = randomBytes(32).toString('hex');
   const digest = (text: string): string => hash('sha256', key + text, 'base64');
   const same = (one: string, other: string) => timingSafeEqual(Buffer.from(digest(one)), Buffer.from(digest(other)));
   const remembered = new Map<string, HttpUser>();
-  let previous: Promise<unknown> = Promise.resolve();
+  /** What is being verified, by what carried it and where from, with everyone who waits for it. */
+  const pending = new Map<string, { clients: Client[]; user: Promise<HttpUser | undefined> }>();
 
-  const hashed = (expected: Scrypt) => (password: string) => {
-    const result = previous.then(() => matchesHash(password, expected));
-    previous = result.catch(() => undefined);
-    return result;
-  };
+  const hashed = (expected: Scrypt) => (password: string, client: Client) =>
+    queue.check({ ...client, run: () => matchesHash(password, expected) });
   const accounts = new Map<string, Account>();
   let decoy: Account['matches'] = () => false;
   for (const user of users) {
@@ -105,23 +119,37 @@ export function createAuthenticator(users: readonly HttpUser[]): Authenticator {
     if (password_hash !== undefined) {
       const matches = hashed(parseHash(password_hash));
       // An unknown name takes as long as a known one.
-      decoy = async (wrong) => (await matches(wrong)) && false;
+      decoy = async (wrong, client) => (await matches(wrong, client)) && false;
       accounts.set(user.name, { user, matches });
     } else if (password) accounts.set(user.name, { user, matches: (given) => same(given, password) });
   }
 
+  const verify: Authenticator['verify'] = ({ name, password }, carrier, client) => {
+    const account = accounts.get(name);
+    const remember = (matches: boolean): HttpUser | undefined => {
+      if (!matches || !account) return undefined;
+      if (remembered.size >= maxRemembered) remembered.clear();
+      remembered.set(carrier, account.user);
+      return account.user;
+    };
+    const matches = (account?.matches ?? decoy)(password, client);
+    return typeof matches === 'boolean' ? remember(matches) : matches.then(remember);
+  };
   return {
     recall: (carrier) => remembered.get(carrier),
-    verify: ({ name, password }, carrier) => {
-      const account = accounts.get(name);
-      const remember = (matches: boolean): HttpUser | undefined => {
-        if (!matches || !account) return undefined;
-        if (remembered.size >= maxRemembered) remembered.clear();
-        remembered.set(carrier, account.user);
-        return account.user;
-      };
-      const matches = (account?.matches ?? decoy)(password);
-      return typeof matches === 'boolean' ? remember(matches) : matches.then(remember);
+    verify: (credentials, carrier, client) => {
+      const id = `${client.address} ${carrier}`;
+      const under = pending.get(id);
+      if (under) {
+        under.clients.push(client);
+        return under.user;
+      }
+      const clients = [client];
+      const all: Client = { address: client.address, gone: () => clients.every(({ gone }) => gone()) };
+      const user = verify(credentials, carrier, all);
+      if (!(user instanceof Promise)) return user;
+      pending.set(id, { clients, user });
+      return user.finally(() => pending.delete(id));
     },
   };
 }

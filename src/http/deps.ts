@@ -3,6 +3,7 @@ import type { ChannelOperations } from '../actors/channel-operations.ts';
 import type { Messages } from '../actors/messages.ts';
 import type { Playbacks } from '../actors/playbacks.ts';
 import type { Usage } from '../models/usage.ts';
+import type { Bans } from '../stores/bans.ts';
 import type { DeviceStates } from '../stores/device-states.ts';
 import type { DynamicConfig } from '../stores/dynamic-config.ts';
 import type { Endpoints } from '../stores/endpoints.ts';
@@ -38,6 +39,8 @@ export type Owners = {
   logChannels: Pick<LogChannels, 'list' | 'add' | 'delete' | 'rotate'>;
   modules: Modules;
   dynamicConfig: Pick<DynamicConfig, 'get' | 'update' | 'delete'>;
+  /** Counts wrong log-ins, by whatever door. */
+  bans: Pick<Bans, 'list' | 'lift' | 'failed' | 'verdict'>;
   /** Counts what the server holds. */
   usage: { get(): Promise<Usage> };
 };

@@ -17,6 +17,8 @@ export type HttpOptions = {
   limits: ConnectionLimits & {
     /** Bytes of a request body. */
     body: number;
+    /** Passwords that may wait to be checked against a hash. */
+    password_queue: number;
     /** Bytes of a message from a client on the WebSocket. */
     websocket_message: number;
     /** Bytes that a client may fall behind on events. */

@@ -1,10 +1,11 @@
 import type { Context } from 'hono';
 import type { Logger } from '../lib/log.ts';
 import { AriError } from '../models/errors.ts';
-import { apiKeyCredentials, apiKeyOf, basicCredentials, createAuthenticator, type HttpUser } from './auth.ts';
+import type { HttpUser } from './auth.ts';
 import { type Body, readBody } from './body.ts';
 import type { Connections } from './connections.ts';
 import type { Env } from './env.ts';
+import type { LogIn } from './log-in.ts';
 import { queryOf, type Sources } from './parameters.ts';
 import { putReason, type Responder, toRefusal } from './responses.ts';
 
@@ -17,7 +18,7 @@ export type Next = (c: Context<Env>, sources: Sources, user: HttpUser | undefine
 export type Gate = (next: Next) => (c: Context<Env>) => Answer;
 
 export type GateDeps = {
-  users: readonly HttpUser[];
+  logIn: LogIn;
   /** Bytes of a request body. */
   bodyLimit: number;
   connections: Connections;
@@ -29,35 +30,12 @@ const noBody: Body = { form: undefined, json: undefined };
 
 const changesNothing = (method: string): boolean => method === 'GET' || method === 'OPTIONS';
 
-/** Whom a request comes from: undefined when that cannot be told, `nobody` when it does not say. */
-type Identify = (request: Request, sources: Sources) => HttpUser | undefined | 'nobody' | Promise<HttpUser | undefined>;
-
-/** A well-formed Basic header is the only credentials looked at; without one the api_key is. */
-function createIdentify(users: readonly HttpUser[]): Identify {
-  const authenticator = createAuthenticator(users);
-  return (request, sources) => {
-    const header = request.headers.get('authorization');
-    const known = header === null ? undefined : authenticator.recall(header);
-    if (known) return known;
-    const basic = basicCredentials(header);
-    if (basic && header) return authenticator.verify(basic, header);
-    const key = apiKeyOf(sources);
-    const credentials = apiKeyCredentials(key);
-    if (!credentials || key === undefined) return 'nobody';
-    return authenticator.recall(key) ?? authenticator.verify(credentials, key);
-  };
-}
-
 /**
  * Makes the checks before any operation, in the field's order: whether the connection may ask more, body, credentials,
- * leave to write. Whatever is thrown
- * behind them becomes an answer here.
- * @throws Error for a user whose password hash cannot be read.
+ * leave to write. Whatever is thrown behind them becomes an answer here.
  */
-export function createGate({ users, bodyLimit, connections, responder, log }: GateDeps): Gate {
-  const identify = createIdentify(users);
-  const proceed = (c: Context<Env>, sources: Sources, user: HttpUser | undefined, next: Next): Answer => {
-    if (!user) throw new AriError('authenticationRequired');
+export function createGate({ logIn, bodyLimit, connections, responder, log }: GateDeps): Gate {
+  const proceed = (c: Context<Env>, sources: Sources, user: HttpUser, next: Next): Answer => {
     if (c.env?.incoming) connections.proved(c.env.incoming.socket);
     if (user.read_only && !changesNothing(c.req.method)) throw new AriError('writeAccessDenied');
     return next(c, sources, user);
@@ -71,7 +49,7 @@ export function createGate({ users, bodyLimit, connections, responder, log }: Ga
   const admit = (c: Context<Env>, { form, json }: Body, next: Next): Answer => {
     const request = c.req.raw;
     const sources: Sources = { query: queryOf(request.url), form, json };
-    const user = c.env?.localUser ?? identify(request, sources);
+    const user = c.env?.localUser ?? logIn(request, sources, c.env?.incoming);
     if (user instanceof Promise) return user.then((known) => proceed(c, sources, known, next));
     if (user !== 'nobody') return proceed(c, sources, user, next);
     // A browser sends no credentials when it asks what it may do.

@@ -52,6 +52,7 @@ export const samples = {
   logChannel: { channel: '/var/log/x', type: 'File', status: 'Enabled', configuration: 'ERROR ' },
   module: { name: 'm', description: 'd', use_count: 0, status: 'Running', support_level: 'core' },
   tuple: { attribute: 'a', value: 'b' },
+  ban: { address: '192.0.2.1', attempts: 3, users: ['a'], doors: ['http'], first: timestamp, last: timestamp },
   usage: {
     channels: 1,
     playbacks: 2,
@@ -123,6 +124,7 @@ const answers: { [K in keyof Owners]: Partial<Record<keyof Owners[K], unknown>> 
   modules: { list: [samples.module], get: samples.module },
   dynamicConfig: { get: [samples.tuple], update: [samples.tuple] },
   usage: { get: Promise.resolve(samples.usage) },
+  bans: { list: [samples.ban], lift: true },
 };
 
 export type Call = [method: string, ...args: unknown[]];
@@ -144,6 +146,8 @@ export function createFakes(): Fakes {
         get:
           (_target, method: string) =>
           (...args: unknown[]) => {
+            // Asked at every log-in, not by an operation.
+            if (method === 'verdict' || method === 'failed') return { action: 'admit' };
             fakes.calls.push([`${name}.${method}`, ...args]);
             if (fakes.instead) return fakes.instead(`${name}.${method}`);
             return (answers[name] as Record<string, unknown>)[method];
@@ -172,6 +176,7 @@ export const options: HttpOptions = {
     connections: 256,
     address_share: 1,
     pipelined: 16,
+    password_queue: 64,
     response_timeout: 30,
   },
 };

@@ -9,7 +9,7 @@ import { authorization, type Call, createFakes, createTestApp, form, json, sampl
 type Row = { ask: string; body?: unknown; form?: string; call: Call; status: number; answer?: unknown };
 
 const { channel, playback, application, endpoint, variable, variables, ping, info, sound } = samples;
-const { deviceState, mailbox, logChannel, module, tuple, statistics, usage } = samples;
+const { deviceState, mailbox, logChannel, module, tuple, statistics, usage, ban } = samples;
 const creation = 'endpoint=PJSIP/bob&appArgs=x,y&channelId=n&otherChannelId=o&originator=c0&formats=ulaw,alaw';
 const created = {
   endpoint: 'PJSIP/bob',
@@ -279,6 +279,8 @@ const rows: Row[] = [
     status: 204,
   },
   { ask: 'DELETE /mailboxes/m', call: ['mailboxes.delete', 'm'], status: 204 },
+  { ask: 'GET /hookswitch/bans', call: ['bans.list'], status: 200, answer: [ban] },
+  { ask: 'DELETE /hookswitch/bans/2001:db8::%2F64', call: ['bans.lift', '2001:db8::/64'], status: 204 },
   { ask: 'GET /hookswitch/usage', call: ['usage.get'], status: 200, answer: usage },
 ];
 

@@ -48,11 +48,12 @@ export async function startTestServer(
   {
     refuse,
     clock = systemClock,
+    owners: others,
     ...changed
-  }: { refuse?: Error; clock?: Clock } & Partial<ServerOptions['limits']> = {},
+  }: { refuse?: Error; clock?: Clock; owners?: Deps } & Partial<ServerOptions['limits']> = {},
 ): Promise<TestServer & { fakes: ReturnType<typeof createFakes> }> {
   const { fakes, owners, connections, connected } = createConnecting(refuse);
-  const app = createTestApp(owners, changes, clock);
+  const app = createTestApp({ ...owners, ...others }, changes, clock);
   const usual = { headers: 16_384, header_timeout: 5, request_timeout: 10, keep_alive: 15, busy_poll: 0 };
   const limits = { ...usual, ...changed };
   const server = await startHttpServer(app, { bind: '127.0.0.1', port: 0, limits }, clock);

@@ -1,6 +1,7 @@
 import type { Api, Resource } from '../operation.ts';
 import { applications } from './applications.ts';
 import { asterisk } from './asterisk.ts';
+import { bans } from './bans.ts';
 import { channels } from './channels.ts';
 import { deviceStates } from './device-states.ts';
 import { endpoints } from './endpoints.ts';
@@ -48,7 +49,7 @@ export const hookswitch: Api = {
   title: 'Hookswitch, beyond ARI',
   description: 'What the server tells and does beside the interface that it shares with others.',
   version: '1.0.0',
-  resources: [usage],
+  resources: [bans, usage],
 };
 
 /** Everything that is served. */

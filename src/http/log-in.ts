@@ -1,0 +1,99 @@
+import type { IncomingMessage } from 'node:http';
+import type { Clock } from '../lib/clock.ts';
+import { AriError } from '../models/errors.ts';
+import type { Bans } from '../stores/bans.ts';
+import {
+  apiKeyCredentials,
+  apiKeyOf,
+  basicCredentials,
+  type Client,
+  type Credentials,
+  createAuthenticator,
+  type HttpUser,
+} from './auth.ts';
+import type { Sources } from './parameters.ts';
+import { createPasswordQueue } from './password-queue.ts';
+
+export type LogInDeps = {
+  users: readonly HttpUser[];
+  /** Counts wrong log-ins; without it none are. */
+  bans: Pick<Bans, 'failed' | 'verdict'> | undefined;
+  /** Passwords that may wait to be checked against a hash. */
+  passwordQueue: number;
+  clock: Clock;
+};
+
+/**
+ * Whom a request comes from: `nobody` when it does not say. Throws or rejects with AriError: 401 for wrong credentials,
+ * late or after its connection was cut where many were wrong before; 503 when too many passwords wait to be checked.
+ * `incoming` is undefined for a request that came over no connection of its own.
+ */
+export type LogIn = (
+  request: Request,
+  sources: Sources,
+  incoming: IncomingMessage | undefined,
+) => HttpUser | 'nobody' | Promise<HttpUser>;
+
+const inside: Client = { address: '', gone: () => false };
+
+/**
+ * Makes the check of who asks. A well-formed Basic header is the only credentials looked at; without one the api_key
+ * is. What was verified before is neither checked nor slowed again, whatever comes from the same address.
+ * @throws Error for a user whose password hash cannot be read.
+ */
+export function createLogIn({ users, bans, passwordQueue, clock }: LogInDeps): LogIn {
+  const authenticator = createAuthenticator(users, createPasswordQueue(passwordQueue));
+
+  /** Resolves after so many ms, or when the connection closes. */
+  const after = (ms: number, { socket }: IncomingMessage): Promise<void> =>
+    new Promise((resolve) => {
+      const done = () => {
+        clock.clearTimeout(timer);
+        socket.off('close', done);
+        resolve();
+      };
+      const timer = clock.setTimeout(done, ms);
+      socket.once('close', done);
+    });
+  const refuse = (name: string, incoming: IncomingMessage | undefined, client: Client): never | Promise<never> => {
+    const refused = new AriError('authenticationRequired');
+    if (!incoming || !bans || client.gone()) throw refused;
+    const verdict = bans.failed(client.address, name, 'http');
+    if (verdict.action === 'ignore') incoming.socket.destroy();
+    if (verdict.action !== 'delay') throw refused;
+    return after(verdict.ms, incoming).then(() => {
+      throw refused;
+    });
+  };
+  const verify = (
+    credentials: Credentials,
+    carrier: string,
+    incoming: IncomingMessage | undefined,
+  ): HttpUser | Promise<HttpUser> => {
+    const known = authenticator.recall(carrier);
+    if (known) return known;
+    const client = incoming ? clientOf(incoming) : inside;
+    if (incoming && bans?.verdict(client.address).action === 'ignore') {
+      incoming.socket.destroy();
+      throw new AriError('authenticationRequired');
+    }
+    const user = authenticator.verify(credentials, carrier, client);
+    if (user instanceof Promise) return user.then((found) => found ?? refuse(credentials.name, incoming, client));
+    return user ?? refuse(credentials.name, incoming, client);
+  };
+
+  return (request, sources, incoming) => {
+    const header = request.headers.get('authorization');
+    const known = header === null ? undefined : authenticator.recall(header);
+    if (known) return known;
+    const basic = basicCredentials(header);
+    if (basic && header) return verify(basic, header, incoming);
+    const key = apiKeyOf(sources);
+    const credentials = apiKeyCredentials(key);
+    return credentials && key !== undefined ? verify(credentials, key, incoming) : 'nobody';
+  };
+}
+
+function clientOf({ socket }: IncomingMessage): Client {
+  return { address: socket.remoteAddress ?? '', gone: () => socket.destroyed };
+}

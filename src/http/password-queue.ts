@@ -1,0 +1,93 @@
+import { AriError } from '../models/errors.ts';
+
+/** A password to be checked. */
+export type PasswordCheck = {
+  /** Whose turn it takes. */
+  readonly address: string;
+  /** Nobody waits for the outcome any more. */
+  gone(): boolean;
+  /** Does the work; never throws at once. */
+  run(): Promise<boolean>;
+};
+
+/** Checks passwords one after another, because each takes a processor for a good while. */
+export interface PasswordQueue {
+  /**
+   * Whether the password fits; false, without a look at it, when nobody waits any more. Rejects with AriError
+   * `tooManyLogIns` when too many wait.
+   */
+  check(check: PasswordCheck): Promise<boolean>;
+  /** How many wait or are being checked. */
+  readonly size: number;
+}
+
+type Waiting = { check: PasswordCheck; resolve(fits: boolean): void; reject(error: Error): void };
+
+/**
+ * At most `limit` wait. Addresses take turns, so that a right password does not stand behind all the wrong ones of
+ * somebody else; when the queue is full, the address with most in it gives its last place to one with less.
+ */
+export function createPasswordQueue(limit: number): PasswordQueue {
+  /** By address, in the order of their turns. */
+  const lines = new Map<string, Waiting[]>();
+  let waiting = 0;
+  let busy = false;
+
+  const leave = (address: string, line: Waiting[]): void => {
+    waiting--;
+    if (line.length === 0) lines.delete(address);
+  };
+  const dropGone = (): void => {
+    for (const [address, line] of lines) {
+      for (const each of line.filter(({ check }) => check.gone())) {
+        line.splice(line.indexOf(each), 1);
+        leave(address, line);
+        each.resolve(false);
+      }
+    }
+  };
+  const makeRoom = (address: string): void => {
+    if (waiting >= limit) dropGone();
+    if (waiting < limit) return;
+    const [longest, line] = [...lines].reduce((one, other) => (other[1].length > one[1].length ? other : one));
+    const refused = new AriError('tooManyLogIns');
+    if (line.length <= (lines.get(address)?.length ?? 0) + 1) throw refused;
+    const last = line.pop();
+    leave(longest, line);
+    last?.reject(refused);
+  };
+  const next = (): Waiting | undefined => {
+    for (const [address, line] of lines) {
+      const first = line.shift();
+      // To the end of the round.
+      lines.delete(address);
+      if (line.length > 0) lines.set(address, line);
+      if (!first) continue;
+      waiting--;
+      if (!first.check.gone()) return first;
+      first.resolve(false);
+    }
+    return undefined;
+  };
+  const work = (): void => {
+    const taken = next();
+    busy = taken !== undefined;
+    taken?.check.run().then(taken.resolve, taken.reject).finally(work);
+  };
+
+  return {
+    check: async (check) => {
+      makeRoom(check.address);
+      return new Promise<boolean>((resolve, reject) => {
+        const line = lines.get(check.address) ?? [];
+        line.push({ check, resolve, reject });
+        lines.set(check.address, line);
+        waiting++;
+        if (!busy) work();
+      });
+    },
+    get size() {
+      return waiting + Number(busy);
+    },
+  };
+}
