@@ -143,3 +143,55 @@ export function regionsOf(node: AnyStateNode): AnyStateNode[] {
   );
   return [node, ...nested.flatMap(regionsOf)];
 }
+
+/** What becomes of an event in a state: it is handled, refused, ignored for a reason, or nobody has decided. */
+export type Decision =
+  | { type: 'handled'; handling: readonly Handling[]; refused?: string }
+  | { type: 'refused'; error: string }
+  /** An operation that the chart allows, and that is no event of it. */
+  | { type: 'allowed' }
+  | { type: 'ignored'; why: string }
+  | { type: 'undecided' };
+
+/** An entry of the list `<noun>Ignores` beside a chart. */
+export type Ignored = { events: readonly string[]; in?: readonly string[]; why: string };
+
+/** Whether an event passes through a state at once, so that none can arrive in it. */
+export const isTransient = (node: AnyStateNode): boolean =>
+  (node.always ?? []).some(({ guard }) => guard === undefined);
+
+const isNothing = ({ targets, effects, facts, raised, keeps }: Handling): boolean =>
+  targets.length + effects.length + facts.length + raised.length === 0 && !keeps;
+
+/** The entry by which an event is ignored in a state. */
+export const ignoredBy = (leaf: AnyStateNode, eventType: string, ignores: readonly Ignored[]): Ignored | undefined =>
+  ignores.find(
+    ({ events, in: states }) =>
+      events.includes(eventType) && (states === undefined || states.some((state) => isInState(leaf, state))),
+  );
+
+/** Whether a leaf is a state, or lies in it; states are named by their path (`reachable.resting`). */
+export const isInState = (leaf: AnyStateNode, state: string): boolean =>
+  `${leaf.path.join('.')}.`.startsWith(`${state}.`);
+
+/** What becomes of an event in a leaf. `refused`: the error that clients get, ` sometimes` behind it where it depends. */
+export function decisionOf(
+  leaf: AnyStateNode,
+  eventType: string,
+  { region, machine, ignores, refused }: DecisionSources,
+): Decision {
+  const handling = handlingOf(leaf, eventType, region, machine)?.filter((each) => !isNothing(each)) ?? [];
+  const depends = refused?.endsWith('sometimes');
+  if (refused !== undefined && !(depends && handling.length > 0)) return { type: 'refused', error: refused };
+  if (handling.length > 0) return { type: 'handled', handling, ...(refused === undefined ? {} : { refused }) };
+  if (!eventTypesOf(machine).includes(eventType)) return { type: 'allowed' };
+  const ignored = ignoredBy(leaf, eventType, ignores);
+  return ignored ? { type: 'ignored', why: ignored.why } : { type: 'undecided' };
+}
+
+export type DecisionSources = {
+  region: AnyStateNode;
+  machine: AnyStateMachine;
+  ignores: readonly Ignored[];
+  refused: string | undefined;
+};

@@ -4,11 +4,15 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import {
   type Actions,
+  type Decision,
+  decisionOf,
   descendants,
   eventName,
   eventTypesOf,
   type Handling,
   handlingOf,
+  type Ignored,
+  isTransient,
   leavesOf,
   readActions,
   readTransition,
@@ -31,6 +35,37 @@ export type ChartPage = {
   file: string;
   /** The refusals of the file, when it has any. */
   refusals: readonly { name: string; refuse: Refuse; commands: readonly string[] }[];
+  /** What the chart ignores, and why. */
+  ignores: readonly Ignored[];
+};
+
+/** What becomes of an event in one state at a time of a chart. */
+export type Decided = { region: AnyStateNode; leaf: AnyStateNode; event: string; decision: Decision };
+
+/** Every event, and every operation that may be refused, in every state that one can arrive in. */
+export function decisions({ noun, machine, refusals, ignores }: ChartPage): Decided[] {
+  const events = [...new Set([...eventTypesOf(machine), ...refusals.flatMap(({ commands }) => commands)])];
+  const regions = regionsOf(machine.root);
+  return regions.flatMap((region) => {
+    const all = restingLeaves(region).flatMap((leaf) =>
+      events.map((event): Decided => {
+        const refused = whyRefused(noun, machine, refusals, leaf, event);
+        return { region, leaf, event, decision: decisionOf(leaf, event, { region, machine, ignores, refused }) };
+      }),
+    );
+    if (regions.length === 1) return all;
+    // One of several regions decides what it knows; what it does not know is another region's matter.
+    const known = all.filter(({ decision: { type } }) => type === 'handled' || type === 'refused');
+    return all.filter(({ event }) => known.some((each) => each.event === event));
+  });
+}
+
+/** The states of a region in which an event can arrive. */
+const restingLeaves = (region: AnyStateNode): AnyStateNode[] => {
+  const inner = regionsOf(region).slice(1);
+  return leavesOf(region).filter(
+    (leaf) => leaf.type !== 'final' && !isTransient(leaf) && !inner.some((each) => isWithin(leaf, each)),
+  );
 };
 
 /** Parts of the context that refusals look at; a refusal that depends on them is shown as `sometimes`. */
@@ -39,19 +74,24 @@ const contexts: Readonly<Record<string, readonly object[]>> = {
 };
 
 /** The whole page. */
-export function renderPage({ noun, machine, file, refusals }: ChartPage): string {
+export function renderPage(page: ChartPage): string {
+  const { noun, machine, file, refusals } = page;
   const regions = regionsOf(machine.root);
   const events = eventTypesOf(machine);
   const isReport = (type: string) => type.includes('.');
   const commands = [
     ...new Set([...events.filter((type) => !isReport(type)), ...refusals.flatMap((each) => each.commands)]),
   ];
-  const refused = (leaf: AnyStateNode, command: string) => whyRefused(noun, machine, refusals, leaf, command);
-  const tables = regions.flatMap((region) => [
-    ...(regions.length > 1 ? [`### In ${code(nameOf(region) || machine.id)}`, ''] : []),
-    ...eventTable('Command', region, commands, machine, refused),
-    ...eventTable('Report', region, events.filter(isReport), machine, () => undefined),
-  ]);
+  const decided = decisions(page);
+  const reasons = [...new Set(page.ignores.map(({ why }) => why))];
+  const tables = regions.flatMap((region) => {
+    const here = decided.filter((each) => each.region === region);
+    return [
+      ...(regions.length > 1 ? [`### In ${code(nameOf(region) || machine.id)}`, ''] : []),
+      ...eventTable('Command', commands, here, reasons),
+      ...eventTable('Report', events.filter(isReport), here, reasons),
+    ];
+  });
   return [
     `# ${noun[0]!.toUpperCase()}${noun.slice(1).replaceAll('-', ' ')}`,
     '',
@@ -66,15 +106,18 @@ export function renderPage({ noun, machine, file, refusals }: ChartPage): string
     ...stateTable(machine),
     '## What each command and report does in each state',
     '',
-    'A state after the arrow is entered; words after `/` are effects, words in _italics_ facts. `—`: nothing happens.',
+    'A state after the arrow is entered; words after `/` are effects, words in _italics_ facts.',
+    ...(reasons.length > 0 ? ['`—` with a number: it is ignored, for the reason of that number below.'] : []),
     ...(refusals.length > 0
       ? [
           'In **bold**: the error that a client is given instead (`sometimes`: it depends on the object, not on its state).',
+          '`allowed`: it may be done, and changes nothing in this chart.',
         ]
       : []),
     '',
     ...everywhereTable(machine, events),
     ...tables,
+    ...(reasons.length > 0 ? ['Ignored, because', '', ...reasons.map((why, index) => `${index + 1}. ${why}`), ''] : []),
     ...delayTable(machine),
     ...whereTable('Facts', 'Fact', machine, ({ facts }) => facts),
     ...whereTable('Effects', 'Effect', machine, ({ effects }) => effects),
@@ -148,27 +191,36 @@ function everywhereTable(machine: AnyStateMachine, events: readonly string[]): s
 
 function eventTable(
   title: string,
-  region: AnyStateNode,
   types: readonly string[],
-  machine: AnyStateMachine,
-  refused: (leaf: AnyStateNode, type: string) => string | undefined,
+  decided: readonly Decided[],
+  reasons: readonly string[],
 ): string[] {
-  const inner = regionsOf(region).slice(1);
-  const leaves = leavesOf(region).filter(
-    (leaf) => leaf.type !== 'final' && !inner.some((each) => isWithin(leaf, each)),
-  );
-  const rows = types.map((type) => [
-    code(type),
-    ...leaves.map((leaf) => {
-      const error = refused(leaf, type);
-      const handling = handlingOf(leaf, type, region, machine);
-      const text = handling ? describeHandling(handling) : '—';
-      if (error === undefined) return text;
-      return error.endsWith('sometimes') && handling ? `${text} · ${error}` : error;
-    }),
-  ]);
-  const telling = rows.filter((row) => row.slice(1).some((cell) => cell !== '—'));
-  return telling.length > 0 ? table([title, ...leaves.map((leaf) => code(leaf.key))], telling) : [];
+  const leaves = [...new Set(decided.map(({ leaf }) => leaf))];
+  const found = new Map(decided.map(({ leaf, event, decision }) => [`${leaf.id} ${event}`, decision]));
+  const rows = types
+    .filter((type) => decided.some(({ event }) => event === type))
+    .map((type) => [
+      code(type),
+      ...leaves.map((leaf) => describeDecision(found.get(`${leaf.id} ${type}`) ?? { type: 'undecided' }, reasons)),
+    ]);
+  return rows.length > 0 ? table([title, ...leaves.map((leaf) => code(leaf.key))], rows) : [];
+}
+
+function describeDecision(decision: Decision, reasons: readonly string[]): string {
+  switch (decision.type) {
+    case 'handled': {
+      const text = describeHandling(decision.handling);
+      return decision.refused === undefined ? text : `${text} · ${decision.refused}`;
+    }
+    case 'refused':
+      return decision.error;
+    case 'allowed':
+      return 'allowed';
+    case 'ignored':
+      return `— ${reasons.indexOf(decision.why) + 1}`;
+    case 'undecided':
+      return '?';
+  }
 }
 
 const isWithin = (node: AnyStateNode, region: AnyStateNode): boolean =>
@@ -304,22 +356,22 @@ const idOf = (node: AnyStateNode) => node.path.join('_') || node.id.replaceAll('
 const root = fileURLToPath(new URL('..', import.meta.url));
 const directory = join(root, 'docs', 'state-diagrams');
 
-/** Every chart exported as `<noun>Machine` by a file of src/machines, as page name → text. */
-async function renderAll(): Promise<Map<string, string>> {
-  const pages = new Map<string, string>();
+/** Every chart exported as `<noun>Machine` by a file of src/machines, with what the file says of it. */
+export async function chartPages(): Promise<ChartPage[]> {
+  const pages: ChartPage[] = [];
   for (const name of readdirSync(join(root, 'src', 'machines')).sort()) {
     if (!name.endsWith('.ts')) continue;
     const module = (await import(pathToFileURL(join(root, 'src', 'machines', name)).href)) as Record<string, unknown>;
     for (const [exported, value] of Object.entries(module)) {
       if (!exported.endsWith('Machine') || !(value as AnyStateMachine).root) continue;
       const noun = exported.replace(/Machine$/, '').replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-      const page = {
+      pages.push({
         noun,
         machine: value as AnyStateMachine,
         file: `src/machines/${name}`,
         refusals: refusalsOf(module),
-      };
-      pages.set(`${noun}.md`, renderPage(page));
+        ignores: (module[exported.replace(/Machine$/, 'Ignores')] ?? []) as readonly Ignored[],
+      });
     }
   }
   return pages;
@@ -348,7 +400,7 @@ const read = (file: string) => {
 
 async function main(): Promise<void> {
   mkdirSync(directory, { recursive: true });
-  const pages = await renderAll();
+  const pages = new Map((await chartPages()).map((page) => [`${page.noun}.md`, renderPage(page)]));
   const extra = readdirSync(directory).filter((name) => name.endsWith('.md') && !pages.has(name));
   const stale = [...[...pages].filter(([name, text]) => read(name) !== text).map(([name]) => name), ...extra];
   if (process.argv.includes('--check')) {

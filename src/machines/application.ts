@@ -1,5 +1,6 @@
 import { type SnapshotFrom, setup } from 'xstate';
 import { effect } from './effect.ts';
+import type { Ignores } from './ignores.ts';
 
 export type ApplicationInput = { name: string };
 
@@ -80,12 +81,17 @@ export const applicationMachine = application.createMachine({
           target: 'inactive',
           actions: [application.assign({ connection: '' }), 'detachConnection', 'reviewSubscriptions'],
         },
-        // `subscriptions.ended` is ignored: being connected holds it.
       },
     },
     gone: { type: 'final' },
   },
 });
+
+/** What it ignores, and why. */
+export const applicationIgnores: Ignores<typeof applicationMachine> = [
+  { events: ['disconnect'], in: ['inactive'], why: 'it has no connection that could close' },
+  { events: ['subscriptions.ended'], in: ['active'], why: 'being connected holds it' },
+];
 
 export type ApplicationSnapshot = SnapshotFrom<typeof applicationMachine>;
 

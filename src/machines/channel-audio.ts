@@ -1,5 +1,6 @@
 import { type SnapshotFrom, setup } from 'xstate';
 import { effect } from './effect.ts';
+import type { Ignores } from './ignores.ts';
 
 /**
  * What an application does to the sound of a channel beside playing media: muting, hold, and what is heard while nothing
@@ -147,5 +148,19 @@ export const channelAudioMachine = audio.createMachine({
     gone: { type: 'final' },
   },
 });
+
+/** What it ignores, and why. */
+export const channelAudioIgnores: Ignores<typeof channelAudioMachine> = [
+  { events: ['mute'], in: ['there.mute.mutedBoth'], why: 'both ways are muted' },
+  { events: ['unmute'], in: ['there.mute.unmuted'], why: 'nothing is muted' },
+  { events: ['hold'], in: ['there.hold.onHold'], why: 'it is on hold' },
+  { events: ['unhold'], in: ['there.hold.active'], why: 'it is not on hold' },
+  { events: ['startSilence'], in: ['there.background.silence'], why: 'silence is what it hears' },
+  {
+    events: ['stopMoh', 'stopSilence', 'application.left'],
+    in: ['there.background'],
+    why: 'that is not what it hears, so it goes on as it is',
+  },
+];
 
 export type ChannelAudioSnapshot = SnapshotFrom<typeof channelAudioMachine>;

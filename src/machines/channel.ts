@@ -6,6 +6,7 @@ import { life } from './channel-life.ts';
 import { channel, eventOf, noTimeout, storedName, withEntry } from './channel-setup.ts';
 
 import type { ChannelContext, Inheritance } from './channel-vocabulary.ts';
+import type { Ignores } from './ignores.ts';
 
 export { noTimeout, ownVariable, passedOn, storedName, withEntry } from './channel-setup.ts';
 export type * from './channel-vocabulary.ts';
@@ -133,6 +134,25 @@ export const channelMachine = channel.createMachine({
   ...life,
 });
 export type ChannelSnapshot = SnapshotFrom<typeof channelMachine>;
+
+/** What it ignores, and why. */
+export const channelIgnores: Ignores<typeof channelMachine> = [
+  {
+    events: ['hangup', 'leg.hungUp', 'finish', 'dialplan.ended'],
+    in: ['hangingUp', 'lingering'],
+    why: 'its end has begun, with a cause that stays',
+  },
+  { events: ['leg.lingers'], why: 'it tells of the hang-up under way, and there is none, or it was told' },
+  { events: ['leg.ended'], why: 'a leg tells its end in answer to a hang-up only' },
+  { events: ['answer', 'progress'], in: ['up'], why: 'audio flows both ways already' },
+  { events: ['ring', 'ringStop', 'answer', 'progress'], in: ['busy'], why: 'the caller was told that it is busy' },
+  { events: ['busy'], why: 'only a caller can be told so, and nobody is, or nobody is any more' },
+  {
+    events: ['leg.proceeding', 'leg.progressed', 'leg.ringing', 'leg.answered', 'leg.forwarded'],
+    why: 'it tells of a call being set up, which is not the case, or it was told before (answers can cross)',
+  },
+  { events: ['leg.held', 'leg.unheld'], why: 'the far side holds an answered call only' },
+];
 
 /* ---- What clients see ----------------------------------------------------------------------------------------- */
 

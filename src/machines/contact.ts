@@ -2,6 +2,7 @@ import { type SnapshotFrom, setup } from 'xstate';
 import type { ContactInfo, ContactStatus } from '../models/contact.ts';
 import type { ContactDetails } from '../telephony/contacts.ts';
 import { effect } from './effect.ts';
+import type { Ignores } from './ignores.ts';
 
 export type ContactInput = { contact: ContactDetails };
 
@@ -188,6 +189,11 @@ export const contactMachine = contact.createMachine({
     closed: { type: 'final' },
   },
 });
+
+/** What it ignores, and why. */
+export const contactIgnores: Ignores<typeof contactMachine> = [
+  { events: ['qualify.answered', 'qualify.unanswered'], why: 'it comes too late: nobody waits for it any more' },
+];
 
 export type ContactSnapshot = SnapshotFrom<typeof contactMachine>;
 

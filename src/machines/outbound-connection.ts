@@ -1,5 +1,6 @@
 import { type SnapshotFrom, setup } from 'xstate';
 import { effect } from './effect.ts';
+import type { Ignores } from './ignores.ts';
 
 export type OutboundConnectionInput = {
   id: string;
@@ -69,7 +70,6 @@ export const outboundConnectionMachine = outboundConnection.createMachine({
   on: {
     'call.ended': '.closed',
     'system.closing': '.closed',
-    // `call.entered` is ignored: it is on its way in already, or the connection is over.
   },
   states: {
     connecting: {
@@ -102,6 +102,14 @@ export const outboundConnectionMachine = outboundConnection.createMachine({
     closed: { type: 'final' },
   },
 });
+
+/** What it ignores, and why. */
+export const outboundConnectionIgnores: Ignores<typeof outboundConnectionMachine> = [
+  { events: ['call.entered'], why: 'the call is on its way in, or in, already' },
+  { events: ['call.ended'], in: ['connected.lingering'], why: 'the call has left already' },
+  { events: ['socket.opened', 'socket.failed'], why: 'it tells of an attempt that is over' },
+  { events: ['socket.closed'], why: 'it tells of a socket that was given up' },
+];
 
 export type OutboundConnectionSnapshot = SnapshotFrom<typeof outboundConnectionMachine>;
 

@@ -1,6 +1,7 @@
 import { type SnapshotFrom, setup } from 'xstate';
 import { channelOperations, type OnAnswer, type Position } from './channel.ts';
 import { effect } from './effect.ts';
+import type { Ignores } from './ignores.ts';
 
 /**
  * Who controls a channel: nobody, the dialplan, an application, or on the way between two. A chart of its own beside the
@@ -188,6 +189,16 @@ export const ownershipMachine = ownership.createMachine({
     ended: { type: 'final' },
   },
 });
+
+/** What it ignores, and why. */
+export const ownershipIgnores: Ignores<typeof ownershipMachine> = [
+  { events: ['run'], why: 'somebody has it: it was offered, or entered, before' },
+  { events: ['enter'], in: ['entering', 'application', 'moving'], why: 'it is in an application, or about to be' },
+  { events: ['continue', 'move'], in: ['moving'], why: 'what is asked of a channel that moves waits for its turn' },
+  { events: ['leg.offered', 'leg.answered'], why: 'somebody has it, and keeps it' },
+  { events: ['dialplan.ended'], why: 'another has taken it from the dialplan' },
+  { events: ['application.accepted', 'application.refused'], why: 'nothing was asked, or the verdict is there' },
+];
 
 export type OwnershipSnapshot = SnapshotFrom<typeof ownershipMachine>;
 

@@ -3,6 +3,7 @@ import type { AriErrorCode } from '../models/errors.ts';
 import { type Playback, type PlaybackOperation, type PlaybackState, playbackOperations } from '../models/playback.ts';
 import type { PlayReport } from '../telephony/media.ts';
 import { effect } from './effect.ts';
+import type { Ignores } from './ignores.ts';
 
 export type PlaybackInput = {
   id: string;
@@ -156,6 +157,21 @@ export const playbackMachine = playback.createMachine({
     dropped: { type: 'final', meta: { ari: 'failed' } },
   },
 });
+
+/** What it ignores, and why. */
+export const playbackIgnores: Ignores<typeof playbackMachine> = [
+  { events: ['stop'], in: ['cancelled'], why: 'it was stopped before' },
+  { events: ['restart'], in: ['queued'], why: 'it begins with its beginning' },
+  { events: ['pause'], in: ['paused'], why: 'it is paused' },
+  { events: ['unpause'], in: ['playing'], why: 'it is not paused' },
+  {
+    events: ['restart', 'pause', 'unpause', 'forward', 'reverse'],
+    in: ['continuing', 'itemFailed'],
+    why: 'nothing sounds between two items',
+  },
+  { events: ['turn'], in: ['playing', 'paused'], why: 'it has its turn' },
+  { events: ['media.finished', 'media.failed'], why: 'no item is being played: it tells of one that was stopped' },
+];
 
 export type PlaybackSnapshot = SnapshotFrom<typeof playbackMachine>;
 

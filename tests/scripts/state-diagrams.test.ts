@@ -102,7 +102,11 @@ const linesOf = (page: string, ...starts: string[]) =>
   page.split('\n').filter((line) => starts.some((start) => line.startsWith(start)));
 
 test('the page tells of each state what clients see, what each event does there, and where facts and effects come from', () => {
-  const page = renderPage({ noun: 'door', machine: flat, file: 'src/machines/door.ts', refusals: [] });
+  const ignores = [
+    { events: ['open', 'lock'], in: ['open'], why: 'it is open' },
+    { events: ['close'], why: 'it is closed' },
+  ];
+  const page = renderPage({ noun: 'door', machine: flat, file: 'src/machines/door.ts', refusals: [], ignores });
   assert.equal(linesOf(page, '# ', 'Generated', '## '), [
     '# Door',
     'Generated from `src/machines/door.ts` by `npm run diagrams`; do not edit.',
@@ -120,12 +124,12 @@ test('the page tells of each state what clients see, what each event does there,
     '| `locked` | final |  | _Locked_ |  |',
     '| Command | `closed` | `open` |',
     '| --- | --- | --- |',
-    '| `open` | [isOiled] → `open`; → `open` / `squeak` | — |',
-    '| `lock` | `slideBolt` | ignored |',
-    '| `close` | — | → `closed` |',
+    '| `open` | [isOiled] → `open`; → `open` / `squeak` | — 1 |',
+    '| `lock` | `slideBolt` | — 1 |',
+    '| `close` | — 2 | → `closed` |',
     '| Report | `closed` | `open` |',
     '| --- | --- | --- |',
-    '| `bolt.slid` | → `locked` | — |',
+    '| `bolt.slid` | → `locked` | ? |',
     '| Delay | Time |',
     '| --- | --- |',
     '| `closeTimeout` | 1000 ms |',
@@ -139,6 +143,7 @@ test('the page tells of each state what clients see, what each event does there,
     '| `squeak` | `closed` open, leaving `open` |',
     '| `slideBolt` | `closed` lock |',
   ]);
+  assert.equal(linesOf(page, 'Ignored', '1. ', '2. '), ['Ignored, because', '1. it is open', '2. it is closed']);
 });
 
 test('refusals stand in the region that decides them, and as sometimes where the object decides', () => {
@@ -154,7 +159,13 @@ test('refusals stand in the region that decides them, and as sometimes where the
       }) as never,
     },
   ];
-  const page = renderPage({ noun: 'gate', machine: parallel, file: 'x.ts', refusals });
+  const page = renderPage({
+    noun: 'gate',
+    machine: parallel,
+    file: 'x.ts',
+    refusals,
+    ignores: [{ events: ['open'], why: 'it shines' }],
+  });
   assert.equal(linesOf(page, '###', '| Command', '| `open` |', '| `paint` |', '| `close` |', '| `bolt'), [
     '### In every state',
     '| `bolt.slid` | `squeak` |',
@@ -163,9 +174,9 @@ test('refusals stand in the region that decides them, and as sometimes where the
     '| `open` | → `open` | **isOpen** |',
     '### In `lamp`',
     '| Command | `off` | `lit` |',
-    '| `open` | **tooDark** | — |',
-    '| `close` | **tooDark** | — |',
-    '| `paint` | **tooDark** | — |',
+    '| `open` | **tooDark** | — 1 |',
+    '| `close` | **tooDark** | allowed |',
+    '| `paint` | **tooDark** | allowed |',
   ]);
 });
 
