@@ -218,6 +218,7 @@ function indexPage(): string {
     'requestBodyTooLarge',
     'authenticationRequired',
     'writeAccessDenied',
+    'foreignOrigin',
     'trailingSlash',
     'resourceNotFound',
     'emptyPathSegment',

@@ -10,6 +10,7 @@ import { createEventsSocket, type EventsSocket } from './events-socket.ts';
 import { createGate, type Gate, type Next } from './gate.ts';
 import { createLogIn } from './log-in.ts';
 import type { Api } from './operation.ts';
+import { createOrigins } from './origins.ts';
 import { createResponder, type Responder, toRefusal } from './responses.ts';
 import { createRoutes, type Route } from './router.ts';
 import { apis, ari, hookswitch } from './routes/index.ts';
@@ -74,9 +75,10 @@ function mountDocuments(app: Hono<Env>, owners: Deps, gate: Gate, responder: Res
  */
 export function createApp(deps: AppDeps): HttpApp {
   const { options, owners, clock, log } = deps;
+  const origins = createOrigins(options.allowed_origins);
   const responder = createResponder({
     serverName,
-    allowedOrigins: options.allowed_origins,
+    origins,
     pretty: options.pretty,
     realm: options.auth_realm,
   });
@@ -89,7 +91,7 @@ export function createApp(deps: AppDeps): HttpApp {
     total: limits.unread_total,
     address: Math.floor(limits.unread_total * limits.address_share),
   });
-  const gate = createGate({ logIn, bodyLimit: limits.body, connections, responder, log });
+  const gate = createGate({ logIn, bodyLimit: limits.body, connections, origins, responder, log });
 
   const sockets = createEventsSocket({ ...deps, app, responder, unread });
   if (owners.applications) app.all(`${ari.base}/events`, gate(sockets.upgrade));

@@ -6,6 +6,7 @@ import { type Body, readBody } from './body.ts';
 import type { Connections } from './connections.ts';
 import type { Env } from './env.ts';
 import type { LogIn } from './log-in.ts';
+import type { Origins } from './origins.ts';
 import { queryOf, type Sources } from './parameters.ts';
 import { putReason, type Responder, toRefusal } from './responses.ts';
 
@@ -22,19 +23,27 @@ export type GateDeps = {
   /** Bytes of a request body. */
   bodyLimit: number;
   connections: Connections;
+  origins: Origins;
   responder: Responder;
   log: Logger;
 };
 
 const noBody: Body = { form: undefined, json: undefined };
 
+/**
+ * Browsers send such requests, with the credentials they remember, for any page that asks: of these methods with some
+ * content types, and every upgrade, without asking us first.
+ */
+const needsOrigin = ({ method, headers }: Request): boolean =>
+  method === 'GET' ? headers.has('upgrade') : method !== 'OPTIONS' && method !== 'HEAD';
+
 const changesNothing = (method: string): boolean => method === 'GET' || method === 'OPTIONS';
 
 /**
- * Makes the checks before any operation, in the field's order: whether the connection may ask more, body, credentials,
- * leave to write. Whatever is thrown behind them becomes an answer here.
+ * Makes the checks before any operation, in the field's order: whether the connection may ask more, where the page is
+ * from, body, credentials, leave to write. Whatever is thrown behind them becomes an answer here.
  */
-export function createGate({ logIn, bodyLimit, connections, responder, log }: GateDeps): Gate {
+export function createGate({ logIn, bodyLimit, connections, origins, responder, log }: GateDeps): Gate {
   const proceed = (c: Context<Env>, sources: Sources, user: HttpUser, next: Next): Answer => {
     if (c.env?.incoming) connections.proved(c.env.incoming.socket);
     if (user.read_only && !changesNothing(c.req.method)) throw new AriError('writeAccessDenied');
@@ -61,7 +70,9 @@ export function createGate({ logIn, bodyLimit, connections, responder, log }: Ga
       const outgoing = c.env?.outgoing;
       // Only an answer that waits for an earlier one has no socket yet.
       if (outgoing && !outgoing.socket && !connections.mayWait(outgoing)) throw new AriError('tooManyPipelined');
-      const body = readBody(c.req.raw, bodyLimit);
+      const request = c.req.raw;
+      if (needsOrigin(request) && origins.foreign(request)) throw new AriError('foreignOrigin');
+      const body = readBody(request, bodyLimit);
       const answer = body ? body.then((read) => admit(c, read, next)) : admit(c, noBody, next);
       return answer instanceof Promise ? answer.catch((error) => refuse(c, error)) : answer;
     } catch (error) {

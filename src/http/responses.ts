@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Context } from 'hono';
 import { AriError } from '../models/errors.ts';
+import type { Origins } from './origins.ts';
 
 /** Headers by name; one object may serve many answers and is never changed. */
 type HeaderRecord = Readonly<Record<string, string>>;
@@ -8,8 +9,8 @@ type HeaderRecord = Readonly<Record<string, string>>;
 export type ResponderOptions = {
   /** What `Server` says. */
   serverName: string;
-  /** Origins whose pages may use the interface; `*` for all. */
-  allowedOrigins: readonly string[];
+  /** Whose pages may use the interface. */
+  origins: Origins;
   /** Indent JSON for people. */
   pretty: boolean;
   realm: string;
@@ -37,10 +38,10 @@ const refusalHeaders = (realm: string): Readonly<Record<number, HeaderRecord>> =
 });
 
 /** Headers that let a page of an allowed origin read the answer; undefined for others and for no page at all. */
-export function corsHeaders(request: Request, allowedOrigins: readonly string[]): HeaderRecord | undefined {
-  if (allowedOrigins.length === 0) return undefined;
+function corsHeaders(request: Request, origins: Origins): HeaderRecord | undefined {
+  if (!origins.vary) return undefined;
   const origin = request.headers.get('origin');
-  if (!origin || !(allowedOrigins.includes('*') || allowedOrigins.includes(origin))) return undefined;
+  if (!origin || !origins.allows(origin)) return undefined;
   return { 'Access-Control-Allow-Origin': origin, 'Access-Control-Allow-Credentials': 'true' };
 }
 
@@ -52,15 +53,15 @@ function preflightHeaders(request: Request, verbs: string): HeaderRecord | undef
 }
 
 /** Makes the one writer of answers. */
-export function createResponder({ serverName, allowedOrigins, pretty, realm }: ResponderOptions): Responder {
-  const plain: HeaderRecord = { Server: serverName, 'Cache-Control': 'no-cache, no-store' };
+export function createResponder({ serverName, origins, pretty, realm }: ResponderOptions): Responder {
+  const plain: HeaderRecord = { Server: serverName, 'Cache-Control': 'no-cache, no-store', ...origins.vary };
   const jsonPlain: HeaderRecord = { ...plain, 'Content-Type': 'application/json' };
   const ok = { status: 200, headers: jsonPlain };
   const perStatus = refusalHeaders(realm);
 
   const stringify = (value: unknown): string => (pretty ? JSON.stringify(value, null, 2) : JSON.stringify(value));
   const headersFor = (request: Request, base: HeaderRecord, extra: HeaderRecord | undefined): HeaderRecord => {
-    const cors = corsHeaders(request, allowedOrigins);
+    const cors = corsHeaders(request, origins);
     return cors || extra ? { ...base, ...cors, ...extra } : base;
   };
   const json: Responder['json'] = (request, status, value, extra) => {
@@ -81,7 +82,7 @@ export function createResponder({ serverName, allowedOrigins, pretty, realm }: R
       );
     },
     options: (request, verbs, tellAllow) => {
-      const preflight = corsHeaders(request, allowedOrigins) && preflightHeaders(request, verbs);
+      const preflight = corsHeaders(request, origins) && preflightHeaders(request, verbs);
       return empty(request, 204, { ...(tellAllow && { Allow: verbs }), ...preflight });
     },
   };

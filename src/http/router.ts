@@ -19,6 +19,7 @@ const commonErrors: ReadonlySet<AriErrorCode> = new Set<AriErrorCode>([
   'parameterInvalid',
   'tooManyValues',
   'internalServerError',
+  'foreignOrigin',
   'tooManyLogIns',
   'tooManyPipelined',
   'serviceTimeout',

@@ -146,6 +146,7 @@ const rows: Row[] = [
 ];
 
 const told = [
+  'vary',
   'allow',
   'www-authenticate',
   'access-control-allow-origin',
@@ -157,11 +158,70 @@ for (const { what, allowed, ask, headers, status, expected } of rows) {
   cors(what, async () => {
     const response = await createTestApp(fakes.owners, { allowed_origins: allowed }).ask(ask, { headers });
     assert.is(response.status, status);
+    const varies = allowed.length > 0 ? { vary: 'Origin' } : {};
     const found = Object.fromEntries(
       told.flatMap((name) => (response.headers.has(name) ? [[name, response.headers.get(name)]] : [])),
     );
-    assert.equal(found, expected);
+    assert.equal(found, { ...varies, ...expected });
   });
 }
+
+type Asked = { what: string; allowed?: string[]; origin?: string; host?: string; refused: boolean };
+const asked: Asked[] = [
+  { what: 'no origin', refused: false },
+  { what: 'the host that is asked', origin: 'http://pbx.example.org:8088', refused: false },
+  {
+    what: 'that host in capitals',
+    origin: 'http://pbx.example.org:8088',
+    host: 'PBX.example.org:8088',
+    refused: false,
+  },
+  { what: 'that host behind TLS', origin: 'https://pbx.example.org:8088', refused: false },
+  { what: 'that host at the usual port', origin: 'http://pbx.example.org', host: 'pbx.example.org:80', refused: false },
+  { what: 'that host, no port named', origin: 'https://pbx.example.org', host: 'pbx.example.org', refused: false },
+  { what: 'an address', origin: 'http://[::1]:8088', host: '[::1]:8088', refused: false },
+  { what: 'another port of that host', origin: 'http://pbx.example.org:9000', refused: true },
+  { what: 'another host', origin: 'https://evil.example.net', refused: true },
+  { what: 'a host that begins the same', origin: 'http://pbx.example.org.evil.net:8088', refused: true },
+  { what: 'a page without an origin of its own', origin: 'null', refused: true },
+  { what: 'nonsense', origin: 'pbx.example.org:8088', refused: true },
+  { what: 'a file', origin: 'file://', host: '', refused: true },
+  { what: 'an allowed origin', origin, allowed: [origin], refused: false },
+  { what: 'any origin allowed', origin: 'null', allowed: ['*'], refused: false },
+  { what: 'another one than allowed', origin: 'https://other', allowed: [origin], refused: true },
+];
+for (const { what, allowed = [], origin: from, host = 'pbx.example.org:8088', refused } of asked) {
+  cors(`${what} ${refused ? 'can neither change anything nor open a WebSocket' : 'is no stranger'}`, async () => {
+    const app = createTestApp(fakes.owners, { allowed_origins: allowed });
+    const headers = { authorization, host, ...(from !== undefined && { origin: from }) };
+    const handshake = {
+      ...{ upgrade: 'websocket', connection: 'upgrade', 'sec-websocket-version': '13' },
+      'sec-websocket-key': 'x'.repeat(22).concat('=='),
+    };
+    for (const type of ['text/plain', 'application/json', 'application/x-www-form-urlencoded', 'multipart/form-data']) {
+      const body = type === 'application/json' ? '{}' : 'a=b';
+      const response = await app.ask('POST /ari/channels/c1/answer', {
+        headers: { ...headers, 'content-type': type },
+        body,
+      });
+      assert.is(response.status, refused ? 403 : 204, type);
+    }
+    for (const ask of ['POST /ari/channels/c1/answer', 'PUT /ari/mailboxes/m', 'DELETE /ari/channels/c1']) {
+      const response = await app.ask(ask, { headers });
+      assert.is(response.status, refused ? 403 : 204, ask);
+      if (refused) assert.equal(await response.json(), { message: 'Pages of this origin may not do this' });
+    }
+    const upgrade = await app.ask('GET /ari/events?app=hello', { headers: { ...headers, ...handshake } });
+    // Without a socket nothing can be upgraded; a stranger does not come so far.
+    assert.is(upgrade.status, refused ? 403 : 426);
+    assert.is((await app.ask('GET /ari/channels', { headers })).status, 200);
+  });
+}
+
+cors('a stranger is refused whether or not it has credentials', async () => {
+  const headers = { host: 'pbx.example.org:8088', origin: 'https://evil.example.net' };
+  const response = await createTestApp(fakes.owners).ask('POST /ari/channels/c1/answer', { headers });
+  assert.is(response.status, 403);
+});
 
 cors.run();

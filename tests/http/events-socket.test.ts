@@ -172,6 +172,19 @@ socket('a message above the limit ends the connection, binary ones are ignored',
   await connection.closed;
 });
 
+socket(
+  'a page of a foreign origin is refused, a program that names the host as its origin is not',
+  async ({ server }) => {
+    const refused = await refusalOf(server.base, `app=hello&${key}`, {
+      headers: { origin: 'https://evil.example.net' },
+    });
+    assert.equal([refused.status, refused.body], [403, { message: 'Pages of this origin may not do this' }]);
+    const client = connect(server.base, `app=hello&${key}`, [], { origin: `http://${server.base}` });
+    await client.opened;
+    client.ws.terminate();
+  },
+);
+
 socket('many clients that do not read are cut off before together they take more than allowed', async ({ server }) => {
   const event = JSON.stringify({ type: 'X', filler: 'x'.repeat(60_000) });
   const held: { connection: Connected; client: Client }[] = [];

@@ -1,0 +1,37 @@
+/** Which web pages may use the interface. */
+export type Origins = {
+  /** The page is of an origin in the list; such a page may also read answers. */
+  allows(origin: string): boolean;
+  /**
+   * A page that has no business here sent the request: its origin is neither allowed nor the host that was asked. A
+   * request without an origin was sent by no page.
+   */
+  foreign(request: Request): boolean;
+  /** Whether answers depend on the origin, so that caches must know (RFC 9110 section 12.5.5). */
+  readonly vary: { readonly Vary: string } | undefined;
+};
+
+const defaultPorts: Readonly<Record<string, string>> = { 'http:': ':80', 'https:': ':443' };
+
+/** The page comes from the host that it asks. What lies before us may speak TLS, so the scheme does not count. */
+function isOwn(origin: string, host: string | null): boolean {
+  if (host === null || !URL.canParse(origin)) return false;
+  const { host: from, protocol, port } = new URL(origin);
+  const asked = host.toLowerCase();
+  return from !== '' && (from === asked || (port === '' && from + (defaultPorts[protocol] ?? '') === asked));
+}
+
+/** @param allowed origins as the configuration has them; `*` allows all. */
+export function createOrigins(allowed: readonly string[]): Origins {
+  const all = allowed.includes('*');
+  const some = new Set(allowed);
+  const allows = (origin: string): boolean => all || some.has(origin);
+  return {
+    allows,
+    foreign: ({ headers }) => {
+      const origin = headers.get('origin');
+      return origin !== null && !allows(origin) && !isOwn(origin, headers.get('host'));
+    },
+    vary: allowed.length === 0 ? undefined : { Vary: 'Origin' },
+  };
+}
