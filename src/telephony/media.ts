@@ -240,10 +240,16 @@ export interface AudioMeeting {
 export type RtpFlow = {
   remote: { address: string; port: number };
   codec: Codec;
-  /** RTP payload type of the codec, 0–127. */
+  /** RTP payload type of the codec, 0–127, that we send with. */
   payloadType: number;
-  /** Payload type of telephone-event, when negotiated. */
+  /** Payload type of telephone-event that we send with, when negotiated. */
   telephoneEvent?: number;
+  /**
+   * The numbers that the far side sends with, where it was told others than it told us: each side says what it wants to
+   * receive (RFC 3264 5.1). Left out when they are the same.
+   */
+  receivePayloadType?: number;
+  receiveTelephoneEvent?: number;
   /** Packet time in ms that we send with. */
   ptimeMs: number;
   /** Our direction: whether we send and take audio. */

@@ -75,6 +75,23 @@ test('digits are told and go back as events', async () => {
   engine.close();
 });
 
+test('what comes back has the numbers that the far side told', async () => {
+  const { engine, hear, sent } = await echoing({
+    payloadType: 97,
+    receivePayloadType: 0,
+    telephoneEvent: 96,
+    receiveTelephoneEvent: 101,
+  });
+  hear(arrived(1));
+  hear(arrived(2, { payloadType: 101, payload: [5, 10, 0, 160] }));
+  hear(arrived(3, { payloadType: 97 }));
+  assert.equal(
+    sent().map(({ payloadType }) => payloadType),
+    [97, 96, 97],
+  );
+  engine.close();
+});
+
 test('contributing sources, extensions and padding do not come back', async () => {
   const { engine, network, sent } = await echoing();
   const octets = encodePacket(arrived(1));

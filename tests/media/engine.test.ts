@@ -193,6 +193,30 @@ test('digits that arrive are told at their end with their duration', async () =>
   engine.close();
 });
 
+test('where each side told other numbers, digits are sent with theirs and heard with ours, or with theirs', async () => {
+  const { engine, clock, network, reports, sent, open } = bench();
+  await open({ telephoneEvent: 96, receiveTelephoneEvent: 101, payloadType: 97, receivePayloadType: 0 });
+  const deliver = (payloadType: number, sequence: number, payload: number[]) =>
+    network.deliver(
+      10_000,
+      encodePacket({ marker: false, payloadType, sequence, timestamp: sequence * 1000, ssrc: 9, payload }),
+    );
+  deliver(0, 1, ramp(160));
+  deliver(101, 2, [1, 0x8a, 3, 0x20]);
+  deliver(96, 3, [2, 0x8a, 3, 0x20]);
+  deliver(98, 4, [3, 0x8a, 3, 0x20]);
+  assert.equal(reports, [
+    { type: 'digit', session: 1, digit: '1', durationMs: 100 },
+    { type: 'digit', session: 1, digit: '2', durationMs: 100 },
+  ]);
+  digits(engine, '#');
+  play(engine, 'ramp:160');
+  await settle();
+  clock.advance(20 * 12);
+  assert.equal([...new Set(sent().map(({ payloadType }) => payloadType))].sort(), [96, 97]);
+  engine.close();
+});
+
 test('silence is heard by a far side whose direction out is muted, and nothing is lost of its time', async () => {
   const { engine, clock, sent, reports, open } = bench();
   await open();

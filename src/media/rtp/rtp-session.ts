@@ -150,8 +150,9 @@ export class RtpAudioSession extends Session {
     const header = this.#header;
     const flow = this.#flow;
     if (!flow || !readHeader(packet, header)) return;
-    const isAudio = header.payloadType === flow.payloadType;
-    const isEvent = header.payloadType === flow.telephoneEvent;
+    const type = meaningOf(header.payloadType, flow);
+    const isAudio = type !== undefined && type === flow.payloadType;
+    const isEvent = type !== undefined && !isAudio;
     // Others (comfort noise) show that the far side lives, and are otherwise unknown.
     if (!isAudio && !isEvent) {
       this.#heardOther(address, port);
@@ -193,7 +194,10 @@ export class RtpAudioSession extends Session {
       // What we say ourselves wins over the echo.
       if (this.voice.active || !this.digits.idle || !readHeader(packet, this.#header)) continue;
       const header = this.#header;
-      if (header.payloadType === flow.payloadType) {
+      const type = meaningOf(header.payloadType, flow);
+      if (type === undefined) continue;
+      header.payloadType = type;
+      if (type === flow.payloadType) {
         if (this.#muted.in) continue;
         if (this.#muted.out) packet.fill(silenceOctet[flow.codec], header.payloadStart, header.payloadEnd);
       }
@@ -286,4 +290,15 @@ function isReachable({ address, port }: { address: string; port: number }): bool
     address !== '0.0.0.0' &&
     address !== '::'
   );
+}
+
+/**
+ * The number that we would send with what came as `payloadType`; undefined when it is neither the codec nor an event. The
+ * numbers that we told come first (RFC 3264 5.1); many phones send with the one they told, and so are understood, too.
+ */
+function meaningOf(payloadType: number, flow: RtpFlow): number | undefined {
+  const { payloadType: audio, telephoneEvent: event } = flow;
+  if (payloadType === (flow.receivePayloadType ?? audio)) return audio;
+  if (event !== undefined && payloadType === (flow.receiveTelephoneEvent ?? event)) return event;
+  return payloadType === audio || payloadType === event ? payloadType : undefined;
 }

@@ -27,8 +27,12 @@ export type LocalAudio = {
 export type AgreedAudio = {
   remote: { address: string; port: number };
   codec: AudioCodec;
+  /** The numbers that we send with: the other side's. */
   payloadType: number;
   telephoneEvent?: number;
+  /** The numbers that the other side sends with: ours, where they are not the same (RFC 3264 5.1). */
+  receivePayloadType?: number;
+  receiveTelephoneEvent?: number;
   ptimeMs: number;
   /** Whether we send, and whether we expect to receive. */
   send: boolean;
@@ -118,9 +122,17 @@ export function acceptAnswer(answer: Description, local: LocalAudio, offered: Di
   if (!chosen) return { ok: false, problem: 'the answer has no codec of the offer' };
   const allowed = mirrored(remote.direction);
   const direction = directionOf(sends(offered) && sends(allowed), receives(offered) && receives(allowed));
+  const telephoneEvent = local.telephoneEvents ? remote.telephoneEvent : undefined;
+  const agreed = agree(remote, chosen, telephoneEvent, direction);
+  const { payloadType: offeredType } = codecNames[chosen.codec];
   return {
     ok: true,
-    agreed: agree(remote, chosen, local.telephoneEvents ? remote.telephoneEvent : undefined, direction),
+    agreed: {
+      ...agreed,
+      ...(offeredType !== chosen.payloadType && { receivePayloadType: offeredType }),
+      ...(telephoneEvent !== undefined &&
+        telephoneEvent !== TELEPHONE_EVENT && { receiveTelephoneEvent: TELEPHONE_EVENT }),
+    },
   };
 }
 

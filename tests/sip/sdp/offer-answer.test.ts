@@ -152,6 +152,26 @@ test('an answer to our offer agrees on the first codec that we offered', () => {
   });
 });
 
+test('an answer that names other numbers than our offer says what we send with; what we receive stays as offered', () => {
+  const mapped = remoteText('m=audio 4000 RTP/AVP 97 96', 'a=rtpmap:97 PCMU/8000', 'a=rtpmap:96 telephone-event/8000');
+  const accepted = acceptAnswer(read(mapped), { ...local, codecs: ['ulaw'] });
+  assert.equal(accepted, {
+    ok: true,
+    agreed: {
+      remote: { address: '192.0.2.1', port: 4000 },
+      codec: 'ulaw',
+      payloadType: 97,
+      telephoneEvent: 96,
+      receivePayloadType: 0,
+      receiveTelephoneEvent: 101,
+      ptimeMs: 20,
+      send: true,
+      receive: true,
+      held: false,
+    },
+  });
+});
+
 test('an answer that refuses the audio or leaves our codecs is not accepted', () => {
   assert.equal(acceptAnswer(read(remoteText('m=audio 0 RTP/AVP 0')), local), {
     ok: false,
