@@ -12,11 +12,29 @@ export interface Clock {
   soon(fn: () => void): void;
 }
 
-/** Node's own clock and timers. */
+/** The longest that one of Node's timers lasts, in ms; it fires at once when asked for more. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** A timer that is longer than one of Node's: several in a row. */
+class LongTimer {
+  timer: NodeJS.Timeout;
+
+  constructor(fn: () => void, ms: number) {
+    const begin = (left: number): NodeJS.Timeout => {
+      if (left <= LONGEST_TIMER_MS) return setTimeout(fn, left);
+      return setTimeout(() => {
+        this.timer = begin(left - LONGEST_TIMER_MS);
+      }, LONGEST_TIMER_MS);
+    };
+    this.timer = begin(ms);
+  }
+}
+
+/** Node's own clock and timers; a timer may be of any length. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  setTimeout: (fn, ms) => setTimeout(fn, ms),
-  clearTimeout: (id) => clearTimeout(id as NodeJS.Timeout | undefined),
+  setTimeout: (fn, ms) => (ms > LONGEST_TIMER_MS ? new LongTimer(fn, ms) : setTimeout(fn, ms)),
+  clearTimeout: (id) => clearTimeout(id instanceof LongTimer ? id.timer : (id as NodeJS.Timeout | undefined)),
   soon: (fn) => void setImmediate(fn),
 };

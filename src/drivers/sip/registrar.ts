@@ -1,9 +1,9 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
+import { deltaSeconds } from '../../sip/message/delta-seconds.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 import type { NameAddr } from '../../sip/message/name-addr.ts';
-import { parseDecimal } from '../../sip/message/scan.ts';
 import { formatUri } from '../../sip/message/uri.ts';
 import type { ServerTransaction } from '../../sip/transaction/transaction.ts';
 import type { ContactHost } from '../../telephony/contacts.ts';
@@ -120,7 +120,6 @@ const isRepeated = (binding: Binding, request: SipRequest): boolean =>
 
 /** The contact's own expires, else the Expires header, else the default (RFC 3261 10.3 step 7); no more than allowed. */
 function secondsFor(contact: NameAddr, request: SipRequest, { aor }: EndpointConfig): number {
-  const own = parseDecimal(contact.params['expires'] ?? '', 2 ** 32 - 1);
-  const asked = own >= 0 ? own : (request.expires ?? aor.defaultExpirationSeconds);
+  const asked = deltaSeconds(contact.params['expires']) ?? request.expires ?? aor.defaultExpirationSeconds;
   return Math.min(asked, aor.maximumExpirationSeconds);
 }

@@ -8,7 +8,7 @@ import { type Dialog, type DialogRequestOptions, inOrder, refreshed } from './di
 import { createDialogRequests } from './dialog-requests.ts';
 import { type OkRepeats, repeatOk } from './ok-repeats.ts';
 import { createReinviter, type Reinviter } from './reinviter.ts';
-import { createSessionTimer } from './session-timer.ts';
+import { createSessionTimer, tooShortSession } from './session-timer.ts';
 import { type Stack, Timers } from './stack.ts';
 
 /** Why a call that stood is over without our asking: the peer's BYE, or the peer is lost (as the status says). */
@@ -224,6 +224,8 @@ export function createInviteUsage(options: UsageOptions): InviteUsage {
     // RFC 3261 14.2 and 21.4.13: a body that we cannot read is not the same as no offer.
     if (/^(INVITE|UPDATE)$/.test(request.method) && request.body.length > 0 && !hasSdp(request))
       return void transaction.reply(415, { headers: [['Accept', 'application/sdp']] });
+    const tooShort = /^(INVITE|UPDATE)$/.test(request.method) ? tooShortSession(request) : undefined;
+    if (tooShort) return void transaction.reply(422, { headers: tooShort });
     if (request.method === 'INVITE') return receiveInvite(transaction);
     if (request.method === 'UPDATE') return receiveUpdate(transaction);
     const status = handlers.onRequest(request);

@@ -1,19 +1,30 @@
 import type { HeaderLines } from '../message/build.ts';
+import { deltaSeconds } from '../message/delta-seconds.ts';
 import type { SipRequest } from '../message/message.ts';
 import type { Timers } from './stack.ts';
 
 /** Shortest session that anybody may ask for, in seconds (RFC 4028 4). */
-export const MIN_SESSION_SECONDS = 90;
+const MIN_SESSION_SECONDS = 90;
 
 /** What a Session-Expires header asks for. */
 export type SessionExpires = { seconds: number; refresher: 'uac' | 'uas' | undefined };
 
 /** Reads Session-Expires; undefined when it is missing or malformed. */
 export function sessionExpires(request: SipRequest): SessionExpires | undefined {
-  const match = /^\s*(\d{1,9})\s*(?:;(.*))?$/.exec(request.header('Session-Expires') ?? '');
-  if (!match) return undefined;
+  const match = /^\s*(\d+)\s*(?:;(.*))?$/.exec(request.header('Session-Expires') ?? '');
+  const seconds = deltaSeconds(match?.[1]);
+  if (!match || seconds === undefined) return undefined;
   const refresher = /(?:^|;)\s*refresher\s*=\s*(uac|uas)\s*(?:;|$)/i.exec(match[2] ?? '')?.[1]?.toLowerCase();
-  return { seconds: Number(match[1]), refresher: refresher as SessionExpires['refresher'] };
+  return { seconds, refresher: refresher as SessionExpires['refresher'] };
+}
+
+/**
+ * The headers of the 422 for a session that would have to be refreshed all the time, first or renewed (RFC 4028 9);
+ * undefined when it is long enough.
+ */
+export function tooShortSession(request: SipRequest): HeaderLines | undefined {
+  const session = sessionExpires(request);
+  return session && session.seconds < MIN_SESSION_SECONDS ? [['Min-SE', String(MIN_SESSION_SECONDS)]] : undefined;
 }
 
 /** Keeps a session alive that its peer wants watched (RFC 4028); sessions nobody asks it for have no limit. */

@@ -11,7 +11,7 @@ import type { InviteUsage } from './invite-usage.ts';
 import { locate } from './locate.ts';
 import { createOutgoingCall, type OutgoingCall, type OutgoingHandlers, type OutgoingRequest } from './outgoing-call.ts';
 import { sendRequest } from './requester.ts';
-import { MIN_SESSION_SECONDS, sessionExpires } from './session-timer.ts';
+import { tooShortSession } from './session-timer.ts';
 import type { Stack } from './stack.ts';
 
 /** A request outside any call: OPTIONS, MESSAGE, REFER, NOTIFY. */
@@ -112,8 +112,11 @@ export function createUserAgent(stack: Stack): UserAgent {
   const receive = (transaction: ServerTransaction) => {
     const { request } = transaction;
     if (request.toTag !== undefined) {
+      const unsupported = unsupportedOf(request);
       const usage = usages.get(keyOfRequest(request));
-      if (usage) usage.receive(transaction);
+      // RFC 3261 8.2.2.3 holds for every request but CANCEL and ACK; a peer that wants to hang up may always do so.
+      if (usage && unsupported && request.method !== 'BYE') transaction.reply(420, { headers: unsupported });
+      else if (usage) usage.receive(transaction);
       else (subscriptionHandler(request) ?? refuseUnknownDialog)(transaction);
       return;
     }
@@ -121,8 +124,8 @@ export function createUserAgent(stack: Stack): UserAgent {
     if (!handler) return void transaction.reply(405, { headers: [['Allow', allow()]] });
     if (request.uri.scheme === 'other') return void transaction.reply(416);
     if (transaction.merged) return void transaction.reply(482);
-    const required = request.headerList('Require').filter((option) => option.toLowerCase() !== 'timer');
-    if (required.length > 0) return void transaction.reply(420, { headers: [['Unsupported', required.join(', ')]] });
+    const unsupported = unsupportedOf(request);
+    if (unsupported) return void transaction.reply(420, { headers: unsupported });
     handler(transaction);
   };
 
@@ -132,10 +135,8 @@ export function createUserAgent(stack: Stack): UserAgent {
 
   const receiveInvite = (transaction: ServerTransaction) => {
     if (!inviteHandler || closed) return void transaction.reply(503);
-    const session = sessionExpires(transaction.request);
-    // RFC 4028 9: a session that would have to be refreshed all the time.
-    if (session && session.seconds < MIN_SESSION_SECONDS)
-      return void transaction.reply(422, { headers: [['Min-SE', String(MIN_SESSION_SECONDS)]] });
+    const tooShort = tooShortSession(transaction.request);
+    if (tooShort) return void transaction.reply(422, { headers: tooShort });
     inviteHandler({ transaction, take: (told, { symmetric = true } = {}) => take(transaction, told, symmetric) });
   };
 
@@ -190,6 +191,12 @@ export function createUserAgent(stack: Stack): UserAgent {
       pending.clear();
     },
   };
+}
+
+/** The header of the 420 for options that a request requires and we have not (RFC 3261 8.2.2.3). */
+function unsupportedOf(request: SipRequest): HeaderLines | undefined {
+  const required = request.headerList('Require').filter((option) => option.toLowerCase() !== 'timer');
+  return required.length > 0 ? [['Unsupported', required.join(', ')]] : undefined;
 }
 
 const refuseUnknownDialog = (transaction: ServerTransaction): void => void transaction.reply(481);

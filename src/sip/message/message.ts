@@ -1,3 +1,4 @@
+import { deltaSeconds } from './delta-seconds.ts';
 import { headerKey } from './header-names.ts';
 import { type NameAddr, parseNameAddr, parseNameAddrList } from './name-addr.ts';
 import { isToken, oneLine, parseDecimal, SPACE, skipSpace, splitList, TAB } from './scan.ts';
@@ -192,9 +193,9 @@ export abstract class BaseMessage {
     return this.#number('max-forwards', 255);
   }
 
-  /** Seconds. */
+  /** Seconds, at most what `deltaSeconds` believes. */
   get expires(): number | undefined {
-    return this.#number('expires', 2 ** 32 - 1);
+    return deltaSeconds(this.#value('expires'));
   }
 
   get contentLength(): number | undefined {

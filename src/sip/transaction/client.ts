@@ -117,11 +117,14 @@ export class RunningClient implements ClientTransaction {
     }
   }
 
+  /** Takes that the request cannot have arrived, or its answer cannot come. */
+  fail(failure: SendFailure): void {
+    this.#failure = failure;
+    this.#runner.input('transportError');
+  }
+
   #send(bytes: Buffer): void {
-    this.#context.send(bytes, this.target, (failure) => {
-      this.#failure = failure;
-      this.#runner.input('transportError');
-    });
+    this.#context.send(bytes, this.target, (failure) => this.fail(failure));
   }
 
   #end(): void {

@@ -21,7 +21,7 @@ import type {
 } from './transaction.ts';
 
 export type TransactionLayerOptions = {
-  readonly transports: Pick<Transports, 'onMessage' | 'onMalformed' | 'send' | 'localAddress'>;
+  readonly transports: Pick<Transports, 'onMessage' | 'onMalformed' | 'onConnectionClosed' | 'send' | 'localAddress'>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
@@ -78,6 +78,7 @@ class Transactions implements TransactionLayer {
       else this.#receiveRequest(message, source);
     });
     transports.onMalformed((failure, source) => this.#reject(failure, source));
+    transports.onConnectionClosed((connection, target) => this.#connectionClosed(connection, target));
   }
 
   onRequest(handler: (transaction: ServerTransaction) => void): void {
@@ -122,6 +123,16 @@ class Transactions implements TransactionLayer {
     this.#closed = true;
     for (const client of [...this.#clients.values()]) client.terminate();
     for (const server of [...this.#servers.values()]) server.terminate();
+  }
+
+  /** What was sent over a connection that is gone would wait 32 s for an answer that cannot come. */
+  #connectionClosed(connection: number, { address, port }: Target): void {
+    for (const client of [...this.#clients.values()]) {
+      const { target } = client;
+      if (target.protocol !== 'tcp') continue;
+      if (target.connection === connection || (target.address === address && target.port === port))
+        client.fail({ reason: 'closed', target });
+    }
   }
 
   /** Puts our Via on top (RFC 3261 18.1.1, RFC 3581 3) and returns its fresh branch. */

@@ -299,6 +299,47 @@ test('a session shorter than 90 seconds is refused with 422', async () => {
   assert.equal(await bench.leaks(), nothing);
 });
 
+test('a session shorter than 90 seconds is refused with 422 inside a call, too, which goes on', async () => {
+  const bench = createBench();
+  const { toTag } = await connected(bench);
+  for (const method of ['INVITE', 'UPDATE']) {
+    bench.send(method, { toTag, sdp: 'o', headers: [['Session-Expires', '0']] });
+    assert.is((await bench.response()).header('Min-SE'), '90');
+  }
+  await bench.advance(0);
+  assert.equal(await bench.sent(), ['422 INVITE', '422 UPDATE']);
+  assert.equal(await bench.heard(), []);
+  bench.agent.close();
+});
+
+test('a session longer than any timer lasts is granted the longest that one does', async () => {
+  for (const seconds of ['3000000', '4294967295']) {
+    const bench = createBench();
+    const headers = [
+      ['Session-Expires', seconds],
+      ['Supported', 'timer'],
+    ] as const;
+    const { call } = await ringing(bench, { sdp: 'o', headers });
+    call.answer('our-answer');
+    assert.is((await bench.response()).header('Session-Expires'), '2147483;refresher=uac');
+    bench.agent.close();
+  }
+});
+
+test('an option that is required inside a call and unknown is refused with 420; a BYE is taken all the same', async () => {
+  const bench = createBench();
+  const { toTag } = await connected(bench);
+  const headers = [['Require', 'timer, precondition']] as const;
+  for (const method of ['INVITE', 'UPDATE', 'INFO']) {
+    bench.send(method, { toTag, sdp: 'o', headers });
+    assert.is((await bench.response()).header('Unsupported'), 'precondition');
+  }
+  assert.equal(await bench.sent(), ['420 INVITE', '420 UPDATE', '420 INFO']);
+  bench.send('BYE', { toTag, headers });
+  assert.equal(await bench.sent(), ['200 BYE']);
+  assert.equal(await bench.leaks(), nothing);
+});
+
 test('a user that says BYE on hearing that the call is over sends nothing more', async () => {
   for (const over of ['BYE', 'no ACK', 'BYE before the answer'] as const) {
     const bench = createBench();

@@ -25,6 +25,7 @@ export class FakeTransports {
   failWith: SendFailure['reason'] | undefined;
   #onMessage: MessageHandler = () => {};
   #onMalformed: MalformedHandler = () => {};
+  #onClosed: (connection: number, target: Target) => void = () => {};
 
   constructor(clock: ManualClock) {
     this.#clock = clock;
@@ -37,6 +38,15 @@ export class FakeTransports {
 
   onMalformed(handler: MalformedHandler): void {
     this.#onMalformed = handler;
+  }
+
+  onConnectionClosed(handler: (connection: number, target: Target) => void): void {
+    this.#onClosed = handler;
+  }
+
+  /** The connection to a peer is gone. */
+  closeConnection({ connection, ...target }: Target): void {
+    this.#onClosed(connection!, target);
   }
 
   localAddress(): { host: string; port: number } {

@@ -1,3 +1,5 @@
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { systemClock } from '../../../src/lib/clock.ts';
@@ -63,5 +65,34 @@ for (const protocol of ['udp', 'tcp'] as const) {
     await Promise.all(parties.map(({ transports }) => transports.close()));
   });
 }
+
+test('a request over a connection that closes after it was written fails at once', async () => {
+  const party = await openParty();
+  const uac = layerOn(party);
+  const deaf = createServer((socket) => socket.once('data', () => socket.destroy()));
+  await new Promise<void>((resolve) => deaf.listen(0, '127.0.0.1', resolve));
+  const { port } = deaf.address() as AddressInfo;
+  const told: string[] = [];
+  const over = (method: string) =>
+    new Promise<void>((resolve) => {
+      uac.request(
+        outgoing(method),
+        { protocol: 'tcp', address: '127.0.0.1', port },
+        {
+          onFinal: () => told.push('final'),
+          onTimeout: () => told.push('timeout'),
+          onTransportError: ({ reason }) => told.push(`${method} ${reason}`),
+          onTerminated: resolve,
+        },
+      );
+    });
+  await over('OPTIONS');
+  await over('INVITE');
+  assert.equal(told, ['OPTIONS closed', 'INVITE closed']);
+  assert.is(uac.counts().clients, 0);
+  uac.close();
+  await new Promise((resolve) => deaf.close(resolve));
+  await party.transports.close();
+});
 
 test.run();
