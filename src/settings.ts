@@ -13,7 +13,10 @@ import {
 import type { HttpOptions } from './http/env.ts';
 import { defaultMediaConfig, type MediaConfig } from './media/config.ts';
 import type { BuildInfo, Module } from './models/system.ts';
+import type { TransactionLimits } from './sip/transaction/room.ts';
+import type { GateLimits } from './sip/transport/gate.ts';
 import type { Listen } from './sip/transport/transport.ts';
+import type { TransportLimits } from './sip/transport/transports.ts';
 import type { BanSettings } from './stores/bans.ts';
 
 /** What each part of the system is told of the configuration: names and units change here and nowhere else. */
@@ -42,7 +45,8 @@ export const mediaSettings = (config: Config): MediaConfig => ({
   toneZone: config.media.tone_zone,
 });
 
-/** The part of the descriptors that HTTP may take: the rest is for calls, of which each needs two or more. */
+/** The parts of the descriptors that HTTP and SIP may take: the rest is for calls, of which each needs two or more. */
+const sipDescriptors = 0.25;
 const httpDescriptors = 0.25;
 
 /** How many descriptors the process may open; as many as it likes where that cannot be told. */
@@ -82,6 +86,40 @@ export const outboundConnections = ({ applications }: Config): OutboundConnectio
     reconnectIntervalMs: application.reconnect_interval * 1000,
     reconnectAttempts: application.reconnect_attempts,
   }));
+
+/** What strangers may cost. Times of the configuration are in s. */
+export function strangerLimits(
+  { sip: { limits } }: Config,
+  descriptors = descriptorLimit(),
+): {
+  gate: GateLimits;
+  transactions: TransactionLimits;
+  connections: TransportLimits;
+} {
+  return {
+    gate: {
+      sourceRate: limits.source_rate,
+      sourceBurst: limits.source_burst,
+      strangerRate: limits.stranger_rate,
+      sources: limits.sources,
+    },
+    transactions: {
+      transactions: limits.transactions,
+      octets: limits.transaction_bytes,
+      sourceTransactions: limits.source_transactions,
+      sourceOctets: limits.source_transaction_bytes,
+    },
+    connections: {
+      maxConnections: Math.min(limits.connections, Math.max(1, Math.floor(descriptors * sipDescriptors))),
+      maxSourceConnections: limits.source_connections,
+      maxQueuedBytes: limits.connection_queue,
+      maxQueuedBytesInAll: limits.connection_queues,
+      firstMessageTimeout: limits.first_message * 1000,
+      partialTimeout: limits.partial_message * 1000,
+      idleTimeout: limits.idle_connection * 1000,
+    },
+  };
+}
 
 export const sipListens = ({ sip }: Config): Listen[] =>
   sip.transports.map(({ protocol, bind, port }) => ({

@@ -1,6 +1,8 @@
 import { createMediaPlane } from '../media/media-plane.ts';
-import { mediaSettings } from '../settings.ts';
+import { mediaSettings, strangerLimits } from '../settings.ts';
 import { createTransactionLayer } from '../sip/transaction/layer.ts';
+import { createGate } from '../sip/transport/gate.ts';
+import { createKnownPeers } from '../sip/transport/known-peers.ts';
 import { createTransports } from '../sip/transport/transports.ts';
 import type { Base } from './base.ts';
 
@@ -11,11 +13,24 @@ export type Network = ReturnType<typeof buildNetwork>;
 export function buildNetwork({ config, clock, ids, log, scope }: Base) {
   const media = createMediaPlane({ config: mediaSettings(config), clock, log: log.child({ part: 'media' }) });
   scope.defer(() => media.close());
-  const transports = createTransports({ clock, log: log.child({ part: 'sip' }) });
+  const sipLog = log.child({ part: 'sip' });
+  const limits = strangerLimits(config);
+  const peers = createKnownPeers();
+  const gate = createGate({ limits: limits.gate, peers, clock, log: sipLog });
+  const transports = createTransports({
+    clock,
+    log: sipLog,
+    gate,
+    limits: limits.connections,
+    isKnownAddress: (address) => peers.hasNeighbour(address),
+  });
   scope.defer(() => transports.close());
   const { t1, t2, t4 } = config.sip.timers;
   const timers = { t1, t2, t4 };
-  const transactions = createTransactionLayer({ transports, clock, ids, log: log.child({ part: 'sip' }), timers });
+  const transactions = createTransactionLayer({
+    ...{ transports, clock, ids, log: sipLog, timers },
+    ...{ limits: limits.transactions, peers },
+  });
   scope.defer(() => transactions.close());
-  return { media, transports, transactions };
+  return { media, transports, transactions, peers, gate };
 }

@@ -20,8 +20,8 @@ export type Technologies = Awaited<ReturnType<typeof buildTechnologies>>;
  */
 export async function buildTechnologies(base: Base, network: Network, state: State, calls: CallControl) {
   const { config, clock, ids, log, scope } = base;
-  const { media, transports, transactions } = network;
-  const { bus, endpoints, contacts, mailboxes } = state;
+  const { media, transports, transactions, peers, gate } = network;
+  const { bus, endpoints, contacts, mailboxes, bans } = state;
   const { channels } = calls;
   const hasContext = (context: string): boolean => Object.hasOwn(config.dialplan, context);
   channels.addDriver(createLocalDriver({ media, ids, hasContext }));
@@ -38,6 +38,8 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
     clock,
     ids,
     log,
+    peers,
+    logIns: { failed: (source, user) => bans.failed(source, user, 'sip') },
     mailbox(name) {
       const mailbox = mailboxes.list().find((each) => each.name === name);
       return mailbox && { newMessages: mailbox.new_messages, oldMessages: mailbox.old_messages };
@@ -46,6 +48,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
     resolveHost: async (host) => (await lookup(host)).address,
   });
   scope.defer(() => sip.close());
+  gate.ignore((address) => bans.verdict(address).action === 'ignore');
   messages.attach(sip);
   channels.addDriver(sip);
   contacts.attach(sip);

@@ -3,6 +3,9 @@ import type { Clock } from '../../lib/clock.ts';
 import type { NameAddr } from '../../sip/message/name-addr.ts';
 import type { Uri } from '../../sip/message/uri.ts';
 import { formatUri, parseUri, sameUri } from '../../sip/message/uri.ts';
+import { literalAddress } from '../../sip/transport/address.ts';
+import type { KnownPeers } from '../../sip/transport/known-peers.ts';
+import { DEFAULT_SIP_PORT } from '../../sip/transport/routing.ts';
 import type { Target } from '../../sip/transport/transport.ts';
 import type { ContactDetails } from '../../telephony/contacts.ts';
 import type { EndpointConfig } from './config.ts';
@@ -38,13 +41,22 @@ export interface Bindings {
   size(): number;
 }
 
-export function createBindings(clock: Clock): Bindings {
+/** @param peers hears where registered and configured contacts are: they are known there. */
+export function createBindings(clock: Clock, peers?: Pick<KnownPeers, 'hold' | 'release'>): Bindings {
   const byId = new Map<string, Binding>();
   const byEndpoint = new Map<string, Map<string, Binding>>();
   const valid = ({ expiresAt }: Binding) => expiresAt === undefined || expiresAt > clock.monotonic();
   const of = (endpoint: string) => [...(byEndpoint.get(endpoint)?.values() ?? [])].filter(valid);
 
+  const forget = (binding: Binding | undefined) => {
+    const place = binding && placeOf(binding);
+    if (place) peers?.release(place);
+  };
+
   const put = (binding: Binding) => {
+    forget(byId.get(binding.id));
+    const place = placeOf(binding);
+    if (place) peers?.hold(place);
     byId.set(binding.id, binding);
     const places = byEndpoint.get(binding.endpoint) ?? new Map<string, Binding>();
     byEndpoint.set(binding.endpoint, places.set(binding.id, binding));
@@ -58,6 +70,7 @@ export function createBindings(clock: Clock): Bindings {
     delete(id) {
       const binding = byId.get(id);
       const places = binding && byEndpoint.get(binding.endpoint);
+      forget(binding);
       byId.delete(id);
       places?.delete(id);
       if (places?.size === 0) byEndpoint.delete(binding!.endpoint);
@@ -68,6 +81,15 @@ export function createBindings(clock: Clock): Bindings {
     },
     size: () => byId.size,
   };
+}
+
+/** Where a binding's messages come from: its flow, or the address that its URI names. */
+function placeOf({ target, uri }: Binding): Target | undefined {
+  if (target) return target;
+  if (uri.scheme !== 'sip') return undefined;
+  const address = literalAddress(uri.host);
+  const protocol = uri.params['transport']?.toLowerCase() === 'tcp' ? 'tcp' : 'udp';
+  return address === undefined ? undefined : { protocol, address, port: uri.port ?? DEFAULT_SIP_PORT };
 }
 
 /** A contact's id: unique per AOR and URI, the same after a restart. */

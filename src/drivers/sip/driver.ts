@@ -5,6 +5,7 @@ import { createVerifier } from '../../sip/auth/verifier.ts';
 import type { Stack } from '../../sip/dialog/stack.ts';
 import { createUserAgent, type UserAgentCounts } from '../../sip/dialog/user-agent.ts';
 import type { ServerTransaction, TransactionLayer } from '../../sip/transaction/transaction.ts';
+import type { KnownPeers } from '../../sip/transport/known-peers.ts';
 import type { Transports } from '../../sip/transport/transport.ts';
 import type { ContactDriver, ContactHost } from '../../telephony/contacts.ts';
 import {
@@ -18,7 +19,7 @@ import {
 import type { MediaPlane } from '../../telephony/media.ts';
 import { contactDetails, createBindings, staticBindings } from './bindings.ts';
 import type { EndpointConfig, SipConfig } from './config.ts';
-import { createEndpoints } from './endpoints.ts';
+import { createEndpoints, type LogIns } from './endpoints.ts';
 import { createInviteReceiver } from './invites.ts';
 import { createMailboxSubscriptions, type MailboxCounts } from './mailbox-subscriptions.ts';
 import { type OutgoingMessage, receiveMessage, sendMessage } from './messages.ts';
@@ -43,6 +44,10 @@ export type SipDriverOptions = {
   resolveHost?: (host: string) => Promise<string>;
   /** How a mailbox stands, for phones that watch it; without it all mailboxes are empty. */
   mailbox?: (name: string) => MailboxCounts | undefined;
+  /** Hears who is known by its registration, its calls or its address; without it nobody asks. */
+  peers?: KnownPeers;
+  /** Counts wrong log-ins. */
+  logIns?: LogIns;
   /** Hears text messages that endpoints send. */
   messageReceived?: (message: TextMessage) => void;
 };
@@ -95,12 +100,14 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     timing: { t1Ms: config.t1Ms, t2Ms: config.t2Ms },
     userAgent: config.userAgent,
     ...(options.resolveHost && { resolveHost: options.resolveHost }),
+    ...(options.peers && { peers: options.peers }),
   };
   const { realm, algorithms, nonceLifetimeMs } = config;
   const verifier = createVerifier({ realm, algorithms, nonceLifetimeMs, clock, ids });
   const agent = createUserAgent(stack);
-  const bindings = createBindings(clock);
-  const endpoints = createEndpoints([], verifier);
+  const bindings = createBindings(clock, options.peers);
+  const endpoints = createEndpoints([], { verifier, clock, log, logIns: options.logIns });
+  options.peers?.trust((address) => endpoints.trusts(address));
   const services: Services = {
     config,
     stack,
@@ -126,7 +133,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
   agent.onRequest('OPTIONS', (transaction) => answerOptions(services, transaction, draining));
   agent.onRequest('MESSAGE', (transaction) => {
     const identity = endpoints.identify(transaction);
-    if ('challenge' in identity) transaction.reply(401, { headers: identity.challenge });
+    if ('challenge' in identity) endpoints.challenge(transaction, identity);
     else transaction.reply(receiveMessage(services, identity.endpoint, transaction.request));
   });
 
@@ -200,6 +207,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
       qualifier.close();
       referrals.close();
       subscriptions.close();
+      endpoints.close();
       agent.close();
     },
   };

@@ -1,14 +1,24 @@
 import { addressMatcher } from '../../lib/addresses.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
 import type { DigestSecret } from '../../sip/auth/digest.ts';
 import type { Verifier } from '../../sip/auth/verifier.ts';
+import { Timers } from '../../sip/dialog/stack.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 import type { ServerTransaction } from '../../sip/transaction/transaction.ts';
 import type { EndpointConfig } from './config.ts';
 import { userOf } from './party.ts';
 
-/** Who sent a request; `challenge` when that is not proved, whoever it claims to be. */
-export type Identity = { endpoint: EndpointConfig } | { challenge: HeaderLines };
+/** Who sent a request; `challenge` when that is not proved, whoever it claims to be; `guessed`: with a wrong password. */
+export type Identity = { endpoint: EndpointConfig } | { challenge: HeaderLines; guessed?: string };
+
+/** Where wrong log-ins are counted: what to do with the source from now on. */
+export type LogIns = {
+  failed(source: string, user: string): { action: 'admit' } | { action: 'delay'; ms: number } | { action: 'ignore' };
+};
+
+export type EndpointsOptions = { verifier: Verifier; clock: Clock; log: Logger; logIns?: LogIns | undefined };
 
 /** The configured endpoints. */
 export interface Endpoints {
@@ -23,17 +33,36 @@ export interface Endpoints {
    * source address. Nobody learns which users exist: known and unknown ones are challenged alike.
    */
   identify(transaction: ServerTransaction): Identity;
+  /** Asks for a password (401): at once, or later when the source has guessed too often. */
+  challenge(transaction: ServerTransaction, identity: Extract<Identity, { challenge: HeaderLines }>): void;
+  /** Whether an address is in some endpoint's `match`. */
+  trusts(address: string): boolean;
+  /** Forgets the challenges that wait. */
+  close(): void;
 }
 
 type Entry = { config: EndpointConfig; matches: readonly ((address: string) => boolean)[] };
 
-export function createEndpoints(configs: readonly EndpointConfig[], verifier: Verifier): Endpoints {
+/** How late a source is answered that is to be ignored, but is known to us, in ms. */
+const LATEST_MS = 4_000;
+
+/** Addresses whose trust is remembered at most. */
+const REMEMBERED = 10_000;
+
+export function createEndpoints(
+  configs: readonly EndpointConfig[],
+  { verifier, clock, log, logIns }: EndpointsOptions,
+): Endpoints {
+  const timers = new Timers({ clock, log }, 'a late challenge');
+  /** Whether addresses that asked lately are in some `match`. */
+  const trusted = new Map<string, boolean>();
   const byName = new Map<string, Entry>();
   const byUsername = new Map<string, EndpointConfig>();
   /** Endpoints whose AOR has a name of its own. */
   const byAor = new Map<string, EndpointConfig>();
 
   const set = (config: EndpointConfig) => {
+    trusted.clear();
     remove(config.name);
     byName.set(config.name.toLowerCase(), { config, matches: config.match.map(addressMatcher) });
     if (config.auth) byUsername.set(config.auth.username, config);
@@ -41,6 +70,7 @@ export function createEndpoints(configs: readonly EndpointConfig[], verifier: Ve
   };
 
   const remove = (name: string) => {
+    trusted.clear();
     const old = byName.get(name.toLowerCase())?.config;
     byName.delete(name.toLowerCase());
     const aor = old?.aor.name?.toLowerCase();
@@ -50,9 +80,14 @@ export function createEndpoints(configs: readonly EndpointConfig[], verifier: Ve
 
   for (const config of configs) set(config);
 
-  const challenge = (stale: boolean): Identity => ({
-    challenge: verifier.challenges({ stale }).map((value) => ['WWW-Authenticate', value] as const),
+  const challenge = (source: string, stale = false): { challenge: HeaderLines } => ({
+    challenge: verifier.challenges(source, { stale }).map((value) => ['WWW-Authenticate', value] as const),
   });
+
+  const isTrusted = (address: string): boolean => {
+    for (const { matches } of byName.values()) if (matches.some((match) => match(address))) return true;
+    return false;
+  };
 
   /** An endpoint that needs no password from this address. */
   const byAddress = (address: string): EndpointConfig | undefined => {
@@ -76,13 +111,30 @@ export function createEndpoints(configs: readonly EndpointConfig[], verifier: Ve
       const verdict = verifier.verify({
         credentials,
         method: request.method,
+        source: source.address,
         secretOf: (username): DigestSecret | undefined => byUsername.get(username)?.auth,
       });
       if (verdict.result === 'accepted') return { endpoint: byUsername.get(verdict.username)! };
-      if (verdict.result !== 'absent') return challenge(verdict.result === 'stale');
-      const trusted = byAddress(source.address);
+      if (verdict.result === 'rejected') return { ...challenge(source.address), guessed: verdict.username };
+      if (verdict.result === 'stale') return challenge(source.address, true);
+      const local = byAddress(source.address);
       // Who claims to be a phone with a password has to know it, also where strangers are let in.
-      return trusted && !claimed(request)?.auth ? { endpoint: trusted } : challenge(false);
+      return local && !claimed(request)?.auth ? { endpoint: local } : challenge(source.address);
     },
+    challenge(transaction, { challenge: headers, guessed }) {
+      const verdict = guessed === undefined ? undefined : logIns?.failed(transaction.source.address, guessed);
+      const answer = () => void transaction.reply(401, { headers });
+      if (!verdict || verdict.action === 'admit') answer();
+      else timers.start(answer, verdict.action === 'delay' ? verdict.ms : LATEST_MS);
+    },
+    trusts(address) {
+      const known = trusted.get(address);
+      if (known !== undefined) return known;
+      if (trusted.size >= REMEMBERED) trusted.clear();
+      const trust = isTrusted(address);
+      trusted.set(address, trust);
+      return trust;
+    },
+    close: () => timers.clearAll(),
   };
 }

@@ -19,11 +19,12 @@ export function createInviteReceiver(
     const { transaction } = offer;
     if (isDraining()) return void transaction.reply(503);
     const identity = endpoints.identify(transaction);
-    if ('challenge' in identity) return void transaction.reply(401, { headers: identity.challenge });
+    if ('challenge' in identity) return endpoints.challenge(transaction, identity);
     const { endpoint } = identity;
     const refusal = refuseOffer(transaction.request, endpoint);
     if (refusal) return void transaction.reply(...refusal);
-    transaction.reply(100);
+    // A full house says so by itself.
+    if (!transaction.reply(100)) return;
     const call = takeInboundCall(services, endpoint, offer);
     try {
       if (!host.incoming(incomingCall(services, endpoint, transaction.request, call))) call.refuse(503);

@@ -125,7 +125,7 @@ export function createMailboxSubscriptions(
   const subscribe = (transaction: ServerTransaction, seconds: number) => {
     const { request, source, toTag } = transaction;
     const identity = endpoints.identify(transaction);
-    if ('challenge' in identity) return void transaction.reply(401, { headers: identity.challenge });
+    if ('challenge' in identity) return endpoints.challenge(transaction, identity);
     const { endpoint } = identity;
     const mailbox = mailboxOf(endpoint, userOf(request.uri));
     if (mailbox === undefined) return void transaction.reply(404);

@@ -102,7 +102,7 @@ export function createRegistrar(options: RegistrarOptions): (transaction: Server
 
   return (transaction) => {
     const identity = endpoints.identify(transaction);
-    if ('challenge' in identity) return void transaction.reply(401, { headers: identity.challenge });
+    if ('challenge' in identity) return endpoints.challenge(transaction, identity);
     const { endpoint } = identity;
     const aor = userOf(transaction.request.to.uri);
     const isOwn = aor.toLowerCase() === (endpoint.aor.name ?? endpoint.name).toLowerCase();

@@ -7,14 +7,15 @@ export type NonceVerdict = 'fresh' | 'stale' | 'foreign';
 
 /** Makes and checks nonces. */
 export interface Nonces {
-  create(): string;
+  /** @param holder whom it is for: from anybody else it is foreign. */
+  create(holder: string): string;
   /** Tells the verdict without using the nonce. */
-  check(nonce: string): NonceVerdict;
+  check(nonce: string, holder: string): NonceVerdict;
   /**
    * Uses the nonce once with this count (1 and up; undefined for credentials without qop, which may use it once).
    * False when that use was seen before or came too late: a replay, or a client that does not count.
    */
-  use(nonce: string, count: number | undefined): boolean;
+  use(nonce: string, holder: string, count: number | undefined): boolean;
   /** How many used nonces are remembered. */
   size(): number;
 }
@@ -42,11 +43,11 @@ export function createNonces({ clock, ids, lifetimeMs, capacity = 100_000 }: Non
 
   const sign = (text: string) => createHmac('sha256', key).update(text).digest('hex').slice(0, MAC_LENGTH);
 
-  const madeAt = (nonce: string): number | undefined => {
+  const madeAt = (nonce: string, holder: string): number | undefined => {
     const [time, salt, mac, rest] = nonce.split('.');
     if (time === undefined || salt === undefined || mac?.length !== MAC_LENGTH || rest !== undefined) return undefined;
     const genuine = timingSafeEqual(
-      Buffer.from(sign(`${time}.${salt}`)),
+      Buffer.from(sign(`${time}.${salt}.${holder}`)),
       Buffer.from(mac.padEnd(MAC_LENGTH)).subarray(0, MAC_LENGTH),
     );
     return genuine ? Number.parseInt(time, 36) : undefined;
@@ -62,20 +63,20 @@ export function createNonces({ clock, ids, lifetimeMs, capacity = 100_000 }: Non
   };
 
   return {
-    create() {
+    create(holder) {
       const text = `${Math.floor(clock.monotonic()).toString(36)}.${ids.secret(16)}`;
-      return `${text}.${sign(text)}`;
+      return `${text}.${sign(`${text}.${holder}`)}`;
     },
-    check(nonce) {
-      const made = madeAt(nonce);
+    check(nonce, holder) {
+      const made = madeAt(nonce, holder);
       if (made === undefined) return 'foreign';
       if (made + lifetimeMs <= clock.monotonic()) return 'stale';
       return made <= forgottenBefore && !used.has(nonce) ? 'stale' : 'fresh';
     },
-    use(nonce, count) {
+    use(nonce, holder, count) {
       const seen = used.get(nonce);
       if (seen && (count === undefined || count <= seen.count)) return false;
-      const made = madeAt(nonce);
+      const made = madeAt(nonce, holder);
       if (made === undefined) return false;
       // Credentials without a count use the nonce up.
       used.set(nonce, { count: count ?? Number.MAX_SAFE_INTEGER, expiresAt: made + lifetimeMs });

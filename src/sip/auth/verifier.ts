@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
+import { sourceNetwork } from '../../lib/addresses.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Ids } from '../../lib/ids.ts';
 import { algorithmNamed, type DigestAlgorithm, type DigestSecret, digestResponse } from './digest.ts';
@@ -20,14 +21,17 @@ export type Presented = {
   /** Every Authorization (or Proxy-Authorization) value of the request. */
   credentials: readonly string[];
   method: string;
+  /** Address they come from: nonces given to others are stale. */
+  source: string;
   /** What the user's password is; undefined for a user nobody knows. */
   secretOf(username: string): DigestSecret | undefined;
 };
 
 /**
- * `accepted`: the user proved the password. `stale`: the password was right but the nonce is spent: challenge again
- * with `stale`. `absent`: nothing for our realm was presented. `rejected`: wrong, malformed or unknown, on purpose
- * without saying which.
+ * `accepted`: the user proved the password. `stale`: the nonce is spent, or was never given to this source: challenge
+ * again with `stale`; whether the password was right is not looked at, so nobody can guess with somebody else's nonce.
+ * `absent`: nothing for our realm was presented. `rejected`: wrong, malformed or unknown, on purpose without saying
+ * which; the source is no forgery, because our challenge has reached it.
  */
 export type Verdict =
   | { result: 'accepted'; username: string }
@@ -39,7 +43,7 @@ export type Verdict =
 export interface Verifier {
   readonly realm: string;
   /** Values for WWW-Authenticate (or Proxy-Authenticate), one header each. */
-  challenges(options?: { stale?: boolean }): string[];
+  challenges(source: string, options?: { stale?: boolean }): string[];
   verify(presented: Presented): Verdict;
   /** Used nonces remembered: for leak checks. */
   size(): number;
@@ -52,14 +56,16 @@ const nobody: DigestSecret = { password: '' };
 export function createVerifier({ realm, algorithms, nonceLifetimeMs, clock, ids }: VerifierOptions): Verifier {
   const nonces = createNonces({ clock, ids, lifetimeMs: nonceLifetimeMs });
 
-  const check = (parameters: DigestParameters, { method, secretOf }: Presented): Verdict => {
+  const check = (parameters: DigestParameters, { method, source, secretOf }: Presented): Verdict => {
     const username = parameters.get('username') ?? '';
     const nonce = parameters.get('nonce') ?? '';
     const rejected: Verdict = { result: 'rejected', username };
     const algorithm = algorithmNamed(parameters.get('algorithm'));
     const qop = readQop(parameters);
+    const holder = sourceNetwork(source);
+    // Also one from before a restart is a good reason to ask again (RFC 7616 3.3).
+    if (nonces.check(nonce, holder) !== 'fresh') return { result: 'stale' };
     if (!algorithm || !algorithms.includes(algorithm) || qop === 'malformed') return rejected;
-    const verdict = nonces.check(nonce);
     const secret = secretOf(username);
     const expected = digestResponse({
       algorithm,
@@ -73,17 +79,17 @@ export function createVerifier({ realm, algorithms, nonceLifetimeMs, clock, ids 
     });
     const proved = expected !== undefined && sameText(expected, parameters.get('response')?.toLowerCase() ?? '');
     if (!secret || !proved) return rejected;
-    // A nonce from before a restart is as good a reason to ask again as one that is too old (RFC 7616 3.3).
-    const usable = verdict === 'fresh' && nonces.use(nonce, qop && Number.parseInt(qop.nc, 16));
+    const usable = nonces.use(nonce, holder, qop && Number.parseInt(qop.nc, 16));
     return usable ? { result: 'accepted', username } : { result: 'stale' };
   };
 
   return {
     realm,
-    challenges: ({ stale = false } = {}) =>
-      algorithms.map((algorithm) =>
-        formatDigest({ realm, nonce: nonces.create(), algorithm, qop: 'auth', ...(stale && { stale: 'true' }) }, true),
-      ),
+    challenges: (source, { stale = false } = {}) =>
+      algorithms.map((algorithm) => {
+        const nonce = nonces.create(sourceNetwork(source));
+        return formatDigest({ realm, nonce, algorithm, qop: 'auth', ...(stale && { stale: 'true' }) }, true);
+      }),
     verify(presented) {
       const ours = presented.credentials.map(parseDigest).find((parameters) => parameters?.get('realm') === realm);
       return ours ? check(ours, presented) : { result: 'absent' };

@@ -56,7 +56,7 @@ export type OutgoingOptions = {
   allow: string;
   handlers: OutgoingHandlers;
   /** Makes a dialog findable for requests of the peer, and lost again. */
-  enlist(key: string, usage: InviteUsage): void;
+  enlist(key: string, usage: InviteUsage, peer: Target): void;
   discharge(key: string): void;
 };
 
@@ -105,7 +105,7 @@ export function createOutgoingCall(options: OutgoingOptions): OutgoingCall {
       },
     });
     dialogs.set(key, usage);
-    options.enlist(key, usage);
+    options.enlist(key, usage, target);
     return usage;
   };
 

@@ -3,6 +3,7 @@ import { guarded } from '../../lib/guard.ts';
 import type { Ids } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { TransactionLayer } from '../transaction/transaction.ts';
+import type { KnownPeers } from '../transport/known-peers.ts';
 import type { Transports } from '../transport/transport.ts';
 
 /** Timer values of RFC 3261 17.1.1.1 in ms. */
@@ -18,6 +19,8 @@ export type Stack = {
   timing: Timing;
   /** Value of User-Agent and Server. */
   userAgent: string;
+  /** Hears who is known by a live dialog. */
+  peers?: Pick<KnownPeers, 'hold' | 'release'>;
   /** The address of a host name; without it only literal addresses can be reached. */
   resolveHost?: (host: string) => Promise<string>;
 };

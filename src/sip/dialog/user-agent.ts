@@ -75,6 +75,8 @@ const methodsInCalls = ['INVITE', 'ACK', 'CANCEL', 'BYE', 'UPDATE', 'INFO'];
 
 export function createUserAgent(stack: Stack): UserAgent {
   const usages = new Map<string, InviteUsage>();
+  /** Where the peers of the usages are: known there as long as the dialog lives. */
+  const flows = new Map<string, Target>();
   const pending = new Set<object>();
   const handlers = new Map<string, (transaction: ServerTransaction) => void>();
   let inviteHandler: ((offer: CallOffer) => void) | undefined;
@@ -89,6 +91,20 @@ export function createUserAgent(stack: Stack): UserAgent {
     return { uri: sipUri({ host: local.host, port: local.port, params }), params: {} };
   };
 
+  const enlist = (key: string, usage: InviteUsage, peer: Target) => {
+    discharge(key);
+    usages.set(key, usage);
+    flows.set(key, peer);
+    stack.peers?.hold(peer);
+  };
+
+  const discharge = (key: string) => {
+    const peer = flows.get(key);
+    if (peer) stack.peers?.release(peer);
+    flows.delete(key);
+    usages.delete(key);
+  };
+
   const take = (transaction: ServerTransaction, told: IncomingHandlers, symmetric: boolean): IncomingCall => {
     const call: IncomingCall = createIncomingCall({
       stack,
@@ -99,13 +115,13 @@ export function createUserAgent(stack: Stack): UserAgent {
       handlers: {
         ...told,
         onClosed() {
-          usages.delete(key);
+          discharge(key);
           told.onClosed();
         },
       },
     });
     const key = keyOfDialog(call.usage.dialog);
-    usages.set(key, call.usage);
+    enlist(key, call.usage, transaction.source);
     return call;
   };
 
@@ -179,8 +195,8 @@ export function createUserAgent(stack: Stack): UserAgent {
             told.onClosed();
           },
         },
-        enlist: (key, usage) => void usages.set(key, usage),
-        discharge: (key) => void usages.delete(key),
+        enlist,
+        discharge,
       });
     },
     request: (request, told) => sendSingle(stack, request, contactFor, told),

@@ -23,6 +23,8 @@ const noBody: Buffer = Buffer.alloc(0);
 export abstract class BaseMessage {
   /** The bytes after the headers; text by `bodyText`. */
   body: Buffer;
+  /** How many octets it was on the wire; 0 for one that was not parsed. */
+  octets = 0;
   readonly #raw: RawHeaders;
   #topVia: Via | undefined;
   #from: NameAddr | undefined;

@@ -115,7 +115,7 @@ export class StreamFramer {
   }
 }
 
-/** Bytes of line ends before a message that can be passed over; 0 when more must come to tell. Adds a ping for each CRLF CRLF. */
+/** Bytes of line ends before a message that can be passed over; 0 when more must come to tell. Adds a ping for each run of CRLF CRLF. */
 function skipKeepAlive(bytes: Buffer, at: number, frames: Frame[]): number {
   if (bytes[at] === LF) return 1;
   if (at + 1 >= bytes.length) return 0;
@@ -124,7 +124,7 @@ function skipKeepAlive(bytes: Buffer, at: number, frames: Frame[]): number {
   if (bytes[at + 2] !== CR) return 2;
   if (at + 3 >= bytes.length) return 0;
   if (bytes[at + 3] !== LF) return 2;
-  frames.push({ type: 'ping' });
+  if (frames.at(-1)?.type !== 'ping') frames.push({ type: 'ping' });
   return 4;
 }
 

@@ -1,5 +1,12 @@
+import { createHash } from 'node:crypto';
 import type { SipRequest, SipResponse } from '../message/message.ts';
 import { MAGIC_COOKIE } from '../message/via.ts';
+
+/** Longer keys, which only peers with strange ideas make, are kept as their hash. */
+const LONGEST_KEY = 256;
+
+const bounded = (key: string): string =>
+  key.length <= LONGEST_KEY ? key : createHash('sha256').update(key).digest('base64');
 
 /** The key of a client transaction: branch and method (RFC 3261 17.1.3). */
 export function clientKey(branch: string, method: string): string {
@@ -23,15 +30,16 @@ export function serverKey(request: SipRequest, method = request.method): string 
   const via = request.topVia!;
   const branch = via.params['branch'];
   if (branch?.startsWith(MAGIC_COOKIE) && branch.length > MAGIC_COOKIE.length) {
-    return `${branch} ${via.host}:${via.port ?? ''} ${wanted}`;
+    return bounded(`${branch} ${via.host}:${via.port ?? ''} ${wanted}`);
   }
   const toTag = wanted === 'INVITE' ? '' : request.toTag;
   const hop = `${via.transport} ${via.host}:${via.port ?? ''} ${branch ?? ''}`;
-  return `2543 ${request.callId} ${request.fromTag} ${request.cseq.number} ${request.requestUri} ${hop} ${toTag} ${wanted}`;
+  const dialog = `${request.callId} ${request.fromTag} ${request.cseq.number}`;
+  return bounded(`2543 ${dialog} ${request.requestUri} ${hop} ${toTag} ${wanted}`);
 }
 
 /** What two transactions share when one request reached us on two ways (RFC 3261 8.2.2.2); undefined inside a dialog. */
 export function mergeKey(request: SipRequest): string | undefined {
   if (request.toTag !== undefined) return undefined;
-  return `${request.callId} ${request.fromTag} ${request.cseq.number} ${request.method}`;
+  return bounded(`${request.callId} ${request.fromTag} ${request.cseq.number} ${request.method}`);
 }

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { guardedClock } from '../../lib/guard.ts';
 import type { Ids } from '../../lib/ids.ts';
@@ -5,10 +6,13 @@ import type { Logger } from '../../lib/log.ts';
 import type { SipRequest, SipResponse } from '../message/message.ts';
 import { formatRejection, type ParseFailure } from '../message/parse.ts';
 import { firstViaEnd, formatVia, MAGIC_COOKIE, parseVia } from '../message/via.ts';
+import type { KnownPeers } from '../transport/known-peers.ts';
 import { responseTarget, stampViaLine } from '../transport/routing.ts';
 import type { SendFailure, Source, Target, Transports } from '../transport/transport.ts';
+import { type ArrivalContext, ArrivedRequest, type KeepReason } from './arrived-request.ts';
 import { type ClientContext, RunningClient } from './client.ts';
 import { clientKey, mergeKey, responseKey, serverKey } from './keys.ts';
+import { defaultTransactionLimits, Room, type TransactionLimits } from './room.ts';
 import type { Step } from './runner.ts';
 import { RunningServer, type ServerContext } from './server.ts';
 import { defaultTimerValues, type TimerValues } from './tables.ts';
@@ -27,6 +31,10 @@ export type TransactionLayerOptions = {
   readonly log: Logger;
   /** T1, T2 and T4 in ms; 500, 4000 and 5000 when left out. */
   readonly timers?: Partial<TimerValues> | undefined;
+  /** What server transactions may hold; what is left out has its default. */
+  readonly limits?: Partial<TransactionLimits> | undefined;
+  /** Who has shown who it is; without it everybody has. */
+  readonly peers?: KnownPeers | undefined;
   /** Sees every table row that is taken: for tests and debugging. */
   readonly inspect?: ((step: Step) => void) | undefined;
 };
@@ -40,11 +48,14 @@ class Transactions implements TransactionLayer {
   readonly #transports: TransactionLayerOptions['transports'];
   readonly #ids: Ids;
   readonly #log: Logger;
-  readonly #context: ClientContext & ServerContext;
+  readonly #peers: KnownPeers | undefined;
+  readonly #context: ClientContext & ServerContext & ArrivalContext;
   readonly #clients = new Map<string, RunningClient>();
   readonly #servers = new Map<string, RunningServer>();
   /** How many server transactions live with a merge key. */
   readonly #mergeKeys = new Map<string, number>();
+  /** Made when first needed: what tags of answers that nobody remembers are made with. */
+  #tagSecret: string | undefined;
   #onRequest: ((transaction: ServerTransaction) => void) | undefined;
   #onAck: ((ack: SipRequest, source: Source) => void) | undefined;
   #onStray: ((response: SipResponse, source: Source) => void) | undefined;
@@ -54,22 +65,26 @@ class Transactions implements TransactionLayer {
   #rejected = 0;
   #strays = 0;
 
-  constructor({ transports, clock, ids, log, timers, inspect }: TransactionLayerOptions) {
+  constructor({ transports, clock, ids, log, timers, limits, peers, inspect }: TransactionLayerOptions) {
     this.#transports = transports;
+    this.#peers = peers;
     this.#ids = ids;
     this.#log = log;
     this.#context = {
       clock: guardedClock(clock, log, 'a timer of a SIP transaction'),
       timers: { ...defaultTimerValues, ...timers },
       inspect,
+      room: new Room({ ...defaultTransactionLimits, ...limits }),
       send: (bytes, target, onFailure) => transports.send(bytes, target, onFailure),
       sendCancel: (cancel, target) => this.#sendCancel(cancel, target),
       guard: (call) => this.#guard(call),
       newTag: () => ids.hex(10),
+      tagOf: (key) => this.#tagOf(key),
+      keep: (request, why) => this.#keep(request, why),
       tellAck: (ack, source) => this.#guard(() => this.#onAck?.(ack, source)),
       countRetransmission: () => this.#retransmissions++,
       countTimeout: () => this.#timeouts++,
-      forgetClient: (transaction) => this.#clients.delete(transaction.key),
+      forgetClient: (transaction) => this.#forgetClient(transaction),
       forgetServer: (transaction) => this.#forgetServer(transaction),
     };
     transports.onMessage((message, source) => {
@@ -145,9 +160,15 @@ class Transactions implements TransactionLayer {
     return branch;
   }
 
+  /** The peer is known while it is asked something: its answer must come through. */
   #beginClient(client: RunningClient): void {
     this.#clients.set(client.key, client);
+    this.#peers?.hold(client.target);
     client.begin();
+  }
+
+  #forgetClient(client: RunningClient): void {
+    if (this.#clients.delete(client.key)) this.#peers?.release(client.target);
   }
 
   #refuseClosed(client: RunningClient, handlers: ClientHandlers): void {
@@ -189,39 +210,56 @@ class Transactions implements TransactionLayer {
   }
 
   #receiveNew(request: SipRequest, source: Source, key: string): void {
-    const transaction = this.#beginServer(request, source, key, mergeKey(request));
-    if (!this.#onRequest) {
-      transaction.reply(503);
-      return;
-    }
+    const arrived = this.#arrive(request, source, key);
     try {
-      this.#onRequest(transaction);
+      if (this.#onRequest) this.#onRequest(arrived);
+      else arrived.reply(503);
     } catch (error) {
       this.#log.error({ error, method: request.method }, 'the receiver of SIP requests threw');
-      transaction.reply(500);
+      arrived.reply(500);
     }
+    arrived.settle();
   }
 
   /** RFC 3261 9.2: 481 when there is nothing to cancel; else 200, with the To tag of the INVITE's responses. */
   #receiveCancel(cancel: SipRequest, source: Source, key: string): void {
     const invite = this.#servers.get(serverKey(cancel, 'INVITE'));
-    const transaction = this.#beginServer(cancel, source, key, undefined);
+    const arrived = this.#arrive(cancel, source, key);
     if (!invite) {
-      transaction.reply(481);
+      arrived.reply(481);
       return;
     }
-    transaction.reply(200, { toTag: invite.toTag });
+    arrived.reply(200, { toTag: invite.toTag });
     invite.receiveCancel(cancel);
   }
 
-  #beginServer(request: SipRequest, source: Source, key: string, merge: string | undefined): RunningServer {
-    const alike = merge === undefined ? 0 : (this.#mergeKeys.get(merge) ?? 0);
-    if (merge !== undefined) this.#mergeKeys.set(merge, alike + 1);
-    const keys = { key, mergeKey: merge, merged: alike > 0 };
-    const transaction = new RunningServer(request, source, keys, this.#context);
+  /** What the known ask becomes a transaction at once, if there is room; what strangers ask, only when they are let in. */
+  #arrive(request: SipRequest, source: Source, key: string): ArrivedRequest {
+    const merge = mergeKey(request);
+    const merged = merge !== undefined && this.#mergeKeys.has(merge);
+    const isKnown = this.#peers?.isKnown(source) ?? true;
+    const target = responseTarget(request.topVia, source, isKnown);
+    const arrived = new ArrivedRequest({ request, source, target, key, merged, isKnown }, this.#context);
+    if (isKnown) arrived.keep('accepted');
+    return arrived;
+  }
+
+  #keep(arrived: ArrivedRequest, why: KeepReason): RunningServer | undefined {
+    const { request, source, key } = arrived;
+    const stranger = why === 'accepted' ? undefined : source.address;
+    const seat = this.#context.room.take(stranger, request.octets);
+    if (!seat) return undefined;
+    const merge = mergeKey(request);
+    if (merge !== undefined) this.#mergeKeys.set(merge, (this.#mergeKeys.get(merge) ?? 0) + 1);
+    const keys = { key, mergeKey: merge };
+    const transaction = new RunningServer(arrived, { keys, seat, context: this.#context });
     this.#servers.set(key, transaction);
-    transaction.begin();
     return transaction;
+  }
+
+  #tagOf(key: string): string {
+    this.#tagSecret ??= this.#ids.secret(40);
+    return createHmac('sha256', this.#tagSecret).update(key).digest('hex').slice(0, 16);
   }
 
   #forgetServer({ keys }: RunningServer): void {
@@ -240,7 +278,7 @@ class Transactions implements TransactionLayer {
     if (!bytes) return;
     this.#rejected++;
     const via = parseVia(line.slice(0, firstViaEnd(line)).trim());
-    this.#transports.send(bytes, responseTarget(via, source));
+    this.#transports.send(bytes, responseTarget(via, source, this.#peers?.isKnown(source) ?? true));
   }
 
   #guard(call: () => void): void {

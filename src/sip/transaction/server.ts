@@ -1,15 +1,15 @@
-import { type BuildResponseOptions, buildResponse } from '../message/build.ts';
+import { buildResponse } from '../message/build.ts';
 import type { SipRequest, SipResponse } from '../message/message.ts';
-import { responseTarget } from '../transport/routing.ts';
 import type { SendFailure, Source, Target } from '../transport/transport.ts';
+import type { Room, Seat } from './room.ts';
 import { Runner, type RunnerContext } from './runner.ts';
 import { inviteServer, nonInviteServer, type PlainEffect, type ServerInput } from './tables.ts';
-import type { ServerHandlers, ServerState, ServerTransaction } from './transaction.ts';
+import type { ServerHandlers, ServerState } from './transaction.ts';
 
 /** What a server transaction needs from its layer. */
 export type ServerContext = RunnerContext & {
+  readonly room: Room;
   send(bytes: Buffer, target: Target, onFailure: (failure: SendFailure) => void): void;
-  newTag(): string;
   /** Calls a handler of the user; what it throws is logged. */
   guard(call: () => void): void;
   /** Hands over an ACK that is the dialog's. */
@@ -18,32 +18,45 @@ export type ServerContext = RunnerContext & {
   forgetServer(transaction: RunningServer): void;
 };
 
-export type ServerKeys = { readonly key: string; readonly mergeKey: string | undefined; readonly merged: boolean };
+export type ServerKeys = { readonly key: string; readonly mergeKey: string | undefined };
 
-/** A server transaction at work: effects of the tables become messages and calls to the user. */
-export class RunningServer implements ServerTransaction {
-  readonly request: SipRequest;
-  readonly source: Source;
+/** The request as its user sees it, with the To tag of all responses, which may be made when first asked for. */
+export type Answered = { readonly request: SipRequest; readonly toTag: string; readonly target: Target };
+
+export type ServerOptions = {
+  readonly keys: ServerKeys;
+  /** Its place in the room, given back at the end. */
+  readonly seat: Seat;
+  readonly context: ServerContext;
+};
+
+/**
+ * A server transaction at work: effects of the tables become messages and calls to the user. After the final response it
+ * holds that response's octets and nothing of the request.
+ */
+export class RunningServer {
   readonly keys: ServerKeys;
   handlers: ServerHandlers = {};
   readonly #target: Target;
+  readonly #seat: Seat;
   readonly #context: ServerContext;
   readonly #runner: Runner<ServerState, ServerInput>;
-  #toTag: string | undefined;
-  #given: SipResponse | undefined;
-  #last: SipResponse | undefined;
-  #lastBytes: Buffer | undefined;
+  /** Forgotten with the final response. */
+  #arrived: Answered | undefined;
+  #toTag = '';
+  #bytes: Buffer | undefined;
   #failure: SendFailure | undefined;
   #ack: { readonly message: SipRequest; readonly source: Source } | undefined;
 
-  constructor(request: SipRequest, source: Source, keys: ServerKeys, context: ServerContext) {
-    this.request = request;
-    this.source = source;
+  constructor(arrived: Answered, { keys, seat, context }: ServerOptions) {
+    const { request, target } = arrived;
     this.keys = keys;
-    this.#target = responseTarget(request.topVia, source);
+    this.#arrived = arrived;
+    this.#target = target;
+    this.#seat = seat;
     this.#context = context;
     const shared = {
-      reliable: source.protocol === 'tcp',
+      reliable: target.protocol === 'tcp',
       context,
       perform: (effect: PlainEffect) => this.#perform(effect),
       onTerminated: () => this.#end(),
@@ -59,16 +72,9 @@ export class RunningServer implements ServerTransaction {
     return this.#runner.state;
   }
 
-  get merged(): boolean {
-    return this.keys.merged;
-  }
-
-  get lastResponse(): SipResponse | undefined {
-    return this.#last;
-  }
-
+  /** The To tag of all its responses. */
   get toTag(): string {
-    return (this.#toTag ??= this.request.toTag ?? this.#context.newTag());
+    return this.#arrived?.toTag ?? this.#toTag;
   }
 
   /** Starts what runs before the first response. */
@@ -84,6 +90,7 @@ export class RunningServer implements ServerTransaction {
   receiveAck(ack: SipRequest, source: Source): void {
     this.#ack = { message: ack, source };
     this.#runner.input('ack');
+    this.#ack = undefined;
   }
 
   /** Tells the user of a CANCEL, if there is still something to cancel. */
@@ -91,15 +98,17 @@ export class RunningServer implements ServerTransaction {
     if (this.state === 'proceeding') this.#context.guard(() => this.handlers.onCancel?.(cancel));
   }
 
+  /** Sends a response if the state allows one; false when it is ignored. */
   respond(response: SipResponse): boolean {
     const input = response.status < 200 ? 'provisional' : response.status < 300 ? 'success' : 'failure';
     if (!this.#runner.accepts(input)) return false;
-    this.#given = response;
+    this.#bytes = response.toBuffer();
+    if (response.status >= 200) {
+      this.#toTag = response.toTag ?? '';
+      this.#arrived = undefined;
+      this.#context.room.resize(this.#seat, this.#bytes.length);
+    }
     return this.#runner.input(input);
-  }
-
-  reply(status: number, options: BuildResponseOptions = {}): boolean {
-    return this.respond(buildResponse(this.request, status, { toTag: this.toTag, ...options }));
   }
 
   /** Ends without a word to anyone but `onTerminated`. */
@@ -111,15 +120,16 @@ export class RunningServer implements ServerTransaction {
     const { guard } = this.#context;
     switch (effect) {
       case 'send':
-        this.#send(this.#given!);
+        this.#send(this.#bytes!);
         break;
       case 'sendTrying':
-        this.#send(buildResponse(this.request, 100));
+        this.#bytes = buildResponse(this.#arrived!.request, 100).toBuffer();
+        this.#send(this.#bytes);
         break;
       case 'resend':
-        if (!this.#lastBytes) break;
+        if (!this.#bytes) break;
         this.#context.countRetransmission();
-        this.#sendBytes(this.#lastBytes);
+        this.#send(this.#bytes);
         break;
       case 'tellConfirmed':
         guard(() => this.handlers.onConfirmed?.());
@@ -136,13 +146,7 @@ export class RunningServer implements ServerTransaction {
     }
   }
 
-  #send(response: SipResponse): void {
-    this.#last = response;
-    this.#lastBytes = response.toBuffer();
-    this.#sendBytes(this.#lastBytes);
-  }
-
-  #sendBytes(bytes: Buffer): void {
+  #send(bytes: Buffer): void {
     this.#context.send(bytes, this.#target, (failure) => {
       this.#failure = failure;
       this.#runner.input('transportError');
@@ -150,6 +154,7 @@ export class RunningServer implements ServerTransaction {
   }
 
   #end(): void {
+    this.#context.room.leave(this.#seat);
     this.#context.forgetServer(this);
     this.#context.guard(() => this.handlers.onTerminated?.());
   }

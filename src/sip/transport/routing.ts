@@ -31,13 +31,14 @@ export function stampViaLine(line: string, source: Source): string {
 /**
  * Where the responses to a request go, RFC 3261 18.2.2 and RFC 3581 4: over TCP the connection it came in on, or, when that
  * is gone, a new one to the sent-by port; over UDP the `maddr`, else the source address with the source port when `rport`
- * was asked for, else with the sent-by port.
+ * was asked for, else with the sent-by port. Only the known may name a `maddr`: whoever else does would have our answers
+ * sent to a victim of its choice.
  */
-export function responseTarget(via: Via | undefined, source: Source): Target {
+export function responseTarget(via: Via | undefined, source: Source, isKnown: boolean): Target {
   if (!via) return source;
   const sentByPort = via.port ?? DEFAULT_SIP_PORT;
   if (source.protocol === 'tcp') return { ...source, port: sentByPort };
   const maddr = via.params['maddr'];
-  if (maddr !== undefined && isIPv4(maddr)) return { ...source, address: maddr, port: sentByPort };
+  if (isKnown && maddr !== undefined && isIPv4(maddr)) return { ...source, address: maddr, port: sentByPort };
   return via.params['rport'] === undefined ? { ...source, port: sentByPort } : source;
 }

@@ -9,10 +9,19 @@ export type ConnectionLimits = {
   readonly connectTimeout: number;
   /** How long nothing but silence may last; keep-alives are no silence. */
   readonly idleTimeout: number;
-  /** How long the rest of a message may be waited for. */
+  /** How long the rest of a message may be waited for, and how long the peer may read nothing of what waits for it. */
   readonly partialTimeout: number;
+  /** How long a peer that connected to us may take to its first whole message. */
+  readonly firstMessageTimeout: number;
   /** What may wait to be read by the peer. */
   readonly maxQueuedBytes: number;
+};
+
+/** What all connections together have queued, in bytes. */
+export type QueueBudget = {
+  queued: number;
+  /** Makes room for more, at the cost of whoever has queued most; false when that is the one that asks. */
+  makeRoom(bytes: number, asking: TcpConnection): boolean;
 };
 
 export type ConnectionOptions = {
@@ -23,13 +32,28 @@ export type ConnectionOptions = {
   readonly connected: boolean;
   readonly clock: Clock;
   readonly limits: ConnectionLimits;
+  readonly budget: QueueBudget;
+  /** Whether a message may be read now; one that may not waits, and so does all that comes behind it. */
+  readonly admits: (source: Source) => boolean;
   readonly onFrame: (frame: Frame, connection: TcpConnection) => void;
   readonly onClosed: (connection: TcpConnection) => void;
 };
 
 const pong = Buffer.from('\r\n');
 
-/** One TCP connection: frames in, bytes out, and the timers that end it. It never throws; its end is told once. */
+/** With so many bytes before it a peer counts as one that does not read. */
+const STALLED_BYTES = 16_384;
+
+/** So many messages are read in one turn of the event loop. */
+const FRAMES_PER_TURN = 16;
+
+/** How long a message that may not be read waits before it is asked about again, in ms. */
+const ASK_AGAIN_MS = 100;
+
+/**
+ * One TCP connection: frames in, bytes out, and the timers that end it. It never throws; its end is told once. While the
+ * peer does not read what we have sent, or messages of it wait their turn, nothing more is read of it.
+ */
 export class TcpConnection {
   readonly source: Source;
   readonly #socket: Socket;
@@ -39,6 +63,13 @@ export class TcpConnection {
   readonly #onFrame: ConnectionOptions['onFrame'];
   /** Who to tell when the connection never comes about. */
   readonly #waiting: ((failure: SendFailure) => void)[] = [];
+  readonly #budget: QueueBudget;
+  readonly #admits: ConnectionOptions['admits'];
+  /** Messages that came and wait their turn. */
+  #frames: Frame[] = [];
+  /** What of the budget is ours. */
+  #queued = 0;
+  #isReading = false;
   #connected: boolean;
   #ended = false;
   #timedOut = false;
@@ -47,13 +78,21 @@ export class TcpConnection {
   #connectTimer: unknown;
   #idleTimer: unknown;
   #partialTimer: unknown;
+  #firstTimer: unknown;
+  #turnTimer: unknown;
+  #drainTimer: unknown;
+  #isProved: boolean;
 
-  constructor({ socket, source, connected, clock, limits, onFrame, onClosed }: ConnectionOptions) {
+  constructor(options: ConnectionOptions) {
+    const { socket, source, connected, clock, limits, onClosed } = options;
     this.source = source;
     this.#socket = socket;
     this.#clock = clock;
     this.#limits = limits;
-    this.#onFrame = onFrame;
+    this.#budget = options.budget;
+    this.#admits = options.admits;
+    this.#onFrame = options.onFrame;
+    this.#isProved = !connected;
     this.#connected = connected;
     this.#lastUse = clock.monotonic();
     socket.setNoDelay(true);
@@ -65,8 +104,22 @@ export class TcpConnection {
       this.#release();
       onClosed(this);
     });
-    if (connected) this.#watchIdle(limits.idleTimeout);
-    else this.#awaitConnection();
+    if (connected) {
+      this.#firstTimer = clock.setTimeout(() => this.destroy(), limits.firstMessageTimeout);
+      this.#watchIdle(limits.idleTimeout);
+    } else this.#awaitConnection();
+  }
+
+  /** False until the peer has sent a message that makes sense; those we connected to need not. */
+  get isProved(): boolean {
+    return this.#isProved;
+  }
+
+  /** The peer has sent a message that makes sense. */
+  prove(): void {
+    if (this.#isProved) return;
+    this.#isProved = true;
+    this.#clock.clearTimeout(this.#firstTimer);
   }
 
   /** True while bytes can be sent. */
@@ -76,20 +129,55 @@ export class TcpConnection {
 
   /** Sends or queues bytes; a failure is reported once, perhaps at once. */
   send(bytes: Buffer, onFailure: (failure: SendFailure) => void): void {
-    if (this.#socket.writableLength + bytes.length > this.#limits.maxQueuedBytes) {
-      this.#socket.destroy();
+    const length = this.#socket.writableLength + bytes.length;
+    if (length > this.#limits.maxQueuedBytes || !this.#budget.makeRoom(bytes.length, this)) {
+      this.destroy();
       onFailure({ reason: 'overload', target: this.source });
       return;
     }
     this.#lastUse = this.#clock.monotonic();
     if (!this.#connected) {
       this.#waiting.push(onFailure);
-      this.#socket.write(bytes);
+      this.#write(bytes, () => {});
       return;
     }
-    this.#socket.write(bytes, (cause) => {
+    this.#write(bytes, (cause) => {
       if (cause) onFailure({ reason: 'closed', target: this.source, cause: this.#error ?? cause });
     });
+  }
+
+  #write(bytes: Buffer, done: (cause: Error | null | undefined) => void): void {
+    this.#count(bytes.length);
+    this.#socket.write(bytes, (cause) => {
+      // After the end all is given back already.
+      if (this.#queued > 0) this.#count(-bytes.length);
+      done(cause);
+      this.#drained();
+    });
+    if (!this.#isStalled()) return;
+    this.#socket.pause();
+    this.#drainTimer ??= this.#clock.setTimeout(() => this.destroy(), this.#limits.partialTimeout);
+  }
+
+  #isStalled(): boolean {
+    return this.#queued >= STALLED_BYTES;
+  }
+
+  #drained(): void {
+    if (this.#drainTimer === undefined || this.#isStalled()) return;
+    this.#clock.clearTimeout(this.#drainTimer);
+    this.#drainTimer = undefined;
+    this.#readOn();
+  }
+
+  /** Bytes that wait to be read by the peer. */
+  get queued(): number {
+    return this.#queued;
+  }
+
+  #count(bytes: number): void {
+    this.#queued += bytes;
+    this.#budget.queued += bytes;
   }
 
   /** Sends what is queued, then closes. Nothing more is received. */
@@ -103,6 +191,7 @@ export class TcpConnection {
   /** Closes at once; what is queued is lost. */
   destroy(): void {
     this.#ended = true;
+    this.#count(-this.#queued);
     this.#socket.destroy();
   }
 
@@ -129,12 +218,51 @@ export class TcpConnection {
       this.#partialTimer = undefined;
     }
     if (this.#framer.isPartial) {
-      this.#partialTimer ??= this.#clock.setTimeout(() => this.#socket.destroy(), this.#limits.partialTimeout);
+      this.#partialTimer ??= this.#clock.setTimeout(() => this.destroy(), this.#limits.partialTimeout);
     }
-    for (const frame of frames) {
-      if (frame.type === 'ping') this.send(pong, () => {});
-      else this.#onFrame(frame, this);
+    // However often it asked: what waits to be read by a peer that does not read must not grow by what it sends.
+    if (frames.some(({ type }) => type === 'ping')) this.send(pong, () => {});
+    this.#frames = this.#frames.concat(frames.filter(({ type }) => type !== 'ping'));
+    this.#takeTurn();
+  }
+
+  /** Hands on as many messages as one turn may take; the rest waits for the next turn. */
+  #takeTurn(): void {
+    if (this.#isReading) return;
+    this.#isReading = true;
+    let taken = 0;
+    let refused = false;
+    while (taken < FRAMES_PER_TURN && this.#frames.length > taken && !this.#mustWait()) {
+      refused = !this.#admits(this.source);
+      if (refused) break;
+      this.#onFrame(this.#frames[taken++]!, this);
     }
+    this.#frames.splice(0, taken);
+    this.#isReading = false;
+    if (this.#ended || this.#frames.length === 0) {
+      this.#readOn();
+      return;
+    }
+    this.#socket.pause();
+    if (refused) this.#askAgain();
+    else if (!this.#mustWait()) this.#clock.soon(() => this.#takeTurn());
+  }
+
+  #askAgain(): void {
+    this.#clock.clearTimeout(this.#turnTimer);
+    this.#turnTimer = this.#clock.setTimeout(() => this.#takeTurn(), ASK_AGAIN_MS);
+  }
+
+  /** The peer does not read, or is gone. */
+  #mustWait(): boolean {
+    return this.#ended || this.#socket.destroyed || this.#isStalled();
+  }
+
+  /** Reads on, when nothing is left to do first. */
+  #readOn(): void {
+    if (this.#isReading || this.#mustWait()) return;
+    if (this.#frames.length > 0) this.#takeTurn();
+    else if (this.#socket.isPaused()) this.#socket.resume();
   }
 
   #watchIdle(after: number): void {
@@ -146,7 +274,12 @@ export class TcpConnection {
   }
 
   #release(): void {
-    for (const timer of [this.#connectTimer, this.#idleTimer, this.#partialTimer]) this.#clock.clearTimeout(timer);
+    const waiting = [this.#connectTimer, this.#idleTimer, this.#partialTimer];
+    for (const timer of [...waiting, this.#firstTimer, this.#turnTimer, this.#drainTimer])
+      this.#clock.clearTimeout(timer);
+    this.#count(-this.#queued);
+    this.#frames = [];
+    this.#ended = true;
     const reason = this.#timedOut ? 'timeout' : 'connect';
     for (const tell of this.#waiting.splice(0)) tell({ reason, target: this.source, cause: this.#error });
   }

@@ -1,14 +1,22 @@
 import { connect, createServer, isIPv6, type Server, type Socket } from 'node:net';
+import { sourceNetwork } from '../../lib/addresses.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Frame } from '../message/stream-framer.ts';
-import { type ConnectionLimits, TcpConnection } from './tcp-connection.ts';
-import { type Listen, ListenError, type SendFailure, type Target } from './transport.ts';
+import { type ConnectionLimits, type QueueBudget, TcpConnection } from './tcp-connection.ts';
+import { type Listen, ListenError, type SendFailure, type Source, type Target } from './transport.ts';
 
 export type TcpOptions = {
   readonly clock: Clock;
   readonly limits: ConnectionLimits;
-  /** How many connections may be open; further ones are closed as they come. */
+  /** How many connections may be open; further ones are closed as they come, or take the place of a silent one. */
   readonly maxConnections: number;
+  /** How many of them one address may have that nobody knows. */
+  readonly maxSourceConnections: number;
+  /** What all connections together may have queued, in bytes. */
+  readonly maxQueuedBytesInAll: number;
+  /** Whether anybody at an address is known. */
+  readonly isKnownAddress: (address: string) => boolean;
+  readonly admits: (source: Source) => boolean;
   readonly onFrame: (frame: Frame, connection: TcpConnection) => void;
   readonly onClosed: (connection: number, target: Target) => void;
   /** Trouble of a listening socket, after it is bound. */
@@ -22,11 +30,15 @@ export class TcpConnections {
   readonly #options: TcpOptions;
   readonly #byId = new Map<number, TcpConnection>();
   readonly #byPeer = new Map<string, TcpConnection>();
+  /** Accepted connections per address. */
+  readonly #bySource = new Map<string, number>();
+  readonly #budget: QueueBudget;
   #nextId = 1;
   #onEmpty: (() => void) | undefined;
 
   constructor(options: TcpOptions) {
     this.#options = options;
+    this.#budget = { queued: 0, makeRoom: (bytes, asking) => this.#makeRoom(bytes, asking) };
   }
 
   get size(): number {
@@ -63,13 +75,48 @@ export class TcpConnections {
   }
 
   #accept(socket: Socket, listener: number): void {
-    const { remoteAddress, remotePort } = socket;
-    if (this.#byId.size >= this.#options.maxConnections || remoteAddress === undefined || remotePort === undefined) {
+    const { remoteAddress: address, remotePort: port } = socket;
+    if (address === undefined || port === undefined || this.#isFullFor(address) || !this.#makePlace()) {
       socket.on('error', () => {});
       socket.destroy();
       return;
     }
-    this.#add(socket, { protocol: 'tcp', address: remoteAddress, port: remotePort }, listener, true);
+    const source = sourceNetwork(address);
+    this.#bySource.set(source, (this.#bySource.get(source) ?? 0) + 1);
+    socket.once('close', () => this.#forgetSource(source));
+    this.#add(socket, { protocol: 'tcp', address, port }, listener, true);
+  }
+
+  #isFullFor(address: string): boolean {
+    const { maxSourceConnections, isKnownAddress } = this.#options;
+    return (this.#bySource.get(sourceNetwork(address)) ?? 0) >= maxSourceConnections && !isKnownAddress(address);
+  }
+
+  #forgetSource(source: string): void {
+    const left = this.#bySource.get(source)! - 1;
+    if (left > 0) this.#bySource.set(source, left);
+    else this.#bySource.delete(source);
+  }
+
+  /** A full house closes the oldest connection that has not said anything yet; false when there is none. */
+  #makePlace(): boolean {
+    if (this.#byId.size < this.#options.maxConnections) return true;
+    for (const connection of this.#byId.values()) {
+      if (connection.isProved || !connection.isOpen) continue;
+      connection.destroy();
+      return true;
+    }
+    return false;
+  }
+
+  #makeRoom(bytes: number, asking: TcpConnection): boolean {
+    while (this.#budget.queued + bytes > this.#options.maxQueuedBytesInAll) {
+      let greediest = asking;
+      for (const connection of this.#byId.values()) if (connection.queued > greediest.queued) greediest = connection;
+      if (greediest === asking) return false;
+      greediest.destroy();
+    }
+    return true;
   }
 
   #open(target: Target, listener: number): TcpConnection {
@@ -84,10 +131,21 @@ export class TcpConnections {
   }
 
   #add(socket: Socket, { address, port }: Target, listener: number, connected: boolean): TcpConnection {
-    const { clock, limits, onFrame } = this.#options;
+    const { clock, limits, admits, onFrame } = this.#options;
+    const budget = this.#budget;
     const source = { protocol: 'tcp', address, port, listener, connection: this.#nextId++ } as const;
     const onClosed = (closed: TcpConnection) => this.#remove(closed);
-    const connection = new TcpConnection({ socket, source, connected, clock, limits, onFrame, onClosed });
+    const connection = new TcpConnection({
+      socket,
+      source,
+      connected,
+      clock,
+      limits,
+      budget,
+      admits,
+      onFrame,
+      onClosed,
+    });
     this.#byId.set(source.connection, connection);
     this.#byPeer.set(peerKey(source), connection);
     return connection;

@@ -5,9 +5,10 @@ import type { Logger } from '../../lib/log.ts';
 import { type ParseFailure, parseMessage, refuseMessage } from '../message/parse.ts';
 import type { Frame } from '../message/stream-framer.ts';
 import { formatVia } from '../message/via.ts';
+import type { Gate } from './gate.ts';
 import { createLocalAddresses } from './local-address.ts';
 import { stampedVia } from './routing.ts';
-import { TcpConnections, type TcpListener } from './tcp.ts';
+import { TcpConnections, type TcpListener, type TcpOptions } from './tcp.ts';
 import type { ConnectionLimits, TcpConnection } from './tcp-connection.ts';
 import type {
   Listen,
@@ -27,15 +28,27 @@ export type TransportsOptions = {
   readonly clock: Clock;
   readonly log: Logger;
   /** Times and sizes of TCP connections; what is left out has the default. */
-  readonly limits?: Partial<ConnectionLimits & { readonly maxConnections: number }>;
+  readonly limits?: TransportLimits;
+  /** Decides which messages are read; without it all are. */
+  readonly gate?: Pick<Gate, 'admits'> | undefined;
+  /** Whether anybody at an address is known; without it everybody is. */
+  readonly isKnownAddress?: ((address: string) => boolean) | undefined;
 };
+
+/** Limits of each TCP connection, and of all together. */
+export type TransportLimits = Partial<
+  ConnectionLimits & Pick<TcpOptions, 'maxConnections' | 'maxSourceConnections' | 'maxQueuedBytesInAll'>
+>;
 
 const defaultLimits = {
   connectTimeout: 5_000,
   idleTimeout: 1_800_000,
   partialTimeout: 30_000,
-  maxQueuedBytes: 1_048_576,
-  maxConnections: 10_000,
+  firstMessageTimeout: 10_000,
+  maxQueuedBytes: 65_536,
+  maxConnections: 1_000,
+  maxSourceConnections: 100,
+  maxQueuedBytesInAll: 16_777_216,
 };
 
 type Bound = { readonly listener: Listener; readonly udp?: UdpSocket; readonly tcp?: TcpListener };
@@ -47,6 +60,7 @@ export function createTransports(options: TransportsOptions): Transports {
 
 class SocketTransports implements Transports {
   readonly #log: Logger;
+  readonly #gate: Pick<Gate, 'admits'> | undefined;
   readonly #tcp: TcpConnections;
   readonly #localAddressFor: (peer: string) => string;
   readonly #bound: Bound[] = [];
@@ -60,14 +74,19 @@ class SocketTransports implements Transports {
   #malformed = 0;
   #sendFailures = 0;
 
-  constructor({ clock, log, limits }: TransportsOptions) {
+  constructor({ clock, log, limits, gate, isKnownAddress = () => true }: TransportsOptions) {
     this.#log = log;
+    this.#gate = gate;
     this.#localAddressFor = createLocalAddresses(clock);
     const all = { ...defaultLimits, ...limits };
     this.#tcp = new TcpConnections({
       clock: guardedClock(clock, log, 'a timer of a SIP connection'),
       limits: all,
       maxConnections: all.maxConnections,
+      maxSourceConnections: all.maxSourceConnections,
+      maxQueuedBytesInAll: all.maxQueuedBytesInAll,
+      isKnownAddress,
+      admits: (source) => gate?.admits(source) ?? true,
       onFrame: guarded(log, 'taking a SIP message from a stream', (frame: Frame, connection: TcpConnection) =>
         this.#takeFrame(frame, connection),
       ),
@@ -201,11 +220,12 @@ class SocketTransports implements Transports {
     while (start < bytes.length && (bytes[start] === 13 || bytes[start] === 10)) start++;
     // Keep-alives: nothing but line ends, a zero byte, or STUN (RFC 5626 3.5.2), whose first two bits are zero.
     if (start === bytes.length || bytes[start]! < 4) return;
+    if (this.#gate && !this.#gate.admits(source)) return;
     this.#take(start === 0 ? bytes : bytes.subarray(start), source);
   }
 
   #takeFrame(frame: Frame, connection: TcpConnection): void {
-    if (frame.type === 'message') this.#take(frame.bytes, connection.source);
+    if (frame.type === 'message' && this.#take(frame.bytes, connection.source)) connection.prove();
     if (frame.type !== 'broken') return;
     this.#received++;
     const head = frame.head && parseMessage(frame.head);
@@ -218,19 +238,22 @@ class SocketTransports implements Transports {
     connection.end();
   }
 
-  #take(bytes: Buffer, source: Source): void {
+  /** False when it was no message. */
+  #take(bytes: Buffer, source: Source): boolean {
     this.#received++;
     const result = parseMessage(bytes);
     if (!result.ok) {
       this.#reportMalformed(result.failure, source);
-      return;
+      return false;
     }
     const { message } = result;
+    message.octets = bytes.length;
     if (message.kind === 'request') {
       const stamped = stampedVia(message.topVia!, source);
       if (stamped) message.setTopVia(formatVia(stamped));
     }
     this.#guard(() => this.#onMessage(message, source));
+    return true;
   }
 
   #reportMalformed(failure: ParseFailure, source: Source): void {

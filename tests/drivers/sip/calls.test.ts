@@ -50,6 +50,20 @@ calls.after.each(async () => {
   }
 });
 
+calls('both sides of a call know each other as long as it lives', async () => {
+  const { caller, callee } = await world();
+  const { out } = await answered(caller, callee);
+  const other = { protocol: 'udp', address: '127.0.0.1', port: caller.port } as const;
+  assert.is(callee.peers.isKnown({ ...other, port: 9 }), true, 'a match knows the whole address');
+  assert.is(callee.peers.size, 1);
+  out.leg.hangup(16);
+  await out.heard('leg.ended');
+  await callee.finish();
+  // What we ask a peer makes it known, too, until the transaction is over.
+  callee.transactions.close();
+  assert.is(callee.peers.size, 0);
+});
+
 for (const protocol of ['udp', 'tcp'] as const) {
   calls(`a call over ${protocol} rings, is answered and ended by the caller`, async () => {
     const { caller, callee } = await world({ protocol });

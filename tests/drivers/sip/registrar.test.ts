@@ -1,6 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { defaultAor } from '../../../src/drivers/sip/config.ts';
+import type { LogIns } from '../../../src/drivers/sip/endpoints.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createIds } from '../../../src/lib/ids.ts';
 import { createDigestClient, type DigestClient } from '../../../src/sip/auth/client.ts';
@@ -17,8 +18,9 @@ const alice = endpoint('alice', {
 });
 const bob = endpoint('bob', { auth: { username: 'bob', password: 'builder' } });
 
-async function world(config = {}) {
-  const server = await createPhone({ config: { endpoints: [alice, bob], ...config } });
+async function world(config = {}, logIns?: LogIns) {
+  const endpoints = [alice, bob];
+  const server = await createPhone({ config: { endpoints, ...config }, ...(logIns && { logIns }) });
   const client = await createPhone();
   phones.push(server, client);
   const target = { protocol: 'udp', address: '127.0.0.1', port: server.port } as const;
@@ -60,6 +62,53 @@ const registrar = suite('registrar');
 
 registrar.after.each(async () => {
   for (const phone of phones.splice(0)) await phone.close();
+});
+
+registrar('wrong passwords are counted with source and user, right ones and first tries are not', async () => {
+  const failed: string[] = [];
+  const logIns: LogIns = {
+    failed(source, user) {
+      failed.push(`${source} ${user}`);
+      return { action: 'admit' };
+    },
+  };
+  const { register, client } = await world({}, logIns);
+  const contact: HeaderLines = [['Contact', `<sip:alice@127.0.0.1:${client.port}>`]];
+  assert.is((await register(contact, { password: 'guess' })).status, 401);
+  assert.is((await register(contact, { username: 'nobody' })).status, 401);
+  assert.is((await register(contact)).status, 200);
+  assert.equal(failed, ['127.0.0.1 alice', '127.0.0.1 nobody']);
+});
+
+registrar('a guess is answered as late as the count says, a right password at once', async () => {
+  const verdicts = [
+    { action: 'delay', ms: 20 },
+    { action: 'delay', ms: 3_600_000 },
+  ] as const;
+  let next = 0;
+  const { server, register, client } = await world({}, { failed: () => verdicts[next++]! });
+  const contact: HeaderLines = [['Contact', `<sip:alice@127.0.0.1:${client.port}>`]];
+  assert.is((await register(contact, { password: 'guess' })).status, 401);
+  const late = register(contact, { password: 'guess', number: 100 }).then(
+    () => 'answered',
+    () => 'given up',
+  );
+  assert.is((await register(contact, { number: 101 })).status, 200);
+  await server.close();
+  await client.close();
+  assert.is(await Promise.race([late, Promise.resolve('waiting')]), 'waiting');
+});
+
+registrar('a registered phone is known where it registered from, until it is gone', async () => {
+  const { server, register, client } = await world();
+  const phone = { protocol: 'udp', address: '127.0.0.1', port: client.port } as const;
+  const contact = `<sip:alice@127.0.0.1:${client.port}>`;
+  assert.is(server.peers.isKnown(phone), false);
+  await register([['Contact', contact]]);
+  assert.is(server.peers.isKnown(phone), true);
+  await register([['Contact', contact]], { number: 50 });
+  await register([['Contact', `${contact};expires=0`]], { number: 60 });
+  assert.equal([server.peers.isKnown(phone), server.peers.size], [false, 0]);
 });
 
 registrar('a phone registers with its password and is told to call control', async () => {

@@ -6,11 +6,13 @@ import {
   type SipConfig,
 } from '../../../src/drivers/sip/config.ts';
 import { createSipDriver, type SipDriver } from '../../../src/drivers/sip/driver.ts';
+import type { LogIns } from '../../../src/drivers/sip/endpoints.ts';
 import type { TextMessage } from '../../../src/drivers/sip/services.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createIds } from '../../../src/lib/ids.ts';
 import type { Logger } from '../../../src/lib/log.ts';
 import { createTransactionLayer } from '../../../src/sip/transaction/layer.ts';
+import { createKnownPeers } from '../../../src/sip/transport/known-peers.ts';
 import type { Protocol, Transports } from '../../../src/sip/transport/transport.ts';
 import { createTransports } from '../../../src/sip/transport/transports.ts';
 import type { ContactDetails } from '../../../src/telephony/contacts.ts';
@@ -155,6 +157,8 @@ export type PhoneOptions = {
   lets?: (text: string) => boolean;
   accepts?: boolean;
   mailbox?: (name: string) => { newMessages: number; oldMessages: number } | undefined;
+  /** Counts wrong log-ins. */
+  logIns?: LogIns;
 };
 
 /** One user agent with real sockets on loopback, and call control made of lists. */
@@ -164,6 +168,7 @@ export async function createPhone({
   lets = () => true,
   accepts = true,
   mailbox = () => undefined,
+  logIns,
 }: PhoneOptions = {}) {
   const clock = systemClock;
   const ids = createIds(clock);
@@ -191,8 +196,9 @@ export async function createPhone({
     counts: () => transports.counts(),
     close: () => transports.close(),
   };
+  const peers = createKnownPeers();
   const timers = { t1: 50, t2: 200, t4: 100 };
-  const transactions = createTransactionLayer({ transports: wrapped, clock, ids, log: noLog, timers });
+  const transactions = createTransactionLayer({ transports: wrapped, clock, ids, log: noLog, timers, peers });
   let next = 0;
   const driver: SipDriver = createSipDriver({
     config: { ...defaultSipConfig, t1Ms: 50, t2Ms: 200, ...config },
@@ -227,6 +233,8 @@ export async function createPhone({
     ids,
     log: noLog,
     mailbox,
+    peers,
+    ...(logIns && { logIns }),
     messageReceived(message) {
       messages.push(message);
       facts.changed();
@@ -243,6 +251,7 @@ export async function createPhone({
     messages,
     transactions,
     transports: wrapped,
+    peers,
     facts,
     port: listener!.port,
     uri: `sip:127.0.0.1:${listener!.port}${protocol === 'tcp' ? ';transport=tcp' : ''}`,

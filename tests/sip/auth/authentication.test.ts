@@ -18,11 +18,17 @@ function setUp(algorithms: DigestAlgorithm[] = ['SHA-256', 'MD5']) {
   return { clock, ids, verifier, client };
 }
 
-const challengesOf = (verifier: Verifier, stale = false): Challenge[] =>
-  verifier.challenges({ stale }).map((value) => ({ from: 'WWW-Authenticate', value }));
+const home = '192.0.2.9';
 
-const present = (verifier: Verifier, authorizations: { value: string }[], method = 'REGISTER'): Verdict =>
-  verifier.verify({ credentials: authorizations.map(({ value }) => value), method, secretOf });
+const challengesOf = (verifier: Verifier, stale = false): Challenge[] =>
+  verifier.challenges(home, { stale }).map((value) => ({ from: 'WWW-Authenticate', value }));
+
+const present = (
+  verifier: Verifier,
+  authorizations: { value: string }[],
+  method = 'REGISTER',
+  source = home,
+): Verdict => verifier.verify({ credentials: authorizations.map(({ value }) => value), method, source, secretOf });
 
 test('a client that knows the password is accepted with the strongest algorithm offered', () => {
   const { verifier, client } = setUp(['MD5', 'SHA-256']);
@@ -37,7 +43,7 @@ test('a client that knows the password is accepted with the strongest algorithm 
 test('a proxy challenge is answered in Proxy-Authorization', () => {
   const { verifier, client } = setUp(['MD5']);
   const alice = client();
-  alice.challenged(verifier.challenges().map((value) => ({ from: 'Proxy-Authenticate', value })));
+  alice.challenged(verifier.challenges(home).map((value) => ({ from: 'Proxy-Authenticate', value })));
   assert.is(alice.authorize('INVITE', 'sip:b@c')[0]?.name, 'Proxy-Authorization');
 });
 
@@ -84,13 +90,21 @@ test('a nonce grows stale with age, and the client then tries once more', () => 
   assert.is(present(verifier, alice.authorize('REGISTER', 'sip:h')).result, 'accepted');
 });
 
-test('a nonce of another server is stale for who knows the password and rejected for who does not', () => {
+test('a nonce of another server is stale, and tells nobody whether the password was right', () => {
   const { verifier, client } = setUp(['MD5']);
   const elsewhere = setUp(['MD5']).verifier;
   const [alice, mallory] = [client(), client('guess')];
   for (const each of [alice, mallory]) each.challenged(challengesOf(elsewhere));
   assert.is(present(verifier, alice.authorize('REGISTER', 'sip:h')).result, 'stale');
-  assert.is(present(verifier, mallory.authorize('REGISTER', 'sip:h')).result, 'rejected');
+  assert.is(present(verifier, mallory.authorize('REGISTER', 'sip:h')).result, 'stale');
+});
+
+test('a nonce is good only where it was sent to', () => {
+  const { verifier, client } = setUp(['MD5']);
+  const alice = client();
+  alice.challenged(challengesOf(verifier));
+  assert.is(present(verifier, alice.authorize('REGISTER', 'sip:h'), 'REGISTER', '192.0.2.10').result, 'stale');
+  assert.is(present(verifier, alice.authorize('REGISTER', 'sip:h')).result, 'accepted');
 });
 
 test('a refused answer is not repeated', () => {
@@ -147,7 +161,7 @@ test('used nonces are forgotten when they are too old to be accepted', () => {
 
 test('whatever is presented, nobody is accepted without the password', () => {
   const { verifier } = setUp();
-  const nonce = /nonce="([^"]*)"/.exec(verifier.challenges()[0]!)![1]!;
+  const nonce = /nonce="([^"]*)"/.exec(verifier.challenges(home)[0]!)![1]!;
   const parameter = fc.oneof(fc.string(), fc.constantFrom('alice', 'hookswitch', nonce, 'auth', '00000001', 'MD5'));
   const names = ['username', 'realm', 'nonce', 'uri', 'response', 'qop', 'nc', 'cnonce', 'algorithm'];
   fc.assert(

@@ -25,6 +25,11 @@ test('one CRLF between messages is passed over, two are a ping', () => {
   assert.equal(frame(`\r\n${a}\r\n\r\n${a}\r\n`, '\r\n\r', '\n\r\n'), [a, 'ping', a, 'ping', 'ping']);
 });
 
+test('a run of pings in one chunk is one ping', () => {
+  const a = message('x');
+  assert.equal(frame(`${'\r\n\r\n'.repeat(1000)}${a}${'\r\n'.repeat(40)}`), ['ping', a, 'ping']);
+});
+
 test('however the stream is cut into chunks, the frames are the same', () => {
   const stream = Buffer.from(`${message('é\r\n\r\n')}\r\n\r\n${message('')}\r\n${message('body')}`);
   const whole = frame(stream);

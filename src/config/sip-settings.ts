@@ -1,0 +1,239 @@
+import { Type } from 'typebox';
+import { choice, codec, flag, group, list, named, number, optional, port, text, whole } from './setting.ts';
+
+const transport = group(
+  {
+    protocol: choice(['udp', 'tcp'], { description: 'Transport protocol.' }),
+    bind: text({ default: '127.0.0.1', rule: 'address', description: 'Address to listen on.' }),
+    port: port({ default: 5060, description: 'Port to listen on; 0 lets the system choose.' }),
+  },
+  'One address that SIP is spoken on.',
+);
+
+/** One endpoint of `sip.endpoints`. */
+export const endpoint = group(
+  {
+    context: text({ default: 'default', description: 'Dialplan context that its calls enter.' }),
+    auth: optional(
+      group(
+        {
+          username: text({ description: 'User name in the digest.' }),
+          password: optional(
+            text({
+              description: 'Password in the digest. Left out: HOOKSWITCH_PASSWORD, or the one made up at start-up.',
+            }),
+          ),
+        },
+        'What the phone must know to register and to call. Left out: it may call only from an address in `match`.',
+      ),
+    ),
+    outbound_auth: optional(
+      group(
+        {
+          username: text({ description: 'User name in the digest.' }),
+          password: text({ description: 'Password in the digest.' }),
+          realm: optional(text({ description: 'The only realm to answer. Left out: any.' })),
+        },
+        'What we answer when the other side asks us for a password.',
+      ),
+    ),
+    aor: group(
+      {
+        max_contacts: whole(0, 100, {
+          default: 1,
+          unit: 'contacts',
+          description:
+            'How many places may be registered at once; 0 refuses registration. The newest replaces the oldest.',
+        }),
+        contacts: list(Type.String({ rule: 'sipUri' }), {
+          default: [],
+          description: 'SIP URIs where the endpoint is without registering, e.g. sip:10.0.0.7:5060.',
+        }),
+        qualify_frequency: number(0, 86_400, {
+          default: 0,
+          unit: 's',
+          description: 'How often to ask (OPTIONS) whether a contact is there; 0 never.',
+        }),
+        qualify_timeout: number(0.1, 60, { default: 3, unit: 's', description: 'How long to wait for its answer.' }),
+        minimum_expiration: whole(1, 86_400, {
+          default: 60,
+          unit: 's',
+          description: 'Shortest registration accepted; shorter ones are refused with 423.',
+        }),
+        maximum_expiration: whole(1, 604_800, {
+          default: 7_200,
+          unit: 's',
+          description: 'Longest registration given; longer wishes are cut to this.',
+        }),
+        default_expiration: whole(1, 604_800, {
+          default: 3_600,
+          unit: 's',
+          description: 'Registration given to a phone that names no time.',
+        }),
+      },
+      'Address of record: where the endpoint can be reached.',
+    ),
+    codecs: list(codec, {
+      default: ['ulaw', 'alaw'],
+      commaList: true,
+      description: 'Codecs to offer and accept, the preferred one first.',
+    }),
+    caller_id: text({
+      default: '',
+      description: 'Caller id of its calls, `"Name" <number>`. Empty: what the phone says.',
+    }),
+    trust_id: flag({
+      default: false,
+      description: 'Believe who the other side says is calling (P-Asserted-Identity).',
+    }),
+    language: text({ default: '', description: 'Language of prompts. Empty: sounds.default_language.' }),
+    account_code: text({ default: '', description: 'Account code of its channels.' }),
+    digits: choice(['auto', 'info'], {
+      default: 'auto',
+      description:
+        'How digits travel: in the audio stream (RFC 4733) where the other side takes them, or always as SIP INFO.',
+    }),
+    symmetric: flag({
+      default: true,
+      description:
+        'Send to where its messages come from rather than to what its Contact says: for phones behind a NAT.',
+    }),
+    from_user: text({ default: '', description: 'User part of our From towards it. Empty: the number of the caller.' }),
+    from_domain: text({ default: '', description: 'Host part of our From towards it. Empty: our address.' }),
+    outbound_proxy: text({
+      default: '',
+      description: 'SIP URI of the proxy that everything sent to it goes through. Empty: none.',
+    }),
+    match: list(Type.String({ rule: 'network' }), {
+      default: [],
+      commaList: true,
+      description: 'Source addresses or networks (10.1.0.0/16) whose calls are this endpoint, without a password.',
+    }),
+  },
+  'A phone or a line: the name is what comes after PJSIP/ in a dial string.',
+);
+
+const timer = (milliseconds: number, about: string) =>
+  whole(1, 600_000, { default: milliseconds, unit: 'ms', description: about });
+
+/** The section `sip`. */
+export const sip = group(
+  {
+    transports: list(transport, {
+      default: [{ protocol: 'udp' }, { protocol: 'tcp' }],
+      description: 'Where SIP is spoken.',
+    }),
+    external_address: text({
+      default: '',
+      description: 'Address to put into SIP messages and SDP instead of our own, when behind a NAT.',
+    }),
+    user_agent: text({ default: 'Hookswitch', description: 'What User-Agent and Server headers say.' }),
+    realm: text({ default: 'hookswitch', description: 'Realm that phones are asked a password for.' }),
+    digest_algorithms: list(Type.Enum(['MD5', 'SHA-256']), {
+      default: ['MD5'],
+      commaList: true,
+      description:
+        'Digests that phones may prove their password with, the preferred one first. Some phones that know MD5 alone give up when SHA-256 is offered beside it.',
+    }),
+    timers: group(
+      {
+        t1: timer(500, 'Estimated round trip (RFC 3261 T1): the base of all retransmissions.'),
+        t2: timer(4_000, 'Longest time between retransmissions (RFC 3261 T2).'),
+        t4: timer(5_000, 'Longest time a message stays in the network (RFC 3261 T4).'),
+      },
+      'Times of the SIP transactions.',
+    ),
+    limits: group(
+      {
+        stranger_rate: whole(1, 1_000_000, {
+          default: 2_000,
+          unit: 'messages/s',
+          description:
+            'Messages read of all addresses together where nobody is known: registered, in a call, or in a `match`. Half is for those that send little.',
+        }),
+        source_rate: whole(1, 1_000_000, {
+          default: 50,
+          unit: 'messages/s',
+          description: 'Messages read of one address unless their sender is known.',
+        }),
+        source_burst: whole(20, 1_000_000, {
+          default: 200,
+          unit: 'messages',
+          description: 'How many of them at once, after a quiet time.',
+        }),
+        sources: whole(100, 10_000_000, {
+          default: 20_000,
+          unit: 'addresses',
+          description: 'Addresses whose rate is remembered; beyond it those quiet the longest are forgotten.',
+        }),
+        transactions: whole(100, 10_000_000, {
+          default: 20_000,
+          unit: 'transactions',
+          description:
+            'Requests remembered for repetition at once. Beyond it calls get 503, other answers are not repeated.',
+        }),
+        transaction_bytes: whole(1_048_576, 4_294_967_296, {
+          default: 67_108_864,
+          unit: 'bytes',
+          description: 'What they may hold together.',
+        }),
+        source_transactions: whole(1, 1_000_000, {
+          default: 200,
+          unit: 'transactions',
+          description: 'The same for one address that nobody knows; all such together have half of the whole.',
+        }),
+        source_transaction_bytes: whole(65_536, 1_073_741_824, {
+          default: 1_048_576,
+          unit: 'bytes',
+          description: 'What those of one such address may hold.',
+        }),
+        connections: whole(1, 1_000_000, {
+          default: 1_000,
+          unit: 'connections',
+          description:
+            'TCP connections at once; never more than a quarter of the file descriptors there are, as calls need them too.',
+        }),
+        source_connections: whole(1, 1_000_000, {
+          default: 100,
+          unit: 'connections',
+          description: 'TCP connections of one address where nobody is known.',
+        }),
+        connection_queue: whole(8_192, 16_777_216, {
+          default: 65_536,
+          unit: 'bytes',
+          description: 'What may wait to be read by the peer of a TCP connection before it is closed.',
+        }),
+        connection_queues: whole(65_536, 1_073_741_824, {
+          default: 16_777_216,
+          unit: 'bytes',
+          description: 'The same for all connections together; beyond it the one with most is closed.',
+        }),
+        first_message: number(0.1, 600, {
+          default: 10,
+          unit: 's',
+          description: 'How long a TCP connection may take to its first whole message.',
+        }),
+        partial_message: number(0.1, 600, {
+          default: 30,
+          unit: 's',
+          description: 'How long the rest of a message may take, and how long a peer may read nothing of what waits.',
+        }),
+        idle_connection: number(1, 86_400, {
+          default: 1_800,
+          unit: 's',
+          description: 'How long a TCP connection may be silent.',
+        }),
+      },
+      'Bounds on what strangers may cost.',
+    ),
+    endpoints: named(endpoint, {
+      default: {
+        alice: { auth: { username: 'alice' } },
+        bob: { auth: { username: 'bob' } },
+        anonymous: { match: ['127.0.0.1', '::1'] },
+      },
+      description: 'Phones and lines by name.',
+    }),
+  },
+  'The SIP side: phones, lines and where they connect.',
+);

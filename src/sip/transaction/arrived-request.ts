@@ -1,0 +1,152 @@
+import { type BuildResponseOptions, buildResponse } from '../message/build.ts';
+import type { SipRequest, SipResponse } from '../message/message.ts';
+import type { SendFailure, Source, Target } from '../transport/transport.ts';
+import type { RunningServer } from './server.ts';
+import type { ServerHandlers, ServerState, ServerTransaction } from './transaction.ts';
+
+/** Why a request is to be remembered: its user lets it in, or has not answered yet. */
+export type KeepReason = 'accepted' | 'pending';
+
+/** What an arrived request needs from its layer. */
+export type ArrivalContext = {
+  send(bytes: Buffer, target: Target, onFailure?: (failure: SendFailure) => void): void;
+  newTag(): string;
+  /** The tag of every answer to the request with that key, without anything being remembered (RFC 3261 8.2.7). */
+  tagOf(key: string): string;
+  /** Begins a transaction; undefined when there is no room for it. */
+  keep(request: ArrivedRequest, why: KeepReason): RunningServer | undefined;
+  guard(call: () => void): void;
+};
+
+export type Arrival = {
+  readonly request: SipRequest;
+  readonly source: Source;
+  /** Where answers go. */
+  readonly target: Target;
+  readonly key: string;
+  readonly merged: boolean;
+  /** Whether the source has shown who it is. */
+  readonly isKnown: boolean;
+};
+
+/** Seconds until a request that met a full house may come again (RFC 3261 21.5.4). */
+const RETRY_AFTER_SECONDS = '10';
+
+/**
+ * A request as its user sees it. From a peer that nobody knows it becomes a transaction only when it is let in or not
+ * answered at once: a refusal, a challenge and the answer to OPTIONS are sent once and forgotten (RFC 3261 8.2.7, 26.3.2.4),
+ * so that strangers neither fill the memory nor have answers repeated to whose address they gave.
+ */
+export class ArrivedRequest implements ServerTransaction {
+  readonly request: SipRequest;
+  readonly source: Source;
+  readonly target: Target;
+  readonly key: string;
+  readonly merged: boolean;
+  readonly #isKnown: boolean;
+  readonly #context: ArrivalContext;
+  /** The transaction, when the request is remembered. */
+  #kept: RunningServer | undefined;
+  #handlers: ServerHandlers = {};
+  /** Answered without being remembered. */
+  #over = false;
+  #toTag: string | undefined;
+  #last: SipResponse | undefined;
+
+  constructor({ request, source, target, key, merged, isKnown }: Arrival, context: ArrivalContext) {
+    this.request = request;
+    this.source = source;
+    this.target = target;
+    this.key = key;
+    this.merged = merged;
+    this.#isKnown = isKnown;
+    this.#context = context;
+  }
+
+  get state(): ServerState {
+    if (this.#over) return 'terminated';
+    return this.#kept?.state ?? (this.request.method === 'INVITE' ? 'proceeding' : 'trying');
+  }
+
+  get handlers(): ServerHandlers {
+    return this.#handlers;
+  }
+
+  set handlers(handlers: ServerHandlers) {
+    this.#handlers = handlers;
+    if (this.#kept) this.#kept.handlers = handlers;
+  }
+
+  get lastResponse(): SipResponse | undefined {
+    return this.#last;
+  }
+
+  get toTag(): string {
+    return (this.#toTag ??= this.request.toTag ?? (this.#isKnown ? this.#context.newTag() : this.#stableTag()));
+  }
+
+  /** Remembers the request from now on; false when there is no room. */
+  keep(why: KeepReason): boolean {
+    this.#kept = this.#context.keep(this, why);
+    if (!this.#kept) return false;
+    this.#kept.handlers = this.#handlers;
+    this.#kept.begin();
+    return true;
+  }
+
+  /** Called when the user had its turn: what is not answered by then has to be remembered, or refused. */
+  settle(): void {
+    if (!this.#kept && !this.#over && !this.keep('pending')) this.#refuseForRoom();
+  }
+
+  respond(response: SipResponse): boolean {
+    if (this.#over) return false;
+    if (isChallenge(response.status) && this.#last === undefined) return this.#answerOnce(response);
+    if (this.#kept) {
+      if (!this.#kept.respond(response)) return false;
+      this.#last = response;
+      return true;
+    }
+    if (this.#isAnsweredOnce(response.status)) return this.#answerOnce(response);
+    if (this.keep('accepted')) return this.respond(response);
+    if (this.request.method !== 'INVITE') return this.#answerOnce(response);
+    this.#refuseForRoom();
+    return false;
+  }
+
+  reply(status: number, options: BuildResponseOptions = {}): boolean {
+    if (isChallenge(status)) this.#toTag ??= this.request.toTag ?? this.#stableTag();
+    return this.respond(buildResponse(this.request, status, { toTag: this.toTag, ...options }));
+  }
+
+  /** Refusals, and the answer to OPTIONS; not inside a dialog, whose order a forgotten request would disturb. */
+  #isAnsweredOnce(status: number): boolean {
+    if (this.request.toTag !== undefined) return status === 481;
+    return status >= 300 || (status >= 200 && this.request.method === 'OPTIONS');
+  }
+
+  #answerOnce(response: SipResponse): boolean {
+    this.#over = true;
+    this.#last = response;
+    this.#context.send(response.toBuffer(), this.target, (failure) =>
+      this.#context.guard(() => this.#handlers.onTransportError?.(failure)),
+    );
+    if (this.#kept) this.#kept.terminate();
+    else this.#context.guard(() => this.#handlers.onTerminated?.());
+    return true;
+  }
+
+  #refuseForRoom(): void {
+    this.#answerOnce(
+      buildResponse(this.request, 503, { toTag: this.toTag, headers: [['Retry-After', RETRY_AFTER_SECONDS]] }),
+    );
+  }
+
+  #stableTag(): string {
+    return this.#context.tagOf(this.key);
+  }
+}
+
+function isChallenge(status: number): boolean {
+  return status === 401 || status === 407;
+}

@@ -1,0 +1,83 @@
+/** How much server transactions may hold. */
+export type TransactionLimits = {
+  /** Server transactions alive at once. */
+  readonly transactions: number;
+  /** Octets they may hold together: of the request before its final answer, of the answer after it. */
+  readonly octets: number;
+  /** Of these, what one source that nobody knows may have; all such sources together have half of the whole. */
+  readonly sourceTransactions: number;
+  readonly sourceOctets: number;
+};
+
+export const defaultTransactionLimits: TransactionLimits = {
+  transactions: 20_000,
+  octets: 67_108_864,
+  sourceTransactions: 200,
+  sourceOctets: 1_048_576,
+};
+
+/** A place taken in the room. */
+export type Seat = { readonly stranger: string | undefined; octets: number };
+
+type Share = { transactions: number; octets: number };
+
+/** Counts what server transactions hold, in all and for each source that nobody knows. */
+export class Room {
+  readonly #limits: TransactionLimits;
+  readonly #all: Share = { transactions: 0, octets: 0 };
+  readonly #strangers: Share = { transactions: 0, octets: 0 };
+  readonly #bySource = new Map<string, Share>();
+
+  constructor(limits: TransactionLimits) {
+    this.#limits = limits;
+  }
+
+  /**
+   * Takes a place for a transaction of so many octets.
+   * @param stranger the source's address when nobody knows it; undefined for the known, whom only the whole bounds.
+   * @returns undefined when there is no room.
+   */
+  take(stranger: string | undefined, octets: number): Seat | undefined {
+    const { transactions, octets: whole, sourceTransactions, sourceOctets } = this.#limits;
+    if (!fits(this.#all, octets, transactions, whole)) return undefined;
+    if (stranger !== undefined) {
+      if (!fits(this.#strangers, octets, transactions / 2, whole / 2)) return undefined;
+      const own = this.#bySource.get(stranger) ?? { transactions: 0, octets: 0 };
+      if (!fits(own, octets, sourceTransactions, sourceOctets)) return undefined;
+      this.#bySource.set(stranger, own);
+    }
+    const seat: Seat = { stranger, octets: 0 };
+    this.#change(seat, 1, octets);
+    return seat;
+  }
+
+  /** The transaction holds more or less than before; it keeps its place in any case. */
+  resize(seat: Seat, octets: number): void {
+    this.#change(seat, 0, octets);
+  }
+
+  /** Gives the place back; once. */
+  leave(seat: Seat): void {
+    this.#change(seat, -1, 0);
+    if (seat.stranger !== undefined && this.#bySource.get(seat.stranger)?.transactions === 0)
+      this.#bySource.delete(seat.stranger);
+  }
+
+  #change(seat: Seat, places: number, octets: number): void {
+    const more = octets - seat.octets;
+    seat.octets = octets;
+    add(this.#all, places, more);
+    if (seat.stranger === undefined) return;
+    add(this.#strangers, places, more);
+    add(this.#bySource.get(seat.stranger)!, places, more);
+  }
+}
+
+function fits(share: Share, octets: number, transactions: number, whole: number): boolean {
+  return share.transactions < transactions && share.octets + octets <= whole;
+}
+
+function add(share: Share, transactions: number, octets: number): void {
+  share.transactions += transactions;
+  share.octets += octets;
+}

@@ -1,0 +1,124 @@
+import { sourceNetwork } from '../../lib/addresses.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { KnownPeers } from './known-peers.ts';
+import type { Source } from './transport.ts';
+
+/** How many messages are read of peers that nobody knows. */
+export type GateLimits = {
+  /** Messages per second of one address (of IPv6: of one network of 64 bits), and how many at once. */
+  readonly sourceRate: number;
+  readonly sourceBurst: number;
+  /** Messages per second of all such addresses together that have no known neighbour. */
+  readonly strangerRate: number;
+  /** Addresses remembered; beyond it the one that was quiet the longest is forgotten. */
+  readonly sources: number;
+};
+
+export const defaultGateLimits: GateLimits = {
+  sourceRate: 50,
+  sourceBurst: 200,
+  strangerRate: 2_000,
+  sources: 20_000,
+};
+
+/** Decides before anything is read of a message whether it shall be read. */
+export interface Gate {
+  admits(source: Source): boolean;
+  /** Sets the one test for addresses that shall not be heard at all, unless they are known. */
+  ignore(isIgnored: (address: string) => boolean): void;
+  /** Messages that were not read since the start. */
+  readonly refused: number;
+}
+
+export type GateOptions = {
+  readonly limits?: Partial<GateLimits> | undefined;
+  readonly peers: KnownPeers;
+  readonly clock: Clock;
+  readonly log: Logger;
+};
+
+/** Whoever has sent no more than this of late is quiet, and has a share of its own. */
+const QUIET = 10;
+const REPORT_EVERY_MS = 60_000;
+
+/**
+ * A gate that the known pass freely and strangers at a bounded rate. Half of what strangers may send together is for
+ * quiet addresses, so that a new phone gets through while loud ones fight over the other half.
+ */
+export function createGate({ limits, peers, clock, log }: GateOptions): Gate {
+  const { sourceRate, sourceBurst, strangerRate, sources } = { ...defaultGateLimits, ...limits };
+  /** In the order of last use. */
+  const buckets = new Map<string, Bucket>();
+  const quiet = new Bucket(strangerRate / 2, strangerRate / 2, clock.monotonic());
+  const loud = new Bucket(strangerRate / 2, strangerRate / 2, clock.monotonic());
+  let isIgnored = (_address: string) => false;
+  let refused = 0;
+  let toldAt = Number.NEGATIVE_INFINITY;
+  let told = 0;
+
+  const bucketOf = (address: string, now: number): Bucket => {
+    const network = sourceNetwork(address);
+    const bucket = buckets.get(network) ?? new Bucket(sourceRate, sourceBurst, now);
+    buckets.delete(network);
+    buckets.set(network, bucket);
+    if (buckets.size > sources) buckets.delete(buckets.keys().next().value!);
+    return bucket;
+  };
+
+  const refuse = (source: Source, now: number): false => {
+    refused++;
+    if (now - toldAt >= REPORT_EVERY_MS) {
+      log.warn({ messages: refused - told, last: source.address }, 'SIP messages of strangers were not read');
+      toldAt = now;
+      told = refused;
+    }
+    return false;
+  };
+
+  return {
+    admits(source) {
+      if (peers.isKnown(source)) return true;
+      const now = clock.monotonic();
+      if (isIgnored(source.address)) return refuse(source, now);
+      const own = bucketOf(source.address, now);
+      const isQuiet = own.left(now) >= sourceBurst - QUIET;
+      if (!own.take(now)) return refuse(source, now);
+      if (peers.hasNeighbour(source.address) || (isQuiet ? quiet : loud).take(now)) return true;
+      return refuse(source, now);
+    },
+    ignore(test) {
+      isIgnored = test;
+    },
+    get refused() {
+      return refused;
+    },
+  };
+}
+
+/** So many tokens per second, so many at once. */
+class Bucket {
+  readonly #perMs: number;
+  readonly #most: number;
+  #tokens: number;
+  #at: number;
+
+  constructor(perSecond: number, most: number, now: number) {
+    this.#perMs = perSecond / 1000;
+    this.#most = most;
+    this.#tokens = most;
+    this.#at = now;
+  }
+
+  left(now: number): number {
+    this.#tokens = Math.min(this.#most, this.#tokens + (now - this.#at) * this.#perMs);
+    this.#at = now;
+    return this.#tokens;
+  }
+
+  take(now: number): boolean {
+    if (this.left(now) < 1) return false;
+    this.#tokens--;
+    return true;
+  }
+}

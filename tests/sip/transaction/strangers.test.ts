@@ -1,0 +1,200 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { SipRequest } from '../../../src/sip/message/message.ts';
+import { createTransactionLayer } from '../../../src/sip/transaction/layer.ts';
+import { Room } from '../../../src/sip/transaction/room.ts';
+import type { ServerTransaction } from '../../../src/sip/transaction/transaction.ts';
+import { createKnownPeers } from '../../../src/sip/transport/known-peers.ts';
+import { createRecordingLog } from '../../support/log.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
+import { FakeTransports, incoming, outgoing, peer, whatIs } from './fake-transports.ts';
+
+const limits = { transactions: 8, octets: 100_000, sourceTransactions: 2, sourceOctets: 10_000 };
+
+/** A layer that knows nobody, with a user that answers as it is told. */
+function createBench(answer: (transaction: ServerTransaction) => void = () => {}) {
+  const clock = new ManualClock();
+  const transports = new FakeTransports(clock);
+  let ids = 0;
+  const hex = (digits: number) => (++ids).toString(16).padStart(digits, '0');
+  const peers = createKnownPeers();
+  const layer = createTransactionLayer({
+    transports,
+    clock,
+    ids: { channel: () => hex(8), uuid: () => hex(8), hex, secret: hex },
+    log: createRecordingLog().log,
+    limits,
+    peers,
+  });
+  const transactions: ServerTransaction[] = [];
+  layer.onRequest((transaction) => {
+    transactions.push(transaction);
+    answer(transaction);
+  });
+  const deliver = (request: SipRequest, source = peer('udp')) => {
+    request.octets = request.toBuffer().length;
+    transports.deliver(request, source);
+  };
+  const sent = () => transports.sent.splice(0).map(({ message }) => message);
+  return { clock, transports, peers, layer, transactions, deliver, sent };
+}
+
+const branch = (number: number) => `z9hG4bK${number}`;
+
+test('a stranger’s INVITE that is challenged is answered once and forgotten', () => {
+  const { clock, layer, deliver, sent } = createBench((transaction) => transaction.reply(401));
+  deliver(incoming('INVITE'));
+  assert.equal([layer.counts().servers, clock.pending], [0, 0]);
+  clock.advance(40_000);
+  assert.equal(sent().map(whatIs), ['401 INVITE']);
+  layer.close();
+});
+
+test('a challenge to the known is not repeated either', () => {
+  const { clock, peers, layer, deliver, sent } = createBench((transaction) => transaction.reply(401));
+  peers.trust(() => true);
+  deliver(incoming('INVITE'));
+  clock.advance(40_000);
+  assert.equal(sent().map(whatIs), ['401 INVITE']);
+  assert.equal([layer.counts().servers, clock.pending], [0, 0]);
+});
+
+test('answers that nobody remembers have the same To tag each time, and another for each request', () => {
+  const { deliver, sent } = createBench((transaction) => transaction.reply(401));
+  deliver(incoming('REGISTER'));
+  deliver(incoming('REGISTER'));
+  deliver(incoming('REGISTER', { branch: branch(2) }));
+  const [first, again, other] = sent().map(({ toTag }) => toTag);
+  assert.ok(first);
+  assert.is(again, first);
+  assert.is.not(other, first);
+});
+
+test('refusals and OPTIONS of strangers leave nothing behind, whatever comes', () => {
+  const { clock, layer, deliver, sent } = createBench((transaction) =>
+    transaction.reply(transaction.request.method === 'OPTIONS' ? 200 : 404),
+  );
+  for (let i = 0; i < 1000; i++) deliver(incoming(i % 2 ? 'OPTIONS' : 'INVITE', { branch: branch(i) }));
+  assert.is(sent().length, 1000);
+  assert.equal([layer.counts().servers, clock.pending], [0, 0]);
+});
+
+test('what lets a stranger in makes a transaction: its answers are repeated', () => {
+  const { clock, layer, transactions, deliver, sent } = createBench((transaction) => transaction.reply(100));
+  deliver(incoming('INVITE'));
+  deliver(incoming('INVITE'));
+  transactions[0]!.reply(486);
+  clock.advance(1_600);
+  assert.equal(sent().map(whatIs), ['100 INVITE', '100 INVITE', '486 INVITE', '486 INVITE', '486 INVITE']);
+  assert.is(transactions.length, 1);
+  layer.close();
+});
+
+test('what is not answered at once is remembered, within the bounds of its source', () => {
+  const { layer, transactions, deliver, sent } = createBench();
+  for (let i = 0; i < 3; i++) deliver(incoming('MESSAGE', { branch: branch(i), callId: `${i}` }));
+  deliver(incoming('MESSAGE', { branch: branch(0), callId: '0' }));
+  const [full] = sent();
+  assert.equal([whatIs(full!), full!.header('Retry-After')], ['503 MESSAGE', '10']);
+  assert.is(layer.counts().servers, 2);
+  assert.equal(
+    transactions.map(({ state }) => state),
+    ['trying', 'trying', 'terminated'],
+  );
+  assert.is(transactions[2]!.reply(200), false);
+  layer.close();
+});
+
+test('the known have all the room there is, strangers who are not let in half of it', () => {
+  const { peers, layer, transactions, deliver, sent } = createBench();
+  const from = (address: string) => ({ ...peer('udp'), address });
+  for (let i = 0; i < 6; i++) deliver(incoming('MESSAGE', { branch: branch(i), callId: `${i}` }), from(`10.0.0.${i}`));
+  assert.equal([layer.counts().servers, sent().length], [4, 2]);
+  peers.trust((address) => address === '192.0.2.9');
+  for (let i = 10; i < 16; i++) deliver(incoming('INVITE', { branch: branch(i), callId: `${i}` }));
+  assert.is(layer.counts().servers, 8);
+  // Beyond that OPTIONS is still answered, and calls are told to come again.
+  const known = transactions.slice(-2);
+  assert.equal(
+    known.map((transaction) => transaction.state),
+    ['terminated', 'terminated'],
+  );
+  assert.equal(sent().map(whatIs), ['503 INVITE', '503 INVITE']);
+  layer.close();
+});
+
+test('a full house refuses a call when its user would take it', () => {
+  const taken: boolean[] = [];
+  const { peers, layer, deliver, sent } = createBench((transaction) => taken.push(transaction.reply(100)));
+  peers.trust(() => true);
+  for (let i = 0; i < 9; i++) deliver(incoming('INVITE', { branch: branch(i), callId: `${i}` }));
+  assert.equal(taken, [...Array(8).fill(true), false]);
+  assert.equal(sent().map(whatIs), [...Array(8).fill('100 INVITE'), '503 INVITE']);
+  layer.close();
+});
+
+test('before its final answer a transaction counts with its request, after it with the answer alone', () => {
+  const room = new Room(limits);
+  const seat = room.take('a', 9_000)!;
+  assert.is(room.take('a', 2_000), undefined);
+  room.resize(seat, 300);
+  const second = room.take('a', 2_000)!;
+  assert.ok(second);
+  assert.is(room.take('a', 1), undefined, 'two are enough');
+  room.leave(seat);
+  assert.ok(room.take('a', 7_000));
+  assert.ok(room.take(undefined, 80_000));
+  assert.is(room.take(undefined, 20_000), undefined, 'the whole is full');
+});
+
+test('big requests leave no more than their answers', () => {
+  const { clock, layer, peers, deliver } = createBench((transaction) => transaction.reply(200));
+  peers.trust(() => true);
+  for (let i = 0; i < 8; i++) {
+    const request = incoming('MESSAGE', { branch: branch(i), callId: `${i}` }).append('X-Fill', 'x'.repeat(40_000));
+    deliver(request);
+  }
+  assert.is(layer.counts().servers, 8);
+  clock.advance(40_000);
+  assert.equal([layer.counts().servers, clock.pending], [0, 0]);
+});
+
+test('only the known may have answers sent elsewhere by maddr', () => {
+  const { peers, deliver, transports } = createBench((transaction) => transaction.reply(401));
+  const via = 'SIP/2.0/UDP 192.0.2.9:5070;maddr=198.51.100.7;branch=z9hG4bKa';
+  deliver(incoming('INVITE').set('Via', via));
+  transports.deliver(incoming('INVITE').set('Via', via).set('CSeq', '1 OPTIONS'));
+  peers.trust(() => true);
+  deliver(incoming('INVITE').set('Via', via.replace('Ka', 'Kb')));
+  assert.equal(
+    transports.sent.map(({ message, target }) => [whatIs(message), target.address]),
+    [
+      ['401 INVITE', '192.0.2.9'],
+      ['400 OPTIONS', '192.0.2.9'],
+      ['401 INVITE', '198.51.100.7'],
+    ],
+  );
+});
+
+test('whom we ask something is known until it has answered', () => {
+  const { clock, peers, layer } = createBench();
+  const nothing = () => {};
+  layer.request(outgoing('OPTIONS'), peer('udp'), { onFinal: nothing, onTimeout: nothing, onTransportError: nothing });
+  assert.is(peers.isKnown(peer('udp')), true);
+  assert.equal([peers.isKnown(peer('udp', 9)), peers.hasNeighbour('192.0.2.9')], [false, true]);
+  clock.advance(40_000);
+  assert.equal([peers.isKnown(peer('udp')), peers.size], [false, 0]);
+});
+
+test('a peer is known as long as anybody holds it; a connection by its number', () => {
+  const peers = createKnownPeers();
+  peers.hold(peer('tcp'));
+  peers.hold(peer('tcp'));
+  peers.release(peer('tcp'));
+  assert.equal([peers.isKnown(peer('tcp')), peers.isKnown({ ...peer('tcp'), connection: 8 })], [true, false]);
+  peers.release(peer('tcp'));
+  peers.release(peer('tcp'));
+  assert.equal([peers.isKnown(peer('tcp')), peers.size], [false, 0]);
+});
+
+test.run();
