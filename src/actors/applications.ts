@@ -23,6 +23,11 @@ export type ConnectRequest = Connection & {
    * is called, and ApplicationUnregistered in the end.
    */
   announce?: boolean | 'whenAsked' | undefined;
+  /**
+   * It only hears: no calls enter its applications, and it takes none of a name that somebody else has. Whoever is an
+   * application of that name takes it over like any other.
+   */
+  observes?: boolean | undefined;
   /** Made by this system, so the names may be as long as {@link longestOwnName}. */
   own?: boolean | undefined;
 };
@@ -68,8 +73,14 @@ export interface Applications {
    * @throws AriError userEventApplicationRequired, applicationNotFound, eventSourceSchemeInvalid, userEventSourceNotFound
    */
   userEvent(eventName: string, request: UserEventRequest): void;
-  /** Registers applications. @throws AriError applicationNameInvalid, then none is registered. */
+  /**
+   * Registers applications; if it throws, none is registered.
+   * @throws AriError applicationNameInvalid, applicationTaken
+   */
   connect(request: ConnectRequest): Connected;
+
+  /** Whether somebody who only observes may have the name: nobody has it, or another who does. @throws AriError applicationTaken */
+  requireObservable(name: string): void;
 
   /** Ends all subscriptions of an application that is inactive, so that it is gone; others are left as they are. */
   retire(name: string): void;
@@ -127,6 +138,8 @@ export function createApplications(options: ApplicationsOptions): Applications {
   const { bus, clock, log, runtime, entityId, resolve, check } = options;
   const registry = new Registry<ApplicationActor>('applicationNotFound');
   const connections = new Map<string, Connection>();
+  /** Applications that were registered last by somebody who only observes. */
+  const observed = new Set<string>();
   let connectionCount = 0;
 
   const delivery = createDelivery({
@@ -166,6 +179,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
       onEmitted: (fact) => publish(name, fact),
       onEnded: () => {
         registry.remove(name);
+        observed.delete(name);
         delivery.remove(name);
         log.debug({ application: name }, 'an application is gone');
       },
@@ -203,7 +217,12 @@ export function createApplications(options: ApplicationsOptions): Applications {
     return model(name);
   };
 
+  const requireObservable = (name: string): void => {
+    if (registry.find(name) && !observed.has(name)) throw new AriError('applicationTaken', { name });
+  };
+
   return {
+    requireObservable,
     list: () => registry.all().map((actor) => model(actor.getSnapshot().context.name)),
 
     get(name) {
@@ -238,8 +257,9 @@ export function createApplications(options: ApplicationsOptions): Applications {
     },
 
     connect(request) {
-      const { subscribeAll = false, announce = false, describe } = request;
+      const { subscribeAll = false, announce = false, observes = false, describe } = request;
       const names = namesOf(request.names, request.own ? longestOwnName : longestApplicationName);
+      if (observes) names.forEach(requireObservable);
       const id = `connection-${++connectionCount}`;
       const connection: Connection = { send: (json) => request.send(json), describe };
       connections.set(id, connection);
@@ -247,8 +267,11 @@ export function createApplications(options: ApplicationsOptions): Applications {
         names.filter((name) => registry.find(name)?.getSnapshot().context.connection === id);
       const take = (): void => {
         const mine = owned();
-        for (const name of names.filter((each) => !mine.includes(each)))
+        for (const name of names.filter((each) => !mine.includes(each))) {
           (registry.find(name) ?? register(name)).send({ type: 'connect', connection: id, subscribeAll });
+          if (observes) observed.add(name);
+          else observed.delete(name);
+        }
       };
       take();
       log.debug({ applications: names, connection: describe }, 'applications are registered');
@@ -273,7 +296,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
 
     isActive(name) {
       const actor = registry.find(name);
-      return actor !== undefined && isActiveApplication(actor.getSnapshot());
+      return actor !== undefined && !observed.has(name) && isActiveApplication(actor.getSnapshot());
     },
     addInterest: (name, topic) => void delivery.subscribe(name, topic),
     removeInterest: (name, topic) => void delivery.unsubscribe(name, topic),

@@ -60,6 +60,11 @@ const user = group(
       text({ rule: 'passwordHash', description: 'The password as scrypt hash, made by `hookswitch hash`.' }),
     ),
     read_only: flag({ default: false, description: 'The user may look (GET, OPTIONS) but change nothing.' }),
+    may_register: flag({
+      default: false,
+      description:
+        'A read-only user may be an application all the same: calls enter it, and it takes over a WebSocket of that name. Otherwise its WebSocket only hears events.',
+    }),
   },
   'Someone who may use the interface.',
 );

@@ -10,6 +10,8 @@ export type HttpUser = {
   password_hash?: string | undefined;
   /** May look (GET, OPTIONS) but change nothing. */
   read_only: boolean;
+  /** A read-only user's WebSocket registers applications like anyone's; otherwise it only observes. */
+  may_register?: boolean;
 };
 
 export type Credentials = { name: string; password: string };

@@ -27,7 +27,10 @@ export type Owners = {
   /** Commands return once they are taken; what came of them is told by events. */
   channels: Omit<ChannelOperations, 'play'>;
   playbacks: Pick<Playbacks, 'get' | 'stop' | 'control'> & { playOnChannel: ChannelOperations['play'] };
-  applications: Pick<Applications, 'list' | 'get' | 'subscribe' | 'unsubscribe' | 'filter' | 'userEvent'> & {
+  applications: Pick<
+    Applications,
+    'list' | 'get' | 'subscribe' | 'unsubscribe' | 'filter' | 'userEvent' | 'requireObservable'
+  > & {
     connect: Connect;
   };
   endpoints: Pick<Endpoints, 'list' | 'get'> & { listByTech: Endpoints['listByTechnology'] };

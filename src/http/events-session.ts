@@ -26,6 +26,8 @@ export type Session = { raw: WebSocket; closed: Promise<void> };
 export type SessionOptions = {
   names: string[];
   subscribeAll: boolean;
+  /** The client only hears; see the owner's `connect`. */
+  observes: boolean;
   /** `Authorization` of the upgrade, for the requests carried over the socket. */
   authorization: string;
   /** Whose requests these are, whatever `authorization` says: of a socket that this system has opened. */
@@ -50,7 +52,7 @@ export type SessionHandlers = {
  */
 export function createSession(deps: SessionDeps, corker: Corker, session: SessionOptions): SessionHandlers {
   const { log, owners } = deps;
-  const { names, subscribeAll, authorization, localUser, socket } = session;
+  const { names, subscribeAll, observes, authorization, localUser, socket } = session;
   const describe = `${socket.remoteAddress}:${socket.remotePort}`;
   let connection: { close(): void } | undefined;
   let rest: RestOverWebSocket | undefined;
@@ -82,7 +84,7 @@ export function createSession(deps: SessionDeps, corker: Corker, session: Sessio
   };
   const register = (raw: WebSocket, send: (json: string) => void) => {
     try {
-      const request = { names, subscribeAll, send, describe };
+      const request = { names, subscribeAll, observes, send, describe };
       connection = session.connect ? session.connect(request) : owners.applications?.connect(request);
     } catch (error) {
       log.warn({ error, applications: names, client: describe }, 'applications could not be registered');

@@ -63,7 +63,7 @@ function createWebSockets({ app, options }: EventsSocketDeps) {
 
 /** Makes the events WebSocket. Nothing is opened before {@link EventsSocket.attach}. */
 export function createEventsSocket(deps: EventsSocketDeps): EventsSocket {
-  const { responder, log, clock, entityId } = deps;
+  const { responder, log, clock, entityId, owners } = deps;
   const { upgradeWebSocket, injectWebSocket, wss } = createWebSockets(deps);
   const sessions = new Set<Session>();
   const corker = createCorker(clock);
@@ -74,12 +74,12 @@ export function createEventsSocket(deps: EventsSocketDeps): EventsSocket {
     void session.closed.then(() => sessions.delete(session));
     return closing;
   };
-  const accept = (c: Context<Env>, { names, subscribeAll }: Names, sources: Sources) => {
+  const accept = (c: Context<Env>, { names, subscribeAll }: Names, observes: boolean, sources: Sources) => {
     const socket = c.env.incoming?.socket;
     if (!socket) throw new AriError('upgradeRequired');
     c.env.upgraded = true;
     const authorization = authorizationOf(c.req.raw, sources);
-    const handlers = createSession(deps, corker, { names, subscribeAll, authorization, socket, opened });
+    const handlers = createSession(deps, corker, { names, subscribeAll, observes, authorization, socket, opened });
     const onError = (error: unknown) => log.error({ error, applications: names }, 'WebSocket handler failed');
     return upgradeWebSocket(c, handlers as never, { onError });
   };
@@ -104,7 +104,9 @@ export function createEventsSocket(deps: EventsSocketDeps): EventsSocket {
         return responder.refusal(request, new AriError('upgradeInvalid', { reason }), versions);
       }
       if (closing) throw new AriError('serviceUnavailable');
-      return accept(c, names, sources);
+      const observes = user?.read_only === true && user.may_register !== true;
+      if (observes) for (const name of names.names) owners.applications?.requireObservable(name);
+      return accept(c, names, observes, sources);
     },
     attach: (server) => {
       const refuse = () => refuseMethod(new Request('http://localhost/'));

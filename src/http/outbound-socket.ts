@@ -49,6 +49,7 @@ export function createOutboundSockets(deps: SessionDeps): OutboundSockets {
       session = createSession(deps, corker, {
         names: [...names],
         subscribeAll: false,
+        observes: false,
         authorization: '',
         localUser,
         socket,

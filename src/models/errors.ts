@@ -35,6 +35,7 @@ export const ariErrors = {
   storageFailed: { status: 507, message: 'The change could not be kept on disk' },
   internalServerError: { status: 500, message: 'Internal Server Error' },
   serviceTimeout: { status: 503, message: 'No answer in time from {service}' },
+  applicationTaken: { status: 403, message: "Application '{name}' is not for a user who may only look" },
   foreignOrigin: { status: 403, message: 'Pages of this origin may not do this' },
   tooManyLogIns: { status: 503, message: 'Too many passwords wait to be checked' },
   banNotFound: { status: 404, message: 'Nothing counts against this address' },

@@ -48,7 +48,10 @@ function world() {
     entityId: 'e',
     resolve,
   });
-  const connect = (names: string[], options: { subscribeAll?: boolean; announce?: boolean } = {}) => {
+  const connect = (
+    names: string[],
+    options: { subscribeAll?: boolean; announce?: boolean; observes?: boolean } = {},
+  ) => {
     const sent: string[] = [];
     const connected = applications.connect({
       names,
@@ -301,6 +304,64 @@ registering('a user event goes to one application with what it is about', () => 
   for (const source of ['channel:x', 'channel:', 'endpoint:PJSIP', 'endpoint:PJSIP/bob', 'bridge:x'])
     assert.equal(send('hello', source), [422, 'Event source was not found'], source);
   assert.is(messages.length, 1);
+});
+
+registering('who only observes hears events, and no calls enter', () => {
+  const { applications, connect, ring } = world();
+  const observer = connect(['wall'], { observes: true, subscribeAll: true });
+  ring('c1');
+  assert.equal(observer.sent, ['wall ChannelStateChange']);
+  assert.not(applications.isActive('wall'));
+  observer.close();
+  assert.equal(applications.list(), []);
+});
+
+registering('who only observes takes no name that somebody else has, and leaves none half taken', () => {
+  const { applications, connect } = world();
+  const owner = connect(['hello']);
+  const taken = [403, "Application 'hello' is not for a user who may only look"];
+  assert.equal(
+    refusal(() => connect(['free', 'hello'], { observes: true })),
+    taken,
+  );
+  assert.equal(
+    applications.list().map(({ name }) => name),
+    ['hello'],
+  );
+  applications.subscribe('hello', ['channel:c1']);
+  owner.close();
+  // Its connection is away, but what it subscribed to waits for it.
+  assert.equal(
+    refusal(() => connect(['hello'], { observes: true })),
+    taken,
+  );
+  assert.not(applications.isActive('hello'));
+});
+
+registering('an application takes its name from who only observes, and another observer does', () => {
+  const { applications, connect } = world();
+  const first = connect(['hello'], { observes: true });
+  const second = connect(['hello'], { observes: true });
+  assert.equal(first.sent, ['hello ApplicationReplaced']);
+  assert.not(applications.isActive('hello'));
+  const owner = connect(['hello']);
+  assert.equal(second.sent, ['hello ApplicationReplaced']);
+  assert.ok(applications.isActive('hello'));
+  second.close();
+  assert.ok(applications.isActive('hello'));
+  owner.close();
+  connect(['hello'], { observes: true });
+  assert.not(applications.isActive('hello'));
+});
+
+registering('what others subscribe an observer to stays his while he is away', () => {
+  const { applications, connect, ring } = world();
+  const first = connect(['wall'], { observes: true });
+  applications.subscribe('wall', ['channel:c1']);
+  first.close();
+  const second = connect(['wall'], { observes: true });
+  ring('c1');
+  assert.equal(second.sent, ['wall ChannelStateChange']);
 });
 
 registering('a connection made by this system is announced and taken back', () => {

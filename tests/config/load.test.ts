@@ -33,7 +33,7 @@ test('without a file the server serves this machine only, with two phones and a 
   const config = loadConfig({ env: {}, secret: () => 'made up' });
   assert.is(config.http.bind, '127.0.0.1');
   assert.is(config.http.port, 8088);
-  assert.equal(config.http.users, [{ name: 'hookswitch', read_only: false, password: 'made up' }]);
+  assert.equal(config.http.users, [{ name: 'hookswitch', read_only: false, may_register: false, password: 'made up' }]);
   assert.equal(config.sip.transports, [
     { protocol: 'udp', bind: '127.0.0.1', port: 5060 },
     { protocol: 'tcp', bind: '127.0.0.1', port: 5060 },

@@ -3,7 +3,7 @@ import { connect as connectTcp } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AriError } from '../../src/models/errors.ts';
-import { authorization, basic } from './fakes.ts';
+import { authorization, basic, options } from './fakes.ts';
 import { type Client, type Connected, connect, refusalOf, startTestServer } from './sockets.ts';
 
 const key = 'api_key=writer:secret';
@@ -12,7 +12,9 @@ type Server = Awaited<ReturnType<typeof startTestServer>>;
 const socket = suite<{ server: Server }>('events WebSocket');
 
 socket.before.each(async (context) => {
-  context.server = await startTestServer();
+  context.server = await startTestServer({
+    users: [...options.users, { name: 'desk', password: 'p', read_only: true, may_register: true }],
+  });
 });
 socket.after.each(async ({ server }) => server.server.close(100));
 
@@ -184,6 +186,28 @@ socket(
     client.ws.terminate();
   },
 );
+
+socket('a read-only user only observes, unless the user may register', async ({ server }) => {
+  const observed = server.connected();
+  const reader = connect(server.base, 'app=wall&api_key=reader:look:only');
+  assert.is((await observed).observes, true);
+  await reader.opened;
+  reader.ws.terminate();
+  const registered = server.connected();
+  const desk = connect(server.base, 'app=desk&api_key=desk:p');
+  assert.is((await registered).observes, false);
+  await desk.opened;
+  desk.ws.terminate();
+  server.fakes.instead = (method) => {
+    assert.is(method, 'applications.requireObservable');
+    throw new AriError('applicationTaken', { name: 'hello' });
+  };
+  const refused = await refusalOf(server.base, 'app=hello&api_key=reader:look:only');
+  assert.equal(
+    [refused.status, refused.body],
+    [403, { message: "Application 'hello' is not for a user who may only look" }],
+  );
+});
 
 socket('many clients that do not read are cut off before together they take more than allowed', async ({ server }) => {
   const event = JSON.stringify({ type: 'X', filler: 'x'.repeat(60_000) });

@@ -21,7 +21,13 @@ export const events: Resource = {
       owner: 'applications',
       params: connectParams,
       returns: Message,
-      errors: ['applicationNameInvalid', 'upgradeRequired', 'upgradeInvalid', 'upgradeOverWebSocket'],
+      errors: [
+        'applicationNameInvalid',
+        'applicationTaken',
+        'upgradeRequired',
+        'upgradeInvalid',
+        'upgradeOverWebSocket',
+      ],
     }),
     operation({
       method: 'POST',
