@@ -58,7 +58,6 @@ const operations = createChannelOperations({
   formats: new Set(['ulaw']),
   compatibility: 'hookswitch',
   clock,
-  soon: (task) => clock.soon(task),
 });
 
 let events = 0;

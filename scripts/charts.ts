@@ -150,7 +150,7 @@ export type Decision =
   | { type: 'refused'; error: string }
   /** An operation that the chart allows, and that is no event of it. */
   | { type: 'allowed' }
-  | { type: 'ignored'; why: string }
+  | { type: 'ignored'; why: string; refused?: string }
   | { type: 'undecided' };
 
 /** An entry of the list `<noun>Ignores` beside a chart. */
@@ -181,12 +181,12 @@ export function decisionOf(
   { region, machine, ignores, refused }: DecisionSources,
 ): Decision {
   const handling = handlingOf(leaf, eventType, region, machine)?.filter((each) => !isNothing(each)) ?? [];
-  const depends = refused?.endsWith('sometimes');
-  if (refused !== undefined && !(depends && handling.length > 0)) return { type: 'refused', error: refused };
-  if (handling.length > 0) return { type: 'handled', handling, ...(refused === undefined ? {} : { refused }) };
+  if (refused !== undefined && !refused.endsWith('sometimes')) return { type: 'refused', error: refused };
+  const sometimes = refused === undefined ? {} : { refused };
+  if (handling.length > 0) return { type: 'handled', handling, ...sometimes };
   if (!eventTypesOf(machine).includes(eventType)) return { type: 'allowed' };
   const ignored = ignoredBy(leaf, eventType, ignores);
-  return ignored ? { type: 'ignored', why: ignored.why } : { type: 'undecided' };
+  return ignored ? { type: 'ignored', why: ignored.why, ...sometimes } : { type: 'undecided' };
 }
 
 export type DecisionSources = {

@@ -206,18 +206,18 @@ function eventTable(
   return rows.length > 0 ? table([title, ...leaves.map((leaf) => code(leaf.key))], rows) : [];
 }
 
+const sometimes = ({ refused }: { refused?: string }): string => (refused === undefined ? '' : ` · ${refused}`);
+
 function describeDecision(decision: Decision, reasons: readonly string[]): string {
   switch (decision.type) {
-    case 'handled': {
-      const text = describeHandling(decision.handling);
-      return decision.refused === undefined ? text : `${text} · ${decision.refused}`;
-    }
+    case 'handled':
+      return `${describeHandling(decision.handling)}${sometimes(decision)}`;
     case 'refused':
       return decision.error;
     case 'allowed':
       return 'allowed';
     case 'ignored':
-      return `— ${reasons.indexOf(decision.why) + 1}`;
+      return `— ${reasons.indexOf(decision.why) + 1}${sometimes(decision)}`;
     case 'undecided':
       return '?';
   }

@@ -5,6 +5,7 @@ import { AriError } from '../models/errors.ts';
 import { DriverError } from '../telephony/driver.ts';
 import { controlledChannel } from './channel-control.ts';
 import type { OutboundRequest } from './channel-creation.ts';
+import { showApplication } from './channel-effects.ts';
 import type { ChannelApplications, ChannelEntry } from './channel-entry.ts';
 import {
   originateTimeoutMs,
@@ -46,8 +47,6 @@ export type ChannelDialingOptions = {
   formats: ReadonlySet<string>;
   /** `asterisk`: answers of the field where ours are better (decisions marked **switch**). */
   compatibility: 'hookswitch' | 'asterisk';
-  /** Runs something after the answer to the request is on its way. */
-  soon: (task: () => void) => void;
   /** The priority that a label stands for. @throws AriError labelNotFound, priorityIllegal. */
   priorityOf(context: string, extension: string, label: string): number;
 };
@@ -56,7 +55,7 @@ const idLimit = 149;
 
 /** The operations that make channels, and dial them. Names are the interface's. */
 export function createChannelDialing(options: ChannelDialingOptions) {
-  const { channels, applications, priorityOf, soon } = options;
+  const { channels, applications, priorityOf } = options;
 
   const refuseUsedId = (...wanted: (string | undefined)[]): void => {
     for (const id of wanted) if (id !== undefined && channels.has(id)) throw new AriError('channelIdExists');
@@ -72,12 +71,6 @@ export function createChannelDialing(options: ChannelDialingOptions) {
       if (options.compatibility === 'asterisk') throw new AriError('allocationFailedUnnamed', {}, { cause: error });
       throw new AriError('allocationFailed', { reason: error.message }, { cause: error });
     }
-  };
-
-  /** Shows what a channel does that runs no dialplan, as if the dialplan had brought it there. */
-  const show = (entry: ChannelEntry, app: string, data: string): void => {
-    const { context, exten: extension, priority } = channels.snapshot(entry).context.dialplan;
-    channels.tell(entry, { type: 'dialplan.entered', position: { context, extension, priority }, app, data });
   };
 
   const otherHalf = (request: { channelId?: string | undefined; otherChannelId?: string | undefined }) => {
@@ -122,14 +115,14 @@ export function createChannelDialing(options: ChannelDialingOptions) {
       ...inherited(originator),
       onAnswer: answered,
     });
-    show(entry, 'AppDial2', '(Outgoing Line)');
+    showApplication(entry, 'AppDial2', '(Outgoing Line)', { tell: channels.tell, view: channels });
     setRequestedVariables(channels, entry, requested);
     if (answered.type === 'application')
       for (const id of [entry.id, entry.companionId])
         if (id !== undefined) applications.addInterest(answered.app, channelTopic(id));
     const made = channels.model(entry);
     const timeoutMs = originateTimeoutMs(request.timeout, noTimeout);
-    soon(() => channels.tell(entry, { type: 'dial', timeoutMs }));
+    channels.tell(entry, { type: 'dial.soon', timeoutMs });
     return made;
   };
 
@@ -166,10 +159,8 @@ export function createChannelDialing(options: ChannelDialingOptions) {
     if (originator) applications.addInterest(app, channelTopic(originator.id));
     setRequestedVariables(channels, entry, requested);
     const made = channels.model(entry);
-    soon(() => {
-      show(entry, 'Stasis', request.appArgs ? `${app},${request.appArgs}` : app);
-      channels.tell(entry, { type: 'enter', app, args: readAppArgs(request.appArgs) });
-    });
+    const data = request.appArgs ? `${app},${request.appArgs}` : app;
+    channels.tell(entry, { type: 'enter.soon', app, args: readAppArgs(request.appArgs), data });
     return made;
   };
 

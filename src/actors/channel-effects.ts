@@ -56,6 +56,8 @@ export function bindChannelEffects(options: ChannelEffectsOptions) {
     actions: {
       enterApplication: ({ context }, entry) =>
         perform(context.id, (channel) => enterApplication(channel, entry, options)),
+      showApplication: ({ context }, { data }) =>
+        perform(context.id, (entry) => showApplication(entry, 'Stasis', data, options)),
       runDialplan: ({ context }, { position }) => perform(context.id, (entry) => runDialplan(entry, position, options)),
       noteRefusal: ({ context }) =>
         perform(context.id, (entry) => tell(entry, { type: 'variable.set', name: 'STASISSTATUS', value: 'FAILED' })),
@@ -88,6 +90,17 @@ function hangupLeg(entry: ChannelEntry, cause: number, { find, tell, playbacks }
   playbacks.targetGone('channel', entry.id);
   entry.leg.hangup(cause);
   if (find(entry.id)) tell(entry, { type: 'leg.lingers' });
+}
+
+/** Shows what a channel does that runs no dialplan, as if the dialplan had brought it there. */
+export function showApplication(
+  entry: ChannelEntry,
+  app: string,
+  data: string,
+  { tell, view }: Pick<ChannelEffectsOptions, 'tell'> & { view: Pick<ChannelView, 'snapshot'> },
+): void {
+  const { context, exten: extension, priority } = view.snapshot(entry).context.dialplan;
+  tell(entry, { type: 'dialplan.entered', position: { context, extension, priority }, app, data });
 }
 
 function runDialplan(entry: ChannelEntry, from: Position, { dialplan, tell, view }: ChannelEffectsOptions): void {

@@ -5,6 +5,7 @@ export function deliver({ actor, ownership }: ChannelEntry, message: ChannelMess
   switch (message.type) {
     case 'run':
     case 'enter':
+    case 'enter.soon':
     case 'continue':
     case 'move':
     case 'application.accepted':

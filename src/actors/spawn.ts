@@ -11,8 +11,8 @@ import type {
 } from 'xstate';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
-import { type Deadline, withDeadlines } from './deadlines.ts';
-import { changeOf, type Step } from './step.ts';
+import { type Deadline, deadlinesOf, withDeadlines } from './deadlines.ts';
+import { changeOf, restored, type Step } from './step.ts';
 import { fastLogic } from './table-logic.ts';
 import { createTurn, type Followed, type Steppable, type Turn } from './turn.ts';
 
@@ -25,7 +25,6 @@ export const createRuntime = (clock: Clock, log: Logger): Runtime => ({ clock, l
 export type SpawnOptions<M extends AnyStateMachine> = {
   /** The object's public id, shown in logs. */
   id: string;
-  input: InputFrom<M>;
   runtime: Runtime;
   /**
    * Hears every fact in order, after the commit: `snapshot` is the state that the whole step led to, which for a fact of
@@ -42,7 +41,13 @@ export type SpawnOptions<M extends AnyStateMachine> = {
   onEffectFailed?: (error: unknown) => void;
   /** Gets the actor before its first fact is told, so that facts and effects of its first state already find it. */
   onCreated?: (actor: Actor<M>) => void;
-};
+} & Beginning<InputFrom<M>>;
+
+/** What an actor begins with: the input of its chart, or what {@link Actor.dump} gave of an earlier one. */
+type Beginning<I> = { input: I; from?: undefined } | { input?: undefined; from: ActorDump };
+
+/** An actor put down: plain JSON, and all that its chart needs to go on. */
+export type ActorDump = { chart: string; value: StateValue; context: Readonly<Record<string, unknown>> };
 
 /** A running chart. It ends by events that lead to a final state; there is no way to stop it from outside. */
 export interface Actor<M extends AnyStateMachine> {
@@ -56,17 +61,20 @@ export interface Actor<M extends AnyStateMachine> {
   getSnapshot(): SnapshotFrom<M>;
   /** Hears of every step that changed the snapshot, after its facts. @returns a function that ends that. */
   watch(listener: (snapshot: SnapshotFrom<M>) => void): () => void;
+  /** All that a chart needs to go on from here (`SpawnOptions.from`), its deadlines included. */
+  dump(): ActorDump;
 }
 
 /**
  * The only place where charts run: one root actor per call-control object, so that a crash stays inside it. The chart
  * (xstate's own logic, or its table) says what comes next, purely; here that is committed, published and performed, in
- * this order, the same for every actor (`Turn`). The actor is started when this returns.
+ * this order, the same for every actor (`Turn`). The actor is started when this returns. One that goes on from a dump
+ * enters no state anew: it tells no facts, no effect runs, and what is overdue comes due at once.
  */
 export function spawn<M extends AnyStateMachine>(machine: M, options: SpawnOptions<M>): Actor<M> {
   const running = new RunningActor(machine, options.id, options as unknown as Options);
   const actor = running as unknown as Actor<M>;
-  running.start(options.input, () => options.onCreated?.(actor));
+  running.start(options, () => options.onCreated?.(actor));
   return actor;
 }
 
@@ -136,14 +144,36 @@ class RunningActor implements Steppable {
     };
   }
 
-  start(input: unknown, onCreated: () => void): void {
-    const first = { type: 'xstate.init', input };
+  dump(): ActorDump {
+    const { value, context } = this.#snapshot;
+    return { chart: this.#machine.id, value: value as StateValue, context: context as ActorDump['context'] };
+  }
+
+  start({ input, from }: Beginning<unknown>, onCreated: () => void): void {
+    const first = from ? { type: restored } : { type: 'xstate.init', input };
     this.#options.runtime.turn.start((seq, causedBy) => {
-      const next = this.#logic.getInitialSnapshot(this.#scope, input as never);
+      const next = from ? this.#resume(from) : this.#logic.getInitialSnapshot(this.#scope, input as never);
       const followed = this.#committed(undefined, next, first, seq, causedBy);
+      if (from) this.#resumeTimers();
       onCreated();
       return followed;
     });
+  }
+
+  /** @throws Error when the dump is of another chart, or in a state that this one does not have. */
+  #resume({ chart, value, context }: ActorDump): AnyMachineSnapshot {
+    if (chart !== this.#machine.id) throw new Error(`a dump of '${chart}' is none of '${this.#machine.id}'`);
+    return this.#machine.resolveState({ value, context } as never);
+  }
+
+  /** Plans again what the context says is to come, in the order in which it is due. */
+  #resumeTimers(): void {
+    const now = this.#options.runtime.clock.now();
+    const deadlines = Object.entries(deadlinesOf(this.#snapshot));
+    if (deadlines.length === 0) return;
+    this.#timers = new Map();
+    for (const [id, { at, event }] of deadlines.toSorted(([, a], [, b]) => a.at - b.at))
+      this.#timers.set(id, this.#startTimer(id, { at, event }, at - now));
   }
 
   commit(event: EventObject, seq: number, causedBy: Step['causedBy']): Followed | undefined {

@@ -59,8 +59,15 @@ class ProcessTurn implements Turn {
 
   start(commit: (seq: number, causedBy: Step['causedBy']) => Followed): void {
     const seq = ++this.#seq;
-    const followed = commit(seq, this.#cause);
-    if (this.#busy) this.#waiting.push(() => this.#follow(followed, seq));
+    const busy = this.#busy;
+    let followed: Followed;
+    this.#busy = true;
+    try {
+      followed = commit(seq, this.#cause);
+    } finally {
+      this.#busy = busy;
+    }
+    if (busy) this.#waiting.push(() => this.#follow(followed, seq));
     else this.#follow(followed, seq);
   }
 

@@ -58,7 +58,6 @@ export function buildCallControl({ config, clock, ids, log, runtime }: Base, sta
     formats: new Set(config.media.codecs),
     compatibility: general.compatibility,
     clock,
-    soon: clock.soon,
   });
   return { playbacks, dialplan, outbound, channels, operations };
 }

@@ -81,7 +81,17 @@ export const life = channel.createStateConfig({
             'dialLeg',
           ],
         },
+        'dial.soon': {
+          target: 'aboutToDial',
+          actions: assign(({ event }) => ({ dialTimeoutMs: eventOf(event, 'dial.soon').timeoutMs })),
+        },
       },
+    },
+    /** Outbound, made by a request that is answered first. */
+    aboutToDial: {
+      meta: { ari: 'Down' },
+      on: { ...ending('Down') },
+      after: { soon: { target: 'dialing', actions: [dialed(''), 'dialLeg'] } },
     },
     /** Outbound, placed; publicly still Down, as with every SIP channel of the field. */
     dialing: {

@@ -93,6 +93,8 @@ export const channel = setup({
   delays: {
     dialTimeout: ({ context }) => context.dialTimeoutMs,
     hangupTimeout: 5_000,
+    /** When this turn of the event loop is over: behind the answer to the request that is being carried out. */
+    soon: 0,
   },
 });
 

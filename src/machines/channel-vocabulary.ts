@@ -64,6 +64,8 @@ export type ChannelContext = ChannelInput & {
 /** Asked from above. */
 export type ChannelCommand =
   | { type: 'dial'; timeoutMs: number }
+  /** The same, once what is under way has been answered. */
+  | { type: 'dial.soon'; timeoutMs: number }
   | { type: 'answer' }
   | { type: 'ring' }
   | { type: 'ringStop' }

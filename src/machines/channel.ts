@@ -146,6 +146,8 @@ export const channelIgnores: Ignores<typeof channelMachine> = [
   { events: ['leg.ended'], why: 'a leg tells its end in answer to a hang-up only' },
   { events: ['answer', 'progress'], in: ['up'], why: 'audio flows both ways already' },
   { events: ['ring', 'ringStop', 'answer', 'progress'], in: ['busy'], why: 'the caller was told that it is busy' },
+  { events: ['dial.soon'], why: 'it is asked once, of a channel that was just made' },
+  { events: ['dial'], in: ['aboutToDial'], why: 'it is about to be dialed' },
   { events: ['busy'], why: 'only a caller can be told so, and nobody is, or nobody is any more' },
   {
     events: ['leg.proceeding', 'leg.progressed', 'leg.ringing', 'leg.answered', 'leg.forwarded'],
@@ -161,6 +163,7 @@ type Life = keyof (typeof life)['states'];
 const publicStates: Readonly<Record<Life, ChannelState | undefined>> = {
   new: 'Down',
   down: life.states.down.meta.ari,
+  aboutToDial: life.states.aboutToDial.meta.ari,
   dialing: life.states.dialing.meta.ari,
   ringing: life.states.ringing.meta.ari,
   ring: life.states.ring.meta.ari,
@@ -232,7 +235,15 @@ export const channelOperations = [
 export type ChannelOperation = (typeof channelOperations)[number];
 
 /** Lives of an outbound call that is not answered, or of one that is over. */
-const unanswered: ReadonlySet<Life> = new Set(['down', 'dialing', 'ringing', 'hangingUp', 'lingering', 'destroyed']);
+const unanswered: ReadonlySet<Life> = new Set([
+  'down',
+  'aboutToDial',
+  'dialing',
+  'ringing',
+  'hangingUp',
+  'lingering',
+  'destroyed',
+]);
 
 /** The errors that a channel's life can give. */
 export type ChannelRefusal = 'channelInvalidState' | 'channelNotDown' | 'channelNotCreated';
@@ -243,6 +254,7 @@ export function refuseChannelOperation(
   operation: ChannelOperation,
 ): ChannelRefusal | undefined {
   if (operation !== 'dial') return unanswered.has(lifeOf(snapshot)) ? 'channelInvalidState' : undefined;
-  if (lifeOf(snapshot) !== 'down') return 'channelNotDown';
+  const life = lifeOf(snapshot);
+  if (life !== 'down' && life !== 'aboutToDial') return 'channelNotDown';
   return snapshot.context.origin === 'created' ? undefined : 'channelNotCreated';
 }

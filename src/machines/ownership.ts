@@ -23,6 +23,8 @@ export type OwnershipContext = OwnershipInput & {
   args: readonly string[];
   /** Where a move is going. */
   destination?: { app: string; args: readonly string[] };
+  /** What a channel shows of the application that it is about to enter. */
+  shown?: string;
   /** Where the dialplan goes on after the application; absent on channels that never ran it. */
   resume?: Position;
 };
@@ -33,6 +35,8 @@ export type OwnershipCommand =
   | { type: 'run'; position: Position }
   /** Enter an application; without `resume` the channel ends when it is refused. */
   | { type: 'enter'; app: string; args: readonly string[]; resume?: Position }
+  /** The same, once what is under way has been answered; `data`: the application's arguments as they were asked for. */
+  | { type: 'enter.soon'; app: string; args: readonly string[]; data: string }
   /** Leave the application for the dialplan. */
   | { type: 'continue'; position: Position }
   | { type: 'move'; app: string; args: readonly string[] };
@@ -64,6 +68,8 @@ const ownership = setup({
   actions: {
     /** Asks for a verdict; `moved`: on the way from one application to another. */
     enterApplication: effect<{ app: string; args: readonly string[]; moved: boolean }>('enterApplication'),
+    /** Shows on the channel that it is about to enter an application, as if the dialplan had brought it there. */
+    showApplication: effect<{ data: string }>('showApplication'),
     runDialplan: effect<{ position: Position }>('runDialplan'),
     /** Tells the dialplan, and clients, that the application could not be entered. */
     noteRefusal: effect('noteRefusal'),
@@ -71,6 +77,10 @@ const ownership = setup({
     noteDeparture: effect('noteDeparture'),
     /** Nothing is left to do with the channel. */
     endChannel: effect('endChannel'),
+  },
+  delays: {
+    /** When this turn of the event loop is over: behind the answer to the request that is being carried out. */
+    soon: 0,
   },
   guards: {
     entersApplication: ({ context }) => context.onAnswer?.type === 'application',
@@ -114,12 +124,28 @@ export const ownershipMachine = ownership.createMachine({
       on: {
         run: 'dialplan',
         enter: 'entering',
+        'enter.soon': {
+          target: 'aboutToEnter',
+          actions: assign(({ event }) =>
+            event.type === 'enter.soon' ? { app: event.app, args: event.args, shown: event.data } : {},
+          ),
+        },
         'leg.offered': 'dialplan',
         'leg.answered': [
           { guard: 'entersApplication', target: 'entering' },
           { guard: 'entersDialplan', target: 'dialplan' },
         ],
         'leg.ended': 'ended',
+      },
+    },
+    /** Made for an application by a request that is answered first. */
+    aboutToEnter: {
+      on: { 'leg.ended': 'ended' },
+      after: {
+        soon: {
+          target: 'entering',
+          actions: { type: 'showApplication', params: ({ context }) => ({ data: context.shown ?? context.app }) },
+        },
       },
     },
     dialplan: {
@@ -192,8 +218,13 @@ export const ownershipMachine = ownership.createMachine({
 
 /** What it ignores, and why. */
 export const ownershipIgnores: Ignores<typeof ownershipMachine> = [
+  { events: ['enter.soon'], why: 'it is asked once, of a channel that was just made' },
   { events: ['run'], why: 'somebody has it: it was offered, or entered, before' },
-  { events: ['enter'], in: ['entering', 'application', 'moving'], why: 'it is in an application, or about to be' },
+  {
+    events: ['enter'],
+    in: ['aboutToEnter', 'entering', 'application', 'moving'],
+    why: 'it is in an application, or about to be',
+  },
   { events: ['continue', 'move'], in: ['moving'], why: 'what is asked of a channel that moves waits for its turn' },
   { events: ['leg.offered', 'leg.answered'], why: 'somebody has it, and keeps it' },
   { events: ['dialplan.ended'], why: 'another has taken it from the dialplan' },

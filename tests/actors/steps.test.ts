@@ -5,6 +5,7 @@ import type { AnyStateMachine } from 'xstate';
 import { eventTypesOf } from '../../scripts/charts.ts';
 import { type Actor, createRuntime, spawn } from '../../src/actors/spawn.ts';
 import { replay, type SnapshotImage, type Step } from '../../src/actors/step.ts';
+import { bound, type Happening, happenings, pick, probe } from '../support/chart-runs.ts';
 import { allCharts, type ChartSamples, chartSamples } from '../support/chart-samples.ts';
 import { createRecordingLog } from '../support/log.ts';
 import { ManualClock } from '../support/manual-clock.ts';
@@ -13,35 +14,17 @@ import { ManualClock } from '../support/manual-clock.ts';
 
 const seed = Number(process.env['HOOKSWITCH_CHARTS_SEED'] ?? 20261121);
 
-/** What happens to one actor: an event by its number among the samples, or time. */
-const happenings = fc.array(
-  fc.oneof(
-    { weight: 4, arbitrary: fc.record({ event: fc.nat() }) },
-    { weight: 1, arbitrary: fc.record({ ms: fc.constantFrom(1, 600, 3_000, 70_000) }) },
-  ),
-  { maxLength: 25 },
-);
-
-const pick = <T>(items: readonly T[], number: number): T => items[number % items.length]!;
-
 const imageOf = ({ status, value, context }: ReturnType<Actor<AnyStateMachine>['getSnapshot']>): SnapshotImage => ({
   status: status as SnapshotImage['status'],
   value: value as SnapshotImage['value'],
   context: context as SnapshotImage['context'],
 });
 
-/** The chart, with every effect told to `performed` in place of being done. */
-function probe({ machine }: ChartSamples, performed: (effect: string, params: unknown) => void): AnyStateMachine {
-  const names = Object.keys(machine.implementations.actions);
-  const actions = names.map((name) => [name, (_: unknown, params: unknown) => performed(name, params)]);
-  return machine.provide({ actions: Object.fromEntries(actions) } as never) as AnyStateMachine;
-}
-
 /** Runs an actor through what happens to it, and keeps what is seen, in order. */
-function play(samples: ChartSamples, input: number, happening: readonly ({ event: number } | { ms: number })[]) {
+function play(samples: ChartSamples, input: number, happening: readonly Happening[]) {
   const { log, lines } = createRecordingLog();
   const clock = new ManualClock();
-  const runtime = createRuntime({ ...bound(clock), soon: (task) => task() }, log);
+  const runtime = createRuntime(bound(clock), log);
   const seen: [kind: 'step' | 'fact' | 'effect' | 'end', what: unknown][] = [];
   const snapshots: SnapshotImage[] = [];
   const steps: Step[] = [];
@@ -69,13 +52,6 @@ function play(samples: ChartSamples, input: number, happening: readonly ({ event
   }
   return { seen, snapshots, steps, lines, clock };
 }
-
-const bound = (clock: ManualClock) => ({
-  now: () => clock.now(),
-  monotonic: () => clock.monotonic(),
-  setTimeout: (fn: () => void, ms: number) => clock.setTimeout(fn, ms),
-  clearTimeout: (id: unknown) => clock.clearTimeout(id),
-});
 
 const regime = suite('steps of every chart');
 

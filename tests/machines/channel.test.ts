@@ -199,6 +199,7 @@ chart('every state is reached and every transition taken by paths made from the 
     inputs: [outbound, created, incoming],
     events: [
       dial,
+      { type: 'dial.soon', timeoutMs: 30_000 },
       answered,
       hangup,
       ended,

@@ -121,6 +121,7 @@ chart('every state is reached and every transition taken by paths made from the 
     events: [
       run,
       enter,
+      { type: 'enter.soon', app: 'hello', args: ['x'], data: 'hello,x' },
       enterToStay,
       { type: 'continue', position },
       move,

@@ -75,6 +75,7 @@ export const chartSamples: readonly ChartSamples[] = [
     inputs: [channelInput('originated'), channelInput('created'), channelInput('incoming')],
     events: [
       { type: 'dial', timeoutMs: 30_000 },
+      { type: 'dial.soon', timeoutMs: 2_000 },
       ...plain('answer', 'ring', 'ringStop', 'progress', 'busy', 'effect.failed', 'leg.lingers', 'leg.proceeding'),
       ...plain('leg.ringing', 'leg.progressed', 'leg.answered', 'leg.ended', 'leg.held', 'leg.unheld'),
       { type: 'hangup', cause: 16 },
@@ -107,6 +108,7 @@ export const chartSamples: readonly ChartSamples[] = [
       { type: 'run', position },
       { type: 'enter', app: 'hello', args: ['x'], resume: position },
       { type: 'enter', app: 'hello', args: [] },
+      { type: 'enter.soon', app: 'hello', args: ['x'], data: 'hello,x' },
       { type: 'continue', position },
       { type: 'move', app: 'other', args: ['1'] },
       { type: 'application.accepted' },
