@@ -103,3 +103,10 @@ export function likeness(a: Int16Array, b: Int16Array, most: number): { correlat
   }
   return best;
 }
+
+/** Where two signals first differ; −1 when they are the same. (Comparing long arrays as values draws a picture of each sample.) */
+export function firstDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  const length = Math.max(a.length, b.length);
+  for (let index = 0; index < length; index++) if (a[index] !== b[index]) return index;
+  return -1;
+}

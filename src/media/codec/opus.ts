@@ -69,9 +69,15 @@ export class OpusCodec implements AudioCodec {
     this.#decoder = new Lazy(() => createDecoder({ sampleRate, channels: 1 }));
   }
 
-  /** Resolves when the stream encodes and decodes. Rejects with an Error when the library cannot. */
-  async ready(): Promise<void> {
-    await Promise.all([this.#encoder.ready(), this.#decoder.ready()]);
+  /** Resolves when the stream encodes, decodes, or both. Rejects with an Error when the library cannot. */
+  async ready(direction?: 'encode' | 'decode'): Promise<void> {
+    if (direction !== 'decode') await this.#encoder.ready();
+    if (direction !== 'encode') await this.#decoder.ready();
+  }
+
+  /** How far the encoder's output lies behind its input, in samples of 48 kHz; 0 while it is not ready. */
+  get lookahead(): number {
+    return ((this.#encoder.get()?.getLookahead() ?? 0) * this.clockRate) / this.sampleRate;
   }
 
   encode(samples: Int16Array, target: Uint8Array): number {

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import type { Codec } from '../../telephony/media.ts';
-import { extensionsFor, formatOfExtension } from './formats.ts';
+import { extensionsFor, formatOfExtension, payloadOf } from './formats.ts';
 import { PayloadCache } from './payload-cache.ts';
 
 export type SoundLibraryOptions = {
@@ -113,7 +113,9 @@ export class SoundLibrary {
   async #read(found: Found, codec: Codec): Promise<Uint8Array> {
     if (found.size > maximumFileOctets) throw new SoundError(`${found.path} is too long to be played`);
     try {
-      return formatOfExtension.get(found.extension)!.payload(await readFile(found.path), codec);
+      const file = await readFile(found.path);
+      // Asking for the file's state takes a turn of the event loop, in which packets get through.
+      return await payloadOf(file, formatOfExtension.get(found.extension)!, codec, () => stat(found.path));
     } catch (error) {
       throw new SoundError(`${found.path}: ${error instanceof Error ? error.message : String(error)}`, {
         cause: error,

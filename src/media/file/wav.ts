@@ -1,31 +1,54 @@
-/** 16-bit little-endian samples as octets hold them. */
-export function linearSamples(octets: Uint8Array): Int16Array {
-  const samples = new Int16Array(octets.length >> 1);
-  const view = new DataView(octets.buffer, octets.byteOffset, octets.byteLength);
-  for (let index = 0; index < samples.length; index++) samples[index] = view.getInt16(index * 2, true);
-  return samples;
-}
+import { alawToLinear, ulawToLinear } from '../codec/g711.ts';
+import { type PcmReader, readAll, SampleReader } from './pcm-reader.ts';
+
+/** What a WAV file holds. */
+export type WavFormat = {
+  coding: 'pcm' | 'ulaw' | 'alaw';
+  /** In Hz. */
+  sampleRate: number;
+  channels: number;
+  /** Where the audio begins and ends in the file, in octets. */
+  start: number;
+  end: number;
+};
+
+/** Octets of the header that {@link wavHeader} makes. */
+export const wavHeaderOctets = 44;
+
+const pcm = 1;
+const codings: ReadonlyMap<number, { coding: WavFormat['coding']; bits: number }> = new Map([
+  [pcm, { coding: 'pcm', bits: 16 }],
+  [6, { coding: 'alaw', bits: 8 }],
+  [7, { coding: 'ulaw', bits: 8 }],
+]);
+/** WAVE_FORMAT_EXTENSIBLE: the real format is the beginning of a GUID further on. */
+const extensible = 0xfffe;
+const wanted = '16-bit PCM or G.711 of 8000 to 48000 Hz with one or two channels';
+/** Sizes in the header have 32 bits; a longer file says the most, and readers then read to its end. */
+const largestSize = 0xffff_ffff;
 
 /**
- * The samples of a WAV file: RIFF chunks are walked, `fmt ` and `data` are used, all others skipped. A data chunk
- * that claims more than the file holds (a recording that was never closed) ends with the file.
+ * Finds the audio of a WAV file: RIFF chunks are walked, `fmt ` and `data` are used, all others skipped. A data chunk that
+ * claims more than the file holds (a recording that was never closed) ends with the file.
  *
- * @throws Error in words for the log when it is no WAV file, or none of 8 kHz, 16 bit, mono PCM.
+ * @throws Error in words for the log when it is no WAV file, or of a format that cannot be played.
  */
-export function readWav(file: Uint8Array): Int16Array {
+export function parseWav(file: Uint8Array): WavFormat {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   const word = (at: number) => String.fromCharCode(...file.subarray(at, at + 4));
   if (file.length < 12 || word(0) !== 'RIFF' || word(8) !== 'WAVE') throw new Error('not a WAV file');
-  let format = '';
+  let format: Described | undefined;
   for (let at = 12; at + 8 <= file.length; ) {
     const start = at + 8;
     const size = view.getUint32(at + 4, true);
     const end = Math.min(start + size, file.length);
     if (word(at) === 'fmt ' && end - start >= 16) format = describe(view, start);
     if (word(at) === 'data') {
-      if (format !== wanted)
-        throw new Error(`a WAV file of ${format || 'unknown format'} cannot be played, only ${wanted}`);
-      return linearSamples(file.subarray(start, end));
+      const { coding, sampleRate, channels, words = 'unknown format' } = format ?? {};
+      const known = coding && sampleRate && sampleRate >= 8000 && sampleRate <= 48_000;
+      if (!known || (channels !== 1 && channels !== 2))
+        throw new Error(`a WAV file of ${words} cannot be played, only ${wanted}`);
+      return { coding, sampleRate, channels, start, end };
     }
     // Chunks begin at even offsets.
     at = start + size + (size & 1);
@@ -33,15 +56,58 @@ export function readWav(file: Uint8Array): Int16Array {
   throw new Error('a WAV file without audio');
 }
 
-const wanted = 'PCM 8000 Hz 16 bit 1 channel';
-const pcm = 1;
-/** WAVE_FORMAT_EXTENSIBLE: the real format is the beginning of a GUID further on. */
-const extensible = 0xfffe;
+/** The audio of a WAV file, both channels as one. @throws as {@link parseWav}. */
+export function openWav(file: Uint8Array): PcmReader {
+  const { coding, sampleRate, channels, start, end } = parseWav(file);
+  const octets = coding === 'pcm' ? 2 : 1;
+  const one = sampleOf(file, coding);
+  const length = Math.floor((end - start) / (octets * channels));
+  if (channels === 1) return new SampleReader(sampleRate, length, (index) => one(start + index * octets));
+  return new SampleReader(sampleRate, length, (index) => {
+    const at = start + index * 2 * octets;
+    return (one(at) + one(at + octets)) >> 1;
+  });
+}
 
-function describe(view: DataView, at: number): string {
+/** All samples of a WAV file at its own rate, both channels as one. @throws as {@link parseWav}. */
+export function readWav(file: Uint8Array): Int16Array {
+  return readAll(openWav(file));
+}
+
+/** The header of a WAV file of 16-bit PCM whose `dataOctets` of audio follow it to the end. */
+export function wavHeader(sampleRate: number, channels: number, dataOctets: number): Uint8Array {
+  const header = Buffer.alloc(wavHeaderOctets);
+  header.write('RIFF', 0, 'latin1');
+  header.writeUInt32LE(Math.min(largestSize, dataOctets + wavHeaderOctets - 8), 4);
+  header.write('WAVEfmt ', 8, 'latin1');
+  header.writeUInt32LE(16, 16);
+  header.writeUInt16LE(pcm, 20);
+  header.writeUInt16LE(channels, 22);
+  header.writeUInt32LE(sampleRate, 24);
+  header.writeUInt32LE(sampleRate * channels * 2, 28);
+  header.writeUInt16LE(channels * 2, 32);
+  header.writeUInt16LE(16, 34);
+  header.write('data', 36, 'latin1');
+  header.writeUInt32LE(Math.min(largestSize, dataOctets), 40);
+  return header;
+}
+
+function sampleOf(file: Uint8Array, coding: WavFormat['coding']): (at: number) => number {
+  if (coding === 'pcm') return (at) => ((file[at + 1]! << 24) >> 16) | file[at]!;
+  const table = coding === 'ulaw' ? ulawToLinear : alawToLinear;
+  return (at) => table[file[at]!]!;
+}
+
+type Described = { coding: WavFormat['coding'] | undefined; sampleRate: number; channels: number; words: string };
+
+function describe(view: DataView, at: number): Described {
   const tag = view.getUint16(at, true);
   const real = tag === extensible && view.byteLength >= at + 26 ? view.getUint16(at + 24, true) : tag;
   const channels = view.getUint16(at + 2, true);
+  const sampleRate = view.getUint32(at + 4, true);
+  const bits = view.getUint16(at + 14, true);
+  const known = codings.get(real);
   const kind = real === pcm ? 'PCM' : `format ${real}`;
-  return `${kind} ${view.getUint32(at + 4, true)} Hz ${view.getUint16(at + 14, true)} bit ${channels} channel${channels === 1 ? '' : 's'}`;
+  const words = `${kind} ${sampleRate} Hz ${bits} bit ${channels} channel${channels === 1 ? '' : 's'}`;
+  return { coding: known?.bits === bits ? known.coding : undefined, sampleRate, channels, words };
 }

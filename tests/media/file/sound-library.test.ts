@@ -4,9 +4,12 @@ import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { encode } from '../../../src/media/codec/codecs.ts';
+import { decode, encode } from '../../../src/media/codec/codecs.ts';
+import { G722Encoder } from '../../../src/media/codec/g722.ts';
+import { extensionsFor } from '../../../src/media/file/formats.ts';
 import { PayloadCache } from '../../../src/media/file/payload-cache.ts';
 import { SoundLibrary } from '../../../src/media/file/sound-library.ts';
+import { level, speech } from '../signal.ts';
 import { wavFile } from './wav-file.ts';
 
 const test = suite('sound library');
@@ -86,14 +89,38 @@ test('every format becomes payload of the codec asked for, the one in that codec
   assert.is(await sound('both'), 'ulaw wins');
 });
 
+test('wide-band files and those of other codecs are heard too, at their length and level', async () => {
+  const wide = speech(16_000, 1);
+  const g722 = new Uint8Array(wide.length / 2);
+  new G722Encoder().encode(wide, g722);
+  const { sounds } = await library({
+    'first/en/a.wav16': wavFile(wide, { rate: 16_000 }),
+    'first/en/b.sln16': new Uint8Array(wide.buffer),
+    'first/en/c.g722': g722,
+    'first/en/d.wav': wavFile(speech(44_100, 1), { rate: 44_100 }),
+  });
+  for (const name of ['a', 'b', 'c', 'd']) {
+    const heard = decode('ulaw', await sounds.sound(name, 'en', 'ulaw'));
+    assert.is(heard.length, 8000, name);
+    assert.ok(Math.abs(level(heard) / level(wide) - 1) < 0.1, `${name}: ${level(heard)} of ${level(wide)}`);
+  }
+});
+
+test('what has all that the codec carries is looked for before what has less', () => {
+  assert.equal(extensionsFor('ulaw').slice(0, 8), ['ulaw', 'ul', 'mu', 'pcm', 'sln', 'slin', 'raw', 'wav']);
+  assert.is(extensionsFor('ulaw').at(-1), 'gsm');
+  assert.equal(extensionsFor('slin16').slice(0, 4), ['sln16', 'wav16', 'sln24', 'sln32']);
+  assert.ok(extensionsFor('slin16').indexOf('g722') < extensionsFor('slin16').indexOf('sln'));
+});
+
 test('what is missing or cannot be read says so in words', async () => {
   const { sound, recording } = await library({
-    'first/en/wide.wav': wavFile(new Int16Array(4), { rate: 16_000, channels: 2 }),
+    'first/en/wide.wav': wavFile(new Int16Array(4), { rate: 96_000, channels: 2 }),
     'first/en/text.wav': 'this is no sound',
     'first/en/folder.ulaw/x': '',
   });
   assert.is(await sound('nothing', 'de'), "SoundError: no sound file for 'nothing' in language 'de'");
-  assert.match(await sound('wide'), /wide\.wav: a WAV file of PCM 16000 Hz 16 bit 2 channels cannot be played/);
+  assert.match(await sound('wide'), /wide\.wav: a WAV file of PCM 96000 Hz 16 bit 2 channels cannot be played/);
   assert.match(await sound('text'), /text\.wav: not a WAV file/);
   assert.is(await sound('folder'), "SoundError: no sound file for 'folder' in language 'en'");
   assert.is(await recording('nothing'), "SoundError: no recording 'nothing'");
