@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import type { Config } from './config/schema.ts';
-import { createLogger, type Logger } from './lib/log.ts';
+import { createLogger, type RootLogger } from './lib/log.ts';
 import { createLogChannels, type LogChannels } from './stores/log-channels.ts';
 
 /** The logger, and the channels that its lines go to. */
-export type Logging = { log: Logger; logChannels: LogChannels };
+export type Logging = { log: RootLogger; logChannels: LogChannels };
 
 /** @param output where lines go besides the log files that clients ask for. */
 export function createLogging(config: Config, output: { write(line: string): unknown }): Logging {

@@ -2,6 +2,7 @@ import { type Base, buildBase, type ServerIo } from './build/base.ts';
 import { buildCallControl } from './build/call-control.ts';
 import { buildInterface } from './build/interface.ts';
 import { buildNetwork } from './build/network.ts';
+import { createReload, type ReloadReport } from './build/reload.ts';
 import { buildState } from './build/state.ts';
 import { buildTechnologies } from './build/technologies.ts';
 import { buildUsage } from './build/usage.ts';
@@ -27,6 +28,12 @@ export type RunningServer = {
   usage(): Promise<Usage>;
   /** Takes no new calls, lets live ones go on for `general.drain_timeout`, then hangs them up; resolves when none is left. */
   drain(): Promise<void>;
+  /** How many channels there are now. */
+  channels(): number;
+  /** Hangs up every call, so that a drain comes to its end. */
+  hangupAll(): void;
+  /** Takes up a configuration that was read anew; no call notices. Says what is in force and what needs a restart. */
+  reload(next: Config): ReloadReport;
   /** Ends everything and lets go of every port, timer and thread. */
   close(): Promise<void>;
 };
@@ -47,14 +54,28 @@ export async function startServer(config: Config, io: ServerIo = {}): Promise<Ru
 
 async function build(base: Base): Promise<RunningServer> {
   const { config, clock, scope } = base;
-  const network = buildNetwork(base);
+  const network = await buildNetwork(base);
   const state = buildState(base);
   const calls = buildCallControl(base, state);
   const technologies = await buildTechnologies(base, network, state, calls);
   const usage = buildUsage(network, state, calls, technologies);
-  const http = await buildInterface(base, state, calls, technologies, usage);
+  const { http, reloads } = await buildInterface(base, state, calls, technologies, usage);
   const { channels } = calls;
   const { sip, listeners } = technologies;
+  let drainTimeoutMs = config.general.drain_timeout * 1000;
+  const reload = createReload(config, [
+    ...state.reloads,
+    ...calls.reloads,
+    ...technologies.reloads,
+    ...reloads,
+    { settings: ['general.log_level'], apply: (next) => base.log.setLevel(next.general.log_level) },
+    {
+      settings: ['general.drain_timeout'],
+      apply(next) {
+        drainTimeoutMs = next.general.drain_timeout * 1000;
+      },
+    },
+  ]);
 
   return {
     addresses: {
@@ -66,10 +87,13 @@ async function build(base: Base): Promise<RunningServer> {
     async drain() {
       channels.drain();
       sip.drain();
-      await until(channels.idle(), clock, config.general.drain_timeout * 1000);
+      await until(channels.idle(), clock, drainTimeoutMs);
       channels.hangupAll(Cause.normalClearing);
       await until(channels.idle(), clock, hangupGraceMs);
     },
+    channels: () => channels.size,
+    hangupAll: () => channels.hangupAll(Cause.normalClearing),
+    reload,
     close: () => scope.close(),
   };
 }

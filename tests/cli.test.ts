@@ -191,10 +191,110 @@ test('a live call holds the end back until a second signal', async () => {
   await logged;
   assert.is((await fetch(`${channels}?${call}`, { method: 'POST', headers })).status >= 400, true);
   assert.is(((await (await fetch(channels, { headers })).json()) as unknown[]).length, 2);
-  server.process.kill('SIGTERM');
+  await server.said(/no new calls; waiting at most 10 s for 2 channels/);
+  // Signals that follow closely are one: this one counts when a second has passed.
+  for (let ended = false; !ended; ) {
+    server.process.kill('SIGTERM');
+    const looked = fetch(channels, { headers }).then(
+      () => false,
+      () => true,
+    );
+    ended = await looked;
+  }
   const { code, err } = await server.ended;
   assert.is(code, 0, err);
   assert.match(err, /stopping at once/);
+});
+
+/** A server of a configuration file, and what its log says. */
+async function startWithFile(name: string, settings: object) {
+  const file = join(directory, name);
+  const put = (text: string) => writeFileSync(file, text);
+  put(JSON.stringify(settings));
+  const server = start(['serve', '-c', file], { HOOKSWITCH_PASSWORD: 'opensesame' });
+  let log = '';
+  const waiting = new Set<() => void>();
+  server.process.stderr?.on('data', (chunk) => {
+    log += chunk;
+    for (const look of waiting) look();
+  });
+  /** Resolves with the line of the log that says so. */
+  const logged = (sentence: string) =>
+    new Promise<Record<string, unknown>>((resolve) => {
+      const look = () => {
+        const line = log.split('\n').find((each) => each.includes(sentence) && each.endsWith('}'));
+        if (line === undefined) return;
+        waiting.delete(look);
+        resolve(JSON.parse(line));
+      };
+      waiting.add(look);
+      look();
+    });
+  const banner = await server.said(/is ready[\s\S]*hear yourself/);
+  const headers = { authorization: `Basic ${Buffer.from('hookswitch:opensesame').toString('base64')}` };
+  const ask = (method: string, path: string) => fetch(`${told(banner, 'HTTP')}${path}`, { method, headers });
+  return { server, file, put, logged, ask, banner };
+}
+
+const echoCall = '/channels?endpoint=Local/echo@default&extension=1000&context=default';
+
+test('one Ctrl-C that arrives twice lets calls end in time', async () => {
+  const { server, ask } = await startWithFile('drain.yaml', { general: { drain_timeout: 2 } });
+  assert.is((await ask('POST', echoCall)).status, 200);
+  server.process.kill('SIGINT');
+  server.process.kill('SIGINT');
+  await server.said(/no new calls; waiting at most 2 s for 2 channels/);
+  server.process.kill('SIGINT');
+  assert.is(((await (await ask('GET', '/channels')).json()) as unknown[]).length, 2);
+  const { code, out, err } = await server.ended;
+  assert.is(code, 0, err);
+  assert.not.match(out + err, /at once/);
+});
+
+test('SIGHUP reads the configuration anew; a bad one changes nothing and is told with its lines', async () => {
+  const { server, file, put, logged, ask } = await startWithFile('anew.yaml', {});
+  assert.is((await ask('POST', echoCall)).status, 200);
+  put('sip: { endpoints: { carol: { auth: { username: carol } } } }\ngeneral: { log_level: debug, pretty: true }\n');
+  server.process.kill('SIGHUP');
+  assert.equal((await logged('the configuration was read anew'))['applied'], [
+    'general.log_level',
+    'sip.endpoints.alice',
+    'sip.endpoints.bob',
+    'sip.endpoints.anonymous',
+    'sip.endpoints.carol',
+  ]);
+  assert.equal((await logged('need a restart'))['needRestart'], ['general.pretty']);
+  const names = async () =>
+    ((await (await ask('GET', '/endpoints')).json()) as { resource: string }[]).map(({ resource }) => resource);
+  assert.equal(await names(), ['carol']);
+  put('sip: { endpoints: { dave: {} } }\nhttp: { prot: 1 }\n');
+  server.process.kill('SIGHUP');
+  assert.equal((await logged('nothing was changed'))['problems'], [
+    `${file}:2:9: http.prot: unknown key; did you mean \`port\`?`,
+  ]);
+  assert.equal(await names(), ['carol']);
+  assert.is(((await (await ask('GET', '/channels')).json()) as unknown[]).length, 2);
+  server.process.kill('SIGKILL');
+  await server.ended;
+});
+
+test('a reader of the log or the banner that goes away does not end the server', async () => {
+  const { server, ask } = await startWithFile('unread.yaml', { general: { log_level: 'debug' } });
+  server.process.stderr?.destroy();
+  server.process.stdout?.destroy();
+  for (let n = 0; n < 3; n++) assert.is((await ask('POST', echoCall)).status, 200);
+  assert.is((await ask('GET', '/asterisk/ping')).status, 200);
+  server.process.kill('SIGTERM');
+  assert.is((await server.ended).code, 0);
+});
+
+test('an audio address that this machine does not have is told at start', async () => {
+  const { code, err } = await serveInVain({ HOOKSWITCH_RTP_ADDRESS: '192.0.2.1' });
+  assert.is(code, 1);
+  assert.is(
+    err,
+    'hookswitch: audio address 192.0.2.1 is not an address of this machine; choose another with HOOKSWITCH_RTP_ADDRESS or `media.rtp_address` in the configuration\n',
+  );
 });
 
 test('a taken HTTP port is told in one line with the setting that changes it', async () => {

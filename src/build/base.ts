@@ -2,7 +2,7 @@ import { createRuntime, type Runtime } from '../actors/spawn.ts';
 import type { Config } from '../config/schema.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { createIds, type Ids } from '../lib/ids.ts';
-import type { Logger } from '../lib/log.ts';
+import type { RootLogger } from '../lib/log.ts';
 import type { Scope } from '../lib/scope.ts';
 import { createLogging, type Logging } from '../logging.ts';
 import { prepareDirectory } from '../stores/durable-file.ts';
@@ -21,7 +21,7 @@ export type Base = {
   config: Config;
   clock: Clock;
   ids: Ids;
-  log: Logger;
+  log: RootLogger;
   /** What all actors run on: one turn for the process. */
   runtime: Runtime;
   logChannels: LogChannels;

@@ -5,6 +5,7 @@ import { createPlaybacks } from '../actors/playbacks.ts';
 import { createDialplan } from '../dialplan/dialplan.ts';
 import { outboundConnections } from '../settings.ts';
 import type { Base } from './base.ts';
+import type { Reloadable } from './reload.ts';
 import type { State } from './state.ts';
 
 /** What clients and the dialplan do to calls. */
@@ -59,5 +60,6 @@ export function buildCallControl({ config, clock, ids, log, runtime }: Base, sta
     compatibility: general.compatibility,
     clock,
   });
-  return { playbacks, dialplan, outbound, channels, operations };
+  const reloads: Reloadable[] = [{ settings: ['dialplan'], apply: (next) => dialplan.replace(next.dialplan) }];
+  return { reloads, playbacks, dialplan, outbound, channels, operations };
 }

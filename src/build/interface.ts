@@ -1,3 +1,4 @@
+import type { Config } from '../config/schema.ts';
 import { createApp } from '../http/app.ts';
 import type { AppDeps } from '../http/env.ts';
 import { createOutboundSockets } from '../http/outbound-socket.ts';
@@ -10,12 +11,28 @@ import { createSounds } from '../stores/sounds.ts';
 import { createSystem } from '../stores/system.ts';
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
+import type { Reloadable } from './reload.ts';
 import type { State } from './state.ts';
 import type { Technologies } from './technologies.ts';
 import type { buildUsage } from './usage.ts';
 
 /** How long applications that we connected to may take to close their WebSocket, in ms. */
 const closingGraceMs = 5_000;
+
+/** Limits that follow the configuration; the others are given to Node when the server is made. */
+const followedLimits = [
+  'body',
+  'request_timeout',
+  'header_timeout',
+  'keep_alive',
+  'websocket_message',
+  'websocket_queue',
+  'unread_total',
+  'address_share',
+  'connections',
+  'response_timeout',
+  'pipelined',
+] as const satisfies (keyof Config['http']['limits'])[];
 
 /**
  * The REST and WebSocket interface, open when this resolves, and the WebSockets that we open.
@@ -41,7 +58,16 @@ export async function buildInterface(
     return outboundSockets.close(closingGraceMs);
   });
   outbound.start(outboundSockets.open);
-  return http;
+  const reloads: Reloadable[] = [
+    {
+      settings: ['http.users', ...followedLimits.map((limit) => `http.limits.${limit}`)],
+      apply(next) {
+        served.reconfigure(httpSettings(next));
+        http.limit(next.http.limits);
+      },
+    },
+  ];
+  return { http, reloads };
 }
 
 /** Whom the operations of the interface ask. */

@@ -3,14 +3,21 @@ import { mediaSettings, strangerLimits } from '../settings.ts';
 import { createTransactionLayer } from '../sip/transaction/layer.ts';
 import { createGate } from '../sip/transport/gate.ts';
 import { createKnownPeers } from '../sip/transport/known-peers.ts';
+import { ListenError } from '../sip/transport/transport.ts';
 import { createTransports } from '../sip/transport/transports.ts';
+import { openUdpSocket } from '../sip/transport/udp.ts';
+import { MediaAddressError } from '../start-errors.ts';
 import type { Base } from './base.ts';
 
 /** What packets come in by. Nothing listens yet: see `openSip` of the technologies. */
-export type Network = ReturnType<typeof buildNetwork>;
+export type Network = Awaited<ReturnType<typeof buildNetwork>>;
 
-/** The media plane, and SIP up to its transactions. */
-export function buildNetwork({ config, clock, ids, log, scope }: Base) {
+/**
+ * The media plane, and SIP up to its transactions.
+ * @throws MediaAddressError (rejects) when audio cannot be sent from the configured address: the first call would find out.
+ */
+export async function buildNetwork({ config, clock, ids, log, scope }: Base) {
+  await tryMediaAddress(config.media.rtp_address);
   const media = createMediaPlane({ config: mediaSettings(config), clock, log: log.child({ part: 'media' }) });
   scope.defer(() => media.close());
   const sipLog = log.child({ part: 'sip' });
@@ -33,4 +40,17 @@ export function buildNetwork({ config, clock, ids, log, scope }: Base) {
   });
   scope.defer(() => transactions.close());
   return { media, transports, transactions, peers, gate };
+}
+
+async function tryMediaAddress(host: string): Promise<void> {
+  try {
+    const socket = await openUdpSocket({
+      listen: { protocol: 'udp', host, port: 0 },
+      onDatagram: () => {},
+      onError: () => {},
+    });
+    await socket.close();
+  } catch (error) {
+    throw error instanceof ListenError ? new MediaAddressError(error.code, error) : error;
+  }
 }

@@ -10,6 +10,7 @@ import { createEndpoints } from '../stores/endpoints.ts';
 import { createMailboxes } from '../stores/mailboxes.ts';
 import { createGlobalVariables } from '../stores/variables.ts';
 import type { Base } from './base.ts';
+import type { Reloadable } from './reload.ts';
 
 /** What there is besides calls, and who hears of it. */
 export type State = ReturnType<typeof buildState>;
@@ -33,5 +34,6 @@ export function buildState({ config, clock, log, runtime, scope, entityId }: Bas
   scope.defer(() => deviceStates.close());
   const bans = createBans({ settings: banSettings(config), clock, log: log.child({ part: 'bans' }) });
   scope.defer(() => bans.close());
-  return { bus, eventSources, applications, endpoints, contacts, globals, mailboxes, deviceStates, bans };
+  const reloads: Reloadable[] = [{ settings: ['bans'], apply: (next) => bans.reconfigure(banSettings(next)) }];
+  return { reloads, bus, eventSources, applications, endpoints, contacts, globals, mailboxes, deviceStates, bans };
 }

@@ -1,5 +1,7 @@
 import { lookup } from 'node:dns/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { createMessages } from '../actors/messages.ts';
+import type { Config } from '../config/schema.ts';
 import { createLocalDriver } from '../drivers/local/local.ts';
 import { createSipDriver } from '../drivers/sip/driver.ts';
 import { objectsOf, sipObjectTypes } from '../drivers/sip/objects.ts';
@@ -9,6 +11,7 @@ import { createDynamicConfig } from '../stores/dynamic-config.ts';
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
 import type { Network } from './network.ts';
+import type { Reloadable } from './reload.ts';
 import type { State } from './state.ts';
 
 /** What calls are made of, and the phones there are. */
@@ -22,9 +25,8 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   const { config, clock, ids, log, scope } = base;
   const { media, transports, transactions, peers, gate } = network;
   const { bus, endpoints, contacts, mailboxes, bans } = state;
-  const { channels } = calls;
-  const hasContext = (context: string): boolean => Object.hasOwn(config.dialplan, context);
-  channels.addDriver(createLocalDriver({ media, ids, hasContext }));
+  const { channels, dialplan } = calls;
+  channels.addDriver(createLocalDriver({ media, ids, hasContext: dialplan.hasContext }));
 
   const sipConfig = sipSettings(config);
   const messages = createMessages({ bus, clock, log, endpoints });
@@ -78,5 +80,24 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
 
   const listeners = await transports.bind(sipListens(config));
   sip.start();
-  return { sip, messages, dynamicConfig, listeners };
+  let configured = sipConfig.endpoints;
+  const followEndpoints = (next: Config): void => {
+    const before = new Map(configured.map((endpoint) => [endpoint.name, endpoint]));
+    configured = sipSettings(next).endpoints;
+    const gone = [...before.keys()].filter((name) => !configured.some((endpoint) => endpoint.name === name));
+    dynamicConfig.replaceFixed(objectsOf(configured, callerIds));
+    for (const name of gone) {
+      sip.removeEndpoint(name);
+      endpoints.remove(sip.technology, name);
+      // One that a client made under that name comes into its own.
+      if (dynamicConfig.find('endpoint', name)) provisioning.changed('endpoint', name);
+    }
+    for (const endpoint of configured) {
+      if (isDeepStrictEqual(endpoint, before.get(endpoint.name))) continue;
+      endpoints.add(sip.technology, endpoint.name, 'offline');
+      sip.setEndpoint(endpoint);
+    }
+  };
+  const reloads: Reloadable[] = [{ settings: ['sip.endpoints'], apply: followEndpoints }];
+  return { reloads, sip, messages, dynamicConfig, listeners };
 }

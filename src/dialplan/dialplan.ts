@@ -9,6 +9,7 @@ import type { DialplanChannel, Position } from './host.ts';
 import {
   type ConfiguredContexts,
   findExtension,
+  type ParsedContexts,
   type ParsedExtension,
   type ParsedStep,
   parseContexts,
@@ -22,6 +23,12 @@ export type { ConfiguredContexts, ConfiguredStep, Problem } from './parse.ts';
 export type FoundStep = { application: string; data: string; label?: string };
 
 export interface Dialplan {
+  /**
+   * Calls that enter it from now on find these contexts; runs under way go on in those they began with.
+   * @throws Error listing every problem with its path; then nothing has changed.
+   */
+  replace(contexts: ConfiguredContexts): void;
+  hasContext(context: string): boolean;
   /** The step at a place, patterns included; undefined when there is none. */
   find(context: string, extension: string, priority: number): FoundStep | undefined;
   /** The priority a label stands for; undefined when the extension does not exist or has no such label. */
@@ -48,14 +55,12 @@ const mostSteps = 1000;
 
 /** A dialplan made of its configuration; all parsing is done here. @throws Error listing every problem with its path. */
 export function createDialplan({ contexts: configured, clock, log }: DialplanOptions): Dialplan {
-  const { contexts, problems } = parseContexts(configured);
-  if (problems.length > 0)
-    throw new Error(`the dialplan is wrong:\n${problems.map(({ path, message }) => `${path}: ${message}`).join('\n')}`);
+  let current = parse(configured);
 
-  const lookUp = (context: string, extension: string): ParsedExtension | undefined =>
+  const lookUp = (contexts: ParsedContexts, context: string, extension: string): ParsedExtension | undefined =>
     findExtension(contexts.get(context), extension);
-  const resolveLabel = (context: string, extension: string, label: string): number | undefined =>
-    lookUp(context, extension)?.labels.get(label);
+  const labelIn = (contexts: ParsedContexts) => (context: string, extension: string, label: string) =>
+    lookUp(contexts, context, extension)?.labels.get(label);
 
   const scopeOf = (channel: DialplanChannel, position?: Position): Scope => {
     const warn = (message: string): void => log.warn({ channel: channel.id, ...position }, message);
@@ -68,10 +73,14 @@ export function createDialplan({ contexts: configured, clock, log }: DialplanOpt
   };
 
   /** Where a call goes whose extension does not exist. */
-  const invalid = (channel: DialplanChannel, { context, extension }: Position): Position | Outcome => {
+  const invalid = (
+    channel: DialplanChannel,
+    { context, extension }: Position,
+    contexts: ParsedContexts,
+  ): Position | Outcome => {
     log.warn({ channel: channel.id, context, extension }, 'no such extension');
     if (!contexts.has(context)) return { type: 'hangup', cause: Cause.noRouteDestination };
-    if (!lookUp(context, 'i')) return { type: 'hangup', cause: Cause.unallocated };
+    if (!lookUp(contexts, context, 'i')) return { type: 'hangup', cause: Cause.unallocated };
     channel.setVariable('INVALID_EXTEN', extension);
     return { context, extension: 'i', priority: 1 };
   };
@@ -82,6 +91,7 @@ export function createDialplan({ contexts: configured, clock, log }: DialplanOpt
     { application, template, args }: ParsedStep,
     position: Position,
     signal: CancelSignal,
+    resolveLabel: Step['resolveLabel'],
   ): Verdict | Promise<Verdict> => {
     const scope = scopeOf(channel, position);
     const data = args ? template.text : expand(template, scope);
@@ -102,22 +112,24 @@ export function createDialplan({ contexts: configured, clock, log }: DialplanOpt
 
   const proceed = async (channel: DialplanChannel, from: Position, signal: CancelSignal): Promise<Outcome> => {
     const guard = new LoopGuard(clock);
+    const contexts = current;
+    const resolveLabel = labelIn(contexts);
     let position = from;
     while (!signal.aborted) {
       if (guard.loops()) {
         log.error({ channel: channel.id, ...position }, `${mostSteps} steps in no time: the dialplan loops`);
         return { type: 'hangup', cause: Cause.temporaryFailure };
       }
-      const extension = lookUp(position.context, position.extension);
+      const extension = lookUp(contexts, position.context, position.extension);
       if (!extension) {
-        const next = invalid(channel, position);
+        const next = invalid(channel, position, contexts);
         if ('type' in next) return next;
         position = next;
         continue;
       }
       const step = extension.steps[position.priority - 1];
       if (!step) return { type: 'ended' };
-      const result = perform(channel, step, position, signal);
+      const result = perform(channel, step, position, signal, resolveLabel);
       // Awaiting only promises keeps a run of synchronous applications in one turn.
       const verdict = result instanceof Promise ? await guard.waited(result) : result;
       if (verdict && verdict.type !== 'goto') return signal.aborted ? { type: 'aborted' } : verdict;
@@ -128,13 +140,17 @@ export function createDialplan({ contexts: configured, clock, log }: DialplanOpt
 
   return {
     find: (context, extension, priority) => {
-      const step = lookUp(context, extension)?.steps[priority - 1];
+      const step = lookUp(current, context, extension)?.steps[priority - 1];
       if (!step) return undefined;
       const found: FoundStep = { application: step.application.name, data: step.template.text };
       return step.label === undefined ? found : { ...found, label: step.label };
     },
-    resolveLabel,
-    hasExtension: (context, extension) => lookUp(context, extension) !== undefined,
+    resolveLabel: (context, extension, label) => labelIn(current)(context, extension, label),
+    hasExtension: (context, extension) => lookUp(current, context, extension) !== undefined,
+    hasContext: (context) => current.has(context),
+    replace(contexts) {
+      current = parse(contexts);
+    },
     expand: (channel, text) => expand(compile(text), scopeOf(channel)),
     run: (channel, from, signal) =>
       proceed(channel, from, signal).catch((error: unknown) => {
@@ -142,6 +158,14 @@ export function createDialplan({ contexts: configured, clock, log }: DialplanOpt
         return { type: 'hangup', cause: Cause.temporaryFailure };
       }),
   };
+}
+
+/** @throws Error listing every problem with its path. */
+function parse(configured: ConfiguredContexts): ParsedContexts {
+  const { contexts, problems } = parseContexts(configured);
+  if (problems.length > 0)
+    throw new Error(`the dialplan is wrong:\n${problems.map(({ path, message }) => `${path}: ${message}`).join('\n')}`);
+  return contexts;
 }
 
 /** Finds out whether a run goes round and round without time passing. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Context, Hono } from 'hono';
 import { getPath } from 'hono/utils/url';
 import { AriError } from '../models/errors.ts';
@@ -5,20 +6,27 @@ import { createOpenApi } from './api-docs/openapi.ts';
 import { createApiDocs, present } from './api-docs.ts';
 import { type Connections, createConnections } from './connections.ts';
 import type { Deps } from './deps.ts';
-import type { AppDeps, Env } from './env.ts';
+import type { AppDeps, Env, HttpOptions } from './env.ts';
 import { createEventsSocket, type EventsSocket } from './events-socket.ts';
 import { createGate, type Gate, type Next } from './gate.ts';
-import { createLogIn } from './log-in.ts';
+import { createLogIn, type LogIn } from './log-in.ts';
 import type { Api } from './operation.ts';
 import { createOrigins } from './origins.ts';
 import { createResponder, type Responder, toRefusal } from './responses.ts';
 import { createRoutes, type Route } from './router.ts';
 import { apis, ari, hookswitch } from './routes/index.ts';
 import { SegmentRouter } from './segment-router.ts';
-import { createUnread, type Unread } from './unread.ts';
+import { createUnread, type Unread, type UnreadLimits } from './unread.ts';
 
 /** The interface as a whole. */
-export type HttpApp = { app: Hono<Env>; sockets: EventsSocket; connections: Connections; unread: Unread };
+export type HttpApp = {
+  app: Hono<Env>;
+  sockets: EventsSocket;
+  connections: Connections;
+  unread: Unread;
+  /** Takes up other users and limits, into the options it was made with; other options stay. */
+  reconfigure(next: HttpOptions): void;
+};
 
 /** Longest that a request waits for its answer, in ms. */
 const answerTimeoutMs = 5000;
@@ -68,6 +76,12 @@ function mountDocuments(app: Hono<Env>, owners: Deps, gate: Gate, responder: Res
   app.all(`${hookswitch.base}/openapi.json`, gate(document((host) => own(host), responder)));
 }
 
+const unreadLimitsOf = ({ limits }: HttpOptions): UnreadLimits => ({
+  socket: limits.websocket_queue,
+  total: limits.unread_total,
+  address: Math.floor(limits.unread_total * limits.address_share),
+});
+
 /**
  * Makes the interface: every operation whose owner exists, of the ARI and of our own, the events WebSocket and the API
  * documents, all behind the same checks. Nothing is opened; a server serves `app`, and closes `sockets` and `connections`.
@@ -83,15 +97,14 @@ export function createApp(deps: AppDeps): HttpApp {
     realm: options.auth_realm,
   });
   const app = new Hono<Env>({ getPath: routingPath, router: new SegmentRouter() });
-  const { limits, users } = options;
-  const logIn = createLogIn({ users, bans: owners.bans, passwordQueue: limits.password_queue, clock });
+  const { limits } = options;
+  const logInOf = (users: HttpOptions['users']): LogIn =>
+    createLogIn({ users, bans: owners.bans, passwordQueue: limits.password_queue, clock });
+  let logIn = logInOf(options.users);
   const connections = createConnections({ limits, clock, log });
-  const unread = createUnread({
-    socket: limits.websocket_queue,
-    total: limits.unread_total,
-    address: Math.floor(limits.unread_total * limits.address_share),
-  });
-  const gate = createGate({ logIn, bodyLimit: limits.body, connections, origins, responder, log });
+  const unreadLimits = unreadLimitsOf(options);
+  const unread = createUnread(unreadLimits);
+  const gate = createGate({ logIn: (...asked) => logIn(...asked), limits, connections, origins, responder, log });
 
   const sockets = createEventsSocket({ ...deps, app, responder, unread });
   if (owners.applications) app.all(`${ari.base}/events`, gate(sockets.upgrade));
@@ -125,5 +138,13 @@ export function createApp(deps: AppDeps): HttpApp {
     log.error({ error, path: c.req.path }, 'request failed');
     return responder.refusal(c.req.raw, toRefusal(error));
   });
-  return { app, sockets, connections, unread };
+  const reconfigure = (next: HttpOptions): void => {
+    Object.assign(limits, next.limits);
+    Object.assign(unreadLimits, unreadLimitsOf(next));
+    sockets.limitMessages(limits.websocket_message);
+    if (isDeepStrictEqual(options.users, next.users)) return;
+    options.users = next.users;
+    logIn = logInOf(next.users);
+  };
+  return { app, sockets, connections, unread, reconfigure };
 }

@@ -76,7 +76,7 @@ export function createConnections({ limits, clock, log }: ConnectionsDeps): Conn
   const sources = new Map<string, Source>();
   /** In the order they came. */
   const strangers = new Set<Connection>();
-  const perAddress = Math.max(1, Math.floor(limits.connections * limits.address_share));
+  const perAddress = (): number => Math.max(1, Math.floor(limits.connections * limits.address_share));
   const tellClosed = createTally(clock, log, 'a connection was closed to keep their number within the limit');
   const tellSlow = createTally(clock, log, 'a connection was closed: its client does not read the answers');
   let timer: unknown;
@@ -112,7 +112,7 @@ export function createConnections({ limits, clock, log }: ConnectionsDeps): Conn
     all.set(socket, connection);
     strangers.add(connection);
     socket.once('close', () => forget(connection));
-    if (source.connections > perAddress) closeOne(source.strangers, 'http.limits.address_share');
+    if (source.connections > perAddress()) closeOne(source.strangers, 'http.limits.address_share');
     else if (all.size > limits.connections) closeOne(strangers, 'http.limits.connections');
   };
 

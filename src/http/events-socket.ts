@@ -21,6 +21,8 @@ export interface EventsSocket {
   upgrade(c: Context<Env>, sources: Sources, user: HttpUser | undefined): Response | Promise<Response>;
   /** Takes the upgrades of a server. */
   attach(server: Server): void;
+  /** From now on the largest message that a new socket takes, in bytes. */
+  limitMessages(octets: number): void;
   /** Says 1001 to every socket and cuts those that do not answer within `graceMs`; resolves when all are gone. */
   close(graceMs: number): Promise<void>;
 }
@@ -112,6 +114,9 @@ export function createEventsSocket(deps: EventsSocketDeps): EventsSocket {
       const refuse = () => refuseMethod(new Request('http://localhost/'));
       const on = (_event: 'upgrade', take: TakeUpgrade) => takeUpgrades(server, take, refuse);
       injectWebSocket({ on } as never);
+    },
+    limitMessages(octets) {
+      wss.options.maxPayload = octets;
     },
     close: async (graceMs) => {
       closing = true;

@@ -4,7 +4,7 @@ import { AriError } from '../models/errors.ts';
 import type { HttpUser } from './auth.ts';
 import { type Body, readBody } from './body.ts';
 import type { Connections } from './connections.ts';
-import type { Env } from './env.ts';
+import type { Env, HttpOptions } from './env.ts';
 import type { LogIn } from './log-in.ts';
 import type { Origins } from './origins.ts';
 import { queryOf, type Sources } from './parameters.ts';
@@ -20,8 +20,8 @@ export type Gate = (next: Next) => (c: Context<Env>) => Answer;
 
 export type GateDeps = {
   logIn: LogIn;
-  /** Bytes of a request body. */
-  bodyLimit: number;
+  /** Read at every request: they may change. */
+  limits: Pick<HttpOptions['limits'], 'body'>;
   connections: Connections;
   origins: Origins;
   responder: Responder;
@@ -43,7 +43,7 @@ const changesNothing = (method: string): boolean => method === 'GET' || method =
  * Makes the checks before any operation, in the field's order: whether the connection may ask more, where the page is
  * from, body, credentials, leave to write. Whatever is thrown behind them becomes an answer here.
  */
-export function createGate({ logIn, bodyLimit, connections, origins, responder, log }: GateDeps): Gate {
+export function createGate({ logIn, limits, connections, origins, responder, log }: GateDeps): Gate {
   const proceed = (c: Context<Env>, sources: Sources, user: HttpUser, next: Next): Answer => {
     if (c.env?.incoming) connections.proved(c.env.incoming.socket);
     if (user.read_only && !changesNothing(c.req.method)) throw new AriError('writeAccessDenied');
@@ -72,7 +72,7 @@ export function createGate({ logIn, bodyLimit, connections, origins, responder, 
       if (outgoing && !outgoing.socket && !connections.mayWait(outgoing)) throw new AriError('tooManyPipelined');
       const request = c.req.raw;
       if (needsOrigin(request) && origins.foreign(request)) throw new AriError('foreignOrigin');
-      const body = readBody(request, bodyLimit);
+      const body = readBody(request, limits.body);
       const answer = body ? body.then((read) => admit(c, read, next)) : admit(c, noBody, next);
       return answer instanceof Promise ? answer.catch((error) => refuse(c, error)) : answer;
     } catch (error) {

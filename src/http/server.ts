@@ -24,6 +24,8 @@ export type ServerOptions = {
 
 /** A server that listens. */
 export interface HttpServer {
+  /** Takes up other times; connections that are open keep theirs. */
+  limit(limits: ServerOptions['limits']): void;
   /** Where it listens; the port is the real one. */
   readonly address: { address: string; port: number };
   /**
@@ -33,7 +35,7 @@ export interface HttpServer {
   close(graceMs?: number): Promise<void>;
 }
 
-function limit(server: Server, { limits }: ServerOptions): void {
+function limit(server: Server, limits: ServerOptions['limits']): void {
   // A client that sends its request a byte at a time is cut off after this long.
   server.requestTimeout = limits.request_timeout * 1000;
   server.headersTimeout = Math.min(limits.header_timeout, limits.request_timeout) * 1000;
@@ -64,7 +66,7 @@ export async function startHttpServer(
     hostname: 'localhost',
     serverOptions: { maxHeaderSize: options.limits.headers, connectionsCheckingInterval: 1000 },
   }) as Server;
-  limit(server, options);
+  limit(server, options.limits);
   sockets.attach(server);
   const busyPoll = createBusyPoll(clock, options.limits.busy_poll);
   server.on('request', () => busyPoll.awake());
@@ -72,6 +74,7 @@ export async function startHttpServer(
   connections.attach(server);
   return {
     address,
+    limit: (limits) => limit(server, limits),
     close: async (graceMs = 5000) => {
       const stopped = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();

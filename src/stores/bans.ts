@@ -29,6 +29,8 @@ export interface Bans {
   lift(address: string): boolean;
   /** Sources remembered now. */
   readonly size: number;
+  /** Takes up other settings; who is ignored already stays so for the time that stood then. */
+  reconfigure(settings: BanSettings): void;
   /** Stops the reports. */
   close(): void;
 }
@@ -78,8 +80,9 @@ const admit: BanVerdict = { action: 'admit' };
 const ignore: BanVerdict = { action: 'ignore' };
 
 /** Nobody banned at first; nothing outlives the process. */
-export function createBans({ settings, clock, log }: BansOptions): Bans {
-  const exempt = settings.exempt.map(addressMatcher);
+export function createBans({ settings: start, clock, log }: BansOptions): Bans {
+  let settings = start;
+  let exempt = settings.exempt.map(addressMatcher);
   /** In the order of the last wrong log-in. */
   const entries = new Map<string, Entry>();
   let report: unknown;
@@ -188,6 +191,10 @@ export function createBans({ settings, clock, log }: BansOptions): Bans {
     lift: (address) => entries.delete(address) || entries.delete(sourceNetwork(address)),
     get size() {
       return entries.size;
+    },
+    reconfigure(next) {
+      settings = next;
+      exempt = settings.exempt.map(addressMatcher);
     },
     close() {
       clock.clearTimeout(report);

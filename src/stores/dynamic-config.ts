@@ -53,6 +53,8 @@ export interface DynamicConfig {
   find(objectType: string, id: string): ConfigObject | undefined;
   /** The objects of a kind that clients made. */
   made(objectType: string): ConfigObject[];
+  /** Other objects stand in the configuration file from now on; nobody is told. */
+  replaceFixed(fixed: DynamicConfigOptions['fixed']): void;
   /** Resolves once all changes are on disk. */
   close(): Promise<void>;
 }
@@ -126,9 +128,9 @@ const tuplesOf = ({ attributes }: ObjectType, values: Values): ConfigTuple[] =>
 export function createDynamicConfig(options: DynamicConfigOptions): DynamicConfig {
   const { directory, clock, log, configClass: ownClass, types, fixed, refuses, onChanged } = options;
   const keyOf = (type: string, id: string): string => `${type}/${id.toLowerCase()}`;
-  const fixedObjects = new Map(
-    Object.entries(fixed).flatMap(([type, objects]) => objects.map((each) => [keyOf(type, each.id), each] as const)),
-  );
+  const byKey = (objects: DynamicConfigOptions['fixed']): Map<string, ConfigObject> =>
+    new Map(Object.entries(objects).flatMap(([type, own]) => own.map((each) => [keyOf(type, each.id), each] as const)));
+  let fixedObjects = byKey(fixed);
   const kept = openKeptMap<Kept>({
     directory,
     name: 'dynamic-config.json',
@@ -204,6 +206,9 @@ export function createDynamicConfig(options: DynamicConfigOptions): DynamicConfi
         const known = object.type === objectType && !fixedObjects.has(keyOf(object.type, object.id));
         return (known && complete(object)) || [];
       }),
+    replaceFixed(objects) {
+      fixedObjects = byKey(objects);
+    },
     close: () => kept.close(),
   };
 }

@@ -47,6 +47,20 @@ test('a run goes on from where an application left it', async () => {
   assert.equal(channel.calls, ['c,s,1 Stasis(app)', 'c,s,2 NoOp(after)']);
 });
 
+test('a run under way goes on in the dialplan it began with; the next one finds the new', async () => {
+  const { channel, clock, dialplan, run } = system({ c: { s: ['Wait(1)', 'NoOp(old)'] } });
+  const underWay = run('c', 's');
+  dialplan.replace({ c: { s: ['NoOp(new)'] }, d: { s: ['NoOp'] } });
+  clock.advance(1_000);
+  assert.equal(await underWay, { type: 'ended' });
+  assert.equal(channel.calls, ['c,s,1 Wait(1)', 'c,s,2 NoOp(old)']);
+  await run('c', 's');
+  assert.equal(channel.calls.slice(2), ['c,s,1 NoOp(new)']);
+  assert.is(dialplan.hasContext('d'), true);
+  assert.throws(() => dialplan.replace({ c: { s: ['Anser'] } }), /there is no application "Anser"/);
+  assert.equal(dialplan.find('c', 's', 1), { application: 'NoOp', data: 'new' });
+});
+
 test('a place behind the last step ends normally', async () => {
   const { channel, run } = system({ c: { s: ['NoOp'] } });
   assert.equal(await run('c', 's', 2), { type: 'ended' });

@@ -38,4 +38,19 @@ test('an error is written with its stack and its cause', () => {
   assert.is(written.cause.message, 'port closed');
 });
 
+test('a level that is changed holds for every child at once', () => {
+  const { lines, destination } = record();
+  const log = createLogger({ level: 'warn', destination });
+  const child = log.child({ part: 'sip' }).child({ call: '1' });
+  child.info({}, 'quiet');
+  log.setLevel('debug');
+  child.debug({}, 'now heard');
+  log.setLevel('silent');
+  child.error({}, 'quiet');
+  assert.equal(
+    lines.map(({ msg, part, call }) => [part, call, msg]),
+    [['sip', '1', 'now heard']],
+  );
+});
+
 test.run();

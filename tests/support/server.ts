@@ -45,6 +45,8 @@ type LogLine = { level: number; msg: string };
 /** A whole server in the test's process, on ports that the system chose. */
 export class TestServer {
   readonly running: RunningServer;
+  /** What it was started with. */
+  readonly config: Config;
   readonly clock: SkippingClock;
   readonly #directory: string;
   readonly #closing: Closing[] = [];
@@ -53,12 +55,14 @@ export class TestServer {
 
   constructor(parts: {
     running: RunningServer;
+    config: Config;
     clock: SkippingClock;
     directory: string;
     lines: LogLine[];
     atStart: Usage;
   }) {
     this.running = parts.running;
+    this.config = parts.config;
     this.clock = parts.clock;
     this.#directory = parts.directory;
     this.#lines = parts.lines;
@@ -166,7 +170,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const clock = new SkippingClock();
   const lines: LogLine[] = [];
   const running = await startServer(config, { clock, logging: collectingLog(options.logLevel ?? 'error', lines) });
-  return new TestServer({ running, clock, directory, lines, atStart: await running.usage() });
+  return new TestServer({ running, config, clock, directory, lines, atStart: await running.usage() });
 }
 
 /** Runs a test on a server of its own; a test that did not fail must leave nothing of its calls behind. */

@@ -1,0 +1,71 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Config } from '../config/schema.ts';
+
+/** A part of the system that follows the configuration while it runs. */
+export type Reloadable = {
+  /** The settings it follows, e.g. `http.users`; those below them as well. */
+  settings: readonly string[];
+  /** Takes them up; what goes on is not disturbed. */
+  apply(next: Config): void;
+};
+
+/** What became of a configuration that was read anew: settings by their paths. */
+export type ReloadReport = {
+  /** Changed, and in force now. */
+  applied: string[];
+  /** Changed, and in force after a restart only. */
+  needRestart: string[];
+};
+
+type Tree = { readonly [key: string]: unknown };
+
+const isGroup = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The paths of the settings that differ; of what is named or listed (endpoints, users) the whole, see `settings`. */
+function changesBetween(before: unknown, after: unknown, path: string, depth: number): string[] {
+  if (isDeepStrictEqual(before, after)) return [];
+  if (depth === 0 || !isGroup(before) || !isGroup(after)) return [path];
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((key) =>
+    changesBetween(before[key], after[key], path === '' ? key : `${path}.${key}`, depth - 1),
+  );
+}
+
+/** How many keys deep a setting is named: `http.limits.body`, `sip.endpoints.alice`. */
+const depthOfNames = 3;
+
+/** A function that takes up a configuration: what can be changed is, what cannot is named. */
+export function createReload(start: Config, parts: readonly Reloadable[]): (next: Config) => ReloadReport {
+  let current = start;
+  const followerOf = (change: string): Reloadable | undefined =>
+    parts.find(({ settings }) => settings.some((path) => change === path || change.startsWith(`${path}.`)));
+  return (next) => {
+    const { generated_password: _was, ...before } = current;
+    const { generated_password: _is, ...after } = next;
+    const changes = changesBetween(before, after, '', depthOfNames).map((path) => ({ path, part: followerOf(path) }));
+    for (const part of new Set(changes.map(({ part: follower }) => follower))) part?.apply(next);
+    const report = {
+      applied: changes.flatMap(({ path, part }) => (part ? [path] : [])),
+      needRestart: changes.flatMap(({ path, part }) => (part ? [] : [path])),
+    };
+    current = withChanges(current, next, report.applied);
+    return report;
+  };
+}
+
+/** The configuration in force: what needs a restart stays as it was, and is named again the next time. */
+function withChanges(current: Config, next: Config, applied: readonly string[]): Config {
+  const result = structuredClone(current);
+  for (const path of applied) {
+    const keys = path.split('.');
+    const last = keys.pop() ?? '';
+    let into = result as unknown as Record<string, unknown>;
+    let from = next as unknown as Tree;
+    for (const key of keys) {
+      into = into[key] as Record<string, unknown>;
+      from = from[key] as Tree;
+    }
+    if (Object.hasOwn(from, last)) into[last] = from[last];
+    else delete into[last];
+  }
+  return result;
+}

@@ -1,0 +1,97 @@
+import type { Config } from './config/schema.ts';
+import { systemClock } from './lib/clock.ts';
+import { createLineOutput, type LineStream } from './lib/line-output.ts';
+import type { Logger } from './lib/log.ts';
+import { createLogging } from './logging.ts';
+import { type RunningServer, startServer } from './main.ts';
+import { version } from './settings.ts';
+import { createStopSignals } from './signals.ts';
+import { explainStartError } from './start-errors.ts';
+
+/** The command `serve`: a server that runs until it is told to stop, and reads its configuration anew when told so. */
+
+/**
+ * Runs until a signal. SIGINT and SIGTERM stop (see `signals.ts`), SIGHUP reads the configuration anew.
+ * @returns whether it came up; false when it was refused something, which has been told in one line.
+ * @param reload reads the configuration anew. @throws Error whose message has one line for each problem.
+ * @param failed ends the process after an error that should not have happened; the log holds it by then.
+ */
+export async function serve(config: Config, reload: () => Config, failed: () => never): Promise<boolean> {
+  // A reader of the banner that goes away is no reason to end.
+  process.stdout.on('error', () => {});
+  const logging = createLogging(config, await logOutput());
+  const { log } = logging;
+  const fatal = (error: unknown) => {
+    log.error({ error }, 'an error that should not have happened ends the server');
+    failed();
+  };
+  process.on('uncaughtException', fatal).on('unhandledRejection', fatal);
+  const running = await startServer(config, { logging }).catch((error: unknown) => {
+    const reason = explainStartError(error, config);
+    if (reason === undefined) throw error;
+    process.stderr.write(`hookswitch: ${reason}\n`);
+    return undefined;
+  });
+  if (!running) return false;
+  process.stdout.write(banner(config, running));
+  process.on('SIGHUP', () => takeUp(running, reload, log));
+  await untilStopped(running, config, log);
+  return true;
+}
+
+const lostLines = 'log lines were lost: whoever should read them was not there';
+
+/** Lines for people where standard error is a terminal, JSON otherwise; standard output holds the banner alone. */
+async function logOutput() {
+  const stream: LineStream = process.stderr;
+  const json = (lost: number) => `${JSON.stringify({ level: 40, time: systemClock.now(), lost, msg: lostLines })}\n`;
+  if (!process.stderr.isTTY) return createLineOutput(stream, json);
+  const { prettyFactory } = await import('pino-pretty');
+  const format = prettyFactory({ ignore: 'pid,hostname', colorize: true });
+  const output = createLineOutput(stream, (lost) => format(json(lost)));
+  return { write: (line: string) => output.write(format(line)) };
+}
+
+/** Reads the configuration anew: a bad one changes nothing and is told with its lines. */
+function takeUp(running: RunningServer, reload: () => Config, log: Logger): void {
+  let next: Config;
+  try {
+    next = reload();
+  } catch (error) {
+    const problems = (error as Error).message.split('\n');
+    log.error({ problems }, 'the configuration was read anew and is wrong: nothing was changed');
+    return;
+  }
+  const { applied, needRestart } = running.reload(next);
+  log.info({ applied }, 'the configuration was read anew');
+  if (needRestart.length > 0) log.warn({ needRestart }, 'some settings that changed need a restart');
+}
+
+function banner(config: Config, { addresses, password = config.generated_password }: RunningServer): string {
+  const user = config.http.users[0]?.name ?? '';
+  const sip = Object.entries(addresses.sip).map(([protocol, address]) => `${address} (${protocol})`);
+  const rows = [
+    ['HTTP', addresses.http],
+    ['user', user],
+    ...(password === undefined
+      ? []
+      : [['password', `${password}   (made up for this run; HOOKSWITCH_PASSWORD sets your own)`]]),
+    ['SIP', sip.join(', ')],
+    ['try it', `curl -u ${user}:${password ?? '<password>'} ${addresses.http}/asterisk/ping`],
+    ['', `or call sip:echo@${Object.values(addresses.sip)[0] ?? ''} and hear yourself`],
+  ];
+  const lines = rows.map(([name = '', text = '']) => `  ${name.padEnd(10)}${text}`);
+  return `Hookswitch ${version} is ready\n${lines.join('\n')}\n`;
+}
+
+/** Resolves when the server has been told to stop and has closed. */
+function untilStopped(running: RunningServer, config: Config, log: Logger): Promise<void> {
+  return new Promise((done, failed) => {
+    const say = (sentence: string) => process.stdout.write(`${sentence}\n`);
+    const drainTimeoutMs = config.general.drain_timeout * 1000;
+    const stop = createStopSignals(running, { clock: systemClock, log, say, drainTimeoutMs }, (error) =>
+      error === undefined ? done() : failed(error as Error),
+    );
+    process.on('SIGTERM', stop).on('SIGINT', stop);
+  });
+}

@@ -1,0 +1,93 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Config } from '../../src/config/schema.ts';
+import { anybody, createPhone } from '../drivers/sip/support.ts';
+import { AriClient } from '../support/ari-client.ts';
+import { registerPhone } from '../support/register.ts';
+import { onServer, type TestServer } from '../support/server.ts';
+
+const reloading = suite('a configuration that is read anew');
+
+const dialplan = {
+  default: { s: ['Answer', 'Stasis(app,old)', 'Stasis(app,old again)'], '1000': ['Answer', 'Wait(60)'] },
+};
+const portOf = (server: TestServer) => ({ port: Number(server.sip().split(':').at(-1)) });
+
+/** Changes a copy of the configuration in force, and has the server take it up. */
+function change(server: TestServer, edit: (config: Config) => void) {
+  const next = structuredClone(server.config);
+  edit(next);
+  return server.running.reload(next);
+}
+
+reloading('phones, users, limits and dialplan follow, and a call that is up goes on as it was', async () => {
+  const endpoints = {
+    alice: { auth: { username: 'alice', password: 'old' } },
+    bob: { auth: { username: 'bob', password: 'secret' } },
+  };
+  await onServer({ dialplan, endpoints }, async (server) => {
+    const app = await server.app('app', { subscribeAll: true });
+    const phone = await createPhone({ config: { endpoints: [anybody] } });
+    try {
+      const register = (name: string, password: string) =>
+        registerPhone(phone, portOf(server), { user: name, username: name, password });
+      assert.is(await register('alice', 'old'), 200);
+      await app.ok('POST', '/channels/c1?endpoint=Local/s@default&app=app&otherChannelId=c2');
+      const entered = await app.waitFor('StasisStart', ({ channel }) => channel.id === 'c2');
+      assert.equal(entered.args, ['old']);
+
+      const report = change(server, (next) => {
+        next.sip.endpoints['alice']!.auth!.password = 'new';
+        delete next.sip.endpoints['bob'];
+        next.sip.endpoints['carol'] = structuredClone(next.sip.endpoints['alice']!);
+        next.sip.endpoints['carol'].auth = { username: 'carol', password: 'secret' };
+        next.http.users.push({ name: 'second', password: 'door', read_only: true, may_register: false });
+        next.http.limits.body = 2_000;
+        next.dialplan['default']!['s'] = ['Answer', 'NoOp', 'Stasis(app,new)'];
+        next.general.system_name = 'elsewhere';
+      });
+      assert.equal(report, {
+        applied: [
+          'http.users',
+          'http.limits.body',
+          'sip.endpoints.alice',
+          'sip.endpoints.bob',
+          'sip.endpoints.carol',
+          'dialplan.default.s',
+        ],
+        needRestart: ['general.system_name'],
+      });
+
+      assert.is(await register('alice', 'old'), 401);
+      assert.is(await register('alice', 'new'), 200);
+      assert.is(await register('bob', 'secret'), 401);
+      assert.is(await register('carol', 'secret'), 200);
+      const names = await app.ok<{ resource: string }[]>('GET', '/endpoints/PJSIP');
+      assert.equal(
+        names.map(({ resource }) => resource),
+        ['alice', 'carol'],
+      );
+      const second = server.closing(new AriClient(server.url, 'second:door'));
+      assert.is((await second.request('GET', '/channels')).status, 200);
+      assert.is((await second.request('DELETE', '/channels/c1')).status, 403);
+      const large = { variables: { text: 'x'.repeat(3_000) } };
+      assert.is((await app.request('POST', '/channels/c1/variables', large)).status, 413);
+
+      // The call that was up goes on where it is; what it does next, it finds in the new dialplan.
+      await app.ok('POST', '/channels/c2/continue');
+      const again = await app.waitFor('StasisStart', ({ channel, args }) => channel.id === 'c2' && args[0] !== 'old');
+      assert.equal(again.args, ['new']);
+      await app.ok('DELETE', '/channels/c1');
+      // What needs a restart is named again as long as it is not in force.
+      const same = change(server, (next) => {
+        next.general.system_name = 'elsewhere';
+      });
+      assert.equal(same.needRestart, ['general.system_name']);
+    } finally {
+      await phone.finish();
+      await phone.close();
+    }
+  });
+});
+
+reloading.run();
