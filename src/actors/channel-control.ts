@@ -11,7 +11,8 @@ import type { ChannelAudioEvent } from '../machines/channel-audio.ts';
 import { type OwnershipCommand, type OwnershipOperation, refuseOwnershipOperation } from '../machines/ownership.ts';
 import { AriError } from '../models/errors.ts';
 import type { Playback } from '../models/playback.ts';
-import type { ChannelEntry } from './channel-entry.ts';
+import { Cause } from '../telephony/causes.ts';
+import type { ChannelEntry, ChannelMessage } from './channel-entry.ts';
 import { readDigits, readDirection, readHangupCause, readRedirect } from './channel-requests.ts';
 import type { Channels } from './channels.ts';
 import type { Playbacks } from './playbacks.ts';
@@ -104,13 +105,21 @@ function createDeparture({ channels, playbacks, priorityOf }: ChannelControlOpti
     const queue = playbacks.queueOf({ kind: 'channel', id: entry.id });
     const work = {
       begin: () => {
-        if (!isEnding(channels.snapshot(entry))) channels.tell(entry, asked);
+        if (!isEnding(channels.snapshot(entry))) {
+          // Out of its bridge first; a move takes it along.
+          if (asked.type === 'continue') channels.depart(entry);
+          channels.tell(entry, asked.type === 'continue' ? leaving(entry, asked) : asked);
+        }
         whenDecided(entry, () => queue.finished(work));
       },
       abandon: () => {},
     };
     queue.add(work);
   };
+
+  /** A channel without a call behind it has no dialplan to go to: it ends where it would leave its application. */
+  const leaving = (entry: ChannelEntry, asked: OwnershipCommand): ChannelMessage =>
+    channels.snapshot(entry).context.origin === 'attached' ? { type: 'finish', cause: Cause.normalClearing } : asked;
 
   const whenDecided = ({ ownership }: ChannelEntry, decided: () => void): void => {
     if (!ownership.getSnapshot().matches('moving')) {

@@ -1,7 +1,14 @@
 import type { Ids } from '../lib/ids.ts';
-import { type ChannelInput, type OnAnswer, passedOn } from '../machines/channel.ts';
+import { type ChannelInput, type LinkedCall, type OnAnswer, passedOn } from '../machines/channel.ts';
 import { AriError } from '../models/errors.ts';
-import { type Driver, DriverError, type IncomingCall, type Leg, type LegReport } from '../telephony/driver.ts';
+import {
+  type Driver,
+  DriverError,
+  type IncomingCall,
+  type Leg,
+  type LegReport,
+  type Report,
+} from '../telephony/driver.ts';
 import type { ChannelEntry, ChannelMessage } from './channel-entry.ts';
 
 /** What an outbound channel is made of, beside what its driver says. */
@@ -11,11 +18,22 @@ export type OutboundRequest = {
   technology: string;
   resource: string;
   formats?: readonly string[];
-} & Pick<ChannelInput, 'origin' | 'caller' | 'connected' | 'variables' | 'inheritance' | 'reported' | 'accountCode'> & {
+} & Pick<
+  ChannelInput,
+  'origin' | 'caller' | 'connected' | 'variables' | 'inheritance' | 'reported' | 'accountCode' | 'linked'
+> & {
     language?: string;
     /** What becomes of it when it answers. */
     onAnswer?: OnAnswer;
   };
+
+/** What a channel without a call is made of. Its id is one that no channel has. */
+export type AttachedRequest = {
+  id: string;
+  name: string;
+  technology: string;
+  open(report: Report): Leg;
+};
 
 export type ChannelCreationOptions = {
   /** The channel with that id, as long as there is one. */
@@ -23,6 +41,8 @@ export type ChannelCreationOptions = {
   /** Starts the charts of a channel. `companionId`: the channel that comes to life with it. */
   start(input: ChannelInput, leg: Leg, onAnswer?: OnAnswer, companionId?: string): ChannelEntry;
   tell(entry: ChannelEntry, message: ChannelMessage): void;
+  /** Calls back once nothing of a channel is recorded any more: its end is told after that of its recordings. */
+  whenSettled(id: string, then: () => void): void;
   ids: Ids;
   /** ms since the epoch. */
   now(): number;
@@ -37,6 +57,8 @@ export interface ChannelCreation {
   freshId(): string;
   /** A call comes in. Says whether it is taken. */
   incoming(call: IncomingCall): boolean;
+  /** Makes a channel that is Up from the start, without a call behind it. @throws AriError serviceUnavailable. */
+  attach(request: AttachedRequest): ChannelEntry;
   /** Makes an outbound channel, and its companion, without dialing. @throws DriverError, AriError channelIdExists. */
   openOutbound(request: OutboundRequest): ChannelEntry;
   /** From now on no new channels. */
@@ -45,13 +67,14 @@ export interface ChannelCreation {
 
 /** Makes what brings channels to life. */
 export function createChannelCreation(options: ChannelCreationOptions): ChannelCreation {
-  const { find, start, tell, ids, now, defaultLanguage } = options;
+  const { find, start, tell, whenSettled, ids, now, defaultLanguage } = options;
   const drivers = new Map<string, Driver>();
   let accepting = true;
 
   const reportTo = (id: string) => (report: LegReport) => {
     const entry = find(id);
-    if (entry) tell(entry, report);
+    if (entry && report.type === 'leg.ended') whenSettled(id, () => tell(entry, report));
+    else if (entry) tell(entry, report);
   };
 
   /** Clients choose ids, too, and some in the form that ours have. */
@@ -60,12 +83,12 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
     return find(id) ? freshId() : id;
   };
 
-  const incoming = (call: IncomingCall): boolean => {
+  const incoming = (call: IncomingCall, linked?: LinkedCall): boolean => {
     if (!accepting) return false;
     const id = call.channelId ?? freshId();
     if (find(id)) return false;
     const leg = call.open(id, reportTo(id));
-    const entry = start(incomingInput(id, call, leg), leg);
+    const entry = start({ ...incomingInput(id, call, leg), ...(linked ? { linked } : {}) }, leg);
     if (call.state === 'ring')
       tell(entry, { type: 'run', position: { context: call.context, extension: call.extension, priority: 1 } });
     return true;
@@ -137,8 +160,33 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
       dialplan: { context: context ?? 'default', exten: extension ?? 's', priority: 1, appName: '', appData: '' },
     };
     const entry = start(input, leg, onAnswer, companionId);
-    if (companion && companionId !== undefined) incoming({ ...companion, channelId: companionId });
+    if (companion && companionId !== undefined)
+      incoming({ ...companion, channelId: companionId }, entry.actor.getSnapshot().context.linked);
     return entry;
+  };
+
+  const attach = ({ id, name, technology, open }: AttachedRequest): ChannelEntry => {
+    if (!accepting) throw new AriError('serviceUnavailable');
+    const leg = open(reportTo(id));
+    const nobody = { name: '', number: '' };
+    const input: ChannelInput = {
+      id,
+      name,
+      technology,
+      protocolId: leg.protocolId,
+      origin: 'attached',
+      caller: nobody,
+      connected: nobody,
+      accountCode: '',
+      language: defaultLanguage,
+      creationTime: now(),
+      dialplan: { context: 'default', exten: 's', priority: 1, appName: '', appData: '' },
+      variables: {},
+      inheritance: {},
+      reported: [],
+      dialString: '',
+    };
+    return start(input, leg);
   };
 
   return {
@@ -146,7 +194,8 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
       for (const name of [driver.technology, ...(driver.aliases ?? [])]) drivers.set(name.toLowerCase(), driver);
     },
     freshId,
-    incoming,
+    incoming: (call) => incoming(call),
+    attach,
     openOutbound,
     drain() {
       accepting = false;

@@ -8,6 +8,7 @@ import type { OutboundRequest } from './channel-creation.ts';
 import { showApplication } from './channel-effects.ts';
 import type { ChannelApplications, ChannelEntry } from './channel-entry.ts';
 import {
+  longestChannelId,
   originateTimeoutMs,
   readAppArgs,
   readCaller,
@@ -51,8 +52,6 @@ export type ChannelDialingOptions = {
   priorityOf(context: string, extension: string, label: string): number;
 };
 
-const idLimit = 149;
-
 /** The operations that make channels, and dial them. Names are the interface's. */
 export function createChannelDialing(options: ChannelDialingOptions) {
   const { channels, applications, priorityOf } = options;
@@ -92,7 +91,7 @@ export function createChannelDialing(options: ChannelDialingOptions) {
   const originate = (request: OriginateRequest): Channel => {
     const requested = readVariables(request.variables);
     for (const id of [request.channelId, request.otherChannelId])
-      if (id && id.length > idLimit) throw new AriError('uniqueIdTooLong');
+      if (id && id.length > longestChannelId) throw new AriError('uniqueIdTooLong');
     if (!request.endpoint) throw new AriError('endpointRequired');
     if (request.originator && request.formats) throw new AriError('originatorAndFormats');
     const { technology, resource } = readEndpoint(request.endpoint);
@@ -129,8 +128,8 @@ export function createChannelDialing(options: ChannelDialingOptions) {
   /** What a new channel takes over of the one that it is made from. */
   const inherited = (from: ChannelEntry | undefined) => {
     if (!from) return { variables: {}, inheritance: {}, reported: [], accountCode: '' };
-    const { accountCode, language, ...rest } = channels.snapshot(from).context;
-    return { ...passedOn(rest), reported: [], accountCode, language };
+    const { accountCode, language, linked, ...rest } = channels.snapshot(from).context;
+    return { ...passedOn(rest), reported: [], accountCode, language, linked };
   };
 
   const create = (request: CreateRequest): Channel => {

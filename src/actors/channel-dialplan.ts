@@ -40,6 +40,10 @@ class ChannelDialplan implements DialplanChannel {
     return this.#entry.id;
   }
 
+  get linkedId(): string {
+    return this.#context.linked.id;
+  }
+
   get technology(): string {
     return this.#context.technology;
   }

@@ -12,6 +12,8 @@ export type ChannelEffectsOptions = {
   /** The channel with that id, as long as there is one. */
   find(id: string): ChannelEntry | undefined;
   tell(entry: ChannelEntry, message: ChannelMessage): void;
+  /** Tells those that the channel is together with that it goes. */
+  depart(entry: ChannelEntry): void;
   view: ChannelView;
   dialplan: Dialplan;
   applications: Pick<ChannelApplications, 'isActive' | 'admit'>;
@@ -86,8 +88,9 @@ function dialLeg(entry: ChannelEntry, { find, tell, view }: ChannelEffectsOption
   entry.leg.dial();
 }
 
-function hangupLeg(entry: ChannelEntry, cause: number, { find, tell, playbacks }: ChannelEffectsOptions): void {
+function hangupLeg(entry: ChannelEntry, cause: number, { find, tell, depart, playbacks }: ChannelEffectsOptions): void {
   playbacks.targetGone('channel', entry.id);
+  depart(entry);
   entry.leg.hangup(cause);
   if (find(entry.id)) tell(entry, { type: 'leg.lingers' });
 }

@@ -7,6 +7,9 @@ import type { DigitSequence, Party } from '../telephony/driver.ts';
 
 /** What requests about channels say, read and checked; every refusal is an AriError, and nothing has been done by then. */
 
+/** Longest id that a client may give a channel. */
+export const longestChannelId = 149;
+
 /** A variable as a request's body gives it. */
 export type RequestedVariable = { name: string; value: string; report: boolean | undefined };
 

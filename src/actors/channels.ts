@@ -6,7 +6,7 @@ import type { ChannelInput, ChannelSnapshot, OnAnswer } from '../machines/channe
 import type { Channel } from '../models/channel.ts';
 import type { CallHost, Driver, Leg } from '../telephony/driver.ts';
 import { type ChannelAudio, createChannelAudio } from './channel-audio.ts';
-import { createChannelCreation, type OutboundRequest } from './channel-creation.ts';
+import { type AttachedRequest, createChannelCreation, type OutboundRequest } from './channel-creation.ts';
 import type { createChannelDialplan } from './channel-dialplan.ts';
 import { bindChannelEffects, stopDialplan } from './channel-effects.ts';
 import type {
@@ -22,6 +22,7 @@ import { createChannelPublisher } from './channel-publisher.ts';
 import { createChannelView } from './channel-view.ts';
 import { deliver } from './deliver.ts';
 import type { PlayTarget } from './playbacks.ts';
+import type { Recordings } from './recordings.ts';
 import { Registry } from './registry.ts';
 import { type Runtime, spawn } from './spawn.ts';
 
@@ -43,6 +44,8 @@ export type ChannelsOptions = {
   playbacks: ChannelPlaybacks;
   endpoints: ChannelEndpoints;
   globals: GlobalVariables;
+  /** Whose recordings are completed before the end of a channel is told; left out, none are made. */
+  recordings?: Pick<Recordings, 'whenSettled'>;
   /** Left out, every device is unknown. */
   deviceStates?: ChannelDeviceStates;
   settings: ChannelSettings;
@@ -68,6 +71,14 @@ export interface Channels {
   /** Makes an outbound channel, and its companion, without dialing. @throws DriverError, AriError channelIdExists. */
   openOutbound(request: OutboundRequest): ChannelEntry;
   tell(entry: ChannelEntry, message: ChannelMessage): void;
+  /** Makes a channel that is Up from the start, without a call behind it. @throws AriError serviceUnavailable. */
+  attach(request: AttachedRequest): ChannelEntry;
+  /** Hears when a channel is about to end or to leave its application, before that is told. */
+  onDeparture(listener: (channelId: string) => void): void;
+  /** Tells who listens that a channel goes. */
+  depart(entry: ChannelEntry): void;
+  /** Hears when a channel is no more. */
+  onGone(listener: (channelId: string) => void): void;
   /** What the dialplan's functions read and write of a channel. */
   dialplanChannel(entry: ChannelEntry): ReturnType<typeof createChannelDialplan>;
   playTarget(entry: ChannelEntry): PlayTarget;
@@ -91,17 +102,25 @@ export function createChannels(options: ChannelsOptions): Channels {
   const registry = new Registry<ChannelEntry>('channelNotFound');
   const names = new Map<string, ChannelEntry>();
   const onIdle: (() => void)[] = [];
+  const onDeparture: ((channelId: string) => void)[] = [];
+  const onGone: ((channelId: string) => void)[] = [];
+  const depart = ({ id }: ChannelEntry): void => {
+    for (const told of onDeparture) told(id);
+  };
 
   const find = (id: string) => registry.find(id);
   const audio = createChannelAudio(runtime);
   const view = createChannelView({ tell: deliver, playbacks, globals, deviceStates, channelvars });
   const publisher = createChannelPublisher({ bus, view, applications, endpoints, softHangupCause });
-  const charts = bindChannelEffects({ find, tell: deliver, view, dialplan, applications, playbacks, audio });
+  const charts = bindChannelEffects({ find, tell: deliver, depart, view, dialplan, applications, playbacks, audio });
 
   const ended = (entry: ChannelEntry, error: unknown): void => {
     const crashed = error === undefined ? undefined : entry.seen?.model;
     // After a crash its owner still has to be told that the channel left; after a regular end this is heard by nobody.
-    if (error !== undefined) entry.ownership.send({ type: 'leg.ended' });
+    if (error !== undefined) {
+      depart(entry);
+      entry.ownership.send({ type: 'leg.ended' });
+    }
     registry.remove(entry.id);
     names.delete(entry.name);
     stopDialplan(entry);
@@ -110,6 +129,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     audio.gone(entry.id);
     publisher.gone(entry, view.snapshot(entry).context.endpoint, crashed);
     entry.leg.release();
+    for (const told of onGone) told(entry.id);
     if (registry.size === 0) for (const told of onIdle.splice(0)) told();
   };
 
@@ -154,7 +174,11 @@ export function createChannels(options: ChannelsOptions): Channels {
   };
 
   const now = () => runtime.clock.now();
-  const creation = createChannelCreation({ find, start, tell: deliver, ids, now, defaultLanguage });
+  const whenSettled = (id: string, then: () => void): void => {
+    if (options.recordings) options.recordings.whenSettled('channel', id, then);
+    else then();
+  };
+  const creation = createChannelCreation({ find, start, tell: deliver, whenSettled, ids, now, defaultLanguage });
   return {
     host: { incoming: creation.incoming },
     addDriver: creation.addDriver,
@@ -168,6 +192,10 @@ export function createChannels(options: ChannelsOptions): Channels {
     snapshot: view.snapshot,
     openOutbound: creation.openOutbound,
     tell: deliver,
+    attach: creation.attach,
+    onDeparture: (listener) => void onDeparture.push(listener),
+    depart,
+    onGone: (listener) => void onGone.push(listener),
     answered: (entry) => new Promise((resolve) => entry.onUp.push(resolve)),
     dialplanChannel: view.dialplanChannel,
     playTarget: view.playTarget,

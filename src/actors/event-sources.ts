@@ -6,6 +6,7 @@ import {
   type Topic,
   technologyTopic,
 } from '../bus/topics.ts';
+import type { Bridge } from '../models/bridge.ts';
 import type { Channel } from '../models/channel.ts';
 import type { Endpoint } from '../models/endpoint.ts';
 import { AriError } from '../models/errors.ts';
@@ -14,8 +15,8 @@ import { AriError } from '../models/errors.ts';
 export type EventSourceLookup = {
   /** By id or name. */
   channel(idOrName: string): Channel | undefined;
-  /** A bridge's id when there is one of that id that applications may control. */
-  bridge(id: string): string | undefined;
+  /** A bridge that applications may control. */
+  bridge(id: string): Bridge | undefined;
   /** In any case of letters; the answer is spelled canonically. */
   endpoint(technology: string, resource: string): Endpoint | undefined;
   /** The canonical name of a technology that has or had endpoints. */
@@ -72,8 +73,9 @@ function find({ scheme, id }: Source, resolve: EventSourceLookup): Topic | undef
       return channel && channelTopic(channel.id);
     }
     case 'bridge': {
-      const bridge = id === '' ? '' : resolve.bridge(id);
-      return bridge === undefined ? undefined : bridgeTopic(bridge);
+      if (id === '') return bridgeTopic('');
+      const bridge = resolve.bridge(id);
+      return bridge && bridgeTopic(bridge.id);
     }
     case 'endpoint':
       return id === '' ? technologyTopic('') : endpointOf(id, resolve);
@@ -100,7 +102,7 @@ export function topicOf(
 }
 
 /** What a user event can be about. */
-export type UserEventSubject = { channel?: Channel; endpoint?: Endpoint };
+export type UserEventSubject = { channel?: Channel; bridge?: Bridge; endpoint?: Endpoint };
 
 /**
  * What the sources of a user event name, the last of each kind. Device states cannot be a subject, nor can "all".
@@ -113,7 +115,7 @@ export function subjectOf(sources: readonly string[], resolve: EventSourceLookup
     const slash = id.indexOf('/');
     if (scheme === 'channel') subject.channel = found(resolve.channel(id));
     else if (scheme === 'endpoint') subject.endpoint = found(resolve.endpoint(id.slice(0, slash), id.slice(slash + 1)));
-    else if (scheme === 'bridge') found(resolve.bridge(id));
+    else if (scheme === 'bridge') subject.bridge = found(resolve.bridge(id));
     else throw new AriError('eventSourceSchemeInvalid');
   }
   return subject;

@@ -26,7 +26,7 @@ export type PlayTarget = {
   language: string;
   /** Where the playback's events go. */
   topics: readonly Topic[];
-  media: MediaSession;
+  media: Pick<MediaSession, 'play'>;
 };
 
 export type PlayRequest = {
@@ -69,6 +69,8 @@ export interface Playbacks {
   targetGone(kind: PlayTarget['kind'], id: string): void;
   /** The queue of a target, for other work that needs the target for itself (recordings). */
   queueOf(target: { kind: PlayTarget['kind']; id: string }): MediaQueue;
+  /** Whether anything plays or waits on a target. */
+  isBusy(kind: PlayTarget['kind'], id: string): boolean;
   /** How many playbacks, heard of or quiet, wait or play: for tests and metrics. */
   readonly size: number;
 }
@@ -214,6 +216,7 @@ export function createPlaybacks(deps: { bus: Bus; runtime: Runtime; ids: Ids; lo
     },
 
     targetGone: (kind, id) => queues.get(`${kind}:${id}`)?.close(),
+    isBusy: (kind, id) => queues.has(`${kind}:${id}`),
     queueOf,
     get size() {
       return running.size;

@@ -8,12 +8,15 @@ import { createLogging, type Logging } from '../logging.ts';
 import { prepareDirectory } from '../stores/durable-file.ts';
 import { keepEntityId } from '../stores/entity-id.ts';
 import type { LogChannels } from '../stores/log-channels.ts';
+import type { MediaPlane } from '../telephony/media.ts';
 
 /** What a caller may put in place of the system's own. */
 export type ServerIo = {
   logging?: Logging;
   clock?: Clock;
   ids?: Ids;
+  /** What plays, mixes and records. */
+  media?: MediaPlane;
 };
 
 /** What every layer is handed. */

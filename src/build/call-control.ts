@@ -2,9 +2,13 @@ import { createChannelOperations } from '../actors/channel-operations.ts';
 import { createChannels } from '../actors/channels.ts';
 import { createOutboundConnections } from '../actors/outbound-connections.ts';
 import { createPlaybacks } from '../actors/playbacks.ts';
+import { createRecordings } from '../actors/recordings.ts';
 import { createDialplan } from '../dialplan/dialplan.ts';
 import { outboundConnections } from '../settings.ts';
+import { createStoredRecordings } from '../stores/stored-recordings.ts';
 import type { Base } from './base.ts';
+import { buildMeeting, canMeet } from './meeting.ts';
+import type { Network } from './network.ts';
 import type { Reloadable } from './reload.ts';
 import type { State } from './state.ts';
 
@@ -15,7 +19,7 @@ export type CallControl = ReturnType<typeof buildCallControl>;
 const fieldSoftHangupCause = 32;
 
 /** Playbacks, the dialplan, channels and what may be done to them, the WebSockets that calls may need. */
-export function buildCallControl({ config, clock, ids, log, runtime }: Base, state: State) {
+export function buildCallControl({ config, clock, ids, log, runtime }: Base, state: State, { media }: Network) {
   const { general } = config;
   const { bus, applications, eventSources, endpoints, globals, deviceStates } = state;
   const playbacks = createPlaybacks({ bus, runtime, ids, log });
@@ -28,6 +32,9 @@ export function buildCallControl({ config, clock, ids, log, runtime }: Base, sta
     log: log.child({ part: 'outbound' }),
     queueLimit: Math.floor(config.http.limits.websocket_queue / 2),
   });
+  const stored = createStoredRecordings({ directory: config.recordings.directory, log });
+  const { compatibility } = general;
+  const recordings = createRecordings({ bus, runtime, log, stored, most: config.recordings.live, compatibility });
   const channels = createChannels({
     bus,
     runtime,
@@ -35,6 +42,7 @@ export function buildCallControl({ config, clock, ids, log, runtime }: Base, sta
     dialplan,
     applications: { ...applications, admit: outbound.admit },
     playbacks,
+    recordings,
     endpoints,
     globals,
     // A step of the dialplan does not wait for the disk.
@@ -60,6 +68,9 @@ export function buildCallControl({ config, clock, ids, log, runtime }: Base, sta
     compatibility: general.compatibility,
     clock,
   });
+  const meeting = canMeet(media)
+    ? buildMeeting({ config, clock, ids, log, runtime }, state, media, { channels, playbacks, recordings })
+    : undefined;
   const reloads: Reloadable[] = [{ settings: ['dialplan'], apply: (next) => dialplan.replace(next.dialplan) }];
-  return { reloads, playbacks, dialplan, outbound, channels, operations };
+  return { reloads, playbacks, dialplan, outbound, channels, operations, recordings, stored, meeting };
 }

@@ -74,7 +74,7 @@ export async function buildInterface(
 async function buildOwners(
   { config, clock, logChannels, entityId }: Base,
   { applications, endpoints, globals, deviceStates, mailboxes }: State,
-  { channels, operations, playbacks }: CallControl,
+  { channels, operations, playbacks, stored, meeting }: CallControl,
   { sip, messages, dynamicConfig }: Technologies,
 ): Promise<AppDeps['owners']> {
   const soundIndex = await indexSounds(soundDirectories(config));
@@ -82,6 +82,10 @@ async function buildOwners(
   return {
     channels: operations,
     playbacks: { ...playbacks, playOnChannel: operations.play },
+    bridges: meeting?.bridgeOperations,
+    recordings: meeting?.recordingOperations,
+    storedRecordings: stored,
+    snoops: meeting?.snoops,
     applications,
     endpoints: { list: endpoints.list, listByTech: endpoints.listByTechnology, get: endpoints.get },
     messages,

@@ -7,6 +7,7 @@ import { ListenError } from '../sip/transport/transport.ts';
 import { createTransports } from '../sip/transport/transports.ts';
 import { openUdpSocket } from '../sip/transport/udp.ts';
 import { MediaAddressError } from '../start-errors.ts';
+import type { MediaPlane } from '../telephony/media.ts';
 import type { Base } from './base.ts';
 
 /** What packets come in by. Nothing listens yet: see `openSip` of the technologies. */
@@ -16,9 +17,10 @@ export type Network = Awaited<ReturnType<typeof buildNetwork>>;
  * The media plane, and SIP up to its transactions.
  * @throws MediaAddressError (rejects) when audio cannot be sent from the configured address: the first call would find out.
  */
-export async function buildNetwork({ config, clock, ids, log, scope }: Base) {
+export async function buildNetwork({ config, clock, ids, log, scope }: Base, given?: MediaPlane) {
   await tryMediaAddress(config.media.rtp_address);
-  const media = createMediaPlane({ config: mediaSettings(config), clock, log: log.child({ part: 'media' }) });
+  const media: MediaPlane =
+    given ?? createMediaPlane({ config: mediaSettings(config), clock, log: log.child({ part: 'media' }) });
   scope.defer(() => media.close());
   const sipLog = log.child({ part: 'sip' });
   const limits = strangerLimits(config);

@@ -10,6 +10,9 @@ export const buildUsage =
   async (): Promise<Usage> => ({
     channels: calls.channels.size,
     playbacks: calls.playbacks.size,
+    bridges: calls.meeting?.bridges.size ?? 0,
+    recordings: calls.recordings.size,
+    snoops: calls.meeting?.snoopDriver.size ?? 0,
     channelAudio: calls.channels.audio.size,
     contacts: contacts.size,
     outboundConnections: calls.outbound.size,

@@ -39,3 +39,6 @@ export function endpointTopics(technology: string, resource: string): Topic[] {
 }
 
 export const deviceStateTopics = (name: string): Topic[] => [deviceStateTopic(name), allDeviceStates];
+
+/** Where a bridge's events go: itself, and all bridges. */
+export const bridgeTopics = (id: string): Topic[] => [bridgeTopic(id), allBridges];

@@ -171,7 +171,7 @@ function resolveDirectories(config: Config, base: string): Config {
   return {
     ...config,
     general: { ...config.general, data_directory: resolve(base, config.general.data_directory) },
-    recordings: { directory: resolve(base, config.recordings.directory) },
+    recordings: { ...config.recordings, directory: resolve(base, config.recordings.directory) },
     sounds: { ...config.sounds, directories },
   };
 }

@@ -56,6 +56,22 @@ export const sounds = group(
 
 /** The section `recordings`. */
 export const recordings = group(
-  { directory: text({ default: 'recordings', rule: 'directory', description: 'Where recordings are kept.' }) },
+  {
+    directory: text({ default: 'recordings', rule: 'directory', description: 'Where recordings are kept.' }),
+    live: whole(1, 1_000_000, {
+      default: 1000,
+      unit: 'recordings',
+      description: 'Most recordings that are made at a time, those that wait for their turn included.',
+    }),
+  },
   'Recordings.',
+);
+
+/** The section `bridges`. */
+export const bridges = group(
+  {
+    most: whole(1, 1_000_000, { default: 10_000, unit: 'bridges', description: 'Most bridges at a time.' }),
+    channels: whole(2, 100_000, { default: 1000, unit: 'channels', description: 'Most channels in one bridge.' }),
+  },
+  'Bridges.',
 );

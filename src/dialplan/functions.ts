@@ -135,6 +135,7 @@ const channelItems: Readonly<Record<string, (channel: DialplanChannel) => string
   accountcode: (channel) => channel.channel().accountcode,
   channeltype: (channel) => channel.technology,
   uniqueid: (channel) => channel.id,
+  linkedid: (channel) => channel.linkedId,
   context: (channel) => channel.channel().dialplan.context,
   exten: (channel) => channel.channel().dialplan.exten,
   endpoint: (channel) => channel.endpoint?.[1] ?? '',

@@ -38,6 +38,8 @@ export type EnteredStep = { position: Position; application: string; data: strin
 
 export interface DialplanChannel {
   readonly id: string;
+  /** The id of the call that it belongs to: of the channel that call began with. */
+  readonly linkedId: string;
   /** Canonical technology, e.g. `PJSIP`. */
   readonly technology: string;
   /** The endpoint the channel belongs to, when it belongs to one. */

@@ -1,7 +1,10 @@
 import type { Applications, ConnectRequest } from '../actors/applications.ts';
+import type { BridgeOperations } from '../actors/bridge-operations.ts';
 import type { ChannelOperations } from '../actors/channel-operations.ts';
 import type { Messages } from '../actors/messages.ts';
 import type { Playbacks } from '../actors/playbacks.ts';
+import type { RecordingOperations } from '../actors/recording-operations.ts';
+import type { Snoops } from '../actors/snoops.ts';
 import type { Usage } from '../models/usage.ts';
 import type { Bans } from '../stores/bans.ts';
 import type { DeviceStates } from '../stores/device-states.ts';
@@ -11,6 +14,7 @@ import type { LogChannels } from '../stores/log-channels.ts';
 import type { Mailboxes } from '../stores/mailboxes.ts';
 import type { Modules } from '../stores/modules.ts';
 import type { Sounds } from '../stores/sounds.ts';
+import type { StoredRecordings } from '../stores/stored-recordings.ts';
 import type { System } from '../stores/system.ts';
 
 /**
@@ -33,6 +37,10 @@ export type Owners = {
   > & {
     connect: Connect;
   };
+  bridges: BridgeOperations;
+  recordings: RecordingOperations;
+  storedRecordings: Pick<StoredRecordings, 'list' | 'get' | 'file' | 'copy' | 'delete'>;
+  snoops: Snoops;
   endpoints: Pick<Endpoints, 'list' | 'get'> & { listByTech: Endpoints['listByTechnology'] };
   messages: Omit<Messages, 'attach' | 'received'>;
   system: System;

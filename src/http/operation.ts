@@ -1,6 +1,7 @@
-import type { Static, TSchema } from 'typebox';
+import Type, { type Static, type TSchema } from 'typebox';
 import type { AriErrorCode } from '../models/errors.ts';
 import type { Owners } from './deps.ts';
+import type { FileAnswer } from './file-answers.ts';
 
 /** HTTP methods that operations have, in the order `Allow` lists them. */
 export const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const;
@@ -24,6 +25,8 @@ export type Param = {
   min?: number;
   /** Other names that the parameter may come by. */
   aliases?: readonly string[];
+  /** Of our own: the Swagger documents, which old clients make their code of, leave it out. */
+  own?: true;
   /** The parameter is the JSON body itself, not a member of it. */
   whole?: true;
 };
@@ -80,6 +83,8 @@ export type Operation = {
   readonly errors: readonly AriErrorCode[];
   /** Set on the one operation that becomes a WebSocket; it has no handler of this kind. */
   readonly upgrade: boolean;
+  /** Set where the answer is a file: `handle` gives a {@link FileAnswer}. */
+  readonly file: boolean;
   location(result: unknown): string | undefined;
   handle(owner: unknown, params: Record<string, unknown>): unknown;
 };
@@ -102,6 +107,7 @@ export function operation<
     status: spec.status ?? (spec.returns ? 200 : 204),
     errors: spec.errors ?? [],
     upgrade: false,
+    file: false,
     location: (result) => spec.location?.(result as Result<R>),
     handle: (owner, params) => spec.handle(owner as Owners[K], params as ParamsOf<S>),
   };
@@ -117,6 +123,23 @@ export function upgradeOperation(
 ): Operation {
   const handle = () => undefined;
   return { ...operation({ ...spec, method: 'GET', handle: handle as never }), upgrade: true };
+}
+
+/** What the documents say of an answer that is a file. */
+const binary = Type.String({ $id: 'binary', format: 'binary', description: 'The bytes of a file.' });
+
+/** Declares an operation whose answer is a file, or a range of its bytes. */
+export function fileOperation<K extends keyof Owners, const S extends Params>(
+  spec: Omit<OperationSpec<K, S, undefined>, 'method' | 'returns' | 'status' | 'location' | 'handle'> & {
+    handle(owner: Owners[K], params: ParamsOf<S>): Promise<FileAnswer>;
+  },
+): Operation {
+  return {
+    ...operation({ ...spec, method: 'GET', handle: spec.handle as never }),
+    returns: binary,
+    status: 200,
+    file: true,
+  };
 }
 
 /** A resource: the operations that one file of the API documents describes. */
@@ -151,5 +174,5 @@ export const queryParam = <const T extends ParamType, const O extends Omit<Param
 ) => ({ in: 'query' as const, type, description, ...options }) as { in: 'query'; type: T; description: string } & O;
 
 /** A member of the JSON body, handed on as the client sent it. */
-export const bodyParam = (description: string, options: { required?: boolean; whole?: true } = {}) =>
+export const bodyParam = (description: string, options: { required?: boolean; whole?: true; own?: true } = {}) =>
   ({ in: 'body', type: 'object', description, ...options }) as const;

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Context } from 'hono';
 import { AriError } from '../models/errors.ts';
+import { type FileAnswer, isFresh, readRange } from './file-answers.ts';
 import type { Origins } from './origins.ts';
 
 /** Headers by name; one object may serve many answers and is never changed. */
@@ -24,6 +25,8 @@ export interface Responder {
   empty(request: Request, status: number, extra?: HeaderRecord): Response;
   /** The answer that a refusal gets. */
   refusal(request: Request, error: AriError, extra?: HeaderRecord): Response;
+  /** An answer with a file, or the part of it that the request asks for. @throws AriError rangeNotSatisfiable. */
+  file(request: Request, file: FileAnswer): Response;
   /** The answer to OPTIONS. `verbs` are those of the path; `Allow` is told only to those with credentials. */
   options(request: Request, verbs: string, tellAllow: boolean): Response;
 }
@@ -73,6 +76,21 @@ export function createResponder({ serverName, origins, pretty, realm }: Responde
   return {
     json,
     empty,
+    file: (request, { type, size, etag, read }) => {
+      const known = { ETag: etag, 'Accept-Ranges': 'bytes' };
+      if (isFresh(request.headers, etag)) return empty(request, 304, known);
+      const range = readRange(request.headers, { size, etag });
+      if (range === 'unsatisfiable') throw new AriError('rangeNotSatisfiable', { size: String(size) });
+      const part = range === 'whole' ? { start: 0, end: size - 1 } : range;
+      const headers = headersFor(request, plain, {
+        ...known,
+        'Content-Type': type,
+        'Content-Length': String(part.end - part.start + 1),
+        ...(range === 'whole' ? {} : { 'Content-Range': `bytes ${part.start}-${part.end}/${size}` }),
+      });
+      const body = size === 0 ? null : read(part.start, part.end);
+      return new Response(body, { status: range === 'whole' ? 200 : 206, headers });
+    },
     refusal: (request, error, extra) => {
       const headers = headersFor(request, jsonPlain, { ...perStatus[error.status], ...extra });
       const { status, reason: statusText } = error;

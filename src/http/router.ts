@@ -5,6 +5,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { AriError, type AriErrorCode } from '../models/errors.ts';
 import type { Deps } from './deps.ts';
+import type { FileAnswer } from './file-answers.ts';
 import { type Method, methods, type Operation } from './operation.ts';
 import { createParamReader, type ParamReader, type Sources } from './parameters.ts';
 import { putReason, type Responder, toRefusal } from './responses.ts';
@@ -101,7 +102,7 @@ function prepare(operation: Operation, path: string, owner: unknown, validate: b
     owner,
     names,
     read: createParamReader(operation.params),
-    check: validate && operation.returns ? createCheck(operation.returns) : undefined,
+    check: validate && operation.returns && !operation.file ? createCheck(operation.returns) : undefined,
   };
 }
 
@@ -129,7 +130,10 @@ function createRunner({ responder, clock, log, validate, answerTimeoutMs }: Rout
       promise.then(resolve, reject).finally(() => clock.clearTimeout(timer));
     });
 
-  const succeed = ({ operation, check }: Prepared, request: Request, result: unknown): Response => {
+  const succeed = (prepared: Prepared, c: Context, result: unknown): Response => {
+    const { operation, check } = prepared;
+    const request = c.req.raw;
+    if (operation.file) return sendFile(prepared, c, result as FileAnswer);
     const wrong = check?.(result);
     if (wrong !== undefined) {
       log.error({ operation: operation.nickname, wrong }, 'answer does not match its model');
@@ -143,6 +147,17 @@ function createRunner({ responder, clock, log, validate, answerTimeoutMs }: Rout
       result,
       location === undefined ? undefined : { Location: location },
     );
+  };
+
+  const sendFile = (prepared: Prepared, c: Context, file: FileAnswer): Response => {
+    // A WebSocket carries JSON: what it answers instead does not need the file to be read.
+    if ((c.env as { overWebSocket?: true } | undefined)?.overWebSocket)
+      return new Response('-', { headers: { 'Content-Type': file.type } });
+    try {
+      return responder.file(c.req.raw, file);
+    } catch (error) {
+      return fail(prepared, c, error);
+    }
   };
 
   const fail = ({ operation }: Prepared, c: Context, error: unknown): Response => {
@@ -159,14 +174,13 @@ function createRunner({ responder, clock, log, validate, answerTimeoutMs }: Rout
   };
 
   return (prepared: Prepared, c: Context, sources: Sources): Response | Promise<Response> => {
-    const request = c.req.raw;
     try {
       const path: Record<string, string> = {};
       for (const name of prepared.names) path[name] = c.req.param(name) ?? '';
       const result = prepared.operation.handle(prepared.owner, prepared.read(path, sources));
-      if (!(result instanceof Promise)) return succeed(prepared, request, result);
+      if (!(result instanceof Promise)) return succeed(prepared, c, result);
       return inTime(result, prepared.operation.nickname).then(
-        (value) => succeed(prepared, request, value),
+        (value) => succeed(prepared, c, value),
         (error) => fail(prepared, c, error),
       );
     } catch (error) {

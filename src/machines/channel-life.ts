@@ -65,7 +65,7 @@ export const life = channel.createStateConfig({
   states: {
     /** Decides in which state the channel is first seen. */
     new: {
-      always: [{ guard: 'isIncoming', target: 'ring' }, { target: 'down' }],
+      always: [{ guard: 'isIncoming', target: 'ring' }, { guard: 'isAttached', target: 'up' }, { target: 'down' }],
       exit: emit({ type: 'ChannelCreated' }),
     },
     /** Outbound, made but not dialed. */

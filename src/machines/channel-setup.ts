@@ -82,6 +82,7 @@ export const channel = setup({
   },
   guards: {
     isIncoming: ({ context }) => context.origin === 'incoming',
+    isAttached: ({ context }) => context.origin === 'attached',
     isOriginated: ({ context }) => context.origin === 'originated',
     keepsCaller: ({ context, event }) => event.type === 'caller.set' && isSame(context.caller, event.caller),
     keepsConnected: ({ context, event }) => event.type === 'connected.set' && isSame(context.connected, event.party),

@@ -27,6 +27,9 @@ export type OnAnswer =
 /** How long a variable goes on being inherited by channels made from this one: `_X` once, `__X` always. */
 export type Inheritance = 'once' | 'always';
 
+/** The call that a channel belongs to: the channel that it began with, and when that was, in ms since the epoch. */
+export type LinkedCall = { id: string; since: number };
+
 export type ChannelInput = {
   id: string;
   name: string;
@@ -34,8 +37,8 @@ export type ChannelInput = {
   /** `[technology, resource]` of the endpoint it belongs to. */
   endpoint?: readonly [technology: string, resource: string] | undefined;
   protocolId: string;
-  /** incoming: a call that came in; originated, created: made by a client. */
-  origin: 'incoming' | 'originated' | 'created';
+  /** incoming: a call that came in; originated, created: made by a client; attached: there without any call (a spy). */
+  origin: 'incoming' | 'originated' | 'created' | 'attached';
   caller: Identity;
   connected: Identity;
   accountCode: string;
@@ -47,11 +50,14 @@ export type ChannelInput = {
   inheritance: Readonly<Record<string, Inheritance>>;
   /** Names of variables shown in every event of the channel (`report_events`). */
   reported: readonly string[];
+  /** The call it belongs to from the start; left out, it begins one. */
+  linked?: LinkedCall;
   /** What is dialed, as Dial events show it: the part of the dial string behind the technology; '' inbound. */
   dialString: string;
 };
 
 export type ChannelContext = ChannelInput & {
+  linked: LinkedCall;
   /** Q.850 cause the channel ends with; 0 until one is known. */
   cause: number;
   techCause?: number;
@@ -59,6 +65,8 @@ export type ChannelContext = ChannelInput & {
   dialTimeoutMs: number;
   /** The public state it had when its hang-up began. */
   lastState: ChannelState;
+  /** The bridge it is in. */
+  bridgeId?: string | undefined;
 };
 
 /** Asked from above. */
@@ -79,6 +87,8 @@ export type ChannelCommand =
   | { type: 'connected.set'; party: Partial<Identity> }
   | { type: 'language.set'; language: string }
   | { type: 'accountCode.set'; accountCode: string }
+  /** It has met an older call and belongs to that from now on. */
+  | { type: 'linked.set'; linked: LinkedCall }
   | { type: 'userEvent'; name: string; fields: Readonly<Record<string, string>> };
 
 /** Told by what runs on the channel: the dialplan, or an application that it entered. */
@@ -87,6 +97,9 @@ export type DialplanReport =
   | { type: 'dialplan.ended'; cause: number }
   | { type: 'application.entered'; app: string; args: readonly string[] };
 
+/** Told by the bridge that the channel is in, or no longer is in. */
+export type BridgeReport = { type: 'bridge.entered'; bridgeId: string } | { type: 'bridge.left' };
+
 /** Told by the owner of effects: one of them threw. */
 export type CrashReport = { type: 'effect.failed' };
 
@@ -94,6 +107,7 @@ export type ChannelEvent =
   | ChannelCommand
   | LegReport
   | DialplanReport
+  | BridgeReport
   | CrashReport
   /** The leg was told to hang up and has not ended at once. */
   | { type: 'leg.lingers' }

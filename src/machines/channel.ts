@@ -58,6 +58,7 @@ export const channelMachine = channel.createMachine({
   id: 'channel',
   context: ({ input }) => ({
     ...input,
+    linked: input.linked ?? { id: input.id, since: input.creationTime },
     cause: Cause.unknown,
     dialTimeoutMs: noTimeout,
     lastState: 'Down',
@@ -88,6 +89,11 @@ export const channelMachine = channel.createMachine({
     'accountCode.set': {
       actions: assign(({ event }) => ({ accountCode: eventOf(event, 'accountCode.set').accountCode })),
     },
+    'linked.set': { actions: assign(({ event }) => ({ linked: eventOf(event, 'linked.set').linked })) },
+    'bridge.entered': {
+      actions: assign(({ event }) => ({ bridgeId: eventOf(event, 'bridge.entered').bridgeId })),
+    },
+    'bridge.left': { actions: assign({ bridgeId: undefined }) },
     userEvent: {
       actions: emit(({ event }) => ({
         type: 'ChannelUserevent',

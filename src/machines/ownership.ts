@@ -234,7 +234,7 @@ export const ownershipIgnores: Ignores<typeof ownershipMachine> = [
 export type OwnershipSnapshot = SnapshotFrom<typeof ownershipMachine>;
 
 /** What clients may do only to a channel that an application controls. */
-export const ownershipOperations = [...channelOperations, 'move', 'setVariable'] as const;
+export const ownershipOperations = [...channelOperations, 'move', 'setVariable', 'bridge', 'record'] as const;
 
 export type OwnershipOperation = (typeof ownershipOperations)[number];
 

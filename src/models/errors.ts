@@ -118,6 +118,62 @@ export const ariErrors = {
   playbackOperationInvalid: { status: 400, message: 'Invalid operation {operation}' },
   playbackNotPlaying: { status: 409, message: 'Can only {operation} while media is playing' },
 
+  // Bridges.
+  bridgeNotFound: { status: 404, message: 'Bridge not found' },
+  bridgeVariablesNotFound: { status: 404, message: 'Provided bridge was not found', reason: 'Bridge Not Found' },
+  bridgeNotInStasis: { status: 409, message: 'Bridge not in Stasis application' },
+  bridgeIdExists: { status: 409, message: "Bridge with id '{bridge}' already exists" },
+  bridgeTypeInvalid: {
+    status: 500,
+    message: "Unable to create bridge. Possible duplicate bridge id '{bridge}'",
+    reason: 'Internal Error',
+  },
+  bridgeTypeInvalidWithId: { status: 500, message: 'Unable to create bridge', reason: 'Internal Error' },
+  bridgeFeaturesInvalid: {
+    status: 400,
+    message: "The 'features' field must be a JSON object with booleans 'mute' and 'suppress_dtmf'",
+  },
+  bridgeNotPlayingMusic: { status: 409, message: "Bridge isn't playing music" },
+  bridgeFull: { status: 409, message: 'Bridge {bridge} has {members} channels, which is as many as it may have' },
+  tooManyBridges: { status: 409, message: 'There are {bridges} bridges, which is as many as there may be' },
+  memberRequired: { status: 400, message: 'Missing parameter channel' },
+  memberNotFound: { status: 400, message: 'Channel not found' },
+  memberNotInStasis: { status: 422, message: 'Channel not in Stasis application' },
+  memberNotInBridge: { status: 422, message: 'Channel not in this bridge' },
+  memberRecording: { status: 409, message: 'Channel {channel} currently recording' },
+  announcerFormatUnknown: { status: 422, message: 'specified announcer_format is unknown on this system' },
+
+  // Recordings.
+  recordingNotFound: { status: 404, message: 'Recording not found' },
+  recordingNotInSession: { status: 409, message: 'Recording not in session' },
+  recordingNameInvalid: { status: 400, message: 'Invalid recording name' },
+  recordingFormatUnknown: { status: 422, message: 'specified format is unknown on this system' },
+  recorderFormatUnknown: { status: 422, message: 'specified recorder_format is unknown on this system' },
+  recordingExists: { status: 422, message: "Recording '{name}' already exists and can not be overwritten" },
+  /** The same as the field has it, for `general.compatibility: asterisk`. */
+  recordingExistsConflict: { status: 409, message: "Recording '{name}' already exists and can not be overwritten" },
+  tooManyRecordings: { status: 409, message: 'There are {recordings} recordings, which is as many as there may be' },
+  maxDurationNegative: { status: 400, message: 'max_duration_seconds cannot be negative' },
+  maxSilenceNegative: { status: 400, message: 'max_silence_seconds cannot be negative' },
+  terminateOnInvalid: { status: 400, message: 'terminateOn invalid' },
+  ifExistsInvalid: { status: 400, message: 'ifExists invalid' },
+  recordingDestinationRequired: { status: 400, message: 'Invalid destination recording name' },
+  recordingDestinationForbidden: { status: 403, message: 'Destination file path is forbidden' },
+  recordingDestinationExists: {
+    status: 409,
+    message: 'A recording with the same name already exists on the system',
+  },
+  recordingCopyFailed: { status: 500, message: 'Copy failed' },
+  recordingDeleteFailed: { status: 500, message: 'Delete failed' },
+  rangeNotSatisfiable: { status: 416, message: 'The file has {size} bytes' },
+  recordingUnreadable: { status: 403, message: 'Recording could not be opened' },
+
+  // Snooping.
+  spyDirectionInvalid: { status: 400, message: 'Invalid direction specified for spy' },
+  whisperDirectionInvalid: { status: 400, message: 'Invalid direction specified for whisper' },
+  snoopDirectionRequired: { status: 400, message: 'Direction must be specified for at least spy or whisper' },
+  snoopChannelNotFound: { status: 404, message: 'Provided channel was not found' },
+
   // Endpoints.
   invalidTechnology: { status: 404, message: 'No Endpoints found - invalid tech {technology}' },
   endpointNotFound: { status: 404, message: 'Endpoint not found' },

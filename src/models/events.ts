@@ -1,8 +1,10 @@
 import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox';
+import { Bridge } from './bridge.ts';
 import { Channel } from './channel.ts';
 import { ContactInfo, Peer } from './contact.ts';
 import { DeviceState } from './device-state.ts';
 import { Endpoint } from './endpoint.ts';
+import { LiveRecording } from './live-recording.ts';
 import { Playback } from './playback.ts';
 import { anyObject, int, model, text, texts } from './schema.ts';
 import { TextMessage } from './text-message.ts';
@@ -40,16 +42,19 @@ export const ReferTo = model('ReferTo', 'The target of a transfer.', {
   requested_destination: RequiredDestination,
   destination_channel: Type.Optional(Channel),
   connected_channel: Type.Optional(Channel),
+  bridge: Type.Optional(Bridge),
 });
 
 export const ReferredBy = model('ReferredBy', 'Who asks for a transfer.', {
   source_channel: Channel,
   connected_channel: Type.Optional(Channel),
+  bridge: Type.Optional(Bridge),
 });
 
 const soft = Type.Optional(
   Type.Boolean({ description: 'True when asked for by software, absent when by the device.' }),
 );
+const isExternal = Type.Boolean({ description: 'True when the party asked for it, false when an application did.' });
 const techCause = Type.Optional(int("The technology's own code, e.g. the SIP status."));
 
 /**
@@ -118,6 +123,7 @@ export const events = {
       eventname: text('Name that the user gave it.'),
       userevent: anyObject('What the user put into it.'),
       channel: Type.Optional(Channel),
+      bridge: Type.Optional(Bridge),
       endpoint: Type.Optional(Endpoint),
     },
   ],
@@ -141,9 +147,55 @@ export const events = {
     { channel: Channel, args: texts('Arguments it came with.'), replace_channel: Type.Optional(Channel) },
   ],
   StasisEnd: ['A channel left the application.', { channel: Channel }],
+  BridgeCreated: ['A bridge has been made.', { bridge: Bridge }],
+  BridgeDestroyed: ['A bridge is no more.', { bridge: Bridge }],
+  BridgeMerged: ['The channels of a bridge have gone over to another.', { bridge: Bridge, bridge_from: Bridge }],
+  BridgeVideoSourceChanged: [
+    'The picture that a bridge shows is of another channel.',
+    { bridge: Bridge, old_video_source_id: Type.Optional(text('Channel whose picture it was.')) },
+  ],
+  BridgeBlindTransfer: [
+    'A channel has sent those it was joined with somewhere else.',
+    {
+      channel: Channel,
+      replace_channel: Type.Optional(Channel),
+      transferee: Type.Optional(Channel),
+      exten: text('Extension they were sent to.'),
+      context: text('Context of the extension.'),
+      result: text('What came of it: Success, Fail, Invalid or Not Permitted.'),
+      is_external: isExternal,
+      bridge: Type.Optional(Bridge),
+    },
+  ],
+  BridgeAttendedTransfer: [
+    'A party has joined the two calls that it had.',
+    {
+      transferer_first_leg: Channel,
+      transferer_second_leg: Channel,
+      replace_channel: Type.Optional(Channel),
+      transferee: Type.Optional(Channel),
+      transfer_target: Type.Optional(Channel),
+      result: text('What came of it: Success, Fail, Invalid or Not Permitted.'),
+      is_external: isExternal,
+      transferer_first_leg_bridge: Type.Optional(Bridge),
+      transferer_second_leg_bridge: Type.Optional(Bridge),
+      destination_type: text('How they were joined: bridge, application, link, threeway or fail.'),
+      destination_bridge: Type.Optional(text('Bridge that they are in.')),
+      destination_application: Type.Optional(text('Application that they went to.')),
+      destination_link_first_leg: Type.Optional(Channel),
+      destination_link_second_leg: Type.Optional(Channel),
+      destination_threeway_channel: Type.Optional(Channel),
+      destination_threeway_bridge: Type.Optional(Bridge),
+    },
+  ],
+  ChannelEnteredBridge: ['A channel came into a bridge.', { bridge: Bridge, channel: Type.Optional(Channel) }],
+  ChannelLeftBridge: ['A channel left a bridge.', { bridge: Bridge, channel: Channel }],
   PlaybackStarted: ['An item of a playback began, or went on after a pause.', { playback: Playback }],
   PlaybackContinuing: ['An item of a playback ended and another follows.', { playback: Playback }],
   PlaybackFinished: ['A playback is over.', { playback: Playback }],
+  RecordingStarted: ['A recording began.', { recording: LiveRecording }],
+  RecordingFinished: ['A recording is over.', { recording: LiveRecording }],
+  RecordingFailed: ['A recording could not be made.', { recording: LiveRecording }],
   DeviceStateChanged: ['The state of a device is another.', { device_state: DeviceState }],
   EndpointStateChange: ['An endpoint is another: its state or its channels.', { endpoint: Endpoint }],
   PeerStatusChange: ['An endpoint became reachable or stopped being so.', { endpoint: Endpoint, peer: Peer }],

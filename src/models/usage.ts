@@ -24,6 +24,9 @@ export const SipUsage = model('SipUsage', 'What the SIP side holds.', {
 export const Usage = model('Usage', 'What the server holds now: counts of everything that comes and goes with calls.', {
   channels: int('Channels.'),
   playbacks: int('Playbacks that play or wait.'),
+  bridges: int('Bridges, those included that are being destroyed.'),
+  recordings: int('Recordings that are made or wait.'),
+  snoops: int('Channels that listen to others.'),
   channelAudio: int('Channels with mute, hold or music of their own.'),
   contacts: int('Contacts of endpoints, registered or configured.'),
   outboundConnections: int('WebSockets to applications, open or being opened.'),

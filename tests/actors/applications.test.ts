@@ -5,6 +5,7 @@ import type { EventSourceLookup } from '../../src/actors/event-sources.ts';
 import { createRuntime } from '../../src/actors/spawn.ts';
 import { createBus } from '../../src/bus/bus.ts';
 import { channelTopic, channelTopics, deviceStateTopics } from '../../src/bus/topics.ts';
+import type { Bridge } from '../../src/models/bridge.ts';
 import type { Channel } from '../../src/models/channel.ts';
 import type { Endpoint } from '../../src/models/endpoint.ts';
 import { AriError } from '../../src/models/errors.ts';
@@ -27,11 +28,21 @@ const channel = (id: string): Channel => ({
   creationtime: '2026-01-01T00:00:00.000+0000',
   language: 'en',
 });
+const bridge = (id: string): Bridge => ({
+  id,
+  technology: 'simple_bridge',
+  bridge_type: 'mixing',
+  bridge_class: 'stasis',
+  creator: 'Stasis',
+  name: '',
+  channels: [],
+  creationtime: '2026-01-01T00:00:00.000+0000',
+});
 const alice: Endpoint = { technology: 'PJSIP', resource: 'alice', state: 'online', channel_ids: [] };
 
 const resolve: EventSourceLookup = {
   channel: (id) => (id.startsWith('c') ? channel(id) : undefined),
-  bridge: (id) => (id.startsWith('b') ? id : undefined),
+  bridge: (id) => (id.startsWith('b') ? bridge(id) : undefined),
   endpoint: (technology, resource) =>
     technology.toUpperCase() === 'PJSIP' && resource.toLowerCase() === 'alice' ? alice : undefined,
   technology: (name) => (name.toUpperCase() === 'PJSIP' ? 'PJSIP' : undefined),
@@ -289,6 +300,7 @@ registering('a user event goes to one application with what it is about', () => 
     eventname: 'ping',
     userevent: { a: '1', eventname: 'ping' },
     channel: channel('c2'),
+    bridge: bridge('b1'),
     endpoint: alice,
     timestamp: '',
     application: 'hello',

@@ -78,13 +78,6 @@ const differences = readFileSync(new URL('../../docs/differences.md', import.met
  * needs any more fails the test, so that the list shrinks with what is missing.
  */
 const absences: readonly { what: RegExp; words: string }[] = [
-  { what: / \/bridges/, words: 'bridges' },
-  { what: /^model (Bridge|ChannelEnteredBridge|ChannelLeftBridge)/, words: 'bridges' },
-  { what: /^model \w+\.bridge/, words: 'bridges' },
-  { what: /^event (Bridge|ChannelEnteredBridge|ChannelLeftBridge)/, words: 'bridges' },
-  { what: / \/recordings|\/record$/, words: 'recordings' },
-  { what: /^(model|event) (Stored|Live)?Recording/, words: 'recordings' },
-  { what: /\/snoop/, words: 'snooping' },
   { what: /\/externalMedia$/, words: 'external media' },
   { what: /\/transfer_progress$/, words: '`transfer_progress`' },
   { what: /\/events\/claim$/, words: '`events/claim`' },

@@ -6,6 +6,7 @@ import type { Indication } from '../../src/telephony/media.ts';
 /** A channel that writes down what the dialplan does to it and answers when told. */
 export class FakeChannel implements DialplanChannel {
   readonly id = 'c1';
+  linkedId = 'c0';
   technology = 'PJSIP';
   endpoint: readonly [string, string] | undefined = ['PJSIP', 'alice'];
   /** Everything asked of the channel, in order. */

@@ -2,6 +2,7 @@ import { Writable } from 'node:stream';
 import { createApp, type HttpApp } from '../../src/http/app.ts';
 import type { Deps, Owners } from '../../src/http/deps.ts';
 import type { HttpOptions } from '../../src/http/env.ts';
+import type { FileAnswer } from '../../src/http/file-answers.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/log.ts';
 import type { Channel } from '../../src/models/channel.ts';
@@ -32,6 +33,20 @@ export const samples = {
     language: 'en',
     state: 'playing',
   },
+  bridge: {
+    id: 'b/1',
+    technology: 'simple_bridge',
+    bridge_type: 'mixing',
+    bridge_class: 'stasis',
+    creator: 'Stasis',
+    name: '',
+    channels: ['c1'],
+    video_mode: 'talker',
+    creationtime: timestamp,
+    creation: timestamp,
+  },
+  recording: { name: 'r/1', format: 'wav', target_uri: 'channel:c1', state: 'recording' },
+  stored: { name: 'r/1', format: 'wav' },
   application: {
     name: 'hello',
     channel_ids: [],
@@ -58,6 +73,9 @@ export const samples = {
     playbacks: 2,
     channelAudio: 3,
     contacts: 4,
+    bridges: 19,
+    recordings: 20,
+    snoops: 21,
     outboundConnections: 5,
     media: { sessions: 6, ports: 7, players: 8, timers: 9 },
     sip: {
@@ -85,6 +103,14 @@ export const samples = {
   },
 } as const;
 
+/** A file with that text. */
+export const storedFile = (text: string): FileAnswer => ({
+  type: 'audio/wav',
+  size: text.length,
+  etag: '"v1"',
+  read: (start, end) => new Blob([text.slice(start, end + 1)]).stream(),
+});
+
 /** What each owner's methods answer; a method that is not here answers nothing. */
 const answers: { [K in keyof Owners]: Partial<Record<keyof Owners[K], unknown>> } = {
   channels: {
@@ -105,6 +131,24 @@ const answers: { [K in keyof Owners]: Partial<Record<keyof Owners[K], unknown>> 
     filter: samples.application,
     connect: { close: () => undefined },
   },
+  bridges: {
+    list: [samples.bridge],
+    create: samples.bridge,
+    createWithId: samples.bridge,
+    get: samples.bridge,
+    play: samples.playback,
+    record: samples.recording,
+    getVariable: samples.variable,
+    getVariables: samples.variables,
+  },
+  recordings: { recordOnChannel: samples.recording, get: samples.recording },
+  storedRecordings: {
+    list: Promise.resolve([samples.stored]),
+    get: Promise.resolve(samples.stored),
+    copy: Promise.resolve(samples.stored),
+    file: Promise.resolve(storedFile('0123456789')),
+  },
+  snoops: { snoop: samples.channel },
   endpoints: {
     list: [samples.endpoint],
     listByTech: [samples.endpoint],

@@ -6,10 +6,22 @@ import { AriError, type AriErrorCode, ariErrors } from '../../src/models/errors.
 import { authorization, type Call, createFakes, createTestApp, form, json, samples } from './fakes.ts';
 
 /** What is asked, under `/ari` unless it is one of our own operations, with which JSON body; what the owner is then asked; status and body of the answer. */
-type Row = { ask: string; body?: unknown; form?: string; call: Call; status: number; answer?: unknown };
+type Row = {
+  ask: string;
+  body?: unknown;
+  form?: string;
+  call: Call;
+  status: number;
+  answer?: unknown;
+  /** The answer is the text of a file. */
+  file?: true;
+  /** Where a thing that was made is found, when it is no playback. */
+  at?: string;
+};
 
 const { channel, playback, application, endpoint, variable, variables, ping, info, sound } = samples;
 const { deviceState, mailbox, logChannel, module, tuple, statistics, usage, ban } = samples;
+const { bridge, recording, stored } = samples;
 const creation = 'endpoint=PJSIP/bob&appArgs=x,y&channelId=n&otherChannelId=o&originator=c0&formats=ulaw,alaw';
 const created = {
   endpoint: 'PJSIP/bob',
@@ -36,6 +48,138 @@ const simple = (method: string, path: string, name: string): Row => ({
   call: [`channels.${name}`, 'c/1'],
   status: 204,
 });
+
+const onBridge = (method: string, path: string, name: string, params?: object): Row => ({
+  ask: `${method} /bridges/b%2F1${path}`,
+  call: [`bridges.${name}`, 'b/1', ...(params ? [params] : [])],
+  status: 204,
+});
+const took = 'name=r&format=wav&maxDurationSeconds=5&maxSilenceSeconds=6&ifExists=append&beep=true&terminateOn=any';
+const taken = {
+  name: 'r',
+  format: 'wav',
+  maxDurationSeconds: 5,
+  maxSilenceSeconds: 6,
+  ifExists: 'append',
+  beep: true,
+  terminateOn: 'any',
+};
+const features = { mute: true, suppress_dtmf: false };
+const bridgeKind = { type: 'mixing, dtmf_events', name: 'room' };
+const heard = { media: ['sound:a', 'sound:b'], lang: 'de', offsetms: 5, skipms: 6, announcer_format: 'slin' };
+const hear = 'media=sound:a,sound:b&lang=de&offset=5&skipms=6&announcer_format=slin';
+
+function bridgeRows(): Row[] {
+  return [
+    { ask: 'GET /bridges', call: ['bridges.list'], status: 200, answer: [bridge] },
+    {
+      ask: 'POST /bridges?type=mixing,%20dtmf_events&bridgeId=b&name=room',
+      body: { features, ...mixed },
+      call: ['bridges.create', { ...bridgeKind, bridgeId: 'b', features, ...mixed }],
+      status: 200,
+      answer: bridge,
+    },
+    {
+      ask: 'POST /bridges/b%2F1?type=mixing,%20dtmf_events&name=room',
+      body: mixed,
+      call: ['bridges.createWithId', 'b/1', { ...bridgeKind, ...mixed }],
+      status: 200,
+      answer: bridge,
+    },
+    { ask: 'GET /bridges/b%2F1', call: ['bridges.get', 'b/1'], status: 200, answer: bridge },
+    onBridge('DELETE', '', 'destroy'),
+    onBridge(
+      'POST',
+      '/addChannel?channel=a,b&roles=announcer&absorbDTMF=true&mute=yes&inhibitConnectedLineUpdates=1',
+      'addChannel',
+      { channel: ['a', 'b'], role: 'announcer', absorbDTMF: true, mute: true, inhibitConnectedLineUpdates: true },
+    ),
+    onBridge('POST', '/removeChannel?channel=a', 'removeChannel', { channel: ['a'] }),
+    { ...onBridge('POST', '/videoSource/c1', 'setVideoSource'), call: ['bridges.setVideoSource', 'b/1', 'c1'] },
+    onBridge('DELETE', '/videoSource', 'clearVideoSource'),
+    onBridge('POST', '/moh?mohClass=jazz', 'startMoh', { mohClass: 'jazz' }),
+    onBridge('DELETE', '/moh', 'stopMoh'),
+    {
+      ...onBridge('POST', `/play?${hear}&playbackId=p`, 'play', { playbackId: 'p', ...heard }),
+      status: 201,
+      answer: playback,
+    },
+    { ...onBridge('POST', `/play/p?${hear}`, 'play', { playbackId: 'p', ...heard }), status: 201, answer: playback },
+    {
+      ...onBridge('POST', `/record?${took}&recorder_format=slin16`, 'record', { ...taken, recorder_format: 'slin16' }),
+      status: 201,
+      answer: recording,
+      at: 'recordings/live/r%2F1',
+    },
+    { ...onBridge('GET', '/variable?variable=A', 'getVariable', { variable: 'A' }), status: 200, answer: variable },
+    onBridge('POST', '/variable?variable=A&value=1&report_events=true', 'setVariable', {
+      variable: 'A',
+      value: '1',
+      report_events: true,
+    }),
+    {
+      ...onBridge('GET', '/variables?variables=A,B', 'getVariables', { variables: ['A', 'B'] }),
+      status: 200,
+      answer: variables,
+    },
+    { ...onBridge('POST', '/variables', 'setVariables', mixed), body: mixed },
+  ];
+}
+
+function recordingRows(): Row[] {
+  const live = (method: string, path: string, name: string): Row => ({
+    ask: `${method} /recordings/live/r%2F1${path}`,
+    call: [`recordings.${name}`, 'r/1'],
+    status: 204,
+  });
+  const snoop = { spy: 'both', whisper: 'out', app: 'hello', appArgs: 'x,y', snoopId: 's' };
+  return [
+    {
+      ask: `POST /channels/c1/record?${took}&channels=2`,
+      call: ['recordings.recordOnChannel', 'c1', { ...taken, channels: 2 }],
+      status: 201,
+      answer: recording,
+      at: 'recordings/live/r%2F1',
+    },
+    { ...live('GET', '', 'get'), status: 200, answer: recording },
+    live('DELETE', '', 'cancel'),
+    live('POST', '/stop', 'stop'),
+    live('POST', '/pause', 'pause'),
+    live('DELETE', '/pause', 'unpause'),
+    live('POST', '/unpause', 'unpause'),
+    live('POST', '/mute', 'mute'),
+    live('DELETE', '/mute', 'unmute'),
+    live('POST', '/unmute', 'unmute'),
+    { ask: 'GET /recordings/stored', call: ['storedRecordings.list'], status: 200, answer: [stored] },
+    { ask: 'GET /recordings/stored/r%2F1', call: ['storedRecordings.get', 'r/1'], status: 200, answer: stored },
+    { ask: 'DELETE /recordings/stored/r%2F1', call: ['storedRecordings.delete', 'r/1'], status: 204 },
+    {
+      ask: 'GET /recordings/stored/r%2F1/file',
+      call: ['storedRecordings.file', 'r/1'],
+      status: 200,
+      answer: '0123456789',
+      file: true,
+    },
+    {
+      ask: 'POST /recordings/stored/r/copy?destinationRecordingName=other',
+      call: ['storedRecordings.copy', 'r', { destinationRecordingName: 'other' }],
+      status: 200,
+      answer: stored,
+    },
+    {
+      ask: 'POST /channels/c1/snoop?spy=both&whisper=out&app=hello&appArgs=x,y&snoopId=s',
+      call: ['snoops.snoop', 'c1', snoop],
+      status: 200,
+      answer: channel,
+    },
+    {
+      ask: 'POST /channels/c1/snoop/s?spy=both&whisper=out&app=hello&appArgs=x,y',
+      call: ['snoops.snoop', 'c1', snoop],
+      status: 200,
+      answer: channel,
+    },
+  ];
+}
 
 const rows: Row[] = [
   { ask: 'GET /channels', call: ['channels.list'], status: 200, answer: [channel] },
@@ -127,6 +271,8 @@ const rows: Row[] = [
     status: 201,
     answer: playback,
   },
+  ...bridgeRows(),
+  ...recordingRows(),
   {
     ask: 'GET /channels/c1/rtp_statistics',
     call: ['channels.rtpStatistics', 'c1'],
@@ -313,10 +459,11 @@ for (const row of rows) {
     assert.equal(fakes.calls, [row.call]);
     assert.is(response.status, row.status);
     const text = await response.text();
-    assert.is(text, row.answer === undefined ? '' : JSON.stringify(row.answer));
-    assert.is(response.headers.get('content-type'), row.answer === undefined ? null : 'application/json');
+    assert.is(text, row.answer === undefined ? '' : row.file ? row.answer : JSON.stringify(row.answer));
+    const type = row.file ? 'audio/wav' : 'application/json';
+    assert.is(response.headers.get('content-type'), row.answer === undefined ? null : type);
     assert.is(response.headers.get('cache-control'), 'no-cache, no-store');
-    assert.is(response.headers.get('location'), row.status === 201 ? '/ari/playbacks/p%2F1' : null);
+    assert.is(response.headers.get('location'), row.status === 201 ? `/ari/${row.at ?? 'playbacks/p%2F1'}` : null);
   });
 }
 

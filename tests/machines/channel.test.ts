@@ -36,6 +36,7 @@ const outbound: ChannelInput = {
 };
 const created: ChannelInput = { ...outbound, origin: 'created' };
 const incoming: ChannelInput = { ...outbound, origin: 'incoming' };
+const attached: ChannelInput = { ...outbound, origin: 'attached', linked: { id: 'c0', since: 5 } };
 const position = { context: 'default', extension: '100', priority: 2 };
 
 const dial = { type: 'dial', timeoutMs: 30_000 } as const;
@@ -196,7 +197,7 @@ chart('an outbound call that is not answered, or one that is over, refuses what 
 
 chart('every state is reached and every transition taken by paths made from the chart', () => {
   const coverage = coverChart(channelMachine, {
-    inputs: [outbound, created, incoming],
+    inputs: [outbound, created, incoming, attached],
     events: [
       dial,
       { type: 'dial.soon', timeoutMs: 30_000 },
@@ -218,6 +219,9 @@ chart('every state is reached and every transition taken by paths made from the 
       { type: 'connected.set', party: { ani: '1' } },
       { type: 'language.set', language: 'de' },
       { type: 'accountCode.set', accountCode: '7' },
+      { type: 'linked.set', linked: { id: 'c0', since: 5 } },
+      { type: 'bridge.entered', bridgeId: 'b1' },
+      { type: 'bridge.left' },
       { type: 'userEvent', name: 'E', fields: {} },
       { type: 'finish', cause: 16 },
       { type: 'effect.failed' },
@@ -239,6 +243,13 @@ chart('every state is reached and every transition taken by paths made from the 
     key: ({ context }) => context.origin,
   });
   assertCovered(channelMachine, coverage);
+});
+
+chart('a channel begins a call of its own unless it was made for one; it is told of its bridge', () => {
+  assert.equal(after(outbound).snapshot.context.linked, { id: 'c1', since: 0 });
+  const there = after(attached, { type: 'bridge.entered', bridgeId: 'b1' });
+  assert.is(channelState(there.snapshot), 'Up');
+  assert.equal([there.snapshot.context.linked.id, there.snapshot.context.bridgeId], ['c0', 'b1']);
 });
 
 chart('without a timeout an unanswered call may ring for as long as a timer can run', () => {

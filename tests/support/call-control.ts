@@ -1,20 +1,28 @@
 import { createApplications } from '../../src/actors/applications.ts';
+import { createBridgeOperations } from '../../src/actors/bridge-operations.ts';
+import { createBridges } from '../../src/actors/bridges.ts';
 import { createChannelOperations } from '../../src/actors/channel-operations.ts';
 import { createChannels } from '../../src/actors/channels.ts';
 import { createOutboundConnections, type OutboundConnectionSettings } from '../../src/actors/outbound-connections.ts';
 import { createPlaybacks } from '../../src/actors/playbacks.ts';
+import { createRecordingOperations } from '../../src/actors/recording-operations.ts';
+import { createRecordings } from '../../src/actors/recordings.ts';
+import { createSnoops } from '../../src/actors/snoops.ts';
 import { createRuntime } from '../../src/actors/spawn.ts';
 import { createBus } from '../../src/bus/bus.ts';
 import { createDialplan } from '../../src/dialplan/dialplan.ts';
 import type { ConfiguredContexts } from '../../src/dialplan/parse.ts';
 import { createLocalDriver } from '../../src/drivers/local/local.ts';
+import { createSnoopDriver } from '../../src/drivers/snoop/snoop.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import type { Logger } from '../../src/lib/log.ts';
 import { createEventCheck } from '../../src/models/check-event.ts';
+import { AriError } from '../../src/models/errors.ts';
 import type { AriEvent } from '../../src/models/events.ts';
 import { createEndpoints } from '../../src/stores/endpoints.ts';
 import type { Driver, Leg, LegReport, Report } from '../../src/telephony/driver.ts';
-import type { MediaPlane, MediaReport, MediaSession, PlayItem, PlayReport } from '../../src/telephony/media.ts';
+import type { MediaPlane } from '../../src/telephony/media.ts';
+import { FakeMedia, FakeMeeting } from './fake-audio.ts';
 import { ManualClock } from './manual-clock.ts';
 
 /** A simulated clock whose turns of the event loop are over at once: what is done soon is done now. */
@@ -23,6 +31,8 @@ class PromptClock extends ManualClock {
     fn();
   }
 }
+
+export { FakeMedia } from './fake-audio.ts';
 
 /** A log that keeps what it is told, for tests that expect words in it. */
 export function recordingLog(): Logger & { lines: { level: string; message: string; fields: object }[] } {
@@ -38,52 +48,6 @@ export function recordingLog(): Logger & { lines: { level: string; message: stri
     child: () => log,
   };
   return log;
-}
-
-/** Media of a leg that only remembers; items end when the test says so. */
-export class FakeMedia implements MediaSession {
-  readonly id: string;
-  readonly calls: string[] = [];
-  playing: { item: PlayItem; told: (report: PlayReport) => void } | undefined;
-  readonly told: (report: MediaReport) => void;
-
-  constructor(id: string, told: (report: MediaReport) => void) {
-    this.id = id;
-    this.told = told;
-  }
-
-  play(item: PlayItem, told: (report: PlayReport) => void) {
-    this.calls.push(`play ${item.uri}`);
-    this.playing = { item, told };
-    const nothing = () => {};
-    return { stop: () => this.finish(), pause: nothing, resume: nothing, restart: nothing, seek: nothing };
-  }
-
-  finish(report: PlayReport = { type: 'media.finished' }): void {
-    const { playing } = this;
-    this.playing = undefined;
-    playing?.told(report);
-  }
-
-  sendDigits({ digits }: { digits: string }): void {
-    this.calls.push(`digits ${digits}`);
-  }
-  indicate(indication: string | undefined): void {
-    this.calls.push(`indicate ${indication ?? 'nothing'}`);
-  }
-  echo(on: boolean): void {
-    this.calls.push(`echo ${on}`);
-  }
-  mute(muted: { in: boolean; out: boolean }): void {
-    this.calls.push(`mute ${JSON.stringify(muted)}`);
-  }
-  statistics() {
-    return Promise.resolve(undefined);
-  }
-  close(): void {
-    this.calls.push('close');
-    this.finish({ type: 'media.failed', reason: 'closed' });
-  }
 }
 
 /** A leg that writes down what it is asked; the test reports for the far side. */
@@ -160,11 +124,15 @@ export function createCallControl({
   contexts = {},
   channelvars = [],
   connections = [],
+  compatibility = 'hookswitch',
+  limits = { bridges: 100, members: 100 },
 }: {
   contexts?: ConfiguredContexts;
   channelvars?: string[];
   /** WebSockets to applications; the test starts `outbound` with sockets of its own. */
   connections?: OutboundConnectionSettings[];
+  compatibility?: 'hookswitch' | 'asterisk';
+  limits?: { bridges: number; members: number };
 } = {}) {
   const clock = new PromptClock();
   const log = recordingLog();
@@ -174,6 +142,26 @@ export function createCallControl({
   const endpoints = createEndpoints({ bus });
   endpoints.add('Fake', 'phone');
   const playbacks = createPlaybacks({ bus, runtime, ids, log });
+  /** Names of recordings that are stored, and what was thrown away. */
+  const stored = { names: new Set<string>(), discarded: [] as string[] };
+  const recordings = createRecordings({
+    bus,
+    runtime,
+    log,
+    stored: {
+      has: (name) => stored.names.has(name),
+      placeFor(name, format) {
+        if (name.includes('..')) throw new AriError('recordingNameInvalid');
+        return `/recordings/${name}.${format}`;
+      },
+      discard(path) {
+        stored.discarded.push(path);
+        return Promise.resolve();
+      },
+    },
+    most: 1_000,
+    compatibility,
+  });
   const dialplan = createDialplan({ contexts: { default: { s: ['Wait(60)'] }, ...contexts }, clock, log });
   const applications = createApplications({
     bus,
@@ -187,7 +175,7 @@ export function createCallControl({
         const entry = channels.findByIdOrName(id);
         return entry && channels.model(entry);
       },
-      bridge: () => undefined,
+      bridge: (id) => (bridges.find(id) ? bridges.get(id) : undefined),
       endpoint: (technology, resource) => endpoints.find(technology, resource),
       technology: (name) => endpoints.technology(name),
     },
@@ -200,10 +188,26 @@ export function createCallControl({
     dialplan,
     applications: { ...applications, admit: outbound.admit },
     playbacks,
+    recordings,
     endpoints,
     globals: new Map(),
     settings: { channelvars, defaultLanguage: 'en' },
   });
+
+  const meeting = new FakeMeeting();
+  const bridges = createBridges({
+    bus,
+    runtime,
+    log,
+    media: meeting,
+    channels,
+    playbacks,
+    recordings,
+    applications,
+    defaultLanguage: 'en',
+    limits,
+  });
+  channels.onDeparture(bridges.leave);
 
   const legs = new Map<string, FakeLeg>();
   const fake: Driver = {
@@ -230,8 +234,22 @@ export function createCallControl({
     applications,
     dialplan,
     formats: new Set(['ulaw', 'alaw']),
-    compatibility: 'hookswitch',
+    compatibility,
     clock,
+  });
+  const bridgeOperations = createBridgeOperations({
+    bridges,
+    channels,
+    playbacks,
+    recordings,
+    ids,
+    clock,
+    compatibility,
+  });
+  const recordingOperations = createRecordingOperations({ channels, bridges, playbacks, recordings, compatibility });
+  const snoops = createSnoops({
+    channels,
+    driver: createSnoopDriver({ media: meeting, ids }),
   });
 
   return {
@@ -240,6 +258,13 @@ export function createCallControl({
     bus,
     channels,
     operations,
+    bridges,
+    bridgeOperations,
+    recordings,
+    recordingOperations,
+    snoops,
+    stored,
+    meeting,
     playbacks,
     applications,
     outbound,
@@ -304,6 +329,8 @@ export function inShort(event: AriEvent): string {
     ChannelHangupRequest: 'cause' in event ? `${event.cause}${'soft' in event && event.soft ? ' soft' : ''}` : '',
     ChannelDialplan: 'dialplan_app' in event ? event.dialplan_app : '',
     PlaybackFinished: 'playback' in event ? event.playback.state : '',
+    RecordingFinished: 'recording' in event ? event.recording.state : '',
+    RecordingFailed: 'recording' in event ? (event.recording.cause ?? '') : '',
   };
   return [event.type, details[event.type]].filter(Boolean).join(' ');
 }

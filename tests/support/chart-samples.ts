@@ -1,9 +1,11 @@
 import { readdirSync } from 'node:fs';
 import type { AnyStateMachine, EventFrom, InputFrom } from 'xstate';
 import { applicationMachine } from '../../src/machines/application.ts';
+import { bridgeMachine } from '../../src/machines/bridge.ts';
 import { channelMachine } from '../../src/machines/channel.ts';
 import { channelAudioMachine } from '../../src/machines/channel-audio.ts';
 import { contactMachine } from '../../src/machines/contact.ts';
+import { liveRecordingMachine } from '../../src/machines/live-recording.ts';
 import { outboundConnectionMachine } from '../../src/machines/outbound-connection.ts';
 import { ownershipMachine } from '../../src/machines/ownership.ts';
 import { playbackMachine } from '../../src/machines/playback.ts';
@@ -62,6 +64,25 @@ const unqualified = { ...contact, qualifyFrequencyMs: 0 };
 
 const playback = { id: 'p1', targetUri: 'channel:c1', language: 'en', offsetMs: 250, skipMs: 3_000 };
 
+const bridge: InputFrom<typeof bridgeMachine> = {
+  id: 'b1',
+  name: '',
+  type: 'mixing',
+  flags: [],
+  features: { mute: false, suppressDtmf: false },
+  class: 'stasis',
+  creationTime: 0,
+  variables: {},
+  reported: [],
+};
+const member = (channelId: string) => ({
+  channelId,
+  role: '',
+  muted: false,
+  absorbsDigits: false,
+  inhibitsConnectedLine: false,
+});
+
 const connection = {
   id: 'hello',
   connectionTimeoutMs: 500,
@@ -72,7 +93,7 @@ const connection = {
 /** By the chart's id. */
 export const chartSamples: readonly ChartSamples[] = [
   samplesOf(channelMachine, {
-    inputs: [channelInput('originated'), channelInput('created'), channelInput('incoming')],
+    inputs: [channelInput('originated'), channelInput('created'), channelInput('incoming'), channelInput('attached')],
     events: [
       { type: 'dial', timeoutMs: 30_000 },
       { type: 'dial.soon', timeoutMs: 2_000 },
@@ -88,6 +109,9 @@ export const chartSamples: readonly ChartSamples[] = [
       { type: 'connected.set', party: { name: 'B' } },
       { type: 'language.set', language: 'de' },
       { type: 'accountCode.set', accountCode: '7' },
+      { type: 'linked.set', linked: { id: 'c0', since: 5 } },
+      { type: 'bridge.entered', bridgeId: 'b1' },
+      { type: 'bridge.left' },
       { type: 'userEvent', name: 'E', fields: { a: 'b' } },
       { type: 'dialplan.entered', position, app: 'Wait', data: '1' },
       { type: 'dialplan.ended', cause: 16 },
@@ -136,6 +160,30 @@ export const chartSamples: readonly ChartSamples[] = [
     events: [
       ...plain('turn', 'stop', 'restart', 'pause', 'unpause', 'reverse', 'forward', 'target.gone', 'media.finished'),
       { type: 'media.failed', reason: 'no such file' },
+    ],
+  }),
+  samplesOf(bridgeMachine, {
+    inputs: [bridge, { ...bridge, type: 'holding', class: 'basic' }, { ...bridge, flags: ['video_sfu'] }],
+    events: [
+      { type: 'enter', member: member('c1') },
+      { type: 'enter', member: member('c2') },
+      { type: 'leave', channelId: 'c1' },
+      { type: 'leave', channelId: 'c2' },
+      { type: 'startMoh', musicClass: 'jazz' },
+      { type: 'setVideoSource', channelId: 'c1' },
+      { type: 'variable.set', name: 'A', value: '1', report: true },
+      { type: 'variable.set', name: 'A', value: undefined },
+      ...plain('stopMoh', 'clearVideoSource', 'destroy', 'works.ended', 'mix.lost'),
+    ],
+  }),
+  samplesOf(liveRecordingMachine, {
+    inputs: [{ name: 'r1', format: 'wav', targetUri: 'channel:c1', measuresSilence: true }],
+    events: [
+      ...plain('turn', 'target.gone', 'stop', 'cancel', 'pause', 'unpause', 'mute', 'unmute'),
+      ...plain('record.started', 'record.discarded'),
+      { type: 'record.finished', reason: 'stopped', durationMs: 1_500, talkingMs: 500, silenceMs: 1_000 },
+      { type: 'record.failed', reason: 'the disk is full' },
+      { type: 'target.refused', reason: 'Failed to answer channel' },
     ],
   }),
   samplesOf(contactMachine, {

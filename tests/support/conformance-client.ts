@@ -264,23 +264,27 @@ export class App {
 const isFence = ({ type, eventname }: Message): boolean =>
   type === 'ChannelUserevent' && String(eventname).startsWith('fence-');
 
-/** The id of the channel that a message is about: its channel, the peer of a Dial, the target of a playback. */
+/** The id of the channel that a message is about: its channel, the peer of a Dial, the target of a playback or recording. */
 export function channelOf(message: Message): string | undefined {
-  const { channel, peer, playback } = message as {
+  const { channel, peer, playback, recording } = message as {
     channel?: { id: string };
     peer?: { id: string };
     playback?: { target_uri: string };
+    recording?: { target_uri: string };
   };
-  return channel?.id ?? peer?.id ?? playback?.target_uri.replace(/^channel:/, '');
+  return channel?.id ?? peer?.id ?? (playback ?? recording)?.target_uri.replace(/^channel:/, '');
 }
 
 /** An event in a few words, for tests that expect a list of them. */
 export function inShort(message: Message): string {
-  const { type, channel, variable, value, dialstatus, cause, soft, digit, playback, args } = message as Message & {
-    channel?: { state: string };
-    playback?: { media_uri: string; state: string };
-    args?: string[];
-  };
+  const { type, channel, variable, value, dialstatus, cause, soft, digit, playback, args, bridge, recording } =
+    message as Message & {
+      bridge?: { channels: string[] };
+      recording?: { state: string; cause?: string };
+      channel?: { state: string };
+      playback?: { media_uri: string; state: string };
+      args?: string[];
+    };
   const words: unknown[] = [type];
   if (type === 'ChannelStateChange') words.push(channel?.state);
   if (type === 'StasisStart') words.push(channel?.state, ...(args ?? []));
@@ -290,5 +294,7 @@ export function inShort(message: Message): string {
   if (soft !== undefined) words.push('soft');
   if (digit !== undefined) words.push(digit);
   if (playback) words.push(playback.media_uri, playback.state);
+  if (bridge) words.push(`[${bridge.channels.join()}]`);
+  if (recording) words.push(recording.state, recording.cause ?? '');
   return words.filter((word) => word !== '').join(' ');
 }

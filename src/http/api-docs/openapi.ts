@@ -52,7 +52,11 @@ const errorContent = { 'application/json': { schema: { $ref: `${prefix}Error` } 
 function responses(operation: Operation): object {
   const answers: Record<string, object> = {};
   const content = operation.returns && {
-    content: { 'application/json': { schema: withReferences(plain(operation.returns), prefix, false) } },
+    content: {
+      [operation.file ? 'audio/*' : 'application/json']: {
+        schema: withReferences(plain(operation.returns), prefix, false),
+      },
+    },
   };
   const status = operation.upgrade ? 101 : operation.status;
   answers[status] = { description: operation.summary, ...(operation.upgrade ? {} : content) };

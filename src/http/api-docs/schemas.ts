@@ -37,6 +37,7 @@ export function collectModels(schema: JsonSchema, models: Map<string, JsonSchema
 /** The type in the words of Swagger 1.2: `string`, `int`, `List[Channel]` … */
 export function swaggerType(schema: JsonSchema): string {
   if (schema.$id === 'Timestamp') return 'Date';
+  if (schema.$id === 'binary') return 'binary';
   if (schema.$id !== undefined && schema.properties) return schema.$id;
   if (schema.type === 'array') return `List[${schema.items ? swaggerType(schema.items) : 'object'}]`;
   if (schema.anyOf) return schema.anyOf.some(({ type }) => type === 'integer') ? 'long' : 'object';

@@ -76,7 +76,9 @@ const describe = (operation: Operation): object => ({
   ...(operation.upgrade && { upgrade: 'websocket', websocketProtocol: 'ari' }),
   nickname: operation.nickname,
   responseClass: operation.returns ? swaggerType(plain(operation.returns)) : 'void',
-  parameters: Object.entries(operation.params).map(parameter),
+  parameters: Object.entries(operation.params)
+    .filter(([, param]) => !param.own)
+    .map(parameter),
   errorResponses: errorResponses(operation),
 });
 

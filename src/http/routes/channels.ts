@@ -1,21 +1,12 @@
 import Type from 'typebox';
 import { Channel } from '../../models/channel.ts';
 import type { AriErrorCode } from '../../models/errors.ts';
-import { Playback } from '../../models/playback.ts';
-import { RTPstat } from '../../models/rtp-statistics.ts';
 import { Variable, Variables } from '../../models/variable.ts';
 import { bodyParam, operation, pathParam, queryParam, type Resource } from '../operation.ts';
+import { channelId, commandErrors, controlErrors } from './channel-common.ts';
+import { mediaOperations } from './channel-media.ts';
+import { entryErrors, readAllParams, readParams, writeAllParams, writeParams } from './variables.ts';
 
-const channelId = pathParam('Id of the channel.');
-
-const controlErrors = ['channelNotFound', 'channelNotInStasis'] as const satisfies AriErrorCode[];
-const commandErrors = [...controlErrors, 'channelInvalidState'] as const satisfies AriErrorCode[];
-const entryErrors = [
-  'variablesNotObject',
-  'variableValueMissing',
-  'variableReportEventsInvalid',
-  'variableValueInvalid',
-] as const satisfies AriErrorCode[];
 const creationErrors = [
   ...entryErrors,
   'uniqueIdTooLong',
@@ -319,90 +310,6 @@ const controlOperations = [
   }),
 ];
 
-const mediaOperations = [
-  operation({
-    method: 'POST',
-    path: '/channels/{channelId}/moh',
-    nickname: 'startMoh',
-    summary: 'Play music on hold.',
-    owner: 'channels',
-    params: { channelId, mohClass: queryParam('string', 'Class of music.') },
-    errors: commandErrors,
-    handle: (channels, { channelId: id, ...params }) => channels.startMoh(id, params),
-  }),
-  operation({
-    method: 'DELETE',
-    path: '/channels/{channelId}/moh',
-    nickname: 'stopMoh',
-    summary: 'Stop music on hold.',
-    owner: 'channels',
-    params: { channelId },
-    errors: commandErrors,
-    handle: (channels, params) => channels.stopMoh(params.channelId),
-  }),
-  operation({
-    method: 'POST',
-    path: '/channels/{channelId}/silence',
-    nickname: 'startSilence',
-    summary: 'Send silence until something else is played.',
-    owner: 'channels',
-    params: { channelId },
-    errors: commandErrors,
-    handle: (channels, params) => channels.startSilence(params.channelId),
-  }),
-  operation({
-    method: 'DELETE',
-    path: '/channels/{channelId}/silence',
-    nickname: 'stopSilence',
-    summary: 'Stop sending silence.',
-    owner: 'channels',
-    params: { channelId },
-    errors: commandErrors,
-    handle: (channels, params) => channels.stopSilence(params.channelId),
-  }),
-  ...(
-    [
-      ['/channels/{channelId}/play', 'play', queryParam('string', 'Id for the playback.')],
-      ['/channels/{channelId}/play/{playbackId}', 'playWithId', pathParam('Id for the playback.')],
-    ] as const
-  ).map(([path, nickname, playbackId]) =>
-    operation({
-      method: 'POST',
-      path,
-      nickname,
-      summary: 'Play media to a channel.',
-      notes: 'Items are played one after another as one playback; playbacks of a channel wait for each other.',
-      owner: 'playbacks',
-      params: {
-        channelId,
-        playbackId,
-        media: queryParam('list', 'What to play: sound:, recording:, number:, digits:, characters: or tone: URIs.', {
-          required: true,
-        }),
-        lang: queryParam('string', "Language of sounds; the channel's when left out."),
-        offsetms: queryParam('int', 'Where in the first item to begin, in ms.', { aliases: ['offset'] }),
-        skipms: queryParam('int', 'How far forward and reverse move, in ms.', { default: 3000 }),
-      },
-      returns: Playback,
-      status: 201,
-      location: (playback) => `/ari/playbacks/${encodeURIComponent(playback.id)}`,
-      errors: [...commandErrors, 'skipNegative', 'offsetNegative', 'mediaRequired', 'playbackIdExists'],
-      handle: (playbacks, { channelId: id, ...params }) => playbacks.playOnChannel(id, params),
-    }),
-  ),
-  operation({
-    method: 'GET',
-    path: '/channels/{channelId}/rtp_statistics',
-    nickname: 'rtpstatistics',
-    summary: "Look at the figures of a channel's RTP.",
-    owner: 'channels',
-    params: { channelId },
-    returns: RTPstat,
-    errors: ['channelNotFound', 'channelTypeUnsupported'],
-    handle: (channels, params) => channels.rtpStatistics(params.channelId),
-  }),
-];
-
 const readErrors = [
   'variableChannelNotFound',
   'functionUnreadable',
@@ -416,7 +323,7 @@ const variableOperations = [
     nickname: 'getChannelVar',
     summary: 'Read a variable or function of a channel.',
     owner: 'channels',
-    params: { channelId, variable: queryParam('string', 'Name, or function with arguments.', { required: true }) },
+    params: { channelId, ...readParams },
     returns: Variable,
     errors: ['variableNameRequired', ...readErrors],
     handle: (channels, { channelId: id, ...params }) => channels.getVariable(id, params),
@@ -427,12 +334,7 @@ const variableOperations = [
     nickname: 'setChannelVar',
     summary: 'Set a variable or function of a channel.',
     owner: 'channels',
-    params: {
-      channelId,
-      variable: queryParam('string', 'Name, or function with arguments.', { required: true }),
-      value: queryParam('string', 'Its new value; removed when left out.'),
-      report_events: queryParam('boolean', 'Show it with the channel in every event.', { default: false }),
-    },
+    params: { channelId, ...writeParams },
     errors: ['variableNameRequired', ...controlErrors, 'functionFailed'],
     handle: (channels, { channelId: id, ...params }) => channels.setVariable(id, params),
   }),
@@ -442,7 +344,7 @@ const variableOperations = [
     nickname: 'getChannelVars',
     summary: 'Read several variables or functions of a channel.',
     owner: 'channels',
-    params: { channelId, variables: queryParam('list', 'Names.', { required: true }) },
+    params: { channelId, ...readAllParams },
     returns: Variables,
     errors: ['variableNameNeeded', 'variableNamesRequired', ...readErrors],
     handle: (channels, { channelId: id, ...params }) => channels.getVariables(id, params),
@@ -453,10 +355,7 @@ const variableOperations = [
     nickname: 'setChannelVars',
     summary: 'Set several variables or functions of a channel.',
     owner: 'channels',
-    params: {
-      channelId,
-      variables: bodyParam('Names, each with a value or an object with value and report_events.', { required: true }),
-    },
+    params: { channelId, ...writeAllParams },
     errors: ['variablesRequired', 'variableChannelNotFound', ...controlErrors, ...entryErrors, 'functionFailed'],
     handle: (channels, { channelId: id, ...params }) => channels.setVariables(id, params),
   }),

@@ -1,0 +1,49 @@
+import type { BridgeContext } from '../machines/bridge.ts';
+import type { ChannelEntry } from './channel-entry.ts';
+import type { Channels } from './channels.ts';
+
+/** What channels that meet in a bridge learn of each other. */
+
+type Present = { channel: ChannelEntry };
+
+/**
+ * Brings those in a mixing bridge together, after somebody came (`newcomer`) or went: they are one call from now on
+ * (linkedid, account), and when they are two, each is shown to the other as who it is connected to.
+ */
+export function meet(
+  channels: Pick<Channels, 'snapshot' | 'tell'>,
+  bridge: Pick<BridgeContext, 'type' | 'members'>,
+  present: readonly Present[],
+  newcomer?: string,
+): void {
+  if (bridge.type !== 'mixing') return;
+  if (newcomer !== undefined) join(channels, present);
+  const [one, other] = present;
+  if (present.length !== 2 || !one || !other) return;
+  const inhibited = new Set(
+    bridge.members.filter((member) => member.inhibitsConnectedLine).map((each) => each.channelId),
+  );
+  if (inhibited.has(one.channel.id) || inhibited.has(other.channel.id)) return;
+  introduce(channels, one, other);
+  introduce(channels, other, one);
+}
+
+/** Shows one to the other, when it says who it is. */
+function introduce({ snapshot, tell }: Pick<Channels, 'snapshot' | 'tell'>, one: Present, other: Present): void {
+  const { name, number } = snapshot(one.channel).context.caller;
+  if (name !== '' || number !== '') tell(other.channel, { type: 'connected.set', party: { name, number } });
+}
+
+/** All of them belong to the oldest of their calls; who has no account gets that of the first who has one. */
+function join({ snapshot, tell }: Pick<Channels, 'snapshot' | 'tell'>, present: readonly Present[]): void {
+  const contexts = present.map(({ channel }) => snapshot(channel).context);
+  const [first, ...rest] = contexts.map(({ linked }) => linked);
+  if (!first) return;
+  const oldest = rest.reduce((one, other) => (other.since < one.since ? other : one), first);
+  const accountCode = contexts.find((context) => context.accountCode !== '')?.accountCode;
+  present.forEach(({ channel }, at) => {
+    if (contexts[at]?.linked.id !== oldest.id) tell(channel, { type: 'linked.set', linked: oldest });
+    if (accountCode !== undefined && contexts[at]?.accountCode === '')
+      tell(channel, { type: 'accountCode.set', accountCode });
+  });
+}

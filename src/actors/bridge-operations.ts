@@ -1,0 +1,233 @@
+import type { Ids } from '../lib/ids.ts';
+import { type BridgeOperation, memberOf, refuseBridgeOperation } from '../machines/bridge.ts';
+import { lifeOf } from '../machines/channel.ts';
+import { refuseOwnershipOperation } from '../machines/ownership.ts';
+import type { Bridge } from '../models/bridge.ts';
+import { AriError } from '../models/errors.ts';
+import type { LiveRecording } from '../models/live-recording.ts';
+import type { Playback } from '../models/playback.ts';
+import type { Variable, Variables } from '../models/variable.ts';
+import { type BridgeRequest, readBridgeType, readFeatures } from './bridge-requests.ts';
+import type { BridgeEntry, Bridges } from './bridges.ts';
+import type { ChannelEntry } from './channel-entry.ts';
+import { readVariables } from './channel-requests.ts';
+import type { Channels } from './channels.ts';
+import type { Playbacks } from './playbacks.ts';
+import { isFormat, type RecordingRequest, readRecordingRequest, refuseNegativeLimits } from './recording-requests.ts';
+import type { Recordings } from './recordings.ts';
+
+/** Parameters of `addChannel`, by their names in the interface. */
+export type AddChannelRequest = {
+  channel?: string[] | undefined;
+  role?: string | undefined;
+  absorbDTMF?: boolean | undefined;
+  mute?: boolean | undefined;
+  inhibitConnectedLineUpdates?: boolean | undefined;
+};
+
+export type BridgePlayRequest = {
+  media?: string[] | undefined;
+  announcer_format?: string | undefined;
+  lang?: string | undefined;
+  offsetms?: number | undefined;
+  skipms?: number | undefined;
+  playbackId?: string | undefined;
+};
+
+type VariableRequest = {
+  variable?: string | undefined;
+  value?: string | undefined;
+  report_events?: boolean | undefined;
+};
+
+export type BridgeOperationsOptions = {
+  bridges: Bridges;
+  channels: Pick<Channels, 'findByIdOrName' | 'snapshot' | 'tell'>;
+  playbacks: Pick<Playbacks, 'playOn'>;
+  recordings: Pick<Recordings, 'recordOn' | 'running'>;
+  ids: Ids;
+  clock: { now(): number };
+  compatibility: 'hookswitch' | 'asterisk';
+};
+
+/** What clients may do to bridges, by the names of the interface. */
+export type BridgeOperations = ReturnType<typeof createBridgeOperations>;
+
+/** What clients may do to bridges: reads the request, refuses or does it. */
+export function createBridgeOperations(options: BridgeOperationsOptions) {
+  const { bridges, channels, playbacks, recordings, ids, clock, compatibility } = options;
+
+  /** The bridge, when the operation may be done to it now. @throws AriError 404, 409. */
+  const controlled = (id: string, operation: BridgeOperation): BridgeEntry => {
+    const bridge = bridges.find(id);
+    if (!bridge) throw new AriError('bridgeNotFound');
+    const refusal = refuseBridgeOperation(bridges.snapshot(bridge), operation);
+    if (refusal) throw new AriError(refusal);
+    return bridge;
+  };
+
+  /** A channel that a bridge is asked about. @throws AriError memberNotFound, memberNotInStasis. */
+  const candidate = (id: string): ChannelEntry => {
+    const channel = channels.findByIdOrName(id);
+    if (!channel) throw new AriError('memberNotFound');
+    if (refuseOwnershipOperation(channel.ownership.getSnapshot(), 'bridge')) throw new AriError('memberNotInStasis');
+    return channel;
+  };
+
+  /** All of them, before anything is done to one. @throws AriError memberRequired, memberNotFound, memberNotInStasis. */
+  const candidates = (named: readonly string[] | undefined): ChannelEntry[] => {
+    const wanted = (named ?? []).map((id) => id.trim()).filter((id) => id !== '');
+    if (wanted.length === 0) throw new AriError('memberRequired');
+    return [...new Set(wanted.map(candidate))];
+  };
+
+  const inside = (bridge: BridgeEntry, channel: ChannelEntry): ChannelEntry => {
+    if (!memberOf(bridges.snapshot(bridge), channel.id)) throw new AriError('memberNotInBridge');
+    return channel;
+  };
+
+  const make = (request: BridgeRequest, id: string, invalid: AriError): Bridge => {
+    const requested = readVariables(request.variables);
+    const features = readFeatures(request.features);
+    const kind = readBridgeType(request.type);
+    if (!kind) throw invalid;
+    const bridge = bridges.open({
+      id,
+      name: request.name ?? '',
+      ...kind,
+      features,
+      class: 'stasis',
+      creationTime: clock.now(),
+      variables: Object.fromEntries(requested.map(({ name, value }) => [name, value])),
+      reported: requested.filter(({ report }) => report === true).map(({ name }) => name),
+    });
+    return bridges.model(bridge);
+  };
+
+  /** Members that are not answered get an early audio path, or they would not hear what is played. */
+  const openEarlyMedia = (bridge: BridgeEntry): void => {
+    for (const { channel } of bridge.stays.values())
+      if (lifeOf(channels.snapshot(channel)) === 'ring') channels.tell(channel, { type: 'progress' });
+  };
+
+  const readVariable = (bridge: BridgeEntry, name: string): string => {
+    const { variables } = bridges.snapshot(bridge).context;
+    if (!Object.hasOwn(variables, name)) throw new AriError('variableNotFound');
+    return variables[name] ?? '';
+  };
+
+  /** The bridge whose variables are asked for: whatever is wrong with it, it was not found. */
+  const withVariables = (id: string): BridgeEntry => {
+    const bridge = bridges.find(id);
+    if (!bridge || refuseBridgeOperation(bridges.snapshot(bridge), 'variable'))
+      throw new AriError('bridgeVariablesNotFound');
+    return bridge;
+  };
+
+  return {
+    list: (): Bridge[] => bridges.list(),
+    get: (id: string): Bridge => bridges.get(id),
+
+    create(request: BridgeRequest): Bridge {
+      const id = request.bridgeId || ids.uuid();
+      return make(request, id, new AriError('bridgeTypeInvalid', { bridge: id }));
+    },
+    createWithId: (id: string, request: BridgeRequest): Bridge =>
+      make(request, id, new AriError('bridgeTypeInvalidWithId')),
+
+    destroy: (id: string): void => bridges.destroy(controlled(id, 'destroy')),
+
+    addChannel(id: string, request: AddChannelRequest): void {
+      const bridge = controlled(id, 'addChannel');
+      const entering = candidates(request.channel);
+      const { mute, suppressDtmf } = bridges.snapshot(bridge).context.features;
+      for (const channel of entering) {
+        // The field stops at the first one that is being recorded; those before it are in by then.
+        if (compatibility === 'asterisk' && recordings.running('channel', channel.id) > 0)
+          throw new AriError('memberRecording', { channel: channel.id });
+        bridges.enter(bridge, channel, {
+          role: request.role ?? '',
+          muted: request.mute || mute,
+          absorbsDigits: request.absorbDTMF || suppressDtmf,
+          inhibitsConnectedLine: request.inhibitConnectedLineUpdates ?? false,
+        });
+      }
+    },
+
+    removeChannel(id: string, request: { channel?: string[] | undefined }): void {
+      const bridge = controlled(id, 'removeChannel');
+      const leaving = candidates(request.channel).map((channel) => inside(bridge, channel));
+      for (const channel of leaving) bridges.leave(channel.id);
+    },
+
+    setVideoSource(id: string, channelId: string): void {
+      const bridge = controlled(id, 'setVideoSource');
+      const channel = inside(bridge, candidate(channelId));
+      bridges.tell(bridge, { type: 'setVideoSource', channelId: channel.id });
+    },
+    clearVideoSource: (id: string): void =>
+      bridges.tell(controlled(id, 'clearVideoSource'), { type: 'clearVideoSource' }),
+
+    startMoh: (id: string, request: { mohClass?: string | undefined }): void =>
+      bridges.tell(controlled(id, 'startMoh'), { type: 'startMoh', musicClass: request.mohClass || 'default' }),
+    stopMoh: (id: string): void => bridges.tell(controlled(id, 'stopMoh'), { type: 'stopMoh' }),
+
+    play(id: string, { announcer_format: format, ...request }: BridgePlayRequest): Playback {
+      const bridge = controlled(id, 'play');
+      if (format && !isFormat(format)) throw new AriError('announcerFormatUnknown');
+      const playback = playbacks.playOn(bridges.playTarget(bridge), { ...request, media: request.media ?? [] });
+      openEarlyMedia(bridge);
+      return playback;
+    },
+
+    record(id: string, request: RecordingRequest): LiveRecording {
+      const bridge = controlled(id, 'record');
+      const plan = readRecordingRequest(request, 'bridge');
+      refuseNegativeLimits(request);
+      return recordings.recordOn(bridges.recordTarget(bridge), plan);
+    },
+
+    getVariable(id: string, { variable }: VariableRequest): Variable {
+      if (!variable) throw new AriError('variableNameRequired');
+      return { value: readVariable(controlled(id, 'variable'), variable.trim()) };
+    },
+
+    setVariable(id: string, request: VariableRequest): void {
+      if (!request.variable) throw new AriError('variableNameRequired');
+      const bridge = controlled(id, 'variable');
+      const name = request.variable.trim();
+      if (name === '') throw new AriError('functionFailed');
+      bridges.tell(bridge, {
+        type: 'variable.set',
+        name,
+        value: request.value || undefined,
+        report: request.report_events ?? false,
+      });
+    },
+
+    getVariables(id: string, { variables }: { variables?: string[] | undefined }): Variables {
+      if (!variables || variables.length === 0) throw new AriError('variableNameNeeded');
+      const bridge = withVariables(id);
+      // The first name that is wrong decides.
+      const read = (name: string) => {
+        if (name === '') throw new AriError('variableNamesRequired');
+        // Functions are of channels; of a bridge there are none.
+        if (name.endsWith(')')) throw new AriError('functionUnreadable');
+        return [name, readVariable(bridge, name)];
+      };
+      return { variables: Object.fromEntries(variables.map((name) => read(name.trim()))) };
+    },
+
+    setVariables(id: string, { variables }: { variables?: unknown }): void {
+      if (variables === undefined || variables === null) throw new AriError('variablesRequired');
+      const bridge = withVariables(id);
+      for (const { name, value, report } of readVariables(variables))
+        bridges.tell(bridge, {
+          type: 'variable.set',
+          name,
+          value: value || undefined,
+          ...(report === undefined ? {} : { report }),
+        });
+    },
+  };
+}

@@ -1,0 +1,335 @@
+import type { Bus } from '../bus/bus.ts';
+import { allBridges, bridgeTopic, bridgeTopics, type Topic } from '../bus/topics.ts';
+import type { Logger } from '../lib/log.ts';
+import {
+  type BridgeCommand,
+  type BridgeEvent,
+  type BridgeFact,
+  type BridgeInput,
+  type BridgeMember,
+  type BridgeSnapshot,
+  bridgeMachine,
+  bridgeModel,
+  isOpen,
+} from '../machines/bridge.ts';
+import type { Bridge } from '../models/bridge.ts';
+import { AriError } from '../models/errors.ts';
+import type { AriEventBody } from '../models/events.ts';
+import type { AudioMeeting, Mix, MixMember, MixReport } from '../telephony/media.ts';
+import { meet } from './bridge-meeting.ts';
+import type { ChannelEntry } from './channel-entry.ts';
+import type { Channels } from './channels.ts';
+import type { Playbacks, PlayTarget } from './playbacks.ts';
+import type { Recordings, RecordTarget } from './recordings.ts';
+import { Registry } from './registry.ts';
+import { type Actor, type Runtime, spawn } from './spawn.ts';
+
+type BridgeActor = Actor<typeof bridgeMachine>;
+
+/** A running bridge: its actor, and what it holds outside the chart. */
+export type BridgeEntry = {
+  readonly id: string;
+  readonly topics: readonly Topic[];
+  actor: BridgeActor;
+  mix: Mix;
+  /** The channels in it by id, in the order of entering; each until its leaving has been told. */
+  readonly stays: Map<string, Stay>;
+};
+
+/** What a channel is in the bridge that it enters. */
+export type Entry = Omit<BridgeMember, 'channelId'>;
+
+/** A channel's stay in a bridge. */
+type Stay = {
+  bridge: BridgeEntry;
+  channel: ChannelEntry;
+  /** The application that hears of the bridge because of it. */
+  app: string | undefined;
+  /** Whether its music on hold comes from being here. */
+  hasMusic: boolean;
+};
+
+export type BridgesOptions = {
+  bus: Bus;
+  runtime: Runtime;
+  log: Logger;
+  media: Pick<AudioMeeting, 'openMix'>;
+  channels: Pick<Channels, 'model' | 'snapshot' | 'tell' | 'audio'>;
+  playbacks: Pick<Playbacks, 'targetGone' | 'isBusy'>;
+  recordings: Pick<Recordings, 'targetGone' | 'whenSettled' | 'running'>;
+  applications: {
+    addInterest(app: string, topic: Topic): void;
+    removeInterest(app: string, topic: Topic): void;
+    forget(topic: Topic): void;
+  };
+  /** Language of what is played to a bridge when the request names none. */
+  defaultLanguage: string;
+  limits: {
+    /** Most bridges at a time. */
+    bridges: number;
+    /** Most channels in one. */
+    members: number;
+  };
+};
+
+/** Owns every bridge and who is in it: a channel is in one at most. */
+export interface Bridges {
+  list(): Bridge[];
+  /** @throws AriError bridgeNotFound, also of one that is being destroyed. */
+  get(id: string): Bridge;
+  /** A bridge that is not being destroyed. */
+  find(id: string): BridgeEntry | undefined;
+  /** Makes a bridge without channels. @throws AriError bridgeIdExists, tooManyBridges. */
+  open(input: BridgeInput): BridgeEntry;
+  /** Lets everyone leave, ends what plays and records, and destroys it. */
+  destroy(bridge: BridgeEntry): void;
+  /** Lets a channel in, out of the bridge that it is in first. @throws AriError bridgeFull, then it stays where it is. */
+  enter(bridge: BridgeEntry, channel: ChannelEntry, entry: Entry): void;
+  /** Lets a channel out of the bridge that it is in; nothing happens when it is in none. */
+  leave(channelId: string): void;
+  /** The bridge that a channel is in. */
+  bridgeOf(channelId: string): BridgeEntry | undefined;
+  tell(bridge: BridgeEntry, command: BridgeCommand): void;
+  snapshot(bridge: BridgeEntry): BridgeSnapshot;
+  model(bridge: BridgeEntry): Bridge;
+  /** What is needed to play to everyone in it. */
+  playTarget(bridge: BridgeEntry): PlayTarget;
+  /** What is needed to record all of them. */
+  recordTarget(bridge: BridgeEntry): RecordTarget;
+  /** How many there are, those that are being destroyed included. */
+  readonly size: number;
+}
+
+const isAnnouncer = ({ role }: Pick<BridgeMember, 'role'>): boolean => role === 'announcer';
+
+const mixMember = ({ role, muted, absorbsDigits }: BridgeMember): MixMember => ({
+  role: role === 'announcer' ? 'announcer' : 'participant',
+  muted,
+  passDigits: !absorbsDigits,
+});
+
+export function createBridges(options: BridgesOptions): Bridges {
+  const { bus, runtime, log, media, channels, playbacks, recordings, applications, limits } = options;
+  const registry = new Registry<BridgeEntry>('bridgeNotFound');
+  /** The one stay of each channel that is in a bridge. */
+  const whereabouts = new Map<string, Stay>();
+
+  const snapshot = ({ actor }: BridgeEntry): BridgeSnapshot => actor.getSnapshot();
+  const tell = ({ actor }: BridgeEntry, event: BridgeEvent): void => actor.send(event);
+
+  const model = (bridge: BridgeEntry): Bridge => {
+    const unseen = (playbacks.isBusy('bridge', bridge.id) ? 1 : 0) + recordings.running('bridge', bridge.id);
+    return bridgeModel(snapshot(bridge), unseen);
+  };
+
+  const staysIn = ({ stays }: BridgeEntry): Stay[] => [...stays.values()];
+
+  /* ---- Effects: named by the chart, performed when its transition is over and told ------------------------------ */
+
+  const perform = (id: string, effect: (bridge: BridgeEntry) => void): void => {
+    const bridge = registry.find(id);
+    if (bridge) effect(bridge);
+  };
+
+  const mixReports = (id: string) => (report: MixReport) => {
+    if (report.type !== 'mix.lost') return;
+    log.error({ bridge: id, reason: report.reason }, 'the media plane lost a bridge; it is joined again');
+    const bridge = registry.find(id);
+    if (bridge) tell(bridge, { type: 'mix.lost' });
+  };
+
+  const openMix = (id: string, type: 'mixing' | 'holding'): Mix => media.openMix(id, type, mixReports(id));
+
+  const join = (bridge: BridgeEntry, member: BridgeMember): void => {
+    const stay = bridge.stays.get(member.channelId);
+    if (!stay) return;
+    const { channel } = stay;
+    bridge.mix.join(channel.leg.media, mixMember(member));
+    channels.tell(channel, { type: 'bridge.entered', bridgeId: bridge.id });
+    // Who explicitly waits in a holding bridge hears music (behaviour of the field); others hear announcers only.
+    if (snapshot(bridge).context.type === 'holding' && member.role === 'holding_participant') {
+      stay.hasMusic = true;
+      channels.audio.tell(channel.id, channel.leg, { type: 'startMoh', musicClass: 'default' });
+    }
+    meet(channels, snapshot(bridge).context, staysIn(bridge), member.channelId);
+  };
+
+  const part = (bridge: BridgeEntry, channelId: string): void => {
+    const stay = bridge.stays.get(channelId);
+    if (!stay) return;
+    bridge.stays.delete(channelId);
+    whereabouts.delete(channelId);
+    bridge.mix.leave(stay.channel.leg.media);
+    if (stay.hasMusic) channels.audio.tell(channelId, stay.channel.leg, { type: 'stopMoh' });
+    if (stay.app !== undefined) applications.removeInterest(stay.app, bridgeTopic(bridge.id));
+    channels.tell(stay.channel, { type: 'bridge.left' });
+    meet(channels, snapshot(bridge).context, staysIn(bridge));
+  };
+
+  const reopen = (bridge: BridgeEntry): void => {
+    const { type, members, musicClass } = snapshot(bridge).context;
+    bridge.mix.close();
+    bridge.mix = openMix(bridge.id, type);
+    for (const member of members) {
+      const stay = bridge.stays.get(member.channelId);
+      if (stay) bridge.mix.join(stay.channel.leg.media, mixMember(member));
+    }
+    if (musicClass !== undefined) bridge.mix.music(musicClass);
+  };
+
+  const endWorks = (bridge: BridgeEntry): void => {
+    playbacks.targetGone('bridge', bridge.id);
+    recordings.targetGone('bridge', bridge.id);
+    recordings.whenSettled('bridge', bridge.id, () => tell(bridge, { type: 'works.ended' }));
+  };
+
+  const machine = bridgeMachine.provide({
+    actions: {
+      joinMix: ({ context }, { member }) => perform(context.id, (bridge) => join(bridge, member)),
+      leaveMix: ({ context }, { channelId }) => perform(context.id, (bridge) => part(bridge, channelId)),
+      reopenMix: ({ context }) => perform(context.id, reopen),
+      playMusic: ({ context }, { musicClass }) => perform(context.id, ({ mix }) => mix.music(musicClass)),
+      removeMembers: ({ context }) =>
+        perform(context.id, (bridge) => {
+          for (const { channelId } of context.members) tell(bridge, { type: 'leave', channelId });
+        }),
+      endWorks: ({ context }) => perform(context.id, endWorks),
+    },
+  });
+
+  /* ---- Facts: told by the chart after the commit, published as events ------------------------------------------- */
+
+  const eventOf = (bridge: BridgeEntry, fact: BridgeFact): AriEventBody | undefined => {
+    const shown = model(bridge);
+    switch (fact.type) {
+      case 'BridgeCreated':
+      case 'BridgeDestroyed':
+        return { type: fact.type, bridge: shown };
+      case 'BridgeVideoSourceChanged':
+        return {
+          type: fact.type,
+          bridge: shown,
+          ...(fact.old === undefined ? {} : { old_video_source_id: fact.old }),
+        };
+      case 'ChannelEnteredBridge':
+      case 'ChannelLeftBridge': {
+        const stay = bridge.stays.get(fact.channelId);
+        return stay && { type: fact.type, bridge: shown, channel: channels.model(stay.channel) };
+      }
+    }
+  };
+
+  const publish = (bridge: BridgeEntry, fact: BridgeFact): void => {
+    const event = eventOf(bridge, fact);
+    // Nobody can have asked for a bridge before it is there.
+    if (event) bus.publish({ event, topics: fact.type === 'BridgeCreated' ? [allBridges] : bridge.topics });
+  };
+
+  /** After a crash those in it, and those who listen, are told what the chart can tell no more. */
+  const tellCrash = (bridge: BridgeEntry): void => {
+    const last = model(bridge);
+    for (const stay of staysIn(bridge)) {
+      last.channels = last.channels.filter((id) => id !== stay.channel.id);
+      const event = { type: 'ChannelLeftBridge', bridge: { ...last }, channel: channels.model(stay.channel) } as const;
+      bus.publish({ event, topics: bridge.topics });
+      part(bridge, stay.channel.id);
+    }
+    playbacks.targetGone('bridge', bridge.id);
+    recordings.targetGone('bridge', bridge.id);
+    bus.publish({ event: { type: 'BridgeDestroyed', bridge: { ...last, channels: [] } }, topics: bridge.topics });
+  };
+
+  const ended = (bridge: BridgeEntry, error: unknown): void => {
+    registry.remove(bridge.id);
+    if (error !== undefined) tellCrash(bridge);
+    bridge.mix.close();
+    applications.forget(bridgeTopic(bridge.id));
+  };
+
+  const open = (input: BridgeInput): BridgeEntry => {
+    const { id, type } = input;
+    if (registry.has(id)) throw new AriError('bridgeIdExists', { bridge: id });
+    if (registry.size >= limits.bridges) throw new AriError('tooManyBridges', { bridges: String(limits.bridges) });
+    const bridge: BridgeEntry = {
+      id,
+      topics: bridgeTopics(id),
+      actor: undefined as never,
+      mix: openMix(id, type),
+      stays: new Map(),
+    };
+    spawn(machine, {
+      id,
+      input,
+      runtime,
+      onCreated: (actor) => {
+        bridge.actor = actor;
+        registry.add(id, bridge);
+      },
+      onEmitted: (fact) => publish(bridge, fact),
+      onEffectFailed: (error) => log.error({ bridge: id, error }, 'an effect of a bridge failed'),
+      onEnded: (error) => ended(bridge, error),
+    });
+    return bridge;
+  };
+
+  const leave = (channelId: string): void => {
+    const stay = whereabouts.get(channelId);
+    if (stay) tell(stay.bridge, { type: 'leave', channelId });
+  };
+
+  const enter: Bridges['enter'] = (bridge, channel, entry) => {
+    const { id: channelId, ownership } = channel;
+    const { members } = snapshot(bridge).context;
+    const others = members.filter((member) => member.channelId !== channelId);
+    if (others.length >= limits.members)
+      throw new AriError('bridgeFull', { bridge: bridge.id, members: String(limits.members) });
+    leave(channelId);
+    const owner = ownership.getSnapshot();
+    const app = owner.matches('application') || owner.matches('moving') ? owner.context.app : undefined;
+    const stay = { bridge, channel, app, hasMusic: false };
+    bridge.stays.set(channelId, stay);
+    whereabouts.set(channelId, stay);
+    if (app !== undefined) applications.addInterest(app, bridgeTopic(bridge.id));
+    tell(bridge, { type: 'enter', member: { channelId, ...entry } });
+    // There is one announcer at a time: a second one is sent out again, as in the field.
+    if (snapshot(bridge).context.type === 'holding' && isAnnouncer(entry) && others.some(isAnnouncer)) leave(channelId);
+  };
+
+  const find = (id: string): BridgeEntry | undefined => {
+    const bridge = registry.find(id);
+    return bridge && isOpen(snapshot(bridge)) ? bridge : undefined;
+  };
+
+  return {
+    list: () =>
+      registry
+        .all()
+        .filter((bridge) => isOpen(snapshot(bridge)))
+        .map(model),
+    get(id) {
+      const bridge = find(id);
+      if (!bridge) throw new AriError('bridgeNotFound');
+      return model(bridge);
+    },
+    find,
+    open,
+    destroy: (bridge) => tell(bridge, { type: 'destroy' }),
+    enter,
+    leave,
+    bridgeOf: (channelId) => whereabouts.get(channelId)?.bridge,
+    tell,
+    snapshot,
+    model,
+    playTarget: ({ id, topics, mix }) => ({
+      kind: 'bridge',
+      id,
+      language: options.defaultLanguage,
+      topics,
+      media: mix,
+    }),
+    recordTarget: ({ id, topics, mix }) => ({ kind: 'bridge', id, topics, media: mix }),
+    get size() {
+      return registry.size;
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import { lifeOf } from '../machines/channel.ts';
+import type { LiveRecording } from '../models/live-recording.ts';
+import type { AudioWatch, MediaSession } from '../telephony/media.ts';
+import type { Bridges } from './bridges.ts';
+import { controlledChannel } from './channel-control.ts';
+import type { ChannelEntry } from './channel-entry.ts';
+import type { Channels } from './channels.ts';
+import type { Playbacks } from './playbacks.ts';
+import { type RecordingRequest, readRecordingRequest, refuseNegativeLimits } from './recording-requests.ts';
+import type { Recordings, RecordTarget } from './recordings.ts';
+
+export type RecordingOperationsOptions = {
+  channels: Channels;
+  bridges: Pick<Bridges, 'bridgeOf'>;
+  playbacks: Pick<Playbacks, 'queueOf'>;
+  recordings: Recordings;
+  /** `asterisk`: a channel in a bridge is not recorded. */
+  compatibility: 'hookswitch' | 'asterisk';
+};
+
+/** What clients may do to live recordings, and recording channels. Names are the interface's. */
+export type RecordingOperations = ReturnType<typeof createRecordingOperations>;
+
+/** What clients are told of a channel that could not be recorded, in the field's words. */
+const reasons = { bridged: 'Cannot record channel while in bridge', notUp: 'Failed to answer channel' } as const;
+
+export function createRecordingOperations(options: RecordingOperationsOptions) {
+  const { channels, bridges, playbacks, recordings, compatibility } = options;
+
+  /** What is recorded is answered first, as the field does it; what is not answered otherwise is recorded as it is. */
+  const prepare = (entry: ChannelEntry): undefined | Promise<string | undefined> => {
+    if (compatibility === 'asterisk' && bridges.bridgeOf(entry.id)) return Promise.resolve(reasons.bridged);
+    if (lifeOf(channels.snapshot(entry)) !== 'ring') return undefined;
+    const answered = channels.answered(entry).then((up) => (up ? undefined : reasons.notUp));
+    channels.tell(entry, { type: 'answer' });
+    return answered;
+  };
+
+  const targetOf = (entry: ChannelEntry): RecordTarget => ({
+    kind: 'channel',
+    id: entry.id,
+    topics: entry.topics,
+    media: entry.leg.media as MediaSession & AudioWatch,
+    queue: playbacks.queueOf({ kind: 'channel', id: entry.id }),
+    prepare: () => prepare(entry),
+  });
+
+  return {
+    /**
+     * Records what a channel says, after what plays on it; a call that is not answered is answered.
+     * @throws AriError maxDurationNegative, maxSilenceNegative, channelNotFound, channelNotInStasis, and those of
+     *   reading the request and of {@link Recordings.recordOn}.
+     */
+    recordOnChannel(id: string, request: RecordingRequest): LiveRecording {
+      refuseNegativeLimits(request);
+      const entry = controlledChannel(channels, id, 'record');
+      return recordings.recordOn(targetOf(entry), readRecordingRequest(request, 'channel'));
+    },
+    get: (name: string): LiveRecording => recordings.get(name),
+    stop: (name: string): void => recordings.command(name, { type: 'stop' }),
+    cancel: (name: string): void => recordings.command(name, { type: 'cancel' }),
+    pause: (name: string): void => recordings.command(name, { type: 'pause' }),
+    unpause: (name: string): void => recordings.command(name, { type: 'unpause' }),
+    mute: (name: string): void => recordings.command(name, { type: 'mute' }),
+    unmute: (name: string): void => recordings.command(name, { type: 'unmute' }),
+  };
+}

@@ -1,0 +1,234 @@
+import type { Bus } from '../bus/bus.ts';
+import type { Topic } from '../bus/topics.ts';
+import type { Logger } from '../lib/log.ts';
+import {
+  liveRecordingMachine,
+  type RecordingCommand,
+  type RecordingFact,
+  type RecordingSnapshot,
+  recordingModel,
+  refuseRecordingCommand,
+} from '../machines/live-recording.ts';
+import { AriError } from '../models/errors.ts';
+import type { LiveRecording } from '../models/live-recording.ts';
+import type { StoredRecordings } from '../stores/stored-recordings.ts';
+import type { AudioWatch, RecordHandle, RecordReport } from '../telephony/media.ts';
+import type { MediaQueue, QueuedWork } from './media-queue.ts';
+import type { RecordingPlan } from './recording-requests.ts';
+import { Registry } from './registry.ts';
+import { type Actor, type Runtime, spawn } from './spawn.ts';
+
+type RecordingActor = Actor<typeof liveRecordingMachine>;
+
+/** What is recorded. Made by the owner of the channel or bridge, which has refused what it must refuse. */
+export type RecordTarget = {
+  kind: 'channel' | 'bridge';
+  id: string;
+  /** Where the recording's events go. */
+  topics: readonly Topic[];
+  media: Pick<AudioWatch, 'record'>;
+  /** What the recording must wait for; left out, it begins at once beside others. */
+  queue?: MediaQueue;
+  /**
+   * Makes the target fit to be recorded when the recording's turn has come: nothing when it is; or why not, in the
+   * words that clients are told.
+   */
+  prepare?(): undefined | Promise<string | undefined>;
+};
+
+export interface Recordings {
+  /**
+   * Begins a recording, or queues it on its target.
+   * @throws AriError recordingNameInvalid, recordingExists (a stored one, unless the plan says what to do; one under way
+   *   always), in the words of the compatibility; tooManyRecordings.
+   */
+  recordOn(target: RecordTarget, plan: RecordingPlan): LiveRecording;
+  /** @throws AriError recordingNotFound, also as soon as it is over. */
+  get(name: string): LiveRecording;
+  /** @throws AriError recordingNotFound, recordingNotInSession. */
+  command(name: string, command: RecordingCommand): void;
+  /**
+   * The target is about to go: what is recorded of it is completed, what waits vanishes without an event. Told after
+   * the target's queue was closed, before its media are.
+   */
+  targetGone(kind: RecordTarget['kind'], id: string): void;
+  /** Calls back once nothing of a target is recorded any more: at once when that is so. */
+  whenSettled(kind: RecordTarget['kind'], id: string, then: () => void): void;
+  /** How many recordings of a target run, those that wait not counted. */
+  running(kind: RecordTarget['kind'], id: string): number;
+  /** How many recordings wait or run: for tests and metrics. */
+  readonly size: number;
+}
+
+/** What a recording holds beside its chart. */
+type Entry = {
+  actor: RecordingActor;
+  target: RecordTarget;
+  plan: RecordingPlan;
+  path: string;
+  handle: RecordHandle | undefined;
+  begun: boolean;
+};
+
+export type RecordingsOptions = {
+  bus: Bus;
+  runtime: Runtime;
+  log: Logger;
+  stored: Pick<StoredRecordings, 'has' | 'placeFor' | 'discard'>;
+  /** Most recordings at a time, those that wait included. */
+  most: number;
+  /** `asterisk`: a name in use is 409, as in the field. */
+  compatibility: 'hookswitch' | 'asterisk';
+};
+
+/** Owns every live recording, found by the name it will be stored by. */
+export function createRecordings({ bus, runtime, log, stored, most, compatibility }: RecordingsOptions): Recordings {
+  const registry = new Registry<Entry>('recordingNotFound');
+  /** By target: its recordings, and who waits for their end. */
+  const byTarget = new Map<string, { entries: Set<Entry>; settled: (() => void)[] }>();
+
+  const record = (name: string): void => {
+    const entry = registry.find(name);
+    if (!entry) return;
+    const { actor, target, plan, path } = entry;
+    const told = (report: RecordReport): void => {
+      if (report.type === 'record.failed')
+        log.warn({ recording: name, reason: report.reason }, 'a recording could not be made');
+      actor.send(report);
+    };
+    const { name: _, ...how } = plan;
+    entry.handle = target.media.record({ ...how, path }, told);
+  };
+
+  /** Begins when its target is ready; a target that goes meanwhile has told so. */
+  const begin = (name: string): void => {
+    const entry = registry.find(name);
+    if (!entry) return;
+    entry.begun = true;
+    const prepared = entry.target.prepare?.();
+    if (prepared === undefined) {
+      record(name);
+      return;
+    }
+    void prepared.then((reason) => {
+      if (registry.find(name) !== entry) return;
+      if (reason === undefined) record(name);
+      else entry.actor.send({ type: 'target.refused', reason });
+    });
+  };
+
+  /** Asks the recorder; while its target is still being prepared there is none, and nothing to complete. */
+  const ask = (name: string, what: 'stop' | 'discard'): void => {
+    const entry = registry.find(name);
+    if (entry?.handle) entry.handle[what]();
+    else entry?.actor.send({ type: 'record.discarded' });
+  };
+
+  const machine = liveRecordingMachine.provide({
+    actions: {
+      startRecorder: ({ context }) => begin(context.name),
+      stopRecorder: ({ context }) => ask(context.name, 'stop'),
+      discardRecorder: ({ context }) => ask(context.name, 'discard'),
+      pauseRecorder: ({ context }) => registry.find(context.name)?.handle?.pause(),
+      resumeRecorder: ({ context }) => registry.find(context.name)?.handle?.resume(),
+      muteRecorder: ({ context }) => registry.find(context.name)?.handle?.mute(),
+      unmuteRecorder: ({ context }) => registry.find(context.name)?.handle?.unmute(),
+      deleteFile: ({ context }) => {
+        const entry = registry.find(context.name);
+        if (entry) void stored.discard(entry.path);
+      },
+    },
+  });
+
+  const publish = (topics: readonly Topic[], fact: RecordingFact, snapshot: RecordingSnapshot): void =>
+    bus.publish({ event: { type: fact.type, recording: recordingModel(snapshot) }, topics });
+
+  const keyOf = (kind: string, id: string): string => `${kind}:${id}`;
+
+  const over = (entry: Entry): void => {
+    const key = keyOf(entry.target.kind, entry.target.id);
+    const others = byTarget.get(key);
+    others?.entries.delete(entry);
+    if (others?.entries.size !== 0) return;
+    byTarget.delete(key);
+    for (const told of others.settled) told();
+  };
+
+  /** A crashed chart tells nothing any more, but clients wait for the end of what they saw begin. */
+  const tellCrash = ({ actor, target, handle }: Entry): void => {
+    handle?.stop();
+    const recording: LiveRecording = {
+      ...recordingModel(actor.getSnapshot()),
+      state: 'failed',
+      cause: 'Internal error',
+    };
+    bus.publish({ event: { type: 'RecordingFailed', recording }, topics: target.topics });
+  };
+
+  const start = (target: RecordTarget, plan: RecordingPlan, path: string): Entry => {
+    const { name, format, maxSilenceMs } = plan;
+    const entry: Entry = { actor: undefined as never, target, plan, path, handle: undefined, begun: false };
+    const work: QueuedWork = {
+      begin: () => entry.actor.send({ type: 'turn' }),
+      abandon: () => entry.actor.send({ type: 'target.gone' }),
+    };
+    spawn(machine, {
+      id: name,
+      input: { name, format, targetUri: keyOf(target.kind, target.id), measuresSilence: maxSilenceMs > 0 },
+      runtime,
+      onCreated: (actor) => {
+        entry.actor = actor;
+        registry.add(name, entry);
+        const others = byTarget.get(keyOf(target.kind, target.id)) ?? { entries: new Set(), settled: [] };
+        others.entries.add(entry);
+        byTarget.set(keyOf(target.kind, target.id), others);
+      },
+      onEmitted: (fact, snapshot) => publish(target.topics, fact, snapshot),
+      onEnded: (error) => {
+        registry.remove(name);
+        if (error !== undefined) tellCrash(entry);
+        target.queue?.finished(work);
+        over(entry);
+      },
+    });
+    if (target.queue) target.queue.add(work);
+    else entry.actor.send({ type: 'turn' });
+    return entry;
+  };
+
+  const inUse = (name: string): AriError =>
+    new AriError(compatibility === 'asterisk' ? 'recordingExistsConflict' : 'recordingExists', { name });
+
+  return {
+    recordOn(target, plan) {
+      const path = stored.placeFor(plan.name, plan.format);
+      if (registry.has(plan.name) || (plan.ifExists === 'fail' && stored.has(plan.name))) throw inUse(plan.name);
+      if (registry.size >= most) throw new AriError('tooManyRecordings', { recordings: String(most) });
+      return recordingModel(start(target, plan, path).actor.getSnapshot());
+    },
+
+    get: (name) => recordingModel(registry.get(name).actor.getSnapshot()),
+
+    command(name, command) {
+      const { actor } = registry.get(name);
+      const refusal = refuseRecordingCommand(actor.getSnapshot(), command);
+      if (refusal) throw new AriError(refusal);
+      actor.send(command);
+    },
+
+    targetGone(kind, id) {
+      for (const { actor } of [...(byTarget.get(keyOf(kind, id))?.entries ?? [])]) actor.send({ type: 'target.gone' });
+    },
+
+    whenSettled(kind, id, then) {
+      const others = byTarget.get(keyOf(kind, id));
+      if (others) others.settled.push(then);
+      else then();
+    },
+
+    running: (kind, id) => [...(byTarget.get(keyOf(kind, id))?.entries ?? [])].filter(({ begun }) => begun).length,
+    get size() {
+      return registry.size;
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import type { Channel } from '../models/channel.ts';
+import { AriError } from '../models/errors.ts';
+import type { AudioDirection } from '../telephony/media.ts';
+import type { SnoopDriver } from '../telephony/snoop.ts';
+import { longestChannelId, readAppArgs } from './channel-requests.ts';
+import type { Channels } from './channels.ts';
+
+/** Parameters of `snoop`, by their names in the interface. */
+export type SnoopChannelRequest = {
+  spy?: string | undefined;
+  whisper?: string | undefined;
+  app?: string | undefined;
+  appArgs?: string | undefined;
+  snoopId?: string | undefined;
+};
+
+export type SnoopsOptions = {
+  channels: Channels;
+  driver: SnoopDriver;
+};
+
+/** Makes channels that listen to others. */
+export type Snoops = ReturnType<typeof createSnoops>;
+
+const directions = ['none', 'in', 'out', 'both'] as const;
+
+function readDirection(
+  word: string | undefined,
+  invalid: 'spyDirectionInvalid' | 'whisperDirectionInvalid',
+): AudioDirection {
+  const direction = directions.find((each) => each === (word || 'none'));
+  if (!direction) throw new AriError(invalid);
+  return direction;
+}
+
+/** Makes what makes snoop channels. They are channels like others, in an application from the start. */
+export function createSnoops({ channels, driver }: SnoopsOptions) {
+  channels.onGone((channelId) => driver.targetGone(channelId));
+
+  return {
+    /**
+     * Makes a channel that listens to another (by id or name) or speaks to it, and puts it into an application.
+     * @throws AriError spyDirectionInvalid, whisperDirectionInvalid, snoopDirectionRequired, applicationRequired,
+     *   snoopChannelNotFound, uniqueIdTooLong, channelIdExists.
+     */
+    snoop(id: string, request: SnoopChannelRequest): Channel {
+      const spy = readDirection(request.spy, 'spyDirectionInvalid');
+      const whisper = readDirection(request.whisper, 'whisperDirectionInvalid');
+      if (spy === 'none' && whisper === 'none') throw new AriError('snoopDirectionRequired');
+      const { app } = request;
+      if (!app) throw new AriError('applicationRequired');
+      const target = channels.findByIdOrName(id);
+      if (!target) throw new AriError('snoopChannelNotFound');
+      const channelId = request.snoopId || channels.freshId();
+      if (channelId.length > longestChannelId) throw new AriError('uniqueIdTooLong');
+      if (channels.has(channelId)) throw new AriError('channelIdExists');
+
+      const targetId = target.id;
+      const entry = channels.attach({
+        id: channelId,
+        name: driver.name(targetId),
+        technology: driver.technology,
+        open: (report) => driver.open({ channelId, targetId, target: target.leg.media, spy, whisper }, report),
+      });
+      const made = channels.model(entry);
+      const data = request.appArgs ? `${app},${request.appArgs}` : app;
+      channels.tell(entry, { type: 'enter.soon', app, args: readAppArgs(request.appArgs), data });
+      return made;
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import { createBridgeOperations } from '../actors/bridge-operations.ts';
+import { createBridges } from '../actors/bridges.ts';
+import type { Channels } from '../actors/channels.ts';
+import type { Playbacks } from '../actors/playbacks.ts';
+import { createRecordingOperations } from '../actors/recording-operations.ts';
+import type { Recordings } from '../actors/recordings.ts';
+import { createSnoops } from '../actors/snoops.ts';
+import { createSnoopDriver } from '../drivers/snoop/snoop.ts';
+import type { AudioMeeting, MediaPlane } from '../telephony/media.ts';
+import type { Base } from './base.ts';
+import type { State } from './state.ts';
+
+type Calls = { channels: Channels; playbacks: Playbacks; recordings: Recordings };
+
+/** Whether a media plane can bring sessions together; bridges, recordings and snoops are there only where it can. */
+export const canMeet = (media: MediaPlane): media is MediaPlane & AudioMeeting => 'openMix' in media;
+
+/** What channels do together: bridges, recordings of them, and channels that listen to others. */
+export function buildMeeting(
+  { config, clock, ids, log, runtime }: Pick<Base, 'config' | 'clock' | 'ids' | 'log' | 'runtime'>,
+  { bus, applications, eventSources }: State,
+  media: AudioMeeting,
+  { channels, playbacks, recordings }: Calls,
+) {
+  const { compatibility } = config.general;
+  const bridges = createBridges({
+    bus,
+    runtime,
+    log,
+    media,
+    channels,
+    playbacks,
+    recordings,
+    applications,
+    defaultLanguage: config.sounds.default_language,
+    limits: { bridges: config.bridges.most, members: config.bridges.channels },
+  });
+  channels.onDeparture(bridges.leave);
+  eventSources.add({
+    bridge(id) {
+      const bridge = bridges.find(id);
+      const shown = bridge && bridges.model(bridge);
+      return shown?.bridge_class === 'stasis' ? shown : undefined;
+    },
+  });
+  const bridgeOperations = createBridgeOperations({
+    bridges,
+    channels,
+    playbacks,
+    recordings,
+    ids,
+    clock,
+    compatibility,
+  });
+  const recordingOperations = createRecordingOperations({ channels, bridges, playbacks, recordings, compatibility });
+  const snoopDriver = createSnoopDriver({ media, ids });
+  const snoops = createSnoops({ channels, driver: snoopDriver });
+  return { bridges, bridgeOperations, recordingOperations, snoops, snoopDriver };
+}

@@ -1,0 +1,120 @@
+import Type from 'typebox';
+import type { AriErrorCode } from '../../models/errors.ts';
+import { LiveRecording } from '../../models/live-recording.ts';
+import { StoredRecording } from '../../models/stored-recording.ts';
+import { fileOperation, operation, pathParam, queryParam, type Resource } from '../operation.ts';
+
+const recordingName = pathParam('Name of the recording.');
+
+const storedOperations = [
+  operation({
+    method: 'GET',
+    path: '/recordings/stored',
+    nickname: 'listStored',
+    summary: 'List the recordings that are kept.',
+    owner: 'storedRecordings',
+    returns: Type.Array(StoredRecording),
+    handle: (recordings) => recordings.list(),
+  }),
+  operation({
+    method: 'GET',
+    path: '/recordings/stored/{recordingName}',
+    nickname: 'getStored',
+    summary: 'Look at a recording that is kept.',
+    owner: 'storedRecordings',
+    params: { recordingName },
+    returns: StoredRecording,
+    errors: ['recordingNotFound'],
+    handle: (recordings, params) => recordings.get(params.recordingName),
+  }),
+  operation({
+    method: 'DELETE',
+    path: '/recordings/stored/{recordingName}',
+    nickname: 'deleteStored',
+    summary: 'Delete a recording that is kept.',
+    owner: 'storedRecordings',
+    params: { recordingName },
+    errors: ['recordingNotFound', 'recordingDeleteFailed'],
+    handle: (recordings, params) => recordings.delete(params.recordingName),
+  }),
+  fileOperation({
+    path: '/recordings/stored/{recordingName}/file',
+    nickname: 'getStoredFile',
+    summary: 'Fetch the file of a recording, or a range of its bytes.',
+    owner: 'storedRecordings',
+    params: { recordingName },
+    errors: ['recordingNotFound', 'recordingUnreadable', 'rangeNotSatisfiable'],
+    handle: (recordings, params) => recordings.file(params.recordingName),
+  }),
+  operation({
+    method: 'POST',
+    path: '/recordings/stored/{recordingName}/copy',
+    nickname: 'copyStored',
+    summary: 'Copy a recording that is kept.',
+    owner: 'storedRecordings',
+    params: {
+      recordingName,
+      destinationRecordingName: queryParam('string', 'Name of the copy.', { required: true }),
+    },
+    returns: StoredRecording,
+    errors: [
+      'recordingNotFound',
+      'recordingDestinationRequired',
+      'recordingDestinationForbidden',
+      'recordingDestinationExists',
+      'recordingCopyFailed',
+    ],
+    handle: (recordings, { recordingName: name, ...params }) => recordings.copy(name, params),
+  }),
+];
+
+const controlErrors = ['recordingNotFound', 'recordingNotInSession'] as const satisfies AriErrorCode[];
+
+/** One way to control a live recording. */
+const control = (
+  method: 'POST' | 'DELETE',
+  path: '' | '/stop' | '/pause' | '/unpause' | '/mute' | '/unmute',
+  nickname: string,
+  command: 'stop' | 'cancel' | 'pause' | 'unpause' | 'mute' | 'unmute',
+  summary: string,
+) =>
+  operation({
+    method,
+    path: `/recordings/live/{recordingName}${path}`,
+    nickname,
+    summary,
+    owner: 'recordings',
+    params: { recordingName },
+    errors: controlErrors,
+    handle: (recordings, params) => recordings[command](params.recordingName),
+  });
+
+const liveOperations = [
+  operation({
+    method: 'GET',
+    path: '/recordings/live/{recordingName}',
+    nickname: 'getLive',
+    summary: 'Look at a recording that is being made; it is gone once it is over.',
+    owner: 'recordings',
+    params: { recordingName },
+    returns: LiveRecording,
+    errors: ['recordingNotFound'],
+    handle: (recordings, params) => recordings.get(params.recordingName),
+  }),
+  control('DELETE', '', 'cancel', 'cancel', 'Stop a recording and throw it away.'),
+  control('POST', '/stop', 'stop', 'stop', 'Stop a recording and keep it.'),
+  control('POST', '/pause', 'pause', 'pause', 'Leave out what is said, until it goes on.'),
+  control('DELETE', '/pause', 'unpause', 'unpause', 'Go on with a recording that was paused.'),
+  control('POST', '/unpause', 'unpauseByPost', 'unpause', 'Go on with a recording that was paused.'),
+  control('POST', '/mute', 'mute', 'mute', 'Record silence.'),
+  control('DELETE', '/mute', 'unmute', 'unmute', 'Record what is said again.'),
+  control('POST', '/unmute', 'unmuteByPost', 'unmute', 'Record what is said again.'),
+];
+
+/** Recordings: those being made, and those that are kept. */
+export const recordings: Resource = {
+  name: 'recordings',
+  description: 'Recordings of channels and bridges: those being made, and those that are kept.',
+  requiresModules: ['res_stasis_recording'],
+  operations: [...storedOperations, ...liveOperations],
+};

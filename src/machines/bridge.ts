@@ -1,0 +1,315 @@
+import { type SnapshotFrom, setup } from 'xstate';
+import type { Bridge, BridgeType, VideoMode } from '../models/bridge.ts';
+import { formatTimestamp } from '../models/timestamp.ts';
+import { effect } from './effect.ts';
+import type { Ignores } from './ignores.ts';
+
+/** What a bridge is asked to be besides mixing or holding. */
+export const bridgeFlags = ['dtmf_events', 'proxy_media', 'sdp_label', 'video_sfu', 'video_single'] as const;
+export type BridgeFlag = (typeof bridgeFlags)[number];
+
+/** What those who enter are, unless the request says more. */
+export type BridgeFeatures = { mute: boolean; suppressDtmf: boolean };
+
+/** A channel in a bridge, and what it is there. All of it is for this one stay. */
+export type BridgeMember = {
+  channelId: string;
+  /** As the client wrote it: `announcer`, `holding_participant` or `''`; other words have no effect. */
+  role: string;
+  /** The others do not hear it. */
+  muted: boolean;
+  /** Its digits are told, but do not go to the others. */
+  absorbsDigits: boolean;
+  /** Nobody is told that it is who they are connected to now. */
+  inhibitsConnectedLine: boolean;
+};
+
+export type BridgeInput = {
+  id: string;
+  name: string;
+  type: BridgeType;
+  flags: readonly BridgeFlag[];
+  features: BridgeFeatures;
+  /** stasis: made and controlled by applications; basic: the dialplan's. */
+  class: 'stasis' | 'basic';
+  /** ms since the epoch. */
+  creationTime: number;
+  variables: Readonly<Record<string, string>>;
+  /** Names of the variables that are shown in every event (`report_events`). */
+  reported: readonly string[];
+};
+
+export type BridgeContext = BridgeInput & {
+  /** In the order of entering. */
+  members: readonly BridgeMember[];
+  videoMode: VideoMode;
+  /** The channel whose picture was asked for. */
+  videoSource?: string | undefined;
+  /** The class of music that everyone hears; absent when it is off. */
+  musicClass?: string | undefined;
+};
+
+/** Asked from above. Whether a channel may enter or is there to leave is decided before. */
+export type BridgeCommand =
+  | { type: 'enter'; member: BridgeMember }
+  | { type: 'leave'; channelId: string }
+  | { type: 'startMoh'; musicClass: string }
+  | { type: 'stopMoh' }
+  | { type: 'setVideoSource'; channelId: string }
+  | { type: 'clearVideoSource' }
+  | { type: 'variable.set'; name: string; value: string | undefined; report?: boolean }
+  /** Told to those in it first, then to whoever listens. */
+  | { type: 'destroy' };
+
+export type BridgeEvent =
+  | BridgeCommand
+  /** Everything that played on it or recorded it has told its end. */
+  | { type: 'works.ended' }
+  /** The media plane lost the mix. */
+  | { type: 'mix.lost' };
+
+export type BridgeFact =
+  | { type: 'BridgeCreated' }
+  | { type: 'BridgeDestroyed' }
+  | { type: 'BridgeVideoSourceChanged'; old: string | undefined }
+  | { type: 'ChannelEnteredBridge'; channelId: string }
+  | { type: 'ChannelLeftBridge'; channelId: string };
+
+const bridge = setup({
+  types: {
+    input: {} as BridgeInput,
+    context: {} as BridgeContext,
+    events: {} as BridgeEvent,
+    emitted: {} as BridgeFact,
+  },
+  actions: {
+    joinMix: effect<{ member: BridgeMember }>('joinMix'),
+    leaveMix: effect<{ channelId: string }>('leaveMix'),
+    /** Opens the mix again and lets everybody in. */
+    reopenMix: effect('reopenMix'),
+    playMusic: effect<{ musicClass: string | undefined }>('playMusic'),
+    /** Lets the members leave, one after another. */
+    removeMembers: effect('removeMembers'),
+    /** Ends what plays and records; answers with `works.ended`, at once or later. */
+    endWorks: effect('endWorks'),
+  },
+  guards: {
+    isLast: ({ context, event }) =>
+      event.type === 'leave' && context.members.every(({ channelId }) => channelId === event.channelId),
+    isSource: ({ context, event }) => event.type === 'leave' && context.videoSource === event.channelId,
+    isLastAndSource: ({ context, event }) =>
+      event.type === 'leave' && context.members.length === 1 && context.videoSource === event.channelId,
+    isSourceAlready: ({ context, event }) =>
+      event.type === 'setVideoSource' && context.videoSource === event.channelId && context.videoMode === 'single',
+    hasSource: ({ context }) => context.videoSource !== undefined,
+  },
+  delays: { worksTimeout: 5_000 },
+});
+
+const { assign, emit } = bridge;
+
+const keepMember = assign(({ context, event }) =>
+  event.type === 'enter' ? { members: [...context.members, event.member] } : {},
+);
+const forgetMember = assign(({ context, event }) =>
+  event.type === 'leave' ? { members: context.members.filter(({ channelId }) => channelId !== event.channelId) } : {},
+);
+const entered = emit(({ event }) => ({
+  type: 'ChannelEnteredBridge',
+  channelId: event.type === 'enter' ? event.member.channelId : '',
+}));
+const left = emit(({ event }) => ({
+  type: 'ChannelLeftBridge',
+  channelId: event.type === 'leave' ? event.channelId : '',
+}));
+const join = {
+  type: 'joinMix',
+  params: ({ event }: { event: BridgeEvent }) => ({
+    member: (event as Extract<BridgeEvent, { type: 'enter' }>).member,
+  }),
+} as const;
+const part = {
+  type: 'leaveMix',
+  params: ({ event }: { event: BridgeEvent }) => ({
+    channelId: (event as Extract<BridgeEvent, { type: 'leave' }>).channelId,
+  }),
+} as const;
+
+/** Told before the source changes in the context, so that the old one is still known. */
+const sourceChanges = emit(({ context }) => ({ type: 'BridgeVideoSourceChanged', old: context.videoSource }));
+const forgetSource = assign({ videoSource: undefined });
+/** The picture of who leaves is no longer shown; that is told before the leaving is. */
+const loseSource = [sourceChanges, forgetSource] as const;
+
+/** Without a source of its own a bridge shows who talks. */
+const followTalkers = assign({ videoMode: 'talker' });
+
+const leaving = (last: 'empty' | 'closing') =>
+  [
+    { guard: 'isLastAndSource', target: last, actions: [...loseSource, forgetMember, left, part] },
+    { guard: 'isLast', target: last, actions: [forgetMember, left, part] },
+    { guard: 'isSource', actions: [...loseSource, forgetMember, left, part] },
+    { actions: [forgetMember, left, part] },
+  ] as const;
+
+const setVariable = assign(({ context, event }) => {
+  if (event.type !== 'variable.set') return {};
+  const { name, value, report } = event;
+  const { [name]: _before, ...others } = context.variables;
+  const variables = value === undefined ? others : { ...others, [name]: value };
+  const silent = context.reported.filter((other) => other !== name);
+  if (report === undefined || value === undefined)
+    return { variables, reported: value === undefined ? silent : context.reported };
+  return { variables, reported: report ? [...silent, name] : silent };
+});
+
+/** What may be done to a bridge that lives, whoever is in it. */
+const living = {
+  startMoh: {
+    actions: [
+      assign(({ event }) => (event.type === 'startMoh' ? { musicClass: event.musicClass } : {})),
+      { type: 'playMusic', params: ({ context }: { context: BridgeContext }) => ({ musicClass: context.musicClass }) },
+    ],
+  },
+  stopMoh: { actions: [assign({ musicClass: undefined }), { type: 'playMusic', params: { musicClass: undefined } }] },
+  'variable.set': { actions: setVariable },
+  'mix.lost': { actions: 'reopenMix' },
+} as const;
+
+/**
+ * A bridge, from its making to its destruction. It owns who is in it; a channel only learns that it entered or left.
+ * One that is to be destroyed first lets everyone leave, then is held back until what plays on it or records it has
+ * told its end, so that nobody hears of a bridge after it is gone.
+ */
+export const bridgeMachine = bridge.createMachine({
+  id: 'bridge',
+  context: ({ input }) => ({ ...input, members: [], videoMode: videoModeOf(input.flags) }),
+  initial: 'new',
+  states: {
+    /** Only passed through: what has just been made is told once. */
+    new: { always: { target: 'empty', actions: emit({ type: 'BridgeCreated' }) } },
+    /** Stays until it is destroyed, however long. */
+    empty: {
+      on: {
+        ...living,
+        enter: { target: 'occupied', actions: [keepMember, entered, join] },
+        clearVideoSource: { actions: followTalkers },
+        destroy: 'closing',
+      },
+    },
+    occupied: {
+      on: {
+        ...living,
+        enter: { actions: [keepMember, entered, join] },
+        leave: [...leaving('empty')],
+        setVideoSource: [
+          { guard: 'isSourceAlready' },
+          {
+            actions: [
+              sourceChanges,
+              assign(({ event }) =>
+                event.type === 'setVideoSource' ? { videoSource: event.channelId, videoMode: 'single' as const } : {},
+              ),
+            ],
+          },
+        ],
+        clearVideoSource: [{ guard: 'hasSource', actions: [...loseSource, followTalkers] }, { actions: followTalkers }],
+        destroy: 'emptying',
+      },
+    },
+    /** Everyone is being sent out; nobody enters any more. */
+    emptying: {
+      entry: 'removeMembers',
+      on: { leave: [...leaving('closing')] },
+    },
+    /** Nobody is in it; its end is held back until what plays and records has ended. */
+    closing: {
+      entry: 'endWorks',
+      after: { worksTimeout: 'destroyed' },
+      on: { 'works.ended': 'destroyed' },
+    },
+    destroyed: { type: 'final', entry: emit({ type: 'BridgeDestroyed' }) },
+  },
+});
+
+/** What it ignores, and why. */
+export const bridgeIgnores: Ignores<typeof bridgeMachine> = [
+  {
+    events: ['enter', 'variable.set'],
+    in: ['emptying', 'closing'],
+    why: 'it was found while it was open, and is not any more',
+  },
+  { events: ['leave'], in: ['empty', 'closing'], why: 'nobody is in it' },
+  { events: ['mix.lost'], in: ['emptying', 'closing'], why: 'it is not needed any more' },
+  { events: ['works.ended'], in: ['empty', 'occupied', 'emptying'], why: 'nobody has asked them to end' },
+];
+
+export type BridgeSnapshot = SnapshotFrom<typeof bridgeMachine>;
+
+function videoModeOf(flags: readonly BridgeFlag[]): VideoMode {
+  if (flags.includes('video_sfu')) return 'sfu';
+  return flags.includes('video_single') ? 'single' : 'talker';
+}
+
+/** Whether it is there for clients: one that is to be destroyed is not, although its end may still be to come. */
+export const isOpen = (snapshot: BridgeSnapshot): boolean =>
+  snapshot.value === 'new' || snapshot.value === 'empty' || snapshot.value === 'occupied';
+
+/** The member that a channel is; undefined when it is not in the bridge. */
+export const memberOf = ({ context }: BridgeSnapshot, channelId: string): BridgeMember | undefined =>
+  context.members.find((member) => member.channelId === channelId);
+
+/** How the field joins so many: itself counts who announces and who records among them. */
+function technologyOf({ type, flags, members }: BridgeContext, unseen: number): string {
+  if (type === 'holding') return 'holding_bridge';
+  return flags.includes('video_sfu') || members.length + unseen > 2 ? 'softmix' : 'simple_bridge';
+}
+
+/**
+ * The bridge as clients see it. Pure: the same snapshot and number always give the same JSON.
+ * @param unseen how many listen or speak in it that are no channels: what plays, what records.
+ */
+export function bridgeModel({ context }: BridgeSnapshot, unseen = 0): Bridge {
+  const { id, name, members, type, videoMode, videoSource, reported, variables } = context;
+  const creation = formatTimestamp(context.creationTime);
+  const shown = reported.map((variable) => [variable, variables[variable] ?? ''] as const);
+  return {
+    id,
+    technology: technologyOf(context, unseen + (context.musicClass === undefined ? 0 : 1)),
+    bridge_type: type,
+    bridge_class: context.class,
+    creator: context.class === 'stasis' ? 'Stasis' : '',
+    name,
+    channels: members.map(({ channelId }) => channelId),
+    video_mode: videoMode,
+    ...(videoSource === undefined ? {} : { video_source_id: videoSource }),
+    creationtime: creation,
+    creation,
+    ...(shown.length === 0 ? {} : { bridgevars: Object.fromEntries(shown) }),
+  };
+}
+
+/** What clients may do to a bridge that applications control. */
+export const bridgeOperations = [
+  'destroy',
+  'addChannel',
+  'removeChannel',
+  'setVideoSource',
+  'clearVideoSource',
+  'startMoh',
+  'stopMoh',
+  'play',
+  'record',
+  'variable',
+] as const;
+export type BridgeOperation = (typeof bridgeOperations)[number];
+
+/** Why an operation is refused now, or undefined when it may go on: the only place that knows these. */
+export function refuseBridgeOperation(
+  snapshot: BridgeSnapshot,
+  operation: BridgeOperation,
+): 'bridgeNotFound' | 'bridgeNotInStasis' | 'bridgeNotPlayingMusic' | undefined {
+  if (!isOpen(snapshot)) return 'bridgeNotFound';
+  if (snapshot.context.class !== 'stasis') return 'bridgeNotInStasis';
+  return operation === 'stopMoh' && snapshot.context.musicClass === undefined ? 'bridgeNotPlayingMusic' : undefined;
+}

@@ -1,0 +1,27 @@
+import type { Leg, Report } from './driver.ts';
+import type { AudioDirection, MediaSession } from './media.ts';
+
+/** Whom to listen to and speak to, seen from the channel that is snooped on. */
+export type SnoopRequest = {
+  /** Id of the snoop's own channel. */
+  channelId: string;
+  /** The channel that is snooped on. */
+  targetId: string;
+  target: MediaSession;
+  /** Which side of it is heard. */
+  spy: AudioDirection;
+  /** Which side of it hears what the snoop's channel is played. */
+  whisper: AudioDirection;
+};
+
+/** Makes legs that listen to another channel. They cannot be dialed: only call control knows the channel. */
+export interface SnoopDriver {
+  readonly technology: string;
+  /** The name of a snoop's channel, e.g. `Snoop/1700000000.7-0a1b2c3d`; another one each time. */
+  name(targetId: string): string;
+  open(request: SnoopRequest, report: Report): Leg;
+  /** The channel is no more: whoever snoops on it hangs up. */
+  targetGone(targetId: string): void;
+  /** How many legs there are. */
+  readonly size: number;
+}

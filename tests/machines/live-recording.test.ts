@@ -1,0 +1,141 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { initialTransition, transition } from 'xstate';
+import {
+  liveRecordingMachine,
+  type RecordingCommand,
+  type RecordingEvent,
+  recordingCommands,
+  recordingModel,
+  refuseRecordingCommand,
+} from '../../src/machines/live-recording.ts';
+import { assertCovered, coverChart } from '../support/charts.ts';
+
+const test = suite('live recording chart');
+
+const input = { name: 'greeting', format: 'wav', targetUri: 'channel:c1', measuresSilence: true };
+const turn = { type: 'turn' } as const;
+const started = { type: 'record.started' } as const;
+const finished = {
+  type: 'record.finished',
+  reason: 'stopped',
+  durationMs: 5_900,
+  talkingMs: 3_200,
+  silenceMs: 2_700,
+} as const;
+const discarded = { type: 'record.discarded' } as const;
+const failed = { type: 'record.failed', reason: 'the disk is full' } as const;
+const gone = { type: 'target.gone' } as const;
+const refused = { type: 'target.refused', reason: 'Failed to answer channel' } as const;
+const command = (type: RecordingCommand['type']): RecordingCommand => ({ type });
+
+type Action = { type: string; params?: { event?: { type: string } } };
+
+/** Takes a recording through events; gives where it is and what the last one made. */
+function after(...events: RecordingEvent[]) {
+  let [snapshot, actions] = initialTransition(liveRecordingMachine, input);
+  for (const event of events) [snapshot, actions] = transition(liveRecordingMachine, snapshot, event);
+  const last = (actions as unknown as Action[]).map(({ type, params }) =>
+    type === 'xstate.emit' ? params?.event?.type : type,
+  );
+  return { snapshot, last, value: snapshot.value, model: recordingModel(snapshot) };
+}
+
+test('it waits for its turn, begins, and tells its lengths when it is done', () => {
+  assert.is(after().model.state, 'queued');
+  assert.equal(after(turn).last, ['startRecorder']);
+  assert.equal(after(turn, started).last, ['RecordingStarted']);
+  assert.equal(after(turn, started).model, {
+    name: 'greeting',
+    format: 'wav',
+    target_uri: 'channel:c1',
+    state: 'recording',
+  });
+  const done = after(turn, started, finished);
+  assert.equal(done.last, ['RecordingFinished']);
+  assert.equal(done.model, {
+    name: 'greeting',
+    format: 'wav',
+    target_uri: 'channel:c1',
+    state: 'done',
+    duration: 5,
+    talking_duration: 3,
+    silence_duration: 2,
+  });
+  const [unmeasured] = transition(
+    liveRecordingMachine,
+    transition(
+      liveRecordingMachine,
+      initialTransition(liveRecordingMachine, { ...input, measuresSilence: false })[0],
+      turn,
+    )[0],
+    finished,
+  );
+  assert.equal(Object.keys(recordingModel(unmeasured)), ['name', 'format', 'target_uri', 'state', 'duration']);
+});
+
+test('what was asked to end is completed first, and what was asked to go is thrown away', () => {
+  assert.equal(after(turn, started, command('stop')).last, ['stopRecorder']);
+  assert.is(after(turn, started, command('stop')).model.state, 'done');
+  assert.equal(after(turn, started, command('stop'), finished).last, ['RecordingFinished']);
+  assert.equal(after(turn, started, command('cancel')).last, ['discardRecorder']);
+  const canceled = after(turn, started, command('cancel'), discarded);
+  assert.equal(canceled.last, ['RecordingFinished']);
+  assert.is(canceled.model.state, 'canceled');
+  // The recorder was done before it heard of it.
+  assert.equal(after(turn, started, command('cancel'), finished).last, ['deleteFile', 'RecordingFinished']);
+  assert.equal(after(turn, command('stop'), started).last, ['RecordingStarted']);
+});
+
+test('one that waits is cancelled at once, and vanishes with its target', () => {
+  for (const end of [command('stop'), command('cancel')]) {
+    assert.equal(after(end).last, ['RecordingFinished']);
+    assert.is(after(end).model.state, 'canceled');
+  }
+  assert.equal(after(gone).last, []);
+});
+
+test('a failure is told with its reason, whenever it comes', () => {
+  const full = after(turn, started, failed);
+  assert.equal(full.last, ['RecordingFailed']);
+  assert.is(full.model.cause, 'the disk is full');
+  assert.equal(after(turn, failed).last, ['RecordingFailed']);
+  assert.is(after(turn, refused).model.cause, 'Failed to answer channel');
+  assert.equal(after(turn, started, command('stop'), failed).last, ['RecordingFailed']);
+  assert.is(after(turn, started, command('cancel'), failed).model.state, 'canceled');
+});
+
+test('pausing and muting are independent of each other', () => {
+  const way = [turn, started];
+  assert.equal(after(...way, command('pause')).last, ['pauseRecorder']);
+  assert.is(after(...way, command('pause')).model.state, 'paused');
+  assert.equal(after(...way, command('mute')).last, ['muteRecorder']);
+  assert.is(after(...way, command('mute')).model.state, 'recording');
+  assert.is(after(...way, command('mute'), command('pause'), command('unmute')).value, 'paused');
+  assert.is(after(...way, command('pause'), command('mute'), command('unpause')).value, 'muted');
+  assert.equal(after(...way, command('mute'), command('mute')).last, []);
+});
+
+test('its commands are idempotent while it is in session, and refused outside of it', () => {
+  const refusals = (...events: RecordingEvent[]) =>
+    recordingCommands.filter((type) => refuseRecordingCommand(after(...events).snapshot, command(type)) !== undefined);
+  const controls = ['pause', 'unpause', 'mute', 'unmute'];
+  assert.equal(refusals(), controls);
+  assert.equal(refusals(turn), controls);
+  for (const ways of [[], [command('pause')], [command('mute')], [command('mute'), command('pause')]])
+    assert.equal(refusals(turn, started, ...ways), []);
+  assert.equal(refusals(turn, started, command('stop')), controls);
+  assert.equal(refusals(turn, started, command('cancel')), controls);
+  for (const way of [[turn, finished], [turn, failed], [command('cancel')], [gone]])
+    assert.equal(refusals(...way), [...recordingCommands]);
+});
+
+test('every state and transition is reached', () => {
+  const coverage = coverChart(liveRecordingMachine, {
+    inputs: [input],
+    events: [turn, started, finished, discarded, failed, gone, refused, ...recordingCommands.map(command)],
+  });
+  assertCovered(liveRecordingMachine, coverage);
+});
+
+test.run();
