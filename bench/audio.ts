@@ -1,9 +1,13 @@
 /**
  * Measures what audio costs: each part works on 20 ms frames of something like speech, in turn with the others so that
- * all see the same machine. Figures are the median of a frame, in µs, and its ratio to G.711 there and back.
+ * all see the same machine. Figures are the median of a frame, in µs, and its ratio to G.711 there and back; recordings, which go to a real disk, by
+ * CPU time and against WAV.
  *
  *   npx tsx bench/audio.ts [word ...]
  */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { argv } from 'node:process';
 import { maximumPayload } from '../src/media/codec/audio-codec.ts';
 import { openCodec } from '../src/media/codec/open-codec.ts';
@@ -15,6 +19,7 @@ import { meanLevel } from '../src/media/dsp/level.ts';
 import { MixBuffer } from '../src/media/dsp/mixer.ts';
 import { Resampler } from '../src/media/dsp/resampler.ts';
 import { ToneDetector } from '../src/media/dsp/tone-detector.ts';
+import { defaultRecordingLimits, openRecording } from '../src/media/file/recording-writer.ts';
 import { speech } from '../tests/media/signal.ts';
 
 /** One thing to measure: what it does with frame number `index`. */
@@ -31,6 +36,7 @@ const words = argv.slice(2);
 measure(
   parts.filter(({ name }, index) => index === 0 || words.length === 0 || words.some((word) => name.includes(word))),
 );
+if (words.length === 0 || words.includes('record')) await measureRecordings();
 
 async function codecParts(): Promise<Part[]> {
   const g711 = openCodec('ulaw');
@@ -139,6 +145,51 @@ function detectorParts(): Part[] {
       },
     },
   ];
+}
+
+/** CPU of recordings beside each other, for a frame of one, with batches of so many ms. */
+async function recordingCost(format: string, batchMs: number): Promise<number> {
+  const directory = await mkdtemp(join(tmpdir(), 'hookswitch-bench-'));
+  const writers = await Promise.all(
+    Array.from({ length: 20 }, (_, serial) =>
+      openRecording(
+        {
+          ...defaultRecordingLimits,
+          path: join(directory, `${serial}.${format}`),
+          format,
+          batchMs,
+          channels: 1,
+          ifExists: 'fail',
+          serial,
+        },
+        (error) => {
+          throw error;
+        },
+      ),
+    ),
+  );
+  const rate = writers[0]!.sampleRate;
+  const audio = speech(rate, 4);
+  const ticks = 1000;
+  const before = process.cpuUsage();
+  for (let tick = 0; tick < ticks; tick++) {
+    const at = (tick % 200) * (rate / 50);
+    for (const writer of writers) writer.write(audio.subarray(at, at + rate / 50));
+    await new Promise(setImmediate);
+  }
+  await Promise.all(writers.map((writer) => writer.finish()));
+  const { user, system } = process.cpuUsage(before);
+  await rm(directory, { recursive: true });
+  return (user + system) / (ticks * writers.length);
+}
+
+async function measureRecordings(): Promise<void> {
+  const plain = await recordingCost('wav', 1000);
+  const show = (name: string, cost: number) =>
+    console.log(`${name.padEnd(36)} ${cost.toFixed(2).padStart(8)} µs ${(cost / plain).toFixed(1).padStart(8)} × wav`);
+  show('record wav, batches of 1 s', plain);
+  show('record wav, batches of 20 ms', await recordingCost('wav', 20));
+  for (const format of ['wav16', 'ulaw', 'g722', 'ogg']) show(`record ${format}`, await recordingCost(format, 1000));
 }
 
 /** Runs all parts in turn and prints a table. */

@@ -50,6 +50,8 @@ export interface AudioCodec extends Readonly<AudioFormat> {
    * @returns samples written; 0 when the codec cannot.
    */
   conceal?(target: Int16Array, next?: Uint8Array): number;
+  /** Goes on encoding behind octets that were encoded before, where packets build on each other. */
+  follow?(payload: Uint8Array): void;
   /** Lets go of memory outside JavaScript. Idempotent; afterwards nothing is encoded or decoded. */
   close(): void;
 }

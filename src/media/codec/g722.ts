@@ -210,6 +210,16 @@ export class G722Encoder {
     return octets;
   }
 
+  /** Adapts as if it had made these octets, so that what it makes next goes on where they end. */
+  follow(octets: Uint8Array): void {
+    for (const octet of octets) {
+      const coarse = (octet & 0x3f) >> 2;
+      const fine = octet >> 6;
+      this.#low.adapt(Math.imul(this.#low.scale, inverse4[coarse]!) >> 15, lowSteps[coarse]!);
+      this.#high.adapt(Math.imul(this.#high.scale, inverse2[fine]!) >> 15, highSteps[fine]!);
+    }
+  }
+
   #encodeLow(sample: number): number {
     const band = this.#low;
     const difference = saturate(sample - band.estimate);

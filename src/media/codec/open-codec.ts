@@ -77,5 +77,9 @@ class G722Codec implements AudioCodec {
     return this.#decoder.decode(payload.length > fits ? payload.subarray(0, fits) : payload, target);
   }
 
+  follow(payload: Uint8Array): void {
+    this.#encoder.follow(payload);
+  }
+
   close(): void {}
 }

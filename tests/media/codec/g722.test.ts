@@ -75,6 +75,20 @@ test('both bands carry: tones of 1 and 6 kHz keep their level', () => {
   }
 });
 
+test('an encoder that followed what another made goes on as that one would have', () => {
+  const samples = speech(16_000, 2);
+  const whole = encoded(samples);
+  const encoder = new G722Encoder();
+  encoder.follow(whole.subarray(0, 8000));
+  const rest = new Uint8Array(8000);
+  encoder.encode(samples.subarray(16_000), rest);
+  const heard = decoded(Uint8Array.from([...whole.subarray(0, 8000), ...rest]));
+  // Only the filter in front of it began anew: 24 samples.
+  const expected = decoded(whole);
+  assert.ok(likeness(expected.subarray(16_100), heard.subarray(16_100), 0).correlation > 0.999);
+  assert.ok(Math.max(...heard.subarray(15_900, 16_100)) <= Math.max(...expected) * 1.1);
+});
+
 test('streams cut into packets anywhere are the same stream', () => {
   const samples = speech(16_000, 1);
   const encoder = new G722Encoder();

@@ -1,0 +1,321 @@
+import {
+  constants,
+  copyFile,
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { type RecordingContainer, recordingFormats } from './recording-formats.ts';
+
+/** Why a recording cannot be made, or went wrong. */
+export class RecordingError extends Error {
+  override readonly name = 'RecordingError';
+  /** `exists`: a file or a recording of that path; `format`: nothing records so; `disk`: full, slow, not writable. */
+  readonly code: 'exists' | 'format' | 'disk';
+
+  constructor(code: RecordingError['code'], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** What is recorded where. */
+export type RecordingOptions = {
+  /** The finished file, with its extension. Directories on the way are made. */
+  path: string;
+  /** One of {@link recordingFormats}. */
+  format: string;
+  channels: 1 | 2;
+  ifExists: 'fail' | 'overwrite' | 'append';
+  /** Tells streams within one file apart, 32 bits; any number. */
+  serial: number;
+  /** How much audio goes to the disk at once, in ms: as much is lost at most when the process is killed. */
+  batchMs: number;
+  /** Octets that may wait for a slow disk before the recording fails. */
+  maximumBacklogOctets: number;
+};
+
+/** What holds where nothing was configured. */
+export const defaultRecordingLimits: Readonly<Pick<RecordingOptions, 'batchMs' | 'maximumBacklogOctets'>> = {
+  batchMs: 1000,
+  maximumBacklogOctets: 4 * 1024 * 1024,
+};
+
+/** Ending of the file while it is being recorded; no format has it, so nobody takes it for a finished recording. */
+const unfinished = '.part';
+
+/** What the disk gave as reason, in words. */
+const reasons: ReadonlyMap<string, string> = new Map([
+  ['ENOSPC', 'no space is left on the disk'],
+  ['EDQUOT', 'the disk quota is used up'],
+  ['EACCES', 'the directory may not be written to'],
+  ['EPERM', 'the directory may not be written to'],
+  ['EROFS', 'the file system is read-only'],
+  ['ENAMETOOLONG', 'the name is too long'],
+  ['ENOTDIR', 'a part of the path is no directory'],
+  ['EISDIR', 'there is a directory of that name'],
+]);
+
+/**
+ * Opens a recording. Until it is finished the file has `.part` behind its name and can be played at any instant, also after
+ * the process was killed.
+ *
+ * @param failed hears, at most once, that writing went wrong; what was written stays under the temporary name.
+ * @throws (rejects with) RecordingError.
+ */
+export async function openRecording(
+  options: RecordingOptions,
+  failed: (error: RecordingError) => void,
+): Promise<RecordingWriter> {
+  const format = recordingFormats.get(options.format);
+  if (!format) throw new RecordingError('format', `nothing is recorded as '${options.format}'`);
+  if (options.channels === 2 && !format.twoChannels)
+    throw new RecordingError('format', `two channels cannot be recorded as '${options.format}'`);
+  const container = await format.open(options.channels, options.serial);
+  try {
+    return await begin(options, container, failed);
+  } catch (error) {
+    container.close();
+    throw recordingError(error);
+  }
+}
+
+async function begin(
+  options: RecordingOptions,
+  container: RecordingContainer,
+  failed: (error: RecordingError) => void,
+): Promise<RecordingWriter> {
+  const { path, ifExists } = options;
+  const temporary = path + unfinished;
+  await mkdir(dirname(path), { recursive: true }).catch((error: NodeJS.ErrnoException) => {
+    // A file where the directory should be.
+    throw error.code === 'EEXIST' ? Object.assign(error, { code: 'ENOTDIR' }) : error;
+  });
+  const there = await stat(path).then(
+    () => true,
+    () => false,
+  );
+  if (there && ifExists === 'fail') throw new RecordingError('exists', `there is already a file ${path}`);
+  const appended = there && ifExists === 'append';
+  // What exists stays as it is until the recording is complete.
+  if (appended) await copyFile(path, temporary, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+  const handle = await open(temporary, appended ? 'r+' : 'wx');
+  const writer = new RecordingWriter(options, container, handle, failed);
+  try {
+    await writer.begin(appended ? await readFile(temporary) : undefined);
+  } catch (error) {
+    await handle.close().catch(() => undefined);
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  return writer;
+}
+
+/** A recording under way. Samples are taken at once; the disk is written to in batches. */
+export class RecordingWriter {
+  /** Rate of the samples taken, in Hz. */
+  readonly sampleRate: number;
+  readonly #options: RecordingOptions;
+  readonly #container: RecordingContainer;
+  readonly #handle: FileHandle;
+  readonly #failed: (error: RecordingError) => void;
+  readonly #batchSamples: number;
+  #pending: Uint8Array;
+  #octets = 0;
+  /** Samples since the last batch, and in all. */
+  #sinceBatch = 0;
+  #samples = 0;
+  /** Length of the file as written. */
+  #length = 0;
+  #writing: Promise<void> | undefined;
+  #error: RecordingError | undefined;
+  #ended = false;
+  readonly #push = (octets: Uint8Array): void => this.#append(octets);
+
+  /** Use {@link openRecording}. */
+  constructor(
+    options: RecordingOptions,
+    container: RecordingContainer,
+    handle: FileHandle,
+    failed: (error: RecordingError) => void,
+  ) {
+    this.#options = options;
+    this.#container = container;
+    this.#handle = handle;
+    this.#failed = failed;
+    this.sampleRate = container.sampleRate;
+    this.#batchSamples = (container.sampleRate * options.batchMs) / 1000;
+    this.#pending = new Uint8Array(Math.ceil(this.#batchSamples * 2 * options.channels) + 4096);
+  }
+
+  /** How much was recorded since it was opened, in ms. */
+  get durationMs(): number {
+    return (this.#samples * 1000) / this.sampleRate;
+  }
+
+  /** Writes the beginning, or goes on behind `file`. Once, by {@link openRecording}. */
+  async begin(file: Uint8Array | undefined): Promise<void> {
+    if (file) this.#length = this.#container.resume(file, this.#push);
+    else this.#container.begin(this.#push);
+    if (file && this.#length < file.length) await this.#handle.truncate(this.#length);
+    await this.#writeBatch();
+  }
+
+  /** Takes the next samples; with two channels `right` lies beside `left`. Nothing is taken after the end or an error. */
+  write(left: Int16Array, right?: Int16Array): void {
+    if (this.#ended || this.#error) return;
+    this.#container.write(left, right, this.#push);
+    this.#samples += left.length;
+    this.#sinceBatch += left.length;
+    if (this.#octets > this.#options.maximumBacklogOctets)
+      this.#fail(new RecordingError('disk', 'the disk is too slow'));
+    else if (this.#sinceBatch >= this.#batchSamples) this.flush();
+  }
+
+  /** Sends what was taken on its way to the disk, without waiting: before a pause. */
+  flush(): void {
+    if (this.#writing || this.#ended || this.#error) return;
+    this.#sinceBatch = 0;
+    this.#writing = this.#writeBatch().then(
+      () => {
+        this.#writing = undefined;
+        if (this.#sinceBatch >= this.#batchSamples) this.flush();
+      },
+      (error: unknown) => {
+        this.#writing = undefined;
+        this.#fail(recordingError(error));
+      },
+    );
+  }
+
+  /**
+   * Ends the recording: all is on the disk, and the file in its place, when this resolves. Idempotent.
+   * @throws (rejects with) RecordingError; what was written stays under the temporary name.
+   */
+  async finish(): Promise<void> {
+    const first = await this.#stop();
+    if (this.#error) throw this.#error;
+    if (!first) return;
+    try {
+      this.#container.end(this.#push);
+      await this.#writeBatch();
+      await this.#handle.sync();
+      await this.#handle.close();
+      await rename(this.#temporary, this.#options.path);
+      await syncDirectory(dirname(this.#options.path));
+    } catch (error) {
+      this.#error = recordingError(error);
+      throw this.#error;
+    } finally {
+      await this.#close();
+    }
+  }
+
+  /** Ends the recording and removes what was written; a file that was to be gone on with stays as it was. Idempotent. */
+  async discard(): Promise<void> {
+    if (!(await this.#stop())) return;
+    await this.#close();
+    await rm(this.#temporary, { force: true }).catch(() => undefined);
+  }
+
+  get #temporary(): string {
+    return this.#options.path + unfinished;
+  }
+
+  /** Takes nothing more and waits for the disk. @returns false when it has ended before. */
+  async #stop(): Promise<boolean> {
+    const first = !this.#ended;
+    this.#ended = true;
+    await this.#writing;
+    return first;
+  }
+
+  #fail(error: RecordingError): void {
+    if (this.#error) return;
+    this.#error = error;
+    this.#octets = 0;
+    // Closing waits for what is being written.
+    void this.#close();
+    this.#failed(error);
+  }
+
+  /** Idempotent, and never rejects. */
+  async #close(): Promise<void> {
+    this.#container.close();
+    await this.#handle.close().catch(() => undefined);
+  }
+
+  #append(octets: Uint8Array): void {
+    const needed = this.#octets + octets.length;
+    if (needed > this.#pending.length) {
+      const larger = new Uint8Array(Math.max(needed, this.#pending.length * 2));
+      larger.set(this.#pending.subarray(0, this.#octets));
+      this.#pending = larger;
+    }
+    this.#pending.set(octets, this.#octets);
+    this.#octets = needed;
+  }
+
+  /** Writes what is pending, and then the header, which so never claims what is not there. */
+  async #writeBatch(): Promise<void> {
+    this.#container.flush(this.#push);
+    if (this.#octets === 0) return;
+    const batch = this.#pending.slice(0, this.#octets);
+    this.#octets = 0;
+    for (let done = 0; done < batch.length; ) {
+      const { bytesWritten } = await this.#handle.write(batch, done, batch.length - done, this.#length);
+      done += bytesWritten;
+      this.#length += bytesWritten;
+    }
+    const header = this.#container.header(this.#length);
+    if (header) await this.#handle.write(header, 0, header.length, 0);
+  }
+}
+
+/** Makes sure that the new name is on the disk as well. */
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+function recordingError(error: unknown): RecordingError {
+  if (error instanceof RecordingError) return error;
+  const { code = '', message = String(error) } = error as NodeJS.ErrnoException;
+  if (code === 'EEXIST') return new RecordingError('exists', 'a recording of that name is under way', { cause: error });
+  return new RecordingError('disk', reasons.get(code) ?? message, { cause: error });
+}
+
+/** Files looked through at most when leftovers are searched for. */
+const mostEntries = 1_000_000;
+
+/**
+ * Puts recordings that a crash left unfinished into their places, in all directories below. Call it before anything is
+ * recorded. @returns the paths of the finished files; what cannot be renamed stays.
+ */
+export async function finishLeftovers(directory: string): Promise<string[]> {
+  const names = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => []);
+  const finished: string[] = [];
+  for (const entry of names.slice(0, mostEntries)) {
+    if (!entry.isFile() || !entry.name.endsWith(unfinished)) continue;
+    const path = join(entry.parentPath, entry.name.slice(0, -unfinished.length));
+    const format = recordingFormats.has(path.slice(path.lastIndexOf('.') + 1));
+    const done =
+      format &&
+      (await rename(path + unfinished, path).then(
+        () => true,
+        () => false,
+      ));
+    if (done) finished.push(path);
+  }
+  return finished.sort();
+}
