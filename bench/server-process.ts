@@ -25,6 +25,11 @@ export function residentOctets(pid: number): number {
   return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
 }
 
+/** The most memory that a process ever had, in octets. */
+export function peakOctets(pid: number): number {
+  return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
+}
+
 /** Remembers what a process uses, so that any span of the past can be asked for. */
 export class CpuMeter {
   readonly #pid: number;
@@ -86,13 +91,17 @@ export function referenceServer(): Subject | undefined {
   return { name: 'reference', http: http.replace(/\/$/, ''), credentials: login, pid: Number(pid), sip };
 }
 
-/** Starts `dist/cli.js serve` on ports that the system chooses. */
-export async function startServerProcess(): Promise<ServerProcess> {
+/**
+ * Starts `dist/cli.js serve` on ports that the system chooses.
+ * @param endpoints further ones of `sip.endpoints`.
+ */
+export async function startServerProcess(endpoints: object = {}): Promise<ServerProcess> {
   const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
   if (!existsSync(cli)) throw new Error('there is no dist/cli.js: run `npm run build` first');
   const directory = mkdtempSync(join(tmpdir(), 'hookswitch-bench-'));
   const file = join(directory, 'hookswitch.yaml');
-  writeFileSync(file, JSON.stringify(settings));
+  const sip = { ...settings.sip, endpoints: { ...settings.sip.endpoints, ...endpoints } };
+  writeFileSync(file, JSON.stringify({ ...settings, sip }));
   const child = spawn(process.execPath, [cli, 'serve', '--config', file], { stdio: ['ignore', 'pipe', 'inherit'] });
   const banner = await readBanner(child);
   return {

@@ -64,9 +64,10 @@ export function parseMessage(bytes: Buffer): ParseResult {
   const malformed = readHeaders(text, lf < 0 ? text.length : lf + 1, raw);
   const problem = malformed ?? (headEnd < 0 ? 'the headers do not end' : undefined);
   const body = headEnd < 0 || headEnd === bytes.length ? undefined : bytes.subarray(headEnd);
-  return start.kind === 'request'
-    ? finishRequest(start, raw, body, problem)
-    : finishResponse(start, raw, body, problem);
+  const result =
+    start.kind === 'request' ? finishRequest(start, raw, body, problem) : finishResponse(start, raw, body, problem);
+  if (result.ok) result.message.octets = bytes.length;
+  return result;
 }
 
 function finishRequest(

@@ -29,6 +29,9 @@ export type Arrival = {
   readonly isKnown: boolean;
 };
 
+/** An answer to a source that could be forged is at most so many times as large as the request. */
+const LARGEST_FACTOR = 3;
+
 /** Seconds until a request that met a full house may come again (RFC 3261 21.5.4). */
 const RETRY_AFTER_SECONDS = '10';
 
@@ -128,12 +131,28 @@ export class ArrivedRequest implements ServerTransaction {
   #answerOnce(response: SipResponse): boolean {
     this.#over = true;
     this.#last = response;
-    this.#context.send(response.toBuffer(), this.target, (failure) =>
-      this.#context.guard(() => this.#handlers.onTransportError?.(failure)),
-    );
+    const bytes = this.#fitting(response);
+    if (bytes)
+      this.#context.send(bytes, this.target, (failure) =>
+        this.#context.guard(() => this.#handlers.onTransportError?.(failure)),
+      );
     if (this.#kept) this.#kept.terminate();
     else this.#context.guard(() => this.#handlers.onTerminated?.());
     return true;
+  }
+
+  /**
+   * The answer as it may go to a source that could be forged: no more than three times what came (the rule of RFC 9000 8),
+   * without its optional headers where that helps; undefined when silence is due.
+   */
+  #fitting(response: SipResponse): Buffer | undefined {
+    const bytes = response.toBuffer();
+    if (this.#isKnown || this.source.protocol !== 'udp') return bytes;
+    const most = LARGEST_FACTOR * this.request.octets;
+    if (bytes.length <= most) return bytes;
+    if (isChallenge(response.status)) return undefined;
+    const bare = buildResponse(this.request, response.status, { toTag: this.toTag }).toBuffer();
+    return bare.length <= most ? bare : undefined;
   }
 
   #refuseForRoom(): void {

@@ -247,7 +247,6 @@ class SocketTransports implements Transports {
       return false;
     }
     const { message } = result;
-    message.octets = bytes.length;
     if (message.kind === 'request') {
       const stamped = stampedVia(message.topVia!, source);
       if (stamped) message.setTopVia(formatVia(stamped));

@@ -31,10 +31,7 @@ function createBench(answer: (transaction: ServerTransaction) => void = () => {}
     transactions.push(transaction);
     answer(transaction);
   });
-  const deliver = (request: SipRequest, source = peer('udp')) => {
-    request.octets = request.toBuffer().length;
-    transports.deliver(request, source);
-  };
+  const deliver = (request: SipRequest, source = peer('udp')) => transports.deliver(request, source);
   const sent = () => transports.sent.splice(0).map(({ message }) => message);
   return { clock, transports, peers, layer, transactions, deliver, sent };
 }
@@ -157,6 +154,27 @@ test('big requests leave no more than their answers', () => {
   assert.is(layer.counts().servers, 8);
   clock.advance(40_000);
   assert.equal([layer.counts().servers, clock.pending], [0, 0]);
+});
+
+test('an answer to a stranger is never larger than three times its request', () => {
+  const headers = [['X-Fill', 'x'.repeat(2_000)]] as const;
+  const { clock, peers, deliver, transports } = createBench((transaction) =>
+    transaction.reply(transaction.request.method === 'REGISTER' ? 401 : 200, { headers }),
+  );
+  const octets = () => transports.sent.splice(0).map(({ message }) => message.toBuffer().length);
+  const size = incoming('OPTIONS').toBuffer().length;
+  deliver(incoming('OPTIONS'));
+  const [bare] = octets();
+  assert.ok(bare! < 1.5 * size, `${bare} octets to ${size}`);
+  // A challenge cannot be shortened.
+  deliver(incoming('REGISTER', { branch: branch(2) }));
+  assert.equal(octets(), []);
+  deliver(incoming('REGISTER', { branch: branch(3) }), peer('tcp'));
+  assert.is(octets().length, 1);
+  peers.trust(() => true);
+  deliver(incoming('OPTIONS', { branch: branch(4) }));
+  assert.ok(octets()[0]! > 2_000);
+  clock.advance(40_000);
 });
 
 test('only the known may have answers sent elsewhere by maddr', () => {
