@@ -219,6 +219,7 @@ function indexPage(): string {
     'authenticationRequired',
     'writeAccessDenied',
     'foreignOrigin',
+    'limitReached',
     'trailingSlash',
     'resourceNotFound',
     'emptyPathSegment',

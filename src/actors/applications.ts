@@ -7,6 +7,7 @@ import { type ApplicationFact, applicationMachine, isActiveApplication } from '.
 import { type Application, longestApplicationName } from '../models/application.ts';
 import { AriError } from '../models/errors.ts';
 import type { AriEventBodyOf } from '../models/events.ts';
+import { type Limits, requireWithin } from '../models/limits.ts';
 import { type EventSourceLookup, subjectOf, topicOf } from './event-sources.ts';
 import { Registry } from './registry.ts';
 import { type Actor, type Runtime, spawn } from './spawn.ts';
@@ -75,12 +76,16 @@ export interface Applications {
   userEvent(eventName: string, request: UserEventRequest): void;
   /**
    * Registers applications; if it throws, none is registered.
-   * @throws AriError applicationNameInvalid, applicationTaken
+   * @throws AriError applicationNameInvalid, applicationTaken, limitReached
    */
   connect(request: ConnectRequest): Connected;
 
-  /** Whether somebody who only observes may have the name: nobody has it, or another who does. @throws AriError applicationTaken */
-  requireObservable(name: string): void;
+  /**
+   * Whether a client may register applications now. Who only observes may have a name that nobody has, or another who
+   * only observes.
+   * @throws AriError applicationTaken, limitReached.
+   */
+  requireRegistrable(names: readonly string[], observes: boolean): void;
 
   /** Ends all subscriptions of an application that is inactive, so that it is gone; others are left as they are. */
   retire(name: string): void;
@@ -107,6 +112,8 @@ export type ApplicationsOptions = {
   /** `asterisk_id` of every event. */
   entityId: string;
   resolve: EventSourceLookup;
+  /** Applications that there may be, and subscriptions of one when a client adds to them; any number when left out. */
+  limits?: Pick<Limits, 'applications' | 'subscriptions'> | undefined;
   /** Checks every outgoing event; for development mode. */
   check?: MessageCheck | undefined;
 };
@@ -133,9 +140,11 @@ function namesOf(requested: readonly string[], longest: number): readonly string
 const membersOf = (body: unknown): object =>
   typeof body === 'object' && body !== null && !Array.isArray(body) ? body : {};
 
+const unlimited = { applications: Number.POSITIVE_INFINITY, subscriptions: Number.POSITIVE_INFINITY };
+
 /** Owns every application: its chart, its connection, its place in delivery. */
 export function createApplications(options: ApplicationsOptions): Applications {
-  const { bus, clock, log, runtime, entityId, resolve, check } = options;
+  const { bus, clock, log, runtime, entityId, resolve, check, limits = unlimited } = options;
   const registry = new Registry<ApplicationActor>('applicationNotFound');
   const connections = new Map<string, Connection>();
   /** Applications that were registered last by somebody who only observes. */
@@ -217,12 +226,15 @@ export function createApplications(options: ApplicationsOptions): Applications {
     return model(name);
   };
 
-  const requireObservable = (name: string): void => {
-    if (registry.find(name) && !observed.has(name)) throw new AriError('applicationTaken', { name });
+  const requireRegistrable: Applications['requireRegistrable'] = (names, observes) => {
+    const taken = observes ? names.find((name) => registry.has(name) && !observed.has(name)) : undefined;
+    if (taken !== undefined) throw new AriError('applicationTaken', { name: taken });
+    const added = names.filter((name) => !registry.has(name)).length;
+    if (added > 0) requireWithin('applications', registry.size + added, limits.applications);
   };
 
   return {
-    requireObservable,
+    requireRegistrable,
     list: () => registry.all().map((actor) => model(actor.getSnapshot().context.name)),
 
     get(name) {
@@ -230,8 +242,11 @@ export function createApplications(options: ApplicationsOptions): Applications {
       return model(name);
     },
 
-    subscribe: (name, eventSources) =>
-      each(name, eventSources, 'eventSourceNotFound', (topic) => void delivery.subscribe(name, topic)),
+    subscribe(name, eventSources) {
+      const held = delivery.topicsOf(name).length;
+      if (registry.has(name)) requireWithin('subscriptions', held + (eventSources?.length ?? 0), limits.subscriptions);
+      return each(name, eventSources, 'eventSourceNotFound', (topic) => void delivery.subscribe(name, topic));
+    },
 
     unsubscribe: (name, eventSources) =>
       each(name, eventSources, 'eventSourceNotSubscribed', (topic) => {
@@ -259,7 +274,8 @@ export function createApplications(options: ApplicationsOptions): Applications {
     connect(request) {
       const { subscribeAll = false, announce = false, observes = false, describe } = request;
       const names = namesOf(request.names, request.own ? longestOwnName : longestApplicationName);
-      if (observes) names.forEach(requireObservable);
+      // What the configuration or a call asks for is not refused.
+      if (!announce) requireRegistrable(names, observes);
       const id = `connection-${++connectionCount}`;
       const connection: Connection = { send: (json) => request.send(json), describe };
       connections.set(id, connection);

@@ -2,6 +2,7 @@ import { channelTopic } from '../bus/topics.ts';
 import { noTimeout, type OnAnswer, passedOn } from '../machines/channel.ts';
 import type { Channel } from '../models/channel.ts';
 import { AriError } from '../models/errors.ts';
+import { requireWithin } from '../models/limits.ts';
 import { DriverError } from '../telephony/driver.ts';
 import { controlledChannel } from './channel-control.ts';
 import type { OutboundRequest } from './channel-creation.ts';
@@ -48,13 +49,15 @@ export type ChannelDialingOptions = {
   formats: ReadonlySet<string>;
   /** `asterisk`: answers of the field where ours are better (decisions marked **switch**). */
   compatibility: 'hookswitch' | 'asterisk';
+  /** Variables that a channel may be made with; any number when left out. */
+  variablesLimit?: number | undefined;
   /** The priority that a label stands for. @throws AriError labelNotFound, priorityIllegal. */
   priorityOf(context: string, extension: string, label: string): number;
 };
 
 /** The operations that make channels, and dial them. Names are the interface's. */
 export function createChannelDialing(options: ChannelDialingOptions) {
-  const { channels, applications, priorityOf } = options;
+  const { channels, applications, priorityOf, variablesLimit = Number.POSITIVE_INFINITY } = options;
 
   const refuseUsedId = (...wanted: (string | undefined)[]): void => {
     for (const id of wanted) if (id !== undefined && channels.has(id)) throw new AriError('channelIdExists');
@@ -90,6 +93,7 @@ export function createChannelDialing(options: ChannelDialingOptions) {
 
   const originate = (request: OriginateRequest): Channel => {
     const requested = readVariables(request.variables);
+    requireWithin('channel_variables', requested.length, variablesLimit);
     for (const id of [request.channelId, request.otherChannelId])
       if (id && id.length > longestChannelId) throw new AriError('uniqueIdTooLong');
     if (!request.endpoint) throw new AriError('endpointRequired');
@@ -134,6 +138,7 @@ export function createChannelDialing(options: ChannelDialingOptions) {
 
   const create = (request: CreateRequest): Channel => {
     const requested = readVariables(request.variables);
+    requireWithin('channel_variables', requested.length, variablesLimit);
     if (request.originator && request.formats) throw new AriError('originatorAndFormats');
     if (!request.endpoint) throw new AriError('endpointRequired');
     if (!request.app) throw new AriError('applicationRequired');

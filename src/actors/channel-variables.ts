@@ -1,7 +1,9 @@
 import { isFunction, writeFunction } from '../dialplan/functions.ts';
 import { readVariableOrFunction } from '../dialplan/variables.ts';
 import type { Clock } from '../lib/clock.ts';
+import { ownVariable, storedName } from '../machines/channel.ts';
 import { AriError } from '../models/errors.ts';
+import { requireWithin } from '../models/limits.ts';
 import type { Variable, Variables } from '../models/variable.ts';
 import { controlledChannel } from './channel-control.ts';
 import type { ChannelEntry } from './channel-entry.ts';
@@ -37,8 +39,19 @@ export function setRequestedVariables(
   }
 }
 
+export type ChannelVariablesOptions = {
+  channels: Channels;
+  clock: Clock;
+  /** Variables that a channel may have when a client sets one that is new; any number when left out. */
+  variablesLimit?: number | undefined;
+};
+
 /** The operations that read and set variables of a channel. Names are the interface's. */
-export function createChannelVariables({ channels, clock }: { channels: Channels; clock: Clock }) {
+export function createChannelVariables({
+  channels,
+  clock,
+  variablesLimit = Number.POSITIVE_INFINITY,
+}: ChannelVariablesOptions) {
   const readable = (id: string): ChannelEntry => {
     const entry = channels.findByIdOrName(id);
     if (!entry) throw new AriError('variableChannelNotFound');
@@ -50,6 +63,14 @@ export function createChannelVariables({ channels, clock }: { channels: Channels
     if (result === undefined) throw new AriError('variableNotFound');
     if (!result.ok) throw new AriError('functionUnreadable');
     return result.value;
+  };
+
+  /** @throws AriError limitReached when the channel would have too many variables with these. */
+  const requireRoom = (entry: ChannelEntry, names: readonly string[]): void => {
+    const { variables } = channels.snapshot(entry).context;
+    const isNew = (name: string) => !isFunction(name) && ownVariable(variables, storedName(name)) === undefined;
+    const added = new Set(names.filter(isNew).map(storedName)).size;
+    if (added > 0) requireWithin('channel_variables', Object.keys(variables).length + added, variablesLimit);
   };
 
   return {
@@ -64,7 +85,9 @@ export function createChannelVariables({ channels, clock }: { channels: Channels
     ): void {
       const { variable: name, value, report_events: report = false } = request;
       if (!name) throw new AriError('variableNameRequired');
-      setChannelVariable(channels, controlledChannel(channels, id, 'setVariable'), { name, value, report });
+      const entry = controlledChannel(channels, id, 'setVariable');
+      if (value !== undefined) requireRoom(entry, [name]);
+      setChannelVariable(channels, entry, { name, value, report });
     },
 
     getVariables(id: string, { variables }: { variables?: string[] | undefined }): Variables {
@@ -82,7 +105,12 @@ export function createChannelVariables({ channels, clock }: { channels: Channels
       if (variables === undefined || variables === null) throw new AriError('variablesRequired');
       readable(id);
       const entry = controlledChannel(channels, id, 'setVariable');
-      for (const variable of readVariables(variables)) setChannelVariable(channels, entry, variable);
+      const wanted = readVariables(variables);
+      requireRoom(
+        entry,
+        wanted.map(({ name }) => name),
+      );
+      for (const variable of wanted) setChannelVariable(channels, entry, variable);
     },
   };
 }

@@ -24,6 +24,9 @@ export type ChannelViewOptions = Pick<ChannelAccess, 'tell' | 'playbacks' | 'glo
 
 /** Makes the view of all channels. */
 export function createChannelView({ channelvars, ...neighbours }: ChannelViewOptions): ChannelView {
+  /** What these show moves on without a change of the channel's own state. */
+  const functions = channelvars.filter(isFunction);
+
   const snapshot = (entry: ChannelEntry): ChannelSnapshot => entry.actor.getSnapshot();
 
   const shownVariables = (entry: ChannelEntry, current: ChannelSnapshot): Record<string, string> | undefined => {
@@ -40,9 +43,12 @@ export function createChannelView({ channelvars, ...neighbours }: ChannelViewOpt
     return result.ok ? result.value : '';
   };
 
+  const isCurrent = (entry: ChannelEntry, { channelvars: shown }: Channel): boolean =>
+    functions.every((name) => shown?.[name] === read(entry, name));
+
   const model = (entry: ChannelEntry): Channel => {
     const current = snapshot(entry);
-    if (entry.seen?.snapshot !== current)
+    if (entry.seen?.snapshot !== current || !isCurrent(entry, entry.seen.model))
       entry.seen = { snapshot: current, model: channelModel(current, shownVariables(entry, current)) };
     return entry.seen.model;
   };

@@ -10,6 +10,7 @@ import {
   refusePlaybackCommand,
 } from '../machines/playback.ts';
 import { AriError } from '../models/errors.ts';
+import { requireWithin } from '../models/limits.ts';
 import { type Playback, type PlaybackOperation, playbackOperations } from '../models/playback.ts';
 import type { MediaSession, PlayHandle, PlayReport } from '../telephony/media.ts';
 import { MediaQueue, type QueuedWork } from './media-queue.ts';
@@ -92,8 +93,15 @@ const isOperation = (word: string): word is PlaybackOperation =>
   (playbackOperations as readonly string[]).includes(word);
 
 /** Owns every playback and the queue of every target that is played to. */
-export function createPlaybacks(deps: { bus: Bus; runtime: Runtime; ids: Ids; log: Logger }): Playbacks {
-  const { bus, runtime, ids, log } = deps;
+export function createPlaybacks(deps: {
+  bus: Bus;
+  runtime: Runtime;
+  ids: Ids;
+  log: Logger;
+  /** What may play and wait on one target when a client asks for more; any number when left out. */
+  queueLimit?: number | undefined;
+}): Playbacks {
+  const { bus, runtime, ids, log, queueLimit = Number.POSITIVE_INFINITY } = deps;
   const registry = new Registry<PlaybackActor>('playbackNotFound');
   const running = new Map<string, Running>();
   const queues = new Map<string, MediaQueue>();
@@ -186,6 +194,7 @@ export function createPlaybacks(deps: { bus: Bus; runtime: Runtime; ids: Ids; lo
       if (offsetms < 0) throw new AriError('offsetNegative');
       if (media.length === 0 || media.includes('')) throw new AriError('mediaRequired');
       if (playbackId && registry.has(playbackId)) throw new AriError('playbackIdExists');
+      requireWithin('playbacks', (queues.get(`${target.kind}:${target.id}`)?.size ?? 0) + 1, queueLimit);
       return playbackModel(start(playbackId || ids.uuid(), target, request).getSnapshot());
     },
 

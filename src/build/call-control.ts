@@ -20,9 +20,9 @@ const fieldSoftHangupCause = 32;
 
 /** Playbacks, the dialplan, channels and what may be done to them, the WebSockets that calls may need. */
 export function buildCallControl({ config, clock, ids, log, runtime }: Base, state: State, { media }: Network) {
-  const { general } = config;
+  const { general, limits } = config;
   const { bus, applications, eventSources, endpoints, globals, deviceStates } = state;
-  const playbacks = createPlaybacks({ bus, runtime, ids, log });
+  const playbacks = createPlaybacks({ bus, runtime, ids, log, queueLimit: limits.playbacks });
   const dialplan = createDialplan({ contexts: config.dialplan, clock, log: log.child({ part: 'dialplan' }) });
   const outbound = createOutboundConnections({
     connections: outboundConnections(config),
@@ -66,6 +66,7 @@ export function buildCallControl({ config, clock, ids, log, runtime }: Base, sta
     dialplan,
     formats: new Set(config.media.codecs),
     compatibility: general.compatibility,
+    variablesLimit: limits.channel_variables,
     clock,
   });
   const meeting = canMeet(media)

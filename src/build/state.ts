@@ -17,20 +17,26 @@ export type State = ReturnType<typeof buildState>;
 
 /** The bus, the applications that listen to it, and what publishes on it without being a call. */
 export function buildState({ config, clock, log, runtime, scope, entityId }: Base) {
+  const { limits } = config;
   const kept = { directory: config.general.data_directory, clock, log };
   const bus = createBus({ log });
   const eventSources = createEventSourceDirectory();
   const check = config.general.validate ? createEventCheck() : undefined;
-  const applications = createApplications({ bus, clock, log, runtime, entityId, check, resolve: eventSources });
+  const applications = createApplications({ bus, clock, log, runtime, entityId, check, limits, resolve: eventSources });
   scope.defer(() => applications.close());
   const endpoints = createEndpoints({ bus, onRemoved: applications.forget });
   eventSources.add({ endpoint: endpoints.find, technology: endpoints.technology });
   const contacts = createContacts({ bus, runtime, log, endpoints });
   scope.defer(() => contacts.close());
-  const globals = createGlobalVariables({ bus });
-  const mailboxes = createMailboxes(kept);
+  const globals = createGlobalVariables({ bus, limit: limits.global_variables });
+  const mailboxes = createMailboxes({ ...kept, limit: limits.mailboxes });
   scope.defer(() => mailboxes.close());
-  const deviceStates = createDeviceStates({ ...kept, bus, endpoint: endpoints.status });
+  const deviceStates = createDeviceStates({
+    ...kept,
+    bus,
+    endpoint: endpoints.status,
+    limit: limits.device_states,
+  });
   scope.defer(() => deviceStates.close());
   const bans = createBans({ settings: banSettings(config), clock, log: log.child({ part: 'bans' }) });
   scope.defer(() => bans.close());

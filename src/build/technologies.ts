@@ -72,6 +72,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
     configClass: 'res_pjsip',
     types: sipObjectTypes,
     fixed: objectsOf(sipConfig.endpoints, callerIds),
+    limit: config.limits.dynamic_objects,
     refuses: provisioning.refuses,
     onChanged: provisioning.changed,
   });

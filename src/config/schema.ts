@@ -225,6 +225,27 @@ const applications = named(application, {
     'WebSockets that this server opens to programs, by name. What an application misses while a persistent one is away waits, up to half of http.limits.websocket_queue.',
 });
 
+const most = (fallback: number, unit: string, about: string) =>
+  whole(1, 10_000_000, { default: fallback, unit, description: about });
+
+const limits = group(
+  {
+    channel_variables: most(1_000, 'variables', 'Variables that one channel may have.'),
+    global_variables: most(10_000, 'variables', 'Global variables.'),
+    applications: most(1_000, 'applications', 'Applications known at once.'),
+    subscriptions: most(
+      10_000,
+      'subscriptions',
+      'Subscriptions of one application, those to its own channels among them, beyond which a client cannot add any.',
+    ),
+    playbacks: most(100, 'playbacks', 'Playbacks that play and wait on one channel.'),
+    mailboxes: most(10_000, 'mailboxes', 'Mailboxes.'),
+    device_states: most(10_000, 'states', 'Device states that clients set.'),
+    dynamic_objects: most(10_000, 'objects', 'Objects of dynamic configuration.'),
+  },
+  'What clients of the interface may make; beyond it they are answered 409.',
+);
+
 const bans = group(
   {
     window: whole(1, 86_400, {
@@ -287,7 +308,7 @@ const dialplan = named(
 
 /** The whole configuration file. */
 export const ConfigSchema = group(
-  { general, http, applications, sip, media, sounds, recordings, bridges, bans, dialplan },
+  { general, http, applications, sip, media, sounds, recordings, bridges, bans, limits, dialplan },
   'Hookswitch configuration.',
 );
 

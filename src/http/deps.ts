@@ -33,7 +33,7 @@ export type Owners = {
   playbacks: Pick<Playbacks, 'get' | 'stop' | 'control'> & { playOnChannel: ChannelOperations['play'] };
   applications: Pick<
     Applications,
-    'list' | 'get' | 'subscribe' | 'unsubscribe' | 'filter' | 'userEvent' | 'requireObservable'
+    'list' | 'get' | 'subscribe' | 'unsubscribe' | 'filter' | 'userEvent' | 'requireRegistrable'
   > & {
     connect: Connect;
   };

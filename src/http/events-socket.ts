@@ -107,7 +107,7 @@ export function createEventsSocket(deps: EventsSocketDeps): EventsSocket {
       }
       if (closing) throw new AriError('serviceUnavailable');
       const observes = user?.read_only === true && user.may_register !== true;
-      if (observes) for (const name of names.names) owners.applications?.requireObservable(name);
+      owners.applications?.requireRegistrable(names.names, observes);
       return accept(c, names, observes, sources);
     },
     attach: (server) => {

@@ -20,6 +20,7 @@ const commonErrors: ReadonlySet<AriErrorCode> = new Set<AriErrorCode>([
   'parameterInvalid',
   'tooManyValues',
   'internalServerError',
+  'limitReached',
   'foreignOrigin',
   'tooManyLogIns',
   'tooManyPipelined',

@@ -36,6 +36,7 @@ export const ariErrors = {
   internalServerError: { status: 500, message: 'Internal Server Error' },
   serviceTimeout: { status: 503, message: 'No answer in time from {service}' },
   applicationTaken: { status: 403, message: "Application '{name}' is not for a user who may only look" },
+  limitReached: { status: 409, message: 'The server allows no more than {most} (limits.{limit})' },
   foreignOrigin: { status: 403, message: 'Pages of this origin may not do this' },
   tooManyLogIns: { status: 503, message: 'Too many passwords wait to be checked' },
   banNotFound: { status: 404, message: 'Nothing counts against this address' },

@@ -6,6 +6,7 @@ import type { ChannelState } from '../models/channel.ts';
 import { type DeviceState, type DeviceStateWord, deviceStateWords } from '../models/device-state.ts';
 import type { Endpoint } from '../models/endpoint.ts';
 import { AriError } from '../models/errors.ts';
+import { requireWithin } from '../models/limits.ts';
 import { openKeptMap } from './kept-map.ts';
 
 /**
@@ -43,6 +44,8 @@ export type DeviceStatesOptions = {
   directory: string;
   /** An endpoint in its canonical spelling, found in any case of letters; undefined when there is none. */
   endpoint(technology: string, resource: string): Pick<Endpoint, 'technology' | 'resource' | 'state'> | undefined;
+  /** States that clients may set; any number when left out. */
+  limit?: number | undefined;
 };
 
 /** What a channel makes of its device. */
@@ -124,7 +127,8 @@ const deviceOf = (topics: readonly Topic[]): string | undefined =>
   topics.find((topic) => topic.startsWith('endpoint:') && topic.includes('/'))?.slice('endpoint:'.length);
 
 /** Opens the states that were kept. @throws StorageError when their file cannot be read. */
-export function createDeviceStates({ bus, clock, log, directory, endpoint }: DeviceStatesOptions): DeviceStates {
+export function createDeviceStates(options: DeviceStatesOptions): DeviceStates {
+  const { bus, clock, log, directory, endpoint, limit = Number.POSITIVE_INFINITY } = options;
   const kept = openKeptMap<DeviceState>({
     directory,
     name: 'device-states.json',
@@ -216,6 +220,7 @@ export function createDeviceStates({ bus, clock, log, directory, endpoint }: Dev
       const name = controlled(device);
       const state = settable(word);
       if (state === stateOf(name)) return kept.settled();
+      if (!kept.has(name)) requireWithin('device_states', kept.size + 1, limit);
       return told(name, () => kept.set(name, { name, state }));
     },
 

@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { AriError } from '../models/errors.ts';
+import { requireWithin } from '../models/limits.ts';
 import type { ConfigTuple } from '../models/system.ts';
 import { openKeptMap } from './kept-map.ts';
 
@@ -69,6 +70,8 @@ export type DynamicConfigOptions = {
   types: Readonly<Record<string, ObjectType>>;
   /** Objects of the configuration file, by kind: they can be read, but not changed. */
   fixed: Readonly<Record<string, readonly ConfigObject[]>>;
+  /** Objects that clients may make; any number when left out. */
+  limit?: number | undefined;
   /** Why a change cannot be, beyond the object itself; undefined when it can. */
   refuses?(objectType: string, object: ConfigObject): string | undefined;
   /** Hears every change after it was made, and when one is undone that could not be kept. */
@@ -127,6 +130,7 @@ const tuplesOf = ({ attributes }: ObjectType, values: Values): ConfigTuple[] =>
 /** Objects that clients make at run time, kept over a restart in a file that nobody else may read: it holds passwords. */
 export function createDynamicConfig(options: DynamicConfigOptions): DynamicConfig {
   const { directory, clock, log, configClass: ownClass, types, fixed, refuses, onChanged } = options;
+  const { limit = Number.POSITIVE_INFINITY } = options;
   const keyOf = (type: string, id: string): string => `${type}/${id.toLowerCase()}`;
   const byKey = (objects: DynamicConfigOptions['fixed']): Map<string, ConfigObject> =>
     new Map(Object.entries(objects).flatMap(([type, own]) => own.map((each) => [keyOf(type, each.id), each] as const)));
@@ -185,6 +189,7 @@ export function createDynamicConfig(options: DynamicConfigOptions): DynamicConfi
       const object = wanted(type, objectType, before, fields ?? []);
       if (!object) throw new AriError(existing ? 'configUpdateInvalid' : 'configCreateInvalid', { id });
       if (isFixed) throw new AriError('configUpdateForbidden', { objectType });
+      if (!existing) requireWithin('dynamic_objects', kept.size + 1, limit);
       const held = kept.set(keyOf(objectType, id), { type: objectType, ...object });
       onChanged?.(objectType, object.id);
       return held.then(() => tuplesOf(type, object.values));

@@ -6,6 +6,7 @@ export interface KeptMap<T> {
   has(key: string): boolean;
   /** In the order in which they were first set. */
   values(): T[];
+  readonly size: number;
   /** Resolves when it is on the disk. @throws AriError (rejects) storageFailed; then it is as it was before. */
   set(key: string, value: T): Promise<void>;
   /** The same for nobody who waits: it stands whatever happens, and is written as soon as the disk takes it. */
@@ -39,6 +40,9 @@ export function openKeptMap<T>(options: KeptMapOptions<T>): KeptMap<T> {
     get: (key) => entries.get(key),
     has: (key) => entries.has(key),
     values: () => [...entries.values()],
+    get size() {
+      return entries.size;
+    },
 
     set(key, value) {
       const before = entries.get(key);

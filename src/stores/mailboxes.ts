@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { AriError } from '../models/errors.ts';
+import { requireWithin } from '../models/limits.ts';
 import type { Mailbox } from '../models/mailbox.ts';
 import { openKeptMap } from './kept-map.ts';
 
@@ -11,7 +12,7 @@ export interface Mailboxes {
   get(name: string): Mailbox;
   /**
    * Sets both counts, one left out being 0; makes the mailbox when there is none. Resolves when that is on the disk.
-   * @throws AriError mailboxUpdateFailed at once; storageFailed (rejects), then it is as before.
+   * @throws AriError mailboxUpdateFailed, limitReached at once; storageFailed (rejects), then it is as before.
    */
   update(name: string, counts: { oldMessages?: number | undefined; newMessages?: number | undefined }): Promise<void>;
   /** Resolves when that is on the disk. @throws AriError mailboxToDeleteNotFound at once; storageFailed (rejects). */
@@ -27,6 +28,8 @@ export type MailboxesOptions = {
   directory: string;
   clock: Clock;
   log: Logger;
+  /** Mailboxes that there may be; any number when left out. */
+  limit?: number | undefined;
 };
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
@@ -39,7 +42,12 @@ function readMailbox(element: unknown): Mailbox {
 }
 
 /** Opens the mailboxes that were kept. @throws StorageError when their file cannot be read. */
-export function createMailboxes({ directory, clock, log }: MailboxesOptions): Mailboxes {
+export function createMailboxes({
+  directory,
+  clock,
+  log,
+  limit = Number.POSITIVE_INFINITY,
+}: MailboxesOptions): Mailboxes {
   const listeners: ((mailbox: Mailbox) => void)[] = [];
   const mailboxes = openKeptMap<Mailbox>({
     directory,
@@ -66,6 +74,7 @@ export function createMailboxes({ directory, clock, log }: MailboxesOptions): Ma
 
     update(name, { oldMessages = 0, newMessages = 0 }) {
       if (name === '' || !isCount(oldMessages) || !isCount(newMessages)) throw new AriError('mailboxUpdateFailed');
+      if (!mailboxes.has(name)) requireWithin('mailboxes', mailboxes.size + 1, limit);
       const kept = mailboxes.set(name, { name, old_messages: oldMessages, new_messages: newMessages });
       changed(name);
       return kept;

@@ -1,6 +1,7 @@
 import type { Bus } from '../bus/bus.ts';
 import { allChannels } from '../bus/topics.ts';
 import { AriError } from '../models/errors.ts';
+import { requireWithin } from '../models/limits.ts';
 import type { Variable } from '../models/variable.ts';
 
 /**
@@ -15,7 +16,7 @@ export interface GlobalVariables {
   getGlobalVar(variable: string | undefined): Variable;
   /**
    * For clients: a name that ends with `)` writes a function instead of a variable.
-   * @throws AriError variableNameRequired, functionFailed
+   * @throws AriError variableNameRequired, functionFailed, limitReached
    */
   setGlobalVar(variable: string | undefined, value: string | undefined): void;
 }
@@ -24,9 +25,15 @@ export type GlobalVariablesOptions = {
   bus: Bus;
   /** Writes a function such as `DEVICE_STATE(Custom:x)` outside any channel; false when it cannot. */
   writeFunction?: (call: string, value: string) => boolean;
+  /** Variables that there may be when a client sets one that is new; any number when left out. */
+  limit?: number | undefined;
 };
 
-export function createGlobalVariables({ bus, writeFunction }: GlobalVariablesOptions): GlobalVariables {
+export function createGlobalVariables({
+  bus,
+  writeFunction,
+  limit = Number.POSITIVE_INFINITY,
+}: GlobalVariablesOptions): GlobalVariables {
   const values = new Map<string, string>();
   const stored = (name: string): string => name.replace(/^_{1,2}/, '');
 
@@ -50,6 +57,8 @@ export function createGlobalVariables({ bus, writeFunction }: GlobalVariablesOpt
 
     setGlobalVar(variable, value) {
       if (!variable) throw new AriError('variableNameRequired');
+      const isNew = value !== undefined && !variable.endsWith(')') && !values.has(stored(variable));
+      if (isNew) requireWithin('global_variables', values.size + 1, limit);
       if (!variable.endsWith(')')) set(variable, value);
       else if (!writeFunction?.(variable, value ?? '')) throw new AriError('functionFailed');
     },

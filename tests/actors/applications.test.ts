@@ -48,7 +48,7 @@ const resolve: EventSourceLookup = {
   technology: (name) => (name.toUpperCase() === 'PJSIP' ? 'PJSIP' : undefined),
 };
 
-function world() {
+function world(limits?: { applications: number; subscriptions: number }) {
   const clock = new ManualClock();
   const bus = createBus({ log });
   const applications = createApplications({
@@ -58,6 +58,7 @@ function world() {
     runtime: createRuntime(clock, log),
     entityId: 'e',
     resolve,
+    limits,
   });
   const connect = (
     names: string[],
@@ -374,6 +375,27 @@ registering('what others subscribe an observer to stays his while he is away', (
   const second = connect(['wall'], { observes: true });
   ring('c1');
   assert.equal(second.sent, ['wall ChannelStateChange']);
+});
+
+registering('there are no more applications than allowed, but for those of this system', () => {
+  const { applications, connect } = world({ applications: 2, subscriptions: 10 });
+  const socket = connect(['a', 'b']);
+  const full = [409, 'The server allows no more than 2 (limits.applications)'];
+  assert.equal(
+    refusal(() => connect(['b', 'c'])),
+    full,
+  );
+  assert.equal(
+    refusal(() => applications.requireRegistrable(['c'], false)),
+    full,
+  );
+  connect(['a', 'b']);
+  connect(['own'], { announce: true });
+  assert.equal(
+    applications.list().map(({ name }) => name),
+    ['a', 'b', 'own'],
+  );
+  assert.equal(socket.sent, ['a ApplicationReplaced', 'b ApplicationReplaced']);
 });
 
 registering('a connection made by this system is announced and taken back', () => {

@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { setChannelVariable } from '../../src/actors/channel-variables.ts';
 import { createCallControl, inShort, settled } from '../support/call-control.ts';
 
 const order = suite('order of a call’s events');
@@ -309,6 +310,19 @@ owner('channelvars and reported variables are shown in the channel', async () =>
   const entry = call.channels.get('c1');
   call.channels.tell(entry, { type: 'variable.set', name: 'B', value: '2', report: true });
   assert.equal(call.operations.get('c1').channelvars, { A: '', 'CHANNEL(language)': 'en', B: '2' });
+});
+
+owner('a function among channelvars is shown as it is now, though nothing of the channel has changed', async () => {
+  const call = createCallControl({ channelvars: ['GLOBAL(shift)', 'A'] });
+  call.incoming('c1');
+  call.incoming('c2');
+  await settled();
+  const shown = () => call.operations.get('c1').channelvars;
+  assert.equal(shown(), { 'GLOBAL(shift)': '', A: '' });
+  setChannelVariable(call.channels, call.channels.get('c2'), { name: 'GLOBAL(shift)', value: 'night' });
+  assert.equal(shown(), { 'GLOBAL(shift)': 'night', A: '' });
+  // While nothing has moved on it is made once.
+  assert.is(call.operations.get('c1'), call.operations.get('c1'));
 });
 
 owner('the other half of a Local channel has every variable, and the parties the other way round', async () => {

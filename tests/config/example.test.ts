@@ -61,7 +61,7 @@ test('every setting stands in the example', () => {
 
 test('what the example shows of the plain settings are their defaults', () => {
   const example = parse(text) as Record<string, Record<string, unknown>>;
-  for (const section of ['general', 'http', 'sip', 'media', 'sounds', 'recordings', 'bans']) {
+  for (const section of ['general', 'http', 'sip', 'media', 'sounds', 'recordings', 'bans', 'limits']) {
     const properties = (ConfigSchema as unknown as { properties: Record<string, Node> }).properties[section]
       ?.properties;
     for (const [key, node] of Object.entries(properties ?? {})) {

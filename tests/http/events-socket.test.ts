@@ -199,7 +199,7 @@ socket('a read-only user only observes, unless the user may register', async ({ 
   await desk.opened;
   desk.ws.terminate();
   server.fakes.instead = (method) => {
-    assert.is(method, 'applications.requireObservable');
+    assert.is(method, 'applications.requireRegistrable');
     throw new AriError('applicationTaken', { name: 'hello' });
   };
   const refused = await refusalOf(server.base, 'app=hello&api_key=reader:look:only');

@@ -33,6 +33,7 @@ export type TestServerOptions = {
   /** Users of the interface; `tester` when left out. */
   users?: { name: string; password: string }[];
   applications?: object;
+  limits?: object;
   /** Lines of this level and above are shown; errors always fail the test that closes the server. */
   logLevel?: Config['general']['log_level'];
 };
@@ -187,7 +188,7 @@ export async function onServer(options: TestServerOptions, test: (server: TestSe
   }
 }
 
-function settings({ dialplan, endpoints, media, general, applications, users }: TestServerOptions): object {
+function settings({ dialplan, endpoints, media, general, applications, limits, users }: TestServerOptions): object {
   const port = { bind: '127.0.0.1', port: 0 };
   return {
     // Calls that do not end by themselves are to be seen, not to be hung up by the drain.
@@ -202,6 +203,7 @@ function settings({ dialplan, endpoints, media, general, applications, users }: 
     },
     media: { rtp_ports: [0, 0], ...media },
     ...(applications && { applications }),
+    ...(limits && { limits }),
     ...(dialplan && { dialplan }),
   };
 }
