@@ -64,6 +64,7 @@ async function build(base: Base): Promise<RunningServer> {
   const { sip, listeners } = technologies;
   let drainTimeoutMs = config.general.drain_timeout * 1000;
   const reload = createReload(config, [
+    ...network.reloads,
     ...state.reloads,
     ...calls.reloads,
     ...technologies.reloads,

@@ -1,3 +1,4 @@
+import type { Config } from '../config/schema.ts';
 import { createMediaPlane } from '../media/media-plane.ts';
 import { mediaSettings, strangerLimits } from '../settings.ts';
 import { createTransactionLayer } from '../sip/transaction/layer.ts';
@@ -9,9 +10,22 @@ import { type OpenUdp, openUdpSocket } from '../sip/transport/udp.ts';
 import { MediaAddressError } from '../start-errors.ts';
 import type { MediaPlane } from '../telephony/media.ts';
 import type { Base } from './base.ts';
+import type { Reloadable } from './reload.ts';
 
 /** What packets come in by. Nothing listens yet: see `openSip` of the technologies. */
 export type Network = Awaited<ReturnType<typeof buildNetwork>>;
+
+/** Limits that follow the configuration; those of connections hold until a restart. */
+const followedLimits = [
+  'source_rate',
+  'source_burst',
+  'stranger_rate',
+  'sources',
+  'transactions',
+  'transaction_bytes',
+  'source_transactions',
+  'source_transaction_bytes',
+] as const satisfies (keyof Config['sip']['limits'])[];
 
 /**
  * The media plane, and SIP up to its transactions.
@@ -48,7 +62,17 @@ export async function buildNetwork({ config, clock, ids, log, scope, io }: Base)
     ...{ limits: limits.transactions, peers },
   });
   scope.defer(() => transactions.close());
-  return { media, transports, transactions, peers, gate };
+  const reloads: Reloadable[] = [
+    {
+      settings: followedLimits.map((limit) => `sip.limits.${limit}`),
+      apply(next) {
+        const changed = strangerLimits(next);
+        gate.reconfigure(changed.gate);
+        transactions.reconfigure(changed.transactions);
+      },
+    },
+  ];
+  return { reloads, media, transports, transactions, peers, gate };
 }
 
 async function tryMediaAddress(host: string, open: OpenUdp = openUdpSocket): Promise<void> {

@@ -4,11 +4,11 @@ import { getPath } from 'hono/utils/url';
 import { AriError } from '../models/errors.ts';
 import { createOpenApi } from './api-docs/openapi.ts';
 import { createApiDocs, present } from './api-docs.ts';
+import { type Checks, createChecks, type Next } from './checks.ts';
 import { type Connections, createConnections } from './connections.ts';
 import type { Deps } from './deps.ts';
 import type { AppDeps, Env, HttpOptions } from './env.ts';
 import { createEventsSocket, type EventsSocket } from './events-socket.ts';
-import { createGate, type Gate, type Next } from './gate.ts';
 import { createLogIn, type LogIn } from './log-in.ts';
 import type { Api } from './operation.ts';
 import { createOrigins } from './origins.ts';
@@ -66,14 +66,14 @@ const document =
     return responder.json(request, 200, found);
   };
 
-function mountDocuments(app: Hono<Env>, owners: Deps, gate: Gate, responder: Responder) {
+function mountDocuments(app: Hono<Env>, owners: Deps, checked: Checks, responder: Responder) {
   const docs = createApiDocs(ari, owners);
   const swagger = (host: string | undefined, c: Context<Env>) => docs.swagger(c.req.param('file') ?? '', host);
-  app.all(`${ari.base}/api-docs/:file`, gate(document(swagger, responder)));
-  app.all(`${ari.base}/openapi.json`, gate(document((host) => docs.openApi(host), responder)));
-  app.all(`${ari.base}/asyncapi.json`, gate(document((host) => docs.asyncApi(host), responder)));
+  app.all(`${ari.base}/api-docs/:file`, checked(document(swagger, responder)));
+  app.all(`${ari.base}/openapi.json`, checked(document((host) => docs.openApi(host), responder)));
+  app.all(`${ari.base}/asyncapi.json`, checked(document((host) => docs.asyncApi(host), responder)));
   const own = createOpenApi(present(hookswitch, owners));
-  app.all(`${hookswitch.base}/openapi.json`, gate(document((host) => own(host), responder)));
+  app.all(`${hookswitch.base}/openapi.json`, checked(document((host) => own(host), responder)));
 }
 
 const unreadLimitsOf = ({ limits }: HttpOptions): UnreadLimits => ({
@@ -104,16 +104,16 @@ export function createApp(deps: AppDeps): HttpApp {
   const connections = createConnections({ limits, clock, log });
   const unreadLimits = unreadLimitsOf(options);
   const unread = createUnread(unreadLimits);
-  const gate = createGate({ logIn: (...asked) => logIn(...asked), limits, connections, origins, responder, log });
+  const checked = createChecks({ logIn: (...asked) => logIn(...asked), limits, connections, origins, responder, log });
 
   const sockets = createEventsSocket({ ...deps, app, responder, unread });
-  if (owners.applications) app.all(`${ari.base}/events`, gate(sockets.upgrade));
-  mountDocuments(app, owners, gate, responder);
+  if (owners.applications) app.all(`${ari.base}/events`, checked(sockets.upgrade));
+  mountDocuments(app, owners, checked, responder);
   const { validate } = options;
   const mountRoutes = ({ base, resources }: Api) => {
     const rest = resources.flatMap(({ operations }) => operations).filter(({ upgrade }) => !upgrade);
     for (const route of createRoutes(rest, { owners, responder, clock, log, validate, answerTimeoutMs })) {
-      app.all(base + route.path.replaceAll(/\{(\w+)\}/g, ':$1'), gate(operate(route, responder)));
+      app.all(base + route.path.replaceAll(/\{(\w+)\}/g, ':$1'), checked(operate(route, responder)));
     }
   };
   const root: Next = (c, _sources, user) => {
@@ -122,11 +122,11 @@ export function createApp(deps: AppDeps): HttpApp {
   };
   for (const api of apis) {
     mountRoutes(api);
-    app.all(api.base, gate(root));
-    app.all(`${api.base}/`, gate(root));
+    app.all(api.base, checked(root));
+    app.all(`${api.base}/`, checked(root));
   }
 
-  const nothing = gate((c, _sources, user) => {
+  const nothing = checked((c, _sources, user) => {
     if (user === undefined) return responder.options(c.req.raw, 'OPTIONS', false);
     throw missing(c.req.path);
   });

@@ -43,6 +43,8 @@ reloading('phones, users, limits and dialplan follow, and a call that is up goes
         next.sip.endpoints['carol'].auth = { username: 'carol', password: 'secret' };
         next.http.users.push({ name: 'second', password: 'door', read_only: true, may_register: false });
         next.http.limits.body = 2_000;
+        next.sip.limits.source_rate = 7;
+        next.sip.limits.connections = 17;
         next.dialplan['default']!['s'] = ['Answer', 'NoOp', 'Stasis(app,new)'];
         next.general.system_name = 'elsewhere';
       });
@@ -50,12 +52,13 @@ reloading('phones, users, limits and dialplan follow, and a call that is up goes
         applied: [
           'http.users',
           'http.limits.body',
+          'sip.limits.source_rate',
           'sip.endpoints.alice',
           'sip.endpoints.bob',
           'sip.endpoints.carol',
           'dialplan.default.s',
         ],
-        needRestart: ['general.system_name'],
+        needRestart: ['general.system_name', 'sip.limits.connections'],
       });
 
       assert.is(await register('alice', 'old'), 401);

@@ -123,6 +123,10 @@ class Transactions implements TransactionLayer {
     return bytes;
   }
 
+  reconfigure(limits: TransactionLimits): void {
+    this.#context.room.reconfigure(limits);
+  }
+
   counts(): TransactionCounts {
     return {
       clients: this.#clients.size,

@@ -23,12 +23,17 @@ type Share = { transactions: number; octets: number };
 
 /** Counts what server transactions hold, in all and for each source that nobody knows. */
 export class Room {
-  readonly #limits: TransactionLimits;
+  #limits: TransactionLimits;
   readonly #all: Share = { transactions: 0, octets: 0 };
   readonly #strangers: Share = { transactions: 0, octets: 0 };
   readonly #bySource = new Map<string, Share>();
 
   constructor(limits: TransactionLimits) {
+    this.#limits = limits;
+  }
+
+  /** Takes up other limits; who has a place keeps it. */
+  reconfigure(limits: TransactionLimits): void {
     this.#limits = limits;
   }
 

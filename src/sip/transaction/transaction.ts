@@ -1,6 +1,7 @@
 import type { BuildResponseOptions } from '../message/build.ts';
 import type { SipRequest, SipResponse } from '../message/message.ts';
 import type { SendFailure, Source, Target } from '../transport/transport.ts';
+import type { TransactionLimits } from './room.ts';
 
 /** INVITE client: RFC 3261 17.1.1 with `accepted` of RFC 6026 7.2. Non-INVITE client: 17.1.2 (`trying`). */
 export type ClientState = 'calling' | 'trying' | 'proceeding' | 'completed' | 'accepted' | 'terminated';
@@ -118,6 +119,8 @@ export interface TransactionLayer {
   /** Sends the ACK to a 2xx: a Via with a fresh branch, no transaction (RFC 3261 13.2.2.4). Returns the bytes for repeats. */
   sendAck(ack: SipRequest, target: Target, onFailure?: (failure: SendFailure) => void): Buffer;
   counts(): TransactionCounts;
+  /** Takes up other limits of server transactions; those there are go on. */
+  reconfigure(limits: TransactionLimits): void;
   /** Ends all transactions without a word to the peers, clears every timer; later requests are dropped. */
   close(): void;
 }

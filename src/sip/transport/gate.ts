@@ -27,6 +27,8 @@ export interface Gate {
   admits(source: Source): boolean;
   /** Sets the one test for addresses that shall not be heard at all, unless they are known. */
   ignore(isIgnored: (address: string) => boolean): void;
+  /** Takes up other limits; every stranger begins anew. */
+  reconfigure(limits: GateLimits): void;
   /** Messages that were not read since the start. */
   readonly refused: number;
 }
@@ -46,12 +48,13 @@ const REPORT_EVERY_MS = 60_000;
  * A gate that the known pass freely and strangers at a bounded rate. Half of what strangers may send together is for
  * quiet addresses, so that a new phone gets through while loud ones fight over the other half.
  */
-export function createGate({ limits, peers, clock, log }: GateOptions): Gate {
-  const { sourceRate, sourceBurst, strangerRate, sources } = { ...defaultGateLimits, ...limits };
+export function createGate({ limits: start, peers, clock, log }: GateOptions): Gate {
+  let limits: GateLimits = { ...defaultGateLimits, ...start };
   /** In the order of last use. */
   const buckets = new Map<string, Bucket>();
-  const quiet = new Bucket(strangerRate / 2, strangerRate / 2, clock.monotonic());
-  const loud = new Bucket(strangerRate / 2, strangerRate / 2, clock.monotonic());
+  const half = (): Bucket => new Bucket(limits.strangerRate / 2, limits.strangerRate / 2, clock.monotonic());
+  let quiet = half();
+  let loud = half();
   let isIgnored = (_address: string) => false;
   let refused = 0;
   let toldAt = Number.NEGATIVE_INFINITY;
@@ -59,10 +62,10 @@ export function createGate({ limits, peers, clock, log }: GateOptions): Gate {
 
   const bucketOf = (address: string, now: number): Bucket => {
     const network = sourceNetwork(address);
-    const bucket = buckets.get(network) ?? new Bucket(sourceRate, sourceBurst, now);
+    const bucket = buckets.get(network) ?? new Bucket(limits.sourceRate, limits.sourceBurst, now);
     buckets.delete(network);
     buckets.set(network, bucket);
-    if (buckets.size > sources) buckets.delete(buckets.keys().next().value!);
+    if (buckets.size > limits.sources) buckets.delete(buckets.keys().next().value!);
     return bucket;
   };
 
@@ -82,13 +85,19 @@ export function createGate({ limits, peers, clock, log }: GateOptions): Gate {
       const now = clock.monotonic();
       if (isIgnored(source.address)) return refuse(source, now);
       const own = bucketOf(source.address, now);
-      const isQuiet = own.left(now) >= sourceBurst - QUIET;
+      const isQuiet = own.left(now) >= limits.sourceBurst - QUIET;
       if (!own.take(now)) return refuse(source, now);
       if (peers.hasNeighbour(source.address) || (isQuiet ? quiet : loud).take(now)) return true;
       return refuse(source, now);
     },
     ignore(test) {
       isIgnored = test;
+    },
+    reconfigure(next) {
+      limits = next;
+      buckets.clear();
+      quiet = half();
+      loud = half();
     },
     get refused() {
       return refused;

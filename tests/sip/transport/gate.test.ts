@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createGate, type GateLimits } from '../../../src/sip/transport/gate.ts';
+import { createGate, defaultGateLimits, type GateLimits } from '../../../src/sip/transport/gate.ts';
 import { createKnownPeers } from '../../../src/sip/transport/known-peers.ts';
 import type { Source } from '../../../src/sip/transport/transport.ts';
 import { createRecordingLog } from '../../support/log.ts';
@@ -26,6 +26,13 @@ test('a stranger has its burst, then its rate, and hurts no other', () => {
   assert.is(pass(100), 10);
   assert.is(pass(5, '192.0.2.2'), 5);
   assert.is(pass(100, '2001:db8::1') + pass(100, '2001:db8::2'), 20);
+});
+
+test('other limits hold from the next message on', () => {
+  const { gate, pass } = setUp();
+  assert.is(pass(100), 20);
+  gate.reconfigure({ ...defaultGateLimits, sourceRate: 1, sourceBurst: 3 });
+  assert.is(pass(100), 3);
 });
 
 test('the known pass freely, from their own port; their neighbours only have the share of one address', () => {

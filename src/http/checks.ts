@@ -16,9 +16,9 @@ type Answer = Response | Promise<Response>;
 export type Next = (c: Context<Env>, sources: Sources, user: HttpUser | undefined) => Answer;
 
 /** Puts the checks before what carries a request out. */
-export type Gate = (next: Next) => (c: Context<Env>) => Answer;
+export type Checks = (next: Next) => (c: Context<Env>) => Answer;
 
-export type GateDeps = {
+export type ChecksDeps = {
   logIn: LogIn;
   /** Read at every request: they may change. */
   limits: Pick<HttpOptions['limits'], 'body'>;
@@ -43,7 +43,7 @@ const changesNothing = (method: string): boolean => method === 'GET' || method =
  * Makes the checks before any operation, in the field's order: whether the connection may ask more, where the page is
  * from, body, credentials, leave to write. Whatever is thrown behind them becomes an answer here.
  */
-export function createGate({ logIn, limits, connections, origins, responder, log }: GateDeps): Gate {
+export function createChecks({ logIn, limits, connections, origins, responder, log }: ChecksDeps): Checks {
   const proceed = (c: Context<Env>, sources: Sources, user: HttpUser, next: Next): Answer => {
     if (c.env?.incoming) connections.proved(c.env.incoming.socket);
     if (user.read_only && !changesNothing(c.req.method)) throw new AriError('writeAccessDenied');
