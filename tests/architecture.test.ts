@@ -34,7 +34,7 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   '@hono/node-server': ['http'],
   '@hono/node-ws': ['http'],
   ws: ['http', 'sip/transport', 'drivers/external'],
-  typebox: ['models', 'config', 'http'],
+  typebox: ['models', 'config', 'http', 'actors/dumps.ts'],
   yaml: ['config'],
   nanoid: ['lib/ids.ts'],
   pino: ['lib/log.ts'],

@@ -1,16 +1,22 @@
 import type { Bus } from '../bus/bus.ts';
-import { type Connection, createDelivery, type MessageCheck } from '../bus/delivery.ts';
+import { type Connection, createDelivery, type MessageCheck, type ReceiverDump } from '../bus/delivery.ts';
 import { allBridges, allChannels, allDeviceStates, allEndpoints, type Topic } from '../bus/topics.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
-import { type ApplicationFact, applicationMachine, isActiveApplication } from '../machines/application.ts';
+import {
+  type ApplicationFact,
+  type ApplicationInput,
+  applicationMachine,
+  isActiveApplication,
+} from '../machines/application.ts';
 import { type Application, longestApplicationName } from '../models/application.ts';
 import { AriError } from '../models/errors.ts';
 import type { AriEventBodyOf } from '../models/events.ts';
 import { type Limits, requireWithin } from '../models/limits.ts';
+import type { ApplicationDump, Dump } from './dumps.ts';
 import { type EventSourceLookup, subjectOf, topicOf } from './event-sources.ts';
 import { Registry } from './registry.ts';
-import { type Actor, type Runtime, spawn } from './spawn.ts';
+import { type Actor, type Beginning, type Runtime, spawn } from './spawn.ts';
 
 type ApplicationActor = Actor<typeof applicationMachine>;
 
@@ -100,6 +106,12 @@ export interface Applications {
   forget(topic: Topic): void;
   /** Events made for an application, and how many of these it missed since its connection went. */
   figures(name: string): { events: number; missed: number };
+  /** Every application, with what it is subscribed to and what it was sent. */
+  dump(): Pick<Dump, 'applications' | 'connections'>;
+  /** Takes applications up again. One that had a connection is waited for until {@link settle}. */
+  restore(dump: Pick<Dump, 'applications' | 'connections'>): void;
+  /** Connections that were not made again by now are gone: their applications are inactive. */
+  settle(): void;
   /** Stops delivering. */
   close(): void;
 }
@@ -180,9 +192,13 @@ export function createApplications(options: ApplicationsOptions): Applications {
 
   const register = (name: string): ApplicationActor => {
     delivery.add(name);
-    return spawn(machine, {
+    return start(name, { input: { name } });
+  };
+
+  const start = (name: string, beginning: Beginning<ApplicationInput>): ApplicationActor =>
+    spawn(machine, {
       id: name,
-      input: { name },
+      ...beginning,
       runtime,
       onCreated: (actor) => registry.add(name, actor),
       onEmitted: (fact) => publish(name, fact),
@@ -193,7 +209,6 @@ export function createApplications(options: ApplicationsOptions): Applications {
         log.debug({ application: name }, 'an application is gone');
       },
     });
-  };
 
   const model = (name: string): Application => {
     const ids: Record<string, string[]> = { channel: [], bridge: [], endpoint: [], deviceState: [] };
@@ -318,6 +333,32 @@ export function createApplications(options: ApplicationsOptions): Applications {
     removeInterest: (name, topic) => void delivery.unsubscribe(name, topic),
     forget: (topic) => delivery.forget(topic),
     figures: (name) => delivery.figures(name),
+
+    dump: () => ({
+      applications: registry.all().map((actor): ApplicationDump => {
+        const { filter, ...rest } = delivery.dump(actor.id);
+        const { allowed, disallowed } = filter;
+        const own = actor.dump() as ApplicationDump['actor'];
+        return { actor: own, filter: { allowed: [...allowed], disallowed: [...disallowed] }, ...rest };
+      }),
+      connections: connectionCount,
+    }),
+
+    restore(dump) {
+      connectionCount = dump.connections;
+      for (const { actor, ...rest } of dump.applications) {
+        delivery.restore(actor.context.name, rest as ReceiverDump);
+        start(actor.context.name, { from: actor });
+      }
+    },
+
+    settle() {
+      for (const actor of registry.all()) {
+        const { connection } = actor.getSnapshot().context;
+        if (connection !== '' && !connections.has(connection)) actor.send({ type: 'disconnect', connection });
+      }
+    },
+
     close: () => delivery.close(),
   };
 }

@@ -1,7 +1,8 @@
 import { type ChannelAudioEvent, type ChannelAudioSnapshot, channelAudioMachine } from '../machines/channel-audio.ts';
 import type { Leg } from '../telephony/driver.ts';
+import type { ChannelDump } from './dumps.ts';
 import { Registry } from './registry.ts';
-import { type Actor, type Runtime, spawn } from './spawn.ts';
+import { type Actor, type Beginning, type Runtime, spawn } from './spawn.ts';
 
 /** Owns what applications do to the sound of channels; an actor exists only where something was done. */
 export interface ChannelAudio {
@@ -10,11 +11,16 @@ export interface ChannelAudio {
   /** The channel left its application, or is gone: where nothing was ever done, nothing happens. */
   left(channelId: string): void;
   gone(channelId: string): void;
+  /** What was done to a channel's sound; undefined where nothing was. */
+  dump(channelId: string): AudioDump | undefined;
+  /** Takes it up again, and does it to the leg's new media. */
+  restore(leg: Leg, dump: AudioDump): void;
   /** For tests and debugging. */
   snapshot(channelId: string): ChannelAudioSnapshot | undefined;
   readonly size: number;
 }
 
+type AudioDump = NonNullable<ChannelDump['audio']>;
 type Entry = { actor: Actor<typeof channelAudioMachine>; leg: Leg };
 
 export function createChannelAudio(runtime: Runtime): ChannelAudio {
@@ -33,8 +39,8 @@ export function createChannelAudio(runtime: Runtime): ChannelAudio {
     },
   });
 
-  const make = (id: string, leg: Leg): Entry => {
-    const actor = spawn(machine, { id, input: { id }, runtime, onEnded: () => registry.remove(id) });
+  const make = (id: string, leg: Leg, beginning: Beginning<{ id: string }> = { input: { id } }): Entry => {
+    const actor = spawn(machine, { id, ...beginning, runtime, onEnded: () => registry.remove(id) });
     const entry = { actor, leg };
     registry.add(id, entry);
     return entry;
@@ -44,6 +50,15 @@ export function createChannelAudio(runtime: Runtime): ChannelAudio {
     tell: (id, leg, event) => (registry.find(id) ?? make(id, leg)).actor.send(event),
     left: (id) => registry.find(id)?.actor.send({ type: 'application.left' }),
     gone: (id) => registry.find(id)?.actor.send({ type: 'channel.gone' }),
+    dump: (id) => registry.find(id)?.actor.dump() as AudioDump | undefined,
+    restore(leg, dump) {
+      const { value } = make(dump.context.id, leg, { from: dump }).actor.getSnapshot();
+      if (typeof value === 'string' || !value.there) return;
+      const { mute, background } = value.there;
+      const both = mute === 'mutedBoth';
+      if (mute !== 'unmuted') leg.media.mute({ in: both || mute === 'mutedIn', out: both || mute === 'mutedOut' });
+      if (background !== 'nothing') leg.media.indicate('silence');
+    },
     snapshot: (id) => registry.find(id)?.actor.getSnapshot(),
     get size() {
       return registry.size;

@@ -61,6 +61,8 @@ export interface ChannelCreation {
   attach(request: AttachedRequest): ChannelEntry;
   /** Makes an outbound channel, and its companion, without dialing. @throws DriverError, AriError channelIdExists. */
   openOutbound(request: OutboundRequest): ChannelEntry;
+  /** What the leg of a channel tells is brought to that channel, as long as there is one. */
+  reportTo(id: string): Report;
   /** From now on no new channels. */
   drain(): void;
 }
@@ -71,11 +73,13 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
   const drivers = new Map<string, Driver>();
   let accepting = true;
 
-  const reportTo = (id: string) => (report: LegReport) => {
-    const entry = find(id);
-    if (entry && report.type === 'leg.ended') whenSettled(id, () => tell(entry, report));
-    else if (entry) tell(entry, report);
-  };
+  const reportTo =
+    (id: string) =>
+    (report: LegReport): void => {
+      const entry = find(id);
+      if (entry && report.type === 'leg.ended') whenSettled(id, () => tell(entry, report));
+      else if (entry) tell(entry, report);
+    };
 
   /** Clients choose ids, too, and some in the form that ours have. */
   const freshId = (): string => {
@@ -196,6 +200,7 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
     freshId,
     incoming: (call) => incoming(call),
     attach,
+    reportTo,
     openOutbound,
     drain() {
       accepting = false;

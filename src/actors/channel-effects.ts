@@ -76,6 +76,18 @@ export function bindChannelEffects(options: ChannelEffectsOptions) {
   return { life, ownership };
 }
 
+/** Begins again what the ownership of a channel waits for, after it was taken up. */
+export function resumeOwnership(entry: ChannelEntry, options: ChannelEffectsOptions): void {
+  const { value, context } = entry.ownership.getSnapshot();
+  if (value === 'dialplan') {
+    const { context: place, exten: extension, priority } = options.view.snapshot(entry).context.dialplan;
+    runDialplan(entry, { context: place, extension, priority }, options);
+  }
+  if (value === 'entering') enterApplication(entry, { app: context.app, args: context.args, moved: false }, options);
+  if (value === 'moving' && context.destination)
+    enterApplication(entry, { ...context.destination, moved: true }, options);
+}
+
 /** The other half of a Local channel gets its variables as they are by now; who calls the one is reached by the other. */
 function dialLeg(entry: ChannelEntry, { find, tell, view }: ChannelEffectsOptions): void {
   const companion = entry.companionId === undefined ? undefined : find(entry.companionId);

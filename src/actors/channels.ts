@@ -2,13 +2,14 @@ import type { Bus } from '../bus/bus.ts';
 import { channelTopics } from '../bus/topics.ts';
 import type { Dialplan } from '../dialplan/dialplan.ts';
 import type { Ids } from '../lib/ids.ts';
-import type { ChannelInput, ChannelSnapshot, OnAnswer } from '../machines/channel.ts';
+import type { ChannelContext, ChannelInput, ChannelSnapshot, OnAnswer } from '../machines/channel.ts';
+import type { OwnershipInput } from '../machines/ownership.ts';
 import type { Channel } from '../models/channel.ts';
 import type { CallHost, Driver, Leg } from '../telephony/driver.ts';
 import { type ChannelAudio, createChannelAudio } from './channel-audio.ts';
 import { type AttachedRequest, createChannelCreation, type OutboundRequest } from './channel-creation.ts';
 import type { createChannelDialplan } from './channel-dialplan.ts';
-import { bindChannelEffects, stopDialplan } from './channel-effects.ts';
+import { bindChannelEffects, resumeOwnership, stopDialplan } from './channel-effects.ts';
 import type {
   ChannelApplications,
   ChannelDeviceStates,
@@ -17,14 +18,16 @@ import type {
   ChannelMessage,
   ChannelPlaybacks,
   GlobalVariables,
+  LegOf,
 } from './channel-entry.ts';
 import { createChannelPublisher } from './channel-publisher.ts';
 import { createChannelView } from './channel-view.ts';
 import { deliver } from './deliver.ts';
+import type { ChannelDump } from './dumps.ts';
 import type { PlayTarget } from './playbacks.ts';
 import type { Recordings } from './recordings.ts';
 import { Registry } from './registry.ts';
-import { type Runtime, spawn } from './spawn.ts';
+import { type Beginning, type Runtime, spawn } from './spawn.ts';
 
 export type ChannelSettings = {
   /** Variables and functions shown in every event of a channel (`general.channelvars`). */
@@ -90,6 +93,12 @@ export interface Channels {
   hangupAll(cause: number): void;
   /** What applications do to the sound of channels. */
   readonly audio: ChannelAudio;
+  /** Every channel, in the order in which they were made. */
+  dump(): ChannelDump[];
+  /** Takes channels up again, each with the leg that `legOf` gives it. Nobody is told, no effect runs. */
+  restore(dumps: readonly ChannelDump[], legOf: LegOf): void;
+  /** Begins again what runs outside of charts: the dialplan's step under way, the question to an application. */
+  resume(): void;
   /** Resolves when no channel is left, at once when there is none. */
   idle(): Promise<void>;
   readonly size: number;
@@ -112,7 +121,8 @@ export function createChannels(options: ChannelsOptions): Channels {
   const audio = createChannelAudio(runtime);
   const view = createChannelView({ tell: deliver, playbacks, globals, deviceStates, channelvars });
   const publisher = createChannelPublisher({ bus, view, applications, endpoints, softHangupCause });
-  const charts = bindChannelEffects({ find, tell: deliver, depart, view, dialplan, applications, playbacks, audio });
+  const effects = { find, tell: deliver, depart, view, dialplan, applications, playbacks, audio };
+  const charts = bindChannelEffects(effects);
 
   const ended = (entry: ChannelEntry, error: unknown): void => {
     const crashed = error === undefined ? undefined : entry.seen?.model;
@@ -138,10 +148,10 @@ export function createChannels(options: ChannelsOptions): Channels {
     deliver(entry, { type: 'effect.failed' });
   };
 
-  const startOwnership = (entry: ChannelEntry, { context, exten, priority }: Place, onAnswer?: OnAnswer) =>
+  const startOwnership = (entry: ChannelEntry, beginning: Beginning<OwnershipInput>) =>
     spawn(charts.ownership, {
       id: entry.id,
-      input: { id: entry.id, start: { context, extension: exten, priority }, ...(onAnswer ? { onAnswer } : {}) },
+      ...beginning,
       runtime,
       onEmitted: (fact) => publisher.ownership(entry, fact),
       onEffectFailed: onEffectFailed(entry),
@@ -150,10 +160,10 @@ export function createChannels(options: ChannelsOptions): Channels {
       },
     });
 
-  const startLife = (entry: ChannelEntry, input: ChannelInput) =>
+  const startLife = (entry: ChannelEntry, beginning: Beginning<ChannelInput>) =>
     spawn(charts.life, {
       id: entry.id,
-      input,
+      ...beginning,
       runtime,
       onCreated: (actor) => {
         entry.actor = actor;
@@ -168,8 +178,8 @@ export function createChannels(options: ChannelsOptions): Channels {
   /** Starts both charts of a channel. Ownership first: nothing is told of it before the channel is. */
   const start = (input: ChannelInput, leg: Leg, onAnswer?: OnAnswer, companionId?: string): ChannelEntry => {
     const entry = makeEntry(input, leg, companionId);
-    entry.ownership = startOwnership(entry, input.dialplan, onAnswer);
-    startLife(entry, input);
+    entry.ownership = startOwnership(entry, { input: ownershipInput(input, onAnswer) });
+    startLife(entry, { input });
     return entry;
   };
 
@@ -204,6 +214,20 @@ export function createChannels(options: ChannelsOptions): Channels {
       for (const entry of registry.all()) deliver(entry, { type: 'hangup', cause });
     },
     audio,
+    dump: () => registry.all().map((entry) => dumpChannel(entry, audio)),
+    restore(dumps, legOf) {
+      for (const { life, ownership, audio: sound, companionId } of dumps) {
+        const context = life.context as ChannelContext;
+        const entry = makeEntry(context, legOf(context, creation.reportTo(context.id)), companionId);
+        entry.ownership = startOwnership(entry, { from: ownership });
+        startLife(entry, { from: life });
+        if (sound) audio.restore(entry.leg, sound);
+        if (context.endpoint) endpoints.channelAdded(...context.endpoint, entry.id);
+      }
+    },
+    resume() {
+      for (const entry of registry.all()) resumeOwnership(entry, effects);
+    },
     idle: () => (registry.size === 0 ? Promise.resolve() : new Promise((resolve) => onIdle.push(resolve))),
     get size() {
       return registry.size;
@@ -211,7 +235,20 @@ export function createChannels(options: ChannelsOptions): Channels {
   };
 }
 
-type Place = ChannelInput['dialplan'];
+const ownershipInput = ({ id, dialplan }: ChannelInput, onAnswer: OnAnswer | undefined): OwnershipInput => {
+  const { context, exten: extension, priority } = dialplan;
+  return { id, start: { context, extension, priority }, ...(onAnswer ? { onAnswer } : {}) };
+};
+
+const dumpChannel = ({ id, actor, ownership, companionId }: ChannelEntry, audio: ChannelAudio): ChannelDump => {
+  const sound = audio.dump(id);
+  return {
+    life: actor.dump() as ChannelDump['life'],
+    ownership: ownership.dump() as ChannelDump['ownership'],
+    ...(sound ? { audio: sound } : {}),
+    ...(companionId === undefined ? {} : { companionId }),
+  };
+};
 
 /** What a channel holds outside its charts, before these are started. */
 const makeEntry = ({ id, name, endpoint }: ChannelInput, leg: Leg, companionId: string | undefined): ChannelEntry => ({

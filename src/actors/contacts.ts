@@ -3,15 +3,18 @@ import { endpointTopics } from '../bus/topics.ts';
 import type { Logger } from '../lib/log.ts';
 import {
   type ContactEvent,
+  type ContactInput,
   type ContactSnapshot,
   contactMachine,
   contactModel,
   contactStatus,
+  isAsking,
 } from '../machines/contact.ts';
 import type { ContactInfo, ContactStatus } from '../models/contact.ts';
 import type { Endpoints } from '../stores/endpoints.ts';
 import type { ContactDetails, ContactDriver, ContactHost } from '../telephony/contacts.ts';
-import { type Actor, type Runtime, spawn } from './spawn.ts';
+import type { ContactDump } from './dumps.ts';
+import { type Actor, type Beginning, type Runtime, spawn } from './spawn.ts';
 
 type ContactActor = Actor<typeof contactMachine>;
 /** The actor that waits for an answer. */
@@ -23,6 +26,10 @@ export interface Contacts extends ContactHost {
   /** The contacts of one endpoint, in the order of their first registration. */
   of(technology: string, endpoint: string): ContactInfo[];
   readonly size: number;
+  /** Every contact, in the order of their first registration. */
+  dump(): ContactDump[];
+  /** Takes contacts up again; one that was being asked is asked again. */
+  restore(dumps: readonly ContactDump[]): void;
   /** The system stops: every contact ends without an event, no timer is left. */
   close(): void;
 }
@@ -94,10 +101,10 @@ export function createContacts({ bus, runtime, log, endpoints }: ContactsOptions
     evaluate(contact);
   };
 
-  const create = (contact: ContactDetails): void => {
+  const create = (contact: ContactDetails, beginning: Beginning<ContactInput> = { input: { contact } }): void => {
     spawn(machine, {
       id: contact.id,
-      input: { contact },
+      ...beginning,
       runtime,
       onCreated: (actor) => actors.set(contact.id, actor),
       onEmitted: (_fact, snapshot) => publish(snapshot),
@@ -125,6 +132,21 @@ export function createContacts({ bus, runtime, log, endpoints }: ContactsOptions
       const key = `${technology}/${endpoint}`.toLowerCase();
       const snapshots = [...actors.values()].map((actor) => actor.getSnapshot());
       return snapshots.filter(({ context }) => endpointKey(context.contact) === key).map(contactModel);
+    },
+
+    dump: () => [...actors.values()].map((actor) => actor.dump() as ContactDump),
+
+    restore(dumps) {
+      for (const from of dumps) {
+        const contact = from.context.contact as ContactDetails;
+        create(contact, { from });
+        const actor = actors.get(contact.id);
+        if (!actor) continue;
+        const snapshot = actor.getSnapshot();
+        note(contact, contactStatus(snapshot));
+        evaluate(contact);
+        if (isAsking(snapshot)) qualify(contact, snapshot.context.attempt, actor);
+      }
     },
 
     get size() {

@@ -24,13 +24,17 @@ export class MediaQueue {
     this.#onIdle = onIdle;
   }
 
-  /** Puts work at the end; on an idle queue it begins before this returns, on a closed one it is abandoned. */
-  add(work: QueuedWork): void {
+  /**
+   * Puts work at the end; on an idle queue it begins before this returns, on a closed one it is abandoned. `begun`: it
+   * runs already (work that is taken up again), and is the first.
+   */
+  add(work: QueuedWork, begun = false): void {
     if (this.#closed) {
       work.abandon();
       return;
     }
     this.#works.push(work);
+    if (begun && this.#works.length === 1) this.#begun = work;
     this.#advance();
   }
 

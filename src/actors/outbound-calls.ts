@@ -1,8 +1,10 @@
 import type { Bus, Publication } from '../bus/bus.ts';
 import type { Logger } from '../lib/log.ts';
 import { type Applications, longestOwnName } from './applications.ts';
+import type { OutboundConnectionDump } from './dumps.ts';
 import { dropSocket } from './outbound-connection-effects.ts';
 import type { Connection, OutboundConnectionSettings } from './outbound-connection-entry.ts';
+import type { ActorDump } from './spawn.ts';
 
 /** A connection for a call; `left` once the call has left the application, or never entered it. */
 export type CallConnection = Connection & {
@@ -19,7 +21,13 @@ export type OutboundCallsOptions = {
   log: Logger;
   make(settings: OutboundConnectionSettings, names: readonly string[]): Connection;
   /** Starts a connection's chart; `onEnded` when it has ended. */
-  begin(connection: CallConnection, id: string, into: Map<string, CallConnection>, onEnded: () => void): void;
+  begin(
+    connection: CallConnection,
+    id: string,
+    into: Map<string, CallConnection>,
+    onEnded: () => void,
+    from?: ActorDump,
+  ): void;
 };
 
 /** Connections that are made for one call each: begun when it wants to enter, ended when it has left. */
@@ -29,6 +37,11 @@ export interface OutboundCalls {
   /** As `OutboundConnections.admit`. */
   admit(app: string, channel: { id: string; name: string }): Promise<string | undefined> | undefined;
   all(): CallConnection[];
+  /** Takes a connection up again. */
+  restore(settings: OutboundConnectionSettings, dump: OutboundConnectionDump): void;
+  /** Instances whose connection went before their call, with the call's channel. */
+  orphans(): [instance: string, channelId: string][];
+  restoreOrphans(orphans: readonly [instance: string, channelId: string][]): void;
   /** Forgets the calls whose connection went before them. */
   close(): void;
   readonly size: number;
@@ -91,13 +104,19 @@ export function createOutboundCalls(options: OutboundCallsOptions): OutboundCall
     watchCalls();
   };
 
-  const connectCall = (settings: OutboundConnectionSettings, instance: string, channelId: string): CallConnection => {
+  const connectCall = (
+    settings: OutboundConnectionSettings,
+    instance: string,
+    channelId: string,
+    from?: OutboundConnectionDump,
+  ): CallConnection => {
     let decide!: CallConnection['decide'];
     const verdict = new Promise<string | undefined>((resolve) => {
       decide = resolve;
     });
-    const call = Object.assign(make(settings, [instance]), { channelId, verdict, decide, left: true });
-    begin(call, instance, calls, () => ended(call, instance));
+    const call = Object.assign(make(settings, [instance]), { channelId, verdict, decide, left: from?.left ?? true });
+    if (from) call.outbox.restore(from.waiting);
+    begin(call, instance, calls, () => ended(call, instance), from?.actor);
     watchCalls();
     return call;
   };
@@ -119,6 +138,13 @@ export function createOutboundCalls(options: OutboundCallsOptions): OutboundCall
     },
 
     all: () => [...calls.values()],
+    restore: (settings, dump) => void connectCall(settings, dump.actor.context.id, dump.channelId ?? '', dump),
+    orphans: () => [...orphans],
+
+    restoreOrphans(earlier) {
+      for (const [instance, channelId] of earlier) orphans.set(instance, channelId);
+      watchCalls();
+    },
 
     close() {
       orphans.clear();

@@ -1,7 +1,9 @@
 import type { Bus } from '../bus/bus.ts';
 import type { Logger } from '../lib/log.ts';
+import { isConnected } from '../machines/outbound-connection.ts';
 import type { Applications, Connected } from './applications.ts';
-import { createOutboundCalls } from './outbound-calls.ts';
+import type { Dump, OutboundConnectionDump } from './dumps.ts';
+import { type CallConnection, createOutboundCalls } from './outbound-calls.ts';
 import { bindOutboundConnectionEffects, describeConnection, dropSocket } from './outbound-connection-effects.ts';
 import {
   type Connection,
@@ -9,7 +11,7 @@ import {
   type OpenSocket,
   type OutboundConnectionSettings,
 } from './outbound-connection-entry.ts';
-import { type Runtime, spawn } from './spawn.ts';
+import { type ActorDump, type Runtime, spawn } from './spawn.ts';
 
 export type {
   OpenSocket,
@@ -39,11 +41,22 @@ export interface OutboundConnections {
    * undefined when that came to nothing. Never rejects.
    */
   admit(app: string, channel: { id: string; name: string }): Promise<string | undefined> | undefined;
+  /** Every connection, with the events that wait for its application. */
+  dump(): Pick<Dump, 'outboundConnections' | 'orphans'>;
+  /** Takes connections up again, before {@link start}, which makes the sockets anew. Those not configured any more are gone. */
+  restore(dump: Pick<Dump, 'outboundConnections' | 'orphans'>): void;
   /** Connections there are, those being made included. */
   readonly size: number;
   /** Unregisters the applications and ends everything. */
   close(): void;
 }
+
+const dumpConnection = (connection: Connection | CallConnection): OutboundConnectionDump => ({
+  actor: connection.actor.dump() as OutboundConnectionDump['actor'],
+  name: connection.settings.name,
+  ...('channelId' in connection ? { channelId: connection.channelId, left: connection.left } : {}),
+  waiting: [...connection.outbox.waiting()],
+});
 
 /** Makes the owner of all connections to applications. */
 export function createOutboundConnections(options: OutboundConnectionsOptions): OutboundConnections {
@@ -75,11 +88,17 @@ export function createOutboundConnections(options: OutboundConnectionsOptions): 
     log,
   });
 
-  const begin = <C extends Connection>(connection: C, id: string, into: Map<string, C>, onEnded: () => void): void => {
+  const begin = <C extends Connection>(
+    connection: C,
+    id: string,
+    into: Map<string, C>,
+    onEnded: () => void,
+    from?: ActorDump,
+  ): void => {
     const { kind, connectionTimeoutMs, reconnectIntervalMs, reconnectAttempts } = connection.settings;
     spawn(machine, {
       id,
-      input: { id, kind, connectionTimeoutMs, reconnectIntervalMs, reconnectAttempts },
+      ...(from ? { from } : { input: { id, kind, connectionTimeoutMs, reconnectIntervalMs, reconnectAttempts } }),
       runtime,
       onCreated: (actor) => {
         connection.actor = actor;
@@ -97,19 +116,44 @@ export function createOutboundConnections(options: OutboundConnectionsOptions): 
     makeConnection(settings, names, options);
   const calls = createOutboundCalls({ connections, applications, bus, log, make, begin });
 
-  const startPersistent = (settings: OutboundConnectionSettings): void => {
+  const startPersistent = (settings: OutboundConnectionSettings, from?: OutboundConnectionDump): void => {
     const connection = make(settings, settings.apps);
+    if (from) connection.outbox.restore(from.waiting);
     connection.registration = register(connection, 'whenAsked');
-    begin(connection, settings.name, persistent, () => dropSocket(connection, 1001, 'the server is shutting down'));
+    const ended = () => dropSocket(connection, 1001, 'the server is shutting down');
+    begin(connection, settings.name, persistent, ended, from?.actor);
+  };
+
+  /** The socket of a connection that was taken up is made anew, or counts as lost. */
+  const revive = ({ actor }: Connection): void => {
+    if (actor.getSnapshot().matches('connecting')) actor.send({ type: 'socket.failed' });
+    else if (isConnected(actor.getSnapshot())) actor.send({ type: 'socket.closed' });
   };
 
   return {
     start(open) {
       openSocket = open;
-      for (const settings of connections) if (settings.kind === 'persistent') startPersistent(settings);
+      for (const connection of [...persistent.values(), ...calls.all()]) revive(connection);
+      for (const settings of connections)
+        if (settings.kind === 'persistent' && !persistent.has(settings.name)) startPersistent(settings);
     },
 
     admit: (app, channel) => (openSocket ? calls.admit(app, channel) : undefined),
+
+    dump: () => ({
+      outboundConnections: [...persistent.values(), ...calls.all()].map(dumpConnection),
+      orphans: calls.orphans(),
+    }),
+
+    restore({ outboundConnections, orphans }) {
+      for (const dump of outboundConnections) {
+        const settings = connections.find(({ name, kind }) => name === dump.name && kind === dump.actor.context.kind);
+        if (!settings) continue;
+        if (settings.kind === 'persistent') startPersistent(settings, dump);
+        else calls.restore(settings, dump);
+      }
+      calls.restoreOrphans(orphans);
+    },
 
     get size() {
       return persistent.size + calls.size;

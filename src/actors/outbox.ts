@@ -8,6 +8,10 @@ export interface Outbox {
   connected(send: (json: string) => void): void;
   /** Sends what waits. */
   flush(): void;
+  /** What waits, in order. */
+  waiting(): readonly string[];
+  /** Puts in front what waited in an earlier outbox. */
+  restore(waiting: readonly string[]): void;
   /** Events wait from now on. */
   disconnected(): void;
 }
@@ -52,6 +56,12 @@ export function createOutbox({ limit, log }: OutboxOptions): Outbox {
       dropped = 0;
       // Where the connection is cut on the way, the rest waits again.
       for (const json of events) take(json);
+    },
+
+    waiting: () => waiting,
+
+    restore(earlier) {
+      for (const json of earlier) keep(json);
     },
 
     disconnected() {

@@ -3,7 +3,10 @@ import type { Topic } from '../bus/topics.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
 import {
+  hasTurn,
+  type PlaybackContext,
   type PlaybackFact,
+  type PlaybackInput,
   type PlaybackSnapshot,
   playbackMachine,
   playbackModel,
@@ -13,9 +16,10 @@ import { AriError } from '../models/errors.ts';
 import { requireWithin } from '../models/limits.ts';
 import { type Playback, type PlaybackOperation, playbackOperations } from '../models/playback.ts';
 import type { MediaSession, PlayHandle, PlayReport } from '../telephony/media.ts';
+import type { PlaybackDump } from './dumps.ts';
 import { MediaQueue, type QueuedWork } from './media-queue.ts';
 import { Registry } from './registry.ts';
-import { type Actor, type Runtime, spawn } from './spawn.ts';
+import { type Actor, type Beginning, type Runtime, spawn } from './spawn.ts';
 
 type PlaybackActor = Actor<typeof playbackMachine>;
 
@@ -72,6 +76,13 @@ export interface Playbacks {
   queueOf(target: { kind: PlayTarget['kind']; id: string }): MediaQueue;
   /** Whether anything plays or waits on a target. */
   isBusy(kind: PlayTarget['kind'], id: string): boolean;
+  /** Every playback that clients know of, in the order of asking; the dialplan's begin again with its step. */
+  dump(): PlaybackDump[];
+  /** Takes playbacks up again; the item under way begins anew at `heardMs`. One whose target is not there is forgotten. */
+  restore(
+    dumps: readonly PlaybackDump[],
+    targetOf: (kind: PlayTarget['kind'], id: string) => PlayTarget | undefined,
+  ): void;
   /** How many playbacks, heard of or quiet, wait or play: for tests and metrics. */
   readonly size: number;
 }
@@ -85,6 +96,9 @@ type Running = {
   handle?: PlayHandle;
   work: QueuedWork;
 };
+
+/** Who is told what becomes of an item. */
+type Told = { send(report: PlayReport): void };
 
 /** Hears how a quiet playback ended. */
 type Settle = (outcome: 'done' | 'failed') => void;
@@ -106,19 +120,21 @@ export function createPlaybacks(deps: {
   const running = new Map<string, Running>();
   const queues = new Map<string, MediaQueue>();
 
+  const startItem = (context: PlaybackContext, index: number, offsetMs: number, actor: Told): void => {
+    const entry = running.get(context.id);
+    const uri = context.media[index];
+    if (!entry || uri === undefined) return;
+    const told = (report: PlayReport): void => {
+      if (report.type === 'media.failed')
+        log.info({ playback: context.id, uri, reason: report.reason }, 'a media item could not be played');
+      actor.send(report);
+    };
+    entry.handle = entry.target.media.play({ uri, language: context.language, offsetMs }, told);
+  };
+
   const machine = playbackMachine.provide({
     actions: {
-      startItem: ({ context, self }, { index, offsetMs }) => {
-        const entry = running.get(context.id);
-        const uri = context.media[index];
-        if (!entry || uri === undefined) return;
-        const told = (report: PlayReport): void => {
-          if (report.type === 'media.failed')
-            log.info({ playback: context.id, uri, reason: report.reason }, 'a media item could not be played');
-          self.send(report);
-        };
-        entry.handle = entry.target.media.play({ uri, language: context.language, offsetMs }, told);
-      },
+      startItem: ({ context, self }, { index, offsetMs }) => startItem(context, index, offsetMs, self),
       stopItem: ({ context }) => running.get(context.id)?.handle?.stop(),
       pauseItem: ({ context }) => running.get(context.id)?.handle?.pause(),
       resumeItem: ({ context }) => running.get(context.id)?.handle?.resume(),
@@ -152,17 +168,27 @@ export function createPlaybacks(deps: {
 
   /** Starts the actor and puts it into the queue of its target. */
   const start = (id: string, target: PlayTarget, request: PlayRequest, settle?: Settle): PlaybackActor => {
+    const input: PlaybackInput = {
+      id,
+      media: [...request.media],
+      targetUri: `${target.kind}:${target.id}`,
+      language: request.lang || target.language,
+      offsetMs: request.offsetms ?? 0,
+      skipMs: request.skipms || defaultSkipMs,
+    };
+    return begin(id, target, { input }, settle);
+  };
+
+  const begin = (
+    id: string,
+    target: PlayTarget,
+    beginning: Beginning<PlaybackInput>,
+    settle?: Settle,
+  ): PlaybackActor => {
     const queue = queueOf(target);
     const actor: PlaybackActor = spawn(machine, {
       id,
-      input: {
-        id,
-        media: [...request.media],
-        targetUri: `${target.kind}:${target.id}`,
-        language: request.lang || target.language,
-        offsetMs: request.offsetms ?? 0,
-        skipMs: request.skipms || defaultSkipMs,
-      },
+      ...beginning,
       runtime,
       onEmitted: (fact, snapshot) => {
         if (!settle) publish(target.topics, fact, snapshot);
@@ -183,7 +209,7 @@ export function createPlaybacks(deps: {
     };
     running.set(id, { target, work });
     if (!settle) registry.add(id, actor);
-    queue.add(work);
+    queue.add(work, hasTurn(actor.getSnapshot()));
     return actor;
   };
 
@@ -227,6 +253,26 @@ export function createPlaybacks(deps: {
     targetGone: (kind, id) => queues.get(`${kind}:${id}`)?.close(),
     isBusy: (kind, id) => queues.has(`${kind}:${id}`),
     queueOf,
+
+    dump: () =>
+      registry.all().flatMap((actor): PlaybackDump[] => {
+        const target = running.get(actor.id)?.target;
+        const own = actor.dump() as PlaybackDump['actor'];
+        return target ? [{ actor: own, target: { kind: target.kind, id: target.id } }] : [];
+      }),
+
+    restore(dumps, targetOf) {
+      for (const { actor: from, target: named, heardMs = 0 } of dumps) {
+        const target = targetOf(named.kind, named.id);
+        if (!target) continue;
+        const actor = begin(from.context.id, target, { from });
+        const { value, context } = actor.getSnapshot();
+        if (value !== 'playing' && value !== 'paused') continue;
+        startItem(context, context.index, heardMs, actor);
+        if (value === 'paused') running.get(context.id)?.handle?.pause();
+      }
+    },
+
     get size() {
       return running.size;
     },

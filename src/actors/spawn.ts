@@ -44,7 +44,7 @@ export type SpawnOptions<M extends AnyStateMachine> = {
 } & Beginning<InputFrom<M>>;
 
 /** What an actor begins with: the input of its chart, or what {@link Actor.dump} gave of an earlier one. */
-type Beginning<I> = { input: I; from?: undefined } | { input?: undefined; from: ActorDump };
+export type Beginning<I> = { input: I; from?: undefined } | { input?: undefined; from: ActorDump };
 
 /** An actor put down: plain JSON, and all that its chart needs to go on. */
 export type ActorDump = { chart: string; value: StateValue; context: Readonly<Record<string, unknown>> };

@@ -81,9 +81,21 @@ export interface Delivery {
   setFilter(name: string, body: unknown): void;
   /** Figures of an application: events made for it, and how many of these it missed since its connection went. */
   figures(name: string): { events: number; missed: number };
+  /** All that is known of an application but its connection. */
+  dump(name: string): ReceiverDump;
+  /** Makes an application known as {@link dump} told of it, without a connection. */
+  restore(name: string, dump: ReceiverDump): void;
   /** Stops listening to the bus. */
   close(): void;
 }
+
+/** What delivery knows of an application, as plain JSON. */
+export type ReceiverDump = {
+  filter: FilterLists;
+  seq: number;
+  missed: number;
+  subscriptions: [topic: Topic, references: number][];
+};
 
 const isHolding = (topic: Topic): boolean => !topic.startsWith('deviceState:');
 
@@ -149,18 +161,19 @@ export function createDelivery({ bus, clock, log, entityId, check, onReleased }:
     if (isHolding(topic) && !subscriptions.some(receiver, isHolding)) onReleased(receiver.name);
   };
 
+  const receiverOf = (name: string): Receiver => ({
+    name,
+    filter: new EventFilter(),
+    stamp: `,"application":${JSON.stringify(name)}${idMember}`,
+    connection: undefined,
+    seq: 0,
+    missed: 0,
+    given: 0,
+  });
+
   return {
     add(name) {
-      if (receivers.has(name)) return;
-      receivers.set(name, {
-        name,
-        filter: new EventFilter(),
-        stamp: `,"application":${JSON.stringify(name)}${idMember}`,
-        connection: undefined,
-        seq: 0,
-        missed: 0,
-        given: 0,
-      });
+      if (!receivers.has(name)) receivers.set(name, receiverOf(name));
     },
 
     remove(name) {
@@ -228,6 +241,20 @@ export function createDelivery({ bus, clock, log, entityId, check, onReleased }:
       const receiver = receivers.get(name);
       return { events: receiver?.seq ?? 0, missed: receiver?.missed ?? 0 };
     },
+
+    dump(name) {
+      const receiver = receivers.get(name) ?? receiverOf(name);
+      const { filter, seq, missed } = receiver;
+      return { filter: filter.lists, seq, missed, subscriptions: subscriptions.countsOf(receiver) };
+    },
+
+    restore(name, { filter, seq, missed, subscriptions: counts }) {
+      const receiver = Object.assign(receiverOf(name), { seq, missed });
+      receiver.filter.replace(filter);
+      receivers.set(name, receiver);
+      subscriptions.restore(receiver, counts);
+    },
+
     close: unsubscribeBus,
   };
 }

@@ -19,7 +19,7 @@ export class Subscriptions<S> {
 
   /** Adds one reference. @returns false when it was not counted because all of the type are subscribed already. */
   subscribe(subscriber: S, topic: Topic): boolean {
-    const counts = this.#countsOf(subscriber);
+    const counts = this.#ownCounts(subscriber);
     const all = allOf(typeOf(topic));
     if (topic !== all && counts.has(all)) return false;
     counts.set(topic, (counts.get(topic) ?? 0) + 1);
@@ -76,6 +76,20 @@ export class Subscriptions<S> {
     return counts ? [...counts.keys()] : [];
   }
 
+  /** Its topics with their references, in the order of subscribing. */
+  countsOf(subscriber: S): [Topic, number][] {
+    return [...(this.#counts.get(subscriber) ?? [])];
+  }
+
+  /** Gives a subscriber that has none the references that {@link countsOf} told of an earlier one. */
+  restore(subscriber: S, counts: readonly (readonly [Topic, number])[]): void {
+    if (counts.length > 0) this.#counts.set(subscriber, new Map(counts));
+    for (const [topic] of counts) {
+      const subscribers = this.#subscribers.get(topic) ?? new Set();
+      this.#subscribers.set(topic, subscribers.add(subscriber));
+    }
+  }
+
   /** Whether any of its topics passes the test; asks no more of them than needed. */
   some(subscriber: S, test: (topic: Topic) => boolean): boolean {
     const counts = this.#counts.get(subscriber);
@@ -93,7 +107,7 @@ export class Subscriptions<S> {
     return this.#subscribers.size;
   }
 
-  #countsOf(subscriber: S): Map<Topic, number> {
+  #ownCounts(subscriber: S): Map<Topic, number> {
     const existing = this.#counts.get(subscriber);
     if (existing) return existing;
     const counts = new Map<Topic, number>();

@@ -210,6 +210,12 @@ export function contactStatus({ value }: ContactSnapshot): ContactStatus {
   return publicStatuses.get(state ?? '') ?? 'Unknown';
 }
 
+/** Whether it waits for the answer to a question (`qualifyContact`). */
+export const isAsking = (snapshot: ContactSnapshot): boolean =>
+  snapshot.matches('unknown') ||
+  snapshot.matches({ reachable: 'qualifying' }) ||
+  snapshot.matches({ unreachable: 'qualifying' });
+
 /** The contact as clients see it. Pure: the same snapshot always gives the same JSON. */
 export function contactModel(snapshot: ContactSnapshot): ContactInfo {
   const { contact: details, roundtripUsec } = snapshot.context;

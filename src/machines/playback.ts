@@ -191,6 +191,9 @@ export function playbackModel(snapshot: PlaybackSnapshot): Playback {
   return model;
 }
 
+/** Whether it has the target for itself: it has begun, and is not done. */
+export const hasTurn = ({ value }: PlaybackSnapshot): boolean => value !== 'queued' && value !== 'cancelled';
+
 const stateOf = (snapshot: PlaybackSnapshot): PlaybackState => publicStates[snapshot.value];
 
 /** The public word of each state, read from the chart once: a snapshot's own lookup costs more than the rest. */

@@ -3,6 +3,7 @@ import { createBridgeOperations } from '../../src/actors/bridge-operations.ts';
 import { createBridges } from '../../src/actors/bridges.ts';
 import { createChannelOperations } from '../../src/actors/channel-operations.ts';
 import { createChannels } from '../../src/actors/channels.ts';
+import { createContacts } from '../../src/actors/contacts.ts';
 import { createOutboundConnections, type OutboundConnectionSettings } from '../../src/actors/outbound-connections.ts';
 import { createPlaybacks } from '../../src/actors/playbacks.ts';
 import { createRecordingOperations } from '../../src/actors/recording-operations.ts';
@@ -126,6 +127,7 @@ export function createCallControl({
   connections = [],
   compatibility = 'hookswitch',
   limits = { bridges: 100, members: 100 },
+  now,
 }: {
   contexts?: ConfiguredContexts;
   channelvars?: string[];
@@ -133,13 +135,16 @@ export function createCallControl({
   connections?: OutboundConnectionSettings[];
   compatibility?: 'hookswitch' | 'asterisk';
   limits?: { bridges: number; members: number };
+  /** Wall-clock time to begin with, in ms since the epoch. */
+  now?: number;
 } = {}) {
-  const clock = new PromptClock();
+  const clock = new PromptClock(now);
   const log = recordingLog();
   const bus = createBus({ log });
   const ids = createIds(clock);
   const runtime = createRuntime(clock, log);
   const endpoints = createEndpoints({ bus });
+  const contacts = createContacts({ bus, runtime, log, endpoints });
   endpoints.add('Fake', 'phone');
   const playbacks = createPlaybacks({ bus, runtime, ids, log });
   /** Names of recordings that are stored, and what was thrown away. */
@@ -269,6 +274,7 @@ export function createCallControl({
     applications,
     outbound,
     endpoints,
+    owners: { channels, playbacks, applications, contacts, outbound },
     legs,
     /** The media of Local channels, half by half. */
     pairs,

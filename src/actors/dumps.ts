@@ -1,0 +1,199 @@
+import Type, { type Static, type TProperties } from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { ApplicationContext } from '../machines/application.ts';
+import type { ChannelContext } from '../machines/channel.ts';
+import type { ChannelAudioContext } from '../machines/channel-audio.ts';
+import type { ContactContext } from '../machines/contact.ts';
+import type { OutboundConnectionContext } from '../machines/outbound-connection.ts';
+import type { OwnershipContext } from '../machines/ownership.ts';
+import type { PlaybackContext } from '../machines/playback.ts';
+
+/**
+ * Call control put down: plain JSON, from which another process goes on. What is written here is read by a later version
+ * of this program, so it is checked on the way in, and a change of it that an earlier dump does not fit is a new
+ * {@link dumpVersion}.
+ */
+export const dumpVersion = 1;
+
+const text = Type.String();
+const number = Type.Number();
+const optional = Type.Optional;
+const list = Type.Array;
+const oneOf = (...words: string[]) => Type.Enum(words);
+const textMap = Type.Record(Type.String(), Type.String());
+
+const deadlines = Type.Record(
+  Type.String(),
+  Type.Object({ at: number, event: Type.Object({ type: text }, { additionalProperties: true }) }),
+);
+
+/** An actor of one chart. States are checked by the chart itself. */
+const actorOf = <C extends string, P extends TProperties>(chart: C, context: P) =>
+  Type.Object({
+    chart: Type.Literal(chart),
+    value: Type.Union([text, Type.Record(Type.String(), Type.Union([text, textMap]))]),
+    context: Type.Object({ ...context, deadlines: optional(deadlines) }),
+  });
+
+const position = Type.Object({ context: text, extension: text, priority: number });
+const onAnswer = Type.Union([
+  Type.Object({ type: Type.Literal('application'), app: text, args: list(text) }),
+  Type.Object({ type: Type.Literal('dialplan'), position }),
+]);
+const identity = Type.Object({
+  name: text,
+  number: text,
+  ani: optional(text),
+  dnid: optional(text),
+  rdnis: optional(text),
+  presentation: optional(number),
+});
+
+const channelContext = {
+  id: text,
+  name: text,
+  technology: text,
+  endpoint: optional(Type.Tuple([text, text])),
+  protocolId: text,
+  origin: oneOf('incoming', 'originated', 'created'),
+  caller: identity,
+  connected: identity,
+  accountCode: text,
+  language: text,
+  creationTime: number,
+  dialplan: Type.Object({ context: text, exten: text, priority: number, appName: text, appData: text }),
+  variables: textMap,
+  inheritance: Type.Record(Type.String(), oneOf('once', 'always')),
+  reported: list(text),
+  dialString: text,
+  linked: Type.Object({ id: text, since: number }),
+  bridgeId: optional(text),
+  cause: number,
+  techCause: optional(number),
+  dialTimeoutMs: number,
+  lastState: text,
+} satisfies Members<ChannelContext>;
+
+const ownershipContext = {
+  id: text,
+  start: position,
+  onAnswer: optional(onAnswer),
+  app: text,
+  args: list(text),
+  destination: optional(Type.Object({ app: text, args: list(text) })),
+  shown: optional(text),
+  resume: optional(position),
+} satisfies Members<OwnershipContext>;
+
+const channelAudioContext = { id: text, musicClass: text } satisfies Members<ChannelAudioContext>;
+
+const playbackContext = {
+  id: text,
+  media: Type.Array(text, { minItems: 1 }),
+  targetUri: text,
+  language: text,
+  offsetMs: number,
+  skipMs: number,
+  index: Type.Integer({ minimum: 0 }),
+  failed: list(Type.Integer({ minimum: 0 })),
+} satisfies Members<PlaybackContext>;
+
+const applicationContext = { name: text, connection: text } satisfies Members<ApplicationContext>;
+
+const contactContext = {
+  contact: Type.Object({
+    id: text,
+    uri: text,
+    aor: text,
+    technology: text,
+    endpoint: text,
+    qualifyFrequencyMs: number,
+    qualifyTimeoutMs: number,
+    expiresMs: optional(number),
+  }),
+  attempt: number,
+  roundtripUsec: Type.Union([number, Type.Null()]),
+} satisfies Members<ContactContext>;
+
+const outboundConnectionContext = {
+  id: text,
+  kind: oneOf('persistent', 'call'),
+  connectionTimeoutMs: number,
+  reconnectIntervalMs: number,
+  reconnectAttempts: number,
+  attempts: number,
+} satisfies Members<OutboundConnectionContext>;
+
+/** A schema has the members of its context, all of them and no others. */
+type Members<C> = { [K in keyof Required<C>]: unknown };
+
+const ChannelDump = Type.Object({
+  life: actorOf('channel', channelContext),
+  ownership: actorOf('ownership', ownershipContext),
+  /** What was done to its sound, where something was. */
+  audio: optional(actorOf('channelAudio', channelAudioContext)),
+  /** The channel that came to life together with it. */
+  companionId: optional(text),
+});
+
+const PlaybackDump = Type.Object({
+  actor: actorOf('playback', playbackContext),
+  target: Type.Object({ kind: Type.Union([Type.Literal('channel'), Type.Literal('bridge')]), id: text }),
+  /** How much of the item under way was heard, in ms; 0 when left out. */
+  heardMs: optional(Type.Number({ minimum: 0 })),
+});
+
+const ApplicationDump = Type.Object({
+  actor: actorOf('application', applicationContext),
+  /** As clients gave it. */
+  filter: Type.Object({ allowed: list(Type.Unknown()), disallowed: list(Type.Unknown()) }),
+  /** Events made for it so far, and how many of these it missed since its connection went. */
+  seq: Type.Integer({ minimum: 0 }),
+  missed: Type.Integer({ minimum: 0 }),
+  /** Topics with their references, in the order of subscribing. */
+  subscriptions: list(Type.Tuple([text, Type.Integer({ minimum: 1 })])),
+});
+
+const OutboundConnectionDump = Type.Object({
+  actor: actorOf('outboundConnection', outboundConnectionContext),
+  /** Name of its settings. */
+  name: text,
+  /** Of a connection for a call: its channel, and whether the call has left the application. */
+  channelId: optional(text),
+  left: optional(Type.Boolean()),
+  /** Events that wait for the application, as JSON texts. */
+  waiting: list(text),
+});
+
+const Dump = Type.Object({
+  version: Type.Literal(dumpVersion),
+  channels: list(ChannelDump),
+  playbacks: list(PlaybackDump),
+  applications: list(ApplicationDump),
+  /** How many connections applications have had, so that a new one is not taken for an old one. */
+  connections: Type.Integer({ minimum: 0 }),
+  contacts: list(actorOf('contact', contactContext)),
+  outboundConnections: list(OutboundConnectionDump),
+  /** Applications whose connection went before their call: name and channel. */
+  orphans: list(Type.Tuple([text, text])),
+});
+
+export type ChannelDump = Static<typeof ChannelDump>;
+export type PlaybackDump = Static<typeof PlaybackDump>;
+export type ApplicationDump = Static<typeof ApplicationDump>;
+export type ContactDump = Static<(typeof Dump)['properties']['contacts']>[number];
+export type OutboundConnectionDump = Static<typeof OutboundConnectionDump>;
+/** All of call control. */
+export type Dump = Static<typeof Dump>;
+
+const validator = Compile(Dump);
+
+/** Reads a dump. @throws Error that names the version, or what does not fit and where. */
+export function readDump(dump: unknown): Dump {
+  const version = (dump as { version?: unknown } | null | undefined)?.version;
+  if (version !== dumpVersion)
+    throw new Error(`a dump of version ${String(version)} cannot be read, only ${dumpVersion}`);
+  if (validator.Check(dump)) return dump;
+  const problems = validator.Errors(dump).map(({ instancePath, message }) => `${instancePath || '/'} ${message}`);
+  throw new Error(`a dump does not fit: ${problems.slice(0, 5).join('; ')}`);
+}

@@ -1,0 +1,51 @@
+import type { Applications } from './applications.ts';
+import type { LegOf } from './channel-entry.ts';
+import type { Channels } from './channels.ts';
+import type { Contacts } from './contacts.ts';
+import { type Dump, dumpVersion, readDump } from './dumps.ts';
+import type { OutboundConnections } from './outbound-connections.ts';
+import type { Playbacks } from './playbacks.ts';
+
+/** The owners of all actors. */
+export type Owners = {
+  channels: Channels;
+  playbacks: Playbacks;
+  applications: Applications;
+  contacts: Contacts;
+  outbound: OutboundConnections;
+};
+
+/** What taking up needs of others: each channel's leg, taken up by its technology. */
+export type TakeUpOptions = { legOf: LegOf };
+
+/** All of call control as it is now, as plain JSON; between two steps, so not from within an effect. Changes nothing. */
+export const putDown = ({ channels, playbacks, applications, contacts, outbound }: Owners): Dump => ({
+  version: dumpVersion,
+  channels: channels.dump(),
+  playbacks: playbacks.dump(),
+  ...applications.dump(),
+  contacts: contacts.dump(),
+  ...outbound.dump(),
+});
+
+/**
+ * Goes on from a dump, in owners that have nothing yet; before outbound connections are started, and after contacts and
+ * channels know their drivers. Clients are told nothing of it. What ran outside of charts begins again: a step of the
+ * dialplan, an item of a playback (from where `heardMs` says), a question to a contact. Applications whose connection
+ * is gone are inactive.
+ * @throws Error as `readDump`; then nothing is taken up.
+ */
+export function takeUp(owners: Owners, dumped: unknown, { legOf }: TakeUpOptions): void {
+  const { channels, playbacks, applications, contacts, outbound } = owners;
+  const dump = readDump(dumped);
+  channels.restore(dump.channels, legOf);
+  applications.restore(dump);
+  contacts.restore(dump.contacts);
+  outbound.restore(dump);
+  playbacks.restore(dump.playbacks, (kind, id) => {
+    const entry = kind === 'channel' ? channels.find(id) : undefined;
+    return entry && channels.playTarget(entry);
+  });
+  channels.resume();
+  applications.settle();
+}
