@@ -218,21 +218,24 @@ class RunningActor implements Steppable {
     if (this.#planned.length > 0) next = this.#plan(next);
     if (next.status !== 'active') this.#forgetTimers();
     this.#snapshot = next;
-    const { turn, clock } = this.#options.runtime;
+    const { turn, clock, log } = this.#options.runtime;
     if (turn.heard)
-      turn.tell({
-        seq,
-        at: clock.now(),
-        object: this.id,
-        chart: this.#machine.id,
-        event,
-        from: before?.value as StateValue | undefined,
-        to: next.value as StateValue,
-        facts: [...facts],
-        effects: effects.map(({ type, params }) => ({ type, params })),
-        causedBy,
-        change: changeOf(before, next),
-      });
+      turn.tell(
+        {
+          seq,
+          at: clock.now(),
+          object: this.id,
+          chart: this.#machine.id,
+          event,
+          from: before?.value as StateValue | undefined,
+          to: next.value as StateValue,
+          facts: [...facts],
+          effects: effects.map(({ type, params }) => ({ type, params })),
+          causedBy,
+          change: changeOf(before, next),
+        },
+        (error) => log.error({ id: this.id, error }, 'a listener of steps failed'),
+      );
     if (before === next && facts.length === 0 && effects.length === 0) return nothingFollows;
     return {
       publish: () => this.#publish(facts, next, before === next ? none : this.#watchers),
@@ -277,7 +280,7 @@ class RunningActor implements Steppable {
 
   #effectFailed(error: unknown): void {
     const { onEffectFailed, runtime } = this.#options;
-    if (onEffectFailed) onEffectFailed(error);
+    if (onEffectFailed) this.#guarded(() => onEffectFailed(error));
     else if (this.#snapshot.status !== 'active')
       runtime.log.error({ id: this.id, machine: this.#machine.id, error }, 'an effect of an ended actor failed');
     else runtime.turn.send(this.#crash(error), { type: 'effect.failed' });
@@ -345,10 +348,15 @@ class RunningActor implements Steppable {
   }
 
   #end(error?: unknown): void {
+    this.#guarded(() => this.#options.onEnded(error));
+  }
+
+  /** What an owner does when its actor ends, or an effect failed, must not hold up the others. */
+  #guarded(task: () => void): void {
     try {
-      this.#options.onEnded(error);
-    } catch (failure) {
-      this.#options.runtime.log.error({ id: this.id, error: failure }, 'releasing an ended actor failed');
+      task();
+    } catch (error) {
+      this.#options.runtime.log.error({ id: this.id, error }, 'releasing an ended actor failed');
     }
   }
 }

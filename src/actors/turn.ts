@@ -29,16 +29,18 @@ export interface Turn {
   afterwards(task: () => void): void;
   /** Runs something whose steps have an outside cause, by its name. */
   because<T>(cause: string, run: () => T): T;
-  /** Hears every step of every actor from now on. What it throws goes to whoever sent the event: it must not throw. */
+  /** Hears every step of every actor from now on. What it throws is logged. */
   listen(listener: (step: Step) => void): () => void;
   /** Whether somebody listens, so that steps have to be described. */
   readonly heard: boolean;
-  /** Tells a step to those who listen. */
-  tell(step: Step): void;
+  /** Tells a step to those who listen; what they throw goes to `failed`. */
+  tell(step: Step, failed: (error: unknown) => void): void;
 }
 
 /** Makes the turn of a process. There is one, so that all actors share it. */
 export const createTurn = (): Turn => new ProcessTurn();
+
+const none: readonly never[] = [];
 
 class ProcessTurn implements Turn {
   #listeners: readonly ((step: Step) => void)[] = [];
@@ -98,14 +100,24 @@ class ProcessTurn implements Turn {
     return this.#listeners.length > 0;
   }
 
-  tell(step: Step): void {
-    for (const listener of this.#listeners) listener(step);
+  tell(step: Step, failed: (error: unknown) => void): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(step);
+      } catch (error) {
+        failed(error);
+      }
+    }
   }
 
   #take(actor: Steppable, event: { type: string }, cause: Step['causedBy']): void {
+    let followed: Followed | undefined;
     this.#busy = true;
-    const followed = actor.commit(event, this.#seq + 1, cause);
-    this.#busy = false;
+    try {
+      followed = actor.commit(event, this.#seq + 1, cause);
+    } finally {
+      this.#busy = false;
+    }
     if (followed) this.#follow(followed, ++this.#seq);
   }
 
@@ -117,13 +129,20 @@ class ProcessTurn implements Turn {
     followed.publish();
     this.#busy = false;
     // What the facts led to is this step's own: effects below may publish, too.
-    const waiting = this.#waiting;
-    if (waiting.length > 0) this.#waiting = [];
+    const waiting = this.#takeWaiting();
     followed.perform();
     for (const take of waiting) take();
     this.#depth--;
     this.#cause = cause;
     if (this.#depth === 0 && this.#afterwards.length > 0) this.#finish();
+  }
+
+  /** An empty list is left where it is: nobody else's may come into the hands of this step. */
+  #takeWaiting(): readonly (() => void)[] {
+    if (this.#waiting.length === 0) return none;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    return waiting;
   }
 
   #finish(): void {
