@@ -19,10 +19,11 @@ import type { AudioMeeting, Mix, MixMember, MixReport } from '../telephony/media
 import { meet } from './bridge-meeting.ts';
 import type { ChannelEntry } from './channel-entry.ts';
 import type { Channels } from './channels.ts';
+import type { BridgeDump } from './dumps.ts';
 import type { Playbacks, PlayTarget } from './playbacks.ts';
 import type { Recordings, RecordTarget } from './recordings.ts';
 import { Registry } from './registry.ts';
-import { type Actor, type Runtime, spawn } from './spawn.ts';
+import { type Actor, type Beginning, type Runtime, spawn } from './spawn.ts';
 
 type BridgeActor = Actor<typeof bridgeMachine>;
 
@@ -54,7 +55,7 @@ export type BridgesOptions = {
   runtime: Runtime;
   log: Logger;
   media: Pick<AudioMeeting, 'openMix'>;
-  channels: Pick<Channels, 'model' | 'snapshot' | 'tell' | 'audio'>;
+  channels: Pick<Channels, 'find' | 'model' | 'snapshot' | 'tell' | 'audio'>;
   playbacks: Pick<Playbacks, 'targetGone' | 'isBusy'>;
   recordings: Pick<Recordings, 'targetGone' | 'whenSettled' | 'running'>;
   applications: {
@@ -96,6 +97,12 @@ export interface Bridges {
   playTarget(bridge: BridgeEntry): PlayTarget;
   /** What is needed to record all of them. */
   recordTarget(bridge: BridgeEntry): RecordTarget;
+  /** Every bridge with who is in it, those that are being destroyed included. */
+  dump(): BridgeDump[];
+  /** Takes bridges up again, after their channels: opens their mixes and joins who is in them. Nobody is told. */
+  restore(dumps: readonly BridgeDump[]): void;
+  /** Lets those who are gone leave, and goes on destroying what was being destroyed. */
+  resume(): void;
   /** How many there are, those that are being destroyed included. */
   readonly size: number;
 }
@@ -167,9 +174,13 @@ export function createBridges(options: BridgesOptions): Bridges {
   };
 
   const reopen = (bridge: BridgeEntry): void => {
-    const { type, members, musicClass } = snapshot(bridge).context;
     bridge.mix.close();
-    bridge.mix = openMix(bridge.id, type);
+    bridge.mix = openMix(bridge.id, snapshot(bridge).context.type);
+    joinAll(bridge);
+  };
+
+  const joinAll = (bridge: BridgeEntry): void => {
+    const { members, musicClass } = snapshot(bridge).context;
     for (const member of members) {
       const stay = bridge.stays.get(member.channelId);
       if (stay) bridge.mix.join(stay.channel.leg.media, mixMember(member));
@@ -250,6 +261,10 @@ export function createBridges(options: BridgesOptions): Bridges {
     const { id, type } = input;
     if (registry.has(id)) throw new AriError('bridgeIdExists', { bridge: id });
     if (registry.size >= limits.bridges) throw new AriError('tooManyBridges', { bridges: String(limits.bridges) });
+    return start(id, type, { input });
+  };
+
+  const start = (id: string, type: BridgeInput['type'], beginning: Beginning<BridgeInput>): BridgeEntry => {
     const bridge: BridgeEntry = {
       id,
       topics: bridgeTopics(id),
@@ -259,7 +274,7 @@ export function createBridges(options: BridgesOptions): Bridges {
     };
     spawn(machine, {
       id,
-      input,
+      ...beginning,
       runtime,
       onCreated: (actor) => {
         bridge.actor = actor;
@@ -327,6 +342,39 @@ export function createBridges(options: BridgesOptions): Bridges {
       topics,
       media: mix,
     }),
+    dump: () =>
+      registry.all().map((bridge) => ({
+        actor: bridge.actor.dump() as BridgeDump['actor'],
+        stays: staysIn(bridge).map(({ channel, app, hasMusic }) => ({
+          channelId: channel.id,
+          hasMusic,
+          ...(app === undefined ? {} : { app }),
+        })),
+      })),
+
+    restore(dumps) {
+      for (const { actor, stays } of dumps) {
+        const { id, type } = actor.context;
+        const bridge = start(id, type, { from: actor });
+        for (const { channelId, app, hasMusic } of stays) {
+          const channel = channels.find(channelId);
+          if (!channel) continue;
+          const stay: Stay = { bridge, channel, app, hasMusic };
+          bridge.stays.set(channelId, stay);
+          whereabouts.set(channelId, stay);
+        }
+        joinAll(bridge);
+      }
+    },
+
+    resume() {
+      for (const bridge of registry.all()) {
+        for (const { channelId } of snapshot(bridge).context.members)
+          if (!bridge.stays.has(channelId)) tell(bridge, { type: 'leave', channelId });
+        if (!isOpen(snapshot(bridge))) endWorks(bridge);
+      }
+    },
+
     recordTarget: ({ id, topics, mix }) => ({ kind: 'bridge', id, topics, media: mix }),
     get size() {
       return registry.size;

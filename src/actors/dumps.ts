@@ -1,6 +1,7 @@
 import Type, { type Static, type TProperties } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { ApplicationContext } from '../machines/application.ts';
+import type { BridgeContext } from '../machines/bridge.ts';
 import type { ChannelContext } from '../machines/channel.ts';
 import type { ChannelAudioContext } from '../machines/channel-audio.ts';
 import type { ContactContext } from '../machines/contact.ts';
@@ -85,6 +86,30 @@ const ownershipContext = {
   resume: optional(position),
 } satisfies Members<OwnershipContext>;
 
+const bridgeContext = {
+  id: text,
+  name: text,
+  type: Type.Union([Type.Literal('mixing'), Type.Literal('holding')]),
+  flags: list(text),
+  features: Type.Object({ mute: Type.Boolean(), suppressDtmf: Type.Boolean() }),
+  class: oneOf('stasis', 'basic'),
+  creationTime: number,
+  variables: textMap,
+  reported: list(text),
+  members: list(
+    Type.Object({
+      channelId: text,
+      role: text,
+      muted: Type.Boolean(),
+      absorbsDigits: Type.Boolean(),
+      inhibitsConnectedLine: Type.Boolean(),
+    }),
+  ),
+  videoMode: oneOf('talker', 'single', 'sfu'),
+  videoSource: optional(text),
+  musicClass: optional(text),
+} satisfies Members<BridgeContext>;
+
 const channelAudioContext = { id: text, musicClass: text } satisfies Members<ChannelAudioContext>;
 
 const playbackContext = {
@@ -136,6 +161,12 @@ const ChannelDump = Type.Object({
   companionId: optional(text),
 });
 
+const BridgeDump = Type.Object({
+  actor: actorOf('bridge', bridgeContext),
+  /** Who is in it: the application that hears of the bridge because of it, and whether its music comes from being here. */
+  stays: list(Type.Object({ channelId: text, app: optional(text), hasMusic: Type.Boolean() })),
+});
+
 const PlaybackDump = Type.Object({
   actor: actorOf('playback', playbackContext),
   target: Type.Object({ kind: Type.Union([Type.Literal('channel'), Type.Literal('bridge')]), id: text }),
@@ -168,6 +199,7 @@ const OutboundConnectionDump = Type.Object({
 const Dump = Type.Object({
   version: Type.Literal(dumpVersion),
   channels: list(ChannelDump),
+  bridges: list(BridgeDump),
   playbacks: list(PlaybackDump),
   applications: list(ApplicationDump),
   /** How many connections applications have had, so that a new one is not taken for an old one. */
@@ -179,6 +211,7 @@ const Dump = Type.Object({
 });
 
 export type ChannelDump = Static<typeof ChannelDump>;
+export type BridgeDump = Static<typeof BridgeDump>;
 export type PlaybackDump = Static<typeof PlaybackDump>;
 export type ApplicationDump = Static<typeof ApplicationDump>;
 export type ContactDump = Static<(typeof Dump)['properties']['contacts']>[number];

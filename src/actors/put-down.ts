@@ -1,4 +1,5 @@
 import type { Applications } from './applications.ts';
+import type { Bridges } from './bridges.ts';
 import type { LegOf } from './channel-entry.ts';
 import type { Channels } from './channels.ts';
 import type { Contacts } from './contacts.ts';
@@ -9,6 +10,7 @@ import type { Playbacks } from './playbacks.ts';
 /** The owners of all actors. */
 export type Owners = {
   channels: Channels;
+  bridges: Bridges;
   playbacks: Playbacks;
   applications: Applications;
   contacts: Contacts;
@@ -19,9 +21,10 @@ export type Owners = {
 export type TakeUpOptions = { legOf: LegOf };
 
 /** All of call control as it is now, as plain JSON; between two steps, so not from within an effect. Changes nothing. */
-export const putDown = ({ channels, playbacks, applications, contacts, outbound }: Owners): Dump => ({
+export const putDown = ({ channels, bridges, playbacks, applications, contacts, outbound }: Owners): Dump => ({
   version: dumpVersion,
   channels: channels.dump(),
+  bridges: bridges.dump(),
   playbacks: playbacks.dump(),
   ...applications.dump(),
   contacts: contacts.dump(),
@@ -36,16 +39,19 @@ export const putDown = ({ channels, playbacks, applications, contacts, outbound 
  * @throws Error as `readDump`; then nothing is taken up.
  */
 export function takeUp(owners: Owners, dumped: unknown, { legOf }: TakeUpOptions): void {
-  const { channels, playbacks, applications, contacts, outbound } = owners;
+  const { channels, bridges, playbacks, applications, contacts, outbound } = owners;
   const dump = readDump(dumped);
   channels.restore(dump.channels, legOf);
+  bridges.restore(dump.bridges);
   applications.restore(dump);
   contacts.restore(dump.contacts);
   outbound.restore(dump);
   playbacks.restore(dump.playbacks, (kind, id) => {
-    const entry = kind === 'channel' ? channels.find(id) : undefined;
-    return entry && channels.playTarget(entry);
+    const channel = kind === 'channel' ? channels.find(id) : undefined;
+    const bridge = kind === 'bridge' ? bridges.find(id) : undefined;
+    return (channel && channels.playTarget(channel)) ?? (bridge && bridges.playTarget(bridge));
   });
+  bridges.resume();
   channels.resume();
   applications.settle();
 }

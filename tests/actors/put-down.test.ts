@@ -2,6 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { SocketReports } from '../../src/actors/outbound-connections.ts';
 import { putDown, type TakeUpOptions, takeUp } from '../../src/actors/put-down.ts';
+import type { BridgeInput } from '../../src/machines/bridge.ts';
 import type { ContactDriver } from '../../src/telephony/contacts.ts';
 import { type CallControl, createCallControl, FakeLeg, settled } from '../support/call-control.ts';
 
@@ -34,6 +35,19 @@ function goOn(
 /** What of an event tells of what happened; ids of the process and the application's numbers included. */
 const bodies = (events: readonly object[]): unknown =>
   unnamed(events.map((event) => Object.fromEntries(Object.entries(event).filter(([name]) => name !== 'timestamp'))));
+
+const bridgeInput: BridgeInput = {
+  id: 'b1',
+  name: '',
+  type: 'mixing',
+  flags: [],
+  features: { mute: false, suppressDtmf: false },
+  class: 'stasis',
+  creationTime: 0,
+  variables: {},
+  reported: [],
+};
+const member = { role: '', muted: false, absorbsDigits: false, inhibitsConnectedLine: true };
 
 const put = suite('call control put down and taken up');
 
@@ -185,6 +199,32 @@ put('a connection to an application is made again, and what waited for it is sen
     waited.toSorted((a, b) => a - b),
   );
   assert.is(second.outbound.size, 1);
+});
+
+put('a bridge goes on with who is in it, and its application hears of what follows', async () => {
+  const first = createCallControl({ contexts });
+  first.connect('hello');
+  first.incoming('c1');
+  first.incoming('c2');
+  await settled();
+  const bridge = first.bridges.open(bridgeInput);
+  for (const id of ['c1', 'c2']) first.bridges.enter(bridge, first.channels.get(id), member);
+  const shown = json(first.bridges.get('b1'));
+  const second = goOn(first);
+  const { events } = second.connect('hello');
+  assert.equal(json(second.bridges.get('b1')), shown);
+  assert.is(second.bridges.bridgeOf('c2')?.id, 'b1');
+  second.bridges.leave('c1');
+  second.operations.hangup('c2', {});
+  const bridged = events.filter(({ type }) => type.endsWith('Bridge'));
+  assert.equal(
+    bridged.map((event) => [event.type, 'bridge' in event && event.bridge?.channels]),
+    [
+      ['ChannelLeftBridge', ['c2']],
+      ['ChannelLeftBridge', []],
+    ],
+  );
+  assert.equal(second.bridges.get('b1').channels, []);
 });
 
 put('a contact that was being asked is asked again; its registration runs out when it was to', async () => {

@@ -274,7 +274,7 @@ export function createCallControl({
     applications,
     outbound,
     endpoints,
-    owners: { channels, playbacks, applications, contacts, outbound },
+    owners: { channels, bridges, playbacks, applications, contacts, outbound },
     legs,
     /** The media of Local channels, half by half. */
     pairs,
