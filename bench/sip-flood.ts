@@ -122,11 +122,18 @@ async function openPhone(sip: string) {
   const digest = () => createDigestClient([{ username: 'phone', password }], ids);
   const from = parseNameAddr(`<sip:phone@${sip}>`)!;
 
+  /** Who waits for the answer to a request inside a call, by its label. */
+  const asked = new Map<string, (status: number) => void>();
+
   /** Undefined when it was refused or nobody answered. */
   const call = (): Promise<OutgoingCall | undefined> =>
     new Promise((resolve) => {
       const uri = parseUri(`sip:held@${sip}`)!;
       const nothing = () => {};
+      const onRequestEnded = (label: string, status: number) => {
+        asked.get(label)?.(status);
+        asked.delete(label);
+      };
       const placed = agent.invite(
         { uri, from, to: { uri, params: {} }, target, sdp, digest: digest(), symmetric: true },
         {
@@ -134,6 +141,7 @@ async function openPhone(sip: string) {
           makeOffer: () => sdp,
           acceptAnswer: () => true,
           onRequest: () => 200,
+          onRequestEnded,
           onProvisional: nothing,
           onAnswered: () => resolve(placed),
           onRefused: () => resolve(undefined),
@@ -159,9 +167,12 @@ async function openPhone(sip: string) {
         );
       }),
     isAlive: ({ usage }: OutgoingCall) =>
-      new Promise<boolean>((resolve) =>
-        usage ? usage.request('INFO', {}, (status) => resolve(status !== 408 && status !== 481)) : resolve(false),
-      ),
+      new Promise<boolean>((resolve) => {
+        if (!usage) return resolve(false);
+        const label = ids.uuid();
+        asked.set(label, (status) => resolve(status !== 408 && status !== 481));
+        usage.request(label, 'INFO');
+      }),
     /** Makes calls one after the other at a steady rate and tells what became of them. */
     async callsFor(seconds: number) {
       const setUps: number[] = [];

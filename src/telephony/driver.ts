@@ -81,7 +81,12 @@ export interface Leg {
   removeHeader(name: string): void;
   /** Lets go of everything the leg holds, whatever state it is in; called once, also after a crash. */
   release(): void;
+  /** Everything that the leg is: enough for its driver to go on with it in another process (`Driver.resume`). */
+  dump(): LegData;
 }
+
+/** A leg that was put down: plain JSON, which only its driver reads. */
+export type LegData = { readonly version: number };
 
 /** What call control knows when it asks a driver for an outbound leg. */
 export type LegRequest = {
@@ -133,7 +138,7 @@ export type IncomingCall = {
 export class DriverError extends Error {
   override readonly name = 'DriverError';
   /** Which part of the request was at fault. */
-  readonly part: 'technology' | 'endpoint' | 'resource' | 'format' | 'capacity';
+  readonly part: 'technology' | 'endpoint' | 'resource' | 'format' | 'capacity' | 'data';
   constructor(part: DriverError['part'], message: string, options?: ErrorOptions) {
     super(message, options);
     this.part = part;
@@ -148,6 +153,11 @@ export interface Driver {
   readonly aliases?: readonly string[];
   /** Makes an outbound leg without dialing it. @throws DriverError naming the part at fault; then nothing is left open. */
   open(request: LegRequest, report: Report): OpenedLeg;
+  /**
+   * Goes on with a leg that another process put down. Nothing is told before this returns.
+   * @throws DriverError when the data is not understood, or what it stands on is gone.
+   */
+  resume(data: LegData, channelId: string, report: Report): Leg;
 }
 
 /** Where a driver brings its calls. */

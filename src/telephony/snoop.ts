@@ -1,4 +1,4 @@
-import type { Leg, Report } from './driver.ts';
+import type { Leg, LegData, Report } from './driver.ts';
 import type { AudioDirection, MediaSession } from './media.ts';
 
 /** Whom to listen to and speak to, seen from the channel that is snooped on. */
@@ -20,6 +20,11 @@ export interface SnoopDriver {
   /** The name of a snoop's channel, e.g. `Snoop/1700000000.7-0a1b2c3d`; another one each time. */
   name(targetId: string): string;
   open(request: SnoopRequest, report: Report): Leg;
+  /**
+   * Goes on with a leg that another process put down. @param target finds the audio of the channel that it listens to.
+   * @throws DriverError when the data is not understood or that channel is no more.
+   */
+  resume(data: LegData, channelId: string, target: (id: string) => MediaSession | undefined, report: Report): Leg;
   /** The channel is no more: whoever snoops on it hangs up. */
   targetGone(targetId: string): void;
   /** How many legs there are. */

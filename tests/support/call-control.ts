@@ -114,6 +114,9 @@ export class FakeLeg implements Leg {
     return false;
   }
   removeHeader(): void {}
+  dump(): { version: number } {
+    return { version: 1 };
+  }
   release(): void {
     this.calls.push('release');
     this.media.close();
@@ -221,6 +224,11 @@ export function createCallControl({
       const leg = new FakeLeg(channelId, report);
       legs.set(channelId, leg);
       return { name: `Fake/${resource}-${ids.hex(8)}`, endpoint: ['Fake', 'phone'], leg };
+    },
+    resume(_data, channelId, report) {
+      const leg = new FakeLeg(channelId, report);
+      legs.set(channelId, leg);
+      return leg;
     },
   };
   const pairs: FakeMedia[] = [];

@@ -4,6 +4,7 @@ import {
   type Driver,
   DriverError,
   type Leg,
+  type LegData,
   type LegReport,
   type LegRequest,
   type OpenedLeg,
@@ -16,19 +17,41 @@ import type { MediaPlane, MediaReport, MediaSession } from '../../telephony/medi
  * happens to one is told on the other. There is no network, so everything is told within the call that caused it.
  */
 
+/** Which half of which Local channel a leg is. */
+type Place = {
+  /** `Local/extension@context-…`, the name of both channels without `;1` and `;2`. */
+  readonly pair: string;
+  readonly half: 1 | 2;
+  readonly otherId: string;
+};
+
+/** A half as plain data. */
+type LocalLegData = LegData & {
+  readonly version: 1;
+  readonly place: Place;
+  readonly answered: boolean;
+  readonly ended: boolean;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+};
+
 /** One half. Told its peer when both exist. */
 class LocalLeg implements Leg {
   readonly protocolId = '';
   readonly media: MediaSession;
+  readonly #place: Place;
   peer: LocalLeg | undefined;
   report: Report;
-  #ended = false;
-  #answered = false;
-  readonly #headers = new Map<string, string>();
+  #ended: boolean;
+  #answered: boolean;
+  readonly #headers: Map<string, string>;
 
-  constructor(media: MediaSession, report: Report) {
+  constructor(place: Place, media: MediaSession, report: Report, from?: LocalLegData) {
+    this.#place = place;
     this.media = media;
     this.report = report;
+    this.#answered = from?.answered ?? false;
+    this.#ended = from?.ended ?? false;
+    this.#headers = new Map(from?.headers);
   }
 
   /** Offers the second half to the dialplan. */
@@ -105,6 +128,16 @@ class LocalLeg implements Leg {
     this.#ended = true;
   }
 
+  dump(): LocalLegData {
+    return {
+      version: 1,
+      place: this.#place,
+      answered: this.#answered,
+      ended: this.#ended,
+      headers: [...this.#headers],
+    };
+  }
+
   #added(name: string): string | undefined {
     return this.#headers.get(name.toLowerCase());
   }
@@ -127,6 +160,16 @@ function parseResource(resource: string): { extension: string; context: string }
 
 const ignore = (): void => {};
 
+/** Both halves, back to back. */
+type Pair = { readonly first: LocalLeg; readonly second: LocalLeg };
+
+const digitsOf = (half: () => LocalLeg) => (told: MediaReport) => {
+  if (told.type === 'media.digit') half().report({ ...told, type: 'leg.digit' });
+};
+
+const isLocalLeg = (data: LegData): data is LocalLegData =>
+  data.version === 1 && typeof (data as Partial<LocalLegData>).place?.pair === 'string';
+
 /**
  * The driver of Local channels.
  * @param hasContext whether a context exists: dialing into one that does not is refused at once.
@@ -137,6 +180,15 @@ export function createLocalDriver(options: {
   hasContext: (context: string) => boolean;
 }): Driver {
   const { media, ids, hasContext } = options;
+  /** Halves that were taken up and whose other half was not yet, by pair. */
+  const waiting = new Map<string, { media: MediaSession; leg: LocalLeg }>();
+
+  const join = (first: LocalLeg, second: LocalLeg): Pair => {
+    first.peer = second;
+    second.peer = first;
+    return { first, second };
+  };
+
   return {
     technology: 'Local',
 
@@ -144,17 +196,15 @@ export function createLocalDriver(options: {
       const { extension, context } = parseResource(request.resource);
       if (!hasContext(context)) throw new DriverError('endpoint', `there is no context '${context}'`);
       const name = `Local/${extension}@${context}-${ids.hex(8)}`;
-      const told = (half: () => LocalLeg) => (event: MediaReport) => {
-        if (event.type === 'media.digit') half().report({ ...event, type: 'leg.digit' });
-      };
+      const otherId = request.otherChannelId ?? `${request.channelId};2`;
       const [firstMedia, secondMedia] = media.openPair(
-        [request.channelId, request.otherChannelId ?? `${request.channelId};2`],
-        [told(() => first), told(() => second)],
+        [request.channelId, otherId],
+        [digitsOf(() => first), digitsOf(() => second)],
       );
-      const first = new LocalLeg(firstMedia, report);
-      const second = new LocalLeg(secondMedia, ignore);
-      first.peer = second;
-      second.peer = first;
+      const { first, second } = join(
+        new LocalLeg({ pair: name, half: 1, otherId }, firstMedia, report),
+        new LocalLeg({ pair: name, half: 2, otherId: request.channelId }, secondMedia, ignore),
+      );
       return {
         name: `${name};1`,
         leg: first,
@@ -174,6 +224,25 @@ export function createLocalDriver(options: {
           },
         },
       };
+    },
+
+    resume(data: LegData, channelId: string, report: Report): Leg {
+      if (!isLocalLeg(data)) throw new DriverError('data', 'this is no half of a Local channel');
+      const { place } = data;
+      const other = waiting.get(place.pair);
+      if (other) {
+        waiting.delete(place.pair);
+        const leg = new LocalLeg(place, other.media, report, data);
+        join(other.leg, leg);
+        return leg;
+      }
+      const [own, others] = media.openPair(
+        [channelId, place.otherId],
+        [digitsOf(() => leg), digitsOf(() => leg.peer ?? leg)],
+      );
+      const leg = new LocalLeg(place, own, report, data);
+      waiting.set(place.pair, { media: others, leg });
+      return leg;
     },
   };
 }

@@ -39,7 +39,17 @@ export interface Bindings {
   /** A TCP connection is gone: bindings made over it go where their URI leads. */
   connectionClosed(connection: number): void;
   size(): number;
+  /** All of them, those that never expire aside: they are configured. */
+  dump(): readonly BindingData[];
+  /** Puts in place what another process wrote down, what has expired meanwhile aside. */
+  restore(data: readonly BindingData[]): void;
 }
+
+/** A registered binding as plain data; it expires in ms since the Unix epoch. */
+export type BindingData = Omit<Binding, 'expiresAt' | 'target'> & {
+  readonly target?: Target | undefined;
+  readonly expires: number;
+};
 
 /** @param peers hears where registered and configured contacts are: they are known there. */
 export function createBindings(clock: Clock, peers?: Pick<KnownPeers, 'hold' | 'release'>): Bindings {
@@ -80,6 +90,18 @@ export function createBindings(clock: Clock, peers?: Pick<KnownPeers, 'hold' | '
         if (binding.target?.connection === connection) put({ ...binding, target: undefined });
     },
     size: () => byId.size,
+    dump() {
+      const epoch = clock.now() - clock.monotonic();
+      return [...byId.values()].flatMap(({ expiresAt, ...binding }) =>
+        expiresAt === undefined ? [] : [{ ...binding, expires: epoch + expiresAt }],
+      );
+    },
+    restore(data) {
+      const offset = clock.monotonic() - clock.now();
+      for (const { expires, target, ...binding } of data)
+        if (expires > clock.now())
+          put({ ...binding, target: target && unconnected(target), expiresAt: expires + offset });
+    },
   };
 }
 
@@ -91,6 +113,9 @@ function placeOf({ target, uri }: Binding): Target | undefined {
   const protocol = uri.params['transport']?.toLowerCase() === 'tcp' ? 'tcp' : 'udp';
   return address === undefined ? undefined : { protocol, address, port: uri.port ?? DEFAULT_SIP_PORT };
 }
+
+/** A connection does not outlive the process that had it. */
+const unconnected = ({ connection: _gone, ...target }: Target): Target => target;
 
 /** A contact's id: unique per AOR and URI, the same after a restart. */
 export const contactId = (aor: string, uri: string): string =>

@@ -12,18 +12,25 @@ import {
   type CallHost,
   type Driver,
   DriverError,
+  type Leg,
+  type LegData,
   type LegRequest,
   type OpenedLeg,
   type Report,
 } from '../../telephony/driver.ts';
 import type { MediaPlane } from '../../telephony/media.ts';
-import { contactDetails, createBindings, staticBindings } from './bindings.ts';
+import { type BindingData, contactDetails, createBindings, staticBindings } from './bindings.ts';
 import type { EndpointConfig, SipConfig } from './config.ts';
 import { createEndpoints, type LogIns } from './endpoints.ts';
+import { type InboundLegData, resumeInboundLeg } from './inbound-leg.ts';
 import { createInviteReceiver } from './invites.ts';
-import { createMailboxSubscriptions, type MailboxCounts } from './mailbox-subscriptions.ts';
+import {
+  createMailboxSubscriptions,
+  type MailboxCounts,
+  type MailboxSubscriptionData,
+} from './mailbox-subscriptions.ts';
 import { type OutgoingMessage, receiveMessage, sendMessage } from './messages.ts';
-import { createOutboundLeg } from './outbound-leg.ts';
+import { createOutboundLeg, type OutboundLegData } from './outbound-leg.ts';
 import { createQualifier } from './qualify.ts';
 import { createReferrals, type ReferRequest } from './refer.ts';
 import { createRegistrar } from './registrar.ts';
@@ -84,9 +91,20 @@ export interface SipDriver extends Driver, ContactDriver {
   /** New calls are refused with 503 from now on; calls that exist go on. */
   drain(): void;
   counts(): SipDriverCounts;
+  /** Registrations and subscriptions of phones, as plain data; legs are dumped by whoever holds them. */
+  dump(): SipDriverData;
+  /** Takes up what another process put down; before the first message comes in. */
+  restore(data: SipDriverData): void;
   /** Forgets all calls and registrations without a word to the peers. Transports and transactions are the maker's. */
   close(): void;
 }
+
+/** What a SIP driver holds beside its legs: plain data. */
+export type SipDriverData = {
+  readonly version: 1;
+  readonly bindings: readonly BindingData[];
+  readonly subscriptions: readonly MailboxSubscriptionData[];
+};
 
 export function createSipDriver(options: SipDriverOptions): SipDriver {
   const { config, transports, transactions, media, host, contacts, clock, ids } = options;
@@ -172,6 +190,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     technology: 'PJSIP',
     aliases: ['SIP'],
     open: (request, report) => openLeg(services, request, report),
+    resume: (data, channelId, report) => resumeLeg(services, data, channelId, report),
     qualify: (contact) => qualifier.qualify(contact),
     expired: (contact) => bindings.delete(contact.id),
     start() {
@@ -202,6 +221,11 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
       referrals: referrals.size(),
       nonces: verifier.size(),
     }),
+    dump: () => ({ version: 1, bindings: bindings.dump(), subscriptions: subscriptions.dump() }),
+    restore(data) {
+      bindings.restore(data.bindings);
+      subscriptions.restore(data.subscriptions);
+    },
     close() {
       draining = true;
       qualifier.close();
@@ -211,6 +235,19 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
       agent.close();
     },
   };
+}
+
+function resumeLeg(services: Services, data: LegData, channelId: string, report: Report): Leg {
+  const leg = data as InboundLegData | OutboundLegData;
+  if (leg.version !== 1) throw new DriverError('data', `a SIP leg of version ${leg.version} is not understood`);
+  if (leg.kind === 'inbound') {
+    const endpoint = services.endpoints.named(leg.endpoint);
+    if (!endpoint) throw new DriverError('endpoint', `there is no endpoint "${leg.endpoint}" any more`);
+    return resumeInboundLeg(services, endpoint, leg, { channelId, report });
+  }
+  const { request, codecs } = leg;
+  const resolved = resolveResource(services, request.resource);
+  return createOutboundLeg({ services, request, resolved, codecs, report, from: leg });
 }
 
 function openLeg(services: Services, request: LegRequest, report: Report): OpenedLeg {

@@ -1,13 +1,14 @@
 import { guarded } from '../../lib/guard.ts';
-import type { IncomingCall } from '../../sip/dialog/incoming-call.ts';
+import type { IncomingCall, IncomingCallData, IncomingHandlers } from '../../sip/dialog/incoming-call.ts';
 import type { CallOffer } from '../../sip/dialog/user-agent.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 import { parseUri } from '../../sip/message/uri.ts';
 import { Cause } from '../../telephony/causes.ts';
-import type { Leg, Report } from '../../telephony/driver.ts';
+import type { DigitSequence, Leg, Report } from '../../telephony/driver.ts';
 import { causeFromReason, reasonHeaders, statusFromCause } from './causes.ts';
 import type { EndpointConfig } from './config.ts';
-import { createLegCore, type LegCore } from './leg-core.ts';
+import { createLegCore, type LegCore, type LegCoreData } from './leg-core.ts';
+import type { Negotiation } from './negotiation.ts';
 import { transferTarget } from './resource.ts';
 import type { Services } from './services.ts';
 
@@ -29,123 +30,222 @@ const REDIRECTED = 23;
 export const causeOfCancel = (cancel: SipRequest | undefined): number =>
   (cancel && causeFromReason(cancel)) ?? Cause.normalClearing;
 
+/** A leg of a call that came in, as plain data. */
+export type InboundLegData = {
+  readonly version: 1;
+  readonly kind: 'inbound';
+  readonly endpoint: string;
+  readonly call: IncomingCallData;
+  readonly core: LegCoreData;
+  /** Our answer to the caller's offer, once it was given. */
+  readonly earlyAnswer?: string;
+};
+
+/** What becomes known of a call while its leg is not open yet, and who is told once it is. */
+type Opening = { core?: LegCore; cancelledWith?: number };
+
 /** Takes an INVITE whose sender is known and whose offer we can answer. */
 export function takeInboundCall(services: Services, endpoint: EndpointConfig, offer: CallOffer): InboundCall {
-  const state: { core?: LegCore; cancelledWith?: number } = {};
-  const { codecs } = endpoint;
-  const call: IncomingCall = offer.take(
-    {
-      answerOffer: (sdp, request) => state.core?.usageHandlers.answerOffer(sdp, request),
-      makeOffer: () => state.core?.usageHandlers.makeOffer() ?? '',
-      acceptAnswer: (sdp) => state.core?.usageHandlers.acceptAnswer(sdp) ?? false,
-      onOfferRefused: (status) => state.core?.usageHandlers.onOfferRefused?.(status),
-      onRequest: (request) => state.core?.usageHandlers.onRequest(request) ?? 500,
-      onEnded: (end) => state.core?.usageHandlers.onEnded(end),
-      onCancelled(cancel) {
-        state.cancelledWith = causeOfCancel(cancel);
-        state.core?.gone(state.cancelledWith);
-      },
-      onClosed() {},
-    },
-    { symmetric: endpoint.symmetric },
-  );
+  const state: Opening = {};
+  const call = offer.take(handlersOf(state), { symmetric: endpoint.symmetric });
   return {
     refuse: (status) => call.refuse(status),
     open(channelId, report) {
-      const core = createLegCore({
-        services,
-        endpoint,
-        channelId,
-        codecs,
-        peer: call.source,
-        report,
-        onMediaLost: (cause) => call.refuse(503, { headers: reasonHeaders(cause) }),
-      });
-      state.core = core;
-      const { cancelledWith } = state;
+      const leg = openLeg({ services, endpoint, call, channelId, report }, state);
+      const { core, cancelledWith } = state;
       // Nothing is told from inside `open`.
       if (cancelledWith !== undefined)
-        queueMicrotask(guarded(services.stack.log, 'telling of a cancelled call', () => core.gone(cancelledWith)));
-      return createInboundLeg(services, call, core);
+        queueMicrotask(guarded(services.stack.log, 'telling of a cancelled call', () => core?.gone(cancelledWith)));
+      return leg;
     },
   };
 }
 
-function createInboundLeg(services: Services, call: IncomingCall, core: LegCore): Leg {
-  const { request } = call;
-  let earlyAnswer: string | undefined;
-  const token = {};
-  services.legs.add(token);
+/** Goes on with a leg that another process put down. */
+export function resumeInboundLeg(
+  services: Services,
+  endpoint: EndpointConfig,
+  data: InboundLegData,
+  { channelId, report }: { channelId: string; report: Report },
+): Leg {
+  const state: Opening = {};
+  const call = services.agent.resume(data.call, handlersOf(state), { symmetric: endpoint.symmetric });
+  return openLeg({ services, endpoint, call, channelId, report, from: data }, state);
+}
+
+const handlersOf = (state: Opening): IncomingHandlers => ({
+  answerOffer: (sdp, request) => state.core?.usageHandlers.answerOffer(sdp, request),
+  makeOffer: () => state.core?.usageHandlers.makeOffer() ?? '',
+  acceptAnswer: (sdp) => state.core?.usageHandlers.acceptAnswer(sdp) ?? false,
+  onOfferRefused: (status) => state.core?.usageHandlers.onOfferRefused?.(status),
+  onRequest: (request) => state.core?.usageHandlers.onRequest(request) ?? 500,
+  onRequestEnded: (label, status) => state.core?.usageHandlers.onRequestEnded?.(label, status),
+  onEnded: (end) => state.core?.usageHandlers.onEnded(end),
+  onCancelled(cancel) {
+    state.cancelledWith = causeOfCancel(cancel);
+    state.core?.gone(state.cancelledWith);
+  },
+  onClosed() {},
+});
+
+type LegOptions = {
+  services: Services;
+  endpoint: EndpointConfig;
+  call: IncomingCall;
+  channelId: string;
+  report: Report;
+  from?: InboundLegData;
+};
+
+function openLeg(options: LegOptions, state: Opening): Leg {
+  const leg = new InboundLeg(options);
+  state.core = leg.core;
+  return leg;
+}
+
+class InboundLeg implements Leg {
+  readonly protocolId: string;
+  readonly core: LegCore;
+  readonly #services: Services;
+  readonly #endpoint: EndpointConfig;
+  readonly #call: IncomingCall;
+  readonly #token = {};
+  #earlyAnswer: string | undefined;
+
+  constructor({ services, endpoint, call, channelId, report, from }: LegOptions) {
+    this.#services = services;
+    this.#endpoint = endpoint;
+    this.#call = call;
+    this.protocolId = call.request.callId;
+    this.#earlyAnswer = from?.earlyAnswer;
+    this.core = createLegCore({
+      services,
+      endpoint,
+      channelId,
+      codecs: endpoint.codecs,
+      peer: call.source,
+      report,
+      from: from && { data: from.core, usage: from.core.phase === 'setup' ? undefined : call.usage },
+      intents: {
+        ring: () => call.provisional(180, this.#earlyAnswer === undefined ? {} : { sdp: this.#earlyAnswer }),
+        progress: () => this.#progressed(),
+        answer: (negotiation) => this.#answered(negotiation),
+      },
+      onMediaLost: (cause) => call.refuse(503, { headers: reasonHeaders(cause) }),
+    });
+    services.legs.add(this.#token);
+  }
+
+  get media(): Leg['media'] {
+    return this.core.media;
+  }
+
+  dial(): void {}
+
+  ring(): void {
+    if (this.core.phase === 'up') this.media.indicate('ringing');
+    else this.core.when('ring');
+  }
+
+  stopRinging(): void {
+    if (this.core.phase === 'up') this.media.indicate(undefined);
+  }
+
+  progress(): void {
+    this.core.when('progress');
+  }
+
+  answer(): void {
+    this.core.when('answer');
+  }
+
+  hangup(cause: number): void {
+    if (this.core.phase === 'ended') return;
+    this.#finish(cause);
+    this.core.ended();
+  }
+
+  sendDigits(sequence: DigitSequence): void {
+    this.core.sendDigits(sequence);
+  }
+
+  hold(): void {
+    this.core.hold(true);
+  }
+
+  unhold(): void {
+    this.core.hold(false);
+  }
+
+  redirect(target: string): boolean {
+    const { core } = this;
+    const uri = transferTarget(this.#services, target, this.#call.source);
+    if (uri === undefined || core.phase === 'gone' || core.phase === 'ended') return false;
+    if (core.phase === 'up') core.refer(uri);
+    else {
+      this.#call.refuse(302, { contact: { uri: parseUri(uri)!, params: {} } });
+      core.gone(REDIRECTED, 302);
+    }
+    return true;
+  }
+
+  header(name: string, index = 1): string | undefined {
+    return this.#call.request.headerLines(name)[index - 1];
+  }
+
+  addHeader(): void {}
+
+  updateHeader(): boolean {
+    return false;
+  }
+
+  removeHeader(): void {}
+
+  release(): void {
+    if (this.core.phase !== 'ended') this.#finish(Cause.normalClearing);
+    this.core.release();
+    this.#services.legs.delete(this.#token);
+  }
+
+  dump(): InboundLegData {
+    return {
+      version: 1,
+      kind: 'inbound',
+      endpoint: this.#endpoint.name,
+      call: this.#call.dump(),
+      core: this.core.dump(),
+      ...(this.#earlyAnswer !== undefined && { earlyAnswer: this.#earlyAnswer }),
+    };
+  }
+
+  #progressed(): void {
+    if (this.core.phase !== 'setup') return;
+    // Without an offer there is nothing to answer before the 200.
+    const sdp = this.#call.wantsOffer ? undefined : this.#answerSdp();
+    this.#call.provisional(183, sdp === undefined ? {} : { sdp });
+  }
+
+  #answered(negotiation: Negotiation): void {
+    if (this.core.phase !== 'setup') return;
+    const sdp = this.#call.wantsOffer ? negotiation.offer() : this.#answerSdp();
+    if (sdp === undefined) {
+      this.#call.refuse(488, { headers: reasonHeaders(Cause.bearerNotAvailable) });
+      return void this.core.gone(Cause.bearerNotAvailable, 488);
+    }
+    this.#call.answer(sdp);
+    this.core.up(this.#call.usage);
+  }
 
   /** Our answer to the caller's offer: the same in 183 and 200 (RFC 3261 13.3.1.1). */
-  const answerSdp = (): string | undefined => {
-    earlyAnswer ??= core.usageHandlers.answerOffer(request.bodyText, request);
-    return earlyAnswer;
-  };
+  #answerSdp(): string | undefined {
+    const { request } = this.#call;
+    this.#earlyAnswer ??= this.core.usageHandlers.answerOffer(request.bodyText, request);
+    return this.#earlyAnswer;
+  }
 
-  const finish = (cause: number) => {
-    if (core.phase === 'setup') call.refuse(statusFromCause(cause), { headers: reasonHeaders(cause) });
+  #finish(cause: number): void {
+    if (this.core.phase === 'setup') this.#call.refuse(statusFromCause(cause), { headers: reasonHeaders(cause) });
     // Also when the far side is gone: by taking the transfer we asked for it leaves the BYE to us.
-    else call.usage.bye(reasonHeaders(cause));
-  };
-
-  return {
-    protocolId: request.callId,
-    media: core.media,
-    dial() {},
-    ring() {
-      if (core.phase === 'up') core.media.indicate('ringing');
-      else core.ready(() => call.provisional(180, earlyAnswer === undefined ? {} : { sdp: earlyAnswer }));
-    },
-    stopRinging() {
-      if (core.phase === 'up') core.media.indicate(undefined);
-    },
-    progress() {
-      core.ready(() => {
-        if (core.phase !== 'setup') return;
-        // Without an offer there is nothing to answer before the 200.
-        const sdp = call.wantsOffer ? undefined : answerSdp();
-        call.provisional(183, sdp === undefined ? {} : { sdp });
-      });
-    },
-    answer() {
-      core.ready((negotiation) => {
-        if (core.phase !== 'setup') return;
-        const sdp = call.wantsOffer ? negotiation.offer() : answerSdp();
-        if (sdp === undefined) {
-          call.refuse(488, { headers: reasonHeaders(Cause.bearerNotAvailable) });
-          return core.gone(Cause.bearerNotAvailable, 488);
-        }
-        call.answer(sdp);
-        core.up(call.usage);
-      });
-    },
-    hangup(cause) {
-      if (core.phase === 'ended') return;
-      finish(cause);
-      core.ended();
-    },
-    sendDigits: (sequence) => core.sendDigits(sequence),
-    hold: () => core.hold(true),
-    unhold: () => core.hold(false),
-    redirect(target) {
-      const uri = transferTarget(services, target, call.source);
-      if (uri === undefined || core.phase === 'gone' || core.phase === 'ended') return false;
-      if (core.phase === 'up') core.refer(uri);
-      else {
-        call.refuse(302, { contact: { uri: parseUri(uri)!, params: {} } });
-        core.gone(REDIRECTED, 302);
-      }
-      return true;
-    },
-    header: (name, index = 1) => request.headerLines(name)[index - 1],
-    addHeader() {},
-    updateHeader: () => false,
-    removeHeader() {},
-    release() {
-      if (core.phase !== 'ended') finish(Cause.normalClearing);
-      core.release();
-      services.legs.delete(token);
-    },
-  };
+    else this.#call.usage.bye(reasonHeaders(cause));
+  }
 }

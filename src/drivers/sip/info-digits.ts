@@ -1,4 +1,4 @@
-import type { InviteUsage } from '../../sip/dialog/invite-usage.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { Timers } from '../../sip/dialog/stack.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 import type { DigitSequence } from '../../telephony/driver.ts';
@@ -31,17 +31,55 @@ const digitOf = (signal: string): string => {
   return signal.length === 2 ? ('*#ABCD'[number - 10] ?? 'D') : signal.toUpperCase();
 };
 
-/** Sends digits as INFO requests in their time; the timers are the leg's, so that they end with it. */
-export function sendInfoDigits(timers: Timers, usage: InviteUsage, sequence: DigitSequence): void {
-  let at = sequence.beforeMs;
+/** An INFO to be sent: when, in ms since the Unix epoch, and its body. Plain data. */
+export type InfoToSend = { readonly at: number; readonly body: string };
+
+/** The INFO requests that a sequence of digits becomes. @param now ms since the Unix epoch. */
+export function infosOf(sequence: DigitSequence, now: number): InfoToSend[] {
+  const infos: InfoToSend[] = [];
+  let at = now + sequence.beforeMs;
   for (const digit of sequence.digits) {
     const pause = pauses[digit];
     if (pause !== undefined) {
       at += pause;
       continue;
     }
-    const body = `Signal=${digit}\r\nDuration=${sequence.durationMs}\r\n`;
-    timers.start(() => usage.request('INFO', { contentType: 'application/dtmf-relay', body }, () => {}), at);
+    infos.push({ at, body: `Signal=${digit}\r\nDuration=${sequence.durationMs}\r\n` });
     at += sequence.durationMs + sequence.betweenMs;
+  }
+  return infos;
+}
+
+/** Sends digits as INFO requests in their time; the timers are the leg's, so that they end with it. */
+export class InfoDigits {
+  readonly #timers: Timers;
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #send: (body: string) => void;
+  readonly #waiting = new Set<InfoToSend>();
+
+  /** @param send sends an INFO `application/dtmf-relay` with that body. */
+  constructor(timers: Timers, clock: Pick<Clock, 'now'>, send: (body: string) => void) {
+    this.#timers = timers;
+    this.#clock = clock;
+    this.#send = send;
+  }
+
+  /** What is still to be sent. */
+  get waiting(): readonly InfoToSend[] {
+    return [...this.#waiting];
+  }
+
+  send(infos: readonly InfoToSend[]): void {
+    const now = this.#clock.now();
+    for (const info of infos) {
+      this.#waiting.add(info);
+      this.#timers.start(
+        () => {
+          this.#waiting.delete(info);
+          this.#send(info.body);
+        },
+        Math.max(0, info.at - now),
+      );
+    }
   }
 }

@@ -9,9 +9,9 @@ import type { DigitSequence, LegReport, Party, Report } from '../../telephony/dr
 import type { Codec, MediaReport, RtpSession } from '../../telephony/media.ts';
 import { causeFromReason, causeFromStatus } from './causes.ts';
 import type { EndpointConfig } from './config.ts';
-import { parseInfoDigit, sendInfoDigits } from './info-digits.ts';
+import { InfoDigits, type InfoToSend, infosOf, parseInfoDigit } from './info-digits.ts';
 import { receiveMessage } from './messages.ts';
-import { createNegotiation, type Negotiation } from './negotiation.ts';
+import { createNegotiation, type Negotiation, type NegotiationData } from './negotiation.ts';
 import { assertedParty } from './party.ts';
 import { createPendingSession, type PendingSession } from './pending-session.ts';
 import { sipfragStatus } from './refer.ts';
@@ -19,6 +19,22 @@ import { localHost, type Services } from './services.ts';
 
 /** `setup`: before the answer · `gone`: the far side has ended it, `hangup` is awaited · `ended`: nothing more is told. */
 export type LegPhase = 'setup' | 'up' | 'gone' | 'ended';
+
+/** What inbound and outbound legs have in common, as plain data. */
+export type LegCoreData = {
+  readonly phase: LegPhase;
+  /** What is to be done as soon as the port is open, in order. */
+  readonly intents: readonly string[];
+  readonly negotiation?: NegotiationData;
+  /** Who the far side last said that it is. */
+  readonly connected?: Party;
+  /** The far side holds us, and that was told. */
+  readonly heldTold: boolean;
+  /** Nothing was heard of the far side before the answer. */
+  readonly silentEarly: boolean;
+  /** Digits still to be sent as INFO. */
+  readonly infos: readonly InfoToSend[];
+};
 
 export type LegCoreOptions = {
   services: Services;
@@ -28,6 +44,10 @@ export type LegCoreOptions = {
   /** Towards whom the address in our SDP must make sense; undefined when there is nobody. */
   peer: Target | undefined;
   report: Report;
+  /** What is done when `when` was asked for it and the port is open, by name. */
+  intents: Readonly<Record<string, (negotiation: Negotiation) => void>>;
+  /** Where another process left off, with the call inside its dialog when it stood. */
+  from?: { data: LegCoreData; usage: InviteUsage | undefined } | undefined;
   /** No port could be had, or the media session broke down; the core then tells that the leg is gone. */
   onMediaLost(cause: number): void;
 };
@@ -37,8 +57,8 @@ export interface LegCore {
   readonly phase: LegPhase;
   readonly media: PendingSession;
   readonly usageHandlers: UsageHandlers;
-  /** Runs `fn` once the port is open, in order, unless the leg is over by then. */
-  ready(fn: (negotiation: Negotiation) => void): void;
+  /** Does what an intent says once the port is open, in order, unless the leg is over by then. */
+  when(intent: string): void;
   tell(report: LegReport): void;
   /** The call stands; tells `leg.answered`. */
   up(usage: InviteUsage): void;
@@ -54,18 +74,24 @@ export interface LegCore {
   /** Asks the far side to call somebody else (RFC 3515). */
   refer(uri: string): void;
   release(): void;
+  dump(): LegCoreData;
 }
 
 export function createLegCore(options: LegCoreOptions): LegCore {
   const { services, endpoint, report } = options;
   const { stack, media } = services;
+  const from = options.from?.data;
   const timers = new Timers(stack, 'a leg', () => breakDown());
-  let phase: LegPhase = 'setup';
-  let usage: InviteUsage | undefined;
+  let phase: LegPhase = from?.phase ?? 'setup';
+  let usage: InviteUsage | undefined = options.from?.usage;
   let negotiation: Negotiation | undefined;
-  let connected: Party | undefined;
-  let heldTold = false;
-  let silentEarly = false;
+  let connected = from?.connected;
+  let heldTold = from?.heldTold ?? false;
+  let silentEarly = from?.silentEarly ?? false;
+  const intents: string[] = [];
+  const infos = new InfoDigits(timers, stack.clock, (body) =>
+    usage?.request('digit', 'INFO', { contentType: 'application/dtmf-relay', body }),
+  );
 
   const tell = (what: LegReport) => {
     if (phase !== 'ended') report(what);
@@ -126,7 +152,8 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       address: mediaAddress(services, opened, options.peer),
       codecs: options.codecs,
       telephoneEvents: endpoint.digits === 'auto',
-      sessionId: String(Number.parseInt(stack.ids.hex(8), 16)),
+      sessionId: from?.negotiation?.session.sessionId ?? String(Number.parseInt(stack.ids.hex(8), 16)),
+      from: from?.negotiation,
       onHeld: tellHeld,
     });
   };
@@ -172,7 +199,18 @@ export function createLegCore(options: LegCoreOptions): LegCore {
     return 200;
   };
 
+  const act = contain('a leg whose port is open', () => {
+    const intent = intents.shift();
+    if (intent !== undefined && negotiation && !isOver()) options.intents[intent]?.(negotiation);
+  });
+  const when = (intent: string) => {
+    intents.push(intent);
+    session.whenOpen(act);
+  };
+
   session.whenOpen(contain('negotiating', negotiate));
+  for (const intent of from?.intents ?? []) when(intent);
+  infos.send(from?.infos ?? []);
 
   return {
     get phase() {
@@ -188,6 +226,10 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       makeOffer: () => negotiation?.offer() ?? '',
       acceptAnswer: (sdp) => negotiation?.accept(sdp) ?? false,
       onOfferRefused: (status) => stack.log.info({ channel: options.channelId, status }, 'a new offer was refused'),
+      onRequestEnded(label, status) {
+        if (label === 'refer' && status >= 300)
+          stack.log.info({ channel: options.channelId, status }, 'the far side refused the transfer');
+      },
       onRequest: receive,
       onEnded(end) {
         if (end.by === 'bye') gone(causeFromReason(end.request) ?? Cause.normalClearing);
@@ -195,12 +237,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       },
       onClosed() {},
     },
-    ready: (fn) =>
-      session.whenOpen(
-        contain('a leg whose port is open', () => {
-          if (negotiation && !isOver()) fn(negotiation);
-        }),
-      ),
+    when,
     tell,
     up(confirmed) {
       usage = confirmed;
@@ -223,7 +260,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
     sendDigits(sequence) {
       const current = usage;
       if (current && negotiation?.agreed && negotiation.agreed.telephoneEvent === undefined)
-        sendInfoDigits(timers, current, sequence);
+        infos.send(infosOf(sequence, stack.clock.now()));
       else session.sendDigits(sequence);
     },
     hold(on) {
@@ -232,15 +269,22 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       usage?.reinvite();
     },
     refer(uri) {
-      usage?.request('REFER', { headers: [['Refer-To', `<${uri}>`]] }, (status) => {
-        if (status >= 300) stack.log.info({ channel: options.channelId, status }, 'the far side refused the transfer');
-      });
+      usage?.request('refer', 'REFER', { headers: [['Refer-To', `<${uri}>`]] });
     },
     release() {
       phase = 'ended';
       timers.clearAll();
       session.close();
     },
+    dump: () => ({
+      phase,
+      intents: [...intents],
+      ...(negotiation && { negotiation: negotiation.dump() }),
+      ...(connected && { connected }),
+      heldTold,
+      silentEarly,
+      infos: infos.waiting,
+    }),
   };
 }
 

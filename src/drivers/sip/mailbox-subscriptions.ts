@@ -31,7 +31,19 @@ export interface MailboxSubscriptions {
   changed(mailbox: string): void;
   size(): number;
   close(): void;
+  dump(): readonly MailboxSubscriptionData[];
+  /** Goes on with what another process wrote down; of endpoints that are no more nothing is kept. */
+  restore(data: readonly MailboxSubscriptionData[]): void;
 }
+
+/** A subscription as plain data; it ends in ms since the Unix epoch. */
+export type MailboxSubscriptionData = {
+  readonly key: string;
+  readonly dialog: Dialog;
+  readonly endpoint: string;
+  readonly mailbox: string;
+  readonly ends: number;
+};
 
 type Subscription = { dialog: Dialog; endpoint: EndpointConfig; mailbox: string; expiry: unknown; endsAt: number };
 
@@ -102,13 +114,17 @@ export function createMailboxSubscriptions(
       remove(key);
       return notify(key, subscription, 'terminated;reason=timeout');
     }
-    subscription.endsAt = stack.clock.monotonic() + seconds * 1000;
+    keep(key, subscription, seconds * 1000);
+    notifyNow(key, subscription);
+  };
+
+  const keep = (key: string, subscription: Subscription, ms: number) => {
+    subscription.endsAt = stack.clock.monotonic() + ms;
     subscription.expiry = timers.start(() => {
       remove(key);
       notify(key, subscription, 'terminated;reason=timeout');
-    }, seconds * 1000);
+    }, ms);
     subscriptions.set(key, subscription);
-    notifyNow(key, subscription);
   };
 
   const refresh = (transaction: ServerTransaction, seconds: number) => {
@@ -152,6 +168,23 @@ export function createMailboxSubscriptions(
     close() {
       subscriptions.clear();
       timers.clearAll();
+    },
+    dump() {
+      const epoch = stack.clock.now() - stack.clock.monotonic();
+      return [...subscriptions].map(([key, { dialog, endpoint, mailbox, endsAt }]) => ({
+        key,
+        dialog,
+        endpoint: endpoint.name,
+        mailbox,
+        ends: epoch + endsAt,
+      }));
+    },
+    restore(data) {
+      for (const { key, dialog, endpoint: name, mailbox, ends } of data) {
+        const endpoint = endpoints.named(name);
+        const subscription = endpoint && { dialog, endpoint, mailbox, expiry: undefined, endsAt: 0 };
+        if (subscription) keep(key, subscription, Math.max(0, ends - stack.clock.now()));
+      }
     },
   };
 }

@@ -10,6 +10,15 @@ import {
 } from '../../sip/sdp/offer-answer.ts';
 import type { RtpSession } from '../../telephony/media.ts';
 
+/** What was said and agreed so far: plain data. */
+export type NegotiationData = {
+  /** Our address as the far side knows it. */
+  readonly address: string;
+  readonly session: SdpSession;
+  readonly wished: Direction;
+  readonly agreed?: AgreedAudio;
+};
+
 export type NegotiationOptions = {
   session: RtpSession;
   /** Our address as the far side shall see it. */
@@ -18,6 +27,8 @@ export type NegotiationOptions = {
   telephoneEvents: boolean;
   /** In digits (RFC 8866 5.2). */
   sessionId: string;
+  /** Where another process left off; its address then counts. */
+  from?: NegotiationData | undefined;
   /** The far side has put us on hold, or taken us back. */
   onHeld(held: boolean): void;
 };
@@ -36,18 +47,21 @@ export interface Negotiation {
   renew(): void;
   /** What is agreed; undefined before. */
   readonly agreed: AgreedAudio | undefined;
+  dump(): NegotiationData;
 }
 
 export function createNegotiation(options: NegotiationOptions): Negotiation {
+  const { from } = options;
+  const address = from?.address ?? options.address;
   const local: LocalAudio = {
-    address: options.address,
+    address,
     port: options.session.local.port,
     codecs: options.codecs,
     telephoneEvents: options.telephoneEvents,
   };
-  let memory: SdpSession = newSession(options.sessionId);
-  let wished: Direction = 'sendrecv';
-  let agreed: AgreedAudio | undefined;
+  let memory: SdpSession = from?.session ?? newSession(options.sessionId);
+  let wished: Direction = from?.wished ?? 'sendrecv';
+  let agreed: AgreedAudio | undefined = from?.agreed;
 
   const configure = ({ held: _held, ...flow }: AgreedAudio) => options.session.configure(flow);
 
@@ -89,5 +103,6 @@ export function createNegotiation(options: NegotiationOptions): Negotiation {
     get agreed() {
       return agreed;
     },
+    dump: () => ({ address, session: memory, wished, ...(agreed && { agreed }) }),
   };
 }

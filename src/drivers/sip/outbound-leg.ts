@@ -1,14 +1,17 @@
-import type { OutgoingCall } from '../../sip/dialog/outgoing-call.ts';
+import type { UsageHandlers } from '../../sip/dialog/invite-usage.ts';
+import type { OutgoingCall, OutgoingCallData } from '../../sip/dialog/outgoing-call.ts';
+import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipResponse } from '../../sip/message/message.ts';
 import { formatUri } from '../../sip/message/uri.ts';
 import { Cause } from '../../telephony/causes.ts';
-import type { Leg, LegRequest, Report } from '../../telephony/driver.ts';
+import type { DigitSequence, Leg, LegRequest, Report } from '../../telephony/driver.ts';
 import type { Codec } from '../../telephony/media.ts';
 import { answeredElsewhere, causeFromReason, causeFromStatus, reasonHeaders } from './causes.ts';
 import type { EndpointConfig } from './config.ts';
 import { digestClient, fromAddress, identityHeaders } from './identity.ts';
-import { createLegCore, type LegCore } from './leg-core.ts';
-import { createRequestHeaders } from './request-headers.ts';
+import { createLegCore, type LegCore, type LegCoreData } from './leg-core.ts';
+import type { Negotiation } from './negotiation.ts';
+import { createRequestHeaders, type RequestHeaders } from './request-headers.ts';
 import { type Destination, type Resolved, transferTarget } from './resource.ts';
 import type { Services } from './services.ts';
 
@@ -18,142 +21,270 @@ export type OutboundOptions = {
   resolved: Resolved;
   codecs: readonly Codec[];
   report: Report;
+  /** Where another process left off. */
+  from?: OutboundLegData;
 };
+
+/** A leg of a call that we place, as plain data. */
+export type OutboundLegData = {
+  readonly version: 1;
+  readonly kind: 'outbound';
+  readonly request: LegRequest;
+  readonly codecs: readonly Codec[];
+  readonly callId: string;
+  readonly core: LegCoreData;
+  readonly dialed: boolean;
+  /** One for each contact that was called and has not refused. */
+  readonly branches: readonly { readonly placed: Placed; readonly call: OutgoingCallData }[];
+  /** Which of them answered. */
+  readonly winner: number;
+  readonly failures: readonly Failure[];
+  /** Reports that are told once, and were. */
+  readonly told: readonly Progress[];
+  /** Headers that the application gave for the INVITE. */
+  readonly headers: HeaderLines;
+};
+
+/** An INVITE as it was placed: plain data. */
+type Placed = { readonly destination: Destination; readonly sdp: string; readonly callId?: string };
+
+type Progress = 'leg.proceeding' | 'leg.ringing' | 'leg.progressed';
 
 /** How one branch of a forked call failed. */
 type Failure = { status: number; cause: number; forwardedTo?: string };
 
-/** A call to an endpoint: one INVITE to each of its contacts, the first 2xx wins (RFC 3261 16.7 as a caller). */
-export function createOutboundLeg({ services, request, resolved, codecs, report }: OutboundOptions): Leg {
-  const { endpoint } = resolved;
-  const calls = new Set<OutgoingCall>();
-  const failures: Failure[] = [];
-  const headers = createRequestHeaders();
-  const told = new Set<string>();
-  const token = {};
-  /** Known before anything is sent; of a forked call it is that of the first contact. */
-  const callId = services.stack.ids.uuid();
-  let winner: OutgoingCall | undefined;
-  let dialed = false;
-  let placed = 0;
+/**
+ * A call to an endpoint: one INVITE to each of its contacts, the first 2xx wins (RFC 3261 16.7 as a caller); new, or taken
+ * up where another process left off.
+ */
+export const createOutboundLeg = (options: OutboundOptions): Leg & { dump(): OutboundLegData } =>
+  new OutboundLeg(options);
 
-  const core: LegCore = createLegCore({
-    services,
-    endpoint,
-    channelId: request.channelId,
-    codecs,
-    peer: resolved.destinations()[0]?.target,
-    report,
-    onMediaLost() {},
-  });
-  services.legs.add(token);
+class OutboundLeg implements Leg {
+  /** The Call-ID, known before anything is sent; of a forked call it is that of the first contact. */
+  readonly protocolId: string;
+  readonly #options: OutboundOptions;
+  readonly #core: LegCore;
+  readonly #headers: RequestHeaders;
+  readonly #calls = new Map<OutgoingCall, Placed>();
+  readonly #failures: Failure[];
+  readonly #told: Set<Progress>;
+  readonly #token = {};
+  #winner: OutgoingCall | undefined;
+  #dialed: boolean;
 
-  const tellOnce = (type: 'leg.proceeding' | 'leg.ringing' | 'leg.progressed') => {
-    if (core.phase !== 'setup' || told.has(type)) return;
-    told.add(type);
-    core.tell({ type });
-  };
+  constructor(options: OutboundOptions) {
+    this.#options = options;
+    const { services, request, resolved, from } = options;
+    this.protocolId = from?.callId ?? services.stack.ids.uuid();
+    this.#headers = createRequestHeaders(from?.headers);
+    this.#failures = [...(from?.failures ?? [])];
+    this.#told = new Set(from?.told);
+    this.#dialed = from?.dialed ?? false;
+    this.#core = createLegCore({
+      services,
+      endpoint: resolved.endpoint,
+      channelId: request.channelId,
+      codecs: options.codecs,
+      peer: resolved.destinations()[0]?.target,
+      report: options.report,
+      from: from && { data: from.core, usage: this.#resume(from)?.usage },
+      intents: { dial: (negotiation) => this.#placeAll(negotiation) },
+      onMediaLost() {},
+    });
+    services.legs.add(this.#token);
+  }
 
-  const provisional = (response: SipResponse) => {
-    if (core.phase !== 'setup') return;
-    core.identify(response);
-    const media = hasSdp(response) && core.usageHandlers.acceptAnswer(response.bodyText);
-    if (response.status === 180) tellOnce('leg.ringing');
-    else if (media) tellOnce('leg.progressed');
-    else tellOnce('leg.proceeding');
-  };
+  get media(): Leg['media'] {
+    return this.#core.media;
+  }
 
-  const answered = (call: OutgoingCall, response: SipResponse) => {
-    winner = call;
-    for (const other of calls) if (other !== call) other.hangup(answeredElsewhere);
-    core.identify(response);
-    // An answer given early (183) may be left out of the 2xx by careless peers: then it still holds.
-    const agreed = hasSdp(response) ? core.usageHandlers.acceptAnswer(response.bodyText) : told.has('leg.progressed');
-    if (agreed) return core.up(call.usage!);
-    call.hangup(reasonHeaders(Cause.bearerNotAvailable));
-    core.gone(Cause.bearerNotAvailable, 488);
-  };
+  dial(): void {
+    if (this.#dialed) return;
+    this.#dialed = true;
+    this.#core.when('dial');
+  }
 
-  const failed = (call: OutgoingCall, failure: Failure) => {
-    calls.delete(call);
-    failures.push(failure);
-    // 6xx speaks for all branches (RFC 3261 16.7 step 5).
-    if (failure.status >= 600) for (const other of calls) other.hangup();
-    else if (calls.size > 0) return;
-    if (winner || core.phase !== 'setup') return;
-    const best = failures.reduce((a, b) => (rank(b) < rank(a) ? b : a));
-    if (best.forwardedTo !== undefined) core.forwarded(best.forwardedTo);
-    else core.gone(best.cause, best.status);
-  };
+  ring(): void {
+    if (this.#core.phase === 'up') this.media.indicate('ringing');
+  }
 
-  const place = (destination: Destination, sdp: string) => {
+  stopRinging(): void {
+    this.media.indicate(undefined);
+  }
+
+  progress(): void {}
+
+  answer(): void {}
+
+  hangup(cause: number): void {
+    if (this.#core.phase === 'ended') return;
+    this.#hangupAll(reasonHeaders(cause));
+    this.#core.ended();
+  }
+
+  sendDigits(sequence: DigitSequence): void {
+    this.#core.sendDigits(sequence);
+  }
+
+  hold(): void {
+    this.#core.hold(true);
+  }
+
+  unhold(): void {
+    this.#core.hold(false);
+  }
+
+  redirect(target: string): boolean {
+    const { services, resolved } = this.#options;
+    const peer = this.#winner?.usage?.dialog.flow ??
+      resolved.destinations()[0]?.target ?? { protocol: 'udp', address: '127.0.0.1', port: 5060 };
+    const uri = this.#core.phase === 'up' ? transferTarget(services, target, peer) : undefined;
+    if (uri !== undefined) this.#core.refer(uri);
+    return uri !== undefined;
+  }
+
+  header(name: string, index = 1): string | undefined {
+    return this.#headers.get(name, index);
+  }
+
+  addHeader(name: string, value: string): void {
+    this.#headers.add(name, value);
+  }
+
+  updateHeader(name: string, value: string): boolean {
+    return this.#headers.update(name, value);
+  }
+
+  removeHeader(name: string): void {
+    this.#headers.remove(name);
+  }
+
+  release(): void {
+    this.#hangupAll();
+    this.#core.release();
+    this.#options.services.legs.delete(this.#token);
+  }
+
+  dump(): OutboundLegData {
+    const calls = [...this.#calls.keys()];
+    return {
+      version: 1,
+      kind: 'outbound',
+      request: this.#options.request,
+      codecs: this.#options.codecs,
+      callId: this.protocolId,
+      core: this.#core.dump(),
+      dialed: this.#dialed,
+      branches: [...this.#calls].map(([call, placed]) => ({ placed, call: call.dump() })),
+      winner: this.#winner ? calls.indexOf(this.#winner) : -1,
+      failures: [...this.#failures],
+      told: [...this.#told],
+      headers: this.#headers.lines,
+    };
+  }
+
+  #resume({ branches, winner }: OutboundLegData): OutgoingCall | undefined {
+    for (const { placed, call } of branches) this.#place(placed, call);
+    this.#winner = [...this.#calls.keys()][winner];
+    return this.#winner;
+  }
+
+  #placeAll(negotiation: Negotiation): void {
+    const destinations = this.#options.resolved.destinations();
+    if (destinations.length === 0) return void this.#core.gone(Cause.subscriberAbsent);
+    const sdp = negotiation.offer();
+    for (const [index, destination] of destinations.entries())
+      this.#place({ destination, sdp, ...(index === 0 && { callId: this.protocolId }) });
+  }
+
+  #place(placed: Placed, from?: OutgoingCallData): void {
+    const { services, request, resolved } = this.#options;
+    const { endpoint } = resolved;
+    const { destination, sdp, callId } = placed;
     const call: OutgoingCall = services.agent.invite(
       {
         ...destination,
-        ...(placed++ === 0 && { callId }),
+        ...(callId !== undefined && { callId }),
         to: { uri: destination.uri, params: {} },
         from: (target) => fromAddress(services, endpoint, request.caller, target),
-        headers: (target) => [...identityHeaders(services, endpoint, request.caller, target), ...headers.lines],
+        headers: (target) => [...identityHeaders(services, endpoint, request.caller, target), ...this.#headers.lines],
         sdp,
         digest: digestClient(services, endpoint),
         symmetric: endpoint.symmetric,
       },
       {
-        ...core.usageHandlers,
-        onProvisional: provisional,
-        onAnswered: (response) => answered(call, response),
-        onRefused: (response) => failed(call, failureOf(endpoint, response)),
-        onFailed: (status) => failed(call, { status, cause: causeFromStatus(status) }),
+        ...this.#usageHandlers(),
+        onProvisional: (response) => this.#provisional(response),
+        onAnswered: (response) => this.#answered(call, response),
+        onRefused: (response) => this.#failed(call, failureOf(endpoint, response)),
+        onFailed: (status) => this.#failed(call, { status, cause: causeFromStatus(status) }),
       },
+      from,
     );
-    calls.add(call);
-  };
+    this.#calls.set(call, placed);
+  }
 
-  return {
-    protocolId: callId,
-    media: core.media,
-    dial() {
-      if (dialed) return;
-      dialed = true;
-      core.ready((negotiation) => {
-        const destinations = resolved.destinations();
-        if (destinations.length === 0) return core.gone(Cause.subscriberAbsent);
-        const sdp = negotiation.offer();
-        for (const destination of destinations) place(destination, sdp);
-      });
-    },
-    ring() {
-      if (core.phase === 'up') core.media.indicate('ringing');
-    },
-    stopRinging: () => core.media.indicate(undefined),
-    progress() {},
-    answer() {},
-    hangup(cause) {
-      if (core.phase === 'ended') return;
-      for (const call of calls) call.hangup(reasonHeaders(cause));
-      core.ended();
-    },
-    sendDigits: (sequence) => core.sendDigits(sequence),
-    hold: () => core.hold(true),
-    unhold: () => core.hold(false),
-    redirect(target) {
-      const dialog = winner?.usage?.dialog;
-      const peer = dialog?.flow ??
-        resolved.destinations()[0]?.target ?? { protocol: 'udp', address: '127.0.0.1', port: 5060 };
-      const uri = core.phase === 'up' ? transferTarget(services, target, peer) : undefined;
-      if (uri !== undefined) core.refer(uri);
-      return uri !== undefined;
-    },
-    header: (name, index = 1) => headers.get(name, index),
-    addHeader: (name, value) => headers.add(name, value),
-    updateHeader: (name, value) => headers.update(name, value),
-    removeHeader: (name) => headers.remove(name),
-    release() {
-      for (const call of calls) call.hangup();
-      core.release();
-      services.legs.delete(token);
-    },
-  };
+  /** The core's, looked up when they are needed: a call that is taken up stands before the core does. */
+  #usageHandlers(): UsageHandlers {
+    const told = () => this.#core.usageHandlers;
+    return {
+      answerOffer: (sdp, request) => told().answerOffer(sdp, request),
+      makeOffer: () => told().makeOffer(),
+      acceptAnswer: (sdp) => told().acceptAnswer(sdp),
+      onOfferRefused: (status) => told().onOfferRefused?.(status),
+      onRequest: (request) => told().onRequest(request),
+      onRequestEnded: (label, status) => told().onRequestEnded?.(label, status),
+      onEnded: (end) => told().onEnded(end),
+      onClosed: () => told().onClosed(),
+    };
+  }
+
+  #provisional(response: SipResponse): void {
+    if (this.#core.phase !== 'setup') return;
+    this.#core.identify(response);
+    const media = hasSdp(response) && this.#core.usageHandlers.acceptAnswer(response.bodyText);
+    if (response.status === 180) this.#tellOnce('leg.ringing');
+    else if (media) this.#tellOnce('leg.progressed');
+    else this.#tellOnce('leg.proceeding');
+  }
+
+  #tellOnce(type: Progress): void {
+    if (this.#core.phase !== 'setup' || this.#told.has(type)) return;
+    this.#told.add(type);
+    this.#core.tell({ type });
+  }
+
+  #answered(call: OutgoingCall, response: SipResponse): void {
+    const core = this.#core;
+    this.#winner = call;
+    for (const other of this.#calls.keys()) if (other !== call) other.hangup(answeredElsewhere);
+    core.identify(response);
+    // An answer given early (183) may be left out of the 2xx by careless peers: then it still holds.
+    const agreed = hasSdp(response)
+      ? core.usageHandlers.acceptAnswer(response.bodyText)
+      : this.#told.has('leg.progressed');
+    if (agreed) return void core.up(call.usage!);
+    call.hangup(reasonHeaders(Cause.bearerNotAvailable));
+    core.gone(Cause.bearerNotAvailable, 488);
+  }
+
+  #failed(call: OutgoingCall, failure: Failure): void {
+    const core = this.#core;
+    this.#calls.delete(call);
+    this.#failures.push(failure);
+    // 6xx speaks for all branches (RFC 3261 16.7 step 5).
+    if (failure.status >= 600) this.#hangupAll();
+    else if (this.#calls.size > 0) return;
+    if (this.#winner || core.phase !== 'setup') return;
+    const best = this.#failures.reduce((a, b) => (rank(b) < rank(a) ? b : a));
+    if (best.forwardedTo !== undefined) core.forwarded(best.forwardedTo);
+    else core.gone(best.cause, best.status);
+  }
+
+  #hangupAll(headers?: HeaderLines): void {
+    for (const call of this.#calls.keys()) call.hangup(headers);
+  }
 }
 
 const hasSdp = (response: SipResponse): boolean =>

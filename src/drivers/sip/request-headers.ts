@@ -30,8 +30,8 @@ const reserved = new Set([
   ...['content-type', 'c', 'route', 'record-route', 'require', 'allow', 'authorization', 'proxy-authorization'],
 ]);
 
-export function createRequestHeaders(): RequestHeaders {
-  let lines: (readonly [name: string, value: string])[] = [];
+export function createRequestHeaders(from: HeaderLines = []): RequestHeaders {
+  let lines: (readonly [name: string, value: string])[] = [...from];
   const named = (name: string) => (line: readonly [string, string]) => line[0].toLowerCase() === name.toLowerCase();
   return {
     get lines() {

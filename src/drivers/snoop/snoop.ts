@@ -1,24 +1,33 @@
 import type { Ids } from '../../lib/ids.ts';
 import { Cause } from '../../telephony/causes.ts';
-import type { DigitSequence, Leg, Report } from '../../telephony/driver.ts';
+import { type DigitSequence, DriverError, type Leg, type LegData, type Report } from '../../telephony/driver.ts';
 import type { AudioMeeting, MediaReport, MediaSession } from '../../telephony/media.ts';
 import type { SnoopDriver, SnoopRequest } from '../../telephony/snoop.ts';
+
+/** A leg as plain data. */
+type SnoopLegData = LegData & Pick<SnoopRequest, 'targetId' | 'spy' | 'whisper'> & { readonly ended: boolean };
 
 /** The leg of a channel that listens to another: connected from the start, with nobody behind it. */
 class SnoopLeg implements Leg {
   readonly protocolId = '';
   readonly media: MediaSession;
+  readonly #request: SnoopRequest;
   readonly #report: Report;
   readonly #onRelease: (leg: SnoopLeg) => void;
-  #ended = false;
+  #ended: boolean;
 
   constructor(
-    open: (told: (report: MediaReport) => void) => MediaSession,
+    media: Pick<AudioMeeting, 'openSnoop'>,
+    request: SnoopRequest,
     report: Report,
+    ended: boolean,
     onRelease: (leg: SnoopLeg) => void,
   ) {
-    this.media = open((told) => this.#hear(told));
+    const { channelId, target, spy, whisper } = request;
+    this.media = media.openSnoop(channelId, target, { spy, whisper }, (told) => this.#hear(told));
+    this.#request = request;
     this.#report = report;
+    this.#ended = ended;
     this.#onRelease = onRelease;
   }
 
@@ -35,6 +44,11 @@ class SnoopLeg implements Leg {
   /** What it was made for is no more. */
   lose(cause: number): void {
     if (!this.#ended) this.#report({ type: 'leg.hungUp', cause });
+  }
+
+  dump(): SnoopLegData {
+    const { targetId, spy, whisper } = this.#request;
+    return { version: 1, targetId, spy, whisper, ended: this.#ended };
   }
 
   release(): void {
@@ -67,6 +81,9 @@ class SnoopLeg implements Leg {
   }
 }
 
+const isSnoopLeg = (data: LegData): data is SnoopLegData =>
+  data.version === 1 && typeof (data as Partial<SnoopLegData>).targetId === 'string';
+
 /** The driver of channels that listen to others. */
 export function createSnoopDriver({ media, ids }: { media: Pick<AudioMeeting, 'openSnoop'>; ids: Ids }): SnoopDriver {
   /** By the id of the channel that is listened to. */
@@ -78,19 +95,26 @@ export function createSnoopDriver({ media, ids }: { media: Pick<AudioMeeting, 'o
     if (others?.size === 0) legs.delete(targetId);
   };
 
+  const open = (request: SnoopRequest, report: Report, ended = false): SnoopLeg => {
+    const { targetId } = request;
+    const leg = new SnoopLeg(media, request, report, ended, (gone) => forget(targetId, gone));
+    const others = legs.get(targetId) ?? new Set();
+    legs.set(targetId, others.add(leg));
+    return leg;
+  };
+
   return {
     technology: 'Snoop',
     name: (targetId) => `Snoop/${targetId}-${ids.hex(8)}`,
 
-    open({ channelId, targetId, target, spy, whisper }: SnoopRequest, report: Report): Leg {
-      const leg = new SnoopLeg(
-        (told) => media.openSnoop(channelId, target, { spy, whisper }, told),
-        report,
-        (ended) => forget(targetId, ended),
-      );
-      const others = legs.get(targetId) ?? new Set();
-      legs.set(targetId, others.add(leg));
-      return leg;
+    open: (request, report) => open(request, report),
+
+    resume(data, channelId, targetOf, report) {
+      if (!isSnoopLeg(data)) throw new DriverError('data', 'this is no snoop leg');
+      const { targetId, spy, whisper, ended } = data;
+      const target = targetOf(targetId);
+      if (!target) throw new DriverError('data', `the channel ${targetId} that was listened to is no more`);
+      return open({ channelId, targetId, target, spy, whisper }, report, ended);
     },
 
     targetGone(targetId) {

@@ -5,86 +5,165 @@ import type { NameAddr } from '../message/name-addr.ts';
 import type { Target } from '../transport/transport.ts';
 import { ackRequest, type Dialog, type DialogRequestOptions, nextHop, nextRequest } from './dialog.ts';
 import { locate } from './locate.ts';
-import { type SendingHandlers, type Sent, sendRequest } from './requester.ts';
+import {
+  resumeRequest,
+  type Sending,
+  type SendingHandlers,
+  type Sent,
+  type SentData,
+  sendRequest,
+} from './requester.ts';
 import type { Stack } from './stack.ts';
 
 export type DialogRequestsOptions = {
   stack: Stack;
-  dialog: Dialog;
   /** Our Contact towards a target. */
   contactFor(target: Target): NameAddr | undefined;
   digest?: DigestClient | undefined;
   /** Whether nothing may be sent any more. */
   isClosed(): boolean;
+  /** The final response to the request sent as `label`; of an INVITE every 2xx that comes. */
+  onFinal(label: string, response: SipResponse): void;
+  /** Nobody answered the request (408), or nothing could be sent (503); instead of `onFinal`. */
+  onFailure(label: string, status: 408 | 503): void;
 };
 
-export type DialogSendingHandlers = SendingHandlers & {
-  /** The request is on its way, which may be later than the call: the next hop had to be found first. */
-  onSent?(sent: Sent): void;
+/** A request of ours of which something may still be heard: plain data. */
+export type PendingRequestData = {
+  readonly label: string;
+  readonly method: string;
+  readonly extra: DialogRequestOptions;
+  /** Where it went; undefined while the next hop is looked for. */
+  readonly target?: Target;
+  readonly sent?: SentData;
 };
 
-/** Our side of a dialog: its state, and the requests that we send in it. */
-export interface DialogRequests {
+/** Our side of a dialog: plain data. */
+export type DialogRequestsData = {
   readonly dialog: Dialog;
-  /** The dialog after something that the peer sent. */
-  update(next: Dialog): void;
-  /** Sends a request with the next number, to the route set, the flow or the target; 503 when that leads nowhere. */
-  send(method: string, extra: DialogRequestOptions, told: DialogSendingHandlers): void;
-  /** Acknowledges a 2xx to an INVITE of ours; a repeated one gets the same ACK, octet by octet (RFC 3261 13.2.2.4). */
-  acknowledge(response: SipResponse): void;
-}
+  /** ACKs to 2xx that may come again, their octets in base64. */
+  readonly acks: readonly { readonly cseq: number; readonly octets: string; readonly target: Target }[];
+  readonly pending: readonly PendingRequestData[];
+};
 
 /** ACKs kept for 2xx that come again. One is current, the one before it may still be repeated. */
 const KEPT_ACKS = 2;
 
-export function createDialogRequests(options: DialogRequestsOptions): DialogRequests {
-  const { stack } = options;
-  const acks = new Map<number, { bytes: Buffer; target: Target }>();
-  let dialog = options.dialog;
+type Pending = Omit<PendingRequestData, 'sent' | 'target'> & { target?: Target; sent?: Sent };
 
-  const toTarget = (found: (target: Target | undefined) => void) => {
-    const hop = nextHop(dialog);
+/** Our side of a dialog: its state, and the requests that we send in it, each with a label that says what it is for. */
+export class DialogRequests {
+  readonly #options: DialogRequestsOptions;
+  readonly #acks = new Map<number, { bytes: Buffer; target: Target }>();
+  readonly #pending = new Set<Pending>();
+  #dialog: Dialog;
+
+  constructor(options: DialogRequestsOptions, dialog: Dialog) {
+    this.#options = options;
+    this.#dialog = dialog;
+  }
+
+  get dialog(): Dialog {
+    return this.#dialog;
+  }
+
+  /** The dialog after something that the peer sent. */
+  update(next: Dialog): void {
+    this.#dialog = next;
+  }
+
+  /** Sends a request with the next number, to the route set, the flow or the target; 503 when that leads nowhere. */
+  send(label: string, method: string, extra: DialogRequestOptions = {}): void {
+    const pending: Pending = { label, method, extra };
+    this.#pending.add(pending);
+    this.#find(pending);
+  }
+
+  /** Cancels the INVITE that was sent as `label` as soon as that is allowed. */
+  cancel(label: string): void {
+    for (const pending of this.#pending) if (pending.label === label) pending.sent?.cancel();
+  }
+
+  /** Acknowledges a 2xx to an INVITE of ours; a repeated one gets the same ACK, octet by octet (RFC 3261 13.2.2.4). */
+  acknowledge(response: SipResponse): void {
+    const { stack } = this.#options;
+    const cseq = response.cseq.number;
+    const sent = this.#acks.get(cseq);
+    if (sent) return void stack.transports.send(sent.bytes, sent.target);
+    const ack = ackRequest(this.#dialog, cseq, { headers: [['User-Agent', stack.userAgent]] });
+    this.#toTarget((target) => {
+      if (target) this.#keepAck(cseq, stack.transactions.sendAck(ack, target), target);
+    });
+  }
+
+  dump(): DialogRequestsData {
+    return {
+      dialog: this.#dialog,
+      acks: [...this.#acks].map(([cseq, { bytes, target }]) => ({ cseq, octets: bytes.toString('base64'), target })),
+      pending: [...this.#pending].map(({ sent, ...rest }) => ({ ...rest, ...(sent && { sent: sent.data }) })),
+    };
+  }
+
+  /** Goes on with what another process had sent; the dialog was given already. */
+  restore({ acks, pending }: DialogRequestsData): void {
+    for (const { cseq, octets, target } of acks) this.#acks.set(cseq, { bytes: Buffer.from(octets, 'base64'), target });
+    for (const { sent, target, ...rest } of pending) this.#resume({ ...rest }, target, sent);
+  }
+
+  #find(pending: Pending): void {
+    this.#toTarget((target) => {
+      if (this.#options.isClosed()) this.#pending.delete(pending);
+      else if (target) this.#go(pending, target);
+      else {
+        this.#pending.delete(pending);
+        this.#options.onFailure(pending.label, 503);
+      }
+    });
+  }
+
+  #go(pending: Pending, target: Target): void {
+    pending.target = target;
+    pending.sent = sendRequest(this.#options.stack, this.#sending(pending, target), this.#hearing(pending));
+  }
+
+  #resume(pending: Pending, target: Target | undefined, sent: SentData | undefined): void {
+    this.#pending.add(pending);
+    if (!target || !sent) return void this.#find(pending);
+    pending.target = target;
+    const resumed = resumeRequest(this.#options.stack, this.#sending(pending, target), this.#hearing(pending), sent);
+    if (resumed) pending.sent = resumed;
+    else this.#pending.delete(pending);
+  }
+
+  #sending({ method, extra }: Pending, target: Target): Sending {
+    return { target, digest: this.#options.digest, build: () => this.#build(method, extra, target) };
+  }
+
+  #hearing(pending: Pending): SendingHandlers {
+    const { label } = pending;
+    return {
+      onFinal: (response) => this.#options.onFinal(label, response),
+      onFailure: (status) => this.#options.onFailure(label, status),
+      onOver: () => this.#pending.delete(pending),
+    };
+  }
+
+  #toTarget(found: (target: Target | undefined) => void): void {
+    const hop = nextHop(this.#dialog);
     if ('flow' in hop) found(hop.flow);
-    else locate(stack, hop.uri, found);
-  };
+    else locate(this.#options.stack, hop.uri, found);
+  }
 
-  const build = (method: string, extra: DialogRequestOptions, target: Target): SipRequest => {
-    const contact = method === 'BYE' ? undefined : options.contactFor(target);
-    const headers: HeaderLines = [['User-Agent', stack.userAgent], ...(extra.headers ?? [])];
-    const [request, next] = nextRequest(dialog, method, { ...extra, ...(contact && { contact }), headers });
-    dialog = next;
+  #build(method: string, extra: DialogRequestOptions, target: Target): SipRequest {
+    const contact = method === 'BYE' ? undefined : this.#options.contactFor(target);
+    const headers: HeaderLines = [['User-Agent', this.#options.stack.userAgent], ...(extra.headers ?? [])];
+    const [request, next] = nextRequest(this.#dialog, method, { ...extra, ...(contact && { contact }), headers });
+    this.#dialog = next;
     return request;
-  };
+  }
 
-  const keep = (cseq: number, bytes: Buffer, target: Target) => {
-    acks.set(cseq, { bytes, target });
-    for (const old of acks.keys()) if (acks.size > KEPT_ACKS) acks.delete(old);
-  };
-
-  return {
-    get dialog() {
-      return dialog;
-    },
-    update(next) {
-      dialog = next;
-    },
-    send(method, extra, told) {
-      toTarget((target) => {
-        if (options.isClosed()) return;
-        if (!target) return told.onFailure(503);
-        const sending = { target, digest: options.digest, build: () => build(method, extra, target) };
-        const sent = sendRequest(stack, sending, told);
-        told.onSent?.(sent);
-      });
-    },
-    acknowledge(response) {
-      const cseq = response.cseq.number;
-      const sent = acks.get(cseq);
-      if (sent) return stack.transports.send(sent.bytes, sent.target);
-      const ack = ackRequest(dialog, cseq, { headers: [['User-Agent', stack.userAgent]] });
-      toTarget((target) => {
-        if (target) keep(cseq, stack.transactions.sendAck(ack, target), target);
-      });
-    },
-  };
+  #keepAck(cseq: number, bytes: Buffer, target: Target): void {
+    this.#acks.set(cseq, { bytes, target });
+    for (const old of this.#acks.keys()) if (this.#acks.size > KEPT_ACKS) this.#acks.delete(old);
+  }
 }

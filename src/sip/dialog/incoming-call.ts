@@ -1,11 +1,19 @@
 import type { HeaderLines } from '../message/build.ts';
+import { keepRequest, keptRequest } from '../message/kept.ts';
 import type { SipRequest } from '../message/message.ts';
 import type { NameAddr } from '../message/name-addr.ts';
 import type { ServerTransaction } from '../transaction/transaction.ts';
 import type { Source, Target } from '../transport/transport.ts';
+import { Deadlines, type DeadlinesData } from './deadlines.ts';
 import { uasDialog } from './dialog.ts';
-import { createInviteUsage, type InviteUsage, type UsageHandlers } from './invite-usage.ts';
-import { type Stack, Timers } from './stack.ts';
+import {
+  createInviteUsage,
+  type InviteUsage,
+  type UsageData,
+  type UsageEnd,
+  type UsageHandlers,
+} from './invite-usage.ts';
+import type { Stack } from './stack.ts';
 
 export type IncomingHandlers = UsageHandlers & {
   /** The caller gave up before the answer; the INVITE has been answered 487. Told once, then `onClosed`. */
@@ -28,11 +36,30 @@ export interface IncomingCall {
   refuse(status: number, options?: { headers?: HeaderLines; contact?: NameAddr }): void;
   /** The call inside its dialog. */
   readonly usage: InviteUsage;
+  /** Everything that the call is, as plain data: enough for another process to go on with it. */
+  dump(): IncomingCallData;
 }
+
+/** A call that came in, as plain data. */
+export type IncomingCallData = {
+  /** The INVITE in base64, where it came from, and the key of its transaction. */
+  readonly request: string;
+  readonly source: Source;
+  readonly transaction: string;
+  /** The INVITE has its final response. */
+  readonly final: boolean;
+  /** The last provisional response but 100. */
+  readonly provisional?: { readonly status: number; readonly options: ResponseOptions };
+  readonly deadlines: DeadlinesData<IncomingDeadline>;
+  readonly usage: UsageData;
+};
+
+type IncomingDeadline = 'repeatProvisional' | 'expired';
 
 export type IncomingOptions = {
   stack: Stack;
-  transaction: ServerTransaction;
+  /** The transaction of the INVITE, or what another process wrote down. */
+  from: ServerTransaction | IncomingCallData;
   contactFor(target: Target): NameAddr | undefined;
   allow: string;
   /** Keep sending to where the INVITE came from when the caller is behind a NAT. */
@@ -41,88 +68,138 @@ export type IncomingOptions = {
 };
 
 const REPEAT_PROVISIONAL_MS = 60_000;
+const LONGEST_EXPIRES_SECONDS = 86_400;
 
-export function createIncomingCall(options: IncomingOptions): IncomingCall {
-  const { stack, transaction, handlers } = options;
-  const { request, source } = transaction;
-  const timers = new Timers(stack, 'a call that came in');
-  let final = false;
-  let repeat: unknown;
+/** A call that came in, new or taken up where another process left off. */
+export const createIncomingCall = (options: IncomingOptions): IncomingCall => new Incoming(options);
 
-  const finish = () => {
-    final = true;
-    timers.clearAll();
-  };
+class Incoming implements IncomingCall {
+  readonly request: SipRequest;
+  readonly source: Source;
+  readonly usage: InviteUsage;
+  readonly #options: IncomingOptions;
+  readonly #deadlines: Deadlines<IncomingDeadline>;
+  readonly #key: string;
+  /** Undefined when it was over before the call was taken up. */
+  readonly #transaction: ServerTransaction | undefined;
+  #final = false;
+  #provisional: IncomingCallData['provisional'];
 
-  const usage = createInviteUsage({
-    stack,
-    dialog: uasDialog(request, transaction.toTag, options.symmetric ? source : undefined),
-    contactFor: options.contactFor,
-    allow: options.allow,
-    handlers: {
-      ...handlers,
-      onEnded(reason) {
-        if (final) return handlers.onEnded(reason);
-        // BYE inside the early dialog: the INVITE still needs its final response (RFC 3261 15.1.2).
-        cancelled(reason.by === 'bye' ? reason.request : undefined);
+  constructor(options: IncomingOptions) {
+    this.#options = options;
+    const { stack, from } = options;
+    const transaction = 'deadlines' in from ? stack.transactions.pending(from.transaction) : from;
+    this.#transaction = transaction;
+    this.#key = 'deadlines' in from ? from.transaction : from.key;
+    this.source = from.source;
+    this.request = 'deadlines' in from ? keptRequest(from.request) : from.request;
+    this.#deadlines = new Deadlines<IncomingDeadline>({
+      stack,
+      what: 'a call that came in',
+      due: {
+        repeatProvisional: () =>
+          this.#provisional && this.provisional(this.#provisional.status, this.#provisional.options),
+        expired: () => this.#giveUp(undefined),
       },
-    },
-  });
+    });
+    this.usage = createInviteUsage({
+      stack,
+      from: 'deadlines' in from ? from.usage : this.#dialog(from),
+      contactFor: options.contactFor,
+      allow: options.allow,
+      handlers: { ...options.handlers, onEnded: (end) => this.#ended(end) },
+    });
+    if (this.#transaction)
+      this.#transaction.handlers = {
+        onCancel: (cancel) => this.#giveUp(cancel),
+        onTerminated: () => this.#deadlines.clearAll(),
+      };
+    if ('deadlines' in from) this.#resume(from);
+    else this.#watchExpiry();
+  }
 
-  const cancelled = (by: SipRequest | undefined) => {
-    finish();
-    transaction.reply(487, { headers: [['Server', stack.userAgent]] });
-    handlers.onCancelled(by);
-  };
+  get wantsOffer(): boolean {
+    return this.request.body.length === 0;
+  }
 
-  transaction.handlers = {
-    onCancel(cancel) {
-      if (final) return;
-      cancelled(cancel);
-      usage.drop();
-    },
-    onTerminated: () => timers.clearAll(),
-  };
-
-  const expires = request.expires;
-  if (expires !== undefined && expires > 0 && expires < 86_400)
-    timers.start(() => {
-      if (final) return;
-      cancelled(undefined);
-      usage.drop();
-    }, expires * 1000);
-
-  const provisional = (status: number, { sdp, headers = [] }: ResponseOptions = {}) => {
-    if (final) return;
-    const contact = options.contactFor(source);
-    transaction.reply(status, {
+  provisional(status: number, options: ResponseOptions = {}): void {
+    if (this.#final) return;
+    const { sdp, headers = [] } = options;
+    const contact = this.#options.contactFor(this.source);
+    this.#transaction?.reply(status, {
       ...(contact && { contact }),
-      headers: [['Server', stack.userAgent], ['Allow', options.allow], ...headers],
+      headers: [['Server', this.#options.stack.userAgent], ['Allow', this.#options.allow], ...headers],
       ...(sdp !== undefined && { contentType: 'application/sdp', body: sdp }),
     });
-    timers.clear(repeat);
-    repeat = timers.start(
-      () => provisional(status, { headers, ...(sdp !== undefined && { sdp }) }),
-      REPEAT_PROVISIONAL_MS,
-    );
-  };
+    this.#provisional = { status, options };
+    this.#deadlines.set('repeatProvisional', REPEAT_PROVISIONAL_MS);
+  }
 
-  return {
-    request,
-    source,
-    usage,
-    wantsOffer: request.body.length === 0,
-    provisional,
-    answer(sdp, headers = []) {
-      if (final) return;
-      finish();
-      usage.accept(transaction, { sdp, offer: request.body.length === 0, headers });
-    },
-    refuse(status, { headers = [], contact } = {}) {
-      if (final) return;
-      finish();
-      transaction.reply(status, { headers: [['Server', stack.userAgent], ...headers], ...(contact && { contact }) });
-      usage.drop();
-    },
-  };
+  answer(sdp: string, headers: HeaderLines = []): void {
+    if (this.#final || !this.#transaction) return;
+    this.#finish();
+    this.usage.accept(this.#transaction, { sdp, offer: this.wantsOffer, headers });
+  }
+
+  refuse(status: number, { headers = [], contact }: { headers?: HeaderLines; contact?: NameAddr } = {}): void {
+    if (this.#final) return;
+    this.#finish();
+    this.#transaction?.reply(status, {
+      headers: [['Server', this.#options.stack.userAgent], ...headers],
+      ...(contact && { contact }),
+    });
+    this.usage.drop();
+  }
+
+  dump(): IncomingCallData {
+    return {
+      request: keepRequest(this.request),
+      source: this.source,
+      transaction: this.#key,
+      final: this.#final,
+      ...(this.#provisional && { provisional: this.#provisional }),
+      deadlines: this.#deadlines.dump(),
+      usage: this.usage.dump(),
+    };
+  }
+
+  #dialog({ toTag }: ServerTransaction) {
+    return uasDialog(this.request, toTag, this.#options.symmetric ? this.source : undefined);
+  }
+
+  #resume({ final, provisional, deadlines }: IncomingCallData): void {
+    this.#final = final;
+    this.#provisional = provisional;
+    this.#deadlines.restore(deadlines);
+  }
+
+  #watchExpiry(): void {
+    const { expires } = this.request;
+    if (expires !== undefined && expires > 0 && expires < LONGEST_EXPIRES_SECONDS)
+      this.#deadlines.set('expired', expires * 1000);
+  }
+
+  #finish(): void {
+    this.#final = true;
+    this.#deadlines.clearAll();
+  }
+
+  /** The caller gave up, or waited as long as it said it would. */
+  #giveUp(cancel: SipRequest | undefined): void {
+    if (this.#final) return;
+    this.#cancelled(cancel);
+    this.usage.drop();
+  }
+
+  /** A BYE inside the early dialog: the INVITE still needs its final response (RFC 3261 15.1.2). */
+  #ended(end: UsageEnd): void {
+    if (this.#final) this.#options.handlers.onEnded(end);
+    else this.#cancelled(end.by === 'bye' ? end.request : undefined);
+  }
+
+  #cancelled(by: SipRequest | undefined): void {
+    this.#finish();
+    this.#transaction?.reply(487, { headers: [['Server', this.#options.stack.userAgent]] });
+    this.#options.handlers.onCancelled(by);
+  }
 }

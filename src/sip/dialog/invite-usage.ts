@@ -4,12 +4,13 @@ import type { SipRequest, SipResponse } from '../message/message.ts';
 import type { NameAddr } from '../message/name-addr.ts';
 import type { ServerTransaction } from '../transaction/transaction.ts';
 import type { Target } from '../transport/transport.ts';
+import { Deadlines, type DeadlinesData } from './deadlines.ts';
 import { type Dialog, type DialogRequestOptions, inOrder, refreshed } from './dialog.ts';
-import { createDialogRequests } from './dialog-requests.ts';
-import { type OkRepeats, repeatOk } from './ok-repeats.ts';
-import { createReinviter, type Reinviter } from './reinviter.ts';
-import { createSessionTimer, tooShortSession } from './session-timer.ts';
-import { type Stack, Timers } from './stack.ts';
+import { DialogRequests, type DialogRequestsData } from './dialog-requests.ts';
+import { type AcceptedData, type OkDeadline, OkRepeats } from './ok-repeats.ts';
+import { type ReinviteData, Reinviter } from './reinviter.ts';
+import { type SessionDeadline, SessionTimer, type SessionTimerData, tooShortSession } from './session-timer.ts';
+import type { Stack } from './stack.ts';
 
 /** Why a call that stood is over without our asking: the peer's BYE, or the peer is lost (as the status says). */
 export type UsageEnd = { by: 'bye'; request: SipRequest } | { by: 'lost'; status: number };
@@ -26,6 +27,8 @@ export type UsageHandlers = {
   onOfferRefused?(status: number): void;
   /** A request inside the call that changes nothing of it (INFO, MESSAGE, NOTIFY…): the status to answer with. */
   onRequest(request: SipRequest): number;
+  /** How a request sent by `request` ended: the final status; 408 and 503 when there was none. */
+  onRequestEnded?(label: string, status: number): void;
   /** The ACK to our 200 to the first INVITE came. */
   onAcknowledged?(): void;
   /** The call is over without our asking. Told once, and not after `bye`. */
@@ -37,9 +40,25 @@ export type UsageHandlers = {
 /** `early`: before a 2xx · `ending`: our BYE waits to be sent or answered. */
 export type UsageState = 'early' | 'confirmed' | 'ending' | 'closed';
 
+/** Everything that a call inside a dialog is, as plain data: enough for another process to go on with it. */
+export type UsageData = {
+  readonly state: UsageState;
+  readonly requests: DialogRequestsData;
+  /** Our 200 that waits for its ACK. */
+  readonly accepted?: AcceptedData;
+  /** Headers of a BYE that waits for the ACK, too. */
+  readonly bye?: HeaderLines;
+  readonly reinvite: ReinviteData;
+  readonly sessionTimer: SessionTimerData;
+  readonly deadlines: DeadlinesData<UsageDeadline>;
+};
+
+type UsageDeadline = OkDeadline | SessionDeadline | 'reinvite';
+
 export type UsageOptions = {
   stack: Stack;
-  dialog: Dialog;
+  /** A dialog just made, or what another process wrote down. */
+  from: Dialog | UsageData;
   /** Our Contact towards a target. */
   contactFor(target: Target): NameAddr | undefined;
   digest?: DigestClient | undefined;
@@ -66,224 +85,302 @@ export interface InviteUsage {
   bye(headers?: HeaderLines): void;
   /** Offers anew by re-INVITE, now or when what is under way is done; several wishes meanwhile become one. */
   reinvite(): void;
-  /** Sends another request inside the dialog. `done` hears the final status; 408 and 503 when there was none. */
-  request(method: string, options: DialogRequestOptions, done: (status: number) => void): void;
+  /** Sends another request inside the dialog; `onRequestEnded` tells under its label how it ended. */
+  request(label: string, method: string, options?: DialogRequestOptions): void;
   /** Forgets everything at once, without a word to the peer. */
   drop(): void;
+  /** What `from` takes. */
+  dump(): UsageData;
 }
 
-export function createInviteUsage(options: UsageOptions): InviteUsage {
-  const { stack, handlers } = options;
-  const timers = new Timers(stack, 'a call', () => lose(500));
-  let state: UsageState = 'early';
-  let pendingOk: (OkRepeats & { cseq: number; offer: boolean; first: boolean }) | undefined;
-  let byeHeaders: HeaderLines | undefined;
+/** A call inside a dialog, new or taken up where another process left off. */
+export const createInviteUsage = (options: UsageOptions): InviteUsage => new Usage(options);
 
-  const requests = createDialogRequests({ ...options, isClosed: () => state === 'closed' });
-  const { send, acknowledge } = requests;
+/** Labels of the requests that a usage sends of its own accord; those of `request` are told apart by their prefix. */
+const BYE = 'bye';
+const REINVITE = 'reinvite';
+const ASKED = 'asked:';
 
-  const close = () => {
-    if (state === 'closed') return;
-    state = 'closed';
-    timers.clearAll();
-    pendingOk = undefined;
-    reinviter.end();
-    handlers.onClosed();
-  };
+class Usage implements InviteUsage {
+  readonly #options: UsageOptions;
+  readonly #deadlines: Deadlines<UsageDeadline>;
+  readonly #requests: DialogRequests;
+  readonly #repeats: OkRepeats;
+  readonly #reinviter: Reinviter;
+  readonly #sessionTimer: SessionTimer;
+  #state: UsageState = 'early';
+  #byeHeaders: HeaderLines | undefined;
 
-  /** The state changes before it is told: whoever hears it may well call `bye` at once. */
-  const end = (reason: UsageEnd) => {
-    if (state !== 'early' && state !== 'confirmed') return;
-    state = 'ending';
-    handlers.onEnded(reason);
-  };
-
-  /** The peer has forgotten the dialog or never answers (RFC 3261 12.2.1.2). */
-  const lose = (status: number) => {
-    if (state === 'ending' || state === 'closed') return;
-    end({ by: 'lost', status });
-    if (status === 481) close();
-    else sendBye([]);
-  };
-
-  const sendBye = (headers: HeaderLines) => {
-    if (state === 'closed') return;
-    state = 'ending';
-    send('BYE', { headers }, { onFinal: close, onFailure: close });
-  };
-
-  const sessionTimer = createSessionTimer(
-    timers,
-    () => reinviter.start(),
-    () => lose(408),
-  );
-
-  const reinviter: Reinviter = createReinviter({
-    stack,
-    timers,
-    ownsCallId: options.dialog.ownsCallId,
-    canStart: () => state === 'confirmed' && pendingOk === undefined,
-    offer: () => handlers.makeOffer(),
-    send: (sdp, told) =>
-      send(
-        'INVITE',
-        { headers: [['Allow', options.allow], ...sessionTimer.headers()], contentType: 'application/sdp', body: sdp },
-        told,
-      ),
-    accepted(response) {
-      requests.update(refreshed(requests.dialog, response));
-      sessionTimer.renew();
-      acknowledge(response);
-    },
-    repeated: acknowledge,
-    answered(sdp) {
-      if (state !== 'confirmed' || handlers.acceptAnswer(sdp)) return;
-      end({ by: 'lost', status: 488 });
-      sendBye([]);
-    },
-    refused: (status) => handlers.onOfferRefused?.(status),
-    lost: lose,
-  });
-
-  const afterAck = () => {
-    if (byeHeaders) sendBye(byeHeaders);
-    else reinviter.proceed();
-  };
-
-  const accept = (transaction: ServerTransaction, { sdp, offer = false, headers = [] }: AcceptOptions) => {
-    const first = state === 'early';
-    if (first) state = 'confirmed';
-    const contact = options.contactFor(transaction.source);
-    transaction.reply(200, {
-      ...(contact && { contact }),
-      headers: [
-        ['Server', stack.userAgent],
-        ['Allow', options.allow],
-        ...sessionTimer.accept(transaction.request),
-        ...headers,
-      ],
-      contentType: 'application/sdp',
-      body: sdp,
+  constructor(options: UsageOptions) {
+    this.#options = options;
+    const { stack, from } = options;
+    const data = 'requests' in from ? from : undefined;
+    const dialog = data?.requests.dialog ?? (from as Dialog);
+    this.#deadlines = new Deadlines<UsageDeadline>({
+      stack,
+      what: 'a call',
+      due: {
+        repeatOk: () => this.#repeats.repeat(),
+        okLost: () => this.#neverAcknowledged(),
+        refreshSession: () => this.reinvite(),
+        sessionExpired: () => this.#lose(408),
+        reinvite: () => this.#reinviter.waited(),
+      },
+      failed: () => this.#lose(500),
     });
-    const repeats = repeatOk(stack.timing, timers, transaction, () => {
-      pendingOk = undefined;
-      stack.log.info({ callId: options.dialog.callId }, 'the answer was never acknowledged');
-      if (!byeHeaders) end({ by: 'lost', status: 408 });
-      sendBye(byeHeaders ?? []);
-    });
-    pendingOk = { ...repeats, cseq: transaction.request.cseq.number, offer, first };
-  };
+    this.#requests = new DialogRequests(
+      {
+        ...options,
+        isClosed: () => this.#state === 'closed',
+        onFinal: (label, response) => this.#receiveFinal(label, response),
+        onFailure: (label, status) => this.#requestFailed(label, status),
+      },
+      dialog,
+    );
+    this.#repeats = new OkRepeats(stack.timing, this.#deadlines);
+    this.#sessionTimer = new SessionTimer(this.#deadlines, data?.sessionTimer);
+    this.#reinviter = new Reinviter(this.#reinviting(dialog), data?.reinvite);
+    if (data) this.#resume(data);
+  }
 
-  const receiveInvite = (transaction: ServerTransaction) => {
+  get dialog(): Dialog {
+    return this.#requests.dialog;
+  }
+
+  get state(): UsageState {
+    return this.#state;
+  }
+
+  receive(transaction: ServerTransaction): void {
     const { request } = transaction;
-    if (state === 'early') return void refuseForNow(stack, transaction);
-    // RFC 3261 14.2: an INVITE of ours, or an offer in our 200, is still open.
-    if (reinviter.busy || pendingOk?.offer) return void transaction.reply(491);
-    // The peer would not send another INVITE had it not seen our 200: its ACK was lost.
-    pendingOk?.stop();
-    pendingOk = undefined;
-    const offered = hasSdp(request);
-    const sdp = offered ? handlers.answerOffer(request.bodyText, request) : handlers.makeOffer();
-    if (sdp === undefined) return void transaction.reply(488);
-    requests.update(refreshed(requests.dialog, request, transaction.source));
-    accept(transaction, { sdp, offer: !offered });
-  };
-
-  const receiveUpdate = (transaction: ServerTransaction) => {
-    const { request } = transaction;
-    const offered = hasSdp(request);
-    // RFC 3311 5.2: no new offer while another is open; before the answer to the INVITE there always is one.
-    if (offered && state === 'early') return void refuseForNow(stack, transaction);
-    if (offered && (reinviter.busy || pendingOk?.offer)) return void transaction.reply(491);
-    const sdp = offered ? handlers.answerOffer(request.bodyText, request) : undefined;
-    if (offered && sdp === undefined) return void transaction.reply(488);
-    requests.update(refreshed(requests.dialog, request, transaction.source));
-    const contact = options.contactFor(transaction.source);
-    transaction.reply(200, {
-      ...(contact && { contact }),
-      headers: [['Allow', options.allow], ...sessionTimer.accept(request)],
-      ...(sdp !== undefined && { contentType: 'application/sdp', body: sdp }),
-    });
-  };
-
-  const receiveBye = (transaction: ServerTransaction) => {
-    transaction.reply(200);
-    // Two BYEs that cross: ours is still to be answered.
-    const crossing = state === 'ending' && pendingOk === undefined;
-    end({ by: 'bye', request: transaction.request });
-    if (!crossing) close();
-  };
-
-  const receive = (transaction: ServerTransaction) => {
-    const { request } = transaction;
-    const next = inOrder(requests.dialog, request);
+    const next = inOrder(this.dialog, request);
     if (!next) return void transaction.reply(500);
-    requests.update(next);
-    if (request.method === 'BYE') return receiveBye(transaction);
-    if (state === 'ending' || state === 'closed') return void transaction.reply(481);
+    this.#requests.update(next);
+    if (request.method === 'BYE') return void this.#receiveBye(transaction);
+    if (this.#state === 'ending' || this.#state === 'closed') return void transaction.reply(481);
     // RFC 3261 14.2 and 21.4.13: a body that we cannot read is not the same as no offer.
     if (/^(INVITE|UPDATE)$/.test(request.method) && request.body.length > 0 && !hasSdp(request))
       return void transaction.reply(415, { headers: [['Accept', 'application/sdp']] });
     const tooShort = /^(INVITE|UPDATE)$/.test(request.method) ? tooShortSession(request) : undefined;
     if (tooShort) return void transaction.reply(422, { headers: tooShort });
-    if (request.method === 'INVITE') return receiveInvite(transaction);
-    if (request.method === 'UPDATE') return receiveUpdate(transaction);
-    const status = handlers.onRequest(request);
+    if (request.method === 'INVITE') return void this.#receiveInvite(transaction);
+    if (request.method === 'UPDATE') return void this.#receiveUpdate(transaction);
+    const status = this.#options.handlers.onRequest(request);
     transaction.reply(status, {
-      headers: status === 405 || request.method === 'OPTIONS' ? [['Allow', options.allow]] : [],
+      headers: status === 405 || request.method === 'OPTIONS' ? [['Allow', this.#options.allow]] : [],
     });
-  };
+  }
 
-  return {
-    get dialog() {
-      return requests.dialog;
-    },
-    get state() {
-      return state;
-    },
-    receive,
-    receiveAck(ack) {
-      if (!pendingOk || ack.cseq.number !== pendingOk.cseq) return;
-      const { offer, first } = pendingOk;
-      pendingOk.stop();
-      pendingOk = undefined;
-      if (first && state === 'confirmed') handlers.onAcknowledged?.();
-      if (offer && state === 'confirmed' && !(hasSdp(ack) && handlers.acceptAnswer(ack.bodyText))) {
-        end({ by: 'lost', status: 488 });
-        return sendBye([]);
-      }
-      afterAck();
-    },
-    accept,
-    confirm(response) {
-      if (state === 'early') {
-        state = 'confirmed';
-        // A 2xx replaces target and route set of the early dialog (RFC 3261 13.2.2.4).
-        const routes = [...response.recordRoutes].reverse();
-        requests.update({ ...refreshed(requests.dialog, response), routes, remote: response.to });
-      }
-      acknowledge(response);
-    },
-    bye(headers = []) {
-      if (state === 'early') return close();
-      if (state !== 'confirmed') return;
-      // The callee waits for the ACK (RFC 3261 15).
-      if (!pendingOk) return sendBye(headers);
-      state = 'ending';
-      byeHeaders = headers;
-    },
-    reinvite: () => reinviter.start(),
-    request(method, extra, done) {
-      send(method, extra, {
-        onFinal({ status }) {
-          if (status === 481 || status === 408) lose(status);
-          done(status);
-        },
-        onFailure: (status) => done(status),
-      });
-    },
-    drop: close,
-  };
+  receiveAck(ack: SipRequest): void {
+    const { accepted } = this.#repeats;
+    if (!accepted || ack.cseq.number !== accepted.cseq) return;
+    const { handlers } = this.#options;
+    this.#repeats.stop();
+    if (accepted.first && this.#state === 'confirmed') handlers.onAcknowledged?.();
+    const awaited = accepted.offer && this.#state === 'confirmed';
+    if (awaited && !(hasSdp(ack) && handlers.acceptAnswer(ack.bodyText))) {
+      this.#end({ by: 'lost', status: 488 });
+      return void this.#sendBye([]);
+    }
+    if (this.#byeHeaders) this.#sendBye(this.#byeHeaders);
+    else this.#reinviter.proceed();
+  }
+
+  accept(transaction: ServerTransaction, { sdp, offer = false, headers = [] }: AcceptOptions): void {
+    const { stack, allow } = this.#options;
+    const first = this.#state === 'early';
+    if (first) this.#state = 'confirmed';
+    const contact = this.#options.contactFor(transaction.source);
+    transaction.reply(200, {
+      ...(contact && { contact }),
+      headers: [
+        ['Server', stack.userAgent],
+        ['Allow', allow],
+        ...this.#sessionTimer.accept(transaction.request),
+        ...headers,
+      ],
+      contentType: 'application/sdp',
+      body: sdp,
+    });
+    this.#repeats.start(transaction, { offer, first });
+  }
+
+  confirm(response: SipResponse): void {
+    if (this.#state === 'early') {
+      this.#state = 'confirmed';
+      // A 2xx replaces target and route set of the early dialog (RFC 3261 13.2.2.4).
+      const routes = [...response.recordRoutes].reverse();
+      this.#requests.update({ ...refreshed(this.dialog, response), routes, remote: response.to });
+    }
+    this.#requests.acknowledge(response);
+  }
+
+  bye(headers: HeaderLines = []): void {
+    if (this.#state === 'early') return void this.drop();
+    if (this.#state !== 'confirmed') return;
+    // The callee waits for the ACK (RFC 3261 15).
+    if (!this.#repeats.accepted) return void this.#sendBye(headers);
+    this.#state = 'ending';
+    this.#byeHeaders = headers;
+  }
+
+  reinvite(): void {
+    this.#reinviter.start();
+  }
+
+  request(label: string, method: string, options?: DialogRequestOptions): void {
+    this.#requests.send(ASKED + label, method, options);
+  }
+
+  drop(): void {
+    if (this.#state === 'closed') return;
+    this.#state = 'closed';
+    this.#deadlines.clearAll();
+    this.#repeats.stop();
+    this.#reinviter.end();
+    this.#options.handlers.onClosed();
+  }
+
+  dump(): UsageData {
+    const { accepted } = this.#repeats;
+    return {
+      state: this.#state,
+      requests: this.#requests.dump(),
+      ...(accepted && { accepted }),
+      ...(this.#byeHeaders && { bye: this.#byeHeaders }),
+      reinvite: this.#reinviter.data,
+      sessionTimer: this.#sessionTimer.data,
+      deadlines: this.#deadlines.dump(),
+    };
+  }
+
+  #resume({ state, requests, accepted, bye, deadlines }: UsageData): void {
+    this.#state = state;
+    this.#byeHeaders = bye;
+    this.#deadlines.restore(deadlines);
+    this.#requests.restore(requests);
+    const transaction = accepted && this.#options.stack.transactions.answered(accepted.transaction);
+    if (transaction) this.#repeats.resume(transaction, accepted);
+  }
+
+  #reinviting(dialog: Dialog): ConstructorParameters<typeof Reinviter>[0] {
+    const { stack, handlers, allow } = this.#options;
+    return {
+      random16: () => Number.parseInt(stack.ids.hex(4), 16),
+      ownsCallId: dialog.ownsCallId,
+      canStart: () => this.#state === 'confirmed' && this.#repeats.accepted === undefined,
+      send: () =>
+        this.#requests.send(REINVITE, 'INVITE', {
+          headers: [['Allow', allow], ...this.#sessionTimer.headers()],
+          contentType: 'application/sdp',
+          body: handlers.makeOffer(),
+        }),
+      cancel: () => this.#requests.cancel(REINVITE),
+      wait: (ms) => this.#deadlines.set('reinvite', ms),
+      accepted: (response) => {
+        this.#requests.update(refreshed(this.dialog, response));
+        this.#sessionTimer.renew();
+        this.#requests.acknowledge(response);
+      },
+      repeated: (response) => this.#requests.acknowledge(response),
+      answered: (sdp) => {
+        if (this.#state !== 'confirmed' || handlers.acceptAnswer(sdp)) return;
+        this.#end({ by: 'lost', status: 488 });
+        this.#sendBye([]);
+      },
+      refused: (status) => handlers.onOfferRefused?.(status),
+      lost: (status) => this.#lose(status),
+    };
+  }
+
+  #receiveFinal(label: string, response: SipResponse): void {
+    const { status } = response;
+    if (label === BYE) this.drop();
+    else if (label === REINVITE) this.#reinviter.receive(response);
+    else {
+      if (status === 481 || status === 408) this.#lose(status);
+      this.#options.handlers.onRequestEnded?.(label.slice(ASKED.length), status);
+    }
+  }
+
+  #requestFailed(label: string, status: 408 | 503): void {
+    if (label === BYE) this.drop();
+    else if (label === REINVITE) this.#reinviter.failed(status);
+    else this.#options.handlers.onRequestEnded?.(label.slice(ASKED.length), status);
+  }
+
+  #receiveInvite(transaction: ServerTransaction): void {
+    const { request } = transaction;
+    const { stack, handlers } = this.#options;
+    if (this.#state === 'early') return void refuseForNow(stack, transaction);
+    // RFC 3261 14.2: an INVITE of ours, or an offer in our 200, is still open.
+    if (this.#offerIsOpen()) return void transaction.reply(491);
+    // The peer would not send another INVITE had it not seen our 200: its ACK was lost.
+    this.#repeats.stop();
+    const offered = hasSdp(request);
+    const sdp = offered ? handlers.answerOffer(request.bodyText, request) : handlers.makeOffer();
+    if (sdp === undefined) return void transaction.reply(488);
+    this.#requests.update(refreshed(this.dialog, request, transaction.source));
+    this.accept(transaction, { sdp, offer: !offered });
+  }
+
+  #receiveUpdate(transaction: ServerTransaction): void {
+    const { request } = transaction;
+    const { stack, handlers, allow } = this.#options;
+    const offered = hasSdp(request);
+    // RFC 3311 5.2: no new offer while another is open; before the answer to the INVITE there always is one.
+    if (offered && this.#state === 'early') return void refuseForNow(stack, transaction);
+    if (offered && this.#offerIsOpen()) return void transaction.reply(491);
+    const sdp = offered ? handlers.answerOffer(request.bodyText, request) : undefined;
+    if (offered && sdp === undefined) return void transaction.reply(488);
+    this.#requests.update(refreshed(this.dialog, request, transaction.source));
+    const contact = this.#options.contactFor(transaction.source);
+    transaction.reply(200, {
+      ...(contact && { contact }),
+      headers: [['Allow', allow], ...this.#sessionTimer.accept(request)],
+      ...(sdp !== undefined && { contentType: 'application/sdp', body: sdp }),
+    });
+  }
+
+  #receiveBye(transaction: ServerTransaction): void {
+    transaction.reply(200);
+    // Two BYEs that cross: ours is still to be answered.
+    const crossing = this.#state === 'ending' && !this.#repeats.accepted;
+    this.#end({ by: 'bye', request: transaction.request });
+    if (!crossing) this.drop();
+  }
+
+  #offerIsOpen(): boolean {
+    return this.#reinviter.busy || this.#repeats.accepted?.offer === true;
+  }
+
+  #neverAcknowledged(): void {
+    this.#repeats.stop();
+    this.#options.stack.log.info({ callId: this.dialog.callId }, 'the answer was never acknowledged');
+    if (!this.#byeHeaders) this.#end({ by: 'lost', status: 408 });
+    this.#sendBye(this.#byeHeaders ?? []);
+  }
+
+  /** The state changes before it is told: whoever hears it may well call `bye` at once. */
+  #end(reason: UsageEnd): void {
+    if (this.#state !== 'early' && this.#state !== 'confirmed') return;
+    this.#state = 'ending';
+    this.#options.handlers.onEnded(reason);
+  }
+
+  /** The peer has forgotten the dialog or never answers (RFC 3261 12.2.1.2). */
+  #lose(status: number): void {
+    if (this.#state === 'ending' || this.#state === 'closed') return;
+    this.#end({ by: 'lost', status });
+    if (status === 481) this.drop();
+    else this.#sendBye([]);
+  }
+
+  #sendBye(headers: HeaderLines): void {
+    if (this.#state === 'closed') return;
+    this.#state = 'ending';
+    this.#requests.send(BYE, 'BYE', { headers });
+  }
 }
 
 const hasSdp = (message: SipRequest): boolean => message.body.length > 0 && message.contentType === 'application/sdp';

@@ -4,10 +4,17 @@ import type { SipRequest, SipResponse } from '../message/message.ts';
 import type { NameAddr } from '../message/name-addr.ts';
 import type { Uri } from '../message/uri.ts';
 import type { Target } from '../transport/transport.ts';
-import { keyOfResponse, uacDialog } from './dialog.ts';
-import { createInviteUsage, type InviteUsage, type UsageHandlers } from './invite-usage.ts';
+import { type Dialog, keyOfResponse, uacDialog } from './dialog.ts';
+import { createInviteUsage, type InviteUsage, type UsageData, type UsageHandlers } from './invite-usage.ts';
 import { locate } from './locate.ts';
-import { type Sent, sendRequest } from './requester.ts';
+import {
+  resumeRequest,
+  type Sending,
+  type SendingHandlers,
+  type Sent,
+  type SentData,
+  sendRequest,
+} from './requester.ts';
 import type { Stack } from './stack.ts';
 
 export type OutgoingHandlers = UsageHandlers & {
@@ -47,11 +54,35 @@ export interface OutgoingCall {
   readonly usage: InviteUsage | undefined;
   /** Ends the call whatever state it is in: CANCEL before the final response, BYE after a 2xx. Idempotent. */
   hangup(headers?: HeaderLines): void;
+  /** Everything that the call is, as plain data; what it was asked to do (`OutgoingRequest`) is its maker's. */
+  dump(): OutgoingCallData;
 }
+
+/** A call that we place, as plain data. */
+export type OutgoingCallData = {
+  readonly callId: string;
+  /** Our tag in From. */
+  readonly tag: string;
+  /** Number of the last INVITE. */
+  readonly cseq: number;
+  /** Where the INVITE went; undefined while that is looked for. */
+  readonly target?: Target;
+  readonly sent?: SentData;
+  /** Its dialogs, early ones included, by their key. */
+  readonly dialogs: readonly { readonly key: string; readonly usage: UsageData }[];
+  /** Key of the dialog of the answer. */
+  readonly winner?: string;
+  /** The call was hung up, with these headers. */
+  readonly hangup?: HeaderLines;
+  /** The INVITE is decided. */
+  readonly over: boolean;
+};
 
 export type OutgoingOptions = {
   stack: Stack;
   request: OutgoingRequest;
+  /** What another process wrote down; a new call without it. */
+  from?: OutgoingCallData;
   contactFor(target: Target): NameAddr | undefined;
   allow: string;
   handlers: OutgoingHandlers;
@@ -60,127 +91,191 @@ export type OutgoingOptions = {
   discharge(key: string): void;
 };
 
-/** Places a call (RFC 3261 13.2): one INVITE, an early dialog for each branch that answers, one of them the winner. */
+/**
+ * Places a call (RFC 3261 13.2), or goes on with one: one INVITE, an early dialog for each branch that answers, one of
+ * them the winner.
+ */
 export function createOutgoingCall(options: OutgoingOptions): OutgoingCall {
-  const { stack, handlers } = options;
-  const { callId = stack.ids.uuid() } = options.request;
-  const tag = stack.ids.hex(16);
-  const dialogs = new Map<string, InviteUsage>();
-  let winner: InviteUsage | undefined;
-  let sent: Sent | undefined;
-  let hangupHeaders: HeaderLines | undefined;
-  let over = false;
-  let closed = false;
-  let cseq = 0;
+  const call = new Outgoing(options);
+  if (options.from) call.resume(options.from);
+  else call.start();
+  return call;
+}
 
-  /** Nothing is left when the INVITE is decided and no dialog remains. */
-  const closeWhenDone = () => {
-    if (closed || !over || dialogs.size > 0) return;
-    closed = true;
-    handlers.onClosed();
-  };
+class Outgoing implements OutgoingCall {
+  readonly callId: string;
+  readonly #options: OutgoingOptions;
+  readonly #tag: string;
+  readonly #dialogs = new Map<string, InviteUsage>();
+  #winner: InviteUsage | undefined;
+  #target: Target | undefined;
+  #sent: Sent | undefined;
+  #hangupHeaders: HeaderLines | undefined;
+  #over = false;
+  #closed = false;
+  #cseq = 0;
 
-  const usageOf = (request: SipRequest, response: SipResponse, target: Target): InviteUsage => {
-    const key = keyOfResponse(response);
-    const known = dialogs.get(key);
-    if (known) return known;
-    const usage: InviteUsage = createInviteUsage({
-      stack,
-      dialog: uacDialog(request, response, options.request.symmetric ? target : undefined),
-      contactFor: options.contactFor,
-      digest: options.request.digest,
-      allow: options.allow,
-      handlers: {
-        answerOffer: (sdp, message) => (usage === winner ? handlers.answerOffer(sdp, message) : undefined),
-        makeOffer: () => handlers.makeOffer(),
-        acceptAnswer: (sdp) => usage === winner && handlers.acceptAnswer(sdp),
-        onOfferRefused: (status) => handlers.onOfferRefused?.(status),
-        onRequest: (message) => handlers.onRequest(message),
-        onEnded: (end) => usage === winner && handlers.onEnded(end),
-        onClosed() {
-          dialogs.delete(key);
-          options.discharge(key);
-          closeWhenDone();
-        },
+  constructor(options: OutgoingOptions) {
+    this.#options = options;
+    const { stack, request, from } = options;
+    this.callId = from?.callId ?? request.callId ?? stack.ids.uuid();
+    this.#tag = from?.tag ?? stack.ids.hex(16);
+  }
+
+  get usage(): InviteUsage | undefined {
+    return this.#winner;
+  }
+
+  /** Sends the INVITE as soon as it is known where to. */
+  start(): void {
+    const { stack, request } = this.#options;
+    if (request.target) this.#send(request.target);
+    else locate(stack, request.routes?.[0]?.uri ?? request.uri, (target) => this.#send(target));
+  }
+
+  hangup(headers: HeaderLines = []): void {
+    if (this.#hangupHeaders) return;
+    this.#hangupHeaders = headers;
+    if (this.#winner) this.#winner.bye(headers);
+    else if (this.#sent) this.#sent.cancel(headers);
+    else this.#fail(() => {});
+  }
+
+  dump(): OutgoingCallData {
+    const winner = [...this.#dialogs].find(([, usage]) => usage === this.#winner)?.[0];
+    return {
+      callId: this.callId,
+      tag: this.#tag,
+      cseq: this.#cseq,
+      ...(this.#target && { target: this.#target }),
+      ...(this.#sent && { sent: this.#sent.data }),
+      dialogs: [...this.#dialogs].map(([key, usage]) => ({ key, usage: usage.dump() })),
+      ...(winner !== undefined && { winner }),
+      ...(this.#hangupHeaders && { hangup: this.#hangupHeaders }),
+      over: this.#over,
+    };
+  }
+
+  /** Goes on where another process left off. */
+  resume({ cseq, target, sent, dialogs, winner, hangup, over }: OutgoingCallData): void {
+    this.#cseq = cseq;
+    this.#hangupHeaders = hangup;
+    this.#over = over;
+    if (!target || !sent) {
+      if (!over) this.start();
+      return;
+    }
+    this.#target = target;
+    for (const { key, usage } of dialogs) {
+      const made = this.#make(key, usage, target);
+      if (key === winner) this.#winner = made;
+    }
+    this.#sent = resumeRequest(this.#options.stack, this.#sending(target), this.#hearing(target), sent);
+  }
+
+  #send(target: Target | undefined): void {
+    if (this.#over) return;
+    if (!target) return void this.#fail(() => this.#options.handlers.onFailed(503));
+    this.#target = target;
+    this.#sent = sendRequest(this.#options.stack, this.#sending(target), this.#hearing(target));
+  }
+
+  #sending(target: Target): Sending {
+    const { callId } = this;
+    const build = () => buildInvite(this.#options, { callId, tag: this.#tag, cseq: ++this.#cseq, target });
+    return { target, digest: this.#options.request.digest, build };
+  }
+
+  #hearing(target: Target): SendingHandlers {
+    const { handlers } = this.#options;
+    return {
+      onProvisional: (response, request) => this.#provisional(response, request, target),
+      onFinal: (response, request) => {
+        if (response.status < 300) this.#success(response, request, target);
+        else this.#fail(() => handlers.onRefused(response));
       },
-    });
-    dialogs.set(key, usage);
-    options.enlist(key, usage, target);
-    return usage;
-  };
+      onFailure: (status) => this.#fail(() => handlers.onFailed(status)),
+    };
+  }
 
-  const dropEarly = () => {
-    for (const usage of [...dialogs.values()]) if (usage.state === 'early') usage.drop();
-  };
+  #provisional(response: SipResponse, request: SipRequest, target: Target): void {
+    if (response.status === 100 || this.#over) return;
+    if (response.toTag !== undefined) this.#usageOf(request, response, target);
+    if (!this.#hangupHeaders) this.#options.handlers.onProvisional(response);
+  }
 
-  const onProvisional = (response: SipResponse, request: SipRequest, target: Target) => {
-    if (response.status === 100 || over) return;
-    if (response.toTag !== undefined) usageOf(request, response, target);
-    if (!hangupHeaders) handlers.onProvisional(response);
-  };
-
-  const onSuccess = (response: SipResponse, request: SipRequest, target: Target) => {
-    const usage = usageOf(request, response, target);
+  #success(response: SipResponse, request: SipRequest, target: Target): void {
+    const usage = this.#usageOf(request, response, target);
     const repeated = usage.state !== 'early';
     usage.confirm(response);
     if (repeated) return;
-    over = true;
-    if (winner || hangupHeaders) {
+    this.#over = true;
+    if (this.#winner || this.#hangupHeaders) {
       // Another branch answered too, or our CANCEL came too late: taken and ended at once (RFC 3261 13.2.2.4).
-      usage.bye(hangupHeaders ?? []);
+      usage.bye(this.#hangupHeaders ?? []);
     } else {
-      winner = usage;
-      handlers.onAnswered(response);
+      this.#winner = usage;
+      this.#options.handlers.onAnswered(response);
     }
-    dropEarly();
-  };
+    this.#dropEarly();
+  }
 
-  const fail = (tell: () => void) => {
-    if (over) return;
-    over = true;
-    if (!hangupHeaders) tell();
-    dropEarly();
-    closeWhenDone();
-  };
+  #fail(tell: () => void): void {
+    if (this.#over) return;
+    this.#over = true;
+    if (!this.#hangupHeaders) tell();
+    this.#dropEarly();
+    this.#closeWhenDone();
+  }
 
-  const start = (target: Target | undefined) => {
-    if (over) return;
-    if (!target) return fail(() => handlers.onFailed(503));
-    sent = sendRequest(
+  #usageOf(request: SipRequest, response: SipResponse, target: Target): InviteUsage {
+    const key = keyOfResponse(response);
+    const { symmetric } = this.#options.request;
+    const known = this.#dialogs.get(key);
+    return known ?? this.#make(key, uacDialog(request, response, symmetric ? target : undefined), target);
+  }
+
+  #make(key: string, from: UsageData | Dialog, peer: Target): InviteUsage {
+    const { handlers, stack, contactFor, allow, request } = this.#options;
+    const isWinner = () => usage === this.#winner;
+    const usage: InviteUsage = createInviteUsage({
       stack,
-      {
-        target,
-        digest: options.request.digest,
-        build: () => buildInvite(options, { callId, tag, cseq: ++cseq, target }),
+      from,
+      contactFor,
+      digest: request.digest,
+      allow,
+      handlers: {
+        answerOffer: (sdp, message) => (isWinner() ? handlers.answerOffer(sdp, message) : undefined),
+        makeOffer: () => handlers.makeOffer(),
+        acceptAnswer: (sdp) => isWinner() && handlers.acceptAnswer(sdp),
+        onOfferRefused: (status) => handlers.onOfferRefused?.(status),
+        onRequest: (message) => handlers.onRequest(message),
+        onRequestEnded: (label, status) => handlers.onRequestEnded?.(label, status),
+        onEnded: (end) => isWinner() && handlers.onEnded(end),
+        onClosed: () => this.#forget(key),
       },
-      {
-        onProvisional: (response, request) => onProvisional(response, request, target),
-        onFinal(response, request) {
-          if (response.status < 300) onSuccess(response, request, target);
-          else fail(() => handlers.onRefused(response));
-        },
-        onFailure: (status) => fail(() => handlers.onFailed(status)),
-      },
-    );
-  };
+    });
+    this.#dialogs.set(key, usage);
+    this.#options.enlist(key, usage, peer);
+    return usage;
+  }
 
-  const place = options.request.target;
-  if (place) start(place);
-  else locate(stack, options.request.routes?.[0]?.uri ?? options.request.uri, start);
+  #forget(key: string): void {
+    this.#dialogs.delete(key);
+    this.#options.discharge(key);
+    this.#closeWhenDone();
+  }
 
-  return {
-    callId,
-    get usage() {
-      return winner;
-    },
-    hangup(headers = []) {
-      if (hangupHeaders) return;
-      hangupHeaders = headers;
-      if (winner) winner.bye(headers);
-      else if (sent) sent.cancel(headers);
-      else fail(() => {});
-    },
-  };
+  #dropEarly(): void {
+    for (const usage of [...this.#dialogs.values()]) if (usage.state === 'early') usage.drop();
+  }
+
+  /** Nothing is left when the INVITE is decided and no dialog remains. */
+  #closeWhenDone(): void {
+    if (this.#closed || !this.#over || this.#dialogs.size > 0) return;
+    this.#closed = true;
+    this.#options.handlers.onClosed();
+  }
 }
 
 function buildInvite(

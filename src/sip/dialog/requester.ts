@@ -2,7 +2,7 @@ import { guarded } from '../../lib/guard.ts';
 import type { Challenge, DigestClient } from '../auth/client.ts';
 import type { HeaderLines } from '../message/build.ts';
 import type { SipRequest, SipResponse } from '../message/message.ts';
-import type { ClientTransaction } from '../transaction/transaction.ts';
+import type { ClientHandlers, ClientTransaction } from '../transaction/transaction.ts';
 import type { Target } from '../transport/transport.ts';
 import type { Stack } from './stack.ts';
 
@@ -21,53 +21,121 @@ export type SendingHandlers = {
   onFinal(response: SipResponse, request: SipRequest): void;
   /** Nobody answered (408) or nothing could be sent (503); instead of `onFinal`, never before `sendRequest` returns. */
   onFailure(status: 408 | 503): void;
+  /** The last: no response to it is heard of any more. */
+  onOver?(): void;
+};
+
+/** Where the sending of a request stands: plain data. */
+export type SentData = {
+  /** Key of its client transaction; undefined when it could not even be made. */
+  readonly transaction?: string | undefined;
+  /** What `cancel` was called with. */
+  readonly cancelled?: HeaderLines | undefined;
 };
 
 export interface Sent {
   /** Cancels an INVITE as soon as that is allowed; its final answer still comes. */
   cancel(headers?: HeaderLines): void;
+  readonly data: SentData;
 }
 
 /** Sends a request and, once per challenge, sends it again with credentials. */
 export function sendRequest(stack: Stack, sending: Sending, handlers: SendingHandlers): Sent {
-  let transaction: ClientTransaction | undefined;
-  let cancelled: HeaderLines | undefined;
+  const sender = new Sender(stack, sending, handlers);
+  sender.attempt();
+  return sender;
+}
 
-  const unmade = () => queueMicrotask(guarded(stack.log, 'telling of a failed request', () => handlers.onFailure(503)));
-  const attempt = guarded(stack.log, 'making a request', () => tryOnce(), unmade);
+/**
+ * Goes on with a request that another process has sent. @returns undefined when its transaction is over: then nothing more
+ * is to be heard of it.
+ */
+export function resumeRequest(
+  stack: Stack,
+  sending: Sending,
+  handlers: SendingHandlers,
+  data: SentData,
+): Sent | undefined {
+  const sender = new Sender(stack, sending, handlers);
+  return sender.resume(data) ? sender : undefined;
+}
 
-  const tryOnce = () => {
-    const request = sending.build();
-    for (const { name, value } of sending.digest?.authorize(request.method, request.requestUri) ?? [])
+class Sender implements Sent {
+  readonly #stack: Stack;
+  readonly #sending: Sending;
+  readonly #handlers: SendingHandlers;
+  #transaction: ClientTransaction | undefined;
+  #cancelled: HeaderLines | undefined;
+  /** Makes the request and sends it; what it throws ends as if nothing could be sent. */
+  readonly attempt: () => void;
+
+  constructor(stack: Stack, sending: Sending, handlers: SendingHandlers) {
+    this.#stack = stack;
+    this.#sending = sending;
+    this.#handlers = handlers;
+    const unmade = guarded(stack.log, 'telling of a failed request', () => {
+      handlers.onFailure(503);
+      handlers.onOver?.();
+    });
+    this.attempt = guarded(
+      stack.log,
+      'making a request',
+      () => this.#try(),
+      () => queueMicrotask(unmade),
+    );
+  }
+
+  get data(): SentData {
+    return { transaction: this.#transaction?.key, ...(this.#cancelled && { cancelled: this.#cancelled }) };
+  }
+
+  cancel(headers: HeaderLines = []): void {
+    this.#cancelled = headers;
+    this.#transaction?.cancel(headers);
+  }
+
+  resume({ transaction, cancelled }: SentData): boolean {
+    this.#cancelled = cancelled;
+    if (transaction === undefined) return false;
+    this.#transaction = this.#stack.transactions.adopt(transaction, this.#hearing());
+    return this.#transaction !== undefined;
+  }
+
+  #try(): void {
+    const { digest, target } = this.#sending;
+    const request = this.#sending.build();
+    for (const { name, value } of digest?.authorize(request.method, request.requestUri) ?? [])
       request.append(name, value);
+    this.#transaction = this.#stack.transactions.request(request, target, this.#hearing());
+  }
+
+  /** What one try hears of its transaction; nothing more once it is tried again. */
+  #hearing(): ClientHandlers {
+    const handlers = this.#handlers;
+    const { digest } = this.#sending;
     let retried = false;
-    transaction = stack.transactions.request(request, sending.target, {
-      onProvisional: (response) => handlers.onProvisional?.(response, request),
+    return {
+      onProvisional: (response) => handlers.onProvisional?.(response, this.#transaction!.request),
       onFinal: (response) => {
         if (retried) return;
         retried =
-          cancelled === undefined && isChallenge(response) && !!sending.digest?.challenged(challengesOf(response));
-        if (retried) attempt();
-        else handlers.onFinal(response, request);
+          this.#cancelled === undefined && isChallenge(response) && !!digest?.challenged(challengesOf(response));
+        if (retried) this.attempt();
+        else handlers.onFinal(response, this.#transaction!.request);
       },
       onTimeout: () => handlers.onFailure(408),
       onTransportError: (failure) => {
-        stack.log.debug(
-          { method: request.method, reason: failure.reason, target: failure.target },
+        this.#stack.log.debug(
+          { method: this.#transaction?.request.method, reason: failure.reason, target: failure.target },
           'a request could not be sent',
         );
         handlers.onFailure(503);
       },
-    });
-  };
-
-  attempt();
-  return {
-    cancel(headers = []) {
-      cancelled = headers;
-      transaction?.cancel(headers);
-    },
-  };
+      onTerminated: () => {
+        if (!retried) handlers.onOver?.();
+      },
+    };
+  }
 }
 
 const isChallenge = ({ status }: SipResponse): boolean => status === 401 || status === 407;

@@ -6,10 +6,21 @@ import { sipUri, type Uri } from '../message/uri.ts';
 import type { ServerTransaction } from '../transaction/transaction.ts';
 import type { Target } from '../transport/transport.ts';
 import { keyOfDialog, keyOfRequest, keyOfResponse } from './dialog.ts';
-import { createIncomingCall, type IncomingCall, type IncomingHandlers } from './incoming-call.ts';
+import {
+  createIncomingCall,
+  type IncomingCall,
+  type IncomingCallData,
+  type IncomingHandlers,
+} from './incoming-call.ts';
 import type { InviteUsage } from './invite-usage.ts';
 import { locate } from './locate.ts';
-import { createOutgoingCall, type OutgoingCall, type OutgoingHandlers, type OutgoingRequest } from './outgoing-call.ts';
+import {
+  createOutgoingCall,
+  type OutgoingCall,
+  type OutgoingCallData,
+  type OutgoingHandlers,
+  type OutgoingRequest,
+} from './outgoing-call.ts';
 import { sendRequest } from './requester.ts';
 import { tooShortSession } from './session-timer.ts';
 import type { Stack } from './stack.ts';
@@ -59,7 +70,10 @@ export interface UserAgent {
   onInvite(handler: (offer: CallOffer) => void): void;
   /** Sets the receiver of one method outside calls; methods without one are answered 405. */
   onRequest(method: string, handler: (transaction: ServerTransaction) => void): void;
-  invite(request: OutgoingRequest, handlers: OutgoingHandlers): OutgoingCall;
+  /** Places a call; with `from` goes on with one that another process placed by the same request. */
+  invite(request: OutgoingRequest, handlers: OutgoingHandlers, from?: OutgoingCallData): OutgoingCall;
+  /** Goes on with a call that came in to another process. */
+  resume(data: IncomingCallData, handlers: IncomingHandlers, options?: { symmetric?: boolean }): IncomingCall;
   /** Sends a request of its own; what comes back tells how later requests of a subscription it made are known. */
   request(request: SingleRequest, handlers: SingleHandlers): SingleSent;
   /** Our Contact as a peer at `target` can reach it; undefined when nothing bound can. */
@@ -105,10 +119,14 @@ export function createUserAgent(stack: Stack): UserAgent {
     usages.delete(key);
   };
 
-  const take = (transaction: ServerTransaction, told: IncomingHandlers, symmetric: boolean): IncomingCall => {
+  const take = (
+    from: ServerTransaction | IncomingCallData,
+    told: IncomingHandlers,
+    symmetric: boolean,
+  ): IncomingCall => {
     const call: IncomingCall = createIncomingCall({
       stack,
-      transaction,
+      from,
       contactFor,
       allow: allow(),
       symmetric,
@@ -121,7 +139,7 @@ export function createUserAgent(stack: Stack): UserAgent {
       },
     });
     const key = keyOfDialog(call.usage.dialog);
-    enlist(key, call.usage, transaction.source);
+    if (call.usage.state !== 'closed') enlist(key, call.usage, from.source);
     return call;
   };
 
@@ -176,12 +194,13 @@ export function createUserAgent(stack: Stack): UserAgent {
     get allow() {
       return allow();
     },
-    invite(request, told) {
+    invite(request, told, from) {
       const token = {};
-      pending.add(token);
+      if (!from?.over) pending.add(token);
       return createOutgoingCall({
         stack,
         request,
+        ...(from && { from }),
         contactFor,
         allow: allow(),
         handlers: {
@@ -199,6 +218,7 @@ export function createUserAgent(stack: Stack): UserAgent {
         discharge,
       });
     },
+    resume: (data, told, { symmetric = true } = {}) => take(data, told, symmetric),
     request: (request, told) => sendSingle(stack, request, contactFor, told),
     counts: () => ({ dialogs: usages.size, pending: pending.size }),
     close() {

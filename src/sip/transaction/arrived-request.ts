@@ -80,10 +80,6 @@ export class ArrivedRequest implements ServerTransaction {
     if (this.#kept) this.#kept.handlers = handlers;
   }
 
-  get lastResponse(): SipResponse | undefined {
-    return this.#last;
-  }
-
   get toTag(): string {
     return (this.#toTag ??= this.request.toTag ?? (this.#isKnown ? this.#context.newTag() : this.#stableTag()));
   }
@@ -95,6 +91,16 @@ export class ArrivedRequest implements ServerTransaction {
     this.#kept.handlers = this.#handlers;
     this.#kept.begin();
     return true;
+  }
+
+  /** Goes on with a request that another process had remembered. */
+  resume(kept: RunningServer, toTag: string): void {
+    this.#kept = kept;
+    this.#toTag = toTag;
+  }
+
+  repeat(): void {
+    this.#kept?.repeat();
   }
 
   /** Called when the user had its turn: what is not answered by then has to be remembered, or refused. */

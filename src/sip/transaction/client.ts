@@ -4,7 +4,7 @@ import type { SendFailure, Target } from '../transport/transport.ts';
 import { ackFor, cancelFor } from './derived.ts';
 import { Runner, type RunnerContext } from './runner.ts';
 import { type ClientInput, inviteClient, nonInviteClient, type PlainEffect } from './tables.ts';
-import type { ClientHandlers, ClientState, ClientTransaction } from './transaction.ts';
+import type { ClientData, ClientHandlers, ClientState, ClientTransaction } from './transaction.ts';
 
 /** What a client transaction needs from its layer. */
 export type ClientContext = RunnerContext & {
@@ -24,7 +24,7 @@ export class RunningClient implements ClientTransaction {
   readonly target: Target;
   readonly key: string;
   readonly #bytes: Buffer;
-  readonly #handlers: ClientHandlers;
+  #handlers: ClientHandlers;
   readonly #context: ClientContext;
   readonly #runner: Runner<ClientState, ClientInput>;
   #response: SipResponse | undefined;
@@ -72,6 +72,28 @@ export class RunningClient implements ClientTransaction {
     // Remembered even if it comes too late: a second call must not find another state.
     this.#cancelHeaders = headers;
     this.#runner.input('cancel');
+  }
+
+  dump(): ClientData {
+    return {
+      octets: this.#bytes.toString('base64'),
+      target: this.target,
+      runner: this.#runner.dump(),
+      ...(this.#cancelHeaders && { cancel: this.#cancelHeaders }),
+      held: this.#held,
+    };
+  }
+
+  /** Goes on where another process left off. */
+  restore({ runner, cancel, held }: ClientData): void {
+    this.#cancelHeaders = cancel;
+    this.#held = held;
+    this.#runner.restore(runner);
+  }
+
+  /** Its user, found after it was taken up. */
+  adoptedBy(handlers: ClientHandlers): void {
+    this.#handlers = handlers;
   }
 
   /** Ends without a word to anyone but `onTerminated`. */

@@ -3,6 +3,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { guardedClock } from '../../lib/guard.ts';
 import type { Ids } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
+import { keptRequest } from '../message/kept.ts';
 import type { SipRequest, SipResponse } from '../message/message.ts';
 import { formatRejection, type ParseFailure } from '../message/parse.ts';
 import { firstViaEnd, formatVia, MAGIC_COOKIE, parseVia } from '../message/via.ts';
@@ -17,11 +18,15 @@ import type { Step } from './runner.ts';
 import { RunningServer, type ServerContext } from './server.ts';
 import { defaultTimerValues, type TimerValues } from './tables.ts';
 import type {
+  ClientData,
   ClientHandlers,
   ClientTransaction,
+  Repeatable,
+  ServerData,
   ServerTransaction,
   TransactionCounts,
   TransactionLayer,
+  TransactionsData,
 } from './transaction.ts';
 
 export type TransactionLayerOptions = {
@@ -44,6 +49,9 @@ export function createTransactionLayer(options: TransactionLayerOptions): Transa
   return new Transactions(options);
 }
 
+/** Of a transaction that nobody waits for. */
+const unheard: ClientHandlers = { onFinal() {}, onTimeout() {}, onTransportError() {} };
+
 class Transactions implements TransactionLayer {
   readonly #transports: TransactionLayerOptions['transports'];
   readonly #ids: Ids;
@@ -52,6 +60,8 @@ class Transactions implements TransactionLayer {
   readonly #context: ClientContext & ServerContext & ArrivalContext;
   readonly #clients = new Map<string, RunningClient>();
   readonly #servers = new Map<string, RunningServer>();
+  /** Requests taken up that wait for their user and their final response. */
+  readonly #resumed = new Map<string, ArrivedRequest>();
   /** How many server transactions live with a merge key. */
   readonly #mergeKeys = new Map<string, number>();
   /** Made when first needed: what tags of answers that nobody remembers are made with. */
@@ -138,6 +148,61 @@ class Transactions implements TransactionLayer {
     };
   }
 
+  dump(): TransactionsData {
+    const dumped = <T>(transactions: Map<string, { dump(): T }>) =>
+      [...transactions.values()].map((each) => each.dump());
+    return { clients: dumped(this.#clients), servers: dumped(this.#servers) };
+  }
+
+  restore({ clients, servers }: TransactionsData): void {
+    for (const data of clients) this.#restoreClient(data);
+    for (const data of servers) this.#restoreServer(data);
+  }
+
+  adopt(key: string, handlers: ClientHandlers): ClientTransaction | undefined {
+    const client = this.#clients.get(key);
+    client?.adoptedBy(handlers);
+    return client;
+  }
+
+  pending(key: string): ServerTransaction | undefined {
+    const arrived = this.#resumed.get(key);
+    this.#resumed.delete(key);
+    return arrived;
+  }
+
+  answered(key: string): Repeatable | undefined {
+    return this.#servers.get(key);
+  }
+
+  #restoreClient(data: ClientData): void {
+    const request = keptRequest(data.octets);
+    const key = clientKey(request.topVia!.params['branch']!, request.method);
+    const client = new RunningClient(request, data.target, key, unheard, this.#context);
+    this.#clients.set(key, client);
+    this.#peers?.hold(client.target);
+    client.restore(data);
+  }
+
+  #restoreServer(data: ServerData): void {
+    const { key, mergeKey: merge, target, invite, pending, response = '' } = data;
+    const seat = this.#context.room.take(undefined, Buffer.byteLength(pending?.request ?? response, 'base64'));
+    if (!seat) return;
+    const context = this.#context;
+    const arrived =
+      pending &&
+      new ArrivedRequest(
+        { request: keptRequest(pending.request), source: pending.source, target, key, merged: false, isKnown: true },
+        context,
+      );
+    const server = new RunningServer(arrived, { keys: { key, mergeKey: merge }, invite, target, seat, context });
+    this.#remember(server);
+    server.restore(data);
+    if (!arrived) return;
+    arrived.resume(server, data.toTag);
+    this.#resumed.set(key, arrived);
+  }
+
   close(): void {
     this.#closed = true;
     for (const client of [...this.#clients.values()]) client.terminate();
@@ -185,9 +250,7 @@ class Transactions implements TransactionLayer {
   /** A CANCEL has the branch of its INVITE, so its Via is already there; nobody waits for its answer. */
   #sendCancel(cancel: SipRequest, target: Target): void {
     const key = clientKey(cancel.topVia!.params['branch']!, 'CANCEL');
-    const nothing = () => {};
-    const handlers = { onFinal: nothing, onTimeout: nothing, onTransportError: nothing };
-    this.#beginClient(new RunningClient(cancel, target, key, handlers, this.#context));
+    this.#beginClient(new RunningClient(cancel, target, key, unheard, this.#context));
   }
 
   #receiveResponse(response: SipResponse, source: Source): void {
@@ -249,16 +312,21 @@ class Transactions implements TransactionLayer {
   }
 
   #keep(arrived: ArrivedRequest, why: KeepReason): RunningServer | undefined {
-    const { request, source, key } = arrived;
+    const { request, source, target, key } = arrived;
     const stranger = why === 'accepted' ? undefined : source.address;
     const seat = this.#context.room.take(stranger, request.octets);
     if (!seat) return undefined;
-    const merge = mergeKey(request);
-    if (merge !== undefined) this.#mergeKeys.set(merge, (this.#mergeKeys.get(merge) ?? 0) + 1);
-    const keys = { key, mergeKey: merge };
-    const transaction = new RunningServer(arrived, { keys, seat, context: this.#context });
-    this.#servers.set(key, transaction);
+    const keys = { key, mergeKey: mergeKey(request) };
+    const invite = request.method === 'INVITE';
+    const transaction = new RunningServer(arrived, { keys, invite, target, seat, context: this.#context });
+    this.#remember(transaction);
     return transaction;
+  }
+
+  #remember(server: RunningServer): void {
+    const { key, mergeKey: merge } = server.keys;
+    if (merge !== undefined) this.#mergeKeys.set(merge, (this.#mergeKeys.get(merge) ?? 0) + 1);
+    this.#servers.set(key, server);
   }
 
   #tagOf(key: string): string {
@@ -268,6 +336,7 @@ class Transactions implements TransactionLayer {
 
   #forgetServer({ keys }: RunningServer): void {
     this.#servers.delete(keys.key);
+    this.#resumed.delete(keys.key);
     if (keys.mergeKey === undefined) return;
     const alike = this.#mergeKeys.get(keys.mergeKey) ?? 0;
     if (alike <= 1) this.#mergeKeys.delete(keys.mergeKey);

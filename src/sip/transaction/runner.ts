@@ -9,6 +9,15 @@ export type TableName = 'inviteClient' | 'nonInviteClient' | 'inviteServer' | 'n
 /** A row that was taken: for tests and debug logs. */
 export type Step = { readonly table: TableName; readonly state: string; readonly input: string; readonly to: string };
 
+/** Where a transaction stands: plain data. */
+export type RunnerData<State extends string> = {
+  readonly state: State;
+  /** The last interval of its retransmission timer, in ms. */
+  readonly intervalMs: number;
+  /** When each timer that runs is due, in ms since the Unix epoch. */
+  readonly due: { readonly [timer in Timer]?: number };
+};
+
 /** What every transaction shares with its layer. */
 export type RunnerContext = {
   readonly clock: Clock;
@@ -28,7 +37,7 @@ export class Runner<State extends string, Input extends string> {
   readonly #reliable: boolean;
   readonly #perform: (effect: Exclude<Effect['type'], 'start' | 'repeat' | 'repeatAtT2' | 'stop'>) => void;
   readonly #onTerminated: () => void;
-  readonly #running = new Map<Timer, unknown>();
+  readonly #running = new Map<Timer, { readonly id: unknown; readonly due: number }>();
   /** The last interval of the retransmission timer (each table has one: A, E or G), in ms. */
   #interval = 0;
   #atOnce: Timer[] | undefined;
@@ -82,6 +91,21 @@ export class Runner<State extends string, Input extends string> {
     this.#onTerminated();
   }
 
+  dump(): RunnerData<State> {
+    const { clock } = this.#context;
+    const epoch = clock.now() - clock.monotonic();
+    const due = Object.fromEntries([...this.#running].map(([timer, running]) => [timer, epoch + running.due]));
+    return { state: this.#state, intervalMs: this.#interval, due };
+  }
+
+  /** Goes on where another process left off; what was due meanwhile is due at once. */
+  restore({ state, intervalMs, due }: RunnerData<State>): void {
+    this.#state = state;
+    this.#interval = intervalMs;
+    const now = this.#context.clock.now();
+    for (const [timer, at] of Object.entries(due) as [Timer, number][]) this.#plan(timer, Math.max(0, at - now));
+  }
+
   #run(effect: Effect): void {
     switch (effect.type) {
       case 'start':
@@ -97,7 +121,7 @@ export class Runner<State extends string, Input extends string> {
         this.#start(effect.timer, this.#context.timers.t2);
         break;
       case 'stop':
-        this.#context.clock.clearTimeout(this.#running.get(effect.timer));
+        this.#context.clock.clearTimeout(this.#running.get(effect.timer)?.id);
         this.#running.delete(effect.timer);
         break;
       default:
@@ -113,11 +137,16 @@ export class Runner<State extends string, Input extends string> {
       (this.#atOnce ??= []).push(timer);
       return;
     }
-    const id = this.#context.clock.setTimeout(() => {
+    this.#plan(timer, duration);
+  }
+
+  #plan(timer: Timer, ms: number): void {
+    const { clock } = this.#context;
+    const id = clock.setTimeout(() => {
       this.#running.delete(timer);
       this.input(`timer${timer}` as Input);
-    }, duration);
-    this.#running.set(timer, id);
+    }, ms);
+    this.#running.set(timer, { id, due: clock.monotonic() + ms });
   }
 
   #fireAtOnce(): void {
@@ -128,7 +157,7 @@ export class Runner<State extends string, Input extends string> {
   }
 
   #stopAll(): void {
-    for (const id of this.#running.values()) this.#context.clock.clearTimeout(id);
+    for (const { id } of this.#running.values()) this.#context.clock.clearTimeout(id);
     this.#running.clear();
   }
 }

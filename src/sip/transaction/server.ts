@@ -1,10 +1,11 @@
 import { buildResponse } from '../message/build.ts';
+import { keepRequest } from '../message/kept.ts';
 import type { SipRequest, SipResponse } from '../message/message.ts';
 import type { SendFailure, Source, Target } from '../transport/transport.ts';
 import type { Room, Seat } from './room.ts';
 import { Runner, type RunnerContext } from './runner.ts';
 import { inviteServer, nonInviteServer, type PlainEffect, type ServerInput } from './tables.ts';
-import type { ServerHandlers, ServerState } from './transaction.ts';
+import type { Repeatable, ServerData, ServerHandlers, ServerState } from './transaction.ts';
 
 /** What a server transaction needs from its layer. */
 export type ServerContext = RunnerContext & {
@@ -21,10 +22,17 @@ export type ServerContext = RunnerContext & {
 export type ServerKeys = { readonly key: string; readonly mergeKey: string | undefined };
 
 /** The request as its user sees it, with the To tag of all responses, which may be made when first asked for. */
-export type Answered = { readonly request: SipRequest; readonly toTag: string; readonly target: Target };
+export type Answered = {
+  readonly request: SipRequest;
+  readonly source: Source;
+  readonly toTag: string;
+  readonly target: Target;
+};
 
 export type ServerOptions = {
   readonly keys: ServerKeys;
+  readonly invite: boolean;
+  readonly target: Target;
   /** Its place in the room, given back at the end. */
   readonly seat: Seat;
   readonly context: ServerContext;
@@ -34,9 +42,10 @@ export type ServerOptions = {
  * A server transaction at work: effects of the tables become messages and calls to the user. After the final response it
  * holds that response's octets and nothing of the request.
  */
-export class RunningServer {
+export class RunningServer implements Repeatable {
   readonly keys: ServerKeys;
   handlers: ServerHandlers = {};
+  readonly #invite: boolean;
   readonly #target: Target;
   readonly #seat: Seat;
   readonly #context: ServerContext;
@@ -48,9 +57,10 @@ export class RunningServer {
   #failure: SendFailure | undefined;
   #ack: { readonly message: SipRequest; readonly source: Source } | undefined;
 
-  constructor(arrived: Answered, { keys, seat, context }: ServerOptions) {
-    const { request, target } = arrived;
+  /** @param arrived undefined for one that is taken up after its final response. */
+  constructor(arrived: Answered | undefined, { keys, invite, target, seat, context }: ServerOptions) {
     this.keys = keys;
+    this.#invite = invite;
     this.#arrived = arrived;
     this.#target = target;
     this.#seat = seat;
@@ -62,10 +72,14 @@ export class RunningServer {
       onTerminated: () => this.#end(),
     };
     this.#runner = (
-      request.method === 'INVITE'
+      invite
         ? new Runner({ name: 'inviteServer', table: inviteServer, state: 'proceeding', ...shared })
         : new Runner({ name: 'nonInviteServer', table: nonInviteServer, state: 'trying', ...shared })
     ) as Runner<ServerState, ServerInput>;
+  }
+
+  get key(): string {
+    return this.keys.key;
   }
 
   get state(): ServerState {
@@ -109,6 +123,31 @@ export class RunningServer {
       this.#context.room.resize(this.#seat, this.#bytes.length);
     }
     return this.#runner.input(input);
+  }
+
+  repeat(): void {
+    if (this.state === 'accepted') this.#runner.input('success');
+  }
+
+  dump(): ServerData {
+    const arrived = this.#arrived;
+    return {
+      key: this.keys.key,
+      mergeKey: this.keys.mergeKey,
+      invite: this.#invite,
+      runner: this.#runner.dump(),
+      target: this.#target,
+      toTag: this.toTag,
+      ...(this.#bytes && { response: this.#bytes.toString('base64') }),
+      ...(arrived && { pending: { request: keepRequest(arrived.request), source: arrived.source } }),
+    };
+  }
+
+  /** Goes on where another process left off. */
+  restore({ runner, toTag, response }: ServerData): void {
+    this.#toTag = toTag;
+    if (response !== undefined) this.#bytes = Buffer.from(response, 'base64');
+    this.#runner.restore(runner);
   }
 
   /** Ends without a word to anyone but `onTerminated`. */

@@ -2,6 +2,7 @@ import type { BuildResponseOptions } from '../message/build.ts';
 import type { SipRequest, SipResponse } from '../message/message.ts';
 import type { SendFailure, Source, Target } from '../transport/transport.ts';
 import type { TransactionLimits } from './room.ts';
+import type { RunnerData } from './runner.ts';
 
 /** INVITE client: RFC 3261 17.1.1 with `accepted` of RFC 6026 7.2. Non-INVITE client: 17.1.2 (`trying`). */
 export type ClientState = 'calling' | 'trying' | 'proceeding' | 'completed' | 'accepted' | 'terminated';
@@ -29,6 +30,8 @@ export type ClientHandlers = {
 
 /** A request of ours and everything that belongs to it. */
 export interface ClientTransaction {
+  /** What it is found by while it lives. */
+  readonly key: string;
   /** The request as sent, with the Via the layer put on top. */
   readonly request: SipRequest;
   readonly target: Target;
@@ -55,8 +58,16 @@ export type ServerHandlers = {
   onTerminated?(): void;
 };
 
+/** A server transaction as far as repeating its last response goes. */
+export interface Repeatable {
+  /** What it is found by while it lives. */
+  readonly key: string;
+  /** Sends the last response once more, if the state allows one. */
+  repeat(): void;
+}
+
 /** A request of a peer's and our answers to it. */
-export interface ServerTransaction {
+export interface ServerTransaction extends Repeatable {
   readonly request: SipRequest;
   readonly source: Source;
   readonly state: ServerState;
@@ -67,13 +78,11 @@ export interface ServerTransaction {
    * twice on different ways. A UAS answers 482 (RFC 3261 8.2.2.2); the layer only tells.
    */
   readonly merged: boolean;
-  /** The last response given; its bytes are what retransmitted requests are answered with. */
-  readonly lastResponse: SipResponse | undefined;
   /** Replaces the handlers; none are set at first. */
   handlers: ServerHandlers;
   /**
    * Sends a response. Provisional ones any number of times before the final one. After a 2xx to INVITE the transaction
-   * is `accepted`: **the user retransmits the 2xx** by calling `respond` again until the ACK comes (RFC 3261 13.3.1.4,
+   * is `accepted`: **the user retransmits the 2xx** by calling `repeat` until the ACK comes (RFC 3261 13.3.1.4,
    * RFC 6026); the layer only absorbs retransmitted INVITEs meanwhile. What comes too late (a second final response,
    * anything when terminated) is ignored.
    * @returns false when it was ignored.
@@ -82,6 +91,36 @@ export interface ServerTransaction {
   /** `respond(buildResponse(request, status, { toTag, ...options }))`. */
   reply(status: number, options?: BuildResponseOptions): boolean;
 }
+
+/** One transaction of ours as plain data. */
+export type ClientData = {
+  /** The request as sent, in base64. */
+  readonly octets: string;
+  readonly target: Target;
+  readonly runner: RunnerData<ClientState>;
+  /** Headers of a CANCEL that was asked for. */
+  readonly cancel?: readonly (readonly [name: string, value: string])[];
+  /** That CANCEL waits for the first provisional response. */
+  readonly held: boolean;
+};
+
+/** One transaction of a peer as plain data. */
+export type ServerData = {
+  readonly key: string;
+  readonly mergeKey?: string | undefined;
+  /** Of an INVITE. */
+  readonly invite: boolean;
+  readonly runner: RunnerData<ServerState>;
+  readonly target: Target;
+  readonly toTag: string;
+  /** The last response given, in base64. */
+  readonly response?: string;
+  /** Before the final response: the request, in base64, and where it came from. */
+  readonly pending?: { readonly request: string; readonly source: Source };
+};
+
+/** All that lives in a transaction layer, as plain data. */
+export type TransactionsData = { readonly clients: readonly ClientData[]; readonly servers: readonly ServerData[] };
 
 /** How many transactions live now, and what has happened since the start. */
 export type TransactionCounts = {
@@ -121,6 +160,19 @@ export interface TransactionLayer {
   counts(): TransactionCounts;
   /** Takes up other limits of server transactions; those there are go on. */
   reconfigure(limits: TransactionLimits): void;
+  /** Every transaction that lives, as plain data. */
+  dump(): TransactionsData;
+  /**
+   * Takes up what another process put down: states, timers, octets to repeat. Their users find theirs by `adopt`,
+   * `pending` and `answered`; what nobody asks for goes on without being heard. Before the first message comes in.
+   */
+  restore(data: TransactionsData): void;
+  /** A client transaction that was taken up, for its user; undefined when it is over. */
+  adopt(key: string, handlers: ClientHandlers): ClientTransaction | undefined;
+  /** A server transaction without a final response, for its user to set its handlers; undefined when there is none. */
+  pending(key: string): ServerTransaction | undefined;
+  /** A server transaction whose last response may be repeated; undefined when it is over. */
+  answered(key: string): Repeatable | undefined;
   /** Ends all transactions without a word to the peers, clears every timer; later requests are dropped. */
   close(): void;
 }

@@ -59,6 +59,7 @@ export function createBench() {
     acceptAnswer: (sdp: string) => asked(`answer ${sdp}`, user.accepts),
     onOfferRefused: (status: number) => void told.push(`offer refused ${status}`),
     onRequest: (request: SipRequest) => asked(request.method, user.status),
+    onRequestEnded: (label: string, status: number) => void told.push(`${label} ${status}`),
     onAcknowledged: () => void told.push('acknowledged'),
     onEnded(end: { by: string; status?: number }) {
       told.push(`ended ${end.by}${end.status ?? ''}`);

@@ -265,12 +265,10 @@ test('a re-INVITE of the peer during one of ours is refused with 491', async () 
 test('what became of another request inside the call is told', async () => {
   const bench = createBench();
   const { call } = await answeredCall(bench);
-  let result = 0;
-  call.usage?.request('INFO', {}, (status) => {
-    result = status;
-  });
+  await bench.heard();
+  call.usage?.request('digit', 'INFO');
   bench.answer(await bench.request(), 405);
-  assert.is(result, 405);
+  assert.equal(await bench.heard(), ['digit 405']);
   call.hangup();
   assert.equal(await bench.leaks(), nothing);
 });

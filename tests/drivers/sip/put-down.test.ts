@@ -1,0 +1,283 @@
+import * as fc from 'fast-check';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { defaultAor, defaultSipConfig } from '../../../src/drivers/sip/config.ts';
+import { createSipDriver, type SipDriver } from '../../../src/drivers/sip/driver.ts';
+import type { Clock } from '../../../src/lib/clock.ts';
+import type { Ids } from '../../../src/lib/ids.ts';
+import { parseMessage } from '../../../src/sip/message/parse.ts';
+import { formatVia } from '../../../src/sip/message/via.ts';
+import { createTransactionLayer } from '../../../src/sip/transaction/layer.ts';
+import type { TransactionLayer } from '../../../src/sip/transaction/transaction.ts';
+import { stampedVia } from '../../../src/sip/transport/routing.ts';
+import type { MessageHandler, Source, Target, Transports } from '../../../src/sip/transport/transport.ts';
+import type { Leg, LegData, LegReport } from '../../../src/telephony/driver.ts';
+import type { MediaReport, RtpSession } from '../../../src/telephony/media.ts';
+import { settle, whatIs } from '../../sip/transaction/fake-transports.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
+import { endpoint, FakeMedia, noLog } from './support.ts';
+
+/**
+ * Two servers call each other on simulated time and a network that loses messages. The same story is told twice: once as
+ * it is, once with the first server put down and taken up from JSON at random moments. Nobody may notice: the same messages
+ * at the same times, the same reports, the same flows of audio.
+ */
+const test = suite('legs that are put down and taken up');
+
+/** Everything happens in steps of so many ms. */
+const STEP_MS = 5;
+const HOP_MS = 10;
+
+type Word = 'call' | 'ring' | 'progress' | 'answer' | 'hangup' | 'hold' | 'unhold' | 'digits' | 'redirect';
+type Told = { at: number; who: string; what: string };
+type Act = { after: number; node: 0 | 1; word: Word; channel: number };
+type Story = { acts: Act[]; putDowns: number[]; lost: number[] };
+
+const portOf = (node: number): number => 5060 + 10 * node;
+
+/** Sockets of one process: when the next one takes its place, what the last one does is heard by nobody. */
+class Wire {
+  readonly #clock: ManualClock;
+  readonly #handlers = new Map<number, MessageHandler>();
+  readonly #lost: ReadonlySet<number>;
+  readonly #note: (who: string, what: string) => void;
+  #sent = 0;
+
+  constructor(clock: ManualClock, lost: readonly number[], note: (who: string, what: string) => void) {
+    this.#clock = clock;
+    this.#lost = new Set(lost);
+    this.#note = note;
+  }
+
+  socket(
+    node: number,
+    alive: () => boolean,
+  ): Pick<Transports, 'onMessage' | 'onMalformed' | 'onConnectionClosed' | 'send' | 'localAddress'> {
+    const port = portOf(node);
+    const source: Source = { protocol: 'udp', address: '192.0.2.1', port, listener: 1 };
+    return {
+      onMessage: (handler) => void this.#handlers.set(port, handler),
+      onMalformed() {},
+      onConnectionClosed() {},
+      localAddress: () => ({ host: '192.0.2.1', port }),
+      send: (bytes, target) => {
+        if (alive()) this.#carry(bytes, target, source, `node ${node}`);
+      },
+    };
+  }
+
+  #carry(bytes: Buffer, target: Target, source: Source, who: string): void {
+    const parsed = parseMessage(Buffer.from(bytes));
+    if (!parsed.ok) throw new Error(`sent a malformed message: ${parsed.failure.problem}`);
+    const { message } = parsed;
+    this.#note(
+      who,
+      `${whatIs(message)} ${message.cseq.number} ${message.header('Contact') ?? ''}\n${message.bodyText}`,
+    );
+    if (this.#lost.has(++this.#sent)) return;
+    const stamped = message.kind === 'request' && stampedVia(message.topVia!, source);
+    if (message.kind === 'request' && stamped) message.setTopVia(formatVia(stamped));
+    this.#clock.setTimeout(() => this.#handlers.get(target.port)?.(message, source), HOP_MS);
+  }
+}
+
+/** Gives a leg that is taken up the port that it had. */
+class StableMedia extends FakeMedia {
+  readonly #locals = new Map<string, { address: string; port: number }>();
+  #next = 40_000;
+
+  override async openRtp(id: string, told: (report: MediaReport) => void): Promise<RtpSession> {
+    const session = await super.openRtp(id, told);
+    const local = this.#locals.get(id) ?? { address: '127.0.0.1', port: (this.#next += 2) };
+    this.#locals.set(id, local);
+    return Object.assign(session, { local });
+  }
+}
+
+type Process = {
+  driver: SipDriver;
+  transactions: TransactionLayer;
+  legs: Map<string, Leg>;
+  end(): void;
+};
+
+/** Counted up, so that both tellings of a story have the same; secrets, of which each process makes its own, apart. */
+function countedIds(): Ids {
+  let next = 0;
+  let secrets = 0;
+  const hex = (digits: number) => (++next).toString(16).padStart(digits, '0');
+  return {
+    channel: () => hex(8),
+    uuid: () => hex(12),
+    hex,
+    secret: (length) => (++secrets).toString(16).padStart(length, '0'),
+  };
+}
+
+async function tell({ acts, putDowns, lost }: Story): Promise<Told[]> {
+  const clock = new ManualClock();
+  const start = clock.now();
+  const story: Told[] = [];
+  const note = (who: string, what: string) => void story.push({ at: clock.now() - start, who, what });
+  const wire = new Wire(clock, lost, note);
+  const ids = [countedIds(), countedIds()];
+  let channels = 0;
+  const media = [new StableMedia(), new StableMedia()];
+
+  /** A process on the place of a node: its timers and sockets end with it. */
+  const begin = (node: number): Process => {
+    let alive = true;
+    const own: Clock = {
+      now: () => clock.now(),
+      monotonic: () => clock.monotonic(),
+      setTimeout: (fn, ms) => clock.setTimeout(() => alive && fn(), ms),
+      clearTimeout: (id) => clock.clearTimeout(id),
+      soon: (fn) => clock.soon(() => alive && fn()),
+    };
+    const transports = wire.socket(node, () => alive);
+    const transactions = createTransactionLayer({ transports, clock: own, ids: ids[node]!, log: noLog });
+    const legs = new Map<string, Leg>();
+    const driver = createSipDriver({
+      config: {
+        ...defaultSipConfig,
+        endpoints: [
+          endpoint('other', {
+            match: ['192.0.2.1'],
+            aor: { ...defaultAor, contacts: [`sip:other@192.0.2.1:${portOf(1 - node)}`] },
+            digits: node === 0 ? 'auto' : 'info',
+          }),
+        ],
+      },
+      transports,
+      transactions,
+      media: media[node]!,
+      host: {
+        incoming(call) {
+          const id = `channel ${channels++}`;
+          legs.set(id, call.open(id, reportOf(node, id)));
+          return true;
+        },
+      },
+      contacts: { registered() {}, removed() {} },
+      clock: own,
+      ids: ids[node]!,
+      log: noLog,
+    });
+    return {
+      driver,
+      transactions,
+      legs,
+      end() {
+        alive = false;
+      },
+    };
+  };
+  const reportOf = (node: number, id: string) => (report: LegReport) =>
+    note(`${id} of node ${node}`, JSON.stringify(report));
+
+  const processes = [begin(0), begin(1)] as [Process, Process];
+  for (const { driver } of processes) driver.start();
+
+  const takeUp = (node: 0 | 1) => {
+    const old = processes[node];
+    const put = JSON.stringify({
+      transactions: old.transactions.dump(),
+      driver: old.driver.dump(),
+      legs: [...old.legs].map(([id, leg]) => [id, leg.dump()]),
+    });
+    old.end();
+    const data = JSON.parse(put);
+    const next = begin(node);
+    next.transactions.restore(data.transactions);
+    next.driver.restore(data.driver);
+    for (const [id, leg] of data.legs as [string, LegData][])
+      next.legs.set(id, next.driver.resume(leg, id, reportOf(node, id)));
+    processes[node] = next;
+  };
+
+  const act = ({ node, word, channel }: Act) => {
+    const { driver, legs } = processes[node];
+    if (word === 'call') {
+      const id = `channel ${channels++}`;
+      const request = { channelId: id, resource: 'other', caller: { name: '', number: '100' }, variables: {} };
+      const { leg } = driver.open(request, reportOf(node, id));
+      legs.set(id, leg);
+      return leg.dial();
+    }
+    const leg = [...legs.values()][channel % Math.max(1, legs.size)];
+    if (!leg) return;
+    if (word === 'hangup') leg.hangup(16);
+    else if (word === 'digits')
+      leg.sendDigits({ digits: '12', beforeMs: 0, betweenMs: 100, durationMs: 100, afterMs: 0 });
+    else if (word === 'redirect') leg.redirect('sip:elsewhere@192.0.2.7');
+    else leg[word]();
+  };
+
+  const until = async (end: number, step = STEP_MS) => {
+    while (clock.now() - start < end) {
+      clock.advance(step);
+      await settle();
+      if (putDowns.includes(clock.now() - start)) {
+        takeUp(0);
+        await settle();
+      }
+    }
+  };
+  let at = 0;
+  for (const each of acts) {
+    await until((at += each.after * STEP_MS));
+    act(each);
+    await settle();
+  }
+  await until(at + 2_000);
+  for (const { legs } of processes) for (const leg of legs.values()) leg.hangup(16);
+  await until(at + 80_000, 100);
+  for (const { driver } of processes) note('the end', JSON.stringify(driver.counts()));
+  return story;
+}
+
+/** What happens in the same moment has no order. */
+const ordered = (story: readonly Told[]): string[] =>
+  story.map(({ at, who, what }) => `${String(at).padStart(6, '0')} ${who}: ${what}`).sort();
+
+const acts = fc.array(
+  fc.record<Act>({
+    after: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 8 }), fc.integer({ min: 1, max: 400 })),
+    node: fc.constantFrom(0, 1),
+    word: fc.constantFrom(
+      'call',
+      'call',
+      'ring',
+      'progress',
+      'answer',
+      'answer',
+      'hangup',
+      'hold',
+      'unhold',
+      'digits',
+      'redirect',
+    ),
+    channel: fc.nat(3),
+  }),
+  { minLength: 1, maxLength: 12 },
+);
+
+test('nobody notices that a server was put down and taken up', async () => {
+  const moments = fc.array(fc.integer({ min: 1, max: 800 }), { minLength: 1, maxLength: 4 });
+  await fc.assert(
+    fc.asyncProperty(
+      acts,
+      moments,
+      fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 4 }),
+      async (told, at, lost) => {
+        const begun: Act[] = [{ after: 1, node: 0, word: 'call', channel: 0 }, ...told];
+        const plain = await tell({ acts: begun, putDowns: [], lost });
+        const interrupted = await tell({ acts: begun, putDowns: at.map((step) => step * STEP_MS), lost });
+        assert.equal(ordered(interrupted), ordered(plain));
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+test.run();
