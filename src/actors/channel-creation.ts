@@ -7,6 +7,7 @@ import {
   type IncomingCall,
   type Leg,
   type LegReport,
+  type Party,
   type Report,
 } from '../telephony/driver.ts';
 import type { ChannelEntry, ChannelMessage } from './channel-entry.ts';
@@ -23,6 +24,10 @@ export type OutboundRequest = {
   'origin' | 'caller' | 'connected' | 'variables' | 'inheritance' | 'reported' | 'accountCode' | 'linked'
 > & {
     language?: string;
+    /** Who the called party is told is calling; `caller` when left out. */
+    presented?: Party;
+    /** The channel that calls; how the dialing goes is told of it. */
+    dialer?: ChannelEntry;
     /** What becomes of it when it answers. */
     onAnswer?: OnAnswer;
   };
@@ -35,11 +40,20 @@ export type AttachedRequest = {
   open(report: Report): Leg;
 };
 
+/** What a channel may be started with. */
+export type StartOptions = {
+  onAnswer?: OnAnswer;
+  /** The channel that comes to life with it. */
+  companionId?: string | undefined;
+  /** The channel that calls it. */
+  dialer?: ChannelEntry | undefined;
+};
+
 export type ChannelCreationOptions = {
   /** The channel with that id, as long as there is one. */
   find(id: string): ChannelEntry | undefined;
-  /** Starts the charts of a channel. `companionId`: the channel that comes to life with it. */
-  start(input: ChannelInput, leg: Leg, onAnswer?: OnAnswer, companionId?: string): ChannelEntry;
+  /** Starts the charts of a channel. */
+  start(input: ChannelInput, leg: Leg, more?: StartOptions): ChannelEntry;
   tell(entry: ChannelEntry, message: ChannelMessage): void;
   /** Calls back once nothing of a channel is recorded any more: its end is told after that of its recordings. */
   whenSettled(id: string, then: () => void): void;
@@ -125,13 +139,13 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
 
   /** The leg, and the companion under an id of its own, which nobody has. */
   const openLeg = (driver: Driver, request: OutboundRequest) => {
-    const { id, otherId, resource, formats, caller } = request;
+    const { id, otherId, resource, formats, caller, presented } = request;
     const opened = driver.open(
       {
         channelId: id,
         ...(otherId === undefined ? {} : { otherChannelId: otherId }),
         resource,
-        caller,
+        caller: presented ?? caller,
         ...(formats ? { formats } : {}),
         variables: passedOn(request).variables,
       },
@@ -148,7 +162,8 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
 
   const openOutbound = (request: OutboundRequest): ChannelEntry => {
     if (!accepting) throw new AriError('serviceUnavailable');
-    const { id, otherId: _other, technology, resource, formats: _formats, language, onAnswer, ...rest } = request;
+    const { id, otherId: _other, technology, resource, formats: _formats, presented: _who, ...others } = request;
+    const { language, onAnswer, dialer, ...rest } = others;
     const driver = driverOf(technology);
     const { leg, name, endpoint, companion, companionId, context, extension } = openLeg(driver, request);
     const input: ChannelInput = {
@@ -163,7 +178,7 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
       creationTime: now(),
       dialplan: { context: context ?? 'default', exten: extension ?? 's', priority: 1, appName: '', appData: '' },
     };
-    const entry = start(input, leg, onAnswer, companionId);
+    const entry = start(input, leg, { ...(onAnswer ? { onAnswer } : {}), companionId, dialer });
     if (companion && companionId !== undefined)
       incoming({ ...companion, channelId: companionId }, entry.actor.getSnapshot().context.linked);
     return entry;

@@ -1,3 +1,4 @@
+import type { DialplanCalls } from '../dialplan/calls.ts';
 import type { DialplanChannel, EnteredStep, Identity } from '../dialplan/host.ts';
 import {
   type ChannelContext,
@@ -21,6 +22,8 @@ export type ChannelAccess = {
   playbacks: ChannelPlaybacks;
   globals: GlobalVariables;
   deviceStates: ChannelDeviceStates | undefined;
+  /** What a channel can be brought into. */
+  callsOf(entry: ChannelEntry): DialplanCalls;
 };
 
 /** A channel as the dialplan sees it: reads come from the snapshot, changes go to the actor. */
@@ -155,6 +158,10 @@ class ChannelDialplan implements DialplanChannel {
     const { media } = this.#entry.leg;
     media.echo(true);
     return () => media.echo(false);
+  }
+
+  company(): DialplanCalls {
+    return this.#access.callsOf(this.#entry);
   }
 
   userEvent(name: string, fields: Readonly<Record<string, string>>): void {

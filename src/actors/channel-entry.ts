@@ -69,6 +69,8 @@ export type ChannelEntry = {
   readonly topics: readonly Topic[];
   /** The channel that came to life together with this one (the other half of a Local channel). */
   readonly companionId: string | undefined;
+  /** The channel that calls it: how the dialing goes is told to who hears of that one. */
+  readonly dialer: ChannelEntry | undefined;
   actor: ChannelActor;
   /** Who controls it. */
   ownership: OwnershipActor;

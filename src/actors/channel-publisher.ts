@@ -38,7 +38,10 @@ export function createChannelPublisher(options: ChannelPublisherOptions): Channe
     life(entry, fact, current) {
       const { caller, endpoint } = current.context;
       const event = channelEvent(asShown(fact), view.model(entry), caller.presentation);
-      bus.publish({ event, topics: topicsOf(fact, entry.topics) });
+      const { dialer } = entry;
+      if (event.type === 'Dial' && dialer)
+        bus.publish({ event: { ...event, caller: view.model(dialer) }, topics: dialer.topics });
+      else bus.publish({ event, topics: topicsOf(fact, entry.topics) });
       if (fact.type === 'ChannelCreated' && endpoint) endpoints.channelAdded(endpoint[0], endpoint[1], entry.id);
       if (fact.type === 'ChannelStateChange' && lifeOf(current) === 'up')
         for (const told of entry.onUp.splice(0)) told(true);

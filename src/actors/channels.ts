@@ -1,5 +1,6 @@
 import type { Bus } from '../bus/bus.ts';
 import { channelTopics } from '../bus/topics.ts';
+import type { DialplanCalls } from '../dialplan/calls.ts';
 import type { Dialplan } from '../dialplan/dialplan.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { ChannelContext, ChannelInput, ChannelSnapshot, OnAnswer } from '../machines/channel.ts';
@@ -7,7 +8,12 @@ import type { OwnershipInput } from '../machines/ownership.ts';
 import type { Channel } from '../models/channel.ts';
 import type { CallHost, Driver, Leg } from '../telephony/driver.ts';
 import { type ChannelAudio, createChannelAudio } from './channel-audio.ts';
-import { type AttachedRequest, createChannelCreation, type OutboundRequest } from './channel-creation.ts';
+import {
+  type AttachedRequest,
+  createChannelCreation,
+  type OutboundRequest,
+  type StartOptions,
+} from './channel-creation.ts';
 import type { createChannelDialplan } from './channel-dialplan.ts';
 import { bindChannelEffects, resumeOwnership, stopDialplan } from './channel-effects.ts';
 import type {
@@ -80,6 +86,8 @@ export interface Channels {
   onDeparture(listener: (channelId: string) => void): void;
   /** Tells who listens that a channel goes. */
   depart(entry: ChannelEntry): void;
+  /** Gives the dialplan of channels the means to bring them together; until then nobody is there. */
+  bringTogether(of: (entry: ChannelEntry) => DialplanCalls): void;
   /** Hears when a channel is no more. */
   onGone(listener: (channelId: string) => void): void;
   /** What the dialplan's functions read and write of a channel. */
@@ -111,6 +119,7 @@ export function createChannels(options: ChannelsOptions): Channels {
   const registry = new Registry<ChannelEntry>('channelNotFound');
   const names = new Map<string, ChannelEntry>();
   const onIdle: (() => void)[] = [];
+  const calls = { of: noCalls };
   const onDeparture: ((channelId: string) => void)[] = [];
   const onGone: ((channelId: string) => void)[] = [];
   const depart = ({ id }: ChannelEntry): void => {
@@ -119,7 +128,14 @@ export function createChannels(options: ChannelsOptions): Channels {
 
   const find = (id: string) => registry.find(id);
   const audio = createChannelAudio(runtime);
-  const view = createChannelView({ tell: deliver, playbacks, globals, deviceStates, channelvars });
+  const view = createChannelView({
+    tell: deliver,
+    playbacks,
+    globals,
+    deviceStates,
+    callsOf: (entry) => calls.of(entry),
+    channelvars,
+  });
   const publisher = createChannelPublisher({ bus, view, applications, endpoints, softHangupCause });
   const effects = { find, tell: deliver, depart, view, dialplan, applications, playbacks, audio };
   const charts = bindChannelEffects(effects);
@@ -176,8 +192,9 @@ export function createChannels(options: ChannelsOptions): Channels {
     });
 
   /** Starts both charts of a channel. Ownership first: nothing is told of it before the channel is. */
-  const start = (input: ChannelInput, leg: Leg, onAnswer?: OnAnswer, companionId?: string): ChannelEntry => {
-    const entry = makeEntry(input, leg, companionId);
+  const start = (input: ChannelInput, leg: Leg, more: StartOptions = {}): ChannelEntry => {
+    const { onAnswer, companionId, dialer } = more;
+    const entry = makeEntry(input, leg, companionId, dialer);
     entry.ownership = startOwnership(entry, { input: ownershipInput(input, onAnswer) });
     startLife(entry, { input });
     return entry;
@@ -205,6 +222,9 @@ export function createChannels(options: ChannelsOptions): Channels {
     attach: creation.attach,
     onDeparture: (listener) => void onDeparture.push(listener),
     depart,
+    bringTogether(of) {
+      calls.of = of;
+    },
     onGone: (listener) => void onGone.push(listener),
     answered: (entry) => new Promise((resolve) => entry.onUp.push(resolve)),
     dialplanChannel: view.dialplanChannel,
@@ -218,7 +238,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     restore(dumps, legOf) {
       for (const { life, ownership, audio: sound, companionId } of dumps) {
         const context = life.context as ChannelContext;
-        const entry = makeEntry(context, legOf(context, creation.reportTo(context.id)), companionId);
+        const entry = makeEntry(context, legOf(context, creation.reportTo(context.id)), companionId, undefined);
         entry.ownership = startOwnership(entry, { from: ownership });
         startLife(entry, { from: life });
         if (sound) audio.restore(entry.leg, sound);
@@ -250,13 +270,31 @@ const dumpChannel = ({ id, actor, ownership, companionId }: ChannelEntry, audio:
   };
 };
 
+const nothing = (): void => {};
+const over = <T>(value: T) => ({ done: Promise.resolve(value), stop: nothing });
+/** Without bridges nobody can be reached. */
+const noCalls = (_entry: ChannelEntry): DialplanCalls => ({
+  dial: () => over({ status: 'CHANUNAVAIL' }),
+  join: () => undefined,
+  enterRoom: () => over(undefined),
+  music: () => nothing,
+  broadcast: () => over('FAILED'),
+  record: () => over('ERROR'),
+});
+
 /** What a channel holds outside its charts, before these are started. */
-const makeEntry = ({ id, name, endpoint }: ChannelInput, leg: Leg, companionId: string | undefined): ChannelEntry => ({
+const makeEntry = (
+  { id, name, endpoint }: ChannelInput,
+  leg: Leg,
+  companionId: string | undefined,
+  dialer: ChannelEntry | undefined,
+): ChannelEntry => ({
   id,
   name,
   leg,
   topics: channelTopics(id, endpoint),
   companionId,
+  dialer,
   actor: undefined as never,
   ownership: undefined as never,
   run: undefined,

@@ -1,3 +1,4 @@
+import { createBroadcasts } from '../actors/broadcasts.ts';
 import { createChannelOperations } from '../actors/channel-operations.ts';
 import { createChannels } from '../actors/channels.ts';
 import { createOutboundConnections } from '../actors/outbound-connections.ts';
@@ -69,9 +70,16 @@ export function buildCallControl({ config, clock, ids, log, runtime }: Base, sta
     variablesLimit: limits.channel_variables,
     clock,
   });
+  const broadcasts = createBroadcasts({ bus, clock, ids, applications, model: channels.model });
   const meeting = canMeet(media)
-    ? buildMeeting({ config, clock, ids, log, runtime }, state, media, { channels, playbacks, recordings })
+    ? buildMeeting({ config, clock, ids, log, runtime }, state, media, {
+        channels,
+        playbacks,
+        recordings,
+        stored,
+        broadcasts,
+      })
     : undefined;
   const reloads: Reloadable[] = [{ settings: ['dialplan'], apply: (next) => dialplan.replace(next.dialplan) }];
-  return { reloads, playbacks, dialplan, outbound, channels, operations, recordings, stored, meeting };
+  return { reloads, playbacks, dialplan, outbound, channels, operations, recordings, stored, broadcasts, meeting };
 }

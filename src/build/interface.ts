@@ -74,7 +74,7 @@ export async function buildInterface(
 async function buildOwners(
   { config, clock, logChannels, entityId }: Base,
   { applications, endpoints, globals, deviceStates, mailboxes }: State,
-  { channels, operations, playbacks, stored, meeting }: CallControl,
+  { channels, operations, playbacks, stored, broadcasts, meeting }: CallControl,
   { sip, messages, dynamicConfig }: Technologies,
 ): Promise<AppDeps['owners']> {
   const soundIndex = await indexSounds(soundDirectories(config));
@@ -85,6 +85,7 @@ async function buildOwners(
     bridges: meeting?.bridgeOperations,
     recordings: meeting?.recordingOperations,
     storedRecordings: stored,
+    broadcasts,
     snoops: meeting?.snoops,
     applications,
     endpoints: { list: endpoints.list, listByTech: endpoints.listByTechnology, get: endpoints.get },

@@ -1,16 +1,25 @@
 import { createBridgeOperations } from '../actors/bridge-operations.ts';
 import { createBridges } from '../actors/bridges.ts';
+import type { Broadcasts } from '../actors/broadcasts.ts';
 import type { Channels } from '../actors/channels.ts';
+import { createDialplanCalls } from '../actors/dialplan-calls.ts';
 import type { Playbacks } from '../actors/playbacks.ts';
 import { createRecordingOperations } from '../actors/recording-operations.ts';
 import type { Recordings } from '../actors/recordings.ts';
 import { createSnoops } from '../actors/snoops.ts';
 import { createSnoopDriver } from '../drivers/snoop/snoop.ts';
+import type { StoredRecordings } from '../stores/stored-recordings.ts';
 import type { AudioMeeting, MediaPlane } from '../telephony/media.ts';
 import type { Base } from './base.ts';
 import type { State } from './state.ts';
 
-type Calls = { channels: Channels; playbacks: Playbacks; recordings: Recordings };
+type Calls = {
+  channels: Channels;
+  playbacks: Playbacks;
+  recordings: Recordings;
+  stored: StoredRecordings;
+  broadcasts: Broadcasts;
+};
 
 /** Whether a media plane can bring sessions together; bridges, recordings and snoops are there only where it can. */
 export const canMeet = (media: MediaPlane): media is MediaPlane & AudioMeeting => 'openMix' in media;
@@ -20,7 +29,7 @@ export function buildMeeting(
   { config, clock, ids, log, runtime }: Pick<Base, 'config' | 'clock' | 'ids' | 'log' | 'runtime'>,
   { bus, applications, eventSources }: State,
   media: AudioMeeting,
-  { channels, playbacks, recordings }: Calls,
+  { channels, playbacks, recordings, stored, broadcasts }: Calls,
 ) {
   const { compatibility } = config.general;
   const bridges = createBridges({
@@ -55,5 +64,6 @@ export function buildMeeting(
   const recordingOperations = createRecordingOperations({ channels, bridges, playbacks, recordings, compatibility });
   const snoopDriver = createSnoopDriver({ media, ids });
   const snoops = createSnoops({ channels, driver: snoopDriver });
+  channels.bringTogether(createDialplanCalls({ channels, bridges, stored, broadcasts, ids, clock, log }));
   return { bridges, bridgeOperations, recordingOperations, snoops, snoopDriver };
 }

@@ -1,5 +1,6 @@
 import type { Channel } from '../models/channel.ts';
 import type { Indication } from '../telephony/media.ts';
+import type { DialplanCalls, Stop } from './calls.ts';
 
 /**
  * What the dialplan needs of the channel it runs on. Whoever owns channels implements it; the dialplan knows no
@@ -22,9 +23,6 @@ export type Identity = {
   /** Presentation and screening in one octet (ITU-T Q.931 4.5.10): 0 allowed, 0x20 restricted, 0x43 unavailable. */
   presentation?: number;
 };
-
-/** Ends what was begun. May be called at any time, more than once, also after the channel is gone: then it does nothing. */
-export type Stop = () => void;
 
 /** Media being played for the dialplan. */
 export type DialplanPlayback = {
@@ -87,6 +85,8 @@ export interface DialplanChannel {
   play(uris: readonly string[]): DialplanPlayback;
   /** Sends back what arrives until stopped. */
   echo(): Stop;
+  /** What the channel can be brought into. */
+  company(): DialplanCalls;
   /** Makes the ChannelUserevent `name` with these fields. */
   userEvent(name: string, fields: Readonly<Record<string, string>>): void;
 

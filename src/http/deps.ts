@@ -1,5 +1,6 @@
 import type { Applications, ConnectRequest } from '../actors/applications.ts';
 import type { BridgeOperations } from '../actors/bridge-operations.ts';
+import type { Broadcasts } from '../actors/broadcasts.ts';
 import type { ChannelOperations } from '../actors/channel-operations.ts';
 import type { Messages } from '../actors/messages.ts';
 import type { Playbacks } from '../actors/playbacks.ts';
@@ -38,6 +39,7 @@ export type Owners = {
     connect: Connect;
   };
   bridges: BridgeOperations;
+  broadcasts: Pick<Broadcasts, 'claim'>;
   recordings: RecordingOperations;
   storedRecordings: Pick<StoredRecordings, 'list' | 'get' | 'file' | 'copy' | 'delete'>;
   snoops: Snoops;

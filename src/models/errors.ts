@@ -195,6 +195,10 @@ export const ariErrors = {
     status: 400,
     message: `An application's name must have 1 to ${longestApplicationName} characters: '{name}'`,
   },
+  claimChannelRequired: { status: 400, message: 'channelId parameter is required' },
+  claimApplicationRequired: { status: 400, message: 'application parameter is required' },
+  claimNotOffered: { status: 404, message: 'Channel not found or not in broadcast state' },
+  claimTooLate: { status: 409, message: 'Channel has already been claimed by another application' },
   upgradeRequired: { status: 426, message: 'Upgrade Required' },
   upgradeInvalid: { status: 400, message: 'The WebSocket handshake is not valid: {reason}' },
   upgradeOverWebSocket: {

@@ -80,7 +80,6 @@ const differences = readFileSync(new URL('../../docs/differences.md', import.met
 const absences: readonly { what: RegExp; words: string }[] = [
   { what: /\/externalMedia$/, words: 'external media' },
   { what: /\/transfer_progress$/, words: '`transfer_progress`' },
-  { what: /\/events\/claim$/, words: '`events/claim`' },
   { what: /^model (Dialed|RESTHeader)$/, words: '`Dialed`, `RESTHeader`' },
 ];
 

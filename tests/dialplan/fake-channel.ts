@@ -1,4 +1,5 @@
-import type { DialplanChannel, DialplanPlayback, EnteredStep, Identity, Stop } from '../../src/dialplan/host.ts';
+import type { DialplanCalls, Ongoing, Stop } from '../../src/dialplan/calls.ts';
+import type { DialplanChannel, DialplanPlayback, EnteredStep, Identity } from '../../src/dialplan/host.ts';
 import type { Logger } from '../../src/lib/log.ts';
 import type { Channel } from '../../src/models/channel.ts';
 import type { Indication } from '../../src/telephony/media.ts';
@@ -131,6 +132,33 @@ export class FakeChannel implements DialplanChannel {
   echo(): Stop {
     this.calls.push('echo');
     return () => void this.calls.push('stop echo');
+  }
+  /** What is asked of others is written down; it ends when the test says so. */
+  ongoing: ((value: never) => void) | undefined;
+  #begin<T>(what: string): Ongoing<T> {
+    this.calls.push(what);
+    const done = new Promise<T>((resolve) => {
+      this.ongoing = resolve as (value: never) => void;
+    });
+    return { done, stop: () => void this.calls.push(`stop ${what}`) };
+  }
+  /** Ends what goes on with others. */
+  ended(value?: unknown): void {
+    this.ongoing?.(value as never);
+  }
+  readonly #company: DialplanCalls = {
+    dial: (request) => this.#begin(`dial ${JSON.stringify(request)}`),
+    join: (name) => (name === 'nobody' ? undefined : this.#begin(`join ${name}`)),
+    enterRoom: (name) => this.#begin(`room ${name}`),
+    music: (musicClass) => {
+      this.calls.push(`music ${musicClass}`);
+      return () => void this.calls.push('stop music');
+    },
+    broadcast: ({ pattern, ...request }) => this.#begin(`broadcast ${pattern.source} ${JSON.stringify(request)}`),
+    record: (recording) => this.#begin(`record ${JSON.stringify(recording)}`),
+  };
+  company(): DialplanCalls {
+    return this.#company;
   }
   userEvent(name: string, fields: Readonly<Record<string, string>>): void {
     this.calls.push(`userEvent ${name} ${JSON.stringify(fields)}`);

@@ -49,7 +49,6 @@ const files = async (): Promise<Map<string, File>> =>
 const absent: Record<string, RegExp> = {
   'external media are not made yet': /^POST \/channels\/externalMedia/,
   'transfers are not made yet': /^POST \/channels\/\{channelId\}\/transfer_progress/,
-  'there is no broadcast to claim from': /^POST \/events\/claim/,
 };
 const isAbsent = (operation: string) => Object.values(absent).some((pattern) => pattern.test(operation));
 const absentModels = ['Dialed', 'RESTHeader'];

@@ -141,6 +141,7 @@ const answers: { [K in keyof Owners]: Partial<Record<keyof Owners[K], unknown>> 
     getVariable: samples.variable,
     getVariables: samples.variables,
   },
+  broadcasts: { claim: undefined },
   recordings: { recordOnChannel: samples.recording, get: samples.recording },
   storedRecordings: {
     list: Promise.resolve([samples.stored]),

@@ -274,6 +274,11 @@ const rows: Row[] = [
   ...bridgeRows(),
   ...recordingRows(),
   {
+    ask: 'POST /events/claim?channelId=c1&application=hello',
+    call: ['broadcasts.claim', { channelId: 'c1', application: 'hello' }],
+    status: 204,
+  },
+  {
     ask: 'GET /channels/c1/rtp_statistics',
     call: ['channels.rtpStatistics', 'c1'],
     status: 200,

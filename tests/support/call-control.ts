@@ -1,9 +1,11 @@
 import { createApplications } from '../../src/actors/applications.ts';
 import { createBridgeOperations } from '../../src/actors/bridge-operations.ts';
 import { createBridges } from '../../src/actors/bridges.ts';
+import { createBroadcasts } from '../../src/actors/broadcasts.ts';
 import { createChannelOperations } from '../../src/actors/channel-operations.ts';
 import { createChannels } from '../../src/actors/channels.ts';
 import { createContacts } from '../../src/actors/contacts.ts';
+import { createDialplanCalls } from '../../src/actors/dialplan-calls.ts';
 import { createOutboundConnections, type OutboundConnectionSettings } from '../../src/actors/outbound-connections.ts';
 import { createPlaybacks } from '../../src/actors/playbacks.ts';
 import { createRecordingOperations } from '../../src/actors/recording-operations.ts';
@@ -216,6 +218,18 @@ export function createCallControl({
     limits,
   });
   channels.onDeparture(bridges.leave);
+  const broadcasts = createBroadcasts({ bus, clock, ids, applications, model: channels.model });
+  channels.bringTogether(
+    createDialplanCalls({
+      channels,
+      bridges,
+      broadcasts,
+      stored: { placeFor: (name, format) => `/recordings/${name}.${format}` },
+      ids,
+      clock,
+      log,
+    }),
+  );
 
   const legs = new Map<string, FakeLeg>();
   const fake: Driver = {
@@ -276,6 +290,7 @@ export function createCallControl({
     recordings,
     recordingOperations,
     snoops,
+    broadcasts,
     stored,
     meeting,
     playbacks,

@@ -1,6 +1,7 @@
 import type { CancelSignal } from '../../lib/cancellation.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { DialplanChannel, Position, Stop } from '../host.ts';
+import type { Stop } from '../calls.ts';
+import type { DialplanChannel, Position } from '../host.ts';
 
 /** How a run of the dialplan ended. */
 export type Outcome =

@@ -50,5 +50,18 @@ export const events: Resource = {
       ],
       handle: (applications, { eventName, ...params }) => applications.userEvent(eventName, params),
     }),
+    operation({
+      method: 'POST',
+      path: '/events/claim',
+      nickname: 'claimChannel',
+      summary: 'Take a call that is offered to several applications.',
+      owner: 'broadcasts',
+      params: {
+        channelId: queryParam('string', 'Id of the channel that is offered.', { required: true }),
+        application: queryParam('string', 'Application that takes it.', { required: true }),
+      },
+      errors: ['claimChannelRequired', 'claimApplicationRequired', 'claimNotOffered', 'claimTooLate'],
+      handle: (broadcasts, params) => broadcasts.claim(params),
+    }),
   ],
 };

@@ -1,0 +1,106 @@
+import type { Bus } from '../bus/bus.ts';
+import type { BroadcastOutcome, BroadcastRequest, Ongoing } from '../dialplan/calls.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Ids } from '../lib/ids.ts';
+import type { Channel } from '../models/channel.ts';
+import { AriError } from '../models/errors.ts';
+import type { AriEventBody } from '../models/events.ts';
+import type { ChannelEntry } from './channel-entry.ts';
+
+export type BroadcastsOptions = {
+  bus: Bus;
+  clock: Pick<Clock, 'setTimeout' | 'clearTimeout'>;
+  ids: Pick<Ids, 'hex'>;
+  applications: { list(): readonly { name: string }[]; isActive(name: string): boolean };
+  model(entry: ChannelEntry): Channel;
+};
+
+/** Offers calls to several applications at once; the first that claims one has it. */
+export interface Broadcasts {
+  /** Offers a channel. It settles with the application that claimed it, or why nobody did. */
+  offer(entry: ChannelEntry, request: BroadcastRequest): Ongoing<BroadcastOutcome>;
+  /**
+   * Takes a call that is offered for an application; whether that one was asked, or is there, does not matter.
+   * @throws AriError claimChannelRequired, claimApplicationRequired, claimNotOffered, claimTooLate.
+   */
+  claim(request: { channelId?: string | undefined; application?: string | undefined }): void;
+  /** How many calls are offered, or were claimed a moment ago. */
+  readonly size: number;
+}
+
+/** A call that is offered. */
+type Offer = { claim(application: string): void; winner: string | undefined };
+
+export function createBroadcasts({ bus, clock, ids, applications, model }: BroadcastsOptions): Broadcasts {
+  /** By the channel's id, until the time for claiming is over: a claim that comes late is told so. */
+  const offers = new Map<string, Offer>();
+
+  const tell = (names: readonly string[], event: AriEventBody): void => {
+    for (const to of names) bus.publish({ event, topics: [], to });
+  };
+
+  /** Whom to ask, in no certain order, so that none is always the first. */
+  const asked = (pattern: RegExp): string[] =>
+    applications
+      .list()
+      .filter(({ name }) => applications.isActive(name) && pattern.test(name))
+      .map(({ name }) => ({ name, chance: ids.hex(8) }))
+      .sort((one, other) => (one.chance < other.chance ? -1 : 1))
+      .map(({ name }) => name);
+
+  const offer: Broadcasts['offer'] = (entry, { timeoutMs, pattern, tellsLosers }) => {
+    const names = asked(pattern);
+    if (names.length === 0) return { done: Promise.resolve('FAILED'), stop: () => {} };
+    let settle: (outcome: BroadcastOutcome) => void = () => {};
+    const done = new Promise<BroadcastOutcome>((resolve) => {
+      settle = resolve;
+    });
+    const mine: Offer = {
+      winner: undefined,
+      claim(application) {
+        mine.winner = application;
+        if (tellsLosers)
+          tell(
+            names.filter((name) => name !== application),
+            {
+              type: 'CallClaimed',
+              channel: model(entry),
+              winner_app: application,
+            },
+          );
+        settle({ app: application });
+      },
+    };
+    const forget = (): void => {
+      clock.clearTimeout(timer);
+      if (offers.get(entry.id) === mine) offers.delete(entry.id);
+      settle('TIMEOUT');
+    };
+    const timer = clock.setTimeout(forget, timeoutMs);
+    offers.set(entry.id, mine);
+    const channel = model(entry);
+    tell(names, {
+      type: 'CallBroadcast',
+      channel,
+      ...(channel.caller.number === '' ? {} : { caller: channel.caller.number }),
+      called: channel.dialplan.exten,
+    });
+    // Once it is claimed the offer stays known until its time is over.
+    return { done, stop: () => (mine.winner === undefined ? forget() : undefined) };
+  };
+
+  return {
+    offer,
+    claim({ channelId, application }) {
+      if (!channelId) throw new AriError('claimChannelRequired');
+      if (!application) throw new AriError('claimApplicationRequired');
+      const found = offers.get(channelId);
+      if (!found) throw new AriError('claimNotOffered');
+      if (found.winner !== undefined) throw new AriError('claimTooLate');
+      found.claim(application);
+    },
+    get size() {
+      return offers.size;
+    },
+  };
+}

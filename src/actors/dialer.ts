@@ -1,0 +1,219 @@
+import type { DialOutcome, DialRequest, DialResult, Ongoing } from '../dialplan/calls.ts';
+import type { Logger } from '../lib/log.ts';
+import type { BridgeInput } from '../machines/bridge.ts';
+import { isEnding, lifeOf, noTimeout, passedOn } from '../machines/channel.ts';
+import { AriError } from '../models/errors.ts';
+import { Cause } from '../telephony/causes.ts';
+import { DriverError } from '../telephony/driver.ts';
+import type { BridgeEntry, Bridges } from './bridges.ts';
+import type { ChannelEntry } from './channel-entry.ts';
+import type { Channels } from './channels.ts';
+
+/** Calls others for a channel that runs the dialplan, and joins it with the first that answers. */
+
+export type DialerOptions = {
+  channels: Channels;
+  bridges: Bridges;
+  clock: { now(): number };
+  log: Logger;
+  /** Makes a bridge for the dialplan. @throws AriError tooManyBridges. */
+  openBridge(type?: BridgeInput['type'], name?: string): BridgeEntry;
+};
+
+/** What a member of the dialplan's bridges is. */
+export const plainEntry = { role: '', muted: false, absorbsDigits: false, inhibitsConnectedLine: false } as const;
+
+/** Someone being called. */
+type Callee = { entry: ChannelEntry; number: string; unwatch: () => void };
+
+/** Why nobody answered, of the reasons of each, the most telling one first (the field's order). */
+const telling: readonly DialOutcome[] = ['BUSY', 'CONGESTION', 'NOANSWER', 'CHANUNAVAIL'];
+
+function outcomeOf(cause: number): DialOutcome {
+  if (cause === Cause.userBusy) return 'BUSY';
+  if (cause === Cause.congestion) return 'CONGESTION';
+  return cause === Cause.noRouteDestination || cause === Cause.subscriberAbsent ? 'CHANUNAVAIL' : 'NOANSWER';
+}
+
+export function dialFor(caller: ChannelEntry, request: DialRequest, options: DialerOptions): Ongoing<DialResult> {
+  const attempt = new DialAttempt(caller, request, options);
+  attempt.begin();
+  return { done: attempt.done, stop: () => attempt.stop() };
+}
+
+class DialAttempt {
+  readonly done: Promise<DialResult>;
+  readonly #caller: ChannelEntry;
+  readonly #request: DialRequest;
+  readonly #options: DialerOptions;
+  #settle!: (result: DialResult) => void;
+  #callees: Callee[] = [];
+  #failures: DialOutcome[] = [];
+  #begun = false;
+  #over = false;
+  #stopWaiting = (): void => {};
+
+  constructor(caller: ChannelEntry, request: DialRequest, options: DialerOptions) {
+    this.#caller = caller;
+    this.#request = request;
+    this.#options = options;
+    this.done = new Promise((resolve) => {
+      this.#settle = resolve;
+    });
+  }
+
+  begin(): void {
+    const { waiting, targets, timeoutMs } = this.#request;
+    this.#wait(waiting);
+    for (const target of targets) this.#open(target);
+    this.#begun = true;
+    for (const { entry } of [...this.#callees])
+      this.#options.channels.tell(entry, { type: 'dial', timeoutMs: Math.min(timeoutMs ?? noTimeout, noTimeout) });
+    this.#review();
+  }
+
+  /** The caller goes, or goes elsewhere: nobody is called any more. */
+  stop(): void {
+    if (this.#over) return;
+    this.#end({ status: 'CANCEL' });
+    this.#release(Cause.normalClearing);
+  }
+
+  #wait(waiting: DialRequest['waiting']): void {
+    const { channels } = this.#options;
+    const caller = this.#caller;
+    if (waiting === 'alert') return;
+    if (waiting === 'ring') {
+      channels.tell(caller, { type: 'ring' });
+      this.#stopWaiting = () => channels.tell(caller, { type: 'ringStop' });
+      return;
+    }
+    if (lifeOf(channels.snapshot(caller)) === 'ring') channels.tell(caller, { type: 'progress' });
+    channels.audio.tell(caller.id, caller.leg, { type: 'startMoh', musicClass: waiting.music });
+    this.#stopWaiting = () => channels.audio.tell(caller.id, caller.leg, { type: 'stopMoh' });
+  }
+
+  #open(target: string): void {
+    const { channels, log } = this.#options;
+    const slash = target.indexOf('/');
+    const [technology, resource] = [target.slice(0, slash), target.slice(slash + 1)];
+    const { linked, language, accountCode, caller, dialplan, ...rest } = channels.snapshot(this.#caller).context;
+    const presented = { name: caller.name, number: caller.number };
+    try {
+      const entry = channels.openOutbound({
+        id: channels.freshId(),
+        technology,
+        resource,
+        origin: 'originated',
+        caller: { name: '', number: dialplan.exten },
+        connected: presented,
+        presented,
+        ...passedOn(rest),
+        reported: [],
+        accountCode,
+        language,
+        linked,
+        dialer: this.#caller,
+      });
+      const unwatch = entry.actor.watch(() => this.#look(entry));
+      this.#callees.push({ entry, number: resource, unwatch });
+    } catch (error) {
+      if (!(error instanceof DriverError || error instanceof AriError)) throw error;
+      log.info({ channel: this.#caller.id, target, reason: error.message }, 'a party could not be called');
+      this.#failures.push('CHANUNAVAIL');
+    }
+  }
+
+  /** One of those who are called is another than before. */
+  #look(entry: ChannelEntry): void {
+    const { channels } = this.#options;
+    const callee = this.#callees.find((each) => each.entry === entry);
+    if (!callee || this.#over) return;
+    const snapshot = channels.snapshot(entry);
+    if (lifeOf(snapshot) === 'up') this.#answered(callee);
+    else if (isEnding(snapshot)) {
+      callee.unwatch();
+      this.#callees = this.#callees.filter((each) => each !== callee);
+      this.#failures.push(outcomeOf(snapshot.context.cause));
+      this.#review();
+    } else if (lifeOf(snapshot) === 'ringing' && this.#request.waiting === 'alert')
+      channels.tell(this.#caller, { type: 'ring' });
+  }
+
+  /** Nobody is left to answer. */
+  #review(): void {
+    if (!this.#begun || this.#over || this.#callees.length > 0) return;
+    this.#end({ status: telling.find((outcome) => this.#failures.includes(outcome)) ?? 'CHANUNAVAIL' });
+  }
+
+  #answered(callee: Callee): void {
+    this.#callees = this.#callees.filter((each) => each !== callee);
+    callee.unwatch();
+    this.#over = true;
+    this.#stopWaiting();
+    this.#release(Cause.answeredElsewhere);
+    void this.#join(callee).then((result) => this.#settle(result));
+  }
+
+  /** Answers the caller, and joins both until one of them goes. */
+  async #join({ entry, number }: Callee): Promise<DialResult> {
+    const { channels, bridges, clock, log } = this.#options;
+    const caller = this.#caller;
+    const peer = { name: entry.name, number };
+    const hangUp = (): void => channels.tell(entry, { type: 'hangup', cause: Cause.normalClearing });
+    this.stop = hangUp;
+    if (lifeOf(channels.snapshot(caller)) !== 'up') {
+      const up = channels.answered(caller);
+      channels.tell(caller, { type: 'answer' });
+      if (!(await up)) {
+        hangUp();
+        return { status: 'CANCEL' };
+      }
+    }
+    const since = clock.now();
+    try {
+      const bridge = this.#options.openBridge();
+      for (const member of [caller, entry])
+        if (!isEnding(channels.snapshot(member))) bridges.enter(bridge, member, plainEntry);
+      this.stop = () => {
+        hangUp();
+        bridges.destroy(bridge);
+      };
+      await alone(bridge);
+      bridges.destroy(bridge);
+    } catch (error) {
+      if (!(error instanceof AriError)) throw error;
+      log.warn({ channel: caller.id, reason: error.message }, 'two parties could not be joined');
+    }
+    hangUp();
+    return { status: 'ANSWER', peer, answeredMs: clock.now() - since };
+  }
+
+  #end(result: DialResult): void {
+    this.#over = true;
+    this.#stopWaiting();
+    this.#settle(result);
+  }
+
+  /** Hangs up all that are still called. */
+  #release(cause: number): void {
+    const { channels } = this.#options;
+    for (const { entry, unwatch } of this.#callees.splice(0)) {
+      unwatch();
+      channels.tell(entry, { type: 'hangup', cause });
+    }
+  }
+}
+
+/** Resolves when fewer than two are in a bridge, at once when that is so. */
+export function alone({ actor }: BridgeEntry): Promise<void> {
+  const isAlone = (): boolean => actor.getSnapshot().context.members.length < 2;
+  if (isAlone()) return Promise.resolve();
+  return new Promise((resolve) => {
+    const unwatch = actor.watch(() => {
+      if (!isAlone()) return;
+      unwatch();
+      resolve();
+    });
+  });
+}

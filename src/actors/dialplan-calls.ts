@@ -1,0 +1,140 @@
+import type { DialplanCalls, DialplanRecording, Ongoing, RecordOutcome } from '../dialplan/calls.ts';
+import type { Ids } from '../lib/ids.ts';
+import type { Logger } from '../lib/log.ts';
+import type { BridgeInput } from '../machines/bridge.ts';
+import { isEnding } from '../machines/channel.ts';
+import { AriError } from '../models/errors.ts';
+import { recordingFormats } from '../models/live-recording.ts';
+import type { StoredRecordings } from '../stores/stored-recordings.ts';
+import type { AudioWatch, MediaSession, RecordReport } from '../telephony/media.ts';
+import type { BridgeEntry, Bridges } from './bridges.ts';
+import type { Broadcasts } from './broadcasts.ts';
+import { stopDialplan } from './channel-effects.ts';
+import type { ChannelEntry } from './channel-entry.ts';
+import type { Channels } from './channels.ts';
+import { alone, type DialerOptions, dialFor, plainEntry } from './dialer.ts';
+
+export type DialplanCallsOptions = {
+  channels: Channels;
+  bridges: Bridges;
+  stored: Pick<StoredRecordings, 'placeFor'>;
+  broadcasts: Pick<Broadcasts, 'offer'>;
+  ids: Ids;
+  clock: { now(): number };
+  log: Logger;
+};
+
+const nothing = (): void => {};
+
+/** What the dialplan of each channel does with other channels, in bridges of its own that clients only look at. */
+export function createDialplanCalls(options: DialplanCallsOptions): (entry: ChannelEntry) => DialplanCalls {
+  const { channels, bridges, ids, clock, log } = options;
+  const rooms = new Map<string, BridgeEntry>();
+
+  const openBridge = (type: BridgeInput['type'] = 'mixing', name = ''): BridgeEntry =>
+    bridges.open({
+      id: ids.uuid(),
+      name,
+      type,
+      flags: [],
+      features: { mute: false, suppressDtmf: false },
+      class: 'basic',
+      creationTime: clock.now(),
+      variables: {},
+      reported: [],
+    });
+
+  /** Tries what may be refused for want of room; undefined, and logged, when it is. */
+  const attempt = <T>(entry: ChannelEntry, what: () => T): T | undefined => {
+    try {
+      return what();
+    } catch (error) {
+      if (!(error instanceof AriError)) throw error;
+      log.warn({ channel: entry.id, reason: error.message }, 'a channel could not be joined with others');
+      return undefined;
+    }
+  };
+
+  const join = (entry: ChannelEntry, name: string): Ongoing<void> | undefined => {
+    const other = channels.findByIdOrName(name);
+    const isFree = other?.ownership.getSnapshot().value === 'dialplan' && !isEnding(channels.snapshot(other));
+    if (!other || other === entry || !isFree) return undefined;
+    const bridge = attempt(entry, () => openBridge());
+    if (!bridge) return undefined;
+    // It runs no dialplan of its own any more; when the two part, nothing is left for it.
+    stopDialplan(other);
+    for (const member of [entry, other]) bridges.enter(bridge, member, plainEntry);
+    const part = (): void => {
+      bridges.destroy(bridge);
+      channels.tell(other, { type: 'finish', cause: 16 });
+    };
+    return { done: alone(bridge).then(part), stop: part };
+  };
+
+  const enterRoom = (entry: ChannelEntry, name: string): Ongoing<void> => {
+    const known = rooms.get(name);
+    const room = known && bridges.find(known.id) ? known : attempt(entry, () => openBridge('mixing', name));
+    if (!room || attempt(entry, () => bridges.enter(room, entry, plainEntry) ?? true) === undefined)
+      return { done: Promise.resolve(), stop: nothing };
+    rooms.set(name, room);
+    const leave = (): void => {
+      if (bridges.bridgeOf(entry.id) === room) bridges.leave(entry.id);
+      if (rooms.get(name) !== room || room.stays.size > 0) return;
+      rooms.delete(name);
+      bridges.destroy(room);
+    };
+    const gone = new Promise<void>((resolve) => {
+      const unwatch = room.actor.watch(() => {
+        if (bridges.bridgeOf(entry.id) === room) return;
+        unwatch();
+        resolve();
+      });
+    });
+    return { done: gone.then(leave), stop: leave };
+  };
+
+  const record = (entry: ChannelEntry, recording: DialplanRecording): Ongoing<RecordOutcome> => {
+    const { name, format, append, beep, maxDurationMs, maxSilenceMs, terminateOn } = recording;
+    const isKnown = (recordingFormats as readonly string[]).includes(format);
+    const path = isKnown ? attempt(entry, () => options.stored.placeFor(name, format)) : undefined;
+    if (path === undefined) return { done: Promise.resolve('ERROR'), stop: nothing };
+    let stop = nothing;
+    const done = new Promise<RecordOutcome>((resolve) => {
+      const request = {
+        path,
+        format,
+        ifExists: append ? ('append' as const) : ('overwrite' as const),
+        beep,
+        channels: 1 as const,
+        maxDurationMs,
+        maxSilenceMs,
+        terminateOn,
+      };
+      const told = (report: RecordReport): void => {
+        if (report.type !== 'record.started') resolve(outcomeOf(report));
+      };
+      const handle = (entry.leg.media as MediaSession & AudioWatch).record(request, told);
+      stop = () => handle.stop();
+    });
+    return { done, stop: () => stop() };
+  };
+
+  const dialing: DialerOptions = { channels, bridges, clock, log, openBridge };
+  return (entry) => ({
+    dial: (request) => dialFor(entry, request, dialing),
+    join: (name) => join(entry, name),
+    enterRoom: (name) => enterRoom(entry, name),
+    music(musicClass) {
+      channels.audio.tell(entry.id, entry.leg, { type: 'startMoh', musicClass });
+      return () => channels.audio.tell(entry.id, entry.leg, { type: 'stopMoh' });
+    },
+    broadcast: (request) => options.broadcasts.offer(entry, request),
+    record: (recording) => record(entry, recording),
+  });
+}
+
+function outcomeOf(report: Exclude<RecordReport, { type: 'record.started' }>): RecordOutcome {
+  if (report.type !== 'record.finished') return 'ERROR';
+  const outcomes = { stopped: 'HANGUP', sourceGone: 'HANGUP', duration: 'TIMEOUT', silence: 'SILENCE', digit: 'DTMF' };
+  return outcomes[report.reason] as RecordOutcome;
+}

@@ -1,0 +1,208 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createCallControl, inShort, settled } from '../support/call-control.ts';
+
+const test = suite('the dialplan brings channels together');
+
+/** One who calls `extension`, and an application that hears everything. */
+function world(contexts: Record<string, string[]>) {
+  const control = createCallControl({ contexts: { default: { s: ['Wait(60)'], ...contexts } } });
+  const { events } = control.connect('all', true);
+  const said = (): string[] =>
+    events
+      .splice(0)
+      .filter(({ type }) => !['ChannelDialplan', 'EndpointStateChange', 'ChannelConnectedLine'].includes(type))
+      .map((event) => {
+        const about = 'channel' in event && event.channel ? ` ${event.channel.id}` : '';
+        const bridge = 'bridge' in event && event.bridge ? ` [${event.bridge.channels.join()}]` : '';
+        return `${inShort(event)}${about}${bridge}`;
+      });
+  /** The channels that were made to call somebody, in their order. */
+  const called = (): string[] => [...control.legs.keys()];
+  const variables = (id: string) => control.channels.snapshot(control.channels.get(id)).context.variables;
+  return { ...control, events, said, called, variables };
+}
+
+test('Dial rings, answers and joins; when one goes, the other is hung up', async () => {
+  const w = world({ '202': ['Dial(Fake/bob,20)'] });
+  const caller = w.incoming('a', '202');
+  const [bob = ''] = w.called();
+  const callee = w.operations.get(bob);
+  assert.equal([callee.caller.number, callee.connected.number], ['202', '100']);
+  w.said();
+  w.report(bob, { type: 'leg.ringing' });
+  assert.equal(caller.calls, ['ring']);
+  assert.equal(w.said(), [`ChannelStateChange Ringing ${bob}`, 'Dial RINGING']);
+  w.report(bob, { type: 'leg.answered' });
+  await settled();
+  assert.equal(w.said(), [
+    `ChannelStateChange Up ${bob}`,
+    'Dial ANSWER',
+    'ChannelStateChange Up a',
+    'BridgeCreated []',
+    'ChannelEnteredBridge a [a]',
+    `ChannelEnteredBridge ${bob} [a,${bob}]`,
+  ]);
+  const [bridge] = w.bridges.list();
+  assert.equal([bridge?.bridge_class, bridge?.creator], ['basic', '']);
+  assert.equal([w.operations.get('a').connected.number, w.operations.get(bob).connected.number], ['202', '100']);
+  assert.is(w.channels.snapshot(w.channels.get(bob)).context.linked.id, 'a');
+  w.report(bob, { type: 'leg.hungUp', cause: 16 });
+  await settled();
+  const end = w.said();
+  assert.equal(end.slice(0, 3), [
+    `ChannelHangupRequest 16 ${bob}`,
+    `ChannelLeftBridge ${bob} [a]`,
+    `ChannelDestroyed 16 ${bob}`,
+  ]);
+  assert.equal(end.slice(3), [
+    'ChannelLeftBridge a []',
+    'BridgeDestroyed []',
+    'ChannelVarset DIALSTATUS=ANSWER a',
+    `ChannelVarset DIALEDPEERNAME=${callee.name} a`,
+    'ChannelVarset DIALEDPEERNUMBER=bob a',
+    'ChannelVarset ANSWEREDTIME=0 a',
+    'ChannelDestroyed 16 a',
+  ]);
+  assert.equal([w.channels.size, w.bridges.size], [0, 0]);
+});
+
+test('how dialing goes is told of the caller', () => {
+  const w = world({ '202': ['Dial(Fake/bob,20)'] });
+  w.incoming('a', '202');
+  const dial = w.events.find(({ type }) => type === 'Dial');
+  assert.equal((dial as { caller?: { id: string } } | undefined)?.caller?.id, 'a');
+});
+
+test('a caller that hangs up takes everything with it', async () => {
+  const w = world({ '202': ['Dial(Fake/bob&Fake/eve)'] });
+  const caller = w.incoming('a', '202');
+  assert.is(w.called().length, 2);
+  caller.report({ type: 'leg.hungUp', cause: 16 });
+  await settled();
+  assert.equal(w.channels.size, 0);
+  const again = w.incoming('b', '202');
+  w.report(w.called()[2]!, { type: 'leg.answered' });
+  await settled();
+  assert.is(w.bridges.size, 1);
+  // The one that did not answer in time is told that somebody else did.
+  assert.equal(w.legs.get(w.called()[3]!)?.calls.at(-2), 'hangup 26');
+  again.report({ type: 'leg.hungUp', cause: 16 });
+  await settled();
+  assert.equal([w.channels.size, w.bridges.size], [0, 0]);
+});
+
+const refusals: readonly [causes: number[], status: string][] = [
+  [[17], 'BUSY'],
+  [[34], 'CONGESTION'],
+  [[20], 'CHANUNAVAIL'],
+  [[21], 'NOANSWER'],
+  [[20, 17], 'BUSY'],
+  [[19, 34], 'CONGESTION'],
+];
+for (const [causes, status] of refusals)
+  test(`when those who are called end with ${causes}, DIALSTATUS is ${status} and the dialplan goes on`, async () => {
+    const w = world({ '202': [`Dial(${causes.map((cause) => `Fake/${cause}`).join('&')})`, 'Wait(60)'] });
+    w.incoming('a', '202');
+    for (const [at, id] of w.called().entries()) w.report(id, { type: 'leg.hungUp', cause: causes[at]! });
+    await settled();
+    assert.is(w.variables('a')['DIALSTATUS'], status);
+    assert.is(w.operations.get('a').dialplan.app_name, 'Wait');
+  });
+
+test('nobody there is CHANUNAVAIL; nobody who answers in time NOANSWER', async () => {
+  const w = world({ '202': ['Dial(Nothing/x)', 'Wait(60)'], '203': ['Dial(Fake/bob,5)', 'Wait(60)'] });
+  w.incoming('a', '202');
+  await settled();
+  assert.is(w.variables('a')['DIALSTATUS'], 'CHANUNAVAIL');
+  w.incoming('b', '203');
+  w.clock.advance(5_000);
+  await settled();
+  assert.is(w.variables('b')['DIALSTATUS'], 'NOANSWER');
+});
+
+test('with g the dialplan goes on after the call; r rings at once, m plays music', async () => {
+  const w = world({
+    '202': ['Dial(Fake/bob,20,g)', 'Wait(60)'],
+    '203': ['Dial(Fake/bob,20,r)'],
+    '204': ['Dial(Fake/bob,20,m(jazz))'],
+  });
+  w.incoming('a', '202');
+  const bob = w.called()[0]!;
+  w.report(bob, { type: 'leg.answered' });
+  await settled();
+  w.report(bob, { type: 'leg.hungUp', cause: 16 });
+  await settled();
+  assert.is(w.operations.get('a').dialplan.app_name, 'Wait');
+  assert.equal(w.incoming('b', '203').calls, ['ring']);
+  w.incoming('c', '204');
+  assert.is(w.channels.audio.snapshot('c')?.context.musicClass, 'jazz');
+  w.report(w.called().at(-1)!, { type: 'leg.answered' });
+  await settled();
+  assert.match(JSON.stringify(w.channels.audio.snapshot('c')?.value), /"background":"nothing"/);
+});
+
+test('a room joins everyone who calls it, and is gone with the last', async () => {
+  const w = world({ '300': ['ConfBridge(team)', 'Wait(60)'] });
+  const legs = ['a', 'b', 'c'].map((id) => w.incoming(id, '300'));
+  await settled();
+  const [room] = w.bridges.list();
+  assert.equal([room?.name, room?.channels], ['team', ['a', 'b', 'c']]);
+  for (const leg of legs) leg.report({ type: 'leg.hungUp', cause: 16 });
+  await settled();
+  assert.equal([w.bridges.size, w.channels.size], [0, 0]);
+  w.incoming('d', '300');
+  await settled();
+  assert.equal(w.bridges.list()[0]?.channels, ['d']);
+});
+
+test('Bridge joins with a channel of the dialplan, and tells when there is none', async () => {
+  const w = world({ '400': ['Answer', 'Bridge(a)', 'Wait(60)'], '401': ['Answer', 'Bridge(nobody)', 'Wait(60)'] });
+  w.incoming('a');
+  const other = w.incoming('b', '400');
+  await settled();
+  assert.equal(w.bridges.list()[0]?.channels, ['b', 'a']);
+  w.operations.hangup('a', {});
+  await settled();
+  assert.is(w.variables('b')['BRIDGERESULT'], 'SUCCESS');
+  assert.is(w.bridges.size, 0);
+  other.report({ type: 'leg.hungUp', cause: 16 });
+  w.incoming('c', '401');
+  await settled();
+  assert.is(w.variables('c')['BRIDGERESULT'], 'NONEXISTENT');
+});
+
+test('Record makes a file and tells how it ended', async () => {
+  const w = world({ '500': ['Record(mail/1.wav,3,30,q)', 'Wait(60)'], '501': ['Record(x.mp3)', 'Wait(60)'] });
+  const { media } = w.incoming('a', '500');
+  await settled();
+  assert.equal(media.recorders[0]?.request, {
+    path: '/recordings/mail/1.wav',
+    format: 'wav',
+    ifExists: 'overwrite',
+    beep: false,
+    channels: 1,
+    maxDurationMs: 30_000,
+    maxSilenceMs: 3_000,
+    terminateOn: '#',
+  });
+  media.recorders[0]?.finish('digit');
+  await settled();
+  assert.is(w.variables('a')['RECORD_STATUS'], 'DTMF');
+  assert.is(w.variables('a')['RECORDED_FILE'], 'mail/1');
+  w.incoming('b', '501');
+  await settled();
+  assert.is(w.variables('b')['RECORD_STATUS'], 'ERROR');
+});
+
+test('MusicOnHold plays for as long as it is told', async () => {
+  const w = world({ '600': ['Answer', 'MusicOnHold(jazz,2)', 'Wait(60)'] });
+  w.incoming('a', '600');
+  await settled();
+  assert.is(w.channels.audio.snapshot('a')?.context.musicClass, 'jazz');
+  w.clock.advance(2_000);
+  await settled();
+  assert.is(w.operations.get('a').dialplan.app_name, 'Wait');
+});
+
+test.run();
