@@ -45,16 +45,16 @@ export type RunningServer = {
 export async function startServer(config: Config, io: ServerIo = {}): Promise<RunningServer> {
   const scope = new Scope();
   try {
-    return await build(buildBase(config, io, scope), io);
+    return await build(buildBase(config, io, scope));
   } catch (error) {
     await scope.close();
     throw error;
   }
 }
 
-async function build(base: Base, io: ServerIo): Promise<RunningServer> {
+async function build(base: Base): Promise<RunningServer> {
   const { config, clock, scope } = base;
-  const network = await buildNetwork(base, io.media);
+  const network = await buildNetwork(base);
   const state = buildState(base);
   const calls = buildCallControl(base, state, network);
   const technologies = await buildTechnologies(base, network, state, calls);

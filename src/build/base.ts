@@ -1,10 +1,13 @@
 import { createRuntime, type Runtime } from '../actors/spawn.ts';
 import type { Config } from '../config/schema.ts';
+import type { startHttpServer } from '../http/server.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { createIds, type Ids } from '../lib/ids.ts';
 import type { RootLogger } from '../lib/log.ts';
 import type { Scope } from '../lib/scope.ts';
 import { createLogging, type Logging } from '../logging.ts';
+import type { StartThread } from '../media/start-worker.ts';
+import type { OpenUdp } from '../sip/transport/udp.ts';
 import { prepareDirectory } from '../stores/durable-file.ts';
 import { keepEntityId } from '../stores/entity-id.ts';
 import type { LogChannels } from '../stores/log-channels.ts';
@@ -17,6 +20,14 @@ export type ServerIo = {
   ids?: Ids;
   /** What plays, mixes and records. */
   media?: MediaPlane;
+  /** UDP sockets for SIP. */
+  openUdp?: OpenUdp;
+  /** The addresses of host names. */
+  resolveHost?: (host: string) => Promise<string>;
+  /** How the media thread is started, and with it the clock, sockets and chance of audio. */
+  startMediaThread?: StartThread;
+  /** Serves the interface; by default on the address and port of the configuration. */
+  serveHttp?: typeof startHttpServer;
 };
 
 /** What every layer is handed. */
@@ -32,6 +43,8 @@ export type Base = {
   scope: Scope;
   /** `asterisk_id` of every event. */
   entityId: string;
+  /** What was put in place of the system's own. */
+  io: ServerIo;
 };
 
 /** The ground floor: time, ids, log, and who we are. @throws StorageError when the data directory cannot be used. */
@@ -43,5 +56,5 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope): Base {
   const ids = io.ids ?? createIds(clock, general.system_name);
   prepareDirectory(general.data_directory);
   const entityId = general.entity_id || keepEntityId(general.data_directory, ids, log);
-  return { config, clock, ids, log, runtime: createRuntime(clock, log), logChannels, scope, entityId };
+  return { config, clock, ids, log, runtime: createRuntime(clock, log), logChannels, scope, entityId, io };
 }

@@ -50,7 +50,7 @@ export async function buildInterface(
   const owners = { ...(await buildOwners(base, state, calls, technologies)), usage: { get: usage }, bans: state.bans };
   const parts: AppDeps = { owners, options: httpSettings(config), entityId, clock, log: log.child({ part: 'http' }) };
   const served = createApp(parts);
-  const http = await startHttpServer(served, config.http, clock);
+  const http = await (base.io.serveHttp ?? startHttpServer)(served, config.http, clock);
   scope.defer(() => http.close());
   const outboundSockets = createOutboundSockets({ ...parts, ...served });
   scope.defer(() => {

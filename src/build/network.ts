@@ -6,7 +6,7 @@ import { createGate } from '../sip/transport/gate.ts';
 import { createKnownPeers } from '../sip/transport/known-peers.ts';
 import { ListenError } from '../sip/transport/transport.ts';
 import { createTransports } from '../sip/transport/transports.ts';
-import { openUdpSocket } from '../sip/transport/udp.ts';
+import { type OpenUdp, openUdpSocket } from '../sip/transport/udp.ts';
 import { MediaAddressError } from '../start-errors.ts';
 import type { MediaPlane } from '../telephony/media.ts';
 import type { Base } from './base.ts';
@@ -31,10 +31,16 @@ const followedLimits = [
  * The media plane, and SIP up to its transactions.
  * @throws MediaAddressError (rejects) when audio cannot be sent from the configured address: the first call would find out.
  */
-export async function buildNetwork({ config, clock, ids, log, scope }: Base, given?: MediaPlane) {
-  await tryMediaAddress(config.media.rtp_address);
+export async function buildNetwork({ config, clock, ids, log, scope, io }: Base) {
+  await tryMediaAddress(config.media.rtp_address, io.openUdp);
   const media: MediaPlane =
-    given ?? createMediaPlane({ config: mediaSettings(config), clock, log: log.child({ part: 'media' }) });
+    io.media ??
+    createMediaPlane({
+      config: mediaSettings(config),
+      clock,
+      log: log.child({ part: 'media' }),
+      ...(io.startMediaThread && { startThread: io.startMediaThread }),
+    });
   scope.defer(() => media.close());
   const sipLog = log.child({ part: 'sip' });
   const limits = strangerLimits(config);
@@ -43,6 +49,7 @@ export async function buildNetwork({ config, clock, ids, log, scope }: Base, giv
   const transports = createTransports({
     clock,
     log: sipLog,
+    openUdp: io.openUdp,
     gate,
     limits: limits.connections,
     isKnownAddress: (address) => peers.hasNeighbour(address),
@@ -68,9 +75,9 @@ export async function buildNetwork({ config, clock, ids, log, scope }: Base, giv
   return { reloads, media, transports, transactions, peers, gate };
 }
 
-async function tryMediaAddress(host: string): Promise<void> {
+async function tryMediaAddress(host: string, open: OpenUdp = openUdpSocket): Promise<void> {
   try {
-    const socket = await openUdpSocket({
+    const socket = await open({
       listen: { protocol: 'udp', host, port: 0 },
       onDatagram: () => {},
       onError: () => {},

@@ -47,7 +47,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
       return mailbox && { newMessages: mailbox.new_messages, oldMessages: mailbox.old_messages };
     },
     messageReceived: messages.received,
-    resolveHost: async (host) => (await lookup(host)).address,
+    resolveHost: base.io.resolveHost ?? (async (host) => (await lookup(host)).address),
   });
   scope.defer(() => sip.close());
   gate.ignore((address) => bans.verdict(address).action === 'ignore');

@@ -22,13 +22,15 @@ import type {
   TransportCounts,
   Transports,
 } from './transport.ts';
-import { MAX_DATAGRAM_BYTES, openUdpSocket, type UdpSocket } from './udp.ts';
+import { MAX_DATAGRAM_BYTES, type OpenUdp, openUdpSocket, type UdpSocket } from './udp.ts';
 
 export type TransportsOptions = {
   readonly clock: Clock;
   readonly log: Logger;
   /** Times and sizes of TCP connections; what is left out has the default. */
   readonly limits?: TransportLimits;
+  /** Opens UDP sockets; the system's when left out. */
+  readonly openUdp?: OpenUdp | undefined;
   /** Decides which messages are read; without it all are. */
   readonly gate?: Pick<Gate, 'admits'> | undefined;
   /** Whether anybody at an address is known; without it everybody is. */
@@ -60,6 +62,7 @@ export function createTransports(options: TransportsOptions): Transports {
 
 class SocketTransports implements Transports {
   readonly #log: Logger;
+  readonly #openUdp: OpenUdp;
   readonly #gate: Pick<Gate, 'admits'> | undefined;
   readonly #tcp: TcpConnections;
   readonly #localAddressFor: (peer: string) => string;
@@ -74,8 +77,9 @@ class SocketTransports implements Transports {
   #malformed = 0;
   #sendFailures = 0;
 
-  constructor({ clock, log, limits, gate, isKnownAddress = () => true }: TransportsOptions) {
+  constructor({ clock, log, limits, openUdp = openUdpSocket, gate, isKnownAddress = () => true }: TransportsOptions) {
     this.#log = log;
+    this.#openUdp = openUdp;
     this.#gate = gate;
     this.#localAddressFor = createLocalAddresses(clock);
     const all = { ...defaultLimits, ...limits };
@@ -119,7 +123,7 @@ class SocketTransports implements Transports {
       const tcp = await this.#tcp.listen(listen, id);
       return { listener: { ...listen, id, port: tcp.port }, tcp };
     }
-    const udp = await openUdpSocket({
+    const udp = await this.#openUdp({
       listen,
       onDatagram: guarded(this.#log, 'taking a SIP datagram', (bytes: Buffer, from: RemoteInfo) =>
         this.#takeDatagram(bytes, from, id),

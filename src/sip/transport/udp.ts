@@ -22,6 +22,9 @@ export type UdpSocket = {
   close(): Promise<void>;
 };
 
+/** Opens a UDP socket; a simulation has its own. */
+export type OpenUdp = (options: UdpSocketOptions) => Promise<UdpSocket>;
+
 /** Opens one UDP socket. @throws ListenError (as a rejection) when the address or port cannot be had. */
 export function openUdpSocket({ listen, onDatagram, onError }: UdpSocketOptions): Promise<UdpSocket> {
   const family = isIPv6(listen.host) ? 6 : 4;

@@ -1,0 +1,96 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
+import { MediaEngine } from './engine.ts';
+import { SoundLibrary } from './file/sound-library.ts';
+import { ItemLoader } from './item-loader.ts';
+import type { MediaCommand, MediaMessage, WorkerStart } from './protocol.ts';
+import type { Sockets } from './rtp/sockets.ts';
+
+/** What the engine has of the world: time, sockets and chance. */
+export type EngineWorld = {
+  clock: Clock;
+  sockets: Sockets;
+  /** 32 random bits, unpredictable to others. */
+  random32: () => number;
+};
+
+/**
+ * Hosts the engine behind its port: takes batches of commands, posts batches of messages, one for each turn. The same
+ * in the media thread and in the process of a simulation.
+ * @returns what to do with a batch of commands.
+ */
+export function hostEngine(
+  { config }: WorkerStart,
+  { clock, sockets, random32 }: EngineWorld,
+  post: (messages: MediaMessage[]) => void,
+): (commands: readonly MediaCommand[]) => void {
+  let batch: MediaMessage[] = [];
+  const flush = (): void => {
+    const full = batch;
+    batch = [];
+    post(full);
+  };
+  const tell = (message: MediaMessage): void => {
+    if (batch.length === 0) queueMicrotask(flush);
+    batch.push(message);
+  };
+  const library = new SoundLibrary(config);
+  const engine = new MediaEngine({
+    config,
+    clock,
+    log: forwardingLogger(tell, {}),
+    sockets,
+    loader: new ItemLoader(library, config.toneZone),
+    random32,
+    report: tell,
+  });
+  return (commands) => {
+    for (const command of commands) carryOut(engine, command, tell);
+  };
+}
+
+function carryOut(engine: MediaEngine, command: MediaCommand, tell: (message: MediaMessage) => void): void {
+  switch (command.type) {
+    case 'openRtp': {
+      const { request } = command;
+      engine.openRtp(command.session).then(
+        (local) => tell({ type: 'opened', request, ...local }),
+        (error: unknown) => tell({ type: 'refused', request, reason: error instanceof Error ? error.message : '' }),
+      );
+      return;
+    }
+    case 'openLocal':
+      engine.openLocal(command.session);
+      return;
+    case 'statistics':
+      tell({ type: 'statistics', request: command.request, statistics: engine.statistics(command.session) });
+      return;
+    case 'usage':
+      tell({ type: 'usage', request: command.request, usage: engine.usage() });
+      return;
+    case 'ping':
+      tell({ type: 'pong' });
+      return;
+    case 'shutdown':
+      engine.close();
+      tell({ type: 'ended', request: command.request });
+      return;
+    default:
+      engine.apply(command);
+      return;
+  }
+}
+
+/** Logging is done by the main thread; errors travel as their words and stack. */
+function forwardingLogger(tell: (message: MediaMessage) => void, fixed: object): Logger {
+  const at = (level: 'debug' | 'info' | 'warn' | 'error') => (fields: object, message: string) =>
+    tell({ type: 'log', level, fields: { ...fixed, ...fields }, message });
+  return {
+    trace: () => {},
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: (fields) => forwardingLogger(tell, { ...fixed, ...fields }),
+  };
+}
