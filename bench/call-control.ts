@@ -32,6 +32,10 @@ const session: MediaSession = {
   indicate: nothing,
   echo: nothing,
   mute: nothing,
+  music: nothing,
+  record: () => ({ stop: nothing, discard: nothing, pause: nothing, resume: nothing, mute: nothing, unmute: nothing }),
+  detectTalking: nothing,
+  dump: () => ({ version: 1, id: '', standing: [] }),
   statistics: () => Promise.resolve(undefined),
   close: nothing,
 };

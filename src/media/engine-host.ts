@@ -5,6 +5,7 @@ import { SoundLibrary } from './file/sound-library.ts';
 import { ItemLoader } from './item-loader.ts';
 import type { MediaCommand, MediaMessage, WorkerStart } from './protocol.ts';
 import type { Sockets } from './rtp/sockets.ts';
+import { blockSlots, memoryIn } from './session-memory.ts';
 
 /** What the engine has of the world: time, sockets and chance. */
 export type EngineWorld = {
@@ -44,23 +45,41 @@ export function hostEngine(
     random32,
     report: tell,
   });
+  const memory = createMemory();
   return (commands) => {
-    for (const command of commands) carryOut(engine, command, tell);
+    for (const command of commands) carryOut(engine, command, memory, tell);
   };
 }
 
-function carryOut(engine: MediaEngine, command: MediaCommand, tell: (message: MediaMessage) => void): void {
+function carryOut(
+  engine: MediaEngine,
+  command: MediaCommand,
+  memory: ReturnType<typeof createMemory>,
+  tell: (message: MediaMessage) => void,
+): void {
   switch (command.type) {
+    case 'memory':
+      memory.add(command.block);
+      return;
     case 'openRtp': {
-      const { request } = command;
-      engine.openRtp(command.session).then(
+      const { request, session, slot, port, source } = command;
+      engine.openRtp(session, { memory: memory.of(slot), port, source }).then(
         (local) => tell({ type: 'opened', request, ...local }),
         (error: unknown) => tell({ type: 'refused', request, reason: error instanceof Error ? error.message : '' }),
       );
       return;
     }
     case 'openLocal':
-      engine.openLocal(command.session);
+      engine.openLocal(command.session, memory.of(command.slot), command.peer);
+      return;
+    case 'openSnoop':
+      engine.openSnoop(command.session, command.target, command, memory.of(command.slot));
+      return;
+    case 'openMix':
+      engine.openMix(command.mix, command.kind);
+      return;
+    case 'mix':
+      engine.applyToMix(command.mix, command.command);
       return;
     case 'statistics':
       tell({ type: 'statistics', request: command.request, statistics: engine.statistics(command.session) });
@@ -79,6 +98,15 @@ function carryOut(engine: MediaEngine, command: MediaCommand, tell: (message: Me
       engine.apply(command);
       return;
   }
+}
+
+/** The blocks that sessions share with the main thread, in the order they came. */
+function createMemory() {
+  const blocks: SharedArrayBuffer[] = [];
+  return {
+    add: (block: SharedArrayBuffer) => void blocks.push(block),
+    of: (slot: number) => memoryIn(blocks[Math.floor(slot / blockSlots)]!, slot % blockSlots),
+  };
 }
 
 /** Logging is done by the main thread; errors travel as their words and stack. */

@@ -1,13 +1,27 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
-import type { RtpStatistics } from '../telephony/media.ts';
+import type {
+  AudioDirection,
+  MediaSource,
+  MixCommand,
+  RecordReport,
+  RecordRequest,
+  RtpStatistics,
+  SessionCommand,
+} from '../telephony/media.ts';
 import type { MediaConfig } from './config.ts';
+import type { End } from './end.ts';
 import type { AudioLoader } from './item-loader.ts';
-import type { EngineReport, MediaUsage, SessionCommand } from './protocol.ts';
+import { LocalEnd } from './local-end.ts';
+import { Mixing } from './mix.ts';
+import type { EngineReport, MediaUsage } from './protocol.ts';
+import { Recorder, type RecordSource, sourceOfEnd, sourceOfMix } from './recorder.ts';
 import { PortPool } from './rtp/ports.ts';
-import { RtpAudioSession } from './rtp/rtp-session.ts';
+import { RtpEnd } from './rtp/rtp-end.ts';
 import type { Sockets } from './rtp/sockets.ts';
-import { LocalSession, type Session } from './session.ts';
+import { ownMemory, type SessionMemory } from './session-memory.ts';
+import { SnoopEnd } from './snoop-end.ts';
+import { TalkTap, type Tap } from './talk-tap.ts';
 import { Ticker } from './ticker.ts';
 
 export type MediaEngineOptions = {
@@ -22,18 +36,33 @@ export type MediaEngineOptions = {
   report: (report: EngineReport) => void;
 };
 
+/** How a session with a port is opened. */
+export type OpenRtp = {
+  /** Where its numbers are kept; a stream that has begun there goes on. */
+  memory?: SessionMemory;
+  /** The port it had before; absent = any. */
+  port?: number | undefined;
+  /** The far side that was found before. */
+  source?: MediaSource | undefined;
+};
+
 /** Skipped ticks are not logged more often than this, in ms. */
 const skippedWarningMs = 10_000;
 
-/** All sessions of the plane and the one tick that drives them. Knows nothing of threads. */
+/** All ends, mixes and taps of one thread, and the one tick that drives them. Knows nothing of threads. */
 export class MediaEngine {
   readonly #options: MediaEngineOptions;
   readonly #ports: PortPool;
   readonly #ticker: Ticker;
-  readonly #sessions = new Map<number, Session>();
+  readonly #ends = new Map<number, End>();
+  readonly #mixes = new Map<number, Mixing>();
+  readonly #taps = new Set<Tap>();
+  readonly #talkTaps = new Map<End, TalkTap>();
+  /** Recordings under way, by what they record and their number there. */
+  readonly #recorders = new Map<End | Mixing, Map<number, Recorder>>();
+  /** Snoops by the end they listen to: they end with it. */
+  readonly #snoops = new Map<End, Set<SnoopEnd>>();
   #warnedAt = Number.NEGATIVE_INFINITY;
-  /** Sessions closed while their ports were being bound. */
-  readonly #opening = new Map<number, { closed: boolean }>();
 
   constructor(options: MediaEngineOptions) {
     this.#options = options;
@@ -49,96 +78,125 @@ export class MediaEngine {
     this.#ticker = new Ticker(clock, (now, skipped) => this.#tick(now, skipped));
   }
 
-  /** Opens a session with a port of its own. @throws Error when no port is free or the session was closed meanwhile. */
-  async openRtp(session: number): Promise<{ address: string; port: number }> {
-    const opening = { closed: false };
-    this.#opening.set(session, opening);
+  /**
+   * Opens a session with a port of its own; what is asked of it meanwhile holds.
+   * @throws Error when no port is free or the session was closed meanwhile.
+   */
+  async openRtp(
+    session: number,
+    { memory = ownMemory(), port, source }: OpenRtp = {},
+  ): Promise<{ address: string; port: number }> {
+    const { config, random32 } = this.#options;
+    const { rtpTimeoutMs, keepalive, natSearchMs } = config;
+    const faulted = (error: unknown) => this.#fault(session, error);
+    const end = new RtpEnd({
+      ...this.#endOptions(session, memory),
+      random32,
+      rtpTimeoutMs,
+      keepalive,
+      natSearchMs,
+      faulted,
+    });
+    if (source) end.resume(source);
+    this.#add(end);
     try {
-      const pair = await this.#ports.acquire();
-      if (opening.closed) {
+      const pair = await (port === undefined ? this.#ports.acquire() : this.#ports.acquireAt(port));
+      if (this.#ends.get(session) !== end) {
         this.#ports.release(pair);
         throw new Error('the session was closed while it was opened');
       }
-      const { config, random32 } = this.#options;
-      const { rtpTimeoutMs, keepalive, natSearchMs } = config;
-      const faulted = (error: unknown) => this.#fault(session, error);
-      this.#add(
-        new RtpAudioSession({
-          ...this.#sessionOptions(session),
-          pair,
-          random32,
-          rtpTimeoutMs,
-          keepalive,
-          natSearchMs,
-          faulted,
-        }),
-      );
+      end.attach(pair);
       return { address: config.announcedAddress ?? config.address, port: pair.rtp.port };
-    } finally {
-      this.#opening.delete(session);
+    } catch (error) {
+      if (this.#ends.get(session) === end) this.#close(session);
+      throw error;
     }
   }
 
-  /** Opens half of a local pair. */
-  openLocal(session: number): void {
-    this.#add(new LocalSession(this.#sessionOptions(session)));
+  /** Opens half of a local pair; `peer` is the number of the other half, when that is open. */
+  openLocal(session: number, memory: SessionMemory = ownMemory(), peer?: number): void {
+    const end = new LocalEnd(this.#endOptions(session, memory));
+    this.#add(end);
+    const other = peer === undefined ? undefined : this.#ends.get(peer);
+    if (other instanceof LocalEnd) end.pair(other);
+  }
+
+  /** Opens a session that hears and is heard by a target's sides; without the target it faults at once. */
+  openSnoop(
+    session: number,
+    target: number,
+    { spy, whisper }: { spy: AudioDirection; whisper: AudioDirection },
+    memory: SessionMemory = ownMemory(),
+  ): void {
+    const found = this.#ends.get(target);
+    if (!found) {
+      this.#options.report({ type: 'faulted', session, reason: 'there is nobody to listen to' });
+      return;
+    }
+    const end = new SnoopEnd({ ...this.#endOptions(session, memory), target: found, spy, whisper });
+    const snoops = this.#snoops.get(found) ?? new Set();
+    this.#snoops.set(found, snoops.add(end));
+    this.#add(end);
+  }
+
+  openMix(mix: number, kind: 'mixing' | 'holding'): void {
+    const { loader, report } = this.#options;
+    this.#mixes.set(mix, new Mixing({ mix, kind, loader, report }));
+    this.#ticker.start();
   }
 
   /** Carries out a command; one for a session that is not (or no longer) there is ignored. */
-  apply(command: SessionCommand): void {
+  apply(command: SessionCommand & { session: number }): void {
+    const { session } = command;
     if (command.type === 'close') {
-      this.#close(command.session);
+      this.#close(session);
       return;
     }
-    const session = this.#sessions.get(command.session);
-    if (!session) {
+    const end = this.#ends.get(session);
+    if (!end) {
       this.#applyToNone(command);
       return;
     }
-    switch (command.type) {
-      case 'play':
-        session.play(command.play, command.item);
-        return;
-      case 'control':
-        session.control(command.play, command.action);
-        return;
-      case 'seek':
-        session.seek(command.play, command.ms);
-        return;
-      case 'sendDigits':
-        session.sendDigits(command.sequence);
-        return;
-      case 'indicate':
-        session.indicate(command.indication);
-        return;
+    try {
+      this.#applyToEnd(end, command);
+    } catch (error) {
+      this.#fault(session, error);
     }
-    if (!(session instanceof RtpAudioSession)) return;
-    switch (command.type) {
-      case 'configure':
-        session.configure(command.flow);
-        return;
-      case 'echo':
-        session.echo(command.on);
-        return;
-      case 'mute':
-        session.mute(command);
-        return;
+  }
+
+  /** Carries out a command for a mix; the same holds. */
+  applyToMix(mix: number, command: MixCommand): void {
+    const found = this.#mixes.get(mix);
+    if (!found) {
+      if (command.type === 'play') this.#options.report({ ...notPlayed, type: 'mixPlayed', mix, play: command.play });
+      return;
+    }
+    try {
+      this.#applyToMixing(found, command);
+    } catch (error) {
+      this.#faultMix(mix, error);
     }
   }
 
   /** RTP figures of a session; undefined when it has no RTP. */
   statistics(session: number): RtpStatistics | undefined {
-    const found = this.#sessions.get(session);
-    return found instanceof RtpAudioSession ? found.statistics() : undefined;
+    const found = this.#ends.get(session);
+    return found instanceof RtpEnd ? found.statistics() : undefined;
+  }
+
+  /** Packets of a session's far side that went to another far side as they were, and how its mix works: for tests. */
+  forwarded(session: number): number {
+    const found = this.#ends.get(session);
+    return found instanceof RtpEnd ? found.forwarded : 0;
   }
 
   /** Counts of what is open. Ports that only drain, with their timer, are not counted. */
   usage(): MediaUsage {
-    const sessions = [...this.#sessions.values()];
+    const playing = (each: { playing: boolean }) => each.playing;
     return {
-      sessions: sessions.length,
+      sessions: this.#ends.size,
       ports: this.#ports.used,
-      players: sessions.filter((session) => session.playing).length,
+      players: [...this.#ends.values()].filter(playing).length + [...this.#mixes.values()].filter(playing).length,
       timers: this.#ticker.running ? 1 : 0,
     };
   }
@@ -148,56 +206,203 @@ export class MediaEngine {
     return { late: this.#ticker.late, skipped: this.#ticker.skipped };
   }
 
-  /** Ends every session and lets go of all ports, those that drain included. */
+  /** Ends everything and lets go of all ports, those that drain included. */
   close(): void {
-    for (const opening of this.#opening.values()) opening.closed = true;
-    for (const session of [...this.#sessions.keys()]) this.#close(session);
+    for (const mix of [...this.#mixes.keys()]) this.#closeMix(mix);
+    for (const session of [...this.#ends.keys()]) this.#close(session);
     this.#ports.close();
     this.#ticker.stop();
     this.#options.log.debug(this.ticks, 'the media engine is closed');
   }
 
-  #sessionOptions(session: number) {
+  #endOptions(session: number, memory: SessionMemory) {
     const { clock, loader, report, config } = this.#options;
-    return { session, clock, loader, report, codec: config.codecs[0] ?? 'ulaw' };
+    return { session, clock, loader, report, memory, codec: config.codecs[0] ?? 'ulaw' };
   }
 
-  #add(session: Session): void {
-    this.#sessions.set(session.session, session);
+  #add(end: End): void {
+    this.#ends.set(end.session, end);
     this.#ticker.start();
   }
 
-  #close(key: number, reason = 'the session was closed'): void {
-    const opening = this.#opening.get(key);
-    if (opening) opening.closed = true;
-    const session = this.#sessions.get(key);
-    if (!session) return;
-    this.#sessions.delete(key);
-    if (this.#sessions.size === 0) this.#ticker.stop();
-    session.close(reason);
-    if (session instanceof RtpAudioSession) this.#ports.release(session.pair);
+  #close(session: number, reason = 'the session was closed'): void {
+    const end = this.#ends.get(session);
+    if (!end) return;
+    this.#ends.delete(session);
+    this.#detectTalking(end, undefined);
+    this.#endRecordings(end);
+    for (const snoop of this.#snoops.get(end) ?? []) this.#endSnoop(snoop);
+    this.#snoops.delete(end);
+    for (const snoops of this.#snoops.values()) snoops.delete(end as SnoopEnd);
+    for (const mix of this.#mixes.values()) mix.leave(end);
+    end.close(reason);
+    if (end instanceof RtpEnd && end.pair) this.#ports.release(end.pair);
+    this.#stopWhenIdle();
+  }
+
+  #endSnoop(snoop: SnoopEnd): void {
+    const reason = 'who it listened to is gone';
+    this.#close(snoop.session, reason);
+    this.#options.report({ type: 'faulted', session: snoop.session, reason });
+  }
+
+  #closeMix(mix: number, reason = 'the mix was closed'): void {
+    const found = this.#mixes.get(mix);
+    this.#mixes.delete(mix);
+    if (found) this.#endRecordings(found);
+    found?.close(reason);
+    this.#stopWhenIdle();
+  }
+
+  #stopWhenIdle(): void {
+    if (this.#ends.size === 0 && this.#mixes.size === 0) this.#ticker.stop();
+  }
+
+  #applyToMixing(mixing: Mixing, command: MixCommand): void {
+    switch (command.type) {
+      case 'join': {
+        const end = this.#ends.get(command.session);
+        if (!end) return;
+        for (const other of this.#mixes.values()) if (other !== mixing) other.leave(end);
+        mixing.join(end, command.member);
+        return;
+      }
+      case 'leave': {
+        const end = this.#ends.get(command.session);
+        if (end) mixing.leave(end);
+        return;
+      }
+      case 'close':
+        this.#closeMix(mixing.mix);
+        return;
+      case 'record': {
+        const { recording, request } = command;
+        const { mix } = mixing;
+        const source = sourceOfMix(mixing, this.#options.config.defaultLanguage);
+        this.#record(mixing, recording, source, request, (report) =>
+          this.#options.report({ type: 'mixRecorded', mix, recording, report }),
+        );
+        return;
+      }
+      case 'controlRecording':
+        this.#recorders.get(mixing)?.get(command.recording)?.control(command.action);
+        return;
+      default:
+        mixing.apply(command);
+    }
+  }
+
+  #detectTalking(end: End, detection: Extract<SessionCommand, { type: 'detectTalking' }>['detection']): void {
+    const before = this.#talkTaps.get(end);
+    if (before) this.#endTap(before);
+    this.#talkTaps.delete(end);
+    if (!detection) return;
+    const tap = new TalkTap(end, detection, this.#options.report);
+    this.#talkTaps.set(end, tap);
+    this.#taps.add(tap);
+  }
+
+  #endTap(tap: Tap): void {
+    if (this.#taps.delete(tap)) tap.close();
+  }
+
+  #applyToEnd(end: End, command: SessionCommand): void {
+    const { session } = end;
+    switch (command.type) {
+      case 'detectTalking':
+        this.#detectTalking(end, command.detection);
+        return;
+      case 'record': {
+        const { recording, request } = command;
+        const source = sourceOfEnd(end, request.channels, this.#options.config.defaultLanguage);
+        this.#record(end, recording, source, request, (report) =>
+          this.#options.report({ type: 'recorded', session, recording, report }),
+        );
+        return;
+      }
+      case 'controlRecording':
+        this.#recorders.get(end)?.get(command.recording)?.control(command.action);
+        return;
+      default:
+        end.apply(command);
+    }
+  }
+
+  #record(
+    owner: End | Mixing,
+    recording: number,
+    source: RecordSource,
+    request: RecordRequest,
+    told: (report: RecordReport) => void,
+  ): void {
+    const recorders = this.#recorders.get(owner) ?? new Map<number, Recorder>();
+    this.#recorders.set(owner, recorders);
+    owner.onDigit = (digit) => {
+      for (const each of [...recorders.values()]) each.digit(digit);
+    };
+    const recorder = new Recorder({
+      source,
+      request,
+      serial: this.#options.random32(),
+      told,
+      ended: () => {
+        recorders.delete(recording);
+        this.#taps.delete(recorder);
+      },
+    });
+    recorders.set(recording, recorder);
+    this.#taps.add(recorder);
+  }
+
+  /** What is recorded of an end or a mix that is gone is complete. */
+  #endRecordings(owner: End | Mixing): void {
+    for (const each of [...(this.#recorders.get(owner)?.values() ?? [])]) each.close();
+    this.#recorders.delete(owner);
   }
 
   /** An item for a session that is gone still gets its one report. */
-  #applyToNone(command: SessionCommand): void {
-    if (command.type !== 'play') return;
-    const { session, play } = command;
-    this.#options.report({
-      type: 'played',
-      session,
-      play,
-      report: { type: 'media.failed', reason: 'the session was closed' },
-    });
+  #applyToNone(command: SessionCommand & { session: number }): void {
+    const { session } = command;
+    if (command.type === 'record')
+      this.#options.report({
+        type: 'recorded',
+        session,
+        recording: command.recording,
+        report: { type: 'record.failed', reason: 'the session was closed' },
+      });
+    if (command.type === 'play') this.#options.report({ ...notPlayed, type: 'played', session, play: command.play });
   }
 
   #tick(now: number, skipped: number): void {
     if (skipped > 0) this.#warnOfSkipped(now);
-    for (const session of this.#sessions.values()) {
+    for (const end of this.#ends.values()) {
       try {
-        if (skipped > 0) session.skipped();
-        session.tick(now);
+        if (skipped > 0) end.skipped();
+        end.receive(now);
       } catch (error) {
-        this.#fault(session.session, error);
+        this.#fault(end.session, error);
+      }
+    }
+    for (const mix of this.#mixes.values()) {
+      try {
+        mix.tick();
+      } catch (error) {
+        this.#faultMix(mix.mix, error);
+      }
+    }
+    for (const end of this.#ends.values()) {
+      try {
+        end.send(now);
+      } catch (error) {
+        this.#fault(end.session, error);
+      }
+    }
+    for (const tap of this.#taps) {
+      try {
+        tap.tick();
+      } catch (error) {
+        this.#options.log.error({ error }, 'what listened to a media session failed');
+        this.#endTap(tap);
       }
     }
   }
@@ -216,4 +421,13 @@ export class MediaEngine {
     this.#close(session, reason);
     this.#options.report({ type: 'faulted', session, reason });
   }
+
+  #faultMix(mix: number, error: unknown): void {
+    this.#options.log.error({ error, mix }, 'a mix failed');
+    const reason = error instanceof Error ? error.message : String(error);
+    this.#closeMix(mix, reason);
+    this.#options.report({ type: 'mixFaulted', mix, reason });
+  }
 }
+
+const notPlayed = { report: { type: 'media.failed', reason: 'the session was closed' } } as const;

@@ -1,15 +1,18 @@
-import type { Codec, PlayItem } from '../telephony/media.ts';
-import { samplesPerMs, silenceOctet } from './codec/codecs.ts';
+import type { PlayItem } from '../telephony/media.ts';
+import { octetsPerSample, type StoredCodec, samplesPerMs, silenceOctet } from './codec/codecs.ts';
 import { SoundError, type SoundLibrary } from './file/sound-library.ts';
 import { characterSounds, digitSounds, numberSounds } from './say.ts';
-import type { Segment, Sequence } from './sequence.ts';
+import type { EndlessSource, Segment, Sequence } from './sequence.ts';
 import { isToneZone, parseToneList, toneList, toneSequence } from './tones.ts';
 
 /** Longest text that is spelled or said, in characters. */
 const longestText = 1024;
 
-/** What sessions need of an {@link ItemLoader}. */
-export type AudioLoader = Pick<ItemLoader, 'load' | 'tone'>;
+/** Where sessions get what sounds from. */
+export interface AudioLoader extends Pick<ItemLoader, 'load' | 'tone'> {
+  /** Music on hold of a class; undefined when there is none. */
+  music?(musicClass: string, codec: StoredCodec): EndlessSource | undefined;
+}
 
 /** Turns media URIs into audio. */
 export class ItemLoader {
@@ -23,7 +26,7 @@ export class ItemLoader {
   }
 
   /** The audio of an item. @throws SoundError saying why there is none. */
-  async load({ uri, language }: PlayItem, codec: Codec): Promise<Sequence> {
+  async load({ uri, language }: PlayItem, codec: StoredCodec): Promise<Sequence> {
     const colon = uri.indexOf(':');
     const scheme = uri.slice(0, Math.max(0, colon));
     const rest = uri.slice(colon + 1);
@@ -31,7 +34,7 @@ export class ItemLoader {
       case 'sound':
         return sequence(codec, [await this.#sound(rest, language, codec)]);
       case 'recording':
-        return sequence(codec, [segment(await this.#library.recording(rest, codec))]);
+        return sequence(codec, [segment(codec, await this.#library.recording(rest, codec))]);
       case 'number':
         return this.#spoken(uri, numberSounds(rest, language), language, codec);
       case 'digits':
@@ -46,7 +49,7 @@ export class ItemLoader {
   }
 
   /** A tone by its name in a zone, or as a list; `;tonezone=` chooses the zone. @throws SoundError when unknown. */
-  tone(text: string, codec: Codec): Sequence {
+  tone(text: string, codec: StoredCodec): Sequence {
     const [name = '', ...options] = text.split(';');
     let zone = this.#toneZone;
     for (const option of options) {
@@ -60,9 +63,9 @@ export class ItemLoader {
     return toneSequence(elements, codec);
   }
 
-  async #sound(name: string, language: string, codec: Codec): Promise<Segment> {
+  async #sound(name: string, language: string, codec: StoredCodec): Promise<Segment> {
     try {
-      return segment(await this.#library.sound(name, language, codec));
+      return segment(codec, await this.#library.sound(name, language, codec));
     } catch (error) {
       // Whole seconds of silence need no file.
       const seconds = /^silence\/(\d{1,3})$/.exec(name)?.[1];
@@ -71,23 +74,30 @@ export class ItemLoader {
     }
   }
 
-  async #spoken(uri: string, names: readonly string[] | undefined, language: string, codec: Codec): Promise<Sequence> {
+  async #spoken(
+    uri: string,
+    names: readonly string[] | undefined,
+    language: string,
+    codec: StoredCodec,
+  ): Promise<Sequence> {
     if (!names?.length) throw new SoundError(`'${uri}' cannot be said`);
     return sequence(codec, await Promise.all(names.map((name) => this.#sound(name, language, codec))));
   }
 }
 
 /** Silence of `ms`, or for ever with Infinity. */
-export function silence(codec: Codec, ms: number): Segment {
-  return { payload: new Uint8Array(20 * samplesPerMs).fill(silenceOctet[codec]), samples: ms * samplesPerMs };
+export function silence(codec: StoredCodec, ms: number): Segment {
+  const perMs = samplesPerMs(codec);
+  const payload = new Uint8Array(20 * perMs * octetsPerSample(codec)).fill(silenceOctet(codec));
+  return { payload, samples: ms * perMs };
 }
 
-function sequence(codec: Codec, segments: readonly Segment[]): Sequence {
+function sequence(codec: StoredCodec, segments: readonly Segment[]): Sequence {
   return { codec, segments, seekable: true };
 }
 
-function segment(payload: Uint8Array): Segment {
-  return { payload, samples: payload.length };
+function segment(codec: StoredCodec, payload: Uint8Array): Segment {
+  return { payload, samples: payload.length / octetsPerSample(codec) };
 }
 
 /** @throws SoundError for a text too long to be said. */

@@ -1,118 +1,112 @@
-import type { MediaReport, MediaSession, PlayHandle, PlayItem, PlayReport } from '../telephony/media.ts';
+import type { MediaReport, MediaSession, SessionCommand } from '../telephony/media.ts';
 import type { EngineReport } from './protocol.ts';
-import type { DigitTiming } from './rtp/digit-sender.ts';
-import { endedHandle, Plays, playHandle } from './session-proxy.ts';
-import type { LinkedSession, ThreadLink } from './thread-link.ts';
-
-type Told = (report: MediaReport) => void;
+import { SessionProxy, type SessionProxyOptions } from './session-proxy.ts';
+import type { ThreadLink } from './thread-link.ts';
 
 /**
- * Two sessions joined back to back. The media thread hears of a half only when it plays or sends digits, because only
- * those take time; all else is state of this side.
+ * Two sessions joined back to back. The media thread hears of a half only when it plays or sends digits, because those
+ * take time, or when somebody listens to one of the two; all else is state of this side.
  *
  * @param thread gives the media thread, undefined once the plane is closed.
  */
 export function createLocalPair(
-  ids: readonly [string, string],
-  told: readonly [Told, Told],
+  options: readonly [SessionProxyOptions, SessionProxyOptions],
   thread: () => ThreadLink | undefined,
-): [MediaSession, MediaSession] {
-  const first = new LocalHalf(ids[0], told[0], thread);
-  const second = new LocalHalf(ids[1], told[1], thread);
+): [LocalHalf, LocalHalf] {
+  const first = new LocalHalf(options[0], thread);
+  const second = new LocalHalf(options[1], thread);
   first.other = second;
   second.other = first;
   return [first, second];
 }
 
-class LocalHalf implements MediaSession, LinkedSession {
-  readonly id: string;
+class LocalHalf extends SessionProxy implements MediaSession {
   other: LocalHalf | undefined;
-  readonly #told: Told;
   readonly #thread: () => ThreadLink | undefined;
-  #plays: Plays | undefined;
-  #link: ThreadLink | undefined;
-  #session = 0;
   #echoing = false;
-  #closed = false;
 
-  constructor(id: string, told: Told, thread: () => ThreadLink | undefined) {
-    this.id = id;
-    this.#told = told;
+  constructor(options: SessionProxyOptions, thread: () => ThreadLink | undefined) {
+    super(options);
     this.#thread = thread;
   }
 
-  play(item: PlayItem, told: (report: PlayReport) => void): PlayHandle {
-    const link = this.#open();
-    this.#plays ??= new Plays();
-    const play = this.#plays.add(told);
-    if (!link) {
-      this.#plays.failAll('the session was closed');
-      return endedHandle;
-    }
-    link.send({ type: 'play', session: this.#session, play, item });
-    return playHandle(this.#plays, play, this.#session, link);
+  override audible(): number | undefined {
+    if (this.ended) return undefined;
+    this.#openHere();
+    this.other?.openFor();
+    return this.place?.session;
   }
 
-  sendDigits(sequence: DigitTiming): void {
-    this.#open()?.send({ type: 'sendDigits', session: this.#session, sequence });
-  }
-
-  /** A tone between the halves is heard by nobody. */
-  indicate(): void {}
-
-  echo(on: boolean): void {
+  override echo(on: boolean): void {
     this.#echoing = on;
+    super.echo(on);
   }
 
-  /** Mutes audio, and no audio is heard by anyone. Digits pass, as everywhere. */
-  mute(): void {}
-
-  statistics(): Promise<undefined> {
-    return Promise.resolve(undefined);
-  }
-
-  close(): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    this.#link?.send({ type: 'close', session: this.#session });
-    this.#link?.remove(this.#session);
-    this.#plays?.failAll('the session was closed');
-  }
-
-  heard(report: EngineReport): void {
-    if (report.type === 'played') this.#plays?.end(report.play, report.report);
+  override heard(report: EngineReport): void {
     if (report.type === 'digitSent') this.other?.receiveDigit(report.digit, report.durationMs);
-    if (report.type === 'faulted') {
-      this.#link?.remove(this.#session);
-      this.lost(report.reason);
-    }
-  }
-
-  lost(reason: string): void {
-    this.#link = undefined;
-    this.#plays?.failAll(reason);
+    else super.heard(report);
   }
 
   /** A digit that the other half sent; an echoing half sends it back. */
   receiveDigit(digit: string, durationMs: number): void {
-    if (this.#closed) return;
-    this.#told({ type: 'media.digit', digit, durationMs });
+    if (this.ended) return;
+    this.#tellDigit(digit, durationMs);
     if (this.#echoing) this.other?.hearEcho(digit, durationMs);
   }
 
   /** A digit of our own that came back. It is not echoed again, or two echoing halves would never rest. */
   hearEcho(digit: string, durationMs: number): void {
-    if (!this.#closed) this.#told({ type: 'media.digit', digit, durationMs });
+    if (!this.ended) this.#tellDigit(digit, durationMs);
   }
 
-  /** The thread, with this half opened there; after a crash it is opened again in the next one. */
-  #open(): ThreadLink | undefined {
-    if (this.#closed) return undefined;
-    if (this.#link?.alive) return this.#link;
-    this.#link = this.#thread();
-    if (!this.#link) return undefined;
-    this.#session = this.#link.add(this);
-    this.#link.send({ type: 'openLocal', session: this.#session });
-    return this.#link;
+  /** Opens it, because the other half is to be heard or listened to. */
+  openFor(): void {
+    if (!this.ended) this.#openHere();
+  }
+
+  protected override prepare(command: SessionCommand): void {
+    switch (command.type) {
+      case 'play':
+      case 'sendDigits':
+        this.#openHere();
+        return;
+      case 'record':
+        this.audible();
+        return;
+      case 'detectTalking':
+        if (command.detection) this.audible();
+        return;
+    }
+  }
+
+  protected override open(): void {
+    if (!this.place) return;
+    const { session, slot } = this.place;
+    // What was opened before it is there in the thread; what is opened later joins this one.
+    const peer = this.other?.thread === this.link ? this.other?.number : undefined;
+    this.link?.send({ type: 'openLocal', session, slot, ...(peer !== undefined && { peer }) });
+  }
+
+  /** Its number in the thread, once it is there. */
+  get number(): number | undefined {
+    return this.ended ? undefined : this.place?.session;
+  }
+
+  protected override tellLost(_reason: string): void {
+    // Nothing is heard on a pair then, as before anything was played: its channels go on.
+  }
+
+  #tellDigit(digit: string, durationMs: number): void {
+    const report: MediaReport = { type: 'media.digit', digit, durationMs };
+    this.told(report);
+  }
+
+  #openHere(): void {
+    if (this.place) return;
+    this.link = this.other?.thread ?? this.#thread();
+    if (!this.link) return;
+    this.place = this.link.add(this);
+    this.open();
+    this.askAgain();
   }
 }

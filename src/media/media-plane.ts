@@ -1,10 +1,22 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
-import type { MediaPlane, MediaReport, MediaSession, RtpSession } from '../telephony/media.ts';
+import type {
+  AudioDirection,
+  MediaPlane,
+  MediaReport,
+  MediaSession,
+  MediaSessionDump,
+  Mix,
+  MixReport,
+  RtpSession,
+} from '../telephony/media.ts';
 import type { MediaConfig } from './config.ts';
 import { createLocalPair } from './local-pair.ts';
+import { MixProxy } from './mix-proxy.ts';
 import type { MediaUsage } from './protocol.ts';
-import { RtpSessionProxy } from './session-proxy.ts';
+import { RtpProxy } from './rtp-proxy.ts';
+import type { SessionProxy, SessionProxyOptions } from './session-proxy.ts';
+import { SnoopProxy } from './snoop-proxy.ts';
 import { type StartThread, startWorker } from './start-worker.ts';
 import { ThreadLink } from './thread-link.ts';
 
@@ -16,55 +28,79 @@ export type MediaPlaneOptions = {
   startThread?: StartThread;
 };
 
+/** A thread that is lost more often than this within this many ms is not given its sessions again: one may be why. */
+const restarts = { most: 3, withinMs: 60_000 };
+
 /**
- * The media plane: everything about packets, timers and files happens in one worker thread; this side only passes
- * commands and reports. When the thread crashes, each item under way is told `media.failed`, each RTP session
- * `media.lost`, and a new thread serves what is opened from then on.
+ * The media plane: everything about packets, timers and files happens in a worker thread; this side only passes
+ * commands and reports. What a lost thread had is opened again in a new one, on the same ports, and goes on.
  */
 export function createMediaPlane(options: MediaPlaneOptions): MediaPlane {
   return new WorkerMediaPlane(options);
 }
 
 class WorkerMediaPlane implements MediaPlane {
-  readonly #config: MediaConfig;
-  readonly #clock: Clock;
-  readonly #log: Logger;
+  readonly #options: MediaPlaneOptions;
   readonly #startThread: StartThread;
+  /** All sessions, and those that others may name, by their id. */
+  readonly #sessions = new Set<SessionProxy>();
+  readonly #byId = new Map<string, SessionProxy>();
+  readonly #mixes = new Set<MixProxy>();
   #link: ThreadLink | undefined;
   #closed = false;
+  #lostAt: number[] = [];
 
-  constructor({ config, clock, log, startThread = startWorker }: MediaPlaneOptions) {
-    this.#config = config;
-    this.#clock = clock;
-    this.#log = log;
-    this.#startThread = startThread;
+  constructor(options: MediaPlaneOptions) {
+    this.#options = options;
+    this.#startThread = options.startThread ?? startWorker;
     this.#thread();
   }
 
   async openRtp(id: string, told: (report: MediaReport) => void): Promise<RtpSession> {
-    if (this.#closed) throw new Error('the media plane is closed');
-    const link = this.#thread();
-    const proxy = new RtpSessionProxy(id, link, told);
-    try {
-      await link.request(
-        (request) => ({ type: 'openRtp', session: proxy.session, request }),
-        // At once: what the thread tells of the session next must find it open.
-        ({ address, port }) => {
-          proxy.local = { address, port };
-        },
-      );
-      return proxy;
-    } catch (error) {
-      link.remove(proxy.session);
-      throw error;
-    }
+    return this.#openRtp(id, told);
+  }
+
+  async reopenRtp(dump: MediaSessionDump, told: (report: MediaReport) => void): Promise<RtpSession> {
+    if (dump.version !== 1) throw new Error(`a dump of version ${dump.version} is not understood`);
+    return this.#openRtp(dump.id, told, dump);
   }
 
   openPair(
     ids: readonly [string, string],
     told: readonly [(report: MediaReport) => void, (report: MediaReport) => void],
   ): [MediaSession, MediaSession] {
-    return createLocalPair(ids, told, () => (this.#closed ? undefined : this.#thread()));
+    const options = [this.#sessionOptions(ids[0], told[0]), this.#sessionOptions(ids[1], told[1])] as const;
+    const pair = createLocalPair(options, () => (this.#closed ? undefined : this.#thread()));
+    for (const half of pair) this.#add(half);
+    return pair;
+  }
+
+  openMix(id: string, kind: 'mixing' | 'holding', told: (report: MixReport) => void): Mix {
+    const mix = new MixProxy(
+      {
+        id,
+        kind,
+        told,
+        sessionOf: ({ id: session }) => this.#byId.get(session),
+        ended: (ended) => this.#mixes.delete(ended),
+      },
+      this.#closed ? undefined : this.#thread(),
+    );
+    this.#mixes.add(mix);
+    return mix;
+  }
+
+  openSnoop(
+    id: string,
+    target: MediaSession,
+    directions: { spy: AudioDirection; whisper: AudioDirection },
+    told: (report: MediaReport) => void,
+  ): MediaSession {
+    const found = this.#byId.get(target.id);
+    if (!found || this.#closed) throw new Error(`'${target.id}' is no session that can be listened to`);
+    const snoop = new SnoopProxy(this.#sessionOptions(id, told), found, directions);
+    this.#add(snoop);
+    return snoop;
   }
 
   async usage(): Promise<MediaUsage> {
@@ -77,14 +113,60 @@ class WorkerMediaPlane implements MediaPlane {
     await this.#link?.close();
   }
 
+  async #openRtp(id: string, told: (report: MediaReport) => void, from?: MediaSessionDump): Promise<RtpSession> {
+    if (this.#closed) throw new Error('the media plane is closed');
+    const proxy = new RtpProxy(this.#sessionOptions(id, told), this.#thread(), from);
+    this.#add(proxy);
+    await proxy.opened;
+    return proxy;
+  }
+
+  #sessionOptions(id: string, told: (report: MediaReport) => void): SessionProxyOptions {
+    return { id, told, ended: (session) => this.#remove(session) };
+  }
+
+  #add(session: SessionProxy): void {
+    this.#sessions.add(session);
+    this.#byId.set(session.id, session);
+  }
+
+  #remove(session: SessionProxy): void {
+    this.#sessions.delete(session);
+    if (this.#byId.get(session.id) === session) this.#byId.delete(session.id);
+    for (const mix of this.#mixes) mix.forget(session);
+  }
+
   /** The running thread; a new one when there is none (the first time, or after a crash). */
   #thread(): ThreadLink {
-    if (!this.#link?.alive)
-      this.#link = new ThreadLink(this.#startThread({ config: this.#config }), {
-        clock: this.#clock,
-        log: this.#log,
-        timeoutMs: this.#config.threadTimeoutMs,
-      });
-    return this.#link;
+    if (this.#link?.alive) return this.#link;
+    const { config, clock, log } = this.#options;
+    const link: ThreadLink = new ThreadLink(this.#startThread({ config }), {
+      clock,
+      log,
+      timeoutMs: config.threadTimeoutMs,
+      lost: (reason) => this.#lost(link, reason),
+    });
+    this.#link = link;
+    return link;
+  }
+
+  /** Moves what a lost thread had to a new one: sessions in the order they were opened, then mixes. */
+  #lost(link: ThreadLink, reason: string): void {
+    const sessions = [...this.#sessions].filter((session) => session.thread === link);
+    const mixes = [...this.#mixes].filter((mix) => mix.thread === link);
+    if (this.#closed || this.#losesTooOften()) {
+      for (const each of [...sessions, ...mixes]) each.lost(reason);
+      return;
+    }
+    if (sessions.length + mixes.length === 0) return;
+    const next = this.#thread();
+    for (const each of [...sessions, ...mixes]) each.moveTo(next);
+    this.#options.log.warn({ sessions: sessions.length, mixes: mixes.length }, 'media goes on in a new thread');
+  }
+
+  #losesTooOften(): boolean {
+    const now = this.#options.clock.monotonic();
+    this.#lostAt = [...this.#lostAt.filter((at) => now - at < restarts.withinMs), now];
+    return this.#lostAt.length > restarts.most;
   }
 }

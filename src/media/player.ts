@@ -1,40 +1,50 @@
-import type { Codec, PlayItem, PlayReport } from '../telephony/media.ts';
-import { samplesPerMs } from './codec/codecs.ts';
+import type { PlayItem, PlayReport } from '../telephony/media.ts';
+import type { StoredCodec } from './codec/codecs.ts';
 import { inCodec, type Sequence, SequenceReader } from './sequence.ts';
 
 /** What can be done to an item being played, besides stopping it. */
 export type PlayControl = 'pause' | 'resume' | 'restart';
 
 /** Where the audio of items comes from. */
-export type LoadItem = (item: PlayItem, codec: Codec) => Promise<Sequence>;
+export type LoadItem = (item: PlayItem, codec: StoredCodec) => Promise<Sequence>;
 
 /**
  * One item being played: loading, then playing or paused, then ended. Its time runs only while it is read, so it is
  * read at the pace of the tick also when nobody listens. `told` is called exactly once.
  */
 export class Player {
-  #codec: Codec;
+  readonly #item: PlayItem;
+  readonly #load: LoadItem;
+  #codec: StoredCodec;
   #told: ((report: PlayReport) => void) | undefined;
   #reader: SequenceReader | undefined;
   #paused = false;
   /** Movement asked for while the item is still being loaded, in ms; starts with its offset. */
   #pendingMs: number;
 
-  constructor(item: PlayItem, codec: Codec, load: LoadItem, told: (report: PlayReport) => void) {
+  constructor(item: PlayItem, codec: StoredCodec, load: LoadItem, told: (report: PlayReport) => void) {
+    this.#item = item;
+    this.#load = load;
     this.#codec = codec;
     this.#told = told;
     this.#pendingMs = Math.max(0, item.offsetMs || 0);
-    load(item, codec).then(
-      (sequence) => this.#loaded(sequence),
-      (error: unknown) => this.fail(error instanceof Error ? error.message : String(error)),
-    );
+    this.#begin();
   }
 
   get ended(): boolean {
     return this.#told === undefined;
   }
 
-  /** Copies the next samples to `target` from `at`; fewer than `count`, or none, when paused, loading or at the end. */
+  /** Where it is, in ms from its start. */
+  get positionMs(): number {
+    return this.#reader?.positionMs ?? this.#pendingMs;
+  }
+
+  get paused(): boolean {
+    return this.#paused;
+  }
+
+  /** Copies the next samples to `target` from octet `at`; fewer than `count`, or none, when paused, loading or at the end. */
   read(target: Uint8Array, at: number, count: number): number {
     const reader = this.#reader;
     if (!reader || this.#paused || this.ended) return 0;
@@ -44,10 +54,15 @@ export class Player {
     return done;
   }
 
-  /** Goes on in another codec. */
-  convert(codec: Codec): void {
+  /** Goes on in another codec, where it is; at another rate what it plays is loaded anew. */
+  convert(codec: StoredCodec): void {
+    if (this.ended || codec === this.#codec) return;
+    const positionMs = this.positionMs;
     this.#codec = codec;
-    this.#reader?.convert(codec);
+    if (this.#reader?.convert(codec)) return;
+    this.#pendingMs = positionMs;
+    this.#reader = undefined;
+    this.#begin();
   }
 
   control(action: PlayControl): void {
@@ -63,7 +78,7 @@ export class Player {
       this.#pendingMs = Math.max(0, this.#pendingMs + ms);
       return;
     }
-    this.#reader.seek(ms * samplesPerMs);
+    this.#reader.seek(ms);
     if (this.#reader.ended) this.#end({ type: 'media.finished' });
   }
 
@@ -75,10 +90,21 @@ export class Player {
     this.#end({ type: 'media.failed', reason });
   }
 
-  #loaded(sequence: Sequence): void {
-    if (this.ended) return;
-    this.#reader = new SequenceReader(inCodec(sequence, this.#codec));
-    if (this.#pendingMs > 0) this.#reader.seek(this.#pendingMs * samplesPerMs);
+  #begin(): void {
+    const codec = this.#codec;
+    this.#load(this.#item, codec).then(
+      (sequence) => this.#loaded(sequence, codec),
+      (error: unknown) => {
+        if (codec === this.#codec) this.fail(error instanceof Error ? error.message : String(error));
+      },
+    );
+  }
+
+  #loaded(sequence: Sequence, codec: StoredCodec): void {
+    // Asked for in a codec that has changed meanwhile: another is on its way.
+    if (this.ended || this.#reader || codec !== this.#codec) return;
+    this.#reader = new SequenceReader(inCodec(sequence, codec));
+    if (this.#pendingMs > 0) this.#reader.seek(this.#pendingMs);
     if (this.#reader.ended) this.#end({ type: 'media.finished' });
   }
 

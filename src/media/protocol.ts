@@ -1,28 +1,38 @@
-import type { Indication, PlayItem, PlayReport, RtpFlow, RtpStatistics } from '../telephony/media.ts';
+import type {
+  AudioDirection,
+  MediaSource,
+  MixCommand,
+  PlayReport,
+  RecordReport,
+  RtpStatistics,
+  SessionCommand,
+} from '../telephony/media.ts';
 import type { MediaConfig } from './config.ts';
-import type { PlayControl } from './player.ts';
-import type { DigitTiming } from './rtp/digit-sender.ts';
 
 /**
  * What passes between the main thread and the media thread: arrays of these, one array per turn of the event loop.
- * Sessions and items are numbered by the main thread; a command for a session that ended is ignored.
+ * Sessions, mixes, items and recordings are numbered by the main thread; a command for one that ended is ignored.
  */
-export type SessionCommand =
-  | { type: 'configure'; session: number; flow: RtpFlow }
-  | { type: 'play'; session: number; play: number; item: PlayItem }
-  | { type: 'control'; session: number; play: number; action: PlayControl | 'stop' }
-  | { type: 'seek'; session: number; play: number; ms: number }
-  | { type: 'sendDigits'; session: number; sequence: DigitTiming }
-  | { type: 'indicate'; session: number; indication: Indication | undefined }
-  | { type: 'echo'; session: number; on: boolean }
-  | { type: 'mute'; session: number; in: boolean; out: boolean }
-  | { type: 'close'; session: number };
-
 export type MediaCommand =
-  | SessionCommand
-  /** Half of a local pair: no port, its audio is heard by nobody, its digits are told when they were sent. */
-  | { type: 'openLocal'; session: number }
-  | { type: 'openRtp'; session: number; request: number }
+  /** What is asked of a session, as call control asked it. */
+  | (SessionCommand & { session: number })
+  /** What is asked of a mix. */
+  | { type: 'mix'; mix: number; command: MixCommand }
+  /** The next block of memory that sessions share with the main thread: see `session-memory.ts`. */
+  | { type: 'memory'; block: SharedArrayBuffer }
+  /** Half of a local pair, joined with the other when that is there. */
+  | { type: 'openLocal'; session: number; slot: number; peer?: number }
+  /** `port` and `source` = goes on with a stream that another thread had: on that port, with that far side. */
+  | { type: 'openRtp'; session: number; slot: number; request: number; port?: number; source?: MediaSource }
+  | {
+      type: 'openSnoop';
+      session: number;
+      slot: number;
+      target: number;
+      spy: AudioDirection;
+      whisper: AudioDirection;
+    }
+  | { type: 'openMix'; mix: number; kind: 'mixing' | 'holding' }
   | { type: 'statistics'; session: number; request: number }
   | { type: 'usage'; request: number }
   /** Whether the thread lives; it answers at once. */
@@ -35,13 +45,23 @@ export type MediaUsage = { sessions: number; ports: number; players: number; tim
 /** What the media thread tells unasked. */
 export type EngineReport =
   | { type: 'played'; session: number; play: number; report: PlayReport }
+  | { type: 'recorded'; session: number; recording: number; report: RecordReport }
   /** A digit that arrived. */
   | { type: 'digit'; session: number; digit: string; durationMs: number }
   /** A digit of a local half that was sent, for its other half. */
   | { type: 'digitSent'; session: number; digit: string; durationMs: number }
+  | { type: 'talkingStarted'; session: number }
+  | { type: 'talkingFinished'; session: number; durationMs: number }
   | { type: 'timedOut'; session: number }
-  /** A session ended by a fault of the plane. */
-  | { type: 'faulted'; session: number; reason: string };
+  /** The far side was found elsewhere than its SDP says. */
+  | { type: 'located'; session: number; source: MediaSource }
+  /** A session ended by a fault of the plane, or because its target did. */
+  | { type: 'faulted'; session: number; reason: string }
+  | { type: 'mixPlayed'; mix: number; play: number; report: PlayReport }
+  | { type: 'mixRecorded'; mix: number; recording: number; report: RecordReport }
+  | { type: 'mixTalking'; mix: number; session: number; talking: boolean; durationMs: number }
+  | { type: 'activeSpeaker'; mix: number; session: number | undefined }
+  | { type: 'mixFaulted'; mix: number; reason: string };
 
 export type MediaMessage =
   | EngineReport

@@ -1,7 +1,6 @@
-import type { Codec } from '../telephony/media.ts';
-import { transcode } from './codec/codecs.ts';
+import { octetsPerSample, type StoredCodec, samplesPerMs, transcode } from './codec/codecs.ts';
 
-/** A piece of audio: octets of G.711, one a sample, that repeat when it lasts longer than they do. */
+/** A piece of audio in the sequence's codec, which repeats when it lasts longer than its octets do. */
 export type Segment = {
   payload: Uint8Array;
   /** Length in samples; Infinity = for ever. */
@@ -10,7 +9,7 @@ export type Segment = {
 
 /** What an item of a playback sounds like: segments one after another. */
 export type Sequence = {
-  codec: Codec;
+  codec: StoredCodec;
   segments: readonly Segment[];
   /** Where it begins again after the last segment; absent = it ends there. */
   repeatFrom?: number;
@@ -18,8 +17,14 @@ export type Sequence = {
   seekable: boolean;
 };
 
-/** The same audio in another codec; the same object when nothing is to be changed. */
-export function inCodec(sequence: Sequence, codec: Codec): Sequence {
+/** Something that sounds for ever, as music on hold does. */
+export interface EndlessSource {
+  /** Copies the next samples to `target` from octet `at`; fewer than `count` when it has none just now. */
+  read(target: Uint8Array, at: number, count: number): number;
+}
+
+/** The same audio in another codec of the same rate; the same object when nothing is to be changed. */
+export function inCodec(sequence: Sequence, codec: StoredCodec): Sequence {
   if (sequence.codec === codec) return sequence;
   const segments = sequence.segments.map(({ payload, samples }) => ({
     payload: transcode(sequence.codec, codec, payload),
@@ -31,11 +36,13 @@ export function inCodec(sequence: Sequence, codec: Codec): Sequence {
 /** Reads a sequence piece by piece. */
 export class SequenceReader {
   #sequence: Sequence;
+  #octets: 1 | 2;
   #segment = 0;
   #offset = 0;
 
   constructor(sequence: Sequence) {
     this.#sequence = sequence;
+    this.#octets = octetsPerSample(sequence.codec);
     this.#skipEmpty();
   }
 
@@ -44,19 +51,31 @@ export class SequenceReader {
     return this.#segment >= this.#sequence.segments.length;
   }
 
-  /** Goes on in another codec, at the same position. */
-  convert(codec: Codec): void {
+  /** Goes on at the same position in another codec of the same rate; false when the rate is another. */
+  convert(codec: StoredCodec): boolean {
+    if (samplesPerMs(codec) !== samplesPerMs(this.#sequence.codec)) return false;
     this.#sequence = inCodec(this.#sequence, codec);
+    this.#octets = octetsPerSample(codec);
+    return true;
   }
 
-  /** Copies up to `count` samples to `target` from `at`; fewer only at the end. Returns how many. */
+  /** Where it is, in ms from the start of the first segment. */
+  get positionMs(): number {
+    let samples = this.#offset;
+    for (let index = 0; index < this.#segment; index++) samples += this.#sequence.segments[index]!.samples;
+    return samples / samplesPerMs(this.#sequence.codec);
+  }
+
+  /** Copies up to `count` samples to `target` from octet `at`; fewer only at the end. Returns how many samples. */
   read(target: Uint8Array, at: number, count: number): number {
     let done = 0;
+    const octets = this.#octets;
     while (done < count && !this.ended) {
       const { payload, samples } = this.#sequence.segments[this.#segment]!;
-      const from = this.#offset % payload.length;
-      const length = Math.min(count - done, samples - this.#offset, payload.length - from);
-      copy(payload, from, target, at + done, length);
+      const held = payload.length / octets;
+      const from = this.#offset % held;
+      const length = Math.min(count - done, samples - this.#offset, held - from);
+      copy(payload, from * octets, target, at + done * octets, length * octets);
       done += length;
       this.#offset += length;
       if (this.#offset >= samples) this.#leaveSegment();
@@ -71,11 +90,11 @@ export class SequenceReader {
     this.#skipEmpty();
   }
 
-  /** Moves by `samples` (negative = back): before the start it is at the start, past the end it has ended. */
-  seek(samples: number): void {
+  /** Moves by `ms` (negative = back): before the start it is at the start, past the end it has ended. */
+  seek(ms: number): void {
     if (!this.#sequence.seekable) return;
     const segments = this.#sequence.segments;
-    let position = this.#offset + samples;
+    let position = this.#offset + ms * samplesPerMs(this.#sequence.codec);
     for (let index = 0; index < this.#segment; index++) position += segments[index]!.samples;
     position = Math.max(0, Math.trunc(position));
     this.#segment = 0;

@@ -1,167 +1,286 @@
 import type {
+  DigitSequence,
   Indication,
   MediaReport,
+  MediaSession,
+  MediaSessionDump,
+  MediaSource,
   PlayHandle,
   PlayItem,
   PlayReport,
-  RtpFlow,
-  RtpSession,
+  RecordHandle,
+  RecordReport,
+  RecordRequest,
   RtpStatistics,
+  SessionCommand,
+  TalkDetection,
 } from '../telephony/media.ts';
 import type { EngineReport } from './protocol.ts';
-import type { DigitTiming } from './rtp/digit-sender.ts';
-import type { LinkedSession, ThreadLink } from './thread-link.ts';
+import { Plays, playHandle, Recordings, recordHandle } from './proxy-handles.ts';
+import { memoryWord, type SessionMemory } from './session-memory.ts';
+import type { Linked, Place, ThreadLink } from './thread-link.ts';
 
-/** The items of one session as the main thread knows them: who is to be told how each ended. */
-export class Plays {
-  readonly #told = new Map<number, (report: PlayReport) => void>();
-  #next = 1;
-
-  /** Numbers an item and keeps who is told. */
-  add(told: (report: PlayReport) => void): number {
-    const play = this.#next++;
-    this.#told.set(play, told);
-    return play;
-  }
-
-  has(play: number): boolean {
-    return this.#told.has(play);
-  }
-
-  /** Passes a report on, once. */
-  end(play: number, report: PlayReport): void {
-    const told = this.#told.get(play);
-    this.#told.delete(play);
-    told?.(report);
-  }
-
-  /** Tells all that are left that they failed: in a later turn, never from inside a call of theirs. */
-  failAll(reason: string): void {
-    const left = [...this.#told.values()];
-    this.#told.clear();
-    if (left.length > 0)
-      queueMicrotask(() => {
-        for (const told of left) told({ type: 'media.failed', reason });
-      });
-  }
-}
-
-/** Controls an item through the link; does nothing once it has ended. */
-export function playHandle(plays: Plays, play: number, session: number, link: ThreadLink): PlayHandle {
-  const control = (action: 'stop' | 'pause' | 'resume' | 'restart') => () => {
-    if (plays.has(play)) link.send({ type: 'control', session, play, action });
-  };
-  return {
-    stop: control('stop'),
-    pause: control('pause'),
-    resume: control('resume'),
-    restart: control('restart'),
-    seek: (ms) => {
-      if (plays.has(play)) link.send({ type: 'seek', session, play, ms });
-    },
-  };
-}
-
-/** A handle of an item that could not even be started. */
-export const endedHandle: PlayHandle = {
-  stop: () => {},
-  pause: () => {},
-  resume: () => {},
-  restart: () => {},
-  seek: () => {},
+export type SessionProxyOptions = {
+  id: string;
+  told: (report: MediaReport) => void;
+  /** Hears that the session is over, once. */
+  ended: (session: SessionProxy) => void;
 };
 
-/** The main thread's side of an RTP session. */
-export class RtpSessionProxy implements RtpSession, LinkedSession {
+/** Commands that hold until another of their type: a session opened again is asked them again. */
+type Standing = Extract<
+  SessionCommand,
+  { type: 'configure' | 'echo' | 'mute' | 'indicate' | 'music' | 'detectTalking' }
+>;
+
+const sessionClosed = 'the session was closed';
+
+/**
+ * The main thread's side of a session, whatever it is: turns what is asked into commands, and reports into what is told.
+ * It keeps what holds, so that the session can be opened again in another thread.
+ */
+export abstract class SessionProxy implements MediaSession, Linked {
   readonly id: string;
-  readonly session: number;
-  /** Set before anyone else sees the session. */
-  local = { address: '', port: 0 };
-  readonly #link: ThreadLink;
-  readonly #told: (report: MediaReport) => void;
+  protected readonly told: (report: MediaReport) => void;
+  readonly #options: SessionProxyOptions;
   readonly #plays = new Plays();
+  readonly #recordings = new Recordings();
+  readonly #standing = new Map<Standing['type'], Standing>();
+  #item: { play: number; item: PlayItem; paused: boolean } | undefined;
+  protected link: ThreadLink | undefined;
+  protected place: Place | undefined;
+  protected source: MediaSource | undefined;
   #ended = false;
 
-  constructor(id: string, link: ThreadLink, told: (report: MediaReport) => void) {
-    this.id = id;
-    this.#link = link;
-    this.#told = told;
-    this.session = link.add(this);
+  constructor(options: SessionProxyOptions) {
+    this.#options = options;
+    this.id = options.id;
+    this.told = options.told;
   }
 
-  configure(flow: RtpFlow): void {
-    this.#link.send({ type: 'configure', session: this.session, flow });
+  /** Whether it was closed or lost. */
+  get ended(): boolean {
+    return this.#ended;
   }
+
+  /** The thread it lives in; undefined while it needs none. */
+  get thread(): ThreadLink | undefined {
+    return this.link;
+  }
+
+  /** Its number in its thread, where it is opened now at the latest, so that it can be heard and listened to. */
+  abstract audible(): number | undefined;
+
+  /** Opens it where it has its place now. */
+  protected abstract open(): void;
+
+  /** Gives it a place in the thread when a command needs one. */
+  protected prepare(_command: SessionCommand): void {}
 
   play(item: PlayItem, told: (report: PlayReport) => void): PlayHandle {
     const play = this.#plays.add(told);
-    if (this.#ended) {
-      this.#plays.failAll('the session was closed');
-      return endedHandle;
-    }
-    this.#link.send({ type: 'play', session: this.session, play, item });
-    return playHandle(this.#plays, play, this.session, this.#link);
+    this.#ask({ type: 'play', play, item });
+    if (this.#ended || !this.link) this.#plays.failAll(sessionClosed);
+    return playHandle(this.#plays, play, (command) => this.#ask(command));
   }
 
-  sendDigits(sequence: DigitTiming): void {
-    this.#link.send({ type: 'sendDigits', session: this.session, sequence });
+  record(request: RecordRequest, told: (report: RecordReport) => void): RecordHandle {
+    const recording = this.#recordings.add(told);
+    this.#ask({ type: 'record', recording, request });
+    if (this.#ended || !this.link) this.#recordings.failAll(sessionClosed);
+    return recordHandle(this.#recordings, recording, (command) => this.#ask(command));
+  }
+
+  sendDigits(sequence: DigitSequence): void {
+    this.#ask({ type: 'sendDigits', sequence });
   }
 
   indicate(indication: Indication | undefined): void {
-    this.#link.send({ type: 'indicate', session: this.session, indication });
+    this.#ask({ type: 'indicate', indication });
+  }
+
+  music(musicClass: string | undefined): void {
+    this.#ask({ type: 'music', musicClass });
   }
 
   echo(on: boolean): void {
-    this.#link.send({ type: 'echo', session: this.session, on });
+    this.#ask({ type: 'echo', on });
   }
 
   mute(directions: { in: boolean; out: boolean }): void {
-    this.#link.send({ type: 'mute', session: this.session, in: directions.in, out: directions.out });
+    this.#ask({ type: 'mute', in: directions.in, out: directions.out });
+  }
+
+  detectTalking(detection: TalkDetection | undefined): void {
+    this.#ask({ type: 'detectTalking', detection });
   }
 
   async statistics(): Promise<RtpStatistics | undefined> {
-    if (this.#ended) return undefined;
-    const session = this.session;
+    const { link, place } = this;
+    if (this.#ended || !link || !place) return undefined;
+    const { session } = place;
     // A thread that ends meanwhile leaves nothing to tell.
-    const answer = await this.#link
-      .request((request) => ({ type: 'statistics', session, request }))
-      .catch(() => undefined);
+    const answer = await link.request((request) => ({ type: 'statistics', session, request })).catch(() => undefined);
     return answer?.statistics;
+  }
+
+  dump(): MediaSessionDump {
+    const { id, source, place } = this;
+    const item = this.#item;
+    const stream = place && streamOf(place.memory);
+    return {
+      version: 1,
+      id,
+      ...(source && { source }),
+      standing: [...this.#standing.values()],
+      ...(stream && { stream }),
+      ...(item && { item: { item: item.item, positionMs: this.#positionMs(item), paused: item.paused } }),
+    };
   }
 
   close(): void {
     if (this.#ended) return;
-    this.#ended = true;
-    this.#link.send({ type: 'close', session: this.session });
-    this.#link.remove(this.session);
-    this.#plays.failAll('the session was closed');
+    this.#end();
+    if (this.place) {
+      this.link?.send({ type: 'close', session: this.place.session });
+      this.link?.remove(this.place);
+    }
+    this.#plays.failAll(sessionClosed);
+    this.#recordings.failAll(sessionClosed);
   }
 
   heard(report: EngineReport): void {
     switch (report.type) {
       case 'played':
+        if (this.#item?.play === report.play) this.#item = undefined;
         this.#plays.end(report.play, report.report);
         return;
+      case 'recorded':
+        this.#recordings.tell(report.recording, report.report);
+        return;
       case 'digit':
-        this.#told({ type: 'media.digit', digit: report.digit, durationMs: report.durationMs });
+        this.told({ type: 'media.digit', digit: report.digit, durationMs: report.durationMs });
+        return;
+      case 'talkingStarted':
+        this.told({ type: 'media.talkingStarted' });
+        return;
+      case 'talkingFinished':
+        this.told({ type: 'media.talkingFinished', durationMs: report.durationMs });
         return;
       case 'timedOut':
-        this.#told({ type: 'media.timedOut' });
+        this.told({ type: 'media.timedOut' });
+        return;
+      case 'located':
+        this.source = report.source;
         return;
       case 'faulted':
-        this.#link.remove(this.session);
+        if (this.place) this.link?.remove(this.place);
         this.lost(report.reason);
         return;
     }
   }
 
+  /** It is gone and cannot be opened again: everybody concerned is told, in a later turn. */
   lost(reason: string): void {
     if (this.#ended) return;
-    this.#ended = true;
+    this.#end();
     this.#plays.failAll(reason);
-    // A session that was never opened has nobody to tell: `openRtp` itself was rejected.
-    if (this.local.port === 0) return;
-    // Behind the items, and behind `openRtp` when that resolves just now: who opened it knows it before its end.
-    this.#link.soon(() => this.#told({ type: 'media.lost', reason }));
+    this.#recordings.failAll(reason);
+    this.tellLost(reason);
   }
+
+  /** Lives in `link` from now on, as it was. What was recorded so far is lost. */
+  moveTo(link: ThreadLink): void {
+    const before = this.place;
+    if (this.#ended || !before) return;
+    const item = this.#item;
+    const positionMs = item && this.#positionMs(item);
+    this.link = link;
+    this.place = link.add(this);
+    this.place.memory.set(before.memory);
+    this.open();
+    this.askAgain();
+    if (item && positionMs !== undefined) {
+      this.post({ type: 'play', play: item.play, item: { ...item.item, offsetMs: positionMs } });
+      if (item.paused) this.post({ type: 'control', play: item.play, action: 'pause' });
+    }
+    this.#recordings.failAll('the media thread ended');
+  }
+
+  /** Tells that the session is gone. */
+  protected tellLost(reason: string): void {
+    // Behind the items, and behind whoever opens it just now: who opened it knows it before its end.
+    this.link?.soon(() => this.told({ type: 'media.lost', reason }));
+  }
+
+  /** Asks a session that was just opened for all that holds. */
+  protected askAgain(): void {
+    for (const command of this.#standing.values()) this.post(command);
+  }
+
+  /** Keeps what a dump says. */
+  protected restore(standing: readonly SessionCommand[]): void {
+    for (const command of standing) this.#ask(command);
+  }
+
+  protected post(command: SessionCommand): void {
+    if (this.place) this.link?.send({ ...command, session: this.place.session });
+  }
+
+  protected ask(command: SessionCommand): void {
+    this.#ask(command);
+  }
+
+  #ask(command: SessionCommand): void {
+    if (this.#ended) return;
+    this.prepare(command);
+    this.#keep(command);
+    this.post(command);
+  }
+
+  #keep(command: SessionCommand): void {
+    switch (command.type) {
+      case 'configure':
+      case 'echo':
+      case 'mute':
+      case 'indicate':
+      case 'music':
+      case 'detectTalking':
+        this.#standing.set(command.type, command);
+        return;
+      case 'play':
+        this.#item = { play: command.play, item: command.item, paused: false };
+        return;
+      case 'control':
+        if (this.#item?.play === command.play && command.action !== 'restart')
+          this.#item.paused = command.action === 'pause';
+        return;
+    }
+  }
+
+  /** Where the item is, in ms from its start: what the thread wrote last. */
+  #positionMs({ play, item }: { play: number; item: PlayItem }): number {
+    const memory = this.place?.memory;
+    return memory?.[memoryWord.play] === play ? memory[memoryWord.positionMs]! : item.offsetMs;
+  }
+
+  #end(): void {
+    this.#ended = true;
+    this.#options.ended(this);
+  }
+}
+
+function streamOf(memory: SessionMemory): NonNullable<MediaSessionDump['stream']> | undefined {
+  if (memory[memoryWord.begun] !== 1) return undefined;
+  const word = (name: keyof typeof memoryWord) => memory[memoryWord[name]]!;
+  return {
+    ssrc: word('ssrc'),
+    sequence: word('sequence'),
+    timestamp: word('timestamp'),
+    origin: word('origin'),
+    zeroMs: word('clockZero'),
+    clockRate: word('clockRate'),
+    packets: word('packets'),
+    octets: word('octets'),
+  };
 }

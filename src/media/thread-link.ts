@@ -1,15 +1,23 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
-import type { EngineReport, MediaCommand, MediaMessage, SessionCommand } from './protocol.ts';
+import type { EngineReport, MediaCommand, MediaMessage } from './protocol.ts';
+import { blockSlots, memoryIn, newBlock, type SessionMemory } from './session-memory.ts';
 import type { MediaThread } from './start-worker.ts';
 
-/** What the link tells the session that a report is about. */
-export interface LinkedSession {
+/** What the link tells the session or mix that a report is about. */
+export interface Linked {
   /** A report of the engine. */
   heard(report: EngineReport): void;
-  /** The thread is gone: nothing will be heard any more. */
-  lost(reason: string): void;
 }
+
+/** Where a session lives in a thread. */
+export type Place = {
+  /** Its number there. */
+  session: number;
+  slot: number;
+  /** What it shares with the thread. */
+  memory: SessionMemory;
+};
 
 type Answer = Exclude<Extract<MediaMessage, { request: number }>, { type: 'refused' }>;
 type Asking = Extract<MediaCommand, { request: number }>;
@@ -26,10 +34,13 @@ export type ThreadLinkOptions = {
   log: Logger;
   /** A thread that answers nothing for this long is ended, in ms. */
   timeoutMs: number;
+  /** Hears that the thread is gone, with its ports, and that requests are rejected. */
+  lost: (reason: string) => void;
 };
 
 /** Questions that have to stay unanswered one after another before the thread counts as hung. */
 const unansweredBeats = 5;
+const threadEnded = 'the media thread ended';
 
 /**
  * The main thread's end of one media thread: commands of one turn of the event loop go in one message, answers find
@@ -41,10 +52,14 @@ export class ThreadLink {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #beatMs: number;
-  readonly #sessions = new Map<number, LinkedSession>();
+  readonly #lost: (reason: string) => void;
+  readonly #sessions = new Map<number, Linked>();
+  readonly #mixes = new Map<number, Linked>();
+  readonly #blocks: SharedArrayBuffer[] = [];
+  readonly #freeSlots: number[] = [];
   readonly #pending = new Map<number, Pending>();
   #batch: MediaCommand[] = [];
-  #nextSession = 1;
+  #next = 1;
   #nextRequest = 1;
   #alive = true;
   #closing = false;
@@ -55,10 +70,11 @@ export class ThreadLink {
     this.#exited = resolve;
   });
 
-  constructor(thread: MediaThread, { clock, log, timeoutMs }: ThreadLinkOptions) {
+  constructor(thread: MediaThread, { clock, log, timeoutMs, lost }: ThreadLinkOptions) {
     this.#thread = thread;
     this.#clock = clock;
     this.#log = log;
+    this.#lost = lost;
     this.#beatMs = timeoutMs / unansweredBeats;
     thread.on('message', (messages) => {
       for (const message of messages as MediaMessage[]) {
@@ -70,10 +86,10 @@ export class ThreadLink {
         }
       }
     });
-    thread.on('error', (error) => this.#lose(error));
+    thread.on('error', (error) => this.#fail(error));
     thread.on('exit', (code) => {
-      this.#lose(new Error(`the media thread ended with code ${code}`));
-      this.#exited();
+      this.#fail(new Error(`the media thread ended with code ${code}`));
+      this.#lose();
     });
     this.#planBeat();
   }
@@ -88,19 +104,33 @@ export class ThreadLink {
     this.#clock.soon(fn);
   }
 
-  /** Gives a session its number and hears reports for it until `remove`. */
-  add(session: LinkedSession): number {
-    const key = this.#nextSession++;
+  /** Gives a session its place, cleared, and hears reports for it until `remove`. */
+  add(session: Linked): Place {
+    const key = this.#next++;
     this.#sessions.set(key, session);
+    const slot = this.#freeSlots.shift() ?? this.#moreSlots();
+    const memory = memoryIn(this.#blocks[Math.floor(slot / blockSlots)]!, slot % blockSlots);
+    memory.fill(0);
+    return { session: key, slot, memory };
+  }
+
+  remove({ session, slot }: Place): void {
+    if (this.#sessions.delete(session)) this.#freeSlots.push(slot);
+  }
+
+  /** Gives a mix its number and hears reports for it until `removeMix`. */
+  addMix(mix: Linked): number {
+    const key = this.#next++;
+    this.#mixes.set(key, mix);
     return key;
   }
 
-  remove(session: number): void {
-    this.#sessions.delete(session);
+  removeMix(mix: number): void {
+    this.#mixes.delete(mix);
   }
 
-  /** Sends a command; on a thread that is gone nothing happens. */
-  send(command: SessionCommand | Extract<MediaCommand, { type: 'openLocal' }>): void {
+  /** Sends a command that is not answered; on a thread that is gone nothing happens. */
+  send(command: Exclude<MediaCommand, Asking>): void {
     this.#post(command);
   }
 
@@ -147,7 +177,10 @@ export class ThreadLink {
     if (!this.#alive) return;
     if (this.#unanswered >= unansweredBeats) {
       this.#log.error({ sessions: this.#sessions.size }, 'the media thread hangs and is ended');
-      this.#thread.terminate().catch((error: unknown) => this.#lose(error));
+      this.#thread.terminate().catch((error: unknown) => {
+        this.#fail(error);
+        this.#lose();
+      });
       return;
     }
     this.#unanswered++;
@@ -176,6 +209,10 @@ export class ThreadLink {
       this.#unanswered = 0;
       return;
     }
+    if ('mix' in message) {
+      this.#mixes.get(message.mix)?.heard(message);
+      return;
+    }
     if (!('request' in message)) {
       this.#sessions.get(message.session)?.heard(message);
       return;
@@ -186,16 +223,29 @@ export class ThreadLink {
     else pending?.resolve(message);
   }
 
-  #lose(error: unknown): void {
+  /** The thread does nothing any more, though its ports may be bound until it is gone. */
+  #fail(error: unknown): void {
     if (!this.#alive) return;
     this.#alive = false;
     this.#clock.clearTimeout(this.#beatTimer);
-    const reason = 'the media thread ended';
-    if (!this.#closing) this.#log.error({ error, sessions: this.#sessions.size }, reason);
-    for (const { reject } of this.#pending.values()) reject(new Error(reason, { cause: error }));
+    if (!this.#closing) this.#log.error({ error, sessions: this.#sessions.size }, threadEnded);
+  }
+
+  /** It is gone, and so are its ports. */
+  #lose(): void {
+    this.#exited();
+    for (const { reject } of this.#pending.values()) reject(new Error(threadEnded));
     this.#pending.clear();
-    const sessions = [...this.#sessions.values()];
     this.#sessions.clear();
-    for (const session of sessions) session.lost(reason);
+    this.#mixes.clear();
+    this.#lost(threadEnded);
+  }
+
+  #moreSlots(): number {
+    const block = newBlock();
+    const first = this.#blocks.push(block) * blockSlots - blockSlots;
+    this.#post({ type: 'memory', block });
+    for (let slot = first + 1; slot < first + blockSlots; slot++) this.#freeSlots.push(slot);
+    return first;
   }
 }

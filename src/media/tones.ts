@@ -1,5 +1,4 @@
-import type { Codec } from '../telephony/media.ts';
-import { encode, sampleRate, samplesPerMs } from './codec/codecs.ts';
+import { encode, type StoredCodec, samplesPerMs } from './codec/codecs.ts';
 import type { Segment, Sequence } from './sequence.ts';
 
 /** The tones every zone has, by the field's names. */
@@ -84,6 +83,8 @@ export type ToneElement = {
 
 const maximumElements = 256;
 const amplitude = 5000;
+/** What a telephone line can carry at most, in Hz. */
+const highestFrequency = 4000;
 
 /** Whether tones of this country are known. */
 export function isToneZone(code: string): boolean {
@@ -110,7 +111,7 @@ export function parseToneList(list: string): readonly ToneElement[] | undefined 
     if (!found) return undefined;
     const modulated = found[2]!.includes('*');
     const frequencies = found[2]!.split(/[+*]/).map(Number);
-    if (frequencies.some((frequency) => frequency >= sampleRate / 2)) return undefined;
+    if (frequencies.some((frequency) => frequency >= highestFrequency)) return undefined;
     const durationMs = found[3] === undefined ? Number.POSITIVE_INFINITY : Number(found[3]);
     elements.push({
       frequencies: frequencies.filter((frequency) => frequency > 0),
@@ -124,7 +125,7 @@ export function parseToneList(list: string): readonly ToneElement[] | undefined 
 }
 
 /** A tone list as something to play: first what is played once, then what is repeated. */
-export function toneSequence(elements: readonly ToneElement[], codec: Codec): Sequence {
+export function toneSequence(elements: readonly ToneElement[], codec: StoredCodec): Sequence {
   const once = elements.filter((element) => element.once);
   const repeated = elements.filter((element) => !element.once);
   return {
@@ -135,15 +136,16 @@ export function toneSequence(elements: readonly ToneElement[], codec: Codec): Se
   };
 }
 
-function toneSegment({ frequencies, modulated, durationMs }: ToneElement, codec: Codec): Segment {
-  const samples = durationMs * samplesPerMs;
+function toneSegment({ frequencies, modulated, durationMs }: ToneElement, codec: StoredCodec): Segment {
+  const perSecond = samplesPerMs(codec) * 1000;
+  const samples = (durationMs * perSecond) / 1000;
   // Whole Hertz repeat exactly after one second, so a second of payload is enough for any duration.
-  const payload = encode(codec, tone(frequencies, modulated, Math.min(samples, sampleRate)));
+  const payload = encode(codec, tone(frequencies, modulated, Math.min(samples, perSecond), perSecond));
   return { payload, samples };
 }
 
 /** `length` samples of sine waves, −16 dBFS each. */
-function tone(frequencies: readonly number[], modulated: boolean, length: number): Int16Array {
+function tone(frequencies: readonly number[], modulated: boolean, length: number, sampleRate: number): Int16Array {
   const samples = new Int16Array(length);
   const steps = frequencies.map((frequency) => (2 * Math.PI * frequency) / sampleRate);
   for (let index = 0; index < length; index++) {

@@ -1,8 +1,9 @@
-import type { Codec, Indication, PlayItem, PlayReport } from '../telephony/media.ts';
-import { silenceOctet } from './codec/codecs.ts';
+import type { Indication, PlayItem, PlayReport } from '../telephony/media.ts';
+import { octetsPerSample, type StoredCodec, silenceOctet } from './codec/codecs.ts';
 import { type AudioLoader, silence } from './item-loader.ts';
 import { type PlayControl, Player } from './player.ts';
-import { type Sequence, SequenceReader } from './sequence.ts';
+import { type EndlessSource, type Sequence, SequenceReader } from './sequence.ts';
+import { memoryWord, type SessionMemory } from './session-memory.ts';
 
 /** Names of the tones that stand for an indication. */
 const toneOfIndication: Readonly<Record<Exclude<Indication, 'silence'>, string>> = {
@@ -11,23 +12,33 @@ const toneOfIndication: Readonly<Record<Exclude<Indication, 'silence'>, string>>
   congestion: 'congestion',
 };
 
-/** What a session says by itself: the item being played, or else the tone it was given. */
+/** What a session says by itself: the item being played, or else the tone it was given, or else music. */
 export class Voice {
   readonly #loader: AudioLoader;
-  #codec: Codec;
+  readonly #memory: SessionMemory | undefined;
+  #codec: StoredCodec;
   #player: Player | undefined;
   #playId = 0;
   #indication: Indication | undefined;
   #tone: SequenceReader | undefined;
+  #musicClass: string | undefined;
+  #music: EndlessSource | undefined;
 
-  constructor(loader: AudioLoader, codec: Codec) {
+  /** @param memory where the position of the item is kept, for whoever goes on with it. */
+  constructor(loader: AudioLoader, codec: StoredCodec, memory?: SessionMemory) {
     this.#loader = loader;
     this.#codec = codec;
+    this.#memory = memory;
+  }
+
+  /** What it is read in. */
+  get codec(): StoredCodec {
+    return this.#codec;
   }
 
   /** Something is being played or indicated, if only to be paused or loading. */
   get active(): boolean {
-    return this.playing || this.#tone !== undefined;
+    return this.playing || this.#tone !== undefined || this.#music !== undefined;
   }
 
   /** An item is under way. */
@@ -40,6 +51,7 @@ export class Voice {
     this.#player?.stop();
     this.#playId = playId;
     this.#player = new Player(item, this.#codec, (each, codec) => this.#loader.load(each, codec), told);
+    this.#keepPosition();
   }
 
   /** Acts on the item under way when it is the one meant. */
@@ -47,10 +59,12 @@ export class Voice {
     if (playId !== this.#playId) return;
     if (action === 'stop') this.#player?.stop();
     else this.#player?.control(action);
+    this.#keepPosition();
   }
 
   seek(playId: number, ms: number): void {
     if (playId === this.#playId) this.#player?.seek(ms);
+    this.#keepPosition();
   }
 
   indicate(indication: Indication | undefined): void {
@@ -58,40 +72,56 @@ export class Voice {
     this.#tone = indication && new SequenceReader(this.#sequenceOf(indication));
   }
 
+  /** What is indicated now. */
+  get indication(): Indication | undefined {
+    return this.#indication;
+  }
+
+  /** Music of a class, until turned off. */
+  music(musicClass: string | undefined): void {
+    this.#musicClass = musicClass;
+    this.#music = musicClass === undefined ? undefined : this.#loader.music?.(musicClass, this.#codec);
+  }
+
   /** Goes on in another codec. */
-  convert(codec: Codec): void {
+  convert(codec: StoredCodec): void {
     if (codec === this.#codec) return;
     this.#codec = codec;
     this.#player?.convert(codec);
-    this.#tone?.convert(codec);
+    if (this.#indication) this.indicate(this.#indication);
+    if (this.#musicClass !== undefined) this.music(this.#musicClass);
   }
 
   /**
-   * Fills `count` octets of `target` from `at` with the next samples, the rest of the last piece with silence.
+   * Fills `count` samples of `target` from octet `at` with what comes next, the rest of the last piece with silence.
    * False when there is nothing to say now; `target` is then untouched.
    */
   fill(target: Uint8Array, at: number, count: number): boolean {
-    const source = this.playing ? this.#player : this.#tone;
+    const source = this.playing ? this.#player : (this.#tone ?? this.#music);
     const done = source?.read(target, at, count) ?? 0;
     if (done === 0) return false;
-    if (done < count) target.fill(silenceOctet[this.#codec], at + done, at + count);
+    if (this.#memory && source === this.#player) this.#keepPosition();
+    const octets = octetsPerSample(this.#codec);
+    if (done < count) target.fill(silenceOctet(this.#codec), at + done * octets, at + count * octets);
     return true;
   }
 
   /** Ends everything; an item under way is told that it failed. */
   close(reason: string): void {
     this.indicate(undefined);
+    this.music(undefined);
     this.#player?.fail(reason);
     this.#player = undefined;
+  }
+
+  #keepPosition(): void {
+    if (!this.#memory) return;
+    this.#memory[memoryWord.play] = this.playing ? this.#playId : 0;
+    this.#memory[memoryWord.positionMs] = this.#player?.positionMs ?? 0;
   }
 
   #sequenceOf(indication: Indication): Sequence {
     if (indication !== 'silence') return this.#loader.tone(toneOfIndication[indication], this.#codec);
     return { codec: this.#codec, segments: [silence(this.#codec, Number.POSITIVE_INFINITY)], seekable: false };
-  }
-
-  /** What is indicated now. */
-  get indication(): Indication | undefined {
-    return this.#indication;
   }
 }

@@ -1,4 +1,4 @@
-import type { MediaSession } from './media.ts';
+import type { DigitSequence, MediaSession } from './media.ts';
 
 /**
  * The port between call control and a technology (SIP, Local, external media).
@@ -36,14 +36,7 @@ export type LegReport =
 
 export type Report = (report: LegReport) => void;
 
-/** Digits to send, timed in ms. `digits` holds 0-9 * # A-D only; pauses are `w` (500 ms) and `W` (1 s). */
-export type DigitSequence = {
-  digits: string;
-  beforeMs: number;
-  betweenMs: number;
-  durationMs: number;
-  afterMs: number;
-};
+export type { DigitSequence };
 
 /**
  * One technology's side of a channel. Every method returns at once and never throws for a state the far side

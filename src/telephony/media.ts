@@ -3,9 +3,6 @@
  * the plane tells what happened. All calls return at once; the plane works in its own thread.
  */
 
-/** Codecs that can be agreed on with a far side. */
-export type Codec = 'ulaw' | 'alaw';
-
 /** Audio formats by the field's names; `slin` and its kin are linear 16-bit samples at 8 kHz, or as many kHz as named. */
 export type FormatName =
   | 'ulaw'
@@ -19,6 +16,9 @@ export type FormatName =
   | 'slin32'
   | 'slin44'
   | 'slin48';
+
+/** Codecs that can be agreed on with a far side: any format. Linear audio is L16 there (RFC 3551 section 4.5.11). */
+export type Codec = FormatName;
 
 /** What audio is made of, told with it wherever it goes. */
 export type AudioFormat = {
@@ -55,6 +55,15 @@ export interface PlayHandle {
   seek(ms: number): void;
 }
 
+/** Digits to send (`0-9*#A-D`, `w` 500 ms, `W` 1 s) and their times in ms. */
+export type DigitSequence = {
+  digits: string;
+  beforeMs: number;
+  betweenMs: number;
+  durationMs: number;
+  afterMs: number;
+};
+
 /** Call-progress tones a channel can be given locally (per tone zone). */
 export type Indication = 'ringing' | 'busy' | 'congestion' | 'silence';
 
@@ -77,6 +86,45 @@ export type RtpStatistics = {
   stdevrtt?: number;
 };
 
+/** When a far side counts as talking. */
+export type TalkDetection = {
+  /** Mean amplitude of 16-bit samples from which it does. */
+  thresholdLevel: number;
+  /** How long it must be quiet before talking is over, in ms. */
+  silenceMs: number;
+};
+
+/** What can be done to an item being played. */
+export type PlayAction = 'stop' | 'pause' | 'resume' | 'restart';
+
+/** What can be done to a recording under way. */
+export type RecordAction = 'stop' | 'discard' | 'pause' | 'resume' | 'mute' | 'unmute';
+
+/**
+ * Everything that can be asked of a session, whatever it is: the methods of {@link MediaSession} as data. Items and
+ * recordings are numbered by whoever asks.
+ */
+export type SessionCommand =
+  | { type: 'configure'; flow: RtpFlow }
+  | { type: 'play'; play: number; item: PlayItem }
+  | { type: 'control'; play: number; action: PlayAction }
+  | { type: 'seek'; play: number; ms: number }
+  | { type: 'sendDigits'; sequence: DigitSequence }
+  | { type: 'indicate'; indication: Indication | undefined }
+  | { type: 'music'; musicClass: string | undefined }
+  | { type: 'echo'; on: boolean }
+  | { type: 'mute'; in: boolean; out: boolean }
+  | { type: 'detectTalking'; detection: TalkDetection | undefined }
+  | { type: 'record'; recording: number; request: RecordRequest }
+  | { type: 'controlRecording'; recording: number; action: RecordAction }
+  | { type: 'close' };
+
+/** Everything that can be asked of a mix: the methods of {@link Mix} as data. Sessions are numbered. */
+export type MixCommand =
+  | { type: 'join'; session: number; member: MixMember }
+  | { type: 'leave'; session: number }
+  | Extract<SessionCommand, { type: 'play' | 'control' | 'seek' | 'music' | 'record' | 'controlRecording' | 'close' }>;
+
 /** What the media plane tells about a session unasked. */
 export type MediaReport =
   /** A digit that the far side pressed (RFC 4733), told at its end. */
@@ -92,19 +140,42 @@ export type MediaReport =
   /** The session is gone by a fault of the media plane: nothing will sound any more. The last report. */
   | { type: 'media.lost'; reason: string };
 
+/** What is needed to go on with a session elsewhere: plain JSON. */
+export type MediaSessionDump = {
+  version: 1;
+  id: string;
+  /** Its address and port, when it has any. */
+  local?: { address: string; port: number };
+  /** Where its far side was found, when elsewhere than its SDP says. */
+  source?: MediaSource;
+  /** What holds: asked of a new session, these bring it to the same state. */
+  standing: SessionCommand[];
+  /** The stream it sends, once it has begun. */
+  stream?: {
+    ssrc: number;
+    /** Sequence number of the next packet. */
+    sequence: number;
+    /** First RTP timestamp not covered by what was sent, and the one at `zeroMs`; neither wrapped at 2^32. */
+    timestamp: number;
+    origin: number;
+    /** Wall-clock time, in ms, of the `origin`. */
+    zeroMs: number;
+    /** Timestamps per second, in Hz. */
+    clockRate: number;
+    packets: number;
+    octets: number;
+  };
+  /** The item being played and where it is: to be played again from there by whoever restores. */
+  item?: { item: PlayItem; positionMs: number; paused: boolean };
+};
+
 /** The audio of one leg. */
-export interface MediaSession {
+export interface MediaSession extends AudioWatch {
   readonly id: string;
   /** Starts an item at once, mixing with nothing: callers queue. One item at a time; a second ends the first. */
   play(item: PlayItem, told: (report: PlayReport) => void): PlayHandle;
-  /** Sends digits (`0-9*#A-D`, `w` 500 ms, `W` 1 s) after what was sent before; times in ms. */
-  sendDigits(sequence: {
-    digits: string;
-    beforeMs: number;
-    betweenMs: number;
-    durationMs: number;
-    afterMs: number;
-  }): void;
+  /** Sends digits after what was sent before. */
+  sendDigits(sequence: DigitSequence): void;
   /** Plays a local tone (or keeps sending silence) until changed; `undefined` stops it. Items played win over it. */
   indicate(indication: Indication | undefined): void;
   /** Sends back whatever arrives, digits included, until turned off. */
@@ -113,6 +184,8 @@ export interface MediaSession {
   mute(directions: { in: boolean; out: boolean }): void;
   /** RTP figures so far; undefined where no RTP is involved. */
   statistics(): Promise<RtpStatistics | undefined>;
+  /** What is needed to go on with it elsewhere. */
+  dump(): MediaSessionDump;
   /** Lets go of port, player and timers; items still playing are told `media.failed`. Idempotent. */
   close(): void;
 }
@@ -176,11 +249,8 @@ export interface AudioWatch {
   music(musicClass: string | undefined): void;
   /** Records what the far side says, or both sides. `told` hears what became of it. */
   record(request: RecordRequest, told: (report: RecordReport) => void): RecordHandle;
-  /**
-   * Starts telling `media.talkingStarted` and `media.talkingFinished`, or stops it (undefined). `thresholdLevel` is a
-   * mean amplitude of 16-bit samples, `silenceMs` the quiet that ends talking, in ms.
-   */
-  detectTalking(detection: { thresholdLevel: number; silenceMs: number } | undefined): void;
+  /** Starts telling `media.talkingStarted` and `media.talkingFinished`, or stops it (undefined). */
+  detectTalking(detection: TalkDetection | undefined): void;
 }
 
 /** What a session is in a mix. */
@@ -236,6 +306,9 @@ export interface AudioMeeting {
   ): MediaSession;
 }
 
+/** Where packets of a far side come from, where that is not what its SDP says. */
+export type MediaSource = { address: string; port: number };
+
 /** How RTP flows, once offer and answer agree. */
 export type RtpFlow = {
   remote: { address: string; port: number };
@@ -265,9 +338,14 @@ export interface RtpSession extends MediaSession {
   configure(flow: RtpFlow): void;
 }
 
-export interface MediaPlane {
+export interface MediaPlane extends AudioMeeting {
   /** Opens a port. Rejects with an Error when none is free. `told` hears digits and time-outs. */
   openRtp(id: string, told: (report: MediaReport) => void): Promise<RtpSession>;
+  /**
+   * Opens a session as it was dumped: on the same port, its stream going on, items aside. Rejects with an Error when
+   * the port cannot be had or the dump is not one that is understood.
+   */
+  reopenRtp(dump: MediaSessionDump, told: (report: MediaReport) => void): Promise<RtpSession>;
   /**
    * Two sessions joined back to back (a Local channel): what one sends, the other receives. Costs nothing until
    * something is played, echoed or sent on either. `told` hears digits sent on the *other* half.

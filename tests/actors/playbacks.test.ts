@@ -43,6 +43,14 @@ class FakeMedia implements MediaSession {
     this.told({ type: 'media.failed', reason: 'no such file' });
   }
   sendDigits(): void {}
+  music(): void {}
+  detectTalking(): void {}
+  record(): never {
+    throw new Error('nothing is recorded here');
+  }
+  dump(): never {
+    throw new Error('nothing is dumped here');
+  }
   indicate(): void {}
   echo(): void {}
   mute(): void {}

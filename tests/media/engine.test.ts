@@ -307,7 +307,7 @@ test('a far side behind a NAT is sent to where its packets come from; strangers 
     );
   for (let sequence = 1; sequence <= 4; sequence++) deliver(sequence, nat);
   deliver(5, { address: '203.0.113.1', port: 9 }, 101);
-  assert.equal(reports, []);
+  assert.equal(reports, [{ type: 'located', session: 1, source: nat }]);
   play(engine, 'ramp:160');
   await settle();
   clock.advance(20);

@@ -63,9 +63,10 @@ test('the first item opens its half in the thread, all of one turn in one messag
   first.play(item, (report) => reports.push(report)).pause();
   first.sendDigits(digits);
   await settle();
+  assert.is(posted[0]?.shift()?.type, 'memory');
   assert.equal(posted, [
     [
-      { type: 'openLocal', session: 1 },
+      { type: 'openLocal', session: 1, slot: 0 },
       { type: 'play', session: 1, play: 1, item },
       { type: 'control', session: 1, play: 1, action: 'pause' },
       { type: 'sendDigits', session: 1, sequence: digits },

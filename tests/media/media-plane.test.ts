@@ -10,7 +10,7 @@ import { defaultMediaConfig } from '../../src/media/config.ts';
 import { readWav } from '../../src/media/file/wav.ts';
 import { createMediaPlane } from '../../src/media/media-plane.ts';
 import type { MediaCommand, MediaMessage } from '../../src/media/protocol.ts';
-import { type MediaThread, startWorker } from '../../src/media/start-worker.ts';
+import { type MediaThread, type StartThread, startWorker } from '../../src/media/start-worker.ts';
 import type { MediaReport, MediaSession, PlayReport, RtpSession } from '../../src/telephony/media.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { decodePacket, encodePacket, memoryLogger, type Packet, ramp, usualFlow } from './support.ts';
@@ -180,57 +180,122 @@ test('a closed plane opens nothing, and closing twice is closing once', async ()
   assert.equal(await finished(first, 'sound:beep'), { type: 'media.failed', reason: 'the session was closed' });
 });
 
-test('when the media thread crashes every call is told, and a new thread serves the next ones', async () => {
+/** A plane whose threads can be ended from outside. */
+function planeWithThreads() {
   const threads: MediaThread[] = [];
   const log = memoryLogger();
-  const plane = createMediaPlane({
-    config,
-    clock: systemClock,
-    log,
-    startThread: (start) => {
-      const thread = startWorker(start);
-      threads.push(thread);
-      return thread;
-    },
-  });
-  const lost = new Promise<MediaReport>((told) => void plane.openRtp('a', told).then((session) => crash(session)));
-  let failed: Promise<PlayReport> | undefined;
-  const [half] = plane.openPair(['b', 'c'], [() => {}, () => {}]);
-  const halfFailed = finished(half, 'tone:busy');
-  const crash = (session: RtpSession) => {
-    failed = finished(session, 'tone:busy');
-    threads[0]!.postMessage([{ type: 'play', session: 1, play: 9, item: null }]);
+  const startThread: StartThread = (start) => {
+    const thread = startWorker(start);
+    threads.push(thread);
+    return thread;
   };
-  assert.equal(await lost, { type: 'media.lost', reason: 'the media thread ended' });
-  assert.equal(await failed, { type: 'media.failed', reason: 'the media thread ended' });
-  assert.equal(await halfFailed, { type: 'media.failed', reason: 'the media thread ended' });
-  assert.is(log.lines.filter(({ level }) => level === 'error')[0]?.message, 'the media thread ended');
-  assert.equal(await finished(half, 'sound:beep'), { type: 'media.finished' });
-  const next = await plane.openRtp('d', () => {});
-  assert.ok(next.local.port > 0);
+  return { plane: createMediaPlane({ config, clock: systemClock, log, startThread }), threads, log };
+}
+
+test('a media thread that dies takes no call with it: port, stream and item go on where they were', async () => {
+  const { plane, threads, log } = planeWithThreads();
+  const phone = await Phone.bind();
+  const reports: MediaReport[] = [];
+  const session = await plane.openRtp('a', (report) => reports.push(report));
+  phone.configure(session);
+  const { port } = session.local;
+  const ended = finished(session, 'sound:digits/1');
+  const [half] = plane.openPair(['b', 'c'], [() => {}, () => {}]);
+  const halfEnded = finished(half, 'sound:digits/1');
+  await phone.hears((packets) => packets.length === 5);
+  await threads[0]!.terminate();
+  assert.equal(await ended, { type: 'media.finished' });
+  assert.equal(await halfEnded, { type: 'media.finished' });
+  const file = encode('ulaw', readWav(await readFile(`${sounds}/en/digits/1.wav`)));
+  const heard = phone.heard.flatMap(({ payload }) => payload);
+  assert.equal(heard.slice(0, file.length), [...file], 'not a sample is lost or said twice');
+  const [first] = phone.heard;
+  const before = phone.heard.findIndex(({ marker }, index) => index > 0 && marker);
+  assert.equal(
+    phone.heard.map(({ sequence, ssrc }) => [sequence, ssrc]),
+    phone.heard.map((_, index) => [(first!.sequence + index) & 0xffff, first!.ssrc]),
+  );
+  const jump = (phone.heard[before]!.timestamp - phone.heard[before - 1]!.timestamp) | 0;
+  assert.ok(jump >= 160 && jump < 8000 * 10, `the timeline ran on while nobody could send: ${jump}`);
+  assert.equal([session.local.port, reports], [port, []]);
+  assert.equal((await session.statistics())?.txcount, phone.heard.length);
   assert.is(threads.length, 2);
+  assert.equal(
+    log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message),
+    ['media goes on in a new thread'],
+  );
+  phone.socket.close();
   await plane.close();
 });
 
+test('a dump is enough to go on with a session in another plane: same port, same stream', async () => {
+  const first = createMediaPlane({ config, clock: systemClock, log: memoryLogger() });
+  const phone = await Phone.bind();
+  const session = await first.openRtp('a', () => {});
+  phone.configure(session);
+  session.indicate('busy');
+  const { port } = session.local;
+  const handle = session.play(item('sound:digits/1'), () => {});
+  await phone.hears((packets) => packets.length === 5);
+  handle.pause();
+  // Answered when all before it is done.
+  await session.statistics();
+  const dump = JSON.parse(JSON.stringify(session.dump()));
+  assert.equal(
+    [
+      dump.id,
+      dump.local.port,
+      dump.standing.map((each: { type: string }) => each.type),
+      dump.item.item,
+      dump.item.paused,
+    ],
+    ['a', port, ['configure', 'indicate'], item('sound:digits/1'), true],
+  );
+  assert.is(dump.item.positionMs, phone.heard.length * 20);
+  await first.close();
+  const second = createMediaPlane({ config, clock: systemClock, log: memoryLogger() });
+  const before = phone.heard.length;
+  const again = await second.reopenRtp(dump, () => {});
+  await phone.hears((packets) => packets.length > before + 2);
+  assert.is(again.local.port, port);
+  const [last, next] = [phone.heard[before - 1]!, phone.heard[before]!];
+  assert.equal([next.ssrc, next.sequence], [last.ssrc, (last.sequence + 1) & 0xffff]);
+  assert.ok(((next.timestamp - last.timestamp) | 0) >= 160);
+  assert.match(
+    String(await second.reopenRtp({ ...dump, version: 2 }, () => {}).catch((error: Error) => error.message)),
+    /version 2 is not understood/,
+  );
+  assert.match(String(await second.reopenRtp(dump, () => {}).catch((error: Error) => error.message)), /in use/);
+  phone.socket.close();
+  await second.close();
+});
+
 /** A plane over a thread that does what the test says, and what it is asked. */
-function planeOverFake(answers: (command: MediaCommand, tell: (...messages: MediaMessage[]) => void) => void) {
+function planeOverFake(
+  answers: (command: MediaCommand, tell: (...messages: MediaMessage[]) => void, exit: () => void) => void,
+) {
   const clock = new ManualClock(0);
   const log = memoryLogger();
-  const listeners = new Map<string, (value: never) => void>();
-  const emit = (event: string, value: unknown) => listeners.get(event)?.(value as never);
   let ended = 0;
-  const thread: MediaThread = {
-    postMessage: (commands: MediaCommand[]) => {
-      for (const command of commands) answers(command, (...messages) => emit('message', messages));
-    },
-    terminate: async () => {
-      ended++;
-      emit('exit', 1);
-      return 1;
-    },
-    on: (event: string, listener: (value: never) => void) => listeners.set(event, listener),
+  let exit = () => {};
+  const startThread = (): MediaThread => {
+    const listeners = new Map<string, (value: never) => void>();
+    const emit = (event: string, value: unknown) => listeners.get(event)?.(value as never);
+    exit = () => emit('exit', 1);
+    const own = exit;
+    return {
+      postMessage: (commands: MediaCommand[]) => {
+        for (const command of commands) answers(command, (...messages) => emit('message', messages), own);
+      },
+      terminate: async () => {
+        ended++;
+        own();
+        return 1;
+      },
+      on: (event: string, listener: (value: never) => void) => listeners.set(event, listener),
+    };
   };
-  const plane = createMediaPlane({ config, clock, log, startThread: () => thread });
+  const plane = createMediaPlane({ config, clock, log, startThread });
   /** Lets time go by in steps, each with a turn of the event loop. */
   const pass = async (ms: number) => {
     for (let passed = 0; passed < ms; passed += 500) {
@@ -238,25 +303,51 @@ function planeOverFake(answers: (command: MediaCommand, tell: (...messages: Medi
       clock.advance(500);
     }
   };
-  return { plane, log, pass, ended: () => ended };
+  return { plane, log, pass, ended: () => ended, exit: () => exit() };
 }
 
-test('a thread that answers is left alone; one that hangs is ended, and its calls are told', async () => {
+test('a thread that answers is left alone; one that hangs is ended, and its calls go on in another', async () => {
   let hangs = false;
+  const ports: (number | undefined)[] = [];
   const reports: MediaReport[] = [];
   const fake = planeOverFake((command, tell) => {
-    if (command.type === 'openRtp')
+    if (command.type === 'openRtp') {
+      ports.push(command.port);
+      hangs = false;
       tell({ type: 'opened', request: command.request, address: '127.0.0.1', port: 4000 });
+    }
     if (command.type === 'ping' && !hangs) tell({ type: 'pong' });
   });
   await fake.plane.openRtp('a', (report) => reports.push(report));
   await fake.pass(60_000);
-  assert.equal([fake.ended(), reports], [0, []]);
+  assert.equal([fake.ended(), ports], [0, [undefined]]);
   hangs = true;
-  await fake.pass(8000);
-  assert.is(fake.ended(), 1);
-  assert.equal(reports, [{ type: 'media.lost', reason: 'the media thread ended' }]);
+  await fake.pass(10_000);
+  assert.equal([fake.ended(), ports, reports], [1, [undefined, 4000], []]);
   assert.is(fake.log.lines[0]?.message, 'the media thread hangs and is ended');
+});
+
+test('when its port cannot be had again a session is told lost; so are all when threads die again and again', async () => {
+  let answer: 'opened' | 'refused' | 'dies' = 'opened';
+  const reports: MediaReport[] = [];
+  const fake = planeOverFake((command, tell, exit) => {
+    if (command.type !== 'openRtp') return;
+    const { request } = command;
+    if (answer === 'opened') tell({ type: 'opened', request, address: '127.0.0.1', port: 4000 });
+    if (answer === 'refused') tell({ type: 'refused', request, reason: 'taken' });
+    if (answer === 'dies') exit();
+  });
+  await fake.plane.openRtp('a', (report) => reports.push(report));
+  answer = 'refused';
+  fake.exit();
+  await fake.pass(1000);
+  assert.equal(reports.splice(0), [{ type: 'media.lost', reason: 'taken' }]);
+  answer = 'opened';
+  await fake.plane.openRtp('b', (report) => reports.push(report));
+  answer = 'dies';
+  fake.exit();
+  await fake.pass(1000);
+  assert.equal(reports, [{ type: 'media.lost', reason: 'the media thread ended' }]);
 });
 
 test('a session that faults in the very batch that opens it is told lost, after it was handed out', async () => {

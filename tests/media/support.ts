@@ -141,8 +141,7 @@ export function bench(settings: Partial<MediaConfig> = {}, loader: AudioLoader =
   const network = new FakeNetwork();
   const log = memoryLogger();
   const reports: EngineReport[] = [];
-  // The first draws the port.
-  const random = [0, ourSsrc, firstSequence, 0];
+  const random = [ourSsrc, firstSequence, 0];
   const engine = new MediaEngine({
     config: { ...defaultMediaConfig, ports: { first: 10_000, last: 10_009 }, ...settings },
     clock,

@@ -4,6 +4,7 @@ import type {
   AudioWatch,
   MediaReport,
   MediaSession,
+  MediaSessionDump,
   Mix,
   MixMember,
   MixReport,
@@ -161,6 +162,9 @@ export class FakeMedia extends FakeAudio implements MediaSession {
   }
   statistics() {
     return Promise.resolve(undefined);
+  }
+  dump(): MediaSessionDump {
+    return { version: 1, id: this.id, standing: [] };
   }
   close(): void {
     this.calls.push('close');

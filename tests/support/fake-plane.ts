@@ -37,6 +37,7 @@ export function withFakeMeeting(plane: MediaPlane): MediaPlane & AudioMeeting {
   };
   return {
     openRtp: async (id, told) => watched(await plane.openRtp(id, told)),
+    reopenRtp: async (dump, told) => watched(await plane.reopenRtp(dump, told)),
     openPair(ids, told) {
       const [one, other] = plane.openPair(ids, told);
       return [watched(one), watched(other)];

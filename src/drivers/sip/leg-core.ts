@@ -2,11 +2,11 @@ import { guarded } from '../../lib/guard.ts';
 import type { InviteUsage, UsageHandlers } from '../../sip/dialog/invite-usage.ts';
 import { Timers } from '../../sip/dialog/stack.ts';
 import type { SipMessage, SipRequest } from '../../sip/message/message.ts';
-import { isNowhere } from '../../sip/sdp/description.ts';
+import { type AudioCodec, isNowhere } from '../../sip/sdp/description.ts';
 import type { Target } from '../../sip/transport/transport.ts';
 import { Cause } from '../../telephony/causes.ts';
 import type { DigitSequence, LegReport, Party, Report } from '../../telephony/driver.ts';
-import type { Codec, MediaReport, RtpSession } from '../../telephony/media.ts';
+import type { MediaReport, RtpSession } from '../../telephony/media.ts';
 import { causeFromReason, causeFromStatus } from './causes.ts';
 import type { EndpointConfig } from './config.ts';
 import { InfoDigits, type InfoToSend, infosOf, parseInfoDigit } from './info-digits.ts';
@@ -40,7 +40,7 @@ export type LegCoreOptions = {
   services: Services;
   endpoint: EndpointConfig;
   channelId: string;
-  codecs: readonly Codec[];
+  codecs: readonly AudioCodec[];
   /** Towards whom the address in our SDP must make sense; undefined when there is nobody. */
   peer: Target | undefined;
   report: Report;

@@ -3,9 +3,9 @@ import type { OutgoingCall, OutgoingCallData } from '../../sip/dialog/outgoing-c
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipResponse } from '../../sip/message/message.ts';
 import { formatUri } from '../../sip/message/uri.ts';
+import type { AudioCodec } from '../../sip/sdp/description.ts';
 import { Cause } from '../../telephony/causes.ts';
 import type { DigitSequence, Leg, LegRequest, Report } from '../../telephony/driver.ts';
-import type { Codec } from '../../telephony/media.ts';
 import { answeredElsewhere, causeFromReason, causeFromStatus, reasonHeaders } from './causes.ts';
 import type { EndpointConfig } from './config.ts';
 import { digestClient, fromAddress, identityHeaders } from './identity.ts';
@@ -19,7 +19,7 @@ export type OutboundOptions = {
   services: Services;
   request: LegRequest;
   resolved: Resolved;
-  codecs: readonly Codec[];
+  codecs: readonly AudioCodec[];
   report: Report;
   /** Where another process left off. */
   from?: OutboundLegData;
@@ -30,7 +30,7 @@ export type OutboundLegData = {
   readonly version: 1;
   readonly kind: 'outbound';
   readonly request: LegRequest;
-  readonly codecs: readonly Codec[];
+  readonly codecs: readonly AudioCodec[];
   readonly callId: string;
   readonly core: LegCoreData;
   readonly dialed: boolean;

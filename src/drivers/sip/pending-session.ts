@@ -5,6 +5,9 @@ import type {
   PlayHandle,
   PlayItem,
   PlayReport,
+  RecordHandle,
+  RecordReport,
+  RecordRequest,
   RtpSession,
   RtpStatistics,
 } from '../../telephony/media.ts';
@@ -84,6 +87,27 @@ export function createPendingSession(
     indicate: (indication) => task((opened) => opened.indicate(indication)),
     echo: (on) => task((opened) => opened.echo(on)),
     mute: (directions) => task((opened) => opened.mute(directions)),
+    music: (musicClass) => task((opened) => opened.music(musicClass)),
+    detectTalking: (detection) => task((opened) => opened.detectTalking(detection)),
+    record(request: RecordRequest, told: (report: RecordReport) => void): RecordHandle {
+      let handle: RecordHandle | undefined;
+      task(
+        (opened) => {
+          handle = opened.record(request, told);
+        },
+        (reason) => told({ type: 'record.failed', reason }),
+      );
+      const control = (action: (handle: RecordHandle) => void) => task(() => handle && action(handle));
+      return {
+        stop: () => control((recording) => recording.stop()),
+        discard: () => control((recording) => recording.discard()),
+        pause: () => control((recording) => recording.pause()),
+        resume: () => control((recording) => recording.resume()),
+        mute: () => control((recording) => recording.mute()),
+        unmute: () => control((recording) => recording.unmute()),
+      };
+    },
+    dump: () => session?.dump() ?? { version: 1, id, standing: [] },
     statistics: () =>
       new Promise<RtpStatistics | undefined>((resolve, reject) => {
         task(

@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
-import type { Codec } from '../../telephony/media.ts';
+import type { StoredCodec } from '../codec/codecs.ts';
 import { extensionsFor, formatOfExtension, payloadOf } from './formats.ts';
 import { PayloadCache } from './payload-cache.ts';
 
@@ -45,7 +45,7 @@ export class SoundLibrary {
    * A sound's payload. The language is looked for first, then the language without its country, then the default
    * language, then files without a language. @throws SoundError when there is none that can be read.
    */
-  async sound(name: string, language: string, codec: Codec): Promise<Uint8Array> {
+  async sound(name: string, language: string, codec: StoredCodec): Promise<Uint8Array> {
     const places: string[] = [];
     for (const each of this.#languages(language))
       for (const directory of this.#soundsDirectories) places.push(inside(directory, join(each, safeName(name))));
@@ -55,7 +55,7 @@ export class SoundLibrary {
   }
 
   /** A stored recording's payload. @throws SoundError when there is none that can be read. */
-  async recording(name: string, codec: Codec): Promise<Uint8Array> {
+  async recording(name: string, codec: StoredCodec): Promise<Uint8Array> {
     const found = await this.#find([inside(this.#recordingsDirectory, safeName(name))], codec);
     if (!found) throw new SoundError(`no recording '${name}'`);
     return this.#payload(found, codec);
@@ -66,7 +66,7 @@ export class SoundLibrary {
     return [...new Set([...plain, this.#defaultLanguage, ''])];
   }
 
-  async #find(places: readonly string[], codec: Codec): Promise<Found | undefined> {
+  async #find(places: readonly string[], codec: StoredCodec): Promise<Found | undefined> {
     const extensions = extensionsFor(codec);
     const known = await this.#knownAt(places[0]!, codec);
     if (known) return known;
@@ -84,17 +84,17 @@ export class SoundLibrary {
    * Looks with one question instead of ten where the file was found before. Only the place searched first is
    * remembered: nothing that is added later could come before it.
    */
-  async #knownAt(place: string, codec: Codec): Promise<Found | undefined> {
+  async #knownAt(place: string, codec: StoredCodec): Promise<Found | undefined> {
     const extension = this.#extensionAt.get(`${codec} ${place}`);
     return extension === undefined ? undefined : fileAt(place, extension);
   }
 
-  #remember(place: string, codec: Codec, extension: string): void {
+  #remember(place: string, codec: StoredCodec, extension: string): void {
     if (this.#extensionAt.size >= maximumRemembered) this.#extensionAt.clear();
     this.#extensionAt.set(`${codec} ${place}`, extension);
   }
 
-  async #payload(found: Found, codec: Codec): Promise<Uint8Array> {
+  async #payload(found: Found, codec: StoredCodec): Promise<Uint8Array> {
     const key = `${codec} ${found.path}`;
     const cached = this.#cache.get(key, found.version);
     if (cached) return cached;
@@ -110,7 +110,7 @@ export class SoundLibrary {
     }
   }
 
-  async #read(found: Found, codec: Codec): Promise<Uint8Array> {
+  async #read(found: Found, codec: StoredCodec): Promise<Uint8Array> {
     if (found.size > maximumFileOctets) throw new SoundError(`${found.path} is too long to be played`);
     try {
       const file = await readFile(found.path);

@@ -8,7 +8,6 @@ import {
   SenderReportPacket,
 } from 'rtp.js/packets';
 import type { Clock } from '../../lib/clock.ts';
-import { sampleRate } from '../codec/codecs.ts';
 import type { Reception } from './reception.ts';
 import type { RtpSender } from './sender.ts';
 
@@ -88,7 +87,7 @@ export class RtcpControl {
   }
 
   /** Takes a packet of the far side. What is no RTCP is ignored; returns whether it was one. */
-  receive(packet: Uint8Array, ourSsrc: number): boolean {
+  receive(packet: Uint8Array, sender: RtpSender): boolean {
     // Version 2, no padding in the first packet, which is a report (RFC 3550 A.2).
     if (packet.length < 8 || packet[0]! >> 6 !== 2 || (packet[1] !== 200 && packet[1] !== 201)) return false;
     try {
@@ -96,7 +95,8 @@ export class RtcpControl {
       for (const each of compound.getPackets()) {
         if (each instanceof SenderReportPacket) this.#heardSenderReport(each);
         if (each instanceof SenderReportPacket || each instanceof ReceiverReportPacket)
-          for (const report of each.getReports()) if (report.getSsrc() === ourSsrc) this.#heardReport(report);
+          for (const report of each.getReports())
+            if (report.getSsrc() === sender.ssrc) this.#heardReport(report, sender);
       }
       return true;
     } catch {
@@ -117,9 +117,9 @@ export class RtcpControl {
     this.#lastReport = { ntpMiddle, at: this.#clock.monotonic(), ssrc: report.getSsrc() };
   }
 
-  #heardReport(report: ReceptionReport): void {
+  #heardReport(report: ReceptionReport, sender: RtpSender): void {
     this.remoteLost = Math.max(0, report.getTotalLost());
-    this.remoteJitter = report.getJitter() / sampleRate;
+    this.remoteJitter = report.getJitter() / sender.clockRate;
     const sent = report.getLastSRTimestamp();
     if (sent === 0) return;
     // RFC 3550 section 6.4.1: arrival − last SR − delay since then, in units of 1/65536 s.

@@ -1,14 +1,5 @@
-import { samplesPerMs } from '../codec/codecs.ts';
+import type { DigitSequence } from '../../telephony/media.ts';
 import { eventOfDigit } from './telephone-event.ts';
-
-/** Digits to send and their times in ms, as the media port describes them. */
-export type DigitTiming = {
-  digits: string;
-  beforeMs: number;
-  betweenMs: number;
-  durationMs: number;
-  afterMs: number;
-};
 
 /** What to send in this tick for the digit under way. */
 export type DigitStep = {
@@ -19,8 +10,8 @@ export type DigitStep = {
   end: boolean;
   /** The first of the three. */
   ended: boolean;
-  /** How long the digit lasts so far, in timestamp units. */
-  duration: number;
+  /** How long the digit lasts so far, in ms. */
+  durationMs: number;
 };
 
 type Step = { pauseMs: number } | { event: number; durationMs: number };
@@ -28,15 +19,18 @@ type Step = { pauseMs: number } | { event: number; durationMs: number };
 /** Quiet before the first digit, so that the far side is ready for it, in ms. */
 const leadMs = 100;
 const endPackets = 3;
-/** A longer digit would need a duration that one event packet cannot tell (65,535 units). */
+/** A longer digit would need a duration that one event packet of an 8 kHz clock cannot tell (65,535 units). */
 const longestDigitMs = 8000;
+/** Shorter ones are made so long: many far sides take none that is shorter. */
+const shortestPassedMs = 80;
+const passedGapMs = 60;
 const pauses: Readonly<Record<string, number>> = { w: 500, W: 1000 };
 
 /** Times the digits of a leg, one sequence after another, in steps of one tick. It sends nothing itself. */
 export class DigitSender {
   readonly #tickMs: number;
   readonly #steps: Step[] = [];
-  readonly #action: DigitStep = { event: 0, start: false, end: false, ended: false, duration: 0 };
+  readonly #action: DigitStep = { event: 0, start: false, end: false, ended: false, durationMs: 0 };
   /** Ticks spent in the first step. */
   #ticks = 0;
   #endsSent = 0;
@@ -51,7 +45,7 @@ export class DigitSender {
   }
 
   /** Appends a sequence. Characters that are neither digit nor pause are skipped. */
-  add({ digits, beforeMs, betweenMs, durationMs, afterMs }: DigitTiming): void {
+  add({ digits, beforeMs, betweenMs, durationMs, afterMs }: DigitSequence): void {
     const lasting = Math.min(durationMs > 0 ? durationMs : 100, longestDigitMs);
     this.#pause(leadMs + beforeMs);
     for (const character of digits) {
@@ -63,6 +57,14 @@ export class DigitSender {
       this.#pause(betweenMs);
     }
     this.#pause(afterMs);
+  }
+
+  /** Appends one digit that somebody else pressed for `durationMs`: at once, with only a breath behind it. */
+  pass(digit: string, durationMs: number): void {
+    const event = eventOfDigit(digit);
+    if (event < 0) return;
+    this.#steps.push({ event, durationMs: Math.max(shortestPassedMs, Math.min(durationMs, longestDigitMs)) });
+    this.#pause(passedGapMs);
   }
 
   /** What this tick sends; undefined while quiet or idle. The object is reused by the next call. */
@@ -81,7 +83,7 @@ export class DigitSender {
     action.start = this.#ticks === 1;
     action.end = elapsedMs >= durationMs;
     action.ended = action.end && this.#endsSent === 0;
-    action.duration = Math.min(elapsedMs, durationMs) * samplesPerMs;
+    action.durationMs = Math.min(elapsedMs, durationMs);
     if (action.end && ++this.#endsSent === endPackets) {
       this.#next();
       this.#creditPause((endPackets - 1) * this.#tickMs);

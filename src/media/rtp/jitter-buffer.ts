@@ -1,12 +1,6 @@
-import { samplesPerMs } from '../codec/codecs.ts';
-import { sequenceDistance, timestampDistance } from './header.ts';
+import { sequenceDistance } from './header.ts';
 
 export type JitterBufferOptions = {
-  /**
-   * `immediate`: packets in order are given out at once, only a gap is waited for. `paced`: packets are given out at
-   * the pace of their timestamps, so late that the jitter seen so far is covered.
-   */
-  pacing: 'immediate' | 'paced';
   /** Nothing is held longer than this, in ms. */
   maximumMs?: number;
 };
@@ -18,33 +12,27 @@ const stepMs = 20;
 /** Packets without a late one after which the hold is shortened. */
 const calmPackets = 500;
 
-/** Puts packets back into their order, within a bound of time. `T` is whatever the owner keeps of a packet. */
+/**
+ * Puts packets back into their order: those in order are given out at once, a gap is waited for within a bound of time.
+ * `T` is whatever the owner keeps of a packet.
+ */
 export class JitterBuffer<T> {
-  readonly #paced: boolean;
   readonly #maximumMs: number;
   readonly #items: (T | undefined)[] = new Array(window).fill(undefined);
   readonly #arrivals = new Float64Array(window);
-  readonly #timestamps = new Float64Array(window);
   #held = 0;
   #expected = -1;
-  /** How long a gap is waited for, or (paced) how late packets are given out, in ms. */
-  #hold: number;
+  /** How long a gap is waited for, in ms. */
+  #hold = 2 * minimumMs;
   #calm = 0;
-  /** Paced: time at which timestamp `#anchorTimestamp` is due. */
-  #anchorTime = 0;
-  #anchorTimestamp = 0;
-  #transit: number | undefined;
-  #jitterMs = 0;
   /** Packets that came after their place was given up, and were dropped. */
   late = 0;
   /** Places given up because their packet had not come; late ones are among them. */
   lost = 0;
   duplicates = 0;
 
-  constructor({ pacing, maximumMs = 200 }: JitterBufferOptions) {
-    this.#paced = pacing === 'paced';
+  constructor({ maximumMs = 200 }: JitterBufferOptions = {}) {
     this.#maximumMs = maximumMs;
-    this.#hold = this.#paced ? minimumMs : 2 * minimumMs;
   }
 
   /** Packets held now. */
@@ -58,15 +46,15 @@ export class JitterBuffer<T> {
   }
 
   /** Puts a packet in; false when it is late or a duplicate and therefore dropped. @param now monotonic ms. */
-  put(sequence: number, timestamp: number, item: T, now: number): boolean {
-    if (this.#expected < 0) this.#begin(sequence, timestamp, now);
+  put(sequence: number, item: T, now: number): boolean {
+    if (this.#expected < 0) this.#begin(sequence);
     const ahead = sequenceDistance(this.#expected, sequence);
-    if (ahead < 0) return this.#refuse(ahead, sequence, timestamp, item, now);
+    if (ahead < 0) return this.#refuse(ahead, sequence, item, now);
     if (ahead >= window) {
       // The source jumped: waiting for what lies between is pointless.
       this.lost += ahead - this.#held;
       this.clear();
-      this.#begin(sequence, timestamp, now);
+      this.#begin(sequence);
     }
     const slot = sequence % window;
     if (this.#items[slot] !== undefined) {
@@ -75,9 +63,7 @@ export class JitterBuffer<T> {
     }
     this.#items[slot] = item;
     this.#arrivals[slot] = now;
-    this.#timestamps[slot] = timestamp;
     this.#held++;
-    if (this.#paced) this.#observeJitter(timestamp, now);
     this.#settle();
     return true;
   }
@@ -89,11 +75,10 @@ export class JitterBuffer<T> {
     if (this.#items[slot] === undefined) {
       const gap = this.#gap();
       slot = (this.#expected + gap) % window;
-      const due = this.#paced ? this.#dueAt(this.#timestamps[slot]!) : this.#arrivals[slot]! + this.#hold;
-      if (now < due) return undefined;
+      if (now < this.#arrivals[slot]! + this.#hold) return undefined;
       this.lost += gap;
       this.#expected = (this.#expected + gap) & 0xffff;
-    } else if (this.#paced && now < this.#dueAt(this.#timestamps[slot]!)) return undefined;
+    }
     const item = this.#items[slot];
     this.#items[slot] = undefined;
     this.#held--;
@@ -106,26 +91,21 @@ export class JitterBuffer<T> {
     this.#items.fill(undefined);
     this.#held = 0;
     this.#expected = -1;
-    this.#transit = undefined;
   }
 
-  #begin(sequence: number, timestamp: number, now: number): void {
+  #begin(sequence: number): void {
     this.#expected = sequence;
-    this.#anchorTimestamp = timestamp;
-    this.#anchorTime = now + this.#hold;
   }
 
-  #refuse(ahead: number, sequence: number, timestamp: number, item: T, now: number): boolean {
+  #refuse(ahead: number, sequence: number, item: T, now: number): boolean {
     if (ahead <= -window) {
       // Far behind: the source began its numbers anew.
       this.clear();
-      return this.put(sequence, timestamp, item, now);
+      return this.put(sequence, item, now);
     }
     this.late++;
     this.#calm = 0;
-    const longer = Math.min(this.#maximumMs, this.#hold + stepMs);
-    this.#anchorTime += longer - this.#hold;
-    this.#hold = longer;
+    this.#hold = Math.min(this.#maximumMs, this.#hold + stepMs);
     return false;
   }
 
@@ -133,31 +113,12 @@ export class JitterBuffer<T> {
   #settle(): void {
     if (++this.#calm < calmPackets) return;
     this.#calm = 0;
-    const wanted = this.#paced ? Math.max(minimumMs, 4 * this.#jitterMs) : minimumMs;
-    const shorter = Math.min(this.#maximumMs, Math.max(wanted, this.#hold - stepMs));
-    this.#anchorTime += shorter - this.#hold;
-    this.#hold = shorter;
+    this.#hold = Math.max(minimumMs, this.#hold - stepMs);
   }
 
   #gap(): number {
     let gap = 1;
     while (this.#items[(this.#expected + gap) % window] === undefined) gap++;
     return gap;
-  }
-
-  #dueAt(timestamp: number): number {
-    return this.#anchorTime + timestampDistance(this.#anchorTimestamp, timestamp) / samplesPerMs;
-  }
-
-  /** Jitter as RFC 3550 A.8 estimates it, in ms; the hold follows it upwards at once. */
-  #observeJitter(timestamp: number, now: number): void {
-    const transit = now - timestampDistance(this.#anchorTimestamp, timestamp) / samplesPerMs;
-    if (this.#transit !== undefined) this.#jitterMs += (Math.abs(transit - this.#transit) - this.#jitterMs) / 16;
-    this.#transit = transit;
-    const wanted = Math.min(this.#maximumMs, 4 * this.#jitterMs);
-    if (wanted > this.#hold) {
-      this.#anchorTime += wanted - this.#hold;
-      this.#hold = wanted;
-    }
   }
 }

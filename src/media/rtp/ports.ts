@@ -71,6 +71,20 @@ export class PortPool {
     }
   }
 
+  /** Binds the pair whose RTP port is `port`: one that was ours before. @throws Error when it cannot be had. */
+  async acquireAt(port: number): Promise<PortPair> {
+    if (this.#busy.has(port)) throw new Error(`the RTP port ${port} is in use`);
+    this.#busy.add(port);
+    const pair = await this.#bindPair(port).catch(() => undefined);
+    if (pair && !this.#closed) {
+      this.#taken.add(port);
+      return pair;
+    }
+    this.#busy.delete(port);
+    if (pair) closePair(pair);
+    throw new Error(`the RTP port ${port} cannot be had again`);
+  }
+
   /** Takes a pair back. */
   release(pair: PortPair): void {
     if (!this.#taken.delete(pair.rtp.port)) return;

@@ -1,70 +1,120 @@
-import { samplesPerMs } from '../codec/codecs.ts';
+import { memoryWord, ownMemory, type SessionMemory } from '../session-memory.ts';
 import type { DigitStep } from './digit-sender.ts';
-import { headerLength, type RtpHeader, timestampDistance, writeHeader } from './header.ts';
+import { headerLength, type RtpHeader, sequenceDistance, timestampDistance, writeHeader } from './header.ts';
 import { eventLength, writeEvent } from './telephone-event.ts';
+
+const { begun, ssrc, sequence, timestamp, origin, clockZero, clockRate, packets, octets } = memoryWord;
 
 /** Power of the digits we send, −10 dBm0. */
 const digitVolume = 10;
+/** Farther behind than this a forwarded packet is not late, but of a stream that began anew. */
+const longestDisorder = 64;
+/** A jump of the timestamps by more than this many seconds is another timeline. */
+const longestJumpS = 10;
+const wholeClock = 0x1_0000_0000;
+
+export type RtpSenderOptions = {
+  /** 32 random bits: SSRC, first sequence number and first timestamp (RFC 3550 section 5.1). */
+  random32: () => number;
+  /** Where the stream's numbers are kept; one that has begun is gone on with. */
+  memory?: SessionMemory;
+  /** Wall-clock time at monotonic time 0, in ms. */
+  clockZero?: number;
+};
 
 /**
  * Numbers the packets of one outgoing stream: one SSRC, one sequence, one timeline of timestamps that runs on while
  * nothing is sent, whatever the audio comes from. It hands packets back; sending them is the session's business.
  */
 export class RtpSender {
-  readonly ssrc: number;
-  packets = 0;
-  octets = 0;
-  #sequence: number;
-  /** Timestamp at monotonic time 0. */
-  readonly #origin: number;
-  /** The first timestamp not covered by what was sent; kept unwrapped. */
-  #next = 0;
+  readonly #memory: SessionMemory;
   #eventTimestamp = 0;
   /** No audio went out just before: the next packet starts a talkspurt. */
   #silent = true;
-  #echoOffset: number | undefined;
-  #echoedTimestamp = 0;
+  /** What is added to the timestamps of a stream that is echoed or forwarded. */
+  #offset: number | undefined;
+  /** The same for its sequence numbers, when forwarded. */
+  #sequenceOffset = 0;
+  #copiedTimestamp = 0;
+  #copiedSequence = 0;
+  #copiedSsrc = 0;
+  #firstForwarded = 0;
 
-  /** @param random32 gives 32 random bits: SSRC, first sequence number and first timestamp (RFC 3550 section 5.1). */
-  constructor(random32: () => number) {
-    this.ssrc = random32();
-    this.#sequence = random32() & 0xffff;
-    this.#origin = random32();
+  constructor({ random32, memory = ownMemory(), clockZero: zero = 0 }: RtpSenderOptions) {
+    this.#memory = memory;
+    if (memory[begun] === 1) {
+      memory[origin]! += ((zero - memory[clockZero]!) * memory[clockRate]!) / 1000;
+    } else {
+      memory[ssrc] = random32();
+      memory[sequence] = random32() & 0xffff;
+      memory[origin] = random32();
+      memory[timestamp] = 0;
+      memory[clockRate] = 8000;
+      memory[packets] = 0;
+      memory[octets] = 0;
+      memory[begun] = 1;
+    }
+    memory[clockZero] = zero;
+  }
+
+  get ssrc(): number {
+    return this.#memory[ssrc]!;
+  }
+
+  /** Packets and octets of payload sent so far. */
+  get packets(): number {
+    return this.#memory[packets]!;
+  }
+
+  get octets(): number {
+    return this.#memory[octets]!;
+  }
+
+  /** Units of the timestamps per second, in Hz. */
+  get clockRate(): number {
+    return this.#memory[clockRate]!;
+  }
+
+  /** Changes the units of the timestamps; the timeline goes on where it is. @param now monotonic ms. */
+  setClockRate(rate: number, now: number): void {
+    const memory = this.#memory;
+    if (rate === memory[clockRate]) return;
+    memory[origin] = this.#from(now) - Math.floor((now * rate) / 1000);
+    memory[clockRate] = rate;
+    this.pause();
   }
 
   /** The timestamp of the moment `now` (monotonic ms), for sender reports; below 2^32. */
   timestampAt(now: number): number {
-    return (this.#origin + Math.floor(now * samplesPerMs)) % 0x1_0000_0000;
+    return wrapped(this.#at(now));
   }
 
   /** Says that no audio goes out now: the next packet is the first of a talkspurt. */
   pause(): void {
     this.#silent = true;
-    this.#echoOffset = undefined;
+    this.#offset = undefined;
   }
 
-  /** Completes a packet whose audio is already in place behind the header. @param now nominal time of the tick. */
-  audio(packet: Uint8Array, payloadType: number, now: number): void {
-    const samples = packet.length - headerLength;
-    const timestamp = this.#silent ? this.#from(now) : this.#next;
-    this.#echoOffset = undefined;
-    this.#write(packet, this.#silent, payloadType, timestamp, samples);
+  /**
+   * Completes a packet whose audio is already in place behind the header.
+   * @param units how long it lasts, in units of the timestamps. @param now nominal time of the tick.
+   */
+  audio(packet: Uint8Array, payloadType: number, units: number, now: number): void {
+    const at = this.#silent ? this.#from(now) : this.#memory[timestamp]!;
+    this.#offset = undefined;
+    this.#write(packet, this.#silent, payloadType, at, packet.length - headerLength);
     this.#silent = false;
-    this.#next = timestamp + samples;
+    this.#memory[timestamp] = at + units;
   }
 
   /** Makes a telephone-event packet: all packets of a digit carry the timestamp of its start (RFC 4733 section 2.2). */
   event(step: DigitStep, payloadType: number, now: number): Uint8Array {
     if (step.start) this.#eventTimestamp = this.#from(now);
+    const duration = Math.min(0xffff, (step.durationMs * this.clockRate) / 1000);
     const packet = Buffer.allocUnsafe(headerLength + eventLength);
-    writeEvent(packet, headerLength, {
-      event: step.event,
-      end: step.end,
-      volume: digitVolume,
-      duration: step.duration,
-    });
+    writeEvent(packet, headerLength, { event: step.event, end: step.end, volume: digitVolume, duration });
     this.#write(packet, step.start, payloadType, this.#eventTimestamp, eventLength);
-    this.#next = Math.max(this.#next, this.#eventTimestamp + step.duration);
+    this.#advance(this.#eventTimestamp + duration);
     this.pause();
     return packet;
   }
@@ -72,43 +122,110 @@ export class RtpSender {
   /**
    * Makes a received packet into one of ours: our SSRC and sequence, its timestamps moved onto our timeline with
    * their distances kept. Uses the same memory where it can.
+   *
+   * @param units how long it lasts, 0 for an event.
    */
-  echo(received: Uint8Array, header: RtpHeader, now: number): Uint8Array {
+  echo(received: Uint8Array, header: RtpHeader, units: number, now: number): Uint8Array {
     const length = header.payloadEnd - header.payloadStart;
-    const packet =
-      header.payloadStart === headerLength
-        ? received.subarray(0, headerLength + length)
-        : Buffer.concat([
-            received.subarray(0, headerLength),
-            received.subarray(header.payloadStart, header.payloadEnd),
-          ]);
+    const packet = withPlainHeader(received, header);
     let starts = header.marker;
-    if (this.#echoOffset === undefined || timestampDistance(this.#echoedTimestamp, header.timestamp) < 0) {
-      this.#echoOffset = this.#from(now) - header.timestamp;
+    if (this.#offset === undefined || timestampDistance(this.#copiedTimestamp, header.timestamp) < 0) {
+      this.#offset = this.#from(now) - header.timestamp;
       starts = true;
     }
-    this.#echoedTimestamp = header.timestamp;
-    let timestamp = this.#echoOffset + header.timestamp;
-    // The far side's timestamps wrapped: ours, kept unwrapped, do not.
-    if (timestamp < this.#next - 0x8000_0000) {
-      this.#echoOffset += 0x1_0000_0000;
-      timestamp += 0x1_0000_0000;
-    }
-    this.#write(packet, starts, header.payloadType, timestamp, length);
-    this.#next = Math.max(this.#next, timestamp + length);
+    this.#copiedTimestamp = header.timestamp;
+    const at = this.#moved(header.timestamp);
+    this.#write(packet, starts, header.payloadType, at, length);
+    this.#advance(at + units);
     this.#silent = true;
     return packet;
   }
 
-  /** The timeline's present, but never before what was already sent. */
-  #from(now: number): number {
-    return Math.max(this.#next, this.#origin + Math.floor(now * samplesPerMs));
+  /**
+   * Makes a packet of another far side's stream into one of ours: our SSRC, its sequence numbers and timestamps moved
+   * onto ours with their distances, so that losses, gaps and changes of order are seen by our far side as they are.
+   * Undefined for one that comes too late to have a place. Uses the same memory where it can.
+   *
+   * @param payloadType our far side's number for what is in it. @param units how long it lasts, 0 for an event.
+   */
+  forward(
+    received: Uint8Array,
+    header: RtpHeader,
+    payloadType: number,
+    units: number,
+    now: number,
+  ): Uint8Array | undefined {
+    const memory = this.#memory;
+    const ahead = sequenceDistance(this.#copiedSequence, header.sequence);
+    const isNew =
+      this.#offset === undefined ||
+      header.ssrc !== this.#copiedSsrc ||
+      Math.abs(ahead) > longestDisorder ||
+      Math.abs(timestampDistance(this.#copiedTimestamp, header.timestamp)) > longestJumpS * memory[clockRate]!;
+    if (isNew) {
+      this.#offset = this.#from(now) - header.timestamp;
+      this.#sequenceOffset = memory[sequence]! - header.sequence;
+      this.#copiedSsrc = header.ssrc;
+      this.#copiedSequence = header.sequence - 1;
+      this.#firstForwarded = header.sequence;
+    } else if (ahead <= 0 && sequenceDistance(this.#firstForwarded, header.sequence) < 0) return undefined;
+    const packet = withPlainHeader(received, header);
+    const at = this.#moved(header.timestamp);
+    const number = (header.sequence + this.#sequenceOffset) & 0xffff;
+    writeHeader(packet, header.marker || isNew, payloadType, number, wrapped(at), memory[ssrc]!);
+    memory[packets]!++;
+    memory[octets]! += header.payloadEnd - header.payloadStart;
+    if (sequenceDistance(memory[sequence]!, number) >= 0) memory[sequence] = (number + 1) & 0xffff;
+    if (ahead > 0 || isNew) {
+      this.#copiedSequence = header.sequence;
+      this.#copiedTimestamp = header.timestamp;
+    }
+    this.#advance(at + units);
+    this.#silent = true;
+    return packet;
   }
 
-  #write(packet: Uint8Array, marker: boolean, payloadType: number, timestamp: number, octets: number): void {
-    writeHeader(packet, marker, payloadType, this.#sequence, timestamp % 0x1_0000_0000, this.ssrc);
-    this.#sequence = (this.#sequence + 1) & 0xffff;
-    this.packets++;
-    this.octets += octets;
+  /** A copied stream's timestamp on our timeline, which does not wrap when theirs does. */
+  #moved(copied: number): number {
+    let at = this.#offset! + copied;
+    const next = this.#memory[timestamp]!;
+    if (at < next - 0x8000_0000) {
+      this.#offset! += wholeClock;
+      at += wholeClock;
+    } else if (at > next + 0x8000_0000 && next > 0) at -= wholeClock;
+    return at;
   }
+
+  #at(now: number): number {
+    return this.#memory[origin]! + Math.floor((now * this.#memory[clockRate]!) / 1000);
+  }
+
+  /** The timeline's present, but never before what was already sent. */
+  #from(now: number): number {
+    return Math.max(this.#memory[timestamp]!, this.#at(now));
+  }
+
+  #advance(to: number): void {
+    if (to > this.#memory[timestamp]!) this.#memory[timestamp] = to;
+  }
+
+  #write(packet: Uint8Array, marker: boolean, payloadType: number, at: number, length: number): void {
+    const memory = this.#memory;
+    const number = memory[sequence]!;
+    writeHeader(packet, marker, payloadType, number, wrapped(at), memory[ssrc]!);
+    memory[sequence] = (number + 1) & 0xffff;
+    memory[packets]!++;
+    memory[octets]! += length;
+  }
+}
+
+function wrapped(at: number): number {
+  return ((at % wholeClock) + wholeClock) % wholeClock;
+}
+
+/** The packet without contributing sources, extension and padding, in the same memory where it can be. */
+function withPlainHeader(received: Uint8Array, header: RtpHeader): Uint8Array {
+  return header.payloadStart === headerLength
+    ? received.subarray(0, header.payloadEnd)
+    : Buffer.concat([received.subarray(0, headerLength), received.subarray(header.payloadStart, header.payloadEnd)]);
 }

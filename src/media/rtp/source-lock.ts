@@ -11,6 +11,8 @@ export type SourceLockOptions = {
   withinMs: number;
   /** How long after a change of the SDP another source is looked for at all, in ms; 0 = never. */
   searchMs: number;
+  /** Hears of another source than the signalled one that is the far side from now on. */
+  located?: (source: PacketAddress) => void;
 };
 
 type Candidate = PacketAddress & {
@@ -41,6 +43,7 @@ export class SourceLock {
   #target: PacketAddress | undefined;
   /** Until when another source is looked for, monotonic ms. */
   #searchedUntil = Number.NEGATIVE_INFINITY;
+  #resumed: PacketAddress | undefined;
   /** Whether audio was expected by the last offer and answer. */
   #expecting = false;
 
@@ -68,8 +71,9 @@ export class SourceLock {
     const moved = before?.address !== signalled.address || before.port !== signalled.port;
     if (moved) {
       this.#signalled = signalled;
-      this.#target = signalled;
-      this.#locked = false;
+      this.#target = this.#resumed ?? signalled;
+      this.#locked = this.#resumed !== undefined;
+      this.#resumed = undefined;
     }
     if (moved || (expecting && !this.#expecting)) {
       this.#candidates = [];
@@ -79,12 +83,11 @@ export class SourceLock {
   }
 
   /**
-   * Goes on with a far side that was found before, as after a restart: nobody else is heard but it and the signalled
-   * source.
+   * Goes on with a far side that was found before, as after a restart, once `signal` tells the SDP of that time: nobody
+   * else is heard but it and the signalled source.
    */
   resume(target: PacketAddress): void {
-    this.#target = target;
-    this.#locked = true;
+    this.#resumed = target;
   }
 
   /** Whether a valid packet (known payload type) of this source is to be used. Before `signal` none is. */
@@ -101,6 +104,7 @@ export class SourceLock {
     const candidate = this.#candidate(address, port, ssrc, sequence, now);
     if (candidate.inRow < this.#options.needed || this.#contested(candidate, now)) return false;
     this.#lock({ address, port });
+    this.#options.located?.({ address, port });
     return true;
   }
 

@@ -1,4 +1,3 @@
-import { samplesPerMs } from '../codec/codecs.ts';
 import { timestampDistance } from './header.ts';
 
 /** Octets of one telephone-event payload. */
@@ -70,6 +69,8 @@ const lostEndMs = 120;
  */
 export class DigitReceiver {
   readonly #told: (digit: string, durationMs: number) => void;
+  /** Units of the timestamps per ms: 8, or 48 beside Opus. */
+  unitsPerMs = 8;
   #current: Digit | undefined;
   /** Timestamp of the last event that ended: its repetitions are dropped. */
   #ended: number | undefined;
@@ -119,6 +120,6 @@ export class DigitReceiver {
     this.#current = undefined;
     this.#ended = digit.timestamp;
     const name = digitOfEvent[digit.event];
-    if (name) this.#told(name, Math.round((digit.before + digit.duration) / samplesPerMs));
+    if (name) this.#told(name, Math.round((digit.before + digit.duration) / this.unitsPerMs));
   }
 }

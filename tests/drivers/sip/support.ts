@@ -69,6 +69,21 @@ export class FakeMedia implements MediaPlane {
       indicate: (indication) => void asked.push(`indicate ${indication}`),
       echo: (on) => void asked.push(`echo ${on}`),
       mute: () => void asked.push('mute'),
+      music: (musicClass) => void asked.push(`music ${musicClass}`),
+      detectTalking: ask('detectTalking'),
+      record: () => {
+        asked.push('record');
+        const control = (what: string) => ask(`record ${what}`);
+        return {
+          stop: control('stop'),
+          discard: control('discard'),
+          pause: control('pause'),
+          resume: control('resume'),
+          mute: control('mute'),
+          unmute: control('unmute'),
+        };
+      },
+      dump: () => ({ version: 1, id, standing: [] }),
       statistics: async () => undefined,
       close: () => {
         session.closed = true;
@@ -81,6 +96,18 @@ export class FakeMedia implements MediaPlane {
 
   openPair(): never {
     throw new Error('no pairs here');
+  }
+
+  reopenRtp(): never {
+    throw new Error('nothing is reopened here');
+  }
+
+  openMix(): never {
+    throw new Error('no mixes here');
+  }
+
+  openSnoop(): never {
+    throw new Error('no snoops here');
   }
 
   async usage() {

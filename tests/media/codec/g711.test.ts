@@ -72,8 +72,8 @@ test('both laws treat positive and negative samples alike', () => {
 });
 
 test('silence is the code of zero', () => {
-  assert.equal(encode('ulaw', new Int16Array(1))[0], silenceOctet.ulaw);
-  assert.equal(encode('alaw', new Int16Array(1))[0], silenceOctet.alaw);
+  assert.equal(encode('ulaw', new Int16Array(1))[0], silenceOctet('ulaw'));
+  assert.equal(encode('alaw', new Int16Array(1))[0], silenceOctet('alaw'));
 });
 
 test('octets of the same codec are not copied, others are converted over linear samples', () => {

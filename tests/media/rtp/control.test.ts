@@ -10,7 +10,7 @@ import { ManualClock } from '../../support/manual-clock.ts';
 function control() {
   const clock = new ManualClock(1_000_000_000_500);
   const words = [0xaabbccdd, 100, 0];
-  const sender = new RtpSender(() => words.shift() ?? 0);
+  const sender = new RtpSender({ random32: () => words.shift() ?? 0 });
   return { clock, sender, control: new RtcpControl(clock, () => 0x8000_0000), reception: new Reception() };
 }
 
@@ -34,7 +34,7 @@ test('who sent since the last report sends a sender report, otherwise a receiver
     dump(rtcp.report(sender, reception)).map((each) => each.packetType),
     [201, 202],
   );
-  sender.audio(new Uint8Array(172), 0, 20);
+  sender.audio(new Uint8Array(172), 0, 160, 20);
   assert.equal(
     dump(rtcp.report(sender, reception)).map((each) => each.packetType),
     [200, 202],
@@ -47,7 +47,7 @@ test('who sent since the last report sends a sender report, otherwise a receiver
 
 test('a sender report tells our counts, the wall clock as NTP time, and what was received', () => {
   const { control: rtcp, sender, reception, clock } = control();
-  sender.audio(new Uint8Array(172), 0, clock.monotonic());
+  sender.audio(new Uint8Array(172), 0, 160, clock.monotonic());
   reception.receive(7, 1, 0, 160, 0);
   reception.receive(7, 3, 320, 160, 400);
   const report = dump(rtcp.report(sender, reception))[0] as ReturnType<SenderReportPacket['dump']>;
@@ -72,10 +72,7 @@ test('the round trip is measured from the report that answers ours', () => {
   answer.addReport(block);
   answer.serialize();
   assert.is(
-    rtcp.receive(
-      new Uint8Array(answer.getView().buffer, answer.getView().byteOffset, answer.getByteLength()),
-      sender.ssrc,
-    ),
+    rtcp.receive(new Uint8Array(answer.getView().buffer, answer.getView().byteOffset, answer.getByteLength()), sender),
     true,
   );
   assert.equal(rtcp.roundTrip, { last: 0.25, minimum: 0.25, maximum: 0.25, mean: 0.25, deviation: 0 });
@@ -89,10 +86,7 @@ test('our report answers the last sender report of the far side', () => {
   theirs.setNtpSeconds(0x1234_5678);
   theirs.setNtpFraction(0x9abc_def0);
   theirs.serialize();
-  rtcp.receive(
-    new Uint8Array(theirs.getView().buffer, theirs.getView().byteOffset, theirs.getByteLength()),
-    sender.ssrc,
-  );
+  rtcp.receive(new Uint8Array(theirs.getView().buffer, theirs.getView().byteOffset, theirs.getByteLength()), sender);
   reception.receive(7, 1, 0, 160, 0);
   clock.advance(500);
   const report = dump(rtcp.report(sender, reception))[0] as ReturnType<ReceiverReportPacket['dump']>;
@@ -105,10 +99,7 @@ test('a report on a new source answers no sender report of the one before', () =
   theirs.setSsrc(7);
   theirs.setNtpSeconds(0x1234_5678);
   theirs.serialize();
-  rtcp.receive(
-    new Uint8Array(theirs.getView().buffer, theirs.getView().byteOffset, theirs.getByteLength()),
-    sender.ssrc,
-  );
+  rtcp.receive(new Uint8Array(theirs.getView().buffer, theirs.getView().byteOffset, theirs.getByteLength()), sender);
   reception.receive(8, 1, 0, 160, 0);
   clock.advance(500);
   const report = dump(rtcp.report(sender, reception))[0] as ReturnType<ReceiverReportPacket['dump']>;
@@ -133,7 +124,7 @@ test('garbage and forged packets are ignored', () => {
     .map(([type, rest]) => Uint8Array.from([0x81, type, ...rest]));
   fc.assert(
     fc.property(fc.oneof(body, headed), (octets) => {
-      rtcp.receive(octets, sender.ssrc);
+      rtcp.receive(octets, sender);
       const trip = rtcp.roundTrip;
       assert.ok(trip === undefined || (trip.minimum >= 0 && trip.maximum <= 60));
     }),

@@ -137,10 +137,14 @@ test('after a new offer with another address packets go there, and the far side 
 });
 
 test('who was found before a restart is gone on with', () => {
-  const { lock, hear, hearSignalled } = listening();
-  lock.resume({ address: stranger, port: 5000 });
-  assert.equal([hear(5000, [77]), hear(5002, [1, 2, 3, 4, 5])], [[true], [false, false, false, false, false]]);
-  assert.equal([hearSignalled([1]), lock.target], [[true], signalled]);
+  const found = { address: stranger, port: 5000 };
+  const lock = new SourceLock({ needed: 4, withinMs: 1000, searchMs: 10_000 });
+  lock.resume(found);
+  lock.signal(signalled, true, 0);
+  assert.equal([lock.target, lock.admits(stranger, 5000, 1, 77, 20)], [found, true]);
+  const others = [1, 2, 3, 4, 5].map((sequence) => lock.admits(stranger, 5002, 1, sequence, 20 + sequence));
+  assert.equal([others.includes(true), lock.target], [false, found]);
+  assert.equal([lock.admits(signalled.address, signalled.port, 2, 1, 40), lock.target], [true, signalled]);
 });
 
 test('a crowd of sources takes no more memory than eight, and keeps nobody out who comes after it', () => {

@@ -1,0 +1,267 @@
+import type { Clock } from '../lib/clock.ts';
+import type { FormatName, SessionCommand } from '../telephony/media.ts';
+import { decodeInto, octetsPerSample, samplesPerMs, storedFor } from './codec/codecs.ts';
+import { addInto } from './dsp/mixer.ts';
+import { emptyFrame, type Frame } from './frame.ts';
+import type { AudioLoader } from './item-loader.ts';
+import type { EngineReport } from './protocol.ts';
+import { RateChanger } from './rate-changer.ts';
+import { DigitSender } from './rtp/digit-sender.ts';
+import type { SessionMemory } from './session-memory.ts';
+import { tickMs } from './ticker.ts';
+import { Voice } from './voice.ts';
+
+export type EndOptions = {
+  /** Number of the session, given by the main thread. */
+  session: number;
+  clock: Clock;
+  loader: AudioLoader;
+  codec: FormatName;
+  memory: SessionMemory;
+  report: (report: EngineReport) => void;
+};
+
+/** What a mix is to its members. */
+export interface Meeting {
+  /** Something has changed that decides whether packets can be forwarded. */
+  reconsider(): void;
+  /** A member's far side pressed a digit. */
+  digit(from: End, digit: string, durationMs: number): void;
+}
+
+/** What is mixed into what an end hears or says: a whisperer. */
+export interface Whisper {
+  /** What it says just now; undefined = nothing. */
+  readonly said: Frame | undefined;
+}
+
+/**
+ * One far side's audio. A tick has phases: every end receives (`heard` is what its far side said), mixes add up, every
+ * end sends (`said` is what its far side hears), taps take both. Frames are only made while somebody wants them.
+ */
+export abstract class End {
+  readonly session: number;
+  protected readonly clock: Clock;
+  protected readonly report: (report: EngineReport) => void;
+  protected readonly memory: SessionMemory;
+  readonly voice: Voice;
+  protected readonly digits = new DigitSender(tickMs);
+  /** The mix it is a member of. */
+  mix: Meeting | undefined;
+  /** What the mix lets its far side hear in this tick; only looked at while `inMix`. */
+  mixed: Frame | undefined;
+  /** Whether what its far side hears comes from a mix, frame by frame. */
+  inMix = false;
+  #heard: Frame | undefined;
+  #heardAlone: Frame | undefined;
+  #said: Frame | undefined;
+  #saidAlone: Frame | undefined;
+  #listeners = 0;
+  #overhearers = 0;
+  readonly #whispers: { in: Set<Whisper>; out: Set<Whisper> } = { in: new Set(), out: new Set() };
+  #voiceFrame: Frame | undefined;
+  #voiceOctets = new Uint8Array(0);
+  readonly #whisperRates = new Map<Whisper, RateChanger>();
+
+  constructor({ session, clock, loader, codec, memory, report }: EndOptions) {
+    this.session = session;
+    this.clock = clock;
+    this.report = report;
+    this.memory = memory;
+    this.voice = new Voice(loader, storedFor(codec), memory);
+  }
+
+  /** The rate its far side speaks at, in Hz; undefined when it takes any. */
+  abstract get sampleRate(): number | undefined;
+
+  /** First phase of a tick. @param now nominal monotonic time of the tick. */
+  abstract receive(now: number): void;
+
+  /** Last phase of a tick. */
+  abstract send(now: number): void;
+
+  /** What its far side said in this tick; undefined when nothing, or when nobody listens. */
+  get heard(): Frame | undefined {
+    return this.#heard;
+  }
+
+  /** What its far side heard last; undefined when nothing, or when nobody overhears. */
+  get said(): Frame | undefined {
+    return this.#said;
+  }
+
+  /** The same without what is whispered: what recorders and spies take. */
+  get heardAlone(): Frame | undefined {
+    return this.#heardAlone;
+  }
+
+  get saidAlone(): Frame | undefined {
+    return this.#saidAlone;
+  }
+
+  /** Whether frames of what its far side says are wanted. */
+  get listened(): boolean {
+    return this.#listeners > 0;
+  }
+
+  /** Whether frames of what its far side hears are wanted. */
+  get overheard(): boolean {
+    return this.#overhearers > 0;
+  }
+
+  /** Whether somebody other than its mix wants its frames or whispers. */
+  get tapped(): boolean {
+    const { in: heard, out: said } = this.#whispers;
+    return this.#listeners > (this.inMix ? 1 : 0) || this.overheard || heard.size > 0 || said.size > 0;
+  }
+
+  /** Asks for frames of what its far side says; as often as `unlisten`. */
+  listen(): void {
+    if (++this.#listeners === 1) this.listenedChanged();
+    this.mix?.reconsider();
+  }
+
+  unlisten(): void {
+    if (--this.#listeners === 0) this.listenedChanged();
+    this.mix?.reconsider();
+  }
+
+  /** Asks for frames of what its far side hears; as often as `unoverhear`. */
+  overhear(): void {
+    if (++this.#overhearers === 1) this.overheardChanged();
+    this.mix?.reconsider();
+  }
+
+  unoverhear(): void {
+    if (--this.#overhearers === 0) {
+      this.#said = undefined;
+      this.#saidAlone = undefined;
+      this.overheardChanged();
+    }
+    this.mix?.reconsider();
+  }
+
+  /** Mixes a whisperer in: `in` = into what its far side says, `out` = into what it hears. */
+  addWhisper(whisper: Whisper, direction: 'in' | 'out'): void {
+    this.#whispers[direction].add(whisper);
+    this.mix?.reconsider();
+  }
+
+  removeWhisper(whisper: Whisper): void {
+    this.#whispers.in.delete(whisper);
+    this.#whispers.out.delete(whisper);
+    this.#whisperRates.delete(whisper);
+    this.mix?.reconsider();
+  }
+
+  /** Carries out a command that every end understands; others do nothing here. */
+  apply(command: SessionCommand): void {
+    switch (command.type) {
+      case 'play': {
+        const { play } = command;
+        this.voice.play(play, command.item, (report) =>
+          this.report({ type: 'played', session: this.session, play, report }),
+        );
+        return;
+      }
+      case 'control':
+        this.voice.control(command.play, command.action);
+        return;
+      case 'seek':
+        this.voice.seek(command.play, command.ms);
+        return;
+      case 'sendDigits':
+        this.digits.add(command.sequence);
+        return;
+      case 'indicate':
+        if (command.indication !== this.voice.indication) this.voice.indicate(command.indication);
+        return;
+      case 'music':
+        this.voice.music(command.musicClass);
+        return;
+    }
+  }
+
+  /** Whether an item is under way. */
+  get playing(): boolean {
+    return this.voice.playing;
+  }
+
+  /** Sends a digit to the far side, as the mix asks for it. */
+  sendDigit(digit: string, durationMs: number): void {
+    this.digits.pass(digit, durationMs);
+  }
+
+  /** Hears the digits of its far side, besides call control. */
+  onDigit: ((digit: string) => void) | undefined;
+
+  /** Its far side pressed a digit: where packets are forwarded those of the digit are, too; else the mix sends it. */
+  protected pressed(digit: string, durationMs: number): void {
+    this.onDigit?.(digit);
+    this.mix?.digit(this, digit, durationMs);
+  }
+
+  /** Ticks were skipped: time went by in which nothing could be sent. */
+  skipped(): void {}
+
+  /** Ends the session; an item under way is told `reason`. */
+  close(reason: string): void {
+    this.voice.close(reason);
+  }
+
+  /** Somebody wants what the far side says, or nobody does any more. */
+  protected abstract listenedChanged(): void;
+
+  /** Somebody wants what the far side hears, or nobody does any more. */
+  protected overheardChanged(): void {}
+
+  /** Sets what the far side said in this tick, with what is whispered to it. */
+  protected setHeard(frame: Frame | undefined): void {
+    this.#heardAlone = frame;
+    this.#heard = this.#whispers.in.size > 0 ? this.#withWhispers(frame, this.#whispers.in) : frame;
+  }
+
+  /** What is to be said in this tick, as a frame: the voice, or else `otherwise`, with what is whispered. */
+  protected compose(otherwise: Frame | undefined): Frame | undefined {
+    const frame = (this.voice.active ? this.#fromVoice() : undefined) ?? otherwise;
+    const whole = this.#whispers.out.size > 0 ? this.#withWhispers(frame, this.#whispers.out) : frame;
+    this.#saidAlone = frame;
+    this.#said = whole;
+    return whole;
+  }
+
+  /** Whether what is said has to be made as frames. */
+  protected get framed(): boolean {
+    return this.inMix || this.overheard || this.#whispers.out.size > 0;
+  }
+
+  #fromVoice(): Frame | undefined {
+    const { codec } = this.voice;
+    const sampleRate = samplesPerMs(codec) * 1000;
+    if (this.#voiceFrame?.sampleRate !== sampleRate) {
+      this.#voiceFrame = emptyFrame(sampleRate);
+      this.#voiceOctets = new Uint8Array(this.#voiceFrame.samples.length * 2);
+    }
+    const { samples } = this.#voiceFrame;
+    if (!this.voice.fill(this.#voiceOctets, 0, samples.length)) return undefined;
+    decodeInto(codec, this.#voiceOctets.subarray(0, samples.length * octetsPerSample(codec)), samples);
+    return this.#voiceFrame;
+  }
+
+  #withWhispers(frame: Frame | undefined, whispers: ReadonlySet<Whisper>): Frame | undefined {
+    let whole: Frame | undefined;
+    const sampleRate = frame?.sampleRate ?? this.sampleRate ?? 8000;
+    for (const whisper of whispers) {
+      if (!whisper.said) continue;
+      // A copy: the frame may be somebody else's as well.
+      whole ??= frame ? { samples: frame.samples.slice(), sampleRate } : emptyFrame(sampleRate);
+      let changer = this.#whisperRates.get(whisper);
+      if (changer?.to !== sampleRate) {
+        changer = new RateChanger(sampleRate);
+        this.#whisperRates.set(whisper, changer);
+      }
+      addInto(whole.samples, changer.samples(whisper.said));
+    }
+    return whole ?? frame;
+  }
+}

@@ -1,0 +1,327 @@
+import type { MixCommand, MixMember, PlayItem } from '../telephony/media.ts';
+import { decodeInto, linearOf, octetsPerSample } from './codec/codecs.ts';
+import { ActiveSpeaker } from './dsp/active-speaker.ts';
+import { meanLevel } from './dsp/level.ts';
+import { MixBuffer } from './dsp/mixer.ts';
+import { TalkDetector } from './dsp/talk-detector.ts';
+import type { End, Meeting } from './end.ts';
+import { emptyFrame, type Frame, frameSamples } from './frame.ts';
+import type { AudioLoader } from './item-loader.ts';
+import type { EngineReport } from './protocol.ts';
+import { RateChanger } from './rate-changer.ts';
+import { RtpEnd } from './rtp/rtp-end.ts';
+import { tickMs } from './ticker.ts';
+import { Voice } from './voice.ts';
+
+export type MixingOptions = {
+  /** Number of the mix, given by the main thread. */
+  mix: number;
+  kind: 'mixing' | 'holding';
+  loader: AudioLoader;
+  report: (report: EngineReport) => void;
+};
+
+/** When a member counts as talking. */
+const talkDetection = { thresholdLevel: 160, silenceMs: 2500 };
+const lowestRate = 8000;
+
+type Member = MixMember & {
+  end: End;
+  /** What it said in this tick at the mix's rate; undefined = nothing. */
+  own: Int16Array | undefined;
+  rate: RateChanger;
+  /** What it hears. */
+  frame: Frame;
+  detector: TalkDetector;
+};
+
+/**
+ * Ends that hear each other. Two with the same codec, of which nobody wants frames, pass packets to each other as they
+ * are; otherwise all are added up each tick and each hears the sum without itself. It changes from one to the other
+ * whenever something comes or goes that decides which, and no packet is lost or sent twice by that.
+ */
+export class Mixing implements Meeting {
+  readonly mix: number;
+  readonly #options: MixingOptions;
+  readonly #members = new Map<End, Member>();
+  readonly #voice: Voice;
+  readonly #speaker = new ActiveSpeaker<number>();
+  #buffer = new MixBuffer(frameSamples(lowestRate));
+  #rate = lowestRate;
+  #all = emptyFrame(lowestRate);
+  #spoken = emptyFrame(lowestRate);
+  #octets = new Uint8Array(0);
+  #voiceActive = false;
+  #listeners = 0;
+  #state: 'apart' | 'forwarding' | 'mixing' = 'apart';
+  #changing = false;
+  /** Hears the digits of its members. */
+  onDigit: ((digit: string) => void) | undefined;
+  #said: Frame | undefined;
+  #hush = true;
+
+  constructor(options: MixingOptions) {
+    this.mix = options.mix;
+    this.#options = options;
+    this.#voice = new Voice(options.loader, 'slin');
+  }
+
+  /** Whether packets go through as they are, are mixed, or there is nobody to hear anybody. */
+  get state(): 'apart' | 'forwarding' | 'mixing' {
+    return this.#state;
+  }
+
+  get playing(): boolean {
+    return this.#voice.playing;
+  }
+
+  /** What all members say together in this tick; undefined when nothing, or when nobody listens. */
+  get said(): Frame | undefined {
+    return this.#said;
+  }
+
+  /** Asks for frames of the whole, as often as `unlisten`. */
+  listen(): void {
+    this.#listeners++;
+    this.reconsider();
+  }
+
+  unlisten(): void {
+    this.#listeners--;
+    this.reconsider();
+  }
+
+  join(end: End, settings: MixMember): void {
+    const known = this.#members.get(end);
+    if (known) Object.assign(known, settings);
+    else {
+      this.#members.set(end, {
+        ...settings,
+        end,
+        own: undefined,
+        rate: new RateChanger(this.#rate),
+        frame: emptyFrame(this.#rate),
+        detector: new TalkDetector(talkDetection),
+      });
+      end.mix = this;
+    }
+    this.reconsider();
+  }
+
+  leave(end: End): void {
+    const member = this.#members.get(end);
+    if (!member) return;
+    this.#members.delete(end);
+    this.#release(end);
+    end.mix = undefined;
+    this.#endTalking(member);
+    this.#speaker.leave(end.session);
+    this.reconsider();
+  }
+
+  apply(command: Exclude<MixCommand, { session: number }>): void {
+    const { mix, report } = { ...this.#options };
+    switch (command.type) {
+      case 'play': {
+        const { play } = command;
+        this.#voice.play(play, command.item, (told) => report({ type: 'mixPlayed', mix, play, report: told }));
+        break;
+      }
+      case 'control':
+        this.#voice.control(command.play, command.action);
+        break;
+      case 'seek':
+        this.#voice.seek(command.play, command.ms);
+        break;
+      case 'music':
+        this.#voice.music(command.musicClass);
+        break;
+    }
+    this.reconsider();
+  }
+
+  /** Plays something that nobody outside asked for. */
+  beep(play: number, item: PlayItem, done: () => void): void {
+    this.#voice.play(play, item, done);
+    this.reconsider();
+  }
+
+  digit(from: End, digit: string, durationMs: number): void {
+    this.onDigit?.(digit);
+    if (!from.inMix) return;
+    if (!this.#members.get(from)?.passDigits) return;
+    for (const { end } of this.#members.values()) if (end !== from) end.sendDigit(digit, durationMs);
+  }
+
+  /** Mixes frames or forwards packets, as is right now. */
+  reconsider(): void {
+    // What is changed below asks again.
+    if (this.#changing) return;
+    this.#changing = true;
+    try {
+      this.#voiceActive = this.#voice.active;
+      const pair = this.#forwardingPair();
+      if (pair) this.#forward(pair);
+      else this.#mixFrames();
+    } finally {
+      this.#changing = false;
+    }
+  }
+
+  /** Second phase of a tick: what each member hears. */
+  tick(): void {
+    if (this.#voice.active !== this.#voiceActive) this.reconsider();
+    if (this.#state !== 'mixing') return;
+    const buffer = this.#buffer;
+    buffer.clear();
+    const announced = this.#announcement();
+    let heard = announced !== undefined;
+    for (const member of this.#members.values()) {
+      const frame = member.end.heard;
+      member.own = undefined;
+      if (frame) {
+        heard = true;
+        if (!member.muted) this.#add(member, member.rate.samples(frame));
+      }
+      this.#detect(member);
+    }
+    if (announced) buffer.add(announced);
+    // Nothing has come yet since mixing began: nobody's stream begins before there is something to hear.
+    if (heard) this.#hush = false;
+    this.#said = undefined;
+    if (this.#hush) {
+      for (const { end } of this.#members.values()) end.mixed = undefined;
+      return;
+    }
+    this.#share();
+    if (this.#speaker.tick(tickMs))
+      this.#options.report({ type: 'activeSpeaker', mix: this.mix, session: this.#speaker.current });
+  }
+
+  /** Ends it; nobody is a member any more. */
+  close(reason: string): void {
+    for (const end of [...this.#members.keys()]) this.leave(end);
+    this.#voice.close(reason);
+  }
+
+  #add(member: Member, samples: Int16Array): void {
+    if (this.#options.kind === 'holding' && member.role !== 'announcer') return;
+    member.own = samples;
+    this.#buffer.add(samples);
+  }
+
+  #detect(member: Member): void {
+    const level = member.own ? meanLevel(member.own) : 0;
+    const change = member.detector.takeLevel(level, tickMs);
+    if (member.own) this.#speaker.hear(member.end.session, level);
+    if (change) this.#tellTalking(member.end.session, change.talking, change.talking ? 0 : change.durationMs);
+  }
+
+  /** Nobody listens to it any more. */
+  #endTalking({ detector, end }: Member): void {
+    const change = detector.end();
+    if (change && !change.talking) this.#tellTalking(end.session, false, change.durationMs);
+  }
+
+  #tellTalking(session: number, talking: boolean, durationMs: number): void {
+    this.#options.report({ type: 'mixTalking', mix: this.mix, session, talking, durationMs });
+  }
+
+  /** Gives each member the sum without itself; those who said nothing hear the same frame. */
+  #share(): void {
+    const holding = this.#options.kind === 'holding';
+    this.#buffer.all(this.#all.samples);
+    this.#said = this.#all;
+    for (const member of this.#members.values()) {
+      // Who announces to those on hold hears neither them nor their music.
+      if (holding && member.role === 'announcer') member.end.mixed = undefined;
+      else member.end.mixed = member.own ? this.#withoutOwn(member, member.own) : this.#all;
+    }
+  }
+
+  #withoutOwn(member: Member, own: Int16Array): Frame {
+    if (member.frame.sampleRate !== this.#rate) member.frame = emptyFrame(this.#rate);
+    this.#buffer.others(own, member.frame.samples);
+    return member.frame;
+  }
+
+  /** What is played to everyone, at the mix's rate. */
+  #announcement(): Int16Array | undefined {
+    if (!this.#voice.active) return undefined;
+    const { samples } = this.#spoken;
+    if (!this.#voice.fill(this.#octets, 0, samples.length)) return undefined;
+    decodeInto(this.#voice.codec, this.#octets, samples);
+    return samples;
+  }
+
+  #forwardingPair(): [RtpEnd, RtpEnd] | undefined {
+    if (this.#members.size !== 2 || this.#options.kind !== 'mixing' || this.#listeners > 0) return undefined;
+    if (this.#voice.active) return undefined;
+    const [first, second] = [...this.#members.keys()];
+    if (!(first instanceof RtpEnd && second instanceof RtpEnd)) return undefined;
+    const common = first.forwardable;
+    return common !== undefined && common === second.forwardable ? [first, second] : undefined;
+  }
+
+  #forward(pair: [RtpEnd, RtpEnd]): void {
+    const wasMixing = this.#state === 'mixing';
+    this.#state = 'forwarding';
+    for (const [end, other] of [pair, [pair[1], pair[0]]] as const) {
+      const { muted, passDigits } = this.#members.get(end)!;
+      end.passAudio = !muted;
+      end.passDigits = passDigits;
+      end.forwardTo(other);
+    }
+    if (!wasMixing) return;
+    for (const end of pair) {
+      this.#endTalking(this.#members.get(end)!);
+      if (end.passAudio) end.forwardHeld();
+      this.#endFrames(end);
+    }
+  }
+
+  #mixFrames(): void {
+    if (this.#members.size === 0) {
+      this.#state = 'apart';
+      this.#said = undefined;
+      return;
+    }
+    if (this.#state !== 'mixing') this.#hush = true;
+    this.#state = 'mixing';
+    this.#chooseRate();
+    for (const { end } of this.#members.values()) {
+      if (end instanceof RtpEnd) end.forwardTo(undefined);
+      if (end.inMix) continue;
+      end.inMix = true;
+      end.mixed = undefined;
+      end.listen();
+    }
+  }
+
+  /** The highest rate of its members: nobody hears less than it could. */
+  #chooseRate(): void {
+    let rate = lowestRate;
+    for (const { end } of this.#members.values()) rate = Math.max(rate, end.sampleRate ?? 0);
+    if (rate === this.#rate && this.#octets.length > 0) return;
+    this.#rate = rate;
+    this.#buffer = new MixBuffer(frameSamples(rate));
+    this.#all = emptyFrame(rate);
+    this.#spoken = emptyFrame(rate);
+    const stored = linearOf(rate) ?? 'slin';
+    this.#voice.convert(stored);
+    this.#octets = new Uint8Array(frameSamples(rate) * octetsPerSample(stored));
+    for (const member of this.#members.values()) member.rate = new RateChanger(rate);
+  }
+
+  #release(end: End): void {
+    if (end instanceof RtpEnd) end.forwardTo(undefined);
+    this.#endFrames(end);
+  }
+
+  #endFrames(end: End): void {
+    if (!end.inMix) return;
+    end.inMix = false;
+    end.mixed = undefined;
+    end.unlisten();
+  }
+}

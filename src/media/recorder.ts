@@ -1,0 +1,218 @@
+import type { RecordAction, RecordReport, RecordRequest } from '../telephony/media.ts';
+import { TalkDetector } from './dsp/talk-detector.ts';
+import type { End } from './end.ts';
+import { defaultRecordingLimits, openRecording, type RecordingWriter } from './file/recording-writer.ts';
+import { type Frame, frameSamples } from './frame.ts';
+import type { Mixing } from './mix.ts';
+import { RateChanger } from './rate-changer.ts';
+import type { Tap } from './talk-tap.ts';
+import { tickMs } from './ticker.ts';
+
+/** What can be recorded: a session's sides, or what a mix says. */
+export interface RecordSource {
+  /** What goes on the first track, and on the second, in this tick; undefined = silence. */
+  readonly tracks: readonly [Frame | undefined, Frame | undefined];
+  /** Wants frames until called again with false. */
+  listen(on: boolean): void;
+  /** Lets whoever is recorded hear a beep; `done` hears when it is over. */
+  beep(done: () => void): void;
+}
+
+/** What a session's far side says, and with two tracks what it hears beside. */
+export function sourceOfEnd(end: End, channels: 1 | 2, language: string): RecordSource {
+  return {
+    get tracks() {
+      return [end.heardAlone, channels === 2 ? end.saidAlone : undefined] as const;
+    },
+    listen(on) {
+      if (on) end.listen();
+      else end.unlisten();
+      if (channels === 1) return;
+      if (on) end.overhear();
+      else end.unoverhear();
+    },
+    beep: (done) => end.voice.play(beepId, { uri: 'sound:beep', language, offsetMs: 0 }, done),
+  };
+}
+
+/** What all members of a mix say together. */
+export function sourceOfMix(mix: Mixing, language: string): RecordSource {
+  return {
+    get tracks() {
+      return [mix.said, undefined] as const;
+    },
+    listen: (on) => (on ? mix.listen() : mix.unlisten()),
+    beep: (done) => mix.beep(beepId, { uri: 'sound:beep', language, offsetMs: 0 }, done),
+  };
+}
+
+type EndReason = Extract<RecordReport, { type: 'record.finished' }>['reason'];
+
+/** Nobody outside numbers an item so. */
+const beepId = -1;
+/** Mean amplitude that is no silence in a recording, and how long it must be quiet for silence to begin, in ms. */
+const talking = { thresholdLevel: 256, silenceMs: 200 };
+
+export type RecorderOptions = {
+  source: RecordSource;
+  request: RecordRequest;
+  /** 32 random bits. */
+  serial: number;
+  told: (report: RecordReport) => void;
+  /** Hears once that nothing more is recorded. */
+  ended: () => void;
+};
+
+/**
+ * One recording: opening, perhaps after a beep, then recording, paused or muted, then ended once. Its reports are at most
+ * one `record.started` and exactly one other.
+ */
+export class Recorder implements Tap {
+  readonly #options: RecorderOptions;
+  readonly #detector = new TalkDetector(talking);
+  #writer: RecordingWriter | undefined;
+  #left = new RateChanger(8000);
+  #right = new RateChanger(8000);
+  #silence = new Int16Array(0);
+  #state: 'opening' | 'recording' | 'ended' = 'opening';
+  #paused = false;
+  #muted = false;
+  #durationMs = 0;
+  #talkingMs = 0;
+  #reason: EndReason | undefined;
+  #failed = false;
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+    const { request, serial } = options;
+    options.source.listen(true);
+    openRecording({ ...defaultRecordingLimits, ...request, serial }, (error) => this.#fail(error)).then(
+      (writer) => this.#opened(writer),
+      (error: unknown) => this.#fail(error),
+    );
+  }
+
+  tick(): void {
+    const writer = this.#writer;
+    if (!writer || this.#state !== 'recording' || this.#paused) return;
+    const [first, second] = this.#options.source.tracks;
+    const left = this.#samples(this.#muted ? undefined : first, this.#left);
+    const { request } = this.#options;
+    writer.write(
+      left,
+      request.channels === 2 ? this.#samples(this.#muted ? undefined : second, this.#right) : undefined,
+    );
+    this.#detector.take(left, tickMs);
+    this.#durationMs += tickMs;
+    if (this.#detector.talking) this.#talkingMs += tickMs;
+    if (request.maxDurationMs > 0 && this.#durationMs >= request.maxDurationMs) this.#finish('duration');
+    else if (request.maxSilenceMs > 0 && this.#detector.quietMs >= request.maxSilenceMs) this.#finish('silence');
+  }
+
+  /** The far side pressed a digit. */
+  digit(digit: string): void {
+    const { terminateOn } = this.#options.request;
+    if (terminateOn === 'any' || terminateOn === digit) this.#finish('digit');
+  }
+
+  control(action: RecordAction): void {
+    switch (action) {
+      case 'stop':
+        this.#finish('stopped');
+        return;
+      case 'discard':
+        this.#discard();
+        return;
+      case 'pause':
+        this.#paused = true;
+        this.#writer?.flush();
+        return;
+      case 'resume':
+        this.#paused = false;
+        return;
+      case 'mute':
+        this.#muted = true;
+        return;
+      case 'unmute':
+        this.#muted = false;
+        return;
+    }
+  }
+
+  close(): void {
+    this.#finish('sourceGone');
+  }
+
+  #opened(writer: RecordingWriter): void {
+    this.#writer = writer;
+    if (this.#state === 'ended') {
+      this.#close(writer);
+      return;
+    }
+    this.#left = new RateChanger(writer.sampleRate);
+    this.#right = new RateChanger(writer.sampleRate);
+    this.#silence = new Int16Array(frameSamples(writer.sampleRate));
+    if (this.#options.request.beep) this.#options.source.beep(() => this.#begin());
+    else this.#begin();
+  }
+
+  #begin(): void {
+    if (this.#state !== 'opening') return;
+    this.#state = 'recording';
+    this.#options.told({ type: 'record.started' });
+  }
+
+  #samples(frame: Frame | undefined, rate: RateChanger): Int16Array {
+    return frame ? rate.samples(frame) : this.#silence;
+  }
+
+  #finish(reason: EndReason): void {
+    this.#leave(reason);
+  }
+
+  #discard(): void {
+    this.#leave(undefined);
+  }
+
+  #fail(error: unknown): void {
+    const failed = this.#failed;
+    this.#failed = true;
+    this.#leave(undefined);
+    if (failed) return;
+    this.#options.told({ type: 'record.failed', reason: inWords(error) });
+    // What was written stays, for whoever looks after leftovers.
+    void this.#writer?.finish().catch(() => undefined);
+  }
+
+  /** Takes nothing more; what comes of it is told when the file is closed. @param reason undefined = thrown away. */
+  #leave(reason: EndReason | undefined): void {
+    if (this.#state === 'ended') return;
+    this.#state = 'ended';
+    this.#reason = reason;
+    this.#options.source.listen(false);
+    this.#options.ended();
+    // What is not open yet is closed as soon as it is.
+    if (this.#writer && !this.#failed) this.#close(this.#writer);
+  }
+
+  #close(writer: RecordingWriter): void {
+    const reason = this.#reason;
+    const durationMs = this.#durationMs;
+    const talkingMs = this.#talkingMs;
+    const silenceMs = durationMs - talkingMs;
+    const done = reason === undefined ? writer.discard() : writer.finish();
+    done.then(
+      () =>
+        this.#options.told(
+          reason === undefined
+            ? { type: 'record.discarded' }
+            : { type: 'record.finished', reason, durationMs, talkingMs, silenceMs },
+        ),
+      (error: unknown) => this.#fail(error),
+    );
+  }
+}
+
+function inWords(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

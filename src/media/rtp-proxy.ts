@@ -1,0 +1,97 @@
+import type { MediaSessionDump, RtpFlow, RtpSession } from '../telephony/media.ts';
+import { memoryWord } from './session-memory.ts';
+import { SessionProxy, type SessionProxyOptions } from './session-proxy.ts';
+import type { ThreadLink } from './thread-link.ts';
+
+/** The main thread's side of an RTP session. */
+export class RtpProxy extends SessionProxy implements RtpSession {
+  /** Set before anyone else sees the session. */
+  local = { address: '', port: 0 };
+  /** Settled once the port is there, or cannot be had. */
+  readonly opened: Promise<void>;
+  #remote: RtpFlow['remote'] | undefined;
+  #settle: { resolve(): void; reject(error: Error): void } = { resolve: () => {}, reject: () => {} };
+
+  /** @param from a session of another process that is gone on with. */
+  constructor(options: SessionProxyOptions, link: ThreadLink, from?: MediaSessionDump) {
+    super(options);
+    this.opened = new Promise((resolve, reject) => {
+      this.#settle = { resolve, reject };
+    });
+    this.link = link;
+    this.place = link.add(this);
+    if (from) {
+      if (from.local) this.local = from.local;
+      this.source = from.source;
+      const { memory } = this.place;
+      const { stream } = from;
+      if (stream) {
+        memory[memoryWord.begun] = 1;
+        memory[memoryWord.ssrc] = stream.ssrc;
+        memory[memoryWord.sequence] = stream.sequence;
+        memory[memoryWord.timestamp] = stream.timestamp;
+        memory[memoryWord.origin] = stream.origin;
+        memory[memoryWord.clockZero] = stream.zeroMs;
+        memory[memoryWord.clockRate] = stream.clockRate;
+        memory[memoryWord.packets] = stream.packets;
+        memory[memoryWord.octets] = stream.octets;
+      }
+    }
+    this.#open();
+    if (from) this.restore(from.standing);
+  }
+
+  configure(flow: RtpFlow): void {
+    const before = this.#remote;
+    this.#remote = flow.remote;
+    if (before && (before.address !== flow.remote.address || before.port !== flow.remote.port)) this.source = undefined;
+    this.ask({ type: 'configure', flow });
+  }
+
+  override dump(): MediaSessionDump {
+    return { ...super.dump(), ...(this.local.port > 0 && { local: this.local }) };
+  }
+
+  override audible(): number | undefined {
+    return this.ended ? undefined : this.place?.session;
+  }
+
+  protected override open(): void {
+    this.#open();
+  }
+
+  protected override tellLost(reason: string): void {
+    // A session that was never opened has nobody to tell: `openRtp` itself is rejected.
+    if (this.local.port > 0) super.tellLost(reason);
+    this.#settle.reject(new Error(reason));
+  }
+
+  #open(): void {
+    const { link, place, source } = this;
+    if (!link || !place) return;
+    const { session, slot } = place;
+    const { port } = this.local;
+    link
+      .request(
+        (request) => ({
+          type: 'openRtp',
+          session,
+          slot,
+          request,
+          ...(port > 0 && { port }),
+          ...(source && { source }),
+        }),
+        // At once: what the thread tells of the session next must find it open.
+        (answer) => {
+          this.local = { address: answer.address, port: answer.port };
+          this.#settle.resolve();
+        },
+      )
+      .catch((error: Error) => {
+        // In another thread by now, or about to be: that one will answer.
+        if (this.place !== place || !link.alive) return;
+        link.remove(place);
+        this.lost(error.message);
+      });
+  }
+}

@@ -1,0 +1,48 @@
+import { type AudioCodec, maximumPayload } from '../codec/audio-codec.ts';
+import { headerLength } from './header.ts';
+
+/** Cuts frames of linear audio into packets of a codec, of whatever length the far side wants. */
+export class FramePackets {
+  readonly #codec: AudioCodec;
+  readonly #samples: Int16Array;
+  readonly #perPacket: number;
+  #count = 0;
+
+  /** @param codec is only used, not closed. @param packetMs length of a packet, in ms. */
+  constructor(codec: AudioCodec, packetMs: number) {
+    this.#codec = codec;
+    this.#perPacket = (packetMs * codec.sampleRate) / 1000;
+    this.#samples = new Int16Array(this.#perPacket + codec.sampleRate / 10);
+  }
+
+  /** Units of the timestamps that a packet lasts. */
+  get units(): number {
+    return (this.#perPacket * this.#codec.clockRate) / this.#codec.sampleRate;
+  }
+
+  /** Takes a frame and hands out each packet that is full: its payload lies behind room for a header. */
+  push(samples: Int16Array, send: (packet: Uint8Array, units: number) => void): void {
+    if (this.#count === 0 && samples.length === this.#perPacket) {
+      this.#encode(samples, send);
+      return;
+    }
+    this.#samples.set(samples, this.#count);
+    this.#count += samples.length;
+    while (this.#count >= this.#perPacket) {
+      this.#encode(this.#samples.subarray(0, this.#perPacket), send);
+      this.#samples.copyWithin(0, this.#perPacket, this.#count);
+      this.#count -= this.#perPacket;
+    }
+  }
+
+  /** Forgets what does not fill a packet yet. */
+  clear(): void {
+    this.#count = 0;
+  }
+
+  #encode(samples: Int16Array, send: (packet: Uint8Array, units: number) => void): void {
+    const packet = Buffer.allocUnsafe(headerLength + maximumPayload(samples.length));
+    const length = this.#codec.encode(samples, packet.subarray(headerLength));
+    if (length > 0) send(packet.subarray(0, headerLength + length), this.units);
+  }
+}

@@ -1,0 +1,196 @@
+import type { AudioCodec } from '../codec/audio-codec.ts';
+import { Concealer } from '../dsp/concealer.ts';
+import { emptyFrame, type Frame, frameSamples } from '../frame.ts';
+import { tickMs } from '../ticker.ts';
+import { sequenceDistance } from './header.ts';
+
+/** A packet as it waits for its turn. */
+export type HeldPacket = { sequence: number; packet: Uint8Array; payloadStart: number; payloadEnd: number; at: number };
+
+/** Packets that can wait; a power of two. */
+const window = 64;
+/** How long the first packet of a talkspurt waits, so that the next one may come late, in ms. */
+const startMs = 20;
+/** Packets that wait beyond this are too many at once: delay would last. */
+const mostHeld = 10;
+/** After so many ticks in which more packets waited than were needed, one is left out. */
+const calmTicks = 50;
+/** Packets that may wait at the calmest moment without being too many. */
+const wantedHeld = 1;
+/** Longest loss that is concealed, in ms; after it the line is silent. */
+const longestConcealMs = 60;
+/** Longest packet, in ms. */
+const longestPacketMs = 120;
+
+/**
+ * What a far side says, 20 ms a tick: packets wait until their turn, come in their order, and what is lost is concealed.
+ * The wait follows the network: it grows when packets come late (nothing is left out then, what was missing is made
+ * up) and shrinks when more wait than needed, which also takes up the difference of both sides' clocks.
+ */
+export class Playout {
+  readonly #codec: AudioCodec;
+  readonly #concealer: Concealer;
+  readonly #frame: Frame;
+  readonly #held: (HeldPacket | undefined)[] = new Array(window).fill(undefined);
+  readonly #decoded: Int16Array;
+  #decodedCount = 0;
+  #count = 0;
+  #expected = -1;
+  #playing = false;
+  #startMs: number;
+  #concealedMs = 0;
+  #calm = 0;
+  #fewest = window;
+  /** Packets that came after their turn, 20 ms that were made up, and packets left out to shorten the wait. */
+  late = 0;
+  concealed = 0;
+  leftOut = 0;
+
+  /**
+   * @param codec is the playout's to close. @param running the stream is under way: its first packet is given out at
+   * once, for those before it were just heard otherwise; the wait grows if it has to.
+   */
+  constructor(codec: AudioCodec, running = false) {
+    this.#codec = codec;
+    this.#startMs = running ? 0 : startMs;
+    this.#concealer = new Concealer(codec.sampleRate);
+    this.#frame = emptyFrame(codec.sampleRate);
+    this.#decoded = new Int16Array(((longestPacketMs + tickMs) * codec.sampleRate) / 1000);
+  }
+
+  /** Takes a packet; its octets are kept until its turn. @param at monotonic ms. */
+  put(held: HeldPacket): void {
+    if (this.#expected < 0) this.#expected = held.sequence;
+    let ahead = sequenceDistance(this.#expected, held.sequence);
+    if (ahead < 0 && ahead > -window) {
+      // Before anything was played the first to come need not be the first that was sent.
+      if (this.#playing || this.#count - ahead > mostHeld) {
+        this.late++;
+        return;
+      }
+      this.#expected = held.sequence;
+      ahead = 0;
+    }
+    if (ahead < 0 || ahead >= window) {
+      this.#restart(held.sequence);
+    }
+    const slot = held.sequence % window;
+    if (this.#held[slot]) return;
+    this.#held[slot] = held;
+    this.#count++;
+  }
+
+  /** The next 20 ms; undefined while the far side says nothing. */
+  pull(now: number): Frame | undefined {
+    if (!this.#playing && !this.#begins(now)) return undefined;
+    this.#shorten();
+    const needed = frameSamples(this.#codec.sampleRate);
+    while (this.#decodedCount < needed && this.#count > 0) this.#decodeNext();
+    if (this.#decodedCount < needed && !this.#fillUp(needed)) return undefined;
+    this.#frame.samples.set(this.#decoded.subarray(0, needed));
+    this.#decoded.copyWithin(0, needed, this.#decodedCount);
+    this.#decodedCount -= needed;
+    return this.#frame;
+  }
+
+  /** Gives out what waits, in order, and is empty: somebody else goes on with it. */
+  flush(): HeldPacket[] {
+    const held: HeldPacket[] = [];
+    for (let slot = 0; slot < window && held.length < this.#count; slot++) {
+      const each = this.#held[(this.#expected + slot) % window];
+      if (each) held.push(each);
+    }
+    this.#restart(-1);
+    return held;
+  }
+
+  close(): void {
+    this.#restart(-1);
+    this.#codec.close();
+  }
+
+  #restart(expected: number): void {
+    this.#held.fill(undefined);
+    this.#count = 0;
+    this.#decodedCount = 0;
+    this.#expected = expected;
+    this.#playing = false;
+    this.#calm = 0;
+    this.#fewest = window;
+  }
+
+  #begins(now: number): boolean {
+    if (this.#count === 0) return false;
+    // What was given up before the pause needs no waiting for.
+    while (!this.#held[this.#expected % window]) this.#skip();
+    if (this.#count < 2 && now - this.#held[this.#expected % window]!.at < this.#startMs) return false;
+    this.#playing = true;
+    this.#startMs = startMs;
+    this.#concealedMs = 0;
+    return true;
+  }
+
+  #skip(): void {
+    this.#expected = (this.#expected + 1) & 0xffff;
+  }
+
+  /** Takes the next packet, or conceals it when those behind it are there already. */
+  #decodeNext(): void {
+    const slot = this.#expected % window;
+    const next = this.#held[slot];
+    this.#skip();
+    const free = this.#decoded.subarray(this.#decodedCount);
+    if (!next) {
+      const behind = this.#held[this.#expected % window];
+      const copy = behind?.packet.subarray(behind.payloadStart, behind.payloadEnd);
+      this.#make(free.subarray(0, frameSamples(this.#codec.sampleRate)), copy);
+      return;
+    }
+    this.#held[slot] = undefined;
+    this.#count--;
+    const count = this.#codec.decode(next.packet.subarray(next.payloadStart, next.payloadEnd), free);
+    if (count === 0) return;
+    this.#concealer.heard(free.subarray(0, count));
+    this.#decodedCount += count;
+    this.#concealedMs = 0;
+  }
+
+  /** Nothing is left: the rest is made up, until that would be made up for too long. */
+  #fillUp(needed: number): boolean {
+    if (this.#concealedMs >= longestConcealMs) {
+      this.#playing = false;
+      this.#decodedCount = 0;
+      return false;
+    }
+    this.#make(this.#decoded.subarray(this.#decodedCount, needed), undefined);
+    return true;
+  }
+
+  /** Makes up what `target` holds. @param copy packet behind the lost one, which may carry a copy of it. */
+  #make(target: Int16Array, copy: Uint8Array | undefined): void {
+    const count = this.#codec.conceal?.(target, copy) ?? 0;
+    if (count > 0) this.#concealer.heard(target.subarray(0, count));
+    if (count < target.length) this.#concealer.conceal(target.subarray(count));
+    this.#decodedCount += target.length;
+    this.#concealedMs += (target.length * 1000) / this.#codec.sampleRate;
+    this.concealed++;
+  }
+
+  /** Leaves a packet out when more wait than needed for a while, or many more at once. */
+  #shorten(): void {
+    if (this.#count < this.#fewest) this.#fewest = this.#count;
+    if (this.#count > mostHeld) while (this.#count > wantedHeld + 1) this.#leaveOut();
+    if (++this.#calm < calmTicks) return;
+    if (this.#fewest > wantedHeld + 1) this.#leaveOut();
+    this.#calm = 0;
+    this.#fewest = window;
+  }
+
+  #leaveOut(): void {
+    const before = this.#decodedCount;
+    // Decoded all the same, or the codec would lose its thread.
+    this.#decodeNext();
+    this.#decodedCount = before;
+    this.leftOut++;
+  }
+}

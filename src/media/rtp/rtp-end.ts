@@ -1,0 +1,486 @@
+import type { RtpFlow, RtpStatistics, SessionCommand } from '../../telephony/media.ts';
+import type { AudioCodec } from '../codec/audio-codec.ts';
+import { decodeInto, isLaw, octetsPerSample, samplesPerMs, silenceOctet, storedFor } from '../codec/codecs.ts';
+import { openCodec } from '../codec/open-codec.ts';
+import { End, type EndOptions } from '../end.ts';
+import { emptyFrame, type Frame } from '../frame.ts';
+import { RateChanger } from '../rate-changer.ts';
+import { SequenceReader } from '../sequence.ts';
+import { tickMs } from '../ticker.ts';
+import { digitFrequencies, toneSequence } from '../tones.ts';
+import { RtcpControl } from './control.ts';
+import type { DigitStep } from './digit-sender.ts';
+import { FramePackets } from './frame-packets.ts';
+import { emptyHeader, headerLength, type RtpHeader, readHeader } from './header.ts';
+import { JitterBuffer } from './jitter-buffer.ts';
+import { Playout } from './playout.ts';
+import type { PortPair } from './ports.ts';
+import { isReachable } from './reachable.ts';
+import { Reception } from './reception.ts';
+import { RtpSender } from './sender.ts';
+import { type PacketAddress, SourceLock } from './source-lock.ts';
+import { DigitReceiver, digitOfEvent, readEvent } from './telephone-event.ts';
+
+export type RtpEndOptions = EndOptions & {
+  random32: () => number;
+  /** See {@link MediaConfig}. */
+  rtpTimeoutMs: number;
+  keepalive: boolean;
+  natSearchMs: number;
+  /** A packet could not be handled: a fault of ours, never of the packet. */
+  faulted: (error: unknown) => void;
+};
+
+const longestPacketMs = 200;
+/** A stream heard this short ago is under way, in ms. */
+const runningMs = 60;
+/** Packets in a row, and the longest time they may take in ms, that show a far side behind a NAT. */
+const natRow = { needed: 4, withinMs: 1000 };
+
+/** The RTP side of a leg: one port, one stream out, one far side heard. */
+export class RtpEnd extends End {
+  readonly #options: RtpEndOptions;
+  readonly #sender: RtpSender;
+  readonly #control: RtcpControl;
+  readonly #lock: SourceLock;
+  readonly #reception = new Reception();
+  readonly #digitReceiver: DigitReceiver;
+  readonly #header = emptyHeader();
+  readonly #held = new JitterBuffer<Uint8Array>();
+  #pair: PortPair | undefined;
+  #flow: RtpFlow | undefined;
+  /** The codec of the flow: its encoder is ours, decoders belong to playouts. */
+  #codec: AudioCodec;
+  #packets: FramePackets;
+  #packetMs = tickMs;
+  #playout: Playout | undefined;
+  #rate: RateChanger;
+  /** Where arriving packets go as they are. */
+  #partner: RtpEnd | undefined;
+  /** Time that went by and is not yet sent, in ms. */
+  #creditMs = 0;
+  #echoing = false;
+  #muted = { in: false, out: false };
+  #digitTone: SequenceReader | undefined;
+  #silence: Frame | undefined;
+  /** Where RTCP of the far side comes from, and which far side that was. */
+  #rtcpFrom: { port: number; target: PacketAddress } | undefined;
+  /** Whom packets went to last, and whether any can. */
+  #target: PacketAddress | undefined;
+  #reachable = false;
+  /** When the far side was last heard or expected anew, monotonic ms. */
+  #heardAt = 0;
+  #timedOut = false;
+  /** Whether the mix lets our digits, and our audio, through to the partner. */
+  passDigits = true;
+  passAudio = true;
+  /** Packets passed on to a partner as they were. */
+  forwarded = 0;
+
+  constructor(options: RtpEndOptions) {
+    super(options);
+    const { clock, random32, memory } = options;
+    this.#options = options;
+    this.#sender = new RtpSender({ random32, memory, clockZero: clock.now() - clock.monotonic() });
+    this.#control = new RtcpControl(clock, random32);
+    this.#lock = new SourceLock({
+      ...natRow,
+      searchMs: options.natSearchMs,
+      located: (source) => this.report({ type: 'located', session: this.session, source }),
+    });
+    this.#codec = openCodec(options.codec, { order: 'network' });
+    this.#packets = new FramePackets(this.#codec, this.#packetMs);
+    this.#rate = new RateChanger(this.#codec.sampleRate);
+    this.#digitReceiver = new DigitReceiver((digit, durationMs) => {
+      this.report({ type: 'digit', session: this.session, digit, durationMs });
+      this.pressed(digit, durationMs);
+    });
+  }
+
+  /** The ports, once they are bound. */
+  get pair(): PortPair | undefined {
+    return this.#pair;
+  }
+
+  /** Begins to hear what arrives. */
+  attach(pair: PortPair): void {
+    this.#pair = pair;
+    pair.rtp.listen((packet, address, port) => {
+      try {
+        this.#receive(packet, address, port);
+      } catch (error) {
+        this.#options.faulted(error);
+      }
+    });
+    pair.rtcp.listen((packet, address, port) => {
+      const { target } = this.#lock;
+      if (!target || address !== target.address) return;
+      if (this.#control.receive(packet, this.#sender)) this.#rtcpFrom = { port, target };
+    });
+  }
+
+  /** Goes on with a far side that was found before: see {@link SourceLock.resume}. */
+  resume(source: PacketAddress): void {
+    this.#lock.resume(source);
+  }
+
+  override get sampleRate(): number {
+    return this.#codec.sampleRate;
+  }
+
+  override apply(command: SessionCommand): void {
+    switch (command.type) {
+      case 'configure':
+        this.#configure(command.flow);
+        return;
+      case 'echo':
+        this.#echo(command.on);
+        return;
+      case 'mute':
+        this.#muted = { in: command.in, out: command.out };
+        return;
+      default:
+        super.apply(command);
+    }
+  }
+
+  /** What two ends must have in common for packets to go from one to the other as they are; undefined before a flow. */
+  get forwardable(): string | undefined {
+    const flow = this.#flow;
+    return flow && !this.tapped && !this.#echoing ? flow.codec : undefined;
+  }
+
+  /** Passes arriving packets on to `partner` as they are, until it is undefined. What waits for its turn goes first. */
+  forwardTo(partner: RtpEnd | undefined): void {
+    if (partner === this.#partner) return;
+    this.#partner = partner;
+    this.#sender.pause();
+  }
+
+  /** Passes on what waits for its turn in frames: it is forwarded now. */
+  forwardHeld(): void {
+    const now = this.clock.monotonic();
+    for (const held of this.#playout?.flush() ?? [])
+      if (readHeader(held.packet, this.#header)) this.#partner?.forward(held.packet, this.#header, false, now);
+  }
+
+  /** Sends a packet of the partner's far side to ours, renumbered; what is said here wins over it. */
+  forward(packet: Uint8Array, header: RtpHeader, isEvent: boolean, now: number): void {
+    const flow = this.#flow;
+    if (!flow?.send || this.voice.active || !this.digits.idle) return;
+    const payloadType = isEvent ? flow.telephoneEvent : flow.payloadType;
+    if (payloadType === undefined) return;
+    const length = header.payloadEnd - header.payloadStart;
+    if (!isEvent && this.#muted.out) {
+      const { codec } = flow;
+      if (!isLaw(codec)) return;
+      packet.fill(silenceOctet(codec), header.payloadStart, header.payloadEnd);
+    }
+    const ours = this.#sender.forward(packet, header, payloadType, isEvent ? 0 : this.#unitsOf(length), now);
+    if (ours) this.#send(ours);
+  }
+
+  statistics(): RtpStatistics {
+    const trip = this.#control.roundTrip;
+    return {
+      txcount: this.#sender.packets,
+      rxcount: this.#reception.packets,
+      txoctetcount: this.#sender.octets,
+      rxoctetcount: this.#reception.octets,
+      txploss: this.#control.remoteLost,
+      rxploss: this.#reception.lost,
+      local_ssrc: this.#sender.ssrc,
+      remote_ssrc: this.#reception.ssrc ?? 0,
+      txjitter: this.#control.remoteJitter,
+      rxjitter: this.#reception.jitter / this.#codec.clockRate,
+      ...(trip && {
+        rtt: trip.last,
+        maxrtt: trip.maximum,
+        minrtt: trip.minimum,
+        normdevrtt: trip.mean,
+        stdevrtt: trip.deviation,
+      }),
+    };
+  }
+
+  override receive(now: number): void {
+    this.#digitReceiver.expire(now);
+    if (this.#held.size > 0) this.#releaseEcho(now);
+    this.#watch(now);
+    if (this.#flow && this.#control.due(now)) this.#sendControl(this.#control.report(this.#sender, this.#reception));
+    if (!this.#playout) return;
+    const frame = this.#playout.pull(now);
+    this.setHeard(this.#muted.in ? undefined : frame);
+  }
+
+  override send(now: number): void {
+    const step = this.digits.tick();
+    if (step) this.#sendDigit(step, now);
+    else if (this.framed) this.#sendFrame(now);
+    else this.#sendVoice(now);
+  }
+
+  override skipped(): void {
+    // The timeline went on without us: what follows starts anew on it, as after a silence.
+    if (!this.#echoing && !this.#partner) this.#sender.pause();
+  }
+
+  override close(reason: string): void {
+    super.close(reason);
+    if (this.#sender.packets > 0) this.#sendControl(this.#control.bye(this.#sender));
+    this.#pair?.rtp.listen(undefined);
+    this.#pair?.rtcp.listen(undefined);
+    this.#playout?.close();
+    this.#codec.close();
+  }
+
+  protected override listenedChanged(): void {
+    this.#playout?.close();
+    const running = this.clock.monotonic() - this.#heardAt < runningMs && this.#reception.packets > 0;
+    const open = () => new Playout(openCodec(this.#codec.codec, { order: 'network' }), running);
+    this.#playout = this.listened ? open() : undefined;
+    if (!this.listened) this.setHeard(undefined);
+  }
+
+  /** Sets or changes the flow. What cannot be sent to is only listened to. */
+  #configure(flow: RtpFlow): void {
+    const now = this.clock.monotonic();
+    this.#flow = flow;
+    this.#packetMs = Math.min(longestPacketMs, Math.max(10, Math.round(flow.ptimeMs / 10) * 10 || tickMs));
+    if (flow.codec !== this.#codec.codec) {
+      this.#codec.close();
+      this.#codec = openCodec(flow.codec, { order: 'network' });
+      this.#rate = new RateChanger(this.#codec.sampleRate);
+      this.#silence = undefined;
+      if (this.listened) this.listenedChanged();
+    }
+    const { clockRate } = this.#codec;
+    this.#sender.setClockRate(clockRate, now);
+    this.#digitReceiver.unitsPerMs = clockRate / 1000;
+    this.#packets = new FramePackets(this.#codec, this.#packetMs);
+    this.#creditMs = 0;
+    this.voice.convert(storedFor(flow.codec));
+    this.#lock.signal(flow.remote, flow.receive, now);
+    this.#heardAt = now;
+    this.#timedOut = false;
+    this.mix?.reconsider();
+  }
+
+  #echo(on: boolean): void {
+    if (this.#echoing === on) return;
+    this.#echoing = on;
+    this.#held.clear();
+    this.#sender.pause();
+    this.mix?.reconsider();
+  }
+
+  #receive(packet: Uint8Array, address: string, port: number): void {
+    const header = this.#header;
+    const flow = this.#flow;
+    if (!flow || !readHeader(packet, header)) return;
+    const type = meaningOf(header.payloadType, flow);
+    const isAudio = type !== undefined && type === flow.payloadType;
+    const isEvent = type !== undefined && !isAudio;
+    // Others (comfort noise) show that the far side lives, and are otherwise unknown.
+    if (!isAudio && !isEvent) {
+      this.#heardOther(address, port);
+      return;
+    }
+    const now = this.clock.monotonic();
+    if (!this.#lock.admits(address, port, header.ssrc, header.sequence, now)) return;
+    if (header.ssrc !== this.#reception.ssrc) this.#startSource();
+    const length = header.payloadEnd - header.payloadStart;
+    const arrival = isAudio ? Math.floor((now * this.#codec.clockRate) / 1000) : undefined;
+    if (!this.#reception.receive(header.ssrc, header.sequence, header.timestamp, length, arrival)) return;
+    this.#heardAt = now;
+    this.#timedOut = false;
+    if (isEvent) {
+      const event = readEvent(packet, header.payloadStart, header.payloadEnd);
+      if (event) this.#digitReceiver.receive(header.timestamp, event, now);
+    }
+    if (!flow.receive) return;
+    if (this.#partner) this.#forward(packet, isEvent, now);
+    else if (this.#playout && isAudio)
+      this.#playout.put({
+        sequence: header.sequence,
+        packet,
+        payloadStart: header.payloadStart,
+        payloadEnd: header.payloadEnd,
+        at: now,
+      });
+    if (!this.#echoing || !flow.send || this.framed) return;
+    this.#held.put(header.sequence, packet, now);
+    this.#releaseEcho(now);
+  }
+
+  #forward(packet: Uint8Array, isEvent: boolean, now: number): void {
+    if (isEvent ? !this.passDigits : !this.passAudio || this.#muted.in) return;
+    this.forwarded++;
+    this.#partner!.forward(packet, this.#header, isEvent, now);
+  }
+
+  #heardOther(address: string, port: number): void {
+    const target = this.#lock.target;
+    if (this.#lock.locked && target?.address === address && target.port === port)
+      this.#heardAt = this.clock.monotonic();
+  }
+
+  #startSource(): void {
+    this.#digitReceiver.reset();
+    this.#held.clear();
+    if (this.#echoing) this.#sender.pause();
+  }
+
+  /** Sends back what is in order by now. */
+  #releaseEcho(now: number): void {
+    const flow = this.#flow!;
+    for (let packet = this.#held.take(now); packet; packet = this.#held.take(now)) {
+      // What we say ourselves wins over the echo.
+      if (this.voice.active || !this.digits.idle || !readHeader(packet, this.#header)) continue;
+      const header = this.#header;
+      const type = meaningOf(header.payloadType, flow);
+      if (type === undefined) continue;
+      header.payloadType = type;
+      const isAudio = type === flow.payloadType;
+      if (isAudio) {
+        if (this.#muted.in) continue;
+        if (this.#muted.out) {
+          if (!isLaw(flow.codec)) continue;
+          packet.fill(silenceOctet(flow.codec), header.payloadStart, header.payloadEnd);
+        }
+      }
+      const units = isAudio ? this.#unitsOf(header.payloadEnd - header.payloadStart) : 0;
+      this.#send(this.#sender.echo(packet, header, units, now));
+    }
+  }
+
+  /** How long a payload lasts, in units of the timestamps. */
+  #unitsOf(octets: number): number {
+    const { codec } = this.#codec;
+    if (codec === 'opus') return this.#packetMs * 48;
+    return codec === 'g722' ? octets : octets / octetsPerSample(codec);
+  }
+
+  #watch(now: number): void {
+    const limit = this.#options.rtpTimeoutMs;
+    if (limit <= 0 || this.#timedOut || !this.#flow) return;
+    if (!this.#flow.receive) this.#heardAt = now;
+    if (now - this.#heardAt < limit) return;
+    this.#timedOut = true;
+    this.report({ type: 'timedOut', session: this.session });
+  }
+
+  /** Sends what the voice has to say in as many packets as the time that went by is worth. */
+  #sendVoice(now: number): void {
+    const flow = this.#flow;
+    const idle = !this.#echoing && !this.#partner;
+    const keepalive = this.#options.keepalive && idle;
+    if (!this.voice.active && !(keepalive && flow)) {
+      this.#creditMs = 0;
+      if (idle) this.#sender.pause();
+      return;
+    }
+    if (!isLaw(this.#codec.codec)) {
+      this.#sendSamples(this.compose(keepalive ? this.#silent() : undefined), now);
+      return;
+    }
+    this.#creditMs += tickMs;
+    while (this.#creditMs >= this.#packetMs) {
+      this.#creditMs -= this.#packetMs;
+      const samples = this.#packetMs * 8;
+      const packet = Buffer.allocUnsafe(headerLength + samples);
+      const sounds = this.voice.fill(packet, headerLength, samples);
+      this.#sendOctets(packet, samples, sounds, keepalive, now);
+    }
+  }
+
+  /** G.711 from the file to the packet, sample by octet. */
+  #sendOctets(packet: Uint8Array, samples: number, sounds: boolean, keepalive: boolean, now: number): void {
+    const flow = this.#flow;
+    if (!flow?.send || (!sounds && !keepalive)) {
+      this.#sender.pause();
+      return;
+    }
+    if (!sounds || this.#muted.out) packet.fill(silenceOctet(this.voice.codec), headerLength);
+    this.#sender.audio(packet, flow.payloadType, samples, now);
+    this.#send(packet);
+  }
+
+  /** Sends what a mix, a whisperer or the voice say together. */
+  #sendFrame(now: number): void {
+    this.#sendSamples(this.compose(this.#echoing ? this.heard : this.inMix ? this.mixed : undefined), now);
+  }
+
+  #sendSamples(frame: Frame | undefined, now: number): void {
+    const flow = this.#flow;
+    if (!flow?.send || !frame) {
+      this.#packets.clear();
+      this.#sender.pause();
+      return;
+    }
+    const samples = this.#rate.samples(this.#muted.out ? this.#silent() : frame);
+    this.#packets.push(samples, (packet, units) => {
+      this.#sender.audio(packet, flow.payloadType, units, now);
+      this.#send(packet);
+    });
+  }
+
+  #silent(): Frame {
+    this.#silence ??= emptyFrame(this.#codec.sampleRate);
+    return this.#silence;
+  }
+
+  #sendDigit(step: DigitStep, now: number): void {
+    const flow = this.#flow;
+    if (!flow?.send) return;
+    if (flow.telephoneEvent !== undefined) this.#send(this.#sender.event(step, flow.telephoneEvent, now));
+    else this.#sendDigitTone(step, now);
+  }
+
+  /** A far side that takes no telephone events hears the digit as a pair of tones. */
+  #sendDigitTone(step: DigitStep, now: number): void {
+    const codec = storedFor(this.#codec.codec);
+    if (step.start) {
+      const frequencies = digitFrequencies(digitOfEvent[step.event]!);
+      const element = { frequencies, modulated: false, durationMs: Number.POSITIVE_INFINITY, once: false };
+      this.#digitTone = new SequenceReader(toneSequence([element], codec));
+    }
+    if (step.end && !step.ended) {
+      this.#sender.pause();
+      return;
+    }
+    const samples = tickMs * samplesPerMs(codec);
+    const octets = new Uint8Array(samples * octetsPerSample(codec));
+    this.#digitTone?.read(octets, 0, samples);
+    const tone = emptyFrame(samplesPerMs(codec) * 1000);
+    decodeInto(codec, octets, tone.samples);
+    this.#sendSamples(tone, now);
+  }
+
+  #send(packet: Uint8Array): void {
+    const { target } = this.#lock;
+    if (target !== this.#target) {
+      this.#target = target;
+      this.#reachable = target !== undefined && isReachable(target);
+    }
+    if (this.#reachable) this.#pair?.rtp.send(packet, target!.port, target!.address);
+  }
+
+  #sendControl(packet: Uint8Array): void {
+    const target = this.#lock.target;
+    if (!target || !isReachable(target)) return;
+    const port = this.#rtcpFrom?.target === target ? this.#rtcpFrom.port : target.port + 1;
+    if (port <= 0xffff) this.#pair?.rtcp.send(packet, port, target.address);
+  }
+}
+
+/**
+ * The number that we would send with what came as `payloadType`; undefined when it is neither the codec nor an event. The
+ * numbers that we told come first (RFC 3264 5.1); many phones send with the one they told, and so are understood, too.
+ */
+function meaningOf(payloadType: number, flow: RtpFlow): number | undefined {
+  const { payloadType: audio, telephoneEvent: event } = flow;
+  if (payloadType === (flow.receivePayloadType ?? audio)) return audio;
+  if (event !== undefined && payloadType === (flow.receiveTelephoneEvent ?? event)) return event;
+  return payloadType === audio || payloadType === event ? payloadType : undefined;
+}

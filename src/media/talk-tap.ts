@@ -1,0 +1,46 @@
+import type { TalkDetection } from '../telephony/media.ts';
+import { TalkDetector } from './dsp/talk-detector.ts';
+import type { End } from './end.ts';
+import type { EngineReport } from './protocol.ts';
+import { tickMs } from './ticker.ts';
+
+/** Something that takes what an end or a mix says, at the end of each tick. */
+export interface Tap {
+  tick(): void;
+  /** The end or mix it listens to is gone, or it is not wanted any more. */
+  close(): void;
+}
+
+const nothing = new Int16Array(0);
+
+/** Tells when an end's far side begins and stops to talk. */
+export class TalkTap implements Tap {
+  readonly #end: End;
+  readonly #detector: TalkDetector;
+  readonly #report: (report: EngineReport) => void;
+
+  constructor(end: End, detection: TalkDetection, report: (report: EngineReport) => void) {
+    this.#end = end;
+    this.#detector = new TalkDetector(detection);
+    this.#report = report;
+    end.listen();
+  }
+
+  tick(): void {
+    const change = this.#detector.take(this.#end.heardAlone?.samples ?? nothing, tickMs);
+    if (change) this.#tell(change.talking ? undefined : change.durationMs);
+  }
+
+  close(): void {
+    this.#end.unlisten();
+    const change = this.#detector.end();
+    if (change && !change.talking) this.#tell(change.durationMs);
+  }
+
+  #tell(durationMs: number | undefined): void {
+    const { session } = this.#end;
+    this.#report(
+      durationMs === undefined ? { type: 'talkingStarted', session } : { type: 'talkingFinished', session, durationMs },
+    );
+  }
+}

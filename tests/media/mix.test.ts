@@ -1,0 +1,258 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { flaws, meeting } from './phones.ts';
+import { settle } from './support.ts';
+
+const tones = [400, 620, 900, 1300];
+const item = (uri: string) => ({ uri, language: 'en', offsetMs: 0 });
+
+test('two of one codec hear each other by packets that are passed on as they are', async () => {
+  const { engine, sides, join, pass, collect, deliver } = await meeting([400, 620]);
+  engine.openMix(1, 'mixing');
+  join(1);
+  join(2);
+  pass(15);
+  const said = sides[0]!.packet();
+  const payload = [...said.subarray(12)];
+  deliver(sides[0]!, said);
+  collect();
+  assert.equal(sides[1]!.heard.at(-1)?.payload, payload, 'no tick is waited for');
+  pass(2000);
+  assert.equal([sides[0]!.hears(tones), sides[1]!.hears(tones)], [[620], [400]]);
+  assert.equal([engine.forwarded(1), engine.forwarded(2)], [102, 101]);
+  assert.equal([flaws(sides[0]!.heard), flaws(sides[1]!.heard)], [[], []]);
+  engine.close();
+});
+
+test('losses, changes of order and digits of one are the same for the other', async () => {
+  const { engine, sides, join, deliver, collect } = await meeting([400, 620]);
+  engine.openMix(1, 'mixing');
+  join(1);
+  join(2);
+  const [first, second] = sides as [(typeof sides)[0], (typeof sides)[0]];
+  deliver(first, first.packet());
+  first.lose();
+  const late = first.packet();
+  deliver(first, first.packet());
+  deliver(first, late);
+  for (const payload of [
+    [5, 10, 0, 160],
+    [5, 0x8a, 3, 32],
+  ])
+    deliver(first, first.event(payload));
+  collect();
+  const [base] = second.heard;
+  assert.equal(
+    second.heard.map(({ sequence, timestamp, payloadType, marker }) => [
+      (sequence - base!.sequence) & 0xffff,
+      (timestamp - base!.timestamp) | 0,
+      payloadType,
+      marker,
+    ]),
+    [
+      [0, 0, 0, true],
+      [3, 480, 0, false],
+      [2, 320, 0, false],
+      [4, 640, 101, false],
+      [5, 640, 101, false],
+    ],
+  );
+  assert.equal(
+    second.heard.slice(3).map(({ payload }) => payload),
+    [
+      [5, 10, 0, 160],
+      [5, 0x8a, 3, 32],
+    ],
+  );
+  engine.close();
+});
+
+test('whom the mix mutes is not heard, and digits that it keeps are not passed on', async () => {
+  const { engine, sides, join, pass, deliver, collect } = await meeting([400, 620]);
+  engine.openMix(1, 'mixing');
+  join(1, { muted: true, passDigits: false });
+  join(2);
+  pass(200);
+  deliver(sides[0]!, sides[0]!.event([5, 0x8a, 3, 32]));
+  collect();
+  assert.equal([sides[0]!.hears(tones), sides[1]!.heard], [[620], []]);
+  engine.close();
+});
+
+test('of several each hears all others and not itself', async () => {
+  const { engine, sides, join, pass } = await meeting(tones);
+  engine.openMix(1, 'mixing');
+  for (const { session } of sides) join(session);
+  pass(1000);
+  assert.equal(
+    sides.map((side) => side.hears(tones)),
+    tones.map((own) => tones.filter((each) => each !== own)),
+  );
+  assert.equal(
+    sides.flatMap(({ heard }) => flaws(heard)),
+    [],
+  );
+  assert.is(engine.forwarded(1), 0);
+  engine.close();
+});
+
+test('from two to three and back to two nothing is lost, said twice or interrupted', async () => {
+  const { engine, sides, join, leave, pass } = await meeting(tones.slice(0, 3));
+  engine.openMix(1, 'mixing');
+  join(1);
+  join(2);
+  pass(1000);
+  for (let round = 0; round < 5; round++) {
+    join(3);
+    pass(500);
+    assert.equal(
+      sides.map((side) => side.hears(tones)),
+      [
+        [620, 900],
+        [400, 900],
+        [400, 620],
+      ],
+    );
+    leave(3);
+    pass(500);
+    assert.equal([sides[0]!.hears(tones), sides[1]!.hears(tones)], [[620], [400]]);
+  }
+  assert.equal([...flaws(sides[0]!.heard), ...flaws(sides[1]!.heard)], []);
+  const said = (1000 + 5 * 1000) / 20;
+  for (const side of sides.slice(0, 2))
+    assert.ok(Math.abs(side.heard.length - said) <= 5 * 3, `${side.heard.length} packets of ${said}`);
+  engine.close();
+});
+
+test('what is played to a mix is heard by all with what they say, and told once', async () => {
+  const { engine, sides, join, mix, pass, reports } = await meeting([400, 620]);
+  engine.openMix(1, 'mixing');
+  join(1);
+  join(2);
+  pass(200);
+  mix({ type: 'play', play: 7, item: item('ramp:8000') });
+  await settle();
+  pass(500);
+  assert.equal([sides[0]!.hears([620], 200), sides[1]!.hears([400], 200)], [[620], [400]]);
+  const forwarded = engine.forwarded(1);
+  pass(1000);
+  assert.equal(
+    reports.filter(({ type }) => type === 'mixPlayed'),
+    [{ type: 'mixPlayed', mix: 1, play: 7, report: { type: 'media.finished' } }],
+  );
+  assert.ok(engine.forwarded(1) > forwarded, 'packets are passed on as they are again');
+  engine.close();
+});
+
+test('on hold each hears announcers and nobody else, and announcers hear nobody', async () => {
+  const { engine, sides, join, pass } = await meeting(tones.slice(0, 3));
+  engine.openMix(1, 'holding');
+  join(1);
+  join(2);
+  join(3, { role: 'announcer' });
+  pass(500);
+  assert.equal(
+    sides.map((side) => side.hears(tones)),
+    [[900], [900], []],
+  );
+  engine.close();
+});
+
+test('a digit of one member of a mixed conference reaches the others', async () => {
+  const { engine, sides, join, pass, deliver } = await meeting(tones.slice(0, 3));
+  engine.openMix(1, 'mixing');
+  for (const { session } of sides) join(session);
+  pass(200);
+  deliver(sides[0]!, sides[0]!.event([7, 0x8a, 3, 32]));
+  pass(400);
+  const digits = (index: number) =>
+    new Set(sides[index]!.heard.filter(({ payloadType }) => payloadType === 101).map(({ payload }) => payload[0]));
+  assert.equal([[...digits(0)], [...digits(1)], [...digits(2)]], [[], [7], [7]]);
+  engine.close();
+});
+
+test('local halves carry audio between mixes, and nothing while nobody listens', async () => {
+  const { engine, sides, join, pass } = await meeting([400, 620]);
+  engine.openLocal(11);
+  engine.openLocal(12, undefined, 11);
+  engine.openMix(1, 'mixing');
+  engine.openMix(2, 'mixing');
+  join(1);
+  join(11);
+  join(12, {}, 2);
+  join(2, {}, 2);
+  pass(600);
+  assert.equal([sides[0]!.hears(tones), sides[1]!.hears(tones)], [[620], [400]]);
+  engine.close();
+});
+
+test('who talks is told once when it begins and once when it ends', async () => {
+  const { engine, sides, join, pass, reports } = await meeting(tones.slice(0, 3));
+  engine.openMix(1, 'mixing');
+  for (const { session } of sides) join(session);
+  sides[1]!.sending = false;
+  sides[2]!.sending = false;
+  pass(1000);
+  sides[0]!.sending = false;
+  pass(4000);
+  assert.equal(
+    reports.map((report) =>
+      report.type === 'mixTalking'
+        ? [report.session, report.talking]
+        : [report.type, 'session' in report && report.session],
+    ),
+    [
+      ['activeSpeaker', 1],
+      [1, true],
+      [1, false],
+    ],
+  );
+  engine.close();
+});
+
+test('a whisperer is heard by whom it whispers to, and a spy hears both sides', async () => {
+  const { engine, sides, join, pass } = await meeting([400, 620, 900]);
+  engine.openMix(1, 'mixing');
+  join(1);
+  join(2);
+  pass(400);
+  const forwarded = engine.forwarded(1);
+  engine.openSnoop(20, 1, { spy: 'both', whisper: 'out' });
+  engine.openMix(2, 'mixing');
+  join(20, {}, 2);
+  join(3, {}, 2);
+  pass(600);
+  assert.equal(
+    sides.map((side) => side.hears(tones)),
+    [[620, 900], [400], [400, 620]],
+  );
+  engine.apply({ type: 'close', session: 20 });
+  pass(600);
+  assert.equal([sides[0]!.hears(tones), sides[1]!.hears(tones)], [[620], [400]]);
+  assert.ok(engine.forwarded(1) > forwarded + 20, 'packets are passed on as they are again');
+  assert.equal([...flaws(sides[0]!.heard), ...flaws(sides[1]!.heard)], []);
+  engine.close();
+});
+
+test('talking is told of a session only while that is wanted', async () => {
+  const { engine, sides, ask, pass, reports } = await meeting([400]);
+  ask(1, { type: 'detectTalking', detection: { thresholdLevel: 256, silenceMs: 500 } });
+  pass(1000);
+  sides[0]!.sending = false;
+  pass(1000);
+  sides[0]!.sending = true;
+  pass(200);
+  ask(1, { type: 'detectTalking', detection: undefined });
+  assert.equal(
+    reports.map(({ type }) => type),
+    ['talkingStarted', 'talkingFinished', 'talkingStarted', 'talkingFinished'],
+  );
+  const [, finished] = reports;
+  const durationMs = finished?.type === 'talkingFinished' ? finished.durationMs : 0;
+  assert.ok(durationMs >= 900 && durationMs <= 1100, `${durationMs} ms`);
+  pass(1000);
+  assert.is(reports.length, 4);
+  engine.close();
+});
+
+test.run();
