@@ -2,7 +2,8 @@ import { addressMatcher } from '../../lib/addresses.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { DigestSecret } from '../../sip/auth/digest.ts';
-import type { Verifier } from '../../sip/auth/verifier.ts';
+import type { Verdict, Verifier } from '../../sip/auth/verifier.ts';
+import { type Dialog, isOnRoute, isPeerAddress } from '../../sip/dialog/dialog.ts';
 import { Timers } from '../../sip/dialog/stack.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
@@ -11,7 +12,9 @@ import type { EndpointConfig } from './config.ts';
 import { userOf } from './party.ts';
 
 /** Who sent a request; `challenge` when that is not proved, whoever it claims to be; `guessed`: with a wrong password. */
-export type Identity = { endpoint: EndpointConfig } | { challenge: HeaderLines; guessed?: string };
+export type Identity = { endpoint: EndpointConfig } | Refusal;
+
+type Refusal = { challenge: HeaderLines; guessed?: string };
 
 /** Where wrong log-ins are counted: what to do with the source from now on. */
 export type LogIns = {
@@ -34,11 +37,22 @@ export interface Endpoints {
    */
   identify(transaction: ServerTransaction): Identity;
   /** Asks for a password (401): at once, or later when the source has guessed too often. */
-  challenge(transaction: ServerTransaction, identity: Extract<Identity, { challenge: HeaderLines }>): void;
+  challenge(transaction: ServerTransaction, identity: Refusal): void;
   /** Whether an address is in some endpoint's `match`. */
   trusts(address: string): boolean;
   /** Forgets the challenges that wait. */
   close(): void;
+  /**
+   * For a request in a dialog of an endpoint's that came from a new place: asks for a password as `challenge` does, unless
+   * it is let in: from an address of `match` or of the route set, or with the endpoint's password. An endpoint that has
+   * none could answer no challenge: of it every address counts that it named or was heard from.
+   * @returns whether it was asked, so that the request is dealt with.
+   */
+  challengeStranger(
+    endpoint: EndpointConfig,
+    transaction: ServerTransaction,
+    dialog: Pick<Dialog, 'routes' | 'sources' | 'remoteTarget'>,
+  ): boolean;
 }
 
 type Entry = { config: EndpointConfig; matches: readonly ((address: string) => boolean)[] };
@@ -101,32 +115,50 @@ export function createEndpoints(
     return byName.get(user.toLowerCase())?.config ?? byUsername.get(user) ?? byAor.get(user.toLowerCase());
   };
 
+  const verify = (request: SipRequest, source: string): Verdict =>
+    verifier.verify({
+      credentials: request.headerLines('Authorization'),
+      method: request.method,
+      uri: request.requestUri,
+      source,
+      secretOf: (username): DigestSecret | undefined => byUsername.get(username)?.auth,
+    });
+
+  const refusal = (verdict: Verdict, source: string): Refusal => ({
+    ...challenge(source, verdict.result === 'stale'),
+    ...(verdict.result === 'rejected' && { guessed: verdict.username }),
+  });
+
+  const ask = (transaction: ServerTransaction, { challenge: headers, guessed }: Refusal): void => {
+    const verdict = guessed === undefined ? undefined : logIns?.failed(transaction.source.address, guessed);
+    const answer = () => void transaction.reply(401, { headers });
+    if (!verdict || verdict.action === 'admit') answer();
+    else timers.start(answer, verdict.action === 'delay' ? verdict.ms : LATEST_MS);
+  };
+
   return {
     all: () => [...byName.values()].map(({ config }) => config),
     named: (name) => byName.get(name.toLowerCase())?.config,
     set,
     remove,
     identify({ request, source }) {
-      const credentials = request.headerLines('Authorization');
-      const verdict = verifier.verify({
-        credentials,
-        method: request.method,
-        source: source.address,
-        secretOf: (username): DigestSecret | undefined => byUsername.get(username)?.auth,
-      });
+      const verdict = verify(request, source.address);
       if (verdict.result === 'accepted') return { endpoint: byUsername.get(verdict.username)! };
-      if (verdict.result === 'rejected') return { ...challenge(source.address), guessed: verdict.username };
-      if (verdict.result === 'stale') return challenge(source.address, true);
-      const local = byAddress(source.address);
+      const local = verdict.result === 'absent' ? byAddress(source.address) : undefined;
       // Who claims to be a phone with a password has to know it, also where strangers are let in.
-      return local && !claimed(request)?.auth ? { endpoint: local } : challenge(source.address);
+      return local && !claimed(request)?.auth ? { endpoint: local } : refusal(verdict, source.address);
     },
-    challenge(transaction, { challenge: headers, guessed }) {
-      const verdict = guessed === undefined ? undefined : logIns?.failed(transaction.source.address, guessed);
-      const answer = () => void transaction.reply(401, { headers });
-      if (!verdict || verdict.action === 'admit') answer();
-      else timers.start(answer, verdict.action === 'delay' ? verdict.ms : LATEST_MS);
+    challengeStranger({ auth, match }, transaction, dialog) {
+      const { request, source } = transaction;
+      const { address } = source;
+      if (match.some((pattern) => addressMatcher(pattern)(address)) || isOnRoute(dialog, address)) return false;
+      if (!auth && isPeerAddress(dialog, address)) return false;
+      const verdict = verify(request, address);
+      if (verdict.result === 'accepted' && verdict.username === auth?.username) return false;
+      ask(transaction, refusal(verdict, address));
+      return true;
     },
+    challenge: ask,
     trusts(address) {
       const known = trusted.get(address);
       if (known !== undefined) return known;

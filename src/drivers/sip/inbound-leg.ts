@@ -47,7 +47,7 @@ type Opening = { core?: LegCore; cancelledWith?: number };
 /** Takes an INVITE whose sender is known and whose offer we can answer. */
 export function takeInboundCall(services: Services, endpoint: EndpointConfig, offer: CallOffer): InboundCall {
   const state: Opening = {};
-  const call = offer.take(handlersOf(state), { symmetric: endpoint.symmetric });
+  const call = offer.take(handlersOf(services, endpoint, state), { symmetric: endpoint.symmetric });
   return {
     refuse: (status) => call.refuse(status),
     open(channelId, report) {
@@ -69,15 +69,18 @@ export function resumeInboundLeg(
   { channelId, report }: { channelId: string; report: Report },
 ): Leg {
   const state: Opening = {};
-  const call = services.agent.resume(data.call, handlersOf(state), { symmetric: endpoint.symmetric });
+  const call = services.agent.resume(data.call, handlersOf(services, endpoint, state), {
+    symmetric: endpoint.symmetric,
+  });
   return openLeg({ services, endpoint, call, channelId, report, from: data }, state);
 }
 
-const handlersOf = (state: Opening): IncomingHandlers => ({
+const handlersOf = (services: Services, endpoint: EndpointConfig, state: Opening): IncomingHandlers => ({
   answerOffer: (sdp, request) => state.core?.usageHandlers.answerOffer(sdp, request),
   makeOffer: () => state.core?.usageHandlers.makeOffer() ?? '',
   acceptAnswer: (sdp) => state.core?.usageHandlers.acceptAnswer(sdp) ?? false,
   onOfferRefused: (status) => state.core?.usageHandlers.onOfferRefused?.(status),
+  challengeStranger: (transaction, dialog) => services.endpoints.challengeStranger(endpoint, transaction, dialog),
   onRequest: (request) => state.core?.usageHandlers.onRequest(request) ?? 500,
   onRequestEnded: (label, status) => state.core?.usageHandlers.onRequestEnded?.(label, status),
   onEnded: (end) => state.core?.usageHandlers.onEnded(end),

@@ -230,6 +230,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
         if (label === 'refer' && status >= 300)
           stack.log.info({ channel: options.channelId, status }, 'the far side refused the transfer');
       },
+      challengeStranger: (transaction, dialog) => services.endpoints.challengeStranger(endpoint, transaction, dialog),
       onRequest: receive,
       onEnded(end) {
         if (end.by === 'bye') gone(causeFromReason(end.request) ?? Cause.normalClearing);

@@ -1,8 +1,10 @@
 import {
   type Dialog,
   inOrder,
+  isKnownSource,
   keyOfDialog,
   keyOfRequest,
+  metAt,
   nextHop,
   nextRequest,
   refreshed,
@@ -132,6 +134,10 @@ export function createMailboxSubscriptions(
     const key = keyOfRequest(request);
     const subscription = subscriptions.get(key);
     if (!subscription) return void transaction.reply(481);
+    if (!isKnownSource(subscription.dialog, source)) {
+      if (endpoints.challengeStranger(subscription.endpoint, transaction, subscription.dialog)) return;
+      subscription.dialog = metAt(subscription.dialog, source);
+    }
     const dialog = inOrder(subscription.dialog, request);
     if (!dialog) return void transaction.reply(500);
     subscription.dialog = refreshed(dialog, request, source);
@@ -147,7 +153,7 @@ export function createMailboxSubscriptions(
     if (mailbox === undefined) return void transaction.reply(404);
     const others = [...subscriptions.values()].filter((each) => each.endpoint.name === endpoint.name);
     if (others.length >= MAX_PER_ENDPOINT) return void transaction.reply(403);
-    const dialog = uasDialog(request, toTag, endpoint.symmetric ? source : undefined);
+    const dialog = uasDialog(request, toTag, source, endpoint.symmetric ? source : undefined);
     grant(transaction, keyOfDialog(dialog), { dialog, endpoint, mailbox, expiry: undefined, endsAt: 0 }, seconds);
   };
 

@@ -233,6 +233,7 @@ class OutboundLeg implements Leg {
       makeOffer: () => told().makeOffer(),
       acceptAnswer: (sdp) => told().acceptAnswer(sdp),
       onOfferRefused: (status) => told().onOfferRefused?.(status),
+      challengeStranger: (transaction, dialog) => told().challengeStranger?.(transaction, dialog) ?? false,
       onRequest: (request) => told().onRequest(request),
       onRequestEnded: (label, status) => told().onRequestEnded?.(label, status),
       onEnded: (end) => told().onEnded(end),

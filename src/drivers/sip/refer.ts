@@ -1,7 +1,9 @@
+import { type Dialog, isKnownSource } from '../../sip/dialog/dialog.ts';
 import { Timers } from '../../sip/dialog/stack.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 import type { ServerTransaction } from '../../sip/transaction/transaction.ts';
 import { DriverError } from '../../telephony/driver.ts';
+import type { EndpointConfig } from './config.ts';
 import { digestClient, senderAddress } from './identity.ts';
 import { resourceOf } from './messages.ts';
 import { createRequestHeaders } from './request-headers.ts';
@@ -37,12 +39,20 @@ export interface Referrals {
   close(): void;
 }
 
+/** A referral whose outcome is not known, and where its phone was asked. */
+type Waiting = {
+  endpoint: EndpointConfig;
+  peer: Pick<Dialog, 'routes' | 'sources' | 'remoteTarget'>;
+  told(status: number, done: boolean): void;
+  limit: unknown;
+};
+
 /** How long a phone may be silent about a referral, in ms. */
 const OUTCOME_TIMEOUT_MS = 180_000;
 
 export function createReferrals(services: Services): Referrals {
   const timers = new Timers(services.stack, 'a referral');
-  const waiting = new Map<string, { told(status: number, done: boolean): void; limit: unknown }>();
+  const waiting = new Map<string, Waiting>();
 
   const finish = (key: string) => {
     timers.clear(waiting.get(key)?.limit);
@@ -81,7 +91,9 @@ export function createReferrals(services: Services): Referrals {
         waiting.delete(key);
         request.progress?.(408, true);
       }, OUTCOME_TIMEOUT_MS);
-      waiting.set(key, { told: (status, done) => request.progress?.(status, done), limit });
+      const { uri: remoteTarget, routes, target } = destination;
+      const peer = { remoteTarget, routes, sources: target ? [target] : [] };
+      waiting.set(key, { endpoint, peer, told: (status, done) => request.progress?.(status, done), limit });
     });
   };
 
@@ -93,6 +105,9 @@ export function createReferrals(services: Services): Referrals {
       const referral = waiting.get(key);
       const status = sipfragStatus(request);
       if (!referral) return void transaction.reply(481);
+      const { endpoint, peer } = referral;
+      if (!isKnownSource(peer, transaction.source) && services.endpoints.challengeStranger(endpoint, transaction, peer))
+        return;
       if (status === undefined) return void transaction.reply(489);
       transaction.reply(200);
       // RFC 3515 2.4.7: a final status or the end of the subscription is the last word.

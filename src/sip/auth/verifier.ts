@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { sourceNetwork } from '../../lib/addresses.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Ids } from '../../lib/ids.ts';
+import { parseUri, type Uri } from '../message/uri.ts';
 import { algorithmNamed, type DigestAlgorithm, type DigestSecret, digestResponse } from './digest.ts';
 import { type DigestParameters, formatDigest, parseDigest } from './header.ts';
 import { createNonces } from './nonces.ts';
@@ -23,6 +24,8 @@ export type Presented = {
   method: string;
   /** Address they come from: nonces given to others are stale. */
   source: string;
+  /** The Request-URI. */
+  uri: string;
   /** What the user's password is; undefined for a user nobody knows. */
   secretOf(username: string): DigestSecret | undefined;
 };
@@ -30,7 +33,7 @@ export type Presented = {
 /**
  * `accepted`: the user proved the password. `stale`: the nonce is spent, or was never given to this source: challenge
  * again with `stale`; whether the password was right is not looked at, so nobody can guess with somebody else's nonce.
- * `absent`: nothing for our realm was presented. `rejected`: wrong, malformed or unknown, on purpose without saying
+ * `absent`: nothing for our realm and this request was presented. `rejected`: wrong, malformed or unknown, on purpose without saying
  * which; the source is no forgery, because our challenge has reached it.
  */
 export type Verdict =
@@ -56,7 +59,7 @@ const nobody: DigestSecret = { password: '' };
 export function createVerifier({ realm, algorithms, nonceLifetimeMs, clock, ids }: VerifierOptions): Verifier {
   const nonces = createNonces({ clock, ids, lifetimeMs: nonceLifetimeMs });
 
-  const check = (parameters: DigestParameters, { method, source, secretOf }: Presented): Verdict => {
+  const check = (parameters: DigestParameters, { method, uri, source, secretOf }: Presented): Verdict => {
     const username = parameters.get('username') ?? '';
     const nonce = parameters.get('nonce') ?? '';
     const rejected: Verdict = { result: 'rejected', username };
@@ -79,6 +82,7 @@ export function createVerifier({ realm, algorithms, nonceLifetimeMs, clock, ids 
     });
     const proved = expected !== undefined && sameText(expected, parameters.get('response')?.toLowerCase() ?? '');
     if (!secret || !proved) return rejected;
+    if (!isSameResource(parameters.get('uri') ?? '', uri)) return { result: 'absent' };
     const usable = nonces.use(nonce, holder, qop && Number.parseInt(qop.nc, 16));
     return usable ? { result: 'accepted', username } : { result: 'stale' };
   };
@@ -96,6 +100,21 @@ export function createVerifier({ realm, algorithms, nonceLifetimeMs, clock, ids 
     },
     size: () => nonces.size(),
   };
+}
+
+/**
+ * Whether credentials are made for what the request asks for (RFC 7616 3.4.6): the same user, or none on both sides. Hosts,
+ * ports and parameters are left to proxies, which rewrite them on the way.
+ */
+function isSameResource(signed: string, asked: string): boolean {
+  if (signed === asked) return true;
+  const [one, other] = [parseUri(signed), parseUri(asked)];
+  return one !== undefined && other !== undefined && userOf(one) === userOf(other);
+}
+
+function userOf(uri: Uri): string {
+  if (uri.scheme === 'other') return uri.text;
+  return uri.scheme === 'tel' ? uri.number : (uri.user ?? '').split(';')[0]!;
 }
 
 function readQop(

@@ -2,6 +2,7 @@ import { buildRequest, type HeaderLines } from '../message/build.ts';
 import type { SipRequest, SipResponse } from '../message/message.ts';
 import type { NameAddr } from '../message/name-addr.ts';
 import type { Uri } from '../message/uri.ts';
+import { literalAddress } from '../transport/address.ts';
 import type { Target } from '../transport/transport.ts';
 
 /**
@@ -21,9 +22,14 @@ export type Dialog = {
   readonly remoteTarget: Uri;
   /** Route set, top first. */
   readonly routes: readonly NameAddr[];
+  /** Where the peer was heard, or proved to be, last first: who sends from elsewhere may be somebody else. */
+  readonly sources: readonly Place[];
   /** Where the peer's messages come from: requests without a route go there, whatever its Contact names (RFC 5626 3.1). */
   readonly flow?: Target;
 };
+
+/** An address and port of a peer. */
+export type Place = Pick<Target, 'protocol' | 'address' | 'port'>;
 
 export type DialogRequestOptions = {
   contact?: NameAddr;
@@ -48,7 +54,7 @@ export const keyOfResponse = (response: SipResponse): string =>
   dialogKey(response.callId, response.fromTag ?? '', response.toTag ?? '');
 
 /** The dialog that a request of a peer makes on our side (RFC 3261 12.1.1). */
-export function uasDialog(request: SipRequest, localTag: string, flow?: Target): Dialog {
+export function uasDialog(request: SipRequest, localTag: string, source: Target, flow?: Target): Dialog {
   return {
     callId: request.callId,
     ownsCallId: false,
@@ -58,12 +64,13 @@ export function uasDialog(request: SipRequest, localTag: string, flow?: Target):
     remoteCseq: request.cseq.number,
     remoteTarget: request.contact?.uri ?? request.from.uri,
     routes: request.recordRoutes,
+    sources: [placeOf(source)],
     ...(flow && { flow }),
   };
 }
 
 /** The dialog that a response to our request makes (RFC 3261 12.1.2); its Record-Route is read from the bottom. */
-export function uacDialog(request: SipRequest, response: SipResponse, flow?: Target): Dialog {
+export function uacDialog(request: SipRequest, response: SipResponse, target: Target, flow?: Target): Dialog {
   return {
     callId: request.callId,
     ownsCallId: true,
@@ -73,6 +80,7 @@ export function uacDialog(request: SipRequest, response: SipResponse, flow?: Tar
     remoteCseq: undefined,
     remoteTarget: response.contact?.uri ?? request.uri,
     routes: [...response.recordRoutes].reverse(),
+    sources: [placeOf(target)],
     ...(flow && { flow }),
   };
 }
@@ -82,6 +90,33 @@ export function refreshed(dialog: Dialog, message: SipRequest | SipResponse, flo
   const remoteTarget = message.contact?.uri ?? dialog.remoteTarget;
   return { ...dialog, remoteTarget, ...(dialog.flow && flow && { flow }) };
 }
+
+/** Enough for the nodes of a proxy that stand in for each other. */
+const KEPT_SOURCES = 4;
+
+const placeOf = ({ protocol, address, port }: Place): Place => ({ protocol, address, port });
+
+/** Whether the peer was heard from there: same address, port and protocol, so over TCP the same connection. */
+export const isKnownSource = ({ sources }: Pick<Dialog, 'sources'>, { protocol, address, port }: Place): boolean =>
+  sources.some((known) => known.port === port && known.address === address && known.protocol === protocol);
+
+/** The dialog with a place more where the peer is known to be. */
+export const metAt = (dialog: Dialog, source: Place): Dialog => ({
+  ...dialog,
+  sources: [placeOf(source), ...dialog.sources].slice(0, KEPT_SOURCES),
+});
+
+/** Whether an address stands in the route set: a proxy of the call's. */
+export const isOnRoute = ({ routes }: Pick<Dialog, 'routes'>, address: string): boolean =>
+  routes.some(({ uri }) => addressOf(uri) === address);
+
+/** Whether an address is one that the peer named or was heard from, whatever the port. */
+export const isPeerAddress = (dialog: Pick<Dialog, 'routes' | 'sources' | 'remoteTarget'>, address: string): boolean =>
+  isOnRoute(dialog, address) ||
+  addressOf(dialog.remoteTarget) === address ||
+  dialog.sources.some((known) => known.address === address);
+
+const addressOf = (uri: Uri): string | undefined => (uri.scheme === 'sip' ? literalAddress(uri.host) : undefined);
 
 /** Whether a request comes in order; the dialog then remembers its number (RFC 3261 12.2.2). */
 export function inOrder(dialog: Dialog, request: SipRequest): Dialog | undefined {

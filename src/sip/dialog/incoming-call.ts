@@ -164,7 +164,7 @@ class Incoming implements IncomingCall {
   }
 
   #dialog({ toTag }: ServerTransaction) {
-    return uasDialog(this.request, toTag, this.#options.symmetric ? this.source : undefined);
+    return uasDialog(this.request, toTag, this.source, this.#options.symmetric ? this.source : undefined);
   }
 
   #resume({ final, provisional, deadlines }: IncomingCallData): void {

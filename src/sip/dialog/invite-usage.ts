@@ -5,7 +5,15 @@ import type { NameAddr } from '../message/name-addr.ts';
 import type { ServerTransaction } from '../transaction/transaction.ts';
 import type { Target } from '../transport/transport.ts';
 import { Deadlines, type DeadlinesData } from './deadlines.ts';
-import { type Dialog, type DialogRequestOptions, inOrder, refreshed } from './dialog.ts';
+import {
+  type Dialog,
+  type DialogRequestOptions,
+  inOrder,
+  isKnownSource,
+  isPeerAddress,
+  metAt,
+  refreshed,
+} from './dialog.ts';
 import { DialogRequests, type DialogRequestsData } from './dialog-requests.ts';
 import { type AcceptedData, type OkDeadline, OkRepeats } from './ok-repeats.ts';
 import { type ReinviteData, Reinviter } from './reinviter.ts';
@@ -25,6 +33,11 @@ export type UsageHandlers = {
   acceptAnswer(sdp: string): boolean;
   /** The peer refused the offer of a re-INVITE; the session stays as it was. */
   onOfferRefused?(status: number): void;
+  /**
+   * A request from a place where the peer was not heard before: true when it was, or will be, answered 401; false to take
+   * it for the peer's, now and later. Left out, everybody who knows the tags is taken for the peer.
+   */
+  challengeStranger?(transaction: ServerTransaction, dialog: Dialog): boolean;
   /** A request inside the call that changes nothing of it (INFO, MESSAGE, NOTIFY…): the status to answer with. */
   onRequest(request: SipRequest): number;
   /** How a request sent by `request` ended: the final status; 408 and 503 when there was none. */
@@ -76,7 +89,7 @@ export interface InviteUsage {
   readonly state: UsageState;
   /** A request of this dialog other than ACK. */
   receive(transaction: ServerTransaction): void;
-  receiveAck(ack: SipRequest): void;
+  receiveAck(ack: SipRequest, source?: Target): void;
   /** UAS: sends the 200 and repeats it until the ACK comes; the dialog is confirmed. `offer`: the SDP is an offer. */
   accept(transaction: ServerTransaction, options: AcceptOptions): void;
   /** UAC: a 2xx to the first INVITE, first or repeated: the dialog is confirmed, the ACK is sent (again). */
@@ -152,10 +165,16 @@ class Usage implements InviteUsage {
   }
 
   receive(transaction: ServerTransaction): void {
-    const { request } = transaction;
+    const { request, source } = transaction;
+    if (!isKnownSource(this.dialog, source)) {
+      // Before anything is remembered of it: a stranger's CSeq must not make the peer's own requests come too late.
+      if (this.#options.handlers.challengeStranger?.(transaction, this.dialog)) return;
+      this.#requests.update(metAt(this.dialog, source));
+    }
     const next = inOrder(this.dialog, request);
-    if (!next) return void transaction.reply(500);
-    this.#requests.update(next);
+    // Who wants to hang up may, whatever was counted: nothing is left that could come in the wrong order.
+    if (!next && request.method !== 'BYE') return void transaction.reply(500);
+    if (next) this.#requests.update(next);
     if (request.method === 'BYE') return void this.#receiveBye(transaction);
     if (this.#state === 'ending' || this.#state === 'closed') return void transaction.reply(481);
     // RFC 3261 14.2 and 21.4.13: a body that we cannot read is not the same as no offer.
@@ -171,9 +190,11 @@ class Usage implements InviteUsage {
     });
   }
 
-  receiveAck(ack: SipRequest): void {
+  receiveAck(ack: SipRequest, source?: Target): void {
     const { accepted } = this.#repeats;
     if (!accepted || ack.cseq.number !== accepted.cseq) return;
+    // An ACK cannot be challenged: one that says where our audio goes must come from where the peer is.
+    if (accepted.offer && source && !isPeerAddress(this.dialog, source.address)) return;
     const { handlers } = this.#options;
     this.#repeats.stop();
     if (accepted.first && this.#state === 'confirmed') handlers.onAcknowledged?.();

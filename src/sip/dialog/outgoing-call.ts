@@ -232,7 +232,7 @@ class Outgoing implements OutgoingCall {
     const key = keyOfResponse(response);
     const { symmetric } = this.#options.request;
     const known = this.#dialogs.get(key);
-    return known ?? this.#make(key, uacDialog(request, response, symmetric ? target : undefined), target);
+    return known ?? this.#make(key, uacDialog(request, response, target, symmetric ? target : undefined), target);
   }
 
   #make(key: string, from: UsageData | Dialog, peer: Target): InviteUsage {
@@ -249,6 +249,7 @@ class Outgoing implements OutgoingCall {
         makeOffer: () => handlers.makeOffer(),
         acceptAnswer: (sdp) => isWinner() && handlers.acceptAnswer(sdp),
         onOfferRefused: (status) => handlers.onOfferRefused?.(status),
+        challengeStranger: (transaction, dialog) => handlers.challengeStranger?.(transaction, dialog) ?? false,
         onRequest: (message) => handlers.onRequest(message),
         onRequestEnded: (label, status) => handlers.onRequestEnded?.(label, status),
         onEnded: (end) => isWinner() && handlers.onEnded(end),

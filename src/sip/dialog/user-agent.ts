@@ -87,6 +87,9 @@ export interface UserAgent {
 
 const methodsInCalls = ['INVITE', 'ACK', 'CANCEL', 'BYE', 'UPDATE', 'INFO'];
 
+/** Methods that there is no sense in outside a dialog: what they are about is not there (RFC 3261 12.2.2, 15.1.2). */
+const methodsOfDialogs = new Set(['BYE', 'INFO', 'UPDATE', 'PRACK']);
+
 export function createUserAgent(stack: Stack): UserAgent {
   const usages = new Map<string, InviteUsage>();
   /** Where the peers of the usages are: known there as long as the dialog lives. */
@@ -155,6 +158,7 @@ export function createUserAgent(stack: Stack): UserAgent {
       return;
     }
     const handler = request.method === 'INVITE' ? receiveInvite : handlers.get(request.method);
+    if (!handler && methodsOfDialogs.has(request.method)) return void transaction.reply(481);
     if (!handler) return void transaction.reply(405, { headers: [['Allow', allow()]] });
     if (request.uri.scheme === 'other') return void transaction.reply(416);
     if (transaction.merged) return void transaction.reply(482);
@@ -175,7 +179,7 @@ export function createUserAgent(stack: Stack): UserAgent {
   };
 
   stack.transactions.onRequest(receive);
-  stack.transactions.onAck((ack) => usages.get(keyOfRequest(ack))?.receiveAck(ack));
+  stack.transactions.onAck((ack, source) => usages.get(keyOfRequest(ack))?.receiveAck(ack, source));
   stack.transactions.onStrayResponse((response) => {
     if (response.cseq.method !== 'INVITE' || response.status < 200 || response.status > 299) return;
     const usage = usages.get(keyOfResponse(response));

@@ -1,6 +1,6 @@
 import { anyHeader, type KnownHeader, knownHeader } from './header-names.ts';
 import { type RawHeaders, type SipMessage, SipRequest, SipResponse } from './message.ts';
-import { COLON, CR, isToken, parseDecimal, SPACE, skipSpace, TAB, trimEnd } from './scan.ts';
+import { COLON, CR, isToken, parseDecimal, printable, SPACE, skipSpace, TAB, trimEnd } from './scan.ts';
 import { reasonPhrase } from './status.ts';
 import { parseUri, type Uri } from './uri.ts';
 
@@ -226,6 +226,7 @@ export function formatRejection(failure: ParseFailure, toTag: string, topVia?: s
     `Call-ID: ${answerable.callId}`,
     `CSeq: ${answerable.cseq}`,
     'Content-Length: 0',
-  ];
+    // What was copied was not understood: nothing of it may end a line or confuse whoever reads the answer.
+  ].map(printable);
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`);
 }

@@ -185,17 +185,25 @@ class Transactions implements TransactionLayer {
   }
 
   #restoreServer(data: ServerData): void {
-    const { key, mergeKey: merge, target, invite, pending, response = '' } = data;
-    const seat = this.#context.room.take(undefined, Buffer.byteLength(pending?.request ?? response, 'base64'));
+    const { key, mergeKey: merge, source, target, invite, request, response = '' } = data;
+    const seat = this.#context.room.take(undefined, Buffer.byteLength(request ?? response, 'base64'));
     if (!seat) return;
     const context = this.#context;
     const arrived =
-      pending &&
-      new ArrivedRequest(
-        { request: keptRequest(pending.request), source: pending.source, target, key, merged: false, isKnown: true },
-        context,
-      );
-    const server = new RunningServer(arrived, { keys: { key, mergeKey: merge }, invite, target, seat, context });
+      request === undefined
+        ? undefined
+        : new ArrivedRequest(
+            { request: keptRequest(request), source, target, key, merged: false, isKnown: true },
+            context,
+          );
+    const server = new RunningServer(arrived, {
+      keys: { key, mergeKey: merge },
+      invite,
+      source,
+      target,
+      seat,
+      context,
+    });
     this.#remember(server);
     server.restore(data);
     if (!arrived) return;
@@ -292,7 +300,8 @@ class Transactions implements TransactionLayer {
   #receiveCancel(cancel: SipRequest, source: Source, key: string): void {
     const invite = this.#servers.get(serverKey(cancel, 'INVITE'));
     const arrived = this.#arrive(cancel, source, key);
-    if (!invite) {
+    // The branch is no secret: only the hop that sent the INVITE may take it back, and none can be challenged (22.1).
+    if (!invite || !isSameHop(invite.source, source)) {
       arrived.reply(481);
       return;
     }
@@ -318,7 +327,7 @@ class Transactions implements TransactionLayer {
     if (!seat) return undefined;
     const keys = { key, mergeKey: mergeKey(request) };
     const invite = request.method === 'INVITE';
-    const transaction = new RunningServer(arrived, { keys, invite, target, seat, context: this.#context });
+    const transaction = new RunningServer(arrived, { keys, invite, source, target, seat, context: this.#context });
     this.#remember(transaction);
     return transaction;
   }
@@ -361,4 +370,10 @@ class Transactions implements TransactionLayer {
       this.#log.error({ error }, 'a handler of a SIP transaction threw');
     }
   }
+}
+
+/** Over TCP a hop may have opened another connection meanwhile, from another port. */
+function isSameHop(one: Source, other: Source): boolean {
+  if (one.protocol !== other.protocol || one.address !== other.address) return false;
+  return one.protocol === 'tcp' || one.port === other.port;
 }

@@ -32,6 +32,7 @@ export type Answered = {
 export type ServerOptions = {
   readonly keys: ServerKeys;
   readonly invite: boolean;
+  readonly source: Source;
   readonly target: Target;
   /** Its place in the room, given back at the end. */
   readonly seat: Seat;
@@ -45,6 +46,8 @@ export type ServerOptions = {
 export class RunningServer implements Repeatable {
   readonly keys: ServerKeys;
   handlers: ServerHandlers = {};
+  /** The hop it came from, which alone may cancel it. */
+  readonly source: Source;
   readonly #invite: boolean;
   readonly #target: Target;
   readonly #seat: Seat;
@@ -58,8 +61,9 @@ export class RunningServer implements Repeatable {
   #ack: { readonly message: SipRequest; readonly source: Source } | undefined;
 
   /** @param arrived undefined for one that is taken up after its final response. */
-  constructor(arrived: Answered | undefined, { keys, invite, target, seat, context }: ServerOptions) {
+  constructor(arrived: Answered | undefined, { keys, invite, source, target, seat, context }: ServerOptions) {
     this.keys = keys;
+    this.source = source;
     this.#invite = invite;
     this.#arrived = arrived;
     this.#target = target;
@@ -136,10 +140,11 @@ export class RunningServer implements Repeatable {
       mergeKey: this.keys.mergeKey,
       invite: this.#invite,
       runner: this.#runner.dump(),
+      source: this.source,
       target: this.#target,
       toTag: this.toTag,
       ...(this.#bytes && { response: this.#bytes.toString('base64') }),
-      ...(arrived && { pending: { request: keepRequest(arrived.request), source: arrived.source } }),
+      ...(arrived && { request: keepRequest(arrived.request) }),
     };
   }
 

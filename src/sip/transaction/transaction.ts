@@ -111,12 +111,13 @@ export type ServerData = {
   /** Of an INVITE. */
   readonly invite: boolean;
   readonly runner: RunnerData<ServerState>;
+  readonly source: Source;
   readonly target: Target;
   readonly toTag: string;
   /** The last response given, in base64. */
   readonly response?: string;
-  /** Before the final response: the request, in base64, and where it came from. */
-  readonly pending?: { readonly request: string; readonly source: Source };
+  /** Before the final response: the request, in base64. */
+  readonly request?: string;
 };
 
 /** All that lives in a transaction layer, as plain data. */

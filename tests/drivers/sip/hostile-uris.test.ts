@@ -84,6 +84,22 @@ test('a Record-Route with an empty maddr costs its own call, and nothing else', 
   assert.equal(await leftovers(victim), nothing);
 });
 
+test('a caller id reaches From and P-Asserted-Identity without control characters', async () => {
+  const victim = createVictim(() => {});
+  victim.driver.setEndpoint(endpoint('line', { trustIdentity: true }));
+  const caller = { name: 'A\u0000B\r\nX: y\u001b', number: '\u00001\r\n2\u007f' };
+  const resource = 'line/sip:b@192.0.2.9';
+  const { leg } = victim.driver.open({ channelId: 'out', resource, caller, variables: {} }, () => {});
+  victim.legs.push(leg);
+  leg.dial();
+  await settle();
+  const { message } = victim.transports.sent[0]!;
+  assert.match(message.header('From')!, /^"A B X: y" <sip:1%202@192\.0\.2\.1>;tag=/);
+  assert.is(message.header('P-Asserted-Identity'), '"A B X: y" <sip:1%202@192.0.2.1>');
+  assert.is(message.header('X'), undefined);
+  assert.equal(await leftovers(victim), nothing);
+});
+
 test('a place over a transport that we have not is refused after the dial, not in it', async () => {
   const victim = createVictim(() => {});
   assert.is(dial(victim, 'everybody/sip:b@10.0.0.1;transport=tls'), undefined);

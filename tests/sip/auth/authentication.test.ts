@@ -28,7 +28,8 @@ const present = (
   authorizations: { value: string }[],
   method = 'REGISTER',
   source = home,
-): Verdict => verifier.verify({ credentials: authorizations.map(({ value }) => value), method, source, secretOf });
+  uri = 'sip:hookswitch',
+): Verdict => verifier.verify({ credentials: authorizations.map(({ value }) => value), method, uri, source, secretOf });
 
 test('a client that knows the password is accepted with the strongest algorithm offered', () => {
   const { verifier, client } = setUp(['MD5', 'SHA-256']);
@@ -157,6 +158,33 @@ test('used nonces are forgotten when they are too old to be accepted', () => {
   alice.challenged(challengesOf(verifier));
   present(verifier, alice.authorize('REGISTER', 'sip:h'));
   assert.is(verifier.size(), 1);
+});
+
+test('credentials are good for the user they were made for, whatever proxies made of host, port and parameters', () => {
+  const { verifier, client } = setUp();
+  const verdict = (signed: string, asked: string) => {
+    const alice = client();
+    alice.challenged(challengesOf(verifier));
+    return present(verifier, alice.authorize('INVITE', signed), 'INVITE', home, asked).result;
+  };
+  for (const [signed, asked] of [
+    ['sip:600@pbx.example.com', 'sip:600@pbx.example.com'],
+    ['sip:600@pbx.example.com', 'sip:600@192.0.2.1:5080;transport=tcp'],
+    ['sip:600;phone-context=x@h', 'sips:600@h;user=phone'],
+    ['sip:pbx.example.com', 'sip:192.0.2.1'],
+    ['sip:+49@h', 'tel:+49'],
+    ['urn:service:sos', 'urn:service:sos'],
+  ] as const)
+    assert.is(verdict(signed, asked), 'accepted', `${signed} for ${asked}`);
+  for (const [signed, asked] of [
+    ['sip:600@h', 'sip:0900123@h'],
+    ['sip:h', 'sip:0900123@h'],
+    ['sip:600@h', 'sip:h'],
+    ['urn:service:sos', 'urn:service:fire'],
+    ['', 'sip:600@h'],
+    ['600', 'sip:600@h'],
+  ] as const)
+    assert.is(verdict(signed, asked), 'absent', `${signed} for ${asked}`);
 });
 
 test('whatever is presented, nobody is accepted without the password', () => {

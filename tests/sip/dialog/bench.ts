@@ -11,7 +11,8 @@ import {
 import type { SipRequest, SipResponse } from '../../../src/sip/message/message.ts';
 import { parseUri } from '../../../src/sip/message/uri.ts';
 import { createTransactionLayer } from '../../../src/sip/transaction/layer.ts';
-import type { Target } from '../../../src/sip/transport/transport.ts';
+import type { ServerTransaction } from '../../../src/sip/transaction/transaction.ts';
+import type { Source, Target } from '../../../src/sip/transport/transport.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { FakeTransports, peer, settle } from '../transaction/fake-transports.ts';
 
@@ -47,7 +48,13 @@ export function createBench() {
   const hook: { onTold?: (what: string) => void } = {};
   const incoming: IncomingCall[] = [];
   /** What the user answers; tests change it. */
-  const user = { answer: 'our-answer' as string | undefined, accepts: true, status: 200 };
+  const user = {
+    answer: 'our-answer' as string | undefined,
+    accepts: true,
+    status: 200,
+    /** For a request from a place where the peer was not heard before. */
+    challenge: undefined as HeaderLines | undefined,
+  };
   /** Writes down what was asked, and gives the answer to it. */
   const asked = <T>(what: string, answer: T): T => {
     told.push(what);
@@ -58,6 +65,8 @@ export function createBench() {
     makeOffer: () => asked('make offer', 'our-offer'),
     acceptAnswer: (sdp: string) => asked(`answer ${sdp}`, user.accepts),
     onOfferRefused: (status: number) => void told.push(`offer refused ${status}`),
+    challengeStranger: (transaction: ServerTransaction) =>
+      user.challenge !== undefined && transaction.reply(401, { headers: user.challenge }),
     onRequest: (request: SipRequest) => asked(request.method, user.status),
     onRequestEnded: (label: string, status: number) => void told.push(`${label} ${status}`),
     onAcknowledged: () => void told.push('acknowledged'),
@@ -164,6 +173,7 @@ export function createBench() {
         headers = [],
         number = ++cseq,
         branch = `z9hG4bK${number}${method}`,
+        source = peer('udp'),
       }: {
         toTag?: string;
         fromTag?: string;
@@ -173,6 +183,7 @@ export function createBench() {
         headers?: HeaderLines;
         number?: number;
         branch?: string;
+        source?: Source;
       } = {},
     ): number {
       const message = buildRequest({
@@ -186,7 +197,7 @@ export function createBench() {
         headers,
         ...(sdp !== undefined && { contentType, body: sdp }),
       });
-      transports.deliver(message.prepend('Via', `SIP/2.0/UDP 192.0.2.9:5070;branch=${branch};rport=5070`), peer('udp'));
+      transports.deliver(message.prepend('Via', `SIP/2.0/UDP 192.0.2.9:5070;branch=${branch};rport=5070`), source);
       return number;
     },
     /** Nothing may be left of any call: neither dialogs nor timers. */

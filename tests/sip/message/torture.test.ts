@@ -357,6 +357,19 @@ test('limits: too many headers, too many bytes, headers that never end, lines th
   assert.is(problem(Buffer.from('\u0000\u0001')), '400 the first line is no SIP line');
 });
 
+test('what is copied into an answer to a malformed request has no control characters', () => {
+  const hostile = 'a\rContact: <sip:evil@x>\u0000\u001b[2J';
+  const result = parseMessage(
+    bytes({
+      headers: { Via: `SIP/2.0/UDP h;x=${hostile}`, From: hostile, To: hostile, 'Call-ID': hostile, CSeq: hostile },
+    }),
+  );
+  const text = result.ok ? '' : formatRejection(result.failure, 'ours')!.toString();
+  assert.match(text, 'From: a Contact: <sip:evil@x> [2J\r\n');
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+  assert.not.match(text.replaceAll('\r\n', ''), /[\u0000-\u001f]/);
+});
+
 test('a refused request is answered with its own headers, as far as it has them', () => {
   const answer = (parts: Parts) => {
     const result = parseMessage(bytes(parts));

@@ -121,6 +121,24 @@ test('a CANCEL after the final response is answered 200 and told to nobody', () 
   layer.close();
 });
 
+test('a CANCEL from another hop than the INVITE is answered 481 and told to nobody', () => {
+  const { layer, transports } = createBench();
+  let cancelled = 0;
+  layer.onRequest((transaction) => {
+    transaction.reply(180);
+    transaction.handlers = { onCancel: () => cancelled++ };
+  });
+  transports.deliver(incoming('INVITE'));
+  transports.deliver(incoming('CANCEL'), { ...peer('udp'), address: '203.0.113.5' });
+  transports.deliver(incoming('INVITE', { branch: 'z9hG4bKtwo' }));
+  transports.deliver(incoming('CANCEL', { branch: 'z9hG4bKtwo' }), peer('udp', 5099));
+  assert.equal(
+    transports.take().map(([, what]) => what),
+    ['180 INVITE', '481 CANCEL', '180 INVITE', '481 CANCEL'],
+  );
+  assert.is(cancelled, 0);
+});
+
 test('a CANCEL for nothing is answered 481', () => {
   const { transports, transactions, layer } = createServerBench();
   transports.deliver(incoming('CANCEL'));

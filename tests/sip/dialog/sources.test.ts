@@ -1,0 +1,68 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { peer } from '../transaction/fake-transports.ts';
+import { createBench, nothing } from './bench.ts';
+
+const elsewhere = { ...peer('udp'), address: '203.0.113.5' };
+const otherPort = peer('udp', 5099);
+
+/** A call of the peer's that stands; strangers are challenged. */
+async function connected(sdp = 'their-offer') {
+  const bench = createBench();
+  bench.user.challenge = [['WWW-Authenticate', 'Digest realm="r", nonce="n"']];
+  const number = bench.send('INVITE', sdp === '' ? {} : { sdp });
+  bench.incoming.at(-1)!.answer('ours');
+  const toTag = (await bench.response()).toTag!;
+  if (sdp !== '') bench.send('ACK', { toTag, number });
+  await bench.sent();
+  await bench.heard();
+  return { bench, toTag, number };
+}
+
+test('who knows the tags but sends from elsewhere is challenged, and changes nothing', async () => {
+  const { bench, toTag } = await connected();
+  for (const source of [elsewhere, otherPort, { ...peer('tcp'), port: 5070 }])
+    for (const method of ['INVITE', 'UPDATE', 'INFO', 'BYE'])
+      bench.send(method, { toTag, source, sdp: 'evil', number: 2 ** 31 - 1, branch: `z9hG4bK${source.port}${method}` });
+  assert.is((await bench.response()).header('WWW-Authenticate'), 'Digest realm="r", nonce="n"');
+  assert.equal([...new Set(await bench.sent())], ['401 INVITE', '401 UPDATE', '401 INFO', '401 BYE']);
+  assert.equal(await bench.heard(), []);
+  bench.send('INFO', { toTag });
+  bench.send('BYE', { toTag });
+  assert.equal(await bench.sent(), ['200 INFO', '200 BYE']);
+  assert.equal(await bench.leaks(), nothing);
+});
+
+test('a peer that has proved to be elsewhere is known there, and where it was', async () => {
+  const { bench, toTag } = await connected();
+  const challenge = bench.user.challenge;
+  bench.user.challenge = undefined;
+  bench.send('INFO', { toTag, source: elsewhere });
+  bench.user.challenge = challenge;
+  bench.send('INFO', { toTag, source: elsewhere });
+  bench.send('INFO', { toTag });
+  bench.send('INFO', { toTag, source: otherPort });
+  assert.equal(await bench.sent(), ['200 INFO', '200 INFO', '200 INFO', '401 INFO']);
+  bench.agent.close();
+});
+
+test('a BYE is taken whatever number a request before it had', async () => {
+  const { bench, toTag } = await connected();
+  bench.send('INFO', { toTag, number: 2 ** 31 - 1 });
+  bench.send('INFO', { toTag, number: 500 });
+  bench.send('BYE', { toTag, number: 501 });
+  assert.equal(await bench.sent(), ['200 INFO', '500 INFO', '200 BYE']);
+  assert.equal(await bench.heard(), ['INFO', 'ended bye', 'closed']);
+  assert.equal(await bench.leaks(), nothing);
+});
+
+test('an ACK that says where our audio goes is only taken from where the peer is', async () => {
+  const { bench, toTag, number } = await connected('');
+  bench.send('ACK', { toTag, number, sdp: 'evil', source: elsewhere });
+  assert.equal(await bench.heard(), []);
+  bench.send('ACK', { toTag, number, sdp: 'theirs', source: otherPort });
+  assert.equal(await bench.heard(), ['acknowledged', 'answer theirs']);
+  bench.agent.close();
+});
+
+test.run();
