@@ -103,13 +103,16 @@ export function createVerifier({ realm, algorithms, nonceLifetimeMs, clock, ids 
 }
 
 /**
- * Whether credentials are made for what the request asks for (RFC 7616 3.4.6): the same user, or none on both sides. Hosts,
- * ports and parameters are left to proxies, which rewrite them on the way.
+ * Whether credentials are made for what the request asks for (RFC 7616 3.4.6): the same user, or none at all, as those write
+ * who sign the server's address instead of the Request-URI (SIPp does). Hosts, ports and parameters are left to proxies,
+ * which rewrite them on the way.
  */
 function isSameResource(signed: string, asked: string): boolean {
   if (signed === asked) return true;
   const [one, other] = [parseUri(signed), parseUri(asked)];
-  return one !== undefined && other !== undefined && userOf(one) === userOf(other);
+  if (!one || !other) return false;
+  const user = userOf(one);
+  return user === '' || user === userOf(other);
 }
 
 function userOf(uri: Uri): string {
