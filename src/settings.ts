@@ -31,6 +31,10 @@ const builtinSounds = fileURLToPath(new URL('../sounds', import.meta.url));
 export const soundDirectories = ({ sounds }: Config): string[] =>
   sounds.directories.map((directory) => (directory === 'builtin' ? builtinSounds : directory));
 
+/** Where classes of music are looked for. */
+export const musicDirectories = ({ sounds }: Config): string[] =>
+  sounds.music.map((directory) => (directory === 'builtin' ? `${builtinSounds}/music` : directory));
+
 export const mediaSettings = (config: Config): MediaConfig => ({
   ...defaultMediaConfig,
   address: config.media.rtp_address,
@@ -38,6 +42,7 @@ export const mediaSettings = (config: Config): MediaConfig => ({
   codecs: config.media.codecs,
   soundsDirectories: soundDirectories(config),
   defaultLanguage: config.sounds.default_language,
+  musicDirectories: musicDirectories(config),
   recordingsDirectory: config.recordings.directory,
   rtpTimeoutMs: config.media.rtp_timeout * 1000,
   natSearchMs: config.media.nat_search * 1000,

@@ -48,6 +48,18 @@ export const named = <T extends TSchema>(value: T, about: About) =>
   Type.Record(Type.String({ minLength: 1 }), value, about);
 
 /** Name of a codec. */
-export const codec = Type.Enum(['ulaw', 'alaw']);
+export const codec = Type.Enum([
+  'ulaw',
+  'alaw',
+  'g722',
+  'opus',
+  'slin',
+  'slin12',
+  'slin16',
+  'slin24',
+  'slin32',
+  'slin44',
+  'slin48',
+]);
 /** A UDP or TCP port. */
 export const port = (about: About) => whole(0, 65_535, { unit: 'port', ...about });

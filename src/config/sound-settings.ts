@@ -11,7 +11,7 @@ export const media = group(
       description: 'First and last UDP port for audio; a call takes two. [0, 0] lets the system choose.',
     }),
     codecs: list(codec, {
-      default: ['ulaw', 'alaw'],
+      default: ['ulaw', 'alaw', 'g722', 'opus', 'slin', 'slin16', 'slin24', 'slin48'],
       commaList: true,
       description: 'Codecs there are at all, the preferred one first.',
     }),
@@ -45,6 +45,11 @@ export const sounds = group(
     directories: list(Type.String({ minLength: 1 }), {
       default: ['builtin'],
       description: 'Where prompts are looked for, in this order; `builtin` stands for the ones that come along.',
+    }),
+    music: list(Type.String({ minLength: 1 }), {
+      default: ['builtin'],
+      description:
+        'Where music on hold is looked for, in this order: each sub-directory is a class. `builtin` stands for the one that comes along, `default`.',
     }),
     default_language: text({
       default: 'en',

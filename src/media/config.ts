@@ -10,12 +10,14 @@ export type MediaConfig = {
   ports: { first: number; last: number };
   /** How long a port stays bound, but deaf, after its session ended, in ms: late packets never reach a new call. */
   portDrainMs: number;
-  /** Codecs in order of preference; also the order in which file formats are looked for. */
+  /** Codecs there are, in order of preference. */
   codecs: readonly Codec[];
   /** Directories searched for `sound:` names, in this order. */
   soundsDirectories: readonly string[];
   /** Language tried last, before names without a language. */
   defaultLanguage: string;
+  /** Directories whose sub-directories are classes of music on hold, searched in this order. */
+  musicDirectories: readonly string[];
   /** Where `recording:` names live. */
   recordingsDirectory: string;
   /** Without any RTP for this long although some is expected, the session is told `media.timedOut`, in ms; 0 = never. */
@@ -40,6 +42,7 @@ export const defaultMediaConfig: MediaConfig = {
   codecs: ['ulaw', 'alaw'],
   soundsDirectories: ['sounds'],
   defaultLanguage: 'en',
+  musicDirectories: ['sounds/music'],
   recordingsDirectory: 'recordings',
   rtpTimeoutMs: 0,
   natSearchMs: 30_000,

@@ -1,8 +1,11 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import { loadOpus } from './codec/opus.ts';
 import { MediaEngine } from './engine.ts';
+import { MusicOnHold } from './file/music-on-hold.ts';
 import { SoundLibrary } from './file/sound-library.ts';
-import { ItemLoader } from './item-loader.ts';
+import { ItemLoader, type OpenMusic } from './item-loader.ts';
+import { MusicReader } from './music-reader.ts';
 import type { MediaCommand, MediaMessage, WorkerStart } from './protocol.ts';
 import type { Sockets } from './rtp/sockets.ts';
 import { blockSlots, memoryIn } from './session-memory.ts';
@@ -36,15 +39,22 @@ export function hostEngine(
     batch.push(message);
   };
   const library = new SoundLibrary(config);
+  const music = new MusicOnHold({ directories: config.musicDirectories });
+  const openMusic: OpenMusic = (musicClass, codec) =>
+    new MusicReader(music, { musicClass, codec, clock }, (error) =>
+      tell({ type: 'log', level: 'warn', fields: { error, musicClass }, message: 'there is no such music' }),
+    );
   const engine = new MediaEngine({
     config,
     clock,
     log: forwardingLogger(tell, {}),
     sockets,
-    loader: new ItemLoader(library, config.toneZone),
+    loader: new ItemLoader(library, config.toneZone, openMusic),
     random32,
     report: tell,
   });
+  if (config.codecs.includes('opus'))
+    loadOpus().catch((error: unknown) => tell({ type: 'log', level: 'error', fields: { error }, message: 'no Opus' }));
   const memory = createMemory();
   return (commands) => {
     for (const command of commands) carryOut(engine, command, memory, tell);

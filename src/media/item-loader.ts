@@ -8,21 +8,23 @@ import { isToneZone, parseToneList, toneList, toneSequence } from './tones.ts';
 /** Longest text that is spelled or said, in characters. */
 const longestText = 1024;
 
-/** Where sessions get what sounds from. */
-export interface AudioLoader extends Pick<ItemLoader, 'load' | 'tone'> {
-  /** Music on hold of a class; undefined when there is none. */
-  music?(musicClass: string, codec: StoredCodec): EndlessSource | undefined;
-}
+/** What sessions need of an {@link ItemLoader}. */
+export type AudioLoader = Pick<ItemLoader, 'load' | 'tone' | 'music'>;
+
+/** Gives a class of music, also one that turns out not to exist: then nothing sounds. */
+export type OpenMusic = (musicClass: string, codec: StoredCodec) => EndlessSource;
 
 /** Turns media URIs into audio. */
 export class ItemLoader {
   readonly #library: SoundLibrary;
   readonly #toneZone: string;
+  readonly #openMusic: OpenMusic;
 
   /** @param toneZone country of tones that name none. */
-  constructor(library: SoundLibrary, toneZone: string) {
+  constructor(library: SoundLibrary, toneZone: string, openMusic: OpenMusic) {
     this.#library = library;
     this.#toneZone = toneZone;
+    this.#openMusic = openMusic;
   }
 
   /** The audio of an item. @throws SoundError saying why there is none. */
@@ -46,6 +48,11 @@ export class ItemLoader {
       default:
         throw new SoundError(`'${uri}' has no scheme that can be played`);
     }
+  }
+
+  /** Music on hold of a class. */
+  music(musicClass: string, codec: StoredCodec): EndlessSource {
+    return this.#openMusic(musicClass, codec);
   }
 
   /** A tone by its name in a zone, or as a list; `;tonezone=` chooses the zone. @throws SoundError when unknown. */

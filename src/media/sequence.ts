@@ -21,6 +21,8 @@ export type Sequence = {
 export interface EndlessSource {
   /** Copies the next samples to `target` from octet `at`; fewer than `count` when it has none just now. */
   read(target: Uint8Array, at: number, count: number): number;
+  /** Nobody reads any more. */
+  close(): void;
 }
 
 /** The same audio in another codec of the same rate; the same object when nothing is to be changed. */

@@ -41,6 +41,11 @@ export class Voice {
     return this.playing || this.#tone !== undefined || this.#music !== undefined;
   }
 
+  /** Music is what sounds: it comes 20 ms a tick. */
+  get musical(): boolean {
+    return this.#music !== undefined && !this.playing && !this.#tone;
+  }
+
   /** An item is under way. */
   get playing(): boolean {
     return this.#player !== undefined && !this.#player.ended;
@@ -80,7 +85,8 @@ export class Voice {
   /** Music of a class, until turned off. */
   music(musicClass: string | undefined): void {
     this.#musicClass = musicClass;
-    this.#music = musicClass === undefined ? undefined : this.#loader.music?.(musicClass, this.#codec);
+    this.#music?.close();
+    this.#music = musicClass === undefined ? undefined : this.#loader.music(musicClass, this.#codec);
   }
 
   /** Goes on in another codec. */

@@ -317,6 +317,8 @@ export type RtpFlow = {
   payloadType: number;
   /** Payload type of telephone-event that we send with, when negotiated. */
   telephoneEvent?: number;
+  /** Clock of telephone events, in Hz; 8000 where left out. */
+  telephoneEventRate?: number;
   /**
    * The numbers that the far side sends with, where it was told others than it told us: each side says what it wants to
    * receive (RFC 3264 5.1). Left out when they are the same.

@@ -192,7 +192,7 @@ dialplan:
     '8:7 http.users[0] `name` is missing',
     '13:15 sip.endpoints.carol.auth.username expected text: put it in quotes, found 1000',
     '14:15 sip.endpoints.carol.match[0] expected an IP address or a network such as 10.1.0.0/16, found "300.1.1.1"',
-    '15:19 media.codecs[0] expected one of ulaw, alaw, found "ulow"; did you mean `ulaw`?',
+    '15:19 media.codecs[0] expected one of ulaw, alaw, g722, opus, slin, slin12, slin16, slin24, slin32, slin44, slin48, found "ulow"; did you mean `ulaw`?',
     '15:26 media.rtp_ports expected 2 values, found [1]',
     '18:12 dialplan.default.100[0] there is no application "Anser"',
   ]);

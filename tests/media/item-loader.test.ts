@@ -7,7 +7,7 @@ import { ItemLoader } from '../../src/media/item-loader.ts';
 
 const sounds = fileURLToPath(new URL('../../sounds', import.meta.url));
 const library = new SoundLibrary({ ...defaultMediaConfig, soundsDirectories: [sounds] });
-const loader = new ItemLoader(library, 'us');
+const loader = new ItemLoader(library, 'us', () => ({ read: () => 0, close: () => {} }));
 const load = (uri: string, language = 'en') => loader.load({ uri, language, offsetMs: 0 }, 'ulaw');
 const reason = (uri: string) =>
   load(uri).then(

@@ -192,6 +192,43 @@ function planeWithThreads() {
   return { plane: createMediaPlane({ config, clock: systemClock, log, startThread }), threads, log };
 }
 
+test('two phones in a mix hear each other by real packets, also when their thread dies under them', async () => {
+  const { plane, threads } = planeWithThreads();
+  const phones = await Promise.all([Phone.bind(), Phone.bind()]);
+  const reports: MediaReport[] = [];
+  const sessions = await Promise.all(['a', 'b'].map((id) => plane.openRtp(id, (report) => reports.push(report))));
+  const mix = plane.openMix('m', 'mixing', () => {});
+  for (const [index, session] of sessions.entries()) {
+    phones[index]!.configure(session);
+    mix.join(session, { role: 'participant', muted: false, passDigits: true });
+  }
+  // Answered when all before it is done.
+  await sessions[0]!.statistics();
+  let sequence = 0;
+  const say = (from: number) =>
+    phones[from]!.send(sessions[from]!, {
+      marker: false,
+      payloadType: 0,
+      sequence: ++sequence,
+      timestamp: sequence * 160,
+      ssrc: from,
+      payload: ramp(160, sequence),
+    });
+  say(0);
+  const [first] = await phones[1]!.hears((packets) => packets.length === 1);
+  assert.equal(first?.payload, ramp(160, 1));
+  await threads[0]!.terminate();
+  await sessions[0]!.statistics();
+  while ((await plane.usage()).ports < 2) await new Promise((resolve) => setImmediate(resolve));
+  say(0);
+  const [, second] = await phones[1]!.hears((packets) => packets.length === 2);
+  assert.equal(second?.payload, ramp(160, 2));
+  assert.equal([second?.ssrc, second?.sequence], [first!.ssrc, (first!.sequence + 1) & 0xffff]);
+  assert.equal(reports, []);
+  for (const { socket } of phones) socket.close();
+  await plane.close();
+});
+
 test('a media thread that dies takes no call with it: port, stream and item go on where they were', async () => {
   const { plane, threads, log } = planeWithThreads();
   const phone = await Phone.bind();

@@ -144,6 +144,36 @@ test('what is played to a mix is heard by all with what they say, and told once'
   engine.close();
 });
 
+test('two of the same wide codec pass packets on; what one says is what the other hears', async () => {
+  for (const codec of ['g722', 'slin16', 'opus'] as const) {
+    const { engine, sides, join, pass } = await meeting([3000, 5000], {}, [codec, codec]);
+    engine.openMix(1, 'mixing');
+    join(1);
+    join(2);
+    pass(1000);
+    assert.equal([sides[0]!.hears([3000, 5000]), sides[1]!.hears([3000, 5000])], [[5000], [3000]], codec);
+    assert.equal([engine.forwarded(1), engine.forwarded(2)], [50, 50]);
+    engine.close();
+  }
+});
+
+test('members of all codecs and rates hear each other, as well as each of them can', async () => {
+  const codecs = ['ulaw', 'alaw', 'g722', 'slin16', 'slin48', 'opus'] as const;
+  const own = [400, 620, 900, 1300, 1800, 2300];
+  const { engine, sides, join, pass } = await meeting(own, {}, codecs);
+  engine.openMix(1, 'mixing');
+  for (const { session } of sides) join(session);
+  pass(100);
+  // The library of Opus makes its streams in turns of the event loop.
+  for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+  pass(1500);
+  assert.equal(
+    sides.map((side) => side.hears(own)),
+    own.map((each) => own.filter((other) => other !== each)),
+  );
+  engine.close();
+});
+
 test('on hold each hears announcers and nobody else, and announcers hear nobody', async () => {
   const { engine, sides, join, pass } = await meeting(tones.slice(0, 3));
   engine.openMix(1, 'holding');
@@ -154,6 +184,37 @@ test('on hold each hears announcers and nobody else, and announcers hear nobody'
   assert.equal(
     sides.map((side) => side.hears(tones)),
     [[900], [900], []],
+  );
+  engine.close();
+});
+
+test('music sounds for a session, and for all in a mix, until it is turned off; what is played wins over it', async () => {
+  const { engine, sides, ask, join, mix, pass, collect } = await meeting([400, 620]);
+  ask(1, { type: 'music', musicClass: '900' });
+  pass(400);
+  assert.equal([sides[0]!.hears([900, 1300]), sides[1]!.heard.length], [[900], 0]);
+  ask(1, { type: 'play', play: 1, item: item('ramp:1600') });
+  await settle();
+  pass(200);
+  assert.equal(sides[0]!.hears([900]), []);
+  pass(200);
+  assert.equal(sides[0]!.hears([900], 100), [900]);
+  ask(1, { type: 'music', musicClass: undefined });
+  engine.openMix(1, 'holding');
+  join(1);
+  join(2);
+  mix({ type: 'music', musicClass: '1300' });
+  pass(500);
+  assert.equal(
+    sides.map((side) => side.hears([400, 620, 900, 1300])),
+    [[1300], [1300]],
+  );
+  mix({ type: 'music', musicClass: undefined });
+  pass(400);
+  collect();
+  assert.equal(
+    sides.map((side) => side.hears([1300])),
+    [[], []],
   );
   engine.close();
 });

@@ -1,7 +1,10 @@
-import { decode, encode } from '../../src/media/codec/codecs.ts';
+import type { AudioCodec } from '../../src/media/codec/audio-codec.ts';
+import { maximumPayload } from '../../src/media/codec/audio-codec.ts';
+import { openCodec } from '../../src/media/codec/open-codec.ts';
+import { loadOpus, OpusCodec } from '../../src/media/codec/opus.ts';
 import type { MediaConfig } from '../../src/media/config.ts';
 import { Goertzel } from '../../src/media/dsp/goertzel.ts';
-import type { MixCommand, MixMember, RtpFlow, SessionCommand } from '../../src/telephony/media.ts';
+import type { Codec, MixCommand, MixMember, RtpFlow, SessionCommand } from '../../src/telephony/media.ts';
 import { bench, decodePacket, encodePacket, type Packet, usualFlow } from './support.ts';
 
 export const member: MixMember = { role: 'participant', muted: false, passDigits: true };
@@ -12,6 +15,9 @@ export class ToneFarSide {
   readonly hertz: number;
   readonly address: string;
   readonly heard: (Packet & { at: number })[] = [];
+  readonly codec: AudioCodec;
+  /** What it heard as linear samples, packet by packet. */
+  readonly #pcm: Int16Array[] = [];
   /** Its share of a packet that its packets come late by, so that no two come at once. */
   readonly phaseMs: number;
   port = 0;
@@ -20,7 +26,8 @@ export class ToneFarSide {
   #timestamp = 0xffff_fc00;
   #sample = 0;
 
-  constructor(session: number, hertz: number) {
+  constructor(session: number, hertz: number, codec: Codec = 'ulaw') {
+    this.codec = openCodec(codec, { order: 'network' });
     this.session = session;
     this.hertz = hertz;
     this.address = `192.0.2.${session}`;
@@ -28,17 +35,30 @@ export class ToneFarSide {
   }
 
   get flow(): RtpFlow {
-    return { ...usualFlow, remote: { address: this.address, port: 4000 } };
+    const payloadType = this.codec.codec === 'ulaw' ? 0 : 96;
+    return { ...usualFlow, codec: this.codec.codec, payloadType, remote: { address: this.address, port: 4000 } };
   }
 
   /** Its next packet. */
   packet(): Uint8Array {
-    const samples = Int16Array.from({ length: 160 }, () =>
-      Math.round(6000 * Math.sin((2 * Math.PI * this.hertz * this.#sample++) / 8000)),
+    const { sampleRate, clockRate } = this.codec;
+    const samples = Int16Array.from({ length: sampleRate / 50 }, () =>
+      Math.round(6000 * Math.sin((2 * Math.PI * this.hertz * this.#sample++) / sampleRate)),
     );
-    const packet = this.#next({ marker: this.#sample === 160, payloadType: 0, payload: [...encode('ulaw', samples)] });
-    this.#timestamp = (this.#timestamp + 160) >>> 0;
+    const octets = new Uint8Array(maximumPayload(samples.length));
+    const payload = [...octets.subarray(0, this.codec.encode(samples, octets))];
+    const marker = this.#sample === samples.length;
+    const packet = this.#next({ marker, payloadType: this.flow.payloadType, payload });
+    this.#timestamp = (this.#timestamp + clockRate / 50) >>> 0;
     return packet;
+  }
+
+  /** Keeps what arrived. */
+  hear(packet: Packet, at: number): void {
+    this.heard.push({ ...packet, at });
+    if (packet.payloadType !== this.flow.payloadType) return;
+    const samples = new Int16Array(this.codec.sampleRate / 10);
+    this.#pcm.push(samples.slice(0, this.codec.decode(Uint8Array.from(packet.payload), samples)));
   }
 
   /** A packet of a digit. */
@@ -59,12 +79,11 @@ export class ToneFarSide {
 
   /** Amplitude of a tone in the last `ms` that were heard. */
   amplitude(hertz: number, ms = 200): number {
-    const octets = this.heard.slice(-ms / 20).flatMap(({ payload }) => payload);
-    const samples = decode('ulaw', Uint8Array.from(octets));
-    if (samples.length === 0) return 0;
-    const filter = new Goertzel(hertz, 8000);
-    filter.take(samples, 0, samples.length);
-    return (2 * Math.sqrt(filter.power())) / samples.length;
+    const last = this.#pcm.slice(-ms / 20);
+    const filter = new Goertzel(hertz, this.codec.sampleRate);
+    const length = last.reduce((sum, { length: each }) => sum + each, 0);
+    for (const samples of last) filter.take(samples, 0, samples.length);
+    return length === 0 ? 0 : (2 * Math.sqrt(filter.power())) / length;
   }
 
   /** Which of these tones it hears. */
@@ -74,10 +93,16 @@ export class ToneFarSide {
 }
 
 /** An engine with far sides that send tones of their own, on simulated time. */
-export async function meeting(hertz: readonly number[], settings: Partial<MediaConfig> = {}) {
+export async function meeting(
+  hertz: readonly number[],
+  settings: Partial<MediaConfig> = {},
+  codecs: readonly Codec[] = [],
+) {
   const all = bench({ ports: { first: 10_000, last: 10_199 }, ...settings });
   const { engine, clock, network } = all;
-  const sides = hertz.map((each, index) => new ToneFarSide(index + 1, each));
+  const sides = hertz.map((each, index) => new ToneFarSide(index + 1, each, codecs[index]));
+  if (codecs.includes('opus')) await loadOpus();
+  for (const { codec } of sides) if (codec instanceof OpusCodec) await codec.ready();
   for (const side of sides) {
     side.port = (await engine.openRtp(side.session)).port;
     engine.apply({ type: 'configure', session: side.session, flow: side.flow });
@@ -85,7 +110,7 @@ export async function meeting(hertz: readonly number[], settings: Partial<MediaC
   const collect = () => {
     for (const { from, packet } of network.sent.splice(0)) {
       const side = sides.find(({ port }) => port === from);
-      if (side) side.heard.push({ ...decodePacket(packet), at: clock.now() });
+      side?.hear(decodePacket(packet), clock.now());
     }
   };
   const deliver = (side: ToneFarSide, packet: Uint8Array) =>

@@ -5,6 +5,7 @@ import type { AudioLoader } from '../../src/media/item-loader.ts';
 import type { EngineReport } from '../../src/media/protocol.ts';
 import { emptyHeader, headerLength, readHeader, writeHeader } from '../../src/media/rtp/header.ts';
 import type { PacketListener, PacketSocket, Sockets } from '../../src/media/rtp/sockets.ts';
+import { SequenceReader } from '../../src/media/sequence.ts';
 import { parseToneList, toneList, toneSequence } from '../../src/media/tones.ts';
 import type { RtpFlow } from '../../src/telephony/media.ts';
 import { ManualClock } from '../support/manual-clock.ts';
@@ -128,6 +129,11 @@ const rampLoader: AudioLoader = {
     return { codec, segments: [{ payload, samples: payload.length }], seekable: true };
   },
   tone: (name, codec) => toneSequence(parseToneList(toneList('us', name)!)!, codec),
+  // A class is named by the frequency of its music.
+  music: (musicClass, codec) => {
+    const reader = new SequenceReader(toneSequence(parseToneList(musicClass)!, codec));
+    return { read: (target, at, count) => reader.read(target, at, count), close: () => {} };
+  },
 };
 
 /** Lets promises that are already resolved run their reactions. */

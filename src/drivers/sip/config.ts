@@ -1,5 +1,5 @@
 import type { DigestAlgorithm } from '../../sip/auth/digest.ts';
-import type { AudioCodec } from '../../sip/sdp/description.ts';
+import type { AudioCodec } from '../../sip/sdp/codecs.ts';
 import type { Party } from '../../telephony/driver.ts';
 
 /** A password, or H(username:realm:password) in hexadecimal (32 digits MD5, 64 digits SHA-256). */

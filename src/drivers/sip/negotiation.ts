@@ -1,4 +1,5 @@
-import { type AudioCodec, type Direction, directionOf, parseDescription } from '../../sip/sdp/description.ts';
+import type { AudioCodec } from '../../sip/sdp/codecs.ts';
+import { type Direction, directionOf, parseDescription } from '../../sip/sdp/description.ts';
 import {
   type AgreedAudio,
   acceptAnswer,

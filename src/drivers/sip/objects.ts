@@ -1,5 +1,5 @@
 import { parseUri } from '../../sip/message/uri.ts';
-import type { AudioCodec } from '../../sip/sdp/description.ts';
+import { type AudioCodec, audioCodecs } from '../../sip/sdp/codecs.ts';
 import type { Party } from '../../telephony/driver.ts';
 import { type AorConfig, defaultAor, defaultEndpoint, type EndpointConfig, type EndpointSecret } from './config.ts';
 
@@ -86,12 +86,11 @@ const uris: Attribute = {
 
 /* ---- Codecs ---------------------------------------------------------------------------------------------------- */
 
-const codecs: readonly AudioCodec[] = defaultEndpoint.codecs;
-const isCodec = (name: string): name is AudioCodec => (codecs as readonly string[]).includes(name);
+const isCodec = (name: string): name is AudioCodec => (audioCodecs as readonly string[]).includes(name);
 
 /** Formats of the field that there are no codecs for: they may be asked for, and are left out. */
 const otherFormats =
-  /^(adpcm|codec2|g719|g722|g723|g726|g726aal2|g729|gsm|h26[1345]p?|ilbc|jpeg|lpc10|mpeg4|opus|png|red|silk\d*|siren(7|14)|slin(\d+)?|speex(16|32)?|t140(red)?|testlaw|vp[89])$/;
+  /^(adpcm|codec2|g719|g723|g726|g726aal2|g729|gsm|h26[1345]p?|ilbc|jpeg|lpc10|mpeg4|png|red|silk\d*|siren(7|14)|slin(96|192)|speex(16|32)?|t140(red)?|testlaw|vp[89])$/;
 
 /** `ulaw,alaw`, `all`, `!alaw`: item by item on a list of codecs. */
 function changeCodecs(list: string, given: string, allow: boolean): string | undefined {
@@ -101,7 +100,7 @@ function changeCodecs(list: string, given: string, allow: boolean): string | und
     // A packet length (`ulaw:20`) is the far side's to choose here.
     const name = (excluded ? item.slice(1) : item).replace(/:\d+$/, '');
     if (name !== 'all' && !isCodec(name) && !otherFormats.test(name)) return undefined;
-    const named = name === 'all' ? [...codecs] : [name].filter(isCodec);
+    const named = name === 'all' ? [...audioCodecs] : [name].filter(isCodec);
     chosen = chosen.filter((codec) => !(named as string[]).includes(codec));
     if (allow !== excluded) chosen.push(...named);
   }
@@ -109,7 +108,7 @@ function changeCodecs(list: string, given: string, allow: boolean): string | und
 }
 
 const allow: Attribute = {
-  initial: codecs.join(','),
+  initial: defaultEndpoint.codecs.join(','),
   read: (given, before, again) => changeCodecs(again ? before : '', given, true),
 };
 const disallow: Attribute = {

@@ -3,7 +3,7 @@ import type { OutgoingCall, OutgoingCallData } from '../../sip/dialog/outgoing-c
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipResponse } from '../../sip/message/message.ts';
 import { formatUri } from '../../sip/message/uri.ts';
-import type { AudioCodec } from '../../sip/sdp/description.ts';
+import type { AudioCodec } from '../../sip/sdp/codecs.ts';
 import { Cause } from '../../telephony/causes.ts';
 import type { DigitSequence, Leg, LegRequest, Report } from '../../telephony/driver.ts';
 import { answeredElsewhere, causeFromReason, causeFromStatus, reasonHeaders } from './causes.ts';

@@ -256,7 +256,7 @@ export class RtpEnd extends End {
     }
     const { clockRate } = this.#codec;
     this.#sender.setClockRate(clockRate, now);
-    this.#digitReceiver.unitsPerMs = clockRate / 1000;
+    this.#digitReceiver.unitsPerMs = (flow.telephoneEventRate ?? 8000) / 1000;
     this.#packets = new FramePackets(this.#codec, this.#packetMs);
     this.#creditMs = 0;
     this.voice.convert(storedFor(flow.codec));
@@ -380,7 +380,7 @@ export class RtpEnd extends End {
       if (idle) this.#sender.pause();
       return;
     }
-    if (!isLaw(this.#codec.codec)) {
+    if (this.voice.musical || !isLaw(this.#codec.codec)) {
       this.#sendSamples(this.compose(keepalive ? this.#silent() : undefined), now);
       return;
     }
@@ -433,7 +433,8 @@ export class RtpEnd extends End {
   #sendDigit(step: DigitStep, now: number): void {
     const flow = this.#flow;
     if (!flow?.send) return;
-    if (flow.telephoneEvent !== undefined) this.#send(this.#sender.event(step, flow.telephoneEvent, now));
+    if (flow.telephoneEvent !== undefined)
+      this.#send(this.#sender.event(step, flow.telephoneEvent, flow.telephoneEventRate ?? 8000, now));
     else this.#sendDigitTone(step, now);
   }
 

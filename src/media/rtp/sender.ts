@@ -107,14 +107,18 @@ export class RtpSender {
     this.#memory[timestamp] = at + units;
   }
 
-  /** Makes a telephone-event packet: all packets of a digit carry the timestamp of its start (RFC 4733 section 2.2). */
-  event(step: DigitStep, payloadType: number, now: number): Uint8Array {
+  /**
+   * Makes a telephone-event packet: all packets of a digit carry the timestamp of its start (RFC 4733 section 2.2).
+   *
+   * @param eventRate clock of its duration, in Hz.
+   */
+  event(step: DigitStep, payloadType: number, eventRate: number, now: number): Uint8Array {
     if (step.start) this.#eventTimestamp = this.#from(now);
-    const duration = Math.min(0xffff, (step.durationMs * this.clockRate) / 1000);
+    const duration = Math.min(0xffff, (step.durationMs * eventRate) / 1000);
     const packet = Buffer.allocUnsafe(headerLength + eventLength);
     writeEvent(packet, headerLength, { event: step.event, end: step.end, volume: digitVolume, duration });
     this.#write(packet, step.start, payloadType, this.#eventTimestamp, eventLength);
-    this.#advance(this.#eventTimestamp + duration);
+    this.#advance(this.#eventTimestamp + (step.durationMs * this.clockRate) / 1000);
     this.pause();
     return packet;
   }

@@ -1,10 +1,8 @@
 import { parse } from 'sdp-transform';
+import { type AudioCodec, codecNamed, codecOfStatic } from './codecs.ts';
 
 /** Which way audio goes, seen from the side that wrote the description (RFC 8866 6.7). */
 export type Direction = 'sendrecv' | 'sendonly' | 'recvonly' | 'inactive';
-
-/** Audio codecs this stack can name in a description. */
-export type AudioCodec = 'ulaw' | 'alaw';
 
 /** One `m=` line as it stands, enough to refuse it by repeating it with port 0 (RFC 3264 6). */
 export type MediaLine = { type: string; port: number; protocol: string; formats: readonly string[] };
@@ -19,6 +17,8 @@ export type AudioStream = {
   codecs: readonly { codec: AudioCodec; payloadType: number }[];
   /** Payload type of telephone-event at 8000 Hz, when listed. */
   telephoneEvent?: number;
+  /** The same at 48,000 Hz. */
+  wideTelephoneEvent?: number;
   /** ms of audio per packet the other side would like, and the most it takes. */
   ptimeMs?: number;
   maxPtimeMs?: number;
@@ -42,10 +42,6 @@ const portPattern = /^(\d{1,5})(?:\/\d+)?$/;
 const directions = ['sendrecv', 'sendonly', 'recvonly', 'inactive'];
 /** RTP profiles without encryption; feedback messages (AVPF) may be ignored by us. */
 const profiles = ['RTP/AVP', 'RTP/AVPF'];
-
-/** Static payload types (RFC 3551 6) and names of rtpmap, both for 8000 Hz mono. */
-const staticCodecs: Readonly<Record<number, AudioCodec>> = { 0: 'ulaw', 8: 'alaw' };
-const namedCodecs: Readonly<Record<string, AudioCodec>> = { PCMU: 'ulaw', PCMA: 'alaw' };
 
 /** Reads a session description (RFC 8866). Never throws: what cannot be read comes back as a `problem` in words. */
 export function parseDescription(text: string): DescriptionResult {
@@ -121,7 +117,8 @@ function readAudio(
 ): AudioStream {
   const direction = media.direction ?? sessionDirection ?? 'sendrecv';
   const maps = rtpmapsOf(media);
-  const telephoneEvent = payloadTypes(line).find((type) => isTelephoneEvent(maps.get(type)));
+  const telephoneEvent = payloadTypes(line).find((type) => isTelephoneEvent(maps.get(type), 8000));
+  const wideTelephoneEvent = payloadTypes(line).find((type) => isTelephoneEvent(maps.get(type), 48_000));
   const ptimeMs = milliseconds(media.ptime);
   const maxPtimeMs = milliseconds(media.maxptime);
   return {
@@ -133,6 +130,7 @@ function readAudio(
       return codec ? [{ codec, payloadType }] : [];
     }),
     ...(telephoneEvent !== undefined && { telephoneEvent }),
+    ...(wideTelephoneEvent !== undefined && { wideTelephoneEvent }),
     ...(ptimeMs !== undefined && { ptimeMs }),
     ...(maxPtimeMs !== undefined && { maxPtimeMs }),
     direction: directions.includes(direction) ? (direction as Direction) : 'sendrecv',
@@ -154,14 +152,13 @@ function rtpmapsOf(media: RawMedia): ReadonlyMap<number, RtpMap> {
 }
 
 function codecOf(map: RtpMap | undefined, payloadType: number): AudioCodec | undefined {
-  if (!map) return staticCodecs[payloadType];
-  // Names are compared without case (RFC 8866 6.6); stereo G.711 is not what we speak.
-  const mono = map.encoding === undefined || Number(map.encoding) === 1;
-  return Number(map.rate ?? 8000) === 8000 && mono ? namedCodecs[String(map.codec).toUpperCase()] : undefined;
+  if (!map) return codecOfStatic(payloadType);
+  const channels = map.encoding === undefined ? 1 : Number(map.encoding);
+  return codecNamed(String(map.codec), Number(map.rate ?? 8000), channels);
 }
 
-function isTelephoneEvent(map: RtpMap | undefined): boolean {
-  return String(map?.codec).toLowerCase() === 'telephone-event' && Number(map?.rate ?? 8000) === 8000;
+function isTelephoneEvent(map: RtpMap | undefined, rate: number): boolean {
+  return String(map?.codec).toLowerCase() === 'telephone-event' && Number(map?.rate ?? 8000) === rate;
 }
 
 /** Only literal addresses: a media plane must not wait for name resolution. */

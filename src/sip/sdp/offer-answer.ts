@@ -1,6 +1,6 @@
 import { write } from 'sdp-transform';
+import { type AudioCodec, type CodecName, codecNames, eventRateOf } from './codecs.ts';
 import {
-  type AudioCodec,
   type AudioStream,
   type Description,
   type Direction,
@@ -30,6 +30,8 @@ export type AgreedAudio = {
   /** The numbers that we send with: the other side's. */
   payloadType: number;
   telephoneEvent?: number;
+  /** Clock of telephone events in Hz, where it is not 8000. */
+  telephoneEventRate?: number;
   /** The numbers that the other side sends with: ours, where they are not the same (RFC 3264 5.1). */
   receivePayloadType?: number;
   receiveTelephoneEvent?: number;
@@ -62,13 +64,10 @@ export type Answered =
   | { ok: false; problem: string };
 export type Accepted = { ok: true; agreed: AgreedAudio } | { ok: false; problem: string };
 
-const TELEPHONE_EVENT = 101;
+/** Our numbers for telephone events at each clock. */
+const eventTypes = { 8000: 101, 48000: 110 } as const;
 const PTIME_MS = 20;
 const MAX_PTIME_MS = 60;
-const codecNames: Readonly<Record<AudioCodec, { payloadType: number; name: string }>> = {
-  ulaw: { payloadType: 0, name: 'PCMU' },
-  alaw: { payloadType: 8, name: 'PCMA' },
-};
 
 /** A session about which nothing was said yet. @param sessionId a number in digits, unique for this host (RFC 8866 5.2). */
 export const newSession = (sessionId: string): SdpSession => ({
@@ -82,7 +81,9 @@ export const newSession = (sessionId: string): SdpSession => ({
 /** Writes an offer with all our codecs; lines of an earlier exchange that are not ours stay refused. */
 export function writeOffer(session: SdpSession, local: LocalAudio, direction: Direction): Offered {
   const formats = local.codecs.map((codec) => codecNames[codec]);
-  const audio = { formats, direction, ...(local.telephoneEvents && { telephoneEvent: TELEPHONE_EVENT }) };
+  const rates = [...new Set(local.codecs.map(eventRateOf))].sort((a, b) => a - b);
+  const events = rates.map((rate) => ({ payloadType: eventTypes[rate], rate }));
+  const audio = { formats, direction, events: local.telephoneEvents ? events : [] };
   const lines =
     session.lines.length > 0 ? session.lines : [{ type: 'audio', port: 0, protocol: 'RTP/AVP', formats: [] }];
   return say({ ...session, lines }, local, audio);
@@ -105,13 +106,13 @@ export function answerOffer(
   if (!chosen) return { ok: false, problem: 'the offer has no codec in common with us' };
   const allowed = mirrored(remote.direction);
   const direction = directionOf(sends(wished) && sends(allowed), receives(wished) && receives(allowed));
-  const telephoneEvent = local.telephoneEvents ? remote.telephoneEvent : undefined;
+  const event = local.telephoneEvents ? eventBeside(remote, chosen.codec) : undefined;
   const said = say({ ...session, lines: offer.lines, audioLine: remote.line }, local, {
-    formats: [{ payloadType: chosen.payloadType, name: codecNames[chosen.codec].name }],
+    formats: [{ ...codecNames[chosen.codec], payloadType: chosen.payloadType }],
     direction,
-    ...(telephoneEvent !== undefined && { telephoneEvent }),
+    events: event ? [event] : [],
   });
-  return { ok: true, ...said, agreed: agree(remote, chosen, telephoneEvent, direction) };
+  return { ok: true, ...said, agreed: agree(remote, chosen, event, direction) };
 }
 
 /** Reads the answer to an offer of ours. @param offered the direction we offered. */
@@ -122,24 +123,34 @@ export function acceptAnswer(answer: Description, local: LocalAudio, offered: Di
   if (!chosen) return { ok: false, problem: 'the answer has no codec of the offer' };
   const allowed = mirrored(remote.direction);
   const direction = directionOf(sends(offered) && sends(allowed), receives(offered) && receives(allowed));
-  const telephoneEvent = local.telephoneEvents ? remote.telephoneEvent : undefined;
-  const agreed = agree(remote, chosen, telephoneEvent, direction);
+  const event = local.telephoneEvents ? eventBeside(remote, chosen.codec) : undefined;
+  const agreed = agree(remote, chosen, event, direction);
   const { payloadType: offeredType } = codecNames[chosen.codec];
   return {
     ok: true,
     agreed: {
       ...agreed,
       ...(offeredType !== chosen.payloadType && { receivePayloadType: offeredType }),
-      ...(telephoneEvent !== undefined &&
-        telephoneEvent !== TELEPHONE_EVENT && { receiveTelephoneEvent: TELEPHONE_EVENT }),
+      ...(event && event.payloadType !== eventTypes[event.rate] && { receiveTelephoneEvent: eventTypes[event.rate] }),
     },
   };
+}
+
+type EventFormat = { payloadType: number; rate: keyof typeof eventTypes };
+
+/** The telephone events that go with a codec: those of its own clock (RFC 4733 2.1), or else those of the other. */
+function eventBeside(remote: AudioStream, codec: AudioCodec): EventFormat | undefined {
+  const narrow = remote.telephoneEvent;
+  const wide = remote.wideTelephoneEvent;
+  const prefersWide = eventRateOf(codec) === 48_000 ? wide !== undefined : narrow === undefined;
+  const payloadType = prefersWide ? wide : narrow;
+  return payloadType === undefined ? undefined : { payloadType, rate: prefersWide ? 48_000 : 8000 };
 }
 
 function agree(
   remote: AudioStream,
   chosen: AudioStream['codecs'][number],
-  telephoneEvent: number | undefined,
+  event: EventFormat | undefined,
   direction: Direction,
 ): AgreedAudio {
   const nowhere = isNowhere(remote.address);
@@ -147,7 +158,8 @@ function agree(
     remote: { address: remote.address, port: remote.port },
     codec: chosen.codec,
     payloadType: chosen.payloadType,
-    ...(telephoneEvent !== undefined && { telephoneEvent }),
+    ...(event && { telephoneEvent: event.payloadType }),
+    ...(event && event.rate !== 8000 && { telephoneEventRate: event.rate }),
     ptimeMs: packetTime(remote),
     send: sends(direction) && !nowhere,
     receive: receives(direction),
@@ -162,8 +174,8 @@ function packetTime({ ptimeMs = PTIME_MS, maxPtimeMs = MAX_PTIME_MS }: AudioStre
 }
 
 type LocalLine = {
-  formats: readonly { payloadType: number; name: string }[];
-  telephoneEvent?: number;
+  formats: readonly CodecName[];
+  events: readonly EventFormat[];
   direction: Direction;
 };
 
@@ -196,17 +208,24 @@ function writeBody(session: SdpSession, local: LocalAudio, audio: LocalLine): st
   });
 }
 
-function audioMedia(line: MediaLine, local: LocalAudio, { formats, telephoneEvent, direction }: LocalLine) {
-  const rtp = formats.map(({ payloadType, name }) => ({ payload: payloadType, codec: name, rate: 8000 }));
-  const digits =
-    telephoneEvent === undefined ? [] : [{ payload: telephoneEvent, codec: 'telephone-event', rate: 8000 }];
+function audioMedia(line: MediaLine, local: LocalAudio, { formats, events, direction }: LocalLine) {
+  const rtp = formats.map(({ payloadType, name, rate, channels }) => ({
+    payload: payloadType,
+    codec: name,
+    rate,
+    ...(channels !== undefined && { encoding: channels }),
+  }));
+  const parameters = formats.flatMap(({ payloadType, parameters }) =>
+    parameters === undefined ? [] : [{ payload: payloadType, config: parameters }],
+  );
+  const digits = events.map(({ payloadType, rate }) => ({ payload: payloadType, codec: 'telephone-event', rate }));
   return {
     type: 'audio',
     port: local.port,
     protocol: line.protocol,
     payloads: [...rtp, ...digits].map(({ payload }) => payload).join(' '),
     rtp: [...rtp, ...digits],
-    fmtp: digits.map(({ payload }) => ({ payload, config: '0-16' })),
+    fmtp: [...parameters, ...digits.map(({ payload }) => ({ payload, config: '0-16' }))],
     ptime: PTIME_MS,
     direction,
   };

@@ -27,6 +27,7 @@ test('a usual offer is read: address, codecs in order, digits, packet time', () 
     address: '192.0.2.1',
     port: 4000,
     codecs: [
+      { codec: 'g722', payloadType: 9 },
       { codec: 'alaw', payloadType: 8 },
       { codec: 'ulaw', payloadType: 0 },
     ],
@@ -68,7 +69,10 @@ test('codecs on dynamic payload types are known by name, other rates and names a
     ),
   );
   assert.ok(typeof audio === 'object');
-  assert.equal(audio.codecs, [{ codec: 'alaw', payloadType: 97 }]);
+  assert.equal(audio.codecs, [
+    { codec: 'alaw', payloadType: 97 },
+    { codec: 'opus', payloadType: 0 },
+  ]);
   assert.is(audio.telephoneEvent, undefined);
 });
 

@@ -19,6 +19,104 @@ const read = (text: string): Description => {
   return result.description;
 };
 
+const wide: LocalAudio = { ...local, codecs: ['opus', 'g722', 'slin16', 'alaw'] };
+
+test('wide codecs are offered with their clocks, Opus with its channels, and events at both clocks', () => {
+  assert.equal(writeOffer(newSession('77'), wide, 'sendrecv').body.split('\r\n').slice(5, -3), [
+    'm=audio 5000 RTP/AVP 107 9 114 8 101 110',
+    'a=rtpmap:107 opus/48000/2',
+    'a=rtpmap:9 G722/8000',
+    'a=rtpmap:114 L16/16000',
+    'a=rtpmap:8 PCMA/8000',
+    'a=rtpmap:101 telephone-event/8000',
+    'a=rtpmap:110 telephone-event/48000',
+    'a=fmtp:107 useinbandfec=1',
+    'a=fmtp:101 0-16',
+    'a=fmtp:110 0-16',
+  ]);
+});
+
+test('Opus goes with events of its own clock, or else of the other; G.722 needs no name', () => {
+  const offer = (...rest: string[]) =>
+    read(remoteText('m=audio 4000 RTP/AVP 9 96 100 102', 'a=rtpmap:96 OPUS/48000/2', ...rest));
+  const agreed = (description: Description, codecs: LocalAudio['codecs']) => {
+    const answer = answerOffer(newSession('7'), description, { ...local, codecs });
+    return (
+      answer.ok && {
+        ...answer.agreed,
+        body: answer.body.split('\r\n').filter((line) => /^(m|a=(rtpmap|fmtp))/.test(line)),
+      }
+    );
+  };
+  const common = {
+    remote: { address: '192.0.2.1', port: 4000 },
+    ptimeMs: 20,
+    send: true,
+    receive: true,
+    held: false,
+  };
+  const both = ['a=rtpmap:100 telephone-event/8000', 'a=rtpmap:102 telephone-event/48000'];
+  assert.equal(agreed(offer(...both), ['opus', 'g722']), {
+    ...common,
+    codec: 'opus',
+    payloadType: 96,
+    telephoneEvent: 102,
+    telephoneEventRate: 48_000,
+    body: [
+      'm=audio 5000 RTP/AVP 96 102',
+      'a=rtpmap:96 opus/48000/2',
+      'a=rtpmap:102 telephone-event/48000',
+      'a=fmtp:96 useinbandfec=1',
+      'a=fmtp:102 0-16',
+    ],
+  });
+  assert.equal(agreed(offer(both[0]!), ['opus']), {
+    ...common,
+    codec: 'opus',
+    payloadType: 96,
+    telephoneEvent: 100,
+    body: [
+      'm=audio 5000 RTP/AVP 96 100',
+      'a=rtpmap:96 opus/48000/2',
+      'a=rtpmap:100 telephone-event/8000',
+      'a=fmtp:96 useinbandfec=1',
+      'a=fmtp:100 0-16',
+    ],
+  });
+  assert.equal(agreed(offer(...both), ['g722', 'opus']), {
+    ...common,
+    codec: 'g722',
+    payloadType: 9,
+    telephoneEvent: 100,
+    body: [
+      'm=audio 5000 RTP/AVP 9 100',
+      'a=rtpmap:9 G722/8000',
+      'a=rtpmap:100 telephone-event/8000',
+      'a=fmtp:100 0-16',
+    ],
+  });
+});
+
+test('an answer that gives wide codecs other numbers is understood', () => {
+  const answer = read(
+    remoteText('m=audio 4000 RTP/AVP 96 97', 'a=rtpmap:96 opus/48000/2', 'a=rtpmap:97 telephone-event/48000'),
+  );
+  const accepted = acceptAnswer(answer, wide);
+  assert.equal(accepted.ok && accepted.agreed, {
+    remote: { address: '192.0.2.1', port: 4000 },
+    codec: 'opus',
+    payloadType: 96,
+    telephoneEvent: 97,
+    telephoneEventRate: 48_000,
+    receivePayloadType: 107,
+    receiveTelephoneEvent: 110,
+    ptimeMs: 20,
+    send: true,
+    receive: true,
+    held: false,
+  });
+});
+
 test('an offer lists our codecs in our order, digits and direction', () => {
   const { body } = writeOffer(newSession('77'), local, 'sendrecv');
   assert.is(

@@ -1,0 +1,66 @@
+/** Audio codecs this stack can name in a description, by the field's names; linear audio is L16 there. */
+export type AudioCodec =
+  | 'ulaw'
+  | 'alaw'
+  | 'g722'
+  | 'opus'
+  | 'slin'
+  | 'slin12'
+  | 'slin16'
+  | 'slin24'
+  | 'slin32'
+  | 'slin44'
+  | 'slin48';
+
+/** How a codec is written in a description. */
+export type CodecName = {
+  /** The number we offer: the static one (RFC 3551 6), or one of those that are free. */
+  payloadType: number;
+  name: string;
+  /** Hz, as `rtpmap` tells it: of G.722 8000, although it samples at 16,000 (RFC 3551 4.5.2). */
+  rate: number;
+  /** Only Opus says how many channels: always two, whatever is sent (RFC 7587 7). */
+  channels?: number;
+  /** What we say about it in `fmtp`. */
+  parameters?: string;
+};
+
+const linear = (payloadType: number, rate: number): CodecName => ({ payloadType, name: 'L16', rate });
+
+/** Every codec there is. */
+export const codecNames: Readonly<Record<AudioCodec, CodecName>> = {
+  ulaw: { payloadType: 0, name: 'PCMU', rate: 8000 },
+  alaw: { payloadType: 8, name: 'PCMA', rate: 8000 },
+  g722: { payloadType: 9, name: 'G722', rate: 8000 },
+  opus: { payloadType: 107, name: 'opus', rate: 48_000, channels: 2, parameters: 'useinbandfec=1' },
+  slin: linear(112, 8000),
+  slin12: linear(113, 12_000),
+  slin16: linear(114, 16_000),
+  slin24: linear(115, 24_000),
+  slin32: linear(116, 32_000),
+  slin44: linear(117, 44_100),
+  slin48: linear(118, 48_000),
+};
+
+export const audioCodecs = Object.keys(codecNames) as readonly AudioCodec[];
+
+/** The codec of a name, rate and number of channels; names are compared without case (RFC 8866 6.6). */
+export function codecNamed(name: string, rate: number, channels = 1): AudioCodec | undefined {
+  const wanted = name.toUpperCase();
+  return audioCodecs.find((codec) => {
+    const each = codecNames[codec];
+    return each.name.toUpperCase() === wanted && each.rate === rate && (each.channels ?? 1) === channels;
+  });
+}
+
+/** The codec of a payload type that needs no `rtpmap` (RFC 3551 6). */
+export function codecOfStatic(payloadType: number): AudioCodec | undefined {
+  if (payloadType === 0) return 'ulaw';
+  if (payloadType === 8) return 'alaw';
+  return payloadType === 9 ? 'g722' : undefined;
+}
+
+/** The clock of telephone events beside a codec, in Hz: its own (RFC 4733 2.1), of linear audio any. */
+export function eventRateOf(codec: AudioCodec): 8000 | 48_000 {
+  return codecNames[codec].rate === 48_000 ? 48_000 : 8000;
+}
