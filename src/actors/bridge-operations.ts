@@ -1,6 +1,6 @@
 import type { Ids } from '../lib/ids.ts';
 import { type BridgeOperation, memberOf, refuseBridgeOperation } from '../machines/bridge.ts';
-import { lifeOf } from '../machines/channel.ts';
+import { isEnding, lifeOf } from '../machines/channel.ts';
 import { refuseOwnershipOperation } from '../machines/ownership.ts';
 import type { Bridge } from '../models/bridge.ts';
 import { AriError } from '../models/errors.ts';
@@ -69,7 +69,8 @@ export function createBridgeOperations(options: BridgeOperationsOptions) {
   /** A channel that a bridge is asked about. @throws AriError memberNotFound, memberNotInStasis. */
   const candidate = (id: string): ChannelEntry => {
     const channel = channels.findByIdOrName(id);
-    if (!channel) throw new AriError('memberNotFound');
+    // One that has been hung up only waits for its end.
+    if (!channel || isEnding(channels.snapshot(channel))) throw new AriError('memberNotFound');
     if (refuseOwnershipOperation(channel.ownership.getSnapshot(), 'bridge')) throw new AriError('memberNotInStasis');
     return channel;
   };

@@ -1,4 +1,5 @@
-import { lifeOf } from '../machines/channel.ts';
+import { isEnding, lifeOf } from '../machines/channel.ts';
+import { AriError } from '../models/errors.ts';
 import type { LiveRecording } from '../models/live-recording.ts';
 import type { AudioWatch, MediaSession } from '../telephony/media.ts';
 import type { Bridges } from './bridges.ts';
@@ -54,6 +55,8 @@ export function createRecordingOperations(options: RecordingOperationsOptions) {
     recordOnChannel(id: string, request: RecordingRequest): LiveRecording {
       refuseNegativeLimits(request);
       const entry = controlledChannel(channels, id, 'record');
+      // One that has been hung up only waits for its end.
+      if (isEnding(channels.snapshot(entry))) throw new AriError('channelNotFound');
       return recordings.recordOn(targetOf(entry), readRecordingRequest(request, 'channel'));
     },
     get: (name: string): LiveRecording => recordings.get(name),

@@ -1,4 +1,5 @@
 import type { Config } from '../config/schema.ts';
+import { finishLeftovers } from '../media/file/recording-writer.ts';
 import { createMediaPlane } from '../media/media-plane.ts';
 import { mediaSettings, strangerLimits } from '../settings.ts';
 import { createTransactionLayer } from '../sip/transaction/layer.ts';
@@ -28,11 +29,13 @@ const followedLimits = [
 ] as const satisfies (keyof Config['sip']['limits'])[];
 
 /**
- * The media plane, and SIP up to its transactions.
+ * The media plane, and SIP up to its transactions. Recordings that a crash left unfinished are finished first.
  * @throws MediaAddressError (rejects) when audio cannot be sent from the configured address: the first call would find out.
  */
 export async function buildNetwork({ config, clock, ids, log, scope, io }: Base) {
   await tryMediaAddress(config.media.rtp_address, io.openUdp);
+  for (const recording of await finishLeftovers(config.recordings.directory))
+    log.warn({ recording }, 'a recording that was left unfinished is finished');
   const media: MediaPlane =
     io.media ??
     createMediaPlane({

@@ -135,6 +135,24 @@ test('who hangs up while recorded: the recording is completed before the call is
   assert.is(w.channels.size, 0);
 });
 
+test('who has been hung up, and only waits for its recording, is neither bridged nor recorded', async () => {
+  const w = await world();
+  w.record();
+  w.recorder().obeys = false;
+  w.bridgeOperations.create({ bridgeId: 'b1' });
+  w.operations.hangup('a', {});
+  assert.equal(
+    refusal(() => w.bridgeOperations.addChannel('b1', { channel: ['a'] })),
+    [400, 'Channel not found'],
+  );
+  assert.equal(
+    refusal(() => w.record({ name: 'r2' })),
+    [404, 'Channel not found'],
+  );
+  w.recorder().finish();
+  assert.is(w.channels.size, 0);
+});
+
 test('a recorder that never tells does not keep a call', async () => {
   const w = await world();
   w.record();

@@ -41,4 +41,28 @@ test('a hang-up by software shows 32, one by the far side its cause, and the end
   assert.equal([told['cause'], 'soft' in told], [21, false]);
 });
 
+test('a recording name in use is a conflict, and who is recorded enters no bridge', async () => {
+  const id = client.unique('recorded');
+  await callUp(client, app, id);
+  const [name, bridge] = [client.unique('recording'), client.unique('bridge')];
+  const record = `POST /channels/${id}/record?format=wav&name=`;
+  await client.must(record + name);
+  await client.must(`POST /bridges/${bridge}`);
+  const exists = `Recording '${name}' already exists and can not be overwritten`;
+  check(await client.ask(record + name), { status: 409, message: exists }, record);
+  const enter = `POST /bridges/${bridge}/addChannel?channel=${id}`;
+  check(await client.ask(enter), { status: 409, message: `Channel ${id} currently recording` }, enter);
+  await client.must(`POST /recordings/live/${name}/stop`);
+  await client.must(enter);
+  const other = client.unique('refused');
+  await client.must(record + other);
+  const failed = await app.wait(
+    'RecordingFailed',
+    ({ recording }) => (recording as { name: string } | undefined)?.name === other,
+  );
+  assert.is((failed['recording'] as { cause: string }).cause, 'Cannot record channel while in bridge');
+  await client.must(`DELETE /bridges/${bridge}`);
+  await client.must(`DELETE /recordings/stored/${name}`);
+});
+
 test.run();

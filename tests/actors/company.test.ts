@@ -1,0 +1,207 @@
+import fc from 'fast-check';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { AriError } from '../../src/models/errors.ts';
+import type { AriEvent } from '../../src/models/events.ts';
+import { createCallControl, settled } from '../support/call-control.ts';
+
+/** Channels, bridges, playbacks, recordings and snoops together, with anything done to them in any order. */
+const test = suite('a whole system, whatever is done to it');
+
+const channels = ['a', 'b', 'c', 'd'];
+const bridges = ['b1', 'b2', 'hold'];
+const names = ['r1', 'r2', 'r3'];
+
+/** One thing that is done: what, to which channel, bridge and recording. */
+type Deed = { what: (typeof deeds)[number]; channel: string; bridge: string; name: string };
+const deeds = [
+  'call',
+  'answer',
+  'hangup',
+  'farHangup',
+  'add',
+  'add',
+  'announce',
+  'remove',
+  'destroy',
+  'create',
+  'play',
+  'playBridge',
+  'finish',
+  'finishBridge',
+  'fail',
+  'stopPlayback',
+  'record',
+  'recordBridge',
+  'stopRecording',
+  'cancel',
+  'pause',
+  'mute',
+  'recorderEnds',
+  'recorderFails',
+  'stubborn',
+  'snoop',
+  'continue',
+  'crash',
+  'crashBridge',
+  'loseMix',
+  'music',
+  'time',
+] as const;
+const deed: fc.Arbitrary<Deed> = fc.record({
+  what: fc.constantFrom(...deeds),
+  channel: fc.constantFrom(...channels),
+  bridge: fc.constantFrom(...bridges),
+  name: fc.constantFrom(...names),
+});
+
+const contexts = { default: { s: ['Wait(1)'], app: ['Stasis(app)', 'Wait(1)'] } };
+
+function world() {
+  const w = createCallControl({ contexts });
+  const { events } = w.connect('all', true);
+  w.connect('app');
+  const legs = new Map<string, ReturnType<typeof w.incoming>>();
+  let made = 0;
+  const mixOf = (id: string) => w.meeting.mixes.findLast((mix) => mix.id === id && !mix.closed);
+  const recorders = () =>
+    [...[...legs.values()].map(({ media }) => media), ...w.meeting.mixes].flatMap((audio) => audio.recorders);
+
+  const doIt: Record<Deed['what'], (deed: Deed) => void> = {
+    call: ({ channel }) => {
+      if (!w.channels.has(channel)) legs.set(channel, w.incoming(channel, 'app'));
+    },
+    answer: ({ channel }) => void w.operations.answer(channel),
+    hangup: ({ channel }) => w.operations.hangup(channel, {}),
+    farHangup: ({ channel }) => legs.get(channel)?.report({ type: 'leg.hungUp', cause: 16 }),
+    add: ({ channel, bridge }) => w.bridgeOperations.addChannel(bridge, { channel: [channel] }),
+    announce: ({ channel, bridge }) => w.bridgeOperations.addChannel(bridge, { channel: [channel], role: 'announcer' }),
+    remove: ({ channel, bridge }) => w.bridgeOperations.removeChannel(bridge, { channel: [channel] }),
+    destroy: ({ bridge }) => w.bridgeOperations.destroy(bridge),
+    create: ({ bridge }) =>
+      void w.bridgeOperations.create({ bridgeId: bridge, type: bridge === 'hold' ? 'holding' : 'mixing' }),
+    play: ({ channel }) => void w.operations.play(channel, { media: ['sound:a', 'sound:b'], playbackId: `p${made++}` }),
+    playBridge: ({ bridge }) => void w.bridgeOperations.play(bridge, { media: ['sound:a'], playbackId: `p${made++}` }),
+    finish: ({ channel }) => legs.get(channel)?.media.finish(),
+    finishBridge: ({ bridge }) => mixOf(bridge)?.finish(),
+    fail: ({ channel }) => legs.get(channel)?.media.finish({ type: 'media.failed', reason: 'x' }),
+    stopPlayback: () => w.playbacks.stop(`p${made - 1}`),
+    record: ({ channel, name }) =>
+      void w.recordingOperations.recordOnChannel(channel, { name, format: 'wav', ifExists: 'overwrite' }),
+    recordBridge: ({ bridge, name }) => void w.bridgeOperations.record(bridge, { name, format: 'wav' }),
+    stopRecording: ({ name }) => w.recordingOperations.stop(name),
+    cancel: ({ name }) => w.recordingOperations.cancel(name),
+    pause: ({ name }) => w.recordingOperations.pause(name),
+    mute: ({ name }) => w.recordingOperations.mute(name),
+    recorderEnds: () =>
+      recorders()
+        .find(({ isOver }) => !isOver)
+        ?.finish('silence'),
+    recorderFails: () =>
+      recorders()
+        .find(({ isOver }) => !isOver)
+        ?.fail('the disk is full'),
+    stubborn: () => {
+      for (const recorder of recorders()) recorder.obeys = false;
+    },
+    snoop: ({ channel }) => void w.snoops.snoop(channel, { spy: 'both', app: 'app', snoopId: `s${made++}` }),
+    continue: ({ channel }) => w.operations.continueInDialplan(channel, {}),
+    crash: ({ channel }) => w.channels.find(channel)?.actor.send({ type: 'variable.set' } as never),
+    crashBridge: ({ bridge }) => w.bridges.find(bridge)?.actor.send({ type: 'enter' } as never),
+    loseMix: ({ bridge }) => mixOf(bridge)?.told({ type: 'mix.lost', reason: 'x' }),
+    music: ({ bridge }) => w.bridgeOperations.startMoh(bridge, {}),
+    time: () => w.clock.advance(1_500),
+  };
+  return { ...w, events, legs, doIt };
+}
+
+type World = ReturnType<typeof world>;
+
+/** What holds at any moment. */
+function check({ bridges: owner, channels: all, meeting }: World): void {
+  const members = owner.list().flatMap((bridge) => bridge.channels);
+  assert.is(new Set(members).size, members.length, 'a channel is in one bridge at most');
+  for (const id of members) assert.ok(all.has(id), `${id} is in a bridge and no more`);
+  for (const { id, channels: inside } of owner.list())
+    assert.equal(
+      [...(meeting.mixes.findLast((mix) => mix.id === id)?.sessions.keys() ?? [])].sort(),
+      [...inside].sort(),
+    );
+}
+
+const idOf = (event: AriEvent): string | undefined => {
+  if ('playback' in event) return `playback ${event.playback.id}`;
+  return 'recording' in event ? `recording ${event.recording.name}` : undefined;
+};
+
+/** Whatever began ended once, and nothing ended or went on that had not begun. */
+function checkEnds(events: readonly AriEvent[]): void {
+  const open = new Set<string>();
+  const ended = new Set<string>();
+  for (const event of events) {
+    const id = idOf(event);
+    if (id === undefined) continue;
+    if (event.type.endsWith('Started')) open.add(id);
+    else if (event.type.endsWith('Finished') || event.type.endsWith('Failed')) {
+      open.delete(id);
+      // Names of recordings are used again; each playback has its own id.
+      if ('playback' in event) assert.not(ended.has(id), `${id} ended twice`);
+      ended.add(id);
+    }
+  }
+  assert.equal([...open], [], 'what began has ended');
+}
+
+/** Who entered a bridge left it, in turns. */
+function checkStays(events: readonly AriEvent[]): void {
+  const where = new Map<string, string>();
+  for (const event of events) {
+    if (event.type === 'ChannelEnteredBridge') {
+      assert.is(where.get(event.channel?.id ?? ''), undefined, 'entered while in another');
+      where.set(event.channel?.id ?? '', event.bridge.id);
+    } else if (event.type === 'ChannelLeftBridge') {
+      assert.is(where.get(event.channel.id), event.bridge.id, 'left where it was');
+      where.delete(event.channel.id);
+      assert.not(event.bridge.channels.includes(event.channel.id));
+    } else if (event.type === 'StasisEnd')
+      assert.is(where.get(event.channel.id), undefined, 'left the application first');
+  }
+  assert.equal([...where], []);
+}
+
+test('a channel is in one bridge at most, what began ends once, and nothing is left when all hung up', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(deed, { maxLength: 80, size: 'max' }), async (story) => {
+      const w = world();
+      const begun = [
+        ...bridges.map((bridge) => ({ what: 'create', bridge }) as Deed),
+        ...channels.map((channel) => ({ what: 'call', channel }) as Deed),
+      ];
+      for (const one of [...begun, ...story]) {
+        try {
+          w.doIt[one.what](one);
+        } catch (error) {
+          if (!(error instanceof AriError)) throw error;
+        }
+        await settled();
+        check(w);
+      }
+      w.channels.hangupAll(16);
+      for (const bridge of bridges) if (w.bridges.find(bridge)) w.bridgeOperations.destroy(bridge);
+      w.clock.advance(10_000);
+      await settled();
+      for (const mix of w.meeting.mixes) for (const recorder of mix.recorders) recorder.finish();
+      await settled();
+      assert.equal(
+        [w.channels.size, w.bridges.size, w.recordings.size, w.playbacks.size, w.broadcasts.size],
+        [0, 0, 0, 0, 0],
+      );
+      for (const mix of w.meeting.mixes) assert.is(mix.closed, true);
+      checkEnds(w.events);
+      checkStays(w.events);
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test.run();
