@@ -1,5 +1,6 @@
 import { type ChannelAudioEvent, type ChannelAudioSnapshot, channelAudioMachine } from '../machines/channel-audio.ts';
 import type { Leg } from '../telephony/driver.ts';
+import type { Indication } from '../telephony/media.ts';
 import type { ChannelDump } from './dumps.ts';
 import { Registry } from './registry.ts';
 import { type Actor, type Beginning, type Runtime, spawn } from './spawn.ts';
@@ -27,15 +28,21 @@ export function createChannelAudio(runtime: Runtime): ChannelAudio {
   const registry = new Registry<Entry>('channelNotFound');
   const legOf = (id: string): Leg | undefined => registry.find(id)?.leg;
 
+  /** What the far side hears while nothing is played to it. */
+  const hear = (id: string, indication: Indication | undefined, musicClass: string | undefined): void => {
+    const media = legOf(id)?.media;
+    media?.indicate(indication);
+    media?.music(musicClass);
+  };
+
   const machine = channelAudioMachine.provide({
     actions: {
       muteMedia: ({ context }, muted) => legOf(context.id)?.media.mute(muted),
       holdLeg: ({ context }) => legOf(context.id)?.hold(),
       unholdLeg: ({ context }) => legOf(context.id)?.unhold(),
-      // Music is kept as a state; until there are music sources the far side hears silence, so that RTP goes on.
-      startMusic: ({ context }) => legOf(context.id)?.media.indicate('silence'),
-      startSilence: ({ context }) => legOf(context.id)?.media.indicate('silence'),
-      stopBackground: ({ context }) => legOf(context.id)?.media.indicate(undefined),
+      startMusic: ({ context }, { musicClass }) => hear(context.id, undefined, musicClass),
+      startSilence: ({ context }) => hear(context.id, 'silence', undefined),
+      stopBackground: ({ context }) => hear(context.id, undefined, undefined),
     },
   });
 

@@ -6,7 +6,7 @@ import { isEnding } from '../machines/channel.ts';
 import { AriError } from '../models/errors.ts';
 import { recordingFormats } from '../models/live-recording.ts';
 import type { StoredRecordings } from '../stores/stored-recordings.ts';
-import type { AudioWatch, MediaSession, RecordReport } from '../telephony/media.ts';
+import type { RecordReport } from '../telephony/media.ts';
 import type { BridgeEntry, Bridges } from './bridges.ts';
 import type { Broadcasts } from './broadcasts.ts';
 import { stopDialplan } from './channel-effects.ts';
@@ -113,7 +113,7 @@ export function createDialplanCalls(options: DialplanCallsOptions): (entry: Chan
       const told = (report: RecordReport): void => {
         if (report.type !== 'record.started') resolve(outcomeOf(report));
       };
-      const handle = (entry.leg.media as MediaSession & AudioWatch).record(request, told);
+      const handle = entry.leg.media.record(request, told);
       stop = () => handle.stop();
     });
     return { done, stop: () => stop() };

@@ -1,7 +1,6 @@
 import { isEnding, lifeOf } from '../machines/channel.ts';
 import { AriError } from '../models/errors.ts';
 import type { LiveRecording } from '../models/live-recording.ts';
-import type { AudioWatch, MediaSession } from '../telephony/media.ts';
 import type { Bridges } from './bridges.ts';
 import { controlledChannel } from './channel-control.ts';
 import type { ChannelEntry } from './channel-entry.ts';
@@ -41,7 +40,7 @@ export function createRecordingOperations(options: RecordingOperationsOptions) {
     kind: 'channel',
     id: entry.id,
     topics: entry.topics,
-    media: entry.leg.media as MediaSession & AudioWatch,
+    media: entry.leg.media,
     queue: playbacks.queueOf({ kind: 'channel', id: entry.id }),
     prepare: () => prepare(entry),
   });

@@ -8,7 +8,7 @@ import { createDialplan } from '../dialplan/dialplan.ts';
 import { outboundConnections } from '../settings.ts';
 import { createStoredRecordings } from '../stores/stored-recordings.ts';
 import type { Base } from './base.ts';
-import { buildMeeting, canMeet } from './meeting.ts';
+import { buildMeeting } from './meeting.ts';
 import type { Network } from './network.ts';
 import type { Reloadable } from './reload.ts';
 import type { State } from './state.ts';
@@ -71,15 +71,13 @@ export function buildCallControl({ config, clock, ids, log, runtime }: Base, sta
     clock,
   });
   const broadcasts = createBroadcasts({ bus, clock, ids, applications, model: channels.model });
-  const meeting = canMeet(media)
-    ? buildMeeting({ config, clock, ids, log, runtime }, state, media, {
-        channels,
-        playbacks,
-        recordings,
-        stored,
-        broadcasts,
-      })
-    : undefined;
+  const meeting = buildMeeting({ config, clock, ids, log, runtime }, state, media, {
+    channels,
+    playbacks,
+    recordings,
+    stored,
+    broadcasts,
+  });
   const reloads: Reloadable[] = [{ settings: ['dialplan'], apply: (next) => dialplan.replace(next.dialplan) }];
   return { reloads, playbacks, dialplan, outbound, channels, operations, recordings, stored, broadcasts, meeting };
 }

@@ -9,7 +9,7 @@ import type { Recordings } from '../actors/recordings.ts';
 import { createSnoops } from '../actors/snoops.ts';
 import { createSnoopDriver } from '../drivers/snoop/snoop.ts';
 import type { StoredRecordings } from '../stores/stored-recordings.ts';
-import type { AudioMeeting, MediaPlane } from '../telephony/media.ts';
+import type { AudioMeeting } from '../telephony/media.ts';
 import type { Base } from './base.ts';
 import type { State } from './state.ts';
 
@@ -20,9 +20,6 @@ type Calls = {
   stored: StoredRecordings;
   broadcasts: Broadcasts;
 };
-
-/** Whether a media plane can bring sessions together; bridges, recordings and snoops are there only where it can. */
-export const canMeet = (media: MediaPlane): media is MediaPlane & AudioMeeting => 'openMix' in media;
 
 /** What channels do together: bridges, recordings of them, and channels that listen to others. */
 export function buildMeeting(

@@ -10,9 +10,9 @@ export const buildUsage =
   async (): Promise<Usage> => ({
     channels: calls.channels.size,
     playbacks: calls.playbacks.size,
-    bridges: calls.meeting?.bridges.size ?? 0,
+    bridges: calls.meeting.bridges.size,
     recordings: calls.recordings.size,
-    snoops: calls.meeting?.snoopDriver.size ?? 0,
+    snoops: calls.meeting.snoopDriver.size,
     channelAudio: calls.channels.audio.size,
     contacts: contacts.size,
     outboundConnections: calls.outbound.size,

@@ -296,6 +296,8 @@ const dialplan = named(
     default: {
       default: {
         '_X.': ['Stasis(hello,${EXTEN})'],
+        '201': ['Dial(PJSIP/alice,30)'],
+        '202': ['Dial(PJSIP/bob,30)'],
         echo: ['Answer', 'Echo'],
         s: ['Answer', 'Wait(60)'],
         '1000': ['Answer', 'Wait(60)'],

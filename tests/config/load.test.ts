@@ -47,6 +47,8 @@ test('without a file the server serves this machine only, with two phones and a 
   assert.equal(config.dialplan, {
     default: {
       '_X.': ['Stasis(hello,${EXTEN})'],
+      '201': ['Dial(PJSIP/alice,30)'],
+      '202': ['Dial(PJSIP/bob,30)'],
       echo: ['Answer', 'Echo'],
       s: ['Answer', 'Wait(60)'],
       '1000': ['Answer', 'Wait(60)'],

@@ -53,6 +53,7 @@ test('a recording name in use is a conflict, and who is recorded enters no bridg
   const enter = `POST /bridges/${bridge}/addChannel?channel=${id}`;
   check(await client.ask(enter), { status: 409, message: `Channel ${id} currently recording` }, enter);
   await client.must(`POST /recordings/live/${name}/stop`);
+  await app.wait('RecordingFinished', ({ recording }) => (recording as { name: string } | undefined)?.name === name);
   await client.must(enter);
   const other = client.unique('refused');
   await client.must(record + other);

@@ -34,6 +34,13 @@ const about = (name: string, type: string) => app.wait(type, (message) => record
 const told = (name: string): string[] =>
   app.messages.filter((message) => recordingOf(message)?.name === name).map(inShort);
 
+const count = (name: string, line: string): number => told(name).filter((each) => each === line).length;
+const finished = (name: string): number => count(name, 'RecordingFinished done');
+/** Resolves once a recording is no longer live: its file is complete. */
+const gone = async (name: string): Promise<void> => {
+  while ((await client.ask(`GET /recordings/live/${name}`)).status !== 404);
+};
+
 const missing = { status: 404, message: 'Recording not found' };
 
 test('a channel is recorded, stopped and stored', async () => {
@@ -145,9 +152,10 @@ test('a recording that is stored is overwritten or lengthened where that is aske
   for (const ifExists of ['overwrite', 'append']) {
     await client.must(`POST /channels/${calls.up}/record?name=${name}&format=wav&ifExists=${ifExists}`);
     await client.must(`POST /recordings/live/${name}/stop`);
+    await gone(name);
   }
   await app.fence();
-  assert.is(told(name).filter((line) => line === 'RecordingFinished done').length, 3);
+  assert.is(finished(name), 3);
   await client.must(`DELETE /recordings/stored/${name}`);
 });
 

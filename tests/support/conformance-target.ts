@@ -3,13 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defaults } from '../../src/config/load.ts';
 import type { DialplanConfig } from '../../src/config/schema.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { createLogger } from '../../src/lib/log.ts';
 import { startServer } from '../../src/main.ts';
-import { createMediaPlane } from '../../src/media/media-plane.ts';
 import type { Usage } from '../../src/models/usage.ts';
-import { mediaSettings } from '../../src/settings.ts';
-import { withFakeMeeting } from './fake-plane.ts';
 
 /**
  * The server that the conformance tests ask. `HOOKSWITCH_CONFORMANCE_URL` (ending in `/ari`) and
@@ -98,9 +93,7 @@ async function startOwn(compatibility: 'hookswitch' | 'asterisk'): Promise<Targe
   config.media.rtp_ports = [0, 0];
   config.recordings.directory = join(directory, 'recordings');
   config.dialplan = conformanceDialplan;
-  const log = createLogger({ level: 'silent' });
-  const plane = createMediaPlane({ config: mediaSettings(config), clock: systemClock, log });
-  const server = await startServer(config, { media: withFakeMeeting(plane) });
+  const server = await startServer(config);
   return {
     url: server.addresses.http,
     credentials: 'writer:secret:with colon',
