@@ -9,7 +9,7 @@ import {
 } from '../machines/channel.ts';
 import type { Channel } from '../models/channel.ts';
 import { AriError } from '../models/errors.ts';
-import type { Indication } from '../telephony/media.ts';
+import type { Indication, TalkDetection } from '../telephony/media.ts';
 import type { ChannelDeviceStates, ChannelEntry, ChannelPlaybacks, GlobalVariables } from './channel-entry.ts';
 import type { PlayTarget } from './playbacks.ts';
 
@@ -158,6 +158,10 @@ class ChannelDialplan implements DialplanChannel {
     const { media } = this.#entry.leg;
     media.echo(true);
     return () => media.echo(false);
+  }
+
+  detectTalking(detection: TalkDetection | undefined): void {
+    this.#entry.leg.media.detectTalking(detection);
   }
 
   company(): DialplanCalls {

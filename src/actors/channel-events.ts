@@ -23,6 +23,7 @@ export function channelEvent(fact: ChannelFact, channel: Channel, presentation =
     case 'ChannelStateChange':
     case 'ChannelConnectedLine':
     case 'ChannelUnhold':
+    case 'ChannelTalkingStarted':
       return { type: fact.type, channel };
     case 'ChannelDialplan':
       return {
@@ -52,6 +53,8 @@ export function channelEvent(fact: ChannelFact, channel: Channel, presentation =
       return { type: fact.type, channel, cause: fact.cause, cause_txt: causeText(fact.cause), ...techCause(fact) };
     case 'ChannelDtmfReceived':
       return { type: fact.type, channel, digit: fact.digit, duration_ms: fact.durationMs };
+    case 'ChannelTalkingFinished':
+      return { type: fact.type, channel, duration: fact.durationMs };
     case 'ChannelHold':
       return { type: fact.type, channel, musicclass: fact.musicClass };
     case 'ChannelUserevent':

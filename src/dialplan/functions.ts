@@ -195,6 +195,25 @@ const globalFunction: DialplanFunction = {
   },
 };
 
+/** How long it must be quiet until talking is over, in ms, and how loud talking is, where nothing is said of them. */
+const standardTalk = { silenceMs: 2_500, thresholdLevel: 256 } as const;
+
+/** `TALK_DETECT(set)=[silence in ms][,level]`, `TALK_DETECT(remove)`. */
+const talkDetect: DialplanFunction = {
+  write: (channel, text, value) => {
+    const action = text.trim().toLowerCase();
+    if (action === 'remove') channel.detectTalking(undefined);
+    if (action !== 'set') return action === 'remove';
+    const [silence = '', level = ''] = splitArguments(value).map((each) => each.trim());
+    if (![silence, level].every((each) => /^\d{0,9}$/.test(each))) return false;
+    channel.detectTalking({
+      silenceMs: Number(silence) || standardTalk.silenceMs,
+      thresholdLevel: Number(level) || standardTalk.thresholdLevel,
+    });
+    return true;
+  },
+};
+
 const deviceState: DialplanFunction = {
   read: (channel, text) => (text.trim() === '' ? undefined : channel.deviceState(text.trim())),
   write: (channel, text, value) => channel.setDeviceState(text.trim(), value.trim()),
@@ -222,6 +241,7 @@ const functions: ReadonlyMap<string, DialplanFunction> = new Map<string, Dialpla
   ['LEN', { read: (_channel, text) => String(text.length) }],
   ['PJSIP_HEADER', pjsipHeader],
   ['QUOTE', { read: (_channel, text) => `"${text.replaceAll(/[\\"]/g, '\\$&')}"` }],
+  ['TALK_DETECT', talkDetect],
   ['TOLOWER', { read: (_channel, text) => text.toLowerCase() }],
   ['TOUPPER', { read: (_channel, text) => text.toUpperCase() }],
 ]);

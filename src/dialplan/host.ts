@@ -1,5 +1,5 @@
 import type { Channel } from '../models/channel.ts';
-import type { Indication } from '../telephony/media.ts';
+import type { Indication, TalkDetection } from '../telephony/media.ts';
 import type { DialplanCalls, Stop } from './calls.ts';
 
 /**
@@ -87,6 +87,8 @@ export interface DialplanChannel {
   echo(): Stop;
   /** What the channel can be brought into. */
   company(): DialplanCalls;
+  /** Tells when the far side talks and when it stops, from now on; undefined: no longer. */
+  detectTalking(detection: TalkDetection | undefined): void;
   /** Makes the ChannelUserevent `name` with these fields. */
   userEvent(name: string, fields: Readonly<Record<string, string>>): void;
 

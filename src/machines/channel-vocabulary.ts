@@ -125,6 +125,8 @@ export type ChannelFact =
   | { type: 'ChannelHangupRequest'; cause: number; soft?: true; techCause?: number }
   | { type: 'ChannelDestroyed'; cause: number; techCause?: number }
   | { type: 'ChannelDtmfReceived'; digit: string; durationMs: number }
+  | { type: 'ChannelTalkingStarted' }
+  | { type: 'ChannelTalkingFinished'; durationMs: number }
   | { type: 'ChannelHold'; musicClass: string }
   | { type: 'ChannelUnhold' }
   | { type: 'ChannelUserevent'; name: string; fields: Readonly<Record<string, string>> }

@@ -135,6 +135,13 @@ export const channelMachine = channel.createMachine({
         durationMs: eventOf(event, 'leg.digit').durationMs,
       })),
     },
+    'leg.talkingStarted': { actions: emit({ type: 'ChannelTalkingStarted' }) },
+    'leg.talkingFinished': {
+      actions: emit(({ event }) => ({
+        type: 'ChannelTalkingFinished',
+        durationMs: eventOf(event, 'leg.talkingFinished').durationMs,
+      })),
+    },
     'effect.failed': { actions: channel.raise({ type: 'finish', cause: Cause.temporaryFailure }) },
   },
   ...life,

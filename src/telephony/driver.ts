@@ -26,6 +26,9 @@ export type LegReport =
   | { type: 'leg.ended' }
   /** A digit pressed by the far side, told at its end. `durationMs` in ms. */
   | { type: 'leg.digit'; digit: string; durationMs: number }
+  /** The far side began to talk, or stopped after so many ms; told where that is listened for. */
+  | { type: 'leg.talkingStarted' }
+  | { type: 'leg.talkingFinished'; durationMs: number }
   /** The far side put us on hold, or took us back. */
   | { type: 'leg.held'; musicClass?: string }
   | { type: 'leg.unheld' }

@@ -77,6 +77,25 @@ test('a snoop whose audio is lost, or that would leave its application, ends', a
   assert.is(w.channels.find('s3'), undefined);
 });
 
+test('talking is told where it is listened for', async () => {
+  const w = await world();
+  w.snoops.snoop('a', { spy: 'in', app: 'app', snoopId: 's1' });
+  const { session } = w.meeting.snoops[0]!;
+  w.operations.setVariable('s1', { variable: 'TALK_DETECT(set)', value: '1200,128' });
+  w.operations.setVariable('s1', { variable: 'TALK_DETECT(set)' });
+  w.said();
+  session.told({ type: 'media.talkingStarted' });
+  session.told({ type: 'media.talkingFinished', durationMs: 900 });
+  assert.equal(w.said(), ['ChannelTalkingStarted s1', 'ChannelTalkingFinished s1']);
+  w.operations.setVariable('s1', { variable: 'TALK_DETECT(remove)' });
+  assert.equal(session.calls, ['detectTalking 128,1200', 'detectTalking 256,2500', 'detectTalking off']);
+  const wrong = { variable: 'TALK_DETECT(set)', value: 'loud' };
+  assert.equal(
+    refusal(() => w.operations.setVariable('s1', wrong)),
+    [400, 'Failed to execute function'],
+  );
+});
+
 test('requests are refused for the first fault of several', async () => {
   const w = await world();
   const refused = (id: string, request: object) => refusal(() => w.snoops.snoop(id, request));

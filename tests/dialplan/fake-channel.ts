@@ -2,7 +2,7 @@ import type { DialplanCalls, Ongoing, Stop } from '../../src/dialplan/calls.ts';
 import type { DialplanChannel, DialplanPlayback, EnteredStep, Identity } from '../../src/dialplan/host.ts';
 import type { Logger } from '../../src/lib/log.ts';
 import type { Channel } from '../../src/models/channel.ts';
-import type { Indication } from '../../src/telephony/media.ts';
+import type { Indication, TalkDetection } from '../../src/telephony/media.ts';
 
 /** A channel that writes down what the dialplan does to it and answers when told. */
 export class FakeChannel implements DialplanChannel {
@@ -157,6 +157,9 @@ export class FakeChannel implements DialplanChannel {
     broadcast: ({ pattern, ...request }) => this.#begin(`broadcast ${pattern.source} ${JSON.stringify(request)}`),
     record: (recording) => this.#begin(`record ${JSON.stringify(recording)}`),
   };
+  detectTalking(detection: TalkDetection | undefined): void {
+    this.calls.push(`detectTalking ${JSON.stringify(detection)}`);
+  }
   company(): DialplanCalls {
     return this.#company;
   }

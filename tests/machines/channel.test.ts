@@ -235,6 +235,8 @@ chart('every state is reached and every transition taken by paths made from the 
       { type: 'leg.progressed' },
       { type: 'leg.hungUp', cause: 17 },
       { type: 'leg.digit', digit: '1', durationMs: 100 },
+      { type: 'leg.talkingStarted' },
+      { type: 'leg.talkingFinished', durationMs: 900 },
       { type: 'leg.held' },
       { type: 'leg.unheld' },
       { type: 'leg.connectedLine', party: { name: 'C', number: '3' } },

@@ -118,6 +118,8 @@ export const chartSamples: readonly ChartSamples[] = [
       { type: 'application.entered', app: 'hello', args: ['x,y'] },
       { type: 'leg.hungUp', cause: 17, techCause: 486 },
       { type: 'leg.digit', digit: '1', durationMs: 100 },
+      { type: 'leg.talkingStarted' },
+      { type: 'leg.talkingFinished', durationMs: 900 },
       { type: 'leg.connectedLine', party: { name: 'C', number: '3' } },
       { type: 'leg.forwarded', target: 'PJSIP/bob' },
     ],

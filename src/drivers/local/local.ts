@@ -11,6 +11,7 @@ import {
   type Report,
 } from '../../telephony/driver.ts';
 import type { MediaPlane, MediaReport, MediaSession } from '../../telephony/media.ts';
+import { heardOf } from '../heard.ts';
 
 /**
  * Local channels: two halves joined back to back. Dialing the first half offers the second to the dialplan; what
@@ -163,8 +164,9 @@ const ignore = (): void => {};
 /** Both halves, back to back. */
 type Pair = { readonly first: LocalLeg; readonly second: LocalLeg };
 
-const digitsOf = (half: () => LocalLeg) => (told: MediaReport) => {
-  if (told.type === 'media.digit') half().report({ ...told, type: 'leg.digit' });
+const heardBy = (half: () => LocalLeg) => (told: MediaReport) => {
+  const heard = heardOf(told);
+  if (heard) half().report(heard);
 };
 
 const isLocalLeg = (data: LegData): data is LocalLegData =>
@@ -199,7 +201,7 @@ export function createLocalDriver(options: {
       const otherId = request.otherChannelId ?? `${request.channelId};2`;
       const [firstMedia, secondMedia] = media.openPair(
         [request.channelId, otherId],
-        [digitsOf(() => first), digitsOf(() => second)],
+        [heardBy(() => first), heardBy(() => second)],
       );
       const { first, second } = join(
         new LocalLeg({ pair: name, half: 1, otherId }, firstMedia, report),
@@ -238,7 +240,7 @@ export function createLocalDriver(options: {
       }
       const [own, others] = media.openPair(
         [channelId, place.otherId],
-        [digitsOf(() => leg), digitsOf(() => leg.peer ?? leg)],
+        [heardBy(() => leg), heardBy(() => leg.peer ?? leg)],
       );
       const leg = new LocalLeg(place, own, report, data);
       waiting.set(place.pair, { media: others, leg });

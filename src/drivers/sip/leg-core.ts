@@ -8,6 +8,7 @@ import type { Target } from '../../sip/transport/transport.ts';
 import { Cause } from '../../telephony/causes.ts';
 import type { DigitSequence, LegReport, Party, Report } from '../../telephony/driver.ts';
 import type { MediaReport, RtpSession } from '../../telephony/media.ts';
+import { heardOf } from '../heard.ts';
 import { causeFromReason, causeFromStatus } from './causes.ts';
 import type { EndpointConfig } from './config.ts';
 import { InfoDigits, type InfoToSend, infosOf, parseInfoDigit } from './info-digits.ts';
@@ -134,9 +135,9 @@ export function createLegCore(options: LegCoreOptions): LegCore {
 
   const hear = (told: MediaReport) => {
     if (isOver()) return;
+    const heard = heardOf(told);
+    if (heard) return tell(heard);
     switch (told.type) {
-      case 'media.digit':
-        return tell({ type: 'leg.digit', digit: told.digit, durationMs: told.durationMs });
       case 'media.timedOut':
         // Before the answer many phones send nothing, and need not.
         if (phase === 'setup') silentEarly = true;

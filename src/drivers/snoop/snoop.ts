@@ -3,6 +3,7 @@ import { Cause } from '../../telephony/causes.ts';
 import { type DigitSequence, DriverError, type Leg, type LegData, type Report } from '../../telephony/driver.ts';
 import type { AudioMeeting, MediaReport, MediaSession } from '../../telephony/media.ts';
 import type { SnoopDriver, SnoopRequest } from '../../telephony/snoop.ts';
+import { heardOf } from '../heard.ts';
 
 /** A leg as plain data. */
 type SnoopLegData = LegData & Pick<SnoopRequest, 'targetId' | 'spy' | 'whisper'> & { readonly ended: boolean };
@@ -76,7 +77,8 @@ class SnoopLeg implements Leg {
   removeHeader(): void {}
 
   #hear(report: MediaReport): void {
-    if (report.type === 'media.digit' && !this.#ended) this.#report({ ...report, type: 'leg.digit' });
+    const heard = heardOf(report);
+    if (heard && !this.#ended) this.#report(heard);
     if (report.type === 'media.lost') this.lose(Cause.temporaryFailure);
   }
 }
