@@ -48,6 +48,11 @@ export const mediaSettings = (config: Config): MediaConfig => ({
   natSearchMs: config.media.nat_search * 1000,
   threadTimeoutMs: config.media.thread_timeout * 1000,
   toneZone: config.media.tone_zone,
+  external: {
+    backlogMs: config.external_media.backlog,
+    unsentBytes: config.external_media.unsent,
+    stallMs: config.external_media.stall_timeout * 1000,
+  },
 });
 
 /** The parts of the descriptors that HTTP and SIP may take: the rest is for calls, of which each needs two or more. */

@@ -7,6 +7,7 @@ import {
   type IncomingCall,
   type Leg,
   type LegReport,
+  type OpenedLeg,
   type Party,
   type Report,
 } from '../telephony/driver.ts';
@@ -19,6 +20,8 @@ export type OutboundRequest = {
   technology: string;
   resource: string;
   formats?: readonly string[];
+  /** Makes its leg, in place of the technology's driver. */
+  openLeg?: (report: Report) => OpenedLeg;
 } & Pick<
   ChannelInput,
   'origin' | 'caller' | 'connected' | 'variables' | 'inheritance' | 'reported' | 'accountCode' | 'linked'
@@ -138,8 +141,10 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
   };
 
   /** The leg, and the companion under an id of its own, which nobody has. */
-  const openLeg = (driver: Driver, request: OutboundRequest) => {
-    const { id, otherId, resource, formats, caller, presented } = request;
+  const openLeg = (request: OutboundRequest): OpenedLeg & { technology: string; companionId: string | undefined } => {
+    const { id, otherId, technology, resource, formats, caller, presented } = request;
+    if (request.openLeg) return { ...request.openLeg(reportTo(id)), technology, companionId: undefined };
+    const driver = driverOf(technology);
     const opened = driver.open(
       {
         channelId: id,
@@ -157,20 +162,30 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
       opened.companion?.open(companionId, () => {}).release();
       throw new AriError('channelIdExists');
     }
-    return { ...opened, companionId };
+    return { ...opened, technology: driver.technology, companionId };
   };
 
   const openOutbound = (request: OutboundRequest): ChannelEntry => {
     if (!accepting) throw new AriError('serviceUnavailable');
-    const { id, otherId: _other, technology, resource, formats: _formats, presented: _who, ...others } = request;
-    const { language, onAnswer, dialer, ...rest } = others;
-    const driver = driverOf(technology);
-    const { leg, name, endpoint, companion, companionId, context, extension } = openLeg(driver, request);
+    const {
+      id,
+      technology: _named,
+      otherId: _other,
+      resource,
+      formats: _formats,
+      presented: _who,
+      ...others
+    } = request;
+    const { language, onAnswer, dialer, openLeg: _open, ...rest } = others;
+    const opened = openLeg(request);
+    const { leg, name, technology, endpoint, companion, companionId, context, extension, variables = {} } = opened;
     const input: ChannelInput = {
       ...rest,
       id,
+      variables: { ...request.variables, ...variables },
+      reported: [...request.reported, ...Object.keys(variables)],
       name,
-      technology: driver.technology,
+      technology,
       endpoint,
       protocolId: leg.protocolId,
       dialString: resource,

@@ -75,7 +75,7 @@ async function buildOwners(
   { config, clock, logChannels, entityId }: Base,
   { applications, endpoints, globals, deviceStates, mailboxes }: State,
   { channels, operations, playbacks, stored, broadcasts, meeting }: CallControl,
-  { sip, messages, dynamicConfig }: Technologies,
+  { sip, messages, dynamicConfig, external }: Technologies,
 ): Promise<AppDeps['owners']> {
   const soundIndex = await indexSounds(soundDirectories(config));
   const { user, group } = processIdentity();
@@ -87,6 +87,7 @@ async function buildOwners(
     storedRecordings: stored,
     broadcasts,
     snoops: meeting.snoops,
+    externalMedia: external?.externalMedia,
     applications,
     endpoints: { list: endpoints.list, listByTech: endpoints.listByTechnology, get: endpoints.get },
     messages,

@@ -1,18 +1,26 @@
 import { lookup } from 'node:dns/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { createExternalConnections } from '../actors/external-connections.ts';
+import { createExternalMedia } from '../actors/external-media.ts';
 import { createMessages } from '../actors/messages.ts';
 import type { Config } from '../config/schema.ts';
+import { createExternalDriver } from '../drivers/external/external.ts';
 import { createLocalDriver } from '../drivers/local/local.ts';
 import { createSipDriver } from '../drivers/sip/driver.ts';
 import { objectsOf, sipObjectTypes } from '../drivers/sip/objects.ts';
 import { createProvisioning } from '../drivers/sip/provisioning.ts';
 import { callerIds, sipListens, sipSettings } from '../settings.ts';
 import { createDynamicConfig } from '../stores/dynamic-config.ts';
+import type { ExternalAudio } from '../telephony/external.ts';
+import type { MediaPlane } from '../telephony/media.ts';
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
 import type { Network } from './network.ts';
 import type { Reloadable } from './reload.ts';
 import type { State } from './state.ts';
+
+/** Whether a media plane can connect to servers; channels to them are there only where it can. */
+const canConnect = (media: MediaPlane): media is MediaPlane & ExternalAudio => 'openExternal' in media;
 
 /** What calls are made of, and the phones there are. */
 export type Technologies = Awaited<ReturnType<typeof buildTechnologies>>;
@@ -27,6 +35,9 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   const { bus, endpoints, contacts, mailboxes, bans } = state;
   const { channels, dialplan } = calls;
   channels.addDriver(createLocalDriver({ media, ids, hasContext: dialplan.hasContext }));
+
+  const resolveHost = base.io.resolveHost ?? (async (host: string) => (await lookup(host)).address);
+  const external = canConnect(media) ? buildExternal(base, state, calls, media, resolveHost) : undefined;
 
   const sipConfig = sipSettings(config);
   const messages = createMessages({ bus, clock, log, endpoints });
@@ -47,7 +58,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
       return mailbox && { newMessages: mailbox.new_messages, oldMessages: mailbox.old_messages };
     },
     messageReceived: messages.received,
-    resolveHost: base.io.resolveHost ?? (async (host) => (await lookup(host)).address),
+    resolveHost,
   });
   scope.defer(() => sip.close());
   gate.ignore((address) => bans.verdict(address).action === 'ignore');
@@ -100,5 +111,31 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
     }
   };
   const reloads: Reloadable[] = [{ settings: ['sip.endpoints'], apply: followEndpoints }];
-  return { reloads, sip, messages, dynamicConfig, listeners };
+  return { reloads, sip, messages, dynamicConfig, listeners, external };
+}
+
+/** Channels whose far side is a server. */
+function buildExternal(
+  { config, ids, log, runtime }: Base,
+  { applications }: State,
+  { channels }: CallControl,
+  media: MediaPlane & ExternalAudio,
+  resolveHost: (host: string) => Promise<string>,
+) {
+  const connections = createExternalConnections({
+    runtime,
+    log: log.child({ part: 'external' }),
+    most: config.external_media.connections,
+    connectionTimeoutMs: config.external_media.connection_timeout * 1000,
+  });
+  const driver = createExternalDriver({ media, connections, ids, resolveHost });
+  for (const each of driver.drivers) channels.addDriver(each);
+  const externalMedia = createExternalMedia({
+    channels,
+    applications,
+    driver,
+    compatibility: config.general.compatibility,
+    variablesLimit: config.limits.channel_variables,
+  });
+  return { connections, externalMedia };
 }

@@ -6,7 +6,7 @@ import type { Technologies } from './technologies.ts';
 
 /** Counts what is held now, on every floor: for operators, tests and leak checks. */
 export const buildUsage =
-  ({ media, transactions }: Network, { contacts }: State, calls: CallControl, { sip }: Technologies) =>
+  ({ media, transactions }: Network, { contacts }: State, calls: CallControl, { sip, external }: Technologies) =>
   async (): Promise<Usage> => ({
     channels: calls.channels.size,
     playbacks: calls.playbacks.size,
@@ -16,6 +16,7 @@ export const buildUsage =
     channelAudio: calls.channels.audio.size,
     contacts: contacts.size,
     outboundConnections: calls.outbound.size,
+    externalConnections: external?.connections.size ?? 0,
     media: await media.usage(),
     sip: { ...sip.counts(), transactions: transactions.counts().clients + transactions.counts().servers },
   });

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { longestApplicationName } from '../models/application.ts';
 import { choice, flag, group, list, named, number, optional, port, text, whole } from './setting.ts';
 import { type endpoint, sip } from './sip-settings.ts';
-import { bridges, media, recordings, sounds } from './sound-settings.ts';
+import { bridges, externalMedia, media, recordings, sounds } from './sound-settings.ts';
 
 /**
  * Every setting there is: its type, default, unit and meaning. The checks (`check.ts`), the default configuration and
@@ -310,7 +310,20 @@ const dialplan = named(
 
 /** The whole configuration file. */
 export const ConfigSchema = group(
-  { general, http, applications, sip, media, sounds, recordings, bridges, bans, limits, dialplan },
+  {
+    general,
+    http,
+    applications,
+    sip,
+    media,
+    sounds,
+    recordings,
+    bridges,
+    external_media: externalMedia,
+    bans,
+    limits,
+    dialplan,
+  },
   'Hookswitch configuration.',
 );
 

@@ -72,6 +72,38 @@ export const recordings = group(
   'Recordings.',
 );
 
+/** The section `external_media`. */
+export const externalMedia = group(
+  {
+    connections: whole(1, 1_000_000, {
+      default: 2_000,
+      unit: 'connections',
+      description: 'Most connections to servers that audio is exchanged with, by AudioSocket or WebSocket.',
+    }),
+    connection_timeout: number(0.1, 60, {
+      default: 3,
+      unit: 's',
+      description: 'How long such a server may take to take a connection.',
+    }),
+    backlog: whole(60, 10_000, {
+      default: 300,
+      unit: 'ms',
+      description: 'Audio that a server may have sent too early; of what is more only the latest 60 ms are played.',
+    }),
+    unsent: whole(4_096, 16_777_216, {
+      default: 65_536,
+      unit: 'bytes',
+      description: 'What a server may leave unread; audio beyond that is left out.',
+    }),
+    stall_timeout: number(0.1, 3_600, {
+      default: 5,
+      unit: 's',
+      description: 'A server that leaves as much unread for this long has lost its connection.',
+    }),
+  },
+  'Channels whose far side is a server: external media.',
+);
+
 /** The section `bridges`. */
 export const bridges = group(
   {

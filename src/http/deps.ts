@@ -2,6 +2,7 @@ import type { Applications, ConnectRequest } from '../actors/applications.ts';
 import type { BridgeOperations } from '../actors/bridge-operations.ts';
 import type { Broadcasts } from '../actors/broadcasts.ts';
 import type { ChannelOperations } from '../actors/channel-operations.ts';
+import type { ExternalMedia } from '../actors/external-media.ts';
 import type { Messages } from '../actors/messages.ts';
 import type { Playbacks } from '../actors/playbacks.ts';
 import type { RecordingOperations } from '../actors/recording-operations.ts';
@@ -43,6 +44,7 @@ export type Owners = {
   recordings: RecordingOperations;
   storedRecordings: Pick<StoredRecordings, 'list' | 'get' | 'file' | 'copy' | 'delete'>;
   snoops: Snoops;
+  externalMedia: ExternalMedia;
   endpoints: Pick<Endpoints, 'list' | 'get'> & { listByTech: Endpoints['listByTechnology'] };
   messages: Omit<Messages, 'attach' | 'received'>;
   system: System;

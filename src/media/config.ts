@@ -30,6 +30,15 @@ export type MediaConfig = {
   toneZone: string;
   /** Send silence on a configured flow when there is nothing else to send. */
   keepalive: boolean;
+  /** Bounds of connections to servers. */
+  external: {
+    /** Audio of a server that may wait until it is played, in ms. */
+    backlogMs: number;
+    /** Octets that a server may leave unread; audio beyond that is left out. */
+    unsentBytes: number;
+    /** A server that leaves so much unread for this long is given up, in ms. */
+    stallMs: number;
+  };
   /** Bound of the cache of sound files, in bytes of payload. */
   cacheBytes: number;
 };
@@ -49,5 +58,6 @@ export const defaultMediaConfig: MediaConfig = {
   threadTimeoutMs: 5000,
   toneZone: 'us',
   keepalive: false,
+  external: { backlogMs: 300, unsentBytes: 65_536, stallMs: 5000 },
   cacheBytes: 64 * 1024 * 1024,
 };

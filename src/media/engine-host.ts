@@ -2,6 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { loadOpus } from './codec/opus.ts';
 import { MediaEngine } from './engine.ts';
+import { noWires, type Wires } from './external/wires.ts';
 import { MusicOnHold } from './file/music-on-hold.ts';
 import { SoundLibrary } from './file/sound-library.ts';
 import { ItemLoader, type OpenMusic } from './item-loader.ts';
@@ -14,6 +15,8 @@ import { blockSlots, memoryIn } from './session-memory.ts';
 export type EngineWorld = {
   clock: Clock;
   sockets: Sockets;
+  /** Connections to servers; none when left out. */
+  wires?: Wires;
   /** 32 random bits, unpredictable to others. */
   random32: () => number;
 };
@@ -25,7 +28,7 @@ export type EngineWorld = {
  */
 export function hostEngine(
   { config }: WorkerStart,
-  { clock, sockets, random32 }: EngineWorld,
+  { clock, sockets, wires = noWires, random32 }: EngineWorld,
   post: (messages: MediaMessage[]) => void,
 ): (commands: readonly MediaCommand[]) => void {
   let batch: MediaMessage[] = [];
@@ -49,6 +52,7 @@ export function hostEngine(
     clock,
     log: forwardingLogger(tell, {}),
     sockets,
+    wires,
     loader: new ItemLoader(library, config.toneZone, openMusic),
     random32,
     report: tell,
@@ -84,6 +88,9 @@ function carryOut(
       return;
     case 'openSnoop':
       engine.openSnoop(command.session, command.target, command, memory.of(command.slot));
+      return;
+    case 'openExternal':
+      engine.openExternal(command.session, command.external, memory.of(command.slot));
       return;
     case 'openMix':
       engine.openMix(command.mix, command.kind);

@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import type { ExternalRequest } from '../telephony/external.ts';
 import type {
   AudioDirection,
   MediaSource,
@@ -11,6 +12,8 @@ import type {
 } from '../telephony/media.ts';
 import type { MediaConfig } from './config.ts';
 import type { End } from './end.ts';
+import { AudioSocketEnd } from './external/audio-socket-end.ts';
+import { noWires, type Wires } from './external/wires.ts';
 import type { AudioLoader } from './item-loader.ts';
 import { LocalEnd } from './local-end.ts';
 import { Mixing } from './mix.ts';
@@ -29,6 +32,8 @@ export type MediaEngineOptions = {
   clock: Clock;
   log: Logger;
   sockets: Sockets;
+  /** Connections to servers; none when left out. */
+  wires?: Wires;
   loader: AudioLoader;
   /** 32 random bits, unpredictable to others. */
   random32: () => number;
@@ -48,6 +53,9 @@ export type OpenRtp = {
 
 /** Skipped ticks are not logged more often than this, in ms. */
 const skippedWarningMs = 10_000;
+
+/** What is left of audio that a server sent too early, in ms. */
+const keptMs = 60;
 
 /** All ends, mixes and taps of one thread, and the one tick that drives them. Knows nothing of threads. */
 export class MediaEngine {
@@ -137,6 +145,17 @@ export class MediaEngine {
     const snoops = this.#snoops.get(found) ?? new Set();
     this.#snoops.set(found, snoops.add(end));
     this.#add(end);
+  }
+
+  /** Opens a session that is connected to a server; it faults when that cannot be, or is over. */
+  openExternal(session: number, request: ExternalRequest, memory: SessionMemory = ownMemory()): void {
+    const { config, wires = noWires } = this.#options;
+    const { codec, direction } = request;
+    const { external: bounds } = config;
+    const lost = (reason: string): void => this.#end(session, reason);
+    const options = { ...this.#endOptions(session, memory), codec, direction, bounds, lost };
+    const incoming = { mostMs: bounds.backlogMs, keepMs: Math.min(bounds.backlogMs, keptMs) };
+    this.#add(new AudioSocketEnd({ ...options, incoming }, request, wires));
   }
 
   openMix(mix: number, kind: 'mixing' | 'holding'): void {
@@ -241,9 +260,14 @@ export class MediaEngine {
   }
 
   #endSnoop(snoop: SnoopEnd): void {
-    const reason = 'who it listened to is gone';
-    this.#close(snoop.session, reason);
-    this.#options.report({ type: 'faulted', session: snoop.session, reason });
+    this.#end(snoop.session, 'who it listened to is gone');
+  }
+
+  /** Ends a session that has nothing to go on with. */
+  #end(session: number, reason: string): void {
+    if (!this.#ends.has(session)) return;
+    this.#close(session, reason);
+    this.#options.report({ type: 'faulted', session, reason });
   }
 
   #closeMix(mix: number, reason = 'the mix was closed'): void {

@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import type { ExternalAudio, ExternalReport, ExternalRequest } from '../telephony/external.ts';
 import type {
   AudioDirection,
   MediaPlane,
@@ -11,6 +12,7 @@ import type {
   RtpSession,
 } from '../telephony/media.ts';
 import type { MediaConfig } from './config.ts';
+import { ExternalProxy } from './external-proxy.ts';
 import { createLocalPair } from './local-pair.ts';
 import { MixProxy } from './mix-proxy.ts';
 import type { MediaUsage } from './protocol.ts';
@@ -35,11 +37,11 @@ const restarts = { most: 3, withinMs: 60_000 };
  * The media plane: everything about packets, timers and files happens in a worker thread; this side only passes
  * commands and reports. What a lost thread had is opened again in a new one, on the same ports, and goes on.
  */
-export function createMediaPlane(options: MediaPlaneOptions): MediaPlane {
+export function createMediaPlane(options: MediaPlaneOptions): MediaPlane & ExternalAudio {
   return new WorkerMediaPlane(options);
 }
 
-class WorkerMediaPlane implements MediaPlane {
+class WorkerMediaPlane implements MediaPlane, ExternalAudio {
   readonly #options: MediaPlaneOptions;
   readonly #startThread: StartThread;
   /** All sessions, and those that others may name, by their id. */
@@ -101,6 +103,13 @@ class WorkerMediaPlane implements MediaPlane {
     const snoop = new SnoopProxy(this.#sessionOptions(id, told), found, directions);
     this.#add(snoop);
     return snoop;
+  }
+
+  openExternal(id: string, request: ExternalRequest, told: (report: ExternalReport) => void): MediaSession {
+    if (this.#closed) throw new Error('the media plane is closed');
+    const proxy = new ExternalProxy({ ...this.#sessionOptions(id, () => {}), told }, this.#thread(), request);
+    this.#add(proxy);
+    return proxy;
   }
 
   async usage(): Promise<MediaUsage> {

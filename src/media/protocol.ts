@@ -1,3 +1,4 @@
+import type { ExternalRequest } from '../telephony/external.ts';
 import type {
   AudioDirection,
   MediaSource,
@@ -32,6 +33,8 @@ export type MediaCommand =
       spy: AudioDirection;
       whisper: AudioDirection;
     }
+  /** `external` because a number that is answered is the `request` of others. */
+  | { type: 'openExternal'; session: number; slot: number; external: ExternalRequest }
   | { type: 'openMix'; mix: number; kind: 'mixing' | 'holding' }
   | { type: 'statistics'; session: number; request: number }
   | { type: 'usage'; request: number }
@@ -53,6 +56,10 @@ export type EngineReport =
   | { type: 'talkingStarted'; session: number }
   | { type: 'talkingFinished'; session: number; durationMs: number }
   | { type: 'timedOut'; session: number }
+  /** See {@link ExternalReport}. */
+  | { type: 'connected'; session: number; local: { address: string; port: number } }
+  | { type: 'flowing'; session: number }
+  | { type: 'hangupAsked'; session: number }
   /** The far side was found elsewhere than its SDP says. */
   | { type: 'located'; session: number; source: MediaSource }
   /** A session ended by a fault of the plane, or because its target did. */

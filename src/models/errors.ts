@@ -88,6 +88,33 @@ export const ariErrors = {
   channelNotCreated: { status: 409, message: 'Dialing a channel not created by ARI' },
   channelTypeUnsupported: { status: 403, message: 'Unsupported channel type' },
 
+  // External media.
+  externalAppRequired: { status: 400, message: 'app cannot be empty' },
+  externalEncapsulationForWebsocket: {
+    status: 400,
+    message: "encapsulation must be 'none' for websocket transport",
+  },
+  externalTransportForRtp: { status: 400, message: "transport must be 'udp' for rtp encapsulation" },
+  externalTransportForAudiosocket: { status: 400, message: "transport must be 'tcp' for audiosocket encapsulation" },
+  externalServerWithoutWebsocket: {
+    status: 400,
+    message: "'server' connection_type can only be used with the websocket transport",
+  },
+  externalHostRequired: {
+    status: 400,
+    message: 'external_host is required for all but websocket server connections',
+  },
+  externalClientUnknown: { status: 400, message: 'external_host must be a valid websocket_client connection id.' },
+  externalHostInvalid: {
+    status: 400,
+    message: 'external_host must be <host>:<port> for all transports other than websocket',
+  },
+  externalFormatRequired: { status: 400, message: 'format cannot be empty' },
+  externalDataRequired: { status: 400, message: 'data can not be empty' },
+  externalUnsupported: { status: 501, message: 'The encapsulation and/or transport is not supported' },
+  /** What the field answers to anything that keeps the channel from being made, with `general.compatibility: asterisk`. */
+  externalFailed: { status: 500, message: 'An internal error prevented this request from being handled' },
+
   // Variables.
   variableNameRequired: { status: 400, message: 'Variable name is required' },
   variableNameNeeded: { status: 400, message: 'At least one variable name is required' },

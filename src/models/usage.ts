@@ -30,6 +30,7 @@ export const Usage = model('Usage', 'What the server holds now: counts of everyt
   channelAudio: int('Channels with mute, hold or music of their own.'),
   contacts: int('Contacts of endpoints, registered or configured.'),
   outboundConnections: int('WebSockets to applications, open or being opened.'),
+  externalConnections: int('Connections of channels to servers, open or being opened.'),
   media: MediaUsage,
   sip: SipUsage,
 });

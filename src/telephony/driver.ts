@@ -107,6 +107,8 @@ export type OpenedLeg = {
   /** Where its dialplan would begin; `default`, `s` where left out. */
   context?: string;
   extension?: string;
+  /** Variables that the channel is made with; events of it show them. */
+  variables?: Readonly<Record<string, string>>;
   /** The channel that comes to life together with this one (a Local half). */
   companion?: IncomingCall;
 };

@@ -122,6 +122,7 @@ const answers: { [K in keyof Owners]: Partial<Record<keyof Owners[K], unknown>> 
     getVariables: samples.variables,
     rtpStatistics: Promise.resolve(samples.statistics),
   },
+  externalMedia: { externalMedia: Promise.resolve(samples.channel) },
   playbacks: { playOnChannel: samples.playback, get: samples.playback },
   applications: {
     list: [samples.application],

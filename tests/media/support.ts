@@ -121,7 +121,7 @@ export const ourSsrc = 0x01020304;
 export const firstSequence = 0xfffe;
 
 /** Plays `ramp:<octets>` as that many octets counting up, `fail:` not at all; tones are real ones. */
-const rampLoader: AudioLoader = {
+export const rampLoader: AudioLoader = {
   async load({ uri }, codec) {
     const [scheme, length] = uri.split(':');
     if (scheme !== 'ramp') throw new Error(`cannot play ${uri}`);

@@ -5,6 +5,7 @@ import { bridgeMachine } from '../../src/machines/bridge.ts';
 import { channelMachine } from '../../src/machines/channel.ts';
 import { channelAudioMachine } from '../../src/machines/channel-audio.ts';
 import { contactMachine } from '../../src/machines/contact.ts';
+import { externalConnectionMachine } from '../../src/machines/external-connection.ts';
 import { liveRecordingMachine } from '../../src/machines/live-recording.ts';
 import { outboundConnectionMachine } from '../../src/machines/outbound-connection.ts';
 import { ownershipMachine } from '../../src/machines/ownership.ts';
@@ -208,6 +209,13 @@ export const chartSamples: readonly ChartSamples[] = [
       { type: 'disconnect', connection: '1' },
       { type: 'disconnect', connection: '2' },
       { type: 'subscriptions.ended' },
+    ],
+  }),
+  samplesOf(externalConnectionMachine, {
+    inputs: [{ id: 'c1', connectionTimeoutMs: 3000 }],
+    events: [
+      ...plain('socket.opened', 'audio.flowed', 'leg.released'),
+      { type: 'socket.closed', reason: 'the far side closed the connection' },
     ],
   }),
   samplesOf(outboundConnectionMachine, {

@@ -34,6 +34,7 @@ export type TestServerOptions = {
   users?: { name: string; password: string }[];
   applications?: object;
   limits?: object;
+  external_media?: object;
   /** Lines of this level and above are shown; errors always fail the test that closes the server. */
   logLevel?: Config['general']['log_level'];
 };
@@ -188,7 +189,16 @@ export async function onServer(options: TestServerOptions, test: (server: TestSe
   }
 }
 
-function settings({ dialplan, endpoints, media, general, applications, limits, users }: TestServerOptions): object {
+function settings({
+  dialplan,
+  endpoints,
+  media,
+  general,
+  applications,
+  limits,
+  external_media,
+  users,
+}: TestServerOptions): object {
   const port = { bind: '127.0.0.1', port: 0 };
   return {
     // Calls that do not end by themselves are to be seen, not to be hung up by the drain.
@@ -204,6 +214,7 @@ function settings({ dialplan, endpoints, media, general, applications, limits, u
     media: { rtp_ports: [0, 0], ...media },
     ...(applications && { applications }),
     ...(limits && { limits }),
+    ...(external_media && { external_media }),
     ...(dialplan && { dialplan }),
   };
 }

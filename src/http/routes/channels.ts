@@ -4,6 +4,7 @@ import type { AriErrorCode } from '../../models/errors.ts';
 import { Variable, Variables } from '../../models/variable.ts';
 import { bodyParam, operation, pathParam, queryParam, type Resource } from '../operation.ts';
 import { channelId, commandErrors, controlErrors } from './channel-common.ts';
+import { externalOperations } from './channel-external.ts';
 import { mediaOperations } from './channel-media.ts';
 import { entryErrors, readAllParams, readParams, writeAllParams, writeParams } from './variables.ts';
 
@@ -366,5 +367,11 @@ export const channels: Resource = {
   name: 'channels',
   description: 'Channels: the connections between this system and the parties of calls.',
   requiresModules: ['res_stasis_answer', 'res_stasis_playback', 'res_stasis_recording', 'res_stasis_snoop'],
-  operations: [...creationOperations, ...controlOperations, ...mediaOperations, ...variableOperations],
+  operations: [
+    ...externalOperations,
+    ...creationOperations,
+    ...controlOperations,
+    ...mediaOperations,
+    ...variableOperations,
+  ],
 };

@@ -1,0 +1,68 @@
+import type { Logger } from '../lib/log.ts';
+import { externalConnectionMachine } from '../machines/external-connection.ts';
+import { DriverError } from '../telephony/driver.ts';
+import type { ConnectionHost, ConnectionSocket } from '../telephony/external.ts';
+import { type Actor, type Runtime, spawn } from './spawn.ts';
+
+export type ExternalConnectionsOptions = {
+  runtime: Runtime;
+  log: Logger;
+  /** How long a server may take to take a connection, in ms. */
+  connectionTimeoutMs: number;
+  /** Connections there may be at a time. */
+  most: number;
+};
+
+/** Owns the connections of channels to servers outside. */
+export interface ExternalConnections extends ConnectionHost {
+  /** Connections there are, those being made included. */
+  readonly size: number;
+}
+
+/** Makes the owner of connections. A connection ends with its channel's leg at the latest. */
+export function createExternalConnections(options: ExternalConnectionsOptions): ExternalConnections {
+  const { runtime, log, connectionTimeoutMs, most } = options;
+  const sockets = new Map<string, ConnectionSocket>();
+
+  const machine = externalConnectionMachine.provide({
+    actions: {
+      openSocket: ({ context }) => sockets.get(context.id)?.open(),
+      closeSocket: ({ context }) => sockets.get(context.id)?.close(),
+      tellStarted: ({ context }) => sockets.get(context.id)?.told({ type: 'started' }),
+      tellLost: ({ context: { id, reason } }) => {
+        log.info({ channel: id, reason }, 'the connection to an external server is lost');
+        sockets.get(id)?.told({ type: 'lost', reason });
+      },
+    },
+  });
+
+  return {
+    open(id, socket) {
+      if (sockets.has(id)) throw new DriverError('resource', `'${id}' is being connected already`);
+      if (sockets.size >= most) throw new DriverError('capacity', `there are ${most} connections already`);
+      let actor: Actor<typeof machine> | undefined;
+      spawn(machine, {
+        id,
+        input: { id, connectionTimeoutMs },
+        runtime,
+        onCreated: (created) => {
+          actor = created;
+          sockets.set(id, socket);
+        },
+        onEnded: (error) => {
+          sockets.delete(id);
+          if (error === undefined) return;
+          socket.close();
+          socket.told({ type: 'lost', reason: 'an internal error' });
+        },
+      });
+      return {
+        tell: (event) => actor?.send(event),
+        release: () => actor?.send({ type: 'leg.released' }),
+      };
+    },
+    get size() {
+      return sockets.size;
+    },
+  };
+}

@@ -1,0 +1,136 @@
+import { channelTopic } from '../bus/topics.ts';
+import { noTimeout } from '../machines/channel.ts';
+import type { Channel } from '../models/channel.ts';
+import { AriError } from '../models/errors.ts';
+import { requireWithin } from '../models/limits.ts';
+import { DriverError } from '../telephony/driver.ts';
+import type { ExternalChannelRequest, ExternalDriver, PreparedExternal } from '../telephony/external.ts';
+import { showApplication } from './channel-effects.ts';
+import type { ChannelApplications, ChannelEntry } from './channel-entry.ts';
+import { longestChannelId, readAppArgs, readDirection, readVariables } from './channel-requests.ts';
+import { setRequestedVariables } from './channel-variables.ts';
+import type { Channels } from './channels.ts';
+
+/** Parameters of `externalMedia`, by their names in the interface. */
+export type ExternalMediaRequest = {
+  channelId?: string | undefined;
+  app?: string | undefined;
+  external_host?: string | undefined;
+  encapsulation?: string | undefined;
+  transport?: string | undefined;
+  connection_type?: string | undefined;
+  format?: string | undefined;
+  direction?: string | undefined;
+  data?: string | undefined;
+  transport_data?: string | undefined;
+  variables?: unknown;
+};
+
+export type ExternalMediaOptions = {
+  channels: Channels;
+  applications: Pick<ChannelApplications, 'addInterest'>;
+  driver: ExternalDriver;
+  /** `asterisk`: answers of the field where ours are better. */
+  compatibility: 'hookswitch' | 'asterisk';
+  /** Variables that a channel may be made with. */
+  variablesLimit: number;
+};
+
+/** Makes channels whose far side is a server. */
+export type ExternalMedia = ReturnType<typeof createExternalMedia>;
+
+/** Makes what makes external media channels. They are channels like others: dialed at once, in an application when Up. */
+export function createExternalMedia(options: ExternalMediaOptions) {
+  const { channels, applications, driver, compatibility, variablesLimit } = options;
+
+  /** Says in the interface's words why there is no connection. */
+  const refusal = (error: unknown): unknown => {
+    if (!(error instanceof DriverError)) return error;
+    if (compatibility === 'asterisk') return new AriError('externalFailed', {}, { cause: error });
+    return new AriError('allocationFailed', { reason: error.message }, { cause: error });
+  };
+
+  const prepare = (request: ExternalChannelRequest): Promise<PreparedExternal> =>
+    driver.prepare(request).catch((error: unknown) => {
+      throw refusal(error);
+    });
+
+  const open = (id: string, app: string, request: ExternalMediaRequest, prepared: PreparedExternal): ChannelEntry => {
+    const { technology, name, variables } = prepared;
+    const nobody = { name: '', number: '' };
+    try {
+      // While it was prepared, another one may have come to life under the id.
+      if (channels.has(id)) throw new AriError('channelIdExists');
+      return channels.openOutbound({
+        id,
+        technology,
+        resource: name.slice(technology.length + 1),
+        origin: 'originated',
+        caller: nobody,
+        connected: nobody,
+        variables: {},
+        inheritance: {},
+        reported: [],
+        accountCode: '',
+        onAnswer: { type: 'application', app, args: readAppArgs(request.data) },
+        openLeg: (report) => ({ name, leg: prepared.open(report), variables }),
+      });
+    } catch (error) {
+      prepared.abandon();
+      throw refusal(error);
+    }
+  };
+
+  return {
+    /**
+     * Makes a channel that exchanges audio with a server, once the server is there.
+     * @throws AriError (rejects) those of {@link readVariables} and of {@link readExternal}, limitReached,
+     *   uniqueIdTooLong, channelIdExists, and when it cannot be made allocationFailed, or externalFailed as the field has
+     *   it.
+     */
+    async externalMedia(request: ExternalMediaRequest): Promise<Channel> {
+      const requested = readVariables(request.variables);
+      requireWithin('channel_variables', requested.length, variablesLimit);
+      const { app, ...external } = readExternal(request);
+      const { channelId } = request;
+      if (channelId && channelId.length > longestChannelId) throw new AriError('uniqueIdTooLong');
+      if (channelId && channels.has(channelId)) throw new AriError('channelIdExists');
+      const id = channelId || channels.freshId();
+      const prepared = await prepare({ ...external, channelId: id });
+      const entry = open(id, app, request, prepared);
+      showApplication(entry, 'AppDial2', '(Outgoing Line)', { tell: channels.tell, view: channels });
+      setRequestedVariables(channels, entry, requested);
+      applications.addInterest(app, channelTopic(id));
+      const { variables } = channels.snapshot(entry).context;
+      const made = { ...channels.model(entry), channelvars: { ...variables } };
+      channels.tell(entry, { type: 'dial.soon', timeoutMs: noTimeout });
+      return made;
+    },
+  };
+}
+
+/**
+ * What a request asks for; refused in the order of the field.
+ * @throws AriError externalAppRequired, externalEncapsulationForWebsocket, externalTransportForRtp,
+ *   externalTransportForAudiosocket, externalServerWithoutWebsocket, externalHostRequired, externalClientUnknown,
+ *   externalHostInvalid, externalFormatRequired, directionInvalid, externalDataRequired, externalUnsupported.
+ */
+function readExternal(request: ExternalMediaRequest): Omit<ExternalChannelRequest, 'channelId'> & { app: string } {
+  const { app, external_host: server = '', format, data = '' } = request;
+  const encapsulation = request.encapsulation || 'rtp';
+  const transport = request.transport || 'udp';
+  const isServer = request.connection_type === 'server';
+  if (!app) throw new AriError('externalAppRequired');
+  if (transport === 'websocket' && encapsulation !== 'none') throw new AriError('externalEncapsulationForWebsocket');
+  if (encapsulation === 'rtp' && transport !== 'udp') throw new AriError('externalTransportForRtp');
+  if (encapsulation === 'audiosocket' && transport !== 'tcp') throw new AriError('externalTransportForAudiosocket');
+  if (isServer && transport !== 'websocket') throw new AriError('externalServerWithoutWebsocket');
+  if (!server && !isServer) throw new AriError('externalHostRequired');
+  if (transport === 'websocket' && !isServer) throw new AriError('externalClientUnknown');
+  if (transport !== 'websocket' && !/:[^:]+$/.test(server)) throw new AriError('externalHostInvalid');
+  if (!format) throw new AriError('externalFormatRequired');
+  const direction = readDirection(request.direction);
+  if (encapsulation === 'audiosocket' && !data) throw new AriError('externalDataRequired');
+  if (encapsulation === 'none') throw new AriError('externalUnsupported');
+  return { app, kind: encapsulation === 'audiosocket' ? 'audioSocket' : 'rtp', server, format, direction, data };
+}

@@ -1,0 +1,99 @@
+import { Cause } from '../../telephony/causes.ts';
+import type { DigitSequence, Leg, LegData, Report } from '../../telephony/driver.ts';
+import type { ExternalReport } from '../../telephony/external.ts';
+import type { MediaSession } from '../../telephony/media.ts';
+
+export type ExternalLegOptions = {
+  protocolId: string;
+  media: MediaSession;
+  report: Report;
+  /** It is let go of. */
+  released: () => void;
+};
+
+/** The leg of a channel whose far side is a server. It is answered once it was dialed and its connection is there. */
+export class ExternalLeg implements Leg {
+  readonly protocolId: string;
+  readonly media: MediaSession;
+  readonly #report: Report;
+  readonly #released: () => void;
+  #dialed = false;
+  #connected = false;
+  #ended = false;
+
+  constructor({ protocolId, media, report, released }: ExternalLegOptions) {
+    this.protocolId = protocolId;
+    this.media = media;
+    this.#report = report;
+    this.#released = released;
+  }
+
+  /** The connection is there. */
+  connect(): void {
+    if (this.#connected) return;
+    this.#connected = true;
+    if (this.#dialed && !this.#ended) this.#report({ type: 'leg.answered' });
+  }
+
+  /** The connection is not there (any more), or its server wants the call to end. */
+  lose(cause: number): void {
+    if (!this.#ended) this.#report({ type: 'leg.hungUp', cause });
+  }
+
+  /** What the media plane tells. */
+  hear(report: ExternalReport): void {
+    if (report.type === 'media.digit' && !this.#ended) this.#report({ ...report, type: 'leg.digit' });
+    if (report.type === 'media.hangupAsked') this.lose(Cause.normalClearing);
+    if (report.type === 'media.lost') this.lose(Cause.temporaryFailure);
+  }
+
+  dial(): void {
+    if (this.#dialed) return;
+    this.#dialed = true;
+    if (this.#connected && !this.#ended) this.#report({ type: 'leg.answered' });
+  }
+
+  hangup(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#report({ type: 'leg.ended' });
+  }
+
+  sendDigits(sequence: DigitSequence): void {
+    this.media.sendDigits(sequence);
+  }
+
+  ring(): void {
+    this.media.indicate('ringing');
+  }
+
+  stopRinging(): void {
+    this.media.indicate(undefined);
+  }
+
+  release(): void {
+    this.#ended = true;
+    this.media.close();
+    this.#released();
+  }
+
+  /** A connection belongs to the process that made it: nobody else can go on with it. */
+  dump(): LegData {
+    return { version: 1 };
+  }
+
+  /** A server is not alerted, put on hold or sent elsewhere. */
+  progress(): void {}
+  answer(): void {}
+  hold(): void {}
+  unhold(): void {}
+  redirect(): boolean {
+    return false;
+  }
+  header(): undefined {}
+  addHeader(): void {}
+  updateHeader(): boolean {
+    return false;
+  }
+  removeHeader(): void {}
+}

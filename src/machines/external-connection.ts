@@ -1,0 +1,81 @@
+import { type SnapshotFrom, setup } from 'xstate';
+import { effect } from './effect.ts';
+import type { Ignores } from './ignores.ts';
+
+export type ExternalConnectionInput = {
+  /** Of the channel. */
+  id: string;
+  /** ms that connecting may take. */
+  connectionTimeoutMs: number;
+};
+
+export type ExternalConnectionContext = ExternalConnectionInput & {
+  /** Why it was lost, in words; '' before. */
+  reason: string;
+};
+
+export type ExternalConnectionEvent =
+  /** The server has taken the connection. */
+  | { type: 'socket.opened' }
+  /** The server's first audio. */
+  | { type: 'audio.flowed' }
+  /** The socket could not be opened, or is closed. */
+  | { type: 'socket.closed'; reason: string }
+  /** The channel's leg is let go of. */
+  | { type: 'leg.released' };
+
+const externalConnection = setup({
+  types: {
+    input: {} as ExternalConnectionInput,
+    context: {} as ExternalConnectionContext,
+    events: {} as ExternalConnectionEvent,
+  },
+  actions: {
+    /** Begins to connect: answers with `socket.opened` or `socket.closed`. */
+    openSocket: effect('openSocket'),
+    closeSocket: effect('closeSocket'),
+    /** Whoever waits for it is told that the connection is there. */
+    tellStarted: effect('tellStarted'),
+    /** Whoever waits for it, or uses it, is told that it is not there (any more). */
+    tellLost: effect('tellLost'),
+    keepReason: setup({
+      types: { context: {} as ExternalConnectionContext, events: {} as ExternalConnectionEvent },
+    }).assign(({ event }) => ({ reason: event.type === 'socket.closed' ? event.reason : 'no answer in time' })),
+  },
+  delays: { connectionTimeout: ({ context }) => context.connectionTimeoutMs },
+});
+
+/**
+ * The connection of a channel to a server that audio is exchanged with. It is made once: a server that goes away has
+ * forgotten the call.
+ */
+export const externalConnectionMachine = externalConnection.createMachine({
+  id: 'externalConnection',
+  context: ({ input }) => ({ ...input, reason: '' }),
+  initial: 'connecting',
+  on: {
+    'socket.closed': { target: '.lost', actions: 'keepReason' },
+    'leg.released': '.closed',
+  },
+  states: {
+    connecting: {
+      entry: 'openSocket',
+      on: { 'socket.opened': 'started' },
+      after: { connectionTimeout: { target: 'lost', actions: 'keepReason' } },
+    },
+    /** Connected; the server has said nothing yet. */
+    started: { entry: 'tellStarted', on: { 'audio.flowed': 'flowing' } },
+    flowing: {},
+    lost: { type: 'final', entry: ['closeSocket', 'tellLost'] },
+    closed: { type: 'final', entry: 'closeSocket' },
+  },
+});
+
+/** What it ignores, and why. */
+export const externalConnectionIgnores: Ignores<typeof externalConnectionMachine> = [
+  { events: ['socket.opened'], in: ['started', 'flowing'], why: 'it is open already' },
+  { events: ['audio.flowed'], in: ['connecting'], why: 'nobody can speak before there is a connection' },
+  { events: ['audio.flowed'], in: ['flowing'], why: 'it flows already' },
+];
+
+export type ExternalConnectionSnapshot = SnapshotFrom<typeof externalConnectionMachine>;

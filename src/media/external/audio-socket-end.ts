@@ -1,0 +1,65 @@
+import type { ExternalRequest } from '../../telephony/external.ts';
+import { formatRates } from '../codec/audio-codec.ts';
+import {
+  AudioSocketReader,
+  audioKind,
+  audioSocketFrame,
+  audioSocketKind,
+  isAudioKind,
+  uuidOctets,
+} from './audio-socket.ts';
+import { StreamEnd, type StreamEndOptions } from './stream-end.ts';
+import type { Wire, Wires } from './wires.ts';
+
+/** How long a digit counts to have been pressed that was told without its length, in ms. */
+const digitMs = 100;
+
+/** Audio over a TCP connection that we make, in the frames of AudioSocket. */
+export class AudioSocketEnd extends StreamEnd {
+  readonly #wire: Wire;
+  readonly #kind: number;
+  readonly #reader = new AudioSocketReader((kind, payload) => this.#read(kind, payload));
+  #connected = false;
+
+  constructor(options: StreamEndOptions, { host, port, uuid, codec }: ExternalRequest, wires: Wires) {
+    super(options);
+    this.#kind = audioKind(codec, formatRates[codec].sampleRate);
+    this.#wire = wires.connect(host, port, {
+      opened: (local) => {
+        this.#connected = true;
+        this.#wire.send(audioSocketFrame(audioSocketKind.id, uuidOctets(uuid) ?? new Uint8Array(16)));
+        this.report({ type: 'connected', session: this.session, local });
+      },
+      received: (octets) => this.#reader.read(octets),
+      closed: (reason) => this.lost(reason),
+    });
+  }
+
+  override close(reason: string): void {
+    super.close(reason);
+    if (this.#connected) this.#wire.send(audioSocketFrame(audioSocketKind.hangup, new Uint8Array(0)));
+    this.#wire.end();
+  }
+
+  protected override get unsent(): number {
+    return this.#wire.unsent;
+  }
+
+  protected override sendAudio(payload: Uint8Array): void {
+    if (this.#connected) this.#wire.send(audioSocketFrame(this.#kind, payload));
+  }
+
+  protected override sendDigitMessage(digit: string): void {
+    if (this.#connected) this.#wire.send(audioSocketFrame(audioSocketKind.digit, Buffer.from(digit, 'latin1')));
+  }
+
+  /** What is not known is passed over: newer servers may say more. */
+  #read(kind: number, payload: Uint8Array): void {
+    if (isAudioKind(kind)) this.take(payload);
+    else if (kind === audioSocketKind.hangup) this.report({ type: 'hangupAsked', session: this.session });
+    else if (kind === audioSocketKind.digit) {
+      const digit = String.fromCharCode(payload[0] ?? 0).toUpperCase();
+      if (/^[0-9*#A-D]$/.test(digit)) this.takeDigit(digit, digitMs);
+    } else if (kind === audioSocketKind.error) this.lost(`the far side told of error ${payload[0] ?? 0}`);
+  }
+}

@@ -1,0 +1,155 @@
+import type { FormatName } from '../../telephony/media.ts';
+import type { AudioCodec } from '../codec/audio-codec.ts';
+import { isLaw } from '../codec/codecs.ts';
+import { openCodec } from '../codec/open-codec.ts';
+import { emptyFrame, type Frame } from '../frame.ts';
+import { tickMs } from '../ticker.ts';
+
+export type IncomingAudioOptions = {
+  codec: FormatName;
+  /** Audio that may wait, in ms. */
+  mostMs: number;
+  /** What is left of it when more has come: the latest so many ms. 0 = what does not fit is left out instead. */
+  keepMs: number;
+};
+
+/** How much has to be there before it is played, in ms: packets do not arrive as evenly as they are played. */
+const prefillMs = 40;
+/** Ticks after which less than that is played as well: the sender has no more. */
+const longestPrefill = 3;
+/** Longest audio that one Opus packet holds, in ms (RFC 6716 section 2.1.4). */
+const longestOpusMs = 120;
+
+/**
+ * Audio that comes over a stream, as fast as its sender likes, and is played in its own time. What waits is bounded:
+ * a sender that runs ahead loses audio, and never gains a delay that stays.
+ */
+export class IncomingAudio {
+  readonly #codec: AudioCodec;
+  readonly #most: number;
+  readonly #keep: number;
+  readonly #perFrame: number;
+  readonly #frames: [Frame, Frame];
+  readonly #chunks: Int16Array[] = [];
+  /** Samples of the first chunk that are played, and samples that wait in all. */
+  #offset = 0;
+  #samples = 0;
+  #running = false;
+  #waited = 0;
+  #odd: number | undefined;
+  #dropped = 0;
+
+  constructor({ codec, mostMs, keepMs }: IncomingAudioOptions) {
+    this.#codec = openCodec(codec, { order: 'host' });
+    const { sampleRate } = this.#codec;
+    this.#most = (mostMs * sampleRate) / 1000;
+    this.#keep = (keepMs * sampleRate) / 1000;
+    this.#perFrame = (tickMs * sampleRate) / 1000;
+    this.#frames = [emptyFrame(sampleRate), emptyFrame(sampleRate)];
+  }
+
+  /** Audio that waits, in ms. */
+  get queuedMs(): number {
+    return (this.#samples * 1000) / this.#codec.sampleRate;
+  }
+
+  /** Audio that was left out so far because it was too much, in ms. */
+  get droppedMs(): number {
+    return (this.#dropped * 1000) / this.#codec.sampleRate;
+  }
+
+  /** Takes what has arrived. Octets of linear audio may be cut anywhere. */
+  put(octets: Uint8Array): void {
+    const samples = this.#decode(octets);
+    if (samples.length === 0) return;
+    if (this.#keep === 0 && this.#samples + samples.length > this.#most) {
+      this.#dropped += samples.length;
+      return;
+    }
+    this.#chunks.push(samples);
+    this.#samples += samples.length;
+    if (this.#samples > this.#most) this.#drop(this.#samples - this.#keep);
+  }
+
+  /** The next 20 ms, the rest of the last piece filled with silence; undefined when nothing is there to be played. */
+  pull(): Frame | undefined {
+    if (this.#samples === 0) {
+      this.#running = false;
+      this.#waited = 0;
+      return undefined;
+    }
+    if (!this.#running && this.queuedMs < prefillMs && ++this.#waited < longestPrefill) return undefined;
+    this.#running = true;
+    this.#frames.reverse();
+    const frame = this.#frames[0];
+    const count = this.#take(frame.samples);
+    frame.samples.fill(0, count);
+    return frame;
+  }
+
+  /** Forgets what waits. */
+  flush(): void {
+    this.#chunks.length = 0;
+    this.#offset = 0;
+    this.#samples = 0;
+    this.#odd = undefined;
+  }
+
+  close(): void {
+    this.flush();
+    this.#codec.close();
+  }
+
+  #decode(octets: Uint8Array): Int16Array {
+    const { codec, sampleRate } = this.#codec;
+    if (codec === 'opus') {
+      const samples = new Int16Array((longestOpusMs * sampleRate) / 1000);
+      return samples.slice(0, this.#codec.decode(octets, samples));
+    }
+    const whole = codec.startsWith('slin') ? this.#even(octets) : octets;
+    const most = isLaw(codec) ? whole.length : codec === 'g722' ? whole.length * 2 : whole.length >> 1;
+    const samples = new Int16Array(most);
+    const count = this.#codec.decode(whole, samples);
+    return count === most ? samples : samples.subarray(0, count);
+  }
+
+  /** Linear samples have two octets: half a one waits for its other half. */
+  #even(octets: Uint8Array): Uint8Array {
+    const all = this.#odd === undefined ? octets : Buffer.concat([Uint8Array.of(this.#odd), octets]);
+    const isOdd = all.length % 2 === 1;
+    this.#odd = isOdd ? all[all.length - 1] : undefined;
+    return isOdd ? all.subarray(0, -1) : all;
+  }
+
+  #drop(count: number): void {
+    this.#dropped += count;
+    this.#samples -= count;
+    let left = count;
+    while (left > 0) {
+      const first = this.#chunks[0]!;
+      const step = Math.min(left, first.length - this.#offset);
+      left -= step;
+      this.#advance(step);
+    }
+  }
+
+  #take(target: Int16Array): number {
+    let done = 0;
+    while (done < this.#perFrame && this.#chunks.length > 0) {
+      const first = this.#chunks[0]!;
+      const step = Math.min(this.#perFrame - done, first.length - this.#offset);
+      target.set(first.subarray(this.#offset, this.#offset + step), done);
+      done += step;
+      this.#advance(step);
+    }
+    this.#samples -= done;
+    return done;
+  }
+
+  #advance(step: number): void {
+    this.#offset += step;
+    if (this.#offset < this.#chunks[0]!.length) return;
+    this.#chunks.shift();
+    this.#offset = 0;
+  }
+}

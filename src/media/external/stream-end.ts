@@ -1,0 +1,129 @@
+import type { ExternalDirection } from '../../telephony/external.ts';
+import type { SessionCommand } from '../../telephony/media.ts';
+import { type AudioCodec, maximumPayload } from '../codec/audio-codec.ts';
+import { openCodec } from '../codec/open-codec.ts';
+import type { MediaConfig } from '../config.ts';
+import { End, type EndOptions } from '../end.ts';
+import { emptyFrame, type Frame } from '../frame.ts';
+import { RateChanger } from '../rate-changer.ts';
+import { digitOfEvent } from '../rtp/telephone-event.ts';
+import { IncomingAudio } from './incoming-audio.ts';
+
+export type StreamEndOptions = EndOptions & {
+  direction: ExternalDirection;
+  bounds: MediaConfig['external'];
+  incoming: { mostMs: number; keepMs: number };
+  /** The connection is over; nothing more is told of it. */
+  lost: (reason: string) => void;
+};
+
+/** One that is connected to a server: audio goes over a stream, as messages of a codec. */
+export abstract class StreamEnd extends End {
+  protected readonly incoming: IncomingAudio;
+  protected readonly lost: (reason: string) => void;
+  readonly #codec: AudioCodec;
+  readonly #bounds: MediaConfig['external'];
+  readonly #rate: RateChanger;
+  readonly #payload: Uint8Array;
+  readonly #silence: Frame;
+  #direction: ExternalDirection;
+  #muted = { in: false, out: false };
+  #echoing = false;
+  #flowing = false;
+  #stalledAt: number | undefined;
+  /** Frames that were left out because the server does not read. */
+  unsentFrames = 0;
+
+  constructor(options: StreamEndOptions) {
+    super(options);
+    const { codec, direction, bounds, incoming, lost } = options;
+    this.lost = lost;
+    this.#bounds = bounds;
+    this.#direction = direction;
+    this.incoming = new IncomingAudio({ codec, ...incoming });
+    this.#codec = openCodec(codec, { order: 'host' });
+    this.#rate = new RateChanger(this.#codec.sampleRate);
+    this.#silence = emptyFrame(this.#codec.sampleRate);
+    this.#payload = new Uint8Array(maximumPayload(this.#silence.samples.length));
+  }
+
+  override get sampleRate(): number {
+    return this.#codec.sampleRate;
+  }
+
+  /** Octets that the server has not read yet. */
+  protected abstract get unsent(): number;
+
+  /** Sends 20 ms of audio; the payload holds until it returns. */
+  protected abstract sendAudio(payload: Uint8Array): void;
+
+  /** Tells the server of a digit. */
+  protected abstract sendDigitMessage(digit: string, durationMs: number): void;
+
+  override apply(command: SessionCommand): void {
+    switch (command.type) {
+      case 'echo':
+        this.#echoing = command.on;
+        return;
+      case 'mute':
+        this.#muted = { in: command.in, out: command.out };
+        return;
+      default:
+        super.apply(command);
+    }
+  }
+
+  override receive(_now: number): void {
+    const frame = this.incoming.pull();
+    this.setHeard(this.#muted.in || this.#direction === 'out' ? undefined : frame);
+  }
+
+  override send(now: number): void {
+    const step = this.digits.tick();
+    if (step?.ended) this.sendDigitMessage(digitOfEvent[step.event]!, step.durationMs);
+    const frame = this.compose(this.#echoing ? this.heard : this.inMix ? this.mixed : undefined);
+    if (!frame || this.#direction === 'in' || this.#isStalled(now)) return;
+    const samples = this.#rate.samples(this.#muted.out ? this.#silence : frame);
+    const length = this.#codec.encode(samples, this.#payload);
+    if (length > 0) this.sendAudio(this.#payload.subarray(0, length));
+  }
+
+  override close(reason: string): void {
+    super.close(reason);
+    this.incoming.close();
+    this.#codec.close();
+  }
+
+  protected override listenedChanged(): void {}
+
+  /** Takes audio of the server. */
+  protected take(octets: Uint8Array): void {
+    if (octets.length === 0) return;
+    if (!this.#flowing) {
+      this.#flowing = true;
+      this.report({ type: 'flowing', session: this.session });
+    }
+    this.incoming.put(octets);
+  }
+
+  /** The server told of a digit that was pressed there. */
+  protected takeDigit(digit: string, durationMs: number): void {
+    this.report({ type: 'digit', session: this.session, digit, durationMs });
+    this.pressed(digit, durationMs);
+  }
+
+  protected turn(direction: ExternalDirection): void {
+    this.#direction = direction;
+  }
+
+  #isStalled(now: number): boolean {
+    if (this.unsent <= this.#bounds.unsentBytes) {
+      this.#stalledAt = undefined;
+      return false;
+    }
+    this.unsentFrames++;
+    this.#stalledAt ??= now;
+    if (now - this.#stalledAt >= this.#bounds.stallMs) this.lost('the far side does not read');
+    return true;
+  }
+}

@@ -1,0 +1,53 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { initialTransition, transition } from 'xstate';
+import { type ExternalConnectionEvent, externalConnectionMachine } from '../../src/machines/external-connection.ts';
+import { assertCovered, coverChart } from '../support/charts.ts';
+
+const input = { id: 'c1', connectionTimeoutMs: 3000 };
+const timeout = 'xstate.after.connectionTimeout.externalConnection.connecting';
+
+/** Takes a connection through events; gives where it ended, why, and what the last event asked for. */
+function after(...events: (ExternalConnectionEvent | { type: typeof timeout })[]) {
+  let [snapshot, actions] = initialTransition(externalConnectionMachine, input);
+  for (const event of events)
+    [snapshot, actions] = transition(externalConnectionMachine, snapshot, event as ExternalConnectionEvent);
+  const asked = actions.map(({ type }) => type).filter((type) => !type.startsWith('xstate.'));
+  return { value: snapshot.value, reason: snapshot.context.reason, asked };
+}
+
+const closed = { type: 'socket.closed', reason: 'refused' } as const;
+const chart = suite('external connection chart');
+
+chart('connects at once, and tells when it has', () => {
+  assert.equal(after(), { value: 'connecting', reason: '', asked: ['openSocket'] });
+  assert.equal(after({ type: 'socket.opened' }), { value: 'started', reason: '', asked: ['tellStarted'] });
+  assert.is(after({ type: 'socket.opened' }, { type: 'audio.flowed' }).value, 'flowing');
+});
+
+chart('one that cannot be made, takes too long or breaks is lost, and says why', () => {
+  const lost = { value: 'lost', reason: 'refused', asked: ['closeSocket', 'tellLost'] };
+  assert.equal(after(closed), lost);
+  assert.equal(after({ type: 'socket.opened' }, closed), lost);
+  assert.equal(after({ type: 'socket.opened' }, { type: 'audio.flowed' }, closed), lost);
+  assert.equal(after({ type: timeout }), { ...lost, reason: 'no answer in time' });
+});
+
+chart('one whose leg is released is closed, and tells nothing', () => {
+  for (const before of [
+    [],
+    [{ type: 'socket.opened' }],
+    [{ type: 'socket.opened' }, { type: 'audio.flowed' }],
+  ] as const)
+    assert.equal(after(...before, { type: 'leg.released' }), { value: 'closed', reason: '', asked: ['closeSocket'] });
+});
+
+chart('every state and transition is reached', () => {
+  const coverage = coverChart(externalConnectionMachine, {
+    inputs: [input],
+    events: [{ type: 'socket.opened' }, { type: 'audio.flowed' }, closed, { type: 'leg.released' }],
+  });
+  assertCovered(externalConnectionMachine, coverage);
+});
+
+chart.run();
