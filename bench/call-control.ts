@@ -50,7 +50,7 @@ const channels = createChannels({
   applications,
   playbacks,
   endpoints: createEndpoints({ bus }),
-  globals: { get: () => undefined, set: nothing },
+  globals: { get: () => undefined, set: () => true },
   settings: { channelvars: [], defaultLanguage: 'en' },
 });
 channels.addDriver(createLocalDriver({ media, ids, hasContext: () => true }));

@@ -258,8 +258,12 @@ export function createApplications(options: ApplicationsOptions): Applications {
     },
 
     subscribe(name, eventSources) {
-      const held = delivery.topicsOf(name).length;
-      if (registry.has(name)) requireWithin('subscriptions', held + (eventSources?.length ?? 0), limits.subscriptions);
+      const held = delivery.topicsOf(name);
+      if (registry.has(name) && held.length + (eventSources?.length ?? 0) > limits.subscriptions) {
+        const wanted = (eventSources ?? []).map((source) => topicOf(source, resolve, 'eventSourceNotFound'));
+        const all = new Set([...held, ...wanted]);
+        if (all.size > held.length) requireWithin('subscriptions', all.size, limits.subscriptions);
+      }
       return each(name, eventSources, 'eventSourceNotFound', (topic) => void delivery.subscribe(name, topic));
     },
 

@@ -1,5 +1,6 @@
 import { channelTopic } from '../bus/topics.ts';
-import { noTimeout, type OnAnswer, passedOn } from '../machines/channel.ts';
+import { isFunction } from '../dialplan/functions.ts';
+import { noTimeout, type OnAnswer, passedOn, storedName } from '../machines/channel.ts';
 import type { Channel } from '../models/channel.ts';
 import { AriError } from '../models/errors.ts';
 import { requireWithin } from '../models/limits.ts';
@@ -11,6 +12,7 @@ import type { ChannelApplications, ChannelEntry } from './channel-entry.ts';
 import {
   longestChannelId,
   originateTimeoutMs,
+  type RequestedVariable,
   readAppArgs,
   readCaller,
   readEndpoint,
@@ -91,9 +93,16 @@ export function createChannelDialing(options: ChannelDialingOptions) {
     return { type: 'dialplan', position: { context, extension, priority } };
   };
 
+  /** @throws AriError limitReached when a channel would have too many variables with what it is given. */
+  const requireRoom = (has: Readonly<Record<string, string>>, given: readonly string[]): void => {
+    const plain = given.filter((name) => !isFunction(name)).map(storedName);
+    requireWithin('channel_variables', new Set([...Object.keys(has), ...plain]).size, variablesLimit);
+  };
+  const namesOf = (requested: readonly RequestedVariable[]): string[] => requested.map(({ name }) => name);
+
   const originate = (request: OriginateRequest): Channel => {
     const requested = readVariables(request.variables);
-    requireWithin('channel_variables', requested.length, variablesLimit);
+    requireRoom({}, namesOf(requested));
     for (const id of [request.channelId, request.otherChannelId])
       if (id && id.length > longestChannelId) throw new AriError('uniqueIdTooLong');
     if (!request.endpoint) throw new AriError('endpointRequired');
@@ -104,6 +113,8 @@ export function createChannelDialing(options: ChannelDialingOptions) {
     if (request.originator && !originator) throw new AriError('originatorNotFound');
     const formats = readFormats(request.formats, options.formats);
     refuseUsedId(request.channelId, request.otherChannelId);
+    const taken = inherited(originator);
+    requireRoom(taken.variables, namesOf(requested));
 
     const caller = readCaller(request.callerId);
     const entry = open({
@@ -115,7 +126,7 @@ export function createChannelDialing(options: ChannelDialingOptions) {
       origin: 'originated',
       caller,
       connected: caller,
-      ...inherited(originator),
+      ...taken,
       onAnswer: answered,
     });
     showApplication(entry, 'AppDial2', '(Outgoing Line)', { tell: channels.tell, view: channels });
@@ -138,7 +149,7 @@ export function createChannelDialing(options: ChannelDialingOptions) {
 
   const create = (request: CreateRequest): Channel => {
     const requested = readVariables(request.variables);
-    requireWithin('channel_variables', requested.length, variablesLimit);
+    requireRoom({}, namesOf(requested));
     if (request.originator && request.formats) throw new AriError('originatorAndFormats');
     if (!request.endpoint) throw new AriError('endpointRequired');
     if (!request.app) throw new AriError('applicationRequired');
@@ -148,6 +159,8 @@ export function createChannelDialing(options: ChannelDialingOptions) {
 
     const { app } = request;
     const originator = request.originator ? channels.findByIdOrName(request.originator) : undefined;
+    const taken = inherited(originator);
+    requireRoom(taken.variables, namesOf(requested));
     const entry = open({
       id: request.channelId || channels.freshId(),
       ...otherHalf(request),
@@ -157,7 +170,7 @@ export function createChannelDialing(options: ChannelDialingOptions) {
       origin: 'created',
       caller: { name: '', number: '' },
       connected: { name: '', number: '' },
-      ...inherited(originator),
+      ...taken,
     });
     applications.addInterest(app, channelTopic(entry.id));
     if (originator) applications.addInterest(app, channelTopic(originator.id));
@@ -176,7 +189,9 @@ export function createChannelDialing(options: ChannelDialingOptions) {
     if (caller) {
       const from = channels.snapshot(caller).context;
       const { language, accountCode } = from;
-      channels.tell(entry, { type: 'variable.preset', ...passedOn(from) });
+      const handed = passedOn(from);
+      requireRoom(channels.snapshot(entry).context.variables, Object.keys(handed.variables));
+      channels.tell(entry, { type: 'variable.preset', ...handed });
       if (language) channels.tell(entry, { type: 'language.set', language });
       if (accountCode) channels.tell(entry, { type: 'accountCode.set', accountCode });
       channels.tell(entry, { type: 'connected.set', party: from.caller });

@@ -6,6 +6,7 @@ import {
   type ChannelSnapshot,
   lifeOf,
   ownVariable,
+  storedName,
 } from '../machines/channel.ts';
 import type { Channel } from '../models/channel.ts';
 import { AriError } from '../models/errors.ts';
@@ -21,6 +22,8 @@ export type ChannelAccess = {
   playTarget(entry: ChannelEntry): PlayTarget;
   playbacks: ChannelPlaybacks;
   globals: GlobalVariables;
+  /** Variables that a channel may have. */
+  variablesLimit: number;
   deviceStates: ChannelDeviceStates | undefined;
   /** What a channel can be brought into. */
   callsOf(entry: ChannelEntry): DialplanCalls;
@@ -67,7 +70,15 @@ class ChannelDialplan implements DialplanChannel {
     return ownVariable(this.#context.variables, name);
   }
 
-  setVariable(name: string, value: string | undefined): void {
+  setVariable(name: string, value: string | undefined): boolean {
+    const { variables } = this.#context;
+    const isNew = value !== undefined && ownVariable(variables, storedName(name)) === undefined;
+    if (isNew && Object.keys(variables).length >= this.#access.variablesLimit) return false;
+    this.#tell({ type: 'variable.set', name, value });
+    return true;
+  }
+
+  note(name: string, value: string): void {
     this.#tell({ type: 'variable.set', name, value });
   }
 
@@ -75,8 +86,8 @@ class ChannelDialplan implements DialplanChannel {
     return this.#access.globals.get(name);
   }
 
-  setGlobalVariable(name: string, value: string | undefined): void {
-    this.#access.globals.set(name, value);
+  setGlobalVariable(name: string, value: string | undefined): boolean {
+    return this.#access.globals.set(name, value);
   }
 
   deviceState(name: string): string {

@@ -51,7 +51,8 @@ export interface ChannelEndpoints {
 /** Variables of the whole system. */
 export interface GlobalVariables {
   get(name: string): string | undefined;
-  set(name: string, value: string | undefined): void;
+  /** False when there may be no more of them. */
+  set(name: string, value: string | undefined): boolean;
 }
 
 /** How busy devices are, and what is said of them. */

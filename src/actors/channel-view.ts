@@ -17,7 +17,10 @@ export interface ChannelView {
   playTarget(entry: ChannelEntry): PlayTarget;
 }
 
-export type ChannelViewOptions = Pick<ChannelAccess, 'tell' | 'playbacks' | 'globals' | 'deviceStates' | 'callsOf'> & {
+export type ChannelViewOptions = Pick<
+  ChannelAccess,
+  'tell' | 'playbacks' | 'globals' | 'variablesLimit' | 'deviceStates' | 'callsOf'
+> & {
   /** Variables and functions shown in every event of a channel. */
   channelvars: readonly string[];
 };

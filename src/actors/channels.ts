@@ -40,6 +40,8 @@ export type ChannelSettings = {
   channelvars: readonly string[];
   /** Language of channels that nobody gave one. */
   defaultLanguage: string;
+  /** Variables that one channel may have, whoever sets them; any number when left out. */
+  variablesLimit?: number;
   /** What ChannelHangupRequest shows as cause of a hang-up by software; the cause of the end when left out. */
   softHangupCause?: number;
 };
@@ -115,7 +117,7 @@ export interface Channels {
 /** Makes the owner of all channels, out of what they need, what their charts ask for and what is told of them. */
 export function createChannels(options: ChannelsOptions): Channels {
   const { bus, runtime, ids, dialplan, applications, playbacks, endpoints, globals, deviceStates, settings } = options;
-  const { channelvars, defaultLanguage, softHangupCause } = settings;
+  const { channelvars, defaultLanguage, softHangupCause, variablesLimit = Number.POSITIVE_INFINITY } = settings;
   const registry = new Registry<ChannelEntry>('channelNotFound');
   const names = new Map<string, ChannelEntry>();
   const onIdle: (() => void)[] = [];
@@ -132,6 +134,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     tell: deliver,
     playbacks,
     globals,
+    variablesLimit,
     deviceStates,
     callsOf: (entry) => calls.of(entry),
     channelvars,

@@ -51,6 +51,7 @@ export function buildCallControl({ config, clock, ids, log, runtime }: Base, sta
     settings: {
       channelvars: general.channelvars,
       defaultLanguage: config.sounds.default_language,
+      variablesLimit: limits.channel_variables,
       ...(general.compatibility === 'asterisk' ? { softHangupCause: fieldSoftHangupCause } : {}),
     },
   });

@@ -230,8 +230,12 @@ const most = (fallback: number, unit: string, about: string) =>
 
 const limits = group(
   {
-    channel_variables: most(1_000, 'variables', 'Variables that one channel may have.'),
-    global_variables: most(10_000, 'variables', 'Global variables.'),
+    channel_variables: most(
+      1_000,
+      'variables',
+      'Variables that one channel may have, whoever sets them; what the dialplan sets beyond them is left out, and logged.',
+    ),
+    global_variables: most(10_000, 'variables', 'Global variables, whoever sets them.'),
     applications: most(1_000, 'applications', 'Applications known at once.'),
     subscriptions: most(
       10_000,

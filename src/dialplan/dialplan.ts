@@ -81,7 +81,7 @@ export function createDialplan({ contexts: configured, clock, log }: DialplanOpt
     log.warn({ channel: channel.id, context, extension }, 'no such extension');
     if (!contexts.has(context)) return { type: 'hangup', cause: Cause.noRouteDestination };
     if (!lookUp(contexts, context, 'i')) return { type: 'hangup', cause: Cause.unallocated };
-    channel.setVariable('INVALID_EXTEN', extension);
+    channel.note('INVALID_EXTEN', extension);
     return { context, extension: 'i', priority: 1 };
   };
 

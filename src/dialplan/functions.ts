@@ -190,8 +190,7 @@ const globalFunction: DialplanFunction = {
   read: (channel, text) => channel.globalVariable(text.trim()) ?? '',
   write: (channel, text, value) => {
     const name = text.trim();
-    if (name !== '') channel.setGlobalVariable(name, value);
-    return name !== '';
+    return name !== '' && channel.setGlobalVariable(name, value);
   },
 };
 

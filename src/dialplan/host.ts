@@ -49,11 +49,17 @@ export interface DialplanChannel {
 
   /** A plain channel variable, by exact name; undefined when not set. */
   variable(name: string): string | undefined;
-  /** Sets (`undefined`: removes) a plain variable. Leading `_` / `__` are passed on as written: the owner inherits and stores by them. */
-  setVariable(name: string, value: string | undefined): void;
+  /**
+   * Sets (`undefined`: removes) a plain variable; false when the channel may have no more of them. Leading `_` / `__`
+   * are passed on as written: the owner inherits and stores by them.
+   */
+  setVariable(name: string, value: string | undefined): boolean;
+  /** Keeps how an application went, in a variable of a fixed name such as `DIALSTATUS`; there is always room for those. */
+  note(name: string, value: string): void;
   /** A variable of the whole system. */
   globalVariable(name: string): string | undefined;
-  setGlobalVariable(name: string, value: string | undefined): void;
+  /** False when there may be no more of them. */
+  setGlobalVariable(name: string, value: string | undefined): boolean;
 
   /** How busy a device is, in one word such as `INUSE`; UNKNOWN for one nobody knows of. */
   deviceState(name: string): string;

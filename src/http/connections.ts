@@ -8,7 +8,7 @@ import type { Logger } from '../lib/log.ts';
 export type ConnectionLimits = {
   /** Connections at once, WebSockets among them. */
   connections: number;
-  /** Those of one address, as a part of all. */
+  /** Those of one address, as a part of all; of the octets that wait as well. */
   address_share: number;
   /** Requests that may wait on one connection while an earlier one is answered. */
   pipelined: number;
@@ -50,6 +50,8 @@ type Connection = {
   /** Octets that must have been read by `readBy` (monotonic, in ms); undefined when nothing waits. */
   due: { octets: number; readBy: number } | undefined;
 };
+/** A connection with so many octets that its client has not read. */
+type Waiting = { connection: Connection; unread: number };
 
 const sweepMs = 1000;
 /** Least time between two lines of the log about one matter, in ms. */
@@ -134,20 +136,33 @@ export function createConnections({ limits, clock, log }: ConnectionsDeps): Conn
     } else if (now >= due.readBy) slow(connection, unread);
     return unread;
   };
+  /** Cuts off those that hold most until the rest is within the limit. */
+  const relieve = (waiting: readonly Waiting[], most: number): void => {
+    const left = waiting.filter(({ connection }) => !connection.socket.destroyed);
+    let total = left.reduce((sum, { unread }) => sum + unread, 0);
+    if (total <= most) return;
+    for (const { connection, unread } of left.sort((one, other) => other.unread - one.unread)) {
+      if (total <= most) break;
+      slow(connection, unread);
+      total -= unread;
+    }
+  };
   const sweep = (): void => {
-    const waiting: [Connection, number][] = [];
+    const waiting: Waiting[] = [];
+    const bySource = new Map<Source, Waiting[]>();
     for (const connection of all.values()) {
       const unread = connection.upgraded ? 0 : look(connection);
-      if (unread > 0) waiting.push([connection, unread]);
+      if (unread === 0 || connection.socket.destroyed) continue;
+      const one = { connection, unread };
+      waiting.push(one);
+      const those = bySource.get(connection.source);
+      if (those) those.push(one);
+      else bySource.set(connection.source, [one]);
     }
-    let total = waiting.reduce((sum, [, unread]) => sum + unread, 0);
-    if (total > limits.unread_total) {
-      for (const [connection, unread] of waiting.sort(([, one], [, other]) => other - one)) {
-        if (total <= limits.unread_total) break;
-        slow(connection, unread);
-        total -= unread;
-      }
-    }
+    // Who has more than an address may pays for it before anybody else does.
+    const share = Math.floor(limits.unread_total * limits.address_share);
+    for (const those of bySource.values()) relieve(those, share);
+    relieve(waiting, limits.unread_total);
     timer = clock.setTimeout(sweep, sweepMs);
   };
 

@@ -10,8 +10,11 @@ import type { Variable } from '../models/variable.ts';
  */
 export interface GlobalVariables {
   get(name: string): string | undefined;
-  /** Sets a variable, or removes it (`undefined`); removing one that holds nothing is no change. */
-  set(name: string, value: string | undefined): void;
+  /**
+   * Sets a variable, or removes it (`undefined`); removing one that holds nothing is no change. False, and nothing is
+   * changed, when there may be no more of them.
+   */
+  set(name: string, value: string | undefined): boolean;
   /** For clients: what is not set reads as empty, functions are not evaluated. @throws AriError variableNameRequired */
   getGlobalVar(variable: string | undefined): Variable;
   /**
@@ -25,7 +28,7 @@ export type GlobalVariablesOptions = {
   bus: Bus;
   /** Writes a function such as `DEVICE_STATE(Custom:x)` outside any channel; false when it cannot. */
   writeFunction?: (call: string, value: string) => boolean;
-  /** Variables that there may be when a client sets one that is new; any number when left out. */
+  /** Variables that there may be; any number when left out. */
   limit?: number | undefined;
 };
 
@@ -37,13 +40,15 @@ export function createGlobalVariables({
   const values = new Map<string, string>();
   const stored = (name: string): string => name.replace(/^_{1,2}/, '');
 
-  const set = (name: string, value: string | undefined): void => {
+  const set = (name: string, value: string | undefined): boolean => {
     const key = stored(name);
     const before = values.get(key);
+    if (value !== undefined && before === undefined && values.size >= limit) return false;
     if (value === undefined) values.delete(key);
     else values.set(key, value);
-    if (value === undefined && !before) return;
-    bus.publish({ event: { type: 'ChannelVarset', variable: name, value: value ?? '' }, topics: [allChannels] });
+    if (value !== undefined || before)
+      bus.publish({ event: { type: 'ChannelVarset', variable: name, value: value ?? '' }, topics: [allChannels] });
+    return true;
   };
 
   return {
@@ -57,10 +62,9 @@ export function createGlobalVariables({
 
     setGlobalVar(variable, value) {
       if (!variable) throw new AriError('variableNameRequired');
-      const isNew = value !== undefined && !variable.endsWith(')') && !values.has(stored(variable));
-      if (isNew) requireWithin('global_variables', values.size + 1, limit);
-      if (!variable.endsWith(')')) set(variable, value);
-      else if (!writeFunction?.(variable, value ?? '')) throw new AriError('functionFailed');
+      if (!variable.endsWith(')')) {
+        if (!set(variable, value)) requireWithin('global_variables', values.size + 1, limit);
+      } else if (!writeFunction?.(variable, value ?? '')) throw new AriError('functionFailed');
     },
   };
 }

@@ -27,6 +27,8 @@ export class FakeChannel implements DialplanChannel {
   /** Called whenever a step begins. */
   onEntering: (step: EnteredStep) => void = () => {};
   #whenUp: (() => void)[] = [];
+  /** Variables that it may have, and that there may be globally. */
+  most = Number.POSITIVE_INFINITY;
   #playing: ((how: 'done' | 'failed') => void) | undefined;
 
   channel(): Channel {
@@ -51,17 +53,25 @@ export class FakeChannel implements DialplanChannel {
   variable(name: string): string | undefined {
     return this.variables.get(name);
   }
-  setVariable(name: string, value: string | undefined): void {
+  setVariable(name: string, value: string | undefined): boolean {
+    if (value !== undefined && !this.variables.has(name) && this.variables.size >= this.most) return false;
     this.calls.push(`set ${name}=${value}`);
     if (value === undefined) this.variables.delete(name);
     else this.variables.set(name, value);
+    return true;
+  }
+  note(name: string, value: string): void {
+    this.calls.push(`set ${name}=${value}`);
+    this.variables.set(name, value);
   }
   globalVariable(name: string): string | undefined {
     return this.globals.get(name);
   }
-  setGlobalVariable(name: string, value: string | undefined): void {
+  setGlobalVariable(name: string, value: string | undefined): boolean {
+    if (value !== undefined && !this.globals.has(name) && this.globals.size >= this.most) return false;
     if (value === undefined) this.globals.delete(name);
     else this.globals.set(name, value);
+    return true;
   }
   deviceState(name: string): string {
     return this.devices.get(name) ?? 'UNKNOWN';

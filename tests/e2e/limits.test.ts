@@ -82,6 +82,36 @@ limited('what channels have: variables and playbacks', () =>
   }),
 );
 
+limited('what the dialplan sets, and what channels hand down', async () => {
+  const numbered = (count: number, prefix: string) => Array.from({ length: count }, (_, at) => `${prefix}${at}`);
+  const sets = [...numbered(30, 'V'), 'GLOBAL(A)', 'GLOBAL(B)'].map((name) => `Set(${name}=1)`);
+  const contexts = { default: { s: ['Answer', ...sets, 'Stasis(hello)'], other: ['Answer', 'Wait(60)'] } };
+  await onServer({ limits, dialplan: contexts }, async (server) => {
+    const app = await server.app('hello');
+    const has = async (channel: string, names: string[]) => {
+      const found = names.map(async (name) => app.request('GET', `/channels/${channel}/variable?variable=${name}`));
+      return (await Promise.all(found)).filter(({ status }) => status === 200).length;
+    };
+    // Nine, and STASISSTATUS: whatever the dialplan sets, the rest is left out, and the call goes on.
+    await app.ok('POST', '/channels?endpoint=Local/s@default&extension=other&channelId=c1');
+    const { channel } = (await app.waitFor('StasisStart')) as unknown as { channel: { id: string } };
+    assert.is(await has(channel.id, numbered(30, 'V')), 10);
+    assert.equal(await app.ok<unknown>('GET', '/asterisk/variable?variable=A'), { value: '1' });
+    assert.equal(await app.ok<unknown>('GET', '/asterisk/variable?variable=B'), { value: '' });
+
+    // What is handed down counts with what is asked for.
+    const heirs = { variables: Object.fromEntries(numbered(9, '__h').map((name) => [name, '1'])) };
+    await app.ok('POST', '/channels/create?endpoint=Local/s@default&app=hello&channelId=p1', heirs);
+    const own = { variables: { x: '1', y: '2' } };
+    for (const ask of ['/channels/create?app=hello', '/channels?app=hello'])
+      await refused(app, 'channel_variables', `POST ${ask}&endpoint=Local/s@default&originator=p1`, own);
+    await app.ok('POST', '/channels/create?endpoint=Local/s@default&app=hello&channelId=p2', own);
+    await refused(app, 'channel_variables', 'POST /channels/p2/dial?caller=p1');
+    assert.is(await has('p2', numbered(9, 'h')), 0);
+    for (const id of ['c1', 'p1', 'p2']) await app.ok('DELETE', `/channels/${id}`);
+  });
+});
+
 limited('what applications have, and how many there are', () =>
   onServer({ limits }, async (server) => {
     const app = await server.app('one,two');
@@ -95,6 +125,9 @@ limited('what applications have, and how many there are', () =>
     await refused(app, 'subscriptions', `POST ${path}deviceState:c,deviceState:d`);
     assert.equal((await app.ok<{ device_names: string[] }>('GET', '/applications/one')).device_names, ['a', 'b']);
     await app.ok('POST', `${path}deviceState:c`);
+    // What is subscribed already is counted once.
+    await app.ok('POST', `${path}deviceState:a,deviceState:a`);
+    for (const _ of [1, 2]) await app.ok('DELETE', `${path}deviceState:a`);
     await refused(app, 'subscriptions', `POST ${path}deviceState:d`);
     await app.ok('DELETE', `${path}deviceState:c`);
     await app.ok('POST', `${path}deviceState:d`);

@@ -12,9 +12,9 @@ const limited = (limits: Partial<typeof options.limits>) => ({ limits: { ...opti
 const ping = (headers = `Authorization: ${authorization}\r\n`) =>
   `GET /ari/asterisk/ping HTTP/1.1\r\nHost: x\r\n${headers}\r\n`;
 
-function dial(base: string): Socket {
+function dial(base: string, localAddress = '127.0.0.1'): Socket {
   const [host, port] = base.split(':');
-  const tcp = connectTcp(Number(port), host);
+  const tcp = connectTcp({ port: Number(port), host: host!, localAddress });
   // How it ends is told by the close, too.
   tcp.on('error', () => undefined);
   return tcp;
@@ -133,8 +133,8 @@ connections('a client that sends requests one after another may do so for ever',
 });
 
 /** Asks for answers that are far larger than what systems keep for a connection, and reads none of them. */
-async function asksWithoutReading(base: string, fakes: { calls: unknown[] }): Promise<Socket> {
-  const tcp = dial(base);
+async function asksWithoutReading(base: string, fakes: { calls: unknown[] }, from?: string): Promise<Socket> {
+  const tcp = dial(base, from);
   tcp.pause();
   const before = fakes.calls.length;
   tcp.write(`GET /ari/channels HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n\r\n`);
@@ -178,6 +178,40 @@ connections('answers that nobody reads take no more than is allowed for all', as
   clock.advance(1_000);
   assert.is(logged[0]?.['client'], '127.0.0.1');
   await Promise.all(sockets.map(isCut));
+  await server.close();
+});
+
+connections('answers that nobody reads at one address take no more than its share, and cost nobody else', async () => {
+  const clock = new ManualClock();
+  const octets = JSON.stringify(many).length;
+  const { base, server, fakes, logged } = await startTestServer(
+    { ...limited({ unread_total: 10 * octets, address_share: 0.15 }), validate: false },
+    { clock },
+  );
+  fakes.instead = () => many;
+  const sockets: Socket[] = [];
+  for (const from of ['127.0.0.1', '127.0.0.1', '127.0.0.2']) sockets.push(await asksWithoutReading(base, fakes, from));
+  await new Promise((resolve) => setImmediate(resolve));
+  clock.advance(1_000);
+  assert.equal(
+    logged.map(({ client, times }) => [client, times]),
+    [['127.0.0.1', 1]],
+  );
+  /** Whether all of the answer comes when it is read in the end. */
+  const whole = (tcp: Socket): Promise<boolean> =>
+    new Promise((resolve) => {
+      let read = 0;
+      tcp.on('close', () => resolve(false));
+      tcp.on('data', (chunk) => {
+        read += chunk.length;
+        if (read > octets) resolve(true);
+      });
+      tcp.resume();
+    });
+  const outcomes = await Promise.all(sockets.map(whole));
+  assert.is(outcomes[2], true);
+  assert.equal(outcomes.slice(0, 2).sort(), [false, true]);
+  for (const tcp of sockets) tcp.destroy();
   await server.close();
 });
 

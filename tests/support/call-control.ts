@@ -23,6 +23,7 @@ import { createEventCheck } from '../../src/models/check-event.ts';
 import { AriError } from '../../src/models/errors.ts';
 import type { AriEvent } from '../../src/models/events.ts';
 import { createEndpoints } from '../../src/stores/endpoints.ts';
+import { createGlobalVariables } from '../../src/stores/variables.ts';
 import type { Driver, Leg, LegReport, Report } from '../../src/telephony/driver.ts';
 import type { MediaPlane } from '../../src/telephony/media.ts';
 import { FakeMedia, FakeMeeting } from './fake-audio.ts';
@@ -200,7 +201,7 @@ export function createCallControl({
     playbacks,
     recordings,
     endpoints,
-    globals: new Map(),
+    globals: createGlobalVariables({ bus }),
     settings: { channelvars, defaultLanguage: 'en' },
   });
 

@@ -46,7 +46,7 @@ export const stasisBroadcast: Application = {
     const [ms = '', text = '', given = '', notify = ''] = args.map((each) => each.trim());
     const pattern = readPattern(text);
     const timeoutMs = readMs(ms) ?? standardMs;
-    channel.setVariable('STASISSTATUS', '');
+    channel.note('STASISSTATUS', '');
     let outcome: BroadcastOutcome = 'FAILED';
     if (!pattern) warn(`"${text}" is no pattern that can be used`);
     else
@@ -66,7 +66,7 @@ export const stasisBroadcast: Application = {
         args: given === '' ? [] : splitArguments(given),
         next: { ...position, priority: position.priority + 1 },
       };
-    channel.setVariable('STASISSTATUS', outcome);
+    channel.note('STASISSTATUS', outcome);
     return undefined;
   },
 };

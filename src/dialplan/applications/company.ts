@@ -64,10 +64,10 @@ export const dial: Application = {
     const timeoutMs = parseSeconds(args[1] ?? '');
     const result = await until(step, () => channel.company().dial({ targets, timeoutMs, waiting }));
     if (!result) return undefined;
-    channel.setVariable('DIALSTATUS', result.status);
-    channel.setVariable('DIALEDPEERNAME', result.peer?.name ?? '');
-    channel.setVariable('DIALEDPEERNUMBER', result.peer?.number ?? '');
-    channel.setVariable('ANSWEREDTIME', String(Math.floor((result.answeredMs ?? 0) / 1000)));
+    channel.note('DIALSTATUS', result.status);
+    channel.note('DIALEDPEERNAME', result.peer?.name ?? '');
+    channel.note('DIALEDPEERNUMBER', result.peer?.number ?? '');
+    channel.note('ANSWEREDTIME', String(Math.floor((result.answeredMs ?? 0) / 1000)));
     // Once the call was joined there is nothing left to do for it, unless the dialplan says so.
     return result.status === 'ANSWER' && !options.has('g')
       ? { type: 'hangup', cause: Cause.normalClearing }
@@ -88,7 +88,7 @@ export const bridge: Application = {
       found = ongoing !== undefined;
       return ongoing ?? { done: Promise.resolve(), stop: () => {} };
     });
-    if (!step.signal.aborted) channel.setVariable('BRIDGERESULT', found ? 'SUCCESS' : 'NONEXISTENT');
+    if (!step.signal.aborted) channel.note('BRIDGERESULT', found ? 'SUCCESS' : 'NONEXISTENT');
     return undefined;
   },
 };
@@ -146,7 +146,7 @@ export const record: Application = {
     const file = recordingFile((args[0] ?? '').trim());
     if (!file) {
       warn('the file needs a name and a format');
-      channel.setVariable('RECORD_STATUS', 'ERROR');
+      channel.note('RECORD_STATUS', 'ERROR');
       return undefined;
     }
     const options = readOptions(args[3] ?? '');
@@ -162,8 +162,8 @@ export const record: Application = {
       }),
     );
     if (status) {
-      channel.setVariable('RECORDED_FILE', file.name);
-      channel.setVariable('RECORD_STATUS', status);
+      channel.note('RECORDED_FILE', file.name);
+      channel.note('RECORD_STATUS', status);
     }
     return undefined;
   },

@@ -33,8 +33,9 @@ export const set: Application = {
   run: ({ data, channel, warn }) => {
     const pair = assignment(data);
     if (!pair) warn(`"${data}" is not NAME=value`);
-    else if (!isFunction(pair.name)) channel.setVariable(pair.name, pair.value);
-    else {
+    else if (!isFunction(pair.name)) {
+      if (!channel.setVariable(pair.name, pair.value)) warn(`${pair.name} is not set: there are too many variables`);
+    } else {
       const written = writeFunction(channel, pair.name, pair.value);
       if (!written.ok) warn(written.message);
     }

@@ -25,7 +25,7 @@ export const playback: Application = {
   check: ({ args }) => (mediaUris(args[0] ?? '').length === 0 ? 'no file to play is given' : undefined),
   run: async (step) => {
     const status = await playFiles(step);
-    if (!step.signal.aborted) step.channel.setVariable('PLAYBACKSTATUS', status);
+    if (!step.signal.aborted) step.channel.note('PLAYBACKSTATUS', status);
     return undefined;
   },
 };
