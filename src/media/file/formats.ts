@@ -1,14 +1,10 @@
-import type { FormatName } from '../../telephony/media.ts';
 import { formatRates } from '../codec/audio-codec.ts';
-import { transcode } from '../codec/codecs.ts';
+import { type StoredCodec, transcode } from '../codec/codecs.ts';
 import { openCodec } from '../codec/open-codec.ts';
 import { type OpusRate, openG722, openGsm, openLaw, openLinear, openOpus } from './open-audio.ts';
 import type { PcmReader } from './pcm-reader.ts';
 import { atRate } from './resampled-reader.ts';
 import { openWav } from './wav.ts';
-
-/** Formats that audio can be kept in and cut anywhere. */
-export type KeptFormat = Exclude<FormatName, 'g722' | 'opus'>;
 
 /** A file format: its name in the interface's lists, and how its octets become audio. */
 export type FileFormat = {
@@ -37,7 +33,7 @@ const law = (name: 'ulaw' | 'alaw'): FileFormat => ({
   loss: 'some',
   open: (file) => openLaw(file, name),
 });
-const linear = (name: KeptFormat): FileFormat => {
+const linear = (name: StoredCodec): FileFormat => {
   const { sampleRate } = formatRates[name];
   return { name, sampleRate, loss: 'none', open: (file) => openLinear(file, sampleRate) };
 };
@@ -74,7 +70,7 @@ export const formatOfExtension: ReadonlyMap<string, FileFormat> = new Map([
 const losses: Readonly<Record<FileFormat['loss'], number>> = { none: 0, some: 0.5, much: 0.9 };
 
 /** How well a format serves a codec: 0 = as it is, less than 1 = at its rate or above, more = below its rate. */
-function badness(format: FileFormat, codec: KeptFormat): number {
+function badness(format: FileFormat, codec: StoredCodec): number {
   if (format.name === codec) return -1;
   const { sampleRate } = formatRates[codec];
   const lost = losses[format.loss];
@@ -86,7 +82,7 @@ function badness(format: FileFormat, codec: KeptFormat): number {
  * Extensions in the order they are looked for: the codec's own first, so that nothing is converted in vain; then what has
  * all that the codec can carry, then what has less.
  */
-export function extensionsFor(codec: KeptFormat): readonly string[] {
+export function extensionsFor(codec: StoredCodec): readonly string[] {
   return [...formatOfExtension]
     .map(([extension, format]) => ({ extension, badness: badness(format, codec) }))
     .sort((a, b) => a.badness - b.badness)
@@ -104,7 +100,7 @@ const stretchSeconds = 2;
 export async function payloadOf(
   file: Uint8Array,
   format: FileFormat,
-  codec: KeptFormat,
+  codec: StoredCodec,
   pause: () => Promise<unknown> = () => Promise.resolve(),
 ): Promise<Uint8Array> {
   if (format.name === codec) return file;
