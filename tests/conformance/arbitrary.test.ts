@@ -72,6 +72,7 @@ const promised = new Set([
   'Unable to read provided function',
   'Unknown device',
   'Failed to redirect channel',
+  'Unable to create bridge',
   ...['Failed to queue media for playback', 'Failed to answer channel', 'Could not stop playback'],
 ]);
 
@@ -102,6 +103,11 @@ async function assertClean(): Promise<void> {
 
 /** Takes away what requests made that no call owns. */
 async function forget(): Promise<void> {
+  // Bridges stay until they are destroyed, with whatever plays on them.
+  for (const { id } of await client.must<{ id: string }[]>('GET /bridges'))
+    await client.ask(`DELETE /bridges/${encode(id)}`);
+  for (const { name } of await client.must<{ name: string }[]>('GET /recordings/stored'))
+    await client.ask(`DELETE /recordings/stored/${encode(name)}`);
   for (const { name } of await client.must<{ name: string }[]>('GET /mailboxes'))
     await client.must(`DELETE /mailboxes/${encode(name)}`);
   for (const { name } of await client.must<{ name: string }[]>('GET /deviceStates'))
