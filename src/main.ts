@@ -1,8 +1,11 @@
+import type { Applications } from './actors/applications.ts';
 import { type Base, buildBase, type ServerIo } from './build/base.ts';
 import { buildCallControl } from './build/call-control.ts';
 import { buildInterface } from './build/interface.ts';
 import { buildNetwork } from './build/network.ts';
+import { putDownServer } from './build/put-down.ts';
 import { createReload, type ReloadReport } from './build/reload.ts';
+import { readServerData, type ServerData } from './build/server-data.ts';
 import { buildState } from './build/state.ts';
 import { buildTechnologies } from './build/technologies.ts';
 import { buildUsage } from './build/usage.ts';
@@ -13,6 +16,7 @@ import type { Usage } from './models/usage.ts';
 import { Cause } from './telephony/causes.ts';
 
 export type { ServerIo } from './build/base.ts';
+export type { ServerData } from './build/server-data.ts';
 
 /** A server that runs. */
 export type RunningServer = {
@@ -34,18 +38,25 @@ export type RunningServer = {
   hangupAll(): void;
   /** Takes up a configuration that was read anew; no call notices. Says what is in force and what needs a restart. */
   reload(next: Config): ReloadReport;
+  /** All of it as it is now, as plain JSON that {@link startServer} goes on from. Changes nothing. */
+  dump(): ServerData;
+  /** Registers applications of this process, as a WebSocket of theirs would. @throws AriError as {@link Applications.connect}. */
+  connect: Applications['connect'];
   /** Ends everything and lets go of every port, timer and thread. */
   close(): Promise<void>;
 };
 
 /**
- * Builds the house, floor by floor, and opens its doors.
- * @throws Error with `code`, `address`, `port` when an address cannot be had; then nothing is left open.
+ * Builds the house, floor by floor, and opens its doors. With `from`, what another server put down goes on in it (as JSON,
+ * see {@link RunningServer.dump}): that one must be gone, or at least its sockets.
+ * @throws Error with `code`, `address`, `port` when an address cannot be had; Error that says what does not fit in `from`.
+ *   Then nothing is left open.
  */
-export async function startServer(config: Config, io: ServerIo = {}): Promise<RunningServer> {
+export async function startServer(config: Config, io: ServerIo = {}, from?: unknown): Promise<RunningServer> {
+  const data = from === undefined ? undefined : readServerData(from);
   const scope = new Scope();
   try {
-    return await build(buildBase(config, io, scope));
+    return await build(buildBase(config, io, scope, data));
   } catch (error) {
     await scope.close();
     throw error;
@@ -95,6 +106,8 @@ async function build(base: Base): Promise<RunningServer> {
     channels: () => channels.size,
     hangupAll: () => channels.hangupAll(Cause.normalClearing),
     reload,
+    dump: () => putDownServer({ base, network, state, calls }, sip),
+    connect: state.applications.connect,
     close: () => scope.close(),
   };
 }

@@ -34,7 +34,7 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   '@hono/node-server': ['http'],
   '@hono/node-ws': ['http'],
   ws: ['http', 'sip/transport', 'media/external'],
-  typebox: ['models', 'config', 'http', 'actors/dumps.ts'],
+  typebox: ['models', 'config', 'http', 'actors/dumps.ts', 'build/server-data.ts'],
   yaml: ['config'],
   nanoid: ['lib/ids.ts'],
   pino: ['lib/log.ts'],

@@ -15,6 +15,7 @@ import type { AriEventBodyOf } from '../models/events.ts';
 import { type Limits, requireWithin } from '../models/limits.ts';
 import type { ApplicationDump, Dump } from './dumps.ts';
 import { type EventSourceLookup, subjectOf, topicOf } from './event-sources.ts';
+import { createOutbox, type Outbox } from './outbox.ts';
 import { Registry } from './registry.ts';
 import { type Actor, type Beginning, type Runtime, spawn } from './spawn.ts';
 
@@ -108,7 +109,10 @@ export interface Applications {
   figures(name: string): { events: number; missed: number };
   /** Every application, with what it is subscribed to and what it was sent. */
   dump(): Pick<Dump, 'applications' | 'connections'>;
-  /** Takes applications up again. One that had a connection is waited for until {@link settle}. */
+  /**
+   * Takes applications up again. For one that had a connection events wait until it has one again, or until
+   * {@link settle}; what waits beyond {@link ApplicationsOptions.queueLimit} is lost.
+   */
   restore(dump: Pick<Dump, 'applications' | 'connections'>): void;
   /** Connections that were not made again by now are gone: their applications are inactive. */
   settle(): void;
@@ -126,6 +130,8 @@ export type ApplicationsOptions = {
   resolve: EventSourceLookup;
   /** Applications that there may be, and subscriptions of one when a client adds to them; any number when left out. */
   limits?: Pick<Limits, 'applications' | 'subscriptions'> | undefined;
+  /** Bytes of events that wait for an application that was taken up and is not connected yet; none when left out. */
+  queueLimit?: number | undefined;
   /** Checks every outgoing event; for development mode. */
   check?: MessageCheck | undefined;
 };
@@ -156,11 +162,13 @@ const unlimited = { applications: Number.POSITIVE_INFINITY, subscriptions: Numbe
 
 /** Owns every application: its chart, its connection, its place in delivery. */
 export function createApplications(options: ApplicationsOptions): Applications {
-  const { bus, clock, log, runtime, entityId, resolve, check, limits = unlimited } = options;
+  const { bus, clock, log, runtime, entityId, resolve, check, limits = unlimited, queueLimit = 0 } = options;
   const registry = new Registry<ApplicationActor>('applicationNotFound');
   const connections = new Map<string, Connection>();
   /** Applications that were registered last by somebody who only observes. */
   const observed = new Set<string>();
+  /** Events of applications that were taken up and are not connected again yet. */
+  const away = new Map<string, Outbox>();
   let connectionCount = 0;
 
   const delivery = createDelivery({
@@ -205,6 +213,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
       onEnded: () => {
         registry.remove(name);
         observed.delete(name);
+        away.delete(name);
         delivery.remove(name);
         log.debug({ application: name }, 'an application is gone');
       },
@@ -239,6 +248,15 @@ export function createApplications(options: ApplicationsOptions): Applications {
     registry.get(name);
     for (const source of eventSources) apply(topicOf(source, resolve, missing));
     return model(name);
+  };
+
+  /** It goes on behind what waited. */
+  const comeBack = (name: string, { send }: Connection): void => {
+    const outbox = away.get(name);
+    if (!outbox) return;
+    away.delete(name);
+    outbox.connected(send);
+    outbox.flush();
   };
 
   const requireRegistrable: Applications['requireRegistrable'] = (names, observes) => {
@@ -304,6 +322,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
         const mine = owned();
         for (const name of names.filter((each) => !mine.includes(each))) {
           (registry.find(name) ?? register(name)).send({ type: 'connect', connection: id, subscribeAll });
+          comeBack(name, connection);
           if (observes) observed.add(name);
           else observed.delete(name);
         }
@@ -343,23 +362,38 @@ export function createApplications(options: ApplicationsOptions): Applications {
         const { filter, ...rest } = delivery.dump(actor.id);
         const { allowed, disallowed } = filter;
         const own = actor.dump() as ApplicationDump['actor'];
-        return { actor: own, filter: { allowed: [...allowed], disallowed: [...disallowed] }, ...rest };
+        const waiting = away.get(actor.id)?.waiting();
+        return {
+          actor: own,
+          filter: { allowed: [...allowed], disallowed: [...disallowed] },
+          ...rest,
+          ...(observed.has(actor.id) ? { observes: true } : {}),
+          ...(waiting ? { waiting: [...waiting] } : {}),
+        };
       }),
       connections: connectionCount,
     }),
 
     restore(dump) {
       connectionCount = dump.connections;
-      for (const { actor, ...rest } of dump.applications) {
-        delivery.restore(actor.context.name, rest as ReceiverDump);
-        start(actor.context.name, { from: actor });
+      for (const { actor, observes, waiting = [], ...rest } of dump.applications) {
+        const { name } = actor.context;
+        delivery.restore(name, rest as ReceiverDump);
+        if (observes) observed.add(name);
+        if (!isActiveApplication(start(name, { from: actor }).getSnapshot())) continue;
+        const outbox = createOutbox({ limit: queueLimit, log: log.child({ application: name }) });
+        outbox.restore(waiting);
+        away.set(name, outbox);
+        delivery.attach(name, { send: outbox.take, describe: 'not connected again yet' }, false);
       }
     },
 
     settle() {
       for (const actor of registry.all()) {
         const { connection } = actor.getSnapshot().context;
-        if (connection !== '' && !connections.has(connection)) actor.send({ type: 'disconnect', connection });
+        if (connection === '' || connections.has(connection)) continue;
+        away.delete(actor.id);
+        actor.send({ type: 'disconnect', connection });
       }
     },
 

@@ -3,7 +3,7 @@ import type { Cancellation } from '../lib/cancellation.ts';
 import type { ChannelContext, ChannelEvent, ChannelSnapshot, channelMachine } from '../machines/channel.ts';
 import type { OwnershipEvent, ownershipMachine } from '../machines/ownership.ts';
 import type { Channel } from '../models/channel.ts';
-import type { Leg, Report } from '../telephony/driver.ts';
+import type { Leg, LegData, Report } from '../telephony/driver.ts';
 import type { PlayTarget } from './playbacks.ts';
 import type { Actor } from './spawn.ts';
 
@@ -15,8 +15,11 @@ export type OwnershipActor = Actor<typeof ownershipMachine>;
 /** Everything a channel can be told: what its life hears, what its ownership hears, and what both do. */
 export type ChannelMessage = ChannelEvent | OwnershipEvent;
 
-/** Gives a channel that is taken up its leg, which tells its reports through `report` from now on. */
-export type LegOf = (channel: ChannelContext, report: Report) => Leg;
+/**
+ * Gives a channel that is taken up its leg, as its technology put it down; it tells its reports through `report` from now
+ * on.
+ */
+export type LegOf = (channel: ChannelContext, report: Report, data: LegData) => Leg;
 
 /** What call control asks of the applications' subscriptions. */
 export interface ChannelApplications {

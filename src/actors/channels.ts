@@ -239,9 +239,9 @@ export function createChannels(options: ChannelsOptions): Channels {
     audio,
     dump: () => registry.all().map((entry) => dumpChannel(entry, audio)),
     restore(dumps, legOf) {
-      for (const { life, ownership, audio: sound, companionId } of dumps) {
+      for (const { life, ownership, audio: sound, companionId, leg } of dumps) {
         const context = life.context as ChannelContext;
-        const entry = makeEntry(context, legOf(context, creation.reportTo(context.id)), companionId, undefined);
+        const entry = makeEntry(context, legOf(context, creation.reportTo(context.id), leg), companionId, undefined);
         entry.ownership = startOwnership(entry, { from: ownership });
         startLife(entry, { from: life });
         if (sound) audio.restore(entry.leg, sound);
@@ -263,13 +263,14 @@ const ownershipInput = ({ id, dialplan }: ChannelInput, onAnswer: OnAnswer | und
   return { id, start: { context, extension, priority }, ...(onAnswer ? { onAnswer } : {}) };
 };
 
-const dumpChannel = ({ id, actor, ownership, companionId }: ChannelEntry, audio: ChannelAudio): ChannelDump => {
+const dumpChannel = ({ id, leg, actor, ownership, companionId }: ChannelEntry, audio: ChannelAudio): ChannelDump => {
   const sound = audio.dump(id);
   return {
     life: actor.dump() as ChannelDump['life'],
     ownership: ownership.dump() as ChannelDump['ownership'],
     ...(sound ? { audio: sound } : {}),
     ...(companionId === undefined ? {} : { companionId }),
+    leg: leg.dump(),
   };
 };
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Bus } from '../bus/bus.ts';
 import { endpointTopics } from '../bus/topics.ts';
 import type { Logger } from '../lib/log.ts';
@@ -25,6 +26,8 @@ export interface Contacts extends ContactHost {
   attach(driver: ContactDriver): void;
   /** The contacts of one endpoint, in the order of their first registration. */
   of(technology: string, endpoint: string): ContactInfo[];
+  /** Whether that contact is there with those very details. */
+  knows(contact: ContactDetails): boolean;
   readonly size: number;
   /** Every contact, in the order of their first registration. */
   dump(): ContactDump[];
@@ -133,6 +136,8 @@ export function createContacts({ bus, runtime, log, endpoints }: ContactsOptions
       const snapshots = [...actors.values()].map((actor) => actor.getSnapshot());
       return snapshots.filter(({ context }) => endpointKey(context.contact) === key).map(contactModel);
     },
+
+    knows: (contact) => isDeepStrictEqual(actors.get(contact.id)?.getSnapshot().context.contact, contact),
 
     dump: () => [...actors.values()].map((actor) => actor.dump() as ContactDump),
 

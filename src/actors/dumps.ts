@@ -159,6 +159,8 @@ const ChannelDump = Type.Object({
   audio: optional(actorOf('channelAudio', channelAudioContext)),
   /** The channel that came to life together with it. */
   companionId: optional(text),
+  /** Its leg, which only its technology reads. */
+  leg: Type.Object({ version: number }, { additionalProperties: true }),
 });
 
 const BridgeDump = Type.Object({
@@ -183,6 +185,10 @@ const ApplicationDump = Type.Object({
   missed: Type.Integer({ minimum: 0 }),
   /** Topics with their references, in the order of subscribing. */
   subscriptions: list(Type.Tuple([text, Type.Integer({ minimum: 1 })])),
+  /** Whoever registered it only hears. */
+  observes: optional(Type.Boolean()),
+  /** Events that wait for its connection to be made again, as JSON texts. */
+  waiting: optional(list(text)),
 });
 
 const OutboundConnectionDump = Type.Object({
@@ -196,7 +202,8 @@ const OutboundConnectionDump = Type.Object({
   waiting: list(text),
 });
 
-const Dump = Type.Object({
+/** What all of call control looks like as data. */
+export const Dump = Type.Object({
   version: Type.Literal(dumpVersion),
   channels: list(ChannelDump),
   bridges: list(BridgeDump),

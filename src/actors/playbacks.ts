@@ -31,7 +31,7 @@ export type PlayTarget = {
   language: string;
   /** Where the playback's events go. */
   topics: readonly Topic[];
-  media: Pick<MediaSession, 'play'>;
+  media: Pick<MediaSession, 'play'> & Partial<Pick<MediaSession, 'dump'>>;
 };
 
 export type PlayRequest = {
@@ -120,7 +120,12 @@ export function createPlaybacks(deps: {
   const running = new Map<string, Running>();
   const queues = new Map<string, MediaQueue>();
 
-  const startItem = (context: PlaybackContext, index: number, offsetMs: number, actor: Told): void => {
+  const startItem = (
+    context: PlaybackContext,
+    index: number,
+    from: { offsetMs: number; heardMs?: number },
+    actor: Told,
+  ): void => {
     const entry = running.get(context.id);
     const uri = context.media[index];
     if (!entry || uri === undefined) return;
@@ -129,12 +134,12 @@ export function createPlaybacks(deps: {
         log.info({ playback: context.id, uri, reason: report.reason }, 'a media item could not be played');
       actor.send(report);
     };
-    entry.handle = entry.target.media.play({ uri, language: context.language, offsetMs }, told);
+    entry.handle = entry.target.media.play({ uri, language: context.language, ...from }, told);
   };
 
   const machine = playbackMachine.provide({
     actions: {
-      startItem: ({ context, self }, { index, offsetMs }) => startItem(context, index, offsetMs, self),
+      startItem: ({ context, self }, { index, offsetMs }) => startItem(context, index, { offsetMs }, self),
       stopItem: ({ context }) => running.get(context.id)?.handle?.stop(),
       pauseItem: ({ context }) => running.get(context.id)?.handle?.pause(),
       resumeItem: ({ context }) => running.get(context.id)?.handle?.resume(),
@@ -258,17 +263,22 @@ export function createPlaybacks(deps: {
       registry.all().flatMap((actor): PlaybackDump[] => {
         const target = running.get(actor.id)?.target;
         const own = actor.dump() as PlaybackDump['actor'];
-        return target ? [{ actor: own, target: { kind: target.kind, id: target.id } }] : [];
+        if (!target) return [];
+        const isTurn = running.get(actor.id)?.handle !== undefined;
+        const heardMs = isTurn ? target.media.dump?.().item?.positionMs : undefined;
+        return [
+          { actor: own, target: { kind: target.kind, id: target.id }, ...(heardMs === undefined ? {} : { heardMs }) },
+        ];
       }),
 
     restore(dumps, targetOf) {
-      for (const { actor: from, target: named, heardMs = 0 } of dumps) {
+      for (const { actor: from, target: named, heardMs } of dumps) {
         const target = targetOf(named.kind, named.id);
         if (!target) continue;
         const actor = begin(from.context.id, target, { from });
         const { value, context } = actor.getSnapshot();
         if (value !== 'playing' && value !== 'paused') continue;
-        startItem(context, context.index, heardMs, actor);
+        startItem(context, context.index, { offsetMs: 0, ...(heardMs === undefined ? {} : { heardMs }) }, actor);
         if (value === 'paused') running.get(context.id)?.handle?.pause();
       }
     },

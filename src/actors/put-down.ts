@@ -10,7 +10,8 @@ import type { Playbacks } from './playbacks.ts';
 /** The owners of all actors. */
 export type Owners = {
   channels: Channels;
-  bridges: Bridges;
+  /** Left out where media cannot meet. */
+  bridges: Bridges | undefined;
   playbacks: Playbacks;
   applications: Applications;
   contacts: Contacts;
@@ -18,13 +19,17 @@ export type Owners = {
 };
 
 /** What taking up needs of others: each channel's leg, taken up by its technology. */
-export type TakeUpOptions = { legOf: LegOf };
+export type TakeUpOptions = {
+  legOf: LegOf;
+  /** Applications that were connected are waited for, until `applications.settle`; otherwise they are inactive at once. */
+  awaitsApplications?: boolean;
+};
 
 /** All of call control as it is now, as plain JSON; between two steps, so not from within an effect. Changes nothing. */
 export const putDown = ({ channels, bridges, playbacks, applications, contacts, outbound }: Owners): Dump => ({
   version: dumpVersion,
   channels: channels.dump(),
-  bridges: bridges.dump(),
+  bridges: bridges?.dump() ?? [],
   playbacks: playbacks.dump(),
   ...applications.dump(),
   contacts: contacts.dump(),
@@ -38,20 +43,21 @@ export const putDown = ({ channels, bridges, playbacks, applications, contacts, 
  * is gone are inactive.
  * @throws Error as `readDump`; then nothing is taken up.
  */
-export function takeUp(owners: Owners, dumped: unknown, { legOf }: TakeUpOptions): void {
+export function takeUp(owners: Owners, dumped: unknown, { legOf, awaitsApplications }: TakeUpOptions): void {
   const { channels, bridges, playbacks, applications, contacts, outbound } = owners;
   const dump = readDump(dumped);
   channels.restore(dump.channels, legOf);
-  bridges.restore(dump.bridges);
-  applications.restore(dump);
+  bridges?.restore(dump.bridges);
+  // Whatever is derived anew has been told: it comes before those who would hear it.
   contacts.restore(dump.contacts);
+  applications.restore(dump);
   outbound.restore(dump);
   playbacks.restore(dump.playbacks, (kind, id) => {
     const channel = kind === 'channel' ? channels.find(id) : undefined;
-    const bridge = kind === 'bridge' ? bridges.find(id) : undefined;
-    return (channel && channels.playTarget(channel)) ?? (bridge && bridges.playTarget(bridge));
+    const bridge = kind === 'bridge' ? bridges?.find(id) : undefined;
+    return (channel && channels.playTarget(channel)) ?? (bridge && bridges?.playTarget(bridge));
   });
-  bridges.resume();
+  bridges?.resume();
   channels.resume();
-  applications.settle();
+  if (!awaitsApplications) applications.settle();
 }

@@ -2,7 +2,7 @@ import { createRuntime, type Runtime } from '../actors/spawn.ts';
 import type { Config } from '../config/schema.ts';
 import type { startHttpServer } from '../http/server.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
-import { createIds, type Ids } from '../lib/ids.ts';
+import { type CountedIds, createIds } from '../lib/ids.ts';
 import type { RootLogger } from '../lib/log.ts';
 import type { Scope } from '../lib/scope.ts';
 import { createLogging, type Logging } from '../logging.ts';
@@ -12,12 +12,13 @@ import { prepareDirectory } from '../stores/durable-file.ts';
 import { keepEntityId } from '../stores/entity-id.ts';
 import type { LogChannels } from '../stores/log-channels.ts';
 import type { MediaPlane } from '../telephony/media.ts';
+import type { ServerData } from './server-data.ts';
 
 /** What a caller may put in place of the system's own. */
 export type ServerIo = {
   logging?: Logging;
   clock?: Clock;
-  ids?: Ids;
+  ids?: CountedIds;
   /** What plays, mixes and records. */
   media?: MediaPlane;
   /** UDP sockets for SIP. */
@@ -34,7 +35,7 @@ export type ServerIo = {
 export type Base = {
   config: Config;
   clock: Clock;
-  ids: Ids;
+  ids: CountedIds;
   log: RootLogger;
   /** What all actors run on: one turn for the process. */
   runtime: Runtime;
@@ -45,10 +46,12 @@ export type Base = {
   entityId: string;
   /** What was put in place of the system's own. */
   io: ServerIo;
+  /** What another process put down, and this one goes on with. */
+  from: ServerData | undefined;
 };
 
 /** The ground floor: time, ids, log, and who we are. @throws StorageError when the data directory cannot be used. */
-export function buildBase(config: Config, io: ServerIo, scope: Scope): Base {
+export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: ServerData): Base {
   const { general } = config;
   const clock = io.clock ?? systemClock;
   const { log, logChannels } = io.logging ?? createLogging(config, process.stderr);
@@ -56,5 +59,5 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope): Base {
   const ids = io.ids ?? createIds(clock, general.system_name);
   prepareDirectory(general.data_directory);
   const entityId = general.entity_id || keepEntityId(general.data_directory, ids, log);
-  return { config, clock, ids, log, runtime: createRuntime(clock, log), logChannels, scope, entityId, io };
+  return { config, clock, ids, log, runtime: createRuntime(clock, log), logChannels, scope, entityId, io, from };
 }

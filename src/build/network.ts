@@ -32,7 +32,7 @@ const followedLimits = [
  * The media plane, and SIP up to its transactions. Recordings that a crash left unfinished are finished first.
  * @throws MediaAddressError (rejects) when audio cannot be sent from the configured address: the first call would find out.
  */
-export async function buildNetwork({ config, clock, ids, log, scope, io }: Base) {
+export async function buildNetwork({ config, clock, ids, log, scope, io, from }: Base) {
   await tryMediaAddress(config.media.rtp_address, io.openUdp);
   for (const recording of await finishLeftovers(config.recordings.directory))
     log.warn({ recording }, 'a recording that was left unfinished is finished');
@@ -62,7 +62,7 @@ export async function buildNetwork({ config, clock, ids, log, scope, io }: Base)
   const timers = { t1, t2, t4 };
   const transactions = createTransactionLayer({
     ...{ transports, clock, ids, log: sipLog, timers },
-    ...{ limits: limits.transactions, peers },
+    ...{ limits: limits.transactions, peers, awaitsRestore: from !== undefined },
   });
   scope.defer(() => transactions.close());
   const reloads: Reloadable[] = [

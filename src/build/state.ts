@@ -22,7 +22,10 @@ export function buildState({ config, clock, log, runtime, scope, entityId }: Bas
   const bus = createBus({ log });
   const eventSources = createEventSourceDirectory();
   const check = config.general.validate ? createEventCheck() : undefined;
-  const applications = createApplications({ bus, clock, log, runtime, entityId, check, limits, resolve: eventSources });
+  const applications = createApplications({
+    ...{ bus, clock, log, runtime, entityId, check, limits, resolve: eventSources },
+    queueLimit: Math.floor(config.http.limits.websocket_queue / 2),
+  });
   scope.defer(() => applications.close());
   const endpoints = createEndpoints({ bus, onRemoved: applications.forget });
   eventSources.add({ endpoint: endpoints.find, technology: endpoints.technology });

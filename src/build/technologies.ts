@@ -16,6 +16,7 @@ import type { MediaPlane } from '../telephony/media.ts';
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
 import type { Network } from './network.ts';
+import { takeUpServer } from './put-down.ts';
 import type { Reloadable } from './reload.ts';
 import type { State } from './state.ts';
 
@@ -34,7 +35,8 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   const { media, transports, transactions, peers, gate } = network;
   const { bus, endpoints, contacts, mailboxes, bans } = state;
   const { channels, dialplan } = calls;
-  channels.addDriver(createLocalDriver({ media, ids, hasContext: dialplan.hasContext }));
+  const local = createLocalDriver({ media, ids, hasContext: dialplan.hasContext });
+  channels.addDriver(local);
 
   const resolveHost = base.io.resolveHost ?? (async (host: string) => (await lookup(host)).address);
   const external = canConnect(media) ? buildExternal(base, state, calls, media, resolveHost) : undefined;
@@ -91,7 +93,8 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   provisioning.start({ find: dynamicConfig.find, made: () => dynamicConfig.made('endpoint') });
 
   const listeners = await transports.bind(sipListens(config));
-  sip.start();
+  if (base.from) takeUpServer({ base, network, state, calls }, { sip, local }, base.from);
+  sip.start(contacts.knows);
   let configured = sipConfig.endpoints;
   const followEndpoints = (next: Config): void => {
     const before = new Map(configured.map((endpoint) => [endpoint.name, endpoint]));

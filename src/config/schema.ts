@@ -48,6 +48,12 @@ const general = group(
       unit: 's',
       description: 'How long calls may go on after SIGTERM before they are hung up.',
     }),
+    return_timeout: number(0, 86_400, {
+      default: 10,
+      unit: 's',
+      description:
+        'How long applications may take to connect again to a server that was taken up; events wait for them.',
+    }),
   },
   'What concerns the whole server.',
 );

@@ -27,7 +27,7 @@ export class Player {
     this.#load = load;
     this.#codec = codec;
     this.#told = told;
-    this.#pendingMs = Math.max(0, item.offsetMs || 0);
+    this.#pendingMs = Math.max(0, (item.heardMs ?? item.offsetMs) || 0);
     this.#begin();
   }
 
@@ -104,7 +104,8 @@ export class Player {
     // Asked for in a codec that has changed meanwhile: another is on its way.
     if (this.ended || this.#reader || codec !== this.#codec) return;
     this.#reader = new SequenceReader(inCodec(sequence, codec));
-    if (this.#pendingMs > 0) this.#reader.seek(this.#pendingMs);
+    if (this.#item.heardMs !== undefined) this.#reader.goTo(this.#pendingMs);
+    else if (this.#pendingMs > 0) this.#reader.seek(this.#pendingMs);
     if (this.#reader.ended) this.#end({ type: 'media.finished' });
   }
 

@@ -94,11 +94,13 @@ export class SequenceReader {
 
   /** Moves by `ms` (negative = back): before the start it is at the start, past the end it has ended. */
   seek(ms: number): void {
-    if (!this.#sequence.seekable) return;
-    const segments = this.#sequence.segments;
-    let position = this.#offset + ms * samplesPerMs(this.#sequence.codec);
-    for (let index = 0; index < this.#segment; index++) position += segments[index]!.samples;
-    position = Math.max(0, Math.trunc(position));
+    if (this.#sequence.seekable) this.goTo(this.positionMs + ms);
+  }
+
+  /** Moves to `ms` from the start of the first segment, also in what is not for seeking. */
+  goTo(ms: number): void {
+    const { segments, codec } = this.#sequence;
+    let position = Math.max(0, Math.trunc(ms * samplesPerMs(codec)));
     this.#segment = 0;
     while (this.#segment < segments.length && position >= segments[this.#segment]!.samples)
       position -= segments[this.#segment++]!.samples;

@@ -201,7 +201,7 @@ export abstract class SessionProxy implements MediaSession, Linked {
     this.open();
     this.askAgain();
     if (item && positionMs !== undefined) {
-      this.post({ type: 'play', play: item.play, item: { ...item.item, offsetMs: positionMs } });
+      this.post({ type: 'play', play: item.play, item: { ...item.item, heardMs: positionMs } });
       if (item.paused) this.post({ type: 'control', play: item.play, action: 'pause' });
     }
     this.#recordings.failAll('the media thread ended');
@@ -261,7 +261,7 @@ export abstract class SessionProxy implements MediaSession, Linked {
   /** Where the item is, in ms from its start: what the thread wrote last. */
   #positionMs({ play, item }: { play: number; item: PlayItem }): number {
     const memory = this.place?.memory;
-    return memory?.[memoryWord.play] === play ? memory[memoryWord.positionMs]! : item.offsetMs;
+    return memory?.[memoryWord.play] === play ? memory[memoryWord.positionMs]! : (item.heardMs ?? item.offsetMs);
   }
 
   #end(): void {

@@ -32,6 +32,10 @@ export interface DeviceStates {
    * @throws AriError deviceUncontrolled, deviceNameMissing at once; storageFailed (rejects), then it is as before.
    */
   delete(name: string): Promise<void>;
+  /** What clients set, what channels make of devices, and what was told of these last. */
+  dump(): DeviceStatesData;
+  /** Takes it up again, before channels are; nobody is told. */
+  restore(data: DeviceStatesData): void;
   /** Stops listening; resolves once all changes are on disk. */
   close(): Promise<void>;
 }
@@ -49,7 +53,17 @@ export type DeviceStatesOptions = {
 };
 
 /** What a channel makes of its device. */
-type Use = 'idle' | 'inUse' | 'ringing' | 'busy' | 'onHold';
+export const deviceUses = ['idle', 'inUse', 'ringing', 'busy', 'onHold'] as const;
+type Use = (typeof deviceUses)[number];
+
+/** Device states as plain data. */
+export type DeviceStatesData = {
+  kept: DeviceState[];
+  /** By device: its channels, and what each makes of it. */
+  uses: [device: string, channels: [channelId: string, use: Use][]][];
+  /** By device: what was published last. */
+  published: [device: string, state: DeviceStateWord][];
+};
 
 const uses: Readonly<Record<ChannelState, Use>> = {
   Down: 'idle',
@@ -82,6 +96,10 @@ class DeviceUse {
     if (use === undefined) return;
     this.#channels.delete(channelId);
     this.#counts[use]--;
+  }
+
+  get channels(): [channelId: string, use: Use][] {
+    return [...this.#channels];
   }
 
   get isEmpty(): boolean {
@@ -233,6 +251,22 @@ export function createDeviceStates(options: DeviceStatesOptions): DeviceStates {
     delete(device) {
       const name = controlled(device);
       return told(name, () => kept.delete(name));
+    },
+
+    dump: () => ({
+      kept: kept.values(),
+      uses: [...devices].map(([device, { channels }]) => [device, channels]),
+      published: [...published],
+    }),
+
+    restore(data) {
+      kept.replaceSoon(data.kept);
+      for (const [device, channels] of data.uses) {
+        const use = new DeviceUse();
+        for (const [channelId, now] of channels) use.set(channelId, now);
+        devices.set(device, use);
+      }
+      for (const [device, state] of data.published) published.set(device, state);
     },
 
     close() {

@@ -36,6 +36,10 @@ export interface Endpoints {
   /** A channel of the endpoint has come to life; unknown endpoints are ignored, here and below. */
   channelAdded(technology: string, resource: string, channelId: string): void;
   channelRemoved(technology: string, resource: string, channelId: string): void;
+  /** What is known of each endpoint, its channels aside. */
+  dump(): EndpointStatus[];
+  /** Takes up what was known of endpoints that are there; nobody is told. */
+  restore(known: readonly EndpointStatus[]): void;
 }
 
 export type EndpointStatus = { technology: string; resource: string; state: EndpointState };
@@ -139,6 +143,15 @@ export function createEndpoints({ bus, onRemoved }: EndpointsOptions): Endpoints
     channelRemoved(technology, resource, channelId) {
       const entry = entries.get(keyOf(technology, resource));
       if (entry?.channelIds.delete(channelId)) publishChange(entry);
+    },
+
+    dump: () => [...entries.values()].map(({ technology, resource, state }) => ({ technology, resource, state })),
+
+    restore(known) {
+      for (const { technology, resource, state } of known) {
+        const entry = entries.get(keyOf(technology, resource));
+        if (entry) entry.state = state;
+      }
     },
   };
 }

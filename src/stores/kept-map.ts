@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type JsonFileOptions, openJsonFile } from './json-file.ts';
 
 /** Named things that outlive a restart, kept in one file. Reading never waits; a change is seen at once. */
@@ -15,6 +16,8 @@ export interface KeptMap<T> {
   delete(key: string): Promise<void>;
   /** As {@link setSoon}. */
   deleteSoon(key: string): void;
+  /** Puts these in place of all that there are, as {@link setSoon}; nothing is written when they are the same. */
+  replaceSoon(values: readonly T[]): void;
   /**
    * Resolves when everything changed so far is on the disk: for an answer that changes nothing itself.
    * @throws AriError (rejects) storageFailed.
@@ -75,6 +78,13 @@ export function openKeptMap<T>(options: KeptMapOptions<T>): KeptMap<T> {
 
     deleteSoon(key) {
       if (entries.delete(key)) file.keepSoon();
+    },
+
+    replaceSoon(values) {
+      const next = new Map(values.map((value) => [keyOf(value), value]));
+      if (isDeepStrictEqual([...entries], [...next])) return;
+      entries = next;
+      file.keepSoon();
     },
 
     settled: () => file.settled(),

@@ -19,6 +19,8 @@ export interface Mailboxes {
   delete(name: string): Promise<void>;
   /** Adds one who hears every change, a deleted mailbox as one without messages: phones that watch it are told. */
   onChanged(listener: (mailbox: Mailbox) => void): void;
+  /** Puts these in place of what was read from the disk; nobody is told. */
+  restore(mailboxes: readonly Mailbox[]): void;
   /** Resolves once all changes are on disk. */
   close(): Promise<void>;
 }
@@ -87,6 +89,7 @@ export function createMailboxes({
       return kept;
     },
 
+    restore: (known) => mailboxes.replaceSoon(known),
     onChanged: (listener) => void listeners.push(listener),
     close: () => mailboxes.close(),
   };

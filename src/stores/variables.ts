@@ -22,6 +22,10 @@ export interface GlobalVariables {
    * @throws AriError variableNameRequired, functionFailed, limitReached
    */
   setGlobalVar(variable: string | undefined, value: string | undefined): void;
+  /** Every variable with its value, in the order of setting. */
+  dump(): [name: string, value: string][];
+  /** Takes variables up again; nobody is told. */
+  restore(variables: readonly (readonly [name: string, value: string])[]): void;
 }
 
 export type GlobalVariablesOptions = {
@@ -65,6 +69,11 @@ export function createGlobalVariables({
       if (!variable.endsWith(')')) {
         if (!set(variable, value)) requireWithin('global_variables', values.size + 1, limit);
       } else if (!writeFunction?.(variable, value ?? '')) throw new AriError('functionFailed');
+    },
+
+    dump: () => [...values],
+    restore(variables) {
+      for (const [name, value] of variables) values.set(name, value);
     },
   };
 }

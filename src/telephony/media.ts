@@ -36,6 +36,8 @@ export type PlayItem = {
   language: string;
   /** Where to begin, in ms from the start of the item. */
   offsetMs: number;
+  /** How far it was heard before it had to be begun again, in ms: there it goes on, also where no offset is heeded. */
+  heardMs?: number;
 };
 
 /** How a played item ended. Told exactly once per `play`, also after `stop` and when the session closes. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
-import type { Ids } from '../lib/ids.ts';
+import type { CountedIds } from '../lib/ids.ts';
 
 /** Chance that is the same every time: each call gives the next number, from 0 up to but not including 1. */
 export type Random = () => number;
@@ -19,13 +19,19 @@ export function createRandom(seed: number): Random {
 export const createRandom32 = (random: Random) => (): number => Math.floor(random() * 2 ** 32);
 
 /** Identifiers that follow from a seed, in the forms of the real ones. They can be guessed: for simulations only. */
-export function createSeededIds(clock: Clock, random: Random): Ids {
+export function createSeededIds(clock: Clock, random: Random): CountedIds {
   const pick = (alphabet: string, length: number): string =>
     Array.from({ length }, () => alphabet[Math.floor(random() * alphabet.length)]).join('');
   const hex = (digits: number): string => pick('0123456789abcdef', digits);
   let counter = 0;
   return {
     channel: () => `${Math.floor(clock.now() / 1000)}.${counter++}`,
+    get channels() {
+      return counter;
+    },
+    goOn(channels) {
+      counter = channels;
+    },
     uuid: () => `${hex(8)}-${hex(4)}-4${hex(3)}-8${hex(3)}-${hex(12)}`,
     hex,
     secret: (length) => pick('ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789', length),

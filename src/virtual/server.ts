@@ -1,8 +1,10 @@
 import type { Config } from '../config/schema.ts';
 import type { HttpApp } from '../http/app.ts';
+import type { CountedIds } from '../lib/ids.ts';
 import type { Logging } from '../logging.ts';
-import { type RunningServer, startServer } from '../main.ts';
+import { type RunningServer, type ServerIo, startServer } from '../main.ts';
 import { startInline } from '../media/inline-thread.ts';
+import { createVirtualMachine } from './machine.ts';
 import type { ManualClock } from './manual-clock.ts';
 import type { VirtualHost } from './network.ts';
 import { createRandom, createRandom32, createSeededIds } from './random.ts';
@@ -15,12 +17,18 @@ export type VirtualServerOptions = {
   logging: Logging;
   /** What chance follows from. */
   seed?: number;
+  /** Where identifiers come from; they follow from the seed when left out. */
+  ids?: CountedIds;
+  /** What a server put down (`dump`) that is closed or has lost its power: this one goes on with it. */
+  from?: unknown;
 };
 
 /** A whole server on simulated time and a simulated network. */
 export type VirtualServer = RunningServer & {
   /** Asks the interface, as over HTTP but without a socket; `authorization` is up to the request. */
   ask(request: Request): Promise<Response>;
+  /** Ends it as a power failure would: nobody is told, nothing is closed properly, its ports are free. */
+  powerOff(): void;
 };
 
 /**
@@ -28,16 +36,18 @@ export type VirtualServer = RunningServer & {
  * requests happen as simulated time is moved, the same every time. Nobody can connect a WebSocket to it.
  */
 export async function startVirtualServer(options: VirtualServerOptions): Promise<VirtualServer> {
-  const { config, clock, host, logging, seed = 1 } = options;
+  const { config, host, logging, seed = 1, from } = options;
   const random = createRandom(seed);
+  const machine = createVirtualMachine(options.clock, host);
+  const { clock, sockets } = machine;
   let app: HttpApp['app'] | undefined;
-  const running = await startServer(config, {
+  const io: ServerIo = {
     clock,
     logging,
-    ids: createSeededIds(clock, random),
-    openUdp: host.openUdp,
+    ids: options.ids ?? createSeededIds(clock, random),
+    openUdp: machine.openUdp,
     resolveHost: (name) => Promise.reject(new Error(`there are no names in a virtual network: ${name}`)),
-    startMediaThread: startInline({ clock, sockets: host.sockets, random32: createRandom32(random) }),
+    startMediaThread: startInline({ clock, sockets, random32: createRandom32(random) }),
     serveHttp: async (served) => {
       app = served.app;
       return {
@@ -46,6 +56,11 @@ export async function startVirtualServer(options: VirtualServerOptions): Promise
         close: async () => served.connections.close(),
       };
     },
-  });
-  return { ...running, ask: async (request) => (app ? app.request(request, undefined, {}) : new Response()) };
+  };
+  const running = await startServer(config, io, from);
+  return {
+    ...running,
+    powerOff: () => machine.powerOff(),
+    ask: async (request) => (app ? app.request(request, undefined, {}) : new Response()),
+  };
 }

@@ -10,8 +10,9 @@ import {
   type OpenedLeg,
   type Report,
 } from '../../telephony/driver.ts';
-import type { MediaPlane, MediaReport, MediaSession } from '../../telephony/media.ts';
+import type { MediaPlane, MediaReport, MediaSession, MediaSessionDump } from '../../telephony/media.ts';
 import { heardOf } from '../heard.ts';
+import { grant, wishesOf } from '../standing.ts';
 
 /**
  * Local channels: two halves joined back to back. Dialing the first half offers the second to the dialplan; what
@@ -33,6 +34,7 @@ type LocalLegData = LegData & {
   readonly answered: boolean;
   readonly ended: boolean;
   readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly media: MediaSessionDump;
 };
 
 /** One half. Told its peer when both exist. */
@@ -53,6 +55,7 @@ class LocalLeg implements Leg {
     this.#answered = from?.answered ?? false;
     this.#ended = from?.ended ?? false;
     this.#headers = new Map(from?.headers);
+    for (const wish of wishesOf(from?.media.standing ?? [])) grant(media, wish);
   }
 
   /** Offers the second half to the dialplan. */
@@ -136,6 +139,7 @@ class LocalLeg implements Leg {
       answered: this.#answered,
       ended: this.#ended,
       headers: [...this.#headers],
+      media: this.media.dump(),
     };
   }
 

@@ -7,7 +7,7 @@ import { createUserAgent, type UserAgentCounts } from '../../sip/dialog/user-age
 import type { ServerTransaction, TransactionLayer } from '../../sip/transaction/transaction.ts';
 import type { KnownPeers } from '../../sip/transport/known-peers.ts';
 import type { Transports } from '../../sip/transport/transport.ts';
-import type { ContactDriver, ContactHost } from '../../telephony/contacts.ts';
+import type { ContactDetails, ContactDriver, ContactHost } from '../../telephony/contacts.ts';
 import {
   type CallHost,
   type Driver,
@@ -76,8 +76,10 @@ export type SipDriverCounts = UserAgentCounts & {
 /** SIP as call control sees it. */
 export interface SipDriver extends Driver, ContactDriver {
   readonly technology: 'PJSIP';
-  /** Tells the configured contacts; once, when everything is wired. */
-  start(): void;
+  /** Tells the configured contacts, those that are known as they are aside; once, when everything is wired. */
+  start(isKnown?: (contact: ContactDetails) => boolean): void;
+  /** Whether there is a registered or configured place with that contact id. */
+  hasContact(id: string): boolean;
   /** Adds an endpoint at run time, or changes one; calls that exist keep what they have. */
   setEndpoint(endpoint: EndpointConfig): void;
   removeEndpoint(name: string): void;
@@ -165,10 +167,11 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     }
   };
 
-  const announce = (endpoint: EndpointConfig) => {
+  const announce = (endpoint: EndpointConfig, isKnown = (_contact: ContactDetails) => false) => {
     for (const binding of staticBindings(endpoint)) {
       bindings.put(binding);
-      if (started) contacts.registered(contactDetails(endpoint, binding));
+      const details = contactDetails(endpoint, binding);
+      if (started && !isKnown(details)) contacts.registered(details);
     }
   };
 
@@ -193,11 +196,12 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     resume: (data, channelId, report) => resumeLeg(services, data, channelId, report),
     qualify: (contact) => qualifier.qualify(contact),
     expired: (contact) => bindings.delete(contact.id),
-    start() {
+    start(isKnown) {
       if (started) return;
       started = true;
-      for (const endpoint of endpoints.all()) announce(endpoint);
+      for (const endpoint of endpoints.all()) announce(endpoint, isKnown);
     },
+    hasContact: (id) => bindings.byId(id) !== undefined,
     setEndpoint,
     removeEndpoint(name) {
       const endpoint = endpoints.named(name);

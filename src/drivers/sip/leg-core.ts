@@ -7,7 +7,7 @@ import { isNowhere } from '../../sip/sdp/description.ts';
 import type { Target } from '../../sip/transport/transport.ts';
 import { Cause } from '../../telephony/causes.ts';
 import type { DigitSequence, LegReport, Party, Report } from '../../telephony/driver.ts';
-import type { MediaReport, RtpSession } from '../../telephony/media.ts';
+import type { MediaReport, MediaSessionDump, RtpSession } from '../../telephony/media.ts';
 import { heardOf } from '../heard.ts';
 import { causeFromReason, causeFromStatus } from './causes.ts';
 import type { EndpointConfig } from './config.ts';
@@ -36,6 +36,7 @@ export type LegCoreData = {
   readonly silentEarly: boolean;
   /** Digits still to be sent as INFO. */
   readonly infos: readonly InfoToSend[];
+  readonly media: MediaSessionDump;
 };
 
 export type LegCoreOptions = {
@@ -112,12 +113,12 @@ export function createLegCore(options: LegCoreOptions): LegCore {
     guarded(stack.log, what, fn, () => breakDown());
   const breakDown = () => loseMedia(Cause.temporaryFailure);
 
+  const told = contain('a report of the media', (report: MediaReport) => hear(report));
+  // Where the port was not open yet there is nothing but what was asked meanwhile.
+  const reopened = from?.media.local && from.media;
   const session = createPendingSession(
     options.channelId,
-    media.openRtp(
-      options.channelId,
-      contain('a report of the media', (told: MediaReport) => hear(told)),
-    ),
+    reopened ? media.reopenRtp(reopened, told) : media.openRtp(options.channelId, told),
     stack.log,
     (error) => {
       // When ports run out this is told for every call: the reason, not where in the program it was found.
@@ -211,6 +212,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
   };
 
   session.whenOpen(contain('negotiating', negotiate));
+  if (from && !reopened) session.ask(from.media.standing);
   for (const intent of from?.intents ?? []) when(intent);
   infos.send(from?.infos ?? []);
 
@@ -287,6 +289,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       heldTold,
       silentEarly,
       infos: infos.waiting,
+      media: session.dump(),
     }),
   };
 }

@@ -2,6 +2,7 @@ import { guarded } from '../../lib/guard.ts';
 import type { Logger } from '../../lib/log.ts';
 import type {
   MediaSession,
+  MediaSessionDump,
   PlayHandle,
   PlayItem,
   PlayReport,
@@ -10,12 +11,16 @@ import type {
   RecordRequest,
   RtpSession,
   RtpStatistics,
+  SessionCommand,
 } from '../../telephony/media.ts';
+import { grant, type Wish, wishesOf } from '../standing.ts';
 
 /** A session whose port is still being opened, and what has been asked of it meanwhile. */
 export interface PendingSession extends MediaSession {
   /** Runs `fn` with the session: at once, or when the port is there; never when it could not be had. In order. */
   whenOpen(fn: (session: RtpSession) => void): void;
+  /** Asks for what another session was asked for and had not done yet. */
+  ask(standing: readonly SessionCommand[]): void;
 }
 
 /**
@@ -31,6 +36,8 @@ export function createPendingSession(
   let session: RtpSession | undefined;
   let state: 'opening' | 'open' | 'failed' | 'closed' = 'opening';
   let waiting: { run(session: RtpSession): void; failed(reason: string): void }[] = [];
+  /** What is asked before the port is open, as data. */
+  const wishes: Wish[] = [];
 
   const settle = (reason: string) => {
     const left = waiting;
@@ -43,6 +50,13 @@ export function createPendingSession(
     else if (state === 'opening') waiting.push({ run, failed });
     else failed('the session is closed');
   };
+
+  const wish = (asked: Wish) => {
+    if (state === 'opening') wishes.push(asked);
+    task((opened) => grant(opened, asked));
+  };
+
+  const dump = (): MediaSessionDump => session?.dump() ?? { version: 1, id, standing: [...wishes] };
 
   opening.then(
     (opened) => {
@@ -83,12 +97,15 @@ export function createPendingSession(
         seek: (ms) => control((playing) => playing.seek(ms)),
       };
     },
-    sendDigits: (sequence) => task((opened) => opened.sendDigits(sequence)),
-    indicate: (indication) => task((opened) => opened.indicate(indication)),
-    echo: (on) => task((opened) => opened.echo(on)),
-    mute: (directions) => task((opened) => opened.mute(directions)),
-    music: (musicClass) => task((opened) => opened.music(musicClass)),
-    detectTalking: (detection) => task((opened) => opened.detectTalking(detection)),
+    sendDigits: (sequence) => wish({ type: 'sendDigits', sequence }),
+    indicate: (indication) => wish({ type: 'indicate', indication }),
+    echo: (on) => wish({ type: 'echo', on }),
+    mute: (directions) => wish({ type: 'mute', in: directions.in, out: directions.out }),
+    music: (musicClass) => wish({ type: 'music', musicClass }),
+    detectTalking: (detection) => wish({ type: 'detectTalking', detection }),
+    ask(standing) {
+      for (const each of wishesOf(standing)) wish(each);
+    },
     record(request: RecordRequest, told: (report: RecordReport) => void): RecordHandle {
       let handle: RecordHandle | undefined;
       task(
@@ -107,7 +124,7 @@ export function createPendingSession(
         unmute: () => control((recording) => recording.unmute()),
       };
     },
-    dump: () => session?.dump() ?? { version: 1, id, standing: [] },
+    dump,
     statistics: () =>
       new Promise<RtpStatistics | undefined>((resolve, reject) => {
         task(

@@ -1,12 +1,14 @@
 import type { Ids } from '../../lib/ids.ts';
 import { Cause } from '../../telephony/causes.ts';
 import { type DigitSequence, DriverError, type Leg, type LegData, type Report } from '../../telephony/driver.ts';
-import type { AudioMeeting, MediaReport, MediaSession } from '../../telephony/media.ts';
+import type { AudioMeeting, MediaReport, MediaSession, MediaSessionDump } from '../../telephony/media.ts';
 import type { SnoopDriver, SnoopRequest } from '../../telephony/snoop.ts';
 import { heardOf } from '../heard.ts';
+import { grant, wishesOf } from '../standing.ts';
 
 /** A leg as plain data. */
-type SnoopLegData = LegData & Pick<SnoopRequest, 'targetId' | 'spy' | 'whisper'> & { readonly ended: boolean };
+type SnoopLegData = LegData &
+  Pick<SnoopRequest, 'targetId' | 'spy' | 'whisper'> & { readonly ended: boolean; readonly media: MediaSessionDump };
 
 /** The leg of a channel that listens to another: connected from the start, with nobody behind it. */
 class SnoopLeg implements Leg {
@@ -49,7 +51,7 @@ class SnoopLeg implements Leg {
 
   dump(): SnoopLegData {
     const { targetId, spy, whisper } = this.#request;
-    return { version: 1, targetId, spy, whisper, ended: this.#ended };
+    return { version: 1, targetId, spy, whisper, ended: this.#ended, media: this.media.dump() };
   }
 
   release(): void {
@@ -116,7 +118,9 @@ export function createSnoopDriver({ media, ids }: { media: Pick<AudioMeeting, 'o
       const { targetId, spy, whisper, ended } = data;
       const target = targetOf(targetId);
       if (!target) throw new DriverError('data', `the channel ${targetId} that was listened to is no more`);
-      return open({ channelId, targetId, target, spy, whisper }, report, ended);
+      const leg = open({ channelId, targetId, target, spy, whisper }, report, ended);
+      for (const wish of wishesOf(data.media.standing)) grant(leg.media, wish);
+      return leg;
     },
 
     targetGone(targetId) {

@@ -40,6 +40,8 @@ export type TransactionLayerOptions = {
   readonly limits?: Partial<TransactionLimits> | undefined;
   /** Who has shown who it is; without it everybody has. */
   readonly peers?: KnownPeers | undefined;
+  /** Nothing that comes in before {@link TransactionLayer.restore} is heard: whoever sent it sends it again. */
+  readonly awaitsRestore?: boolean | undefined;
   /** Sees every table row that is taken: for tests and debugging. */
   readonly inspect?: ((step: Step) => void) | undefined;
 };
@@ -70,12 +72,24 @@ class Transactions implements TransactionLayer {
   #onAck: ((ack: SipRequest, source: Source) => void) | undefined;
   #onStray: ((response: SipResponse, source: Source) => void) | undefined;
   #closed = false;
+  #deaf: boolean;
   #retransmissions = 0;
   #timeouts = 0;
   #rejected = 0;
   #strays = 0;
 
-  constructor({ transports, clock, ids, log, timers, limits, peers, inspect }: TransactionLayerOptions) {
+  constructor({
+    transports,
+    clock,
+    ids,
+    log,
+    timers,
+    limits,
+    peers,
+    inspect,
+    awaitsRestore = false,
+  }: TransactionLayerOptions) {
+    this.#deaf = awaitsRestore;
     this.#transports = transports;
     this.#peers = peers;
     this.#ids = ids;
@@ -98,7 +112,7 @@ class Transactions implements TransactionLayer {
       forgetServer: (transaction) => this.#forgetServer(transaction),
     };
     transports.onMessage((message, source) => {
-      if (this.#closed) return;
+      if (this.#closed || this.#deaf) return;
       if (message.kind === 'response') this.#receiveResponse(message, source);
       else this.#receiveRequest(message, source);
     });
@@ -155,6 +169,7 @@ class Transactions implements TransactionLayer {
   }
 
   restore({ clients, servers }: TransactionsData): void {
+    this.#deaf = false;
     for (const data of clients) this.#restoreClient(data);
     for (const data of servers) this.#restoreServer(data);
   }
@@ -355,7 +370,7 @@ class Transactions implements TransactionLayer {
   /** Answers what could not be parsed, without a transaction; silence when too little is left of it. */
   #reject(failure: ParseFailure, source: Source): void {
     const line = failure.answerable?.vias[0];
-    if (line === undefined || this.#closed) return;
+    if (line === undefined || this.#closed || this.#deaf) return;
     const bytes = formatRejection(failure, this.#ids.hex(10), stampViaLine(line, source));
     if (!bytes) return;
     this.#rejected++;

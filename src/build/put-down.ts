@@ -1,0 +1,99 @@
+import { putDown, takeUp } from '../actors/put-down.ts';
+import { createLostLeg } from '../drivers/lost-leg.ts';
+import type { SipDriver, SipDriverData } from '../drivers/sip/driver.ts';
+import type { TransactionsData } from '../sip/transaction/transaction.ts';
+import { type Driver, DriverError, type Leg, type LegData, type Report } from '../telephony/driver.ts';
+import type { SnoopDriver } from '../telephony/snoop.ts';
+import type { Base } from './base.ts';
+import type { CallControl } from './call-control.ts';
+import type { Network } from './network.ts';
+import { type ServerData, serverDataVersion } from './server-data.ts';
+import type { State } from './state.ts';
+
+type Floors = { base: Base; network: Network; state: State; calls: CallControl };
+type Drivers = { sip: SipDriver; local: Driver };
+
+const ownersOf = ({ state, calls }: Floors) => ({
+  channels: calls.channels,
+  bridges: calls.meeting?.bridges,
+  playbacks: calls.playbacks,
+  applications: state.applications,
+  contacts: state.contacts,
+  outbound: calls.outbound,
+});
+
+/** A whole server as it is now, as plain JSON; between two steps of its actors. Changes nothing. */
+export function putDownServer(floors: Floors, sip: SipDriver): ServerData {
+  const { base, network, state } = floors;
+  const data = {
+    version: serverDataVersion,
+    channelIds: base.ids.channels,
+    calls: putDown(ownersOf(floors)),
+    sip: { transactions: network.transactions.dump(), driver: sip.dump() },
+    endpoints: state.endpoints.dump(),
+    globals: state.globals.dump(),
+    deviceStates: state.deviceStates.dump(),
+    mailboxes: state.mailboxes.list(),
+  };
+  // What was put down must not change with what goes on.
+  return JSON.parse(JSON.stringify(data)) as ServerData;
+}
+
+/**
+ * Goes on from what was put down: the floors know their drivers and hold nothing yet, SIP listens and hears nobody.
+ * @throws Error naming the channel, or what else cannot be gone on with: what was built then has to be closed.
+ */
+export function takeUpServer(floors: Floors, { sip, local }: Drivers, data: ServerData): void {
+  const { base, network, state, calls } = floors;
+  const { log, clock } = base;
+  base.ids.goOn(data.channelIds);
+  state.globals.restore(data.globals);
+  state.mailboxes.restore(data.mailboxes);
+  state.endpoints.restore(data.endpoints);
+  state.deviceStates.restore(data.deviceStates);
+  network.transactions.restore(data.sip.transactions as TransactionsData);
+  sip.restore(data.sip.driver as unknown as SipDriverData);
+
+  const snoops = calls.meeting?.snoopDriver;
+  const lost: (() => void)[] = [];
+  const legOf = (channel: { id: string; technology: string }, report: Report, leg: LegData): Leg => {
+    try {
+      return resume({ sip, local, snoops, audioOf: (id) => calls.channels.find(id)?.leg.media }, channel, report, leg);
+    } catch (error) {
+      if (!(error instanceof DriverError) || error.part === 'data')
+        throw new Error(`the channel ${channel.id} cannot be taken up: ${(error as Error).message}`, { cause: error });
+      log.warn({ channel: channel.id, reason: error.message }, 'a channel cannot go on and is ended');
+      const substitute = createLostLeg(network.media, channel.id, report);
+      lost.push(substitute.lose);
+      return substitute.leg;
+    }
+  };
+  // Of phones that are not configured any more there are no contacts.
+  const contacts = data.calls.contacts.filter(
+    ({ context: { contact } }) => contact.technology !== sip.technology || sip.hasContact(contact.id),
+  );
+  takeUp(ownersOf(floors), { ...data.calls, contacts }, { legOf, awaitsApplications: true });
+  const patience = clock.setTimeout(state.applications.settle, base.config.general.return_timeout * 1000);
+  base.scope.defer(() => clock.clearTimeout(patience));
+  for (const lose of lost) clock.soon(lose);
+  log.info({ channels: calls.channels.size, contacts: state.contacts.size }, 'what another process put down goes on');
+}
+
+type Resumers = {
+  sip: Driver;
+  local: Driver;
+  snoops: SnoopDriver | undefined;
+  audioOf(id: string): Leg['media'] | undefined;
+};
+
+function resume(
+  { sip, local, snoops, audioOf }: Resumers,
+  { id, technology }: { id: string; technology: string },
+  report: Report,
+  data: LegData,
+): Leg {
+  if (technology === snoops?.technology) return snoops.resume(data, id, audioOf, report);
+  const driver = [sip, local].find((each) => each.technology === technology);
+  if (!driver) throw new DriverError('technology', `calls of the technology ${technology} are not taken up`);
+  return driver.resume(data, id, report);
+}

@@ -1,0 +1,110 @@
+import Type, { type Static } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { Dump, readDump } from '../actors/dumps.ts';
+import { DeviceState, deviceStateWords } from '../models/device-state.ts';
+import { endpointStates } from '../models/endpoint.ts';
+import { Mailbox } from '../models/mailbox.ts';
+import { deviceUses } from '../stores/device-states.ts';
+
+/**
+ * A whole server put down: plain JSON, from which another process goes on. It is checked on the way in; a change that an
+ * earlier one does not fit is a new {@link serverDataVersion}.
+ */
+export const serverDataVersion = 1;
+
+const text = Type.String();
+const number = Type.Number();
+const count = Type.Integer({ minimum: 0 });
+const optional = Type.Optional;
+const list = Type.Array;
+const port = Type.Integer({ minimum: 0, maximum: 65_535 });
+const base64 = Type.String({ pattern: '^[A-Za-z0-9+/]*={0,2}$' });
+
+const target = {
+  protocol: Type.Enum(['udp', 'tcp']),
+  address: text,
+  port,
+  listener: optional(number),
+  connection: optional(number),
+};
+
+const runnerIn = (...states: string[]) =>
+  Type.Object({ state: Type.Enum(states), intervalMs: number, due: Type.Record(text, number) });
+
+const Client = Type.Object({
+  octets: base64,
+  target: Type.Object(target),
+  runner: runnerIn('calling', 'trying', 'proceeding', 'completed', 'accepted', 'terminated'),
+  cancel: optional(list(Type.Tuple([text, text]))),
+  held: Type.Boolean(),
+});
+
+const Server = Type.Object({
+  key: text,
+  mergeKey: optional(text),
+  invite: Type.Boolean(),
+  runner: runnerIn('trying', 'proceeding', 'completed', 'confirmed', 'accepted', 'terminated'),
+  target: Type.Object(target),
+  toTag: text,
+  source: Type.Object({ ...target, listener: number }),
+  response: optional(base64),
+  pending: optional(Type.Object({ request: base64, source: Type.Object({ ...target, listener: number }) })),
+});
+
+/** What only its own layer reads: there, and no more is said of it here. */
+const opaque = Type.Object({}, { additionalProperties: true });
+
+const Binding = Type.Object({
+  id: text,
+  endpoint: text,
+  uri: opaque,
+  target: optional(Type.Object(target)),
+  callId: text,
+  cseq: number,
+  routes: list(opaque),
+  expires: number,
+});
+
+const Subscription = Type.Object({ key: text, dialog: opaque, endpoint: text, mailbox: text, ends: number });
+
+const ServerData = Type.Object({
+  version: Type.Literal(serverDataVersion),
+  /** Channel ids made so far. */
+  channelIds: count,
+  calls: Dump,
+  sip: Type.Object({
+    transactions: Type.Object({ clients: list(Client), servers: list(Server) }),
+    driver: Type.Object({
+      version: Type.Literal(1),
+      bindings: list(Binding),
+      subscriptions: list(Subscription),
+    }),
+  }),
+  endpoints: list(Type.Object({ technology: text, resource: text, state: Type.Enum([...endpointStates]) })),
+  globals: list(Type.Tuple([text, text])),
+  deviceStates: Type.Object({
+    kept: list(DeviceState),
+    uses: list(Type.Tuple([text, list(Type.Tuple([text, Type.Enum([...deviceUses])]))])),
+    published: list(Type.Tuple([text, Type.Enum([...deviceStateWords])])),
+  }),
+  mailboxes: list(Mailbox),
+});
+
+/** A server that was put down. */
+export type ServerData = Static<typeof ServerData>;
+
+const validator = Compile(ServerData);
+
+/**
+ * Reads a server that was put down.
+ * @throws Error that names the version, or what does not fit and where.
+ */
+export function readServerData(data: unknown): ServerData {
+  const version = (data as { version?: unknown } | null | undefined)?.version;
+  if (version !== serverDataVersion)
+    throw new Error(`a server of version ${String(version)} cannot be taken up, only ${serverDataVersion}`);
+  readDump((data as { calls?: unknown }).calls);
+  if (validator.Check(data)) return data;
+  const problems = validator.Errors(data).map(({ instancePath, message }) => `${instancePath || '/'} ${message}`);
+  throw new Error(`what was put down does not fit: ${problems.slice(0, 5).join('; ')}`);
+}

@@ -1,0 +1,237 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadConfig } from '../../src/config/load.ts';
+import { validate } from '../../src/dialplan/parse.ts';
+import type { CountedIds } from '../../src/lib/ids.ts';
+import { createLogger } from '../../src/lib/log.ts';
+import { parseMessage } from '../../src/sip/message/parse.ts';
+import { createLogChannels } from '../../src/stores/log-channels.ts';
+import { ManualClock } from '../../src/virtual/manual-clock.ts';
+import { type VirtualHost, VirtualNetwork } from '../../src/virtual/network.ts';
+import { startVirtualServer, type VirtualServer } from '../../src/virtual/server.ts';
+import { whatIs } from '../sip/transaction/fake-transports.ts';
+import { createVirtualPhone } from './virtual-phone.ts';
+
+/** A story of one server, two phones and an application; the server may lose its power at any settled moment. */
+
+export const serverAddress = '10.0.0.1';
+const authorization = `Basic ${Buffer.from('tester:secret').toString('base64')}`;
+
+const settings = {
+  general: { validate: true, data_directory: 'data', entity_id: 'story' },
+  http: { users: [{ name: 'tester', password: 'secret' }] },
+  sip: {
+    transports: [{ protocol: 'udp', bind: serverAddress, port: 5060 }],
+    endpoints: {
+      alice: { match: ['10.0.0.2'] },
+      bob: { match: ['10.0.0.3'], aor: { contacts: ['sip:bob@10.0.0.3:5060'], qualify_frequency: 60 } },
+    },
+  },
+  media: { rtp_address: serverAddress },
+  dialplan: { default: { app: ['Answer', 'Stasis(app)'], echo: ['Answer', 'Echo'] } },
+};
+
+/** What happened, in words that two tellings of a story have in common. */
+export type Account = {
+  events: Record<string, unknown>[];
+  sip: string[];
+  /** What the server sent of each RTP stream, by the order in which they began. */
+  streams: { packets: number; first: number; steps: Record<string, number> }[];
+  replies: string[];
+  end: unknown;
+  errors: string[];
+};
+
+/** One thing that somebody does. */
+export type Deed =
+  | { who: 'phone'; phone: 'alice' | 'bob'; word: 'call' | 'hangup' | 'hold' | 'unhold' | 'digits'; call: number }
+  | { who: 'application'; word: Word; channel: number };
+const words = [
+  'answer',
+  'hangup',
+  'play',
+  'stop',
+  'pause',
+  'unpause',
+  'mute',
+  'unmute',
+  'hold',
+  'unhold',
+  'variable',
+  'continue',
+  'local',
+  'originate',
+] as const;
+type Word = (typeof words)[number];
+export const applicationWords = words;
+
+/** Counted up over all processes of a story; secrets, of which each process makes its own, apart. */
+function createStoryIds(now: () => number): CountedIds {
+  let next = 0;
+  let secrets = 0;
+  let channels = 0;
+  const hex = (digits: number) => (++next).toString(16).padStart(digits, '0');
+  return {
+    channel: () => `${Math.floor(now() / 1000)}.${channels++}`,
+    get channels() {
+      return channels;
+    },
+    goOn(made) {
+      channels = made;
+    },
+    uuid: () => hex(12),
+    hex,
+    secret: (length) => (++secrets).toString(16).padStart(length, '0'),
+  };
+}
+
+export async function createStory(seed: number) {
+  const directory = mkdtempSync(join(tmpdir(), 'hookswitch-'));
+  const file = join(directory, 'hookswitch.yaml');
+  writeFileSync(file, JSON.stringify(settings));
+  const config = loadConfig({ file, env: {}, checkDialplan: validate });
+  const clock = new ManualClock();
+  const begun = clock.now();
+  const network = new VirtualNetwork({ clock, seed, quality: { delayMs: 4 } });
+  const errors: string[] = [];
+  const console = {
+    write: (line: string) => {
+      if ((JSON.parse(line) as { level: number }).level >= 50) errors.push(line);
+    },
+  };
+  const logChannels = createLogChannels({ directory, console, consoleLevels: ['ERROR'] });
+  const log = createLogger({ level: 'info', destination: logChannels.destination });
+  const events: Record<string, unknown>[] = [];
+  const replies: string[] = [];
+  const wire = watch(network.host(serverAddress), () => clock.now() - begun);
+  const ids = createStoryIds(() => clock.now());
+
+  const start = async (from?: unknown, endpoints = Object.keys(config.sip.endpoints)) => {
+    const known = Object.entries(config.sip.endpoints).filter(([name]) => endpoints.includes(name));
+    const server = await startVirtualServer({
+      ...{ clock, host: wire.host, logging: { log, logChannels }, seed, ids, from },
+      config: { ...config, sip: { ...config.sip, endpoints: Object.fromEntries(known) } },
+    });
+    server.connect({
+      names: ['app'],
+      subscribeAll: true,
+      send: (json) => void events.push(JSON.parse(json) as Record<string, unknown>),
+      describe: 'story',
+    });
+    return server;
+  };
+  let server: VirtualServer = await start();
+  const phones = {
+    alice: await createVirtualPhone('alice', network.host('10.0.0.2'), clock, seed + 1),
+    bob: await createVirtualPhone('bob', network.host('10.0.0.3'), clock, seed + 2),
+  };
+
+  const ask = async (method: string, path: string): Promise<unknown> => {
+    const request = new Request(`http://${serverAddress}/ari${path}`, { method, headers: { authorization } });
+    const response = await server.ask(request);
+    const text = await response.text();
+    replies.push(`${method} ${path}: ${response.status}`);
+    return text === '' ? undefined : JSON.parse(text);
+  };
+
+  return {
+    clock,
+    ask,
+    phones,
+    get server() {
+      return server;
+    },
+    /** The server loses its power, and another process goes on with what it had put down just before. */
+    async takeUp(endpoints?: string[]): Promise<void> {
+      const data: unknown = JSON.parse(JSON.stringify(server.dump()));
+      server.powerOff();
+      server = await start(data, endpoints);
+      await clock.run(0);
+    },
+    /** Starts another server with what is no story of its own: one that is refused leaves nothing. */
+    start,
+    /** Goes on in another process with what was put down. */
+    async goOn(data: unknown): Promise<void> {
+      server = await start(data);
+    },
+    async close(): Promise<Account> {
+      const end = await server.usage();
+      await Promise.all([phones.alice.close(), phones.bob.close(), server.close()]);
+      rmSync(directory, { recursive: true, force: true });
+      return { events, sip: wire.sip, streams: wire.streams(), replies, end, errors };
+    },
+  };
+}
+
+/** Looks at what a host sends. */
+function watch(host: VirtualHost, now: () => number) {
+  const sip: string[] = [];
+  type Sent = { at: number; sequence: number; timestamp: number };
+  const packets = new Map<number, Sent[]>();
+  const ports = new Map<string, number>();
+  /** Ports are drawn by lot: the first is called 1. */
+  const named = (text: string): string =>
+    text.replace(/m=audio (\d+)/, (_all, port: string) => {
+      const number = ports.get(port) ?? ports.size + 1;
+      ports.set(port, number);
+      return `m=audio ${number}`;
+    });
+
+  const noteRtp = (packet: Uint8Array): void => {
+    const view = new DataView(packet.buffer, packet.byteOffset, packet.byteLength);
+    if (packet.byteLength < 12 || (view.getUint8(1) >= 200 && view.getUint8(1) <= 207)) return;
+    const ssrc = view.getUint32(8);
+    const sent = packets.get(ssrc) ?? [];
+    packets.set(ssrc, sent);
+    sent.push({ at: now(), sequence: view.getUint16(2), timestamp: view.getUint32(4) });
+  };
+
+  const watched: VirtualHost = {
+    address: host.address,
+    openUdp: async (options) => {
+      const socket = await host.openUdp(options);
+      return {
+        ...socket,
+        send(bytes, to, port, done) {
+          const parsed = parseMessage(Buffer.from(bytes));
+          if (parsed.ok) {
+            const { message } = parsed;
+            sip.push(
+              `${now()} ${to}:${port} ${whatIs(message)} ${message.cseq.number} ${message.callId}\n${named(message.bodyText)}`,
+            );
+          }
+          socket.send(bytes, to, port, done);
+        },
+      };
+    },
+    sockets: {
+      async bind(address, port) {
+        const socket = await host.sockets.bind(address, port);
+        return {
+          port: socket.port,
+          send(packet, to, at) {
+            noteRtp(packet);
+            socket.send(packet, to, at);
+          },
+          listen: (listener) => socket.listen(listener),
+          close: () => socket.close(),
+        };
+      },
+    },
+  };
+
+  /** Of each stream: how many packets, when the first came, and how often which step was taken from one to the next. */
+  const streams = () =>
+    [...packets.values()].map((sent) => {
+      const steps: Record<string, number> = {};
+      for (const [index, next] of sent.entries()) {
+        const last = sent[index - 1];
+        if (!last) continue;
+        const step = `+${(next.sequence - last.sequence) & 0xffff} +${(next.timestamp - last.timestamp) >>> 0} ${next.at - last.at} ms`;
+        steps[step] = (steps[step] ?? 0) + 1;
+      }
+      return { packets: sent.length, first: sent[0]?.at ?? 0, steps };
+    });
+  return { host: watched, sip, streams };
+}
