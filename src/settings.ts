@@ -52,6 +52,7 @@ export const mediaSettings = (config: Config): MediaConfig => ({
     backlogMs: config.external_media.backlog,
     unsentBytes: config.external_media.unsent,
     stallMs: config.external_media.stall_timeout * 1000,
+    messageBytes: config.external_media.websocket_message,
   },
 });
 
@@ -233,4 +234,19 @@ export function modules(uses: { sip: number; local: number; playbacks: number; a
     running('res_rtp_asterisk.so', 'RTP and RTCP', uses.sip),
     running('chan_local.so', 'Local channels', uses.local),
   ];
+}
+
+/** Servers that wait for our WebSocket, by name. */
+export const webSockets = ({ external_media: { websockets } }: Config) =>
+  new Map(
+    Object.entries(websockets).map(([name, { url, protocols, headers }]) => [
+      name,
+      { url, protocols, headers: Object.fromEntries(headers.map(headerOf)) },
+    ]),
+  );
+
+/** `Name: value`. */
+function headerOf(line: string): [name: string, value: string] {
+  const colon = line.indexOf(':');
+  return [line.slice(0, colon), line.slice(colon + 1).trim()];
 }

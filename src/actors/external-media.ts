@@ -91,7 +91,7 @@ export function createExternalMedia(options: ExternalMediaOptions) {
     async externalMedia(request: ExternalMediaRequest): Promise<Channel> {
       const requested = readVariables(request.variables);
       requireWithin('channel_variables', requested.length, variablesLimit);
-      const { app, ...external } = readExternal(request);
+      const { app, ...external } = readExternal(request, driver.hasClient);
       const { channelId } = request;
       if (channelId && channelId.length > longestChannelId) throw new AriError('uniqueIdTooLong');
       if (channelId && channels.has(channelId)) throw new AriError('channelIdExists');
@@ -109,13 +109,23 @@ export function createExternalMedia(options: ExternalMediaOptions) {
   };
 }
 
+function kindOf(encapsulation: string, transport: string, isServer: boolean): ExternalChannelRequest['kind'] {
+  if (encapsulation === 'rtp') return 'rtp';
+  if (encapsulation === 'audiosocket') return 'audioSocket';
+  if (transport === 'websocket' && !isServer) return 'webSocket';
+  throw new AriError('externalUnsupported');
+}
+
 /**
  * What a request asks for; refused in the order of the field.
  * @throws AriError externalAppRequired, externalEncapsulationForWebsocket, externalTransportForRtp,
  *   externalTransportForAudiosocket, externalServerWithoutWebsocket, externalHostRequired, externalClientUnknown,
  *   externalHostInvalid, externalFormatRequired, directionInvalid, externalDataRequired, externalUnsupported.
  */
-function readExternal(request: ExternalMediaRequest): Omit<ExternalChannelRequest, 'channelId'> & { app: string } {
+function readExternal(
+  request: ExternalMediaRequest,
+  hasClient: (name: string) => boolean,
+): Omit<ExternalChannelRequest, 'channelId'> & { app: string } {
   const { app, external_host: server = '', format, data = '' } = request;
   const encapsulation = request.encapsulation || 'rtp';
   const transport = request.transport || 'udp';
@@ -126,11 +136,11 @@ function readExternal(request: ExternalMediaRequest): Omit<ExternalChannelReques
   if (encapsulation === 'audiosocket' && transport !== 'tcp') throw new AriError('externalTransportForAudiosocket');
   if (isServer && transport !== 'websocket') throw new AriError('externalServerWithoutWebsocket');
   if (!server && !isServer) throw new AriError('externalHostRequired');
-  if (transport === 'websocket' && !isServer) throw new AriError('externalClientUnknown');
+  if (transport === 'websocket' && !isServer && !hasClient(server)) throw new AriError('externalClientUnknown');
   if (transport !== 'websocket' && !/:[^:]+$/.test(server)) throw new AriError('externalHostInvalid');
   if (!format) throw new AriError('externalFormatRequired');
   const direction = readDirection(request.direction);
   if (encapsulation === 'audiosocket' && !data) throw new AriError('externalDataRequired');
-  if (encapsulation === 'none') throw new AriError('externalUnsupported');
-  return { app, kind: encapsulation === 'audiosocket' ? 'audioSocket' : 'rtp', server, format, direction, data };
+  const kind = kindOf(encapsulation, transport, isServer);
+  return { app, kind, server, format, direction, data, options: request.transport_data ?? '' };
 }

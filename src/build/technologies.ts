@@ -9,7 +9,7 @@ import { createLocalDriver } from '../drivers/local/local.ts';
 import { createSipDriver } from '../drivers/sip/driver.ts';
 import { objectsOf, sipObjectTypes } from '../drivers/sip/objects.ts';
 import { createProvisioning } from '../drivers/sip/provisioning.ts';
-import { callerIds, sipListens, sipSettings } from '../settings.ts';
+import { callerIds, sipListens, sipSettings, webSockets } from '../settings.ts';
 import { createDynamicConfig } from '../stores/dynamic-config.ts';
 import type { ExternalAudio } from '../telephony/external.ts';
 import type { MediaPlane } from '../telephony/media.ts';
@@ -131,7 +131,7 @@ function buildExternal(
     most: config.external_media.connections,
     connectionTimeoutMs: config.external_media.connection_timeout * 1000,
   });
-  const driver = createExternalDriver({ media, connections, ids, resolveHost });
+  const driver = createExternalDriver({ media, connections, ids, webSockets: webSockets(config), resolveHost });
   for (const each of driver.drivers) channels.addDriver(each);
   const externalMedia = createExternalMedia({
     channels,

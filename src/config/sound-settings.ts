@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { choice, codec, group, list, number, text, whole } from './setting.ts';
+import { choice, codec, group, list, named, number, text, whole } from './setting.ts';
 
 /** The section `media`. */
 export const media = group(
@@ -100,6 +100,29 @@ export const externalMedia = group(
       unit: 's',
       description: 'A server that leaves as much unread for this long has lost its connection.',
     }),
+    websocket_message: whole(1_024, 16_777_216, {
+      default: 1_048_576,
+      unit: 'bytes',
+      description: 'Largest message that is taken of a WebSocket.',
+    }),
+    websockets: named(
+      group(
+        {
+          url: text({ description: 'Where the server waits for our WebSocket, e.g. wss://ai.example.org/media.' }),
+          protocols: list(Type.String({ minLength: 1 }), {
+            default: ['media'],
+            commaList: true,
+            description: 'Sub-protocols offered.',
+          }),
+          headers: list(Type.String({ pattern: '^[A-Za-z0-9-]+: ?[ -~]+$' }), {
+            default: [],
+            description: 'Headers sent along, e.g. "Authorization: Bearer secret".',
+          }),
+        },
+        'A server that waits for our WebSocket.',
+      ),
+      { default: {}, description: 'Servers that external media can name as external_host, by name.' },
+    ),
   },
   'Channels whose far side is a server: external media.',
 );

@@ -38,6 +38,8 @@ export type MediaConfig = {
     unsentBytes: number;
     /** A server that leaves so much unread for this long is given up, in ms. */
     stallMs: number;
+    /** Largest message that is taken of a WebSocket, in octets. */
+    messageBytes: number;
   };
   /** Bound of the cache of sound files, in bytes of payload. */
   cacheBytes: number;
@@ -58,6 +60,6 @@ export const defaultMediaConfig: MediaConfig = {
   threadTimeoutMs: 5000,
   toneZone: 'us',
   keepalive: false,
-  external: { backlogMs: 300, unsentBytes: 65_536, stallMs: 5000 },
+  external: { backlogMs: 300, unsentBytes: 65_536, stallMs: 5000, messageBytes: 1_048_576 },
   cacheBytes: 64 * 1024 * 1024,
 };

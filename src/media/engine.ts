@@ -13,6 +13,7 @@ import type {
 import type { MediaConfig } from './config.ts';
 import type { End } from './end.ts';
 import { AudioSocketEnd } from './external/audio-socket-end.ts';
+import { mediaQueue, WebSocketEnd } from './external/web-socket-end.ts';
 import { noWires, type Wires } from './external/wires.ts';
 import type { AudioLoader } from './item-loader.ts';
 import { LocalEnd } from './local-end.ts';
@@ -25,7 +26,7 @@ import type { Sockets } from './rtp/sockets.ts';
 import { ownMemory, type SessionMemory } from './session-memory.ts';
 import { SnoopEnd } from './snoop-end.ts';
 import { TalkTap, type Tap } from './talk-tap.ts';
-import { Ticker } from './ticker.ts';
+import { Ticker, tickMs } from './ticker.ts';
 
 export type MediaEngineOptions = {
   config: MediaConfig;
@@ -155,7 +156,17 @@ export class MediaEngine {
     const lost = (reason: string): void => this.#end(session, reason);
     const options = { ...this.#endOptions(session, memory), codec, direction, bounds, lost };
     const incoming = { mostMs: bounds.backlogMs, keepMs: Math.min(bounds.backlogMs, keptMs) };
-    this.#add(new AudioSocketEnd({ ...options, incoming }, request, wires));
+    if (request.transport === 'audioSocket') {
+      this.#add(new AudioSocketEnd({ ...options, incoming }, request, wires));
+      return;
+    }
+    // What is sent early waits to be played: its sender asked for that, and flushes it.
+    const early = { mostMs: mediaQueue.most * tickMs, keepMs: 0 };
+    const { url, headers, protocols } = request;
+    const target = { url, headers, protocols, mostOctets: bounds.messageBytes };
+    this.#add(
+      new WebSocketEnd({ ...options, incoming: early }, request, (listener) => wires.openWebSocket(target, listener)),
+    );
   }
 
   openMix(mix: number, kind: 'mixing' | 'holding'): void {

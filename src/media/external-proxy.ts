@@ -36,6 +36,9 @@ export class ExternalProxy extends SessionProxy {
       case 'hangupAsked':
         this.#told({ type: 'media.hangupAsked' });
         return;
+      case 'answerAsked':
+        this.#told({ type: 'media.answerAsked' });
+        return;
       default:
         super.heard(report);
     }

@@ -60,6 +60,7 @@ export type EngineReport =
   | { type: 'connected'; session: number; local: { address: string; port: number } }
   | { type: 'flowing'; session: number }
   | { type: 'hangupAsked'; session: number }
+  | { type: 'answerAsked'; session: number }
   /** The far side was found elsewhere than its SDP says. */
   | { type: 'located'; session: number; source: MediaSource }
   /** A session ended by a fault of the plane, or because its target did. */

@@ -2,7 +2,7 @@ import { randomFillSync } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../lib/clock.ts';
 import { hostEngine } from './engine-host.ts';
-import { tcpWires } from './external/wires.ts';
+import { systemWires } from './external/wires.ts';
 import type { MediaCommand, WorkerStart } from './protocol.ts';
 import { udpSockets } from './rtp/sockets.ts';
 
@@ -11,7 +11,12 @@ import { udpSockets } from './rtp/sockets.ts';
  * when the main thread ends it.
  */
 function run(start: WorkerStart, port: NonNullable<typeof parentPort>): void {
-  const world = { clock: systemClock, sockets: udpSockets, wires: tcpWires(systemClock), random32: createRandom32() };
+  const world = {
+    clock: systemClock,
+    sockets: udpSockets,
+    wires: systemWires(systemClock),
+    random32: createRandom32(),
+  };
   const carryOut = hostEngine(start, world, (messages) => port.postMessage(messages));
   port.on('message', (commands: MediaCommand[]) => carryOut(commands));
 }

@@ -7,16 +7,29 @@ import type { Codec, MediaReport, MediaSession } from './media.ts';
 export type ExternalDirection = 'both' | 'in' | 'out';
 
 /** How a server is reached that audio is exchanged with. */
-export type ExternalRequest = {
-  codec: Codec;
-  direction: ExternalDirection;
-  /** A TCP connection that frames of kind, length and payload go over. */
+export type ExternalRequest = { codec: Codec; direction: ExternalDirection } & (AudioSocketRequest | WebSocketRequest);
+
+/** A TCP connection that frames of kind, length and payload go over. */
+export type AudioSocketRequest = {
   transport: 'audioSocket';
   /** A name or an address. */
   host: string;
   port: number;
   /** What the server knows the call by: 16 octets as a UUID (RFC 9562 section 4). */
   uuid: string;
+};
+
+/** A WebSocket that we open; audio goes in binary messages, commands and what is told of them in text. */
+export type WebSocketRequest = {
+  transport: 'webSocket';
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  /** Sub-protocols offered. */
+  protocols: readonly string[];
+  /** Text messages are JSON, both ways. */
+  json: boolean;
+  /** What the first message tells, with the format. */
+  start: { connectionId: string; channel: string; channelId: string; variables: Readonly<Record<string, string>> };
 };
 
 /** What a connected session tells, besides what every session does. */
@@ -27,7 +40,9 @@ export type ExternalReport =
   /** Its first audio has arrived. Told once. */
   | { type: 'media.flowing' }
   /** The server wants the channel to be hung up. */
-  | { type: 'media.hangupAsked' };
+  | { type: 'media.hangupAsked' }
+  /** The server takes the call: told where it is asked to. */
+  | { type: 'media.answerAsked' };
 
 /** Sessions that are connected to a server. */
 export interface ExternalAudio {
@@ -73,14 +88,16 @@ export interface ConnectionHost {
 /** What a client asks for: audio exchanged with a server. */
 export type ExternalChannelRequest = {
   channelId: string;
-  kind: 'rtp' | 'audioSocket';
-  /** `host:port`. */
+  kind: 'rtp' | 'audioSocket' | 'webSocket';
+  /** `host:port`; for a WebSocket the name of a configured one. */
   server: string;
   /** A format's name. */
   format: string;
   direction: ExternalDirection;
   /** AudioSocket: the UUID that the server knows the call by. */
   data: string;
+  /** WebSocket: `f(json)` for messages in JSON, `n` for a channel that is Up only when the server answers. */
+  options: string;
 };
 
 /** A connection that is there, and waits for its channel. */
@@ -97,6 +114,8 @@ export type PreparedExternal = {
 
 /** Makes legs whose far side is a server, ahead of their channels: there is only a channel when there is a connection. */
 export interface ExternalDriver {
+  /** Whether a WebSocket of that name is configured. */
+  hasClient(name: string): boolean;
   /** @throws DriverError (rejects) naming the part at fault; then nothing is left open. */
   prepare(request: ExternalChannelRequest): Promise<PreparedExternal>;
 }

@@ -31,16 +31,16 @@ class FakeWire implements Wire {
   }
 }
 
-const request: ExternalRequest = {
+const request = {
   transport: 'audioSocket',
   host: 'server.example',
   port: 9092,
   uuid: '40325ec2-5efd-4bd3-805f-53576e581d13',
   codec: 'slin',
   direction: 'both',
-};
+} satisfies ExternalRequest;
 
-function open(more: Partial<ExternalRequest> = {}) {
+function open(more: { direction?: 'both' | 'in' | 'out' } = {}) {
   const clock = new ManualClock();
   const reports: EngineReport[] = [];
   const wires: FakeWire[] = [];
@@ -54,6 +54,9 @@ function open(more: Partial<ExternalRequest> = {}) {
         const wire = new FakeWire(listener);
         wires.push(wire);
         return wire;
+      },
+      openWebSocket: () => {
+        throw new Error('there are no WebSockets here');
       },
     },
     loader: rampLoader,

@@ -1,16 +1,18 @@
 import { isIP } from 'node:net';
 import type { Ids } from '../../lib/ids.ts';
 import { Cause } from '../../telephony/causes.ts';
-import { type Driver, DriverError, type Report } from '../../telephony/driver.ts';
+import { type Driver, DriverError, type OpenedLeg, type Report } from '../../telephony/driver.ts';
 import type {
   ConnectionHost,
   ExternalAudio,
   ExternalChannelRequest,
   ExternalConnection,
+  ExternalDirection,
   ExternalDriver,
   ExternalReport,
   ExternalRequest,
   PreparedExternal,
+  WebSocketRequest,
 } from '../../telephony/external.ts';
 import type { Codec, MediaPlane, MediaReport, MediaSession } from '../../telephony/media.ts';
 import { readCodec, readOptions, readServer, readUuid } from './dial-string.ts';
@@ -20,6 +22,8 @@ export type ExternalDriverOptions = {
   media: Pick<MediaPlane, 'openRtp'> & ExternalAudio;
   connections: ConnectionHost;
   ids: Ids;
+  /** Servers that wait for our WebSocket, by name. */
+  webSockets: ReadonlyMap<string, Pick<WebSocketRequest, 'url' | 'headers' | 'protocols'>>;
   /** The address of a name. Rejects when there is none. */
   resolveHost(host: string): Promise<string>;
 };
@@ -42,10 +46,29 @@ const payloadTypes: Readonly<Record<Codec, number>> = {
 const otherLinear = 11;
 
 const audioSocket = 'AudioSocket';
+const webSocket = 'WebSocket';
+
+/** What will be connected to, and the channel that it is for. */
+type Planned = {
+  technology: string;
+  request: ExternalRequest;
+  /** Whether the channel is Up as soon as it is connected, or when the server says so. */
+  answered: 'at once' | 'when asked';
+  name: string;
+  variables: Readonly<Record<string, string>>;
+  protocolId: string;
+};
+
+/** Octets of 20 ms of a format, as a server is told; 0 where packets differ. */
+function frameOctets(codec: Codec): number {
+  if (codec === 'opus') return 0;
+  const kilohertz = codec === 'slin44' ? 44.1 : Number(/^slin(\d+)$/.exec(codec)?.[1] ?? 8);
+  return 20 * kilohertz * (codec.startsWith('slin') ? 2 : 1);
+}
 
 /** Drivers of channels whose far side is a server. */
 export function createExternalDriver(options: ExternalDriverOptions): ExternalDriver & { drivers: readonly Driver[] } {
-  const { media, connections, ids, resolveHost } = options;
+  const { media, connections, ids, webSockets, resolveHost } = options;
 
   const prepareRtp = async ({ channelId, server, format, direction }: ExternalChannelRequest) => {
     const codec = readCodec(format);
@@ -91,7 +114,7 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
   /** A session with a connection that is watched over, and the leg that it is for as soon as there is one. */
   const connect = (
     channelId: string,
-    request: ExternalRequest,
+    { request, answered }: { request: ExternalRequest; answered: 'at once' | 'when asked' },
     told: { started(local: { address: string; port: number }): void; lost(reason: string): void },
   ) => {
     let session: MediaSession | undefined;
@@ -106,7 +129,7 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
       told(outcome) {
         if (outcome.type === 'started') {
           told.started(local);
-          leg?.connect();
+          if (answered === 'at once') leg?.connect();
         } else {
           lost = outcome.reason;
           told.lost(lost);
@@ -120,24 +143,22 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
         connection.tell({ type: 'socket.opened' });
       } else if (report.type === 'media.flowing') connection.tell({ type: 'audio.flowed' });
       else if (report.type === 'media.lost') connection.tell({ type: 'socket.closed', reason: report.reason });
+      else if (report.type === 'media.answerAsked') leg?.connect();
       else leg?.hear(report);
     }
     return {
       release: () => connection.release(),
-      legFor(protocolId: string, report: Report): ExternalLeg {
+      /** @param isThere the connection is there already. */
+      legFor(protocolId: string, report: Report, isThere: boolean): ExternalLeg {
         if (!session || lost !== undefined) throw new DriverError('endpoint', `the connection is lost: ${lost}`);
         leg = new ExternalLeg({ protocolId, media: session, report, released: () => connection.release() });
+        if (isThere && answered === 'at once') leg.connect();
         return leg;
       },
     };
   };
 
-  const audioSocketRequest = (
-    server: string,
-    uuid: string,
-    format: string,
-    direction: ExternalRequest['direction'],
-  ) => {
+  const planAudioSocket = (server: string, uuid: string, format: string, direction: ExternalDirection): Planned => {
     const codec = readCodec(format);
     if (codec === 'opus') throw new DriverError('format', "'opus' cannot be sent over AudioSocket");
     const request = {
@@ -148,28 +169,50 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
       direction,
     } as const;
     return {
+      technology: audioSocket,
       request,
+      answered: 'at once',
       name: `${audioSocket}/${server}-${request.uuid}`,
       variables: { AUDIOSOCKET_UUID: request.uuid, AUDIOSOCKET_SERVICE: server },
+      protocolId: request.uuid,
     };
   };
 
-  const prepareAudioSocket = ({ channelId, server, format, direction, data }: ExternalChannelRequest) => {
-    const { request, name, variables } = audioSocketRequest(server, data, format, direction);
+  const planWebSocket = (
+    channelId: string,
+    server: string,
+    parts: { format: string; direction: ExternalDirection; options: ReadonlyMap<string, string> },
+  ): Planned => {
+    const codec = readCodec(parts.format);
+    const target = webSockets.get(server);
+    if (!target) throw new DriverError('resource', `there is no WebSocket '${server}'`);
+    const connectionId = ids.uuid();
+    const name = `${webSocket}/${server}/0x${ids.hex(12)}`;
+    const variables = {
+      MEDIA_WEBSOCKET_CONNECTION_ID: connectionId,
+      MEDIA_WEBSOCKET_OPTIMAL_FRAME_SIZE: String(frameOctets(codec)),
+    };
+    const start = { connectionId, channel: name, channelId, variables };
+    const json = parts.options.get('f') === 'json';
+    const answered = parts.options.has('n') ? 'when asked' : 'at once';
+    const { direction } = parts;
+    const request = { transport: 'webSocket', codec, direction, ...target, json, start } as const;
+    return { technology: webSocket, request, answered, name, variables, protocolId: connectionId };
+  };
+
+  /** Waits for a connection, so that there is only a channel when that is there. */
+  const prepareConnection = (channelId: string, server: string, planned: Planned) => {
+    const { technology, name, variables, protocolId } = planned;
     return new Promise<PreparedExternal>((resolve, reject) => {
       let isOpen = false;
-      const connected = connect(channelId, request, {
+      const connected = connect(channelId, planned, {
         started({ address, port }) {
           isOpen = true;
           resolve({
-            technology: audioSocket,
+            technology,
             name,
             variables: { ...variables, local_address: address, local_port: String(port) },
-            open(report) {
-              const leg = connected.legFor(request.uuid, report);
-              leg.connect();
-              return leg;
-            },
+            open: (report) => connected.legFor(protocolId, report, true),
             abandon: connected.release,
           });
         },
@@ -180,23 +223,51 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
     });
   };
 
+  /** A leg whose connection is still being made: a dial string cannot wait for it. */
+  const opened = (channelId: string, planned: Planned, report: Report): OpenedLeg => {
+    const { name, variables, protocolId } = planned;
+    const leg = connect(channelId, planned, { started: () => {}, lost: () => {} }).legFor(protocolId, report, false);
+    return { name, leg, variables };
+  };
+
+  const resume = (): never => {
+    throw new DriverError('data', 'a connection to a server ends with the process that made it');
+  };
+
   const audioSocketDriver: Driver = {
     technology: audioSocket,
     /** `AudioSocket/host:port/uuid/c(slin)`; without a format the first of the request, or else `slin`. */
     open({ channelId, resource, formats }, report) {
       const [server = '', uuid = '', parameters = ''] = resource.split('/');
       const format = readOptions(parameters).get('c') || formats?.[0] || 'slin';
-      const { request, name, variables } = audioSocketRequest(server, uuid, format, 'both');
-      const leg = connect(channelId, request, { started: () => {}, lost: () => {} }).legFor(request.uuid, report);
-      return { name, leg, variables };
+      return opened(channelId, planAudioSocket(server, uuid, format, 'both'), report);
     },
-    resume() {
-      throw new DriverError('data', 'a connection to a server ends with the process that made it');
+    resume,
+  };
+
+  const webSocketDriver: Driver = {
+    technology: webSocket,
+    /** `WebSocket/name/c(ulaw)f(json)n`; without a format the first of the request, or else `ulaw`. */
+    open({ channelId, resource, formats }, report) {
+      const [server = '', parameters = ''] = resource.split('/');
+      const options = readOptions(parameters);
+      const format = options.get('c') || formats?.[0] || 'ulaw';
+      return opened(channelId, planWebSocket(channelId, server, { format, direction: 'both', options }), report);
     },
+    resume,
   };
 
   return {
-    drivers: [audioSocketDriver],
-    prepare: async (request) => (request.kind === 'rtp' ? prepareRtp(request) : prepareAudioSocket(request)),
+    drivers: [audioSocketDriver, webSocketDriver],
+    hasClient: (name) => webSockets.has(name),
+    async prepare(request) {
+      const { channelId, kind, server, format, direction, data } = request;
+      if (kind === 'rtp') return prepareRtp(request);
+      const planned =
+        kind === 'audioSocket'
+          ? planAudioSocket(server, data, format, direction)
+          : planWebSocket(channelId, server, { format, direction, options: readOptions(request.options) });
+      return prepareConnection(channelId, server, planned);
+    },
   };
 }

@@ -1,4 +1,5 @@
-import type { ExternalRequest } from '../../telephony/external.ts';
+import type { AudioSocketRequest } from '../../telephony/external.ts';
+import type { FormatName } from '../../telephony/media.ts';
 import { formatRates } from '../codec/audio-codec.ts';
 import {
   AudioSocketReader,
@@ -21,7 +22,11 @@ export class AudioSocketEnd extends StreamEnd {
   readonly #reader = new AudioSocketReader((kind, payload) => this.#read(kind, payload));
   #connected = false;
 
-  constructor(options: StreamEndOptions, { host, port, uuid, codec }: ExternalRequest, wires: Wires) {
+  constructor(
+    options: StreamEndOptions,
+    { host, port, uuid, codec }: AudioSocketRequest & { codec: FormatName },
+    wires: Wires,
+  ) {
     super(options);
     this.#kind = audioKind(codec, formatRates[codec].sampleRate);
     this.#wire = wires.connect(host, port, {

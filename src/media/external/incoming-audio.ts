@@ -38,6 +38,8 @@ export class IncomingAudio {
   #waited = 0;
   #odd: number | undefined;
   #dropped = 0;
+  #accepted = 0;
+  #heard = 0;
 
   constructor({ codec, mostMs, keepMs }: IncomingAudioOptions) {
     this.#codec = openCodec(codec, { order: 'host' });
@@ -58,6 +60,20 @@ export class IncomingAudio {
     return (this.#dropped * 1000) / this.#codec.sampleRate;
   }
 
+  /** Audio that was taken so far, and that was played or forgotten of it, in samples: how far a mark is. */
+  get accepted(): number {
+    return this.#accepted;
+  }
+
+  get passed(): number {
+    return this.#accepted - this.#samples;
+  }
+
+  /** Audio that was played so far, in ms. */
+  get heardMs(): number {
+    return (this.#heard * 1000) / this.#codec.sampleRate;
+  }
+
   /** Takes what has arrived. Octets of linear audio may be cut anywhere. */
   put(octets: Uint8Array): void {
     const samples = this.#decode(octets);
@@ -68,6 +84,7 @@ export class IncomingAudio {
     }
     this.#chunks.push(samples);
     this.#samples += samples.length;
+    this.#accepted += samples.length;
     if (this.#samples > this.#most) this.#drop(this.#samples - this.#keep);
   }
 
@@ -143,6 +160,7 @@ export class IncomingAudio {
       this.#advance(step);
     }
     this.#samples -= done;
+    this.#heard += done;
     return done;
   }
 

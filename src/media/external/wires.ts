@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { WebSocket } from 'ws';
 import type { Clock } from '../../lib/clock.ts';
 
 /** Hears what becomes of a connection; nothing after `closed`, which is told once, and never by our own `end`. */
@@ -6,30 +7,44 @@ export type WireListener = {
   opened(local: { address: string; port: number }): void;
   /** The octets are the listener's to keep. */
   received(octets: Uint8Array): void;
+  /** A message of text, where there are messages. */
+  told?(text: string): void;
   closed(reason: string): void;
 };
 
 /** A connection to a server. */
 export interface Wire {
   /** Sends behind what waits; on one that is not open nothing happens. */
-  send(octets: Uint8Array): void;
+  send(octets: Uint8Array | string): void;
   /** Octets that the far side has not taken yet. */
   readonly unsent: number;
   /** Says goodbye and lets go: a far side that does not take part is cut off. Nothing is heard any more. */
   end(): void;
 }
 
+/** Where a WebSocket leads. */
+export type WebSocketTarget = {
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  protocols: readonly string[];
+  /** Largest message that is taken, in octets. */
+  mostOctets: number;
+};
+
 /** Where the engine gets its connections from; tests and simulations put their own in its place. */
 export interface Wires {
   /** Connects over TCP; `host` is a name or an address. */
   connect(host: string, port: number, listener: WireListener): Wire;
+  /** Opens a WebSocket. */
+  openWebSocket(target: WebSocketTarget, listener: WireListener): Wire;
 }
 
 /** How long a far side may take to read what was said before the goodbye, in ms. */
 const goodbyeMs = 2000;
 
-/** TCP connections of node:net. */
-export const tcpWires = (clock: Clock): Wires => ({
+/** TCP connections of node:net, WebSockets of ws. */
+export const systemWires = (clock: Clock): Wires => ({
+  openWebSocket: (target, listener) => openWebSocket(clock, target, listener),
   connect(host, port, listener) {
     const socket = connect({ host, port, noDelay: true, keepAlive: true });
     let heard = true;
@@ -69,10 +84,74 @@ export const tcpWires = (clock: Clock): Wires => ({
   },
 });
 
+function dial({ url, headers, protocols, mostOctets }: WebSocketTarget): WebSocket | undefined {
+  try {
+    return new WebSocket(url, [...protocols], {
+      headers,
+      maxPayload: mostOctets,
+      followRedirects: false,
+      perMessageDeflate: false,
+    });
+  } catch {
+    // A URL, a header or a protocol that cannot be.
+    return undefined;
+  }
+}
+
+function openWebSocket(clock: Clock, target: WebSocketTarget, listener: WireListener): Wire {
+  const socket = dial(target);
+  if (!socket) return nowhere(listener, 'its URL, headers or protocols cannot be used');
+  let heard = true;
+  let failure = 'the far side closed the connection';
+  let local = { address: '', port: 0 };
+  socket.once('upgrade', (response) => {
+    local = { address: response.socket.localAddress ?? '', port: response.socket.localPort ?? 0 };
+  });
+  socket.once('open', () => {
+    if (heard) listener.opened(local);
+  });
+  socket.on('message', (data, isBinary) => {
+    if (!heard) return;
+    if (isBinary) listener.received(data as Buffer);
+    else listener.told?.(String(data));
+  });
+  socket.on('error', (error) => {
+    failure = error.message;
+  });
+  socket.once('close', () => {
+    if (!heard) return;
+    heard = false;
+    listener.closed(failure);
+  });
+  return {
+    send(data) {
+      // Told of an error by `close`; without a listener here ws would throw.
+      if (heard && socket.readyState === WebSocket.OPEN) socket.send(data, () => {});
+    },
+    get unsent() {
+      return socket.bufferedAmount;
+    },
+    end() {
+      heard = false;
+      if (socket.readyState === WebSocket.CLOSED) return;
+      if (socket.readyState === WebSocket.CONNECTING) {
+        socket.terminate();
+        return;
+      }
+      socket.close(1000);
+      const timer = clock.setTimeout(() => socket.terminate(), goodbyeMs);
+      socket.once('close', () => clock.clearTimeout(timer));
+    },
+  };
+}
+
+const nowhere = (listener: WireListener, reason = 'there are no connections here'): Wire => {
+  queueMicrotask(() => listener.closed(reason));
+  return { send: () => {}, unsent: 0, end: () => {} };
+};
+
 /** No connections at all: where there is no network for them. */
 export const noWires: Wires = {
-  connect(_host, _port, listener) {
-    queueMicrotask(() => listener.closed('there are no connections here'));
-    return { send: () => {}, unsent: 0, end: () => {} };
-  },
+  connect: (_host, _port, listener) => nowhere(listener),
+  openWebSocket: (_target, listener) => nowhere(listener),
 };

@@ -1,0 +1,184 @@
+import type { WebSocketRequest } from '../../telephony/external.ts';
+import type { FormatName } from '../../telephony/media.ts';
+import { formatRates } from '../codec/audio-codec.ts';
+import { tickMs } from '../ticker.ts';
+import { readMediaCommand, writeMediaEvent } from './media-commands.ts';
+import { StreamEnd, type StreamEndOptions } from './stream-end.ts';
+import type { Wire, WireListener } from './wires.ts';
+
+/** Frames of 20 ms that may wait, and from how many the far side is told to pause, and to go on. */
+export const mediaQueue = { most: 1000, off: 900, on: 800 } as const;
+
+/** Marks that may wait; further ones are refused. */
+const mostMarks = 1000;
+
+type Mark = { at: number; event: 'MEDIA_MARK_PROCESSED' | 'MEDIA_BUFFERING_COMPLETED'; id: string };
+
+/** Octets of 20 ms of a format, as far as that can be said. */
+export function optimalFrameSize(codec: FormatName): number {
+  const samples = (formatRates[codec].clockRate * tickMs) / 1000;
+  if (codec === 'opus') return 0;
+  return codec.startsWith('slin') ? samples * 2 : samples;
+}
+
+/** Audio over a WebSocket: binary messages, as early as the far side likes, steered by commands in text. */
+export class WebSocketEnd extends StreamEnd {
+  readonly #wire: Wire;
+  readonly #json: boolean;
+  readonly #marks: Mark[] = [];
+  #connected = false;
+  #paused = false;
+  #buffering = false;
+  #stopped = false;
+  #reportsDrained = false;
+
+  /** @param open opens the connection. */
+  constructor(
+    options: StreamEndOptions,
+    { json, start, codec }: Pick<WebSocketRequest, 'json' | 'start'> & { codec: FormatName },
+    open: (listener: WireListener) => Wire,
+  ) {
+    super(options);
+    this.#json = json;
+    this.#wire = open({
+      opened: (local) => {
+        this.#connected = true;
+        const { connectionId, channel, channelId, variables } = start;
+        const about = { connection_id: connectionId, channel, channel_id: channelId, format: codec };
+        const size = { optimal_frame_size: optimalFrameSize(codec), ptime: tickMs };
+        this.#tell('MEDIA_START', { ...about, ...size }, { channel_variables: variables });
+        this.report({ type: 'connected', session: this.session, local });
+      },
+      received: (octets) => this.#takeAudio(octets),
+      told: (text) => this.#obey(text),
+      closed: (reason) => this.lost(reason),
+    });
+  }
+
+  override receive(now: number): void {
+    if (this.#paused) {
+      this.setHeard(undefined);
+      return;
+    }
+    super.receive(now);
+    this.#passMarks();
+    const frames = this.#frames;
+    if (this.#stopped && frames < mediaQueue.on) {
+      this.#stopped = false;
+      this.#tell('MEDIA_XON');
+    }
+    if (this.#reportsDrained && frames === 0) {
+      this.#reportsDrained = false;
+      this.#tell('QUEUE_DRAINED');
+    }
+  }
+
+  override close(reason: string): void {
+    super.close(reason);
+    this.#wire.end();
+  }
+
+  protected override get unsent(): number {
+    return this.#wire.unsent;
+  }
+
+  protected override sendAudio(payload: Uint8Array): void {
+    // A copy: the payload is written over before the far side may have read it.
+    if (this.#connected) this.#wire.send(payload.slice());
+  }
+
+  protected override sendDigitMessage(digit: string, durationMs: number): void {
+    this.#tell('DTMF_END', { digit }, { duration_ms: durationMs });
+  }
+
+  get #frames(): number {
+    return Math.ceil(this.incoming.queuedMs / tickMs);
+  }
+
+  #takeAudio(octets: Uint8Array): void {
+    this.take(octets);
+    if (this.#stopped || this.#frames < mediaQueue.off) return;
+    this.#stopped = true;
+    this.#tell('MEDIA_XOFF');
+  }
+
+  #obey(text: string): void {
+    const asked = readMediaCommand(text, this.#json);
+    switch (asked?.command) {
+      case 'ANSWER':
+        this.report({ type: 'answerAsked', session: this.session });
+        return;
+      case 'HANGUP':
+        this.report({ type: 'hangupAsked', session: this.session });
+        return;
+      case 'START_MEDIA_BUFFERING':
+        this.#buffering = true;
+        return;
+      case 'STOP_MEDIA_BUFFERING':
+        this.#buffering = false;
+        this.#mark('MEDIA_BUFFERING_COMPLETED', asked.id);
+        return;
+      case 'MARK_MEDIA':
+        this.#mark('MEDIA_MARK_PROCESSED', asked.id);
+        return;
+      case 'FLUSH_MEDIA':
+        this.incoming.flush();
+        this.#marks.length = 0;
+        this.#buffering = false;
+        return;
+      case 'REPORT_QUEUE_DRAINED':
+        this.#reportsDrained = true;
+        return;
+      case 'GET_STATUS':
+        this.#tellStatus();
+        return;
+      case 'PAUSE_MEDIA':
+        this.#paused = true;
+        return;
+      case 'CONTINUE_MEDIA':
+        this.#paused = false;
+        return;
+      case 'SET_MEDIA_DIRECTION':
+        if (this.#json && (asked.direction === 'both' || asked.direction === 'in' || asked.direction === 'out'))
+          this.turn(asked.direction);
+        else this.#tell('ERROR', { error_text: 'the direction is both, in or out, and asked for in JSON' });
+        return;
+      default:
+        this.#tell('ERROR', { error_text: 'this is no command' });
+    }
+  }
+
+  #mark(event: Mark['event'], id: string): void {
+    if (this.#marks.length >= mostMarks) this.#tell('ERROR', { error_text: `${mostMarks} marks wait already` });
+    else this.#marks.push({ at: this.incoming.accepted, event, id });
+    this.#passMarks();
+  }
+
+  #passMarks(): void {
+    while (this.#marks.length > 0 && this.#marks[0]!.at <= this.incoming.passed) {
+      const { event, id } = this.#marks.shift()!;
+      this.#tell(event, { correlation_id: id }, { heard_ms: Math.round(this.incoming.heardMs) });
+    }
+  }
+
+  #tellStatus(): void {
+    const status = {
+      queue_length: this.#frames,
+      xon_level: mediaQueue.on,
+      xoff_level: mediaQueue.off,
+      queue_full: this.#frames >= mediaQueue.most,
+      bulk_media: this.#buffering,
+      media_paused: this.#paused,
+    };
+    const { heardMs, droppedMs } = this.incoming;
+    this.#tell('STATUS', status, { heard_ms: Math.round(heardMs), dropped_ms: Math.round(droppedMs) });
+  }
+
+  #tell(
+    event: string,
+    fields: Readonly<Record<string, string | number | boolean>> = {},
+    more: Readonly<Record<string, unknown>> = {},
+  ): void {
+    if (this.#connected) this.#wire.send(writeMediaEvent(event, fields, this.#json, more));
+  }
+}
