@@ -9,7 +9,7 @@ import { onServer, type TestServer } from '../support/server.ts';
 
 const calls = suite('audio exchanged with servers');
 
-const dialplan = { default: { echo: ['Answer', 'Echo'] } };
+const dialplan = { default: { echo: ['Answer', 'Echo'], ai: ['Dial(${SERVER})'] } };
 const uuid = '40325ec2-5efd-4bd3-805f-53576e581d13';
 const frameMs = 20;
 
@@ -218,6 +218,20 @@ test('AudioSocket can be dialed, with its format in brackets', async (server, ou
   assert.is(start.channel.state, 'Up');
   assert.is(start.channel.channelvars?.AUDIOSOCKET_UUID, uuid);
   await app.ok('DELETE', '/channels/ai');
+});
+
+test('AudioSocket can be dialed by the dialplan; a server that hangs up ends the call', async (server, outside) => {
+  const app = await server.app('desk', { subscribeAll: true });
+  await app.ok('POST', '/channels?endpoint=Local/ai@default&app=desk&channelId=caller', {
+    variables: { _SERVER: `AudioSocket/${outside.address}/${uuid}/c(slin)` },
+  });
+  const dialed = await app.waitFor('Dial', ({ peer, dialstatus }) => {
+    return peer.name.startsWith('AudioSocket/') && dialstatus === 'ANSWER';
+  });
+  const call = await outside.call();
+  call.send(0x00);
+  await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === dialed.peer.id);
+  await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === 'caller');
 });
 
 calls.run();
