@@ -19,7 +19,7 @@ import { explainStartError } from './start-errors.ts';
 export async function serve(config: Config, reload: () => Config, failed: () => never): Promise<boolean> {
   // A reader of the banner that goes away is no reason to end.
   process.stdout.on('error', () => {});
-  const logging = createLogging(config, await logOutput());
+  const logging = createLogging(config, await logOutput(), systemClock);
   const { log } = logging;
   const fatal = (error: unknown) => {
     log.error({ error }, 'an error that should not have happened ends the server');

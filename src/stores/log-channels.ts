@@ -1,7 +1,9 @@
-import { createWriteStream, existsSync, mkdirSync, openSync, renameSync, type WriteStream } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { existsSync, renameSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import type { Clock } from '../lib/clock.ts';
 import { AriError } from '../models/errors.ts';
 import type { LogChannel } from '../models/system.ts';
+import { type LogFile, openLogFile } from './log-file.ts';
 
 /** Words for levels that clients know, in the order in which the field shows them. */
 const levelWords = ['DEBUG', 'TRACE', 'NOTICE', 'WARNING', 'ERROR', 'VERBOSE', 'DTMF'] as const;
@@ -29,7 +31,8 @@ export interface LogDestination {
 
 /**
  * Where log lines go: the console, and files that clients ask for by name. A file takes the lines of the levels it was
- * asked for, as far as the logger's own level lets them through. Files that clients made are forgotten on a restart;
+ * asked for, as far as the logger's own level lets them through; one whose disk takes nothing is shown as disabled and
+ * goes on by itself. Files that clients made are forgotten on a restart;
  * what was written stays.
  */
 export interface LogChannels {
@@ -60,14 +63,14 @@ export type LogChannelsOptions = {
   console: { write(line: string): void };
   /** Levels shown for the console. */
   consoleLevels: readonly LevelWord[];
+  clock: Clock;
 };
 
 type FileChannel = {
   path: string;
   levels: readonly LevelWord[];
   wanted: ReadonlySet<number>;
-  stream: WriteStream;
-  failed: boolean;
+  file: LogFile;
 };
 
 const consoleName = 'console';
@@ -93,7 +96,12 @@ function readLevels(configuration: string | undefined): readonly LevelWord[] {
   return levelWords.filter((word) => words.includes('*') || words.includes(word));
 }
 
-export function createLogChannels({ directory, console: terminal, consoleLevels }: LogChannelsOptions): LogChannels {
+export function createLogChannels({
+  directory,
+  console: terminal,
+  consoleLevels,
+  clock,
+}: LogChannelsOptions): LogChannels {
   const root = resolve(directory);
   const files = new Map<string, FileChannel>();
 
@@ -105,14 +113,12 @@ export function createLogChannels({ directory, console: terminal, consoleLevels 
     return path;
   };
 
-  const open = (path: string, onError: () => void): WriteStream => {
+  const tellLost = (lost: number): string =>
+    `${JSON.stringify({ level: 40, time: clock.now(), lost, msg: 'log lines were lost: the disk did not take them' })}\n`;
+
+  const open = (path: string): LogFile => {
     try {
-      mkdirSync(dirname(path), { recursive: true });
-      // Opened here rather than by the stream, so that a failure is the answer to the request.
-      const stream = createWriteStream(path, { fd: openSync(path, 'a') });
-      // A disk that is full must not end the system; the channel is shown as disabled.
-      stream.on('error', onError);
-      return stream;
+      return openLogFile({ path, clock, tellLost });
     } catch (error) {
       throw new AriError('logChannelFailed', {}, { cause: error });
     }
@@ -129,8 +135,7 @@ export function createLogChannels({ directory, console: terminal, consoleLevels 
     lastLevel: 0,
     write(line) {
       terminal.write(line);
-      for (const { wanted, stream, failed } of files.values())
-        if (!failed && wanted.has(destination.lastLevel)) stream.write(line);
+      for (const { wanted, file } of files.values()) if (wanted.has(destination.lastLevel)) file.write(line);
     },
   };
 
@@ -139,10 +144,10 @@ export function createLogChannels({ directory, console: terminal, consoleLevels 
 
     list: () => [
       { channel: '', type: 'Console', status: 'Enabled', configuration: configurationOf(consoleLevels) },
-      ...[...files.values()].map(({ path, levels, failed }) => ({
+      ...[...files.values()].map(({ path, levels, file }) => ({
         channel: path,
         type: 'File',
-        status: failed ? 'Disabled' : 'Enabled',
+        status: file.failed ? 'Disabled' : 'Enabled',
         configuration: configurationOf(levels),
       })),
     ],
@@ -157,16 +162,13 @@ export function createLogChannels({ directory, console: terminal, consoleLevels 
         path,
         levels,
         wanted: new Set(levels.flatMap((word) => numbers[word])),
-        stream: open(path, () => {
-          channel.failed = true;
-        }),
-        failed: false,
+        file: open(path),
       };
       files.set(name, channel);
     },
 
     delete(name) {
-      find(name).stream.end();
+      void find(name).file.close();
       files.delete(name);
     },
 
@@ -180,17 +182,14 @@ export function createLogChannels({ directory, console: terminal, consoleLevels 
         throw new AriError('logChannelFailed', {}, { cause: error });
       }
       // What the old stream still holds goes to the renamed file: it writes to what it has open, not to a name.
-      channel.stream.end();
-      channel.failed = false;
-      channel.stream = open(channel.path, () => {
-        channel.failed = true;
-      });
+      void channel.file.close();
+      channel.file = open(channel.path);
     },
 
     async close() {
-      const open = [...files.values()].map(({ stream }) => stream);
+      const open = [...files.values()].map(({ file }) => file);
       files.clear();
-      await Promise.all(open.map((stream) => new Promise<void>((done) => stream.end(() => done()))));
+      await Promise.all(open.map((file) => file.close()));
     },
   };
 }

@@ -1,10 +1,12 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/log.ts';
 import { createLogChannels } from '../../src/stores/log-channels.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 import { refusal } from '../support/refusal.ts';
 
 type World = { directory: string };
@@ -15,12 +17,13 @@ logging.before.each((world) => {
 });
 logging.after.each(({ directory }) => rmSync(directory, { recursive: true, force: true }));
 
-function open(directory: string) {
+function open(directory: string, clock: Clock = systemClock) {
   const shown: string[] = [];
   const channels = createLogChannels({
     directory,
     console: { write: (line) => void shown.push(JSON.parse(line).msg) },
     consoleLevels: ['NOTICE', 'WARNING', 'ERROR'],
+    clock,
   });
   const log = createLogger({ level: 'trace', destination: channels.destination });
   const read = (name: string): string[] =>
@@ -95,6 +98,37 @@ logging('rotation puts the file aside and loses no line', async ({ directory }) 
   await channels.close();
   assert.equal(readdirSync(directory).sort(), ['a', 'a.0', 'a.1']);
   assert.equal([read('a.0'), read('a.1'), read('a')], [['one'], ['two'], ['three']]);
+});
+
+logging('a file whose disk was full goes on by itself, and says how many lines it lost', async ({ directory }) => {
+  const clock = new ManualClock();
+  const { channels, log, read } = open(directory, clock);
+  const status = () => channels.list()[1]?.status;
+  const failing = async () => {
+    while (status() !== 'Disabled') await new Promise((resolve) => setImmediate(resolve));
+  };
+  symlinkSync('/dev/full', join(directory, 'a'));
+  channels.add('a', 'notice');
+  log.info({}, 'one');
+  await failing();
+  log.info({}, 'two');
+  // Still full after a second: the next attempt is two seconds later.
+  clock.advance(1_000);
+  assert.is(status(), 'Enabled');
+  log.info({}, 'three');
+  await failing();
+  rmSync(join(directory, 'a'));
+  clock.advance(1_999);
+  assert.is(status(), 'Disabled');
+  clock.advance(1);
+  assert.is(status(), 'Enabled');
+  log.info({}, 'four');
+  log.info({}, 'five');
+  await channels.close();
+  assert.equal(read('a'), ['log lines were lost: the disk did not take them', 'four', 'five']);
+  const [told = ''] = readFileSync(join(directory, 'a'), 'utf8').split('\n');
+  assert.is(JSON.parse(told).lost, 3);
+  assert.is(clock.pending, 0);
 });
 
 logging('refusals come in the words of the field', async ({ directory }) => {

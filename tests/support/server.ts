@@ -6,6 +6,7 @@ import * as assert from 'uvu/assert';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Config } from '../../src/config/schema.ts';
 import { validate } from '../../src/dialplan/parse.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/log.ts';
 import { type RunningServer, startServer } from '../../src/main.ts';
 import type { Usage } from '../../src/models/usage.ts';
@@ -229,7 +230,12 @@ function collectingLog(level: Config['general']['log_level'], lines: LogLine[]) 
     },
   };
   const directory = join(tmpdir(), 'hookswitch-no-log');
-  const logChannels = createLogChannels({ directory, console, consoleLevels: ['WARNING', 'ERROR'] });
+  const logChannels = createLogChannels({
+    directory,
+    console,
+    consoleLevels: ['WARNING', 'ERROR'],
+    clock: systemClock,
+  });
   const log = createLogger({ level: level === 'error' ? 'warn' : level, destination: { write: console.write } });
   return { log, logChannels };
 }

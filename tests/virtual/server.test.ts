@@ -40,7 +40,7 @@ async function createWorld(quality: Partial<NetworkQuality> = {}, seed = 1) {
   const network = new VirtualNetwork({ clock, seed, quality });
   const lines: { level: number; msg: string }[] = [];
   const console = { write: (line: string) => void lines.push(JSON.parse(line)) };
-  const logChannels = createLogChannels({ directory, console, consoleLevels: ['WARNING', 'ERROR'] });
+  const logChannels = createLogChannels({ directory, console, consoleLevels: ['WARNING', 'ERROR'], clock });
   const log = createLogger({ level: 'info', destination: logChannels.destination });
   const host = network.host(serverAddress);
   const server = await startVirtualServer({ config, clock, host, logging: { log, logChannels }, seed });

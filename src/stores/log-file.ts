@@ -1,0 +1,94 @@
+import { createWriteStream, mkdirSync, openSync, type WriteStream } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Clock } from '../lib/clock.ts';
+
+export type LogFileOptions = {
+  path: string;
+  clock: Clock;
+  /** Makes the line that says how many were lost. */
+  tellLost(lost: number): string;
+};
+
+/**
+ * A file that takes log lines. What its disk does not take costs lines, never the process: it is opened anew, after a
+ * second, later and later, and its next line says how many were lost.
+ */
+export interface LogFile {
+  /** Whether it takes no lines now. */
+  readonly failed: boolean;
+  write(line: string): void;
+  /** Resolves once what was written is in the file; it is opened no more. */
+  close(): Promise<void>;
+}
+
+/** How long to wait before a file is opened again, in ms: the first time, and at most. */
+const retryMs = { first: 1_000, most: 60_000 } as const;
+/** Lines that may wait for a slow disk, in octets; those beyond are lost. */
+const mostWaiting = 1_048_576;
+
+/** Opens the file, or makes it with the directories above it. @throws Error (Node's) when that cannot be. */
+export function openLogFile({ path, clock, tellLost }: LogFileOptions): LogFile {
+  let stream: WriteStream | undefined;
+  let retry: unknown;
+  let waitMs: number = retryMs.first;
+  let lost = 0;
+  let closed = false;
+
+  const open = (): void => {
+    mkdirSync(dirname(path), { recursive: true });
+    // Opened here rather than by the stream, so that a failure is known at once.
+    const opened = createWriteStream(path, { fd: openSync(path, 'a') });
+    opened.on('error', () => failed(opened));
+    stream = opened;
+  };
+  const openLater = (): void => {
+    if (closed) return;
+    retry = clock.setTimeout(openAgain, waitMs);
+    waitMs = Math.min(waitMs * 2, retryMs.most);
+  };
+  const openAgain = (): void => {
+    try {
+      open();
+    } catch {
+      openLater();
+    }
+  };
+  const failed = (which: WriteStream): void => {
+    if (stream !== which) return;
+    stream = undefined;
+    openLater();
+  };
+  const put = (to: WriteStream, line: string, told: number): void => {
+    to.write(line, (error) => {
+      if (error) lost += told + 1;
+      else waitMs = retryMs.first;
+    });
+  };
+
+  open();
+  return {
+    get failed() {
+      return stream === undefined;
+    },
+    write(line) {
+      if (!stream || stream.writableLength > mostWaiting) {
+        lost++;
+        return;
+      }
+      const untold = lost;
+      lost = 0;
+      if (untold === 0) put(stream, line, 0);
+      else put(stream, tellLost(untold) + line, untold);
+    },
+    close() {
+      closed = true;
+      clock.clearTimeout(retry);
+      const last = stream;
+      if (!last) return Promise.resolve();
+      return new Promise((resolve) => {
+        last.once('close', resolve);
+        last.end();
+      });
+    },
+  };
+}
