@@ -15,6 +15,8 @@ export interface ChannelView {
   dialplanChannel(entry: ChannelEntry): ReturnType<typeof createChannelDialplan>;
   /** It as the target of playbacks. */
   playTarget(entry: ChannelEntry): PlayTarget;
+  /** Other variables and functions are shown in every event from now on; models made before are not to be used again. */
+  show(channelvars: readonly string[]): void;
 }
 
 export type ChannelViewOptions = Pick<
@@ -26,9 +28,10 @@ export type ChannelViewOptions = Pick<
 };
 
 /** Makes the view of all channels. */
-export function createChannelView({ channelvars, ...neighbours }: ChannelViewOptions): ChannelView {
+export function createChannelView({ channelvars: first, ...neighbours }: ChannelViewOptions): ChannelView {
+  let channelvars = first;
   /** What these show moves on without a change of the channel's own state. */
-  const functions = channelvars.filter(isFunction);
+  let functions = channelvars.filter(isFunction);
 
   const snapshot = (entry: ChannelEntry): ChannelSnapshot => entry.actor.getSnapshot();
 
@@ -65,5 +68,9 @@ export function createChannelView({ channelvars, ...neighbours }: ChannelViewOpt
   });
 
   const access: ChannelAccess = { ...neighbours, model, snapshot, playTarget };
-  return { snapshot, model, playTarget, dialplanChannel: (entry) => createChannelDialplan(access, entry) };
+  const show = (names: readonly string[]): void => {
+    channelvars = names;
+    functions = names.filter(isFunction);
+  };
+  return { snapshot, model, playTarget, show, dialplanChannel: (entry) => createChannelDialplan(access, entry) };
 }

@@ -95,6 +95,8 @@ export interface Channels {
   /** What the dialplan's functions read and write of a channel. */
   dialplanChannel(entry: ChannelEntry): ReturnType<typeof createChannelDialplan>;
   playTarget(entry: ChannelEntry): PlayTarget;
+  /** Other variables and functions are shown in every event from now on (`general.channelvars`). */
+  show(channelvars: readonly string[]): void;
   /** Whether a channel that was asked to answer is Up; resolves with false when it ends first. */
   answered(entry: ChannelEntry): Promise<boolean>;
   /** From now on no new channels. */
@@ -232,6 +234,10 @@ export function createChannels(options: ChannelsOptions): Channels {
     answered: (entry) => new Promise((resolve) => entry.onUp.push(resolve)),
     dialplanChannel: view.dialplanChannel,
     playTarget: view.playTarget,
+    show(names) {
+      view.show(names);
+      for (const entry of registry.all()) entry.seen = undefined;
+    },
     drain: creation.drain,
     hangupAll(cause) {
       for (const entry of registry.all()) deliver(entry, { type: 'hangup', cause });

@@ -79,6 +79,9 @@ export function buildCallControl({ config, clock, ids, log, runtime }: Base, sta
     stored,
     broadcasts,
   });
-  const reloads: Reloadable[] = [{ settings: ['dialplan'], apply: (next) => dialplan.replace(next.dialplan) }];
+  const reloads: Reloadable[] = [
+    { settings: ['dialplan'], apply: (next) => dialplan.replace(next.dialplan) },
+    { settings: ['general.channelvars'], apply: (next) => channels.show(next.general.channelvars) },
+  ];
   return { reloads, playbacks, dialplan, outbound, channels, operations, recordings, stored, broadcasts, meeting };
 }

@@ -60,7 +60,7 @@ export async function buildInterface(
   outbound.start(outboundSockets.open);
   const reloads: Reloadable[] = [
     {
-      settings: ['http.users', ...followedLimits.map((limit) => `http.limits.${limit}`)],
+      settings: ['http.users', 'http.allowed_origins', ...followedLimits.map((limit) => `http.limits.${limit}`)],
       apply(next) {
         served.reconfigure(httpSettings(next));
         http.limit(next.http.limits);

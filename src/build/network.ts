@@ -1,7 +1,8 @@
 import type { Config } from '../config/schema.ts';
+import { unreadableDirectories } from '../media/file/index-sounds.ts';
 import { finishLeftovers } from '../media/file/recording-writer.ts';
 import { createMediaPlane } from '../media/media-plane.ts';
-import { mediaSettings, strangerLimits } from '../settings.ts';
+import { mediaSettings, soundDirectories, strangerLimits } from '../settings.ts';
 import { createTransactionLayer } from '../sip/transaction/layer.ts';
 import { createGate } from '../sip/transport/gate.ts';
 import { createKnownPeers } from '../sip/transport/known-peers.ts';
@@ -9,6 +10,7 @@ import { ListenError } from '../sip/transport/transport.ts';
 import { createTransports } from '../sip/transport/transports.ts';
 import { type OpenUdp, openUdpSocket } from '../sip/transport/udp.ts';
 import { MediaAddressError } from '../start-errors.ts';
+import { reasonUnusable } from '../stores/durable-file.ts';
 import type { MediaPlane } from '../telephony/media.ts';
 import type { Base } from './base.ts';
 import type { Reloadable } from './reload.ts';
@@ -34,6 +36,17 @@ const followedLimits = [
  */
 export async function buildNetwork({ config, clock, ids, log, scope, io, from }: Base) {
   await tryMediaAddress(config.media.rtp_address, io.openUdp);
+  for (const directory of await unreadableDirectories(soundDirectories(config)))
+    log.warn(
+      { directory },
+      'a directory of prompts cannot be read (sounds.directories); what is only there is not played',
+    );
+  const unusable = reasonUnusable(config.recordings.directory);
+  if (unusable !== undefined)
+    log.warn(
+      { reason: unusable },
+      'recordings cannot be kept (recordings.directory); those that are asked for will fail',
+    );
   for (const recording of await finishLeftovers(config.recordings.directory))
     log.warn({ recording }, 'a recording that was left unfinished is finished');
   const media: MediaPlane =

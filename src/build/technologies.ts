@@ -104,14 +104,13 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
     for (const name of gone) {
       sip.removeEndpoint(name);
       endpoints.remove(sip.technology, name);
-      // One that a client made under that name comes into its own.
-      if (dynamicConfig.find('endpoint', name)) provisioning.changed('endpoint', name);
     }
     for (const endpoint of configured) {
       if (isDeepStrictEqual(endpoint, before.get(endpoint.name))) continue;
       endpoints.add(sip.technology, endpoint.name, 'offline');
       sip.setEndpoint(endpoint);
     }
+    provisioning.review();
   };
   const reloads: Reloadable[] = [{ settings: ['sip.endpoints'], apply: followEndpoints }];
   return { reloads, sip, messages, dynamicConfig, listeners, external };

@@ -24,7 +24,7 @@ export type HttpApp = {
   sockets: EventsSocket;
   connections: Connections;
   unread: Unread;
-  /** Takes up other users and limits, into the options it was made with; other options stay. */
+  /** Takes up other users, origins and limits, into the options it was made with; other options stay. */
   reconfigure(next: HttpOptions): void;
 };
 
@@ -142,6 +142,7 @@ export function createApp(deps: AppDeps): HttpApp {
     Object.assign(limits, next.limits);
     Object.assign(unreadLimits, unreadLimitsOf(next));
     sockets.limitMessages(limits.websocket_message);
+    origins.replace(next.allowed_origins);
     if (isDeepStrictEqual(options.users, next.users)) return;
     options.users = next.users;
     logIn = logInOf(next.users);

@@ -9,6 +9,8 @@ export type Origins = {
   foreign(request: Request): boolean;
   /** Whether answers depend on the origin, so that caches must know (RFC 9110 section 12.5.5). */
   readonly vary: { readonly Vary: string } | undefined;
+  /** Other origins are allowed from now on. */
+  replace(allowed: readonly string[]): void;
 };
 
 const defaultPorts: Readonly<Record<string, string>> = { 'http:': ':80', 'https:': ':443' };
@@ -21,17 +23,23 @@ function isOwn(origin: string, host: string | null): boolean {
   return from !== '' && (from === asked || (port === '' && from + (defaultPorts[protocol] ?? '') === asked));
 }
 
+const varies = { Vary: 'Origin' } as const;
+
 /** @param allowed origins as the configuration has them; `*` allows all. */
 export function createOrigins(allowed: readonly string[]): Origins {
-  const all = allowed.includes('*');
-  const some = new Set(allowed);
-  const allows = (origin: string): boolean => all || some.has(origin);
+  let some = new Set(allowed);
+  const allows = (origin: string): boolean => some.has('*') || some.has(origin);
   return {
     allows,
     foreign: ({ headers }) => {
       const origin = headers.get('origin');
       return origin !== null && !allows(origin) && !isOwn(origin, headers.get('host'));
     },
-    vary: allowed.length === 0 ? undefined : { Vary: 'Origin' },
+    get vary() {
+      return some.size === 0 ? undefined : varies;
+    },
+    replace(others) {
+      some = new Set(others);
+    },
   };
 }

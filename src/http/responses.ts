@@ -55,11 +55,17 @@ function preflightHeaders(request: Request, verbs: string): HeaderRecord | undef
   return { 'Access-Control-Allow-Methods': verbs, ...(named && { 'Access-Control-Allow-Headers': named }) };
 }
 
+/** The headers of every answer, and of those with JSON. */
+type OwnHeaders = { plain: HeaderRecord; json: HeaderRecord; ok: { status: number; headers: HeaderRecord } };
+
 /** Makes the one writer of answers. */
 export function createResponder({ serverName, origins, pretty, realm }: ResponderOptions): Responder {
-  const plain: HeaderRecord = { Server: serverName, 'Cache-Control': 'no-cache, no-store', ...origins.vary };
-  const jsonPlain: HeaderRecord = { ...plain, 'Content-Type': 'application/json' };
-  const ok = { status: 200, headers: jsonPlain };
+  const [alike, varying] = [{}, { Vary: 'Origin' }].map((vary) => {
+    const plain: HeaderRecord = { Server: serverName, 'Cache-Control': 'no-cache, no-store', ...vary };
+    const json: HeaderRecord = { ...plain, 'Content-Type': 'application/json' };
+    return { plain, json, ok: { status: 200, headers: json } };
+  }) as [OwnHeaders, OwnHeaders];
+  const own = (): OwnHeaders => (origins.vary ? varying : alike);
   const perStatus = refusalHeaders(realm);
 
   const stringify = (value: unknown): string => (pretty ? JSON.stringify(value, null, 2) : JSON.stringify(value));
@@ -68,11 +74,12 @@ export function createResponder({ serverName, origins, pretty, realm }: Responde
     return cors || extra ? { ...base, ...cors, ...extra } : base;
   };
   const json: Responder['json'] = (request, status, value, extra) => {
-    const headers = headersFor(request, jsonPlain, extra);
-    return new Response(stringify(value), status === 200 && headers === jsonPlain ? ok : { status, headers });
+    const { json: base, ok } = own();
+    const headers = headersFor(request, base, extra);
+    return new Response(stringify(value), status === 200 && headers === base ? ok : { status, headers });
   };
   const empty: Responder['empty'] = (request, status, extra) =>
-    new Response(null, { status, headers: headersFor(request, plain, extra) });
+    new Response(null, { status, headers: headersFor(request, own().plain, extra) });
   return {
     json,
     empty,
@@ -82,7 +89,7 @@ export function createResponder({ serverName, origins, pretty, realm }: Responde
       const range = readRange(request.headers, { size, etag });
       if (range === 'unsatisfiable') throw new AriError('rangeNotSatisfiable', { size: String(size) });
       const part = range === 'whole' ? { start: 0, end: size - 1 } : range;
-      const headers = headersFor(request, plain, {
+      const headers = headersFor(request, own().plain, {
         ...known,
         'Content-Type': type,
         'Content-Length': String(part.end - part.start + 1),
@@ -92,7 +99,7 @@ export function createResponder({ serverName, origins, pretty, realm }: Responde
       return new Response(body, { status: range === 'whole' ? 200 : 206, headers });
     },
     refusal: (request, error, extra) => {
-      const headers = headersFor(request, jsonPlain, { ...perStatus[error.status], ...extra });
+      const headers = headersFor(request, own().json, { ...perStatus[error.status], ...extra });
       const { status, reason: statusText } = error;
       return new Response(
         stringify(error.toBody()),

@@ -1,5 +1,7 @@
 import {
+  accessSync,
   closeSync,
+  constants,
   copyFileSync,
   existsSync,
   fsyncSync,
@@ -60,6 +62,21 @@ export function prepareDirectory(directory: string): void {
     rmSync(probe, { force: true });
   } catch (error) {
     throw new StorageError(directory, error);
+  }
+}
+
+/**
+ * Why no files could be made in a directory, or in the nearest one above it that is there; undefined when they could.
+ * Makes nothing: a directory that is missing is made when it is needed.
+ */
+export function reasonUnusable(directory: string): string | undefined {
+  if (!existsSync(directory) && dirname(directory) !== directory) return reasonUnusable(dirname(directory));
+  try {
+    if (!statSync(directory).isDirectory()) return new StorageError(directory, { code: 'ENOTDIR' }).message;
+    accessSync(directory, constants.W_OK | constants.X_OK);
+    return undefined;
+  } catch (error) {
+    return new StorageError(directory, error).message;
   }
 }
 

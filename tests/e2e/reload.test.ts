@@ -47,9 +47,13 @@ reloading('phones, users, limits and dialplan follow, and a call that is up goes
         next.sip.limits.connections = 17;
         next.dialplan['default']!['s'] = ['Answer', 'NoOp', 'Stasis(app,new)'];
         next.general.system_name = 'elsewhere';
+        next.general.channelvars = ['SHOWN', 'CHANNEL(exten)'];
+        next.http.allowed_origins = ['https://desk.example'];
       });
       assert.equal(report, {
         applied: [
+          'general.channelvars',
+          'http.allowed_origins',
           'http.users',
           'http.limits.body',
           'sip.limits.source_rate',
@@ -76,6 +80,17 @@ reloading('phones, users, limits and dialplan follow, and a call that is up goes
       const large = { variables: { text: 'x'.repeat(3_000) } };
       assert.is((await app.request('POST', '/channels/c1/variables', large)).status, 413);
 
+      // What is shown of channels, and whose pages may ask.
+      const { channelvars } = await app.ok<{ channelvars: unknown }>('GET', '/channels/c1');
+      assert.equal(channelvars, { SHOWN: '', 'CHANNEL(exten)': 's' });
+      const allowed = async (Origin: string) => {
+        const asked = await fetch(`${server.url}/asterisk/ping?api_key=tester:secret`, { headers: { Origin } });
+        await asked.arrayBuffer();
+        return [asked.headers.get('vary'), asked.headers.get('access-control-allow-origin')];
+      };
+      assert.equal(await allowed('https://desk.example'), ['Origin', 'https://desk.example']);
+      assert.equal(await allowed('https://other.example'), ['Origin', null]);
+
       // The call that was up goes on where it is; what it does next, it finds in the new dialplan.
       await app.ok('POST', '/channels/c2/continue');
       const again = await app.waitFor('StasisStart', ({ channel, args }) => channel.id === 'c2' && args[0] !== 'old');
@@ -92,5 +107,29 @@ reloading('phones, users, limits and dialplan follow, and a call that is up goes
     }
   });
 });
+
+reloading('a phone made at run time gives way to a configured one with its user name, and comes back', () =>
+  onServer({ endpoints: { other: { auth: { username: 'other', password: 'secret' } } } }, async (server) => {
+    const app = server.client();
+    const objects = '/asterisk/config/dynamic/res_pjsip';
+    const fields = (values: Record<string, string>) => ({
+      fields: Object.entries(values).map(([attribute, value]) => ({ attribute, value })),
+    });
+    await app.ok('PUT', `${objects}/auth/made`, fields({ username: 'desk', password: 'made' }));
+    await app.ok('PUT', `${objects}/endpoint/made`, fields({ auth: 'made' }));
+    const names = async () =>
+      (await app.ok<{ resource: string }[]>('GET', '/endpoints/PJSIP')).map(({ resource }) => resource);
+    assert.equal(await names(), ['other', 'made']);
+    change(server, (next) => {
+      const { other } = next.sip.endpoints;
+      next.sip.endpoints = { fixed: { ...other!, auth: { username: 'desk', password: 'configured' } } };
+    });
+    assert.equal(await names(), ['fixed']);
+    change(server, (next) => {
+      next.sip.endpoints = {};
+    });
+    assert.equal(await names(), ['made']);
+  }),
+);
 
 reloading.run();

@@ -26,6 +26,11 @@ export type ProvisioningOptions = {
 export interface Provisioning {
   /** Takes up the objects, and makes the endpoints that were kept over a restart. Before that there are none. */
   start(objects: ProvisionedObjects): void;
+  /**
+   * Other endpoints stand in the configuration file: an endpoint of a client whose user name one of them has taken goes,
+   * and is told; one whose user name is free again, or that the file hid, comes.
+   */
+  review(): void;
   /** An object was made, changed or removed: every endpoint that it belongs to follows at once; calls go on as they are. */
   changed(kind: string, id: string): void;
   /**
@@ -85,15 +90,23 @@ export function createProvisioning(options: ProvisioningOptions): Provisioning {
     return undefined;
   };
 
+  const review = (): void => {
+    for (const endpoint of made()) {
+      const known = isKnown(endpoint.id);
+      const problem = refuses('endpoint', endpoint);
+      if (problem === undefined && !known) set(endpoint);
+      if (problem === undefined) continue;
+      log.warn({ endpoint: endpoint.id, problem }, 'an endpoint of a client cannot be any more');
+      if (known) remove(endpoint.id);
+    }
+  };
+
   return {
     start(provisioned) {
       objects = provisioned;
-      for (const endpoint of made()) {
-        const problem = refuses('endpoint', endpoint);
-        if (problem === undefined) set(endpoint);
-        else log.warn({ endpoint: endpoint.id, problem }, 'an endpoint of a client cannot be any more');
-      }
+      review();
     },
+    review,
 
     changed(kind, id) {
       if (kind !== 'endpoint') {

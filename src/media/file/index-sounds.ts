@@ -3,6 +3,17 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { formatOfExtension } from './formats.ts';
 
+/** The directories that cannot be read, as they were named. */
+export async function unreadableDirectories(directories: readonly string[]): Promise<string[]> {
+  const tried = directories.map((directory) =>
+    readdir(resolve(directory)).then(
+      () => [],
+      () => [directory],
+    ),
+  );
+  return (await Promise.all(tried)).flat();
+}
+
 /** A sound as the interface lists it. */
 export type IndexedSound = {
   id: string;
