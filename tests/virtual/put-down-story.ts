@@ -100,7 +100,7 @@ export async function createStory(seed: number) {
       if ((JSON.parse(line) as { level: number }).level >= 50) errors.push(line);
     },
   };
-  const logChannels = createLogChannels({ directory, console, consoleLevels: ['ERROR'] });
+  const logChannels = createLogChannels({ directory, console, consoleLevels: ['ERROR'], clock });
   const log = createLogger({ level: 'info', destination: logChannels.destination });
   const events: Record<string, unknown>[] = [];
   const replies: string[] = [];
