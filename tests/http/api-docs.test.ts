@@ -47,7 +47,6 @@ const files = async (): Promise<Map<string, File>> =>
 
 /** What the field has and this system has not yet, and why. */
 const absent: Record<string, RegExp> = {
-  'external media are not made yet': /^POST \/channels\/externalMedia/,
   'transfers are not made yet': /^POST \/channels\/\{channelId\}\/transfer_progress/,
 };
 const isAbsent = (operation: string) => Object.values(absent).some((pattern) => pattern.test(operation));

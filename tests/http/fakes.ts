@@ -77,6 +77,7 @@ export const samples = {
     recordings: 20,
     snoops: 21,
     outboundConnections: 5,
+    externalConnections: 22,
     media: { sessions: 6, ports: 7, players: 8, timers: 9 },
     sip: {
       dialogs: 10,

@@ -181,7 +181,28 @@ function recordingRows(): Row[] {
   ];
 }
 
+/** Every parameter of an external media channel, with `variables` in the body. */
+const external = {
+  channelId: 'x1',
+  app: 'hello',
+  external_host: '127.0.0.1:4000',
+  encapsulation: 'audiosocket',
+  transport: 'tcp',
+  connection_type: 'client',
+  format: 'slin16',
+  direction: 'both',
+  data: '40325ec2-5efd-4bd3-805f-53576e581d13',
+  transport_data: 'more',
+};
+
 const rows: Row[] = [
+  {
+    ask: `POST /channels/externalMedia?${new URLSearchParams(external)}`,
+    body: { variables: { A: '1' } },
+    call: ['externalMedia.externalMedia', { ...external, variables: { A: '1' } }],
+    status: 200,
+    answer: channel,
+  },
   { ask: 'GET /channels', call: ['channels.list'], status: 200, answer: [channel] },
   {
     ask: `POST /channels?${creation}&${origin}`,
