@@ -56,7 +56,7 @@ const channelContext = {
   technology: text,
   endpoint: optional(Type.Tuple([text, text])),
   protocolId: text,
-  origin: oneOf('incoming', 'originated', 'created'),
+  origin: oneOf('incoming', 'originated', 'created', 'attached'),
   caller: identity,
   connected: identity,
   accountCode: text,

@@ -43,13 +43,14 @@ export type Account = {
   errors: string[];
 };
 
-/** One thing that somebody does. */
-export type Deed =
-  | { who: 'phone'; phone: 'alice' | 'bob'; word: 'call' | 'hangup' | 'hold' | 'unhold' | 'digits'; call: number }
-  | { who: 'application'; word: Word; channel: number };
-const words = [
-  'answer',
-  'hangup',
+/** What can be done: by the application, or by alice. */
+export const words = [
+  'call',
+  'hangUpAtAlice',
+  'holdAtAlice',
+  'takeBackAtAlice',
+  'originate',
+  'local',
   'play',
   'stop',
   'pause',
@@ -59,12 +60,11 @@ const words = [
   'hold',
   'unhold',
   'variable',
-  'continue',
-  'local',
-  'originate',
+  'hangup',
 ] as const;
-type Word = (typeof words)[number];
-export const applicationWords = words;
+
+/** One thing that is done, to the nth of the channels that there are. */
+export type Deed = { word: (typeof words)[number]; nth: number };
 
 /** Counted up over all processes of a story; secrets, of which each process makes its own, apart. */
 function createStoryIds(now: () => number): CountedIds {
@@ -135,9 +135,63 @@ export async function createStory(seed: number) {
     return text === '' ? undefined : JSON.parse(text);
   };
 
+  let made = 0;
+  const answers = {
+    play: ['POST', '/play?media=tone:!440/700,tone:!880/1900'],
+    mute: ['POST', '/mute?direction=both'],
+    unmute: ['DELETE', '/mute?direction=both'],
+    hold: ['POST', '/hold'],
+    unhold: ['DELETE', '/hold'],
+    variable: ['POST', '/variable?variable=X&value=1'],
+    hangup: ['DELETE', ''],
+  } as const;
+
+  const toPlayback = async (word: 'stop' | 'pause' | 'unpause', nth: number): Promise<void> => {
+    if (word === 'stop') await ask('DELETE', `/playbacks/p${nth}`);
+    else await ask('POST', `/playbacks/p${nth}/control?operation=${word}`);
+  };
+
+  const toAlice = (word: Deed['word'], nth: number): void => {
+    const { calls } = phones.alice;
+    const { leg } = calls[nth % Math.max(1, calls.length)] ?? {};
+    if (word === 'call') phones.alice.dial(`sip:app@${serverAddress}:5060`);
+    else if (word === 'hangUpAtAlice') leg?.hangup(16);
+    else if (word === 'holdAtAlice') leg?.hold();
+    else leg?.unhold();
+  };
+
+  const act = async ({ word, nth }: Deed): Promise<void> => {
+    switch (word) {
+      case 'call':
+      case 'hangUpAtAlice':
+      case 'holdAtAlice':
+      case 'takeBackAtAlice':
+        toAlice(word, nth);
+        return;
+      case 'originate':
+        await ask('POST', `/channels?endpoint=PJSIP/bob&app=app&channelId=out${made++}`);
+        return;
+      case 'local':
+        await ask('POST', `/channels?endpoint=Local/app@default&app=app&channelId=l${made}&otherChannelId=m${made++}`);
+        return;
+      case 'stop':
+      case 'pause':
+      case 'unpause':
+        return toPlayback(word, nth);
+    }
+    const channels = (await ask('GET', '/channels')) as { id: string }[];
+    const channel = channels[nth % Math.max(1, channels.length)];
+    if (!channel) return;
+    const [method, path] = answers[word];
+    const named = word === 'play' ? `&playbackId=p${plays++}` : '';
+    await ask(method, `/channels/${channel.id}${path.replaceAll('!', '%21')}${named}`);
+  };
+  let plays = 0;
+
   return {
     clock,
     ask,
+    act,
     phones,
     get server() {
       return server;
@@ -169,13 +223,14 @@ function watch(host: VirtualHost, now: () => number) {
   const sip: string[] = [];
   type Sent = { at: number; sequence: number; timestamp: number };
   const packets = new Map<number, Sent[]>();
-  const ports = new Map<string, number>();
-  /** Ports are drawn by lot: the first is called 1. */
-  const named = (text: string): string =>
+  const ports = new Map<string, string[]>();
+  /** Ports are drawn by lot, and free again sooner in a new process: those of each call are counted. */
+  const named = (callId: string, text: string): string =>
     text.replace(/m=audio (\d+)/, (_all, port: string) => {
-      const number = ports.get(port) ?? ports.size + 1;
-      ports.set(port, number);
-      return `m=audio ${number}`;
+      const known = ports.get(callId) ?? [];
+      ports.set(callId, known);
+      if (!known.includes(port)) known.push(port);
+      return `m=audio ${known.indexOf(port) + 1}`;
     });
 
   const noteRtp = (packet: Uint8Array): void => {
@@ -198,7 +253,7 @@ function watch(host: VirtualHost, now: () => number) {
           if (parsed.ok) {
             const { message } = parsed;
             sip.push(
-              `${now()} ${to}:${port} ${whatIs(message)} ${message.cseq.number} ${message.callId}\n${named(message.bodyText)}`,
+              `${now()} ${to}:${port} ${whatIs(message)} ${message.cseq.number} ${message.callId}\n${named(message.callId, message.bodyText)}`,
             );
           }
           socket.send(bytes, to, port, done);

@@ -1,6 +1,7 @@
+import * as fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Account, createStory, serverAddress } from './put-down-story.ts';
+import { type Account, createStory, type Deed, serverAddress, words } from './put-down-story.ts';
 
 /** An account line by line, so that a difference shows. */
 const lines = ({ events, ...rest }: Account): string[] => [
@@ -40,6 +41,79 @@ put('calls, playbacks and subscriptions go on: same events, same messages, same 
   };
   const plain = await tell([]);
   assert.equal(lines(await tell([1_510, 2_510, 3_510, 5_510])), lines(plain));
+});
+
+/** Everything happens in steps of so many ms. */
+const stepMs = 10;
+
+type Plot = { deeds: { after: number; deed: Deed }[]; powerCuts: number[] };
+
+/** Tells a story whose server loses its power at the given steps. */
+async function tellOf({ deeds, powerCuts }: Plot): Promise<Account> {
+  const story = await createStory(9);
+  const cuts = new Set(powerCuts);
+  let step = 0;
+  const run = async (steps: number) => {
+    for (let left = steps; left > 0; left--) {
+      await story.clock.run(stepMs);
+      if (cuts.has(++step)) await story.takeUp();
+    }
+  };
+  await run(10);
+  for (const { after, deed } of deeds) {
+    await run(after);
+    await story.act(deed);
+  }
+  await run(200);
+  for (const { id } of (await story.ask('GET', '/channels')) as { id: string }[])
+    await story.ask('DELETE', `/channels/${id}`);
+  await story.clock.run(40_000);
+  return story.close();
+}
+
+put('nobody notices at which moments a server lost its power and another went on', async () => {
+  const deed = fc.record({ word: fc.constantFrom('call', 'originate', 'play', ...words), nth: fc.nat(3) });
+  const plot = fc.record<Plot>({
+    deeds: fc.array(fc.record({ after: fc.oneof(fc.nat(3), fc.nat(80)), deed }), { minLength: 2, maxLength: 10 }),
+    powerCuts: fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLength: 4 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(plot, async ({ deeds, powerCuts }) => {
+      const begun = [{ after: 1, deed: { word: 'call', nth: 0 } as const }, ...deeds];
+      const plain = await tellOf({ deeds: begun, powerCuts: [] });
+      assert.equal(lines(await tellOf({ deeds: begun, powerCuts })), lines(plain));
+    }),
+    { numRuns: 12, interruptAfterTimeLimit: 20_000, markInterruptAsFailure: false },
+  );
+});
+
+put('channels that listen, and bridges with who is in them, go on', async () => {
+  const story = await createStory(8);
+  const { clock, ask, phones } = story;
+  phones.alice.dial(`sip:app@${serverAddress}:5060`);
+  await ask('POST', '/channels?endpoint=PJSIP/bob&app=app&channelId=out');
+  await clock.run(1_000);
+  await ask('POST', '/bridges?type=mixing&bridgeId=b1');
+  const [alice] = ((await ask('GET', '/channels')) as { id: string; name: string }[]).filter(({ name }) =>
+    name.startsWith('PJSIP/alice'),
+  );
+  await ask('POST', `/bridges/b1/addChannel?channel=out,${alice?.id}`);
+  await ask('POST', '/channels/out/snoop/listener?spy=both&app=app');
+  await clock.run(500);
+  const look = async () => JSON.stringify([await ask('GET', '/channels'), await ask('GET', '/bridges')]);
+  const before = await look();
+  assert.match(before, /"listener"/);
+  await story.takeUp();
+  assert.is(await look(), before);
+  await ask('DELETE', '/channels/out');
+  await clock.run(1_000);
+  const left = (await ask('GET', '/channels')) as { id: string }[];
+  assert.equal(
+    left.map(({ id }) => id),
+    [alice?.id],
+  );
+  const { errors } = await story.close();
+  assert.equal(errors, []);
 });
 
 put('what does not fit is refused with the place that is wrong, and nothing is left open', async () => {
