@@ -69,6 +69,8 @@ export class MediaEngine {
   readonly #talkTaps = new Map<End, TalkTap>();
   /** Recordings under way, by what they record and their number there. */
   readonly #recorders = new Map<End | Mixing, Map<number, Recorder>>();
+  /** How many recordings of each are not complete, and what waits for that. */
+  readonly #unfinished = new Map<End | Mixing, { recordings: number; done: (() => void) | undefined }>();
   /** Snoops by the end they listen to: they end with it. */
   readonly #snoops = new Map<End, Set<SnoopEnd>>();
   #warnedAt = Number.NEGATIVE_INFINITY;
@@ -274,11 +276,15 @@ export class MediaEngine {
     this.#end(snoop.session, 'who it listened to is gone');
   }
 
-  /** Ends a session that has nothing to go on with. */
+  /** Ends a session that has nothing to go on with; that is told when what was recorded of it is complete. */
   #end(session: number, reason: string): void {
-    if (!this.#ends.has(session)) return;
+    const end = this.#ends.get(session);
+    if (!end) return;
     this.#close(session, reason);
-    this.#options.report({ type: 'faulted', session, reason });
+    const tell = () => this.#options.report({ type: 'faulted', session, reason });
+    const unfinished = this.#unfinished.get(end);
+    if (unfinished) unfinished.done = tell;
+    else tell();
   }
 
   #closeMix(mix: number, reason = 'the mix was closed'): void {
@@ -375,11 +381,19 @@ export class MediaEngine {
     owner.onDigit = (digit) => {
       for (const each of [...recorders.values()]) each.digit(digit);
     };
+    const unfinished = this.#unfinished.get(owner) ?? { recordings: 0, done: undefined };
+    this.#unfinished.set(owner, unfinished);
+    unfinished.recordings++;
     const recorder = new Recorder({
       source,
       request,
       serial: this.#options.random32(),
-      told,
+      told: (report) => {
+        told(report);
+        if (report.type === 'record.started' || --unfinished.recordings > 0) return;
+        this.#unfinished.delete(owner);
+        unfinished.done?.();
+      },
       ended: () => {
         recorders.delete(recording);
         this.#taps.delete(recorder);

@@ -1,10 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { EventEmitter, once } from 'node:events';
+import { type EventEmitter, once } from 'node:events';
 import { createRequire } from 'node:module';
-import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { need } from '../support/need.ts';
+import { Program } from '../support/program.ts';
 import { assertHears, prompt } from '../support/rtp-audio.ts';
 import { RtpPeer } from '../support/rtp-peer.ts';
 import { onServer, password, type TestServer, user } from '../support/server.ts';
@@ -81,45 +80,18 @@ test('ari-client 2.2.0 reads the API documents and runs a call', async (server) 
 
 test('@ipcom/asterisk-ari 1.0.0 runs a call', async (server) => {
   // In a process of its own, because the library leaves an interval behind that nothing can clear.
-  const program = new URL('ipcom-call.ts', import.meta.url);
-  const child = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(program), server.url, user, password], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  server.closing({ close: () => child.kill('SIGKILL') });
-  let written = '';
-  for await (const chunk of child.stdout!) written += String(chunk);
-  assert.match(written, /^the call is over$/m);
+  const program = server.closing(new Program('tests/e2e/ipcom-call.ts', [server.url, user, password]));
+  assert.is(await program.end(), 0);
+  assert.match(program.written, /^the call is over$/m);
 });
-
-/** What a program writes: `until` resolves once all of it together matches. */
-function output(program: ChildProcess) {
-  let text = '';
-  const more = new EventEmitter();
-  program.stdout!.setEncoding('utf8').on('data', (chunk: string) => {
-    text += chunk;
-    more.emit('text');
-  });
-  program.once('close', () => more.emit('error', new Error(`the program ended after it wrote: ${text}`)));
-  more.on('error', () => {});
-  return {
-    async until(matches: RegExp): Promise<void> {
-      while (!matches.test(text)) await once(more, 'text');
-    },
-  };
-}
 
 need('sipp').test(libraries, 'a SIP caller hears what examples/hello.ts plays, and # hangs up', async (program) => {
   // The example logs in as the user that the server has by itself.
   await onServer({ dialplan, users: [{ name: 'hookswitch', password }] }, async (server) => {
     const peer = server.closing(await RtpPeer.open());
-    const example = spawn(process.execPath, ['--import', 'tsx', 'examples/hello.ts'], {
-      env: { ...process.env, HOOKSWITCH_URL: new URL(server.url).origin, HOOKSWITCH_PASSWORD: password },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const ended = once(example, 'close');
-    server.closing({ close: () => example.kill('SIGKILL') });
-    const written = output(example);
-    await written.until(/waiting for calls/);
+    const settings = { HOOKSWITCH_URL: new URL(server.url).origin, HOOKSWITCH_PASSWORD: password };
+    const example = server.closing(new Program('examples/hello.ts', [], settings));
+    await example.until(/waiting for calls/);
     const phone = server.closing(
       new SippRun(program, {
         remote: server.sip(),
@@ -139,12 +111,10 @@ need('sipp').test(libraries, 'a SIP caller hears what examples/hello.ts plays, a
     assertHears(peer.audio(), expected);
     await peer.press('5', 100);
     // The library drops events of one kind that follow one another quickly.
-    await written.until(/pressed 5\n/);
+    await example.until(/pressed 5\n/);
     await peer.press('#', 100);
     await phone.done;
-    await written.until(/4711 calls 100\n.*pressed 5\n.*has left/s);
-    example.kill('SIGTERM');
-    await ended;
+    await example.until(/4711 calls 100\n.*pressed 5\n.*has left/s);
   });
 });
 

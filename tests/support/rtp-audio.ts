@@ -21,6 +21,39 @@ export function decodeUlaw(octet: number): number {
   return (inverted & 0x80 ? -4 : 4) * magnitude;
 }
 
+const ulawValues = Array.from({ length: 256 }, (_, octet) => decodeUlaw(octet));
+
+/** The µ-law octet that stands for the value nearest to a 16-bit sample. */
+export function encodeUlaw(sample: number): number {
+  let nearest = 0;
+  for (let octet = 1; octet < 256; octet++)
+    if (Math.abs(ulawValues[octet]! - sample) < Math.abs(ulawValues[nearest]! - sample)) nearest = octet;
+  return nearest;
+}
+
+/** µ-law octets of a sine of `hertz`, its peak at a quarter of full scale. */
+export function tone(hertz: number, ms: number): Buffer {
+  const sample = (index: number) => 8000 * Math.sin((2 * Math.PI * hertz * index) / 8000);
+  return Buffer.from(Array.from({ length: ms * 8 }, (_, index) => encodeUlaw(sample(index))));
+}
+
+/** The amplitude of a tone in samples of 8 kHz, by its share of sine and cosine. */
+export function amplitude(samples: ArrayLike<number>, hertz: number): number {
+  let [sines, cosines] = [0, 0];
+  for (let index = 0; index < samples.length; index++) {
+    const angle = (2 * Math.PI * hertz * index) / 8000;
+    sines += samples[index]! * Math.sin(angle);
+    cosines += samples[index]! * Math.cos(angle);
+  }
+  return (2 * Math.hypot(sines, cosines)) / Math.max(1, samples.length);
+}
+
+/** Which of these tones sound in what was received last, in the order given: those of more than `least` amplitude. */
+export function tonesIn(received: Buffer, tones: readonly number[], { ms = 400, least = 2000 } = {}): number[] {
+  const samples = Int16Array.from(received.subarray(-ms * 8), decodeUlaw);
+  return samples.length < ms * 8 ? [] : tones.filter((hertz) => amplitude(samples, hertz) > least);
+}
+
 /** Half a µ-law step at the magnitude of a sample: how far the nearest µ-law value may be. Beyond 32,635 it is clipped. */
 function tolerance(sample: number): number {
   const magnitude = Math.min(Math.abs(sample), 32_635) / 4 + 33;

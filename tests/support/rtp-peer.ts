@@ -1,6 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { patienceMs } from './ari-client.ts';
+import { tone, tonesIn } from './rtp-audio.ts';
 
 /** An RTP packet that was received. */
 export type RtpPacket = {
@@ -29,6 +30,9 @@ export class RtpPeer {
   readonly #waiting = new Set<() => void>();
   readonly #ssrc = 0x1234abcd;
   #remote: { address: string; port: number } | undefined;
+  #humming: Promise<void> | undefined;
+  /** A second of what it hums. */
+  #hummed: Buffer | undefined;
   #sequence = 1000;
   #timestamp = 50_000;
 
@@ -81,13 +85,34 @@ export class RtpPeer {
 
   /** Sends µ-law octets, one packet of 20 ms every 20 ms; what is left of the last packet is silence. */
   async speak(octets: Buffer): Promise<void> {
+    const begun = performance.now();
     for (let at = 0; at < octets.length; at += samplesPerPacket) {
       const payload = Buffer.alloc(samplesPerPacket, 0xff);
       octets.copy(payload, 0, at, at + samplesPerPacket);
       this.#send(ulaw, at === 0, this.#timestamp, payload);
       this.#timestamp += samplesPerPacket;
-      await packetTime();
+      await due(begun + packetMs * (at / samplesPerPacket + 1));
     }
+  }
+
+  /** Sends a sine of `hertz`, a whole number, until `hush`. */
+  hum(hertz: number): void {
+    this.#hummed = tone(hertz, 1000);
+    this.#humming ??= this.#hum();
+  }
+
+  /** Sends nothing more. */
+  hush(): void {
+    this.#hummed = undefined;
+  }
+
+  /** Resolves once it hears these of the tones for `ms`, and none of the others. @throws Error when that does not come. */
+  hears(tones: readonly number[], among: readonly number[], ms = 400): Promise<void> {
+    const wanted = tones.join();
+    return this.until(
+      () => tonesIn(this.audio(), among, { ms }).join() === wanted,
+      `${wanted} Hz of ${among.join()} Hz`,
+    );
   }
 
   /** Presses a digit for a multiple of 20 ms: one event, its end told three times (RFC 4733 2.5.1.4). */
@@ -105,8 +130,21 @@ export class RtpPeer {
   }
 
   async close(): Promise<void> {
+    this.hush();
+    await this.#humming;
     this.#socket.close();
     await once(this.#socket, 'close');
+  }
+
+  async #hum(): Promise<void> {
+    const begun = performance.now();
+    for (let packet = 0; this.#hummed; packet++) {
+      const at = (packet * samplesPerPacket) % this.#hummed.length;
+      this.#send(ulaw, packet === 0, this.#timestamp, this.#hummed.subarray(at, at + samplesPerPacket));
+      this.#timestamp += samplesPerPacket;
+      await due(begun + packetMs * (packet + 1));
+    }
+    this.#humming = undefined;
   }
 
   #send(payloadType: number, marker: boolean, timestamp: number, payload: Buffer): void {
@@ -136,6 +174,9 @@ export class RtpPeer {
 
 /** A phone sends at its own pace: the next packet is due 20 ms later. */
 const packetTime = (): Promise<void> => new Promise((due) => setTimeout(due, packetMs));
+
+/** It keeps its pace however late a packet was. */
+const due = (at: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, at - performance.now()));
 
 function eventPayload(event: number, end: boolean, durationMs: number): Buffer {
   const payload = Buffer.from([event, (end ? 0x80 : 0) | 10, 0, 0]);

@@ -1,0 +1,53 @@
+import { AriClient } from '@ipcom/asterisk-ari';
+
+// Connects whoever calls with another phone: bob's, or the one that HOOKSWITCH_CALLEE names.
+
+type Channel = { id: string; caller: { number: string } };
+type Bridge = { id: string; channels: string[] };
+
+const {
+  HOOKSWITCH_URL = 'http://127.0.0.1:8088',
+  HOOKSWITCH_PASSWORD: password = '',
+  HOOKSWITCH_CALLEE: endpoint = 'PJSIP/bob',
+} = process.env;
+const { hostname: host, port } = new URL(HOOKSWITCH_URL);
+const ari = new AriClient({ host, port: Number(port), username: 'hookswitch', password });
+await ari.connectWebSocket(['hello']);
+
+// The call to the other phone has an id made of the caller's, so that each leads to the other.
+const suffix = '-callee';
+const otherOf = (id: string) => (id.endsWith(suffix) ? id.slice(0, -suffix.length) : id + suffix);
+
+async function dial({ id, caller }: Channel): Promise<void> {
+  console.log(`${caller.number} calls ${endpoint}`);
+  await ari.channels.ringChannel(id);
+  const call = { endpoint, channelId: otherOf(id), originator: id, callerId: caller.number };
+  await ari.channels.originate({ ...call, app: 'hello', appArgs: `callee,${id}` });
+}
+
+async function join(caller: string): Promise<void> {
+  await ari.channels.answerChannel(caller);
+  const bridge = await ari.bridges.createBridge({ type: 'mixing' });
+  await ari.bridges.addChannels(bridge.id, { channel: [caller, otherOf(caller)] });
+  console.log('they talk');
+}
+
+ari.on('StasisStart', async ({ channel, args: [role, caller = ''] }: { channel: Channel; args: string[] }) => {
+  await (role === 'callee' ? join(caller) : dial(channel));
+});
+
+// Whichever ends first ends the other, if that has not gone by itself. Of a callee who never answered only its end is told.
+const end = ({ channel }: { channel: Channel }) => void ari.channels.hangup(otherOf(channel.id)).catch(() => {});
+ari.on('StasisEnd', end);
+ari.on('ChannelDestroyed', end);
+
+ari.on('ChannelLeftBridge', async ({ bridge }: { bridge: Bridge }) => {
+  if (bridge.channels.length > 0) return;
+  await ari.bridges.destroy(bridge.id);
+  console.log('they have gone');
+});
+
+// A caller may hang up at any time, also between two commands.
+process.on('unhandledRejection', (error) => console.error(String(error)));
+
+console.log('waiting for calls');

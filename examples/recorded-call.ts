@@ -1,0 +1,67 @@
+import { AriClient } from '@ipcom/asterisk-ari';
+
+// Connects whoever calls with another phone (HOOKSWITCH_CALLEE), tells both that they are recorded, and records them.
+
+type Channel = { id: string; caller: { number: string } };
+type Played = { playback: { target_uri: string; state: string } };
+type Recorded = { recording: { name: string; duration?: number } };
+
+const {
+  HOOKSWITCH_URL = 'http://127.0.0.1:8088',
+  HOOKSWITCH_PASSWORD: password = '',
+  HOOKSWITCH_CALLEE: endpoint = 'PJSIP/bob',
+  HOOKSWITCH_ANNOUNCEMENT: announcement = 'sound:beep',
+} = process.env;
+const { hostname: host, port } = new URL(HOOKSWITCH_URL);
+const ari = new AriClient({ host, port: Number(port), username: 'hookswitch', password });
+await ari.connectWebSocket(['hello']);
+
+// The call to the other phone has an id made of the caller's, so that each leads to the other.
+const app = 'hello';
+const suffix = '-callee';
+const otherOf = (id: string) => (id.endsWith(suffix) ? id.slice(0, -suffix.length) : id + suffix);
+
+async function dial({ id, caller }: Channel): Promise<void> {
+  await ari.channels.ringChannel(id);
+  const call = { endpoint, channelId: otherOf(id), originator: id, callerId: caller.number };
+  await ari.channels.originate({ ...call, app, appArgs: `callee,${id}` });
+}
+
+/** Both hear the announcement in a bridge that is named after the caller. */
+async function announce(caller: string): Promise<void> {
+  await ari.channels.answerChannel(caller);
+  await ari.bridges.createBridge({ type: 'mixing', bridgeId: caller });
+  await ari.bridges.addChannels(caller, { channel: [caller, otherOf(caller)] });
+  await ari.bridges.playMedia(caller, { media: announcement });
+}
+
+// A snoop hears what one side says and what it hears: together the whole call.
+ari.on('PlaybackFinished', async ({ playback }: Played) => {
+  const caller = playback.target_uri.slice('bridge:'.length);
+  if (playback.state === 'done')
+    await ari.channels.snoopChannel(caller, { spy: 'both', app, appArgs: `snoop,${caller}` });
+});
+
+ari.on('StasisStart', async ({ channel, args: [role, caller = ''] }: { channel: Channel; args: string[] }) => {
+  if (role === 'callee') await announce(caller);
+  else if (role === 'snoop') await ari.channels.record(channel.id, { name: `call-${caller}`, format: 'wav' });
+  else await dial(channel);
+});
+
+ari.on('RecordingStarted', ({ recording }: Recorded) => console.log(`${recording.name} is recorded`));
+ari.on('RecordingFinished', ({ recording }: Recorded) =>
+  console.log(`${recording.name} is kept, ${recording.duration} s`),
+);
+
+// Whichever ends first ends the other, if that has not gone by itself. Of a callee who never answered only its end is told.
+const end = ({ channel }: { channel: Channel }) => void ari.channels.hangup(otherOf(channel.id)).catch(() => {});
+ari.on('StasisEnd', end);
+ari.on('ChannelDestroyed', end);
+
+ari.on('ChannelLeftBridge', async ({ bridge }: { bridge: { id: string; channels: string[] } }) => {
+  if (bridge.channels.length === 0) await ari.bridges.destroy(bridge.id);
+});
+// A caller may hang up at any time, also between two commands.
+process.on('unhandledRejection', (error) => console.error(String(error)));
+
+console.log('waiting for calls');

@@ -1,0 +1,200 @@
+import { randomUUID } from 'node:crypto';
+import { createSocket } from 'node:dgram';
+import { EventEmitter, once } from 'node:events';
+import { patienceMs } from './ari-client.ts';
+import { RtpPeer } from './rtp-peer.ts';
+
+/** Header lines that lead an answer back to its request (RFC 3261 8.2.6.2). */
+const copied = ['Via', 'Record-Route', 'From', 'Call-ID', 'CSeq'];
+
+type Message = { first: string; all(name: string): string[]; one(name: string): string; body: string };
+/** The call that the phone is in: what requests inside it are made of (RFC 3261 12). */
+type Dialog = { target: string; from: string; to: string; callId: string; cseq: number; branch?: string };
+
+/**
+ * A phone with real sockets on 127.0.0.1, written against RFC 3261 alone and sharing no code with the server: it
+ * calls a number or answers who calls it, and has one call at a time. What it says and hears is `audio`.
+ */
+export class Phone {
+  readonly audio: RtpPeer;
+  readonly number: string;
+  /** Whether it takes calls at once; else they ring until the caller gives up. */
+  answers = true;
+  /** Whether it is being called and has not answered. */
+  rings = false;
+  readonly #sip = createSocket('udp4');
+  readonly #server: { address: string; port: number };
+  readonly #news = new EventEmitter();
+  readonly #tag = randomUUID().slice(0, 8);
+  /** The call it makes, until that is answered. */
+  #calling: Dialog | undefined;
+  #dialog: Dialog | undefined;
+  /** Ends the ringing, once it was called off. */
+  #refuse: (() => void) | undefined;
+  #said = '';
+
+  private constructor(number: string, server: string, audio: RtpPeer) {
+    const [address = '', port = ''] = server.split(':');
+    this.number = number;
+    this.#server = { address, port: Number(port) };
+    this.audio = audio;
+    this.#sip.on('message', (data) => this.#hear(parse(String(data))));
+  }
+
+  /** @param server `address:port` of SIP. @param port of SIP here; chosen by the system when left out. */
+  static async open(number: string, server: string, port = 0): Promise<Phone> {
+    const phone = new Phone(number, server, await RtpPeer.open());
+    phone.#sip.bind(port, '127.0.0.1');
+    await once(phone.#sip, 'listening');
+    return phone;
+  }
+
+  /** Whether it is in a call that was answered. */
+  get inCall(): boolean {
+    return this.#dialog !== undefined;
+  }
+
+  /** Calls a number; resolves when it was answered. @throws Error when it is refused, or nobody answers. */
+  async call(extension: string): Promise<void> {
+    const target = `sip:${extension}@${this.#server.address}:${this.#server.port}`;
+    const from = `<sip:${this.number}@127.0.0.1>;tag=${this.#tag}`;
+    const branch = `z9hG4bK${randomUUID()}`;
+    this.#calling = { target, from, to: `<${target}>`, callId: randomUUID(), cseq: 1, branch };
+    this.#request('INVITE', this.#calling, this.#sdp());
+    await this.until(() => this.#calling === undefined, `an answer to ${this.number}`);
+    if (!this.inCall) throw new Error(`${this.number} was not answered:\n${this.#said}`);
+  }
+
+  /** Hangs up, or gives up a call that was not answered yet. */
+  hangup(): void {
+    if (this.#calling) this.#request('CANCEL', this.#calling);
+    this.#calling = undefined;
+    if (this.#dialog) this.#request('BYE', { ...this.#dialog, cseq: this.#dialog.cseq + 1 });
+    this.#dialog = undefined;
+    this.audio.hush();
+  }
+
+  /** Resolves when it was called and has answered. */
+  answered(): Promise<void> {
+    return this.until(() => this.inCall, `a call to ${this.number}`);
+  }
+
+  /** Resolves when the call is over. */
+  over(): Promise<void> {
+    return this.until(() => !this.inCall, `the end of the call of ${this.number}`);
+  }
+
+  /** Resolves once a condition on the phone's call holds. @throws Error with what was said when it does not come to. */
+  async until(holds: () => boolean, what: string): Promise<void> {
+    const signal = AbortSignal.timeout(patienceMs);
+    while (!holds())
+      await once(this.#news, 'said', { signal }).catch(() => {
+        throw new Error(`${what} did not come:\n${this.#said}`);
+      });
+  }
+
+  /** What was said in SIP. */
+  explain(): string {
+    return `phone ${this.number}:\n${this.#said}`;
+  }
+
+  async close(): Promise<void> {
+    this.#sip.close();
+    await this.audio.close();
+  }
+
+  #hear(message: Message): void {
+    this.#said += `< ${message.first} ${message.one('CSeq')}\n`;
+    if (message.first.startsWith('SIP/2.0')) this.#hearAnswer(message);
+    else this.#hearRequest(message);
+    this.#news.emit('said');
+  }
+
+  #hearAnswer(message: Message): void {
+    const status = Number(message.first.split(' ')[1]);
+    const [cseq = '', method] = message.one('CSeq').split(' ');
+    if (method !== 'INVITE' || status < 200) return;
+    const parties = { from: message.one('From'), to: message.one('To'), callId: message.one('Call-ID') };
+    const dialog = { ...parties, target: uriOf(message.one('Contact')), cseq: Number(cseq) };
+    const calling = this.#calling;
+    this.#calling = undefined;
+    if (status >= 300) {
+      // The ACK of a refusal belongs to the INVITE (RFC 3261 17.1.1.3).
+      if (calling) this.#request('ACK', { ...calling, to: parties.to });
+    } else {
+      this.#dialog = dialog;
+      this.#talkTo(message.body);
+      this.#request('ACK', dialog);
+    }
+  }
+
+  #hearRequest(message: Message): void {
+    const [method = ''] = message.first.split(' ');
+    const to = message.one('To');
+    const tagged = to.includes('tag=') ? to : `${to};tag=${this.#tag}`;
+    const answer = (status: string, body = ''): void => {
+      const lines = copied.flatMap((name) => message.all(name).map((value) => `${name}: ${value}`));
+      this.#send([`SIP/2.0 ${status}`, ...lines, `To: ${tagged}`, this.#contact()], body);
+    };
+    if (method === 'BYE') this.#dialog = undefined;
+    if (method === 'CANCEL') {
+      this.rings = false;
+      this.#refuse?.();
+    }
+    const callId = message.one('Call-ID');
+    if (method === 'INVITE' && (this.#dialog?.callId ?? callId) === callId) {
+      const parties = { from: tagged, to: message.one('From'), callId };
+      if (!this.answers && !this.#dialog) {
+        this.rings = true;
+        this.#refuse = () => answer('487 Request Terminated');
+        answer('180 Ringing');
+        return;
+      }
+      this.#dialog ??= { ...parties, target: uriOf(message.one('Contact')), cseq: 1 };
+      this.#talkTo(message.body);
+      answer('200 OK', this.#sdp());
+    } else if (method === 'INVITE') answer('486 Busy Here');
+    else if (method !== 'ACK') answer('200 OK');
+  }
+
+  #request(method: string, { target, from, to, callId, cseq, branch }: Dialog, body = ''): void {
+    const { address, port } = this.#sip.address();
+    const via = `Via: SIP/2.0/UDP ${address}:${port};rport;branch=${branch ?? `z9hG4bK${randomUUID()}`}`;
+    const parties = [`From: ${from}`, `To: ${to}`, `Call-ID: ${callId}`, `CSeq: ${cseq} ${method}`];
+    this.#send([`${method} ${target} SIP/2.0`, via, ...parties, 'Max-Forwards: 70', this.#contact()], body);
+  }
+
+  #send(lines: string[], body: string): void {
+    this.#said += `> ${lines[0]}\n`;
+    const type = body ? ['Content-Type: application/sdp'] : [];
+    const text = [...lines, ...type, `Content-Length: ${body.length}`, '', body].join('\r\n');
+    this.#sip.send(text, this.#server.port, this.#server.address);
+  }
+
+  #contact(): string {
+    return `Contact: <sip:${this.number}@127.0.0.1:${this.#sip.address().port}>`;
+  }
+
+  #talkTo(sdp: string): void {
+    const port = /^m=audio (\d+)/m.exec(sdp)?.[1];
+    if (port) this.audio.sendTo(Number(port));
+  }
+
+  #sdp(): string {
+    const about = ['v=0', 'o=phone 1 1 IN IP4 127.0.0.1', 's=-', 'c=IN IP4 127.0.0.1', 't=0 0'];
+    const maps = ['a=rtpmap:0 PCMU/8000', 'a=rtpmap:101 telephone-event/8000', 'a=fmtp:101 0-15'];
+    return [...about, `m=audio ${this.audio.port} RTP/AVP 0 101`, ...maps, ''].join('\r\n');
+  }
+}
+
+const uriOf = (contact: string): string => /<([^>]*)>/.exec(contact)?.[1] ?? contact;
+
+function parse(text: string): Message {
+  const end = text.indexOf('\r\n\r\n');
+  const [first = '', ...lines] = text.slice(0, end).split('\r\n');
+  const all = (name: string): string[] =>
+    lines
+      .filter((line) => line.toLowerCase().startsWith(`${name.toLowerCase()}:`))
+      .map((line) => line.slice(name.length + 1).trim());
+  return { first, all, one: (name) => all(name)[0] ?? '', body: text.slice(end + 4) };
+}
