@@ -4,6 +4,7 @@ import { isEnding, lifeOf } from '../machines/channel.ts';
 import { refuseOwnershipOperation } from '../machines/ownership.ts';
 import type { Bridge } from '../models/bridge.ts';
 import { AriError } from '../models/errors.ts';
+import { requireWithin } from '../models/limits.ts';
 import type { LiveRecording } from '../models/live-recording.ts';
 import type { Playback } from '../models/playback.ts';
 import type { Variable, Variables } from '../models/variable.ts';
@@ -48,6 +49,8 @@ export type BridgeOperationsOptions = {
   ids: Ids;
   clock: { now(): number };
   compatibility: 'hookswitch' | 'asterisk';
+  /** Variables that a bridge may have. */
+  variablesLimit: number;
 };
 
 /** What clients may do to bridges, by the names of the interface. */
@@ -55,7 +58,7 @@ export type BridgeOperations = ReturnType<typeof createBridgeOperations>;
 
 /** What clients may do to bridges: reads the request, refuses or does it. */
 export function createBridgeOperations(options: BridgeOperationsOptions) {
-  const { bridges, channels, playbacks, recordings, ids, clock, compatibility } = options;
+  const { bridges, channels, playbacks, recordings, ids, clock, compatibility, variablesLimit } = options;
 
   /** The bridge, when the operation may be done to it now. @throws AriError 404, 409. */
   const controlled = (id: string, operation: BridgeOperation): BridgeEntry => {
@@ -64,6 +67,13 @@ export function createBridgeOperations(options: BridgeOperationsOptions) {
     const refusal = refuseBridgeOperation(bridges.snapshot(bridge), operation);
     if (refusal) throw new AriError(refusal);
     return bridge;
+  };
+
+  /** @throws AriError limitReached when the bridge would have too many variables with these. */
+  const requireRoom = (bridge: BridgeEntry, names: readonly string[]): void => {
+    const { variables } = bridges.snapshot(bridge).context;
+    const added = new Set(names.filter((name) => !Object.hasOwn(variables, name))).size;
+    if (added > 0) requireWithin('channel_variables', Object.keys(variables).length + added, variablesLimit);
   };
 
   /** A channel that a bridge is asked about. @throws AriError memberNotFound, memberNotInStasis. */
@@ -89,6 +99,7 @@ export function createBridgeOperations(options: BridgeOperationsOptions) {
 
   const make = (request: BridgeRequest, id: string, invalid: AriError): Bridge => {
     const requested = readVariables(request.variables);
+    requireWithin('channel_variables', new Set(requested.map(({ name }) => name)).size, variablesLimit);
     const features = readFeatures(request.features);
     const kind = readBridgeType(request.type);
     if (!kind) throw invalid;
@@ -198,6 +209,7 @@ export function createBridgeOperations(options: BridgeOperationsOptions) {
       const bridge = controlled(id, 'variable');
       const name = request.variable.trim();
       if (name === '') throw new AriError('functionFailed');
+      requireRoom(bridge, [name]);
       bridges.tell(bridge, {
         type: 'variable.set',
         name,
@@ -222,7 +234,12 @@ export function createBridgeOperations(options: BridgeOperationsOptions) {
     setVariables(id: string, { variables }: { variables?: unknown }): void {
       if (variables === undefined || variables === null) throw new AriError('variablesRequired');
       const bridge = withVariables(id);
-      for (const { name, value, report } of readVariables(variables))
+      const requested = readVariables(variables);
+      requireRoom(
+        bridge,
+        requested.map(({ name }) => name),
+      );
+      for (const { name, value, report } of requested)
         bridges.tell(bridge, {
           type: 'variable.set',
           name,

@@ -57,6 +57,7 @@ export function buildMeeting(
     ids,
     clock,
     compatibility,
+    variablesLimit: config.limits.channel_variables,
   });
   const recordingOperations = createRecordingOperations({ channels, bridges, playbacks, recordings, compatibility });
   const snoopDriver = createSnoopDriver({ media, ids });

@@ -239,7 +239,7 @@ const limits = group(
     channel_variables: most(
       1_000,
       'variables',
-      'Variables that one channel may have, whoever sets them; what the dialplan sets beyond them is left out, and logged.',
+      'Variables that one channel or bridge may have, whoever sets them; what the dialplan sets beyond is left out, and logged.',
     ),
     global_variables: most(10_000, 'variables', 'Global variables, whoever sets them.'),
     applications: most(1_000, 'applications', 'Applications known at once.'),

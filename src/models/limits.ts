@@ -2,7 +2,7 @@ import { AriError } from './errors.ts';
 
 /** What clients may make no more of than a setting allows; names as in the configuration's `limits`. */
 export type Limits = {
-  /** Variables of one channel that clients set. */
+  /** Variables of one channel or bridge. */
   channel_variables: number;
   /** Variables of the whole system. */
   global_variables: number;

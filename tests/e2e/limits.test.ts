@@ -50,6 +50,22 @@ limited('what is kept: mailboxes, device states, global variables, dynamic objec
   }),
 );
 
+limited('what bridges have: variables', () =>
+  onServer({ limits, dialplan }, async (server) => {
+    const client = server.client();
+    const numbered = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`v${at}`, '1']));
+    await refused(client, 'channel_variables', 'POST /bridges/b1', { variables: numbered(11) });
+    assert.is((await client.request('GET', '/bridges/b1')).status, 404);
+    await client.ok('POST', '/bridges/b1', { variables: numbered(9) });
+    await refused(client, 'channel_variables', 'POST /bridges/b1/variables', { variables: { a: '1', b: '2' } });
+    assert.is((await client.request('GET', '/bridges/b1/variable?variable=a')).status, 404);
+    await client.ok('POST', '/bridges/b1/variable?variable=a&value=1');
+    await refused(client, 'channel_variables', 'POST /bridges/b1/variable?variable=b&value=1');
+    await client.ok('POST', '/bridges/b1/variable?variable=a&value=2');
+    await client.ok('DELETE', '/bridges/b1');
+  }),
+);
+
 limited('what channels have: variables and playbacks', () =>
   onServer({ limits, dialplan }, async (server) => {
     const app = await server.app('hello');

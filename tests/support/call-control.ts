@@ -273,6 +273,7 @@ export function createCallControl({
     ids,
     clock,
     compatibility,
+    variablesLimit: 1000,
   });
   const recordingOperations = createRecordingOperations({ channels, bridges, playbacks, recordings, compatibility });
   const snoops = createSnoops({
