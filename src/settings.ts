@@ -196,6 +196,7 @@ export function sipEndpoint(name: string, endpoint: EndpointConfig): SipEndpoint
     trustIdentity: endpoint.trust_id,
     ...(endpoint.language === '' ? {} : { language: endpoint.language }),
     ...(endpoint.account_code === '' ? {} : { accountCode: endpoint.account_code }),
+    ...(endpoint.tenant_id === '' ? {} : { tenantId: endpoint.tenant_id }),
   };
 }
 

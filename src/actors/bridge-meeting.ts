@@ -1,4 +1,5 @@
 import type { BridgeContext } from '../machines/bridge.ts';
+import { ownVariable } from '../machines/channel.ts';
 import type { ChannelEntry } from './channel-entry.ts';
 import type { Channels } from './channels.ts';
 
@@ -16,10 +17,19 @@ export function meet(
   present: readonly Present[],
   newcomer?: string,
 ): void {
-  if (bridge.type !== 'mixing') return;
+  if (bridge.type !== 'mixing') return void forgetPeers(channels, present);
   if (newcomer !== undefined) join(channels, present);
   const [one, other] = present;
-  if (present.length !== 2 || !one || !other) return;
+  if (present.length !== 2 || !one || !other) return void namePeers(channels, present);
+  presentEachOther(channels, bridge, [one, other]);
+  namePeers(channels, present);
+}
+
+function presentEachOther(
+  channels: Pick<Channels, 'snapshot' | 'tell'>,
+  bridge: Pick<BridgeContext, 'members'>,
+  [one, other]: readonly [Present, Present],
+): void {
   const inhibited = new Set(
     bridge.members.filter((member) => member.inhibitsConnectedLine).map((each) => each.channelId),
   );
@@ -32,6 +42,33 @@ export function meet(
 function introduce({ snapshot, tell }: Pick<Channels, 'snapshot' | 'tell'>, one: Present, other: Present): void {
   const { name, number } = snapshot(one.channel).context.caller;
   if (name !== '' || number !== '') tell(other.channel, { type: 'connected.set', party: { name, number } });
+}
+
+/** Others that the variable BRIDGEPEER names at most. */
+const mostPeers = 10;
+
+/** Each learns the names of the others, and of two also the id of the other's call in its technology. */
+function namePeers({ snapshot, tell }: Pick<Channels, 'snapshot' | 'tell'>, present: readonly Present[]): void {
+  if (present.length < 2) return;
+  const set = ({ channel }: Present, name: string, value: string | undefined): void => {
+    if (ownVariable(snapshot(channel).context.variables, name) !== value)
+      tell(channel, { type: 'variable.set', name, value });
+  };
+  const first = present.slice(0, mostPeers + 1);
+  for (const one of present) {
+    const others = first.filter((other) => other !== one).slice(0, mostPeers);
+    set(one, 'BRIDGEPEER', others.map(({ channel }) => channel.name).join(','));
+    const callId = present.length === 2 ? others[0]?.channel.leg.protocolId : undefined;
+    set(one, 'BRIDGEPVTCALLID', callId || undefined);
+  }
+}
+
+/** Nobody has a peer where all only wait. */
+function forgetPeers({ snapshot, tell }: Pick<Channels, 'snapshot' | 'tell'>, present: readonly Present[]): void {
+  for (const { channel } of present)
+    for (const name of ['BRIDGEPEER', 'BRIDGEPVTCALLID'])
+      if (ownVariable(snapshot(channel).context.variables, name) !== undefined)
+        tell(channel, { type: 'variable.set', name, value: undefined });
 }
 
 /** All of them belong to the oldest of their calls; who has no account gets that of the first who has one. */

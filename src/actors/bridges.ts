@@ -88,6 +88,8 @@ export interface Bridges {
   enter(bridge: BridgeEntry, channel: ChannelEntry, entry: Entry): void;
   /** Lets a channel out of the bridge that it is in; nothing happens when it is in none. */
   leave(channelId: string): void;
+  /** One of two lets the other hear music of a class (it holds us), or no longer. */
+  held(channelId: string, musicClass: string | undefined): void;
   /** The bridge that a channel is in. */
   bridgeOf(channelId: string): BridgeEntry | undefined;
   tell(bridge: BridgeEntry, command: BridgeCommand): void;
@@ -152,12 +154,10 @@ export function createBridges(options: BridgesOptions): Bridges {
     if (!stay) return;
     const { channel } = stay;
     bridge.mix.join(channel.leg.media, mixMember(member));
+    endHoldMusic(bridge);
     channels.tell(channel, { type: 'bridge.entered', bridgeId: bridge.id });
     // Who explicitly waits in a holding bridge hears music (behaviour of the field); others hear announcers only.
-    if (snapshot(bridge).context.type === 'holding' && member.role === 'holding_participant') {
-      stay.hasMusic = true;
-      channels.audio.tell(channel.id, channel.leg, { type: 'startMoh', musicClass: 'default' });
-    }
+    if (snapshot(bridge).context.type === 'holding' && member.role === 'holding_participant') setMusic(stay, 'default');
     meet(channels, snapshot(bridge).context, staysIn(bridge), member.channelId);
   };
 
@@ -167,10 +167,29 @@ export function createBridges(options: BridgesOptions): Bridges {
     bridge.stays.delete(channelId);
     whereabouts.delete(channelId);
     bridge.mix.leave(stay.channel.leg.media);
-    if (stay.hasMusic) channels.audio.tell(channelId, stay.channel.leg, { type: 'stopMoh' });
+    setMusic(stay, undefined);
+    endHoldMusic(bridge);
     if (stay.app !== undefined) applications.removeInterest(stay.app, bridgeTopic(bridge.id));
     channels.tell(stay.channel, { type: 'bridge.left' });
     meet(channels, snapshot(bridge).context, staysIn(bridge));
+  };
+
+  /** Music of one who was held by the other of two goes with that; in a holding bridge it is for waiting. */
+  const endHoldMusic = (bridge: BridgeEntry): void => {
+    if (snapshot(bridge).context.type === 'mixing') for (const stay of staysIn(bridge)) setMusic(stay, undefined);
+  };
+
+  const setMusic = (stay: Stay, musicClass: string | undefined): void => {
+    const { id, leg } = stay.channel;
+    if (musicClass !== undefined) channels.audio.tell(id, leg, { type: 'startMoh', musicClass });
+    else if (stay.hasMusic) channels.audio.tell(id, leg, { type: 'stopMoh' });
+    stay.hasMusic = musicClass !== undefined;
+  };
+
+  const held: Bridges['held'] = (channelId, musicClass) => {
+    const bridge = whereabouts.get(channelId)?.bridge;
+    if (!bridge || snapshot(bridge).context.type !== 'mixing' || bridge.stays.size !== 2) return;
+    for (const stay of staysIn(bridge)) if (stay.channel.id !== channelId) setMusic(stay, musicClass);
   };
 
   const reopen = (bridge: BridgeEntry): void => {
@@ -331,6 +350,7 @@ export function createBridges(options: BridgesOptions): Bridges {
     destroy: (bridge) => tell(bridge, { type: 'destroy' }),
     enter,
     leave,
+    held,
     bridgeOf: (channelId) => whereabouts.get(channelId)?.bridge,
     tell,
     snapshot,

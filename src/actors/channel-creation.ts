@@ -24,7 +24,7 @@ export type OutboundRequest = {
   openLeg?: (report: Report) => OpenedLeg;
 } & Pick<
   ChannelInput,
-  'origin' | 'caller' | 'connected' | 'variables' | 'inheritance' | 'reported' | 'accountCode' | 'linked'
+  'origin' | 'caller' | 'connected' | 'variables' | 'inheritance' | 'reported' | 'accountCode' | 'tenantId' | 'linked'
 > & {
     language?: string;
     /** Who the called party is told is calling; `caller` when left out. */
@@ -125,6 +125,7 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
     caller: call.caller,
     connected: { name: '', number: '' },
     accountCode: call.accountCode ?? '',
+    ...(call.tenantId === undefined ? {} : { tenantId: call.tenantId }),
     language: call.language ?? defaultLanguage,
     creationTime: now(),
     dialplan: { context: call.context, exten: call.extension, priority: 1, appName: '', appData: '' },
@@ -179,9 +180,11 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
     const { language, onAnswer, dialer, openLeg: _open, ...rest } = others;
     const opened = openLeg(request);
     const { leg, name, technology, endpoint, companion, companionId, context, extension, variables = {} } = opened;
+    const tenantId = opened.tenantId ?? request.tenantId;
     const input: ChannelInput = {
       ...rest,
       id,
+      ...(tenantId === undefined ? {} : { tenantId }),
       variables: { ...request.variables, ...variables },
       reported: [...request.reported, ...Object.keys(variables)],
       name,
@@ -195,7 +198,10 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
     };
     const entry = start(input, leg, { ...(onAnswer ? { onAnswer } : {}), companionId, dialer });
     if (companion && companionId !== undefined)
-      incoming({ ...companion, channelId: companionId }, entry.actor.getSnapshot().context.linked);
+      incoming(
+        { ...companion, channelId: companionId, ...(tenantId && { tenantId }) },
+        entry.actor.getSnapshot().context.linked,
+      );
     return entry;
   };
 

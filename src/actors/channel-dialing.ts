@@ -143,8 +143,8 @@ export function createChannelDialing(options: ChannelDialingOptions) {
   /** What a new channel takes over of the one that it is made from. */
   const inherited = (from: ChannelEntry | undefined) => {
     if (!from) return { variables: {}, inheritance: {}, reported: [], accountCode: '' };
-    const { accountCode, language, linked, ...rest } = channels.snapshot(from).context;
-    return { ...passedOn(rest), reported: [], accountCode, language, linked };
+    const { accountCode, tenantId, language, linked, ...rest } = channels.snapshot(from).context;
+    return { ...passedOn(rest), reported: [], accountCode, tenantId, language, linked };
   };
 
   const create = (request: CreateRequest): Channel => {

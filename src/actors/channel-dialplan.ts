@@ -128,6 +128,10 @@ class ChannelDialplan implements DialplanChannel {
     this.#tell({ type: 'accountCode.set', accountCode });
   }
 
+  setTenantId(tenantId: string): void {
+    this.#tell({ type: 'tenantId.set', tenantId });
+  }
+
   entering({ position, application, data }: EnteredStep): void {
     this.#tell({ type: 'dialplan.entered', position, app: application, data });
   }
@@ -171,8 +175,18 @@ class ChannelDialplan implements DialplanChannel {
     return () => media.echo(false);
   }
 
+  onDigit(listener: (digit: string) => void): () => void {
+    const { onDigit } = this.#entry;
+    onDigit.add(listener);
+    return () => void onDigit.delete(listener);
+  }
+
   detectTalking(detection: TalkDetection | undefined): void {
     this.#entry.leg.media.detectTalking(detection);
+  }
+
+  interceptHold(on: boolean): void {
+    this.#tell({ type: 'holdIntercept.set', on });
   }
 
   company(): DialplanCalls {

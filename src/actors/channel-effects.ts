@@ -14,6 +14,8 @@ export type ChannelEffectsOptions = {
   tell(entry: ChannelEntry, message: ChannelMessage): void;
   /** Tells those that the channel is together with that it goes. */
   depart(entry: ChannelEntry): void;
+  /** Lets whoever it is together with hear music of a class; undefined: no longer. */
+  holdPeer(entry: ChannelEntry, musicClass: string | undefined): void;
   view: ChannelView;
   dialplan: Dialplan;
   applications: Pick<ChannelApplications, 'isActive' | 'admit'>;
@@ -48,6 +50,7 @@ export function bindChannelEffects(options: ChannelEffectsOptions) {
       progressLeg: ({ context }) => perform(context.id, ({ leg }) => leg.progress()),
       playBusyTone: ({ context }) => perform(context.id, ({ leg }) => leg.media.indicate('busy')),
       sendDigits: ({ context }, { sequence }) => perform(context.id, ({ leg }) => leg.sendDigits(sequence)),
+      holdPeer: ({ context }, { musicClass }) => perform(context.id, (entry) => options.holdPeer(entry, musicClass)),
       hangupLeg: ({ context }, { cause }) => perform(context.id, (entry) => hangupLeg(entry, cause, options)),
       giveUpLeg: ({ context }) => perform(context.id, (entry) => tell(entry, { type: 'leg.ended' })),
       stopDialplan: ({ context }) => perform(context.id, stopDialplan),

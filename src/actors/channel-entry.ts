@@ -82,6 +82,8 @@ export type ChannelEntry = {
   run: Cancellation | undefined;
   /** Who waits for the answer. */
   onUp: ((up: boolean) => void)[];
+  /** Who hears the digits that the far side presses: what the dialplan runs. */
+  readonly onDigit: Set<(digit: string) => void>;
   /** The last projection, good as long as the snapshot is the same. */
   seen: { snapshot: ChannelSnapshot; model: Channel } | undefined;
 };

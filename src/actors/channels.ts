@@ -86,6 +86,8 @@ export interface Channels {
   attach(request: AttachedRequest): ChannelEntry;
   /** Hears when a channel is about to end or to leave its application, before that is told. */
   onDeparture(listener: (channelId: string) => void): void;
+  /** Hears when a channel puts us on hold, with the class of music for whoever it is connected to, or takes us back. */
+  onHold(listener: (channelId: string, musicClass: string | undefined) => void): void;
   /** Tells who listens that a channel goes. */
   depart(entry: ChannelEntry): void;
   /** Gives the dialplan of channels the means to bring them together; until then nobody is there. */
@@ -125,9 +127,14 @@ export function createChannels(options: ChannelsOptions): Channels {
   const onIdle: (() => void)[] = [];
   const calls = { of: noCalls };
   const onDeparture: ((channelId: string) => void)[] = [];
+  const onHold: ((channelId: string, musicClass: string | undefined) => void)[] = [];
   const onGone: ((channelId: string) => void)[] = [];
   const depart = ({ id }: ChannelEntry): void => {
     for (const told of onDeparture) told(id);
+  };
+
+  const holdPeer = ({ id }: ChannelEntry, musicClass: string | undefined): void => {
+    for (const told of onHold) told(id, musicClass);
   };
 
   const find = (id: string) => registry.find(id);
@@ -142,7 +149,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     channelvars,
   });
   const publisher = createChannelPublisher({ bus, view, applications, endpoints, softHangupCause });
-  const effects = { find, tell: deliver, depart, view, dialplan, applications, playbacks, audio };
+  const effects = { find, tell: deliver, depart, holdPeer, view, dialplan, applications, playbacks, audio };
   const charts = bindChannelEffects(effects);
 
   const ended = (entry: ChannelEntry, error: unknown): void => {
@@ -226,6 +233,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     tell: deliver,
     attach: creation.attach,
     onDeparture: (listener) => void onDeparture.push(listener),
+    onHold: (listener) => void onHold.push(listener),
     depart,
     bringTogether(of) {
       calls.of = of;
@@ -309,5 +317,6 @@ const makeEntry = (
   ownership: undefined as never,
   run: undefined,
   onUp: [],
+  onDigit: new Set(),
   seen: undefined,
 });

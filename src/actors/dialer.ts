@@ -97,7 +97,9 @@ class DialAttempt {
     const { channels, log } = this.#options;
     const slash = target.indexOf('/');
     const [technology, resource] = [target.slice(0, slash), target.slice(slash + 1)];
-    const { linked, language, accountCode, caller, dialplan, ...rest } = channels.snapshot(this.#caller).context;
+    const { linked, language, accountCode, tenantId, caller, dialplan, ...rest } = channels.snapshot(
+      this.#caller,
+    ).context;
     const presented = { name: caller.name, number: caller.number };
     try {
       const entry = channels.openOutbound({
@@ -111,6 +113,7 @@ class DialAttempt {
         ...passedOn(rest),
         reported: [],
         accountCode,
+        tenantId,
         language,
         linked,
         dialer: this.#caller,
@@ -200,7 +203,7 @@ class DialAttempt {
     const { channels } = this.#options;
     for (const { entry, unwatch } of this.#callees.splice(0)) {
       unwatch();
-      channels.tell(entry, { type: 'hangup', cause });
+      channels.tell(entry, { type: 'hangup', cause, cancels: true });
     }
   }
 }

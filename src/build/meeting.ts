@@ -42,6 +42,7 @@ export function buildMeeting(
     limits: { bridges: config.bridges.most, members: config.bridges.channels },
   });
   channels.onDeparture(bridges.leave);
+  channels.onHold(bridges.held);
   eventSources.add({
     bridge(id) {
       const bridge = bridges.find(id);

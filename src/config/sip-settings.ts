@@ -88,6 +88,7 @@ export const endpoint = group(
     }),
     language: text({ default: '', description: 'Language of prompts. Empty: sounds.default_language.' }),
     account_code: text({ default: '', description: 'Account code of its channels.' }),
+    tenant_id: text({ default: '', description: 'Tenant that its channels belong to. Empty: that of who calls it.' }),
     digits: choice(['auto', 'info'], {
       default: 'auto',
       description:

@@ -133,6 +133,7 @@ const channelItems: Readonly<Record<string, (channel: DialplanChannel) => string
   state: (channel) => channel.channel().state,
   language: (channel) => channel.channel().language,
   accountcode: (channel) => channel.channel().accountcode,
+  tenantid: (channel) => channel.channel().tenantid ?? '',
   channeltype: (channel) => channel.technology,
   uniqueid: (channel) => channel.id,
   linkedid: (channel) => channel.linkedId,
@@ -151,6 +152,7 @@ const channelFunction: DialplanFunction = {
     const item = text.trim().toLowerCase();
     if (item === 'language') channel.setLanguage(value);
     else if (item === 'accountcode') channel.setAccountCode(value);
+    else if (item === 'tenantid') channel.setTenantId(value);
     else return false;
     return true;
   },
@@ -213,6 +215,15 @@ const talkDetect: DialplanFunction = {
   },
 };
 
+/** `HOLD_INTERCEPT(set)`, `HOLD_INTERCEPT(remove)`; what is assigned does not matter. */
+const holdIntercept: DialplanFunction = {
+  write: (channel, text) => {
+    const action = text.trim().toLowerCase();
+    if (action === 'set' || action === 'remove') channel.interceptHold(action === 'set');
+    return action === 'set' || action === 'remove';
+  },
+};
+
 const deviceState: DialplanFunction = {
   read: (channel, text) => (text.trim() === '' ? undefined : channel.deviceState(text.trim())),
   write: (channel, text, value) => channel.setDeviceState(text.trim(), value.trim()),
@@ -235,6 +246,7 @@ const functions: ReadonlyMap<string, DialplanFunction> = new Map<string, Dialpla
   ['DEVICE_STATE', deviceState],
   ['EXISTS', { read: (_channel, text) => (text === '' ? '0' : '1') }],
   ['GLOBAL', globalFunction],
+  ['HOLD_INTERCEPT', holdIntercept],
   ['IF', { read: (_channel, text) => choose(text) }],
   ['ISNULL', { read: (_channel, text) => (text === '' ? '1' : '0') }],
   ['LEN', { read: (_channel, text) => String(text.length) }],

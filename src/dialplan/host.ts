@@ -72,6 +72,7 @@ export interface DialplanChannel {
   setConnectedLine(change: Partial<Identity>): void;
   setLanguage(language: string): void;
   setAccountCode(accountCode: string): void;
+  setTenantId(tenantId: string): void;
 
   /** Told before each application runs, in order. */
   entering(step: EnteredStep): void;
@@ -91,10 +92,14 @@ export interface DialplanChannel {
   play(uris: readonly string[]): DialplanPlayback;
   /** Sends back what arrives until stopped. */
   echo(): Stop;
+  /** Hears each digit that the far side has pressed, at its end, until stopped. */
+  onDigit(listener: (digit: string) => void): Stop;
   /** What the channel can be brought into. */
   company(): DialplanCalls;
   /** Tells when the far side talks and when it stops, from now on; undefined: no longer. */
   detectTalking(detection: TalkDetection | undefined): void;
+  /** Whether it is only told that the far side holds us, and nobody hears music for it. */
+  interceptHold(on: boolean): void;
   /** Makes the ChannelUserevent `name` with these fields. */
   userEvent(name: string, fields: Readonly<Record<string, string>>): void;
 

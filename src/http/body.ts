@@ -13,11 +13,10 @@ function kindOf(contentType: string): 'json' | 'form' | undefined {
 }
 
 /** Reads a body whose length nobody promised, no further than it may be long. */
-async function readStream(request: Request, limit: number): Promise<string> {
-  if (!request.body) return '';
+async function readStream(body: AsyncIterable<Uint8Array>, limit: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
+  for await (const chunk of body) {
     length += chunk.byteLength;
     if (length > limit) throw new AriError('requestBodyTooLarge');
     chunks.push(chunk);
@@ -25,9 +24,19 @@ async function readStream(request: Request, limit: number): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-async function readText(request: Request, limit: number): Promise<string> {
-  if (request.headers.has('transfer-encoding')) return readStream(request, limit);
-  const text = await request.text();
+/** Where the body of a GET is: the standard's `Request` has none. */
+export type GetBody = {
+  /** Node's request, when it came over a socket. */
+  incoming?: AsyncIterable<Uint8Array> | undefined;
+  /** The body itself, when the request came over a WebSocket. */
+  text?: string | undefined;
+};
+
+async function readText(request: Request, limit: number, get: GetBody): Promise<string> {
+  if (request.method === 'GET' && get.text === undefined) return readStream(get.incoming ?? nothing, limit);
+  if (request.headers.has('transfer-encoding'))
+    return readStream((request.body ?? nothing) as unknown as AsyncIterable<Uint8Array>, limit);
+  const text = get.text ?? (await request.text());
   if (Buffer.byteLength(text) > limit) throw new AriError('requestBodyTooLarge');
   return text;
 }
@@ -50,24 +59,32 @@ function parse(kind: 'json' | 'form', text: string): Body {
   return { form: undefined, json };
 }
 
-async function read(request: Request, kind: 'json' | 'form', limit: number): Promise<Body> {
+async function* nobody(): AsyncGenerator<Uint8Array> {}
+const nothing: AsyncIterable<Uint8Array> = { [Symbol.asyncIterator]: nobody };
+
+async function read(request: Request, kind: 'json' | 'form', limit: number, get: GetBody): Promise<Body> {
   if (Number(request.headers.get('content-length') ?? 0) > limit) throw new AriError('requestBodyTooLarge');
   try {
-    return parse(kind, await readText(request, limit));
+    return parse(kind, await readText(request, limit, get));
   } catch (error) {
     if (error instanceof AriError) throw error;
     throw new AriError('requestBodyInvalid', {}, { cause: error });
   }
 }
 
+/** Whether anything follows the head: clients often name a content type and send nothing. */
+const hasBody = ({ headers }: Request, { text }: GetBody): boolean =>
+  text !== undefined || headers.has('transfer-encoding') || Number(headers.get('content-length') ?? 0) > 0;
+
 /**
- * Reads a form or JSON body of at most `limit` bytes; undefined at once when there is none of these.
+ * Reads a form or JSON body of at most `limit` bytes; undefined at once when there is none of these. A GET may have one,
+ * too, as in the field.
  * Rejects with AriError: 413 when it is longer, 400 when it cannot be read.
  */
-export function readBody(request: Request, limit: number): Promise<Body> | undefined {
-  if (request.method === 'GET' || request.method === 'HEAD') return undefined;
+export function readBody(request: Request, limit: number, get: GetBody = {}): Promise<Body> | undefined {
+  if (request.method === 'HEAD') return undefined;
   const contentType = request.headers.get('content-type');
-  if (!contentType) return undefined;
+  if (!contentType || (request.method === 'GET' && !hasBody(request, get))) return undefined;
   const kind = kindOf(contentType);
-  return kind && read(request, kind, limit);
+  return kind && read(request, kind, limit, get);
 }

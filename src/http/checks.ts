@@ -72,7 +72,7 @@ export function createChecks({ logIn, limits, connections, origins, responder, l
       if (outgoing && !outgoing.socket && !connections.mayWait(outgoing)) throw new AriError('tooManyPipelined');
       const request = c.req.raw;
       if (needsOrigin(request) && origins.foreign(request)) throw new AriError('foreignOrigin');
-      const body = readBody(request, limits.body);
+      const body = readBody(request, limits.body, { incoming: c.env?.incoming, text: c.env?.getBody });
       const answer = body ? body.then((read) => admit(c, read, next)) : admit(c, noBody, next);
       return answer instanceof Promise ? answer.catch((error) => refuse(c, error)) : answer;
     } catch (error) {

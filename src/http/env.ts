@@ -45,6 +45,8 @@ export type Env = {
     outgoing?: ServerResponse;
     /** Carried over a WebSocket, so it cannot become one. */
     overWebSocket?: true;
+    /** The body of a GET that came over a WebSocket. */
+    getBody?: string;
     /** Whose request it is, when it came over a WebSocket that this system has opened. */
     localUser?: HttpUser;
     /** Set by the events route when the connection becomes a WebSocket. */

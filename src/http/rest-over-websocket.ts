@@ -145,11 +145,17 @@ export function createRestOverWebSocket(deps: RestOverWebSocketDeps): RestOverWe
   const ask = async (inner: Inner): Promise<Answer> => {
     const headers: Record<string, string> = { authorization: deps.authorization };
     if (inner.contentType) headers['content-type'] = inner.contentType;
-    const withBody = inner.body !== undefined && inner.method !== 'GET' && inner.method !== 'HEAD';
+    // The standard's Request has no body when it is a GET.
+    const isGet = inner.method === 'GET';
+    const withBody = inner.body !== undefined && !isGet && inner.method !== 'HEAD';
     const init = withBody
       ? { method: inner.method, headers, body: inner.body as string }
       : { method: inner.method, headers };
-    const bindings: Env['Bindings'] = { overWebSocket: true, ...(deps.localUser && { localUser: deps.localUser }) };
+    const bindings: Env['Bindings'] = {
+      overWebSocket: true,
+      ...(deps.localUser && { localUser: deps.localUser }),
+      ...(isGet && inner.body !== undefined && { getBody: inner.body }),
+    };
     return answerOf(await app.request(new Request(urlOf(inner), init), undefined, bindings));
   };
 

@@ -59,6 +59,12 @@ const gaveUp = (lastState: ChannelState) =>
     { target: '#hangingUp', actions: [keepOwnEnd(lastState, Cause.noAnswer), requestedHere] },
   ] as const;
 
+const held = emit(({ event }) => ({
+  type: 'ChannelHold',
+  musicClass: eventOf(event, 'leg.held').musicClass ?? 'N/A',
+}));
+const unheld = emit({ type: 'ChannelUnhold' });
+
 /** The life of the channel's leg, from new to destroyed. */
 export const life = channel.createStateConfig({
   initial: 'new',
@@ -140,13 +146,22 @@ export const life = channel.createStateConfig({
         ring: { actions: 'ringLeg' },
         ringStop: { actions: 'stopRingingLeg' },
         busy: { actions: 'playBusyTone' },
-        'leg.held': {
-          actions: emit(({ event }) => ({
-            type: 'ChannelHold',
-            musicClass: eventOf(event, 'leg.held').musicClass ?? 'N/A',
-          })),
-        },
-        'leg.unheld': { actions: emit({ type: 'ChannelUnhold' }) },
+        'leg.held': [
+          { guard: 'interceptsHold', actions: held },
+          {
+            actions: [
+              held,
+              {
+                type: 'holdPeer',
+                params: ({ event }) => ({ musicClass: eventOf(event, 'leg.held').musicClass ?? 'default' }),
+              },
+            ],
+          },
+        ],
+        'leg.unheld': [
+          { guard: 'interceptsHold', actions: unheld },
+          { actions: [unheld, { type: 'holdPeer', params: { musicClass: undefined } }] },
+        ],
       },
     },
     /** The leg was told to end; it owes one `leg.ended`, which most technologies give at once. */

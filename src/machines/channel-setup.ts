@@ -75,6 +75,8 @@ export const channel = setup({
     progressLeg: effect('progressLeg'),
     playBusyTone: effect('playBusyTone'),
     sendDigits: effect<{ sequence: DigitSequence }>('sendDigits'),
+    /** Whoever it is connected to hears music of a class; undefined: no longer. */
+    holdPeer: effect<{ musicClass: string | undefined }>('holdPeer'),
     hangupLeg: effect<{ cause: number }>('hangupLeg'),
     /** Answers with `leg.ended` in place of a leg that does not. */
     giveUpLeg: effect('giveUpLeg'),
@@ -84,6 +86,7 @@ export const channel = setup({
     isIncoming: ({ context }) => context.origin === 'incoming',
     isAttached: ({ context }) => context.origin === 'attached',
     isOriginated: ({ context }) => context.origin === 'originated',
+    interceptsHold: ({ context }) => context.interceptsHold === true,
     keepsCaller: ({ context, event }) => event.type === 'caller.set' && isSame(context.caller, event.caller),
     keepsConnected: ({ context, event }) => event.type === 'connected.set' && isSame(context.connected, event.party),
     removesNothing: ({ context, event }) =>
@@ -132,9 +135,9 @@ export const requestedThere = emit(({ context }) => ({
   ...(context.techCause === undefined ? {} : { techCause: context.techCause }),
 }));
 /** An originate came to nothing: its status says why. */
-export const dialEnded = emit(({ context }) => ({
+export const dialEnded = emit(({ context, event }) => ({
   type: 'Dial',
-  dialstatus: refusedDialStatus(context.cause),
+  dialstatus: event.type === 'hangup' && event.cancels ? 'CANCEL' : refusedDialStatus(context.cause),
   dialstring: context.dialString,
   forward: '',
 }));

@@ -42,6 +42,8 @@ export type ChannelInput = {
   caller: Identity;
   connected: Identity;
   accountCode: string;
+  /** Tenant that it belongs to. */
+  tenantId?: string | undefined;
   language: string;
   /** ms since the epoch. */
   creationTime: number;
@@ -67,6 +69,8 @@ export type ChannelContext = ChannelInput & {
   lastState: ChannelState;
   /** The bridge it is in. */
   bridgeId?: string | undefined;
+  /** Who puts us on hold is only told of: whoever it is connected to hears no music (HOLD_INTERCEPT). */
+  interceptsHold?: boolean | undefined;
 };
 
 /** Asked from above. */
@@ -80,13 +84,16 @@ export type ChannelCommand =
   | { type: 'progress' }
   | { type: 'busy' }
   | { type: 'dtmf'; sequence: DigitSequence }
-  | { type: 'hangup'; cause: number }
+  /** `cancels`: whoever had it called wants nobody of it any more. */
+  | { type: 'hangup'; cause: number; cancels?: boolean }
   | { type: 'variable.set'; name: string; value: string | undefined; report?: boolean }
   | ({ type: 'variable.preset' } & Pick<ChannelInput, 'variables' | 'inheritance'>)
   | { type: 'caller.set'; caller: Partial<Identity> }
   | { type: 'connected.set'; party: Partial<Identity> }
   | { type: 'language.set'; language: string }
   | { type: 'accountCode.set'; accountCode: string }
+  | { type: 'tenantId.set'; tenantId: string }
+  | { type: 'holdIntercept.set'; on: boolean }
   /** It has met an older call and belongs to that from now on. */
   | { type: 'linked.set'; linked: LinkedCall }
   | { type: 'userEvent'; name: string; fields: Readonly<Record<string, string>> };

@@ -89,6 +89,10 @@ export const channelMachine = channel.createMachine({
     'accountCode.set': {
       actions: assign(({ event }) => ({ accountCode: eventOf(event, 'accountCode.set').accountCode })),
     },
+    'tenantId.set': { actions: assign(({ event }) => ({ tenantId: eventOf(event, 'tenantId.set').tenantId })) },
+    'holdIntercept.set': {
+      actions: assign(({ event }) => ({ interceptsHold: eventOf(event, 'holdIntercept.set').on })),
+    },
     'linked.set': { actions: assign(({ event }) => ({ linked: eventOf(event, 'linked.set').linked })) },
     'bridge.entered': {
       actions: assign(({ event }) => ({ bridgeId: eventOf(event, 'bridge.entered').bridgeId })),
@@ -202,7 +206,8 @@ export const channelState = (snapshot: ChannelSnapshot): ChannelState =>
  * @param channelvars the variables to show, with their values, when there are any to show.
  */
 export function channelModel(snapshot: ChannelSnapshot, channelvars?: Readonly<Record<string, string>>): Channel {
-  const { id, name, protocolId, caller, connected, accountCode, dialplan, creationTime, language } = snapshot.context;
+  const { id, name, protocolId, caller, connected, accountCode, tenantId } = snapshot.context;
+  const { dialplan, creationTime, language } = snapshot.context;
   return {
     id,
     name,
@@ -222,6 +227,7 @@ export function channelModel(snapshot: ChannelSnapshot, channelvars?: Readonly<R
     language,
     ...(caller.rdnis ? { caller_rdnis: caller.rdnis } : {}),
     ...(channelvars ? { channelvars } : {}),
+    ...(tenantId ? { tenantid: tenantId } : {}),
   };
 }
 

@@ -107,6 +107,8 @@ export type OpenedLeg = {
   /** Where its dialplan would begin; `default`, `s` where left out. */
   context?: string;
   extension?: string;
+  /** Tenant that it belongs to; that of who calls it where left out. */
+  tenantId?: string;
   /** Variables that the channel is made with; events of it show them. */
   variables?: Readonly<Record<string, string>>;
   /** The channel that comes to life together with this one (a Local half). */
@@ -125,6 +127,7 @@ export type IncomingCall = {
   caller: Party;
   language?: string;
   accountCode?: string;
+  tenantId?: string;
   variables?: Readonly<Record<string, string>>;
   /** `reserved`: shows Ring, too, but waits for `leg.offered` before anything runs on it. */
   state: 'ring' | 'reserved';

@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { AriEvent } from '../../src/models/events.ts';
-import { type CallControl, createCallControl, inShort, settled } from '../support/call-control.ts';
+import { type CallControl, createCallControl, type FakeLeg, inShort, settled } from '../support/call-control.ts';
 import { refusal } from '../support/refusal.ts';
 
 const test = suite('bridges');
@@ -45,6 +45,10 @@ test('channels enter and leave, and their application hears of it without asking
     'ChannelEnteredBridge b b1[a,b]',
     'ChannelConnectedLine b',
     'ChannelConnectedLine a',
+    `ChannelVarset BRIDGEPEER=${w.operations.get('b').name} a`,
+    'ChannelVarset BRIDGEPVTCALLID=call-1 a',
+    `ChannelVarset BRIDGEPEER=${w.operations.get('a').name} b`,
+    'ChannelVarset BRIDGEPVTCALLID=call-1 b',
   ]);
   assert.equal([...w.meeting.mix('b1').sessions.keys()], ['a', 'b']);
   assert.equal(w.applications.get('app').bridge_ids, ['b1']);
@@ -55,6 +59,119 @@ test('channels enter and leave, and their application hears of it without asking
   assert.equal(w.applications.get('app').bridge_ids, []);
   assert.equal(w.bridgeOperations.get('b1').channels, []);
   assert.is(w.channels.snapshot(w.channels.get('a')).context.bridgeId, undefined);
+});
+
+test('each channel names its peers, and of one peer its call', async () => {
+  const w = await world();
+  const names = ['a', 'b', 'c'].map((id) => w.operations.get(id).name);
+  const peers = (id: string) => {
+    const { BRIDGEPEER, BRIDGEPVTCALLID } = w.channels.snapshot(w.channels.get(id)).context.variables;
+    return [BRIDGEPEER, BRIDGEPVTCALLID];
+  };
+  w.bridgeOperations.create({ bridgeId: 'b1' });
+  enter(w, 'b1', 'a', 'b');
+  assert.equal(
+    [peers('a'), peers('b')],
+    [
+      [names[1], 'call-1'],
+      [names[0], 'call-1'],
+    ],
+  );
+  enter(w, 'b1', 'c');
+  assert.equal(
+    [peers('a'), peers('b'), peers('c')],
+    [
+      [`${names[1]},${names[2]}`, undefined],
+      [`${names[0]},${names[2]}`, undefined],
+      [`${names[0]},${names[1]}`, undefined],
+    ],
+  );
+  w.bridgeOperations.removeChannel('b1', { channel: ['b'] });
+  assert.equal(
+    [peers('a'), peers('c')],
+    [
+      [names[2], 'call-1'],
+      [names[0], 'call-1'],
+    ],
+  );
+  w.bridgeOperations.removeChannel('b1', { channel: ['c'] });
+  assert.equal(peers('a'), [names[2], 'call-1'], 'who is left alone keeps what it had');
+  w.bridgeOperations.create({ bridgeId: 'wait', type: 'holding' });
+  enter(w, 'wait', 'a');
+  assert.equal(peers('a'), [undefined, undefined]);
+});
+
+test('no more than ten peers are named', async () => {
+  const w = await world();
+  const ids = Array.from({ length: 13 }, (_each, at) => `m${at}`);
+  await callers(w.control, ...ids);
+  w.bridgeOperations.create({ bridgeId: 'b1' });
+  enter(w, 'b1', ...ids);
+  w.clear();
+  enter(w, 'b1', 'a');
+  assert.equal(
+    w.said().map((line) => line.replace(/=.*? /, ' ')),
+    [`ChannelEnteredBridge a b1[${[...ids, 'a'].join()}]`, 'ChannelVarset BRIDGEPEER a'],
+  );
+  const { BRIDGEPEER = '' } = w.channels.snapshot(w.channels.get('a')).context.variables;
+  assert.equal(
+    BRIDGEPEER.split(','),
+    ids.slice(0, 10).map((id) => w.operations.get(id).name),
+  );
+});
+
+test('who is held by the only other hears music until it is taken back, is alone, or a third comes', async () => {
+  const w = await world();
+  const legs = new Map(['a', 'b', 'c'].map((id) => [id, w.channels.get(id).leg as FakeLeg]));
+  const hold = (id: string) => legs.get(id)!.report({ type: 'leg.held', musicClass: 'jazz' });
+  const music = (id: string) =>
+    legs
+      .get(id)!
+      .media.calls.filter((call) => /music/.test(call))
+      .splice(0);
+  const heard = (id: string): string[] => {
+    const calls = music(id);
+    legs.get(id)!.media.calls.splice(0);
+    return calls;
+  };
+  w.bridgeOperations.create({ bridgeId: 'b1' });
+  hold('a');
+  enter(w, 'b1', 'a');
+  hold('a');
+  enter(w, 'b1', 'b');
+  assert.equal([heard('a'), heard('b')], [[], []]);
+  w.clear();
+  hold('a');
+  assert.equal([heard('a'), heard('b')], [[], ['music jazz']]);
+  assert.equal(w.said(), ['ChannelHold a']);
+  legs.get('a')!.report({ type: 'leg.unheld' });
+  assert.equal([heard('a'), heard('b')], [[], ['music off']]);
+  assert.equal(w.said(), ['ChannelUnhold a']);
+  hold('a');
+  enter(w, 'b1', 'c');
+  assert.equal([heard('a'), heard('b'), heard('c')], [[], ['music jazz', 'music off'], []]);
+  hold('a');
+  assert.equal([heard('b'), heard('c')], [[], []]);
+  w.bridgeOperations.removeChannel('b1', { channel: ['c'] });
+  hold('a');
+  w.bridgeOperations.removeChannel('b1', { channel: ['a'] });
+  assert.equal([heard('a'), heard('b')], [[], ['music jazz', 'music off']]);
+});
+
+test('with HOLD_INTERCEPT a hold is told, and nobody hears music', async () => {
+  const w = await world();
+  w.bridgeOperations.create({ bridgeId: 'b1' });
+  enter(w, 'b1', 'a', 'b');
+  w.operations.setVariable('a', { variable: 'HOLD_INTERCEPT(set)', value: '' });
+  w.clear();
+  const [one, other] = ['a', 'b'].map((id) => w.channels.get(id).leg as FakeLeg);
+  one!.report({ type: 'leg.held' });
+  one!.report({ type: 'leg.unheld' });
+  assert.equal(w.said(), ['ChannelHold a', 'ChannelUnhold a']);
+  assert.equal(
+    other!.media.calls.filter((call) => /music/.test(call)),
+    [],
+  );
 });
 
 test('a channel is in one bridge at most: entering another moves it', async () => {

@@ -42,6 +42,10 @@ test('Dial rings, answers and joins; when one goes, the other is hung up', async
     'BridgeCreated []',
     'ChannelEnteredBridge a [a]',
     `ChannelEnteredBridge ${bob} [a,${bob}]`,
+    `ChannelVarset BRIDGEPEER=${callee.name} a`,
+    'ChannelVarset BRIDGEPVTCALLID=call-1 a',
+    `ChannelVarset BRIDGEPEER=${w.operations.get('a').name} ${bob}`,
+    `ChannelVarset BRIDGEPVTCALLID=call-1 ${bob}`,
   ]);
   const [bridge] = w.bridges.list();
   assert.equal([bridge?.bridge_class, bridge?.creator], ['basic', '']);
@@ -65,6 +69,19 @@ test('Dial rings, answers and joins; when one goes, the other is hung up', async
     'ChannelDestroyed 16 a',
   ]);
   assert.equal([w.channels.size, w.bridges.size], [0, 0]);
+});
+
+test('of those who were called in vain Dial tells CANCEL', async () => {
+  const w = world({ '202': ['Dial(Fake/bob&Fake/eve)'] });
+  w.incoming('a', '202');
+  const [bob = '', eve = ''] = w.called();
+  w.report(eve, { type: 'leg.ringing' });
+  w.said();
+  w.report(bob, { type: 'leg.answered' });
+  assert.equal(
+    w.said().filter((line) => /^Dial|HangupRequest|Destroyed/.test(line)),
+    ['Dial ANSWER', `ChannelHangupRequest 26 soft ${eve}`, 'Dial CANCEL', `ChannelDestroyed 26 ${eve}`],
+  );
 });
 
 test('how dialing goes is told of the caller', () => {

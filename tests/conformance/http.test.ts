@@ -80,6 +80,17 @@ cases('a body of exactly the limit, and one of no kind that is read, are taken',
   },
 ]);
 
+cases('a GET may have a body, too', [
+  { ask: 'GET /asterisk/info', with: { json: { only: ['nothing'] } }, status: 200, body: {} },
+  { ask: 'GET /asterisk/info', with: { form: 'only=nothing' }, status: 200, body: {} },
+  { ask: 'GET /asterisk/info?only=build', with: { json: { only: 'nothing' } }, status: 200, body: {} },
+  { ask: 'GET /asterisk/info?only=nothing', with: { form: 'only=build' }, status: 200, body: {} },
+  { ask: 'GET /asterisk/info?only=nothing', with: json(''), status: 200, body: {} },
+  { ask: 'GET /asterisk/info', with: json('{'), ...unreadable },
+  { ask: 'GET /asterisk/info', with: { ...json('{'), ...nobody }, ...unreadable },
+  { ask: 'GET /asterisk/info', with: json(`"${'x'.repeat(40_960)}"`), ...tooLarge },
+]);
+
 cases('credentials are asked for before the path is looked at', [
   { ask: 'GET /nowhere/', with: nobody, ...unauthorized },
   { ask: 'PATCH /channels', with: nobody, ...unauthorized },

@@ -182,6 +182,20 @@ test('a channel taken away while media begins has it stopped', async () => {
   assert.equal(asked(channel), ['echo', 'stop echo']);
 });
 
+test('Echo ends at #, and the dialplan goes on', async () => {
+  const { channel, outcome, clock } = start(['Wait(1)', 'Echo', 'Playback(a)']);
+  clock.advance(1000);
+  await settled();
+  channel.press('1');
+  await settled();
+  assert.equal(asked(channel), ['echo']);
+  channel.press('#');
+  await settled();
+  assert.equal(asked(channel), ['echo', 'stop echo', 'answer', 'play sound:a']);
+  channel.played('done');
+  assert.equal(await outcome, { type: 'ended' });
+});
+
 for (const [application, tone, cause] of [
   ['Busy', 'busy', 17],
   ['Congestion', 'congestion', 34],

@@ -20,6 +20,7 @@ export class FakeChannel implements DialplanChannel {
   connected: Identity = { name: '', number: '' };
   language = 'en';
   accountCode = '';
+  tenantId = '';
   cause = 0;
   up = false;
   /** Whether `answer` brings the channel up at once. */
@@ -44,6 +45,7 @@ export class FakeChannel implements DialplanChannel {
       dialplan: { context: 'stored', exten: 'place', priority: 7, app_name: '', app_data: '' },
       creationtime: '2026-01-01T00:00:00.000+0000',
       language: this.language,
+      ...(this.tenantId === '' ? {} : { tenantid: this.tenantId }),
     };
   }
 
@@ -99,6 +101,9 @@ export class FakeChannel implements DialplanChannel {
   setAccountCode(accountCode: string): void {
     this.accountCode = accountCode;
   }
+  setTenantId(tenantId: string): void {
+    this.tenantId = tenantId;
+  }
   entering(step: EnteredStep): void {
     const { context, extension, priority } = step.position;
     this.calls.push(`${context},${extension},${priority} ${step.application}(${step.data})`);
@@ -143,6 +148,15 @@ export class FakeChannel implements DialplanChannel {
     this.calls.push('echo');
     return () => void this.calls.push('stop echo');
   }
+  readonly #listeners = new Set<(digit: string) => void>();
+  onDigit(listener: (digit: string) => void): Stop {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+  /** The far side presses a digit. */
+  press(digit: string): void {
+    for (const told of [...this.#listeners]) told(digit);
+  }
   /** What is asked of others is written down; it ends when the test says so. */
   ongoing: ((value: never) => void) | undefined;
   #begin<T>(what: string): Ongoing<T> {
@@ -169,6 +183,9 @@ export class FakeChannel implements DialplanChannel {
   };
   detectTalking(detection: TalkDetection | undefined): void {
     this.calls.push(`detectTalking ${JSON.stringify(detection)}`);
+  }
+  interceptHold(on: boolean): void {
+    this.calls.push(`interceptHold ${on}`);
   }
   company(): DialplanCalls {
     return this.#company;

@@ -114,6 +114,22 @@ test('writing CHANNEL sets language and account code and nothing else', () => {
   assert.equal([channel.language, channel.accountCode], ['de', 'sales']);
 });
 
+test('the tenant of a channel is read and written', () => {
+  const channel = new FakeChannel();
+  assert.equal(readFunction(channel, 'CHANNEL(tenantid)'), { ok: true, value: '' });
+  assert.equal(writeFunction(channel, 'CHANNEL(tenantid)', 'acme'), { ok: true });
+  assert.equal(readFunction(channel, 'CHANNEL(tenantid)'), { ok: true, value: 'acme' });
+});
+
+test('HOLD_INTERCEPT is set and removed, and nothing else', () => {
+  const channel = new FakeChannel();
+  assert.equal(writeFunction(channel, 'HOLD_INTERCEPT(set)', ''), { ok: true });
+  assert.equal(writeFunction(channel, 'HOLD_INTERCEPT( Remove )', ''), { ok: true });
+  assert.is(writeFunction(channel, 'HOLD_INTERCEPT(keep)', '').ok, false);
+  assert.is(readFunction(channel, 'HOLD_INTERCEPT(set)').ok, false);
+  assert.equal(channel.calls, ['interceptHold true', 'interceptHold false']);
+});
+
 test('DEVICE_STATE says how busy a device of applications is, and refuses others', () => {
   const channel = channelWithEverything();
   assert.is(writeFunction(channel, 'DEVICE_STATE(Stasis:queue)', 'BUSY').ok, true);

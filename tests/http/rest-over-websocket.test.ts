@@ -54,6 +54,19 @@ function open({ authorization: as = authorization, pretty = false } = {}) {
 
 const request = { type: 'RESTRequest', transaction_id: 't1', request_id: 'r1', method: 'GET' };
 
+carried('a GET may have a body', async () => {
+  const { ask } = open();
+  const asked = async (content_type: string, message_body: string) => {
+    fakes.calls.length = 0;
+    await ask({ ...request, uri: 'asterisk/info', content_type, message_body });
+    return fakes.calls;
+  };
+  assert.equal(await asked('application/json', '{"only":["status"]}'), [['system.info', ['status']]]);
+  assert.equal(await asked('application/x-www-form-urlencoded', 'only=build,status'), [
+    ['system.info', ['build', 'status']],
+  ]);
+});
+
 carried.before.each(() => {
   fakes.calls.length = 0;
   fakes.instead = undefined;

@@ -219,6 +219,8 @@ chart('every state is reached and every transition taken by paths made from the 
       { type: 'connected.set', party: { ani: '1' } },
       { type: 'language.set', language: 'de' },
       { type: 'accountCode.set', accountCode: '7' },
+      { type: 'tenantId.set', tenantId: 't' },
+      { type: 'holdIntercept.set', on: true },
       { type: 'linked.set', linked: { id: 'c0', since: 5 } },
       { type: 'bridge.entered', bridgeId: 'b1' },
       { type: 'bridge.left' },
@@ -242,7 +244,7 @@ chart('every state is reached and every transition taken by paths made from the 
       { type: 'leg.connectedLine', party: { name: 'C', number: '3' } },
       { type: 'leg.forwarded', target: 'PJSIP/bob' },
     ],
-    key: ({ context }) => context.origin,
+    key: ({ context }) => `${context.origin} ${context.interceptsHold}`,
   });
   assertCovered(channelMachine, coverage);
 });

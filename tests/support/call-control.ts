@@ -219,6 +219,7 @@ export function createCallControl({
     limits,
   });
   channels.onDeparture(bridges.leave);
+  channels.onHold(bridges.held);
   const broadcasts = createBroadcasts({ bus, clock, ids, applications, model: channels.model });
   channels.bringTogether(
     createDialplanCalls({

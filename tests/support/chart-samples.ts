@@ -110,6 +110,8 @@ export const chartSamples: readonly ChartSamples[] = [
       { type: 'connected.set', party: { name: 'B' } },
       { type: 'language.set', language: 'de' },
       { type: 'accountCode.set', accountCode: '7' },
+      { type: 'tenantId.set', tenantId: 't' },
+      { type: 'holdIntercept.set', on: true },
       { type: 'linked.set', linked: { id: 'c0', since: 5 } },
       { type: 'bridge.entered', bridgeId: 'b1' },
       { type: 'bridge.left' },

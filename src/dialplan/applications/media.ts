@@ -12,9 +12,16 @@ const mediaUris = (files: string): string[] =>
 
 export const echo: Application = {
   name: 'Echo',
-  usage: 'Echo(): sends back what it hears until the call ends',
+  usage: 'Echo(): sends back what it hears until the caller presses #, or the call ends',
   run: async ({ channel, signal }) => {
-    await waitFor(signal, () => channel.echo());
+    await waitFor(signal, (finish) => {
+      const stopEcho = channel.echo();
+      const stopListening = channel.onDigit((digit) => digit === '#' && finish());
+      return () => {
+        stopListening();
+        stopEcho();
+      };
+    });
     return undefined;
   },
 };

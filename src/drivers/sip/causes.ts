@@ -110,9 +110,14 @@ export function causeFromReason(message: SipMessage): number | undefined {
   return undefined;
 }
 
-/** The Reason header that tells a cause. */
-export const reasonHeaders = (cause: number): HeaderLines =>
-  cause > 0 ? [['Reason', `Q.850;cause=${cause};text="${causeText(cause)}"`]] : [];
+/**
+ * The Reason headers that tell a cause. That another has answered phones know by SIP status 200 alone: then they show no
+ * missed call (RFC 3326 2).
+ */
+export const reasonHeaders = (cause: number): HeaderLines => [
+  ...(cause === Cause.answeredElsewhere ? answeredElsewhere : []),
+  ...(cause > 0 ? [['Reason', `Q.850;cause=${cause};text="${causeText(cause)}"`] as const] : []),
+];
 
 /** What the branches of a call are told that did not win it. */
 export const answeredElsewhere: HeaderLines = [['Reason', 'SIP;cause=200;text="Call completed elsewhere"']];

@@ -55,6 +55,8 @@ export type EndpointConfig = {
   mailboxes?: readonly string[];
   language?: string;
   accountCode?: string;
+  /** Tenant that its channels belong to. */
+  tenantId?: string;
 };
 
 /** What the SIP driver is told by the configuration. */

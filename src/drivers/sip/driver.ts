@@ -267,6 +267,7 @@ function openLeg(services: Services, request: LegRequest, report: Report): Opene
     name: channelName(services, endpoint),
     endpoint: ['PJSIP', endpoint.name],
     context: endpoint.context,
+    ...(endpoint.tenantId !== undefined && { tenantId: endpoint.tenantId }),
     leg: createOutboundLeg({ services, request, resolved, codecs, report }),
   };
 }

@@ -45,6 +45,7 @@ function incomingCall(services: Services, endpoint: EndpointConfig, request: Sip
     caller: callerOf(request, endpoint),
     ...(endpoint.language !== undefined && { language: endpoint.language }),
     ...(endpoint.accountCode !== undefined && { accountCode: endpoint.accountCode }),
+    ...(endpoint.tenantId !== undefined && { tenantId: endpoint.tenantId }),
     state: 'ring' as const,
     open: call.open,
   };

@@ -137,6 +137,7 @@ export const sipObjectTypes = {
       callerid: text(),
       language: text(),
       accountcode: text(),
+      tenantid: text(),
       dtmf_mode: word('rfc4733', 'rfc4733', 'auto', 'info', 'auto_info'),
       rewrite_contact: flag('yes'),
       trust_id_inbound: flag('no'),
@@ -285,6 +286,7 @@ export function endpointOf(endpoint: SipObject, find: FindObject, callerIds: Cal
     ...unlessEmpty('outboundProxy', 'outbound_proxy'),
     ...unlessEmpty('language', 'language'),
     ...unlessEmpty('accountCode', 'accountcode'),
+    ...unlessEmpty('tenantId', 'tenantid'),
   };
 }
 
@@ -325,6 +327,7 @@ export function objectsOf(
         callerid: rest.callerId ? callerIds.format(rest.callerId) : '',
         language: rest.language ?? '',
         accountcode: rest.accountCode ?? '',
+        tenantid: rest.tenantId ?? '',
         dtmf_mode: rest.digits === 'info' ? 'info' : 'rfc4733',
         rewrite_contact: rest.symmetric ? 'yes' : 'no',
         trust_id_inbound: rest.trustIdentity ? 'yes' : 'no',

@@ -50,6 +50,10 @@ test('a Reason header tells the cause, Q.850 as it is, SIP by its status', () =>
   assert.is(causeFromReason(request([['Reason', 'X;cause=1, Q.850;cause=16']])), 16);
   assert.equal(reasonHeaders(17), [['Reason', 'Q.850;cause=17;text="User busy"']]);
   assert.equal(reasonHeaders(0), []);
+  assert.equal(reasonHeaders(26), [
+    ['Reason', 'SIP;cause=200;text="Call completed elsewhere"'],
+    ['Reason', 'Q.850;cause=26;text="Answered elsewhere"'],
+  ]);
 });
 
 test('digits are read from both forms of INFO', () => {
