@@ -71,6 +71,7 @@ async function interfaceServer() {
       allowed_origins: [],
       pretty: false,
       validate: false,
+      media_sockets: { log_in: true, message: 1_048_576 },
       limits: {
         body: 40_960,
         websocket_message: 65_535,

@@ -53,6 +53,7 @@ export const mediaSettings = (config: Config): MediaConfig => ({
     unsentBytes: config.external_media.unsent,
     stallMs: config.external_media.stall_timeout * 1000,
     messageBytes: config.external_media.websocket_message,
+    countsInText: config.general.compatibility !== 'asterisk',
   },
 });
 
@@ -69,7 +70,10 @@ function descriptorLimit(): number {
   return Number.isFinite(soft) ? soft : Number.POSITIVE_INFINITY;
 }
 
-export const httpSettings = ({ http, general }: Config, descriptors = descriptorLimit()): HttpOptions => ({
+export const httpSettings = (
+  { http, general, external_media }: Config,
+  descriptors = descriptorLimit(),
+): HttpOptions => ({
   ...http,
   limits: {
     ...http.limits,
@@ -77,6 +81,7 @@ export const httpSettings = ({ http, general }: Config, descriptors = descriptor
   },
   pretty: general.pretty,
   validate: general.validate,
+  media_sockets: { log_in: external_media.log_in, message: external_media.websocket_message },
 });
 
 /** The WebSockets to open to applications. Times of the configuration are in s. */

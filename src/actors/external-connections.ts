@@ -9,6 +9,8 @@ export type ExternalConnectionsOptions = {
   log: Logger;
   /** How long a server may take to take a connection, in ms. */
   connectionTimeoutMs: number;
+  /** How long a server may take to make its connection to us, in ms. */
+  arrivalTimeoutMs: number;
   /** Connections there may be at a time. */
   most: number;
 };
@@ -21,7 +23,7 @@ export interface ExternalConnections extends ConnectionHost {
 
 /** Makes the owner of connections. A connection ends with its channel's leg at the latest. */
 export function createExternalConnections(options: ExternalConnectionsOptions): ExternalConnections {
-  const { runtime, log, connectionTimeoutMs, most } = options;
+  const { runtime, log, connectionTimeoutMs, arrivalTimeoutMs, most } = options;
   const sockets = new Map<string, ConnectionSocket>();
 
   const machine = externalConnectionMachine.provide({
@@ -37,13 +39,13 @@ export function createExternalConnections(options: ExternalConnectionsOptions): 
   });
 
   return {
-    open(id, socket) {
+    open(id, socket, maker) {
       if (sockets.has(id)) throw new DriverError('resource', `'${id}' is being connected already`);
       if (sockets.size >= most) throw new DriverError('capacity', `there are ${most} connections already`);
       let actor: Actor<typeof machine> | undefined;
       spawn(machine, {
         id,
-        input: { id, connectionTimeoutMs },
+        input: { id, connectionTimeoutMs: maker === 'us' ? connectionTimeoutMs : arrivalTimeoutMs },
         runtime,
         onCreated: (created) => {
           actor = created;

@@ -4,7 +4,12 @@ import type { Channel } from '../models/channel.ts';
 import { AriError } from '../models/errors.ts';
 import { requireWithin } from '../models/limits.ts';
 import { DriverError } from '../telephony/driver.ts';
-import type { ExternalChannelRequest, ExternalDriver, PreparedExternal } from '../telephony/external.ts';
+import type {
+  AwaitedConnection,
+  ExternalChannelRequest,
+  ExternalDriver,
+  PreparedExternal,
+} from '../telephony/external.ts';
 import { showApplication } from './channel-effects.ts';
 import type { ChannelApplications, ChannelEntry } from './channel-entry.ts';
 import { longestChannelId, readAppArgs, readDirection, readVariables } from './channel-requests.ts';
@@ -38,6 +43,8 @@ export type ExternalMediaOptions = {
 
 /** Makes channels whose far side is a server. */
 export type ExternalMedia = ReturnType<typeof createExternalMedia>;
+
+export type { ArrivedSocket, AwaitedConnection } from '../telephony/external.ts';
 
 /** Makes what makes external media channels. They are channels like others: dialed at once, in an application when Up. */
 export function createExternalMedia(options: ExternalMediaOptions) {
@@ -106,13 +113,23 @@ export function createExternalMedia(options: ExternalMediaOptions) {
       channels.tell(entry, { type: 'dial.soon', timeoutMs: noTimeout });
       return made;
     },
+    /**
+     * The connection that a server wants to open its WebSocket for.
+     * @throws AriError mediaConnectionNotFound, mediaConnectionTaken.
+     */
+    awaited(connectionId: string): AwaitedConnection {
+      const found = driver.awaited(connectionId);
+      if (!found) throw new AriError('mediaConnectionNotFound');
+      if (found.taken) throw new AriError('mediaConnectionTaken');
+      return found;
+    },
   };
 }
 
 function kindOf(encapsulation: string, transport: string, isServer: boolean): ExternalChannelRequest['kind'] {
   if (encapsulation === 'rtp') return 'rtp';
   if (encapsulation === 'audiosocket') return 'audioSocket';
-  if (transport === 'websocket' && !isServer) return 'webSocket';
+  if (transport === 'websocket') return isServer ? 'awaitedWebSocket' : 'webSocket';
   throw new AriError('externalUnsupported');
 }
 

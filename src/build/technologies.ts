@@ -129,6 +129,7 @@ function buildExternal(
     log: log.child({ part: 'external' }),
     most: config.external_media.connections,
     connectionTimeoutMs: config.external_media.connection_timeout * 1000,
+    arrivalTimeoutMs: config.external_media.arrival_timeout * 1000,
   });
   const driver = createExternalDriver({ media, connections, ids, webSockets: webSockets(config), resolveHost });
   for (const each of driver.drivers) channels.addDriver(each);

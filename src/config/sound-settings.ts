@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { choice, codec, group, list, named, number, text, whole } from './setting.ts';
+import { choice, codec, flag, group, list, named, number, text, whole } from './setting.ts';
 
 /** The section `media`. */
 export const media = group(
@@ -84,6 +84,17 @@ export const externalMedia = group(
       default: 3,
       unit: 's',
       description: 'How long such a server may take to take a connection.',
+    }),
+    arrival_timeout: number(0.1, 3_600, {
+      default: 30,
+      unit: 's',
+      description:
+        'How long a server may take to open its WebSocket to a channel that waits for it (connection_type=server).',
+    }),
+    log_in: flag({
+      default: true,
+      description:
+        'Whether it has to give the password of a user for that (http.users); the id of the connection is enough otherwise, as in Asterisk.',
     }),
     backlog: whole(60, 10_000, {
       default: 300,

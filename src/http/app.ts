@@ -8,20 +8,23 @@ import { type Checks, createChecks, type Next } from './checks.ts';
 import { type Connections, createConnections } from './connections.ts';
 import type { Deps } from './deps.ts';
 import type { AppDeps, Env, HttpOptions } from './env.ts';
-import { createEventsSocket, type EventsSocket } from './events-socket.ts';
+import { createEventsSocket } from './events-socket.ts';
 import { createLogIn, type LogIn } from './log-in.ts';
+import { createMediaSockets } from './media-sockets.ts';
 import type { Api } from './operation.ts';
-import { createOrigins } from './origins.ts';
+import { createOrigins, type Origins } from './origins.ts';
 import { createResponder, type Responder, toRefusal } from './responses.ts';
 import { createRoutes, type Route } from './router.ts';
 import { apis, ari, hookswitch } from './routes/index.ts';
 import { SegmentRouter } from './segment-router.ts';
+import { createSockets, mediaPath, type Sockets } from './sockets.ts';
 import { createUnread, type Unread, type UnreadLimits } from './unread.ts';
+import { upgradesOf } from './upgrades.ts';
 
 /** The interface as a whole. */
 export type HttpApp = {
   app: Hono<Env>;
-  sockets: EventsSocket;
+  sockets: Sockets;
   connections: Connections;
   unread: Unread;
   /** Takes up other users, origins and limits, into the options it was made with; other options stay. */
@@ -76,6 +79,31 @@ function mountDocuments(app: Hono<Env>, owners: Deps, checked: Checks, responder
   app.all(`${hookswitch.base}/openapi.json`, checked(document((host) => own(host), responder)));
 }
 
+/** The door for servers that open WebSockets for audio; undefined where no channel can wait for one. */
+function mountMedia(
+  { owners, options, clock }: AppDeps,
+  parts: { app: Hono<Env>; checked: Checks; connections: Connections; origins: Origins; responder: Responder },
+) {
+  const { app, checked, connections, origins, responder } = parts;
+  const { externalMedia: external } = owners;
+  if (!external) return undefined;
+  const { log_in: logsIn, message } = options.media_sockets;
+  const sockets = createMediaSockets({ external, responder, connections, clock, message });
+  const open = (c: Context<Env>): Response => {
+    try {
+      if (origins.foreign(c.req.raw)) throw new AriError('foreignOrigin');
+      return sockets.upgrade(c, undefined);
+    } catch (error) {
+      return responder.refusal(c.req.raw, toRefusal(error));
+    }
+  };
+  const guarded = checked((c, _sources, user) =>
+    user ? sockets.upgrade(c, user) : responder.options(c.req.raw, 'GET', false),
+  );
+  app.all(`${mediaPath}/:id`, logsIn ? guarded : open);
+  return { sockets, take: upgradesOf(app) };
+}
+
 const unreadLimitsOf = ({ limits }: HttpOptions): UnreadLimits => ({
   socket: limits.websocket_queue,
   total: limits.unread_total,
@@ -106,8 +134,10 @@ export function createApp(deps: AppDeps): HttpApp {
   const unread = createUnread(unreadLimits);
   const checked = createChecks({ logIn: (...asked) => logIn(...asked), limits, connections, origins, responder, log });
 
-  const sockets = createEventsSocket({ ...deps, app, responder, unread });
-  if (owners.applications) app.all(`${ari.base}/events`, checked(sockets.upgrade));
+  const events = createEventsSocket({ ...deps, app, responder, unread });
+  if (owners.applications) app.all(`${ari.base}/events`, checked(events.upgrade));
+  const media = mountMedia(deps, { app, checked, connections, origins, responder });
+  const sockets = createSockets({ events, media, responder });
   mountDocuments(app, owners, checked, responder);
   const { validate } = options;
   const mountRoutes = ({ base, resources }: Api) => {
@@ -141,7 +171,7 @@ export function createApp(deps: AppDeps): HttpApp {
   const reconfigure = (next: HttpOptions): void => {
     Object.assign(limits, next.limits);
     Object.assign(unreadLimits, unreadLimitsOf(next));
-    sockets.limitMessages(limits.websocket_message);
+    events.limitMessages(limits.websocket_message);
     origins.replace(next.allowed_origins);
     if (isDeepStrictEqual(options.users, next.users)) return;
     options.users = next.users;

@@ -14,6 +14,13 @@ export type HttpOptions = {
   allowed_origins: readonly string[];
   pretty: boolean;
   validate: boolean;
+  /** WebSockets that servers open for audio. */
+  media_sockets: {
+    /** They give the password of a user. */
+    log_in: boolean;
+    /** Largest message that is taken of one, in octets. */
+    message: number;
+  };
   limits: ConnectionLimits & {
     /** Bytes of a request body. */
     body: number;
@@ -49,7 +56,9 @@ export type Env = {
     getBody?: string;
     /** Whose request it is, when it came over a WebSocket that this system has opened. */
     localUser?: HttpUser;
-    /** Set by the events route when the connection becomes a WebSocket. */
+    /** What came behind the head of a request that asks for a WebSocket. */
+    head?: Buffer;
+    /** Set by the route when the connection becomes a WebSocket. */
     upgraded?: boolean;
   };
 };

@@ -1,4 +1,3 @@
-import type { Server } from 'node:http';
 import { createNodeWebSocket } from '@hono/node-ws';
 import type { Context } from 'hono';
 import { longestApplicationName } from '../models/application.ts';
@@ -11,7 +10,7 @@ import { createSession, goingAway, type Session, type SessionDeps } from './even
 import { createParamReader, type Sources } from './parameters.ts';
 import type { Responder } from './responses.ts';
 import { connectParams } from './routes/events.ts';
-import { handshakeProblem, type TakeUpgrade, takeUpgrades, writeRefusal } from './upgrades.ts';
+import { handshakeProblem, type TakeUpgrade, writeRefusal } from './upgrades.ts';
 
 export type EventsSocketDeps = SessionDeps & { responder: Responder };
 
@@ -19,8 +18,8 @@ export type EventsSocketDeps = SessionDeps & { responder: Responder };
 export interface EventsSocket {
   /** Answers `GET /ari/events`: refuses, or lets the connection become a WebSocket. */
   upgrade(c: Context<Env>, sources: Sources, user: HttpUser | undefined): Response | Promise<Response>;
-  /** Takes the upgrades of a server. */
-  attach(server: Server): void;
+  /** Takes an upgrade of a server. */
+  take: TakeUpgrade;
   /** From now on the largest message that a new socket takes, in bytes. */
   limitMessages(octets: number): void;
   /** Says 1001 to every socket and cuts those that do not answer within `graceMs`; resolves when all are gone. */
@@ -63,7 +62,7 @@ function createWebSockets({ app, options }: EventsSocketDeps) {
   return sockets;
 }
 
-/** Makes the events WebSocket. Nothing is opened before {@link EventsSocket.attach}. */
+/** Makes the events WebSocket. Nothing is opened before the first upgrade. */
 export function createEventsSocket(deps: EventsSocketDeps): EventsSocket {
   const { responder, log, clock, entityId, owners } = deps;
   const { upgradeWebSocket, injectWebSocket, wss } = createWebSockets(deps);
@@ -85,14 +84,20 @@ export function createEventsSocket(deps: EventsSocketDeps): EventsSocket {
     const onError = (error: unknown) => log.error({ error, applications: names }, 'WebSocket handler failed');
     return upgradeWebSocket(c, handlers as never, { onError });
   };
-  const refuseMethod = (request: Request): Response =>
-    responder.refusal(request, new AriError('methodInvalid'), { Allow: 'OPTIONS' });
+  // node-ws asks for a server to listen to; it is given the upgrades that are its own.
+  let take: TakeUpgrade = async () => {};
+  injectWebSocket({
+    on(_event: 'upgrade', listener: TakeUpgrade) {
+      take = listener;
+    },
+  } as never);
 
   return {
     upgrade: (c, sources, user) => {
       const request = c.req.raw;
       if (request.method === 'OPTIONS') return responder.options(request, 'OPTIONS', user !== undefined);
-      if (request.method !== 'GET') return refuseMethod(request);
+      if (request.method !== 'GET')
+        return responder.refusal(request, new AriError('methodInvalid'), { Allow: 'OPTIONS' });
       if (c.env.overWebSocket) throw new AriError('upgradeOverWebSocket');
       const names = readNames(sources);
       if (!names) {
@@ -100,7 +105,7 @@ export function createEventsSocket(deps: EventsSocketDeps): EventsSocket {
         return responder.json(request, 400, missing);
       }
       if (request.headers.get('upgrade')?.toLowerCase() !== 'websocket') throw new AriError('upgradeRequired');
-      const reason = handshakeProblem(request.headers);
+      const reason = handshakeProblem(request.headers, 'ari');
       if (reason !== undefined) {
         const versions = { 'Sec-WebSocket-Version': '13, 8' };
         return responder.refusal(request, new AriError('upgradeInvalid', { reason }), versions);
@@ -110,11 +115,7 @@ export function createEventsSocket(deps: EventsSocketDeps): EventsSocket {
       owners.applications?.requireRegistrable(names.names, observes);
       return accept(c, names, observes, sources);
     },
-    attach: (server) => {
-      const refuse = () => refuseMethod(new Request('http://localhost/'));
-      const on = (_event: 'upgrade', take: TakeUpgrade) => takeUpgrades(server, take, refuse);
-      injectWebSocket({ on } as never);
-    },
+    take: (...upgrade) => take(...upgrade),
     limitMessages(octets) {
       wss.options.maxPayload = octets;
     },

@@ -1,15 +1,17 @@
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Env } from './env.ts';
 
 /** Takes one upgrade; rejects for what it cannot make sense of. */
 export type TakeUpgrade = (request: IncomingMessage, socket: Socket, head: Buffer) => Promise<void>;
 
-/** Why a handshake (RFC 6455 section 4.2.1) cannot be accepted; undefined when it can. */
-export function handshakeProblem(headers: Headers): string | undefined {
+/** Why a handshake (RFC 6455 section 4.2.1) cannot be accepted; undefined when it can. `protocol` is the one there is. */
+export function handshakeProblem(headers: Headers, protocol: string): string | undefined {
   if (!['8', '13'].includes(headers.get('sec-websocket-version') ?? '')) return 'Sec-WebSocket-Version must be 13';
   if (!/^[+/0-9A-Za-z]{22}==$/.test(headers.get('sec-websocket-key') ?? '')) return 'Sec-WebSocket-Key is missing';
-  const offered = (headers.get('sec-websocket-protocol') ?? '').split(',').map((protocol) => protocol.trim());
-  if (offered.some((protocol) => protocol !== '') && !offered.includes('ari')) return "the one sub-protocol is 'ari'";
+  const offered = (headers.get('sec-websocket-protocol') ?? '').split(',').map((each) => each.trim());
+  if (offered.some((each) => each !== '') && !offered.includes(protocol))
+    return `the one sub-protocol is '${protocol}'`;
   return undefined;
 }
 
@@ -45,6 +47,17 @@ export function takeUpgrades(server: Server, take: TakeUpgrade, refuseMethod: ()
     take(request, socket, head).catch(() => socket.destroy());
   });
 }
+
+/** Takes upgrades for an app: one that it does not carry out is answered with what it says. */
+export const upgradesOf =
+  (app: { request(url: URL, init: RequestInit, env: Env['Bindings']): Response | Promise<Response> }): TakeUpgrade =>
+  async (request, socket, head) => {
+    const headers = new Headers();
+    for (const [name, value] of Object.entries(request.headersDistinct)) headers.append(name, value?.join(', ') ?? '');
+    const env: Env['Bindings'] = { incoming: request, head };
+    const response = await app.request(new URL(request.url ?? '/', 'http://localhost'), { headers }, env);
+    if (!env.upgraded) await writeRefusal(socket, response);
+  };
 
 const upgradeHeaders = new Set(['upgrade', 'connection', 'http2-settings']);
 

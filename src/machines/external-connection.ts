@@ -5,7 +5,7 @@ import type { Ignores } from './ignores.ts';
 export type ExternalConnectionInput = {
   /** Of the channel. */
   id: string;
-  /** ms that connecting may take. */
+  /** ms that connecting may take, whoever does. */
   connectionTimeoutMs: number;
 };
 

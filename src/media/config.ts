@@ -40,6 +40,8 @@ export type MediaConfig = {
     stallMs: number;
     /** Largest message that is taken of a WebSocket, in octets. */
     messageBytes: number;
+    /** Text messages over WebSockets tell what was heard and left out as well, which the field's do not. */
+    countsInText: boolean;
   };
   /** Bound of the cache of sound files, in bytes of payload. */
   cacheBytes: number;
@@ -60,6 +62,6 @@ export const defaultMediaConfig: MediaConfig = {
   threadTimeoutMs: 5000,
   toneZone: 'us',
   keepalive: false,
-  external: { backlogMs: 300, unsentBytes: 65_536, stallMs: 5000, messageBytes: 1_048_576 },
+  external: { backlogMs: 300, unsentBytes: 65_536, stallMs: 5000, messageBytes: 1_048_576, countsInText: true },
   cacheBytes: 64 * 1024 * 1024,
 };

@@ -92,6 +92,9 @@ function carryOut(
     case 'openExternal':
       engine.openExternal(command.session, command.external, memory.of(command.slot));
       return;
+    case 'relay':
+      engine.relay(command.session, command.relay);
+      return;
     case 'openMix':
       engine.openMix(command.mix, command.kind);
       return;

@@ -12,13 +12,13 @@ import type {
 } from '../telephony/media.ts';
 import type { MediaConfig } from './config.ts';
 import type { End } from './end.ts';
-import { AudioSocketEnd } from './external/audio-socket-end.ts';
-import { mediaQueue, WebSocketEnd } from './external/web-socket-end.ts';
+import { openExternalEnd } from './external/open-external.ts';
+import { WebSocketEnd } from './external/web-socket-end.ts';
 import { noWires, type Wires } from './external/wires.ts';
 import type { AudioLoader } from './item-loader.ts';
 import { LocalEnd } from './local-end.ts';
 import { Mixing } from './mix.ts';
-import type { EngineReport, MediaUsage } from './protocol.ts';
+import type { EngineReport, MediaUsage, RelayedIn } from './protocol.ts';
 import { Recorder, type RecordSource, sourceOfEnd, sourceOfMix } from './recorder.ts';
 import { PortPool } from './rtp/ports.ts';
 import { RtpEnd } from './rtp/rtp-end.ts';
@@ -26,7 +26,7 @@ import type { Sockets } from './rtp/sockets.ts';
 import { ownMemory, type SessionMemory } from './session-memory.ts';
 import { SnoopEnd } from './snoop-end.ts';
 import { TalkTap, type Tap } from './talk-tap.ts';
-import { Ticker, tickMs } from './ticker.ts';
+import { Ticker } from './ticker.ts';
 
 export type MediaEngineOptions = {
   config: MediaConfig;
@@ -54,9 +54,6 @@ export type OpenRtp = {
 
 /** Skipped ticks are not logged more often than this, in ms. */
 const skippedWarningMs = 10_000;
-
-/** What is left of audio that a server sent too early, in ms. */
-const keptMs = 60;
 
 /** All ends, mixes and taps of one thread, and the one tick that drives them. Knows nothing of threads. */
 export class MediaEngine {
@@ -153,22 +150,22 @@ export class MediaEngine {
   /** Opens a session that is connected to a server; it faults when that cannot be, or is over. */
   openExternal(session: number, request: ExternalRequest, memory: SessionMemory = ownMemory()): void {
     const { config, wires = noWires } = this.#options;
-    const { codec, direction } = request;
-    const { external: bounds } = config;
-    const lost = (reason: string): void => this.#end(session, reason);
-    const options = { ...this.#endOptions(session, memory), codec, direction, bounds, lost };
-    const incoming = { mostMs: bounds.backlogMs, keepMs: Math.min(bounds.backlogMs, keptMs) };
-    if (request.transport === 'audioSocket') {
-      this.#add(new AudioSocketEnd({ ...options, incoming }, request, wires));
-      return;
+    const options = {
+      ...this.#endOptions(session, memory),
+      bounds: config.external,
+      lost: (reason: string) => this.#end(session, reason),
+    };
+    this.#add(openExternalEnd(options, request, wires));
+  }
+
+  /** What came over the WebSocket of a session that the main thread holds; ignored where there is none. */
+  relay(session: number, relay: RelayedIn): void {
+    const found = this.#ends.get(session);
+    try {
+      if (found instanceof WebSocketEnd) found.relayed(relay);
+    } catch (error) {
+      this.#fault(session, error);
     }
-    // What is sent early waits to be played: its sender asked for that, and flushes it.
-    const early = { mostMs: mediaQueue.most * tickMs, keepMs: 0 };
-    const { url, headers, protocols } = request;
-    const target = { url, headers, protocols, mostOctets: bounds.messageBytes };
-    this.#add(
-      new WebSocketEnd({ ...options, incoming: early }, request, (listener) => wires.openWebSocket(target, listener)),
-    );
   }
 
   openMix(mix: number, kind: 'mixing' | 'holding'): void {

@@ -1,20 +1,25 @@
-import type { ExternalReport, ExternalRequest } from '../telephony/external.ts';
+import type { ArrivedSocket, ExternalReport, ExternalRequest, ExternalSession } from '../telephony/external.ts';
+import { SocketRelay } from './external/socket-relay.ts';
 import type { EngineReport } from './protocol.ts';
 import { SessionProxy, type SessionProxyOptions } from './session-proxy.ts';
 import type { ThreadLink } from './thread-link.ts';
 
 /** The main thread's side of a session that is connected to a server. A connection that is lost with its thread stays so. */
-export class ExternalProxy extends SessionProxy {
+export class ExternalProxy extends SessionProxy implements ExternalSession {
   readonly #request: ExternalRequest;
   readonly #told: (report: ExternalReport) => void;
+  readonly #relayBytes: number;
+  #relay: SocketRelay | undefined;
 
+  /** @param relayBytes octets that may be under way between a WebSocket of the main thread and the session. */
   constructor(
     { id, told, ended }: Omit<SessionProxyOptions, 'told'> & { told: (report: ExternalReport) => void },
     link: ThreadLink,
-    request: ExternalRequest,
+    { request, relayBytes }: { request: ExternalRequest; relayBytes: number },
   ) {
     super({ id, told, ended });
     this.#request = request;
+    this.#relayBytes = relayBytes;
     this.#told = told;
     this.link = link;
     this.place = link.add(this);
@@ -25,8 +30,35 @@ export class ExternalProxy extends SessionProxy {
     return this.ended ? undefined : this.place?.session;
   }
 
+  attach(socket: ArrivedSocket): void {
+    if (this.ended || this.#relay) {
+      socket.end();
+      return;
+    }
+    this.#relay = new SocketRelay(
+      socket,
+      (relay) => {
+        if (!this.ended && this.place) this.link?.send({ type: 'relay', session: this.place.session, relay });
+      },
+      this.#relayBytes,
+    );
+  }
+
+  override close(): void {
+    super.close();
+    this.#relay?.end();
+  }
+
+  override lost(reason: string): void {
+    super.lost(reason);
+    this.#relay?.end();
+  }
+
   override heard(report: EngineReport): void {
     switch (report.type) {
+      case 'relayed':
+        this.#relay?.hear(report.relay);
+        return;
       case 'connected':
         this.#told({ type: 'media.connected', local: report.local });
         return;

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
-import type { ExternalAudio, ExternalReport, ExternalRequest } from '../telephony/external.ts';
+import type { ExternalAudio, ExternalReport, ExternalRequest, ExternalSession } from '../telephony/external.ts';
 import type {
   AudioDirection,
   MediaPlane,
@@ -105,9 +105,11 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
     return snoop;
   }
 
-  openExternal(id: string, request: ExternalRequest, told: (report: ExternalReport) => void): MediaSession {
+  openExternal(id: string, request: ExternalRequest, told: (report: ExternalReport) => void): ExternalSession {
     if (this.#closed) throw new Error('the media plane is closed');
-    const proxy = new ExternalProxy({ ...this.#sessionOptions(id, () => {}), told }, this.#thread(), request);
+    const relayBytes = this.#options.config.external.unsentBytes;
+    const options = { ...this.#sessionOptions(id, () => {}), told };
+    const proxy = new ExternalProxy(options, this.#thread(), { request, relayBytes });
     this.#add(proxy);
     return proxy;
   }

@@ -35,12 +35,24 @@ export type MediaCommand =
     }
   /** `external` because a number that is answered is the `request` of others. */
   | { type: 'openExternal'; session: number; slot: number; external: ExternalRequest }
+  /** What came over the WebSocket of a session that the main thread holds. */
+  | { type: 'relay'; session: number; relay: RelayedIn }
   | { type: 'openMix'; mix: number; kind: 'mixing' | 'holding' }
   | { type: 'statistics'; session: number; request: number }
   | { type: 'usage'; request: number }
   /** Whether the thread lives; it answers at once. */
   | { type: 'ping' }
   | { type: 'shutdown'; request: number };
+
+/** What a WebSocket that the main thread holds tells its session; `taken` counts octets that its system has now. */
+export type RelayedIn =
+  | { type: 'opened'; local: { address: string; port: number } }
+  | { type: 'message'; message: Uint8Array | string }
+  | { type: 'taken'; octets: number }
+  | { type: 'closed'; reason: string };
+
+/** What a session tells its WebSocket; `taken` counts octets that it has dealt with. */
+export type RelayedOut = { type: 'message'; message: Uint8Array | string } | { type: 'taken'; octets: number };
 
 /** Counts of what is open. */
 export type MediaUsage = { sessions: number; ports: number; players: number; timers: number };
@@ -61,6 +73,7 @@ export type EngineReport =
   | { type: 'flowing'; session: number }
   | { type: 'hangupAsked'; session: number }
   | { type: 'answerAsked'; session: number }
+  | { type: 'relayed'; session: number; relay: RelayedOut }
   /** The far side was found elsewhere than its SDP says. */
   | { type: 'located'; session: number; source: MediaSource }
   /** A session ended by a fault of the plane, or because its target did. */

@@ -111,6 +111,8 @@ export const ariErrors = {
   },
   externalFormatRequired: { status: 400, message: 'format cannot be empty' },
   externalDataRequired: { status: 400, message: 'data can not be empty' },
+  mediaConnectionNotFound: { status: 404, message: 'No channel waits for this media connection' },
+  mediaConnectionTaken: { status: 409, message: 'The media connection has its WebSocket already' },
   externalUnsupported: { status: 501, message: 'The encapsulation and/or transport is not supported' },
   /** What the field answers to anything that keeps the channel from being made, with `general.compatibility: asterisk`. */
   externalFailed: { status: 500, message: 'An internal error prevented this request from being handled' },

@@ -7,7 +7,11 @@ import type { Codec, MediaReport, MediaSession } from './media.ts';
 export type ExternalDirection = 'both' | 'in' | 'out';
 
 /** How a server is reached that audio is exchanged with. */
-export type ExternalRequest = { codec: Codec; direction: ExternalDirection } & (AudioSocketRequest | WebSocketRequest);
+export type ExternalRequest = { codec: Codec; direction: ExternalDirection } & (
+  | AudioSocketRequest
+  | WebSocketRequest
+  | AwaitedWebSocketRequest
+);
 
 /** A TCP connection that frames of kind, length and payload go over. */
 export type AudioSocketRequest = {
@@ -19,18 +23,50 @@ export type AudioSocketRequest = {
   uuid: string;
 };
 
-/** A WebSocket that we open; audio goes in binary messages, commands and what is told of them in text. */
-export type WebSocketRequest = {
-  transport: 'webSocket';
-  url: string;
-  headers: Readonly<Record<string, string>>;
-  /** Sub-protocols offered. */
-  protocols: readonly string[];
+/** What is said over a WebSocket: audio in binary messages, commands and what is told of them in text. */
+export type WebSocketTalk = {
   /** Text messages are JSON, both ways. */
   json: boolean;
   /** What the first message tells, with the format. */
   start: { connectionId: string; channel: string; channelId: string; variables: Readonly<Record<string, string>> };
 };
+
+/** A WebSocket that we open. */
+export type WebSocketRequest = WebSocketTalk & {
+  transport: 'webSocket';
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  /** Sub-protocols offered. */
+  protocols: readonly string[];
+};
+
+/** A WebSocket that the server opens to us: the session waits for it. */
+export type AwaitedWebSocketRequest = WebSocketTalk & { transport: 'awaitedWebSocket' };
+
+/** A WebSocket that a server has opened to us. */
+export interface ArrivedSocket {
+  /** Our end of it. */
+  readonly local: { address: string; port: number };
+  /** Hears what comes, from now on; nothing after `closed`, which is told once, and never by our own `end`. */
+  listen(listener: {
+    /** Octets of its own, or text. */
+    received(message: Uint8Array | string): void;
+    closed(reason: string): void;
+  }): void;
+  /** @param taken hears that the far side's system has the message. */
+  send(message: Uint8Array | string, taken: () => void): void;
+  /** Reads no further until `resume`. */
+  pause(): void;
+  resume(): void;
+  /** Says goodbye; a far side that does not take part is cut off. */
+  end(): void;
+}
+
+/** A session that is connected to a server. */
+export interface ExternalSession extends MediaSession {
+  /** The WebSocket is there that the session waits for; the session closes it at its end. Called once at most. */
+  attach(socket: ArrivedSocket): void;
+}
 
 /** What a connected session tells, besides what every session does. */
 export type ExternalReport =
@@ -50,7 +86,7 @@ export interface ExternalAudio {
    * Begins to connect; nothing is told before this has returned. A connection that cannot be made or breaks is told
    * `media.lost`, the last report. Whoever asks decides how long it may take.
    */
-  openExternal(id: string, request: ExternalRequest, told: (report: ExternalReport) => void): MediaSession;
+  openExternal(id: string, request: ExternalRequest, told: (report: ExternalReport) => void): ExternalSession;
 }
 
 /** What is told about a connection to whoever owns the leg: `started` once at most, and `lost` as the last. */
@@ -79,17 +115,21 @@ export interface ExternalConnection {
   release(): void;
 }
 
+/** Who makes a connection: this system, or the server, which is waited for. */
+export type ConnectionMaker = 'us' | 'server';
+
 /** Watches over connections: how long they may take, and what is told of them. */
 export interface ConnectionHost {
   /** @param id of the channel. @throws DriverError `capacity` when there are too many; `resource` when it has one. */
-  open(id: string, socket: ConnectionSocket): ExternalConnection;
+  open(id: string, socket: ConnectionSocket, maker: ConnectionMaker): ExternalConnection;
 }
 
 /** What a client asks for: audio exchanged with a server. */
 export type ExternalChannelRequest = {
   channelId: string;
-  kind: 'rtp' | 'audioSocket' | 'webSocket';
-  /** `host:port`; for a WebSocket the name of a configured one. */
+  /** `awaitedWebSocket`: the server opens it. */
+  kind: 'rtp' | 'audioSocket' | 'webSocket' | 'awaitedWebSocket';
+  /** `host:port`; for a WebSocket that we open the name of a configured one. */
   server: string;
   /** A format's name. */
   format: string;
@@ -112,10 +152,23 @@ export type PreparedExternal = {
   abandon(): void;
 };
 
-/** Makes legs whose far side is a server, ahead of their channels: there is only a channel when there is a connection. */
+/** A connection that waits for a server's WebSocket, or has it. */
+export interface AwaitedConnection {
+  /** It has one, and takes no other. */
+  readonly taken: boolean;
+  /** Takes the WebSocket; one that comes when nobody waits any more is ended. */
+  attach(socket: ArrivedSocket): void;
+}
+
+/**
+ * Makes legs whose far side is a server, ahead of their channels: there is only a channel when there is a connection,
+ * but for a server that opens its WebSocket to us, which has to be told where to first.
+ */
 export interface ExternalDriver {
   /** Whether a WebSocket of that name is configured. */
   hasClient(name: string): boolean;
+  /** The connection that a server names when it opens its WebSocket; undefined when there is none. */
+  awaited(connectionId: string): AwaitedConnection | undefined;
   /** @throws DriverError (rejects) naming the part at fault; then nothing is left open. */
   prepare(request: ExternalChannelRequest): Promise<PreparedExternal>;
 }

@@ -43,6 +43,19 @@ test('a channel over RTP is Down in the answer, with its variables, and enters i
   far.close();
 });
 
+test('a channel that a server opens its WebSocket to waits for it, and tells where to', async () => {
+  const id = client.unique('server');
+  const made = await client.must<{ name: string; state: string; channelvars: Record<string, string> }>(
+    line(`app=${app.name}&transport=websocket&encapsulation=none&connection_type=server&format=slin16&channelId=${id}`),
+  );
+  assert.equal(misfits('Channel', made), []);
+  assert.ok(made.name.startsWith('WebSocket/INCOMING/0x'), made.name);
+  assert.is(made.state, 'Down');
+  assert.match(made.channelvars['MEDIA_WEBSOCKET_CONNECTION_ID'] ?? '', /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  assert.is(made.channelvars['MEDIA_WEBSOCKET_OPTIMAL_FRAME_SIZE'], '640');
+  await client.must(`DELETE /channels/${id}`);
+});
+
 test('parameters are taken from a JSON body as well', async () => {
   const id = client.unique('body');
   await client.must('POST /channels/externalMedia', {

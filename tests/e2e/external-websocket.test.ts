@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type WebSocket, WebSocketServer } from 'ws';
+import { WebSocket, WebSocketServer } from 'ws';
 import type { Channel } from '../../src/models/channel.ts';
-import { patienceMs } from '../support/ari-client.ts';
-import { onServer, type TestServer } from '../support/server.ts';
+import { type AriClient, patienceMs } from '../support/ari-client.ts';
+import { onServer, password, startTestServer, type TestServer, user } from '../support/server.ts';
 
-const calls = suite('audio exchanged over WebSockets that are opened to servers');
+const calls = suite('audio exchanged over WebSockets with servers, whoever opens them');
 
 /** What a server outside has heard: texts and audio, in order. */
 class MediaPeer {
@@ -48,43 +48,90 @@ class MediaPeer {
   }
 }
 
-const test = (title: string, body: (server: TestServer, peer: () => Promise<MediaPeer>) => Promise<void>) =>
-  calls(title, async () => {
-    const outside = new WebSocketServer({ port: 0, host: '127.0.0.1' });
-    await once(outside, 'listening');
-    const called: MediaPeer[] = [];
-    let authorization: string | undefined;
-    outside.on('connection', (socket, request) => {
-      authorization = request.headers.authorization;
-      called.push(new MediaPeer(socket));
-    });
-    const url = `ws://127.0.0.1:${(outside.address() as AddressInfo).port}/media`;
-    const websockets = { ai: { url, headers: ['Authorization: Bearer secret'] } };
-    try {
-      await onServer(
-        { dialplan: { default: { echo: ['Answer', 'Echo'] } }, external_media: { websockets } },
-        (server) =>
-          body(server, async () => {
-            if (called.length === 0) await once(outside, 'connection');
-            assert.is(authorization, 'Bearer secret');
-            return called[0]!;
-          }),
-      );
-    } finally {
-      for (const { socket } of called) socket.terminate();
-      outside.close();
-    }
+/** How a server is called, and what it hears: the same, whoever opens the WebSocket. */
+type Called = {
+  server: TestServer;
+  /** The part of a dial string that names the server. */
+  name: string;
+  /** Asks for a channel. */
+  make(app: AriClient, query: string): Promise<Channel>;
+  /** The server's end, when it is open. */
+  peer(channel: Channel): Promise<MediaPeer>;
+};
+
+const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+const echo = { default: { echo: ['Answer', 'Echo'] } };
+
+/** Opens a server's WebSocket to a channel that waits for it. */
+function connectTo(server: TestServer, id: string | undefined, options: object = { headers: { authorization } }) {
+  return new WebSocket(`${server.url.replace(/^http/, 'ws').replace(/ari$/, 'media')}/${id}`, 'media', options);
+}
+
+const idOf = ({ channelvars }: Channel): string | undefined => channelvars?.['MEDIA_WEBSOCKET_CONNECTION_ID'];
+
+const line = 'channelId=ai&app=desk&transport=websocket&encapsulation=none';
+
+/** The server outside listens, and is called. */
+async function asListener(body: (called: Called) => Promise<void>): Promise<void> {
+  const outside = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+  await once(outside, 'listening');
+  const called: MediaPeer[] = [];
+  let shown: string | undefined;
+  outside.on('connection', (socket, request) => {
+    shown = request.headers.authorization;
+    called.push(new MediaPeer(socket));
   });
+  const url = `ws://127.0.0.1:${(outside.address() as AddressInfo).port}/media`;
+  const websockets = { ai: { url, headers: ['Authorization: Bearer secret'] } };
+  try {
+    await onServer({ dialplan: echo, external_media: { websockets } }, (server) =>
+      body({
+        server,
+        name: 'ai',
+        make: (app, query) => app.ok('POST', `/channels/externalMedia?${line}&external_host=ai&${query}`),
+        async peer() {
+          if (called.length === 0) await once(outside, 'connection');
+          assert.is(shown, 'Bearer secret');
+          return called[0]!;
+        },
+      }),
+    );
+  } finally {
+    for (const { socket } of called) socket.terminate();
+    outside.close();
+  }
+}
 
-const line = (format: string, more = ''): string =>
-  `/channels/externalMedia?app=desk&transport=websocket&encapsulation=none&external_host=ai&format=${format}&channelId=ai${more}`;
+/** The server outside calls. */
+async function asCaller(body: (called: Called) => Promise<void>, more: object = {}): Promise<void> {
+  await onServer({ dialplan: echo, external_media: more }, (server) =>
+    body({
+      server,
+      name: 'INCOMING',
+      make: (app, query) => app.ok('POST', `/channels/externalMedia?${line}&connection_type=server&${query}`),
+      async peer(channel) {
+        const socket = connectTo(server, idOf(channel));
+        server.closing({ close: () => socket.terminate() });
+        const peer = new MediaPeer(socket);
+        await once(socket, 'open');
+        assert.is(socket.protocol, 'media');
+        return peer;
+      },
+    }),
+  );
+}
 
-test('an echo comes back, behind MEDIA_START', async (server, called) => {
+const test = (title: string, body: (called: Called) => Promise<void>): void => {
+  calls(`${title} (we open the WebSocket)`, () => asListener(body));
+  calls(`${title} (the server opens it)`, () => asCaller(body));
+};
+
+test('an echo comes back, behind MEDIA_START', async ({ server, name, make, peer: called }) => {
   const app = await server.app('desk');
-  const made = await app.ok<Channel>('POST', line('slin16'));
-  const peer = await called();
-  const id = made.channelvars?.['MEDIA_WEBSOCKET_CONNECTION_ID'];
-  assert.match(made.name, /^WebSocket\/ai\/0x[0-9a-f]{12}$/);
+  const made = await make(app, 'format=slin16');
+  const peer = await called(made);
+  const id = idOf(made);
+  assert.match(made.name, new RegExp(`^WebSocket/${name}/0x[0-9a-f]{12}$`));
   assert.is(made.channelvars?.['MEDIA_WEBSOCKET_OPTIMAL_FRAME_SIZE'], '640');
   await app.waitFor('StasisStart');
   await app.ok('POST', '/channels/ai/continue?context=default&extension=echo&priority=1');
@@ -102,10 +149,13 @@ test('an echo comes back, behind MEDIA_START', async (server, called) => {
   assert.is(destroyed.cause, 16);
 });
 
-test('marks are told with what was heard; a flush leaves out what waits; a queue is full and drains', async (server, called) => {
+test('marks are told with what was heard; a flush leaves out what waits; a queue is full and drains', async ({
+  server,
+  make,
+  peer: called,
+}) => {
   const app = await server.app('desk');
-  await app.ok('POST', line('ulaw', `&transport_data=${encodeURIComponent('f(json)')}`));
-  const peer = await called();
+  const peer = await called(await make(app, `format=ulaw&transport_data=${encodeURIComponent('f(json)')}`));
   await app.waitFor('StasisStart');
   const told = (event: string) =>
     peer.texts.map((text) => JSON.parse(text) as Record<string, unknown>).filter((each) => each['event'] === event);
@@ -115,7 +165,7 @@ test('marks are told with what was heard; a flush leaves out what waits; a queue
   ask('MARK_MEDIA', { correlation_id: 'heard' });
   await peer.until(() => told('MEDIA_MARK_PROCESSED').length === 1, 'the mark');
   assert.equal(told('MEDIA_MARK_PROCESSED'), [
-    { event: 'MEDIA_MARK_PROCESSED', correlation_id: 'heard', heard_ms: 200 },
+    { event: 'MEDIA_MARK_PROCESSED', channel_id: 'ai', correlation_id: 'heard', heard_ms: 200 },
   ]);
   ask('PAUSE_MEDIA');
   // 20 s, and more: what is more is left out, and counted.
@@ -127,6 +177,7 @@ test('marks are told with what was heard; a flush leaves out what waits; a queue
   assert.equal(told('STATUS'), [
     {
       event: 'STATUS',
+      channel_id: 'ai',
       queue_length: 1000,
       xon_level: 800,
       xoff_level: 900,
@@ -135,6 +186,7 @@ test('marks are told with what was heard; a flush leaves out what waits; a queue
       media_paused: true,
       heard_ms: 200,
       dropped_ms: 200,
+      unsent_frames: 0,
     },
   ]);
   ask('REPORT_QUEUE_DRAINED');
@@ -147,7 +199,7 @@ test('marks are told with what was heard; a flush leaves out what waits; a queue
   ask('STOP_MEDIA_BUFFERING', { correlation_id: 'all' });
   await peer.until(() => told('MEDIA_BUFFERING_COMPLETED').length === 1, 'the end of what was buffered');
   assert.equal(told('MEDIA_BUFFERING_COMPLETED'), [
-    { event: 'MEDIA_BUFFERING_COMPLETED', correlation_id: 'all', heard_ms: 325 },
+    { event: 'MEDIA_BUFFERING_COMPLETED', channel_id: 'ai', correlation_id: 'all', heard_ms: 325 },
   ]);
   assert.is(told('MEDIA_MARK_PROCESSED').length, 1);
   for (const nonsense of ['no JSON', '[]', '{"command":1}', '{"command":"DANCE"}', 'x'.repeat(5000)])
@@ -158,10 +210,13 @@ test('marks are told with what was heard; a flush leaves out what waits; a queue
   await app.ok('DELETE', '/channels/ai');
 });
 
-test('with n a channel is Up when the server answers', async (server, called) => {
+test('with n a channel is Up when the server answers', async ({ server, name, peer: called }) => {
   const app = await server.app('desk');
-  await app.ok('POST', `/channels?endpoint=${encodeURIComponent('WebSocket/ai/c(ulaw)n')}&app=desk&channelId=ai`);
-  const peer = await called();
+  const endpoint = encodeURIComponent(`WebSocket/${name}/c(ulaw)n`);
+  await app.ok('POST', `/channels?endpoint=${endpoint}&app=desk&channelId=ai`);
+  const id = 'MEDIA_WEBSOCKET_CONNECTION_ID';
+  const { value } = await app.ok<{ value: string }>('GET', `/channels/ai/variable?variable=${id}`);
+  const peer = await called({ channelvars: { [id]: value } } as unknown as Channel);
   await peer.until(() => peer.texts.length === 1, 'MEDIA_START');
   peer.socket.send('GET_STATUS');
   await peer.until(() => peer.texts.length === 2, 'the status');
@@ -172,4 +227,106 @@ test('with n a channel is Up when the server answers', async (server, called) =>
   assert.is((await app.waitFor('ChannelDestroyed')).cause, 41);
 });
 
+test('in words a mark tells what was heard as well, a status what was left out', async ({
+  server,
+  make,
+  peer: called,
+}) => {
+  const app = await server.app('desk');
+  const peer = await called(await make(app, 'format=ulaw'));
+  await app.waitFor('StasisStart');
+  peer.socket.send(Buffer.alloc(160 * 5, 0x10));
+  peer.socket.send('MARK_MEDIA first');
+  await peer.until(() => peer.texts.length === 2, 'the mark');
+  for (let count = 0; count < 1003; count++) peer.socket.send(Buffer.alloc(160, 0x10));
+  await peer.until(() => peer.texts.length === 3, 'the full queue');
+  for (const command of ['PAUSE_MEDIA', 'FLUSH_MEDIA', 'GET_STATUS', 'MARK_MEDIA', 'DANCE']) peer.socket.send(command);
+  await peer.until(() => peer.texts.length === 6, 'the answers');
+  const [, mark, full, status, unnamed, error] = peer.texts;
+  assert.is(mark, 'MEDIA_MARK_PROCESSED first heard_ms:100');
+  assert.is(full, 'MEDIA_XOFF');
+  const [, heard, dropped] = /heard_ms:(\d+) dropped_ms:(\d+)/.exec(status!)!;
+  assert.is(
+    status,
+    `STATUS channel_id:ai queue_length:0 xon_level:800 xoff_level:900 queue_full:false bulk_media:false media_paused:true heard_ms:${heard} dropped_ms:${dropped} unsent_frames:0`,
+  );
+  assert.ok(Number(heard) >= 100 && Number(dropped) <= 60, status);
+  assert.is(unnamed, `MEDIA_MARK_PROCESSED heard_ms:${heard}`);
+  assert.is(error, 'ERROR channel_id:ai error_text:this is no command');
+  await app.ok('DELETE', '/channels/ai');
+});
+
+/** What a handshake was answered with. */
+async function refusal(socket: WebSocket): Promise<number | undefined> {
+  socket.on('error', () => {});
+  const [, { statusCode }] = (await once(socket, 'unexpected-response')) as [unknown, { statusCode?: number }];
+  socket.terminate();
+  return statusCode;
+}
+
+calls('one WebSocket is let in, of who knows the id and a password', () =>
+  asCaller(async ({ server, make, peer: called }) => {
+    const app = await server.app('desk');
+    const made = await make(app, 'format=ulaw');
+    assert.is(made.state, 'Down');
+    const { url } = server;
+    const plain = await fetch(`${url.replace(/ari$/, 'media')}/${idOf(made)}`, { headers: { authorization } });
+    assert.is(plain.status, 426);
+    assert.is(await refusal(connectTo(server, idOf(made), {})), 401);
+    assert.is(
+      await refusal(connectTo(server, idOf(made), { headers: { authorization, origin: 'http://evil.example' } })),
+      403,
+    );
+    assert.is(await refusal(connectTo(server, 'nobody')), 404);
+    const peer = await called(made);
+    await app.waitFor('StasisStart');
+    assert.is(await refusal(connectTo(server, idOf(made))), 409);
+    const closed = once(peer.socket, 'close');
+    await app.ok('DELETE', '/channels/ai');
+    assert.is((await closed)[0], 1000);
+    assert.is(await refusal(connectTo(server, idOf(made))), 404);
+  }),
+);
+
+calls('where no password is asked for the id is enough', () =>
+  asCaller(
+    async ({ server, make }) => {
+      const app = await server.app('desk');
+      const made = await make(app, 'format=ulaw');
+      assert.is(await refusal(connectTo(server, 'nobody', {})), 404);
+      const socket = connectTo(server, idOf(made), {});
+      await once(socket, 'open');
+      await app.waitFor('StasisStart');
+      socket.terminate();
+      assert.is((await app.waitFor('ChannelDestroyed')).cause, 41);
+    },
+    { log_in: false },
+  ),
+);
+
+calls('a channel that no server comes to ends', () =>
+  asCaller(
+    async ({ server, make }) => {
+      const app = await server.app('desk');
+      await make(app, 'format=ulaw');
+      assert.is((await app.waitFor('ChannelDestroyed')).cause, 19);
+      assert.equal(
+        app.events.filter(({ type }) => type === 'StasisStart'),
+        [],
+      );
+    },
+    { arrival_timeout: 0.1 },
+  ),
+);
+
+calls('when the system stops, servers are told goodbye', async () => {
+  const server = await startTestServer();
+  const app = await server.app('desk');
+  const made = await app.ok<Channel>('POST', `/channels/externalMedia?${line}&connection_type=server&format=ulaw`);
+  const socket = connectTo(server, idOf(made));
+  await app.waitFor('StasisStart');
+  const closed = once(socket, 'close');
+  await server.close();
+  assert.is((await closed)[0], 1001);
+});
 calls.run();

@@ -215,6 +215,7 @@ export const options: HttpOptions = {
   allowed_origins: [],
   pretty: false,
   validate: true,
+  media_sockets: { log_in: true, message: 1_048_576 },
   limits: {
     body: 40_960,
     websocket_message: 65_535,

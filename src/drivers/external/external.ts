@@ -3,7 +3,10 @@ import type { Ids } from '../../lib/ids.ts';
 import { Cause } from '../../telephony/causes.ts';
 import { type Driver, DriverError, type OpenedLeg, type Report } from '../../telephony/driver.ts';
 import type {
+  ArrivedSocket,
+  AwaitedConnection,
   ConnectionHost,
+  ConnectionSocket,
   ExternalAudio,
   ExternalChannelRequest,
   ExternalConnection,
@@ -11,10 +14,11 @@ import type {
   ExternalDriver,
   ExternalReport,
   ExternalRequest,
+  ExternalSession,
   PreparedExternal,
   WebSocketRequest,
 } from '../../telephony/external.ts';
-import type { Codec, MediaPlane, MediaReport, MediaSession } from '../../telephony/media.ts';
+import type { Codec, MediaPlane, MediaReport } from '../../telephony/media.ts';
 import { readCodec, readOptions, readServer, readUuid } from './dial-string.ts';
 import { ExternalLeg } from './external-leg.ts';
 
@@ -47,6 +51,8 @@ const otherLinear = 11;
 
 const audioSocket = 'AudioSocket';
 const webSocket = 'WebSocket';
+/** In place of a server's name: the server opens the WebSocket. */
+const incoming = 'INCOMING';
 
 /** What will be connected to, and the channel that it is for. */
 type Planned = {
@@ -69,6 +75,8 @@ function frameOctets(codec: Codec): number {
 /** Drivers of channels whose far side is a server. */
 export function createExternalDriver(options: ExternalDriverOptions): ExternalDriver & { drivers: readonly Driver[] } {
   const { media, connections, ids, webSockets, resolveHost } = options;
+  /** Connections that a server opens, by the id that it names. */
+  const awaited = new Map<string, Awaited>();
 
   const prepareRtp = async ({ channelId, server, format, direction }: ExternalChannelRequest) => {
     const codec = readCodec(format);
@@ -117,26 +125,35 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
     { request, answered }: { request: ExternalRequest; answered: 'at once' | 'when asked' },
     told: { started(local: { address: string; port: number }): void; lost(reason: string): void },
   ) => {
-    let session: MediaSession | undefined;
+    let session: ExternalSession | undefined;
     let leg: ExternalLeg | undefined;
     let local = { address: '', port: 0 };
     let lost: string | undefined;
-    const connection: ExternalConnection = connections.open(channelId, {
+    const awaitedId = request.transport === 'awaitedWebSocket' ? request.start.connectionId : undefined;
+    let gone: number = awaitedId === undefined ? Cause.temporaryFailure : Cause.noAnswer;
+    const socket: ConnectionSocket = {
       open() {
         session = media.openExternal(channelId, request, hear);
+        if (awaitedId !== undefined) awaited.set(awaitedId, new Awaited(session));
       },
-      close: () => session?.close(),
+      close() {
+        session?.close();
+        if (awaitedId !== undefined) awaited.delete(awaitedId);
+      },
       told(outcome) {
         if (outcome.type === 'started') {
+          gone = Cause.temporaryFailure;
           told.started(local);
           if (answered === 'at once') leg?.connect();
         } else {
           lost = outcome.reason;
           told.lost(lost);
-          leg?.lose(Cause.temporaryFailure);
+          leg?.lose(gone);
         }
       },
-    });
+    };
+    const maker = awaitedId === undefined ? 'us' : 'server';
+    const connection: ExternalConnection = connections.open(channelId, socket, maker);
     function hear(report: ExternalReport): void {
       if (report.type === 'media.connected') {
         local = report.local;
@@ -185,7 +202,7 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
   ): Planned => {
     const codec = readCodec(parts.format);
     const target = webSockets.get(server);
-    if (!target) throw new DriverError('resource', `there is no WebSocket '${server}'`);
+    if (!target && server !== incoming) throw new DriverError('resource', `there is no WebSocket '${server}'`);
     const connectionId = ids.uuid();
     const name = `${webSocket}/${server}/0x${ids.hex(12)}`;
     const variables = {
@@ -195,8 +212,10 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
     const start = { connectionId, channel: name, channelId, variables };
     const json = parts.options.get('f') === 'json';
     const answered = parts.options.has('n') ? 'when asked' : 'at once';
-    const { direction } = parts;
-    const request = { transport: 'webSocket', codec, direction, ...target, json, start } as const;
+    const talk = { codec, direction: parts.direction, json, start };
+    const request: ExternalRequest = target
+      ? { ...talk, ...target, transport: 'webSocket' }
+      : { ...talk, transport: 'awaitedWebSocket' };
     return { technology: webSocket, request, answered, name, variables, protocolId: connectionId };
   };
 
@@ -223,6 +242,19 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
     });
   };
 
+  /** Waits for a server that has to be told first where to connect to: its channel is there before. */
+  const prepareAwaited = (channelId: string, planned: Planned): PreparedExternal => {
+    const { technology, name, variables, protocolId } = planned;
+    const connected = connect(channelId, planned, { started: () => {}, lost: () => {} });
+    return {
+      technology,
+      name,
+      variables,
+      open: (report) => connected.legFor(protocolId, report, false),
+      abandon: connected.release,
+    };
+  };
+
   /** A leg whose connection is still being made: a dial string cannot wait for it. */
   const opened = (channelId: string, planned: Planned, report: Report): OpenedLeg => {
     const { name, variables, protocolId } = planned;
@@ -247,7 +279,7 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
 
   const webSocketDriver: Driver = {
     technology: webSocket,
-    /** `WebSocket/name/c(ulaw)f(json)n`; without a format the first of the request, or else `ulaw`. */
+    /** `WebSocket/name/c(ulaw)f(json)n`, or `INCOMING` for a name; without a format the first of the request, or else `ulaw`. */
     open({ channelId, resource, formats }, report) {
       const [server = '', parameters = ''] = resource.split('/');
       const options = readOptions(parameters);
@@ -260,14 +292,39 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
   return {
     drivers: [audioSocketDriver, webSocketDriver],
     hasClient: (name) => webSockets.has(name),
+    awaited: (connectionId) => awaited.get(connectionId),
     async prepare(request) {
       const { channelId, kind, server, format, direction, data } = request;
-      if (kind === 'rtp') return prepareRtp(request);
-      const planned =
-        kind === 'audioSocket'
-          ? planAudioSocket(server, data, format, direction)
-          : planWebSocket(channelId, server, { format, direction, options: readOptions(request.options) });
-      return prepareConnection(channelId, server, planned);
+      const parts = { format, direction, options: readOptions(request.options) };
+      switch (kind) {
+        case 'rtp':
+          return prepareRtp(request);
+        case 'audioSocket':
+          return prepareConnection(channelId, server, planAudioSocket(server, data, format, direction));
+        case 'webSocket':
+          return prepareConnection(channelId, server, planWebSocket(channelId, server, parts));
+        case 'awaitedWebSocket':
+          return prepareAwaited(channelId, planWebSocket(channelId, incoming, parts));
+      }
     },
   };
+}
+
+/** A session that waits for a server's WebSocket, or has it. */
+class Awaited implements AwaitedConnection {
+  readonly #session: ExternalSession;
+  #taken = false;
+
+  constructor(session: ExternalSession) {
+    this.#session = session;
+  }
+
+  get taken(): boolean {
+    return this.#taken;
+  }
+
+  attach(socket: ArrivedSocket): void {
+    this.#taken = true;
+    this.#session.attach(socket);
+  }
 }

@@ -27,19 +27,28 @@ export function readMediaCommand(text: string, json: boolean): MediaCommandMessa
 
 const wordOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/**
- * Writes what is told to the far side.
- * @param fields are `key:value` behind the word in text; the value alone for `correlation_id`, none when it is empty.
- * @param more is only told in JSON.
- */
+/** What is told to the far side. */
+export type MediaEvent = {
+  event: string;
+  channelId: string;
+  /** `key:value` behind the word in text; the value alone for `correlation_id`, none when it is empty. */
+  fields?: Readonly<Record<string, string | number | boolean>>;
+  /** Only told in JSON. */
+  more?: Readonly<Record<string, unknown>>;
+  /** What the field has not; behind the others in text, where the far side may know it. */
+  counts?: Readonly<Record<string, number>>;
+};
+
+/** Whether text messages are JSON, and whether what the field has not is told in words as well. */
+export type MediaEventForm = { json: boolean; tellsCounts: boolean };
+
+/** Writes what is told to the far side. */
 export function writeMediaEvent(
-  event: string,
-  fields: Readonly<Record<string, string | number | boolean>>,
-  json: boolean,
-  more: Readonly<Record<string, unknown>> = {},
+  { event, channelId, fields = {}, more = {}, counts = {} }: MediaEvent,
+  { json, tellsCounts }: MediaEventForm,
 ): string {
-  if (json) return JSON.stringify({ event, ...fields, ...more });
-  const words = Object.entries(fields)
+  if (json) return JSON.stringify({ event, channel_id: channelId, ...fields, ...more, ...counts });
+  const words = Object.entries({ ...fields, ...(tellsCounts && counts) })
     .filter(([, value]) => value !== '')
     .map(([key, value]) => (key === 'correlation_id' ? String(value) : `${key}:${value}`));
   return [event, ...words].join(' ');

@@ -1,10 +1,12 @@
-import type { WebSocketRequest } from '../../telephony/external.ts';
+import type { AwaitedWebSocketRequest, WebSocketRequest } from '../../telephony/external.ts';
 import type { FormatName } from '../../telephony/media.ts';
 import { formatRates } from '../codec/audio-codec.ts';
+import type { RelayedIn, RelayedOut } from '../protocol.ts';
 import { tickMs } from '../ticker.ts';
-import { readMediaCommand, writeMediaEvent } from './media-commands.ts';
+import { type MediaEvent, type MediaEventForm, readMediaCommand, writeMediaEvent } from './media-commands.ts';
+import { RelayedWire } from './relayed-wire.ts';
 import { StreamEnd, type StreamEndOptions } from './stream-end.ts';
-import type { Wire, WireListener } from './wires.ts';
+import type { Wire, WireListener, Wires } from './wires.ts';
 
 /** Frames of 20 ms that may wait, and from how many the far side is told to pause, and to go on. */
 export const mediaQueue = { most: 1000, off: 900, on: 800 } as const;
@@ -24,7 +26,9 @@ export function optimalFrameSize(codec: FormatName): number {
 /** Audio over a WebSocket: binary messages, as early as the far side likes, steered by commands in text. */
 export class WebSocketEnd extends StreamEnd {
   readonly #wire: Wire;
-  readonly #json: boolean;
+  readonly #relayed: RelayedWire | undefined;
+  readonly #form: MediaEventForm;
+  readonly #channelId: string;
   readonly #marks: Mark[] = [];
   #connected = false;
   #paused = false;
@@ -32,27 +36,42 @@ export class WebSocketEnd extends StreamEnd {
   #stopped = false;
   #reportsDrained = false;
 
-  /** @param open opens the connection. */
   constructor(
     options: StreamEndOptions,
-    { json, start, codec }: Pick<WebSocketRequest, 'json' | 'start'> & { codec: FormatName },
-    open: (listener: WireListener) => Wire,
+    request: (WebSocketRequest | AwaitedWebSocketRequest) & { codec: FormatName },
+    wires: Wires,
   ) {
     super(options);
-    this.#json = json;
-    this.#wire = open({
+    const { json, start, codec } = request;
+    this.#form = { json, tellsCounts: options.bounds.countsInText };
+    this.#channelId = start.channelId;
+    const listener: WireListener = {
       opened: (local) => {
         this.#connected = true;
         const { connectionId, channel, channelId, variables } = start;
         const about = { connection_id: connectionId, channel, channel_id: channelId, format: codec };
         const size = { optimal_frame_size: optimalFrameSize(codec), ptime: tickMs };
-        this.#tell('MEDIA_START', { ...about, ...size }, { channel_variables: variables });
+        this.#tell('MEDIA_START', { fields: { ...about, ...size }, more: { channel_variables: variables } });
         this.report({ type: 'connected', session: this.session, local });
       },
       received: (octets) => this.#takeAudio(octets),
       told: (text) => this.#obey(text),
       closed: (reason) => this.lost(reason),
-    });
+    };
+    const { bounds } = options;
+    if (request.transport === 'awaitedWebSocket') {
+      const tell = (relay: RelayedOut) => this.report({ type: 'relayed', session: this.session, relay });
+      this.#relayed = new RelayedWire(listener, tell, bounds.unsentBytes);
+      this.#wire = this.#relayed;
+    } else {
+      const { url, headers, protocols } = request;
+      this.#wire = wires.openWebSocket({ url, headers, protocols, mostOctets: bounds.messageBytes }, listener);
+    }
+  }
+
+  /** What came over the WebSocket, where the main thread holds it. */
+  relayed(relay: RelayedIn): void {
+    this.#relayed?.hear(relay);
   }
 
   override receive(now: number): void {
@@ -88,7 +107,7 @@ export class WebSocketEnd extends StreamEnd {
   }
 
   protected override sendDigitMessage(digit: string, durationMs: number): void {
-    this.#tell('DTMF_END', { digit }, { duration_ms: durationMs });
+    this.#tell('DTMF_END', { fields: { digit, channel_id: this.#channelId }, counts: { duration_ms: durationMs } });
   }
 
   get #frames(): number {
@@ -103,7 +122,7 @@ export class WebSocketEnd extends StreamEnd {
   }
 
   #obey(text: string): void {
-    const asked = readMediaCommand(text, this.#json);
+    const asked = readMediaCommand(text, this.#form.json);
     switch (asked?.command) {
       case 'ANSWER':
         this.report({ type: 'answerAsked', session: this.session });
@@ -139,17 +158,17 @@ export class WebSocketEnd extends StreamEnd {
         this.#paused = false;
         return;
       case 'SET_MEDIA_DIRECTION':
-        if (this.#json && (asked.direction === 'both' || asked.direction === 'in' || asked.direction === 'out'))
+        if (this.#form.json && (asked.direction === 'both' || asked.direction === 'in' || asked.direction === 'out'))
           this.turn(asked.direction);
-        else this.#tell('ERROR', { error_text: 'the direction is both, in or out, and asked for in JSON' });
+        else this.#tellError('the direction is both, in or out, and asked for in JSON');
         return;
       default:
-        this.#tell('ERROR', { error_text: 'this is no command' });
+        this.#tellError('this is no command');
     }
   }
 
   #mark(event: Mark['event'], id: string): void {
-    if (this.#marks.length >= mostMarks) this.#tell('ERROR', { error_text: `${mostMarks} marks wait already` });
+    if (this.#marks.length >= mostMarks) this.#tellError(`${mostMarks} marks wait already`);
     else this.#marks.push({ at: this.incoming.accepted, event, id });
     this.#passMarks();
   }
@@ -157,12 +176,13 @@ export class WebSocketEnd extends StreamEnd {
   #passMarks(): void {
     while (this.#marks.length > 0 && this.#marks[0]!.at <= this.incoming.passed) {
       const { event, id } = this.#marks.shift()!;
-      this.#tell(event, { correlation_id: id }, { heard_ms: Math.round(this.incoming.heardMs) });
+      this.#tell(event, { fields: { correlation_id: id }, counts: { heard_ms: Math.round(this.incoming.heardMs) } });
     }
   }
 
   #tellStatus(): void {
-    const status = {
+    const fields = {
+      channel_id: this.#channelId,
       queue_length: this.#frames,
       xon_level: mediaQueue.on,
       xoff_level: mediaQueue.off,
@@ -171,14 +191,20 @@ export class WebSocketEnd extends StreamEnd {
       media_paused: this.#paused,
     };
     const { heardMs, droppedMs } = this.incoming;
-    this.#tell('STATUS', status, { heard_ms: Math.round(heardMs), dropped_ms: Math.round(droppedMs) });
+    const counts = {
+      heard_ms: Math.round(heardMs),
+      dropped_ms: Math.round(droppedMs),
+      unsent_frames: this.unsentFrames,
+    };
+    this.#tell('STATUS', { fields, counts });
   }
 
-  #tell(
-    event: string,
-    fields: Readonly<Record<string, string | number | boolean>> = {},
-    more: Readonly<Record<string, unknown>> = {},
-  ): void {
-    if (this.#connected) this.#wire.send(writeMediaEvent(event, fields, this.#json, more));
+  #tellError(reason: string): void {
+    this.#tell('ERROR', { fields: { channel_id: this.#channelId, error_text: reason } });
+  }
+
+  #tell(event: string, what: Omit<MediaEvent, 'event' | 'channelId'> = {}): void {
+    if (!this.#connected) return;
+    this.#wire.send(writeMediaEvent({ event, channelId: this.#channelId, ...what }, this.#form));
   }
 }

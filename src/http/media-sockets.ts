@@ -1,0 +1,140 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Context } from 'hono';
+import { type RawData, type WebSocket, WebSocketServer } from 'ws';
+import type { ArrivedSocket } from '../actors/external-media.ts';
+import type { Clock } from '../lib/clock.ts';
+import { AriError } from '../models/errors.ts';
+import type { HttpUser } from './auth.ts';
+import type { Connections } from './connections.ts';
+import type { Owners } from './deps.ts';
+import type { Env } from './env.ts';
+import { goingAway } from './events-session.ts';
+import type { Responder } from './responses.ts';
+import { handshakeProblem } from './upgrades.ts';
+
+export type MediaSocketsDeps = {
+  external: Pick<Owners['externalMedia'], 'awaited'>;
+  responder: Responder;
+  connections: Connections;
+  clock: Clock;
+  /** Largest message that is taken, in octets. */
+  message: number;
+};
+
+/** WebSockets that servers open to us for the audio of a channel: `/media/<id of the connection>`. */
+export interface MediaSockets {
+  /** Answers a request for one: refuses, or makes it the connection's WebSocket. `user` is undefined where none is asked for. */
+  upgrade(c: Context<Env>, user: HttpUser | undefined): Response;
+  /** Says 1001 to every socket and cuts those that do not answer within `graceMs`; resolves when all are gone. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** The sub-protocol of the field; a server may also name none. */
+export const mediaProtocol = 'media';
+
+/** How long a server may take to answer our goodbye, in ms. */
+const goodbyeMs = 2000;
+
+/** The octets of a message, in memory of their own: what is posted to a thread is copied with all of its memory. */
+function octetsOf(data: RawData): Uint8Array {
+  const whole = Array.isArray(data) ? Buffer.concat(data) : data;
+  return new Uint8Array(whole instanceof ArrayBuffer ? whole.slice(0) : whole);
+}
+
+/** Makes the door for them; nothing is opened. */
+export function createMediaSockets(deps: MediaSocketsDeps): MediaSockets {
+  const { external, responder, connections, clock, message } = deps;
+  const wss = new WebSocketServer({
+    noServer: true,
+    maxPayload: message,
+    perMessageDeflate: false,
+    handleProtocols: (protocols) => (protocols.has(mediaProtocol) ? mediaProtocol : false),
+  });
+  let closing = false;
+  let emptied = () => {};
+
+  /** Closes, and cuts off whoever does not take part. */
+  const sayGoodbye = (raw: WebSocket, code: number, reason: string, ms: number): void => {
+    if (raw.readyState === raw.CLOSED) return;
+    raw.close(code, reason);
+    const timer = clock.setTimeout(() => raw.terminate(), ms);
+    raw.once('close', () => clock.clearTimeout(timer));
+  };
+
+  const arrived = (raw: WebSocket, { localAddress = '', localPort = 0 }: Socket): ArrivedSocket => {
+    let heard = true;
+    let failure = 'the far side closed the connection';
+    raw.on('error', ({ message: reason }) => {
+      failure = reason;
+    });
+    raw.once('close', () => {
+      if (wss.clients.size === 0) emptied();
+    });
+    return {
+      local: { address: localAddress, port: localPort },
+      listen({ received, closed }) {
+        raw.on('message', (data, isBinary) => {
+          if (heard) received(isBinary ? octetsOf(data) : String(data));
+        });
+        raw.once('close', () => {
+          if (heard) closed(failure);
+          heard = false;
+        });
+      },
+      send(data, taken) {
+        // Told of an error by `close`; what cannot be sent any more is as good as taken.
+        if (heard && raw.readyState === raw.OPEN) raw.send(data, () => taken());
+        else taken();
+      },
+      pause: () => raw.pause(),
+      resume: () => raw.resume(),
+      end() {
+        heard = false;
+        // A goodbye is only heard by who reads.
+        raw.resume();
+        sayGoodbye(raw, 1000, '', goodbyeMs);
+      },
+    };
+  };
+
+  const accept = (c: Context<Env>, incoming: IncomingMessage): Response => {
+    const connection = external.awaited(c.req.param('id') ?? '');
+    connections.proved(incoming.socket);
+    c.env.upgraded = true;
+    incoming.socket.setNoDelay(true);
+    wss.handleUpgrade(incoming, incoming.socket, c.env.head ?? Buffer.alloc(0), (raw) =>
+      connection.attach(arrived(raw, incoming.socket)),
+    );
+    return new Response();
+  };
+
+  return {
+    upgrade(c, user) {
+      const request = c.req.raw;
+      if (request.method !== 'GET') return responder.refusal(request, new AriError('methodInvalid'), { Allow: 'GET' });
+      if (user?.read_only) throw new AriError('writeAccessDenied');
+      const { incoming } = c.env;
+      if (!incoming || c.env.outgoing || request.headers.get('upgrade')?.toLowerCase() !== 'websocket') {
+        external.awaited(c.req.param('id') ?? '');
+        throw new AriError('upgradeRequired');
+      }
+      const reason = handshakeProblem(request.headers, mediaProtocol);
+      if (reason !== undefined) {
+        const versions = { 'Sec-WebSocket-Version': '13, 8' };
+        return responder.refusal(request, new AriError('upgradeInvalid', { reason }), versions);
+      }
+      if (closing) throw new AriError('serviceUnavailable');
+      return accept(c, incoming);
+    },
+    async close(graceMs) {
+      closing = true;
+      const gone = new Promise<void>((resolve) => {
+        emptied = resolve;
+      });
+      for (const raw of wss.clients) sayGoodbye(raw, 1001, goingAway, graceMs);
+      if (wss.clients.size > 0) await gone;
+      wss.close();
+    },
+  };
+}

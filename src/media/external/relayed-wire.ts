@@ -1,0 +1,58 @@
+import type { RelayedIn, RelayedOut } from '../protocol.ts';
+import { Tally, weightOf } from './tally.ts';
+import type { Wire, WireListener } from './wires.ts';
+
+/** A connection whose socket another thread holds: what is said goes there and comes from there as messages. */
+export class RelayedWire implements Wire {
+  readonly #listener: WireListener;
+  readonly #tell: (relay: RelayedOut) => void;
+  readonly #received: Tally;
+  #unsent = 0;
+  #open = false;
+  #ended = false;
+
+  /** @param tell takes what goes to the socket. @param bound octets that may be under way, each way. */
+  constructor(listener: WireListener, tell: (relay: RelayedOut) => void, bound: number) {
+    this.#listener = listener;
+    this.#tell = tell;
+    this.#received = new Tally(bound, (octets) => tell({ type: 'taken', octets }));
+  }
+
+  /** What the socket tells. */
+  hear(relay: RelayedIn): void {
+    if (this.#ended) return;
+    switch (relay.type) {
+      case 'opened':
+        this.#open = true;
+        this.#listener.opened(relay.local);
+        return;
+      case 'message':
+        this.#received.add(weightOf(relay.message));
+        if (typeof relay.message === 'string') this.#listener.told?.(relay.message);
+        else this.#listener.received(relay.message);
+        return;
+      case 'taken':
+        this.#unsent -= relay.octets;
+        return;
+      case 'closed':
+        this.#ended = true;
+        this.#listener.closed(relay.reason);
+        return;
+    }
+  }
+
+  send(message: Uint8Array | string): void {
+    if (!this.#open || this.#ended) return;
+    this.#unsent += weightOf(message);
+    this.#tell({ type: 'message', message });
+  }
+
+  get unsent(): number {
+    return this.#unsent;
+  }
+
+  /** The goodbye is the other thread's: it hears of the end of the session. */
+  end(): void {
+    this.#ended = true;
+  }
+}

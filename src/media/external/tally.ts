@@ -1,0 +1,28 @@
+/** What a message costs besides its octets: many small ones count as well. */
+const messageCost = 64;
+
+/** What a message counts that is relayed between threads, in octets. */
+export function weightOf(message: Uint8Array | string): number {
+  return messageCost + message.length;
+}
+
+/** Tells the other thread what was taken, now and then: not for each message, and before the sender has to wait. */
+export class Tally {
+  readonly #most: number;
+  readonly #tell: (octets: number) => void;
+  #octets = 0;
+
+  /** @param bound octets that may be under way. */
+  constructor(bound: number, tell: (octets: number) => void) {
+    this.#most = bound / 4;
+    this.#tell = tell;
+  }
+
+  add(octets: number): void {
+    this.#octets += octets;
+    if (this.#octets < this.#most) return;
+    const told = this.#octets;
+    this.#octets = 0;
+    this.#tell(told);
+  }
+}
