@@ -52,8 +52,13 @@ function install() {
 /** Names and times of all sources: a file that was changed, added, renamed or removed makes another one. */
 function sourceFingerprint() {
   const hash = createHash('sha256');
-  const files = readdirSync(inRoot('src'), { recursive: true }).filter((file) => file.endsWith('.ts'));
-  for (const file of [...files.map((name) => join('src', name)), 'tsconfig.json', 'tsconfig.build.json'].sort())
+  const files = ['src', 'page'].flatMap((directory) =>
+    readdirSync(inRoot(directory), { recursive: true })
+      .filter((file) => /\.(ts|tsx|css|html|svg)$/.test(file))
+      .map((file) => join(directory, file)),
+  );
+  const makers = ['charts', 'chart-documents', 'state-diagrams', 'build-page'].map((name) => `scripts/${name}.ts`);
+  for (const file of [...files, ...makers, 'tsconfig.json', 'tsconfig.build.json'].sort())
     hash.update(`${file} ${statSync(inRoot(file)).mtimeMs}\n`);
   return hash.digest('hex');
 }
@@ -64,6 +69,7 @@ function build(force) {
   if (!force && existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
   rmSync(inRoot('dist'), { recursive: true, force: true });
   run('Compiling', process.execPath, [inRoot('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.build.json']);
+  run('Building the page', process.execPath, ['--import', 'tsx', inRoot('scripts', 'build-page.ts')]);
   writeFileSync(stamp, wanted);
 }
 

@@ -25,6 +25,9 @@ const { version } = createRequire(import.meta.url)('../package.json') as { versi
 
 export { version };
 
+/** What a build has made for people, beside the program. */
+export const pageDirectory = fileURLToPath(new URL('../dist/page', import.meta.url));
+
 /** The prompts that come along, beside the program. */
 const builtinSounds = fileURLToPath(new URL('../sounds', import.meta.url));
 

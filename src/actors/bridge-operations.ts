@@ -2,12 +2,14 @@ import type { Ids } from '../lib/ids.ts';
 import { type BridgeOperation, memberOf, refuseBridgeOperation } from '../machines/bridge.ts';
 import { isEnding, lifeOf } from '../machines/channel.ts';
 import { refuseOwnershipOperation } from '../machines/ownership.ts';
+import type { AllowedOperations } from '../models/allowed-operations.ts';
 import type { Bridge } from '../models/bridge.ts';
 import { AriError } from '../models/errors.ts';
 import { requireWithin } from '../models/limits.ts';
 import type { LiveRecording } from '../models/live-recording.ts';
 import type { Playback } from '../models/playback.ts';
 import type { Variable, Variables } from '../models/variable.ts';
+import { allowedOnBridge } from './allowed-operations.ts';
 import { type BridgeRequest, readBridgeType, readFeatures } from './bridge-requests.ts';
 import type { BridgeEntry, Bridges } from './bridges.ts';
 import type { ChannelEntry } from './channel-entry.ts';
@@ -65,7 +67,7 @@ export function createBridgeOperations(options: BridgeOperationsOptions) {
     const bridge = bridges.find(id);
     if (!bridge) throw new AriError('bridgeNotFound');
     const refusal = refuseBridgeOperation(bridges.snapshot(bridge), operation);
-    if (refusal) throw new AriError(refusal);
+    if (refusal) throw new AriError(refusal, {}, { allowed: () => allowedOnBridge(bridges.snapshot(bridge)) });
     return bridge;
   };
 
@@ -139,6 +141,12 @@ export function createBridgeOperations(options: BridgeOperationsOptions) {
   return {
     list: (): Bridge[] => bridges.list(),
     get: (id: string): Bridge => bridges.get(id),
+    /** What may be done to it now, and why not the rest. @throws AriError bridgeNotFound. */
+    possible(id: string): AllowedOperations {
+      const bridge = bridges.find(id);
+      if (!bridge) throw new AriError('bridgeNotFound');
+      return allowedOnBridge(bridges.snapshot(bridge));
+    },
 
     create(request: BridgeRequest): Bridge {
       const id = request.bridgeId || ids.uuid();

@@ -9,9 +9,11 @@ import {
 } from '../machines/channel.ts';
 import type { ChannelAudioEvent } from '../machines/channel-audio.ts';
 import { type OwnershipCommand, type OwnershipOperation, refuseOwnershipOperation } from '../machines/ownership.ts';
+import type { AllowedOperations } from '../models/allowed-operations.ts';
 import { AriError } from '../models/errors.ts';
 import type { Playback } from '../models/playback.ts';
 import { Cause } from '../telephony/causes.ts';
+import { allowedOnChannel } from './allowed-operations.ts';
 import type { ChannelEntry, ChannelMessage } from './channel-entry.ts';
 import { readDigits, readDirection, readHangupCause, readRedirect } from './channel-requests.ts';
 import type { Channels } from './channels.ts';
@@ -50,9 +52,13 @@ export function controlledChannel(channels: Channels, id: string, operation: Own
   const refusal =
     refuseOwnershipOperation(entry.ownership.getSnapshot(), operation) ??
     (isChannelOperation(operation) ? refuseChannelOperation(channels.snapshot(entry), operation) : undefined);
-  if (refusal) throw new AriError(refusal);
+  if (refusal) throw new AriError(refusal, {}, { allowed: () => possibleOn(channels, entry) });
   return entry;
 }
+
+/** What may be done to a channel now. */
+export const possibleOn = (channels: Pick<Channels, 'snapshot'>, entry: ChannelEntry): AllowedOperations =>
+  allowedOnChannel(entry.id, { life: channels.snapshot(entry), ownership: entry.ownership.getSnapshot() });
 
 /** The operations that control a channel. */
 export const createChannelControl = (options: ChannelControlOptions) => ({

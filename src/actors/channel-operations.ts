@@ -1,9 +1,10 @@
 import type { Dialplan } from '../dialplan/dialplan.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { AllowedOperations } from '../models/allowed-operations.ts';
 import type { Channel } from '../models/channel.ts';
 import { AriError } from '../models/errors.ts';
 import type { RTPstat } from '../models/rtp-statistics.ts';
-import { createChannelControl } from './channel-control.ts';
+import { createChannelControl, possibleOn } from './channel-control.ts';
 import { type ChannelDialingOptions, createChannelDialing } from './channel-dialing.ts';
 import { createChannelVariables } from './channel-variables.ts';
 import type { Channels } from './channels.ts';
@@ -36,6 +37,8 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
   return {
     list: (): Channel[] => channels.all().map(channels.model),
     get: (id: string): Channel => channels.model(channels.get(id)),
+    /** What may be done to it now, and why not the rest. */
+    possible: (id: string): AllowedOperations => possibleOn(channels, channels.get(id)),
     ...createChannelDialing({ ...options, priorityOf }),
     ...createChannelControl({ ...options, priorityOf }),
     ...createChannelVariables(options),

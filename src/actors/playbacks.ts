@@ -12,10 +12,12 @@ import {
   playbackModel,
   refusePlaybackCommand,
 } from '../machines/playback.ts';
+import type { AllowedOperations } from '../models/allowed-operations.ts';
 import { AriError } from '../models/errors.ts';
 import { requireWithin } from '../models/limits.ts';
 import { type Playback, type PlaybackOperation, playbackOperations } from '../models/playback.ts';
 import type { MediaSession, PlayHandle, PlayReport } from '../telephony/media.ts';
+import { allowedOnPlayback } from './allowed-operations.ts';
 import type { PlaybackDump } from './dumps.ts';
 import { MediaQueue, type QueuedWork } from './media-queue.ts';
 import { Registry } from './registry.ts';
@@ -63,6 +65,8 @@ export interface Playbacks {
   playQuietly(target: PlayTarget, media: readonly string[]): QuietPlayback;
   /** @throws AriError playbackNotFound, also as soon as it has finished. */
   get(id: string): Playback;
+  /** What may be done to it now, and why not the rest. @throws AriError playbackNotFound. */
+  possible(id: string): AllowedOperations;
   /** Ends the whole list. One that still waits tells of its end when its turn comes. @throws AriError playbackNotFound. */
   stop(id: string): void;
   /** @throws AriError playbackOperationMissing, playbackOperationInvalid, playbackNotFound, playbackNotPlaying. */
@@ -243,6 +247,7 @@ export function createPlaybacks(deps: {
     },
 
     get: (id) => playbackModel(registry.get(id).getSnapshot()),
+    possible: (id) => allowedOnPlayback(registry.get(id).getSnapshot()),
 
     stop: (id) => registry.get(id).send({ type: 'stop' }),
 
@@ -251,7 +256,8 @@ export function createPlaybacks(deps: {
       if (!isOperation(operation)) throw new AriError('playbackOperationInvalid', { operation });
       const actor = registry.get(id);
       const refusal = refusePlaybackCommand(actor.getSnapshot(), { type: operation });
-      if (refusal) throw new AriError(refusal, { operation });
+      const allowed = () => allowedOnPlayback(actor.getSnapshot());
+      if (refusal) throw new AriError(refusal, { operation }, { allowed });
       actor.send({ type: operation });
     },
 

@@ -1,4 +1,5 @@
 import { isEnding, lifeOf } from '../machines/channel.ts';
+import type { AllowedOperations } from '../models/allowed-operations.ts';
 import { AriError } from '../models/errors.ts';
 import type { LiveRecording } from '../models/live-recording.ts';
 import type { Bridges } from './bridges.ts';
@@ -59,6 +60,8 @@ export function createRecordingOperations(options: RecordingOperationsOptions) {
       return recordings.recordOn(targetOf(entry), readRecordingRequest(request, 'channel'));
     },
     get: (name: string): LiveRecording => recordings.get(name),
+    /** What may be done to it now, and why not the rest. @throws AriError recordingNotFound. */
+    possible: (name: string): AllowedOperations => recordings.possible(name),
     stop: (name: string): void => recordings.command(name, { type: 'stop' }),
     cancel: (name: string): void => recordings.command(name, { type: 'cancel' }),
     pause: (name: string): void => recordings.command(name, { type: 'pause' }),

@@ -9,10 +9,12 @@ import {
   recordingModel,
   refuseRecordingCommand,
 } from '../machines/live-recording.ts';
+import type { AllowedOperations } from '../models/allowed-operations.ts';
 import { AriError } from '../models/errors.ts';
 import type { LiveRecording } from '../models/live-recording.ts';
 import type { StoredRecordings } from '../stores/stored-recordings.ts';
 import type { AudioWatch, RecordHandle, RecordReport } from '../telephony/media.ts';
+import { allowedOnRecording } from './allowed-operations.ts';
 import type { MediaQueue, QueuedWork } from './media-queue.ts';
 import type { RecordingPlan } from './recording-requests.ts';
 import { Registry } from './registry.ts';
@@ -45,6 +47,8 @@ export interface Recordings {
   recordOn(target: RecordTarget, plan: RecordingPlan): LiveRecording;
   /** @throws AriError recordingNotFound, also as soon as it is over. */
   get(name: string): LiveRecording;
+  /** What may be done to it now, and why not the rest. @throws AriError recordingNotFound. */
+  possible(name: string): AllowedOperations;
   /** @throws AriError recordingNotFound, recordingNotInSession. */
   command(name: string, command: RecordingCommand): void;
   /**
@@ -208,11 +212,12 @@ export function createRecordings({ bus, runtime, log, stored, most, compatibilit
     },
 
     get: (name) => recordingModel(registry.get(name).actor.getSnapshot()),
+    possible: (name) => allowedOnRecording(registry.get(name).actor.getSnapshot()),
 
     command(name, command) {
       const { actor } = registry.get(name);
       const refusal = refuseRecordingCommand(actor.getSnapshot(), command);
-      if (refusal) throw new AriError(refusal);
+      if (refusal) throw new AriError(refusal, {}, { allowed: () => allowedOnRecording(actor.getSnapshot()) });
       actor.send(command);
     },
 

@@ -5,8 +5,17 @@ import { createOutboundSockets } from '../http/outbound-socket.ts';
 import { startHttpServer } from '../http/server.ts';
 import { indexSounds } from '../media/file/index-sounds.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
-import { buildInfo, httpSettings, modules, processIdentity, soundDirectories, version } from '../settings.ts';
+import {
+  buildInfo,
+  httpSettings,
+  modules,
+  pageDirectory,
+  processIdentity,
+  soundDirectories,
+  version,
+} from '../settings.ts';
 import { createModules } from '../stores/modules.ts';
+import { readPageFiles } from '../stores/page-files.ts';
 import { createSounds } from '../stores/sounds.ts';
 import { createSystem } from '../stores/system.ts';
 import type { Base } from './base.ts';
@@ -47,7 +56,14 @@ export async function buildInterface(
 ) {
   const { config, clock, log, scope, entityId } = base;
   const { outbound } = calls;
-  const owners = { ...(await buildOwners(base, state, calls, technologies)), usage: { get: usage }, bans: state.bans };
+  const page = readPageFiles(pageDirectory);
+  if (!page) log.warn({ directory: pageDirectory }, 'the page for people is not served: it was not built');
+  const owners = {
+    ...(await buildOwners(base, state, calls, technologies)),
+    usage: { get: usage },
+    bans: state.bans,
+    charts: page?.charts,
+  };
   const parts: AppDeps = { owners, options: httpSettings(config), entityId, clock, log: log.child({ part: 'http' }) };
   const served = createApp(parts);
   const http = await (base.io.serveHttp ?? startHttpServer)(served, config.http, clock);

@@ -15,6 +15,7 @@ import type { Endpoints } from '../stores/endpoints.ts';
 import type { LogChannels } from '../stores/log-channels.ts';
 import type { Mailboxes } from '../stores/mailboxes.ts';
 import type { Modules } from '../stores/modules.ts';
+import type { Charts } from '../stores/page-files.ts';
 import type { Sounds } from '../stores/sounds.ts';
 import type { StoredRecordings } from '../stores/stored-recordings.ts';
 import type { System } from '../stores/system.ts';
@@ -32,7 +33,7 @@ export type Connect = (connection: ConnectRequest) => { close(): void };
 export type Owners = {
   /** Commands return once they are taken; what came of them is told by events. */
   channels: Omit<ChannelOperations, 'play'>;
-  playbacks: Pick<Playbacks, 'get' | 'stop' | 'control'> & { playOnChannel: ChannelOperations['play'] };
+  playbacks: Pick<Playbacks, 'get' | 'possible' | 'stop' | 'control'> & { playOnChannel: ChannelOperations['play'] };
   applications: Pick<
     Applications,
     'list' | 'get' | 'subscribe' | 'unsubscribe' | 'filter' | 'userEvent' | 'requireRegistrable'
@@ -54,6 +55,7 @@ export type Owners = {
   logChannels: Pick<LogChannels, 'list' | 'add' | 'delete' | 'rotate'>;
   modules: Modules;
   dynamicConfig: Pick<DynamicConfig, 'get' | 'update' | 'delete'>;
+  charts: Charts;
   /** Counts wrong log-ins, by whatever door. */
   bans: Pick<Bans, 'list' | 'lift' | 'failed' | 'verdict'>;
   /** Counts what the server holds. */

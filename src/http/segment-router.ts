@@ -1,13 +1,31 @@
 import { METHOD_NAME_ALL, type Params, type Result, type Router, UnsupportedPathError } from 'hono/router';
 
-type Node<T> = { literals: Map<string, Node<T>>; variable: Node<T> | undefined; handlers: [T, string[]][] };
+type Node<T> = {
+  literals: Map<string, Node<T>>;
+  /** Variables with an ending (`:name.svg`), by that. */
+  endings: Map<string, Node<T>>;
+  variable: Node<T> | undefined;
+  handlers: [T, string[]][];
+};
 
-const createNode = <T>(): Node<T> => ({ literals: new Map(), variable: undefined, handlers: [] });
+const createNode = <T>(): Node<T> => ({ literals: new Map(), endings: new Map(), variable: undefined, handlers: [] });
+
+/** The last dot of a segment and what follows; '' without one. */
+const endingOf = (segment: string): string => {
+  const dot = segment.lastIndexOf('.');
+  return dot < 1 ? '' : segment.slice(dot);
+};
+
+const childOf = <T>(children: Map<string, Node<T>>, key: string): Node<T> => {
+  const child = children.get(key) ?? createNode();
+  children.set(key, child);
+  return child;
+};
 
 /**
  * Hono's routes matched as the interface demands: segment by segment, a literal always before a variable at the same
- * place and never taken back, an empty segment no variable's value. (Hono's fast RegExpRouter refuses a literal beside
- * a variable, and its TrieRouter costs several times as much.) Paths are literals and `:name`s, for any method.
+ * place and never taken back, a variable with an ending before one without, an empty segment no variable's value. (Hono's fast RegExpRouter refuses a literal beside
+ * a variable, and its TrieRouter costs several times as much.) Paths are literals, `:name`s and `:name.ending`s, for any method.
  */
 export class SegmentRouter<T> implements Router<T> {
   readonly name = 'SegmentRouter';
@@ -22,13 +40,11 @@ export class SegmentRouter<T> implements Router<T> {
     let node = this.#root;
     for (const segment of path.split('/').slice(1)) {
       if (segment.startsWith(':')) {
-        names.push(segment.slice(1));
-        node = node.variable ??= createNode();
-      } else {
-        const next = node.literals.get(segment) ?? createNode();
-        node.literals.set(segment, next);
-        node = next;
-      }
+        const ending = endingOf(segment);
+        names.push(segment.slice(1, segment.length - ending.length));
+        if (ending === '') node = node.variable ??= createNode();
+        else node = childOf(node.endings, ending);
+      } else node = childOf(node.literals, segment);
     }
     node.handlers.push([handler, names]);
     if (names.length === 0) this.#literal.set(path, [node.handlers.map(([found]) => [found, {}])]);
@@ -45,10 +61,16 @@ export class SegmentRouter<T> implements Router<T> {
       const slash = path.indexOf('/', start);
       const end = slash < 0 ? path.length : slash;
       const segment = path.slice(start, end);
-      const literal: Node<T> | undefined = node.literals.get(segment);
-      if (!literal && segment !== '') values.push(segment);
-      node = literal ?? (segment === '' ? undefined : node.variable);
       start = end + 1;
+      const literal: Node<T> | undefined = node.literals.get(segment);
+      if (literal) {
+        node = literal;
+        continue;
+      }
+      const ending = node.endings.size === 0 ? '' : endingOf(segment);
+      const ended: Node<T> | undefined = node.endings.get(ending);
+      if (segment !== '') values.push(ended ? segment.slice(0, -ending.length) : segment);
+      node = segment === '' ? undefined : (ended ?? node.variable);
     }
     if (!node) return [[]];
     return [node.handlers.map(([handler, names]) => [handler, paramsOf(names, values)])];

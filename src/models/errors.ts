@@ -39,6 +39,7 @@ export const ariErrors = {
   limitReached: { status: 409, message: 'The server allows no more than {most} (limits.{limit})' },
   foreignOrigin: { status: 403, message: 'Pages of this origin may not do this' },
   tooManyLogIns: { status: 503, message: 'Too many passwords wait to be checked' },
+  chartNotFound: { status: 404, message: 'Chart not found' },
   banNotFound: { status: 404, message: 'Nothing counts against this address' },
   tooManyPipelined: { status: 429, message: 'Too many requests wait on this connection' },
   serviceUnavailable: { status: 503, message: 'The system is shutting down' },
@@ -280,12 +281,24 @@ type Named<Message extends string> = Message extends `${string}{${infer Name}}${
 /** The parameters that the message of a refusal names. */
 export type AriErrorParameters<C extends AriErrorCode> = Record<Named<(typeof ariErrors)[C]['message']>, string>;
 
+/** What a refusal knows besides its words. */
+export type AriErrorOptions = ErrorOptions & {
+  /** Makes what may be done instead, for the body's member `allowed`. Asked when the answer is written, at most once. */
+  allowed?: () => object;
+};
+
 type Rest<C extends AriErrorCode> = [Named<(typeof ariErrors)[C]['message']>] extends [never]
-  ? [parameters?: Readonly<Record<string, never>>, options?: ErrorOptions]
-  : [parameters: AriErrorParameters<C>, options?: ErrorOptions];
+  ? [parameters?: Readonly<Record<string, never>>, options?: AriErrorOptions]
+  : [parameters: AriErrorParameters<C>, options?: AriErrorOptions];
 
 const fill = (template: string, parameters: Readonly<Record<string, string>>): string =>
   template.replaceAll(/\{(\w+)\}/g, (whole, name: string) => parameters[name] ?? whole);
+
+/** Status and message of a refusal, for those who tell of it before it is met; unknown parameters stay as they are. */
+export const refusalWords = (code: AriErrorCode, parameters: Readonly<Record<string, string>>) => {
+  const { status, message }: ErrorEntry = ariErrors[code];
+  return { status, message: fill(message, parameters) };
+};
 
 /**
  * A refusal: thrown wherever a command is refused, turned into an answer by `http/app.ts` alone. Parameters that its
@@ -297,10 +310,12 @@ export class AriError<C extends AriErrorCode = AriErrorCode> extends Error {
   /** HTTP status. */
   readonly status: number;
   readonly parameters: Readonly<Record<string, string>>;
+  readonly #allowed: (() => object) | undefined;
 
   constructor(code: C, ...[parameters, options]: Rest<C>) {
     const entry: ErrorEntry = ariErrors[code];
     super(fill(entry.message, parameters ?? {}), options);
+    this.#allowed = options?.allowed;
     this.code = code;
     this.status = entry.status;
     this.parameters = parameters ?? {};
@@ -313,9 +328,13 @@ export class AriError<C extends AriErrorCode = AriErrorCode> extends Error {
   }
 
   /** The JSON body of the answer. */
-  toBody(): { message?: string; error?: string } {
+  toBody(): { message?: string; error?: string; allowed?: object } {
     const entry: ErrorEntry = ariErrors[this.code];
     if (entry.onlyError) return { error: this.message };
-    return entry.error === undefined ? { message: this.message } : { message: this.message, error: entry.error };
+    return {
+      message: this.message,
+      ...(entry.error === undefined ? {} : { error: entry.error }),
+      ...(this.#allowed && { allowed: this.#allowed() }),
+    };
   }
 }

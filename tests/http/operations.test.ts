@@ -453,6 +453,15 @@ const rows: Row[] = [
   { ask: 'DELETE /mailboxes/m', call: ['mailboxes.delete', 'm'], status: 204 },
   { ask: 'GET /hookswitch/bans', call: ['bans.list'], status: 200, answer: [ban] },
   { ask: 'DELETE /hookswitch/bans/2001:db8::%2F64', call: ['bans.lift', '2001:db8::/64'], status: 204 },
+  ...['channels', 'bridges', 'playbacks', 'recordings'].map((kind) => ({
+    ask: `GET /hookswitch/${kind}/x%2F1/operations`,
+    call: [`${kind}.possible`, 'x/1'] as Call,
+    status: 200,
+    answer: samples.possible,
+  })),
+  { ask: 'GET /hookswitch/charts', call: ['charts.list'], status: 200, answer: [samples.chartSummary] },
+  { ask: 'GET /hookswitch/charts/door', call: ['charts.get', 'door'], status: 200, answer: samples.chart },
+  { ask: 'GET /hookswitch/charts/door.svg', call: ['charts.svg', 'door'], status: 200, answer: '<svg/>', file: true },
   { ask: 'GET /hookswitch/usage', call: ['usage.get'], status: 200, answer: usage },
 ];
 

@@ -6,7 +6,19 @@ import { SegmentRouter } from '../../src/http/segment-router.ts';
 const router = suite('segment router');
 
 const routes = new SegmentRouter<string>();
-for (const path of ['/a', '/a/', '/a/lit', '/a/:x', '/a/:x/b', '/a/:x/b/:y', '/a/lit/c']) routes.add('ALL', path, path);
+for (const path of [
+  '/a',
+  '/a/',
+  '/a/lit',
+  '/a/:x',
+  '/a/:x/b',
+  '/a/:x/b/:y',
+  '/a/lit/c',
+  '/e/:n',
+  '/e/:n.svg',
+  '/e/a.svg',
+])
+  routes.add('ALL', path, path);
 
 const rows: [path: string, route: string | undefined, params?: Record<string, string>][] = [
   ['/a', '/a', {}],
@@ -17,6 +29,12 @@ const rows: [path: string, route: string | undefined, params?: Record<string, st
   ['/a/1/b', '/a/:x/b', { x: '1' }],
   ['/a/1/b/2', '/a/:x/b/:y', { x: '1', y: '2' }],
   ['/a/__proto__', '/a/:x', { x: '__proto__' }],
+  ['/e/x', '/e/:n', { n: 'x' }],
+  ['/e/x.svg', '/e/:n.svg', { n: 'x' }],
+  ['/e/x.y.svg', '/e/:n.svg', { n: 'x.y' }],
+  ['/e/a.svg', '/e/a.svg', {}],
+  ['/e/x.pdf', '/e/:n', { n: 'x.pdf' }],
+  ['/e/.svg', '/e/:n', { n: '.svg' }],
   ['/a/lit/b', undefined],
   ['/a/1/', undefined],
   ['/a//b', undefined],

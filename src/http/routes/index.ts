@@ -1,9 +1,11 @@
 import type { Api, Resource } from '../operation.ts';
+import { allowed } from './allowed.ts';
 import { applications } from './applications.ts';
 import { asterisk } from './asterisk.ts';
 import { bans } from './bans.ts';
 import { bridges } from './bridges.ts';
 import { channels } from './channels.ts';
+import { charts } from './charts.ts';
 import { deviceStates } from './device-states.ts';
 import { endpoints } from './endpoints.ts';
 import { events } from './events.ts';
@@ -43,7 +45,7 @@ export const hookswitch: Api = {
   title: 'Hookswitch, beyond ARI',
   description: 'What the server tells and does beside the interface that it shares with others.',
   version: '1.0.0',
-  resources: [bans, usage],
+  resources: [allowed, bans, charts, usage],
 };
 
 /** Everything that is served. */

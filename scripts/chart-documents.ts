@@ -1,0 +1,219 @@
+import { Graphviz } from '@hpcc-js/wasm-graphviz';
+import type { AnyStateMachine, AnyStateNode } from 'xstate';
+import type { Chart, ChartEvent, ChartState, ChartTransition } from '../src/models/chart.ts';
+import {
+  type Decision,
+  descendants,
+  eventName,
+  eventTypesOf,
+  type Handling,
+  readActions,
+  readTransition,
+  transitionsOf,
+} from './charts.ts';
+import { type ChartPage, chartPages, decisions } from './state-diagrams.ts';
+
+/**
+ * Makes what `GET /hookswitch/charts` serves of the charts in src/machines: each as JSON, and drawn. It runs when the
+ * program is built, so that a server neither loads a layout engine nor draws.
+ */
+
+/** A chart as it is kept beside the built program. */
+export type ChartDocument = { chart: Chart; svg: string };
+
+const abouts: Readonly<Record<string, string>> = {
+  application: 'Whether an application is there to be told of events.',
+  bridge: 'A bridge, from its making to its destruction.',
+  channel: 'The life of a channel, from its first sight to its destruction with a cause.',
+  channelAudio: 'What is done to the sound of a channel: mute, hold, and what is heard meanwhile.',
+  contact: 'A place where a phone can be reached, and whether it answers.',
+  externalConnection: 'The connection of a channel to a server that hears and speaks.',
+  liveRecording: 'A recording while it is made.',
+  outboundConnection: 'A WebSocket that the server opens to an application.',
+  ownership: 'Who controls a channel: nobody, the dialplan, or an application.',
+  playback: 'A list of media that is played to a channel or bridge.',
+};
+
+const pathOf = (node: AnyStateNode): string => node.path.join('.');
+
+/** Words of a name: `liveRecording` is `Live recording`. */
+const titleOf = (name: string): string => {
+  const words = name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return words.slice(0, 1).toUpperCase() + words.slice(1);
+};
+
+function statesOf(machine: AnyStateMachine): ChartState[] {
+  const types = eventTypesOf(machine);
+  return descendants(machine.root).map((node) => {
+    const { effects, facts } = readActions(node.entry, machine, types);
+    const parent = node.parent ? pathOf(node.parent) : '';
+    const shown = (node.meta as { ari?: string } | undefined)?.ari;
+    const isInitial = node.parent?.type === 'compound' && node.parent.initial.target[0] === node;
+    return {
+      id: pathOf(node),
+      kind: node.type as ChartState['kind'],
+      ...(parent === '' ? {} : { parent }),
+      ...(isInitial ? { initial: true } : {}),
+      ...(shown === undefined ? {} : { shown }),
+      effects: [...effects],
+      facts: [...facts],
+    };
+  });
+}
+
+/** One line stands for all transitions from one state to another. */
+const edgeId = (from: string, to: string): string => `edge:${from}:${to}`;
+
+function transitionsIn(machine: AnyStateMachine): ChartTransition[] {
+  return [machine.root, ...descendants(machine.root)].flatMap((node) =>
+    transitionsOf(node).flatMap((transition): ChartTransition[] => {
+      const { guard, targets, effects, facts } = readTransition(transition, machine);
+      const from = pathOf(node);
+      const common = {
+        from,
+        event: eventName(transition.eventType),
+        ...(guard === '' ? {} : { guard }),
+        effects: [...effects],
+        facts: [...facts],
+      };
+      if (targets.length === 0) return [common];
+      return targets.map((target) => ({ ...common, to: pathOf(target), edge: edgeId(from, pathOf(target)) }));
+    }),
+  );
+}
+
+const inWords = ({ guard, targets, effects, facts, raised, keeps }: Handling): string => {
+  const done = [...effects, ...facts, ...raised.map((type) => `raise ${type}`)].join(', ');
+  const what = [...targets.map(({ key }) => `→ ${key}`), ...(done === '' ? [] : [done])].join(' / ');
+  return `${guard === '' ? '' : `[${guard}] `}${what || (keeps ? 'noted' : 'ignored')}`;
+};
+
+const plain = (error: string): string => error.replaceAll('*', '');
+
+function decisionInWords(decision: Decision): string {
+  switch (decision.type) {
+    case 'handled': {
+      const refused = decision.refused === undefined ? '' : `; refused: ${plain(decision.refused)}`;
+      return decision.handling.map(inWords).join('; ') + refused;
+    }
+    case 'refused':
+      return `refused: ${plain(decision.error)}`;
+    case 'allowed':
+      return 'allowed';
+    case 'ignored': {
+      const refused = decision.refused === undefined ? '' : `; refused: ${plain(decision.refused)}`;
+      return `ignored: ${decision.why}${refused}`;
+    }
+    case 'undecided':
+      return '';
+  }
+}
+
+function eventsOf(page: ChartPage): ChartEvent[] {
+  const byEvent = new Map<string, ChartEvent>();
+  for (const { leaf, event, decision } of decisions(page)) {
+    const kind = event.includes('.') && !event.endsWith('.set') ? 'report' : 'command';
+    const entry: ChartEvent = byEvent.get(event) ?? { event, kind, in: {} };
+    entry.in[pathOf(leaf)] = decisionInWords(decision);
+    byEvent.set(event, entry);
+  }
+  return [...byEvent.values()].sort((one, other) => one.kind.localeCompare(other.kind));
+}
+
+const delaysOf = (machine: AnyStateMachine): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(machine.implementations.delays).map(([name, delay]) => [
+      name,
+      typeof delay === 'number' ? `${delay} ms` : 'decided when it starts',
+    ]),
+  );
+
+/* ---- Drawing --------------------------------------------------------------------------------------------------- */
+
+const quote = (label: string): string => `"${label.replaceAll(/["\\]/g, '\\$&')}"`;
+const longestLabel = 2;
+
+/** The chart in Graphviz' language: a line for each pair of states, what leads along it as its label. */
+export function dotOf({ name, states, transitions }: Chart): string {
+  const lines = [
+    `digraph ${quote(name)} {`,
+    'bgcolor=transparent; rankdir=TB; nodesep=0.45; ranksep=0.5; fontname=Helvetica; fontsize=11; compound=true;',
+    'node [shape=box, style="rounded,filled", fillcolor=white, fontname=Helvetica, fontsize=13, margin="0.18,0.09", height=0.4];',
+    'edge [fontname=Helvetica, fontsize=10, arrowsize=0.65];',
+  ];
+  const children = (parent: string | undefined) => states.filter((state) => state.parent === parent);
+  const holds = (id: string) => states.some(({ parent }) => parent === id);
+  const draw = (state: ChartState): void => {
+    const key = state.id.split('.').at(-1) ?? state.id;
+    if (holds(state.id)) {
+      lines.push(`subgraph ${quote(`cluster_${state.id}`)} { id=${quote(`state:${state.id}`)}; class="region";`);
+      lines.push(`label=${quote(key)}; style=rounded; margin=14;`);
+      for (const child of children(state.id)) draw(child);
+      lines.push('}');
+      return;
+    }
+    const classes = ['state', ...(state.kind === 'final' ? ['final'] : []), ...(state.initial ? ['initial'] : [])];
+    const shape = state.kind === 'final' ? ', peripheries=2' : '';
+    lines.push(
+      `${quote(state.id)} [label=${quote(key)}, id=${quote(`state:${state.id}`)}, class=${quote(classes.join(' '))}${shape}];`,
+    );
+  };
+  for (const state of children(undefined)) draw(state);
+  const leafIn = (id: string): string => {
+    const inner = children(id);
+    return inner.length === 0 ? id : leafIn((inner.find(({ initial }) => initial) ?? inner[0] ?? { id }).id);
+  };
+  const pairs = new Map<string, { from: string; to: string; events: Set<string> }>();
+  for (const { from, to, event, edge } of transitions) {
+    if (to === undefined || edge === undefined || from === '' || from === to) continue;
+    const pair = pairs.get(edge) ?? { from, to, events: new Set() };
+    pair.events.add(event);
+    pairs.set(edge, pair);
+  }
+  for (const [edge, { from, to, events }] of pairs) {
+    const all = [...events];
+    const shown =
+      all.length > longestLabel + 1 ? [...all.slice(0, longestLabel), `+ ${all.length - longestLabel} more`] : all;
+    const ends = [
+      holds(from) ? `, ltail=${quote(`cluster_${from}`)}` : '',
+      holds(to) ? `, lhead=${quote(`cluster_${to}`)}` : '',
+    ];
+    const label = shown
+      .map((event) => `${event}\\l`)
+      .join('')
+      .replaceAll('"', '');
+    lines.push(
+      `${quote(leafIn(from))} -> ${quote(leafIn(to))} [id=${quote(edge)}, class=way, label="${label}"${ends.join('')}];`,
+    );
+  }
+  return [...lines, '}'].join('\n');
+}
+
+/** What Graphviz writes around the drawing is left out; colours are those of who shows it. */
+const bare = (svg: string): string =>
+  svg
+    .slice(svg.indexOf('<svg'))
+    .replaceAll(/<!--[\s\S]*?-->/g, '')
+    .replaceAll(/<title>[^<]*<\/title>/g, '')
+    .replaceAll(/&#45;/g, '-')
+    .replaceAll(/\n+/g, '\n')
+    .trim();
+
+/** Every chart there is, in the order of their names. */
+export async function chartDocuments(): Promise<ChartDocument[]> {
+  const graphviz = await Graphviz.load();
+  return (await chartPages()).map((page) => {
+    const { machine, file } = page;
+    const chart: Chart = {
+      name: machine.id,
+      title: titleOf(machine.id),
+      about: abouts[machine.id] ?? '',
+      file,
+      states: statesOf(machine),
+      transitions: transitionsIn(machine),
+      events: eventsOf(page),
+      delays: delaysOf(machine),
+    };
+    return { chart, svg: bare(graphviz.dot(dotOf(chart), 'svg')) };
+  });
+}

@@ -1,0 +1,113 @@
+import { type Verdict, verdicts } from '../machines/allowed.ts';
+import {
+  type BridgeSnapshot,
+  bridgeIgnores,
+  bridgeMachine,
+  bridgeOperations,
+  refuseBridgeOperation,
+} from '../machines/bridge.ts';
+import {
+  type ChannelSnapshot,
+  channelIgnores,
+  channelMachine,
+  channelOperations,
+  refuseChannelOperation,
+} from '../machines/channel.ts';
+import {
+  liveRecordingIgnores,
+  liveRecordingMachine,
+  type RecordingSnapshot,
+  recordingCommands,
+  refuseRecordingCommand,
+} from '../machines/live-recording.ts';
+import {
+  type OwnershipSnapshot,
+  ownershipIgnores,
+  ownershipMachine,
+  ownershipOperations,
+  refuseOwnershipOperation,
+} from '../machines/ownership.ts';
+import {
+  type PlaybackSnapshot,
+  playbackCommands,
+  playbackIgnores,
+  playbackMachine,
+  refusePlaybackCommand,
+} from '../machines/playback.ts';
+import type { AllowedOperation, AllowedOperations } from '../models/allowed-operations.ts';
+import { type AriErrorCode, refusalWords } from '../models/errors.ts';
+
+/**
+ * What may be done to an object in the state it is in, and for each thing that may not, the reason and the states that
+ * would allow it. All of it is asked of the `refuse…` functions beside the charts.
+ */
+
+/** An operation as clients are told of it. */
+function describe(operation: string, chart: string, verdict: Verdict<AriErrorCode>): AllowedOperation {
+  if (verdict.allowed) {
+    const { withoutEffect } = verdict;
+    return { operation, allowed: true, ...(withoutEffect === undefined ? {} : { without_effect: withoutEffect }) };
+  }
+  const { status, message } = refusalWords(verdict.error, { operation });
+  return { operation, allowed: false, error: verdict.error, status, message, chart, allowed_in: verdict.allowedIn };
+}
+
+/** Hanging up and the like: what may be done to anything that is there, so that no chart refuses it. */
+const always = (operation: string): AllowedOperation => ({ operation, allowed: true });
+
+const lifeDecides: ReadonlySet<string> = new Set(channelOperations);
+
+/** What may be done to a channel: first its owner decides (409), then its life (412). */
+export function allowedOnChannel(
+  id: string,
+  { life, ownership }: { life: ChannelSnapshot; ownership: OwnershipSnapshot },
+): AllowedOperations {
+  const ofLife = verdicts(channelMachine, life, { refuse: refuseChannelOperation, ignores: channelIgnores });
+  const ofOwner = verdicts(ownershipMachine, ownership, {
+    refuse: refuseOwnershipOperation,
+    ignores: ownershipIgnores,
+  });
+  const operations = ownershipOperations.map((operation) => {
+    const owned = ofOwner(operation);
+    if (!owned.allowed || !lifeDecides.has(operation)) return describe(operation, 'ownership', owned);
+    return describe(operation, 'channel', ofLife(operation as (typeof channelOperations)[number]));
+  });
+  const states = { channel: life.value, ownership: ownership.value };
+  return { kind: 'channel', id, states, operations: [always('hangup'), ...operations] };
+}
+
+/** What may be done to a bridge. */
+export function allowedOnBridge(snapshot: BridgeSnapshot): AllowedOperations {
+  const verdict = verdicts(bridgeMachine, snapshot, { refuse: refuseBridgeOperation, ignores: bridgeIgnores });
+  return {
+    kind: 'bridge',
+    id: snapshot.context.id,
+    states: { bridge: snapshot.value },
+    operations: bridgeOperations.map((operation) => describe(operation, 'bridge', verdict(operation))),
+  };
+}
+
+/** What may be done to a playback. */
+export function allowedOnPlayback(snapshot: PlaybackSnapshot): AllowedOperations {
+  const verdict = verdicts(playbackMachine, snapshot, { refuse: refusePlaybackCommand, ignores: playbackIgnores });
+  return {
+    kind: 'playback',
+    id: snapshot.context.id,
+    states: { playback: snapshot.value },
+    operations: playbackCommands.map((type) => describe(type, 'playback', verdict({ type }))),
+  };
+}
+
+/** What may be done to a live recording. */
+export function allowedOnRecording(snapshot: RecordingSnapshot): AllowedOperations {
+  const verdict = verdicts(liveRecordingMachine, snapshot, {
+    refuse: refuseRecordingCommand,
+    ignores: liveRecordingIgnores,
+  });
+  return {
+    kind: 'recording',
+    id: snapshot.context.name,
+    states: { liveRecording: snapshot.value },
+    operations: recordingCommands.map((type) => describe(type, 'liveRecording', verdict({ type }))),
+  };
+}

@@ -1,0 +1,44 @@
+import Type from 'typebox';
+import { Chart, ChartSummary } from '../../models/chart.ts';
+import { fileOperation, operation, pathParam, type Resource } from '../operation.ts';
+
+const chartName = pathParam('Name of the chart, as steps have it, e.g. `channel`.');
+
+/** Charts: what the server's objects can be and do, as documents. */
+export const charts: Resource = {
+  name: 'charts',
+  description: 'Charts: the states of every kind of object, and what is done in each.',
+  operations: [
+    operation({
+      method: 'GET',
+      path: '/charts',
+      nickname: 'list',
+      summary: 'List the charts.',
+      owner: 'charts',
+      returns: Type.Array(ChartSummary),
+      handle: (charts) => charts.list(),
+    }),
+    operation({
+      method: 'GET',
+      path: '/charts/{chartName}',
+      nickname: 'get',
+      summary: 'Everything that a chart says: states, transitions, and what each event does in each state.',
+      owner: 'charts',
+      params: { chartName },
+      returns: Chart,
+      errors: ['chartNotFound'],
+      handle: (charts, params) => charts.get(params.chartName),
+    }),
+    fileOperation({
+      path: '/charts/{chartName}.svg',
+      nickname: 'getSvg',
+      summary: 'A chart as a drawing.',
+      notes:
+        'A state is the group with the id `state:<id>`, what leads from one to another that with `edge:<from>:<to>`.',
+      owner: 'charts',
+      params: { chartName },
+      errors: ['chartNotFound', 'rangeNotSatisfiable'],
+      handle: (charts, params) => charts.svg(params.chartName),
+    }),
+  ],
+};

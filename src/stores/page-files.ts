@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import type { Chart, ChartSummary } from '../models/chart.ts';
+import { AriError } from '../models/errors.ts';
+
+/** A file that came along with the program, whole in memory. */
+export type BundledFile = {
+  /** Media type. */
+  type: string;
+  /** Bytes. */
+  size: number;
+  /** Entity tag, its quotes included; another one after the file has changed. */
+  etag: string;
+  bytes: Uint8Array<ArrayBuffer>;
+  /** Its bytes from `start` to `end`, both included. */
+  read(start: number, end: number): ReadableStream<Uint8Array>;
+};
+
+/** What was made for people when the program was built. */
+export type PageFiles = {
+  /** A file of the page by its name; undefined for any other. */
+  file(name: string): BundledFile | undefined;
+  charts: Charts;
+};
+
+/** The charts as documents. */
+export interface Charts {
+  list(): ChartSummary[];
+  /** @throws AriError chartNotFound. */
+  get(name: string): Chart;
+  /** It as a drawing, the states' ids in it. @throws AriError chartNotFound. */
+  svg(name: string): Promise<BundledFile>;
+}
+
+const types: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+function bundled(type: string, content: Buffer): BundledFile {
+  const bytes = new Uint8Array(content);
+  return {
+    type,
+    bytes,
+    size: bytes.length,
+    etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`,
+    read: (start, end) => new Blob([bytes.subarray(start, end + 1)]).stream(),
+  };
+}
+
+type ChartDocument = { chart: Chart; svg: string };
+
+/** Reads what a build has left in a directory; undefined when there was none. */
+export function readPageFiles(directory: string): PageFiles | undefined {
+  const chartsFile = join(directory, 'charts.json');
+  if (!existsSync(chartsFile)) return undefined;
+  const files = new Map<string, BundledFile>();
+  for (const name of readdirSync(directory)) {
+    const type = types[extname(name)];
+    if (type) files.set(name, bundled(type, readFileSync(join(directory, name))));
+  }
+  const documents = JSON.parse(readFileSync(chartsFile, 'utf8')) as ChartDocument[];
+  return { file: (name) => files.get(name), charts: createCharts(documents) };
+}
+
+/** The charts of a list of documents. */
+export function createCharts(documents: readonly ChartDocument[]): Charts {
+  const byName = new Map(documents.map((document) => [document.chart.name, document]));
+  const find = (name: string): ChartDocument => {
+    const found = byName.get(name);
+    if (!found) throw new AriError('chartNotFound');
+    return found;
+  };
+  return {
+    list: () =>
+      documents.map(({ chart: { name, title, about, states } }) => ({
+        name,
+        title,
+        about,
+        states: states.map(({ id }) => id),
+      })),
+    get: (name) => find(name).chart,
+    svg: async (name) => bundled('image/svg+xml', Buffer.from(find(name).svg)),
+  };
+}
