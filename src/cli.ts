@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { createRequire } from 'node:module';
+import { hostname } from 'node:os';
 import { parseArgs } from 'node:util';
 import type { Config } from './config/schema.ts';
 
@@ -26,6 +27,9 @@ Commands:
   serve    run the telephone system
   check    read the configuration and say what is wrong with it
   hash     read a password from standard input, write it as password_hash
+  certificate [<name> …]
+           make a certificate for a first try, for these names and addresses (this machine's when left out), signed by
+           nobody but itself: hookswitch.pem and hookswitch.key here
 
 Options:
   -c, --config <file>   configuration file (YAML); without one the defaults stand
@@ -44,6 +48,7 @@ async function main(args: string[]): Promise<number> {
   if (values.help) return print(await help());
   if (values.version) return print(`${version}\n`);
   const [command, ...rest] = positionals;
+  if (command === 'certificate') return makeCertificate(rest);
   if (rest.length > 0) return refuseUsage(`unexpected argument: ${rest[0]}`);
   if (command === 'serve') return runServer(values.config);
   if (command === 'check') return checkConfiguration(values.config);
@@ -123,6 +128,26 @@ async function runServer(file: string | undefined): Promise<number> {
   if (!started) return exitCode.failed;
   // Whatever a fault left open must not keep a server alive that was told to stop.
   process.exit(exitCode.ok);
+}
+
+async function makeCertificate(asked: string[]): Promise<number> {
+  const { writeSelfMadeCertificate } = await import('./config/certificate-files.ts');
+  const { systemClock } = await import('./lib/clock.ts');
+  const { createIds } = await import('./lib/ids.ts');
+  const names = asked.length > 0 ? asked : ['localhost', hostname(), '127.0.0.1', '::1'];
+  const serial = createIds(systemClock).hex(16);
+  try {
+    const files = writeSelfMadeCertificate({ directory: process.cwd(), names, now: systemClock.now(), serial });
+    return print(`for ${names.join(', ')}, good for a year:
+  tls:
+    certificates:
+      - { certificate: ${files.certificate}, key: ${files.key} }
+whoever connects has to be told to believe ${files.certificate}
+`);
+  } catch (error) {
+    process.stderr.write(`hookswitch: no certificate was made: ${(error as Error).message}\n`);
+    return exitCode.failed;
+  }
 }
 
 async function hash(): Promise<number> {

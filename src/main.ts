@@ -13,6 +13,7 @@ import type { Config } from './config/schema.ts';
 import type { Clock } from './lib/clock.ts';
 import { Scope } from './lib/scope.ts';
 import type { Usage } from './models/usage.ts';
+import type { Protocol } from './sip/transport/kind.ts';
 import { Cause } from './telephony/causes.ts';
 
 export type { ServerIo } from './build/base.ts';
@@ -24,7 +25,7 @@ export type RunningServer = {
     /** Base URL of the interface, ending in `/ari`. */
     http: string;
     /** `address:port` by protocol. */
-    sip: Partial<Record<'udp' | 'tcp', string>>;
+    sip: Partial<Record<Protocol, string>>;
   };
   /** The password made up for this run, when the configuration left one out. */
   password?: string;
@@ -105,7 +106,10 @@ async function build(base: Base): Promise<RunningServer> {
     },
     channels: () => channels.size,
     hangupAll: () => channels.hangupAll(Cause.normalClearing),
-    reload,
+    reload(next) {
+      network.certificates.readAgain();
+      return reload(next);
+    },
     dump: () => putDownServer({ base, network, state, calls }, sip),
     connect: state.applications.connect,
     close: () => scope.close(),

@@ -3,6 +3,7 @@ import { arch, hostname, version as kernelVersion, type as osType, release, user
 import { fileURLToPath } from 'node:url';
 import type { OutboundConnectionSettings } from './actors/outbound-connections.ts';
 import type { Config, EndpointConfig } from './config/schema.ts';
+import { standardSipPorts } from './config/sip-settings.ts';
 import { formatCallerId, parseCallerId } from './dialplan/caller-id.ts';
 import {
   defaultEndpoint,
@@ -15,9 +16,11 @@ import { defaultMediaConfig, type MediaConfig } from './media/config.ts';
 import type { BuildInfo, Module } from './models/system.ts';
 import type { TransactionLimits } from './sip/transaction/room.ts';
 import type { GateLimits } from './sip/transport/gate.ts';
+import { kindOf } from './sip/transport/kind.ts';
 import type { Listen } from './sip/transport/transport.ts';
 import type { TransportLimits } from './sip/transport/transports.ts';
 import type { BanSettings } from './stores/bans.ts';
+import type { CertificateSettings } from './stores/certificates.ts';
 
 /** What each part of the system is told of the configuration: names and units change here and nowhere else. */
 
@@ -131,6 +134,8 @@ export function strangerLimits(
     connections: {
       maxConnections: Math.min(limits.connections, Math.max(1, Math.floor(descriptors * sipDescriptors))),
       maxSourceConnections: limits.source_connections,
+      maxSourceHandshakes: limits.source_handshakes,
+      handshakeTimeout: limits.handshake * 1000,
       maxQueuedBytes: limits.connection_queue,
       maxQueuedBytesInAll: limits.connection_queues,
       firstMessageTimeout: limits.first_message * 1000,
@@ -141,12 +146,24 @@ export function strangerLimits(
 }
 
 export const sipListens = ({ sip }: Config): Listen[] =>
-  sip.transports.map(({ protocol, bind, port }) => ({
-    protocol,
-    host: bind,
-    port,
-    ...(sip.external_address === '' ? {} : { advertisedHost: sip.external_address }),
-  }));
+  sip.transports.map(
+    ({ protocol, bind, port = standardSipPorts[protocol], client_certificates: clientCertificates }) => ({
+      protocol,
+      host: bind,
+      port,
+      ...(kindOf(protocol).secure && { clientCertificates }),
+      ...(sip.external_address === '' ? {} : { advertisedHost: sip.external_address }),
+    }),
+  );
+
+/** Times of the configuration are in s. */
+export const certificateSettings = ({ tls }: Config): CertificateSettings => ({
+  certificates: tls.certificates,
+  authorities: tls.authorities,
+  clientAuthorities: tls.client_authorities,
+  minimumVersion: tls.minimum_version,
+  checkEveryMs: tls.check_interval * 1000,
+});
 
 /** Times of the configuration are in s. */
 export const banSettings = ({ bans }: Config): BanSettings => ({

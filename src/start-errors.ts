@@ -1,5 +1,6 @@
 import type { Config } from './config/schema.ts';
 import { ListenError } from './sip/transport/transport.ts';
+import { CertificateError } from './stores/certificates.ts';
 import { StorageError } from './stores/durable-file.ts';
 
 /** An address for audio that cannot be had. */
@@ -28,6 +29,7 @@ export function explainStartError(error: unknown, config: Config): string | unde
     `choose another with ${variable} or \`${key}\` in the configuration`;
   if (error instanceof StorageError)
     return `the data directory cannot be used: ${error.message}; ${choose('HOOKSWITCH_DATA', 'general.data_directory')}`;
+  if (error instanceof CertificateError) return `a certificate cannot be used: ${error.message}`;
   const { code = '' } = error as NodeJS.ErrnoException;
   const reason = reasons[code];
   if (!reason) return undefined;

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSocket } from 'node:dgram';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,12 +23,13 @@ type Started = {
 };
 
 /** Starts the command line on ports of the system's choice, without anything of this environment's settings. */
-function start(args: readonly string[], env: Record<string, string> = {}): Started {
+function start(args: readonly string[], env: Record<string, string> = {}, cwd = process.cwd()): Started {
   const settings = { HOOKSWITCH_HTTP_PORT: '0', HOOKSWITCH_SIP_PORT: '0', HOOKSWITCH_RTP_PORTS: '0-0' };
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('HOOKSWITCH_'));
   const child = spawn(process.execPath, ['--import', preload, cli, ...args], {
     env: { ...Object.fromEntries(inherited), ...settings, HOOKSWITCH_DATA: join(directory, 'data'), ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
+    cwd,
   });
   running.add(child);
   let out = '';
@@ -367,6 +369,19 @@ test('an address that this machine does not have is told so', async () => {
     err,
     /^hookswitch: HTTP 192\.0\.2\.1:0 is not an address of this machine; .*HOOKSWITCH_HTTP_BIND or `http\.bind`/,
   );
+});
+
+test('a certificate for a first try is made beside its key, and never over one that is there', async () => {
+  const own = mkdtempSync(join(directory, 'tls-'));
+  const made = await start(['certificate', 'sip.example.com', '192.0.2.1', '2001:db8::1'], {}, own).ended;
+  assert.is(made.code, 0, made.err);
+  const certificate = new X509Certificate(readFileSync(join(own, 'hookswitch.pem')));
+  assert.is(certificate.subjectAltName, 'DNS:sip.example.com, IP Address:192.0.2.1, IP Address:2001:DB8:0:0:0:0:0:1');
+  assert.ok(certificate.checkPrivateKey(createPrivateKey(readFileSync(join(own, 'hookswitch.key')))));
+  assert.is(statSync(join(own, 'hookswitch.key')).mode & 0o777, 0o600);
+  const again = await start(['certificate'], {}, own).ended;
+  assert.equal([again.code, again.out], [1, '']);
+  assert.ok(again.err.startsWith('hookswitch: no certificate was made: EEXIST'));
 });
 
 test.run();

@@ -1,8 +1,9 @@
 import type { Config } from '../config/schema.ts';
+import type { Logger } from '../lib/log.ts';
 import { unreadableDirectories } from '../media/file/index-sounds.ts';
 import { finishLeftovers } from '../media/file/recording-writer.ts';
 import { createMediaPlane } from '../media/media-plane.ts';
-import { mediaSettings, soundDirectories, strangerLimits } from '../settings.ts';
+import { certificateSettings, mediaSettings, soundDirectories, strangerLimits } from '../settings.ts';
 import { createTransactionLayer } from '../sip/transaction/layer.ts';
 import { createGate } from '../sip/transport/gate.ts';
 import { createKnownPeers } from '../sip/transport/known-peers.ts';
@@ -10,6 +11,7 @@ import { ListenError } from '../sip/transport/transport.ts';
 import { createTransports } from '../sip/transport/transports.ts';
 import { type OpenUdp, openUdpSocket } from '../sip/transport/udp.ts';
 import { MediaAddressError } from '../start-errors.ts';
+import { type Certificates, createCertificates } from '../stores/certificates.ts';
 import { reasonUnusable } from '../stores/durable-file.ts';
 import type { MediaPlane } from '../telephony/media.ts';
 import type { Base } from './base.ts';
@@ -59,6 +61,9 @@ export async function buildNetwork({ config, clock, ids, log, scope, io, from }:
     });
   scope.defer(() => media.close());
   const sipLog = log.child({ part: 'sip' });
+  const certificates = createCertificates(certificateSettings(config), { clock, log: log.child({ part: 'tls' }) });
+  scope.defer(() => certificates.close());
+  let origins = new Set(config.sip.allowed_origins);
   const limits = strangerLimits(config);
   const peers = createKnownPeers();
   const gate = createGate({ limits: limits.gate, peers, clock, log: sipLog });
@@ -69,6 +74,8 @@ export async function buildNetwork({ config, clock, ids, log, scope, io, from }:
     gate,
     limits: limits.connections,
     isKnownAddress: (address) => peers.hasNeighbour(address),
+    tls: certificates,
+    allowsOrigin: (origin) => origins.has('*') || origins.has(origin),
   });
   scope.defer(() => transports.close());
   const { t1, t2, t4 } = config.sip.timers;
@@ -80,6 +87,13 @@ export async function buildNetwork({ config, clock, ids, log, scope, io, from }:
   scope.defer(() => transactions.close());
   const reloads: Reloadable[] = [
     {
+      settings: ['sip.allowed_origins'],
+      apply(next) {
+        origins = new Set(next.sip.allowed_origins);
+      },
+    },
+    { settings: ['tls'], apply: (next) => takeCertificates(certificates, next, log) },
+    {
       settings: followedLimits.map((limit) => `sip.limits.${limit}`),
       apply(next) {
         const changed = strangerLimits(next);
@@ -88,7 +102,19 @@ export async function buildNetwork({ config, clock, ids, log, scope, io, from }:
       },
     },
   ];
-  return { reloads, media, transports, transactions, peers, gate };
+  return { reloads, media, transports, transactions, peers, gate, certificates };
+}
+
+/** Files that cannot be used change nothing: who is spoken to goes on being spoken to. */
+function takeCertificates(certificates: Certificates, next: Config, log: Logger): void {
+  try {
+    certificates.take(certificateSettings(next));
+  } catch (error) {
+    log.error(
+      { reason: (error as Error).message },
+      'the certificates of the configuration cannot be used: the old ones stay',
+    );
+  }
 }
 
 async function tryMediaAddress(host: string, open: OpenUdp = openUdpSocket): Promise<void> {

@@ -21,11 +21,12 @@ const port = Type.Integer({ minimum: 0, maximum: 65_535 });
 const base64 = Type.String({ pattern: '^[A-Za-z0-9+/]*={0,2}$' });
 
 const target = {
-  protocol: Type.Enum(['udp', 'tcp']),
+  protocol: Type.Enum(['udp', 'tcp', 'tls', 'ws', 'wss']),
   address: text,
   port,
   listener: optional(number),
   connection: optional(number),
+  serverName: optional(text),
 };
 
 const runnerIn = (...states: string[]) =>

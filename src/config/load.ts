@@ -8,6 +8,7 @@ import { check, type Path, type Problem } from './check.ts';
 import { applyEnvironment } from './environment.ts';
 import { checkRules, type Known } from './rules.ts';
 import { type Config, ConfigSchema } from './schema.ts';
+import { standardSipPorts } from './sip-settings.ts';
 
 /** Something wrong with the configuration, and where. */
 export type ConfigProblem = {
@@ -64,7 +65,7 @@ export function loadConfig(options: LoadOptions): Config {
       })),
     );
   }
-  return resolvePasswords(resolveDirectories(checked, source.directory), env, options.secret);
+  return resolvePasswords(resolveDirectories(withPorts(checked), source.directory), env, options.secret);
 }
 
 /** The configuration that stands when there is no file and no environment, before passwords are filled in. */
@@ -173,8 +174,28 @@ function resolveDirectories(config: Config, base: string): Config {
     general: { ...config.general, data_directory: resolve(base, config.general.data_directory) },
     recordings: { ...config.recordings, directory: resolve(base, config.recordings.directory) },
     sounds: { ...config.sounds, directories },
+    tls: {
+      ...config.tls,
+      certificates: config.tls.certificates.map(({ certificate, key }) => ({
+        certificate: resolve(base, certificate),
+        key: resolve(base, key),
+      })),
+      authorities: config.tls.authorities.map((file) => (file === 'system' ? file : resolve(base, file))),
+      client_authorities: config.tls.client_authorities.map((file) => resolve(base, file)),
+    },
   };
 }
+
+/** Each transport has the port of its protocol where it names none. */
+const withPorts = (config: Config): Config => ({
+  ...config,
+  sip: {
+    ...config.sip,
+    transports: config.sip.transports.map((transport) => ({ ...transport, port: portOf(transport) })),
+  },
+});
+
+const portOf = ({ protocol, port = standardSipPorts[protocol] }: Config['sip']['transports'][number]) => port;
 
 const standardSecret = () => createIds(systemClock).secret(20);
 

@@ -2,6 +2,7 @@ import { type Node, nearest, type Path, type Problem } from './check.ts';
 import { parsePasswordHash } from './password-hash.ts';
 import type { Config, DialplanConfig } from './schema.ts';
 import type { Rule } from './setting.ts';
+import { standardSipPorts } from './sip-settings.ts';
 
 /** What the checks know from elsewhere. */
 export type Known = {
@@ -18,9 +19,9 @@ export type Known = {
  */
 export function checkRules(config: Config, schema: object, known: Known, broken: ReadonlySet<unknown>): Problem[] {
   const sections: Record<string, () => Problem[]> = {
-    http: () => checkUsers(config),
+    http: () => [...checkUsers(config), ...checkHttpTls(config, broken)],
     applications: () => checkApplications(config, broken),
-    sip: () => checkSip(config),
+    sip: () => [...checkSip(config), ...checkSipTls(config, broken)],
     media: () => checkMedia(config),
     dialplan: () => checkDialplan(config, known),
   };
@@ -28,7 +29,7 @@ export function checkRules(config: Config, schema: object, known: Known, broken:
   return [...checkTexts(schema as Node, config, []), ...whole.flatMap((section) => sections[section]?.() ?? [])];
 }
 
-const rules: Record<Exclude<Rule, 'directory'>, { test(text: string): boolean; wanted: string }> = {
+const rules: Record<Exclude<Rule, 'directory' | 'file'>, { test(text: string): boolean; wanted: string }> = {
   address: { test: isAddress, wanted: 'expected an IP address' },
   network: { test: isNetwork, wanted: 'expected an IP address or a network such as 10.1.0.0/16' },
   passwordHash: {
@@ -58,6 +59,26 @@ function checkTexts(node: Node, value: unknown, path: Path): Problem[] {
   return Object.entries(value).flatMap(([key, child]) =>
     checkTexts(each ?? node.properties?.[key] ?? {}, child, [...path, key]),
   );
+}
+
+const noCertificate = 'needs a certificate: see tls.certificates';
+
+function checkHttpTls({ http, tls }: Config, broken: ReadonlySet<unknown>): Problem[] {
+  if (!http.tls || broken.has('tls') || tls.certificates.length > 0) return [];
+  return [{ path: ['http', 'tls'], message: noCertificate }];
+}
+
+function checkSipTls({ sip, tls }: Config, broken: ReadonlySet<unknown>): Problem[] {
+  if (broken.has('tls')) return [];
+  return sip.transports.flatMap(({ protocol, client_certificates: asked = 'none' }, index) => {
+    const path = ['sip', 'transports', index];
+    if (protocol !== 'tls' && protocol !== 'wss') return [];
+    if (tls.certificates.length === 0)
+      return [{ path: [...path, 'protocol'], message: `${protocol} ${noCertificate}` }];
+    if (asked === 'none' || tls.client_authorities.length > 0) return [];
+    const message = 'needs authorities to check certificates against: see tls.client_authorities';
+    return [{ path: [...path, 'client_certificates'], message }];
+  });
 }
 
 function checkUsers({ http }: Config): Problem[] {
@@ -108,10 +129,10 @@ function checkSip({ sip, dialplan }: Config): Problem[] {
     if (endpoint.codecs.length === 0) problems.push({ path: [...path, 'codecs'], message: 'the list is empty' });
   }
   const taken = new Set<string>();
-  for (const [index, { protocol, bind, port }] of sip.transports.entries()) {
-    const key = `${protocol} ${bind} ${port}`;
+  for (const [index, { protocol, bind, port = standardSipPorts[protocol] }] of sip.transports.entries()) {
+    const key = `${protocol === 'udp' ? 'udp' : 'tcp'} ${bind} ${port}`;
     if (port !== 0 && taken.has(key))
-      problems.push({ path: ['sip', 'transports', index], message: `${key} is there twice` });
+      problems.push({ path: ['sip', 'transports', index], message: `${protocol} ${bind} ${port} is there twice` });
     taken.add(key);
   }
   if (sip.timers.t1 > sip.timers.t2) problems.push({ path: ['sip', 'timers'], message: 't1 is above t2' });

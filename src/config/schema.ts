@@ -84,6 +84,10 @@ const http = group(
       commaList: true,
       description: 'Web pages that may use the interface from a browser, e.g. https://desk.example.org, or *.',
     }),
+    tls: flag({
+      default: false,
+      description: 'Speak https and wss on this port, with a certificate of tls.certificates, and nothing else.',
+    }),
     auth_realm: text({
       default: 'Asterisk REST Interface',
       description: 'What a browser shows when it asks for a password.',
@@ -171,6 +175,46 @@ const http = group(
     ),
   },
   'The REST and WebSocket interface.',
+);
+
+const tls = group(
+  {
+    certificates: list(
+      group(
+        {
+          certificate: text({
+            rule: 'file',
+            description: 'PEM file: the certificate, and those between it and its authority.',
+          }),
+          key: text({ rule: 'file', description: 'PEM file of its key.' }),
+        },
+        'A certificate and its key.',
+      ),
+      {
+        default: [],
+        description:
+          'What is shown to who connects to us: the one that has the name that is asked for, else the first. Read anew when a file changes, and at SIGHUP.',
+      },
+    ),
+    authorities: list(Type.String({ rule: 'file' }), {
+      default: ['system'],
+      commaList: true,
+      description:
+        'PEM files of the authorities that must have signed the certificate of whom we connect to: SIP peers, applications, media servers. `system` stands for those that browsers believe.',
+    }),
+    client_authorities: list(Type.String({ rule: 'file' }), {
+      default: [],
+      commaList: true,
+      description: 'PEM files of the authorities of the certificates that SIP peers show us.',
+    }),
+    minimum_version: choice(['1.2', '1.3'], { default: '1.2', description: 'Oldest version of TLS that is spoken.' }),
+    check_interval: number(1, 86_400, {
+      default: 60,
+      unit: 's',
+      description: 'How often to look whether one of these files has changed.',
+    }),
+  },
+  'Certificates, for SIP and for the interface. Relative files start at the configuration file.',
 );
 
 const application = group(
@@ -323,6 +367,7 @@ export const ConfigSchema = group(
   {
     general,
     http,
+    tls,
     applications,
     sip,
     media,

@@ -17,6 +17,7 @@ export type Rule =
   | 'address'
   | 'network'
   | 'directory'
+  | 'file'
   | 'passwordHash'
   | 'sipUri'
   | 'origin'

@@ -1,11 +1,26 @@
 import { Type } from 'typebox';
 import { choice, codec, flag, group, list, named, number, optional, port, text, whole } from './setting.ts';
 
+/** Ports of `sip.transports` that name none. The ports of HTTP, which WebSockets have by right, are for a web server. */
+export const standardSipPorts = { udp: 5060, tcp: 5060, tls: 5061, ws: 8080, wss: 8443 } as const;
+
 const transport = group(
   {
-    protocol: choice(['udp', 'tcp'], { description: 'Transport protocol.' }),
+    protocol: choice(['udp', 'tcp', 'tls', 'ws', 'wss'], {
+      description: 'Transport protocol; tls and wss show a certificate of tls.certificates.',
+    }),
     bind: text({ default: '127.0.0.1', rule: 'address', description: 'Address to listen on.' }),
-    port: port({ default: 5060, description: 'Port to listen on; 0 lets the system choose.' }),
+    port: optional(
+      port({
+        description: 'Port to listen on; 0 lets the system choose. Left out: 5060, tls 5061, ws 8080, wss 8443.',
+      }),
+    ),
+    client_certificates: optional(
+      choice(['none', 'optional', 'required'], {
+        description:
+          'Over tls and wss: whether peers show a certificate that one of tls.client_authorities has signed; one that is shown must be good in any case. Left out: none.',
+      }),
+    ),
   },
   'One address that SIP is spoken on.',
 );
@@ -124,6 +139,11 @@ export const sip = group(
       default: [{ protocol: 'udp' }, { protocol: 'tcp' }],
       description: 'Where SIP is spoken.',
     }),
+    allowed_origins: list(Type.String({ rule: 'origin' }), {
+      default: [],
+      commaList: true,
+      description: 'Web pages whose browser may speak SIP over WebSocket, e.g. https://desk.example.org, or *.',
+    }),
     external_address: text({
       default: '',
       description: 'Address to put into SIP messages and SDP instead of our own, when behind a NAT.',
@@ -192,17 +212,27 @@ export const sip = group(
           default: 1_000,
           unit: 'connections',
           description:
-            'TCP connections at once; never more than a quarter of the file descriptors there are, as calls need them too.',
+            'Connections (TCP, TLS, WebSocket) at once; never more than a quarter of the file descriptors there are, as calls need them too.',
         }),
         source_connections: whole(1, 1_000_000, {
           default: 100,
           unit: 'connections',
-          description: 'TCP connections of one address where nobody is known.',
+          description: 'Connections of one address where nobody is known.',
+        }),
+        source_handshakes: whole(1, 1_000_000, {
+          default: 16,
+          unit: 'connections',
+          description: 'Those of them that may be in the middle of their TLS or WebSocket handshake.',
+        }),
+        handshake: number(0.1, 600, {
+          default: 10,
+          unit: 's',
+          description: 'How long the handshake of a TLS or WebSocket connection may take.',
         }),
         connection_queue: whole(8_192, 16_777_216, {
           default: 65_536,
           unit: 'bytes',
-          description: 'What may wait to be read by the peer of a TCP connection before it is closed.',
+          description: 'What may wait to be read by the peer of a connection before it is closed.',
         }),
         connection_queues: whole(65_536, 1_073_741_824, {
           default: 16_777_216,
@@ -212,7 +242,7 @@ export const sip = group(
         first_message: number(0.1, 600, {
           default: 10,
           unit: 's',
-          description: 'How long a TCP connection may take to its first whole message.',
+          description: 'How long a connection may take to its first whole message.',
         }),
         partial_message: number(0.1, 600, {
           default: 30,
@@ -222,7 +252,7 @@ export const sip = group(
         idle_connection: number(1, 86_400, {
           default: 1_800,
           unit: 's',
-          description: 'How long a TCP connection may be silent.',
+          description: 'How long a connection may be silent.',
         }),
       },
       'Bounds on what strangers may cost.',

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { sourceNetwork } from '../lib/addresses.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import { createTally } from '../lib/tally.ts';
 
 /** What connections of clients may cost; names as in the configuration's `http.limits`. */
 export type ConnectionLimits = {
@@ -54,23 +55,8 @@ type Connection = {
 type Waiting = { connection: Connection; unread: number };
 
 const sweepMs = 1000;
-/** Least time between two lines of the log about one matter, in ms. */
-const tellEveryMs = 60_000;
 /** A connection with more unread octets than this has no further request answered. */
 const unreadPerConnection = 65_536;
-
-/** Tells how often something happened: at once, then at most once a minute. */
-function createTally(clock: Clock, log: Logger, sentence: string): (fields: object) => void {
-  let untold = 0;
-  let toldAt = Number.NEGATIVE_INFINITY;
-  return (fields) => {
-    untold++;
-    if (clock.monotonic() < toldAt + tellEveryMs) return;
-    log.warn({ ...fields, times: untold }, sentence);
-    untold = 0;
-    toldAt = clock.monotonic();
-  };
-}
 
 /** Watches nothing before {@link Connections.attach}. */
 export function createConnections({ limits, clock, log }: ConnectionsDeps): Connections {

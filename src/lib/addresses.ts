@@ -34,6 +34,12 @@ export function sourceNetwork(address: string): string {
   return `${groups.join(':').replace(/(^|:)0(:0){0,3}$/, '')}::/64`;
 }
 
+/** The 4 or 16 octets of an address, most significant first; undefined when the text is none. */
+export function addressOctets(address: string): Uint8Array | undefined {
+  const words = addressWords(address);
+  return words && Uint8Array.from(words.flatMap((word) => [word >> 8, word & 255]));
+}
+
 /** An IPv4 address inside an IPv6 one (`::ffff:192.0.2.1`) is told as IPv4. */
 function addressWords(address: string): Words | undefined {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);

@@ -4,8 +4,8 @@ import type { NameAddr } from '../../sip/message/name-addr.ts';
 import type { Uri } from '../../sip/message/uri.ts';
 import { formatUri, parseUri, sameUri } from '../../sip/message/uri.ts';
 import { literalAddress } from '../../sip/transport/address.ts';
+import { kindOf, protocolOf } from '../../sip/transport/kind.ts';
 import type { KnownPeers } from '../../sip/transport/known-peers.ts';
-import { DEFAULT_SIP_PORT } from '../../sip/transport/routing.ts';
 import type { Target } from '../../sip/transport/transport.ts';
 import type { ContactDetails } from '../../telephony/contacts.ts';
 import type { EndpointConfig } from './config.ts';
@@ -108,10 +108,11 @@ export function createBindings(clock: Clock, peers?: Pick<KnownPeers, 'hold' | '
 /** Where a binding's messages come from: its flow, or the address that its URI names. */
 function placeOf({ target, uri }: Binding): Target | undefined {
   if (target) return target;
-  if (uri.scheme !== 'sip') return undefined;
+  if (uri.scheme !== 'sip' && uri.scheme !== 'sips') return undefined;
   const address = literalAddress(uri.host);
-  const protocol = uri.params['transport']?.toLowerCase() === 'tcp' ? 'tcp' : 'udp';
-  return address === undefined ? undefined : { protocol, address, port: uri.port ?? DEFAULT_SIP_PORT };
+  const protocol = protocolOf(uri.scheme, uri.params['transport']);
+  if (address === undefined || protocol === undefined) return undefined;
+  return { protocol, address, port: uri.port ?? kindOf(protocol).defaultPort };
 }
 
 /** A connection does not outlive the process that had it. */

@@ -73,7 +73,7 @@ export function createMailboxSubscriptions(
     const send = (target: Target | undefined) => {
       if (!target) return remove(key);
       const build = (): SipRequest => {
-        const contact = agent.contactFor(target);
+        const contact = agent.contactFor(target, subscription.dialog.remoteTarget);
         const [request, next] = nextRequest(subscription.dialog, 'NOTIFY', {
           ...(contact && { contact }),
           headers: [
@@ -110,7 +110,7 @@ export function createMailboxSubscriptions(
   /** Answers, then tells how the mailbox stands; 0 seconds asks once and ends it (RFC 6665 4.4.3). */
   const grant = (transaction: ServerTransaction, key: string, subscription: Subscription, seconds: number) => {
     timers.clear(subscription.expiry);
-    const contact = agent.contactFor(transaction.source);
+    const contact = agent.contactFor(transaction.source, transaction.request.uri);
     transaction.reply(200, { ...(contact && { contact }), headers: [['Expires', String(seconds)]] });
     if (seconds === 0) {
       remove(key);

@@ -67,7 +67,7 @@ const number = (initial: number, least: number, most: number, whole = true): Att
 
 const itemsOf = (list: string): string[] => list.split(',').flatMap((item) => item.trim() || []);
 
-const isSipUri = (uri: string): boolean => /^sips?:/i.test(uri) && parseUri(uri)?.scheme === 'sip';
+const isSipUri = (uri: string): boolean => /^sips?:/i.test(uri) && parseUri(uri) !== undefined;
 
 const uriOrNothing: Attribute = {
   initial: '',

@@ -6,6 +6,7 @@ import type { SipRequest } from '../../sip/message/message.ts';
 import type { NameAddr } from '../../sip/message/name-addr.ts';
 import { formatUri } from '../../sip/message/uri.ts';
 import type { ServerTransaction } from '../../sip/transaction/transaction.ts';
+import { kindOf } from '../../sip/transport/kind.ts';
 import type { ContactHost } from '../../telephony/contacts.ts';
 import { type Binding, type Bindings, contactDetails, contactId } from './bindings.ts';
 import type { EndpointConfig } from './config.ts';
@@ -92,7 +93,7 @@ export function createRegistrar(options: RegistrarOptions): (transaction: Server
     const { minimumExpirationSeconds: minimum, maxContacts } = endpoint.aor;
     if (wishes.some(({ seconds }) => seconds > 0 && seconds < minimum))
       return void transaction.reply(423, { headers: [['Min-Expires', String(minimum)]] });
-    if (wishes.some(({ contact }) => contact.uri.scheme !== 'sip')) return void transaction.reply(400);
+    if (wishes.some(({ contact }) => !isReachable(contact, transaction))) return void transaction.reply(400);
     if (wishes.filter(({ seconds }) => seconds > 0).length > maxContacts) return void transaction.reply(403);
     // RFC 3261 10.3 step 7: an older REGISTER that comes late changes nothing.
     if (wishes.some(({ known }) => known && isRepeated(known, request))) return void transaction.reply(500);
@@ -113,6 +114,12 @@ export function createRegistrar(options: RegistrarOptions): (transaction: Server
     }
     register(endpoint, transaction);
   };
+}
+
+/** A SIPS contact is kept only for an AOR that is SIPS, and when it came over TLS (RFC 5630 5.2). */
+function isReachable({ uri }: NameAddr, { request, source }: ServerTransaction): boolean {
+  if (uri.scheme === 'sips') return request.to.uri.scheme === 'sips' && kindOf(source.protocol).secure;
+  return uri.scheme === 'sip';
 }
 
 const isRepeated = (binding: Binding, request: SipRequest): boolean =>

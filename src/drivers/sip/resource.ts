@@ -35,7 +35,7 @@ export function resolveResource(services: Services, resource: string): Resolved 
 /** Everywhere an endpoint can be reached now; with `number` as user part when given. */
 export function contactsOf({ bindings }: Services, endpoint: EndpointConfig, number?: string): Destination[] {
   return bindings.of(endpoint.name).map(({ uri, target, routes }) => ({
-    uri: number !== undefined && uri.scheme === 'sip' ? { ...uri, user: number } : uri,
+    uri: number !== undefined && (uri.scheme === 'sip' || uri.scheme === 'sips') ? { ...uri, user: number } : uri,
     target,
     routes,
   }));
@@ -43,7 +43,7 @@ export function contactsOf({ bindings }: Services, endpoint: EndpointConfig, num
 
 function sipUriOf(text: string): Uri {
   const uri = parseUri(text);
-  if (uri?.scheme !== 'sip') throw new DriverError('resource', `"${text}" is no SIP URI`);
+  if (uri?.scheme !== 'sip' && uri?.scheme !== 'sips') throw new DriverError('resource', `"${text}" is no SIP URI`);
   return uri;
 }
 

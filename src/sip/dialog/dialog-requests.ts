@@ -2,6 +2,7 @@ import type { DigestClient } from '../auth/client.ts';
 import type { HeaderLines } from '../message/build.ts';
 import type { SipRequest, SipResponse } from '../message/message.ts';
 import type { NameAddr } from '../message/name-addr.ts';
+import type { Uri } from '../message/uri.ts';
 import type { Target } from '../transport/transport.ts';
 import { ackRequest, type Dialog, type DialogRequestOptions, nextHop, nextRequest } from './dialog.ts';
 import { locate } from './locate.ts';
@@ -18,7 +19,7 @@ import type { Stack } from './stack.ts';
 export type DialogRequestsOptions = {
   stack: Stack;
   /** Our Contact towards a target. */
-  contactFor(target: Target): NameAddr | undefined;
+  contactFor(target: Target, asked?: Uri): NameAddr | undefined;
   digest?: DigestClient | undefined;
   /** Whether nothing may be sent any more. */
   isClosed(): boolean;
@@ -155,7 +156,7 @@ export class DialogRequests {
   }
 
   #build(method: string, extra: DialogRequestOptions, target: Target): SipRequest {
-    const contact = method === 'BYE' ? undefined : this.#options.contactFor(target);
+    const contact = method === 'BYE' ? undefined : this.#options.contactFor(target, this.#dialog.remoteTarget);
     const headers: HeaderLines = [['User-Agent', this.#options.stack.userAgent], ...(extra.headers ?? [])];
     const [request, next] = nextRequest(this.#dialog, method, { ...extra, ...(contact && { contact }), headers });
     this.#dialog = next;

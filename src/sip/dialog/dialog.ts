@@ -116,7 +116,8 @@ export const isPeerAddress = (dialog: Pick<Dialog, 'routes' | 'sources' | 'remot
   addressOf(dialog.remoteTarget) === address ||
   dialog.sources.some((known) => known.address === address);
 
-const addressOf = (uri: Uri): string | undefined => (uri.scheme === 'sip' ? literalAddress(uri.host) : undefined);
+const addressOf = (uri: Uri): string | undefined =>
+  uri.scheme === 'sip' || uri.scheme === 'sips' ? literalAddress(uri.host) : undefined;
 
 /** Whether a request comes in order; the dialog then remembers its number (RFC 3261 12.2.2). */
 export function inOrder(dialog: Dialog, request: SipRequest): Dialog | undefined {

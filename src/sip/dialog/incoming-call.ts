@@ -2,6 +2,7 @@ import type { HeaderLines } from '../message/build.ts';
 import { keepRequest, keptRequest } from '../message/kept.ts';
 import type { SipRequest } from '../message/message.ts';
 import type { NameAddr } from '../message/name-addr.ts';
+import type { Uri } from '../message/uri.ts';
 import type { ServerTransaction } from '../transaction/transaction.ts';
 import type { Source, Target } from '../transport/transport.ts';
 import { Deadlines, type DeadlinesData } from './deadlines.ts';
@@ -60,7 +61,7 @@ export type IncomingOptions = {
   stack: Stack;
   /** The transaction of the INVITE, or what another process wrote down. */
   from: ServerTransaction | IncomingCallData;
-  contactFor(target: Target): NameAddr | undefined;
+  contactFor(target: Target, asked?: Uri): NameAddr | undefined;
   allow: string;
   /** Keep sending to where the INVITE came from when the caller is behind a NAT. */
   symmetric: boolean;
@@ -125,7 +126,7 @@ class Incoming implements IncomingCall {
   provisional(status: number, options: ResponseOptions = {}): void {
     if (this.#final) return;
     const { sdp, headers = [] } = options;
-    const contact = this.#options.contactFor(this.source);
+    const contact = this.#options.contactFor(this.source, this.request.uri);
     this.#transaction?.reply(status, {
       ...(contact && { contact }),
       headers: [['Server', this.#options.stack.userAgent], ['Allow', this.#options.allow], ...headers],

@@ -2,6 +2,7 @@ import type { DigestClient } from '../auth/client.ts';
 import type { HeaderLines } from '../message/build.ts';
 import type { SipRequest, SipResponse } from '../message/message.ts';
 import type { NameAddr } from '../message/name-addr.ts';
+import type { Uri } from '../message/uri.ts';
 import type { ServerTransaction } from '../transaction/transaction.ts';
 import type { Target } from '../transport/transport.ts';
 import { Deadlines, type DeadlinesData } from './deadlines.ts';
@@ -73,7 +74,7 @@ export type UsageOptions = {
   /** A dialog just made, or what another process wrote down. */
   from: Dialog | UsageData;
   /** Our Contact towards a target. */
-  contactFor(target: Target): NameAddr | undefined;
+  contactFor(target: Target, asked?: Uri): NameAddr | undefined;
   digest?: DigestClient | undefined;
   /** Value of Allow. */
   allow: string;
@@ -211,7 +212,7 @@ class Usage implements InviteUsage {
     const { stack, allow } = this.#options;
     const first = this.#state === 'early';
     if (first) this.#state = 'confirmed';
-    const contact = this.#options.contactFor(transaction.source);
+    const contact = this.#options.contactFor(transaction.source, transaction.request.uri);
     transaction.reply(200, {
       ...(contact && { contact }),
       headers: [
@@ -355,7 +356,7 @@ class Usage implements InviteUsage {
     const sdp = offered ? handlers.answerOffer(request.bodyText, request) : undefined;
     if (offered && sdp === undefined) return void transaction.reply(488);
     this.#requests.update(refreshed(this.dialog, request, transaction.source));
-    const contact = this.#options.contactFor(transaction.source);
+    const contact = this.#options.contactFor(transaction.source, transaction.request.uri);
     transaction.reply(200, {
       ...(contact && { contact }),
       headers: [['Allow', allow], ...this.#sessionTimer.accept(request)],

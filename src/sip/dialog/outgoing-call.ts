@@ -83,7 +83,7 @@ export type OutgoingOptions = {
   request: OutgoingRequest;
   /** What another process wrote down; a new call without it. */
   from?: OutgoingCallData;
-  contactFor(target: Target): NameAddr | undefined;
+  contactFor(target: Target, asked?: Uri): NameAddr | undefined;
   allow: string;
   handlers: OutgoingHandlers;
   /** Makes a dialog findable for requests of the peer, and lost again. */
@@ -285,7 +285,7 @@ function buildInvite(
 ): SipRequest {
   const { stack, request } = options;
   const from = typeof request.from === 'function' ? request.from(target) : request.from;
-  const contact = options.contactFor(target);
+  const contact = options.contactFor(target, request.routes?.[0]?.uri ?? request.uri);
   const headers = typeof request.headers === 'function' ? request.headers(target) : request.headers;
   return buildRequest({
     method: 'INVITE',

@@ -4,6 +4,7 @@ import type { SipRequest, SipResponse } from '../message/message.ts';
 import type { NameAddr } from '../message/name-addr.ts';
 import { sipUri, type Uri } from '../message/uri.ts';
 import type { ServerTransaction } from '../transaction/transaction.ts';
+import { kindOf } from '../transport/kind.ts';
 import type { Target } from '../transport/transport.ts';
 import { keyOfDialog, keyOfRequest, keyOfResponse } from './dialog.ts';
 import {
@@ -77,7 +78,7 @@ export interface UserAgent {
   /** Sends a request of its own; what comes back tells how later requests of a subscription it made are known. */
   request(request: SingleRequest, handlers: SingleHandlers): SingleSent;
   /** Our Contact as a peer at `target` can reach it; undefined when nothing bound can. */
-  contactFor(target: Target): NameAddr | undefined;
+  contactFor(target: Target, asked?: Uri): NameAddr | undefined;
   /** Value of Allow. */
   readonly allow: string;
   counts(): UserAgentCounts;
@@ -101,11 +102,15 @@ export function createUserAgent(stack: Stack): UserAgent {
 
   const allow = () => [...new Set([...methodsInCalls, ...handlers.keys()])].join(', ');
 
-  const contactFor = (target: Target): NameAddr | undefined => {
+  const contactFor = (target: Target, asked?: Uri): NameAddr | undefined => {
     const local = stack.transports.localAddress(target);
     if (!local) return undefined;
-    const params = target.protocol === 'udp' ? {} : { transport: target.protocol };
-    return { uri: sipUri({ host: local.host, port: local.port, params }), params: {} };
+    const { uriTransport, secure } = kindOf(target.protocol);
+    // RFC 5630 4.1, 4.2: who was asked for by SIPS, or asks so, is to be reached by SIPS; there TLS goes without saying.
+    const scheme = asked?.scheme === 'sips' && secure ? 'sips' : 'sip';
+    const isUnsaid = uriTransport === 'udp' || (scheme === 'sips' && uriTransport === 'tls');
+    const params = isUnsaid ? {} : { transport: uriTransport };
+    return { uri: sipUri({ scheme, host: local.host, port: local.port, params }), params: {} };
   };
 
   const enlist = (key: string, usage: InviteUsage, peer: Target) => {
@@ -161,6 +166,9 @@ export function createUserAgent(stack: Stack): UserAgent {
     if (!handler && methodsOfDialogs.has(request.method)) return void transaction.reply(481);
     if (!handler) return void transaction.reply(405, { headers: [['Allow', allow()]] });
     if (request.uri.scheme === 'other') return void transaction.reply(416);
+    // RFC 5630 5.3: SIPS holds for each hop, so what came without TLS was sent by somebody who has not understood it.
+    if (request.uri.scheme === 'sips' && !kindOf(transaction.source.protocol).secure)
+      return void transaction.reply(416);
     if (transaction.merged) return void transaction.reply(482);
     const unsupported = unsupportedOf(request);
     if (unsupported) return void transaction.reply(420, { headers: unsupported });
@@ -252,7 +260,7 @@ function sendSingle(
   let cseq = 0;
   const build = (target: Target) => {
     const from = typeof request.from === 'function' ? request.from(target) : request.from;
-    const contact = request.method === 'MESSAGE' ? undefined : contactFor(target);
+    const contact = request.method === 'MESSAGE' ? undefined : contactFor(target, request.uri);
     return buildRequest({
       method: request.method,
       uri: request.uri,

@@ -1,5 +1,6 @@
 import type { HeaderLines } from '../message/build.ts';
 import type { SipRequest, SipResponse } from '../message/message.ts';
+import { kindOf } from '../transport/kind.ts';
 import type { SendFailure, Target } from '../transport/transport.ts';
 import { ackFor, cancelFor } from './derived.ts';
 import { Runner, type RunnerContext } from './runner.ts';
@@ -40,7 +41,7 @@ export class RunningClient implements ClientTransaction {
     this.#handlers = handlers;
     this.#context = context;
     const shared = {
-      reliable: target.protocol === 'tcp',
+      reliable: kindOf(target.protocol).reliable,
       context,
       perform: (effect: PlainEffect) => this.#perform(effect),
       onTerminated: () => this.#end(),

@@ -7,6 +7,7 @@ import { keptRequest } from '../message/kept.ts';
 import type { SipRequest, SipResponse } from '../message/message.ts';
 import { formatRejection, type ParseFailure } from '../message/parse.ts';
 import { firstViaEnd, formatVia, MAGIC_COOKIE, parseVia } from '../message/via.ts';
+import { kindOf } from '../transport/kind.ts';
 import type { KnownPeers } from '../transport/known-peers.ts';
 import { responseTarget, stampViaLine } from '../transport/routing.ts';
 import type { SendFailure, Source, Target, Transports } from '../transport/transport.ts';
@@ -236,7 +237,7 @@ class Transactions implements TransactionLayer {
   #connectionClosed(connection: number, { address, port }: Target): void {
     for (const client of [...this.#clients.values()]) {
       const { target } = client;
-      if (target.protocol !== 'tcp') continue;
+      if (!kindOf(target.protocol).reliable) continue;
       if (target.connection === connection || (target.address === address && target.port === port))
         client.fail({ reason: 'closed', target });
     }
@@ -387,8 +388,8 @@ class Transactions implements TransactionLayer {
   }
 }
 
-/** Over TCP a hop may have opened another connection meanwhile, from another port. */
+/** Over connections a hop may have opened another connection meanwhile, from another port. */
 function isSameHop(one: Source, other: Source): boolean {
   if (one.protocol !== other.protocol || one.address !== other.address) return false;
-  return one.protocol === 'tcp' || one.port === other.port;
+  return kindOf(one.protocol).reliable || one.port === other.port;
 }

@@ -1,6 +1,7 @@
 import { buildResponse } from '../message/build.ts';
 import { keepRequest } from '../message/kept.ts';
 import type { SipRequest, SipResponse } from '../message/message.ts';
+import { kindOf } from '../transport/kind.ts';
 import type { SendFailure, Source, Target } from '../transport/transport.ts';
 import type { Room, Seat } from './room.ts';
 import { Runner, type RunnerContext } from './runner.ts';
@@ -70,7 +71,7 @@ export class RunningServer implements Repeatable {
     this.#seat = seat;
     this.#context = context;
     const shared = {
-      reliable: target.protocol === 'tcp',
+      reliable: kindOf(target.protocol).reliable,
       context,
       perform: (effect: PlainEffect) => this.#perform(effect),
       onTerminated: () => this.#end(),

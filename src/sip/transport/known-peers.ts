@@ -1,3 +1,4 @@
+import { kindOf } from './kind.ts';
 import type { Target } from './transport.ts';
 
 /**
@@ -25,7 +26,7 @@ export function createKnownPeers(): KnownPeers {
   const held = new Map<string, Map<number, number>>();
   let isTrusted = (_address: string) => false;
   const flowOf = ({ protocol, connection, port }: Target) =>
-    protocol === 'tcp' && connection !== undefined ? -connection : port;
+    connection !== undefined && kindOf(protocol).reliable ? -connection : port;
 
   return {
     isKnown(peer) {

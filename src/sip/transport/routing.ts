@@ -1,9 +1,7 @@
 import { isIPv4 } from 'node:net';
 import { firstViaEnd, formatVia, parseVia, type Via } from '../message/via.ts';
+import { kindOf } from './kind.ts';
 import type { Source, Target } from './transport.ts';
-
-/** The port of SIP over UDP and TCP when none is named, RFC 3261 18. */
-export const DEFAULT_SIP_PORT = 5060;
 
 /**
  * The top Via of a request with a note of where it really came from: `received` when the sent-by host is another (RFC 3261
@@ -29,15 +27,15 @@ export function stampViaLine(line: string, source: Source): string {
 }
 
 /**
- * Where the responses to a request go, RFC 3261 18.2.2 and RFC 3581 4: over TCP the connection it came in on, or, when that
+ * Where the responses to a request go, RFC 3261 18.2.2 and RFC 3581 4: over connections the one it came in on, or, when that
  * is gone, a new one to the sent-by port; over UDP the `maddr`, else the source address with the source port when `rport`
  * was asked for, else with the sent-by port. Only the known may name a `maddr`: whoever else does would have our answers
  * sent to a victim of its choice.
  */
 export function responseTarget(via: Via | undefined, source: Source, isKnown: boolean): Target {
   if (!via) return source;
-  const sentByPort = via.port ?? DEFAULT_SIP_PORT;
-  if (source.protocol === 'tcp') return { ...source, port: sentByPort };
+  const sentByPort = via.port ?? kindOf(source.protocol).defaultPort;
+  if (kindOf(source.protocol).reliable) return { ...source, port: sentByPort };
   const maddr = via.params['maddr'];
   if (isKnown && maddr !== undefined && isIPv4(maddr)) return { ...source, address: maddr, port: sentByPort };
   return via.params['rport'] === undefined ? { ...source, port: sentByPort } : source;

@@ -1,8 +1,11 @@
 import type { SipMessage } from '../message/message.ts';
 import type { ParseFailure } from '../message/parse.ts';
+import type { Protocol } from './kind.ts';
 
-/** What carries SIP messages. */
-export type Protocol = 'udp' | 'tcp';
+export type { Protocol } from './kind.ts';
+
+/** Whether peers that connect to us over TLS show a certificate of theirs. */
+export type ClientCertificates = 'none' | 'optional' | 'required';
 
 /** Where to listen: `host` is a literal IPv4 or IPv6 address (`0.0.0.0` and `::` for all), port 0 for any free one. */
 export type Listen = {
@@ -13,6 +16,8 @@ export type Listen = {
   readonly advertisedHost?: string | undefined;
   /** The same for the port. */
   readonly advertisedPort?: number | undefined;
+  /** Over TLS: `none` when left out. One that is shown must be good in any case. */
+  readonly clientCertificates?: ClientCertificates | undefined;
 };
 
 /** A listening socket: where it really listens. */
@@ -34,8 +39,10 @@ export type Target = {
   readonly port: number;
   /** The listener to send from (UDP); the first that fits when left out. */
   readonly listener?: number | undefined;
-  /** The TCP connection to use while it is open; else one to the address and port is reused or opened. */
+  /** The connection to use while it is open; else one to the address and port is reused or opened. */
   readonly connection?: number | undefined;
+  /** The name of the peer that its certificate must be for (TLS); the address when left out. */
+  readonly serverName?: string | undefined;
 };
 
 /** Where a message came from, and the listener and connection it came in on. */
@@ -48,7 +55,7 @@ export type LocalAddress = { readonly host: string; readonly port: number };
 export type SendFailure = {
   /**
    * `no-listener`: nothing is bound for that protocol and address family · `too-large`: no datagram holds it ·
-   * `connect`: refused or unreachable · `timeout`: no connection in time · `closed`: the connection ended, or the
+   * `connect`: refused, unreachable, or not who it should be · `timeout`: no connection in time · `closed`: the connection ended, or the
    * transports are closed · `overload`: the peer does not read · `io`: the socket said no.
    */
   readonly reason: 'no-listener' | 'too-large' | 'connect' | 'timeout' | 'closed' | 'overload' | 'io';
@@ -87,7 +94,7 @@ export interface Transports {
   onMessage(handler: MessageHandler): void;
   /** Sets the one receiver of what is malformed; the transaction layer does this. */
   onMalformed(handler: MalformedHandler): void;
-  /** Tells when a TCP connection is gone, with the `Source.connection` it had. Several listeners are fine. */
+  /** Tells when a connection is gone, with the `Source.connection` it had. Several listeners are fine. */
   onConnectionClosed(handler: (connection: number, target: Target) => void): void;
   /**
    * Sends bytes. Returns at once; a failure is reported once, and never before this has returned.

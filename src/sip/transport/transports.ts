@@ -2,14 +2,17 @@ import type { RemoteInfo } from 'node:dgram';
 import type { Clock } from '../../lib/clock.ts';
 import { guarded, guardedClock } from '../../lib/guard.ts';
 import type { Logger } from '../../lib/log.ts';
+import { createTally } from '../../lib/tally.ts';
+import type { TlsKeys } from '../../lib/tls.ts';
 import { type ParseFailure, parseMessage, refuseMessage } from '../message/parse.ts';
 import type { Frame } from '../message/stream-framer.ts';
 import { formatVia } from '../message/via.ts';
+import type { Connection, ConnectionLimits } from './connection.ts';
+import { Connections, type ConnectionsOptions, type StreamListener } from './connections.ts';
 import type { Gate } from './gate.ts';
+import { kindOf } from './kind.ts';
 import { createLocalAddresses } from './local-address.ts';
 import { stampedVia } from './routing.ts';
-import { TcpConnections, type TcpListener, type TcpOptions } from './tcp.ts';
-import type { ConnectionLimits, TcpConnection } from './tcp-connection.ts';
 import type {
   Listen,
   Listener,
@@ -27,7 +30,7 @@ import { MAX_DATAGRAM_BYTES, type OpenUdp, openUdpSocket, type UdpSocket } from 
 export type TransportsOptions = {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Times and sizes of TCP connections; what is left out has the default. */
+  /** Times and sizes of connections; what is left out has the default. */
   readonly limits?: TransportLimits;
   /** Opens UDP sockets; the system's when left out. */
   readonly openUdp?: OpenUdp | undefined;
@@ -35,11 +38,19 @@ export type TransportsOptions = {
   readonly gate?: Pick<Gate, 'admits'> | undefined;
   /** Whether anybody at an address is known; without it everybody is. */
   readonly isKnownAddress?: ((address: string) => boolean) | undefined;
+  /** Certificates and authorities; without them there is no TLS. */
+  readonly tls?: TlsKeys | undefined;
+  /** Whether a web page of that origin may connect over WebSocket; without it none may. */
+  readonly allowsOrigin?: ((origin: string) => boolean) | undefined;
 };
 
-/** Limits of each TCP connection, and of all together. */
+/** Limits of each connection, and of all together. */
 export type TransportLimits = Partial<
-  ConnectionLimits & Pick<TcpOptions, 'maxConnections' | 'maxSourceConnections' | 'maxQueuedBytesInAll'>
+  ConnectionLimits &
+    Pick<
+      ConnectionsOptions,
+      'maxConnections' | 'maxSourceConnections' | 'maxSourceHandshakes' | 'handshakeTimeout' | 'maxQueuedBytesInAll'
+    >
 >;
 
 const defaultLimits = {
@@ -50,12 +61,14 @@ const defaultLimits = {
   maxQueuedBytes: 65_536,
   maxConnections: 1_000,
   maxSourceConnections: 100,
+  maxSourceHandshakes: 16,
+  handshakeTimeout: 10_000,
   maxQueuedBytesInAll: 16_777_216,
 };
 
-type Bound = { readonly listener: Listener; readonly udp?: UdpSocket; readonly tcp?: TcpListener };
+type Bound = { readonly listener: Listener; readonly udp?: UdpSocket; readonly stream?: StreamListener };
 
-/** The sockets under the SIP stack: UDP and TCP over IPv4 and IPv6. Nothing is open before `bind`. */
+/** The sockets under the SIP stack: UDP, TCP, TLS and WebSocket over IPv4 and IPv6. Nothing is open before `bind`. */
 export function createTransports(options: TransportsOptions): Transports {
   return new SocketTransports(options);
 }
@@ -64,7 +77,7 @@ class SocketTransports implements Transports {
   readonly #log: Logger;
   readonly #openUdp: OpenUdp;
   readonly #gate: Pick<Gate, 'admits'> | undefined;
-  readonly #tcp: TcpConnections;
+  readonly #connections: Connections;
   readonly #localAddressFor: (peer: string) => string;
   readonly #bound: Bound[] = [];
   readonly #closedHandlers: ((connection: number, target: Target) => void)[] = [];
@@ -77,21 +90,41 @@ class SocketTransports implements Transports {
   #malformed = 0;
   #sendFailures = 0;
 
-  constructor({ clock, log, limits, openUdp = openUdpSocket, gate, isKnownAddress = () => true }: TransportsOptions) {
+  constructor({
+    clock,
+    log,
+    limits,
+    openUdp = openUdpSocket,
+    gate,
+    isKnownAddress = () => true,
+    tls,
+    allowsOrigin = () => false,
+  }: TransportsOptions) {
+    const refusals = createTally(clock, log, 'peers were not let in to speak SIP');
     this.#log = log;
     this.#openUdp = openUdp;
     this.#gate = gate;
     this.#localAddressFor = createLocalAddresses(clock);
     const all = { ...defaultLimits, ...limits };
-    this.#tcp = new TcpConnections({
+    this.#connections = new Connections({
       clock: guardedClock(clock, log, 'a timer of a SIP connection'),
       limits: all,
       maxConnections: all.maxConnections,
       maxSourceConnections: all.maxSourceConnections,
+      maxSourceHandshakes: all.maxSourceHandshakes,
+      handshakeTimeout: all.handshakeTimeout,
+      tls,
+      allowsOrigin,
+      onRefused: ({ address, port }, protocol, reason) => refusals({ protocol, address, port, reason }),
+      onDistrusted: ({ address, port, serverName: name }, error) =>
+        log.warn(
+          { address, port, name, reason: error.message },
+          'a SIP peer has not proved over TLS who it is: nothing was sent to it',
+        ),
       maxQueuedBytesInAll: all.maxQueuedBytesInAll,
       isKnownAddress,
       admits: (source) => gate?.admits(source) ?? true,
-      onFrame: guarded(log, 'taking a SIP message from a stream', (frame: Frame, connection: TcpConnection) =>
+      onFrame: guarded(log, 'taking a SIP message from a stream', (frame: Frame, connection: Connection) =>
         this.#takeFrame(frame, connection),
       ),
       onClosed: (connection, target) => {
@@ -119,9 +152,9 @@ class SocketTransports implements Transports {
 
   async #open(listen: Listen): Promise<Bound> {
     const id = this.#nextListener++;
-    if (listen.protocol === 'tcp') {
-      const tcp = await this.#tcp.listen(listen, id);
-      return { listener: { ...listen, id, port: tcp.port }, tcp };
+    if (kindOf(listen.protocol).reliable) {
+      const stream = await this.#connections.listen(listen, id);
+      return { listener: { ...listen, id, port: stream.port }, stream };
     }
     const udp = await this.#openUdp({
       listen,
@@ -164,7 +197,7 @@ class SocketTransports implements Transports {
   #sendOver(bound: Bound, bytes: Buffer, target: Target, onFailure: (failure: SendFailure) => void): void {
     this.#sent++;
     if (!bound.udp) {
-      this.#tcp.send(bytes, target, bound.listener.id, (failure) => this.#fail(failure, onFailure));
+      this.#connections.send(bytes, target, bound.listener.id, (failure) => this.#fail(failure, onFailure));
       return;
     }
     bound.udp.send(bytes, target.address, target.port, (cause) => {
@@ -195,7 +228,7 @@ class SocketTransports implements Transports {
       sent: this.#sent,
       malformed: this.#malformed,
       sendFailures: this.#sendFailures,
-      connections: this.#tcp.size,
+      connections: this.#connections.size,
     };
   }
 
@@ -203,7 +236,7 @@ class SocketTransports implements Transports {
     if (this.#closed) return;
     this.#closed = true;
     const listening = this.#bound.splice(0).map(closeBound);
-    await Promise.all([...listening, this.#tcp.close()]);
+    await Promise.all([...listening, this.#connections.close()]);
   }
 
   /** The listener the target names, else the first of its protocol and address family. */
@@ -228,7 +261,7 @@ class SocketTransports implements Transports {
     this.#take(start === 0 ? bytes : bytes.subarray(start), source);
   }
 
-  #takeFrame(frame: Frame, connection: TcpConnection): void {
+  #takeFrame(frame: Frame, connection: Connection): void {
     if (frame.type === 'message' && this.#take(frame.bytes, connection.source)) connection.prove();
     if (frame.type !== 'broken') return;
     this.#received++;
@@ -275,9 +308,9 @@ class SocketTransports implements Transports {
   }
 }
 
-async function closeBound({ udp, tcp }: Bound): Promise<void> {
+async function closeBound({ udp, stream }: Bound): Promise<void> {
   await udp?.close();
-  await tcp?.close();
+  await stream?.close();
 }
 
 /** Enough for literal addresses, and far cheaper than checking every digit for each send. */

@@ -1,7 +1,8 @@
 import { systemClock } from '../../../src/lib/clock.ts';
 import type { SipMessage } from '../../../src/sip/message/message.ts';
 import type { ParseFailure } from '../../../src/sip/message/parse.ts';
-import type { SendFailure, Source, Target, Transports } from '../../../src/sip/transport/transport.ts';
+import type { Protocol } from '../../../src/sip/transport/kind.ts';
+import type { Listen, SendFailure, Source, Target, Transports } from '../../../src/sip/transport/transport.ts';
 import { createTransports, type TransportsOptions } from '../../../src/sip/transport/transports.ts';
 
 const silent = () => {};
@@ -18,6 +19,11 @@ export class Inbox<T> {
     else this.#items.push(item);
   }
 
+  /** How many nobody has waited for yet. */
+  get size(): number {
+    return this.#items.length;
+  }
+
   next(): Promise<T> {
     const item = this.#items.shift();
     return item === undefined ? new Promise((resolve) => this.#waiting.push(resolve)) : Promise.resolve(item);
@@ -31,8 +37,11 @@ export type Party = {
   readonly closed: Inbox<number>;
 };
 
-/** Transports on 127.0.0.1 (UDP and TCP, any ports) and what they receive. */
-export async function openParty(options: Partial<TransportsOptions> = {}): Promise<Party> {
+/** Transports on 127.0.0.1 (UDP, TCP and what else is named, any ports) and what they receive. */
+export async function openParty(
+  options: Partial<TransportsOptions> = {},
+  more: readonly Listen[] = [],
+): Promise<Party> {
   const transports = createTransports({ clock: systemClock, log, ...options });
   const party: Party = { transports, messages: new Inbox(), malformed: new Inbox(), closed: new Inbox() };
   transports.onMessage((message, source) => party.messages.put({ message, source }));
@@ -41,12 +50,13 @@ export async function openParty(options: Partial<TransportsOptions> = {}): Promi
   await transports.bind([
     { protocol: 'udp', host: '127.0.0.1', port: 0 },
     { protocol: 'tcp', host: '127.0.0.1', port: 0 },
+    ...more,
   ]);
   return party;
 }
 
 /** Where a party listens. */
-export function addressOf({ transports }: Party, protocol: 'udp' | 'tcp'): Target {
+export function addressOf({ transports }: Party, protocol: Protocol): Target {
   const { host, port } = transports.listeners.find((listener) => listener.protocol === protocol)!;
   return { protocol, address: host, port };
 }

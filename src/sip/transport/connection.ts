@@ -1,6 +1,6 @@
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Clock } from '../../lib/clock.ts';
-import { type Frame, StreamFramer } from '../message/stream-framer.ts';
+import type { Frame } from '../message/stream-framer.ts';
 import type { SendFailure, Source } from './transport.ts';
 
 /** Limits of a connection, in ms and bytes. */
@@ -17,15 +17,27 @@ export type ConnectionLimits = {
   readonly maxQueuedBytes: number;
 };
 
+/** Finds messages and keep-alives in what comes in. */
+export interface Framer {
+  push(chunk: Buffer): Frame[];
+  /** The beginning of a message waits for the rest of it. */
+  readonly isPartial: boolean;
+}
+
 /** What all connections together have queued, in bytes. */
 export type QueueBudget = {
   queued: number;
   /** Makes room for more, at the cost of whoever has queued most; false when that is the one that asks. */
-  makeRoom(bytes: number, asking: TcpConnection): boolean;
+  makeRoom(bytes: number, asking: Connection): boolean;
 };
 
 export type ConnectionOptions = {
-  readonly socket: Socket;
+  /** Octets, or whole messages where the transport keeps them apart. */
+  readonly stream: Duplex;
+  /** Cuts what comes in into messages. */
+  readonly framer: Framer;
+  /** The event of the stream that says that a connection of ours is there. */
+  readonly connectEvent?: 'connect' | 'secureConnect' | undefined;
   /** The peer, with the number of this connection in `connection`. */
   readonly source: Source;
   /** False while the connection we asked for is not there yet. */
@@ -35,8 +47,8 @@ export type ConnectionOptions = {
   readonly budget: QueueBudget;
   /** Whether a message may be read now; one that may not waits, and so does all that comes behind it. */
   readonly admits: (source: Source) => boolean;
-  readonly onFrame: (frame: Frame, connection: TcpConnection) => void;
-  readonly onClosed: (connection: TcpConnection) => void;
+  readonly onFrame: (frame: Frame, connection: Connection) => void;
+  readonly onClosed: (connection: Connection) => void;
 };
 
 const pong = Buffer.from('\r\n');
@@ -51,15 +63,15 @@ const FRAMES_PER_TURN = 16;
 const ASK_AGAIN_MS = 100;
 
 /**
- * One TCP connection: frames in, bytes out, and the timers that end it. It never throws; its end is told once. While the
+ * One connection, whatever it runs over: frames in, bytes out, and the timers that end it. It never throws; its end is told once. While the
  * peer does not read what we have sent, or messages of it wait their turn, nothing more is read of it.
  */
-export class TcpConnection {
+export class Connection {
   readonly source: Source;
-  readonly #socket: Socket;
+  readonly #stream: Duplex;
   readonly #clock: Clock;
   readonly #limits: ConnectionLimits;
-  readonly #framer = new StreamFramer();
+  readonly #framer: Framer;
   readonly #onFrame: ConnectionOptions['onFrame'];
   /** Who to tell when the connection never comes about. */
   readonly #waiting: ((failure: SendFailure) => void)[] = [];
@@ -84,9 +96,10 @@ export class TcpConnection {
   #isProved: boolean;
 
   constructor(options: ConnectionOptions) {
-    const { socket, source, connected, clock, limits, onClosed } = options;
+    const { stream, source, connected, clock, limits, onClosed, connectEvent = 'connect' } = options;
     this.source = source;
-    this.#socket = socket;
+    this.#stream = stream;
+    this.#framer = options.framer;
     this.#clock = clock;
     this.#limits = limits;
     this.#budget = options.budget;
@@ -95,19 +108,18 @@ export class TcpConnection {
     this.#isProved = !connected;
     this.#connected = connected;
     this.#lastUse = clock.monotonic();
-    socket.setNoDelay(true);
-    socket.on('data', (chunk) => this.#receive(chunk));
-    socket.on('error', (error) => {
+    stream.on('data', (chunk) => this.#receive(chunk));
+    stream.on('error', (error) => {
       this.#error = error;
     });
-    socket.on('close', () => {
+    stream.on('close', () => {
       this.#release();
       onClosed(this);
     });
     if (connected) {
       this.#firstTimer = clock.setTimeout(() => this.destroy(), limits.firstMessageTimeout);
       this.#watchIdle(limits.idleTimeout);
-    } else this.#awaitConnection();
+    } else this.#awaitConnection(connectEvent);
   }
 
   /** False until the peer has sent a message that makes sense; those we connected to need not. */
@@ -124,12 +136,12 @@ export class TcpConnection {
 
   /** True while bytes can be sent. */
   get isOpen(): boolean {
-    return !this.#ended && !this.#socket.destroyed;
+    return !this.#ended && !this.#stream.destroyed;
   }
 
   /** Sends or queues bytes; a failure is reported once, perhaps at once. */
   send(bytes: Buffer, onFailure: (failure: SendFailure) => void): void {
-    const length = this.#socket.writableLength + bytes.length;
+    const length = this.#stream.writableLength + bytes.length;
     if (length > this.#limits.maxQueuedBytes || !this.#budget.makeRoom(bytes.length, this)) {
       this.destroy();
       onFailure({ reason: 'overload', target: this.source });
@@ -148,14 +160,14 @@ export class TcpConnection {
 
   #write(bytes: Buffer, done: (cause: Error | null | undefined) => void): void {
     this.#count(bytes.length);
-    this.#socket.write(bytes, (cause) => {
+    this.#stream.write(bytes, (cause) => {
       // After the end all is given back already.
       if (this.#queued > 0) this.#count(-bytes.length);
       done(cause);
       this.#drained();
     });
     if (!this.#isStalled()) return;
-    this.#socket.pause();
+    this.#stream.pause();
     this.#drainTimer ??= this.#clock.setTimeout(() => this.destroy(), this.#limits.partialTimeout);
   }
 
@@ -184,23 +196,23 @@ export class TcpConnection {
   end(): void {
     this.#ended = true;
     // A peer that reads nothing would hold the connection open for ever.
-    this.#connectTimer ??= this.#clock.setTimeout(() => this.#socket.destroy(), this.#limits.connectTimeout);
-    this.#socket.end();
+    this.#connectTimer ??= this.#clock.setTimeout(() => this.#stream.destroy(), this.#limits.connectTimeout);
+    this.#stream.end();
   }
 
   /** Closes at once; what is queued is lost. */
   destroy(): void {
     this.#ended = true;
     this.#count(-this.#queued);
-    this.#socket.destroy();
+    this.#stream.destroy();
   }
 
-  #awaitConnection(): void {
+  #awaitConnection(event: string): void {
     this.#connectTimer = this.#clock.setTimeout(() => {
       this.#timedOut = true;
-      this.#socket.destroy();
+      this.#stream.destroy();
     }, this.#limits.connectTimeout);
-    this.#socket.once('connect', () => {
+    this.#stream.once(event, () => {
       this.#clock.clearTimeout(this.#connectTimer);
       this.#connectTimer = undefined;
       this.#connected = true;
@@ -243,7 +255,7 @@ export class TcpConnection {
       this.#readOn();
       return;
     }
-    this.#socket.pause();
+    this.#stream.pause();
     if (refused) this.#askAgain();
     else if (!this.#mustWait()) this.#clock.soon(() => this.#takeTurn());
   }
@@ -255,14 +267,14 @@ export class TcpConnection {
 
   /** The peer does not read, or is gone. */
   #mustWait(): boolean {
-    return this.#ended || this.#socket.destroyed || this.#isStalled();
+    return this.#ended || this.#stream.destroyed || this.#isStalled();
   }
 
   /** Reads on, when nothing is left to do first. */
   #readOn(): void {
     if (this.#isReading || this.#mustWait()) return;
     if (this.#frames.length > 0) this.#takeTurn();
-    else if (this.#socket.isPaused()) this.#socket.resume();
+    else if (this.#stream.isPaused()) this.#stream.resume();
   }
 
   #watchIdle(after: number): void {

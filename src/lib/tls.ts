@@ -1,0 +1,32 @@
+import type { SecureContext, SecureVersion } from 'node:tls';
+
+/** What a TLS server begins a handshake with; given to Node as it stands. */
+export type ServerTls = {
+  /** PEM: the certificate with those between it and its authority, and its key. */
+  readonly cert: string;
+  readonly key: string;
+  readonly minVersion: SecureVersion;
+  /** Chooses another certificate for the name that the peer asks for (RFC 6066 3). */
+  readonly SNICallback: (name: string, choose: (error: Error | null, context?: SecureContext) => void) => void;
+};
+
+/** What a TLS connection of ours is made with. Whom we connect to is always verified. */
+export type ClientTls = {
+  /** PEM of the authorities that are believed. */
+  readonly ca: readonly string[];
+  readonly minVersion: SecureVersion;
+  /** Our own certificate, shown to whoever asks for one. */
+  readonly cert?: string;
+  readonly key?: string;
+};
+
+/** Certificates, keys and authorities; read anew, they hold from the next handshake on. */
+export interface TlsKeys {
+  /** Undefined where no certificate is configured. */
+  readonly server: ServerTls | undefined;
+  readonly client: ClientTls;
+  /** PEM of the authorities that certificates of our clients are checked against. */
+  readonly clientAuthorities: readonly string[];
+  /** Hears that any of it is another now. */
+  onChanged(listener: () => void): void;
+}

@@ -1,0 +1,277 @@
+import { connect, createServer, isIP, isIPv6, type Server, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { connect as connectTls } from 'node:tls';
+import { sourceNetwork } from '../../lib/addresses.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { TlsKeys } from '../../lib/tls.ts';
+import { type Frame, StreamFramer } from '../message/stream-framer.ts';
+import { Connection, type ConnectionLimits, type QueueBudget } from './connection.ts';
+import { createDoor, type Door, type Peer } from './doors.ts';
+import { kindOf } from './kind.ts';
+import { type Listen, ListenError, type Protocol, type SendFailure, type Source, type Target } from './transport.ts';
+import { MessageFramer } from './web-socket.ts';
+
+export type ConnectionsOptions = {
+  readonly clock: Clock;
+  readonly limits: ConnectionLimits;
+  /** How many connections may be open; further ones are closed as they come, or take the place of a silent one. */
+  readonly maxConnections: number;
+  /** How many of them one address may have that nobody knows. */
+  readonly maxSourceConnections: number;
+  /** How many of them may be in the middle of their handshake. */
+  readonly maxSourceHandshakes: number;
+  /** How long the handshakes of TLS and of WebSocket may take together, in ms. */
+  readonly handshakeTimeout: number;
+  /** What all connections together may have queued, in bytes. */
+  readonly maxQueuedBytesInAll: number;
+  /** Certificates; without them nobody is spoken to over TLS. */
+  readonly tls?: TlsKeys | undefined;
+  /** Whether a page of that origin may connect over WebSocket. */
+  readonly allowsOrigin: (origin: string) => boolean;
+  /** Hears of a peer that did not get through its handshake. */
+  readonly onRefused: (peer: Peer, protocol: Protocol, reason: string) => void;
+  /** Hears of a peer that we do not believe. */
+  readonly onDistrusted: (target: Target, error: Error) => void;
+  /** Whether anybody at an address is known. */
+  readonly isKnownAddress: (address: string) => boolean;
+  readonly admits: (source: Source) => boolean;
+  readonly onFrame: (frame: Frame, connection: Connection) => void;
+  readonly onClosed: (connection: number, target: Target) => void;
+  /** Trouble of a listening socket, after it is bound. */
+  readonly onError: (error: Error) => void;
+};
+
+/** Where peers come in, and by what. */
+type Entrance = { readonly door: Door; readonly protocol: Protocol; readonly listener: number };
+
+export type StreamListener = { readonly port: number; close(): Promise<void> };
+
+/** All connections, over TCP, TLS and WebSocket, those we accepted and those we opened, found by number or by the peer's address and port. */
+export class Connections {
+  readonly #options: ConnectionsOptions;
+  readonly #byId = new Map<number, Connection>();
+  readonly #byPeer = new Map<string, Connection>();
+  /** Accepted connections per address. */
+  readonly #bySource = new Map<string, number>();
+  /** Those in the middle of their handshake, oldest first, with the source they count for. */
+  readonly #entering = new Map<Socket, string>();
+  readonly #budget: QueueBudget;
+  #nextId = 1;
+  #onEmpty: (() => void) | undefined;
+
+  constructor(options: ConnectionsOptions) {
+    this.#options = options;
+    this.#budget = { queued: 0, makeRoom: (bytes, asking) => this.#makeRoom(bytes, asking) };
+  }
+
+  /** All that are open, those that are not through their handshake yet among them. */
+  get size(): number {
+    return this.#byId.size + this.#entering.size;
+  }
+
+  /** Listens for connections. @throws ListenError (as a rejection) when the address, port or certificate cannot be had. */
+  async listen(listen: Listen, listener: number): Promise<StreamListener> {
+    const { protocol } = listen;
+    const { tls, allowsOrigin, onRefused } = this.#options;
+    const door = createDoor(listen, {
+      tls,
+      allowsOrigin,
+      onRefused: (peer, reason) => onRefused(peer, protocol, reason),
+    });
+    const server = createServer({ noDelay: true, keepAlive: true }, (socket) =>
+      this.#accept(socket, { door, protocol, listener }),
+    );
+    return new Promise((resolve, reject) => {
+      const refuse = (error: NodeJS.ErrnoException) => reject(new ListenError(listen, error.code ?? 'UNKNOWN', error));
+      server.once('error', refuse);
+      server.listen({ port: listen.port, host: listen.host, ipv6Only: isIPv6(listen.host), exclusive: true }, () => {
+        server.off('error', refuse);
+        server.on('error', this.#options.onError);
+        resolve({ port: portOf(server), close: () => new Promise((closed) => server.close(() => closed())) });
+      });
+    });
+  }
+
+  /** Sends over the target's connection while it is open, else over one to the same peer, else over a new one. */
+  send(bytes: Buffer, target: Target, listener: number, onFailure: (failure: SendFailure) => void): void {
+    const own = target.connection === undefined ? undefined : this.#byId.get(target.connection);
+    const known = own?.isOpen ? own : this.#byPeer.get(peerKey(target));
+    const connection = known?.isOpen ? known : this.#open(target, listener);
+    if (connection) connection.send(bytes, onFailure);
+    else onFailure({ reason: 'connect', target });
+  }
+
+  /** Closes every connection at once; resolves when all are gone. */
+  close(): Promise<void> {
+    for (const connection of this.#byId.values()) connection.destroy();
+    for (const socket of this.#entering.keys()) socket.destroy();
+    if (this.size === 0) return Promise.resolve();
+    return new Promise((resolve) => (this.#onEmpty = resolve));
+  }
+
+  #accept(socket: Socket, { door, protocol, listener }: Entrance): void {
+    const { remoteAddress: address, remotePort: port } = socket;
+    if (address === undefined || port === undefined || this.#isFullFor(address) || !this.#makePlace()) {
+      socket.on('error', () => {});
+      socket.destroy();
+      return;
+    }
+    const source = sourceNetwork(address);
+    this.#bySource.set(source, (this.#bySource.get(source) ?? 0) + 1);
+    socket.once('close', () => this.#forgetSource(source));
+    const target: Target = { protocol, address, port, listener };
+    if (protocol !== 'tcp' && !this.#beginHandshake(socket, source, target)) return;
+    door.enter(socket, (stream) => {
+      if (protocol !== 'tcp' && !this.#entering.delete(socket)) stream.destroy();
+      else this.#add(stream, target, listener, true);
+    });
+  }
+
+  /** A handshake costs as much as many messages: whoever may not send one may not begin one. */
+  #beginHandshake(socket: Socket, source: string, target: Target): boolean {
+    const { clock, maxSourceHandshakes, handshakeTimeout, isKnownAddress, admits, onRefused } = this.#options;
+    socket.on('error', () => {});
+    const under = [...this.#entering.values()].filter((each) => each === source).length;
+    const isTooMany = under >= maxSourceHandshakes && !isKnownAddress(target.address);
+    if (isTooMany || !admits({ ...target, listener: target.listener! })) {
+      socket.destroy();
+      return false;
+    }
+    this.#entering.set(socket, source);
+    const timer = clock.setTimeout(() => {
+      if (!this.#entering.has(socket)) return;
+      onRefused(target, target.protocol, 'its handshake took too long');
+      socket.destroy();
+    }, handshakeTimeout);
+    socket.once('close', () => {
+      clock.clearTimeout(timer);
+      if (this.#entering.delete(socket)) this.#told();
+    });
+    return true;
+  }
+
+  #isFullFor(address: string): boolean {
+    const { maxSourceConnections, isKnownAddress } = this.#options;
+    return (this.#bySource.get(sourceNetwork(address)) ?? 0) >= maxSourceConnections && !isKnownAddress(address);
+  }
+
+  #forgetSource(source: string): void {
+    const left = this.#bySource.get(source)! - 1;
+    if (left > 0) this.#bySource.set(source, left);
+    else this.#bySource.delete(source);
+  }
+
+  /** A full house closes the oldest connection that has not said anything yet; false when there is none. */
+  #makePlace(): boolean {
+    if (this.size < this.#options.maxConnections) return true;
+    const [entering] = this.#entering.keys();
+    if (entering) {
+      entering.destroy();
+      return true;
+    }
+    for (const connection of this.#byId.values()) {
+      if (connection.isProved || !connection.isOpen) continue;
+      connection.destroy();
+      return true;
+    }
+    return false;
+  }
+
+  #makeRoom(bytes: number, asking: Connection): boolean {
+    while (this.#budget.queued + bytes > this.#options.maxQueuedBytesInAll) {
+      let greediest = asking;
+      for (const connection of this.#byId.values()) if (connection.queued > greediest.queued) greediest = connection;
+      if (greediest === asking) return false;
+      greediest.destroy();
+    }
+    return true;
+  }
+
+  /** Undefined where only the peer can open a connection. */
+  #open(target: Target, listener: number): Connection | undefined {
+    if (kindOf(target.protocol).webSocket) return undefined;
+    const family = isIPv6(target.address) ? 6 : 4;
+    const to = {
+      host: target.address,
+      port: target.port,
+      lookup: (
+        host: string,
+        options: { all?: boolean | undefined },
+        callback: (error: null, found: never, family?: number) => void,
+      ) => (options.all ? callback(null, [{ address: host, family }] as never) : callback(null, host as never, family)),
+    };
+    if (target.protocol === 'tcp') return this.#add(connect(to).setNoDelay(true), target, listener, false);
+    return this.#openTls(to, target, listener);
+  }
+
+  /** The certificate must be for the name that was looked up, or for the address where there is none (RFC 5922 7.2). */
+  #openTls(to: { host: string; port: number }, target: Target, listener: number): Connection {
+    const { tls, onDistrusted } = this.#options;
+    const { serverName } = target;
+    const socket = connectTls({
+      ...to,
+      ...(tls && { ...tls.client, ca: [...tls.client.ca] }),
+      ...(serverName !== undefined && isIP(serverName) === 0 && { servername: serverName }),
+      rejectUnauthorized: true,
+    });
+    socket.setNoDelay(true);
+    socket.on('error', (error) => {
+      if (!socket.authorized) onDistrusted(target, error);
+    });
+    return this.#add(socket, target, listener, false, 'secureConnect');
+  }
+
+  #add(
+    stream: Duplex,
+    target: Target,
+    listener: number,
+    connected: boolean,
+    connectEvent?: 'connect' | 'secureConnect',
+  ): Connection {
+    const { clock, limits, admits, onFrame } = this.#options;
+    const { protocol, address, port, serverName } = target;
+    const budget = this.#budget;
+    const named = connected || serverName === undefined ? {} : { serverName };
+    const source = { protocol, address, port, listener, connection: this.#nextId++, ...named } as const;
+    const onClosed = (closed: Connection) => this.#remove(closed);
+    const connection = new Connection({
+      stream,
+      framer: kindOf(protocol).webSocket ? new MessageFramer() : new StreamFramer(),
+      connectEvent,
+      source,
+      connected,
+      clock,
+      limits,
+      budget,
+      admits,
+      onFrame,
+      onClosed,
+    });
+    this.#byId.set(source.connection, connection);
+    this.#byPeer.set(peerKey(source), connection);
+    return connection;
+  }
+
+  #remove(connection: Connection): void {
+    const { source } = connection;
+    this.#byId.delete(source.connection!);
+    if (this.#byPeer.get(peerKey(source)) === connection) this.#byPeer.delete(peerKey(source));
+    this.#options.onClosed(source.connection!, source);
+    this.#told();
+  }
+
+  /** One less is open. */
+  #told(): void {
+    if (this.size === 0) this.#onEmpty?.();
+  }
+}
+
+/** A connection to somebody that had to prove a name is for nobody else, and one that had to prove nothing for no name. */
+function peerKey({ protocol, address, port, serverName = '' }: Target): string {
+  return `${protocol} ${address} ${port} ${serverName}`;
+}
+
+function portOf(server: Server): number {
+  const address = server.address();
+  return typeof address === 'object' && address ? address.port : 0;
+}

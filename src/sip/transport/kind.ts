@@ -1,0 +1,42 @@
+/** What carries SIP messages. */
+export type Protocol = 'udp' | 'tcp' | 'tls' | 'ws' | 'wss';
+
+/** What sets one protocol apart from another. */
+export type TransportKind = {
+  /** Nothing is lost as long as the connection lives, so nothing is sent twice (RFC 3261 17). */
+  readonly reliable: boolean;
+  /** It runs over TLS. */
+  readonly secure: boolean;
+  /** Each message comes in a WebSocket message of its own (RFC 7118); only the peer can open such a connection. */
+  readonly webSocket: boolean;
+  /** The port where none is named (RFC 3261 18, RFC 7118 4). */
+  readonly defaultPort: number;
+  /** What a URI says of it: `wss` is `ws` there, with `sips` (RFC 7118 5.1). */
+  readonly uriTransport: string;
+};
+
+/** All that SIP is spoken over. */
+export const transportKinds: Readonly<Record<Protocol, TransportKind>> = {
+  udp: { reliable: false, secure: false, webSocket: false, defaultPort: 5060, uriTransport: 'udp' },
+  tcp: { reliable: true, secure: false, webSocket: false, defaultPort: 5060, uriTransport: 'tcp' },
+  tls: { reliable: true, secure: true, webSocket: false, defaultPort: 5061, uriTransport: 'tls' },
+  ws: { reliable: true, secure: false, webSocket: true, defaultPort: 80, uriTransport: 'ws' },
+  wss: { reliable: true, secure: true, webSocket: true, defaultPort: 443, uriTransport: 'ws' },
+};
+
+/** The kind of a protocol. */
+export const kindOf = (protocol: Protocol): TransportKind => transportKinds[protocol];
+
+/**
+ * The protocol that a URI asks for (RFC 3261 19.1.1, RFC 5630 3.1.3): a `sips` URI always means TLS, so that `tcp` and none
+ * at all are TLS there, and `udp` is nothing. Undefined when there is no such thing.
+ */
+export function protocolOf(scheme: 'sip' | 'sips', transport: string | undefined): Protocol | undefined {
+  const named = transport?.toLowerCase();
+  if (scheme === 'sip') {
+    if (named === undefined) return 'udp';
+    return named in transportKinds ? (named as Protocol) : undefined;
+  }
+  if (named === undefined || named === 'tcp' || named === 'tls') return 'tls';
+  return named === 'ws' || named === 'wss' ? 'wss' : undefined;
+}

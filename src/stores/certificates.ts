@@ -1,0 +1,171 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { createSecureContext, rootCertificates, type SecureContext, type SecureVersion } from 'node:tls';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
+import type { ClientTls, ServerTls, TlsKeys } from '../lib/tls.ts';
+
+/** Which files there are, and what is believed. */
+export type CertificateSettings = {
+  /** PEM files; the first pair is shown to whoever asks for none of the others' names. */
+  readonly certificates: readonly { readonly certificate: string; readonly key: string }[];
+  /** PEM files of authorities; `system` stands for those that come with Node. */
+  readonly authorities: readonly string[];
+  /** PEM files of the authorities of our clients. */
+  readonly clientAuthorities: readonly string[];
+  readonly minimumVersion: '1.2' | '1.3';
+  /** How often to look whether a file is another one, in ms. */
+  readonly checkEveryMs: number;
+};
+
+/** A certificate, key or authority cannot be used; the message says which file and why, in one line. */
+export class CertificateError extends Error {
+  override readonly name = 'CertificateError';
+}
+
+/** The certificates of the configuration, as they stand in their files now. */
+export interface Certificates extends TlsKeys {
+  /** Reads all files anew, perhaps others than before. What cannot be used changes nothing. @throws CertificateError */
+  take(settings: CertificateSettings): void;
+  /** Reads all files anew; what cannot be used changes nothing, and is logged. */
+  readAgain(): void;
+  /** Looks at the files no longer. */
+  close(): void;
+}
+
+/** All that one reading gave. */
+type Read = { server: ServerTls | undefined; client: ClientTls; clientAuthorities: readonly string[] };
+
+type Shown = { cert: string; key: string; leaf: X509Certificate; context: SecureContext };
+
+/** A certificate that ends within this time is told of when it is read, in ms. */
+const soonOver = 14 * 86_400_000;
+
+/** Reads them, and looks from time to time whether a file has changed. @throws CertificateError */
+export function createCertificates(
+  start: CertificateSettings,
+  { clock, log }: { clock: Clock; log: Logger },
+): Certificates {
+  const listeners: (() => void)[] = [];
+  let settings = start;
+  let current = readAll(settings, clock.now(), log);
+  let stamp = stampOf(settings);
+  let timer: unknown;
+
+  const put = (next: Read): void => {
+    current = next;
+    stamp = stampOf(settings);
+    for (const listener of listeners) listener();
+  };
+
+  const readAgain = (): void => {
+    try {
+      put(readAll(settings, clock.now(), log));
+      log.info({ files: filesOf(settings) }, 'certificates were read anew');
+    } catch (error) {
+      // Told once for each change of the files, not at every look.
+      stamp = stampOf(settings);
+      log.error(
+        { reason: (error as Error).message },
+        'certificates were read anew and cannot be used: the old ones stay',
+      );
+    }
+  };
+
+  const watch = (): void => {
+    if (filesOf(settings).length === 0) return;
+    timer = clock.setTimeout(() => {
+      if (stampOf(settings) !== stamp) readAgain();
+      watch();
+    }, settings.checkEveryMs);
+  };
+  watch();
+
+  return {
+    get server() {
+      return current.server;
+    },
+    get client() {
+      return current.client;
+    },
+    get clientAuthorities() {
+      return current.clientAuthorities;
+    },
+    onChanged: (listener) => void listeners.push(listener),
+    take(next) {
+      const read = readAll(next, clock.now(), log);
+      clock.clearTimeout(timer);
+      settings = next;
+      put(read);
+      watch();
+    },
+    readAgain: () => filesOf(settings).length > 0 && readAgain(),
+    close: () => clock.clearTimeout(timer),
+  };
+}
+
+const filesOf = ({ certificates, authorities, clientAuthorities }: CertificateSettings): string[] => [
+  ...certificates.flatMap(({ certificate, key }) => [certificate, key]),
+  ...[...authorities, ...clientAuthorities].filter((file) => file !== 'system'),
+];
+
+/** Which files stand there: another text means that one of them is another now. */
+function stampOf(settings: CertificateSettings): string {
+  return filesOf(settings)
+    .map((file) => {
+      const found = statSync(file, { throwIfNoEntry: false });
+      return found ? `${found.ino} ${found.mtimeMs} ${found.size}` : 'missing';
+    })
+    .join('\n');
+}
+
+function readAll(settings: CertificateSettings, now: number, log: Logger): Read {
+  const minVersion: SecureVersion = `TLSv${settings.minimumVersion}`;
+  const shown = settings.certificates.map((pair) => readPair(pair, minVersion));
+  for (const { leaf } of shown) tellEnd(leaf, now, log);
+  const [first] = shown;
+  const ca = settings.authorities.flatMap((file) => (file === 'system' ? rootCertificates : [readAuthorities(file)]));
+  const own = first && { cert: first.cert, key: first.key };
+  return {
+    server: own && {
+      ...own,
+      minVersion,
+      SNICallback: (name, choose) => choose(null, shown.find(({ leaf }) => leaf.checkHost(name))?.context),
+    },
+    client: { ca, minVersion, ...own },
+    clientAuthorities: settings.clientAuthorities.map(readAuthorities),
+  };
+}
+
+function readPair({ certificate, key }: { certificate: string; key: string }, minVersion: SecureVersion): Shown {
+  const cert = readText(certificate);
+  const secret = readText(key);
+  const leaf = trying(certificate, 'is no certificate in PEM', () => new X509Certificate(cert));
+  const context = trying(key, `is no key in PEM that fits ${certificate}`, () =>
+    createSecureContext({ cert, key: secret, minVersion }),
+  );
+  return { cert, key: secret, leaf, context };
+}
+
+function readAuthorities(file: string): string {
+  const text = readText(file);
+  trying(file, 'is no certificate in PEM', () => new X509Certificate(text));
+  return text;
+}
+
+const readText = (file: string): string => trying(file, 'cannot be read', () => readFileSync(file, 'utf8'));
+
+function trying<T>(file: string, wrong: string, act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    throw new CertificateError(`${file} ${wrong}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** One that is over is shown all the same: peers say what they think of it. */
+function tellEnd({ validTo, subject }: X509Certificate, now: number, log: Logger): void {
+  const left = Date.parse(validTo) - now;
+  if (left < 0) log.error({ subject, until: validTo }, 'a certificate is over');
+  else if (left < soonOver) log.warn({ subject, until: validTo }, 'a certificate is over soon');
+}
