@@ -1,5 +1,5 @@
 import type { DialplanCalls } from '../dialplan/calls.ts';
-import type { DialplanChannel, EnteredStep, Identity } from '../dialplan/host.ts';
+import type { DialplanChannel, EnteredStep, Identity, Subroutine } from '../dialplan/host.ts';
 import {
   type ChannelContext,
   type ChannelEvent,
@@ -102,6 +102,10 @@ class ChannelDialplan implements DialplanChannel {
       if (error instanceof AriError) return false;
       throw error;
     }
+  }
+
+  get subroutines(): Subroutine[] {
+    return this.#entry.subroutines;
   }
 
   caller(): Identity {

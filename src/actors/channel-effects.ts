@@ -53,7 +53,7 @@ export function bindChannelEffects(options: ChannelEffectsOptions) {
       holdPeer: ({ context }, { musicClass }) => perform(context.id, (entry) => options.holdPeer(entry, musicClass)),
       hangupLeg: ({ context }, { cause }) => perform(context.id, (entry) => hangupLeg(entry, cause, options)),
       giveUpLeg: ({ context }) => perform(context.id, (entry) => tell(entry, { type: 'leg.ended' })),
-      stopDialplan: ({ context }) => perform(context.id, stopDialplan),
+      stopDialplan: ({ context }) => perform(context.id, (entry) => leaveDialplan(entry, options)),
     },
   });
 
@@ -121,17 +121,31 @@ export function showApplication(
   tell(entry, { type: 'dialplan.entered', position: { context, extension, priority }, app, data });
 }
 
+/**
+ * Ends the dialplan of a channel that is hung up. What the extension `h` of its context says is done, as far as nothing of
+ * it has to wait: the call is over. Channels that an application made, and that the dialplan never had, have none.
+ */
+function leaveDialplan(entry: ChannelEntry, { dialplan, view }: ChannelEffectsOptions): void {
+  const isOfDialplan = entry.run !== undefined || entry.ownership.getSnapshot().context.resume !== undefined;
+  stopDialplan(entry);
+  const { context } = view.snapshot(entry).context.dialplan;
+  if (!isOfDialplan || !dialplan.hasExtension(context, 'h')) return;
+  const run = new Cancellation();
+  void dialplan.run(view.dialplanChannel(entry), { context, extension: 'h', priority: 1 }, run);
+  run.abort();
+}
+
 function runDialplan(entry: ChannelEntry, from: Position, { dialplan, tell, view }: ChannelEffectsOptions): void {
   const run = new Cancellation();
   entry.run = run;
   void dialplan.run(view.dialplanChannel(entry), from, run).then((outcome) => {
-    if (entry.run === run) entry.run = undefined;
     // Taken away between its last step and this.
     if (run.aborted) return;
     if (outcome.type === 'stasis')
       tell(entry, { type: 'enter', app: outcome.app, args: outcome.args, resume: outcome.next });
     else if (outcome.type !== 'aborted')
       tell(entry, { type: 'dialplan.ended', cause: outcome.type === 'hangup' ? outcome.cause : Cause.normalClearing });
+    if (entry.run === run) entry.run = undefined;
   });
 }
 

@@ -1,4 +1,5 @@
 import type { Topic } from '../bus/topics.ts';
+import type { Subroutine } from '../dialplan/host.ts';
 import type { Cancellation } from '../lib/cancellation.ts';
 import type { ChannelContext, ChannelEvent, ChannelSnapshot, channelMachine } from '../machines/channel.ts';
 import type { OwnershipEvent, ownershipMachine } from '../machines/ownership.ts';
@@ -80,6 +81,8 @@ export type ChannelEntry = {
   ownership: OwnershipActor;
   /** The dialplan run that is under way. */
   run: Cancellation | undefined;
+  /** The subroutines of the dialplan that it is in. */
+  readonly subroutines: Subroutine[];
   /** Who waits for the answer. */
   onUp: ((up: boolean) => void)[];
   /** Who hears the digits that the far side presses: what the dialplan runs. */

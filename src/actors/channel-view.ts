@@ -23,6 +23,8 @@ export type ChannelViewOptions = Pick<
   ChannelAccess,
   'tell' | 'playbacks' | 'globals' | 'variablesLimit' | 'deviceStates' | 'callsOf'
 > & {
+  /** Wall-clock time, in ms since the epoch. */
+  now(): number;
   /** Variables and functions shown in every event of a channel. */
   channelvars: readonly string[];
 };
@@ -45,7 +47,8 @@ export function createChannelView({ channelvars: first, ...neighbours }: Channel
   const read = (entry: ChannelEntry, name: string): string => {
     // The function may ask for the channel, whose shown variables are just being made: give it the bare one.
     const bare: ChannelAccess = { ...access, model: (other) => channelModel(snapshot(other)) };
-    const result = readFunction(createChannelDialplan(bare, entry), name);
+    const host = createChannelDialplan(bare, entry);
+    const result = readFunction(host, name, { value: (of) => host.variable(of) ?? '', now: () => neighbours.now() });
     return result.ok ? result.value : '';
   };
 

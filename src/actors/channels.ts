@@ -146,6 +146,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     variablesLimit,
     deviceStates,
     callsOf: (entry) => calls.of(entry),
+    now: () => runtime.clock.now(),
     channelvars,
   });
   const publisher = createChannelPublisher({ bus, view, applications, endpoints, softHangupCause });
@@ -253,9 +254,10 @@ export function createChannels(options: ChannelsOptions): Channels {
     audio,
     dump: () => registry.all().map((entry) => dumpChannel(entry, audio)),
     restore(dumps, legOf) {
-      for (const { life, ownership, audio: sound, companionId, leg } of dumps) {
+      for (const { life, ownership, audio: sound, companionId, subroutines = [], leg } of dumps) {
         const context = life.context as ChannelContext;
         const entry = makeEntry(context, legOf(context, creation.reportTo(context.id), leg), companionId, undefined);
+        entry.subroutines.push(...subroutines);
         entry.ownership = startOwnership(entry, { from: ownership });
         startLife(entry, { from: life });
         if (sound) audio.restore(entry.leg, sound);
@@ -277,13 +279,17 @@ const ownershipInput = ({ id, dialplan }: ChannelInput, onAnswer: OnAnswer | und
   return { id, start: { context, extension, priority }, ...(onAnswer ? { onAnswer } : {}) };
 };
 
-const dumpChannel = ({ id, leg, actor, ownership, companionId }: ChannelEntry, audio: ChannelAudio): ChannelDump => {
+const dumpChannel = (
+  { id, leg, actor, ownership, companionId, subroutines }: ChannelEntry,
+  audio: ChannelAudio,
+): ChannelDump => {
   const sound = audio.dump(id);
   return {
     life: actor.dump() as ChannelDump['life'],
     ownership: ownership.dump() as ChannelDump['ownership'],
     ...(sound ? { audio: sound } : {}),
     ...(companionId === undefined ? {} : { companionId }),
+    ...(subroutines.length === 0 ? {} : { subroutines: structuredClone(subroutines) }),
     leg: leg.dump(),
   };
 };
@@ -316,6 +322,7 @@ const makeEntry = (
   actor: undefined as never,
   ownership: undefined as never,
   run: undefined,
+  subroutines: [],
   onUp: [],
   onDigit: new Set(),
   seen: undefined,

@@ -161,6 +161,10 @@ const ChannelDump = Type.Object({
   audio: optional(actorOf('channelAudio', channelAudioContext)),
   /** The channel that came to life together with it. */
   companionId: optional(text),
+  /** The subroutines of the dialplan that it is in. */
+  subroutines: optional(
+    list(Type.Object({ back: position, outside: Type.Record(Type.String(), Type.Union([text, Type.Null()])) })),
+  ),
   /** Its leg, which only its technology reads. */
   leg: Type.Object({ version: number }, { additionalProperties: true }),
 });

@@ -24,7 +24,12 @@ export function buildCallControl({ config, clock, ids, log, runtime }: Base, sta
   const { general, limits } = config;
   const { bus, applications, eventSources, endpoints, globals, deviceStates } = state;
   const playbacks = createPlaybacks({ bus, runtime, ids, log, queueLimit: limits.playbacks });
-  const dialplan = createDialplan({ contexts: config.dialplan, clock, log: log.child({ part: 'dialplan' }) });
+  const dialplan = createDialplan({
+    contexts: config.dialplan,
+    clock,
+    log: log.child({ part: 'dialplan' }),
+    subroutineDepth: limits.subroutines,
+  });
   const outbound = createOutboundConnections({
     connections: outboundConnections(config),
     applications,

@@ -292,6 +292,11 @@ const limits = group(
       'subscriptions',
       'Subscriptions of one application, those to its own channels among them, beyond which a client cannot add any.',
     ),
+    subroutines: most(
+      100,
+      'subroutines',
+      'Subroutines of the dialplan (Gosub) inside one another on a channel; what calls one more is hung up, and logged.',
+    ),
     playbacks: most(100, 'playbacks', 'Playbacks that play and wait on one channel.'),
     mailboxes: most(10_000, 'mailboxes', 'Mailboxes.'),
     device_states: most(10_000, 'states', 'Device states that clients set.'),
@@ -358,7 +363,7 @@ const dialplan = named(
       },
     },
     description:
-      'What calls do outside an application: context, then extension or pattern, then steps `App(arguments)`. An exact extension wins over a pattern.',
+      'What calls do outside an application: context, then extension or pattern, then steps `App(arguments)`. An exact extension wins over a pattern. `include` lists contexts that are looked in when nothing here fits.',
   },
 );
 

@@ -2,32 +2,58 @@ import type { Application } from './applications/application.ts';
 import { stasisBroadcast } from './applications/broadcast.ts';
 import { answerApplication, busy, congestion, hangup, progress, ringing } from './applications/call.ts';
 import { bridge, confBridge, dial, musicOnHold, record } from './applications/company.ts';
-import { goto, gotoIf, noOp, set, stasis, userEvent, wait } from './applications/flow.ts';
+import { execIfOf } from './applications/conditional.ts';
+import { logApplication, noOp, set, stasis, userEvent, verbose, wait } from './applications/flow.ts';
+import { background, read, waitExten } from './applications/keys.ts';
+import { continueWhile, endWhile, exitWhile, whileApplication } from './applications/loop.ts';
 import { echo, playback } from './applications/media.ts';
+import { goto, gotoIf, gotoIfTime } from './applications/places.ts';
+import { sayAlpha, sayDigits, sayNumber } from './applications/say.ts';
+import { gosub, gosubIf, returnApplication, stackPop } from './applications/subroutine.ts';
+
+const execIf = execIfOf((name) => findApplication(name));
 
 /** All applications a step may name, in the order of the documentation. */
 export const applications: readonly Application[] = [
   answerApplication,
+  background,
   bridge,
   busy,
   confBridge,
   congestion,
+  continueWhile,
   dial,
   echo,
+  endWhile,
+  execIf,
+  exitWhile,
+  gosub,
+  gosubIf,
   goto,
   gotoIf,
+  gotoIfTime,
   hangup,
+  logApplication,
   musicOnHold,
   noOp,
   playback,
   progress,
+  read,
   record,
+  returnApplication,
   ringing,
+  sayAlpha,
+  sayDigits,
+  sayNumber,
   set,
+  stackPop,
   stasis,
   stasisBroadcast,
   userEvent,
+  verbose,
   wait,
+  waitExten,
+  whileApplication,
 ];
 
 const byName: ReadonlyMap<string, Application> = new Map(

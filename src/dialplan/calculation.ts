@@ -1,7 +1,10 @@
+import { compileSearch, search } from './search.ts';
+
 /**
  * Calculations of `$[…]`: `|` `&` (first operand that decides), `=` `!=` `<` `>` `<=` `>=` (1 or 0), `+` `-`, `*` `/`
- * `%`, `!` and parentheses, from loosest to tightest. Words are quoted or bare; two numbers compare as numbers,
- * anything else as text.
+ * `%`, `=~` and `:` (searches, the latter from the start: what the group found, else how many characters), `~~` (joins),
+ * `!` and parentheses, from loosest to tightest; loosest of all `condition ? this :: that`. Words are quoted or bare; two
+ * numbers compare as numbers, anything else as text.
  */
 
 const levels: readonly (readonly string[])[] = [
@@ -10,6 +13,7 @@ const levels: readonly (readonly string[])[] = [
   ['=', '!=', '<=', '>=', '<', '>'],
   ['+', '-'],
   ['*', '/', '%'],
+  ['=~', '~~', ':'],
 ];
 const deepestNesting = 50;
 const number = /^[+-]?(\d+(\.\d*)?|\.\d+)$/;
@@ -20,7 +24,7 @@ export const isTrue = (text: string): boolean => text !== '' && !(number.test(te
 /** The result as text; undefined when the text is no calculation or has none (division by zero). Never throws. */
 export function calculate(text: string): string | undefined {
   const calculation = new Calculation(text);
-  const result = calculation.level(0, 0);
+  const result = calculation.choice(0);
   return calculation.done ? result : undefined;
 }
 
@@ -35,6 +39,16 @@ class Calculation {
   get done(): boolean {
     this.#skipSpace();
     return this.#at >= this.#text.length;
+  }
+
+  /** `condition ? this :: that`, or what stands in place of the condition alone. */
+  choice(depth: number): string | undefined {
+    const condition = this.level(0, depth);
+    if (condition === undefined || !this.#take(['?'])) return condition;
+    const yes = this.choice(depth + 1);
+    if (depth > deepestNesting || !this.#take(['::'])) return undefined;
+    const no = this.choice(depth + 1);
+    return isTrue(condition) ? yes : no;
   }
 
   level(level: number, depth: number): string | undefined {
@@ -55,10 +69,10 @@ class Calculation {
       return value === undefined ? undefined : isTrue(value) ? '0' : '1';
     }
     if (this.#take(['('])) {
-      const value = this.level(0, depth + 1);
+      const value = this.choice(depth + 1);
       return this.#take([')']) ? value : undefined;
     }
-    const word = /"([^"]*)"|[+-]?[^\s"|&=!<>+\-*/%()]+/y;
+    const word = /"([^"]*)"|[+-]?[^\s"|&=!<>+\-*/%()?~:][^\s"|&=!<>+\-*/%()?~]*/y;
     word.lastIndex = this.#at;
     const found = word.exec(this.#text);
     if (!found) return undefined;
@@ -69,6 +83,8 @@ class Calculation {
   #take(tokens: readonly string[]): string | undefined {
     this.#skipSpace();
     const token = tokens.find((each) => this.#text.startsWith(each, this.#at));
+    // `=~` is one, not the beginning of `=`; `::` parts the two halves of a choice.
+    if (token && this.#text.startsWith(token === ':' ? '::' : '=~', this.#at) && token !== '=~') return undefined;
     if (token) this.#at += token.length;
     return token;
   }
@@ -96,6 +112,11 @@ function apply(operator: string, left: string, right: string): string | undefine
       return order <= 0 ? '1' : '0';
     case '>=':
       return order >= 0 ? '1' : '0';
+    case '~~':
+      return left + right;
+    case '=~':
+    case ':':
+      return found(left, right, operator === ':');
     default:
       return numbers ? arithmetic(operator, Number(left), Number(right)) : undefined;
   }
@@ -113,4 +134,13 @@ function arithmetic(operator: string, left: number, right: number): string | und
             ? left / right
             : left % right;
   return Number.isFinite(result) ? String(result) : undefined;
+}
+
+/** What an expression finds in a text: its group, or how many characters; 0 or '' for nothing. */
+function found(text: string, expression: string, fromStart: boolean): string | undefined {
+  const compiled = compileSearch(fromStart && !expression.startsWith('^') ? `^${expression}` : expression);
+  if (!compiled) return undefined;
+  const hit = search(compiled, text);
+  const hasGroup = /(?:^|[^\\])\((?!\?)/.test(expression);
+  return hasGroup ? (hit?.[1] ?? '') : String(hit?.[0].length ?? 0);
 }

@@ -2,13 +2,14 @@ import type { CancelSignal } from '../lib/cancellation.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { Cause } from '../telephony/causes.ts';
-import type { Outcome, Step, Verdict } from './applications/application.ts';
+import type { Outcome, Step, Surroundings, Verdict } from './applications/application.ts';
 import { splitArguments } from './arguments.ts';
 import { compile, expand, type Scope } from './expressions.ts';
 import type { DialplanChannel, Position } from './host.ts';
 import {
   type ConfiguredContexts,
   findExtension,
+  mayGrow,
   type ParsedContexts,
   type ParsedExtension,
   type ParsedStep,
@@ -48,19 +49,42 @@ export interface Dialplan {
   run(channel: DialplanChannel, from: Position, signal: CancelSignal): Promise<Outcome>;
 }
 
-export type DialplanOptions = { contexts: ConfiguredContexts; clock: Clock; log: Logger };
+export type DialplanOptions = {
+  contexts: ConfiguredContexts;
+  clock: Clock;
+  log: Logger;
+  /** How many subroutines may be inside one another on a channel. */
+  subroutineDepth?: number;
+};
+
+/** How deep subroutines may be where nothing is said of it. */
+const standardDepth = 100;
 
 /** So many steps within a second, or without any waiting, are a loop that would never end and starve all other calls. */
 const mostSteps = 1000;
 
 /** A dialplan made of its configuration; all parsing is done here. @throws Error listing every problem with its path. */
-export function createDialplan({ contexts: configured, clock, log }: DialplanOptions): Dialplan {
+export function createDialplan({
+  contexts: configured,
+  clock,
+  log,
+  subroutineDepth = standardDepth,
+}: DialplanOptions): Dialplan {
   let current = parse(configured);
 
   const lookUp = (contexts: ParsedContexts, context: string, extension: string): ParsedExtension | undefined =>
     findExtension(contexts.get(context), extension);
   const labelIn = (contexts: ParsedContexts) => (context: string, extension: string, label: string) =>
     lookUp(contexts, context, extension)?.labels.get(label);
+
+  const surroundingsIn = (contexts: ParsedContexts): Surroundings => ({
+    resolveLabel: labelIn(contexts),
+    hasExtension: (context, extension) => lookUp(contexts, context, extension) !== undefined,
+    mayGrow: (context, digits) => mayGrow(contexts.get(context), digits),
+    applicationAt: ({ context, extension, priority }) =>
+      lookUp(contexts, context, extension)?.steps[priority - 1]?.application.name,
+    subroutineDepth,
+  });
 
   const scopeOf = (channel: DialplanChannel, position?: Position): Scope => {
     const warn = (message: string): void => log.warn({ channel: channel.id, ...position }, message);
@@ -91,7 +115,7 @@ export function createDialplan({ contexts: configured, clock, log }: DialplanOpt
     { application, template, args }: ParsedStep,
     position: Position,
     signal: CancelSignal,
-    resolveLabel: Step['resolveLabel'],
+    surroundings: Surroundings,
   ): Verdict | Promise<Verdict> => {
     const scope = scopeOf(channel, position);
     const data = args ? template.text : expand(template, scope);
@@ -104,8 +128,11 @@ export function createDialplan({ contexts: configured, clock, log }: DialplanOpt
       args: args ?? splitArguments(data),
       clock,
       signal,
+      text: template.text,
+      expand: (text) => expand(compile(text), scope),
       warn: scope.warn,
-      resolveLabel,
+      inform: (message) => log.info({ channel: channel.id, ...position }, message),
+      dialplan: surroundings,
     };
     return application.run(step);
   };
@@ -113,7 +140,7 @@ export function createDialplan({ contexts: configured, clock, log }: DialplanOpt
   const proceed = async (channel: DialplanChannel, from: Position, signal: CancelSignal): Promise<Outcome> => {
     const guard = new LoopGuard(clock);
     const contexts = current;
-    const resolveLabel = labelIn(contexts);
+    const surroundings = surroundingsIn(contexts);
     let position = from;
     while (!signal.aborted) {
       if (guard.loops()) {
@@ -129,7 +156,7 @@ export function createDialplan({ contexts: configured, clock, log }: DialplanOpt
       }
       const step = extension.steps[position.priority - 1];
       if (!step) return { type: 'ended' };
-      const result = perform(channel, step, position, signal, resolveLabel);
+      const result = perform(channel, step, position, signal, surroundings);
       // Awaiting only promises keeps a run of synchronous applications in one turn.
       const verdict = result instanceof Promise ? await guard.waited(result) : result;
       if (verdict && verdict.type !== 'goto') return signal.aborted ? { type: 'aborted' } : verdict;

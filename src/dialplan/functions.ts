@@ -1,7 +1,9 @@
-import { splitArguments } from './arguments.ts';
-import { isTrue } from './calculation.ts';
+import { parseSeconds, splitArguments } from './arguments.ts';
 import { formatCallerId, parseCallerId, parsePresentation, presentationName } from './caller-id.ts';
 import type { DialplanChannel, Identity } from './host.ts';
+import { setWithin } from './subroutines.ts';
+import { textFunctions, type Values } from './text-functions.ts';
+import { timeoutMs, timeoutVariable } from './timeouts.ts';
 
 /** What reading a function gave. `unknown`: no such function; `failed`: its arguments make no sense or it cannot be read. */
 export type FunctionRead = { ok: true; value: string } | FunctionFailure;
@@ -11,7 +13,7 @@ export type FunctionFailure = { ok: false; reason: 'unknown' | 'failed'; message
 
 /** A function's text is what stands between its parentheses, as written. Undefined or a message means failure. */
 type DialplanFunction = {
-  read?: (channel: DialplanChannel, text: string) => string | undefined;
+  read?: (channel: DialplanChannel, text: string, values: Values) => string | undefined;
   /** True when written. */
   write?: (channel: DialplanChannel, text: string, value: string) => boolean;
 };
@@ -23,10 +25,10 @@ export const isFunction = (name: string): boolean => name.endsWith(')');
 export const functionNames = (): string[] => [...functions.keys()];
 
 /** Reads a function such as `CALLERID(num)`. `${…}` inside is not replaced. Never throws. */
-export function readFunction(channel: DialplanChannel, expression: string): FunctionRead {
+export function readFunction(channel: DialplanChannel, expression: string, values: Values): FunctionRead {
   const call = lookUp(expression);
   if ('ok' in call) return call;
-  const value = call.found.read?.(channel, call.text);
+  const value = call.found.read?.(channel, call.text, values);
   return value === undefined ? failed(`${expression} cannot be read`) : { ok: true, value };
 }
 
@@ -229,30 +231,43 @@ const deviceState: DialplanFunction = {
   write: (channel, text, value) => channel.setDeviceState(text.trim(), value.trim()),
 };
 
-/** `IF(condition?this:that)`; either may be missing. */
-function choose(text: string): string | undefined {
-  const question = text.indexOf('?');
-  if (question < 0) return undefined;
-  const branches = text.slice(question + 1);
-  const colon = branches.indexOf(':');
-  const [yes, no] = colon < 0 ? [branches, ''] : [branches.slice(0, colon), branches.slice(colon + 1)];
-  return isTrue(text.slice(0, question).trim()) ? yes : no;
-}
+/** How long to wait for keys, in s: `TIMEOUT(digit)` for the next one, `TIMEOUT(response)` for the first. */
+const timeout: DialplanFunction = {
+  read: (channel, text) => {
+    const name = timeoutVariable(text);
+    return name && String(timeoutMs(channel, name) / 1000);
+  },
+  write: (channel, text, value) => {
+    const name = timeoutVariable(text);
+    if (!name || parseSeconds(value) === undefined) return false;
+    channel.note(name, value.trim());
+    return true;
+  },
+};
+
+/** `LOCAL(name)`: a variable that is as it was before when the subroutine is over. */
+const local: DialplanFunction = {
+  read: (channel, text) => channel.variable(text.trim()) ?? '',
+  write: (channel, text, value) => {
+    const frame = channel.subroutines.at(-1);
+    const name = text.trim();
+    return frame !== undefined && name !== '' && setWithin(channel, frame, name, value);
+  },
+};
 
 const functions: ReadonlyMap<string, DialplanFunction> = new Map<string, DialplanFunction>([
   ['CALLERID', callerId],
   ['CHANNEL', channelFunction],
   ['CONNECTEDLINE', connectedLine],
   ['DEVICE_STATE', deviceState],
-  ['EXISTS', { read: (_channel, text) => (text === '' ? '0' : '1') }],
   ['GLOBAL', globalFunction],
   ['HOLD_INTERCEPT', holdIntercept],
-  ['IF', { read: (_channel, text) => choose(text) }],
-  ['ISNULL', { read: (_channel, text) => (text === '' ? '1' : '0') }],
-  ['LEN', { read: (_channel, text) => String(text.length) }],
+  ['LOCAL', local],
   ['PJSIP_HEADER', pjsipHeader],
-  ['QUOTE', { read: (_channel, text) => `"${text.replaceAll(/[\\"]/g, '\\$&')}"` }],
   ['TALK_DETECT', talkDetect],
-  ['TOLOWER', { read: (_channel, text) => text.toLowerCase() }],
-  ['TOUPPER', { read: (_channel, text) => text.toUpperCase() }],
+  ['TIMEOUT', timeout],
+  ...Object.entries(textFunctions).map(([name, read]): [string, DialplanFunction] => [
+    name,
+    { read: (_channel, text, values) => read(text, values) },
+  ]),
 ]);

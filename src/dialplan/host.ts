@@ -31,6 +31,14 @@ export type DialplanPlayback = {
   readonly stop: Stop;
 };
 
+/** A subroutine that a channel is in. */
+export type Subroutine = {
+  /** Where it goes on behind it. */
+  back: Position;
+  /** What its arguments and local variables were outside of it, to be put back; null where they were not set. */
+  outside: Record<string, string | null>;
+};
+
 /** The step about to run: where it stands, the application, its arguments with all variables replaced. */
 export type EnteredStep = { position: Position; application: string; data: string };
 
@@ -65,6 +73,9 @@ export interface DialplanChannel {
   deviceState(name: string): string;
   /** Says how busy a device is that applications may speak for (`Stasis:<name>`); false when it cannot be said so. */
   setDeviceState(name: string, state: string): boolean;
+
+  /** The subroutines that it is in, the innermost last. Who calls one or returns changes the list. */
+  readonly subroutines: Subroutine[];
 
   caller(): Identity;
   setCaller(change: Partial<Identity>): void;

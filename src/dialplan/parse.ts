@@ -3,6 +3,7 @@ import { findApplication } from './applications.ts';
 import { splitArguments } from './arguments.ts';
 import { compile, isConstant, type Template } from './expressions.ts';
 import {
+  canGrow,
   compareSpecificity,
   isPattern,
   matchesPattern,
@@ -13,7 +14,7 @@ import {
 
 /** A step as configured: `App(arguments)`, or the same with a label to go to. */
 export type ConfiguredStep = string | { label: string; app: string };
-/** A dialplan as configured: context → extension or pattern → steps. */
+/** A dialplan as configured: context → extension or pattern → steps; under `include`, names of other contexts. */
 export type ConfiguredContexts = Readonly<Record<string, Readonly<Record<string, readonly ConfiguredStep[]>>>>;
 
 /** What is wrong, and where: a JSON pointer into the contexts, e.g. `/default/_X./0`. */
@@ -36,6 +37,8 @@ export type ParsedExtension = { name: string; steps: readonly NumberedStep[]; la
 export type ParsedContext = {
   exact: ReadonlyMap<string, ParsedExtension>;
   patterns: readonly { pattern: Pattern; extension: ParsedExtension }[];
+  /** The contexts that are looked in, in this order: itself, then those it includes with what these include. */
+  search: readonly ParsedContext[];
 };
 
 export type ParsedContexts = ReadonlyMap<string, ParsedContext>;
@@ -46,19 +49,24 @@ export const validate = (contexts: unknown): Problem[] => parseContexts(contexts
 /** Parses all there is; what has a problem is left out. Never throws. */
 export function parseContexts(configured: unknown): { contexts: ParsedContexts; problems: Problem[] } {
   const problems: Problem[] = [];
-  const contexts = new Map<string, ParsedContext>();
+  const contexts = new Map<string, BuiltContext>();
   const tell = (path: readonly (string | number)[], message: string): void => {
     problems.push({ path: path.map((each) => `/${escapePointer(String(each))}`).join(''), message });
   };
   if (!isRecord(configured)) tell([], 'the dialplan must map contexts to extensions');
-  else
+  else {
     for (const [name, extensions] of Object.entries(configured)) {
       if (isRecord(extensions)) contexts.set(name, parseContext(name, extensions, tell));
       else tell([name], 'a context must map extensions to lists of steps');
     }
+    includeContexts(configured, contexts, tell);
+  }
   checkCalls(contexts, tell);
   return { contexts, problems };
 }
+
+/** A context while what it includes is being found out. */
+type BuiltContext = Omit<ParsedContext, 'search'> & { search: readonly ParsedContext[] };
 
 type Tell = (path: readonly (string | number)[], message: string) => void;
 
@@ -68,10 +76,42 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 /** RFC 6901 section 3. */
 const escapePointer = (part: string): string => part.replaceAll('~', '~0').replaceAll('/', '~1');
 
-function parseContext(context: string, extensions: Record<string, unknown>, tell: Tell): ParsedContext {
+/** The key of a context that lists those it includes. A dialed extension of that name is the pattern `_i[n]clude`. */
+const includeKey = 'include';
+
+/** Finds out what contexts include. Whoever includes itself, over whatever others, is told; so is who is not there. */
+function includeContexts(configured: Record<string, unknown>, contexts: Map<string, BuiltContext>, tell: Tell): void {
+  const own = new Map<string, readonly string[]>();
+  for (const name of contexts.keys()) {
+    const names = (configured[name] as Record<string, unknown>)[includeKey] ?? [];
+    const isList = Array.isArray(names) && names.every((each) => typeof each === 'string');
+    if (!isList) tell([name, includeKey], 'include must be a list of names of contexts');
+    own.set(name, isList ? (names as string[]) : []);
+  }
+  for (const [name, names] of own)
+    for (const [index, other] of names.entries())
+      if (!contexts.has(other)) tell([name, includeKey, index], `there is no context "${other}"`);
+  for (const [name, context] of contexts) {
+    const found = new Set<string>([name]);
+    const collect = (from: string): void => {
+      for (const other of own.get(from) ?? []) {
+        if (other === name)
+          tell([name, includeKey], `the context includes itself${from === name ? '' : ` over "${from}"`}`);
+        if (found.has(other) || !contexts.has(other)) continue;
+        found.add(other);
+        collect(other);
+      }
+    };
+    collect(name);
+    context.search = [...found].flatMap((each) => contexts.get(each) ?? []);
+  }
+}
+
+function parseContext(context: string, extensions: Record<string, unknown>, tell: Tell): BuiltContext {
   const exact = new Map<string, ParsedExtension>();
   const patterns: { pattern: Pattern; extension: ParsedExtension }[] = [];
   for (const [name, steps] of Object.entries(extensions)) {
+    if (name === includeKey) continue;
     const path = [context, name];
     const extension = parseExtension(name, steps, path, tell);
     if (isPattern(name)) {
@@ -84,7 +124,7 @@ function parseContext(context: string, extensions: Record<string, unknown>, tell
     else exact.set(withoutDashes(name), extension);
   }
   patterns.sort((a, b) => compareSpecificity(a.pattern, b.pattern));
-  return { exact, patterns };
+  return { exact, patterns, search: [] };
 }
 
 function parseExtension(name: string, steps: unknown, path: string[], tell: Tell): ParsedExtension {
@@ -129,6 +169,8 @@ function parseCall(text: string): ParsedStep | string {
   if (!application) return `there is no application "${name}"`;
   const template = compile(data);
   if (template.problem !== undefined) return template.problem;
+  const problem = application.checkText?.(data);
+  if (problem !== undefined) return `${application.name}: ${problem}`;
   return isConstant(template) ? { application, template, args: splitArguments(data) } : { application, template };
 }
 
@@ -149,14 +191,28 @@ function checkCalls(contexts: ParsedContexts, tell: Tell): void {
       }
 }
 
-/** What an extension stands for in a context: an exact name wins, then the most specific pattern that fits. */
+/**
+ * What an extension stands for in a context: an exact name wins, then the most specific pattern that fits; then those of
+ * the contexts that it includes, in their order.
+ */
 export function findExtension(context: ParsedContext | undefined, dialed: string): ParsedExtension | undefined {
   if (!context) return undefined;
   const extension = withoutDashes(dialed);
-  const exact = context.exact.get(extension);
-  if (exact) return exact;
-  return context.patterns.find(
-    // A step of a pattern names itself by the pattern's own text while it is checked.
-    (each) => matchesPattern(each.pattern, extension) || each.pattern.text === dialed,
-  )?.extension;
+  for (const { exact, patterns } of context.search) {
+    const found =
+      exact.get(extension) ??
+      // A step of a pattern names itself by the pattern's own text while it is checked.
+      patterns.find((each) => matchesPattern(each.pattern, extension) || each.pattern.text === dialed)?.extension;
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** Whether more digits may make another extension of the context, so that it is worth while to wait for them. */
+export function mayGrow(context: ParsedContext | undefined, digits: string): boolean {
+  return (context?.search ?? []).some(
+    ({ exact, patterns }) =>
+      [...exact.keys()].some((name) => name.length > digits.length && name.startsWith(digits)) ||
+      patterns.some(({ pattern }) => canGrow(pattern, digits)),
+  );
 }

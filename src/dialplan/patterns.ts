@@ -68,6 +68,16 @@ export function matchesPattern({ places }: Pattern, extension: string): boolean 
   return at === extension.length;
 }
 
+/** Whether more digits behind these can make something that fits; `!` takes what is there and waits for no more. */
+export function canGrow({ places }: Pattern, digits: string): boolean {
+  for (const [at, place] of places.entries()) {
+    if ('rest' in place) return place.rest === 1;
+    if (at >= digits.length) return true;
+    if (!place.chars.includes(digits[at]!)) return false;
+  }
+  return false;
+}
+
 /**
  * Sorts the more specific pattern first, as the field does: place by place from the left, the smaller set first,
  * then `.`, then `!`, then the end of the pattern.

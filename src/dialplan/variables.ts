@@ -39,7 +39,14 @@ export function readVariableOrFunction(
   clock: Clock,
   position?: Position,
 ): FunctionRead | undefined {
-  if (isFunction(name)) return readFunction(channel, name);
+  if (isFunction(name))
+    return readFunction(channel, name, {
+      value: (of) => {
+        const read = isFunction(of) ? undefined : readVariable(channel, of, clock, position);
+        return read ?? '';
+      },
+      now: () => clock.now(),
+    });
   const value = readVariable(channel, name, clock, position);
   return value === undefined ? undefined : { ok: true, value };
 }

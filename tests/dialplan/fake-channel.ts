@@ -1,5 +1,5 @@
 import type { DialplanCalls, Ongoing, Stop } from '../../src/dialplan/calls.ts';
-import type { DialplanChannel, DialplanPlayback, EnteredStep, Identity } from '../../src/dialplan/host.ts';
+import type { DialplanChannel, DialplanPlayback, EnteredStep, Identity, Subroutine } from '../../src/dialplan/host.ts';
 import type { Logger } from '../../src/lib/log.ts';
 import type { Channel } from '../../src/models/channel.ts';
 import type { Indication, TalkDetection } from '../../src/telephony/media.ts';
@@ -48,6 +48,8 @@ export class FakeChannel implements DialplanChannel {
       ...(this.tenantId === '' ? {} : { tenantid: this.tenantId }),
     };
   }
+
+  readonly subroutines: Subroutine[] = [];
 
   hangupCause(): number {
     return this.cause;
@@ -153,9 +155,13 @@ export class FakeChannel implements DialplanChannel {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
-  /** The far side presses a digit. */
-  press(digit: string): void {
-    for (const told of [...this.#listeners]) told(digit);
+  /** The far side presses digits, one after another. */
+  press(digits: string): void {
+    for (const digit of digits) for (const told of [...this.#listeners]) told(digit);
+  }
+  /** How many wait for digits. */
+  get listeners(): number {
+    return this.#listeners.size;
   }
   /** What is asked of others is written down; it ends when the test says so. */
   ongoing: ((value: never) => void) | undefined;
@@ -211,10 +217,16 @@ export class FakeChannel implements DialplanChannel {
 }
 
 /** A logger that keeps warnings and errors with their fields. */
-export function recordingLog(): Logger & { lines: { fields: object; message: string }[] } {
+export function recordingLog(): Logger & {
+  lines: { fields: object; message: string }[];
+  /** What was said at `info`. */
+  informed: string[];
+} {
   const lines: { fields: object; message: string }[] = [];
+  const informed: string[] = [];
+  const inform = (_fields: object, message: string): void => void informed.push(message);
   const keep = (fields: object, message: string): void => void lines.push({ fields, message });
   const drop = (): void => {};
-  const log = { lines, trace: drop, debug: drop, info: drop, warn: keep, error: keep, child: () => log };
+  const log = { lines, informed, trace: drop, debug: drop, info: inform, warn: keep, error: keep, child: () => log };
   return log;
 }

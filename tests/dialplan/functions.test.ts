@@ -8,6 +8,9 @@ import { ManualClock } from '../support/manual-clock.ts';
 import { FakeChannel } from './fake-channel.ts';
 
 const clock = new ManualClock(1_700_000_000_500);
+/** Variables that functions of texts are given by name. */
+const variables: Record<string, string> = { LIST: 'a-b-c-d', COMMAS: 'x,y', NUMBER: '+49 (30) 12', EMPTY: '' };
+const values = { value: (name: string) => variables[name] ?? '', now: () => clock.now() };
 
 function channelWithEverything(): FakeChannel {
   const channel = new FakeChannel();
@@ -60,10 +63,38 @@ for (const [expression, value] of [
   ['IF(1?yes:no)', 'yes'],
   ['IF(0?yes:no)', 'no'],
   ['IF(?yes)', ''],
+  ['IF(1?"a:b":c)', 'a:b'],
+  ['IF(0?f(x:y):c:d)', 'c:d'],
+  ['CUT(LIST,-,2)', 'b'],
+  ['CUT(LIST,,2-)', 'b-c-d'],
+  ['CUT(LIST,-,-2)', 'a-b'],
+  ['CUT(LIST,-,1&3-4)', 'a-c-d'],
+  ['CUT(LIST,-,9)', ''],
+  ['CUT(COMMAS,",",2)', 'y'],
+  ['FIELDQTY(LIST,-)', '4'],
+  ['FIELDQTY(EMPTY,-)', '0'],
+  ['FILTER(0-9+,+49 (30) 12x)', '+493012'],
+  ['FILTER(\\x41-Z,aBc,D)', 'BD'],
+  ['REPLACE(NUMBER, ()+)', '493012'],
+  ['REPLACE(LIST,-,_)', 'a_b_c_d'],
+  ['REGEX("^a.c$" abc)', '1'],
+  ['REGEX("b+" ac)', '0'],
+  ['STRFTIME(,UTC,%Y-%m-%d %H:%M:%S %A %j)', '2023-11-14 22:13:20 Tuesday 318'],
+  ['STRFTIME(0,Europe/Berlin,%F %T,%I %p)', '1970-01-01 01:00:00,01 AM'],
+  ['STRFTIME(86400,UTC)', 'Fri Jan  2 00:00:00 1970'],
+  ['STRFTIME(0,UTC,%%%Q%)', '%%Q%'],
+  ['MATH(7/2,int)', '3'],
+  ['MATH(1.5*2)', '3.000000'],
+  ['MATH(2>1)', 'TRUE'],
+  ['URIENCODE(a b&)', 'a%20b%26'],
+  ['URIDECODE(a%20b)', 'a b'],
+  ['TIMEOUT(Digit)', '5'],
+  ['TIMEOUT(response)', '10'],
+  ['LOCAL(nothing)', ''],
   ['QUOTE(a"b\\c,d)', '"a\\"b\\\\c,d"'],
 ] as const)
   test(`${expression} reads ${JSON.stringify(value)}`, () => {
-    assert.equal(readFunction(channelWithEverything(), expression), { ok: true, value });
+    assert.equal(readFunction(channelWithEverything(), expression, values), { ok: true, value });
   });
 
 for (const [expression, reason] of [
@@ -78,9 +109,21 @@ for (const [expression, reason] of [
   ['PJSIP_HEADER(read,X-Account,0)', 'failed'],
   ['PJSIP_HEADER(add,X-Account)', 'failed'],
   ['IF(1)', 'failed'],
+  ['CUT(LIST,-)', 'failed'],
+  ['CUT(LIST,-,x)', 'failed'],
+  ['FILTER(abc)', 'failed'],
+  ['REGEX("(a+)+" aaaa)', 'failed'],
+  ['REGEX("a*b*c*" aaaa)', 'failed'],
+  ['REGEX(abc)', 'failed'],
+  ['STRFTIME(,Nowhere/City,%Y)', 'failed'],
+  ['STRFTIME(soon)', 'failed'],
+  ['MATH(1/0)', 'failed'],
+  ['MATH(1+1+1)', 'failed'],
+  ['URIDECODE(%)', 'failed'],
+  ['TIMEOUT(absolute)', 'failed'],
 ] as const)
   test(`${expression} read is a typed failure: ${reason}`, () => {
-    const result = readFunction(channelWithEverything(), expression);
+    const result = readFunction(channelWithEverything(), expression, values);
     assert.is(result.ok, false);
     assert.is(!result.ok && result.reason, reason);
   });
@@ -88,7 +131,7 @@ for (const [expression, reason] of [
 test('headers of a channel of another technology cannot be read or written', () => {
   const channel = channelWithEverything();
   channel.technology = 'Local';
-  assert.is(readFunction(channel, 'PJSIP_HEADER(read,X-Account)').ok, false);
+  assert.is(readFunction(channel, 'PJSIP_HEADER(read,X-Account)', values).ok, false);
   assert.is(writeFunction(channel, 'PJSIP_HEADER(add,X-A)', 'b').ok, false);
 });
 
@@ -116,9 +159,9 @@ test('writing CHANNEL sets language and account code and nothing else', () => {
 
 test('the tenant of a channel is read and written', () => {
   const channel = new FakeChannel();
-  assert.equal(readFunction(channel, 'CHANNEL(tenantid)'), { ok: true, value: '' });
+  assert.equal(readFunction(channel, 'CHANNEL(tenantid)', values), { ok: true, value: '' });
   assert.equal(writeFunction(channel, 'CHANNEL(tenantid)', 'acme'), { ok: true });
-  assert.equal(readFunction(channel, 'CHANNEL(tenantid)'), { ok: true, value: 'acme' });
+  assert.equal(readFunction(channel, 'CHANNEL(tenantid)', values), { ok: true, value: 'acme' });
 });
 
 test('HOLD_INTERCEPT is set and removed, and nothing else', () => {
@@ -126,16 +169,16 @@ test('HOLD_INTERCEPT is set and removed, and nothing else', () => {
   assert.equal(writeFunction(channel, 'HOLD_INTERCEPT(set)', ''), { ok: true });
   assert.equal(writeFunction(channel, 'HOLD_INTERCEPT( Remove )', ''), { ok: true });
   assert.is(writeFunction(channel, 'HOLD_INTERCEPT(keep)', '').ok, false);
-  assert.is(readFunction(channel, 'HOLD_INTERCEPT(set)').ok, false);
+  assert.is(readFunction(channel, 'HOLD_INTERCEPT(set)', values).ok, false);
   assert.equal(channel.calls, ['interceptHold true', 'interceptHold false']);
 });
 
 test('DEVICE_STATE says how busy a device of applications is, and refuses others', () => {
   const channel = channelWithEverything();
   assert.is(writeFunction(channel, 'DEVICE_STATE(Stasis:queue)', 'BUSY').ok, true);
-  assert.equal(readFunction(channel, 'DEVICE_STATE(Stasis:queue)'), { ok: true, value: 'BUSY' });
+  assert.equal(readFunction(channel, 'DEVICE_STATE(Stasis:queue)', values), { ok: true, value: 'BUSY' });
   assert.is(writeFunction(channel, 'DEVICE_STATE(PJSIP/alice)', 'BUSY').ok, false);
-  assert.is(readFunction(channel, 'DEVICE_STATE()').ok, false);
+  assert.is(readFunction(channel, 'DEVICE_STATE()', values).ok, false);
 });
 
 test('PJSIP_HEADER adds, updates and removes', () => {
@@ -226,7 +269,7 @@ test('no text makes a function throw', () => {
   fc.assert(
     fc.property(fc.oneof(expression, fc.string()), fc.string(), (text, value) => {
       const channel = channelWithEverything();
-      assert.type(readFunction(channel, text).ok, 'boolean');
+      assert.type(readFunction(channel, text, values).ok, 'boolean');
       assert.type(writeFunction(channel, text, value).ok, 'boolean');
     }),
     { numRuns: 300 },

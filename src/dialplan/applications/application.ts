@@ -28,10 +28,29 @@ export type Step = {
   readonly clock: Clock;
   /** Aborted when the channel is taken away: from then on the application must leave the channel alone. */
   readonly signal: CancelSignal;
+  /** The text between the parentheses as it is configured. */
+  readonly text: string;
+  /** A text with everything in it replaced, as it is here and now. */
+  expand(text: string): string;
   /** Logs what is wrong with this step, with its place. */
   warn(message: string): void;
+  /** Logs what the dialplan has to say. */
+  inform(message: string): void;
+  readonly dialplan: Surroundings;
+};
+
+/** What a step may know of the dialplan that it stands in. */
+export type Surroundings = {
   /** The priority of a label; undefined when there is none. */
   resolveLabel(context: string, extension: string, label: string): number | undefined;
+  /** Whether an extension is there. */
+  hasExtension(context: string, extension: string): boolean;
+  /** Whether more digits may make another extension. */
+  mayGrow(context: string, digits: string): boolean;
+  /** The name of the application that a step names; undefined when there is no such step. */
+  applicationAt(position: Position): string | undefined;
+  /** How many subroutines may be inside one another. */
+  readonly subroutineDepth: number;
 };
 
 /** What is known of a step while the dialplan is loaded and its arguments are constant. */
@@ -50,6 +69,8 @@ export type Application = {
   readonly usage: string;
   /** Says what is wrong with constant arguments, while loading. */
   check?(call: ConfiguredCall): string | undefined;
+  /** Says what is wrong with the text between the parentheses, as configured, while loading. */
+  checkText?(text: string): string | undefined;
   /** Runs it. No promise unless it has to wait. */
   run(step: Step): Verdict | Promise<Verdict>;
 };

@@ -1,11 +1,34 @@
 import { Cause } from '../../telephony/causes.ts';
 import { parseSeconds } from '../arguments.ts';
-import { isTrue } from '../calculation.ts';
 import { isFunction, writeFunction } from '../functions.ts';
-import type { Position } from '../host.ts';
-import { type Application, type ConfiguredCall, type Step, sleep, type Verdict } from './application.ts';
+import { type Application, sleep } from './application.ts';
 
 export const noOp: Application = { name: 'NoOp', usage: 'NoOp(text): nothing', run: () => undefined };
+
+/** The levels of Verbose and Log in front of a text, as they are left out of it. */
+const said = (args: readonly string[]): string => {
+  const [first = '', ...rest] = args;
+  return rest.length > 0 && /^\s*(?:\d{1,2}|[A-Za-z]{1,10})\s*$/.test(first) ? rest.join(',') : args.join(',');
+};
+
+export const verbose: Application = {
+  name: 'Verbose',
+  usage: 'Verbose([level,]text): writes a line to the log',
+  run: ({ args, inform }) => {
+    inform(said(args));
+    return undefined;
+  },
+};
+
+export const logApplication: Application = {
+  name: 'Log',
+  usage: 'Log(level,text): writes a line to the log, one of the levels ERROR and WARNING as a warning',
+  run: ({ args, inform, warn }) => {
+    const isWarning = /^\s*(?:ERROR|WARNING)\s*$/i.test(args[0] ?? '');
+    (isWarning ? warn : inform)(said(args));
+    return undefined;
+  },
+};
 
 export const wait: Application = {
   name: 'Wait',
@@ -52,64 +75,6 @@ export const stasis: Application = {
     if (app !== '') return { type: 'stasis', app, args, next: { ...position, priority: position.priority + 1 } };
     warn('no application is named');
     return { type: 'hangup', cause: Cause.normalClearing };
-  },
-};
-
-/** A place as written: `[[context,]extension,]priority-or-label`, what is missing taken from where the step stands. */
-function destination(args: readonly string[], from: Position): { context: string; extension: string; target: string } {
-  const [target = '', extension = from.extension, context = from.context] = args.map((each) => each.trim()).reverse();
-  return { context: context || from.context, extension: extension || from.extension, target };
-}
-
-/** Where a place leads; undefined when its label does not exist or its priority is none. `+1` and `-1` are relative. */
-function resolve(args: readonly string[], { position, resolveLabel }: Step): Position | undefined {
-  const { context, extension, target } = destination(args, position);
-  const relative = /^[+-]\d+$/.test(target) ? position.priority : 0;
-  const priority = /^[+-]?\d+$/.test(target) ? relative + Number(target) : resolveLabel(context, extension, target);
-  return priority !== undefined && priority >= 1 && priority <= 1_000_000
-    ? { context, extension, priority }
-    : undefined;
-}
-
-function goTo(args: readonly string[], step: Step): Verdict {
-  const position = resolve(args, step);
-  if (position) return { type: 'goto', position };
-  step.warn(`there is no place ${args.join(',')}`);
-  return { type: 'hangup', cause: Cause.normalClearing };
-}
-
-function checkDestination(args: readonly string[], { position, exists }: ConfiguredCall): string | undefined {
-  const { context, extension, target } = destination(args, position);
-  if (args.length === 0 || args.length > 3 || target === '') return 'a priority or label is needed';
-  const relative = /^[+-]\d+$/.test(target);
-  const place = relative ? String(position.priority + Number(target)) : target;
-  return exists(context, extension, place) ? undefined : `there is no place ${context},${extension},${place}`;
-}
-
-export const goto: Application = {
-  name: 'Goto',
-  usage: 'Goto([[context,]extension,]priority or label): goes on elsewhere',
-  check: (call) => checkDestination(call.args, call),
-  run: (step) => goTo(step.args, step),
-};
-
-/** The two places of `condition?place:place`, as written; '' where one is missing. */
-function branches(data: string): { condition: string; yes: string; no: string } | undefined {
-  const question = data.indexOf('?');
-  if (question < 0) return undefined;
-  const [yes = '', ...no] = data.slice(question + 1).split(':');
-  return { condition: data.slice(0, question).trim(), yes: yes.trim(), no: no.join(':').trim() };
-}
-
-export const gotoIf: Application = {
-  name: 'GotoIf',
-  usage: 'GotoIf(condition?[place][:[place]]): goes on elsewhere when the condition is neither empty nor 0',
-  check: ({ data }) => (branches(data) ? undefined : 'condition?place:place is needed'),
-  run: (step) => {
-    const choice = branches(step.data);
-    if (!choice) step.warn(`"${step.data}" is not condition?place:place`);
-    const place = choice && (isTrue(choice.condition) ? choice.yes : choice.no);
-    return place ? goTo(place.split(','), step) : undefined;
   },
 };
 

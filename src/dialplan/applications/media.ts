@@ -3,7 +3,7 @@ import { type Application, answer, type Step, waitFor } from './application.ts';
 const schemes = /^(sound|recording|number|digits|characters|tone):/;
 
 /** The files of a Playback as media URIs: `a&digits:12` → `sound:a`, `digits:12`. */
-const mediaUris = (files: string): string[] =>
+export const mediaUris = (files: string): string[] =>
   files
     .split('&')
     .map((file) => file.trim())
@@ -51,7 +51,7 @@ async function playFiles(step: Step): Promise<'SUCCESS' | 'FAILED'> {
 }
 
 /** Plays to the end, or until the channel is taken away. */
-async function played({ channel, signal }: Step, uris: string[]): Promise<'done' | 'failed'> {
+export async function played({ channel, signal }: Step, uris: string[]): Promise<'done' | 'failed'> {
   let result: 'done' | 'failed' = 'failed';
   await waitFor(signal, (finish) => {
     const playing = channel.play(uris);

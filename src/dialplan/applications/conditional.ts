@@ -1,0 +1,48 @@
+import { splitArguments } from '../arguments.ts';
+import { splitBranches } from '../branches.ts';
+import { isTrue } from '../calculation.ts';
+import type { Application } from './application.ts';
+
+/** What `App(arguments)` says; undefined when it is none. */
+const readCall = (text: string): { name: string; data: string } | undefined => {
+  const [, name, data = ''] = /^([A-Za-z]\w*)\s*(?:\((.*)\))?$/s.exec(text) ?? [];
+  return name === undefined ? undefined : { name, data };
+};
+
+/**
+ * Runs one of two other applications. Which ones they are stands in the configuration: the text is split before its
+ * variables are replaced, so that nothing a caller chose can name another.
+ * @param find the applications there are.
+ */
+export function execIfOf(find: (name: string) => Application | undefined): Application {
+  const problemOf = (text: string): string | undefined => {
+    const called = readCall(text);
+    if (!called) return `"${text}" is not App(arguments)`;
+    const application = find(called.name);
+    if (!application) return `there is no application "${called.name}"`;
+    if (application.name === 'ExecIf' || application.name === 'While')
+      return `${application.name} cannot be run by ExecIf`;
+    return application.checkText?.(called.data);
+  };
+  return {
+    name: 'ExecIf',
+    usage: 'ExecIf(condition?App(arguments)[:App(arguments)]): runs an application by a condition',
+    checkText(text) {
+      const branches = splitBranches(text);
+      if (!branches) return 'condition?App(arguments) is needed';
+      return [branches.yes, branches.no]
+        .filter((each) => each !== '')
+        .map(problemOf)
+        .find((each) => each !== undefined);
+    },
+    run(step) {
+      const branches = splitBranches(step.text);
+      const isSo = branches && isTrue(step.expand(branches.condition).trim());
+      const called = branches && readCall(isSo ? branches.yes : branches.no);
+      const application = called && find(called.name);
+      if (!application) return undefined;
+      const data = step.expand(called.data);
+      return application.run({ ...step, text: called.data, data, args: splitArguments(data) });
+    },
+  };
+}

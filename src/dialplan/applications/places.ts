@@ -1,0 +1,84 @@
+import { Cause } from '../../telephony/causes.ts';
+import { splitBranches, unquoted } from '../branches.ts';
+import { isTrue } from '../calculation.ts';
+import type { Position } from '../host.ts';
+import { readTimes } from '../times.ts';
+import type { Application, ConfiguredCall, Step, Verdict } from './application.ts';
+
+/** Applications that go on elsewhere. */
+
+/** A place as written: `[[context,]extension,]priority-or-label`, what is missing taken from where the step stands. */
+function destination(args: readonly string[], from: Position): { context: string; extension: string; target: string } {
+  const [target = '', extension = from.extension, context = from.context] = args.map((each) => each.trim()).reverse();
+  return { context: context || from.context, extension: extension || from.extension, target };
+}
+
+/** Where a place leads; undefined when its label does not exist or its priority is none. `+1` and `-1` are relative. */
+export function resolve(args: readonly string[], { position, dialplan }: Step): Position | undefined {
+  const { context, extension, target } = destination(args, position);
+  const relative = /^[+-]\d+$/.test(target) ? position.priority : 0;
+  const priority = /^[+-]?\d+$/.test(target)
+    ? relative + Number(target)
+    : dialplan.resolveLabel(context, extension, target);
+  return priority !== undefined && priority >= 1 && priority <= 1_000_000
+    ? { context, extension, priority }
+    : undefined;
+}
+
+/** Goes on at a place as written; where there is none the call is hung up, and that is logged. */
+export function goTo(args: readonly string[], step: Step): Verdict {
+  const position = resolve(args, step);
+  if (position) return { type: 'goto', position };
+  step.warn(`there is no place ${args.join(',')}`);
+  return { type: 'hangup', cause: Cause.normalClearing };
+}
+
+/** Says what is wrong with a place as written, while loading. */
+export function checkDestination(args: readonly string[], { position, exists }: ConfiguredCall): string | undefined {
+  const { context, extension, target } = destination(args, position);
+  if (args.length === 0 || args.length > 3 || target === '') return 'a priority or label is needed';
+  const relative = /^[+-]\d+$/.test(target);
+  const place = relative ? String(position.priority + Number(target)) : target;
+  return exists(context, extension, place) ? undefined : `there is no place ${context},${extension},${place}`;
+}
+
+export const goto: Application = {
+  name: 'Goto',
+  usage: 'Goto([[context,]extension,]priority or label): goes on elsewhere',
+  check: (call) => checkDestination(call.args, call),
+  run: (step) => goTo(step.args, step),
+};
+
+/** One of the places of `condition?place:place`; the next step where there is none. */
+const goToEither = (place: string, step: Step): Verdict =>
+  place === '' ? undefined : goTo(unquoted(place).split(','), step);
+
+export const gotoIf: Application = {
+  name: 'GotoIf',
+  usage: 'GotoIf(condition?[place][:[place]]): goes on elsewhere when the condition is neither empty nor 0',
+  check: ({ data }) => (splitBranches(data) ? undefined : 'condition?place:place is needed'),
+  run: (step) => {
+    const choice = splitBranches(step.data);
+    if (!choice) step.warn(`"${step.data}" is not condition?place:place`);
+    return choice && goToEither(isTrue(choice.condition) ? choice.yes : choice.no, step);
+  },
+};
+
+export const gotoIfTime: Application = {
+  name: 'GotoIfTime',
+  usage: 'GotoIfTime(times,weekdays,days,months[,zone]?[place][:[place]]): goes on elsewhere at these times',
+  check({ data }) {
+    // `9:00` has a colon of its own; the places are behind the question mark.
+    const choice = splitBranches(data);
+    if (!choice) return 'times,weekdays,days,months?place:place is needed';
+    const times = readTimes(choice.condition);
+    return typeof times === 'string' ? times : undefined;
+  },
+  run: (step) => {
+    const choice = splitBranches(step.data);
+    const times = choice ? readTimes(choice.condition) : 'a question mark is missing';
+    const isNow = typeof times === 'string' ? undefined : times(step.clock.now());
+    if (isNow === undefined) step.warn(typeof times === 'string' ? times : 'there is no such time zone');
+    return choice && goToEither(isNow ? choice.yes : choice.no, step);
+  },
+};

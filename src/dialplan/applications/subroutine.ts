@@ -1,0 +1,77 @@
+import { Cause } from '../../telephony/causes.ts';
+import { splitArguments } from '../arguments.ts';
+import { splitBranches } from '../branches.ts';
+import { isTrue } from '../calculation.ts';
+import { enterSubroutine, leaveSubroutine } from '../subroutines.ts';
+import type { Application, Step, Verdict } from './application.ts';
+import { checkDestination, resolve } from './places.ts';
+
+/** Subroutines: places that are gone to, and come back from, with arguments and variables of their own. */
+
+/** A place with arguments behind it: `context,extension,label(one,two)`. */
+function readCall(text: string): { place: string[]; args: string[] } {
+  const open = text.indexOf('(');
+  const close = text.lastIndexOf(')');
+  const place = (open < 0 ? text : text.slice(0, open)).split(',').map((each) => each.trim());
+  return { place, args: open < 0 || close < open ? [] : splitArguments(text.slice(open + 1, close)) };
+}
+
+const nextOf = ({ position }: Step) => ({ ...position, priority: position.priority + 1 });
+
+const refused: Verdict = { type: 'hangup', cause: Cause.normalClearing };
+
+function call(text: string, step: Step): Verdict {
+  const { place, args } = readCall(text);
+  const position = resolve(place, step);
+  const { subroutines } = step.channel;
+  if (!position) step.warn(`there is no place ${place.join(',')}`);
+  else if (subroutines.length >= step.dialplan.subroutineDepth)
+    step.warn(`more than ${step.dialplan.subroutineDepth} subroutines are inside one another`);
+  else {
+    enterSubroutine(step.channel, nextOf(step), args);
+    return { type: 'goto', position };
+  }
+  return refused;
+}
+
+export const gosub: Application = {
+  name: 'Gosub',
+  usage: 'Gosub([[context,]extension,]place[(argument…)]): goes on elsewhere until Return; ARG1… are the arguments',
+  check: (configured) => checkDestination(readCall(configured.data).place, configured),
+  run: (step) => call(step.data, step),
+};
+
+export const gosubIf: Application = {
+  name: 'GosubIf',
+  usage: 'GosubIf(condition?[place[(argument…)]][:[place[(argument…)]]]): the same, by a condition',
+  check: ({ data }) => (splitBranches(data) ? undefined : 'condition?place:place is needed'),
+  run: (step) => {
+    const choice = splitBranches(step.data);
+    if (!choice) step.warn(`"${step.data}" is not condition?place:place`);
+    const chosen = choice && (isTrue(choice.condition) ? choice.yes : choice.no);
+    return chosen ? call(chosen, step) : undefined;
+  },
+};
+
+export const returnApplication: Application = {
+  name: 'Return',
+  usage: 'Return([value]): goes on behind the Gosub; GOSUB_RETVAL is the value',
+  run: ({ channel, data, warn }) => {
+    const position = leaveSubroutine(channel);
+    if (!position) {
+      warn('there is no subroutine to return from');
+      return refused;
+    }
+    channel.note('GOSUB_RETVAL', data);
+    return { type: 'goto', position };
+  },
+};
+
+export const stackPop: Application = {
+  name: 'StackPop',
+  usage: 'StackPop(): forgets the innermost subroutine without going back',
+  run: ({ channel, warn }) => {
+    if (!leaveSubroutine(channel)) warn('there is no subroutine to forget');
+    return undefined;
+  },
+};

@@ -1,0 +1,25 @@
+/** Regular expressions of the dialplan: callers may have a part in them and in what is searched, so none may take long. */
+
+/** Longest expression, longest text that is searched, in characters; most repetitions in an expression. */
+const longestExpression = 100;
+const longestText = 256;
+const mostRepetitions = 2;
+
+/**
+ * Compiles an expression; undefined when it is none, or could take long: with two repetitions at most, none of them of a
+ * group, and a text of 256 characters, the steps of a search are bounded.
+ */
+export function compileSearch(text: string): RegExp | undefined {
+  const plain = text.replaceAll(/\\./g, '');
+  const repetitions = plain.match(/[*+?{]/g)?.length ?? 0;
+  if (text.length > longestExpression || repetitions > mostRepetitions || /\)[*+?{]/.test(plain)) return undefined;
+  try {
+    return new RegExp(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Searches the first characters of a text. */
+export const search = (expression: RegExp, text: string): RegExpExecArray | null =>
+  expression.exec(text.slice(0, longestText));
