@@ -131,7 +131,20 @@ function buildExternal(
     connectionTimeoutMs: config.external_media.connection_timeout * 1000,
     arrivalTimeoutMs: config.external_media.arrival_timeout * 1000,
   });
-  const driver = createExternalDriver({ media, connections, ids, webSockets: webSockets(config), resolveHost });
+  const driver = createExternalDriver({
+    media,
+    connections,
+    ids,
+    log: log.child({ part: 'external' }),
+    webSockets: webSockets(config),
+    resolveHost,
+    learned(channelId, variables) {
+      const entry = channels.find(channelId);
+      if (!entry) return;
+      for (const [name, value] of Object.entries(variables))
+        channels.tell(entry, { type: 'variable.set', name, value, report: true });
+    },
+  });
   for (const each of driver.drivers) channels.addDriver(each);
   const externalMedia = createExternalMedia({
     channels,

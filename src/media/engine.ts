@@ -13,6 +13,7 @@ import type {
 import type { MediaConfig } from './config.ts';
 import type { End } from './end.ts';
 import { openExternalEnd } from './external/open-external.ts';
+import { streamUsage } from './external/stream-end.ts';
 import { WebSocketEnd } from './external/web-socket-end.ts';
 import { noWires, type Wires } from './external/wires.ts';
 import type { AudioLoader } from './item-loader.ts';
@@ -223,6 +224,7 @@ export class MediaEngine {
   usage(): MediaUsage {
     const playing = (each: { playing: boolean }) => each.playing;
     return {
+      ...streamUsage(this.#ends.values()),
       sessions: this.#ends.size,
       ports: this.#ports.used,
       players: [...this.#ends.values()].filter(playing).length + [...this.#mixes.values()].filter(playing).length,

@@ -30,6 +30,11 @@ export type MediaPlaneOptions = {
   startThread?: StartThread;
 };
 
+const noUsage: MediaUsage = {
+  ...{ sessions: 0, ports: 0, players: 0, timers: 0 },
+  ...{ externalWaitingMs: 0, externalDroppedMs: 0, externalUnsentFrames: 0 },
+};
+
 /** A thread that is lost more often than this within this many ms is not given its sessions again: one may be why. */
 const restarts = { most: 3, withinMs: 60_000 };
 
@@ -115,7 +120,7 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
   }
 
   async usage(): Promise<MediaUsage> {
-    if (this.#closed || !this.#link?.alive) return { sessions: 0, ports: 0, players: 0, timers: 0 };
+    if (this.#closed || !this.#link?.alive) return noUsage;
     return (await this.#link.request((request) => ({ type: 'usage', request }))).usage;
   }
 

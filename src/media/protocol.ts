@@ -3,6 +3,7 @@ import type {
   AudioDirection,
   MediaSource,
   MixCommand,
+  PlaneUsage,
   PlayReport,
   RecordReport,
   RtpStatistics,
@@ -55,7 +56,7 @@ export type RelayedIn =
 export type RelayedOut = { type: 'message'; message: Uint8Array | string } | { type: 'taken'; octets: number };
 
 /** Counts of what is open. */
-export type MediaUsage = { sessions: number; ports: number; players: number; timers: number };
+export type MediaUsage = PlaneUsage;
 
 /** What the media thread tells unasked. */
 export type EngineReport =

@@ -6,6 +6,9 @@ export const MediaUsage = model('MediaUsage', 'What the media plane holds.', {
   ports: int('Pairs of ports for RTP and RTCP that are open.'),
   players: int('Sessions that play something.'),
   timers: int('Timers of the media thread.'),
+  externalWaitingMs: int('Audio of servers that is not heard yet, in ms, of all connections that are open.'),
+  externalDroppedMs: int('Audio that such servers have sent too early and that was left out, in ms.'),
+  externalUnsentFrames: int('Frames of 20 ms that were left out because such servers do not read.'),
 });
 
 export const SipUsage = model('SipUsage', 'What the SIP side holds.', {

@@ -342,6 +342,19 @@ export interface RtpSession extends MediaSession {
   configure(flow: RtpFlow): void;
 }
 
+/** Counts of what a media plane holds. */
+export type PlaneUsage = {
+  sessions: number;
+  ports: number;
+  players: number;
+  timers: number;
+  /** Of connections to servers that are open: audio that waits to be heard, and audio that was left out, in ms. */
+  externalWaitingMs: number;
+  externalDroppedMs: number;
+  /** Frames for such servers that were left out because they do not read. */
+  externalUnsentFrames: number;
+};
+
 export interface MediaPlane extends AudioMeeting {
   /** Opens a port. Rejects with an Error when none is free. `told` hears digits and time-outs. */
   openRtp(id: string, told: (report: MediaReport) => void): Promise<RtpSession>;
@@ -359,7 +372,7 @@ export interface MediaPlane extends AudioMeeting {
     told: readonly [(report: MediaReport) => void, (report: MediaReport) => void],
   ): [MediaSession, MediaSession];
   /** Counts of what is open: for tests, metrics and leak checks. */
-  usage(): Promise<{ sessions: number; ports: number; players: number; timers: number }>;
+  usage(): Promise<PlaneUsage>;
   /** Ends every session and the thread. */
   close(): Promise<void>;
 }

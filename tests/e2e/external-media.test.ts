@@ -152,6 +152,8 @@ test('of audio that a server sends 10 s ahead all but the latest is left out', a
   call.send(0x10, frame(2000));
   call.send(0x10, frame(2000));
   await call.until(() => call.samples().includes(2000), 'what was said last');
+  const { media } = await server.running.usage();
+  assert.ok(media.externalDroppedMs >= 9000 && media.externalDroppedMs <= 10_000, `${media.externalDroppedMs} ms`);
   const early = call.samples().filter((sample) => sample === 1000).length / 8;
   assert.ok(early <= 640, `${early} ms of what was sent too early were played`);
   await app.ok('DELETE', '/channels/ai');
@@ -208,6 +210,37 @@ test('there is no channel without a connection', async (server, outside) => {
   assert.match(refused.body.message, /^Allocation failed: '127\.0\.0\.1:\d+' cannot be reached: /);
   assert.is((await app.request('POST', external(outside, '&format=gsm'))).status, 400);
   assert.equal(await app.ok('GET', '/channels'), []);
+});
+
+test('a server is sent RTP by a dial string, and its channel tells from which port', async (server) => {
+  const app = await server.app('desk');
+  const peer = await RtpPeer.open();
+  server.closing(peer);
+  const endpoint = `UnicastRTP/127.0.0.1:${peer.port}/c(ulaw)`;
+  await app.ok('POST', `/channels?endpoint=${encodeURIComponent(endpoint)}&app=desk&channelId=rtp`);
+  const start = await app.waitFor('StasisStart');
+  assert.match(start.channel.name, new RegExp(`^UnicastRTP/127\\.0\\.0\\.1:${peer.port}-0x[0-9a-f]{12}$`));
+  assert.is(start.channel.state, 'Up');
+  const told = app.events.filter((event) => event.type === 'ChannelVarset').map(({ variable }) => variable);
+  const named = ['UNICASTRTP_LOCAL_ADDRESS', 'UNICASTRTP_LOCAL_PORT', 'local_address', 'local_port'];
+  assert.equal(
+    named.filter((name) => told.includes(name)),
+    named,
+  );
+  const { UNICASTRTP_LOCAL_ADDRESS: address, UNICASTRTP_LOCAL_PORT: port } = start.channel.channelvars ?? {};
+  assert.is(address, '127.0.0.1');
+  await app.ok('POST', '/channels/rtp/continue?context=default&extension=echo&priority=1');
+  await app.waitFor('StasisEnd');
+  peer.sendTo(Number(port));
+  await peer.speak(Buffer.from(encode('ulaw', sine(440, 8000, 200))));
+  await peer.until(() => audible(decode('ulaw', peer.audio())).length >= 8000 * 0.15, 'the echo');
+  await app.ok('DELETE', '/channels/rtp');
+  for (const nonsense of ['UnicastRTP/nowhere', 'UnicastRTP/127.0.0.1:9/c(gsm)', 'UnicastRTP/'])
+    assert.is(
+      (await app.request('POST', `/channels?endpoint=${encodeURIComponent(nonsense)}&app=desk`)).status,
+      400,
+      nonsense,
+    );
 });
 
 test('AudioSocket can be dialed, with its format in brackets', async (server, outside) => {

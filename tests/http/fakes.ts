@@ -106,7 +106,15 @@ export const samples = {
     snoops: 21,
     outboundConnections: 5,
     externalConnections: 22,
-    media: { sessions: 6, ports: 7, players: 8, timers: 9 },
+    media: {
+      sessions: 6,
+      ports: 7,
+      players: 8,
+      timers: 9,
+      externalWaitingMs: 10,
+      externalDroppedMs: 11,
+      externalUnsentFrames: 12,
+    },
     sip: {
       dialogs: 10,
       pending: 11,

@@ -3,7 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { MediaEngine } from '../../src/media/engine.ts';
 import { digitFrequencies, toneSequence } from '../../src/media/tones.ts';
-import { bench, encodePacket, firstSequence, ourSsrc, ramp, settle, usualFlow } from './support.ts';
+import { bench, encodePacket, firstSequence, noExternal, ourSsrc, ramp, settle, usualFlow } from './support.ts';
 
 const silence = (length: number) => new Array(length).fill(0xff);
 const play = (engine: MediaEngine, uri: string, item = 1) =>
@@ -412,7 +412,7 @@ test('closing says good-bye, fails the item under way, and leaves nothing', asyn
   play(engine, 'ramp:1600');
   await settle();
   clock.advance(40);
-  assert.equal(engine.usage(), { sessions: 1, ports: 1, players: 1, timers: 1 });
+  assert.equal(engine.usage(), { sessions: 1, ports: 1, players: 1, timers: 1, ...noExternal });
   network.sent.length = 0;
   engine.apply({ type: 'close', session: 1 });
   assert.equal(
@@ -422,7 +422,7 @@ test('closing says good-bye, fails the item under way, and leaves nothing', asyn
   assert.equal(reports, [
     { type: 'played', session: 1, play: 1, report: { type: 'media.failed', reason: 'the session was closed' } },
   ]);
-  assert.equal(engine.usage(), { sessions: 0, ports: 0, players: 0, timers: 0 });
+  assert.equal(engine.usage(), { sessions: 0, ports: 0, players: 0, timers: 0, ...noExternal });
   clock.advance(500);
   assert.equal([network.listeners.size, clock.pending], [0, 0]);
   engine.close();

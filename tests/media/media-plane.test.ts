@@ -13,7 +13,7 @@ import type { MediaCommand, MediaMessage } from '../../src/media/protocol.ts';
 import { type MediaThread, type StartThread, startWorker } from '../../src/media/start-worker.ts';
 import type { MediaReport, MediaSession, PlayReport, RtpSession } from '../../src/telephony/media.ts';
 import { ManualClock } from '../support/manual-clock.ts';
-import { decodePacket, encodePacket, memoryLogger, type Packet, ramp, usualFlow } from './support.ts';
+import { decodePacket, encodePacket, memoryLogger, noExternal, type Packet, ramp, usualFlow } from './support.ts';
 
 const sounds = fileURLToPath(new URL('../../sounds', import.meta.url));
 const config = { ...defaultMediaConfig, ports: { first: 0, last: 0 }, soundsDirectories: [sounds] };
@@ -117,10 +117,10 @@ test('closing a session fails its item in a later turn, and leaves nothing open'
   const session = await plane.openRtp('a', () => {});
   const reports: PlayReport[] = [];
   const handle = session.play(item('sound:silence/3'), (report) => reports.push(report));
-  assert.equal(await plane.usage(), { sessions: 1, ports: 1, players: 1, timers: 1 });
+  assert.equal(await plane.usage(), { sessions: 1, ports: 1, players: 1, timers: 1, ...noExternal });
   session.close();
   assert.equal(reports, []);
-  assert.equal(await plane.usage(), { sessions: 0, ports: 0, players: 0, timers: 0 });
+  assert.equal(await plane.usage(), { sessions: 0, ports: 0, players: 0, timers: 0, ...noExternal });
   assert.equal(reports, [{ type: 'media.failed', reason: 'the session was closed' }]);
   handle.stop();
   session.close();
@@ -165,7 +165,7 @@ test('without a free port opening is refused', async () => {
   });
   const refused = await plane.openRtp('a', () => {}).catch((error: Error) => error.message);
   assert.match(String(refused), /no free pair of RTP ports/);
-  assert.equal(await plane.usage(), { sessions: 0, ports: 0, players: 0, timers: 0 });
+  assert.equal(await plane.usage(), { sessions: 0, ports: 0, players: 0, timers: 0, ...noExternal });
   taken.close();
   await plane.close();
 });
@@ -175,7 +175,7 @@ test('a closed plane opens nothing, and closing twice is closing once', async ()
   await plane.close();
   await plane.close();
   assert.is(await plane.openRtp('a', () => {}).catch((error: Error) => error.message), 'the media plane is closed');
-  assert.equal(await plane.usage(), { sessions: 0, ports: 0, players: 0, timers: 0 });
+  assert.equal(await plane.usage(), { sessions: 0, ports: 0, players: 0, timers: 0, ...noExternal });
   const [first] = plane.openPair(['a', 'b'], [() => {}, () => {}]);
   assert.equal(await finished(first, 'sound:beep'), { type: 'media.failed', reason: 'the session was closed' });
 });

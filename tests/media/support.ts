@@ -176,3 +176,6 @@ export function bench(settings: Partial<MediaConfig> = {}, loader: AudioLoader =
     },
   };
 }
+
+/** What a plane without connections to servers tells of these. */
+export const noExternal = { externalWaitingMs: 0, externalDroppedMs: 0, externalUnsentFrames: 0 };

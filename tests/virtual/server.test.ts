@@ -115,7 +115,15 @@ virtual('an hour goes by with calls of two phones, their audio, and the question
     }
     assert.equal(told.held, {
       channels: 0,
-      media: { sessions: 0, ports: 0, players: 0, timers: 0 },
+      media: {
+        sessions: 0,
+        ports: 0,
+        players: 0,
+        timers: 0,
+        externalWaitingMs: 0,
+        externalDroppedMs: 0,
+        externalUnsentFrames: 0,
+      },
       dialogs: 0,
       legs: 0,
       transactions: 0,

@@ -1,5 +1,3 @@
-import { isIP } from 'node:net';
-import type { Ids } from '../../lib/ids.ts';
 import { Cause } from '../../telephony/causes.ts';
 import { type Driver, DriverError, type OpenedLeg, type Report } from '../../telephony/driver.ts';
 import type {
@@ -8,7 +6,6 @@ import type {
   ConnectionHost,
   ConnectionSocket,
   ExternalAudio,
-  ExternalChannelRequest,
   ExternalConnection,
   ExternalDirection,
   ExternalDriver,
@@ -18,36 +15,17 @@ import type {
   PreparedExternal,
   WebSocketRequest,
 } from '../../telephony/external.ts';
-import type { Codec, MediaPlane, MediaReport } from '../../telephony/media.ts';
+import type { Codec } from '../../telephony/media.ts';
 import { readCodec, readOptions, readServer, readUuid } from './dial-string.ts';
 import { ExternalLeg } from './external-leg.ts';
+import { createUnicastRtp, type UnicastRtpOptions } from './unicast-rtp.ts';
 
-export type ExternalDriverOptions = {
-  media: Pick<MediaPlane, 'openRtp'> & ExternalAudio;
+export type ExternalDriverOptions = UnicastRtpOptions & {
+  media: UnicastRtpOptions['media'] & ExternalAudio;
   connections: ConnectionHost;
-  ids: Ids;
   /** Servers that wait for our WebSocket, by name. */
   webSockets: ReadonlyMap<string, Pick<WebSocketRequest, 'url' | 'headers' | 'protocols'>>;
-  /** The address of a name. Rejects when there is none. */
-  resolveHost(host: string): Promise<string>;
 };
-
-/** Numbers of formats in RTP: those of RFC 3551, and where it has none those that the field uses. */
-const payloadTypes: Readonly<Record<Codec, number>> = {
-  ulaw: 0,
-  alaw: 8,
-  g722: 9,
-  slin: 10,
-  opus: 107,
-  slin16: 118,
-  slin12: 122,
-  slin24: 123,
-  slin32: 124,
-  slin44: 125,
-  slin48: 126,
-};
-/** L16 at 8 kHz has two numbers in the field; one is sent, both are taken. */
-const otherLinear = 11;
 
 const audioSocket = 'AudioSocket';
 const webSocket = 'WebSocket';
@@ -74,50 +52,11 @@ function frameOctets(codec: Codec): number {
 
 /** Drivers of channels whose far side is a server. */
 export function createExternalDriver(options: ExternalDriverOptions): ExternalDriver & { drivers: readonly Driver[] } {
-  const { media, connections, ids, webSockets, resolveHost } = options;
+  const { media, connections, ids, webSockets } = options;
   /** Connections that a server opens, by the id that it names. */
   const awaited = new Map<string, Awaited>();
 
-  const prepareRtp = async ({ channelId, server, format, direction }: ExternalChannelRequest) => {
-    const codec = readCodec(format);
-    const { host, port } = readServer(server);
-    const address = isIP(host) ? host : await resolveHost(host).catch(() => undefined);
-    if (address === undefined) throw new DriverError('resource', `there is no address of '${host}'`);
-    let leg: ExternalLeg | undefined;
-    const hear = (report: MediaReport): void => {
-      if (report.type === 'media.timedOut') leg?.lose(Cause.recoveryOnTimerExpiry);
-      else leg?.hear(report);
-    };
-    const session = await media.openRtp(channelId, hear).catch((error: unknown) => {
-      throw new DriverError('capacity', (error as Error).message, { cause: error });
-    });
-    session.configure({
-      remote: { address, port },
-      codec,
-      payloadType: payloadTypes[codec],
-      ...(codec === 'slin' && { receivePayloadType: otherLinear }),
-      ptimeMs: 20,
-      send: direction !== 'in',
-      receive: direction !== 'out',
-    });
-    const local = { address: session.local.address, port: String(session.local.port) };
-    return {
-      technology: 'UnicastRTP',
-      name: `UnicastRTP/${server}-0x${ids.hex(12)}`,
-      variables: {
-        UNICASTRTP_LOCAL_ADDRESS: local.address,
-        UNICASTRTP_LOCAL_PORT: local.port,
-        local_address: local.address,
-        local_port: local.port,
-      },
-      open(report: Report) {
-        leg = new ExternalLeg({ protocolId: '', media: session, report, released: () => {} });
-        leg.connect();
-        return leg;
-      },
-      abandon: () => session.close(),
-    } satisfies PreparedExternal;
-  };
+  const unicastRtp = createUnicastRtp(options);
 
   /** A session with a connection that is watched over, and the leg that it is for as soon as there is one. */
   const connect = (
@@ -290,7 +229,7 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
   };
 
   return {
-    drivers: [audioSocketDriver, webSocketDriver],
+    drivers: [audioSocketDriver, webSocketDriver, unicastRtp.driver],
     hasClient: (name) => webSockets.has(name),
     awaited: (connectionId) => awaited.get(connectionId),
     async prepare(request) {
@@ -298,7 +237,7 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
       const parts = { format, direction, options: readOptions(request.options) };
       switch (kind) {
         case 'rtp':
-          return prepareRtp(request);
+          return unicastRtp.prepare(request);
         case 'audioSocket':
           return prepareConnection(channelId, server, planAudioSocket(server, data, format, direction));
         case 'webSocket':

@@ -9,13 +9,13 @@ import { Cause } from '../../telephony/causes.ts';
 import type { DigitSequence, LegReport, Party, Report } from '../../telephony/driver.ts';
 import type { MediaReport, MediaSessionDump, RtpSession } from '../../telephony/media.ts';
 import { heardOf } from '../heard.ts';
+import { createPendingSession, type PendingSession } from '../pending-session.ts';
 import { causeFromReason, causeFromStatus } from './causes.ts';
 import type { EndpointConfig } from './config.ts';
 import { InfoDigits, type InfoToSend, infosOf, parseInfoDigit } from './info-digits.ts';
 import { receiveMessage } from './messages.ts';
 import { createNegotiation, type Negotiation, type NegotiationData } from './negotiation.ts';
 import { assertedParty } from './party.ts';
-import { createPendingSession, type PendingSession } from './pending-session.ts';
 import { sipfragStatus } from './refer.ts';
 import { localHost, type Services } from './services.ts';
 

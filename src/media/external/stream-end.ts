@@ -1,5 +1,5 @@
 import type { ExternalDirection } from '../../telephony/external.ts';
-import type { SessionCommand } from '../../telephony/media.ts';
+import type { PlaneUsage, SessionCommand } from '../../telephony/media.ts';
 import { type AudioCodec, maximumPayload } from '../codec/audio-codec.ts';
 import { openCodec } from '../codec/open-codec.ts';
 import type { MediaConfig } from '../config.ts';
@@ -49,6 +49,15 @@ export abstract class StreamEnd extends End {
 
   override get sampleRate(): number {
     return this.#codec.sampleRate;
+  }
+
+  /** Audio of the server that is not heard yet, and what was left out of it so far, in ms. */
+  get queuedMs(): number {
+    return this.incoming.queuedMs;
+  }
+
+  get droppedMs(): number {
+    return this.incoming.droppedMs;
   }
 
   /** Octets that the server has not read yet. */
@@ -126,4 +135,18 @@ export abstract class StreamEnd extends End {
     if (now - this.#stalledAt >= this.#bounds.stallMs) this.lost('the far side does not read');
     return true;
   }
+}
+
+/** Counts of all connections to servers among some ends. */
+export function streamUsage(
+  ends: Iterable<End>,
+): Pick<PlaneUsage, 'externalWaitingMs' | 'externalDroppedMs' | 'externalUnsentFrames'> {
+  const usage = { externalWaitingMs: 0, externalDroppedMs: 0, externalUnsentFrames: 0 };
+  for (const end of ends) {
+    if (!(end instanceof StreamEnd)) continue;
+    usage.externalWaitingMs += Math.round(end.queuedMs);
+    usage.externalDroppedMs += Math.round(end.droppedMs);
+    usage.externalUnsentFrames += end.unsentFrames;
+  }
+  return usage;
 }

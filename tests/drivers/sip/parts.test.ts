@@ -1,11 +1,11 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { createPendingSession } from '../../../src/drivers/pending-session.ts';
 import { causeFromReason, causeFromStatus, reasonHeaders, statusFromCause } from '../../../src/drivers/sip/causes.ts';
 import { defaultAor } from '../../../src/drivers/sip/config.ts';
 import { parseInfoDigit } from '../../../src/drivers/sip/info-digits.ts';
 import { resourceOf } from '../../../src/drivers/sip/messages.ts';
 import { assertedParty, partyOf, userOf } from '../../../src/drivers/sip/party.ts';
-import { createPendingSession } from '../../../src/drivers/sip/pending-session.ts';
 import { buildRequest, type HeaderLines } from '../../../src/sip/message/build.ts';
 import { parseNameAddr } from '../../../src/sip/message/name-addr.ts';
 import { parseUri } from '../../../src/sip/message/uri.ts';

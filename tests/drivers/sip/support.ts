@@ -111,7 +111,10 @@ export class FakeMedia implements MediaPlane {
   }
 
   async usage() {
-    return { sessions: this.sessions.size, ports: this.sessions.size, players: 0, timers: 0 };
+    return {
+      ...{ sessions: this.sessions.size, ports: this.sessions.size, players: 0, timers: 0 },
+      ...{ externalWaitingMs: 0, externalDroppedMs: 0, externalUnsentFrames: 0 },
+    };
   }
 
   async close(): Promise<void> {}

@@ -1,5 +1,5 @@
-import { guarded } from '../../lib/guard.ts';
-import type { Logger } from '../../lib/log.ts';
+import { guarded } from '../lib/guard.ts';
+import type { Logger } from '../lib/log.ts';
 import type {
   MediaSession,
   MediaSessionDump,
@@ -12,8 +12,8 @@ import type {
   RtpSession,
   RtpStatistics,
   SessionCommand,
-} from '../../telephony/media.ts';
-import { grant, type Wish, wishesOf } from '../standing.ts';
+} from '../telephony/media.ts';
+import { grant, type Wish, wishesOf } from './standing.ts';
 
 /** A session whose port is still being opened, and what has been asked of it meanwhile. */
 export interface PendingSession extends MediaSession {

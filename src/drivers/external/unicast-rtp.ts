@@ -1,0 +1,149 @@
+import { isIP } from 'node:net';
+import type { Ids } from '../../lib/ids.ts';
+import type { Logger } from '../../lib/log.ts';
+import { Cause } from '../../telephony/causes.ts';
+import { type Driver, DriverError, type Report } from '../../telephony/driver.ts';
+import type { ExternalChannelRequest, ExternalDirection, PreparedExternal } from '../../telephony/external.ts';
+import type { Codec, MediaPlane, MediaReport, RtpFlow, RtpSession } from '../../telephony/media.ts';
+import { createPendingSession } from '../pending-session.ts';
+import { readCodec, readOptions, readServer } from './dial-string.ts';
+import { ExternalLeg } from './external-leg.ts';
+
+export type UnicastRtpOptions = {
+  media: Pick<MediaPlane, 'openRtp'>;
+  ids: Ids;
+  log: Logger;
+  /** The address of a name. Rejects when there is none. */
+  resolveHost(host: string): Promise<string>;
+  /** Hears variables of a channel that only became known when it was there already. */
+  learned(channelId: string, variables: Readonly<Record<string, string>>): void;
+};
+
+/** Numbers of formats in RTP: those of RFC 3551, and where it has none those that the field uses. */
+const payloadTypes: Readonly<Record<Codec, number>> = {
+  ulaw: 0,
+  alaw: 8,
+  g722: 9,
+  slin: 10,
+  opus: 107,
+  slin16: 118,
+  slin12: 122,
+  slin24: 123,
+  slin32: 124,
+  slin44: 125,
+  slin48: 126,
+};
+/** L16 at 8 kHz has two numbers in the field; one is sent, both are taken. */
+const otherLinear = 11;
+
+const technology = 'UnicastRTP';
+
+function flowTo(remote: { address: string; port: number }, codec: Codec, direction: ExternalDirection): RtpFlow {
+  return {
+    remote,
+    codec,
+    payloadType: payloadTypes[codec],
+    ...(codec === 'slin' && { receivePayloadType: otherLinear }),
+    ptimeMs: 20,
+    send: direction !== 'in',
+    receive: direction !== 'out',
+  };
+}
+
+function variablesOf({ local: { address, port } }: RtpSession): Record<string, string> {
+  return {
+    UNICASTRTP_LOCAL_ADDRESS: address,
+    UNICASTRTP_LOCAL_PORT: String(port),
+    local_address: address,
+    local_port: String(port),
+  };
+}
+
+/** Channels whose far side is a server that audio goes to and comes from over RTP, without any signalling. */
+export function createUnicastRtp({ media, ids, log, resolveHost, learned }: UnicastRtpOptions) {
+  /** @throws DriverError (rejects) `resource`. */
+  const addressOf = async (host: string): Promise<string> => {
+    const address = isIP(host) ? host : await resolveHost(host).catch(() => undefined);
+    if (address === undefined) throw new DriverError('resource', `there is no address of '${host}'`);
+    return address;
+  };
+
+  /** @throws DriverError (rejects) `capacity`. */
+  const openSession = (channelId: string, hear: (report: MediaReport) => void): Promise<RtpSession> =>
+    media.openRtp(channelId, hear).catch((error: unknown) => {
+      throw new DriverError('capacity', (error as Error).message, { cause: error });
+    });
+
+  const hearFor =
+    (leg: () => ExternalLeg | undefined) =>
+    (report: MediaReport): void => {
+      if (report.type === 'media.timedOut') leg()?.lose(Cause.recoveryOnTimerExpiry);
+      else leg()?.hear(report);
+    };
+
+  const nameOf = (server: string): string => `${technology}/${server}-0x${ids.hex(12)}`;
+
+  const driver: Driver = {
+    technology,
+    /**
+     * `UnicastRTP/host:port/c(slin16)`; without a format the first of the request, or else `ulaw`. The channel is Up as
+     * soon as there is a port, which its variables tell from then on.
+     */
+    open({ channelId, resource, formats }, report) {
+      const [server = '', parameters = ''] = resource.split('/');
+      const codec = readCodec(readOptions(parameters).get('c') || formats?.[0] || 'ulaw');
+      const { host, port } = readServer(server);
+      let leg: ExternalLeg | undefined;
+      let address = '';
+      const opening = addressOf(host).then((found) => {
+        address = found;
+        return openSession(
+          channelId,
+          hearFor(() => leg),
+        );
+      });
+      const session = createPendingSession(channelId, opening, log, (error) => {
+        const reason = error instanceof Error ? error.message : String(error);
+        log.warn({ channel: channelId, reason }, 'no audio can be sent to an external server');
+        leg?.lose(Cause.temporaryFailure);
+      });
+      leg = new ExternalLeg({ protocolId: '', media: session, report, released: () => {} });
+      session.whenOpen((opened) => {
+        opened.configure(flowTo({ address, port }, codec, 'both'));
+        learned(channelId, variablesOf(opened));
+        leg.connect();
+      });
+      return { name: nameOf(server), leg };
+    },
+    resume(): never {
+      throw new DriverError('data', 'who a stream goes to is not told to another process');
+    },
+  };
+
+  return {
+    driver,
+    /** Opens a port ahead of the channel. @throws DriverError (rejects) naming the part at fault. */
+    async prepare({ channelId, server, format, direction }: ExternalChannelRequest): Promise<PreparedExternal> {
+      const codec = readCodec(format);
+      const { host, port } = readServer(server);
+      const address = await addressOf(host);
+      let leg: ExternalLeg | undefined;
+      const session = await openSession(
+        channelId,
+        hearFor(() => leg),
+      );
+      session.configure(flowTo({ address, port }, codec, direction));
+      return {
+        technology,
+        name: nameOf(server),
+        variables: variablesOf(session),
+        open(report: Report) {
+          leg = new ExternalLeg({ protocolId: '', media: session, report, released: () => {} });
+          leg.connect();
+          return leg;
+        },
+        abandon: () => session.close(),
+      };
+    },
+  };
+}
