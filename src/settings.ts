@@ -219,6 +219,7 @@ export function sipEndpoint(name: string, endpoint: EndpointConfig): SipEndpoint
     ...(endpoint.outbound_proxy === '' ? {} : { outboundProxy: endpoint.outbound_proxy }),
     ...(endpoint.caller_id === '' ? {} : { callerId: parseCallerId(endpoint.caller_id) }),
     trustIdentity: endpoint.trust_id,
+    sendConnectedLine: endpoint.send_connected_line,
     ...(endpoint.language === '' ? {} : { language: endpoint.language }),
     ...(endpoint.account_code === '' ? {} : { accountCode: endpoint.account_code }),
     ...(endpoint.tenant_id === '' ? {} : { tenantId: endpoint.tenant_id }),

@@ -40,8 +40,9 @@ function presentEachOther(
 
 /** Shows one to the other, when it says who it is. */
 function introduce({ snapshot, tell }: Pick<Channels, 'snapshot' | 'tell'>, one: Present, other: Present): void {
-  const { name, number } = snapshot(one.channel).context.caller;
-  if (name !== '' || number !== '') tell(other.channel, { type: 'connected.set', party: { name, number } });
+  const { name, number, presentation = 0 } = snapshot(one.channel).context.caller;
+  if (name !== '' || number !== '')
+    tell(other.channel, { type: 'connected.set', party: { name, number, presentation } });
 }
 
 /** Others that the variable BRIDGEPEER names at most. */

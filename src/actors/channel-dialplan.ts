@@ -120,8 +120,8 @@ class ChannelDialplan implements DialplanChannel {
     return this.#context.connected;
   }
 
-  setConnectedLine(change: Partial<Identity>): void {
-    this.#tell({ type: 'connected.set', party: change });
+  setConnectedLine(change: Partial<Identity>, quietly: boolean): void {
+    this.#tell({ type: 'connected.set', party: change, ...(quietly && { quietly }) });
   }
 
   setLanguage(language: string): void {

@@ -51,6 +51,7 @@ export function bindChannelEffects(options: ChannelEffectsOptions) {
       playBusyTone: ({ context }) => perform(context.id, ({ leg }) => leg.media.indicate('busy')),
       sendDigits: ({ context }, { sequence }) => perform(context.id, ({ leg }) => leg.sendDigits(sequence)),
       holdPeer: ({ context }, { musicClass }) => perform(context.id, (entry) => options.holdPeer(entry, musicClass)),
+      presentParty: ({ context }) => perform(context.id, presentParty),
       hangupLeg: ({ context }, { cause }) => perform(context.id, (entry) => hangupLeg(entry, cause, options)),
       giveUpLeg: ({ context }) => perform(context.id, (entry) => tell(entry, { type: 'leg.ended' })),
       stopDialplan: ({ context }) => perform(context.id, (entry) => leaveDialplan(entry, options)),
@@ -101,6 +102,12 @@ function dialLeg(entry: ChannelEntry, { find, tell, view }: ChannelEffectsOption
     if (isKnown(caller)) tell(companion, { type: 'connected.set', party: nameAndNumber(caller) });
   }
   entry.leg.dial();
+}
+
+/** Who does not want to be known (Q.931 4.5.10: presentation restricted) is shown to clients only. */
+function presentParty({ leg, actor }: ChannelEntry): void {
+  const { connected } = actor.getSnapshot().context;
+  if (((connected.presentation ?? 0) & 0x60) !== 0x20) leg.present(nameAndNumber(connected));
 }
 
 function hangupLeg(entry: ChannelEntry, cause: number, { find, tell, depart, playbacks }: ChannelEffectsOptions): void {

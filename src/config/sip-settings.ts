@@ -101,6 +101,11 @@ export const endpoint = group(
       default: false,
       description: 'Believe who the other side says is calling (P-Asserted-Identity).',
     }),
+    send_connected_line: flag({
+      default: true,
+      description:
+        'Tell the other side who it is connected to when that changes (UPDATE, else re-INVITE); only with trust_id.',
+    }),
     language: text({ default: '', description: 'Language of prompts. Empty: sounds.default_language.' }),
     account_code: text({ default: '', description: 'Account code of its channels.' }),
     tenant_id: text({ default: '', description: 'Tenant that its channels belong to. Empty: that of who calls it.' }),

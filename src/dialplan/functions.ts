@@ -125,7 +125,8 @@ const connectedLine: DialplanFunction = {
   read: (channel, text) => readIdentity(channel.connectedLine(), identityItem(text)),
   write: (channel, text, value) => {
     const change = identityChange(identityItem(text), value);
-    if (change) channel.setConnectedLine(change);
+    const quietly = (splitArguments(text)[1] ?? '').trim().toLowerCase() === 'i';
+    if (change) channel.setConnectedLine(change, quietly);
     return change !== undefined;
   },
 };

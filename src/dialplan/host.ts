@@ -80,7 +80,8 @@ export interface DialplanChannel {
   caller(): Identity;
   setCaller(change: Partial<Identity>): void;
   connectedLine(): Identity;
-  setConnectedLine(change: Partial<Identity>): void;
+  /** `quietly`: the far side is not told. */
+  setConnectedLine(change: Partial<Identity>, quietly: boolean): void;
   setLanguage(language: string): void;
   setAccountCode(accountCode: string): void;
   setTenantId(tenantId: string): void;

@@ -26,6 +26,7 @@ export function createLostLeg(media: MediaPlane, channelId: string, report: Repo
     sendDigits: nobody,
     hold: nobody,
     unhold: nobody,
+    present: nobody,
     redirect: () => false,
     header: () => undefined,
     addHeader: nobody,

@@ -77,6 +77,8 @@ export const channel = setup({
     sendDigits: effect<{ sequence: DigitSequence }>('sendDigits'),
     /** Whoever it is connected to hears music of a class; undefined: no longer. */
     holdPeer: effect<{ musicClass: string | undefined }>('holdPeer'),
+    /** Tells the far side who it is connected to. */
+    presentParty: effect('presentParty'),
     hangupLeg: effect<{ cause: number }>('hangupLeg'),
     /** Answers with `leg.ended` in place of a leg that does not. */
     giveUpLeg: effect('giveUpLeg'),
@@ -88,6 +90,7 @@ export const channel = setup({
     isOriginated: ({ context }) => context.origin === 'originated',
     interceptsHold: ({ context }) => context.interceptsHold === true,
     keepsCaller: ({ context, event }) => event.type === 'caller.set' && isSame(context.caller, event.caller),
+    setsQuietly: ({ event }) => event.type === 'connected.set' && event.quietly === true,
     keepsConnected: ({ context, event }) => event.type === 'connected.set' && isSame(context.connected, event.party),
     removesNothing: ({ context, event }) =>
       event.type === 'variable.set' &&

@@ -89,7 +89,8 @@ export type ChannelCommand =
   | { type: 'variable.set'; name: string; value: string | undefined; report?: boolean }
   | ({ type: 'variable.preset' } & Pick<ChannelInput, 'variables' | 'inheritance'>)
   | { type: 'caller.set'; caller: Partial<Identity> }
-  | { type: 'connected.set'; party: Partial<Identity> }
+  /** `quietly`: its far side is not told of it. */
+  | { type: 'connected.set'; party: Partial<Identity>; quietly?: boolean }
   | { type: 'language.set'; language: string }
   | { type: 'accountCode.set'; accountCode: string }
   | { type: 'tenantId.set'; tenantId: string }

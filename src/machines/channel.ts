@@ -77,7 +77,8 @@ export const channelMachine = channel.createMachine({
     ],
     'connected.set': [
       { guard: 'keepsConnected', actions: setConnected },
-      { actions: [setConnected, emit({ type: 'ChannelConnectedLine' })] },
+      { guard: 'setsQuietly', actions: [setConnected, emit({ type: 'ChannelConnectedLine' })] },
+      { actions: [setConnected, emit({ type: 'ChannelConnectedLine' }), 'presentParty'] },
     ],
     'leg.connectedLine': {
       actions: [

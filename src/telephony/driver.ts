@@ -67,6 +67,11 @@ export interface Leg {
   /** Tell the far side it is on hold / back (SIP re-INVITE sendonly / sendrecv). */
   hold(): void;
   unhold(): void;
+  /**
+   * Tell the far side who it is connected to from now on. Before an outbound call is placed that is who calls. Where the
+   * technology has no such thing, or may not say it, nothing happens.
+   */
+  present(party: Party): void;
   /** Send the caller elsewhere (SIP 302 before the answer, REFER after it). False when this technology cannot. */
   redirect(target: string): boolean;
   /** A header of the request that made the call, by case-insensitive name; undefined where there is none. `index` from 1. */

@@ -61,6 +61,31 @@ test('channels enter and leave, and their application hears of it without asking
   assert.is(w.channels.snapshot(w.channels.get('a')).context.bridgeId, undefined);
 });
 
+test('each far side is told whom it meets, unless that is inhibited or they do not want to be known', async () => {
+  const w = await world();
+  const presented = (id: string): string[] => {
+    const { calls } = w.channels.get(id).leg as FakeLeg;
+    return calls.splice(0).filter((call) => call.startsWith('present'));
+  };
+  const callerOf = (id: string, pres: string): void => {
+    w.operations.setVariable(id, { variable: 'CALLERID(all)', value: `${id} <${id}1>` });
+    w.operations.setVariable(id, { variable: 'CALLERID(pres)', value: pres });
+  };
+  callerOf('a', 'allowed');
+  callerOf('b', 'allowed');
+  callerOf('c', 'prohib');
+  w.bridgeOperations.create({ bridgeId: 'b1' });
+  enter(w, 'b1', 'a', 'b');
+  assert.equal([presented('a'), presented('b')], [['present b <b1>'], ['present a <a1>']]);
+  w.bridgeOperations.removeChannel('b1', { channel: ['b'] });
+  enter(w, 'b1', 'c');
+  assert.equal([presented('a'), presented('c')], [[], ['present a <a1>']]);
+  assert.is(w.operations.get('a').connected.number, 'c1');
+  w.bridgeOperations.removeChannel('b1', { channel: ['c'] });
+  w.bridgeOperations.addChannel('b1', { channel: ['b'], inhibitConnectedLineUpdates: true });
+  assert.equal([presented('a'), presented('b')], [[], []]);
+});
+
 test('each channel names its peers, and of one peer its call', async () => {
   const w = await world();
   const names = ['a', 'b', 'c'].map((id) => w.operations.get(id).name);

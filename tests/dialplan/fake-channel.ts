@@ -94,7 +94,8 @@ export class FakeChannel implements DialplanChannel {
   connectedLine(): Identity {
     return this.connected;
   }
-  setConnectedLine(change: Partial<Identity>): void {
+  setConnectedLine(change: Partial<Identity>, quietly: boolean): void {
+    if (quietly) this.calls.push('quietly');
     this.connected = { ...this.connected, ...change };
   }
   setLanguage(language: string): void {

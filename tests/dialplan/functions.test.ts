@@ -157,6 +157,14 @@ test('writing CHANNEL sets language and account code and nothing else', () => {
   assert.equal([channel.language, channel.accountCode], ['de', 'sales']);
 });
 
+test('with i a change of CONNECTEDLINE is kept from the far side', () => {
+  const channel = new FakeChannel();
+  assert.equal(writeFunction(channel, 'CONNECTEDLINE(num)', '1'), { ok: true });
+  assert.equal(channel.calls, []);
+  assert.equal(writeFunction(channel, 'CONNECTEDLINE(num,i)', '2'), { ok: true });
+  assert.equal([channel.calls, channel.connected.number], [['quietly'], '2']);
+});
+
 test('the tenant of a channel is read and written', () => {
   const channel = new FakeChannel();
   assert.equal(readFunction(channel, 'CHANNEL(tenantid)', values), { ok: true, value: '' });

@@ -216,6 +216,7 @@ chart('every state is reached and every transition taken by paths made from the 
       { type: 'caller.set', caller: { name: 'A' } },
       { type: 'caller.set', caller: { presentation: 0x20 } },
       { type: 'connected.set', party: { name: 'B' } },
+      { type: 'connected.set', party: { name: 'C' }, quietly: true },
       { type: 'connected.set', party: { ani: '1' } },
       { type: 'language.set', language: 'de' },
       { type: 'accountCode.set', accountCode: '7' },

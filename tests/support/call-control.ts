@@ -24,7 +24,7 @@ import { AriError } from '../../src/models/errors.ts';
 import type { AriEvent } from '../../src/models/events.ts';
 import { createEndpoints } from '../../src/stores/endpoints.ts';
 import { createGlobalVariables } from '../../src/stores/variables.ts';
-import type { Driver, Leg, LegReport, Report } from '../../src/telephony/driver.ts';
+import type { Driver, Leg, LegReport, Party, Report } from '../../src/telephony/driver.ts';
 import type { MediaPlane } from '../../src/telephony/media.ts';
 import { FakeMedia, FakeMeeting } from './fake-audio.ts';
 import { ManualClock } from './manual-clock.ts';
@@ -104,6 +104,9 @@ export class FakeLeg implements Leg {
   }
   unhold(): void {
     this.#asked('unhold');
+  }
+  present({ name, number }: Party): void {
+    this.#asked(`present ${name} <${number}>`);
   }
   redirect(target: string): boolean {
     this.#asked(`redirect ${target}`);

@@ -87,6 +87,7 @@ export class ExternalLeg implements Leg {
   answer(): void {}
   hold(): void {}
   unhold(): void {}
+  present(): void {}
   redirect(): boolean {
     return false;
   }

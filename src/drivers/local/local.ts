@@ -101,6 +101,9 @@ class LocalLeg implements Leg {
 
   unhold(): void {}
 
+  /** The other half has its own idea of whom it is connected to. */
+  present(): void {}
+
   /** There is nobody to send elsewhere. */
   redirect(): boolean {
     return false;

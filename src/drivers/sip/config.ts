@@ -44,6 +44,8 @@ export type EndpointConfig = {
   callerId?: Party;
   /** Believe P-Asserted-Identity and Remote-Party-ID from it, and send ours to it. */
   trustIdentity: boolean;
+  /** Tell it who it is connected to when that changes; only where {@link trustIdentity} is set. */
+  sendConnectedLine: boolean;
   /** User and host of our From towards it instead of the caller's number and our address. */
   fromUser?: string;
   fromDomain?: string;
@@ -99,6 +101,7 @@ export const defaultEndpoint: Omit<EndpointConfig, 'name'> = {
   codecs: ['ulaw', 'alaw'],
   digits: 'auto',
   trustIdentity: false,
+  sendConnectedLine: true,
   symmetric: true,
 };
 

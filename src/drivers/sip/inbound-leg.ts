@@ -1,10 +1,15 @@
 import { guarded } from '../../lib/guard.ts';
-import type { IncomingCall, IncomingCallData, IncomingHandlers } from '../../sip/dialog/incoming-call.ts';
+import type {
+  IncomingCall,
+  IncomingCallData,
+  IncomingHandlers,
+  ResponseOptions,
+} from '../../sip/dialog/incoming-call.ts';
 import type { CallOffer } from '../../sip/dialog/user-agent.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 import { parseUri } from '../../sip/message/uri.ts';
 import { Cause } from '../../telephony/causes.ts';
-import type { DigitSequence, Leg, Report } from '../../telephony/driver.ts';
+import type { DigitSequence, Leg, Party, Report } from '../../telephony/driver.ts';
 import { causeFromReason, reasonHeaders, statusFromCause } from './causes.ts';
 import type { EndpointConfig } from './config.ts';
 import { createLegCore, type LegCore, type LegCoreData } from './leg-core.ts';
@@ -79,6 +84,8 @@ const handlersOf = (services: Services, endpoint: EndpointConfig, state: Opening
   answerOffer: (sdp, request) => state.core?.usageHandlers.answerOffer(sdp, request),
   makeOffer: () => state.core?.usageHandlers.makeOffer() ?? '',
   acceptAnswer: (sdp) => state.core?.usageHandlers.acceptAnswer(sdp) ?? false,
+  standingHeaders: () => state.core?.identity() ?? [],
+  onUpdated: (request) => state.core?.identify(request),
   onOfferRefused: (status) => state.core?.usageHandlers.onOfferRefused?.(status),
   challengeStranger: (transaction, dialog) => services.endpoints.challengeStranger(endpoint, transaction, dialog),
   onRequest: (request) => state.core?.usageHandlers.onRequest(request) ?? 500,
@@ -130,7 +137,7 @@ class InboundLeg implements Leg {
       report,
       from: from && { data: from.core, usage: from.core.phase === 'setup' ? undefined : call.usage },
       intents: {
-        ring: () => call.provisional(180, this.#earlyAnswer === undefined ? {} : { sdp: this.#earlyAnswer }),
+        ring: () => call.provisional(180, this.#saying(this.#earlyAnswer)),
         progress: () => this.#progressed(),
         answer: (negotiation) => this.#answered(negotiation),
       },
@@ -180,6 +187,10 @@ class InboundLeg implements Leg {
     this.core.hold(false);
   }
 
+  present(party: Party): void {
+    this.core.present(party);
+  }
+
   redirect(target: string): boolean {
     const { core } = this;
     const uri = transferTarget(this.#services, target, this.#call.source);
@@ -225,7 +236,12 @@ class InboundLeg implements Leg {
     if (this.core.phase !== 'setup') return;
     // Without an offer there is nothing to answer before the 200.
     const sdp = this.#call.wantsOffer ? undefined : this.#answerSdp();
-    this.#call.provisional(183, sdp === undefined ? {} : { sdp });
+    this.#call.provisional(183, this.#saying(sdp));
+  }
+
+  /** What a response says besides its status: the session, and who answers. */
+  #saying(sdp: string | undefined): ResponseOptions {
+    return { ...(sdp !== undefined && { sdp }), headers: this.core.identity() };
   }
 
   #answered(negotiation: Negotiation): void {
@@ -235,7 +251,7 @@ class InboundLeg implements Leg {
       this.#call.refuse(488, { headers: reasonHeaders(Cause.bearerNotAvailable) });
       return void this.core.gone(Cause.bearerNotAvailable, 488);
     }
-    this.#call.answer(sdp);
+    this.#call.answer(sdp, this.core.identity());
     this.core.up(this.#call.usage);
   }
 

@@ -1,6 +1,7 @@
 import { guarded } from '../../lib/guard.ts';
 import type { InviteUsage, UsageHandlers } from '../../sip/dialog/invite-usage.ts';
 import { Timers } from '../../sip/dialog/stack.ts';
+import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipMessage, SipRequest } from '../../sip/message/message.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
 import { isNowhere } from '../../sip/sdp/description.ts';
@@ -12,6 +13,7 @@ import { heardOf } from '../heard.ts';
 import { createPendingSession, type PendingSession } from '../pending-session.ts';
 import { causeFromReason, causeFromStatus } from './causes.ts';
 import type { EndpointConfig } from './config.ts';
+import { identityHeaders } from './identity.ts';
 import { InfoDigits, type InfoToSend, infosOf, parseInfoDigit } from './info-digits.ts';
 import { receiveMessage } from './messages.ts';
 import { createNegotiation, type Negotiation, type NegotiationData } from './negotiation.ts';
@@ -30,6 +32,8 @@ export type LegCoreData = {
   readonly negotiation?: NegotiationData;
   /** Who the far side last said that it is. */
   readonly connected?: Party;
+  /** Who the far side was told last that it is connected to. */
+  readonly presented?: Party;
   /** The far side holds us, and that was told. */
   readonly heldTold: boolean;
   /** Nothing was heard of the far side before the answer. */
@@ -49,6 +53,8 @@ export type LegCoreOptions = {
   report: Report;
   /** What is done when `when` was asked for it and the port is open, by name. */
   intents: Readonly<Record<string, (negotiation: Negotiation) => void>>;
+  /** Who the far side is told is calling it. */
+  presented?: Party | undefined;
   /** Where another process left off, with the call inside its dialog when it stood. */
   from?: { data: LegCoreData; usage: InviteUsage | undefined } | undefined;
   /** No port could be had, or the media session broke down; the core then tells that the leg is gone. */
@@ -70,6 +76,10 @@ export interface LegCore {
   forwarded(target: string): void;
   /** Tells `leg.ended`, the last report. */
   ended(): void;
+  /** Tells the far side who it is connected to, unless it knows or is not to. */
+  present(party: Party): void;
+  /** Headers that say who that is. */
+  identity(): HeaderLines;
   /** Tells `leg.connectedLine` when a trusted peer says who it is. */
   identify(message: SipMessage): void;
   sendDigits(sequence: DigitSequence): void;
@@ -89,6 +99,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
   let usage: InviteUsage | undefined = options.from?.usage;
   let negotiation: Negotiation | undefined;
   let connected = from?.connected;
+  let presented = from ? from.presented : options.presented;
   let heldTold = from?.heldTold ?? false;
   let silentEarly = from?.silentEarly ?? false;
   const intents: string[] = [];
@@ -175,6 +186,18 @@ export function createLegCore(options: LegCoreOptions): LegCore {
     tell({ type: 'leg.connectedLine', party });
   };
 
+  const identity = (): HeaderLines => {
+    const target = usage?.dialog.flow ?? options.peer;
+    if (!endpoint.sendConnectedLine || !presented || !target) return [];
+    return identityHeaders(services, endpoint, presented, target);
+  };
+
+  const present = (party: Party) => {
+    if (party.name === presented?.name && party.number === presented.number) return;
+    presented = party;
+    if (phase === 'up' && identity().length > 0) usage?.announce();
+  };
+
   const receive = (request: SipRequest): number => {
     switch (request.method) {
       case 'INFO': {
@@ -228,6 +251,8 @@ export function createLegCore(options: LegCoreOptions): LegCore {
         return answer;
       },
       makeOffer: () => negotiation?.offer() ?? '',
+      standingHeaders: identity,
+      onUpdated: identify,
       acceptAnswer: (sdp) => negotiation?.accept(sdp) ?? false,
       onOfferRefused: (status) => stack.log.info({ channel: options.channelId, status }, 'a new offer was refused'),
       onRequestEnded(label, status) {
@@ -262,6 +287,8 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       report({ type: 'leg.ended' });
     },
     identify,
+    identity,
+    present,
     sendDigits(sequence) {
       const current = usage;
       if (current && negotiation?.agreed && negotiation.agreed.telephoneEvent === undefined)
@@ -286,6 +313,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       intents: [...intents],
       ...(negotiation && { negotiation: negotiation.dump() }),
       ...(connected && { connected }),
+      ...(presented && { presented }),
       heldTold,
       silentEarly,
       infos: infos.waiting,

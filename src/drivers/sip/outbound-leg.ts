@@ -5,7 +5,7 @@ import type { SipResponse } from '../../sip/message/message.ts';
 import { formatUri } from '../../sip/message/uri.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
 import { Cause } from '../../telephony/causes.ts';
-import type { DigitSequence, Leg, LegRequest, Report } from '../../telephony/driver.ts';
+import type { DigitSequence, Leg, LegRequest, Party, Report } from '../../telephony/driver.ts';
 import { answeredElsewhere, causeFromReason, causeFromStatus, reasonHeaders } from './causes.ts';
 import type { EndpointConfig } from './config.ts';
 import { digestClient, fromAddress, identityHeaders } from './identity.ts';
@@ -72,6 +72,8 @@ class OutboundLeg implements Leg {
   readonly #token = {};
   #winner: OutgoingCall | undefined;
   #dialed: boolean;
+  /** Who calls. */
+  #caller: Party;
 
   constructor(options: OutboundOptions) {
     this.#options = options;
@@ -81,6 +83,7 @@ class OutboundLeg implements Leg {
     this.#failures = [...(from?.failures ?? [])];
     this.#told = new Set(from?.told);
     this.#dialed = from?.dialed ?? false;
+    this.#caller = request.caller;
     this.#core = createLegCore({
       services,
       endpoint: resolved.endpoint,
@@ -88,6 +91,7 @@ class OutboundLeg implements Leg {
       codecs: options.codecs,
       peer: resolved.destinations()[0]?.target,
       report: options.report,
+      presented: request.caller,
       from: from && { data: from.core, usage: this.#resume(from)?.usage },
       intents: { dial: (negotiation) => this.#placeAll(negotiation) },
       onMediaLost() {},
@@ -135,6 +139,11 @@ class OutboundLeg implements Leg {
     this.#core.hold(false);
   }
 
+  present(party: Party): void {
+    if (!this.#dialed) this.#caller = party;
+    this.#core.present(party);
+  }
+
   redirect(target: string): boolean {
     const { services, resolved } = this.#options;
     const peer = this.#winner?.usage?.dialog.flow ??
@@ -171,7 +180,7 @@ class OutboundLeg implements Leg {
     return {
       version: 1,
       kind: 'outbound',
-      request: this.#options.request,
+      request: { ...this.#options.request, caller: this.#caller },
       codecs: this.#options.codecs,
       callId: this.protocolId,
       core: this.#core.dump(),
@@ -199,16 +208,17 @@ class OutboundLeg implements Leg {
   }
 
   #place(placed: Placed, from?: OutgoingCallData): void {
-    const { services, request, resolved } = this.#options;
+    const { services, resolved } = this.#options;
     const { endpoint } = resolved;
     const { destination, sdp, callId } = placed;
+    const caller = this.#caller;
     const call: OutgoingCall = services.agent.invite(
       {
         ...destination,
         ...(callId !== undefined && { callId }),
         to: { uri: destination.uri, params: {} },
-        from: (target) => fromAddress(services, endpoint, request.caller, target),
-        headers: (target) => [...identityHeaders(services, endpoint, request.caller, target), ...this.#headers.lines],
+        from: (target) => fromAddress(services, endpoint, caller, target),
+        headers: (target) => [...identityHeaders(services, endpoint, caller, target), ...this.#headers.lines],
         sdp,
         digest: digestClient(services, endpoint),
         symmetric: endpoint.symmetric,
@@ -232,6 +242,8 @@ class OutboundLeg implements Leg {
       answerOffer: (sdp, request) => told().answerOffer(sdp, request),
       makeOffer: () => told().makeOffer(),
       acceptAnswer: (sdp) => told().acceptAnswer(sdp),
+      standingHeaders: () => told().standingHeaders?.() ?? [],
+      onUpdated: (request) => told().onUpdated?.(request),
       onOfferRefused: (status) => told().onOfferRefused?.(status),
       challengeStranger: (transaction, dialog) => told().challengeStranger?.(transaction, dialog) ?? false,
       onRequest: (request) => told().onRequest(request),

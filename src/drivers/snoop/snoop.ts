@@ -68,6 +68,7 @@ class SnoopLeg implements Leg {
   answer(): void {}
   hold(): void {}
   unhold(): void {}
+  present(): void {}
   redirect(): boolean {
     return false;
   }

@@ -24,6 +24,8 @@ export type Dialog = {
   readonly routes: readonly NameAddr[];
   /** Where the peer was heard, or proved to be, last first: who sends from elsewhere may be somebody else. */
   readonly sources: readonly Place[];
+  /** The peer says that it takes UPDATE (RFC 3311 4). */
+  readonly takesUpdate?: boolean;
   /** Where the peer's messages come from: requests without a route go there, whatever its Contact names (RFC 5626 3.1). */
   readonly flow?: Target;
 };
@@ -65,6 +67,7 @@ export function uasDialog(request: SipRequest, localTag: string, source: Target,
     remoteTarget: request.contact?.uri ?? request.from.uri,
     routes: request.recordRoutes,
     sources: [placeOf(source)],
+    ...allowedBy(request),
     ...(flow && { flow }),
   };
 }
@@ -81,6 +84,7 @@ export function uacDialog(request: SipRequest, response: SipResponse, target: Ta
     remoteTarget: response.contact?.uri ?? request.uri,
     routes: [...response.recordRoutes].reverse(),
     sources: [placeOf(target)],
+    ...allowedBy(response),
     ...(flow && { flow }),
   };
 }
@@ -88,7 +92,13 @@ export function uacDialog(request: SipRequest, response: SipResponse, target: Ta
 /** The dialog with another target, when the message names one (RFC 3261 12.2: target refresh). */
 export function refreshed(dialog: Dialog, message: SipRequest | SipResponse, flow?: Target): Dialog {
   const remoteTarget = message.contact?.uri ?? dialog.remoteTarget;
-  return { ...dialog, remoteTarget, ...(dialog.flow && flow && { flow }) };
+  return { ...dialog, remoteTarget, ...allowedBy(message), ...(dialog.flow && flow && { flow }) };
+}
+
+/** What a message says of the methods that its sender takes; without an Allow header it says nothing. */
+function allowedBy(message: SipRequest | SipResponse): Pick<Dialog, 'takesUpdate'> {
+  const methods = message.headerList('Allow');
+  return methods.length === 0 ? {} : { takesUpdate: methods.some((method) => method.trim() === 'UPDATE') };
 }
 
 /** Enough for the nodes of a proxy that stand in for each other. */

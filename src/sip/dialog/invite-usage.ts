@@ -5,6 +5,7 @@ import type { NameAddr } from '../message/name-addr.ts';
 import type { Uri } from '../message/uri.ts';
 import type { ServerTransaction } from '../transaction/transaction.ts';
 import type { Target } from '../transport/transport.ts';
+import { Announcer, type AnnouncerData } from './announcer.ts';
 import { Deadlines, type DeadlinesData } from './deadlines.ts';
 import {
   type Dialog,
@@ -17,7 +18,7 @@ import {
 } from './dialog.ts';
 import { DialogRequests, type DialogRequestsData } from './dialog-requests.ts';
 import { type AcceptedData, type OkDeadline, OkRepeats } from './ok-repeats.ts';
-import { type ReinviteData, Reinviter } from './reinviter.ts';
+import { glareMs, type ReinviteData, Reinviter } from './reinviter.ts';
 import { type SessionDeadline, SessionTimer, type SessionTimerData, tooShortSession } from './session-timer.ts';
 import type { Stack } from './stack.ts';
 
@@ -32,6 +33,10 @@ export type UsageHandlers = {
   makeOffer(): string;
   /** The peer's answer to it. False when it is of no use. */
   acceptAnswer(sdp: string): boolean;
+  /** Headers of what we tell the peer of its call beside offers (re-INVITE, UPDATE): who it is connected to. */
+  standingHeaders?(): HeaderLines;
+  /** An UPDATE without an offer was taken: it may tell who the peer is. */
+  onUpdated?(request: SipRequest): void;
   /** The peer refused the offer of a re-INVITE; the session stays as it was. */
   onOfferRefused?(status: number): void;
   /**
@@ -63,11 +68,12 @@ export type UsageData = {
   /** Headers of a BYE that waits for the ACK, too. */
   readonly bye?: HeaderLines;
   readonly reinvite: ReinviteData;
+  readonly announcer: AnnouncerData;
   readonly sessionTimer: SessionTimerData;
   readonly deadlines: DeadlinesData<UsageDeadline>;
 };
 
-type UsageDeadline = OkDeadline | SessionDeadline | 'reinvite';
+type UsageDeadline = OkDeadline | SessionDeadline | 'reinvite' | 'announce';
 
 export type UsageOptions = {
   stack: Stack;
@@ -99,6 +105,8 @@ export interface InviteUsage {
   bye(headers?: HeaderLines): void;
   /** Offers anew by re-INVITE, now or when what is under way is done; several wishes meanwhile become one. */
   reinvite(): void;
+  /** The standing headers are other than before: tells the peer, by UPDATE when it takes that, else by re-INVITE. */
+  announce(): void;
   /** Sends another request inside the dialog; `onRequestEnded` tells under its label how it ended. */
   request(label: string, method: string, options?: DialogRequestOptions): void;
   /** Forgets everything at once, without a word to the peer. */
@@ -113,6 +121,7 @@ export const createInviteUsage = (options: UsageOptions): InviteUsage => new Usa
 /** Labels of the requests that a usage sends of its own accord; those of `request` are told apart by their prefix. */
 const BYE = 'bye';
 const REINVITE = 'reinvite';
+const UPDATE = 'update';
 const ASKED = 'asked:';
 
 class Usage implements InviteUsage {
@@ -121,6 +130,7 @@ class Usage implements InviteUsage {
   readonly #requests: DialogRequests;
   readonly #repeats: OkRepeats;
   readonly #reinviter: Reinviter;
+  readonly #announcer: Announcer;
   readonly #sessionTimer: SessionTimer;
   #state: UsageState = 'early';
   #byeHeaders: HeaderLines | undefined;
@@ -139,6 +149,7 @@ class Usage implements InviteUsage {
         refreshSession: () => this.reinvite(),
         sessionExpired: () => this.#lose(408),
         reinvite: () => this.#reinviter.waited(),
+        announce: () => this.#announcer.waited(),
       },
       failed: () => this.#lose(500),
     });
@@ -154,6 +165,7 @@ class Usage implements InviteUsage {
     this.#repeats = new OkRepeats(stack.timing, this.#deadlines);
     this.#sessionTimer = new SessionTimer(this.#deadlines, data?.sessionTimer);
     this.#reinviter = new Reinviter(this.#reinviting(dialog), data?.reinvite);
+    this.#announcer = new Announcer(this.#announcing(dialog), data?.announcer);
     if (data) this.#resume(data);
   }
 
@@ -205,7 +217,7 @@ class Usage implements InviteUsage {
       return void this.#sendBye([]);
     }
     if (this.#byeHeaders) this.#sendBye(this.#byeHeaders);
-    else this.#reinviter.proceed();
+    else this.#proceed();
   }
 
   accept(transaction: ServerTransaction, { sdp, offer = false, headers = [] }: AcceptOptions): void {
@@ -250,6 +262,10 @@ class Usage implements InviteUsage {
     this.#reinviter.start();
   }
 
+  announce(): void {
+    this.#announcer.start();
+  }
+
   request(label: string, method: string, options?: DialogRequestOptions): void {
     this.#requests.send(ASKED + label, method, options);
   }
@@ -271,6 +287,7 @@ class Usage implements InviteUsage {
       ...(accepted && { accepted }),
       ...(this.#byeHeaders && { bye: this.#byeHeaders }),
       reinvite: this.#reinviter.data,
+      announcer: this.#announcer.data,
       sessionTimer: this.#sessionTimer.data,
       deadlines: this.#deadlines.dump(),
     };
@@ -286,14 +303,13 @@ class Usage implements InviteUsage {
   }
 
   #reinviting(dialog: Dialog): ConstructorParameters<typeof Reinviter>[0] {
-    const { stack, handlers, allow } = this.#options;
+    const { stack, handlers } = this.#options;
     return {
-      random16: () => Number.parseInt(stack.ids.hex(4), 16),
-      ownsCallId: dialog.ownsCallId,
-      canStart: () => this.#state === 'confirmed' && this.#repeats.accepted === undefined,
+      glareMs: () => glareMs(Number.parseInt(stack.ids.hex(4), 16), dialog.ownsCallId),
+      canStart: () => this.#canStart(),
       send: () =>
         this.#requests.send(REINVITE, 'INVITE', {
-          headers: [['Allow', allow], ...this.#sessionTimer.headers()],
+          headers: this.#refreshHeaders(),
           contentType: 'application/sdp',
           body: handlers.makeOffer(),
         }),
@@ -315,11 +331,46 @@ class Usage implements InviteUsage {
     };
   }
 
+  #announcing(dialog: Dialog): ConstructorParameters<typeof Announcer>[0] {
+    const { stack } = this.#options;
+    return {
+      glareMs: () => glareMs(Number.parseInt(stack.ids.hex(4), 16), dialog.ownsCallId),
+      canStart: () => this.#canStart(),
+      isAllowed: () => this.dialog.takesUpdate === true,
+      send: () => this.#requests.send(UPDATE, 'UPDATE', { headers: this.#refreshHeaders() }),
+      reinvite: () => this.#reinviter.start(),
+      wait: (ms) => this.#deadlines.set('announce', ms),
+      accepted: (response) => {
+        this.#requests.update(refreshed(this.dialog, response));
+        this.#sessionTimer.renew();
+      },
+      lost: (status) => this.#lose(status),
+    };
+  }
+
+  /** Whether the call stands, and our 200 was acknowledged. */
+  #canStart(): boolean {
+    return this.#state === 'confirmed' && this.#repeats.accepted === undefined;
+  }
+
+  /** What stood in the way of requests of ours is gone. */
+  #proceed(): void {
+    this.#reinviter.proceed();
+    this.#announcer.proceed();
+  }
+
+  #refreshHeaders(): HeaderLines {
+    const { allow, handlers } = this.#options;
+    return [['Allow', allow], ...this.#sessionTimer.headers(), ...(handlers.standingHeaders?.() ?? [])];
+  }
+
   #receiveFinal(label: string, response: SipResponse): void {
     const { status } = response;
     if (label === BYE) this.drop();
     else if (label === REINVITE) this.#reinviter.receive(response);
-    else {
+    else if (label === UPDATE) {
+      if (this.#state === 'confirmed') this.#announcer.receive(response);
+    } else {
       if (status === 481 || status === 408) this.#lose(status);
       this.#options.handlers.onRequestEnded?.(label.slice(ASKED.length), status);
     }
@@ -328,6 +379,7 @@ class Usage implements InviteUsage {
   #requestFailed(label: string, status: 408 | 503): void {
     if (label === BYE) this.drop();
     else if (label === REINVITE) this.#reinviter.failed(status);
+    else if (label === UPDATE) this.#announcer.failed(status);
     else this.#options.handlers.onRequestEnded?.(label.slice(ASKED.length), status);
   }
 
@@ -362,6 +414,7 @@ class Usage implements InviteUsage {
       headers: [['Allow', allow], ...this.#sessionTimer.accept(request)],
       ...(sdp !== undefined && { contentType: 'application/sdp', body: sdp }),
     });
+    if (!offered) handlers.onUpdated?.(request);
   }
 
   #receiveBye(transaction: ServerTransaction): void {

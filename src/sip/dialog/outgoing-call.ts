@@ -248,6 +248,8 @@ class Outgoing implements OutgoingCall {
         answerOffer: (sdp, message) => (isWinner() ? handlers.answerOffer(sdp, message) : undefined),
         makeOffer: () => handlers.makeOffer(),
         acceptAnswer: (sdp) => isWinner() && handlers.acceptAnswer(sdp),
+        standingHeaders: () => handlers.standingHeaders?.() ?? [],
+        onUpdated: (message) => handlers.onUpdated?.(message),
         onOfferRefused: (status) => handlers.onOfferRefused?.(status),
         challengeStranger: (transaction, dialog) => handlers.challengeStranger?.(transaction, dialog) ?? false,
         onRequest: (message) => handlers.onRequest(message),

@@ -15,9 +15,8 @@ export type ReinviteData = {
 };
 
 export type ReinviterOptions = {
-  /** 16 random bits. */
-  random16(): number;
-  ownsCallId: boolean;
+  /** How long to wait after a 491, in ms: {@link glareMs}. */
+  glareMs(): number;
   /** Whether nothing else of the dialog stands in the way. */
   canStart(): boolean;
   /** Sends one with an offer made now. */
@@ -35,6 +34,14 @@ export type ReinviterOptions = {
 };
 
 const fresh: ReinviteData = { busy: false, wanted: false, waiting: false, answered: 0, ended: false };
+
+/**
+ * How long to wait when both sides asked for something at once (RFC 3261 14.1), in ms: the owner of the Call-ID 2.1 to 4 s,
+ * the other up to 2 s, in steps of 10 ms.
+ * @param random 16 random bits.
+ */
+export const glareMs = (random: number, ownsCallId: boolean): number =>
+  ownsCallId ? 2100 + (random % 191) * 10 : (random % 201) * 10;
 
 /** Sends re-INVITEs one at a time (RFC 3261 14.1). */
 export class Reinviter {
@@ -115,11 +122,10 @@ export class Reinviter {
     else this.#options.refused(status);
   }
 
-  /** Both sides offered at once: the owner of the Call-ID waits 2.1 to 4 s, the other up to 2 s, in steps of 10 ms. */
+  /** Both sides offered at once. */
   #retryLater(): void {
-    const random = this.#options.random16();
     this.#change({ wanted: true, waiting: true });
-    this.#options.wait(this.#options.ownsCallId ? 2100 + (random % 191) * 10 : (random % 201) * 10);
+    this.#options.wait(this.#options.glareMs());
   }
 
   #change(change: Partial<ReinviteData>): void {

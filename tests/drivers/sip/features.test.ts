@@ -294,6 +294,70 @@ features('who the called party is, is told when a trusted peer asserts it', asyn
   assert.equal(doubting.told, ['leg.ringing', 'leg.hungUp 17']);
 });
 
+features(
+  'a phone is told who it is connected to: in our answers, by UPDATE, and not where that is not wanted',
+  async () => {
+    for (const [theirs, ours, told] of [
+      [{ trustIdentity: true }, { trustIdentity: true }, ['Reception 0', 'Eve 203']],
+      [{ trustIdentity: true }, { trustIdentity: true, sendConnectedLine: false }, []],
+      [{ trustIdentity: true }, {}, []],
+    ] as const) {
+      const server = await phone({ config: { endpoints: [endpoint('desk', { match: ['127.0.0.1'], ...ours })] } });
+      const desk = await phone({ config: { endpoints: [trunkTo(server.uri, theirs)] } });
+      const out = desk.open('600@trunk');
+      out.leg.dial();
+      const inbound = await server.rung();
+      inbound.leg.present({ name: 'Reception', number: '0' });
+      inbound.leg.ring();
+      inbound.leg.answer();
+      await out.heard('leg.answered');
+      for (const [name, number] of [
+        ['Bob', '202'],
+        ['Bob', '202'],
+        ['Eve', '203'],
+      ] as const)
+        inbound.leg.present({ name, number });
+      const heard = (): string[] =>
+        out.reports.flatMap((report) =>
+          report.type === 'leg.connectedLine' ? [`${report.party.name} ${report.party.number}`] : [],
+        );
+      await desk.facts.until(() => heard().at(-1) === told.at(-1), `${told}`);
+      inbound.leg.hangup(16);
+      await out.heard('leg.hungUp');
+      // Bob is told of, too, unless Eve comes before our answer is acknowledged.
+      assert.equal(
+        heard().filter((each) => each !== 'Bob 202'),
+        told,
+      );
+      out.leg.hangup(16);
+    }
+  },
+);
+
+features('a phone that we call is told who calls, and of others only what it does not know', async () => {
+  const sent: string[] = [];
+  const callee = await taker({ trustIdentity: true });
+  const caller = await phone({
+    config: { endpoints: [trunkTo(callee.uri, { trustIdentity: true })] },
+    lets(text) {
+      sent.push(text.slice(0, text.indexOf(' ')));
+      return true;
+    },
+  });
+  const out = caller.open('600@trunk');
+  out.leg.present({ name: 'Dave', number: '300' });
+  out.leg.dial();
+  const inbound = await callee.rung();
+  assert.equal(inbound.call?.caller, { name: 'Dave', number: '300' });
+  inbound.leg.answer();
+  await out.heard('leg.answered');
+  out.leg.present({ name: 'Dave', number: '300' });
+  out.leg.present({ name: 'Eve', number: '203' });
+  const isEve = () => inbound.reports.some((each) => each.type === 'leg.connectedLine' && each.party.number === '203');
+  await callee.facts.until(isEve, 'the phone is told of Eve');
+  assert.equal(sent.filter((method) => method === 'UPDATE').length, 1);
+});
+
 features('a call to a phone that registered over TCP uses its connection', async () => {
   const server = await phone({
     protocol: 'tcp',

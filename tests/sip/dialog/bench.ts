@@ -54,6 +54,8 @@ export function createBench() {
     status: 200,
     /** For a request from a place where the peer was not heard before. */
     challenge: undefined as HeaderLines | undefined,
+    /** Who the peer is to be told that it is connected to. */
+    party: undefined as string | undefined,
   };
   /** Writes down what was asked, and gives the answer to it. */
   const asked = <T>(what: string, answer: T): T => {
@@ -64,6 +66,11 @@ export function createBench() {
     answerOffer: (sdp: string) => asked(`offer ${sdp}`, user.answer),
     makeOffer: () => asked('make offer', 'our-offer'),
     acceptAnswer: (sdp: string) => asked(`answer ${sdp}`, user.accepts),
+    standingHeaders: (): HeaderLines => (user.party === undefined ? [] : [['P-Asserted-Identity', user.party]]),
+    onUpdated(request: SipRequest) {
+      const party = request.header('P-Asserted-Identity');
+      if (party !== undefined) told.push(`updated ${party}`);
+    },
     onOfferRefused: (status: number) => void told.push(`offer refused ${status}`),
     challengeStranger: (transaction: ServerTransaction) =>
       user.challenge !== undefined && transaction.reply(401, { headers: user.challenge }),

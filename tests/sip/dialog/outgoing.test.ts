@@ -1,14 +1,15 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { HeaderLines } from '../../../src/sip/message/build.ts';
 import { createBench, nothing } from './bench.ts';
 
 type Bench = ReturnType<typeof createBench>;
 
 /** A call of ours that the peer has answered; everything said so far is forgotten. */
-async function answeredCall(bench: Bench) {
+async function answeredCall(bench: Bench, headers: HeaderLines = []) {
   const call = bench.call();
   const invite = await bench.request();
-  bench.answer(invite, 200);
+  bench.answer(invite, 200, { headers });
   await bench.heard();
   await bench.sent();
   const { dialog } = call.usage!;
@@ -198,6 +199,117 @@ test('after 491 the owner of the Call-ID tries again between 2.1 and 4 seconds l
   assert.is((await bench.sent())[0], 'INVITE');
   call.hangup();
   assert.equal(await bench.leaks(), nothing);
+});
+
+const takesUpdate: HeaderLines = [['Allow', 'INVITE, ACK, BYE, CANCEL, UPDATE']];
+
+/** A call whose peer takes UPDATE, and a way to say who it is connected to. */
+async function announcing(bench: Bench, headers = takesUpdate) {
+  const { call, tags } = await answeredCall(bench, headers);
+  const announce = (party: string): void => {
+    bench.user.party = party;
+    call.usage!.announce();
+  };
+  return { call, tags, announce };
+}
+
+test('who the peer is connected to is told by UPDATE where it takes that, one at a time, the latest last', async () => {
+  const bench = createBench();
+  const { call, announce } = await announcing(bench);
+  announce('<sip:1@us>');
+  const first = await bench.request();
+  announce('<sip:2@us>');
+  announce('<sip:3@us>');
+  assert.equal(
+    [first.method, first.header('P-Asserted-Identity'), first.body.length, first.contact !== undefined],
+    ['UPDATE', '<sip:1@us>', 0, true],
+  );
+  assert.equal(await bench.sent(), ['UPDATE']);
+  bench.answer(first, 200);
+  const second = await bench.request();
+  assert.equal([second.method, second.header('P-Asserted-Identity')], ['UPDATE', '<sip:3@us>']);
+  bench.answer(second, 200);
+  assert.equal(await bench.heard(), []);
+  call.hangup();
+  bench.answer(await bench.request(), 200);
+  assert.equal(await bench.leaks(), nothing);
+});
+
+test('where it does not, by re-INVITE; also when it refuses the method after all', async () => {
+  const silent = createBench();
+  const { call, announce } = await announcing(silent, []);
+  announce('<sip:1@us>');
+  const reinvite = await silent.request();
+  assert.equal([reinvite.method, reinvite.header('P-Asserted-Identity')], ['INVITE', '<sip:1@us>']);
+  silent.answer(reinvite, 200);
+  call.hangup();
+  silent.agent.close();
+  const bench = createBench();
+  const refusing = await announcing(bench);
+  refusing.announce('<sip:1@us>');
+  bench.answer(await bench.request(), 405);
+  const instead = await bench.request();
+  assert.equal([instead.method, instead.header('P-Asserted-Identity')], ['INVITE', '<sip:1@us>']);
+  bench.answer(instead, 200);
+  await bench.sent();
+  refusing.announce('<sip:2@us>');
+  assert.equal(await bench.sent(), ['INVITE']);
+  bench.agent.close();
+});
+
+test('an UPDATE that crosses one of the peer is sent again later, with what is to be told by then', async () => {
+  const bench = createBench();
+  const { announce, tags } = await announcing(bench);
+  announce('<sip:1@us>');
+  const crossed = await bench.request();
+  bench.send('UPDATE', { ...tags, headers: [['P-Asserted-Identity', '<sip:them@192.0.2.9>']] });
+  assert.equal(await bench.sent(), ['UPDATE', '200 UPDATE']);
+  assert.equal(await bench.heard(), ['updated <sip:them@192.0.2.9>']);
+  bench.answer(crossed, 491);
+  announce('<sip:2@us>');
+  await bench.advance(2099);
+  assert.equal(await bench.sent(), []);
+  await bench.advance(1901);
+  const again = await bench.request();
+  assert.equal([again.method, again.header('P-Asserted-Identity')], ['UPDATE', '<sip:2@us>']);
+  await bench.sent();
+  bench.answer(again, 500, { headers: [['Retry-After', '7']] });
+  await bench.advance(6_999);
+  assert.equal(await bench.sent(), []);
+  await bench.advance(1);
+  bench.answer(await bench.request(), 488);
+  assert.equal(await bench.sent(), ['UPDATE'], 'a peer that does not want to know is not asked again');
+  bench.agent.close();
+});
+
+test('an UPDATE that is never answered, or of a call that is no more, ends the call', async () => {
+  for (const status of [481, undefined]) {
+    const bench = createBench();
+    const { announce } = await announcing(bench);
+    announce('<sip:1@us>');
+    if (status) bench.answer(await bench.request(), status);
+    else await bench.advance(32_000);
+    assert.equal((await bench.heard())[0], `ended lost${status ?? 408}`);
+    bench.agent.close();
+  }
+});
+
+test('nothing is told before our answer is acknowledged', async () => {
+  const bench = createBench();
+  bench.user.party = '<sip:1@us>';
+  bench.send('INVITE', { sdp: 'their-offer', headers: takesUpdate });
+  await bench.heard();
+  const [call] = bench.incoming;
+  call!.answer('our-answer');
+  const { toTag = '' } = await bench.response();
+  call!.usage.announce();
+  assert.equal(
+    (await bench.sent()).filter((what) => !what.startsWith('1')),
+    ['200 INVITE'],
+  );
+  bench.send('ACK', { toTag, number: 101 });
+  assert.equal(await bench.sent(), ['UPDATE']);
+  bench.agent.close();
 });
 
 test('a refused re-INVITE changes nothing, 481 ends the call', async () => {
