@@ -30,6 +30,7 @@ const abouts: Readonly<Record<string, string>> = {
   externalConnection: 'The connection of a channel to a server that hears and speaks.',
   liveRecording: 'A recording while it is made.',
   outboundConnection: 'A WebSocket that the server opens to an application.',
+  registration: 'A line of ours that is registered at its provider.',
   ownership: 'Who controls a channel: nobody, the dialplan, or an application.',
   playback: 'A list of media that is played to a channel or bridge.',
 };

@@ -8,6 +8,7 @@ import { formatCallerId, parseCallerId } from './dialplan/caller-id.ts';
 import {
   defaultEndpoint,
   defaultSipConfig,
+  type RegistrationConfig,
   type SipConfig,
   type EndpointConfig as SipEndpoint,
 } from './drivers/sip/config.ts';
@@ -192,9 +193,34 @@ export const sipSettings = ({ sip }: Config): SipConfig => ({
 /** Caller ids of endpoints as text. */
 export const callerIds = { parse: parseCallerId, format: formatCallerId };
 
+/**
+ * What a line is besides its registrations: who registers is who calls, and calls go out where the first one is made,
+ * unless the configuration says otherwise.
+ */
+function lineDefaults({ registrations, outbound_auth, from_user, from_domain, aor }: EndpointConfig) {
+  const [first] = registrations;
+  const host = first && /^sips?:(?:[^@]*@)?(\[[^\]]*\]|[^:;?]+)/i.exec(first.server)?.[1];
+  return {
+    fromUser: from_user || (first ? (outbound_auth?.username ?? '') : ''),
+    fromDomain: from_domain || (host ?? '').replace(/^\[(.*)\]$/, '$1'),
+    contacts: first && aor.contacts.length === 0 ? [first.server] : aor.contacts,
+  };
+}
+
+const registrationSettings = (registration: EndpointConfig['registrations'][number]): RegistrationConfig => ({
+  server: registration.server,
+  ...(registration.client === '' ? {} : { client: registration.client }),
+  ...(registration.contact_user === '' ? {} : { contactUser: registration.contact_user }),
+  expirationSeconds: registration.expiration,
+  retryMs: registration.retry * 1000,
+  longestRetryMs: registration.longest_retry * 1000,
+  rejectedRetryMs: registration.rejected_retry * 1000,
+});
+
 /** One endpoint of the configuration as the SIP driver has it. Times of the configuration are in s. */
 export function sipEndpoint(name: string, endpoint: EndpointConfig): SipEndpoint {
-  const { auth, outbound_auth: outbound, aor } = endpoint;
+  const { auth, outbound_auth: outbound, aor, registrations } = endpoint;
+  const { fromUser, fromDomain, contacts } = lineDefaults(endpoint);
   return {
     ...defaultEndpoint,
     name,
@@ -204,7 +230,7 @@ export function sipEndpoint(name: string, endpoint: EndpointConfig): SipEndpoint
     match: endpoint.match,
     aor: {
       maxContacts: aor.max_contacts,
-      contacts: aor.contacts,
+      contacts,
       qualifyFrequencyMs: aor.qualify_frequency * 1000,
       qualifyTimeoutMs: aor.qualify_timeout * 1000,
       minimumExpirationSeconds: aor.minimum_expiration,
@@ -214,8 +240,9 @@ export function sipEndpoint(name: string, endpoint: EndpointConfig): SipEndpoint
     codecs: endpoint.codecs,
     digits: endpoint.digits,
     symmetric: endpoint.symmetric,
-    ...(endpoint.from_user === '' ? {} : { fromUser: endpoint.from_user }),
-    ...(endpoint.from_domain === '' ? {} : { fromDomain: endpoint.from_domain }),
+    ...(fromUser === '' ? {} : { fromUser }),
+    ...(fromDomain === '' ? {} : { fromDomain }),
+    ...(registrations.length > 0 && { registrations: registrations.map(registrationSettings) }),
     ...(endpoint.outbound_proxy === '' ? {} : { outboundProxy: endpoint.outbound_proxy }),
     ...(endpoint.caller_id === '' ? {} : { callerId: parseCallerId(endpoint.caller_id) }),
     trustIdentity: endpoint.trust_id,

@@ -8,6 +8,7 @@ import type { ContactContext } from '../machines/contact.ts';
 import type { OutboundConnectionContext } from '../machines/outbound-connection.ts';
 import type { OwnershipContext } from '../machines/ownership.ts';
 import type { PlaybackContext } from '../machines/playback.ts';
+import type { RegistrationContext } from '../machines/registration.ts';
 
 /**
  * Call control put down: plain JSON, from which another process goes on. What is written here is read by a later version
@@ -151,6 +152,25 @@ const outboundConnectionContext = {
   attempts: number,
 } satisfies Members<OutboundConnectionContext>;
 
+const registrationContext = {
+  registration: Type.Object({
+    id: text,
+    technology: text,
+    endpoint: text,
+    server: text,
+    client: text,
+    expiresMs: number,
+    retryMs: number,
+    longestRetryMs: number,
+    rejectedRetryMs: number,
+  }),
+  attempt: number,
+  failures: number,
+  expiresMs: number,
+  waitMs: number,
+  reason: text,
+} satisfies Members<RegistrationContext>;
+
 /** A schema has the members of its context, all of them and no others. */
 type Members<C> = { [K in keyof Required<C>]: unknown };
 
@@ -218,6 +238,8 @@ export const Dump = Type.Object({
   /** How many connections applications have had, so that a new one is not taken for an old one. */
   connections: Type.Integer({ minimum: 0 }),
   contacts: list(actorOf('contact', contactContext)),
+  /** Left out where nothing was registered anywhere. */
+  registrations: optional(list(actorOf('registration', registrationContext))),
   outboundConnections: list(OutboundConnectionDump),
   /** Applications whose connection went before their call: name and channel. */
   orphans: list(Type.Tuple([text, text])),
@@ -228,6 +250,7 @@ export type BridgeDump = Static<typeof BridgeDump>;
 export type PlaybackDump = Static<typeof PlaybackDump>;
 export type ApplicationDump = Static<typeof ApplicationDump>;
 export type ContactDump = Static<(typeof Dump)['properties']['contacts']>[number];
+export type RegistrationDump = Static<NonNullable<(typeof Dump)['properties']['registrations']>>[number];
 export type OutboundConnectionDump = Static<typeof OutboundConnectionDump>;
 /** All of call control. */
 export type Dump = Static<typeof Dump>;

@@ -6,6 +6,7 @@ import type { Contacts } from './contacts.ts';
 import { type Dump, dumpVersion, readDump } from './dumps.ts';
 import type { OutboundConnections } from './outbound-connections.ts';
 import type { Playbacks } from './playbacks.ts';
+import type { Registrations } from './registrations.ts';
 
 /** The owners of all actors. */
 export type Owners = {
@@ -16,6 +17,7 @@ export type Owners = {
   applications: Applications;
   contacts: Contacts;
   outbound: OutboundConnections;
+  registrations: Registrations;
 };
 
 /** What taking up needs of others: each channel's leg, taken up by its technology. */
@@ -26,13 +28,22 @@ export type TakeUpOptions = {
 };
 
 /** All of call control as it is now, as plain JSON; between two steps, so not from within an effect. Changes nothing. */
-export const putDown = ({ channels, bridges, playbacks, applications, contacts, outbound }: Owners): Dump => ({
+export const putDown = ({
+  channels,
+  bridges,
+  playbacks,
+  applications,
+  contacts,
+  outbound,
+  registrations,
+}: Owners): Dump => ({
   version: dumpVersion,
   channels: channels.dump(),
   bridges: bridges?.dump() ?? [],
   playbacks: playbacks.dump(),
   ...applications.dump(),
   contacts: contacts.dump(),
+  registrations: registrations.dump(),
   ...outbound.dump(),
 });
 
@@ -44,12 +55,13 @@ export const putDown = ({ channels, bridges, playbacks, applications, contacts, 
  * @throws Error as `readDump`; then nothing is taken up.
  */
 export function takeUp(owners: Owners, dumped: unknown, { legOf, awaitsApplications }: TakeUpOptions): void {
-  const { channels, bridges, playbacks, applications, contacts, outbound } = owners;
+  const { channels, bridges, playbacks, applications, contacts, outbound, registrations } = owners;
   const dump = readDump(dumped);
   channels.restore(dump.channels, legOf);
   bridges?.restore(dump.bridges);
   // Whatever is derived anew has been told: it comes before those who would hear it.
   contacts.restore(dump.contacts);
+  registrations.restore(dump.registrations ?? []);
   applications.restore(dump);
   outbound.restore(dump);
   playbacks.restore(dump.playbacks, (kind, id) => {

@@ -20,6 +20,7 @@ const ownersOf = ({ state, calls }: Floors) => ({
   applications: state.applications,
   contacts: state.contacts,
   outbound: calls.outbound,
+  registrations: state.registrations,
 });
 
 /** A whole server as it is now, as plain JSON; between two steps of its actors. Changes nothing. */
@@ -72,7 +73,9 @@ export function takeUpServer(floors: Floors, { sip, local }: Drivers, data: Serv
   const contacts = data.calls.contacts.filter(
     ({ context: { contact } }) => contact.technology !== sip.technology || sip.hasContact(contact.id),
   );
-  takeUp(ownersOf(floors), { ...data.calls, contacts }, { legOf, awaitsApplications: true });
+  const wanted = new Set(sip.wantedRegistrations().map(({ id }) => id));
+  const registrations = (data.calls.registrations ?? []).filter(({ context }) => wanted.has(context.registration.id));
+  takeUp(ownersOf(floors), { ...data.calls, contacts, registrations }, { legOf, awaitsApplications: true });
   const patience = clock.setTimeout(state.applications.settle, base.config.general.return_timeout * 1000);
   base.scope.defer(() => clock.clearTimeout(patience));
   for (const lose of lost) clock.soon(lose);

@@ -79,6 +79,7 @@ const ServerData = Type.Object({
       version: Type.Literal(1),
       bindings: list(Binding),
       subscriptions: list(Subscription),
+      lines: optional(list(Type.Object({ id: text, callId: text, cseq: number, token: text }))),
     }),
   }),
   endpoints: list(Type.Object({ technology: text, resource: text, state: Type.Enum([...endpointStates]) })),

@@ -1,6 +1,7 @@
 import { createApplications } from '../actors/applications.ts';
 import { createContacts } from '../actors/contacts.ts';
 import { createEventSourceDirectory } from '../actors/event-sources.ts';
+import { createRegistrations } from '../actors/registrations.ts';
 import { createBus } from '../bus/bus.ts';
 import { createEventCheck } from '../models/check-event.ts';
 import { banSettings } from '../settings.ts';
@@ -16,7 +17,7 @@ import type { Reloadable } from './reload.ts';
 export type State = ReturnType<typeof buildState>;
 
 /** The bus, the applications that listen to it, and what publishes on it without being a call. */
-export function buildState({ config, clock, log, runtime, scope, entityId }: Base) {
+export function buildState({ config, clock, ids, log, runtime, scope, entityId }: Base) {
   const { limits } = config;
   const kept = { directory: config.general.data_directory, clock, log };
   const bus = createBus({ log });
@@ -31,6 +32,7 @@ export function buildState({ config, clock, log, runtime, scope, entityId }: Bas
   eventSources.add({ endpoint: endpoints.find, technology: endpoints.technology });
   const contacts = createContacts({ bus, runtime, log, endpoints });
   scope.defer(() => contacts.close());
+  const registrations = createRegistrations({ runtime, log: log.child({ part: 'registrations' }), ids, endpoints });
   const globals = createGlobalVariables({ bus, limit: limits.global_variables });
   const mailboxes = createMailboxes({ ...kept, limit: limits.mailboxes });
   scope.defer(() => mailboxes.close());
@@ -44,5 +46,17 @@ export function buildState({ config, clock, log, runtime, scope, entityId }: Bas
   const bans = createBans({ settings: banSettings(config), clock, log: log.child({ part: 'bans' }) });
   scope.defer(() => bans.close());
   const reloads: Reloadable[] = [{ settings: ['bans'], apply: (next) => bans.reconfigure(banSettings(next)) }];
-  return { reloads, bus, eventSources, applications, endpoints, contacts, globals, mailboxes, deviceStates, bans };
+  return {
+    reloads,
+    bus,
+    eventSources,
+    applications,
+    endpoints,
+    contacts,
+    registrations,
+    globals,
+    mailboxes,
+    deviceStates,
+    bans,
+  };
 }

@@ -33,7 +33,7 @@ export type Technologies = Awaited<ReturnType<typeof buildTechnologies>>;
 export async function buildTechnologies(base: Base, network: Network, state: State, calls: CallControl) {
   const { config, clock, ids, log, scope } = base;
   const { media, transports, transactions, peers, gate } = network;
-  const { bus, endpoints, contacts, mailboxes, bans } = state;
+  const { bus, endpoints, contacts, registrations, mailboxes, bans } = state;
   const { channels, dialplan } = calls;
   const local = createLocalDriver({ media, ids, hasContext: dialplan.hasContext });
   channels.addDriver(local);
@@ -50,6 +50,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
     media,
     host: channels.host,
     contacts,
+    registrations,
     clock,
     ids,
     log,
@@ -67,6 +68,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   messages.attach(sip);
   channels.addDriver(sip);
   contacts.attach(sip);
+  registrations.attach(sip);
   mailboxes.onChanged(({ name }) => sip.mailboxChanged(name));
   for (const name of Object.keys(config.sip.endpoints)) endpoints.add(sip.technology, name, 'offline');
 
@@ -95,6 +97,9 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   const listeners = await transports.bind(sipListens(config));
   if (base.from) takeUpServer({ base, network, state, calls }, { sip, local }, base.from);
   sip.start(contacts.knows);
+  registrations.follow(sip.wantedRegistrations());
+  // Before SIP is closed: registrars are told that we are gone.
+  scope.defer(() => registrations.close());
   let configured = sipConfig.endpoints;
   const followEndpoints = (next: Config): void => {
     const before = new Map(configured.map((endpoint) => [endpoint.name, endpoint]));
@@ -111,6 +116,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
       sip.setEndpoint(endpoint);
     }
     provisioning.review();
+    registrations.follow(sip.wantedRegistrations());
   };
   const reloads: Reloadable[] = [{ settings: ['sip.endpoints'], apply: followEndpoints }];
   return { reloads, sip, messages, dynamicConfig, listeners, external };

@@ -6,7 +6,12 @@ import type { Technologies } from './technologies.ts';
 
 /** Counts what is held now, on every floor: for operators, tests and leak checks. */
 export const buildUsage =
-  ({ media, transactions }: Network, { contacts }: State, calls: CallControl, { sip, external }: Technologies) =>
+  (
+    { media, transactions }: Network,
+    { contacts, registrations }: State,
+    calls: CallControl,
+    { sip, external }: Technologies,
+  ) =>
   async (): Promise<Usage> => ({
     channels: calls.channels.size,
     playbacks: calls.playbacks.size,
@@ -15,6 +20,7 @@ export const buildUsage =
     snoops: calls.meeting.snoopDriver.size,
     channelAudio: calls.channels.audio.size,
     contacts: contacts.size,
+    registrations: registrations.size,
     outboundConnections: calls.outbound.size,
     externalConnections: external?.connections.size ?? 0,
     media: await media.usage(),

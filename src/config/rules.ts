@@ -126,6 +126,9 @@ function checkSip({ sip, dialplan }: Config): Problem[] {
       problems.push({ path: [...path, 'aor'], message: 'minimum_expiration is above maximum_expiration' });
     if (endpoint.outbound_proxy && !rules.sipUri.test(endpoint.outbound_proxy))
       problems.push({ path: [...path, 'outbound_proxy'], message: rules.sipUri.wanted });
+    for (const [index, { client }] of endpoint.registrations.entries())
+      if (client && !rules.sipUri.test(client))
+        problems.push({ path: [...path, 'registrations', index, 'client'], message: rules.sipUri.wanted });
     if (endpoint.codecs.length === 0) problems.push({ path: [...path, 'codecs'], message: 'the list is empty' });
   }
   const taken = new Set<string>();

@@ -25,6 +25,33 @@ const transport = group(
   'One address that SIP is spoken on.',
 );
 
+const registration = group(
+  {
+    server: text({ rule: 'sipUri', description: 'SIP URI of the registrar, e.g. sip:sip.provider.example.' }),
+    client: text({
+      default: '',
+      description: 'SIP URI to register. Empty: the user of outbound_auth at the server.',
+    }),
+    contact_user: text({
+      default: '',
+      description: 'Extension that its calls come in by. Empty: the user that is registered.',
+    }),
+    expiration: whole(30, 604_800, { default: 3_600, unit: 's', description: 'How long to register for.' }),
+    retry: number(1, 86_400, {
+      default: 15,
+      unit: 's',
+      description: 'How long to wait after a failure; twice as long after each further one, less a part by chance.',
+    }),
+    longest_retry: number(1, 86_400, { default: 600, unit: 's', description: 'No longer than that.' }),
+    rejected_retry: number(0, 604_800, {
+      default: 3_600,
+      unit: 's',
+      description: 'How long to wait after a refusal that will not change by itself, such as 403; 0: until a restart.',
+    }),
+  },
+  'A registration of ours.',
+);
+
 /** One endpoint of `sip.endpoints`. */
 export const endpoint = group(
   {
@@ -124,6 +151,11 @@ export const endpoint = group(
     outbound_proxy: text({
       default: '',
       description: 'SIP URI of the proxy that everything sent to it goes through. Empty: none.',
+    }),
+    registrations: list(registration, {
+      default: [],
+      description:
+        'Registrars that are told where we are: a line at a provider. The first one is also where its calls go out, unless aor.contacts says otherwise.',
     }),
     match: list(Type.String({ rule: 'network' }), {
       default: [],

@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Bus } from '../bus/bus.ts';
 import { endpointTopics, type Topic } from '../bus/topics.ts';
 import type { Endpoint, EndpointState } from '../models/endpoint.ts';
 import { AriError } from '../models/errors.ts';
+import type { Registration } from '../models/registration.ts';
 
 type Entry = {
   technology: string;
@@ -9,6 +11,7 @@ type Entry = {
   state: EndpointState;
   /** In the order in which the channels came. */
   channelIds: Set<string>;
+  registrations: readonly Registration[];
   topics: readonly Topic[];
 };
 
@@ -33,6 +36,8 @@ export interface Endpoints {
   technology(name: string): string | undefined;
   /** Says whether calls would reach it; the state that it has already is no change. Unknown endpoints are ignored. */
   setState(technology: string, resource: string, state: EndpointState): void;
+  /** Our registrations at its provider, as they are now; published where they have changed. Unknown endpoints are ignored. */
+  setRegistrations(technology: string, resource: string, registrations: readonly Registration[]): void;
   /** A channel of the endpoint has come to life; unknown endpoints are ignored, here and below. */
   channelAdded(technology: string, resource: string, channelId: string): void;
   channelRemoved(technology: string, resource: string, channelId: string): void;
@@ -52,11 +57,12 @@ export type EndpointsOptions = {
 
 const keyOf = (technology: string, resource: string): string => `${technology.toLowerCase()}/${resource.toLowerCase()}`;
 
-const modelOf = ({ technology, resource, state, channelIds }: Entry): Endpoint => ({
+const modelOf = ({ technology, resource, state, channelIds, registrations }: Entry): Endpoint => ({
   technology,
   resource,
   state,
   channel_ids: [...channelIds],
+  ...(registrations.length > 0 && { registrations: [...registrations] }),
 });
 
 export function createEndpoints({ bus, onRemoved }: EndpointsOptions): Endpoints {
@@ -76,7 +82,7 @@ export function createEndpoints({ bus, onRemoved }: EndpointsOptions): Endpoints
       const canonical = technologies.get(folded) ?? technology;
       technologies.set(folded, canonical);
       const topics = endpointTopics(canonical, resource);
-      const entry: Entry = { technology: canonical, resource, state, channelIds: new Set(), topics };
+      const entry: Entry = { technology: canonical, resource, state, channelIds: new Set(), registrations: [], topics };
       entries.set(key, entry);
       return modelOf(entry);
     },
@@ -131,6 +137,13 @@ export function createEndpoints({ bus, onRemoved }: EndpointsOptions): Endpoints
         },
         topics: entry.topics,
       });
+    },
+
+    setRegistrations(technology, resource, registrations) {
+      const entry = entries.get(keyOf(technology, resource));
+      if (!entry || isDeepStrictEqual(entry.registrations, registrations)) return;
+      entry.registrations = registrations;
+      publishChange(entry);
     },
 
     channelAdded(technology, resource, channelId) {

@@ -10,6 +10,7 @@ import { createOutboundConnections, type OutboundConnectionSettings } from '../.
 import { createPlaybacks } from '../../src/actors/playbacks.ts';
 import { createRecordingOperations } from '../../src/actors/recording-operations.ts';
 import { createRecordings } from '../../src/actors/recordings.ts';
+import { createRegistrations } from '../../src/actors/registrations.ts';
 import { createSnoops } from '../../src/actors/snoops.ts';
 import { createRuntime } from '../../src/actors/spawn.ts';
 import { createBus } from '../../src/bus/bus.ts';
@@ -194,6 +195,7 @@ export function createCallControl({
       technology: (name) => endpoints.technology(name),
     },
   });
+  const registrations = createRegistrations({ runtime, log, ids, endpoints });
   const outbound = createOutboundConnections({ connections, applications, bus, runtime, log, queueLimit: 2_000 });
   const channels = createChannels({
     bus,
@@ -303,7 +305,8 @@ export function createCallControl({
     applications,
     outbound,
     endpoints,
-    owners: { channels, bridges, playbacks, applications, contacts, outbound },
+    owners: { channels, bridges, playbacks, applications, contacts, outbound, registrations },
+    registrations,
     legs,
     /** The media of Local channels, half by half. */
     pairs,

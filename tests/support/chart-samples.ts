@@ -10,6 +10,7 @@ import { liveRecordingMachine } from '../../src/machines/live-recording.ts';
 import { outboundConnectionMachine } from '../../src/machines/outbound-connection.ts';
 import { ownershipMachine } from '../../src/machines/ownership.ts';
 import { playbackMachine } from '../../src/machines/playback.ts';
+import { registrationMachine } from '../../src/machines/registration.ts';
 
 /**
  * Inputs and events of every chart, for tests that go through all of them. A new chart is added here:
@@ -83,6 +84,18 @@ const member = (channelId: string) => ({
   absorbsDigits: false,
   inhibitsConnectedLine: false,
 });
+
+const line = {
+  id: 'trunk;sip:provider.example;sip:49301@provider.example',
+  technology: 'PJSIP',
+  endpoint: 'trunk',
+  server: 'sip:provider.example',
+  client: 'sip:49301@provider.example',
+  expiresMs: 3_600_000,
+  retryMs: 15_000,
+  longestRetryMs: 600_000,
+  rejectedRetryMs: 3_600_000,
+};
 
 const connection = {
   id: 'hello',
@@ -218,6 +231,30 @@ export const chartSamples: readonly ChartSamples[] = [
     events: [
       ...plain('socket.opened', 'audio.flowed', 'leg.released'),
       { type: 'socket.closed', reason: 'the far side closed the connection' },
+    ],
+  }),
+  samplesOf(registrationMachine, {
+    inputs: [
+      { registration: line, startDelayMs: 300 },
+      { registration: { ...line, rejectedRetryMs: 0 }, startDelayMs: 0 },
+    ],
+    events: [
+      ...[1, 2, 3].flatMap((attempt) => [
+        { type: 'register.accepted', attempt, expiresMs: 1_800_000, chance: 0.5 } as const,
+        { type: 'register.tooBrief', attempt, minimumMs: 7_200_000 } as const,
+        { type: 'register.refused', attempt, reason: '403 Forbidden', permanent: true, chance: 0.5 } as const,
+        {
+          type: 'register.refused',
+          attempt,
+          reason: '503 Busy',
+          permanent: false,
+          retryAfterMs: 90_000,
+          chance: 0.5,
+        } as const,
+        { type: 'register.unanswered', attempt, reason: 'no answer', chance: 0.5 } as const,
+      ]),
+      { type: 'registration.changed', registration: { ...line, expiresMs: 60_000 } },
+      ...plain('registration.removed', 'connection.lost', 'system.closing'),
     ],
   }),
   samplesOf(outboundConnectionMachine, {

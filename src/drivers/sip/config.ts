@@ -23,6 +23,22 @@ export type AorConfig = {
   defaultExpirationSeconds: number;
 };
 
+/** A registrar that has to be told where an endpoint's calls are to come to. Times in seconds are as on the wire. */
+export type RegistrationConfig = {
+  /** SIP URI of the registrar. */
+  server: string;
+  /** SIP URI to register; our user name at the server when left out. */
+  client?: string;
+  /** User part of our Contact: what calls that come in are dialed to; that of `client` when left out. */
+  contactUser?: string;
+  expirationSeconds: number;
+  /** ms before the second try, and the longest that it grows to. */
+  retryMs: number;
+  longestRetryMs: number;
+  /** ms before another try after a refusal for good; 0 = none. */
+  rejectedRetryMs: number;
+};
+
 /** A phone or a line. */
 export type EndpointConfig = {
   /** What comes after `PJSIP/` in dial strings, and the user part of the AOR. */
@@ -53,6 +69,8 @@ export type EndpointConfig = {
   outboundProxy?: string;
   /** Send to where its messages come from rather than to what its Contact says (phones behind NAT). */
   symmetric: boolean;
+  /** Where it is registered by us; without any, whoever calls must be known by other means. */
+  registrations?: readonly RegistrationConfig[];
   /** Mailboxes whose message counts it may watch; without any, the one of its own name. */
   mailboxes?: readonly string[];
   language?: string;

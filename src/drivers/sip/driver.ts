@@ -19,6 +19,7 @@ import {
   type Report,
 } from '../../telephony/driver.ts';
 import type { MediaPlane } from '../../telephony/media.ts';
+import type { RegistrationDetails, RegistrationDriver, RegistrationHost } from '../../telephony/registrations.ts';
 import { type BindingData, contactDetails, createBindings, staticBindings } from './bindings.ts';
 import type { EndpointConfig, SipConfig } from './config.ts';
 import { createEndpoints, type LogIns } from './endpoints.ts';
@@ -34,6 +35,7 @@ import { createOutboundLeg, type OutboundLegData } from './outbound-leg.ts';
 import { createQualifier } from './qualify.ts';
 import { createReferrals, type ReferRequest } from './refer.ts';
 import { createRegistrar } from './registrar.ts';
+import { createLineRegistrations, type LineData } from './registrations.ts';
 import { resolveResource } from './resource.ts';
 import { channelName, type Services, type TextMessage } from './services.ts';
 
@@ -44,6 +46,8 @@ export type SipDriverOptions = {
   media: MediaPlane;
   host: CallHost;
   contacts: ContactHost;
+  /** Hears when what carries a registration at a provider is gone. */
+  registrations?: RegistrationHost;
   clock: Clock;
   ids: Ids;
   log: Logger;
@@ -67,6 +71,8 @@ export type SipDriverCounts = UserAgentCounts & {
   qualifying: number;
   /** Phones that watch a mailbox. */
   subscriptions: number;
+  /** Lines that are or were registered at providers. */
+  lines: number;
   /** REFERs outside calls whose outcome is not known. */
   referrals: number;
   /** Nonces remembered to refuse replays. */
@@ -74,7 +80,7 @@ export type SipDriverCounts = UserAgentCounts & {
 };
 
 /** SIP as call control sees it. */
-export interface SipDriver extends Driver, ContactDriver {
+export interface SipDriver extends Driver, ContactDriver, RegistrationDriver {
   readonly technology: 'PJSIP';
   /** Tells the configured contacts, those that are known as they are aside; once, when everything is wired. */
   start(isKnown?: (contact: ContactDetails) => boolean): void;
@@ -84,6 +90,8 @@ export interface SipDriver extends Driver, ContactDriver {
   setEndpoint(endpoint: EndpointConfig): void;
   removeEndpoint(name: string): void;
   endpoints(): readonly EndpointConfig[];
+  /** What the endpoints there are now want registered at providers. */
+  wantedRegistrations(): RegistrationDetails[];
   /** Sends a text message; resolves when the far side has accepted it, see `sendMessage` in messages.ts. */
   sendMessage(message: OutgoingMessage): Promise<void>;
   /** Asks an endpoint to call somebody; resolves when it has accepted to try, see `Referrals` in refer.ts. */
@@ -106,6 +114,7 @@ export type SipDriverData = {
   readonly version: 1;
   readonly bindings: readonly BindingData[];
   readonly subscriptions: readonly MailboxSubscriptionData[];
+  readonly lines?: readonly LineData[];
 };
 
 export function createSipDriver(options: SipDriverOptions): SipDriver {
@@ -126,7 +135,10 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
   const verifier = createVerifier({ realm, algorithms, nonceLifetimeMs, clock, ids });
   const agent = createUserAgent(stack);
   const bindings = createBindings(clock, options.peers);
-  const endpoints = createEndpoints([], { verifier, clock, log, logIns: options.logIns });
+  const endpoints = createEndpoints([], {
+    ...{ verifier, clock, log, logIns: options.logIns },
+    lineOf: (uri) => lines.endpointOf(uri),
+  });
   options.peers?.trust((address) => endpoints.trusts(address));
   const services: Services = {
     config,
@@ -140,11 +152,15 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
   };
   const qualifier = createQualifier(services);
   const referrals = createReferrals(services);
+  const lines = createLineRegistrations(services, (id) => options.registrations?.connectionLost(id));
   const subscriptions = createMailboxSubscriptions(services, (name) => options.mailbox?.(name));
   let started = false;
   let draining = false;
 
-  transports.onConnectionClosed((connection) => bindings.connectionClosed(connection));
+  transports.onConnectionClosed((connection, peer) => {
+    bindings.connectionClosed(connection);
+    lines.connectionClosed(peer);
+  });
   agent.onInvite(createInviteReceiver(services, host, () => draining));
   agent.onRequest(
     'REGISTER',
@@ -196,6 +212,9 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     resume: (data, channelId, report) => resumeLeg(services, data, channelId, report),
     qualify: (contact) => qualifier.qualify(contact),
     expired: (contact) => bindings.delete(contact.id),
+    register: lines.register,
+    ended: lines.ended,
+    wantedRegistrations: lines.wanted,
     start(isKnown) {
       if (started) return;
       started = true;
@@ -222,19 +241,22 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
       bindings: bindings.size(),
       qualifying: qualifier.size(),
       subscriptions: subscriptions.size(),
+      lines: lines.size(),
       referrals: referrals.size(),
       nonces: verifier.size(),
     }),
-    dump: () => ({ version: 1, bindings: bindings.dump(), subscriptions: subscriptions.dump() }),
+    dump: () => ({ version: 1, bindings: bindings.dump(), subscriptions: subscriptions.dump(), lines: lines.dump() }),
     restore(data) {
       bindings.restore(data.bindings);
       subscriptions.restore(data.subscriptions);
+      lines.restore(data.lines ?? []);
     },
     close() {
       draining = true;
       qualifier.close();
       referrals.close();
       subscriptions.close();
+      lines.close();
       endpoints.close();
       agent.close();
     },

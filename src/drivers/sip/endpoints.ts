@@ -7,6 +7,7 @@ import { type Dialog, isOnRoute, isPeerAddress } from '../../sip/dialog/dialog.t
 import { Timers } from '../../sip/dialog/stack.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
+import type { Uri } from '../../sip/message/uri.ts';
 import type { ServerTransaction } from '../../sip/transaction/transaction.ts';
 import type { EndpointConfig } from './config.ts';
 import { userOf } from './party.ts';
@@ -21,7 +22,14 @@ export type LogIns = {
   failed(source: string, user: string): { action: 'admit' } | { action: 'delay'; ms: number } | { action: 'ignore' };
 };
 
-export type EndpointsOptions = { verifier: Verifier; clock: Clock; log: Logger; logIns?: LogIns | undefined };
+export type EndpointsOptions = {
+  verifier: Verifier;
+  clock: Clock;
+  log: Logger;
+  logIns?: LogIns | undefined;
+  /** The endpoint whose line at a provider a request was sent to. */
+  lineOf?: (requestUri: Uri) => EndpointConfig | undefined;
+};
 
 /** The configured endpoints. */
 export interface Endpoints {
@@ -32,8 +40,8 @@ export interface Endpoints {
   set(endpoint: EndpointConfig): void;
   remove(name: string): void;
   /**
-   * Finds out who sent a request: by the digest's user; else by the user of From, who must then prove it; else by the
-   * source address. Nobody learns which users exist: known and unknown ones are challenged alike.
+   * Finds out who sent a request: by the digest's user; else by the token that a line's provider was given; else by the
+   * user of From, who must then prove it; else by the source address. Nobody learns which users exist: known and unknown ones are challenged alike.
    */
   identify(transaction: ServerTransaction): Identity;
   /** Asks for a password (401): at once, or later when the source has guessed too often. */
@@ -65,7 +73,7 @@ const REMEMBERED = 10_000;
 
 export function createEndpoints(
   configs: readonly EndpointConfig[],
-  { verifier, clock, log, logIns }: EndpointsOptions,
+  { verifier, clock, log, logIns, lineOf }: EndpointsOptions,
 ): Endpoints {
   const timers = new Timers({ clock, log }, 'a late challenge');
   /** Whether addresses that asked lately are in some `match`. */
@@ -144,6 +152,8 @@ export function createEndpoints(
     identify({ request, source }) {
       const verdict = verify(request, source.address);
       if (verdict.result === 'accepted') return { endpoint: byUsername.get(verdict.username)! };
+      const line = verdict.result === 'absent' ? lineOf?.(request.uri) : undefined;
+      if (line) return { endpoint: line };
       const local = verdict.result === 'absent' ? byAddress(source.address) : undefined;
       // Who claims to be a phone with a password has to know it, also where strangers are let in.
       return local && !claimed(request)?.auth ? { endpoint: local } : refusal(verdict, source.address);

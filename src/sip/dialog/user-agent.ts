@@ -38,6 +38,12 @@ export type SingleRequest = {
   contentType?: string;
   body?: string;
   digest?: DigestClient | undefined;
+  /** Call-ID; a new one when left out. */
+  callId?: string;
+  /** Gives each try its CSeq; counted from 1 when left out. */
+  nextCseq?: () => number;
+  /** Makes the Contact of ours towards a peer another one. */
+  contact?: (own: NameAddr, target: Target) => NameAddr;
 };
 
 export type SingleHandlers = {
@@ -255,19 +261,21 @@ function sendSingle(
   contactFor: UserAgent['contactFor'],
   told: SingleHandlers,
 ): SingleSent {
-  const callId = stack.ids.uuid();
+  const callId = request.callId ?? stack.ids.uuid();
   const tag = stack.ids.hex(16);
   let cseq = 0;
+  const nextCseq = request.nextCseq ?? (() => ++cseq);
   const build = (target: Target) => {
     const from = typeof request.from === 'function' ? request.from(target) : request.from;
-    const contact = request.method === 'MESSAGE' ? undefined : contactFor(target, request.uri);
+    const own = request.method === 'MESSAGE' ? undefined : contactFor(target, request.uri);
+    const contact = own && request.contact ? request.contact(own, target) : own;
     return buildRequest({
       method: request.method,
       uri: request.uri,
       from: { ...from, params: { ...from.params, tag } },
       to: request.to,
       callId,
-      cseq: ++cseq,
+      cseq: nextCseq(),
       routes: request.routes,
       contact,
       headers: [['User-Agent', stack.userAgent], ...(request.headers ?? [])],

@@ -1,0 +1,163 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Ids } from '../lib/ids.ts';
+import type { Logger } from '../lib/log.ts';
+import {
+  isRegistering,
+  type RegistrationEvent,
+  type RegistrationSnapshot,
+  registrationMachine,
+  registrationModel,
+} from '../machines/registration.ts';
+import type { Endpoints } from '../stores/endpoints.ts';
+import type {
+  RegistrationAnswer,
+  RegistrationDetails,
+  RegistrationDriver,
+  RegistrationHost,
+} from '../telephony/registrations.ts';
+import type { RegistrationDump } from './dumps.ts';
+import { type Actor, type Runtime, spawn } from './spawn.ts';
+
+type RegistrationActor = Actor<typeof registrationMachine>;
+
+export type RegistrationsOptions = { runtime: Runtime; log: Logger; ids: Ids; endpoints: Endpoints };
+
+/** Owns our registrations at providers, and shows them with their endpoints. */
+export interface Registrations extends RegistrationHost {
+  /** Makes the technology known that registers. */
+  attach(driver: RegistrationDriver): void;
+  /** What is to be registered from now on: what is new is begun, what has changed is done anew, what is gone is taken back. */
+  follow(wanted: readonly RegistrationDetails[]): void;
+  readonly size: number;
+  dump(): RegistrationDump[];
+  /** Takes registrations up again; each is told to its registrar once more. */
+  restore(dumps: readonly RegistrationDump[]): void;
+  /** Takes all of them back; resolves when the registrars know, or have not answered in time. */
+  close(): Promise<void>;
+}
+
+/** How long the first tries are spread over, in ms for each line, and in all. */
+const spreadMs = 20;
+const longestSpreadMs = 10_000;
+
+/** Makes the owner of all registrations. */
+export function createRegistrations({ runtime, log, ids, endpoints }: RegistrationsOptions): Registrations {
+  const actors = new Map<string, RegistrationActor>();
+  let driver: RegistrationDriver | undefined;
+  let closed: (() => void) | undefined;
+
+  const chance = (): number => Number.parseInt(ids.hex(6), 16) / 2 ** 24;
+
+  const told = (answer: RegistrationAnswer, attempt: number): RegistrationEvent =>
+    answer.type === 'tooBrief'
+      ? { ...answer, type: 'register.tooBrief', attempt }
+      : ({ ...answer, type: `register.${answer.type}`, attempt, chance: chance() } as RegistrationEvent);
+
+  const register = (registration: RegistrationDetails, expiresMs: number, attempt: number): void => {
+    const answered =
+      driver?.register(registration, expiresMs) ?? Promise.resolve({ type: 'unanswered', reason: 'no driver' });
+    answered.then(
+      (answer) => actors.get(registration.id)?.send(told(answer as RegistrationAnswer, attempt)),
+      (error: unknown) => {
+        log.error({ registration: registration.id, error }, 'a registration could not be sent');
+        const answer = { type: 'unanswered', reason: 'it could not be sent' } as const;
+        actors.get(registration.id)?.send(told(answer, attempt));
+      },
+    );
+  };
+
+  const machine = registrationMachine.provide({
+    actions: {
+      sendRegister: ({ context }, { attempt, expiresMs }) => register(context.registration, expiresMs, attempt),
+    },
+  });
+
+  /** All registrations of an endpoint as clients see them. */
+  const show = ({ technology, endpoint }: RegistrationDetails): void => {
+    const models = [...actors.values()]
+      .map((actor) => actor.getSnapshot())
+      .filter(({ context: { registration } }) => registration.endpoint === endpoint)
+      .map(registrationModel);
+    endpoints.setRegistrations(technology, endpoint, models);
+  };
+
+  const tell = (snapshot: RegistrationSnapshot): void => {
+    const { registration, reason, waitMs } = snapshot.context;
+    const about = { endpoint: registration.endpoint, server: registration.server, client: registration.client };
+    if (snapshot.value === 'registered') log.info(about, 'registered');
+    else if (snapshot.value === 'rejected') log.warn({ ...about, reason }, 'a registrar refuses us');
+    else if (snapshot.value === 'backingOff')
+      log.warn({ ...about, reason, again_in_s: Math.round(waitMs / 1000) }, 'not registered');
+    show(registration);
+  };
+
+  const begin = (registration: RegistrationDetails, startDelayMs: number, from?: RegistrationDump): void => {
+    spawn(machine, {
+      id: registration.id,
+      ...(from ? { from } : { input: { registration, startDelayMs } }),
+      runtime,
+      onCreated: (actor) => actors.set(registration.id, actor),
+      onEmitted: (_fact, snapshot) => tell(snapshot),
+      onEnded: () => {
+        actors.delete(registration.id);
+        driver?.ended(registration);
+        show(registration);
+        if (actors.size === 0) closed?.();
+      },
+    });
+    show(registration);
+  };
+
+  return {
+    attach(technology) {
+      driver = technology;
+    },
+
+    follow(wanted) {
+      const spread = Math.min(longestSpreadMs, wanted.length * spreadMs);
+      const gone = new Set(actors.keys());
+      for (const registration of wanted) {
+        gone.delete(registration.id);
+        const actor = actors.get(registration.id);
+        if (!actor) begin(registration, wanted.length === 1 ? 0 : Math.round(chance() * spread));
+        else if (!isDeepStrictEqual(actor.getSnapshot().context.registration, registration))
+          actor.send({ type: 'registration.changed', registration });
+      }
+      for (const id of gone) actors.get(id)?.send({ type: 'registration.removed' });
+    },
+
+    connectionLost: (id) => actors.get(id)?.send({ type: 'connection.lost' }),
+
+    dump: () => [...actors.values()].map((actor) => actor.dump() as RegistrationDump),
+
+    restore(dumps) {
+      for (const from of dumps) {
+        const registration = from.context.registration as RegistrationDetails;
+        begin(registration, 0, from);
+        const actor = actors.get(registration.id);
+        if (!actor) continue;
+        const snapshot = actor.getSnapshot();
+        // Nobody waits for the answer any more: it is asked for anew.
+        if (isRegistering(snapshot))
+          register(
+            registration,
+            snapshot.value === 'unregistering' ? 0 : snapshot.context.expiresMs,
+            snapshot.context.attempt,
+          );
+        else actor.send({ type: 'connection.lost' });
+      }
+    },
+
+    get size() {
+      return actors.size;
+    },
+
+    async close() {
+      const ended = new Promise<void>((resolve) => {
+        closed = resolve;
+      });
+      for (const actor of [...actors.values()]) actor.send({ type: 'system.closing' });
+      if (actors.size > 0) await ended;
+    },
+  };
+}

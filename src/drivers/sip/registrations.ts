@@ -1,0 +1,227 @@
+import { createDigestClient } from '../../sip/auth/client.ts';
+import { deltaSeconds } from '../../sip/message/delta-seconds.ts';
+import type { SipResponse } from '../../sip/message/message.ts';
+import type { NameAddr } from '../../sip/message/name-addr.ts';
+import { formatUri, parseUri, type SipUri, type Uri } from '../../sip/message/uri.ts';
+import type { Target } from '../../sip/transport/transport.ts';
+import type { RegistrationAnswer, RegistrationDetails, RegistrationDriver } from '../../telephony/registrations.ts';
+import { proxyRoutes } from './bindings.ts';
+import type { EndpointConfig, RegistrationConfig } from './config.ts';
+import type { Services } from './services.ts';
+
+/** Registers lines at their providers, and knows their calls again (RFC 3261 10.2). */
+export interface LineRegistrations extends Omit<RegistrationDriver, 'technology'> {
+  /** What the endpoints want registered. */
+  wanted(): RegistrationDetails[];
+  /** The endpoint whose line a request was sent to: its Request-URI has the token that only the registrar was given. */
+  endpointOf(requestUri: Uri): EndpointConfig | undefined;
+  /** A connection is gone: what was registered over it is told to whoever keeps the registrations. */
+  connectionClosed(peer: Target): void;
+  dump(): readonly LineData[];
+  restore(data: readonly LineData[]): void;
+  size(): number;
+  close(): void;
+}
+
+/** What is kept of a registration, as plain data. */
+export type LineData = {
+  readonly id: string;
+  readonly callId: string;
+  readonly cseq: number;
+  /** In our Contact: whoever calls it was told by the registrar. */
+  readonly token: string;
+};
+
+type Line = {
+  readonly id: string;
+  endpoint: EndpointConfig;
+  config: RegistrationConfig;
+  readonly callId: string;
+  cseq: number;
+  readonly token: string;
+  /** Where it is registered: held as known, so that its calls come through a flood. */
+  peer: Target | undefined;
+};
+
+/** Refusals that another try may overcome; all other 4xx and 6xx will come again (RFC 3261 21.4, 21.5). */
+const temporary = new Set([408, 423, 425, 429, 430, 480, 482, 486, 487, 491, 494]);
+
+const isPermanent = (status: number): boolean => (status < 500 || status >= 600) && !temporary.has(status);
+
+/** The URI that a registration is for. @returns undefined when its server is no SIP URI. */
+export function registeredUri(endpoint: EndpointConfig, { server, client }: RegistrationConfig): SipUri | undefined {
+  const uri = parseUri(client ?? server);
+  if (uri?.scheme !== 'sip' && uri?.scheme !== 'sips') return undefined;
+  if (client !== undefined) return uri;
+  const { port: _, ...rest } = uri;
+  return {
+    ...rest,
+    user: endpoint.outboundAuth?.username ?? endpoint.fromUser ?? endpoint.name,
+    params: {},
+    headers: {},
+  };
+}
+
+function detailsOf(endpoint: EndpointConfig, config: RegistrationConfig): RegistrationDetails[] {
+  const client = registeredUri(endpoint, config);
+  if (!client) return [];
+  return [
+    {
+      id: `${endpoint.name};${config.server};${formatUri(client)}`,
+      technology: 'PJSIP',
+      endpoint: endpoint.name,
+      server: config.server,
+      client: formatUri(client),
+      expiresMs: config.expirationSeconds * 1000,
+      retryMs: config.retryMs,
+      longestRetryMs: config.longestRetryMs,
+      rejectedRetryMs: config.rejectedRetryMs,
+    },
+  ];
+}
+
+/**
+ * Makes the part of the SIP driver that registers.
+ * @param connectionLost hears of registrations that were made over a connection that is gone.
+ */
+export function createLineRegistrations(services: Services, connectionLost: (id: string) => void): LineRegistrations {
+  const { stack, agent, endpoints } = services;
+  const lines = new Map<string, Line>();
+  const byToken = new Map<string, Line>();
+
+  const put = (line: Line): Line => {
+    lines.set(line.id, line);
+    byToken.set(line.token, line);
+    return line;
+  };
+
+  /** The line as the endpoint has it now; as it was when there is no such endpoint any more and it is only taken back. */
+  const lineOf = ({ id, endpoint: name }: RegistrationDetails): Line | undefined => {
+    const line = lines.get(id);
+    const endpoint = endpoints.named(name);
+    const config = endpoint?.registrations?.find((each) => detailsOf(endpoint, each).some((made) => made.id === id));
+    if (!endpoint || !config) return line;
+    if (line) return Object.assign(line, { endpoint, config });
+    const { ids } = stack;
+    return put({ id, endpoint, config, callId: ids.uuid(), cseq: 0, token: ids.secret(20), peer: undefined });
+  };
+
+  const hold = (line: Line, peer: Target | undefined): void => {
+    if (peer) stack.peers?.hold(peer);
+    if (line.peer) stack.peers?.release(line.peer);
+    line.peer = peer;
+  };
+
+  /** Our Contact: the number that calls come in by, and the token that says whose they are. */
+  const contactOf = ({ config, token }: Line, client: SipUri, own: NameAddr): NameAddr => {
+    const uri = own.uri as SipUri;
+    return { ...own, uri: { ...uri, user: config.contactUser ?? client.user, params: { ...uri.params, line: token } } };
+  };
+
+  const ask = (line: Line, expiresMs: number, answer: (answer: RegistrationAnswer) => void): void => {
+    const { endpoint, config } = line;
+    const server = parseUri(config.server);
+    const client = registeredUri(endpoint, config);
+    if (!server || !client)
+      return void answer({ type: 'refused', reason: 'its server is no SIP URI', permanent: true });
+    let peer: Target | undefined;
+    const seconds = Math.round(expiresMs / 1000);
+    const self: NameAddr = { uri: client, params: {} };
+    const digest = endpoint.outboundAuth && createDigestClient([endpoint.outboundAuth], stack.ids);
+    agent.request(
+      {
+        method: 'REGISTER',
+        uri: { ...(server as SipUri), user: undefined, password: undefined },
+        from: self,
+        to: self,
+        callId: line.callId,
+        nextCseq: () => ++line.cseq,
+        contact: (own, target) => {
+          peer = target;
+          return contactOf(line, client, own);
+        },
+        routes: proxyRoutes(endpoint),
+        headers: [
+          ['Expires', String(seconds)],
+          ['Allow', agent.allow],
+        ],
+        digest,
+      },
+      {
+        onFinal(response) {
+          const made = answerOf(response, line.token, seconds);
+          if (lines.get(line.id) === line) hold(line, made.type === 'accepted' && seconds > 0 ? peer : undefined);
+          answer(made);
+        },
+        onFailure: (status) =>
+          answer({ type: 'unanswered', reason: status === 408 ? 'no answer' : 'it cannot be reached' }),
+      },
+    );
+  };
+
+  return {
+    wanted: () =>
+      endpoints
+        .all()
+        .flatMap((endpoint) => (endpoint.registrations ?? []).flatMap((each) => detailsOf(endpoint, each))),
+    register: (details, expiresMs) =>
+      new Promise((resolve) => {
+        const line = lineOf(details);
+        if (line) ask(line, expiresMs, resolve);
+        else resolve({ type: 'refused', reason: 'the endpoint is gone', permanent: true });
+      }),
+    ended({ id }) {
+      const line = lines.get(id);
+      if (!line) return;
+      hold(line, undefined);
+      lines.delete(id);
+      byToken.delete(line.token);
+    },
+    endpointOf(requestUri) {
+      const token = requestUri.scheme === 'other' ? undefined : requestUri.params['line'];
+      return token === undefined ? undefined : byToken.get(token)?.endpoint;
+    },
+    dump: () => [...lines.values()].map(({ id, callId, cseq, token }) => ({ id, callId, cseq, token })),
+    restore(data) {
+      const wanted = new Map<string, { endpoint: EndpointConfig; config: RegistrationConfig }>();
+      for (const endpoint of endpoints.all())
+        for (const config of endpoint.registrations ?? [])
+          for (const { id } of detailsOf(endpoint, config)) wanted.set(id, { endpoint, config });
+      for (const line of data) {
+        const found = wanted.get(line.id);
+        if (found) put({ ...line, ...found, peer: undefined });
+      }
+    },
+    size: () => lines.size,
+    close() {
+      for (const line of lines.values()) hold(line, undefined);
+      lines.clear();
+      byToken.clear();
+    },
+    connectionClosed({ protocol, address, port }) {
+      for (const { id, peer } of [...lines.values()])
+        if (peer?.protocol === protocol && peer.address === address && peer.port === port) connectionLost(id);
+    },
+  };
+}
+
+/** What a final response says (RFC 3261 10.2.4, 10.2.8). */
+function answerOf(response: SipResponse, token: string, asked: number): RegistrationAnswer {
+  const { status } = response;
+  if (status < 300) {
+    const ours = response.contacts.find(({ uri }) => uri.scheme === 'sip' && uri.params['line'] === token);
+    const seconds = deltaSeconds(ours?.params['expires']) ?? response.expires ?? asked;
+    return { type: 'accepted', expiresMs: Math.max(1, seconds) * 1000 };
+  }
+  if (status === 423) {
+    const minimum = deltaSeconds(response.headerLines('Min-Expires')[0]) ?? 0;
+    return { type: 'tooBrief', minimumMs: minimum * 1000 };
+  }
+  const retryAfter = deltaSeconds(/^\d+/.exec(response.headerLines('Retry-After')[0] ?? '')?.[0]);
+  return {
+    type: 'refused',
+    reason: `${status} ${response.reason}`.trim(),
+    permanent: isPermanent(status),
+    ...(retryAfter !== undefined && { retryAfterMs: retryAfter * 1000 }),
+  };
+}

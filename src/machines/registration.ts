@@ -1,0 +1,240 @@
+import { type SnapshotFrom, setup } from 'xstate';
+import type { Registration, RegistrationStatus } from '../models/registration.ts';
+import type { RegistrationAnswer, RegistrationDetails } from '../telephony/registrations.ts';
+import { effect } from './effect.ts';
+import type { Ignores } from './ignores.ts';
+
+/** @param startDelayMs ms before the first try, so that many lines do not register in one instant. */
+export type RegistrationInput = { registration: RegistrationDetails; startDelayMs: number };
+
+export type RegistrationContext = {
+  registration: RegistrationDetails;
+  /** Counts requests, so that a late answer is not taken for that to a later one. */
+  attempt: number;
+  /** Failures in a row. */
+  failures: number;
+  /** ms that are asked for: as configured, or the least that the registrar takes. */
+  expiresMs: number;
+  /** ms that the state waits for what comes next. */
+  waitMs: number;
+  /** Why it is not registered; '' before the first failure. */
+  reason: string;
+};
+
+type Told<T extends RegistrationAnswer['type']> = Omit<Extract<RegistrationAnswer, { type: T }>, 'type'> & {
+  attempt: number;
+};
+
+export type RegistrationEvent =
+  /** `chance`: at random from 0 up to 1, spreads refreshes and retries. */
+  | ({ type: 'register.accepted'; chance: number } & Told<'accepted'>)
+  | ({ type: 'register.tooBrief' } & Told<'tooBrief'>)
+  | ({ type: 'register.refused'; chance: number } & Told<'refused'>)
+  | ({ type: 'register.unanswered'; chance: number } & Told<'unanswered'>)
+  /** The configuration has changed: the same registration with other times or another password. */
+  | { type: 'registration.changed'; registration: RegistrationDetails }
+  /** It is configured no more. */
+  | { type: 'registration.removed' }
+  /** The connection it was made over is gone, or the process that made it. */
+  | { type: 'connection.lost' }
+  /** The system stops. */
+  | { type: 'system.closing' };
+
+export type RegistrationFact = { type: 'EndpointStateChange' };
+
+/** The longest that a registrar can make us wait, in ms: a day. */
+const longestRetryAfter = 86_400_000;
+
+const registration = setup({
+  types: {
+    input: {} as RegistrationInput,
+    context: {} as RegistrationContext,
+    events: {} as RegistrationEvent,
+    emitted: {} as RegistrationFact,
+    meta: {} as { ari?: RegistrationStatus },
+  },
+  actions: {
+    /** Asks the registrar for `expiresMs`, 0 to forget us; answers with a `register.…` event of that attempt. */
+    sendRegister: effect<{ attempt: number; expiresMs: number }>('sendRegister'),
+  },
+  guards: {
+    isCurrentAttempt: ({ context }, { attempt }: { attempt: number }) => context.attempt === attempt,
+    isPermanent: ({ context, event }) =>
+      event.type === 'register.refused' && event.attempt === context.attempt && event.permanent,
+    /** A registrar that wants no more than was asked for would be asked for ever. */
+    isLonger: ({ context, event }) =>
+      event.type === 'register.tooBrief' && event.attempt === context.attempt && event.minimumMs > context.expiresMs,
+    triesRejected: ({ context }) => context.registration.rejectedRetryMs > 0,
+  },
+  delays: {
+    wait: ({ context }) => context.waitMs,
+    /** Transactions give up by themselves after 64 × T1; this holds when the technology never answers at all. */
+    registerTimeout: 70_000,
+    /** How long a registrar that is to forget us is waited for, in ms. */
+    unregisterTimeout: 2_000,
+    rejectedRetry: ({ context }) => context.registration.rejectedRetryMs,
+  },
+});
+
+const statusChange = registration.emit({ type: 'EndpointStateChange' });
+type Answer = Extract<RegistrationEvent, { attempt: number }>;
+
+const ofThisAttempt = {
+  type: 'isCurrentAttempt',
+  params: ({ event }: { event: Answer }) => ({ attempt: event.attempt }),
+} as const;
+
+const ask = [
+  registration.assign({ attempt: ({ context }) => context.attempt + 1 }),
+  {
+    type: 'sendRegister',
+    params: ({ context }: { context: RegistrationContext }) => ({
+      attempt: context.attempt,
+      expiresMs: context.expiresMs,
+    }),
+  },
+] as const;
+
+const unask = [
+  registration.assign({ attempt: ({ context }) => context.attempt + 1 }),
+  {
+    type: 'sendRegister',
+    params: ({ context }: { context: RegistrationContext }) => ({ attempt: context.attempt, expiresMs: 0 }),
+  },
+] as const;
+
+/** Registered: refreshed a tenth (10 s at least, half of a short time) before it runs out, and up to a tenth earlier by chance. */
+const keepAccepted = registration.assign(({ event }) => {
+  if (event.type !== 'register.accepted') return {};
+  const { expiresMs, chance } = event;
+  const latest = Math.max(expiresMs / 2, expiresMs - Math.max(10_000, expiresMs / 10));
+  return { failures: 0, reason: '', waitMs: Math.round(latest * (1 - chance / 10)) };
+});
+
+const keepMinimum = registration.assign(({ event }) =>
+  event.type === 'register.tooBrief' ? { expiresMs: event.minimumMs } : {},
+);
+
+/** Waits between the half and the whole of a time that doubles with every failure (RFC 5626 4.5). */
+function backOff({ registration: { retryMs, longestRetryMs }, failures }: RegistrationContext, chance: number) {
+  const upper = Math.min(longestRetryMs, retryMs * 2 ** Math.min(failures, 30));
+  return Math.round((upper * (1 + chance)) / 2);
+}
+
+const keepFailure = registration.assign(({ context, event }) => {
+  const failed = { failures: context.failures + 1 };
+  if (event.type === 'register.unanswered')
+    return { ...failed, reason: event.reason, waitMs: backOff(context, event.chance) };
+  if (event.type === 'register.refused') {
+    const asked = Math.min(event.retryAfterMs ?? 0, longestRetryAfter);
+    return { ...failed, reason: event.reason, waitMs: Math.max(asked, backOff(context, event.chance)) };
+  }
+  const reason = event.type === 'register.tooBrief' ? '423 Interval Too Brief' : 'no answer';
+  return { ...failed, reason, waitMs: backOff(context, 1) };
+});
+
+const keepDetails = registration.assign(({ event }) =>
+  event.type === 'registration.changed'
+    ? { registration: event.registration, expiresMs: event.registration.expiresMs, failures: 0 }
+    : {},
+);
+
+/** What comes of asking, the same for the first time and for every refresh. */
+const answers = {
+  'register.accepted': { guard: ofThisAttempt, target: 'registered', actions: keepAccepted },
+  'register.tooBrief': [
+    { guard: 'isLonger', target: 'registering', reenter: true, actions: keepMinimum },
+    { guard: ofThisAttempt, target: 'rejected', actions: keepFailure },
+  ],
+  'register.refused': [
+    { guard: 'isPermanent', target: 'rejected', actions: keepFailure },
+    { guard: ofThisAttempt, target: 'backingOff', actions: keepFailure },
+  ],
+  'register.unanswered': { guard: ofThisAttempt, target: 'backingOff', actions: keepFailure },
+} as const;
+const givenUp = { registerTimeout: { target: 'backingOff', actions: keepFailure } } as const;
+/** The registrar may know where we are, and is told that we are gone. */
+const takenBack = { 'registration.removed': 'unregistering', 'system.closing': 'unregistering' } as const;
+
+/**
+ * Our registration at a provider (RFC 3261 10.2). It is refreshed before it runs out; a failure is tried again later and
+ * later, a refusal that will not change by itself seldom or never; what is registered is taken back in the end.
+ */
+export const registrationMachine = registration.createMachine({
+  id: 'registration',
+  context: ({ input }) => ({
+    registration: input.registration,
+    attempt: 0,
+    failures: 0,
+    expiresMs: input.registration.expiresMs,
+    waitMs: input.startDelayMs,
+    reason: '',
+  }),
+  initial: 'idle',
+  on: {
+    'registration.changed': { target: '.registering', reenter: true, actions: keepDetails },
+    'registration.removed': '.closed',
+    'system.closing': '.closed',
+  },
+  states: {
+    idle: { meta: { ari: 'Unregistered' }, after: { wait: 'registering' } },
+    registering: { meta: { ari: 'Unregistered' }, entry: ask, on: { ...answers, ...takenBack }, after: givenUp },
+    registered: {
+      meta: { ari: 'Registered' },
+      entry: statusChange,
+      on: { 'connection.lost': 'refreshing', ...takenBack },
+      after: { wait: 'refreshing' },
+    },
+    refreshing: { meta: { ari: 'Registered' }, entry: ask, on: { ...answers, ...takenBack }, after: givenUp },
+    rejected: {
+      meta: { ari: 'Rejected' },
+      entry: statusChange,
+      after: { rejectedRetry: { guard: 'triesRejected', target: 'registering' } },
+    },
+    backingOff: { meta: { ari: 'Unregistered' }, entry: statusChange, after: { wait: 'registering' } },
+    unregistering: {
+      meta: { ari: 'Unregistered' },
+      entry: [statusChange, ...unask],
+      on: {
+        'register.accepted': { guard: ofThisAttempt, target: 'closed' },
+        'register.tooBrief': { guard: ofThisAttempt, target: 'closed' },
+        'register.refused': { guard: ofThisAttempt, target: 'closed' },
+        'register.unanswered': { guard: ofThisAttempt, target: 'closed' },
+        'registration.removed': {},
+        'system.closing': {},
+      },
+      after: { unregisterTimeout: 'closed' },
+    },
+    closed: { type: 'final' },
+  },
+});
+
+/** What it ignores, and why. */
+export const registrationIgnores: Ignores<typeof registrationMachine> = [
+  {
+    events: ['register.accepted', 'register.tooBrief', 'register.refused', 'register.unanswered'],
+    why: 'it comes too late: nobody waits for it any more',
+  },
+  { events: ['connection.lost'], why: 'nothing is registered over it' },
+  { events: ['registration.removed', 'system.closing'], in: ['unregistering'], why: 'it is on its way out already' },
+];
+
+export type RegistrationSnapshot = SnapshotFrom<typeof registrationMachine>;
+
+const statuses: ReadonlyMap<string, RegistrationStatus> = new Map(
+  Object.entries(registrationMachine.states).flatMap(([name, node]) => {
+    const { ari } = (node.meta ?? {}) as { ari?: RegistrationStatus };
+    return ari ? [[name, ari]] : [];
+  }),
+);
+
+/** The registration as clients see it. Pure: the same snapshot always gives the same JSON. */
+export function registrationModel({ value, context }: RegistrationSnapshot): Registration {
+  const status = statuses.get(value as string) ?? 'Unregistered';
+  const { server, client } = context.registration;
+  return { server, client, status, ...(status !== 'Registered' && context.reason && { reason: context.reason }) };
+}
+
+/** Whether it waits for an answer of the registrar. */
+export const isRegistering = ({ value }: RegistrationSnapshot): boolean =>
+  value === 'registering' || value === 'refreshing' || value === 'unregistering';

@@ -1,0 +1,49 @@
+/**
+ * The port between the registrations that call control keeps as actors and the technology that makes them. The technology
+ * sends what is asked; the registration's chart decides when it is sent, sent again, and given up.
+ */
+
+/** A place of an endpoint's that has to be told where we are: a provider's registrar. */
+export type RegistrationDetails = {
+  /** Unique: endpoint, registrar and who registers there. */
+  id: string;
+  technology: string;
+  /** The endpoint resource whose line it is. */
+  endpoint: string;
+  /** URI of the registrar. */
+  server: string;
+  /** URI that is registered: the address of record. */
+  client: string;
+  /** ms that are asked for. */
+  expiresMs: number;
+  /** ms before the second try; doubled with every failure, up to the longest. */
+  retryMs: number;
+  longestRetryMs: number;
+  /** ms before another try after a refusal for good; 0 = none. */
+  rejectedRetryMs: number;
+};
+
+/** What came of a REGISTER. */
+export type RegistrationAnswer =
+  /** `expiresMs`: how long it lasts. */
+  | { type: 'accepted'; expiresMs: number }
+  /** Asked for too short a time (423); no less than this is taken. */
+  | { type: 'tooBrief'; minimumMs: number }
+  /** `reason`: status and phrase. `permanent`: the same will be refused again. `retryAfterMs`: no earlier than that. */
+  | { type: 'refused'; reason: string; permanent: boolean; retryAfterMs?: number }
+  | { type: 'unanswered'; reason: string };
+
+/** What a technology does for a registration's chart. */
+export interface RegistrationDriver {
+  readonly technology: string;
+  /** Registers for so many ms, 0 takes it back. Never rejects. */
+  register(registration: RegistrationDetails, expiresMs: number): Promise<RegistrationAnswer>;
+  /** The registration is over: forget what is kept of it. */
+  ended(registration: RegistrationDetails): void;
+}
+
+/** What a technology tells of registrations. */
+export interface RegistrationHost {
+  /** The connection that it was made over is gone: whoever is called over it is not reached any more. */
+  connectionLost(id: string): void;
+}

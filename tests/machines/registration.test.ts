@@ -1,0 +1,158 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { initialTransition, transition } from 'xstate';
+import {
+  isRegistering,
+  type RegistrationEvent,
+  registrationMachine,
+  registrationModel,
+} from '../../src/machines/registration.ts';
+import type { RegistrationDetails } from '../../src/telephony/registrations.ts';
+import { chartSamples } from '../support/chart-samples.ts';
+import { assertCovered, coverChart } from '../support/charts.ts';
+
+const line: RegistrationDetails = {
+  id: 'trunk;sip:p;sip:1@p',
+  technology: 'PJSIP',
+  endpoint: 'trunk',
+  server: 'sip:p',
+  client: 'sip:1@p',
+  expiresMs: 3_600_000,
+  retryMs: 10_000,
+  longestRetryMs: 60_000,
+  rejectedRetryMs: 900_000,
+};
+
+const accepted = (attempt: number, expiresMs = 1_000_000, chance = 0): RegistrationEvent => ({
+  ...{ type: 'register.accepted', attempt, expiresMs, chance },
+});
+const unanswered = (attempt: number, chance = 0): RegistrationEvent => ({
+  ...{ type: 'register.unanswered', attempt, reason: 'no answer', chance },
+});
+const refused = (attempt: number, permanent: boolean, retryAfterMs?: number): RegistrationEvent => ({
+  ...{ type: 'register.refused', attempt, reason: permanent ? '403 Forbidden' : '503 Busy', permanent, chance: 0 },
+  ...(retryAfterMs !== undefined && { retryAfterMs }),
+});
+const tooBrief = (attempt: number, minimumMs: number): RegistrationEvent => ({
+  ...{ type: 'register.tooBrief', attempt, minimumMs },
+});
+const waited = (state: string) => ({ type: `xstate.after.wait.registration.${state}` }) as unknown as RegistrationEvent;
+const begun = waited('idle');
+
+type Action = { type: string; params?: { event?: { type: string }; attempt?: number; expiresMs?: number } };
+
+/** Takes a registration through events; gives where it ended, what it waits for, and what the last event asked for. */
+function after(events: readonly RegistrationEvent[], registration = line) {
+  let [snapshot, actions] = initialTransition(registrationMachine, { registration, startDelayMs: 40 });
+  for (const event of events) [snapshot, actions] = transition(registrationMachine, snapshot, event);
+  const asked = (actions as unknown as Action[]).flatMap(({ type, params }) => {
+    if (type === 'xstate.emit') return [params?.event?.type];
+    return type === 'sendRegister' ? [`register ${params?.attempt} for ${params?.expiresMs}`] : [];
+  });
+  return { value: snapshot.value, waitMs: snapshot.context.waitMs, asked, snapshot };
+}
+const in_ = ({ value, waitMs, asked }: ReturnType<typeof after>) => [value, waitMs, asked];
+
+const chart = suite('registration chart');
+
+chart('it waits its turn, registers, and refreshes before the time is over', () => {
+  assert.equal(in_(after([])), ['idle', 40, []]);
+  assert.equal(in_(after([begun])), ['registering', 40, ['register 1 for 3600000']]);
+  assert.equal(in_(after([begun, accepted(1)])), ['registered', 900_000, ['EndpointStateChange']]);
+  const refreshing = after([begun, accepted(1), waited('registered')]);
+  assert.equal([refreshing.value, refreshing.asked], ['refreshing', ['register 2 for 3600000']]);
+  assert.ok(isRegistering(refreshing.snapshot));
+  assert.is(after([begun, accepted(1), waited('registered'), accepted(2)]).value, 'registered');
+});
+
+chart(
+  'a short time is refreshed at its half, a middling one 10 s before its end, by chance up to a tenth earlier',
+  () => {
+    assert.is(after([begun, accepted(1, 12_000)]).waitMs, 6_000);
+    assert.is(after([begun, accepted(1, 60_000)]).waitMs, 50_000);
+    assert.is(after([begun, accepted(1, 60_000, 0.5)]).waitMs, 47_500);
+  },
+);
+
+chart('failures are tried again later and later, between the half and the whole of a time that doubles', () => {
+  const waits: number[] = [];
+  const events: RegistrationEvent[] = [begun];
+  for (let attempt = 1; attempt <= 5; attempt++) {
+    events.push(unanswered(attempt, attempt === 2 ? 0.999 : 0));
+    waits.push(after(events).waitMs);
+    events.push(waited('backingOff'));
+  }
+  assert.equal(waits, [5_000, 19_990, 20_000, 30_000, 30_000]);
+  events.push(accepted(6));
+  assert.is(after(events).snapshot.context.failures, 0);
+});
+
+chart('Retry-After is honoured, for a day at most', () => {
+  assert.equal(in_(after([begun, refused(1, false, 120_000)])), ['backingOff', 120_000, ['EndpointStateChange']]);
+  assert.is(after([begun, refused(1, false, 1_000)]).waitMs, 5_000);
+  assert.is(after([begun, refused(1, false, 10 ** 12)]).waitMs, 86_400_000);
+});
+
+chart('an interval too brief is asked for again with the least that is taken, once', () => {
+  const again = after([begun, tooBrief(1, 7_200_000)]);
+  assert.equal([again.value, again.asked], ['registering', ['register 2 for 7200000']]);
+  assert.is(after([begun, tooBrief(1, 7_200_000), tooBrief(2, 7_200_000)]).value, 'rejected');
+  assert.is(after([begun, tooBrief(1, 0)]).value, 'rejected');
+});
+
+chart('a refusal for good is tried again seldom, or never', () => {
+  const rejected = after([begun, refused(1, true)]);
+  assert.equal([rejected.value, rejected.asked], ['rejected', ['EndpointStateChange']]);
+  const ends = { type: 'xstate.after.rejectedRetry.registration.rejected' } as unknown as RegistrationEvent;
+  assert.is(after([begun, refused(1, true), ends]).value, 'registering');
+  assert.is(after([begun, refused(1, true), ends], { ...line, rejectedRetryMs: 0 }).value, 'rejected');
+});
+
+chart('what is registered is taken back in the end, what is not just ends', () => {
+  for (const type of ['registration.removed', 'system.closing'] as const) {
+    const leaving = after([begun, accepted(1), { type }]);
+    assert.equal([leaving.value, leaving.asked], ['unregistering', ['EndpointStateChange', 'register 2 for 0']]);
+    assert.is(after([begun, { type }]).value, 'unregistering');
+    assert.is(after([begun, accepted(1), { type }, accepted(1)]).value, 'unregistering');
+    for (const answer of [accepted(2), refused(2, true), unanswered(2), tooBrief(2, 1)])
+      assert.is(after([begun, accepted(1), { type }, answer]).value, 'closed');
+    assert.is(after([{ type }]).value, 'closed');
+    assert.is(after([begun, unanswered(1), { type }]).value, 'closed');
+    assert.is(after([begun, refused(1, true), { type }]).value, 'closed');
+  }
+});
+
+chart('a lost connection is made again at once', () => {
+  const again = after([begun, accepted(1), { type: 'connection.lost' }]);
+  assert.equal([again.value, again.asked], ['refreshing', ['register 2 for 3600000']]);
+});
+
+chart('late answers change nothing', () => {
+  for (const late of [accepted(1), refused(1, true), refused(1, false), unanswered(1), tooBrief(1, 10 ** 9)])
+    assert.is(after([begun, unanswered(1), waited('backingOff'), late]).value, 'registering');
+});
+
+chart('clients see whether it is registered, and why not', () => {
+  const model = (...events: RegistrationEvent[]) => registrationModel(after(events).snapshot);
+  const shown = { server: 'sip:p', client: 'sip:1@p' };
+  assert.equal(model(begun), { ...shown, status: 'Unregistered' });
+  assert.equal(model(begun, accepted(1)), { ...shown, status: 'Registered' });
+  assert.equal(model(begun, accepted(1), waited('registered')), { ...shown, status: 'Registered' });
+  const failed = { ...shown, status: 'Unregistered', reason: 'no answer' };
+  assert.equal(model(begun, unanswered(1)), failed);
+  assert.equal(model(begun, unanswered(1), waited('backingOff')), failed);
+  assert.equal(model(begun, refused(1, true)), { ...shown, status: 'Rejected', reason: '403 Forbidden' });
+  assert.equal(model(begun, unanswered(1), waited('backingOff'), accepted(2)), { ...shown, status: 'Registered' });
+});
+
+chart('every state and transition is reached', () => {
+  const { inputs, events } = chartSamples.find(({ machine }) => (machine as unknown) === registrationMachine)!;
+  const coverage = coverChart(registrationMachine, {
+    inputs: inputs as { registration: RegistrationDetails; startDelayMs: number }[],
+    events: events as RegistrationEvent[],
+    key: ({ context: { attempt, expiresMs } }) => [Math.min(attempt, 4), expiresMs > 3_600_000],
+  });
+  assertCovered(registrationMachine, coverage);
+});
+
+chart.run();
