@@ -37,6 +37,7 @@ function tickLogger() {
     warn: say,
     error: say,
     child: () => log,
+    enabled: () => false,
   };
   return { log, ticks };
 }

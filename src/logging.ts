@@ -1,8 +1,14 @@
 import { join } from 'node:path';
 import type { Config } from './config/schema.ts';
 import type { Clock } from './lib/clock.ts';
-import { createLogger, type RootLogger } from './lib/log.ts';
+import { createLogger, type LogLevels, type RootLogger } from './lib/log.ts';
 import { createLogChannels, type LogChannels } from './stores/log-channels.ts';
+
+/** The levels that the configuration asks for. */
+export const logLevelsOf = ({ general }: Config): LogLevels => ({
+  level: general.log_level,
+  parts: Object.fromEntries(Object.entries(general.log_levels).filter(([, level]) => level !== 'same')),
+});
 
 /** The logger, and the channels that its lines go to. */
 export type Logging = { log: RootLogger; logChannels: LogChannels };
@@ -15,6 +21,6 @@ export function createLogging(config: Config, output: { write(line: string): unk
     consoleLevels: ['NOTICE', 'WARNING', 'ERROR'],
     clock,
   });
-  const log = createLogger({ level: config.general.log_level, destination: logChannels.destination });
+  const log = createLogger({ ...logLevelsOf(config), destination: logChannels.destination });
   return { log, logChannels };
 }

@@ -12,6 +12,7 @@ import { buildUsage } from './build/usage.ts';
 import type { Config } from './config/schema.ts';
 import type { Clock } from './lib/clock.ts';
 import { Scope } from './lib/scope.ts';
+import { logLevelsOf } from './logging.ts';
 import type { Usage } from './models/usage.ts';
 import type { Protocol } from './sip/transport/kind.ts';
 import { Cause } from './telephony/causes.ts';
@@ -81,7 +82,7 @@ async function build(base: Base): Promise<RunningServer> {
     ...calls.reloads,
     ...technologies.reloads,
     ...reloads,
-    { settings: ['general.log_level'], apply: (next) => base.log.setLevel(next.general.log_level) },
+    { settings: ['general.log_level', 'general.log_levels'], apply: () => {} },
     {
       settings: ['general.drain_timeout'],
       apply(next) {
@@ -108,6 +109,8 @@ async function build(base: Base): Promise<RunningServer> {
     hangupAll: () => channels.hangupAll(Cause.normalClearing),
     reload(next) {
       network.certificates.readAgain();
+      // What a client changed meanwhile is as the configuration says again.
+      base.log.setLevels(logLevelsOf(next));
       return reload(next);
     },
     dump: () => putDownServer({ base, network, state, calls }, sip),

@@ -215,7 +215,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
         observed.delete(name);
         away.delete(name);
         delivery.remove(name);
-        log.debug({ application: name }, 'an application is gone');
+        log.info({ application: name }, 'an application is gone');
       },
     });
 
@@ -328,7 +328,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
         }
       };
       take();
-      log.debug({ applications: names, connection: describe }, 'applications are registered');
+      log.info({ applications: names, connection: describe }, 'applications are connected');
       const tell = (type: 'ApplicationRegistered' | 'ApplicationUnregistered'): void => {
         for (const name of owned()) delivery.send(name, connection, { type });
       };
@@ -341,7 +341,8 @@ export function createApplications(options: ApplicationsOptions): Applications {
         close() {
           if (announce) tell('ApplicationUnregistered');
           for (const name of owned()) registry.find(name)?.send({ type: 'disconnect', connection: id });
-          connections.delete(id);
+          if (connections.delete(id))
+            log.info({ applications: names, connection: describe }, 'applications are not connected any more');
         },
       };
     },

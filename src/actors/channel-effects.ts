@@ -21,6 +21,8 @@ export type ChannelEffectsOptions = {
   applications: Pick<ChannelApplications, 'isActive' | 'admit'>;
   playbacks: Pick<ChannelPlaybacks, 'targetGone'>;
   audio: Pick<ChannelAudio, 'left'>;
+  /** Hears that an application was wanted that is not connected. */
+  refused(entry: ChannelEntry, app: string): void;
 };
 
 const isKnown = ({ name, number }: Party): boolean => name !== '' || number !== '';
@@ -162,8 +164,12 @@ type Entry = { app: string; args: readonly string[]; moved: boolean };
 function enterApplication(
   entry: ChannelEntry,
   { app, args, moved }: Entry,
-  { applications, tell, view }: ChannelEffectsOptions,
+  { applications, tell, view, refused: tellRefused }: ChannelEffectsOptions,
 ): void {
+  const refused = (): void => {
+    tellRefused(entry, app);
+    tell(entry, { type: 'application.refused' });
+  };
   const accepted = (name: string): void => {
     if (!moved) tell(entry, { type: 'application.entered', app: name, args });
     tell(entry, name === app ? { type: 'application.accepted' } : { type: 'application.accepted', app: name });
@@ -174,13 +180,13 @@ function enterApplication(
   }
   const instance = applications.admit?.(app, entry);
   if (!instance) {
-    tell(entry, { type: 'application.refused' });
+    refused();
     return;
   }
   void instance.then((name) => {
     // A channel that is being hung up enters nothing any more; it need not be told.
     if (isEnding(view.snapshot(entry))) return;
-    if (name === undefined) tell(entry, { type: 'application.refused' });
+    if (name === undefined) refused();
     else accepted(name);
   });
 }

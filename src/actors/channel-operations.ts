@@ -47,7 +47,8 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
       const entry = channels.get(id);
       const statistics = await entry.leg.media.statistics();
       if (!statistics) throw new AriError('channelTypeUnsupported');
-      return { ...statistics, channel_uniqueid: entry.id };
+      const { late: _ofOurOwn, ...shown } = statistics;
+      return { ...shown, channel_uniqueid: entry.id };
     },
   };
 }

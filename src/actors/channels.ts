@@ -7,6 +7,7 @@ import type { ChannelContext, ChannelInput, ChannelSnapshot, OnAnswer } from '..
 import type { OwnershipInput } from '../machines/ownership.ts';
 import type { Channel } from '../models/channel.ts';
 import type { CallHost, Driver, Leg } from '../telephony/driver.ts';
+import type { CallStory } from './call-story.ts';
 import { type ChannelAudio, createChannelAudio } from './channel-audio.ts';
 import {
   type AttachedRequest,
@@ -60,6 +61,8 @@ export type ChannelsOptions = {
   /** Left out, every device is unknown. */
   deviceStates?: ChannelDeviceStates;
   settings: ChannelSettings;
+  /** Hears what becomes of channels, for those who run the server. */
+  story?: CallStory;
 };
 
 /** Owns every running channel: opens its leg, starts its actor, performs its effects, and lets go of all when it ends. */
@@ -120,7 +123,8 @@ export interface Channels {
 
 /** Makes the owner of all channels, out of what they need, what their charts ask for and what is told of them. */
 export function createChannels(options: ChannelsOptions): Channels {
-  const { bus, runtime, ids, dialplan, applications, playbacks, endpoints, globals, deviceStates, settings } = options;
+  const { bus, runtime, ids, dialplan, applications, playbacks, endpoints, globals, deviceStates, settings, story } =
+    options;
   const { channelvars, defaultLanguage, softHangupCause, variablesLimit = Number.POSITIVE_INFINITY } = settings;
   const registry = new Registry<ChannelEntry>('channelNotFound');
   const names = new Map<string, ChannelEntry>();
@@ -150,7 +154,8 @@ export function createChannels(options: ChannelsOptions): Channels {
     channelvars,
   });
   const publisher = createChannelPublisher({ bus, view, applications, endpoints, softHangupCause });
-  const effects = { find, tell: deliver, depart, holdPeer, view, dialplan, applications, playbacks, audio };
+  const refused = (entry: ChannelEntry, app: string): void => story?.refused(entry, app);
+  const effects = { find, tell: deliver, depart, holdPeer, view, dialplan, applications, playbacks, audio, refused };
   const charts = bindChannelEffects(effects);
 
   const ended = (entry: ChannelEntry, error: unknown): void => {
@@ -167,6 +172,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     playbacks.targetGone('channel', entry.id);
     audio.gone(entry.id);
     publisher.gone(entry, view.snapshot(entry).context.endpoint, crashed);
+    story?.gone(entry, view.snapshot(entry), error !== undefined);
     entry.leg.release();
     for (const told of onGone) told(entry.id);
     if (registry.size === 0) for (const told of onIdle.splice(0)) told();
@@ -182,7 +188,10 @@ export function createChannels(options: ChannelsOptions): Channels {
       id: entry.id,
       ...beginning,
       runtime,
-      onEmitted: (fact) => publisher.ownership(entry, fact),
+      onEmitted: (fact) => {
+        publisher.ownership(entry, fact);
+        story?.ownership(entry, fact);
+      },
       onEffectFailed: onEffectFailed(entry),
       onEnded: (error) => {
         if (error !== undefined) entry.actor.send({ type: 'effect.failed' });
@@ -199,7 +208,10 @@ export function createChannels(options: ChannelsOptions): Channels {
         registry.add(entry.id, entry);
         names.set(entry.name, entry);
       },
-      onEmitted: (fact, current) => publisher.life(entry, fact, current),
+      onEmitted: (fact, current) => {
+        publisher.life(entry, fact, current);
+        story?.life(entry, fact, current);
+      },
       onEffectFailed: onEffectFailed(entry),
       onEnded: (error) => ended(entry, error),
     });
@@ -231,7 +243,10 @@ export function createChannels(options: ChannelsOptions): Channels {
     model: view.model,
     snapshot: view.snapshot,
     openOutbound: creation.openOutbound,
-    tell: deliver,
+    tell(entry, message) {
+      deliver(entry, message);
+      if (message.type === 'linked.set') story?.linked(entry);
+    },
     attach: creation.attach,
     onDeparture: (listener) => void onDeparture.push(listener),
     onHold: (listener) => void onHold.push(listener),
@@ -249,7 +264,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     },
     drain: creation.drain,
     hangupAll(cause) {
-      for (const entry of registry.all()) deliver(entry, { type: 'hangup', cause });
+      for (const entry of registry.all()) deliver(entry, { type: 'hangup', cause, by: 'server' });
     },
     audio,
     dump: () => registry.all().map((entry) => dumpChannel(entry, audio)),
@@ -262,6 +277,7 @@ export function createChannels(options: ChannelsOptions): Channels {
         startLife(entry, { from: life });
         if (sound) audio.restore(entry.leg, sound);
         if (context.endpoint) endpoints.channelAdded(...context.endpoint, entry.id);
+        story?.restored(entry);
       }
     },
     resume() {

@@ -94,7 +94,9 @@ export function createContacts({ bus, runtime, log, endpoints }: ContactsOptions
 
   const publish = (snapshot: ContactSnapshot): void => {
     const { contact } = snapshot.context;
-    note(contact, contactStatus(snapshot));
+    const status = contactStatus(snapshot);
+    log.info({ endpoint: contact.endpoint, contact: contact.uri, status }, 'the status of a contact has changed');
+    note(contact, status);
     const endpoint = endpoints.add(contact.technology, contact.endpoint);
     const { technology, resource } = endpoint;
     bus.publish({

@@ -163,7 +163,7 @@ class DialAttempt {
     const { channels, bridges, clock, log } = this.#options;
     const caller = this.#caller;
     const peer = { name: entry.name, number };
-    const hangUp = (): void => channels.tell(entry, { type: 'hangup', cause: Cause.normalClearing });
+    const hangUp = (): void => channels.tell(entry, { type: 'hangup', cause: Cause.normalClearing, by: 'dialplan' });
     this.stop = hangUp;
     if (lifeOf(channels.snapshot(caller)) !== 'up') {
       const up = channels.answered(caller);
@@ -203,7 +203,7 @@ class DialAttempt {
     const { channels } = this.#options;
     for (const { entry, unwatch } of this.#callees.splice(0)) {
       unwatch();
-      channels.tell(entry, { type: 'hangup', cause, cancels: true });
+      channels.tell(entry, { type: 'hangup', cause, cancels: true, by: 'dialplan' });
     }
   }
 }

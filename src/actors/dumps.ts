@@ -74,6 +74,7 @@ const channelContext = {
   interceptsHold: optional(Type.Boolean()),
   cause: number,
   techCause: optional(number),
+  endedBy: optional(oneOf('farSide', 'application', 'dialplan', 'server', 'timeout', 'fault')),
   dialTimeoutMs: number,
   lastState: text,
 } satisfies Members<ChannelContext>;

@@ -1,3 +1,4 @@
+import { type CallStory, createCallStory } from '../actors/call-story.ts';
 import { createRuntime, type Runtime } from '../actors/spawn.ts';
 import type { Config } from '../config/schema.ts';
 import type { startHttpServer } from '../http/server.ts';
@@ -12,6 +13,8 @@ import { prepareDirectory } from '../stores/durable-file.ts';
 import { keepEntityId } from '../stores/entity-id.ts';
 import type { LogChannels } from '../stores/log-channels.ts';
 import type { MediaPlane } from '../telephony/media.ts';
+import { createCallLog } from '../watch/call-log.ts';
+import { createChartLog } from '../watch/chart-log.ts';
 import type { ServerData } from './server-data.ts';
 
 /** What a caller may put in place of the system's own. */
@@ -39,6 +42,8 @@ export type Base = {
   log: RootLogger;
   /** What all actors run on: one turn for the process. */
   runtime: Runtime;
+  /** What becomes of calls, for those who run the server. */
+  story: CallStory;
   logChannels: LogChannels;
   /** What was opened, closed in reverse order when the server stops or could not start. */
   scope: Scope;
@@ -59,5 +64,9 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
   const ids = io.ids ?? createIds(clock, general.system_name);
   prepareDirectory(general.data_directory);
   const entityId = general.entity_id || keepEntityId(general.data_directory, ids, log);
-  return { config, clock, ids, log, runtime: createRuntime(clock, log), logChannels, scope, entityId, io, from };
+  const runtime = createRuntime(clock, log);
+  log.onLevels(createChartLog(runtime.turn, log.child({ part: 'charts' })));
+  const story = createCallStory(runtime);
+  story.listen(createCallLog(log.child({ part: 'calls' })));
+  return { config, clock, ids, log, runtime, story, logChannels, scope, entityId, io, from };
 }

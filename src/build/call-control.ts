@@ -20,7 +20,7 @@ export type CallControl = ReturnType<typeof buildCallControl>;
 const fieldSoftHangupCause = 32;
 
 /** Playbacks, the dialplan, channels and what may be done to them, the WebSockets that calls may need. */
-export function buildCallControl({ config, clock, ids, log, runtime }: Base, state: State, { media }: Network) {
+export function buildCallControl({ config, clock, ids, log, runtime, story }: Base, state: State, { media }: Network) {
   const { general, limits } = config;
   const { bus, applications, eventSources, endpoints, globals, deviceStates } = state;
   const playbacks = createPlaybacks({ bus, runtime, ids, log, queueLimit: limits.playbacks });
@@ -51,6 +51,7 @@ export function buildCallControl({ config, clock, ids, log, runtime }: Base, sta
     recordings,
     endpoints,
     globals,
+    story,
     // A step of the dialplan does not wait for the disk.
     deviceStates: { get: deviceStates.get, update: deviceStates.updateSoon },
     settings: {
@@ -60,6 +61,7 @@ export function buildCallControl({ config, clock, ids, log, runtime }: Base, sta
       ...(general.compatibility === 'asterisk' ? { softHangupCause: fieldSoftHangupCause } : {}),
     },
   });
+  log.nameCalls((channel) => channels.find(channel)?.actor.getSnapshot().context.linked.id);
   eventSources.add({
     channel(id) {
       const entry = channels.findByIdOrName(id);

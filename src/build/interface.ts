@@ -18,6 +18,7 @@ import { createModules } from '../stores/modules.ts';
 import { readPageFiles } from '../stores/page-files.ts';
 import { createSounds } from '../stores/sounds.ts';
 import { createSystem } from '../stores/system.ts';
+import { createLogLevels } from '../watch/log-levels.ts';
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
 import type { Reloadable } from './reload.ts';
@@ -63,6 +64,7 @@ export async function buildInterface(
     usage: { get: usage },
     bans: state.bans,
     charts: page?.charts,
+    logLevels: createLogLevels(log),
   };
   const parts: AppDeps = { owners, options: httpSettings(config), entityId, clock, log: log.child({ part: 'http' }) };
   const served = createApp(parts);

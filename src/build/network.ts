@@ -7,6 +7,7 @@ import { certificateSettings, mediaSettings, soundDirectories, strangerLimits } 
 import { createTransactionLayer } from '../sip/transaction/layer.ts';
 import { createGate } from '../sip/transport/gate.ts';
 import { createKnownPeers } from '../sip/transport/known-peers.ts';
+import { tracedTransports } from '../sip/transport/traced.ts';
 import { ListenError } from '../sip/transport/transport.ts';
 import { createTransports } from '../sip/transport/transports.ts';
 import { type OpenUdp, openUdpSocket } from '../sip/transport/udp.ts';
@@ -67,7 +68,7 @@ export async function buildNetwork({ config, clock, ids, log, scope, io, from }:
   const limits = strangerLimits(config);
   const peers = createKnownPeers();
   const gate = createGate({ limits: limits.gate, peers, clock, log: sipLog });
-  const transports = createTransports({
+  const sockets = createTransports({
     clock,
     log: sipLog,
     openUdp: io.openUdp,
@@ -77,6 +78,7 @@ export async function buildNetwork({ config, clock, ids, log, scope, io, from }:
     tls: certificates,
     allowsOrigin: (origin) => origins.has('*') || origins.has(origin),
   });
+  const transports = tracedTransports(sockets, sipLog);
   scope.defer(() => transports.close());
   const { t1, t2, t4 } = config.sip.timers;
   const timers = { t1, t2, t4 };

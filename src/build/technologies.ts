@@ -53,7 +53,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
     registrations,
     clock,
     ids,
-    log,
+    log: log.child({ part: 'sip' }),
     peers,
     logIns: { failed: (source, user) => bans.failed(source, user, 'sip') },
     mailbox(name) {

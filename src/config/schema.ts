@@ -1,8 +1,10 @@
 import { type Static, Type } from 'typebox';
+import { logLevels } from '../lib/log.ts';
 import { longestApplicationName } from '../models/application.ts';
 import { choice, flag, group, list, named, number, optional, port, text, whole } from './setting.ts';
 import { type endpoint, sip } from './sip-settings.ts';
 import { bridges, externalMedia, media, recordings, sounds } from './sound-settings.ts';
+import { partLevels } from './watch-settings.ts';
 
 /**
  * Every setting there is: its type, default, unit and meaning. The checks (`check.ts`), the default configuration and
@@ -34,10 +36,11 @@ const general = group(
       default: 'hookswitch',
       description: 'Whose answers to give where they differ: see docs/differences.md.',
     }),
-    log_level: choice(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
+    log_level: choice(logLevels, {
       default: 'info',
       description: 'The least serious kind of line that is logged.',
     }),
+    log_levels: partLevels,
     data_directory: text({
       default: 'data',
       rule: 'directory',

@@ -119,6 +119,8 @@ export function createDialplan({
   ): Verdict | Promise<Verdict> => {
     const scope = scopeOf(channel, position);
     const data = args ? template.text : expand(template, scope);
+    if (log.enabled('debug'))
+      log.debug({ channel: channel.id, ...position, application: application.name }, 'a step of the dialplan');
     channel.entering({ position, application: application.name, data });
     if (signal.aborted) return { type: 'aborted' };
     const step: Step = {

@@ -65,6 +65,14 @@ export function createChecks({ logIn, limits, connections, origins, responder, l
     if (request.method === 'OPTIONS') return next(c, sources, undefined);
     throw new AriError('authenticationRequired');
   };
+  const told = (c: Context<Env>, answer: Response): Response => {
+    log.debug({ method: c.req.method, path: c.req.path, status: answer.status }, 'a request is answered');
+    return answer;
+  };
+  const tell = (c: Context<Env>, answer: Answer): Answer => {
+    if (!log.enabled('debug')) return answer;
+    return answer instanceof Promise ? answer.then((made) => told(c, made)) : told(c, answer);
+  };
   return (next) => (c) => {
     try {
       const outgoing = c.env?.outgoing;
@@ -74,9 +82,9 @@ export function createChecks({ logIn, limits, connections, origins, responder, l
       if (needsOrigin(request) && origins.foreign(request)) throw new AriError('foreignOrigin');
       const body = readBody(request, limits.body, { incoming: c.env?.incoming, text: c.env?.getBody });
       const answer = body ? body.then((read) => admit(c, read, next)) : admit(c, noBody, next);
-      return answer instanceof Promise ? answer.catch((error) => refuse(c, error)) : answer;
+      return tell(c, answer instanceof Promise ? answer.catch((error) => refuse(c, error)) : answer);
     } catch (error) {
-      return refuse(c, error);
+      return tell(c, refuse(c, error));
     }
   };
 }

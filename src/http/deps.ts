@@ -19,6 +19,7 @@ import type { Charts } from '../stores/page-files.ts';
 import type { Sounds } from '../stores/sounds.ts';
 import type { StoredRecordings } from '../stores/stored-recordings.ts';
 import type { System } from '../stores/system.ts';
+import type { LogLevelControl } from '../watch/log-levels.ts';
 
 /**
  * What the interface asks of the rest of the system: for each resource an owner with one method per operation. All
@@ -58,6 +59,8 @@ export type Owners = {
   charts: Charts;
   /** Counts wrong log-ins, by whatever door. */
   bans: Pick<Bans, 'list' | 'lift' | 'failed' | 'verdict'>;
+  /** Which lines are logged. */
+  logLevels: LogLevelControl;
   /** Counts what the server holds. */
   usage: { get(): Promise<Usage> };
 };

@@ -8,35 +8,117 @@ export interface Logger {
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
   child(fields: object): Logger;
+  /** Whether lines of this kind are written now: for lines whose fields cost something to gather. */
+  enabled(level: 'trace' | 'debug' | 'info'): boolean;
 }
 
 /** The least serious kind of line that is written. */
 export type LogLevel = LevelWithSilent;
 
-/** A logger whose level can be changed while it runs, that of its children with it. */
+/** Every level, the most talkative one first. */
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const satisfies LogLevel[];
+
+/** The parts of the system whose lines can have a level of their own: the field `part` of these lines. */
+export const logParts = [
+  'calls',
+  'charts',
+  'sip',
+  'media',
+  'http',
+  'dialplan',
+  'bans',
+  'outbound',
+  'external',
+  'records',
+] as const;
+export type LogPart = (typeof logParts)[number];
+
+/** The level of all lines, and those of parts where they are others. */
+export type LogLevels = { level: LogLevel; parts: Readonly<Partial<Record<LogPart, LogLevel>>> };
+
+/** A logger whose levels can be changed while it runs, those of its children with them. */
 export interface RootLogger extends Logger {
+  /** Changes the level of all parts that have none of their own. */
   setLevel(level: LogLevel): void;
+  /** Changes all levels; a part that is left out has none of its own any more. */
+  setLevels(levels: LogLevels): void;
+  readonly levels: LogLevels;
+  /** Hears when levels have been changed, at once and from now on. */
+  onLevels(listener: () => void): void;
+  /** From now on every line about a channel (`channel`) names the call that it belongs to (`call`), where that is known. */
+  nameCalls(callOf: (channel: string) => string | undefined): void;
 }
 
-export type LogOptions = { level: LogLevel; destination?: DestinationStream };
+export type LogOptions = {
+  level: LogLevel;
+  /** Levels of parts. */
+  parts?: LogLevels['parts'];
+  destination?: DestinationStream;
+};
 
 const severity = (level: LogLevel): number => pino.levels.values[level] ?? Number.POSITIVE_INFINITY;
 
-/** A pino logger writing JSON lines to `destination` (standard output by default); errors keep stack and cause. */
-export function createLogger({ level, destination }: LogOptions): RootLogger {
-  const options = { level: 'trace', base: null, serializers: { error: pino.stdSerializers.errWithCause } };
-  const limit: Limit = { severity: severity(level) };
-  return Object.assign(limited(destination ? pino(options, destination) : pino(options), limit), {
-    setLevel(changed: LogLevel) {
-      limit.severity = severity(changed);
+/**
+ * A pino logger writing JSON lines to `destination` (standard output by default); errors keep stack and cause. A child
+ * with the field `part` belongs to that part.
+ */
+export function createLogger({ level, parts = {}, destination }: LogOptions): RootLogger {
+  let callOf: (channel: string) => string | undefined = () => undefined;
+  const options = {
+    level: 'trace',
+    base: null,
+    serializers: { error: pino.stdSerializers.errWithCause },
+    formatters: { log: (fields: object) => withCall(fields, callOf) },
+  };
+  const listeners: (() => void)[] = [];
+  let levels: LogLevels = { level, parts };
+  const limits = new Map<string | undefined, Limit>();
+  const limitOf: LimitOf = (part) => {
+    const known = limits.get(part);
+    if (known) return known;
+    const limit = { severity: severityOf(levels, part) };
+    limits.set(part, limit);
+    return limit;
+  };
+  const setLevels = (changed: LogLevels): void => {
+    levels = changed;
+    for (const [part, limit] of limits) limit.severity = severityOf(levels, part);
+    for (const listener of listeners) listener();
+  };
+  const root = limited(destination ? pino(options, destination) : pino(options), limitOf(undefined), limitOf);
+  return {
+    ...root,
+    setLevel: (changed) => setLevels({ ...levels, level: changed }),
+    setLevels,
+    get levels() {
+      return levels;
     },
-  });
+    onLevels: (listener) => void listeners.push(listener),
+    nameCalls(lookUp) {
+      callOf = lookUp;
+    },
+  };
+}
+
+function withCall(fields: object, callOf: (channel: string) => string | undefined): Record<string, unknown> {
+  const known = fields as Record<string, unknown>;
+  const { channel } = known;
+  if (typeof channel !== 'string' || 'call' in known) return known;
+  const call = callOf(channel);
+  return call === undefined ? known : { call, ...known };
 }
 
 type Limit = { severity: number };
+/** The limit of a part; of all others where none is named. One for all children of the same part. */
+type LimitOf = (part: string | undefined) => Limit;
 
-/** The level is held in one place: pino gives each child one of its own. */
-function limited(log: Logger, limit: Limit): Logger {
+const severityOf = ({ level, parts }: LogLevels, part: string | undefined): number =>
+  severity((part === undefined ? undefined : parts[part as LogPart]) ?? level);
+
+type PinoLike = Omit<Logger, 'child' | 'enabled'> & { child(fields: object): PinoLike };
+
+/** The level is held in one place for each part: pino gives each child one of its own. */
+function limited(log: PinoLike, limit: Limit, limitOf: LimitOf): Logger {
   const at = (name: 'trace' | 'debug' | 'info' | 'warn' | 'error') => {
     const own = severity(name);
     return (fields: object, message: string) => {
@@ -49,6 +131,7 @@ function limited(log: Logger, limit: Limit): Logger {
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
-    child: (fields) => limited(log.child(fields), limit),
+    child: (fields) => limited(log.child(fields), 'part' in fields ? limitOf(String(fields.part)) : limit, limitOf),
+    enabled: (level) => severity(level) >= limit.severity,
   };
 }

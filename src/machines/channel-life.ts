@@ -38,7 +38,7 @@ const endingUnanswered = (lastState: ChannelState) =>
     'leg.forwarded': {
       target: '#hangingUp',
       actions: [
-        keepOwnEnd(lastState, Cause.numberChanged),
+        keepOwnEnd(lastState, Cause.numberChanged, 'farSide'),
         emit(({ event }) => ({
           type: 'Dial',
           dialstatus: 'CANCEL',
@@ -54,9 +54,9 @@ const gaveUp = (lastState: ChannelState) =>
     {
       guard: 'isOriginated',
       target: '#hangingUp',
-      actions: [keepOwnEnd(lastState, Cause.noAnswer)],
+      actions: [keepOwnEnd(lastState, Cause.noAnswer, 'timeout')],
     },
-    { target: '#hangingUp', actions: [keepOwnEnd(lastState, Cause.noAnswer), requestedHere] },
+    { target: '#hangingUp', actions: [keepOwnEnd(lastState, Cause.noAnswer, 'timeout'), requestedHere] },
   ] as const;
 
 const held = emit(({ event }) => ({

@@ -3,7 +3,14 @@ import type { ChannelState } from '../models/channel.ts';
 import type { DialStatus } from '../models/events.ts';
 import { Cause } from '../telephony/causes.ts';
 import type { DigitSequence } from '../telephony/driver.ts';
-import type { ChannelContext, ChannelEvent, ChannelFact, ChannelInput, Identity } from './channel-vocabulary.ts';
+import type {
+  ChannelContext,
+  ChannelEvent,
+  ChannelFact,
+  ChannelInput,
+  EndedBy,
+  Identity,
+} from './channel-vocabulary.ts';
 import { effect } from './effect.ts';
 
 /** The longest time a timer can take, 24.8 days: what "no timeout" means. */
@@ -117,15 +124,25 @@ export const stateChanged = emit({ type: 'ChannelStateChange' });
 export const dialed = (dialstatus: DialStatus) =>
   emit(({ context }) => ({ type: 'Dial', dialstatus, dialstring: shownDialString(context, dialstatus), forward: '' }));
 
+/** Who stands behind an event that ends a channel, where it does not say. */
+function enderOf(event: ChannelEvent): EndedBy {
+  if ('by' in event && event.by !== undefined) return event.by;
+  if (event.type === 'hangup') return 'application';
+  if (event.type === 'leg.hungUp') return 'farSide';
+  return event.type === 'dialplan.ended' ? 'dialplan' : 'server';
+}
+
 /** Keeps why the channel ends, and the public state it had when its end began. */
 export const keepEnd = (lastState: ChannelState) =>
   assign(({ event, context }) => ({
     lastState,
+    endedBy: enderOf(event),
     cause: 'cause' in event ? event.cause : context.cause,
     ...('techCause' in event && event.techCause !== undefined ? { techCause: event.techCause } : {}),
   }));
 /** The same where we end it for a reason of our own. */
-export const keepOwnEnd = (lastState: ChannelState, cause: number) => assign({ lastState, cause });
+export const keepOwnEnd = (lastState: ChannelState, cause: number, endedBy: EndedBy) =>
+  assign({ lastState, cause, endedBy });
 
 export const requestedHere = emit(({ context }) => ({
   type: 'ChannelHangupRequest',

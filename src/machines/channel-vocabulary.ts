@@ -58,11 +58,19 @@ export type ChannelInput = {
   dialString: string;
 };
 
+/**
+ * Who ended a channel: the far side, an application by a request, the dialplan, this server (it stops, or nothing was
+ * left to do with the channel), nobody in time, or a fault of ours.
+ */
+export type EndedBy = 'farSide' | 'application' | 'dialplan' | 'server' | 'timeout' | 'fault';
+
 export type ChannelContext = ChannelInput & {
   linked: LinkedCall;
   /** Q.850 cause the channel ends with; 0 until one is known. */
   cause: number;
   techCause?: number;
+  /** Who ended it, once its end has begun. */
+  endedBy?: EndedBy;
   /** ms until an unanswered dial is given up. */
   dialTimeoutMs: number;
   /** The public state it had when its hang-up began. */
@@ -84,8 +92,8 @@ export type ChannelCommand =
   | { type: 'progress' }
   | { type: 'busy' }
   | { type: 'dtmf'; sequence: DigitSequence }
-  /** `cancels`: whoever had it called wants nobody of it any more. */
-  | { type: 'hangup'; cause: number; cancels?: boolean }
+  /** `cancels`: whoever had it called wants nobody of it any more. `by` is who asks; an application when left out. */
+  | { type: 'hangup'; cause: number; cancels?: boolean; by?: EndedBy }
   | { type: 'variable.set'; name: string; value: string | undefined; report?: boolean }
   | ({ type: 'variable.preset' } & Pick<ChannelInput, 'variables' | 'inheritance'>)
   | { type: 'caller.set'; caller: Partial<Identity> }
@@ -120,7 +128,7 @@ export type ChannelEvent =
   /** The leg was told to hang up and has not ended at once. */
   | { type: 'leg.lingers' }
   /** Nothing is left to do with the channel. */
-  | { type: 'finish'; cause: number };
+  | { type: 'finish'; cause: number; by?: EndedBy };
 
 /** What has happened, named as clients' events are. */
 export type ChannelFact =

@@ -147,7 +147,7 @@ export const channelMachine = channel.createMachine({
         durationMs: eventOf(event, 'leg.talkingFinished').durationMs,
       })),
     },
-    'effect.failed': { actions: channel.raise({ type: 'finish', cause: Cause.temporaryFailure }) },
+    'effect.failed': { actions: channel.raise({ type: 'finish', cause: Cause.temporaryFailure, by: 'fault' }) },
   },
   ...life,
 });

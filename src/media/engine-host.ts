@@ -140,5 +140,6 @@ function forwardingLogger(tell: (message: MediaMessage) => void, fixed: object):
     warn: at('warn'),
     error: at('error'),
     child: (fields) => forwardingLogger(tell, { ...fixed, ...fields }),
+    enabled: (level) => level !== 'trace',
   };
 }

@@ -41,6 +41,9 @@ export const ariErrors = {
   tooManyLogIns: { status: 503, message: 'Too many passwords wait to be checked' },
   chartNotFound: { status: 404, message: 'Chart not found' },
   banNotFound: { status: 404, message: 'Nothing counts against this address' },
+  logLevelUnknown: { status: 400, message: "There is no level '{level}'" },
+  logPartUnknown: { status: 400, message: "There is no part '{part}'" },
+  logPartsInvalid: { status: 400, message: 'Parts are an object of levels by part' },
   tooManyPipelined: { status: 429, message: 'Too many requests wait on this connection' },
   serviceUnavailable: { status: 503, message: 'The system is shutting down' },
 

@@ -86,6 +86,8 @@ export type RtpStatistics = {
   minrtt?: number;
   normdevrtt?: number;
   stdevrtt?: number;
+  /** Packets that came when their turn was over; left out where none did. */
+  late?: number;
 };
 
 /** When a far side counts as talking. */

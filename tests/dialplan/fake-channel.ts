@@ -228,6 +228,16 @@ export function recordingLog(): Logger & {
   const inform = (_fields: object, message: string): void => void informed.push(message);
   const keep = (fields: object, message: string): void => void lines.push({ fields, message });
   const drop = (): void => {};
-  const log = { lines, informed, trace: drop, debug: drop, info: inform, warn: keep, error: keep, child: () => log };
+  const log = {
+    lines,
+    informed,
+    trace: drop,
+    debug: drop,
+    info: inform,
+    warn: keep,
+    error: keep,
+    child: () => log,
+    enabled: () => false,
+  };
   return log;
 }

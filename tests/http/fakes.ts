@@ -138,6 +138,7 @@ export const samples = {
     rxoctetcount: 320,
     channel_uniqueid: 'c1',
   },
+  logging: { level: 'info', parts: { sip: 'trace' } },
 } as const;
 
 /** A file with that text. */
@@ -160,6 +161,7 @@ const answers: { [K in keyof Owners]: Partial<Record<keyof Owners[K], unknown>> 
     rtpStatistics: Promise.resolve(samples.statistics),
     possible: samples.possible,
   },
+  logLevels: { get: samples.logging, set: samples.logging },
   externalMedia: { externalMedia: Promise.resolve(samples.channel) },
   playbacks: { playOnChannel: samples.playback, get: samples.playback, possible: samples.possible },
   charts: { list: [samples.chartSummary], get: samples.chart, svg: Promise.resolve(storedFile('<svg/>')) },

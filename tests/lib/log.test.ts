@@ -53,4 +53,44 @@ test('a level that is changed holds for every child at once', () => {
   );
 });
 
+test('a part may have a level of its own, which all its children have', () => {
+  const { lines, destination } = record();
+  const log = createLogger({ level: 'warn', parts: { sip: 'debug' }, destination });
+  const sip = log.child({ part: 'sip' }).child({ call: '1' });
+  const media = log.child({ part: 'media' });
+  assert.equal([sip.enabled('debug'), sip.enabled('trace'), media.enabled('info')], [true, false, false]);
+  sip.debug({}, 'heard');
+  media.info({}, 'quiet');
+  const heard: unknown[] = [];
+  log.onLevels(() => heard.push(log.levels));
+  log.setLevels({ level: 'error', parts: { media: 'info' } });
+  sip.warn({}, 'quiet');
+  media.info({}, 'heard, too');
+  assert.equal(
+    lines.map(({ part, msg }) => [part, msg]),
+    [
+      ['sip', 'heard'],
+      ['media', 'heard, too'],
+    ],
+  );
+  assert.equal(heard, [{ level: 'error', parts: { media: 'info' } }]);
+});
+
+test('a line about a channel names its call, unless it does so itself or nobody knows', () => {
+  const { lines, destination } = record();
+  const log = createLogger({ level: 'info', destination });
+  log.nameCalls((channel) => (channel === 'c2' ? 'c1' : undefined));
+  log.child({ part: 'sip' }).info({ channel: 'c2' }, 'known');
+  log.info({ channel: 'c3' }, 'unknown');
+  log.info({ channel: 'c2', call: 'c0' }, 'named');
+  assert.equal(
+    lines.map(({ call, msg }) => [call, msg]),
+    [
+      ['c1', 'known'],
+      [undefined, 'unknown'],
+      ['c0', 'named'],
+    ],
+  );
+});
+
 test.run();

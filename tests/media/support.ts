@@ -22,6 +22,7 @@ export function memoryLogger(): Logger & { lines: { level: string; fields: objec
     warn: at('warn'),
     error: at('error'),
     child: () => logger,
+    enabled: () => false,
   };
   return logger;
 }

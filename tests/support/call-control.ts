@@ -51,6 +51,7 @@ export function recordingLog(): Logger & { lines: { level: string; message: stri
     warn: at('warn'),
     error: at('error'),
     child: () => log,
+    enabled: () => true,
   };
   return log;
 }

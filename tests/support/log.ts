@@ -19,6 +19,7 @@ export function createRecordingLog(): { log: Logger; lines: LoggedLine[] } {
     warn: at('warn'),
     error: at('error'),
     child: () => log,
+    enabled: () => true,
   };
   return { log, lines };
 }

@@ -6,6 +6,7 @@ import type { CallHost, Party } from '../../telephony/driver.ts';
 import type { EndpointConfig } from './config.ts';
 import { type InboundCall, takeInboundCall } from './inbound-leg.ts';
 import { assertedParty, partyOf, userOf } from './party.ts';
+import { createRefusals } from './refusals.ts';
 import { channelName, type Services } from './services.ts';
 
 /** Receives INVITEs that ask for a new call: finds out who calls and hands the call to call control. */
@@ -15,19 +16,40 @@ export function createInviteReceiver(
   isDraining: () => boolean,
 ): (offer: CallOffer) => void {
   const { endpoints, stack } = services;
+  const tellRefusal = createRefusals(stack.log, stack.clock, 'a call');
   return (offer) => {
     const { transaction } = offer;
-    if (isDraining()) return void transaction.reply(503);
+    if (isDraining()) {
+      tellRefusal(transaction, 503, 'the server is about to stop');
+      return void transaction.reply(503);
+    }
     const identity = endpoints.identify(transaction);
     if ('challenge' in identity) return endpoints.challenge(transaction, identity);
     const { endpoint } = identity;
     const refusal = refuseOffer(transaction.request, endpoint);
-    if (refusal) return void transaction.reply(...refusal);
+    if (refusal) {
+      const [status, reason, headers] = refusal;
+      tellRefusal(transaction, status, reason);
+      return void transaction.reply(status, { headers });
+    }
+    const { context } = endpoint;
+    if (stack.log.enabled('debug'))
+      stack.log.debug(
+        {
+          protocol_id: transaction.request.callId,
+          source: `${transaction.source.address}:${transaction.source.port}`,
+          endpoint: endpoint.name,
+          context,
+        },
+        'a caller is known',
+      );
     // A full house says so by itself.
     if (!transaction.reply(100)) return;
     const call = takeInboundCall(services, endpoint, offer);
     try {
-      if (!host.incoming(incomingCall(services, endpoint, transaction.request, call))) call.refuse(503);
+      if (host.incoming(incomingCall(services, endpoint, transaction.request, call))) return;
+      tellRefusal(transaction, 503, 'call control takes no calls');
+      call.refuse(503);
     } catch (error) {
       stack.log.error({ error, endpoint: endpoint.name }, 'call control could not take a call');
       call.refuse(500);
@@ -55,16 +77,17 @@ function incomingCall(services: Services, endpoint: EndpointConfig, request: Sip
 const callerOf = (request: SipRequest, endpoint: EndpointConfig): Party =>
   endpoint.callerId ?? (endpoint.trustIdentity ? assertedParty(request) : undefined) ?? partyOf(request.from);
 
-type Refusal = [status: number, options?: { headers: readonly (readonly [string, string])[] }];
+type Refusal = [status: number, reason: string, headers: readonly (readonly [string, string])[]];
 
 /** Why an INVITE's body makes a call impossible; an INVITE without one asks us to offer. */
 function refuseOffer(request: SipRequest, endpoint: EndpointConfig): Refusal | undefined {
   if (request.body.length === 0) return undefined;
-  if (request.contentType !== 'application/sdp') return [415, { headers: [['Accept', 'application/sdp']] }];
+  if (request.contentType !== 'application/sdp')
+    return [415, `a body of ${request.contentType}`, [['Accept', 'application/sdp']]];
   const offer = parseDescription(request.bodyText);
   if (!offer.ok)
-    return [400, { headers: [['Warning', `399 hookswitch "${printable(offer.problem).replace(/["\\]/g, "'")}"`]] }];
+    return [400, offer.problem, [['Warning', `399 hookswitch "${printable(offer.problem).replace(/["\\]/g, "'")}"`]]];
   const common = offer.description.audio?.codecs.some(({ codec }) => endpoint.codecs.includes(codec)) ?? false;
   // RFC 3261 20.43: 305 incompatible media format.
-  return common ? undefined : [488, { headers: [['Warning', '305 hookswitch "No codec in common"']] }];
+  return common ? undefined : [488, 'no codec in common', [['Warning', '305 hookswitch "No codec in common"']]];
 }

@@ -12,6 +12,7 @@ import { type Binding, type Bindings, contactDetails, contactId } from './bindin
 import type { EndpointConfig } from './config.ts';
 import type { Endpoints } from './endpoints.ts';
 import { userOf } from './party.ts';
+import { createRefusals } from './refusals.ts';
 
 export type RegistrarOptions = {
   endpoints: Endpoints;
@@ -28,6 +29,11 @@ type Wish = { contact: NameAddr; seconds: number; known: Binding | undefined };
 /** Answers REGISTER (RFC 3261 10.3): all of its contacts are taken, or none. */
 export function createRegistrar(options: RegistrarOptions): (transaction: ServerTransaction) => void {
   const { endpoints, bindings, contacts, clock, log } = options;
+  const tellRefusal = createRefusals(log, clock, 'a registration');
+  const refuse = (transaction: ServerTransaction, status: number, reason: string, headers: HeaderLines = []): void => {
+    tellRefusal(transaction, status, reason);
+    transaction.reply(status, { headers });
+  };
 
   const remove = (binding: Binding) => {
     bindings.delete(binding.id);
@@ -75,7 +81,8 @@ export function createRegistrar(options: RegistrarOptions): (transaction: Server
   const removeAll = (endpoint: EndpointConfig, transaction: ServerTransaction) => {
     const { request } = transaction;
     // RFC 3261 10.3 step 6: the star stands alone and means nothing but removal.
-    if (request.headerLines('Contact').length > 1 || request.expires !== 0) return void transaction.reply(400);
+    if (request.headerLines('Contact').length > 1 || request.expires !== 0)
+      return refuse(transaction, 400, 'a star beside other contacts');
     const all = registered(endpoint);
     if (all.some((binding) => isRepeated(binding, request))) return void transaction.reply(500);
     for (const binding of all) remove(binding);
@@ -92,9 +99,11 @@ export function createRegistrar(options: RegistrarOptions): (transaction: Server
     }));
     const { minimumExpirationSeconds: minimum, maxContacts } = endpoint.aor;
     if (wishes.some(({ seconds }) => seconds > 0 && seconds < minimum))
-      return void transaction.reply(423, { headers: [['Min-Expires', String(minimum)]] });
-    if (wishes.some(({ contact }) => !isReachable(contact, transaction))) return void transaction.reply(400);
-    if (wishes.filter(({ seconds }) => seconds > 0).length > maxContacts) return void transaction.reply(403);
+      return refuse(transaction, 423, `less than ${minimum} s`, [['Min-Expires', String(minimum)]]);
+    if (wishes.some(({ contact }) => !isReachable(contact, transaction)))
+      return refuse(transaction, 400, 'a contact that cannot be reached from here');
+    if (wishes.filter(({ seconds }) => seconds > 0).length > maxContacts)
+      return refuse(transaction, 403, `more than ${maxContacts} contacts`);
     // RFC 3261 10.3 step 7: an older REGISTER that comes late changes nothing.
     if (wishes.some(({ known }) => known && isRepeated(known, request))) return void transaction.reply(500);
     apply(endpoint, wishes, transaction);
@@ -109,8 +118,7 @@ export function createRegistrar(options: RegistrarOptions): (transaction: Server
     const isOwn = aor.toLowerCase() === (endpoint.aor.name ?? endpoint.name).toLowerCase();
     // Also for AORs that do not exist, so that nobody can find out which do.
     if (!isOwn || endpoint.aor.maxContacts === 0) {
-      log.warn({ endpoint: endpoint.name, aor }, 'registration refused');
-      return void transaction.reply(403);
+      return refuse(transaction, 403, isOwn ? 'this endpoint may have no contacts' : 'an AOR of another endpoint');
     }
     register(endpoint, transaction);
   };

@@ -9,6 +9,7 @@ import { charts } from './charts.ts';
 import { deviceStates } from './device-states.ts';
 import { endpoints } from './endpoints.ts';
 import { events } from './events.ts';
+import { logging } from './logging.ts';
 import { mailboxes } from './mailboxes.ts';
 import { playbacks } from './playbacks.ts';
 import { recordings } from './recordings.ts';
@@ -45,7 +46,7 @@ export const hookswitch: Api = {
   title: 'Hookswitch, beyond ARI',
   description: 'What the server tells and does beside the interface that it shares with others.',
   version: '1.0.0',
-  resources: [allowed, bans, charts, usage],
+  resources: [allowed, bans, charts, logging, usage],
 };
 
 /** Everything that is served. */

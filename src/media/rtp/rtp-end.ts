@@ -54,6 +54,8 @@ export class RtpEnd extends End {
   #packets: FramePackets;
   #packetMs = tickMs;
   #playout: Playout | undefined;
+  /** Packets that earlier playouts had no use for any more when they came. */
+  #lateBefore = 0;
   #rate: RateChanger;
   /** Where arriving packets go as they are. */
   #partner: RtpEnd | undefined;
@@ -182,6 +184,7 @@ export class RtpEnd extends End {
 
   statistics(): RtpStatistics {
     const trip = this.#control.roundTrip;
+    const late = this.#lateBefore + (this.#playout?.late ?? 0) + this.#held.late;
     return {
       txcount: this.#sender.packets,
       rxcount: this.#reception.packets,
@@ -193,6 +196,7 @@ export class RtpEnd extends End {
       remote_ssrc: this.#reception.ssrc ?? 0,
       txjitter: this.#control.remoteJitter,
       rxjitter: this.#reception.jitter / this.#codec.clockRate,
+      ...(late > 0 && { late }),
       ...(trip && {
         rtt: trip.last,
         maxrtt: trip.maximum,
@@ -235,6 +239,7 @@ export class RtpEnd extends End {
   }
 
   protected override listenedChanged(): void {
+    this.#lateBefore += this.#playout?.late ?? 0;
     this.#playout?.close();
     const running = this.clock.monotonic() - this.#heardAt < runningMs && this.#reception.packets > 0;
     const open = () => new Playout(openCodec(this.#codec.codec, { order: 'network' }), running);

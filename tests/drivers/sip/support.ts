@@ -27,6 +27,7 @@ export const noLog: Logger = {
   warn: silent,
   error: silent,
   child: () => noLog,
+  enabled: () => false,
 };
 
 /** A session that remembers what was asked of it. */

@@ -21,6 +21,7 @@ export function createVictim(onCall: (leg: Leg) => void) {
     warn: silent,
     error: (fields, text) => errors.push(`${text} ${JSON.stringify(fields)}`),
     child: () => log,
+    enabled: () => false,
   };
   const ids = createIds(clock);
   const media = new FakeMedia();

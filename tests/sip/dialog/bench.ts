@@ -31,6 +31,7 @@ export function createBench() {
     warn: silent,
     error: (_, text) => errors.push(text),
     child: () => log,
+    enabled: () => false,
   };
   const ids = createIds(clock);
   const transactions = createTransactionLayer({ transports, clock, ids, log });

@@ -97,7 +97,12 @@ export function createBench(options: { onStep?: (step: Step) => void; protocol?:
   let ids = 0;
   const hex = (digits: number) => (++ids).toString(16).padStart(digits, '0');
   const errors: string[] = [];
-  const log = { ...noLog, error: (_: object, text: string) => errors.push(text), child: () => log };
+  const log = {
+    ...noLog,
+    error: (_: object, text: string) => errors.push(text),
+    child: () => log,
+    enabled: () => false,
+  };
   const layer = createTransactionLayer({
     transports,
     clock,

@@ -10,7 +10,15 @@ import { addressOf, openParty, type Party } from '../transport/bench.ts';
 import { outgoing } from './fake-transports.ts';
 
 const silent = () => {};
-const log = { trace: silent, debug: silent, info: silent, warn: silent, error: silent, child: () => log };
+const log = {
+  trace: silent,
+  debug: silent,
+  info: silent,
+  warn: silent,
+  error: silent,
+  child: () => log,
+  enabled: () => false,
+};
 
 function layerOn(party: Party) {
   return createTransactionLayer({

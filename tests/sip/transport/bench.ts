@@ -6,7 +6,15 @@ import type { Listen, SendFailure, Source, Target, Transports } from '../../../s
 import { createTransports, type TransportsOptions } from '../../../src/sip/transport/transports.ts';
 
 const silent = () => {};
-const log = { trace: silent, debug: silent, info: silent, warn: silent, error: silent, child: () => log };
+const log = {
+  trace: silent,
+  debug: silent,
+  info: silent,
+  warn: silent,
+  error: silent,
+  child: () => log,
+  enabled: () => false,
+};
 
 /** A list that can be waited for: `next` gives its elements one after the other, as they come. */
 export class Inbox<T> {

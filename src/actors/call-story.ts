@@ -1,0 +1,192 @@
+import { guarded } from '../lib/guard.ts';
+import { type ChannelFact, type ChannelSnapshot, type EndedBy, lifeOf } from '../machines/channel.ts';
+import type { OwnershipFact } from '../machines/ownership.ts';
+import { Cause } from '../telephony/causes.ts';
+import type { RtpStatistics } from '../telephony/media.ts';
+import type { ChannelEntry } from './channel-entry.ts';
+import type { Runtime } from './spawn.ts';
+
+/** A channel as those who run the server are told of it. Times in ms since the epoch. */
+export type CallLeg = {
+  readonly channel: string;
+  /** The channel that the call began with: the same for all legs of a call. Changes when the leg meets an older call. */
+  call: string;
+  readonly name: string;
+  readonly technology: string;
+  /** Name of the endpoint, where it belongs to one. */
+  readonly endpoint: string | undefined;
+  readonly direction: 'in' | 'out';
+  /** Who calls: number and name, empty where unknown. */
+  readonly from: { readonly number: string; readonly name: string };
+  /** Who is called: the extension of a call in, the resource that is dialed of a call out. */
+  readonly to: string;
+  /** The technology's own id: SIP's Call-ID. */
+  readonly protocolId: string;
+  readonly accountCode: string;
+  readonly startedAt: number;
+  answeredAt: number | undefined;
+  /** The applications that it entered, in order, each once; the first {@link mostApplications}. */
+  readonly applications: string[];
+};
+
+/** How a leg ended. */
+export type CallEnd = {
+  readonly at: number;
+  readonly by: EndedBy;
+  /** Q.850. */
+  readonly cause: number;
+  /** The technology's own: a SIP status. */
+  readonly techCause: number | undefined;
+  /** Its RTP, where it had any. */
+  readonly quality: RtpStatistics | undefined;
+};
+
+/** Hears what becomes of calls. Nothing it throws harms a call. */
+export interface CallListener {
+  /**
+   * Whether it wants to hear of legs that lead nowhere outside (halves of Local channels, snoops), too. Asked when one
+   * begins.
+   */
+  hearsInternal(): boolean;
+  began?(leg: CallLeg): void;
+  answered?(leg: CallLeg): void;
+  /** It met an older call and belongs to that from now on; `was` is the call that it belonged to. */
+  joined?(leg: CallLeg, was: string): void;
+  entered?(leg: CallLeg, application: string): void;
+  ended?(leg: CallLeg, end: CallEnd): void;
+  /** A channel wanted to enter an application that is not connected. */
+  refused?(channel: { channel: string; call: string }, application: string): void;
+}
+
+/** Watches channels on behalf of {@link CallListener}s: what the owner of channels tells it. */
+export interface CallStory {
+  listen(listener: CallListener): void;
+  /** A fact of a channel's life, told after the commit. */
+  life(entry: ChannelEntry, fact: ChannelFact, current: ChannelSnapshot): void;
+  ownership(entry: ChannelEntry, fact: OwnershipFact): void;
+  /** It belongs to another call now. */
+  linked(entry: ChannelEntry): void;
+  refused(entry: ChannelEntry, application: string): void;
+  /** A channel was taken up that another process put down. */
+  restored(entry: ChannelEntry): void;
+  /** It is no more; its leg is not released yet. */
+  gone(entry: ChannelEntry, last: ChannelSnapshot, crashed: boolean): void;
+  /** Resolves when all ends that were told so far have been heard. */
+  settled(): Promise<void>;
+}
+
+/** Applications of one leg that are remembered. */
+export const mostApplications = 8;
+
+/** Technologies whose channels have nobody outside behind them. */
+const internal = new Set(['Local', 'Snoop']);
+
+const legOf = ({ context }: ChannelSnapshot): CallLeg => {
+  const { caller, connected, dialplan, linked, endpoint, dialString } = context;
+  const direction = context.origin === 'incoming' ? 'in' : 'out';
+  const from = direction === 'in' || connected.number === '' ? caller : connected;
+  return {
+    channel: context.id,
+    call: linked.id,
+    name: context.name,
+    technology: context.technology,
+    endpoint: endpoint?.[1],
+    direction,
+    from: { number: from.number, name: from.name },
+    to: direction === 'in' ? dialplan.exten : dialString,
+    protocolId: context.protocolId,
+    accountCode: context.accountCode,
+    startedAt: context.creationTime,
+    answeredAt: undefined,
+    applications: [],
+  };
+};
+
+/** Makes the watcher of all channels; nobody listens at first. */
+export function createCallStory({ clock, log }: Pick<Runtime, 'clock' | 'log'>): CallStory {
+  const listeners: CallListener[] = [];
+  const legs = new Map<string, CallLeg>();
+  const ending = new Set<Promise<void>>();
+
+  const tell = (what: (listener: CallListener) => void): void => {
+    for (const listener of listeners) guarded(log, 'telling of a call', () => what(listener))();
+  };
+  const isWanted = ({ context }: ChannelSnapshot): boolean =>
+    listeners.length > 0 &&
+    (!internal.has(context.technology) || listeners.some((listener) => listener.hearsInternal()));
+  const begin = (current: ChannelSnapshot): CallLeg | undefined => {
+    if (!isWanted(current)) return undefined;
+    const leg = legOf(current);
+    legs.set(leg.channel, leg);
+    return leg;
+  };
+  /** To those who want to hear of it. */
+  const tellOf = (leg: CallLeg, what: (listener: CallListener) => void): void =>
+    tell((listener) => {
+      if (!internal.has(leg.technology) || listener.hearsInternal()) what(listener);
+    });
+
+  return {
+    listen: (listener) => void listeners.push(listener),
+
+    life(entry, fact, current) {
+      if (fact.type === 'ChannelCreated') {
+        const leg = begin(current);
+        if (!leg) return;
+        tellOf(leg, (listener) => listener.began?.(leg));
+        if (lifeOf(current) !== 'up') return;
+      } else if (fact.type !== 'ChannelStateChange' || lifeOf(current) !== 'up') return;
+      const leg = legs.get(entry.id);
+      if (!leg || leg.answeredAt !== undefined) return;
+      leg.answeredAt = clock.now();
+      tellOf(leg, (listener) => listener.answered?.(leg));
+    },
+
+    ownership(entry, fact) {
+      const leg = fact.type === 'StasisStart' ? legs.get(entry.id) : undefined;
+      if (!leg || fact.type !== 'StasisStart') return;
+      if (!leg.applications.includes(fact.app) && leg.applications.length < mostApplications)
+        leg.applications.push(fact.app);
+      tellOf(leg, (listener) => listener.entered?.(leg, fact.app));
+    },
+
+    linked(entry) {
+      const leg = legs.get(entry.id);
+      if (!leg) return;
+      const was = leg.call;
+      leg.call = entry.actor.getSnapshot().context.linked.id;
+      if (leg.call !== was) tellOf(leg, (listener) => listener.joined?.(leg, was));
+    },
+
+    refused(entry, application) {
+      const { linked } = entry.actor.getSnapshot().context;
+      tell((listener) => listener.refused?.({ channel: entry.id, call: linked.id }, application));
+    },
+
+    restored: (entry) => void begin(entry.actor.getSnapshot()),
+
+    gone({ id, leg: { media } }, { context }, crashed) {
+      const leg = legs.get(id);
+      if (!leg) return;
+      legs.delete(id);
+      const at = clock.now();
+      const how = {
+        at,
+        by: crashed ? 'fault' : (context.endedBy ?? 'server'),
+        cause: crashed ? Cause.temporaryFailure : context.cause,
+        techCause: context.techCause,
+      } as const;
+      const finish = (quality: RtpStatistics | undefined): void =>
+        tellOf(leg, (listener) => listener.ended?.(leg, { ...how, quality }));
+      if (internal.has(leg.technology)) return finish(undefined);
+      // Asked before the leg lets go of its session, which answers what was asked before.
+      const told = media.statistics().then(finish, () => finish(undefined));
+      ending.add(told);
+      void told.then(() => ending.delete(told));
+    },
+
+    async settled() {
+      await Promise.all(ending);
+    },
+  };
+}

@@ -1,0 +1,18 @@
+import { logLevels, logParts } from '../lib/log.ts';
+import { choice, group } from './setting.ts';
+
+/** Settings for those who run the server: what it tells them, and where. */
+
+const partLevel = () =>
+  choice(['same', ...logLevels], {
+    default: 'same',
+    description: 'The level of this part; same: that of `log_level`.',
+  });
+
+type PartLevels = Record<(typeof logParts)[number], ReturnType<typeof partLevel>>;
+
+/** `general.log_levels`: levels of single parts. */
+export const partLevels = group(
+  Object.fromEntries(logParts.map((part) => [part, partLevel()])) as PartLevels,
+  'Levels of single parts, by the field `part` of their lines.',
+);

@@ -1,0 +1,79 @@
+import type { Logger } from '../../lib/log.ts';
+import type { Source, Target, Transports } from './transport.ts';
+
+/** Longest message that is shown whole, in characters. */
+const longestShown = 8_192;
+
+/**
+ * The same transports, whose messages are logged at `trace`, as they come and go, without what is secret (see
+ * {@link shownMessage}). Costs a look at the level for each message otherwise.
+ */
+export function tracedTransports(transports: Transports, log: Logger): Transports {
+  const tell = (bytes: Buffer, { protocol, address, port }: Target | Source, sentence: string): void =>
+    log.trace({ protocol, peer: `${address}:${port}`, message: shownMessage(bytes.toString('utf8')) }, sentence);
+  return {
+    bind: (listens) => transports.bind(listens),
+    get listeners() {
+      return transports.listeners;
+    },
+    onMessage: (handler) =>
+      transports.onMessage((message, source) => {
+        if (log.enabled('trace')) tell(message.toBuffer(), source, 'a SIP message comes in');
+        handler(message, source);
+      }),
+    onMalformed: (handler) => transports.onMalformed(handler),
+    onConnectionClosed: (handler) => transports.onConnectionClosed(handler),
+    send(bytes, target, onFailure) {
+      if (log.enabled('trace')) tell(bytes, target, 'a SIP message goes out');
+      transports.send(bytes, target, onFailure);
+    },
+    localAddress: (target) => transports.localAddress(target),
+    counts: () => transports.counts(),
+    close: () => transports.close(),
+  };
+}
+
+/** Headers whose credentials are left out. */
+const credentials = new Set(['authorization', 'proxy-authorization']);
+
+/**
+ * A SIP message as it may be shown to people: without the answers to challenges, passwords within URIs, the keys of
+ * encrypted audio, and bodies other than SDP (texts, digits), of which only the size is told.
+ */
+export function shownMessage(text: string): string {
+  const end = text.indexOf('\r\n\r\n');
+  const head = end < 0 ? text : text.slice(0, end);
+  const body = end < 0 ? '' : text.slice(end + 4);
+  const lines = head.split('\r\n').map(shownHeader);
+  const type = lines.find((line) => /^(content-type|c)\s?:/i.test(line)) ?? '';
+  const shown = [...lines, '', ...(body === '' ? [] : shownBody(body, type))].join('\n');
+  return shown.length > longestShown ? `${shown.slice(0, longestShown)} …` : shown;
+}
+
+function shownHeader(line: string): string {
+  const colon = line.indexOf(':');
+  if (!credentials.has(line.slice(0, colon).trim().toLowerCase())) return withoutPasswords(line);
+  const user = /username="[^"]*"/.exec(line)?.[0] ?? '';
+  return `${line.slice(0, colon)}: Digest ${user}, …`;
+}
+
+/** `sip:alice:secret@host` becomes `sip:alice:…@host`. */
+function withoutPasswords(line: string): string {
+  const parts = line.split('@');
+  const last = parts.length - 1;
+  return parts.map((part, index) => (index === last ? part : withoutPassword(part))).join('@');
+}
+
+function withoutPassword(part: string): string {
+  const scheme = Math.max(part.lastIndexOf('sip:') + 4, part.lastIndexOf('sips:') + 5);
+  const colon = scheme < 4 ? -1 : part.indexOf(':', scheme);
+  return colon < 0 ? part : `${part.slice(0, colon)}:…`;
+}
+
+function shownBody(body: string, contentType: string): string[] {
+  if (!contentType.toLowerCase().includes('application/sdp')) return [`[${body.length} characters]`];
+  return body.split('\r\n').map((line) => {
+    if (line.startsWith('a=crypto:') || line.startsWith('a=ice-pwd:')) return `${line.slice(0, line.indexOf(':'))}:…`;
+    return line.startsWith('k=') ? 'k=…' : line;
+  });
+}

@@ -1,0 +1,78 @@
+import type { CallEnd, CallLeg, CallListener } from '../actors/call-story.ts';
+import type { Logger } from '../lib/log.ts';
+import { causeText } from '../telephony/causes.ts';
+import type { RtpStatistics } from '../telephony/media.ts';
+
+/**
+ * The log of calls: a line when a leg comes or goes out, is answered, enters an application, meets another call, and
+ * ends. Each has the id of its call in `call`, so that one word finds all of it. Legs that lead nowhere outside are told
+ * at `debug`.
+ */
+export const createCallLog = (log: Logger): CallListener => {
+  /** The legs of which lines are written now. */
+  const at = ({ technology }: CallLeg): 'info' | 'debug' =>
+    technology === 'Local' || technology === 'Snoop' ? 'debug' : 'info';
+  const line = (leg: CallLeg, fields: () => object, sentence: string): void => {
+    const level = at(leg);
+    if (log.enabled(level)) log[level]({ call: leg.call, channel: leg.channel, ...fields() }, sentence);
+  };
+
+  return {
+    hearsInternal: () => log.enabled('debug'),
+    began(leg) {
+      line(leg, () => partiesOf(leg), leg.direction === 'in' ? 'a call comes in' : 'a call goes out');
+    },
+    answered(leg) {
+      line(leg, () => ({ after_s: seconds((leg.answeredAt ?? leg.startedAt) - leg.startedAt) }), 'a call is answered');
+    },
+    entered(leg, application) {
+      line(leg, () => ({ application }), 'a call enters an application');
+    },
+    joined(leg, was) {
+      line(leg, () => ({ was }), 'a call belongs to an older one from now on');
+    },
+    ended(leg, end) {
+      line(leg, () => endingOf(leg, end), 'a call has ended');
+    },
+    refused({ channel, call }, application) {
+      log.warn({ call, channel, application }, 'a call asks for an application that is not connected');
+    },
+  };
+};
+
+const partiesOf = ({ from, to, endpoint, name, protocolId }: CallLeg): object => ({
+  from: from.number,
+  ...(from.name === '' ? {} : { from_name: from.name }),
+  to,
+  ...(endpoint === undefined ? {} : { endpoint }),
+  name,
+  ...(protocolId === '' ? {} : { protocol_id: protocolId }),
+});
+
+const endingOf = (leg: CallLeg, { at, by, cause, techCause, quality }: CallEnd): object => ({
+  by,
+  cause,
+  cause_text: causeText(cause),
+  ...(techCause === undefined ? {} : { sip_status: techCause }),
+  duration_s: seconds(at - leg.startedAt),
+  talk_s: leg.answeredAt === undefined ? 0 : seconds(at - leg.answeredAt),
+  ...(leg.applications.length === 0 ? {} : { applications: leg.applications }),
+  ...(quality ? qualityOf(quality) : {}),
+});
+
+/** What is worth reading of the figures of a stream: of what came (`rx`), and of what we sent as the far side saw it. */
+const qualityOf = (figures: RtpStatistics): object => ({
+  rx: figures.rxcount,
+  rx_lost: figures.rxploss,
+  rx_late: figures.late ?? 0,
+  rx_jitter_ms: milliseconds(figures.rxjitter),
+  tx: figures.txcount,
+  tx_lost: figures.txploss,
+  tx_jitter_ms: milliseconds(figures.txjitter),
+  ...(figures.rtt === undefined ? {} : { rtt_ms: milliseconds(figures.rtt) }),
+});
+
+/** Seconds to the ms. */
+const seconds = (ms: number): number => Math.round(ms) / 1000;
+/** Milliseconds to a tenth. */
+const milliseconds = (s: number): number => Math.round(s * 10_000) / 10;

@@ -1,0 +1,195 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { inWorld, type Line, readable, type World } from './world.ts';
+
+const log = suite('the log of calls');
+const seconds = 1_000;
+
+/** A line as a person reads it, without level and part. */
+const written = (line: object): string => {
+  const { msg, level: _level, part: _part, ...fields } = line as Line;
+  return `${msg}: ${Object.entries(fields)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(', ')}`;
+};
+
+const partOf = (part: string, lines: readonly Line[]): Line[] => lines.filter((line) => line['part'] === part);
+
+/** An application that is there and hears nothing. */
+const connect = ({ server }: World, name: string) =>
+  server.connect({ names: [name], send: () => {}, describe: 'the test' });
+
+log('a call through an application to another phone is told line by line', () =>
+  inWorld(async (world) => {
+    const { clock, lines, ask, call } = world;
+    await clock.run(1 * seconds);
+    connect(world, 'desk');
+    const out = call('desk');
+    await clock.run(1 * seconds);
+    const [first] = await ask<{ id: string }[]>('GET', '/ari/channels');
+    await ask('POST', `/ari/channels/${first?.id}/answer`);
+    await clock.run(2 * seconds);
+    const { id } = await ask<{ id: string }>('POST', '/ari/channels?endpoint=PJSIP/bob&app=desk&callerId=100');
+    await clock.run(1 * seconds);
+    const bridge = await ask<{ id: string }>('POST', '/ari/bridges');
+    await ask('POST', `/ari/bridges/${bridge.id}/addChannel?channel=${first?.id},${id}`);
+    await clock.run(10 * seconds);
+    out.leg.hangup(16);
+    await clock.run(1 * seconds);
+    await ask('DELETE', `/ari/channels/${id}`);
+    await clock.run(1 * seconds);
+    assert.equal(readable(partOf('calls', lines)).map(written), [
+      'a call comes in: call #1, channel #1, from 100, from_name Alice, to desk, endpoint alice, name PJSIP/alice-x, protocol_id #2',
+      'a call enters an application: call #1, channel #1, application desk',
+      'a call is answered: call #1, channel #1, after_s 1',
+      'a call goes out: call #3, channel #3, from 100, to bob, endpoint bob, name PJSIP/bob-x, protocol_id #4',
+      'a call is answered: call #3, channel #3, after_s 0',
+      'a call enters an application: call #3, channel #3, application desk',
+      'a call belongs to an older one from now on: call #1, channel #3, was #3',
+      'a call has ended: call #1, channel #1, by farSide, cause 16, cause_text Normal Clearing, duration_s 14, talk_s 13, applications desk, rx 650, rx_lost 0, rx_late 0, rx_jitter_ms 0, tx 500, tx_lost 0, tx_jitter_ms 0, rtt_ms 0',
+      'a call has ended: call #1, channel #3, by application, cause 16, cause_text Normal Clearing, duration_s 12, talk_s 12, applications desk, rx 600, rx_lost 0, rx_late 0, rx_jitter_ms 0, tx 549, tx_lost 0, tx_jitter_ms 0, rtt_ms 0',
+    ]);
+  }),
+);
+
+log('an application that is called but not connected is named, and who ended the call', () =>
+  inWorld(async ({ clock, lines, call }) => {
+    call('desk');
+    await clock.run(5 * seconds);
+    assert.equal(readable(partOf('calls', lines)).map(written), [
+      'a call comes in: call #1, channel #1, from 100, from_name Alice, to desk, endpoint alice, name PJSIP/alice-x, protocol_id #2',
+      'a call asks for an application that is not connected: call #1, channel #1, application desk',
+      'a call has ended: call #1, channel #1, by dialplan, cause 16, cause_text Normal Clearing, duration_s 0, talk_s 0',
+    ]);
+  }),
+);
+
+log('both legs of a call that the dialplan connects have its id, so that one word finds all of it', () =>
+  inWorld(async ({ clock, lines, call }) => {
+    const out = call('201');
+    await clock.run(5 * seconds);
+    out.leg.hangup(16);
+    await clock.run(5 * seconds);
+    const [first] = partOf('calls', lines);
+    const found = lines.filter((line) => JSON.stringify(line).includes(`"call":"${first?.['call']}"`));
+    assert.equal(
+      readable(found).map((line) => [(line as Line).msg, (line as Line)['channel'], (line as Line)['by']]),
+      [
+        ['a call comes in', '#1', undefined],
+        ['a call goes out', '#3', undefined],
+        ['a call is answered', '#3', undefined],
+        ['a call is answered', '#1', undefined],
+        ['a call has ended', '#3', 'dialplan'],
+        ['a call has ended', '#1', 'farSide'],
+      ],
+    );
+  }),
+);
+
+log('a call that is refused is told with its source and the reason', () =>
+  inWorld(
+    async ({ clock, lines, call }) => {
+      call('echo');
+      await clock.run(1 * seconds);
+      assert.equal(readable(lines.filter(({ level }) => level === 40)).map(written), [
+        'a call is refused: technology PJSIP, source 10.0.0.2:5060, from alice, to echo, protocol_id #1, status 488, reason no codec in common',
+      ]);
+    },
+    { alice: { codecs: ['slin48'] } },
+  ),
+);
+
+log('a channel that has no call behind it is told at debug, with its steps; the lines of others name its call', () =>
+  inWorld(
+    async (world) => {
+      const { clock, lines, ask } = world;
+      connect(world, 'desk');
+      const { id } = await ask<{ id: string }>('POST', '/ari/channels?endpoint=Local/echo@default&app=desk');
+      await clock.run(1 * seconds);
+      await ask('DELETE', `/ari/channels/${id}`);
+      await clock.run(1 * seconds);
+      assert.equal(
+        lines.filter(({ part, level }) => part === 'calls' && level > 20),
+        [],
+      );
+      const steps = lines.filter(({ part }) => part === 'dialplan');
+      assert.equal(
+        steps.map((line) => [line.msg, line['application'], line['call'] === id]),
+        [
+          ['a step of the dialplan', 'Answer', true],
+          ['a step of the dialplan', 'Echo', true],
+        ],
+      );
+      const begun = lines.filter(({ msg }) => msg === 'a call comes in' || msg === 'a call goes out');
+      assert.equal(
+        begun.map(({ level, call }) => [level, call === id]),
+        [
+          [20, true],
+          [20, true],
+        ],
+      );
+    },
+    { general: { log_level: 'debug' } },
+  ),
+);
+
+log('levels of parts are changed while it runs, and are those of the configuration when that is read again', () =>
+  inWorld(async (world) => {
+    const { clock, lines, server, config, ask, request, call } = world;
+    assert.equal(await ask('GET', '/hookswitch/logging'), { level: 'info', parts: {} });
+    const changed = { level: 'warn', parts: { sip: 'trace', charts: 'trace' } };
+    assert.equal(await ask('PUT', '/hookswitch/logging', changed), changed);
+    const out = call('echo');
+    await clock.run(1 * seconds);
+    const traced = new Set(lines.filter(({ level }) => level === 10).map(({ part, msg }) => `${part}: ${msg}`));
+    assert.equal(traced, new Set(['sip: a SIP message comes in', 'sip: a SIP message goes out', 'charts: a step']));
+    assert.equal(partOf('calls', lines), []);
+
+    server.reload(config);
+    assert.equal(await ask('GET', '/hookswitch/logging'), { level: 'info', parts: {} });
+    const count = lines.length;
+    out.leg.hangup(16);
+    await clock.run(1 * seconds);
+    assert.equal(
+      lines.slice(count).map(({ msg }) => msg),
+      ['a call has ended'],
+    );
+
+    for (const [wrong, message] of [
+      [{ level: 'loud' }, "There is no level 'loud'"],
+      [{ parts: { brain: 'info' } }, "There is no part 'brain'"],
+      [{ parts: { sip: 'loud' } }, "There is no level 'loud'"],
+      [{ parts: ['sip'] }, 'Parts are an object of levels by part'],
+    ] as const) {
+      const response = await request('PUT', '/hookswitch/logging', wrong);
+      assert.equal([response.status, await response.json()], [400, { message }]);
+    }
+    assert.equal(await ask('GET', '/hookswitch/logging'), { level: 'info', parts: {} });
+  }),
+);
+
+log('a step is told by the names of its state, event, facts and effects, never by what these carry', () =>
+  inWorld(
+    async (world) => {
+      const { clock, lines, ask, call } = world;
+      connect(world, 'desk');
+      call('desk');
+      await clock.run(1 * seconds);
+      const [channel] = await ask<{ id: string }[]>('GET', '/ari/channels');
+      const count = lines.length;
+      await ask('POST', `/ari/channels/${channel?.id}/variable?variable=PIN&value=4711`);
+      assert.equal(
+        lines.slice(count).map(({ time: _when, step, ...line }) => ({ ...line, step: typeof step })),
+        [
+          {
+            ...{ level: 10, part: 'charts', call: channel?.id, channel: channel?.id, chart: 'channel', step: 'number' },
+            ...{ event: 'variable.set', from: 'ring', to: 'ring', facts: ['ChannelVarset'], msg: 'a step' },
+          },
+        ],
+      );
+    },
+    { general: { log_levels: { charts: 'trace' } } },
+  ),
+);
+
+log.run();
