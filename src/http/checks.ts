@@ -66,11 +66,11 @@ export function createChecks({ logIn, limits, connections, origins, responder, l
     throw new AriError('authenticationRequired');
   };
   const told = (c: Context<Env>, answer: Response): Response => {
-    log.debug({ method: c.req.method, path: c.req.path, status: answer.status }, 'a request is answered');
+    log.trace({ method: c.req.method, path: c.req.path, status: answer.status }, 'a request is answered');
     return answer;
   };
   const tell = (c: Context<Env>, answer: Answer): Answer => {
-    if (!log.enabled('debug')) return answer;
+    if (!log.enabled('trace')) return answer;
     return answer instanceof Promise ? answer.then((made) => told(c, made)) : told(c, answer);
   };
   return (next) => (c) => {

@@ -20,7 +20,7 @@ type Row = {
 };
 
 const { channel, playback, application, endpoint, variable, variables, ping, info, sound } = samples;
-const { deviceState, mailbox, logChannel, module, tuple, statistics, usage, ban } = samples;
+const { deviceState, mailbox, logChannel, module, tuple, statistics, usage, ban, logging } = samples;
 const { bridge, recording, stored } = samples;
 const creation = 'endpoint=PJSIP/bob&appArgs=x,y&channelId=n&otherChannelId=o&originator=c0&formats=ulaw,alaw';
 const created = {
@@ -462,6 +462,14 @@ const rows: Row[] = [
   { ask: 'GET /hookswitch/charts', call: ['charts.list'], status: 200, answer: [samples.chartSummary] },
   { ask: 'GET /hookswitch/charts/door', call: ['charts.get', 'door'], status: 200, answer: samples.chart },
   { ask: 'GET /hookswitch/charts/door.svg', call: ['charts.svg', 'door'], status: 200, answer: '<svg/>', file: true },
+  { ask: 'GET /hookswitch/logging', call: ['logLevels.get'], status: 200, answer: logging },
+  {
+    ask: 'PUT /hookswitch/logging?level=info',
+    body: { parts: { sip: 'trace' } },
+    call: ['logLevels.set', { level: 'info', parts: { sip: 'trace' } }],
+    status: 200,
+    answer: logging,
+  },
   { ask: 'GET /hookswitch/usage', call: ['usage.get'], status: 200, answer: usage },
 ];
 
