@@ -51,7 +51,15 @@ export class CertificateFiles {
 }
 
 const silent = () => {};
-const log = { trace: silent, debug: silent, info: silent, warn: silent, error: silent, child: () => log };
+const log = {
+  trace: silent,
+  debug: silent,
+  info: silent,
+  warn: silent,
+  error: silent,
+  child: () => log,
+  enabled: () => false,
+};
 
 /** What a party shows and believes, without files that stay. */
 export function tlsKeys(options: {

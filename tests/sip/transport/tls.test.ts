@@ -18,7 +18,15 @@ const request = options('TLS 127.0.0.1:5061;branch=z9hG4bKx');
 function warnings() {
   const lines: object[] = [];
   const silent = () => {};
-  const log = { trace: silent, debug: silent, info: silent, error: silent, child: () => log, warn };
+  const log = {
+    trace: silent,
+    debug: silent,
+    info: silent,
+    error: silent,
+    child: () => log,
+    enabled: () => false,
+    warn,
+  };
   function warn(fields: object, sentence: string) {
     lines.push({ ...fields, sentence });
   }
@@ -179,7 +187,15 @@ test('certificates that are read anew hold for the next handshake, and connectio
   const errors: string[] = [];
   const silent = () => {};
   const error = (fields: object) => errors.push((fields as { reason: string }).reason);
-  const log = { trace: silent, debug: silent, info: silent, warn: silent, error, child: () => log };
+  const log = {
+    trace: silent,
+    debug: silent,
+    info: silent,
+    warn: silent,
+    error,
+    child: () => log,
+    enabled: () => false,
+  };
   const settings = {
     certificates: [files.pair('own', authority.sign('127.0.0.1', 'first.example.com'))],
     authorities: [],
