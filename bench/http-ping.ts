@@ -89,7 +89,15 @@ async function interfaceServer() {
     log: createLogger({ level: 'warn' }),
   });
   const limits = { headers: 16_384, header_timeout: 5, request_timeout: 10, keep_alive: 15, busy_poll: 0 };
-  return startHttpServer(http, { bind: '127.0.0.1', port: 0, limits }, systemClock);
+  return startHttpServer(
+    http,
+    { bind: '127.0.0.1', port: 0, tls: false, limits },
+    {
+      clock: systemClock,
+      log: createLogger({ level: 'warn' }),
+      tls: { server: undefined, client: { minVersion: 'TLSv1.2' }, clientAuthorities: [], onChanged() {} },
+    },
+  );
 }
 
 async function main(): Promise<void> {

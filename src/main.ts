@@ -72,7 +72,7 @@ async function build(base: Base): Promise<RunningServer> {
   const calls = buildCallControl(base, state, network);
   const technologies = await buildTechnologies(base, network, state, calls);
   const usage = buildUsage(network, state, calls, technologies);
-  const { http, reloads } = await buildInterface(base, state, calls, technologies, usage);
+  const { http, reloads } = await buildInterface(base, network, state, calls, technologies, usage);
   const { channels } = calls;
   const { sip, listeners } = technologies;
   let drainTimeoutMs = config.general.drain_timeout * 1000;
@@ -93,7 +93,7 @@ async function build(base: Base): Promise<RunningServer> {
 
   return {
     addresses: {
-      http: `http://${hostAndPort(http.address.address, http.address.port)}/ari`,
+      http: `${config.http.tls ? 'https' : 'http'}://${hostAndPort(http.address.address, http.address.port)}/ari`,
       sip: Object.fromEntries(listeners.map(({ protocol, host, port }) => [protocol, hostAndPort(host, port)])),
     },
     ...(config.generated_password === undefined ? {} : { password: config.generated_password }),

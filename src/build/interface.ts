@@ -21,6 +21,7 @@ import { createSystem } from '../stores/system.ts';
 import { createLogLevels } from '../watch/log-levels.ts';
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
+import type { Network } from './network.ts';
 import type { Reloadable } from './reload.ts';
 import type { State } from './state.ts';
 import type { Technologies } from './technologies.ts';
@@ -50,6 +51,7 @@ const followedLimits = [
  */
 export async function buildInterface(
   base: Base,
+  network: Network,
   state: State,
   calls: CallControl,
   technologies: Technologies,
@@ -68,9 +70,13 @@ export async function buildInterface(
   };
   const parts: AppDeps = { owners, options: httpSettings(config), entityId, clock, log: log.child({ part: 'http' }) };
   const served = createApp(parts);
-  const http = await (base.io.serveHttp ?? startHttpServer)(served, config.http, clock);
+  const http = await (base.io.serveHttp ?? startHttpServer)(served, config.http, {
+    clock,
+    log: parts.log,
+    tls: network.certificates,
+  });
   scope.defer(() => http.close());
-  const outboundSockets = createOutboundSockets({ ...parts, ...served });
+  const outboundSockets = createOutboundSockets({ ...parts, ...served, tls: network.certificates });
   scope.defer(() => {
     outbound.close();
     return outboundSockets.close(closingGraceMs);

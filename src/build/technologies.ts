@@ -4,7 +4,7 @@ import { createExternalConnections } from '../actors/external-connections.ts';
 import { createExternalMedia } from '../actors/external-media.ts';
 import { createMessages } from '../actors/messages.ts';
 import type { Config } from '../config/schema.ts';
-import { createExternalDriver } from '../drivers/external/external.ts';
+import { createExternalDriver, type ExternalDriverOptions } from '../drivers/external/external.ts';
 import { createLocalDriver } from '../drivers/local/local.ts';
 import { createSipDriver } from '../drivers/sip/driver.ts';
 import { objectsOf, sipObjectTypes } from '../drivers/sip/objects.ts';
@@ -32,14 +32,19 @@ export type Technologies = Awaited<ReturnType<typeof buildTechnologies>>;
  */
 export async function buildTechnologies(base: Base, network: Network, state: State, calls: CallControl) {
   const { config, clock, ids, log, scope } = base;
-  const { media, transports, transactions, peers, gate } = network;
+  const { media, transports, transactions, peers, gate, certificates } = network;
   const { bus, endpoints, contacts, registrations, mailboxes, bans } = state;
   const { channels, dialplan } = calls;
   const local = createLocalDriver({ media, ids, hasContext: dialplan.hasContext });
   channels.addDriver(local);
 
   const resolveHost = base.io.resolveHost ?? (async (host: string) => (await lookup(host)).address);
-  const external = canConnect(media) ? buildExternal(base, state, calls, media, resolveHost) : undefined;
+  const external = canConnect(media)
+    ? buildExternal(base, state, calls, media, {
+        resolveHost,
+        authorities: () => certificates.client.ca,
+      })
+    : undefined;
 
   const sipConfig = sipSettings(config);
   const messages = createMessages({ bus, clock, log, endpoints });
@@ -128,7 +133,7 @@ function buildExternal(
   { applications }: State,
   { channels }: CallControl,
   media: MediaPlane & ExternalAudio,
-  resolveHost: (host: string) => Promise<string>,
+  { resolveHost, authorities }: Pick<ExternalDriverOptions, 'resolveHost' | 'authorities'>,
 ) {
   const connections = createExternalConnections({
     runtime,
@@ -143,6 +148,7 @@ function buildExternal(
     ids,
     log: log.child({ part: 'external' }),
     webSockets: webSockets(config),
+    authorities,
     resolveHost,
     learned(channelId, variables) {
       const entry = channels.find(channelId);

@@ -40,8 +40,11 @@ export interface Connections {
 
 type Source = { connections: number; strangers: Set<Connection> };
 type Connection = {
-  readonly socket: Socket;
+  /** Over TLS the one within, as soon as the handshake is done. */
+  socket: Socket;
   readonly address: string;
+  /** Address and port. */
+  readonly peer: string;
   readonly source: Source;
   proved: boolean;
   /** It became a WebSocket, which others watch. */
@@ -58,6 +61,8 @@ const sweepMs = 1000;
 /** A connection with more unread octets than this has no further request answered. */
 const unreadPerConnection = 65_536;
 
+const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
+
 /** Watches nothing before {@link Connections.attach}. */
 export function createConnections({ limits, clock, log }: ConnectionsDeps): Connections {
   const all = new Map<Socket, Connection>();
@@ -67,11 +72,14 @@ export function createConnections({ limits, clock, log }: ConnectionsDeps): Conn
   const perAddress = (): number => Math.max(1, Math.floor(limits.connections * limits.address_share));
   const tellClosed = createTally(clock, log, 'a connection was closed to keep their number within the limit');
   const tellSlow = createTally(clock, log, 'a connection was closed: its client does not read the answers');
+  /** Those in the middle of their TLS handshake, by address and port. */
+  const greeting = new Map<string, Connection>();
   let timer: unknown;
 
   const forget = (connection: Connection): void => {
     const { socket, source, address } = connection;
     if (!all.delete(socket)) return;
+    greeting.delete(connection.peer);
     strangers.delete(connection);
     source.strangers.delete(connection);
     source.connections--;
@@ -91,7 +99,7 @@ export function createConnections({ limits, clock, log }: ConnectionsDeps): Conn
     const address = sourceNetwork(socket.remoteAddress ?? '');
     const source = sources.get(address) ?? { connections: 0, strangers: new Set() };
     const connection: Connection = {
-      ...{ socket, address, source, proved: false, upgraded: false },
+      ...{ socket, address, peer: peerOf(socket), source, proved: false, upgraded: false },
       ...{ waiting: 0, due: undefined },
     };
     sources.set(address, source);
@@ -102,6 +110,16 @@ export function createConnections({ limits, clock, log }: ConnectionsDeps): Conn
     socket.once('close', () => forget(connection));
     if (source.connections > perAddress()) closeOne(source.strangers, 'http.limits.address_share');
     else if (all.size > limits.connections) closeOne(strangers, 'http.limits.connections');
+  };
+
+  /** The requests of a connection over TLS name the socket within. */
+  const greeted = (secure: Socket): void => {
+    const connection = greeting.get(peerOf(secure));
+    if (!connection) return;
+    greeting.delete(connection.peer);
+    all.delete(connection.socket);
+    connection.socket = secure;
+    all.set(secure, connection);
   };
 
   const slow = (connection: Connection, octets: number): void => {
@@ -155,6 +173,13 @@ export function createConnections({ limits, clock, log }: ConnectionsDeps): Conn
   return {
     attach: (server) => {
       server.on('connection', take);
+      if ('setSecureContext' in server) {
+        server.on('connection', (raw) => {
+          const connection = all.get(raw);
+          if (connection) greeting.set(connection.peer, connection);
+        });
+        server.on('secureConnection', greeted);
+      }
       server.on('upgrade', (request) => {
         const connection = all.get(request.socket);
         if (connection && request.headers.upgrade?.toLowerCase() === 'websocket') connection.upgraded = true;

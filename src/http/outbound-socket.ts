@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { WebSocket } from 'ws';
 import type { OpenSocket, OutboundTarget, SocketReports } from '../actors/outbound-connections.ts';
+import type { TlsKeys } from '../lib/tls.ts';
 import { createCorker } from './corker.ts';
 import { createSession, type SessionDeps } from './events-session.ts';
 
@@ -19,14 +20,17 @@ const headersOf = ({ username, password }: OutboundTarget): Record<string, strin
   username === '' ? {} : { Authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };
 
 /** Opens WebSockets to applications: what runs over them is what runs over the sockets that applications open to us. */
-export function createOutboundSockets(deps: SessionDeps): OutboundSockets {
-  const { options, clock, log } = deps;
+export function createOutboundSockets(deps: SessionDeps & { tls: Pick<TlsKeys, 'client'> }): OutboundSockets {
+  const { options, clock, log, tls } = deps;
   const corker = createCorker(clock);
   const open = new Map<WebSocket, Promise<void>>();
 
   const dial = (target: OutboundTarget): WebSocket =>
     new WebSocket(target.url, [...target.protocols], {
       headers: headersOf(target),
+      // Who is not who the URL says is told nothing (RFC 6455 4.1, RFC 9110 4.3.4).
+      ...tls.client,
+      rejectUnauthorized: true,
       maxPayload: options.limits.websocket_message,
       followRedirects: false,
       perMessageDeflate: false,

@@ -1,6 +1,10 @@
 import type { Server } from 'node:http';
+import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
 import { createAdaptorServer } from '@hono/node-server';
 import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
+import { createTally } from '../lib/tally.ts';
+import type { TlsKeys } from '../lib/tls.ts';
 import type { HttpApp } from './app.ts';
 import { createBusyPoll } from './busy-poll.ts';
 
@@ -8,6 +12,8 @@ export type ServerOptions = {
   bind: string;
   /** 0 lets the system choose. */
   port: number;
+  /** https and wss, and nothing else. */
+  tls: boolean;
   limits: {
     /** Longest that a client may take to send a whole request, in s. */
     request_timeout: number;
@@ -55,17 +61,45 @@ function listen(server: Server, { bind, port }: ServerOptions): Promise<{ addres
   });
 }
 
+/** What a server of the interface works with beside its settings. */
+export type ServerDeps = { clock: Clock; log: Logger; tls: TlsKeys };
+
+/** The parts of Node's options that certificates decide. */
+const certified = ({ server }: TlsKeys) => {
+  if (!server) throw new Error('there is no certificate to show (tls.certificates)');
+  return server;
+};
+
+/** A server over TLS takes up certificates as they change, and tells of those who do not get in. */
+function followCertificates(server: HttpsServer, { clock, log, tls }: ServerDeps): void {
+  tls.onChanged(() => server.setSecureContext(certified(tls)));
+  const refused = createTally(clock, log, 'clients did not get through the TLS handshake');
+  server.on('tlsClientError', (error, socket) => {
+    refused({ client: socket.remoteAddress, reason: error.message });
+    socket.destroy();
+  });
+}
+
 /** Serves the interface. Rejects with Node's error (`EADDRINUSE` …) when it cannot listen. */
 export async function startHttpServer(
   { app, sockets, connections }: HttpApp,
   options: ServerOptions,
-  clock: Clock,
+  deps: ServerDeps,
 ): Promise<HttpServer> {
+  const { clock, tls } = deps;
+  const { limits } = options;
+  const serverOptions = { maxHeaderSize: limits.headers, connectionsCheckingInterval: 1000 };
   const server = createAdaptorServer({
     fetch: app.fetch,
     hostname: 'localhost',
-    serverOptions: { maxHeaderSize: options.limits.headers, connectionsCheckingInterval: 1000 },
+    ...(options.tls
+      ? {
+          createServer: createHttpsServer,
+          serverOptions: { ...serverOptions, ...certified(tls), handshakeTimeout: limits.header_timeout * 1000 },
+        }
+      : { serverOptions }),
   }) as Server;
+  if (options.tls) followCertificates(server as HttpsServer, deps);
   limit(server, options.limits);
   sockets.attach(server);
   const busyPoll = createBusyPoll(clock, options.limits.busy_poll);

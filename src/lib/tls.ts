@@ -12,8 +12,8 @@ export type ServerTls = {
 
 /** What a TLS connection of ours is made with. Whom we connect to is always verified. */
 export type ClientTls = {
-  /** PEM of the authorities that are believed. */
-  readonly ca: readonly string[];
+  /** PEM of the authorities that are believed; those that come with Node when left out. */
+  readonly ca?: string[];
   readonly minVersion: SecureVersion;
   /** Our own certificate, shown to whoever asks for one. */
   readonly cert?: string;

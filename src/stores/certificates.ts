@@ -124,6 +124,7 @@ function readAll(settings: CertificateSettings, now: number, log: Logger): Read 
   const shown = settings.certificates.map((pair) => readPair(pair, minVersion));
   for (const { leaf } of shown) tellEnd(leaf, now, log);
   const [first] = shown;
+  const isUsual = settings.authorities.length === 1 && settings.authorities[0] === 'system';
   const ca = settings.authorities.flatMap((file) => (file === 'system' ? rootCertificates : [readAuthorities(file)]));
   const own = first && { cert: first.cert, key: first.key };
   return {
@@ -132,7 +133,7 @@ function readAll(settings: CertificateSettings, now: number, log: Logger): Read 
       minVersion,
       SNICallback: (name, choose) => choose(null, shown.find(({ leaf }) => leaf.checkHost(name))?.context),
     },
-    client: { ca, minVersion, ...own },
+    client: { ...(!isUsual && { ca }), minVersion, ...own },
     clientAuthorities: settings.clientAuthorities.map(readAuthorities),
   };
 }

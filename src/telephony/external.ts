@@ -33,6 +33,8 @@ export type WebSocketTalk = {
 
 /** A WebSocket that we open. */
 export type WebSocketRequest = WebSocketTalk & {
+  /** PEM of the authorities that must have signed its certificate (wss); those that come with Node when left out. */
+  authorities?: readonly string[];
   transport: 'webSocket';
   url: string;
   headers: Readonly<Record<string, string>>;

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -8,10 +9,13 @@ import type { OutboundTarget } from '../../src/actors/outbound-connections.ts';
 import { createOutboundSockets, type OutboundSockets } from '../../src/http/outbound-socket.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/log.ts';
+import { Authority, tlsKeys } from '../support/certificates.ts';
 import { createFakes, createTestApp, options } from './fakes.ts';
 
 /** A program that waits for our WebSocket. */
 type Program = { server: WebSocketServer; url: string; accepted: Promise<[WebSocket, IncomingMessage]> };
+
+const authority = new Authority();
 
 async function startProgram(): Promise<Program> {
   const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
@@ -73,6 +77,7 @@ dialing.before.each(async (world) => {
     log: createLogger({ level: 'silent' }),
     app,
     unread,
+    tls: tlsKeys({ believes: [authority] }),
   });
   world.program = await startProgram();
 });
@@ -156,6 +161,23 @@ dialing(
     assert.match(await impossible.next(), /^failed: .*subprotocol/);
   },
 );
+
+dialing('over wss a program is believed only with a certificate of a known authority', async ({ sockets }) => {
+  const outcomes = [];
+  for (const signer of [authority, new Authority('nobody knows it')]) {
+    const { certificate: cert, key } = signer.sign('127.0.0.1');
+    const secure = createHttpsServer({ cert, key }).listen(0, '127.0.0.1');
+    const accepting = new WebSocketServer({ server: secure });
+    accepting.on('connection', (socket) => socket.close());
+    await once(secure, 'listening');
+    const reports = listen();
+    sockets.open(to(`wss://127.0.0.1:${(secure.address() as AddressInfo).port}/`), ['hello'], reports.told);
+    outcomes.push(await reports.next());
+    secure.closeAllConnections();
+    secure.close();
+  }
+  assert.equal(outcomes, ['opened', 'failed: unable to verify the first certificate']);
+});
 
 dialing('an attempt that is given up ends, whatever the other side does', async ({ sockets }) => {
   const silent = createServer(() => undefined);

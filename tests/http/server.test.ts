@@ -1,14 +1,21 @@
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
+import { request as requestSecurely } from 'node:https';
 import { connect as connectTcp } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { WebSocket } from 'ws';
 import { startHttpServer } from '../../src/http/server.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { authorization, createFakes, createTestApp, samples } from './fakes.ts';
+import { createLogger } from '../../src/lib/log.ts';
+import { Authority, tlsKeys } from '../support/certificates.ts';
+import { authorization, createFakes, createTestApp, options, samples } from './fakes.ts';
 import { startTestServer } from './sockets.ts';
 
 const server = suite('HTTP server');
+const authority = new Authority();
+const deps = { clock: systemClock, log: createLogger({ level: 'silent' }), tls: tlsKeys({}) };
 
 server('serves over a socket what the app answers', async () => {
   const { base, server: listening } = await startTestServer();
@@ -87,7 +94,7 @@ server('a port that is taken is told', async () => {
   const { port } = listening.address;
   const limits = { headers: 16_384, header_timeout: 5, request_timeout: 10, keep_alive: 15, busy_poll: 0 };
   try {
-    await startHttpServer(createTestApp(createFakes().owners), { bind: '127.0.0.1', port, limits }, systemClock);
+    await startHttpServer(createTestApp(createFakes().owners), { bind: '127.0.0.1', port, tls: false, limits }, deps);
     assert.unreachable('listened twice');
   } catch (error) {
     assert.is((error as NodeJS.ErrnoException).code, 'EADDRINUSE');
@@ -134,6 +141,65 @@ server('an operation that does not answer in 5 s is 503 and names what was waite
   const response = await pending;
   assert.is(response.status, 503);
   assert.equal(await response.json(), { message: 'No answer in time from sendMessage' });
+});
+
+/** What a client over TLS is told. */
+function askSecurely(base: string): Promise<{ status: number | undefined; body: string }> {
+  const [host, port] = base.split(':');
+  const options = { host, port, path: '/ari/asterisk/ping', headers: { authorization }, agent: false } as const;
+  return new Promise((resolve, reject) => {
+    const asked = requestSecurely({ ...options, ca: authority.own.certificate }, async (response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of response) chunks.push(chunk);
+      resolve({ status: response.statusCode, body: String(Buffer.concat(chunks)) });
+    });
+    asked.on('error', reject).end();
+  });
+}
+
+server('over TLS it serves https and wss, and nothing else', async () => {
+  const tls = tlsKeys({ shows: [authority.sign('127.0.0.1')] });
+  const { base, server: listening, connected } = await startTestServer({}, { tls });
+  assert.equal(await askSecurely(base), { status: 200, body: JSON.stringify(samples.ping) });
+  const socket = new WebSocket(`wss://${base}/ari/events?app=hello`, {
+    ca: authority.own.certificate,
+    headers: { authorization },
+  });
+  await connected();
+  const closed = once(socket, 'close');
+  const [host, port] = base.split(':');
+  const plain = connectTcp(Number(port), host);
+  plain.on('error', () => undefined);
+  plain.write('GET /ari/asterisk/ping HTTP/1.1\r\nHost: x\r\n\r\n');
+  await new Promise((resolve) => plain.resume().on('close', resolve));
+  await listening.close();
+  assert.is((await closed)[0], 1001);
+});
+
+server('over TLS strangers push out strangers, and those who proved a password stay', async () => {
+  const tls = tlsKeys({ shows: [authority.sign('127.0.0.1')] });
+  const { base, server: listening } = await startTestServer(
+    { limits: { ...options.limits, connections: 2, address_share: 1 } },
+    { tls },
+  );
+  const [host = '', port] = base.split(':');
+  const dial = async () => {
+    const socket = connectTls({ host, port: Number(port), ca: authority.own.certificate });
+    socket.on('error', () => undefined);
+    await once(socket, 'secureConnect');
+    return socket;
+  };
+  const proved = await dial();
+  proved.write(`GET /ari/asterisk/ping HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n\r\n`);
+  await once(proved, 'data');
+  const stranger = await dial();
+  const pushed = new Promise((resolve) => stranger.resume().on('close', resolve));
+  const next = await dial();
+  await pushed;
+  proved.write(`GET /ari/asterisk/ping HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n\r\n`);
+  assert.match(String((await once(proved, 'data'))[0]), /^HTTP\/1\.1 200 /);
+  for (const socket of [proved, next]) socket.destroy();
+  await listening.close();
 });
 
 server.run();

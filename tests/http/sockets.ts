@@ -4,6 +4,9 @@ import type { ConnectRequest } from '../../src/actors/applications.ts';
 import type { Deps } from '../../src/http/deps.ts';
 import { type HttpServer, type ServerOptions, startHttpServer } from '../../src/http/server.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
+import { createLogger } from '../../src/lib/log.ts';
+import type { TlsKeys } from '../../src/lib/tls.ts';
+import { tlsKeys } from '../support/certificates.ts';
 import { createFakes, createTestApp, type TestApp } from './fakes.ts';
 
 /** Real sockets to the interface over loopback. */
@@ -49,14 +52,23 @@ export async function startTestServer(
     refuse,
     clock = systemClock,
     owners: others,
+    tls,
     ...changed
-  }: { refuse?: Error; clock?: Clock; owners?: Deps } & Partial<ServerOptions['limits']> = {},
+  }: { refuse?: Error; clock?: Clock; owners?: Deps; tls?: TlsKeys } & Partial<ServerOptions['limits']> = {},
 ): Promise<TestServer & { fakes: ReturnType<typeof createFakes> }> {
   const { fakes, owners, connections, connected } = createConnecting(refuse);
   const app = createTestApp({ ...owners, ...others }, changes, clock);
   const usual = { headers: 16_384, header_timeout: 5, request_timeout: 10, keep_alive: 15, busy_poll: 0 };
   const limits = { ...usual, ...changed };
-  const server = await startHttpServer(app, { bind: '127.0.0.1', port: 0, limits }, clock);
+  const server = await startHttpServer(
+    app,
+    { bind: '127.0.0.1', port: 0, tls: tls !== undefined, limits },
+    {
+      clock,
+      log: createLogger({ level: 'silent' }),
+      tls: tls ?? tlsKeys({}),
+    },
+  );
   return { ...app, fakes, server, base: `127.0.0.1:${server.address.port}`, connections, connected };
 }
 

@@ -23,6 +23,8 @@ import { createUnicastRtp, type UnicastRtpOptions } from './unicast-rtp.ts';
 export type ExternalDriverOptions = UnicastRtpOptions & {
   media: UnicastRtpOptions['media'] & ExternalAudio;
   connections: ConnectionHost;
+  /** PEM of the authorities that must have signed their certificates; undefined for those that come with Node. */
+  authorities?: (() => readonly string[] | undefined) | undefined;
   /** Servers that wait for our WebSocket, by name. */
   webSockets: ReadonlyMap<string, Pick<WebSocketRequest, 'url' | 'headers' | 'protocols'>>;
 };
@@ -52,7 +54,7 @@ function frameOctets(codec: Codec): number {
 
 /** Drivers of channels whose far side is a server. */
 export function createExternalDriver(options: ExternalDriverOptions): ExternalDriver & { drivers: readonly Driver[] } {
-  const { media, connections, ids, webSockets } = options;
+  const { media, connections, ids, webSockets, authorities: authoritiesNow } = options;
   /** Connections that a server opens, by the id that it names. */
   const awaited = new Map<string, Awaited>();
 
@@ -134,6 +136,11 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
     };
   };
 
+  const believed = (url: string): { authorities?: readonly string[] } => {
+    const authorities = url.startsWith('wss:') ? authoritiesNow?.() : undefined;
+    return authorities ? { authorities } : {};
+  };
+
   const planWebSocket = (
     channelId: string,
     server: string,
@@ -153,7 +160,7 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
     const answered = parts.options.has('n') ? 'when asked' : 'at once';
     const talk = { codec, direction: parts.direction, json, start };
     const request: ExternalRequest = target
-      ? { ...talk, ...target, transport: 'webSocket' }
+      ? { ...talk, ...target, ...believed(target.url), transport: 'webSocket' }
       : { ...talk, transport: 'awaitedWebSocket' };
     return { technology: webSocket, request, answered, name, variables, protocolId: connectionId };
   };

@@ -64,8 +64,11 @@ export class WebSocketEnd extends StreamEnd {
       this.#relayed = new RelayedWire(listener, tell, bounds.unsentBytes);
       this.#wire = this.#relayed;
     } else {
-      const { url, headers, protocols } = request;
-      this.#wire = wires.openWebSocket({ url, headers, protocols, mostOctets: bounds.messageBytes }, listener);
+      const { url, headers, protocols, authorities } = request;
+      this.#wire = wires.openWebSocket(
+        { url, headers, protocols, authorities, mostOctets: bounds.messageBytes },
+        listener,
+      );
     }
   }
 

@@ -27,6 +27,8 @@ export type WebSocketTarget = {
   url: string;
   headers: Readonly<Record<string, string>>;
   protocols: readonly string[];
+  /** PEM of the authorities that are believed (wss); those that come with Node when left out. */
+  authorities?: readonly string[] | undefined;
   /** Largest message that is taken, in octets. */
   mostOctets: number;
 };
@@ -84,11 +86,13 @@ export const systemWires = (clock: Clock): Wires => ({
   },
 });
 
-function dial({ url, headers, protocols, mostOctets }: WebSocketTarget): WebSocket | undefined {
+function dial({ url, headers, protocols, authorities, mostOctets }: WebSocketTarget): WebSocket | undefined {
   try {
     return new WebSocket(url, [...protocols], {
       headers,
       maxPayload: mostOctets,
+      rejectUnauthorized: true,
+      ...(authorities && { ca: [...authorities] }),
       followRedirects: false,
       perMessageDeflate: false,
     });

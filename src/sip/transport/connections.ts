@@ -210,7 +210,7 @@ export class Connections {
     const { serverName } = target;
     const socket = connectTls({
       ...to,
-      ...(tls && { ...tls.client, ca: [...tls.client.ca] }),
+      ...tls?.client,
       ...(serverName !== undefined && isIP(serverName) === 0 && { servername: serverName }),
       rejectUnauthorized: true,
     });
