@@ -18,6 +18,8 @@ export type Node = {
   unit?: string;
   rule?: string;
   commaList?: boolean;
+  /** Anything fits here: it is checked elsewhere. */
+  opaque?: boolean;
   enum?: readonly unknown[];
   anyOf?: readonly Node[];
   properties?: Readonly<Record<string, Node>>;
@@ -39,6 +41,7 @@ export function check(schema: object, value: unknown, problems: Problem[], path:
   const node = schema as Node;
   // A key with nothing behind it (`endpoints:`) means the same as no key.
   const given = value ?? node.default;
+  if (node.opaque) return given;
   if (node.anyOf) return checkUnion(node.anyOf, given, problems, path);
   if (node.enum) return checkChoice(node.enum, given, problems, path);
   switch (node.type) {

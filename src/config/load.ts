@@ -9,6 +9,7 @@ import { applyEnvironment } from './environment.ts';
 import { checkRules, type Known } from './rules.ts';
 import { type Config, ConfigSchema } from './schema.ts';
 import { standardSipPorts } from './sip-settings.ts';
+import { applyTemplates } from './templates.ts';
 
 /** Something wrong with the configuration, and where. */
 export type ConfigProblem = {
@@ -52,7 +53,12 @@ export function loadConfig(options: LoadOptions): Config {
   const setBy = applyEnvironment(source.raw, defaults(), env);
 
   const problems: Problem[] = [];
-  const checked = check(ConfigSchema, source.raw, problems) as Config;
+  const { raw, isInherited } = applyTemplates(source.raw, problems);
+  const templatesAreWrong = problems.length > 0;
+  const found: Problem[] = [];
+  const checked = check(ConfigSchema, raw, found) as Config;
+  // What is wrong in a template was told of that.
+  problems.push(...found.filter(({ path }) => !templatesAreWrong || !isInherited(path)));
   const broken = new Set(problems.map(({ path }) => path[0]));
   if (typeof checked === 'object') problems.push(...checkRules(checked, ConfigSchema, options, broken));
   if (problems.length > 0) {
@@ -65,7 +71,9 @@ export function loadConfig(options: LoadOptions): Config {
       })),
     );
   }
-  return resolvePasswords(resolveDirectories(withPorts(checked), source.directory), env, options.secret);
+  // Endpoints are whole by now; nobody else reads templates, so that none of them needs a restart.
+  const config = { ...checked, sip: { ...checked.sip, templates: {} } };
+  return resolvePasswords(resolveDirectories(withPorts(config), source.directory), env, options.secret);
 }
 
 /** The configuration that stands when there is no file and no environment, before passwords are filled in. */

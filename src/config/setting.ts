@@ -48,6 +48,9 @@ export function group<T extends Record<string, TSchema>>(properties: T, descript
 export const named = <T extends TSchema>(value: T, about: About) =>
   Type.Record(Type.String({ minLength: 1 }), value, about);
 
+/** Named things that are checked elsewhere. */
+export const opaque = (about: About) => named(Type.Unknown({ opaque: true, description: about.description }), about);
+
 /** Name of a codec. */
 export const codec = Type.Enum([
   'ulaw',

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { choice, codec, flag, group, list, named, number, optional, port, text, whole } from './setting.ts';
+import { choice, codec, flag, group, list, named, number, opaque, optional, port, text, whole } from './setting.ts';
 
 /** Ports of `sip.transports` that name none. The ports of HTTP, which WebSockets have by right, are for a web server. */
 export const standardSipPorts = { udp: 5060, tcp: 5060, tls: 5061, ws: 8080, wss: 8443 } as const;
@@ -55,6 +55,11 @@ const registration = group(
 /** One endpoint of `sip.endpoints`. */
 export const endpoint = group(
   {
+    extends: list(Type.String({ minLength: 1 }), {
+      default: [],
+      commaList: true,
+      description: 'Templates of sip.templates that it has its settings from; later ones and its own win.',
+    }),
     context: text({ default: 'default', description: 'Dialplan context that its calls enter.' }),
     auth: optional(
       group(
@@ -294,6 +299,10 @@ export const sip = group(
       },
       'Bounds on what strangers may cost.',
     ),
+    templates: opaque({
+      default: {},
+      description: 'What several endpoints have in common, by name: settings of endpoints, which `extends` takes over.',
+    }),
     endpoints: named(endpoint, {
       default: {
         alice: { auth: { username: 'alice' } },

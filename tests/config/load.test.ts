@@ -316,5 +316,57 @@ problems('a file of aliases that would unfold without end is refused', () => {
 
 problems.after(() => rmSync(directory, { recursive: true }));
 
+test('endpoints have what their templates say; later ones win, and what they say themselves over all', () => {
+  const { endpoints, templates } = load(`sip:
+  templates:
+    base: { context: default, codecs: [alaw], aor: { max_contacts: 3, qualify_frequency: 60 } }
+    desk: { extends: base, language: de, aor: { max_contacts: 2 } }
+    loud: { language: en, auth: { username: shared, password: p } }
+  endpoints:
+    carol: { extends: [desk, loud], auth: { username: carol }, aor: { qualify_timeout: 5 } }
+    dave: { extends: 'loud, desk', codecs: [ulaw], language: }
+`).sip;
+  const { carol, dave } = endpoints;
+  assert.equal(
+    [
+      carol?.language,
+      carol?.codecs,
+      carol?.auth,
+      carol?.aor.max_contacts,
+      carol?.aor.qualify_frequency,
+      carol?.aor.qualify_timeout,
+    ],
+    ['en', ['alaw'], { username: 'carol', password: 'p' }, 2, 60, 5],
+  );
+  assert.equal([dave?.language, dave?.codecs, dave?.auth?.username], ['de', ['ulaw'], 'shared']);
+  assert.equal(templates, {});
+});
+
+for (const { what, yaml, problems } of [
+  {
+    what: 'a template that is not there',
+    yaml: 'sip:\n  templates: { desk: {} }\n  endpoints:\n    carol: { extends: [dsek] }\n',
+    problems: ['4:14 sip.endpoints.carol.extends there is no template `dsek` in sip.templates; did you mean `desk`?'],
+  },
+  {
+    what: 'templates that extend themselves',
+    yaml: 'sip:\n  templates:\n    a: { extends: b }\n    b: { extends: c }\n    c: { extends: a }\n  endpoints:\n    carol: { extends: a }\n',
+    problems: ['3:10 sip.templates.a.extends the template extends itself: a → b → c → a'],
+  },
+  {
+    what: 'wrong settings of a template, told once',
+    yaml: 'sip:\n  templates:\n    a: { codec: ulaw, digits: loud }\n  endpoints:\n    carol: { extends: a }\n',
+    problems: [
+      '3:10 sip.templates.a.codec unknown key; did you mean `codecs`?',
+      '3:23 sip.templates.a.digits expected one of auto, info, found "loud"',
+    ],
+  },
+  {
+    what: 'a template that is none',
+    yaml: 'sip:\n  templates: { a: 1 }\n  endpoints: { carol: {} }\n',
+    problems: ['2:16 sip.templates.a expected keys and values, found 1'],
+  },
+])
+  test(`${what}`, () => assert.equal(problemsOf(yaml), problems));
+
 test.run();
-problems.run();
