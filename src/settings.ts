@@ -248,6 +248,7 @@ export function sipEndpoint(name: string, endpoint: EndpointConfig): SipEndpoint
     trustIdentity: endpoint.trust_id,
     sendConnectedLine: endpoint.send_connected_line,
     ...(endpoint.language === '' ? {} : { language: endpoint.language }),
+    ...(Object.keys(endpoint.variables).length === 0 ? {} : { variables: endpoint.variables }),
     ...(endpoint.account_code === '' ? {} : { accountCode: endpoint.account_code }),
     ...(endpoint.tenant_id === '' ? {} : { tenantId: endpoint.tenant_id }),
   };

@@ -97,7 +97,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
     onChanged: provisioning.changed,
   });
   scope.defer(() => dynamicConfig.close());
-  provisioning.start({ find: dynamicConfig.find, made: () => dynamicConfig.made('endpoint') });
+  provisioning.start({ find: dynamicConfig.find, made: dynamicConfig.made });
 
   const listeners = await transports.bind(sipListens(config));
   if (base.from) takeUpServer({ base, network, state, calls }, { sip, local }, base.from);

@@ -140,6 +140,10 @@ export const endpoint = group(
     }),
     language: text({ default: '', description: 'Language of prompts. Empty: sounds.default_language.' }),
     account_code: text({ default: '', description: 'Account code of its channels.' }),
+    variables: named(text({ description: 'The value of the variable.' }), {
+      default: {},
+      description: 'Variables that its calls have from the start.',
+    }),
     tenant_id: text({ default: '', description: 'Tenant that its channels belong to. Empty: that of who calls it.' }),
     digits: choice(['auto', 'info'], {
       default: 'auto',

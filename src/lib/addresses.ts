@@ -21,6 +21,15 @@ export function addressMatcher(pattern: string): (address: string) => boolean {
   };
 }
 
+/** Whether a text is an address or a network with its prefix length. */
+export function isNetwork(text: string): boolean {
+  const [network = '', length, ...more] = text.split('/');
+  const words = more.length === 0 ? addressWords(network) : undefined;
+  return (
+    words !== undefined && (length === undefined || (/^\d{1,3}$/.test(length) && Number(length) <= words.length * 16))
+  );
+}
+
 /**
  * What is counted as one source: an IPv4 address as it stands (also when it is written as IPv6), of an IPv6 address the
  * network of 64 bits that one customer has (`2001:db8:0:1::/64`), as each has as many addresses there as it likes.

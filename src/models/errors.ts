@@ -257,8 +257,8 @@ export const ariErrors = {
   configTypeNotFound: { status: 404, message: "objectType '{objectType}' not found" },
   configObjectNotFound: { status: 404, message: "Object with id '{id}' not found" },
   configFieldsRequired: { status: 400, message: "Fields must be provided to update object '{id}'" },
-  configCreateInvalid: { status: 400, message: "Creation of object '{id}' failed field value validation" },
-  configUpdateInvalid: { status: 400, message: "Update of object '{id}' failed field value validation" },
+  configCreateInvalid: { status: 400, message: "Creation of object '{id}' failed field value validation: {problem}" },
+  configUpdateInvalid: { status: 400, message: "Update of object '{id}' failed field value validation: {problem}" },
   configUpdateForbidden: { status: 403, message: "Cannot update sorcery objects of type '{objectType}'" },
   configDeleteForbidden: { status: 403, message: "Could not delete object with id '{id}'" },
 

@@ -11,6 +11,8 @@ export type Attribute = {
   initial: string;
   /** Never shown to anybody. */
   secret?: true;
+  /** What is said of it when a value makes no sense, behind its name. */
+  refusal?: string;
   /** Another attribute that it changes; then it is no attribute of its own. */
   changes?: string;
   /**
@@ -115,7 +117,7 @@ function apply({ attributes, check }: ObjectType, before: Values, fields: unknow
     if (!known) return `there is no attribute ${field.attribute}`;
     const name = known.changes ?? field.attribute;
     const value = known.read(field.value, values[name] ?? '', touched.has(name));
-    if (value === undefined) return `${field.attribute} cannot be so`;
+    if (value === undefined) return `${field.attribute} ${known.refusal ?? 'cannot be so'}`;
     values[name] = value;
     touched.add(name);
   }
@@ -162,14 +164,20 @@ export function createDynamicConfig(options: DynamicConfigOptions): DynamicConfi
   const find = (type: string, id: string): ConfigObject | undefined =>
     fixedObjects.get(keyOf(type, id)) ?? complete(kept.get(keyOf(type, id)));
 
-  /** What an object will be, or undefined, after a word in the log, when it cannot be. */
-  const wanted = (type: ObjectType, objectType: string, before: ConfigObject, fields: unknown) => {
+  /** What an object will be, or, after a word in the log, why it cannot be. */
+  const wanted = (
+    type: ObjectType,
+    objectType: string,
+    before: ConfigObject,
+    fields: unknown,
+  ): ConfigObject | string => {
     const values = type.isId(before.id) ? apply(type, before.values, fields) : 'nothing can have that id';
     const object = typeof values === 'string' ? undefined : { id: before.id, values };
     const problem = typeof values === 'string' ? values : refuses?.(objectType, { id: before.id, values });
-    if (problem === undefined) return object;
-    log.info({ type: objectType, id: before.id, problem }, 'an object of the configuration is refused');
-    return undefined;
+    if (problem === undefined && object) return object;
+    const reason = problem ?? 'it cannot be so';
+    log.info({ type: objectType, id: before.id, problem: reason }, 'an object of the configuration is refused');
+    return reason;
   };
 
   return {
@@ -187,7 +195,8 @@ export function createDynamicConfig(options: DynamicConfigOptions): DynamicConfi
       const isFixed = fixedObjects.has(keyOf(objectType, id));
       const before = existing ?? { id, values: initialOf(type) };
       const object = wanted(type, objectType, before, fields ?? []);
-      if (!object) throw new AriError(existing ? 'configUpdateInvalid' : 'configCreateInvalid', { id });
+      if (typeof object === 'string')
+        throw new AriError(existing ? 'configUpdateInvalid' : 'configCreateInvalid', { id, problem: object });
       if (isFixed) throw new AriError('configUpdateForbidden', { objectType });
       if (!existing) requireWithin('dynamic_objects', kept.size + 1, limit);
       const held = kept.set(keyOf(objectType, id), { type: objectType, ...object });

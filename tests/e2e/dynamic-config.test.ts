@@ -5,6 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { anybody, createPhone } from '../drivers/sip/support.ts';
 import type { AriClient } from '../support/ari-client.ts';
+import { Phone } from '../support/phone.ts';
 import { registerPhone } from '../support/register.ts';
 import { onServer, startTestServer, type TestServer } from '../support/server.ts';
 
@@ -122,8 +123,132 @@ dynamic('phones of the configuration file can be looked at, and not changed', ()
     const used = await client.request('PUT', at('endpoint', 'thief'), fields({ auth: 'thief' }));
     assert.equal(
       [used.status, used.body],
-      [400, { message: "Creation of object 'thief' failed field value validation" }],
+      [
+        400,
+        {
+          message:
+            "Creation of object 'thief' failed field value validation: the user name desk is that of desk already",
+        },
+      ],
     );
+  }),
+);
+
+/** What a provisioning program sends for a phone, in its order; attributes repeat. */
+const asProvisioned: [string, string][] = [
+  ['disallow', 'all'],
+  ['allow', 'ulaw,alaw,g729,g722'],
+  ['allow', 'h264'],
+  ['auth', 'erin'],
+  ['aors', 'erin'],
+  ['context', 'default'],
+  ['t38_udptl', 'no'],
+  ['bundle', 'no'],
+  ['timers_sess_expires', '1800'],
+  ['rtcp_mux', 'no'],
+  ['trust_connected_line', 'yes'],
+  ['set_var', 'OFFICE=Berlin'],
+  ['set_var', 'TEAM=sales, east'],
+  ['media_encryption', 'no'],
+  ['stir_shaken', 'no'],
+  ['acl', ''],
+];
+const listed = (values: readonly [string, string][]) => ({
+  fields: values.map(([attribute, value]) => ({ attribute, value })),
+});
+
+dynamic('what provisioning programs send is taken: what only tunes is kept and shown, variables are on its calls', () =>
+  onServer(
+    { endpoints, dialplan: { default: { s: ['Wait(1)'], 1: ['Stasis(desk,${OFFICE},"${TEAM}")'] } } },
+    async (server) => {
+      const client = server.client();
+      await client.ok('PUT', at('auth', 'erin'), fields({ username: 'erin', password: 'secret' }));
+      const place = { max_contacts: '1', support_path: 'yes', qualify_2xx_only: 'no' };
+      await client.ok('PUT', at('aor', 'erin'), fields(place));
+      const made = await client.ok<Tuple[]>('PUT', at('endpoint', 'erin'), listed(asProvisioned));
+      const shown = Object.fromEntries(made.map(({ attribute, value }) => [attribute, value]));
+      assert.equal(
+        ['allow', 't38_udptl', 'bundle', 'timers_sess_expires', 'set_var'].map((name) => shown[name]),
+        ['ulaw,alaw,g722', 'no', 'no', '1800', 'OFFICE=Berlin;TEAM=sales, east'],
+      );
+      await client.ok('PUT', at('endpoint', 'erin'), fields({ auth: '' }));
+      await client.ok('PUT', at('identify', 'erin'), fields({ endpoint: 'erin', match: '127.0.0.1' }));
+      const app = await server.app('desk');
+      const phone = server.closing(await Phone.open('erin', server.sip()));
+      const calling = phone.call('1');
+      const started = await app.waitFor('StasisStart');
+      assert.equal(started.args, ['Berlin', 'sales, east']);
+      await app.ok('POST', `/channels/${started.channel.id}/answer`);
+      await calling;
+      phone.hangup();
+    },
+  ),
+);
+
+for (const [attribute, value, problem] of [
+  [
+    'media_encryption',
+    'sdes',
+    'media_encryption is not there: without it the endpoint would be less safe than it is meant to be. Only "no" is taken',
+  ],
+  [
+    'acl',
+    'office',
+    'acl is not there: without it the endpoint would be less safe than it is meant to be. Only nothing is taken',
+  ],
+  [
+    'permit',
+    '10.0.0.0/8',
+    'permit is not there: without it the endpoint would be less safe than it is meant to be. Only nothing is taken',
+  ],
+  ['colour', 'red', 'there is no attribute colour'],
+  ['disallow', 'all', 'no codec is left'],
+] as const)
+  dynamic(`${attribute}=${value} is refused by name`, () =>
+    onServer({ endpoints }, async (server) => {
+      const { status, body } = await server
+        .client()
+        .request('PUT', at('endpoint', 'erin'), fields({ [attribute]: value }));
+      assert.equal(
+        [status, body],
+        [400, { message: `Creation of object 'erin' failed field value validation: ${problem}` }],
+      );
+    }),
+  );
+
+dynamic('an endpoint is known by its address as long as an identify says so, and only without a password', () =>
+  onServer({ endpoints, dialplan: { default: { s: ['Wait(1)'], 1: ['Answer', 'Wait(60)'] } } }, async (server) => {
+    const client = server.client();
+    const phone = server.closing(await Phone.open('100', server.sip()));
+    const isLetIn = async (): Promise<boolean> => {
+      const letIn = await phone.call('1').then(
+        () => true,
+        () => false,
+      );
+      if (letIn) phone.hangup();
+      return letIn;
+    };
+    const asked: boolean[] = [];
+    await client.ok('PUT', at('endpoint', 'line'), fields({ allow: 'ulaw' }));
+    asked.push(await isLetIn());
+    const named = await client.request(
+      'PUT',
+      at('identify', 'line'),
+      fields({ endpoint: 'line', match: 'sip.example.org' }),
+    );
+    assert.match((named.body as { message: string }).message, /: match takes IP addresses and networks only/);
+    await client.ok('PUT', at('identify', 'line'), fields({ endpoint: 'line', match: '127.0.0.0/8' }));
+    asked.push(await isLetIn());
+    await client.ok('PUT', at('auth', 'line'), fields({ username: 'line', password: 'secret' }));
+    await client.ok('PUT', at('endpoint', 'line'), fields({ auth: 'line' }));
+    asked.push(await isLetIn());
+    await client.ok('PUT', at('endpoint', 'line'), fields({ auth: '' }));
+    asked.push(await isLetIn());
+    await client.ok('DELETE', at('identify', 'line'));
+    asked.push(await isLetIn());
+    assert.equal(asked, [false, true, false, true, false]);
+    const fixed = await client.request('PUT', at('identify', 'x'), fields({ endpoint: 'desk', match: '10.0.0.1' }));
+    assert.match((fixed.body as { message: string }).message, /the endpoint desk stands in the configuration file$/);
   }),
 );
 

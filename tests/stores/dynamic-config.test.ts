@@ -124,24 +124,25 @@ config('what is not there is 404, in the order of class, kind and object', ({ ma
   assert.equal(update('res_pjsip', 'car'), [404, "objectType 'car' not found"]);
 });
 
-const wrong: readonly [what: string, fields: unknown][] = [
-  ['no list', { colour: 'red' }],
-  ['an unknown attribute', [field('size', '1')]],
-  ['an attribute that every object has', [field('constructor', '1')]],
-  ['a value that makes no sense', [field('colour', 'red'), field('list', 'bad')]],
-  ['a value that is no text', [field('colour', 7)]],
-  ['an entry that is no field', ['colour']],
-  ['an entry that is nothing', [null]],
-  ['values that do not go together', [field('less', 'all')]],
+const noField = 'a field is not of the form {"attribute", "value"}';
+const wrong: readonly [what: string, fields: unknown, told: string][] = [
+  ['no list', { colour: 'red' }, 'the fields are no list'],
+  ['an unknown attribute', [field('size', '1')], 'there is no attribute size'],
+  ['an attribute that every object has', [field('constructor', '1')], 'there is no attribute constructor'],
+  ['a value that makes no sense', [field('colour', 'red'), field('list', 'bad')], 'list cannot be so'],
+  ['a value that is no text', [field('colour', 7)], noField],
+  ['an entry that is no field', ['colour'], noField],
+  ['an entry that is nothing', [null], noField],
+  ['values that do not go together', [field('less', 'all')], 'the list is empty'],
 ];
-for (const [what, fields] of wrong)
+for (const [what, fields, told] of wrong)
   config(`${what} is refused as a whole`, ({ make, changes }) => {
     const objects = make();
     const put = () => refusal(() => objects.update('res_pjsip', 'phone', 'hall', fields));
-    assert.equal(put(), [400, "Creation of object 'hall' failed field value validation"]);
+    assert.equal(put(), [400, `Creation of object 'hall' failed field value validation: ${told}`]);
     assert.is(objects.find('phone', 'hall'), undefined);
     objects.update('res_pjsip', 'phone', 'hall', [field('colour', 'blue')]);
-    assert.equal(put(), [400, "Update of object 'hall' failed field value validation"]);
+    assert.equal(put(), [400, `Update of object 'hall' failed field value validation: ${told}`]);
     assert.is(objects.find('phone', 'hall')?.values['colour'], 'blue');
     assert.is(changes.length, 1);
   });
@@ -151,8 +152,14 @@ config(
   ({ make, lines }) => {
     const objects = make((_type, { values }) => (values['colour'] === 'red' ? 'red is taken' : undefined));
     const put = (id: string, fields: unknown) => refusal(() => objects.update('res_pjsip', 'phone', id, fields));
-    assert.equal(put('a b', []), [400, "Creation of object 'a b' failed field value validation"]);
-    assert.equal(put('a', [field('colour', 'red')]), [400, "Creation of object 'a' failed field value validation"]);
+    assert.equal(put('a b', []), [
+      400,
+      "Creation of object 'a b' failed field value validation: nothing can have that id",
+    ]);
+    assert.equal(put('a', [field('colour', 'red')]), [
+      400,
+      "Creation of object 'a' failed field value validation: red is taken",
+    ]);
     assert.equal(
       lines.map(({ fields }) => fields['problem']),
       ['nothing can have that id', 'red is taken'],
@@ -174,7 +181,10 @@ config('what stands in the configuration file can be read, and nothing else, wha
   assert.equal(objects.get('res_pjsip', 'phone', 'desk'), of('black', 'y'));
   const put = (fields: unknown) => refusal(() => objects.update('res_pjsip', 'phone', 'desk', fields));
   assert.equal(put(undefined), [400, "Fields must be provided to update object 'desk'"]);
-  assert.equal(put([field('size', '')]), [400, "Update of object 'desk' failed field value validation"]);
+  assert.equal(put([field('size', '')]), [
+    400,
+    "Update of object 'desk' failed field value validation: there is no attribute size",
+  ]);
   assert.equal(put([field('colour', 'red')]), [403, "Cannot update sorcery objects of type 'phone'"]);
   assert.equal(
     refusal(() => objects.delete('res_pjsip', 'phone', 'desk')),

@@ -75,6 +75,8 @@ export type EndpointConfig = {
   mailboxes?: readonly string[];
   language?: string;
   accountCode?: string;
+  /** Variables that its calls have from the start. */
+  variables?: Readonly<Record<string, string>>;
   /** Tenant that its channels belong to. */
   tenantId?: string;
 };

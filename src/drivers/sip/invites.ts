@@ -67,6 +67,7 @@ function incomingCall(services: Services, endpoint: EndpointConfig, request: Sip
     caller: callerOf(request, endpoint),
     ...(endpoint.language !== undefined && { language: endpoint.language }),
     ...(endpoint.accountCode !== undefined && { accountCode: endpoint.accountCode }),
+    ...(endpoint.variables !== undefined && { variables: endpoint.variables }),
     ...(endpoint.tenantId !== undefined && { tenantId: endpoint.tenantId }),
     state: 'ring' as const,
     open: call.open,

@@ -1,3 +1,4 @@
+import { isNetwork } from '../../lib/addresses.ts';
 import { parseUri } from '../../sip/message/uri.ts';
 import { type AudioCodec, audioCodecs } from '../../sip/sdp/codecs.ts';
 import type { Party } from '../../telephony/driver.ts';
@@ -15,6 +16,7 @@ type Attribute = {
   initial: string;
   secret?: true;
   changes?: string;
+  refusal?: string;
   read(given: string, before: string, again: boolean): string | undefined;
 };
 type Values = Readonly<Record<string, string>>;
@@ -49,8 +51,29 @@ const truthOf = (given: string) =>
   Object.hasOwn(truths, given.toLowerCase()) ? truths[given.toLowerCase()] : undefined;
 const flag = (initial: 'yes' | 'no'): Attribute => ({ initial, read: truthOf });
 const host: Attribute = { initial: '', read: (given) => (/^[\w.:[\]-]{0,255}$/.test(given) ? given : undefined) };
-/** What this system does not do: only that can be asked for. */
-const never: Attribute = { initial: 'no', read: (given) => (truthOf(given) === 'no' ? 'no' : undefined) };
+/** What this system does not do, and what an endpoint would be less safe without: only that can be asked for. */
+const never: Attribute = {
+  initial: 'no',
+  refusal: 'is not there: without it the endpoint would be less safe than it is meant to be. Only "no" is taken',
+  read: (given) => (truthOf(given) === 'no' ? 'no' : undefined),
+};
+/** The same of what is named rather than switched on. */
+const nothing: Attribute = {
+  initial: '',
+  refusal: 'is not there: without it the endpoint would be less safe than it is meant to be. Only nothing is taken',
+  read: (given) => (given.trim() === '' ? '' : undefined),
+};
+
+const noSecret: Attribute = { ...nothing, secret: true };
+
+/** Attributes that only tune: kept as they are given, and shown. */
+const kept = (names: string): Record<string, Attribute> =>
+  Object.fromEntries(
+    names
+      .trim()
+      .split(/\s+/)
+      .map((name) => [name, text()]),
+  );
 
 const word = (initial: string, ...words: string[]): Attribute => ({
   initial,
@@ -116,6 +139,57 @@ const disallow: Attribute = {
   changes: 'allow',
   read: (given, before) => changeCodecs(before, given, false),
 };
+
+/** Source addresses and networks; the first of a request replaces those there are, further ones are added. */
+const networks: Attribute = {
+  initial: '',
+  refusal: 'takes IP addresses and networks only: a name could become another address',
+  read(given, before, again) {
+    const items = itemsOf(given);
+    if (!isPlain(given) || !items.every(isNetwork)) return undefined;
+    return [...new Set([...(again ? itemsOf(before) : []), ...items])].join(',');
+  },
+};
+
+/** `NAME=value` of the variables of its calls; further ones of a request are added. */
+const settings: Attribute = {
+  initial: '',
+  refusal: 'is NAME=value',
+  read(given, before, again) {
+    if (given === '') return again ? before : '';
+    if (!isPlain(given) || !/^[A-Za-z_]\w{0,79}=/.test(given)) return undefined;
+    // What separates several cannot stand in a value: `;` is a comment where these are written by hand.
+    const all = [...(again && before !== '' ? before.split(';') : []), given];
+    return given.includes(';') || all.length > mostVariables ? undefined : all.join(';');
+  },
+};
+const mostVariables = 100;
+
+/** `set_var` of an endpoint as variables. */
+const variablesOf = (kept: string): Record<string, string> =>
+  Object.fromEntries(
+    kept.split(';').flatMap((each) => {
+      const equals = each.indexOf('=');
+      return equals < 1 ? [] : [[each.slice(0, equals), each.slice(equals + 1)]];
+    }),
+  );
+
+/** What of an endpoint tunes something that is done otherwise here, or not at all, and makes nothing less safe. */
+const keptByEndpoints = `
+  accept_multiple_sdp_answers allow_overlap allow_unauthenticated_options asymmetric_rtp_codec
+  bind_rtp_to_media_address bundle codec_prefs_incoming_answer codec_prefs_incoming_offer codec_prefs_outgoing_answer
+  codec_prefs_outgoing_offer contact_user cos_audio cos_video direct_media_glare_mitigation
+  disable_direct_media_on_nat dtls_auto_generate_cert dtls_ca_file dtls_ca_path dtls_cert_file dtls_cipher
+  dtls_fingerprint dtls_private_key dtls_rekey dtls_setup dtls_verify fax_detect fax_detect_timeout
+  follow_early_media_fork force_avp g726_non_standard geoloc_incoming_call_profile geoloc_outgoing_call_profile
+  ignore_183_without_sdp incoming_call_offer_pref incoming_mwi_mailbox max_audio_streams max_video_streams media_address
+  media_encryption_optimistic media_use_received_transport moh_passthrough mwi_from_user
+  mwi_subscribe_replaces_unsolicited notify_early_inuse_ringing one_touch_recording outgoing_call_offer_pref
+  overlap_context preferred_codec_only record_off_feature record_on_feature refer_blind_progress rpid_immediate rtcp_mux
+  rtp_engine rtp_ipv6 sdp_owner sdp_session security_mechanisms send_aoc send_connected_line send_history_info
+  srtp_tag_32 sub_min_expiry suppress_moh_on_sendonly suppress_q850_reason_headers t38_bind_udptl_to_media_address
+  t38_udptl t38_udptl_ec t38_udptl_ipv6 t38_udptl_maxdatagram t38_udptl_nat timers_min_se timers_sess_expires tos_audio
+  tos_video trust_connected_line use_ptime`;
 
 /* ---- The kinds of objects -------------------------------------------------------------------------------------- */
 
@@ -184,6 +258,18 @@ export const sipObjectTypes = {
       user_eq_phone: flag('no'),
       voicemail_extension: text(),
       webrtc: never,
+      stir_shaken: never,
+      security_negotiation: never,
+      stir_shaken_profile: nothing,
+      acl: nothing,
+      permit: nothing,
+      deny: nothing,
+      contact_acl: nothing,
+      contact_permit: nothing,
+      contact_deny: nothing,
+      redirect_method: word('user', 'user', 'uri_core', 'uri_pjsip'),
+      set_var: settings,
+      ...kept(keptByEndpoints),
     },
   },
   aor: {
@@ -204,7 +290,9 @@ export const sipObjectTypes = {
       remove_unavailable: flag('no'),
       authenticate_qualify: flag('no'),
       mailboxes: text(),
-      support_path: never,
+      support_path: flag('no'),
+      qualify_2xx_only: flag('no'),
+      outbound_proxy: uriOrNothing,
       voicemail_extension: text(),
     },
   },
@@ -219,6 +307,23 @@ export const sipObjectTypes = {
       md5_cred: secret(/^([0-9a-f]{32})?$/i),
       realm: text(),
       nonce_lifetime: number(32, 1, 86_400),
+      password_digest: noSecret,
+      oauth_clientid: noSecret,
+      oauth_secret: noSecret,
+      refresh_token: noSecret,
+      ...kept('supported_algorithms_uac supported_algorithms_uas'),
+    },
+  },
+  identify: {
+    isId,
+    check: ({ endpoint }: Values) => (endpoint === '' ? 'endpoint is missing' : undefined),
+    attributes: {
+      endpoint: text(),
+      match: networks,
+      match_header: nothing,
+      match_request_uri: nothing,
+      srv_lookups: flag('yes'),
+      transport: text(),
     },
   },
 } as const;
@@ -263,8 +368,17 @@ function aorOf(endpoint: SipObject, find: FindObject): AorConfig {
   };
 }
 
-/** An endpoint as the driver has it. What it names and is not there gives it no password, and so lets nobody in. */
-export function endpointOf(endpoint: SipObject, find: FindObject, callerIds: CallerIds): EndpointConfig {
+/**
+ * An endpoint as the driver has it. What it names and is not there gives it no password, and so lets nobody in.
+ * @param identifies what says where its calls come from: heeded only where it asks for no password, as an address would
+ *   otherwise let in without one.
+ */
+export function endpointOf(
+  endpoint: SipObject,
+  find: FindObject,
+  callerIds: CallerIds,
+  identifies: readonly SipObject[] = [],
+): EndpointConfig {
   const value = (attribute: string): string => endpoint.values[attribute] ?? '';
   const inbound = credentialsOf(namesIn(endpoint, 'auth'), find);
   const outbound = credentialsOf(namesIn(endpoint, 'outbound_auth'), find);
@@ -276,6 +390,8 @@ export function endpointOf(endpoint: SipObject, find: FindObject, callerIds: Cal
     context: value('context'),
     ...(inbound && { auth: inbound }),
     ...(outbound && { outboundAuth: outbound }),
+    match: value('auth').trim() === '' ? matchOf(endpoint, identifies) : [],
+    ...(value('set_var') === '' ? {} : { variables: variablesOf(value('set_var')) }),
     aor: aorOf(endpoint, find),
     codecs: itemsOf(value('allow')).filter(isCodec),
     digits: value('dtmf_mode') === 'info' ? 'info' : 'auto',
@@ -291,6 +407,12 @@ export function endpointOf(endpoint: SipObject, find: FindObject, callerIds: Cal
     ...unlessEmpty('tenantId', 'tenantid'),
   };
 }
+
+/** The source addresses that objects name for an endpoint. */
+const matchOf = ({ id }: SipObject, identifies: readonly SipObject[]): string[] =>
+  identifies.flatMap(({ values }) =>
+    (values['endpoint'] ?? '').toLowerCase() === id.toLowerCase() ? itemsOf(values['match'] ?? '') : [],
+  );
 
 const initialOf = (kind: SipObjectKind): Record<string, string> =>
   Object.fromEntries(
@@ -315,7 +437,7 @@ export function objectsOf(
   endpoints: readonly EndpointConfig[],
   callerIds: CallerIds,
 ): Record<SipObjectKind, SipObject[]> {
-  const objects: Record<SipObjectKind, SipObject[]> = { endpoint: [], aor: [], auth: [] };
+  const objects: Record<SipObjectKind, SipObject[]> = { endpoint: [], aor: [], auth: [], identify: [] };
   for (const { name, auth, outboundAuth, aor: place, ...rest } of endpoints) {
     objects.endpoint.push({
       id: name,
@@ -337,8 +459,16 @@ export function objectsOf(
         from_user: rest.fromUser ?? '',
         from_domain: rest.fromDomain ?? '',
         outbound_proxy: rest.outboundProxy ?? '',
+        set_var: Object.entries(rest.variables ?? {})
+          .map(([variable, value]) => `${variable}=${value}`)
+          .join(';'),
       },
     });
+    if (rest.match.length > 0)
+      objects.identify.push({
+        id: name,
+        values: { ...initialOf('identify'), endpoint: name, match: rest.match.join(',') },
+      });
     objects.aor.push({
       id: name,
       values: {

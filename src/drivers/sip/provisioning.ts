@@ -1,12 +1,20 @@
 import type { Logger } from '../../lib/log.ts';
 import type { EndpointConfig } from './config.ts';
-import { type CallerIds, credentialsOf, endpointOf, type FindObject, namesIn, type SipObject } from './objects.ts';
+import {
+  type CallerIds,
+  credentialsOf,
+  endpointOf,
+  type FindObject,
+  namesIn,
+  type SipObject,
+  type SipObjectKind,
+} from './objects.ts';
 
 /** The objects that clients make. */
 export type ProvisionedObjects = {
   find: FindObject;
-  /** The endpoints that clients made. */
-  made(): readonly SipObject[];
+  /** The objects of a kind that clients made. */
+  made(kind: SipObjectKind): readonly SipObject[];
 };
 
 export type ProvisioningOptions = {
@@ -48,13 +56,13 @@ export function createProvisioning(options: ProvisioningOptions): Provisioning {
 
   let objects: ProvisionedObjects = { find: () => undefined, made: () => [] };
   const find: FindObject = (kind, id) => objects.find(kind, id);
-  const made = (): readonly SipObject[] => objects.made();
+  const made = (): readonly SipObject[] => objects.made('endpoint');
 
   const isKnown = (name: string): boolean => driver.endpoints().some((each) => same(each.name, name));
 
   const set = (endpoint: SipObject): void => {
     if (!isKnown(endpoint.id)) added(endpoint.id);
-    driver.setEndpoint(endpointOf(endpoint, find, callerIds));
+    driver.setEndpoint(endpointOf(endpoint, find, callerIds, objects.made('identify')));
   };
 
   const remove = (name: string): void => {
@@ -72,6 +80,11 @@ export function createProvisioning(options: ProvisioningOptions): Provisioning {
 
   const refuses: Provisioning['refuses'] = (kind, object) => {
     if (kind === 'aor') return undefined;
+    if (kind === 'identify') {
+      const endpoint = find('endpoint', object.values['endpoint'] ?? '');
+      const isOurs = endpoint === undefined || made().some(({ id }) => same(id, endpoint.id));
+      return isOurs ? undefined : `the endpoint ${endpoint.id} stands in the configuration file`;
+    }
     const withObject: FindObject = (wanted, id) => (wanted === kind && same(id, object.id) ? object : find(wanted, id));
     const affected =
       kind === 'endpoint' ? [object] : made().filter((each) => includes(namesIn(each, 'auth'), object.id));
@@ -109,6 +122,11 @@ export function createProvisioning(options: ProvisioningOptions): Provisioning {
     review,
 
     changed(kind, id) {
+      if (kind === 'identify') {
+        // Whom it named before is not known any more: all follow.
+        for (const endpoint of made()) if (isKnown(endpoint.id)) set(endpoint);
+        return;
+      }
       if (kind !== 'endpoint') {
         for (const endpoint of naming(kind, id)) set(endpoint);
         return;

@@ -21,7 +21,7 @@ async function world() {
   const { log, lines } = createRecordingLog();
   const provisioned: ProvisionedObjects = {
     find: (kind, id) => fixed[kind].find((object) => object.id === id) ?? objects.get(`${kind}/${id}`),
-    made: () => [...objects].flatMap(([key, object]) => (key.startsWith('endpoint/') ? [object] : [])),
+    made: (kind) => [...objects].flatMap(([key, object]) => (key.startsWith(`${kind}/`) ? [object] : [])),
   };
   const provisioning = createProvisioning({
     callerIds,
