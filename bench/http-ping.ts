@@ -71,6 +71,7 @@ async function interfaceServer() {
       allowed_origins: [],
       pretty: false,
       validate: false,
+      sessions: { lifetime: 60, most: 1, ticket_lifetime: 30 },
       media_sockets: { log_in: true, message: 1_048_576 },
       limits: {
         body: 40_960,
@@ -85,6 +86,8 @@ async function interfaceServer() {
       },
     },
     entityId: '',
+    page: { version: '1.2.3', files: undefined },
+    secret: () => 'secret',
     clock: systemClock,
     log: createLogger({ level: 'warn' }),
   });

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -24,6 +24,6 @@ await build({
   jsxImportSource: 'preact',
   outdir: out,
   legalComments: 'none',
-  loader: { '.svg': 'text' },
 });
+for (const name of ['index.html', 'icon.svg']) copyFileSync(join(root, 'page', name), join(out, name));
 writeFileSync(join(out, 'charts.json'), JSON.stringify(await chartDocuments()));

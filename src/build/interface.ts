@@ -30,6 +30,9 @@ import type { buildUsage } from './usage.ts';
 /** How long applications that we connected to may take to close their WebSocket, in ms. */
 const closingGraceMs = 5_000;
 
+/** Letters of tokens and tickets: 58^43 is more than 2^250. */
+const secretLength = 43;
+
 /** Limits that follow the configuration; the others are given to Node when the server is made. */
 const followedLimits = [
   'body',
@@ -57,7 +60,7 @@ export async function buildInterface(
   technologies: Technologies,
   usage: ReturnType<typeof buildUsage>,
 ) {
-  const { config, clock, log, scope, entityId } = base;
+  const { config, clock, ids, log, scope, entityId } = base;
   const { outbound } = calls;
   const page = readPageFiles(pageDirectory);
   if (!page) log.warn({ directory: pageDirectory }, 'the page for people is not served: it was not built');
@@ -68,7 +71,15 @@ export async function buildInterface(
     charts: page?.charts,
     logLevels: createLogLevels(log),
   };
-  const parts: AppDeps = { owners, options: httpSettings(config), entityId, clock, log: log.child({ part: 'http' }) };
+  const parts: AppDeps = {
+    owners,
+    options: httpSettings(config),
+    entityId,
+    page: { version, files: page },
+    secret: () => ids.secret(secretLength),
+    clock,
+    log: log.child({ part: 'http' }),
+  };
   const served = createApp(parts);
   const http = await (base.io.serveHttp ?? startHttpServer)(served, config.http, {
     clock,
@@ -84,7 +95,12 @@ export async function buildInterface(
   outbound.start(outboundSockets.open);
   const reloads: Reloadable[] = [
     {
-      settings: ['http.users', 'http.allowed_origins', ...followedLimits.map((limit) => `http.limits.${limit}`)],
+      settings: [
+        'http.users',
+        'http.allowed_origins',
+        'http.sessions',
+        ...followedLimits.map((limit) => `http.limits.${limit}`),
+      ],
       apply(next) {
         served.reconfigure(httpSettings(next));
         http.limit(next.http.limits);

@@ -100,6 +100,22 @@ const http = group(
       description:
         'Who may use the interface. A user without any password has HOOKSWITCH_PASSWORD, or one made up at start-up.',
     }),
+    sessions: group(
+      {
+        lifetime: whole(60, 604_800, {
+          default: 43_200,
+          unit: 's',
+          description: 'How long a log-in of the page is good; then it asks for the password again.',
+        }),
+        most: whole(1, 100_000, { default: 1_000, unit: 'log-ins', description: 'Log-ins at once; the oldest goes.' }),
+        ticket_lifetime: whole(1, 600, {
+          default: 30,
+          unit: 's',
+          description: 'How long a ticket for a WebSocket is good, which is used up when the WebSocket is opened.',
+        }),
+      },
+      'Log-ins of the page.',
+    ),
     limits: group(
       {
         body: whole(1_024, 16_777_216, { default: 40_960, unit: 'bytes', description: 'Largest request body.' }),

@@ -4,6 +4,7 @@ import { getPath } from 'hono/utils/url';
 import { AriError } from '../models/errors.ts';
 import { createOpenApi } from './api-docs/openapi.ts';
 import { createApiDocs, present } from './api-docs.ts';
+import { bearerToken } from './auth.ts';
 import { type Checks, createChecks, type Next } from './checks.ts';
 import { type Connections, createConnections } from './connections.ts';
 import type { Deps } from './deps.ts';
@@ -13,10 +14,12 @@ import { createLogIn, type LogIn } from './log-in.ts';
 import { createMediaSockets } from './media-sockets.ts';
 import type { Api } from './operation.ts';
 import { createOrigins, type Origins } from './origins.ts';
+import { createPage } from './page.ts';
 import { createResponder, type Responder, toRefusal } from './responses.ts';
 import { createRoutes, type Route } from './router.ts';
 import { apis, ari, hookswitch } from './routes/index.ts';
 import { SegmentRouter } from './segment-router.ts';
+import { createSessions } from './sessions.ts';
 import { createSockets, mediaPath, type Sockets } from './sockets.ts';
 import { createUnread, type Unread, type UnreadLimits } from './unread.ts';
 import { upgradesOf } from './upgrades.ts';
@@ -56,7 +59,9 @@ function missing(path: string): AriError {
 const operate =
   (route: Route, responder: Responder): Next =>
   (c, sources, user) =>
-    c.req.method === 'OPTIONS' ? responder.options(c.req.raw, route.verbs, user !== undefined) : route.run(c, sources);
+    c.req.method === 'OPTIONS' || !user
+      ? responder.options(c.req.raw, route.verbs, user !== undefined)
+      : route.run(c, sources, { user, token: bearerToken(c.req.raw.headers.get('authorization')) });
 
 const document =
   (make: (host: string | undefined, c: Context<Env>) => object | undefined, responder: Responder): Next =>
@@ -116,7 +121,9 @@ const unreadLimitsOf = ({ limits }: HttpOptions): UnreadLimits => ({
  * @throws Error for a user whose password hash cannot be read.
  */
 export function createApp(deps: AppDeps): HttpApp {
-  const { options, owners, clock, log } = deps;
+  const { options, clock, log } = deps;
+  const sessions = deps.owners.sessions ?? createSessions(options.sessions, clock, deps.secret);
+  const owners: Deps = { ...deps.owners, sessions };
   const origins = createOrigins(options.allowed_origins);
   const responder = createResponder({
     serverName,
@@ -127,14 +134,14 @@ export function createApp(deps: AppDeps): HttpApp {
   const app = new Hono<Env>({ getPath: routingPath, router: new SegmentRouter() });
   const { limits } = options;
   const logInOf = (users: HttpOptions['users']): LogIn =>
-    createLogIn({ users, bans: owners.bans, passwordQueue: limits.password_queue, clock });
+    createLogIn({ users, bans: owners.bans, passwordQueue: limits.password_queue, sessions, clock });
   let logIn = logInOf(options.users);
   const connections = createConnections({ limits, clock, log });
   const unreadLimits = unreadLimitsOf(options);
   const unread = createUnread(unreadLimits);
   const checked = createChecks({ logIn: (...asked) => logIn(...asked), limits, connections, origins, responder, log });
 
-  const events = createEventsSocket({ ...deps, app, responder, unread });
+  const events = createEventsSocket({ ...deps, owners, app, responder, unread });
   if (owners.applications) app.all(`${ari.base}/events`, checked(events.upgrade));
   const media = mountMedia(deps, { app, checked, connections, origins, responder });
   const sockets = createSockets({ events, media, responder });
@@ -143,17 +150,24 @@ export function createApp(deps: AppDeps): HttpApp {
   const mountRoutes = ({ base, resources }: Api) => {
     const rest = resources.flatMap(({ operations }) => operations).filter(({ upgrade }) => !upgrade);
     for (const route of createRoutes(rest, { owners, responder, clock, log, validate, answerTimeoutMs })) {
-      app.all(base + route.path.replaceAll(/\{(\w+)\}/g, ':$1'), checked(operate(route, responder)));
+      app.all(
+        base + route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+        checked(operate(route, responder), route.changesNothing),
+      );
     }
   };
   const root: Next = (c, _sources, user) => {
     if (c.req.method === 'OPTIONS') return responder.options(c.req.raw, 'OPTIONS', user !== undefined);
     return responder.refusal(c.req.raw, new AriError('methodInvalid'), { Allow: 'OPTIONS' });
   };
+  const page = createPage({ name: serverName, ...deps.page, bases: apis.map(({ base }) => base) });
+  app.all('/', page.root);
+  app.all('/page/:file', page.file);
   for (const api of apis) {
     mountRoutes(api);
-    app.all(api.base, checked(root));
-    app.all(`${api.base}/`, checked(root));
+    const guarded = checked(root);
+    app.all(api.base, (c) => page.about(c, api.base) ?? guarded(c));
+    app.all(`${api.base}/`, guarded);
   }
 
   const nothing = checked((c, _sources, user) => {
@@ -170,11 +184,13 @@ export function createApp(deps: AppDeps): HttpApp {
   });
   const reconfigure = (next: HttpOptions): void => {
     Object.assign(limits, next.limits);
+    Object.assign(options.sessions, next.sessions);
     Object.assign(unreadLimits, unreadLimitsOf(next));
     events.limitMessages(limits.websocket_message);
     origins.replace(next.allowed_origins);
     if (isDeepStrictEqual(options.users, next.users)) return;
     options.users = next.users;
+    sessions.replaceUsers(next.users);
     logIn = logInOf(next.users);
   };
   return { app, sockets, connections, unread, reconfigure };

@@ -1,22 +1,14 @@
 import { hash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import type { Sources } from './parameters.ts';
 import type { PasswordQueue } from './password-queue.ts';
+import type { HttpUser } from './user.ts';
 
-/** Someone who may use the interface; as the configuration has it. One of the two passwords is given. */
-export type HttpUser = {
-  name: string;
-  password?: string | undefined;
-  /** `scrypt$N$r$p$salt$hash`, salt and hash in hex or base64. */
-  password_hash?: string | undefined;
-  /** May look (GET, OPTIONS) but change nothing. */
-  read_only: boolean;
-  /** A read-only user's WebSocket registers applications like anyone's; otherwise it only observes. */
-  may_register?: boolean;
-};
+export type { HttpUser } from './user.ts';
 
 export type Credentials = { name: string; password: string };
 
 const scheme = 'Basic ';
+const bearer = 'bearer ';
 
 function split(text: string): Credentials | undefined {
   const colon = text.indexOf(':');
@@ -29,6 +21,12 @@ export function basicCredentials(header: string | null | undefined): Credentials
   const encoded = header.slice(scheme.length).trim();
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(encoded)) return undefined;
   return split(Buffer.from(encoded, 'base64').toString('utf8'));
+}
+
+/** The token of an `Authorization: Bearer` header (RFC 6750 section 2.1); undefined for any other header. */
+export function bearerToken(header: string | null | undefined): string | undefined {
+  if (header?.slice(0, bearer.length).toLowerCase() !== bearer) return undefined;
+  return header.slice(bearer.length).trim() || undefined;
 }
 
 /** The `api_key` of a request: of the query, or else of the form. */

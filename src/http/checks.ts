@@ -15,8 +15,11 @@ type Answer = Response | Promise<Response>;
 /** Carries out a request that was let in; `user` is undefined for an OPTIONS without credentials. */
 export type Next = (c: Context<Env>, sources: Sources, user: HttpUser | undefined) => Answer;
 
-/** Puts the checks before what carries a request out. */
-export type Checks = (next: Next) => (c: Context<Env>) => Answer;
+/**
+ * Puts the checks before what carries a request out. `changesNothing`: the methods that those may ask for who may only
+ * look; GET and OPTIONS unless it says otherwise.
+ */
+export type Checks = (next: Next, changesNothing?: ReadonlySet<string>) => (c: Context<Env>) => Answer;
 
 export type ChecksDeps = {
   logIn: LogIn;
@@ -37,16 +40,18 @@ const noBody: Body = { form: undefined, json: undefined };
 const needsOrigin = ({ method, headers }: Request): boolean =>
   method === 'GET' ? headers.has('upgrade') : method !== 'OPTIONS' && method !== 'HEAD';
 
-const changesNothing = (method: string): boolean => method === 'GET' || method === 'OPTIONS';
+const looking: ReadonlySet<string> = new Set(['GET', 'OPTIONS']);
+
+type Admitted = { next: Next; changesNothing: ReadonlySet<string> };
 
 /**
  * Makes the checks before any operation, in the field's order: whether the connection may ask more, where the page is
  * from, body, credentials, leave to write. Whatever is thrown behind them becomes an answer here.
  */
 export function createChecks({ logIn, limits, connections, origins, responder, log }: ChecksDeps): Checks {
-  const proceed = (c: Context<Env>, sources: Sources, user: HttpUser, next: Next): Answer => {
+  const proceed = (c: Context<Env>, sources: Sources, user: HttpUser, { next, changesNothing }: Admitted): Answer => {
     if (c.env?.incoming) connections.proved(c.env.incoming.socket);
-    if (user.read_only && !changesNothing(c.req.method)) throw new AriError('writeAccessDenied');
+    if (user.read_only && !changesNothing.has(c.req.method)) throw new AriError('writeAccessDenied');
     return next(c, sources, user);
   };
   const refuse = (c: Context<Env>, error: unknown): Response => {
@@ -55,14 +60,14 @@ export function createChecks({ logIn, limits, connections, origins, responder, l
     putReason(c, refusal);
     return responder.refusal(c.req.raw, refusal);
   };
-  const admit = (c: Context<Env>, { form, json }: Body, next: Next): Answer => {
+  const admit = (c: Context<Env>, { form, json }: Body, asked: Admitted): Answer => {
     const request = c.req.raw;
     const sources: Sources = { query: queryOf(request.url), form, json };
     const user = c.env?.localUser ?? logIn(request, sources, c.env?.incoming);
-    if (user instanceof Promise) return user.then((known) => proceed(c, sources, known, next));
-    if (user !== 'nobody') return proceed(c, sources, user, next);
+    if (user instanceof Promise) return user.then((known) => proceed(c, sources, known, asked));
+    if (user !== 'nobody') return proceed(c, sources, user, asked);
     // A browser sends no credentials when it asks what it may do.
-    if (request.method === 'OPTIONS') return next(c, sources, undefined);
+    if (request.method === 'OPTIONS') return asked.next(c, sources, undefined);
     throw new AriError('authenticationRequired');
   };
   const told = (c: Context<Env>, answer: Response): Response => {
@@ -73,18 +78,20 @@ export function createChecks({ logIn, limits, connections, origins, responder, l
     if (!log.enabled('trace')) return answer;
     return answer instanceof Promise ? answer.then((made) => told(c, made)) : told(c, answer);
   };
-  return (next) => (c) => {
-    try {
-      const outgoing = c.env?.outgoing;
-      // Only an answer that waits for an earlier one has no socket yet.
-      if (outgoing && !outgoing.socket && !connections.mayWait(outgoing)) throw new AriError('tooManyPipelined');
-      const request = c.req.raw;
-      if (needsOrigin(request) && origins.foreign(request)) throw new AriError('foreignOrigin');
-      const body = readBody(request, limits.body, { incoming: c.env?.incoming, text: c.env?.getBody });
-      const answer = body ? body.then((read) => admit(c, read, next)) : admit(c, noBody, next);
-      return tell(c, answer instanceof Promise ? answer.catch((error) => refuse(c, error)) : answer);
-    } catch (error) {
-      return tell(c, refuse(c, error));
-    }
-  };
+  return (next, changesNothing = looking) =>
+    (c) => {
+      try {
+        const outgoing = c.env?.outgoing;
+        // Only an answer that waits for an earlier one has no socket yet.
+        if (outgoing && !outgoing.socket && !connections.mayWait(outgoing)) throw new AriError('tooManyPipelined');
+        const request = c.req.raw;
+        if (needsOrigin(request) && origins.foreign(request)) throw new AriError('foreignOrigin');
+        const asked: Admitted = { next, changesNothing };
+        const body = readBody(request, limits.body, { incoming: c.env?.incoming, text: c.env?.getBody });
+        const answer = body ? body.then((read) => admit(c, read, asked)) : admit(c, noBody, asked);
+        return tell(c, answer instanceof Promise ? answer.catch((error) => refuse(c, error)) : answer);
+      } catch (error) {
+        return tell(c, refuse(c, error));
+      }
+    };
 }

@@ -20,6 +20,7 @@ import type { Sounds } from '../stores/sounds.ts';
 import type { StoredRecordings } from '../stores/stored-recordings.ts';
 import type { System } from '../stores/system.ts';
 import type { LogLevelControl } from '../watch/log-levels.ts';
+import type { Sessions } from './sessions.ts';
 
 /**
  * What the interface asks of the rest of the system: for each resource an owner with one method per operation. All
@@ -57,6 +58,8 @@ export type Owners = {
   modules: Modules;
   dynamicConfig: Pick<DynamicConfig, 'get' | 'update' | 'delete'>;
   charts: Charts;
+  /** Log-ins of pages; made by the interface itself where left out. */
+  sessions: Sessions;
   /** Counts wrong log-ins, by whatever door. */
   bans: Pick<Bans, 'list' | 'lift' | 'failed' | 'verdict'>;
   /** Which lines are logged. */

@@ -4,6 +4,8 @@ import type { Logger } from '../lib/log.ts';
 import type { HttpUser } from './auth.ts';
 import type { ConnectionLimits } from './connections.ts';
 import type { Deps } from './deps.ts';
+import type { PageDeps } from './page.ts';
+import type { SessionSettings } from './sessions.ts';
 
 /** What every file of the interface is handed: its settings, the owners behind it, and what a request brings along. */
 
@@ -21,6 +23,7 @@ export type HttpOptions = {
     /** Largest message that is taken of one, in octets. */
     message: number;
   };
+  sessions: SessionSettings;
   limits: ConnectionLimits & {
     /** Bytes of a request body. */
     body: number;
@@ -39,6 +42,10 @@ export type AppDeps = {
   options: HttpOptions;
   /** `asterisk_id` of messages made here. */
   entityId: string;
+  /** The page for people. */
+  page: Pick<PageDeps, 'version' | 'files'>;
+  /** Makes texts that nobody can guess. */
+  secret(): string;
   clock: Clock;
   log: Logger;
 };

@@ -75,12 +75,23 @@ export function createEventsSocket(deps: EventsSocketDeps): EventsSocket {
     void session.closed.then(() => sessions.delete(session));
     return closing;
   };
-  const accept = (c: Context<Env>, { names, subscribeAll }: Names, observes: boolean, sources: Sources) => {
+  const accept = (
+    c: Context<Env>,
+    { names, subscribeAll }: Names,
+    observes: boolean,
+    sources: Sources,
+    user?: HttpUser,
+  ) => {
     const socket = c.env.incoming?.socket;
     if (!socket) throw new AriError('upgradeRequired');
     c.env.upgraded = true;
     const authorization = authorizationOf(c.req.raw, sources);
-    const handlers = createSession(deps, corker, { names, subscribeAll, observes, authorization, socket, opened });
+    // A token may end before the socket does, and a ticket has ended already: both stand for their user from here on.
+    const localUser = authorization.startsWith('Basic ') ? undefined : user;
+    const handlers = createSession(deps, corker, {
+      ...{ names, subscribeAll, observes, authorization, socket, opened },
+      ...(localUser && { localUser }),
+    });
     const onError = (error: unknown) => log.error({ error, applications: names }, 'WebSocket handler failed');
     return upgradeWebSocket(c, handlers as never, { onError });
   };
@@ -113,7 +124,7 @@ export function createEventsSocket(deps: EventsSocketDeps): EventsSocket {
       if (closing) throw new AriError('serviceUnavailable');
       const observes = user?.read_only === true && user.may_register !== true;
       owners.applications?.requireRegistrable(names.names, observes);
-      return accept(c, names, observes, sources);
+      return accept(c, names, observes, sources, user);
     },
     take: (...upgrade) => take(...upgrade),
     limitMessages(octets) {

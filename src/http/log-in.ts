@@ -6,6 +6,7 @@ import {
   apiKeyCredentials,
   apiKeyOf,
   basicCredentials,
+  bearerToken,
   type Client,
   type Credentials,
   createAuthenticator,
@@ -13,6 +14,7 @@ import {
 } from './auth.ts';
 import type { Sources } from './parameters.ts';
 import { createPasswordQueue } from './password-queue.ts';
+import type { Sessions } from './sessions.ts';
 
 export type LogInDeps = {
   users: readonly HttpUser[];
@@ -20,6 +22,8 @@ export type LogInDeps = {
   bans: Pick<Bans, 'failed' | 'verdict'> | undefined;
   /** Passwords that may wait to be checked against a hash. */
   passwordQueue: number;
+  /** Tokens and tickets of those who have logged in before. */
+  sessions: Pick<Sessions, 'find' | 'redeem'>;
   clock: Clock;
 };
 
@@ -38,10 +42,11 @@ const inside: Client = { address: '', gone: () => false };
 
 /**
  * Makes the check of who asks. A well-formed Basic header is the only credentials looked at; without one the api_key
- * is. What was verified before is neither checked nor slowed again, whatever comes from the same address.
+ * is. A token or ticket of a log-in stands for its user; one that is not good counts against nobody, because nobody
+ * guesses it. What was verified before is neither checked nor slowed again, whatever comes from the same address.
  * @throws Error for a user whose password hash cannot be read.
  */
-export function createLogIn({ users, bans, passwordQueue, clock }: LogInDeps): LogIn {
+export function createLogIn({ users, bans, passwordQueue, sessions, clock }: LogInDeps): LogIn {
   const authenticator = createAuthenticator(users, createPasswordQueue(passwordQueue));
 
   /** Resolves after so many ms, or when the connection closes. */
@@ -86,13 +91,23 @@ export function createLogIn({ users, bans, passwordQueue, clock }: LogInDeps): L
     const header = request.headers.get('authorization');
     const known = header === null ? undefined : authenticator.recall(header);
     if (known) return known;
+    const token = bearerToken(header);
+    const session = token === undefined ? undefined : sessions.find(token);
+    if (session) return session;
     const basic = basicCredentials(header);
     if (basic && header) return verify(basic, header, incoming);
+    const ticket = ticketOf(request, sources);
+    const holder = ticket === undefined ? undefined : sessions.redeem(ticket);
+    if (holder) return holder;
     const key = apiKeyOf(sources);
     const credentials = apiKeyCredentials(key);
     return credentials && key !== undefined ? verify(credentials, key, incoming) : 'nobody';
   };
 }
+
+/** The ticket of a WebSocket that is being opened. */
+const ticketOf = (request: Request, { query }: Sources): string | undefined =>
+  request.headers.has('upgrade') ? query?.get('ticket') : undefined;
 
 function clientOf({ socket }: IncomingMessage): Client {
   return { address: socket.remoteAddress ?? '', gone: () => socket.destroyed };

@@ -2,6 +2,7 @@ import Type, { type Static, type TSchema } from 'typebox';
 import type { AriErrorCode } from '../models/errors.ts';
 import type { Owners } from './deps.ts';
 import type { FileAnswer } from './file-answers.ts';
+import type { Asker } from './sessions.ts';
 
 /** HTTP methods that operations have, in the order `Allow` lists them. */
 export const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const;
@@ -66,7 +67,9 @@ export type OperationSpec<K extends keyof Owners, S extends Params, R extends TS
   location?(result: Result<R>): string;
   /** Refusals it may answer with, besides those that every request may meet. */
   errors?: readonly AriErrorCode[];
-  handle(owner: Owners[K], params: ParamsOf<S>): Result<R> | Promise<Result<R>>;
+  /** `nothing`: those who may only look may do it, whatever its method. Left out, GET changes nothing, others do. */
+  changes?: 'nothing';
+  handle(owner: Owners[K], params: ParamsOf<S>, asker: Asker): Result<R> | Promise<Result<R>>;
 };
 
 /** An operation, its types forgotten. */
@@ -85,8 +88,10 @@ export type Operation = {
   readonly upgrade: boolean;
   /** Set where the answer is a file: `handle` gives a {@link FileAnswer}. */
   readonly file: boolean;
+  /** Whether those who may only look may do it. */
+  readonly changesNothing: boolean;
   location(result: unknown): string | undefined;
-  handle(owner: unknown, params: Record<string, unknown>): unknown;
+  handle(owner: unknown, params: Record<string, unknown>, asker: Asker): unknown;
 };
 
 /** Declares an operation. This is the only way a route comes to be. */
@@ -108,8 +113,9 @@ export function operation<
     errors: spec.errors ?? [],
     upgrade: false,
     file: false,
+    changesNothing: spec.changes === 'nothing' || spec.method === 'GET',
     location: (result) => spec.location?.(result as Result<R>),
-    handle: (owner, params) => spec.handle(owner as Owners[K], params as ParamsOf<S>),
+    handle: (owner, params, asker) => spec.handle(owner as Owners[K], params as ParamsOf<S>, asker),
   };
 }
 

@@ -9,6 +9,7 @@ import type { FileAnswer } from './file-answers.ts';
 import { type Method, methods, type Operation } from './operation.ts';
 import { createParamReader, type ParamReader, type Sources } from './parameters.ts';
 import { putReason, type Responder, toRefusal } from './responses.ts';
+import type { Asker } from './sessions.ts';
 
 /** Refusals that any request may meet; operations do not declare them. */
 const commonErrors: ReadonlySet<AriErrorCode> = new Set<AriErrorCode>([
@@ -46,7 +47,9 @@ export type Route = {
   /** For `Allow`: OPTIONS and the methods there are. */
   verbs: string;
   /** Carries out a request; for a method that is not there it refuses with 405. */
-  run(c: Context, sources: Sources): Response | Promise<Response>;
+  run(c: Context, sources: Sources, asker: Asker): Response | Promise<Response>;
+  /** Methods that those may ask for who may only look. */
+  changesNothing: ReadonlySet<string>;
 };
 
 type Prepared = { operation: Operation; owner: unknown; names: readonly string[]; read: ParamReader; check: Check };
@@ -114,9 +117,14 @@ function routeOf(path: string, here: Map<Method, Prepared>, deps: RouterDeps): R
   return {
     path,
     verbs,
-    run: (c, sources) => {
+    changesNothing: new Set([
+      'GET',
+      'OPTIONS',
+      ...[...here].filter(([, { operation }]) => operation.changesNothing).map(([method]) => method),
+    ]),
+    run: (c, sources, asker) => {
       const prepared = here.get(c.req.method as Method);
-      if (prepared) return run(prepared, c, sources);
+      if (prepared) return run(prepared, c, sources, asker);
       return deps.responder.refusal(c.req.raw, new AriError('methodInvalid'), { Allow: verbs });
     },
   };
@@ -174,11 +182,11 @@ function createRunner({ responder, clock, log, validate, answerTimeoutMs }: Rout
     return responder.refusal(request, new AriError('undeclaredError', { operation: nickname, code: refusal.code }));
   };
 
-  return (prepared: Prepared, c: Context, sources: Sources): Response | Promise<Response> => {
+  return (prepared: Prepared, c: Context, sources: Sources, asker: Asker): Response | Promise<Response> => {
     try {
       const path: Record<string, string> = {};
       for (const name of prepared.names) path[name] = c.req.param(name) ?? '';
-      const result = prepared.operation.handle(prepared.owner, prepared.read(path, sources));
+      const result = prepared.operation.handle(prepared.owner, prepared.read(path, sources), asker);
       if (!(result instanceof Promise)) return succeed(prepared, c, result);
       return inTime(result, prepared.operation.nickname).then(
         (value) => succeed(prepared, c, value),

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { createApp, type HttpApp } from '../../src/http/app.ts';
 import type { Deps, Owners } from '../../src/http/deps.ts';
-import type { HttpOptions } from '../../src/http/env.ts';
+import type { AppDeps, HttpOptions } from '../../src/http/env.ts';
 import type { FileAnswer } from '../../src/http/file-answers.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/log.ts';
@@ -85,6 +85,8 @@ export const samples = {
       },
     ],
   },
+  session: { token: 't', user: 'writer', read_only: false, expires: timestamp },
+  ticket: { ticket: 'k', expires: timestamp },
   chartSummary: { name: 'door', title: 'Door', about: 'A door.', states: ['open', 'shut'] },
   chart: {
     name: 'door',
@@ -106,6 +108,7 @@ export const samples = {
     snoops: 21,
     outboundConnections: 5,
     externalConnections: 22,
+    registrations: 23,
     media: {
       sessions: 6,
       ports: 7,
@@ -122,6 +125,7 @@ export const samples = {
       bindings: 13,
       qualifying: 14,
       subscriptions: 15,
+      lines: 24,
       referrals: 16,
       nonces: 17,
       transactions: 18,
@@ -164,6 +168,7 @@ const answers: { [K in keyof Owners]: Partial<Record<keyof Owners[K], unknown>> 
   logLevels: { get: samples.logging, set: samples.logging },
   externalMedia: { externalMedia: Promise.resolve(samples.channel) },
   playbacks: { playOnChannel: samples.playback, get: samples.playback, possible: samples.possible },
+  sessions: { open: samples.session, ticket: samples.ticket },
   charts: { list: [samples.chartSummary], get: samples.chart, svg: Promise.resolve(storedFile('<svg/>')) },
   applications: {
     list: [samples.application],
@@ -256,6 +261,7 @@ export const options: HttpOptions = {
   allowed_origins: [],
   pretty: false,
   validate: true,
+  sessions: { lifetime: 3600, most: 3, ticket_lifetime: 30 },
   media_sockets: { log_in: true, message: 1_048_576 },
   limits: {
     body: 40_960,
@@ -281,8 +287,14 @@ export type TestApp = HttpApp & {
 };
 
 /** The interface over `owners`. `ask('POST /ari/…')` goes through it without a socket. */
-export function createTestApp(owners: Deps, changes: Partial<HttpOptions> = {}, clock: Clock = systemClock): TestApp {
+export function createTestApp(
+  owners: Deps,
+  changes: Partial<HttpOptions> = {},
+  clock: Clock = systemClock,
+  page: AppDeps['page'] = { version: '1.2.3', files: undefined },
+): TestApp {
   const logged: Record<string, unknown>[] = [];
+  let secrets = 0;
   const destination = new Writable({
     write(chunk, _encoding, done) {
       logged.push(JSON.parse(String(chunk)));
@@ -293,6 +305,8 @@ export function createTestApp(owners: Deps, changes: Partial<HttpOptions> = {}, 
     owners,
     options: { ...options, ...changes },
     entityId: '02:00:00:00:00:01',
+    page,
+    secret: () => `secret-${++secrets}`,
     clock,
     log: createLogger({ level: 'debug', destination }),
   });

@@ -22,6 +22,8 @@ type Row = {
 const { channel, playback, application, endpoint, variable, variables, ping, info, sound } = samples;
 const { deviceState, mailbox, logChannel, module, tuple, statistics, usage, ban, logging } = samples;
 const { bridge, recording, stored } = samples;
+/** Who asks, as operations are told that want to know. */
+const asker = { user: { name: 'writer', password: 'secret', read_only: false }, token: undefined };
 const creation = 'endpoint=PJSIP/bob&appArgs=x,y&channelId=n&otherChannelId=o&originator=c0&formats=ulaw,alaw';
 const created = {
   endpoint: 'PJSIP/bob',
@@ -459,6 +461,9 @@ const rows: Row[] = [
     status: 200,
     answer: samples.possible,
   })),
+  { ask: 'POST /hookswitch/sessions', call: ['sessions.open', asker], status: 200, answer: samples.session },
+  { ask: 'DELETE /hookswitch/sessions', call: ['sessions.close', asker], status: 204 },
+  { ask: 'POST /hookswitch/sessions/tickets', call: ['sessions.ticket', asker], status: 200, answer: samples.ticket },
   { ask: 'GET /hookswitch/charts', call: ['charts.list'], status: 200, answer: [samples.chartSummary] },
   { ask: 'GET /hookswitch/charts/door', call: ['charts.get', 'door'], status: 200, answer: samples.chart },
   { ask: 'GET /hookswitch/charts/door.svg', call: ['charts.svg', 'door'], status: 200, answer: '<svg/>', file: true },

@@ -73,6 +73,8 @@ dialing.before.each(async (world) => {
     owners: fakes.owners,
     options,
     entityId: '02:00:00:00:00:01',
+    page: { version: '1.2.3', files: undefined },
+    secret: () => 'secret',
     clock: systemClock,
     log: createLogger({ level: 'silent' }),
     app,

@@ -40,7 +40,7 @@ const refused: [ask: string, status: number, body: object | undefined, allow: st
   ['GET /ari/channels/a/nothing', 404, missing, null],
   ['GET /ari/channels/create/answer', 404, missing, null],
   ['GET /arix/channels', 404, missing, null],
-  ['GET /', 404, missing, null],
+  ['GET /nothing', 404, missing, null],
   ['GET /ari/channels/', 404, slash('/ari/channels'), null],
   ['GET /ari/nothing/', 404, slash('/ari/nothing'), null],
   ['POST /ari/channels//redirect?endpoint=x', 400, emptySegment, null],

@@ -13,6 +13,7 @@ import { logging } from './logging.ts';
 import { mailboxes } from './mailboxes.ts';
 import { playbacks } from './playbacks.ts';
 import { recordings } from './recordings.ts';
+import { sessions } from './sessions.ts';
 import { sounds } from './sounds.ts';
 import { usage } from './usage.ts';
 
@@ -46,7 +47,7 @@ export const hookswitch: Api = {
   title: 'Hookswitch, beyond ARI',
   description: 'What the server tells and does beside the interface that it shares with others.',
   version: '1.0.0',
-  resources: [allowed, bans, charts, logging, usage],
+  resources: [allowed, bans, charts, logging, sessions, usage],
 };
 
 /** Everything that is served. */

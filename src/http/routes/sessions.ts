@@ -1,0 +1,42 @@
+import { LogInSession, Ticket } from '../../models/log-in-session.ts';
+import { operation, type Resource } from '../operation.ts';
+
+/** Sessions: log-ins of pages. */
+export const sessions: Resource = {
+  name: 'sessions',
+  description: 'Sessions: log-ins of web pages, which shall not keep a password.',
+  operations: [
+    operation({
+      method: 'POST',
+      path: '/sessions',
+      nickname: 'open',
+      summary: 'Log in: get a token for the name and password that the request comes with.',
+      notes: 'Every user may, also one who may only look. The token is good for `http.sessions.lifetime`.',
+      owner: 'sessions',
+      changes: 'nothing',
+      returns: LogInSession,
+      handle: (sessions, _params, asker) => sessions.open(asker),
+    }),
+    operation({
+      method: 'DELETE',
+      path: '/sessions',
+      nickname: 'close',
+      summary: 'Log out: the token that the request comes with is not good any more.',
+      owner: 'sessions',
+      changes: 'nothing',
+      handle: (sessions, _params, asker) => sessions.close(asker),
+    }),
+    operation({
+      method: 'POST',
+      path: '/sessions/tickets',
+      nickname: 'ticket',
+      summary: 'Get a ticket, which opens one WebSocket (`?ticket=…`) as the user who asks.',
+      notes:
+        'For browsers, which send no header with a WebSocket. It is good once, for `http.sessions.ticket_lifetime`.',
+      owner: 'sessions',
+      changes: 'nothing',
+      returns: Ticket,
+      handle: (sessions, _params, asker) => sessions.ticket(asker),
+    }),
+  ],
+};

@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import type { Clock } from '../lib/clock.ts';
+import type { LogInSession, Ticket } from '../models/log-in-session.ts';
+import { formatTimestamp } from '../models/timestamp.ts';
+import type { HttpUser } from './user.ts';
+
+/** Settings of log-ins by pages; names and units as in the configuration's `http.sessions`. */
+export type SessionSettings = {
+  /** How long a token is good, in s. */
+  lifetime: number;
+  /** Tokens at once. */
+  most: number;
+  /** How long a ticket is good, in s. */
+  ticket_lifetime: number;
+};
+
+/** Who asks, as an operation is told. */
+export type Asker = {
+  user: HttpUser;
+  /** The token that the request came with, when it came with one. */
+  token: string | undefined;
+};
+
+/**
+ * Log-ins of pages. Whoever gave a password gets a token that stands for it for a while, and that a page can forget when it
+ * is closed. All of them lie in memory only, and only their digests do.
+ */
+export interface Sessions {
+  /** Makes a token. With as many as there may be, the oldest goes. */
+  open(asker: Asker): LogInSession;
+  /** Ends the token that the request came with; without one nothing happens. */
+  close(asker: Asker): void;
+  /** Whose token it is; undefined for one that is not known, or not any more. */
+  find(token: string): HttpUser | undefined;
+  /** Makes what stands for a user once, where a browser can send no header: in the address of a WebSocket. */
+  ticket(asker: Asker): Ticket;
+  /** Whose ticket it is, which is used up with that; undefined for one that is not good. */
+  redeem(ticket: string): HttpUser | undefined;
+  /** Other users are known from now on: tokens of those that are not the same any more end. */
+  replaceUsers(users: readonly HttpUser[]): void;
+  /** Tokens that are good, for tests and counts. */
+  readonly size: number;
+}
+
+type Held = { user: HttpUser; expiresAt: number };
+
+/** Tickets that may wait at once; a page asks for one when it is about to use it. */
+const mostTickets = 1_000;
+
+const digest = (secret: string): string => createHash('sha256').update(secret).digest('base64');
+
+/** Things that are good for a while, found by the digest of what stands for them; the oldest goes for a new one. */
+class Vault {
+  readonly #held = new Map<string, Held>();
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  put(secret: string, held: Held, most: number): void {
+    const now = this.#clock.now();
+    for (const [key, { expiresAt }] of this.#held) if (expiresAt <= now) this.#held.delete(key);
+    for (const key of this.#held.keys()) {
+      if (this.#held.size < most) break;
+      this.#held.delete(key);
+    }
+    this.#held.set(digest(secret), held);
+  }
+
+  get(secret: string): HttpUser | undefined {
+    const held = this.#held.get(digest(secret));
+    return held && held.expiresAt > this.#clock.now() ? held.user : undefined;
+  }
+
+  remove(secret: string): void {
+    this.#held.delete(digest(secret));
+  }
+
+  keep(still: (user: HttpUser) => boolean): void {
+    for (const [key, { user }] of this.#held) if (!still(user)) this.#held.delete(key);
+  }
+
+  get size(): number {
+    const now = this.#clock.now();
+    return [...this.#held.values()].filter(({ expiresAt }) => expiresAt > now).length;
+  }
+}
+
+/** @param secret makes texts that nobody can guess. */
+export function createSessions(settings: SessionSettings, clock: Clock, secret: () => string): Sessions {
+  const tokens = new Vault(clock);
+  const tickets = new Vault(clock);
+  const until = (seconds: number): number => clock.now() + seconds * 1000;
+  return {
+    open({ user }) {
+      const token = secret();
+      const expiresAt = until(settings.lifetime);
+      tokens.put(token, { user, expiresAt }, settings.most);
+      return { token, user: user.name, read_only: user.read_only, expires: formatTimestamp(expiresAt) };
+    },
+    close({ token }) {
+      if (token !== undefined) tokens.remove(token);
+    },
+    find: (token) => tokens.get(token),
+    ticket({ user }) {
+      const ticket = secret();
+      const expiresAt = until(settings.ticket_lifetime);
+      tickets.put(ticket, { user, expiresAt }, mostTickets);
+      return { ticket, expires: formatTimestamp(expiresAt) };
+    },
+    redeem(ticket) {
+      const user = tickets.get(ticket);
+      tickets.remove(ticket);
+      return user;
+    },
+    replaceUsers(users) {
+      const still = (user: HttpUser) => users.some((other) => isDeepStrictEqual(other, user));
+      tokens.keep(still);
+      tickets.keep(still);
+    },
+    get size() {
+      return tokens.size;
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import Type, { type Static } from 'typebox';
+import { model, text } from './schema.ts';
+import { Timestamp } from './timestamp.ts';
+
+/** What whoever has logged in gets. */
+export const LogInSession = model('LogInSession', 'A log-in: a token that stands for name and password for a while.', {
+  token: text('Sent as `Authorization: Bearer <token>`. To be kept in memory only.'),
+  user: text('Whom it stands for.'),
+  read_only: Type.Boolean({ description: 'Whether that user may look but change nothing.' }),
+  expires: Timestamp,
+});
+export type LogInSession = Static<typeof LogInSession>;
+
+/** What opens one WebSocket. */
+export const Ticket = model('Ticket', 'What stands for a user once, in the address of a WebSocket.', {
+  ticket: text('Sent as the query parameter `ticket`.'),
+  expires: Timestamp,
+});
+export type Ticket = Static<typeof Ticket>;
