@@ -1,5 +1,13 @@
 import { createRequire } from 'node:module';
-import { arch, hostname, version as kernelVersion, type as osType, release, userInfo } from 'node:os';
+import {
+  arch,
+  availableParallelism,
+  hostname,
+  version as kernelVersion,
+  type as osType,
+  release,
+  userInfo,
+} from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { OutboundConnectionSettings } from './actors/outbound-connections.ts';
 import type { Config, EndpointConfig } from './config/schema.ts';
@@ -53,6 +61,8 @@ export const mediaSettings = (config: Config): MediaConfig => ({
   recordingsDirectory: config.recordings.directory,
   rtpTimeoutMs: config.media.rtp_timeout * 1000,
   natSearchMs: config.media.nat_search * 1000,
+  threads: config.media.threads || Math.max(1, availableParallelism() - 1),
+  tieBytes: config.media.thread_backlog,
   threadTimeoutMs: config.media.thread_timeout * 1000,
   toneZone: config.media.tone_zone,
   external: {

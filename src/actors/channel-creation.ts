@@ -150,6 +150,7 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
       {
         channelId: id,
         ...(otherId === undefined ? {} : { otherChannelId: otherId }),
+        ...(request.linked ? { near: request.linked.id } : {}),
         resource,
         caller: presented ?? caller,
         ...(formats ? { formats } : {}),

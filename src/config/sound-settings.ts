@@ -26,6 +26,17 @@ export const media = group(
       description:
         'How long after offer and answer audio is taken from another address than a phone told, if none comes from there (a phone behind a NAT); 0 never.',
     }),
+    threads: whole(0, 256, {
+      default: 0,
+      unit: 'threads',
+      description:
+        'Threads that audio is spread over, at most; 0 for one less than the machine has cores (at least one).',
+    }),
+    thread_backlog: whole(4_096, 1_048_576, {
+      default: 16_384,
+      unit: 'bytes',
+      description: 'Audio that may wait between two of these threads for one call; what does not fit is lost.',
+    }),
     thread_timeout: number(1, 3600, {
       default: 5,
       unit: 's',

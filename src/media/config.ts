@@ -24,6 +24,10 @@ export type MediaConfig = {
   rtpTimeoutMs: number;
   /** How long after a change of the SDP a far side behind a NAT is looked for, in ms; 0 = only the signalled source is heard. */
   natSearchMs: number;
+  /** Threads that sessions are spread over, at most; each is started when it gets its first. */
+  threads: number;
+  /** Octets that may wait between two threads for one session. */
+  tieBytes: number;
   /** A media thread that answers nothing for this long is ended, in ms. */
   threadTimeoutMs: number;
   /** Country code of the call-progress tones, e.g. `us`. */
@@ -59,6 +63,8 @@ export const defaultMediaConfig: MediaConfig = {
   recordingsDirectory: 'recordings',
   rtpTimeoutMs: 0,
   natSearchMs: 30_000,
+  threads: 1,
+  tieBytes: 16_384,
   threadTimeoutMs: 5000,
   toneZone: 'us',
   keepalive: false,

@@ -7,6 +7,7 @@ import type { AudioLoader } from './item-loader.ts';
 import type { EngineReport } from './protocol.ts';
 import { RateChanger } from './rate-changer.ts';
 import { DigitSender } from './rtp/digit-sender.ts';
+import type { RtpHeader } from './rtp/header.ts';
 import type { SessionMemory } from './session-memory.ts';
 import { tickMs } from './ticker.ts';
 import { Voice } from './voice.ts';
@@ -29,6 +30,16 @@ export interface Meeting {
   digit(from: End, digit: string, durationMs: number): void;
 }
 
+/** Takes packets of another far side as they are. */
+export interface PacketTaker {
+  /** What it is a member of, where that is in this thread. */
+  readonly mix: Meeting | undefined;
+  /** Sends a packet to its far side, renumbered; what is said there wins over it. The packet may be changed. */
+  forward(packet: Uint8Array, header: RtpHeader, isEvent: boolean, now: number): void;
+  /** Says a frame that comes before the packets that are passed on. */
+  sayAtOnce(frame: Frame, now: number): void;
+}
+
 /** What is mixed into what an end hears or says: a whisperer. */
 export interface Whisper {
   /** What it says just now; undefined = nothing. */
@@ -39,7 +50,7 @@ export interface Whisper {
  * One far side's audio. A tick has phases: every end receives (`heard` is what its far side said), mixes add up, every
  * end sends (`said` is what its far side hears), taps take both. Frames are only made while somebody wants them.
  */
-export abstract class End {
+export abstract class End implements PacketTaker {
   readonly session: number;
   protected readonly clock: Clock;
   protected readonly report: (report: EngineReport) => void;
@@ -52,6 +63,11 @@ export abstract class End {
   mixed: Frame | undefined;
   /** Whether what its far side hears comes from a mix, frame by frame. */
   inMix = false;
+  /** Whether the mix lets its digits, and its audio, through to where its packets are passed on to. */
+  passDigits = true;
+  passAudio = true;
+  /** When a packet of another far side was passed on to it last, monotonic ms. */
+  forwardedAt = Number.NEGATIVE_INFINITY;
   #heard: Frame | undefined;
   #heardAlone: Frame | undefined;
   #said: Frame | undefined;
@@ -74,11 +90,31 @@ export abstract class End {
   /** The rate its far side speaks at, in Hz; undefined when it takes any. */
   abstract get sampleRate(): number | undefined;
 
+  /** How long what a mix says to it takes until its far side hears it, at most, in ms. */
+  get delayMs(): number {
+    return 0;
+  }
+
   /** First phase of a tick. @param now nominal monotonic time of the tick. */
   abstract receive(now: number): void;
 
   /** Last phase of a tick. */
   abstract send(now: number): void;
+
+  /** What two ends must have in common for packets to go from one to the other as they are; undefined when they cannot. */
+  get forwardable(): string | undefined {
+    return undefined;
+  }
+
+  /** Passes arriving packets on to `partner` as they are, until it is undefined. What waits for its turn goes first. */
+  forwardTo(_partner: PacketTaker | undefined): void {}
+
+  /** Passes on what waits for its turn in frames: it is forwarded now. */
+  forwardHeld(): void {}
+
+  forward(_packet: Uint8Array, _header: RtpHeader, _isEvent: boolean, _now: number): void {}
+
+  sayAtOnce(_frame: Frame, _now: number): void {}
 
   /** What its far side said in this tick; undefined when nothing, or when nobody listens. */
   get heard(): Frame | undefined {

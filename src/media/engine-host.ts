@@ -10,6 +10,8 @@ import { MusicReader } from './music-reader.ts';
 import type { MediaCommand, MediaMessage, WorkerStart } from './protocol.ts';
 import type { Sockets } from './rtp/sockets.ts';
 import { blockSlots, memoryIn } from './session-memory.ts';
+import { tickMs } from './ticker.ts';
+import type { Bells } from './tie/bell.ts';
 
 /** What the engine has of the world: time, sockets and chance. */
 export type EngineWorld = {
@@ -19,6 +21,8 @@ export type EngineWorld = {
   wires?: Wires;
   /** 32 random bits, unpredictable to others. */
   random32: () => number;
+  /** How threads wake each other. */
+  bells: Bells;
 };
 
 /**
@@ -27,8 +31,8 @@ export type EngineWorld = {
  * @returns what to do with a batch of commands.
  */
 export function hostEngine(
-  { config }: WorkerStart,
-  { clock, sockets, wires = noWires, random32 }: EngineWorld,
+  { config, thread, bell }: WorkerStart,
+  { clock, sockets, wires = noWires, random32, bells }: EngineWorld,
   post: (messages: MediaMessage[]) => void,
 ): (commands: readonly MediaCommand[]) => void {
   let batch: MediaMessage[] = [];
@@ -55,6 +59,10 @@ export function hostEngine(
     wires,
     loader: new ItemLoader(library, config.toneZone, openMusic),
     random32,
+    bell,
+    bells,
+    // Apart from each other, so that what one says in its tick is there in the next of every other.
+    phaseMs: (thread * tickMs) / config.threads,
     report: tell,
   });
   if (config.codecs.includes('opus'))
@@ -94,6 +102,15 @@ function carryOut(
       return;
     case 'relay':
       engine.relay(command.session, command.relay);
+      return;
+    case 'openTie':
+      engine.openTie(command.session, command.plan);
+      return;
+    case 'closeTie':
+      engine.closeTie(command.session, command.tie);
+      return;
+    case 'openTieEnd':
+      engine.openTieEnd(command.session, command.plan);
       return;
     case 'openMix':
       engine.openMix(command.mix, command.kind);

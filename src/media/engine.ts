@@ -6,7 +6,6 @@ import type {
   MediaSource,
   MixCommand,
   RecordReport,
-  RecordRequest,
   RtpStatistics,
   SessionCommand,
 } from '../telephony/media.ts';
@@ -20,7 +19,8 @@ import type { AudioLoader } from './item-loader.ts';
 import { LocalEnd } from './local-end.ts';
 import { Mixing } from './mix.ts';
 import type { EngineReport, MediaUsage, RelayedIn } from './protocol.ts';
-import { Recorder, type RecordSource, sourceOfEnd, sourceOfMix } from './recorder.ts';
+import { sourceOfEnd, sourceOfMix } from './recorder.ts';
+import { Recorders } from './recorders.ts';
 import { PortPool } from './rtp/ports.ts';
 import { RtpEnd } from './rtp/rtp-end.ts';
 import type { Sockets } from './rtp/sockets.ts';
@@ -28,6 +28,10 @@ import { ownMemory, type SessionMemory } from './session-memory.ts';
 import { SnoopEnd } from './snoop-end.ts';
 import { TalkTap, type Tap } from './talk-tap.ts';
 import { Ticker } from './ticker.ts';
+import { type Bells, newBell, noBells } from './tie/bell.ts';
+import { TieEnd } from './tie/tie-end.ts';
+import type { TiePlan } from './tie/tie-wire.ts';
+import { Ties } from './tie/ties.ts';
 
 export type MediaEngineOptions = {
   config: MediaConfig;
@@ -39,6 +43,11 @@ export type MediaEngineOptions = {
   loader: AudioLoader;
   /** 32 random bits, unpredictable to others. */
   random32: () => number;
+  /** Ours, which other threads ring, and how bells are rung; no ties work without. */
+  bell?: SharedArrayBuffer;
+  bells?: Bells;
+  /** How far its ticks lie behind those of the first thread, in ms. */
+  phaseMs?: number;
   /** Hears what happens; called from inside commands, packets and ticks. */
   report: (report: EngineReport) => void;
 };
@@ -65,10 +74,8 @@ export class MediaEngine {
   readonly #mixes = new Map<number, Mixing>();
   readonly #taps = new Set<Tap>();
   readonly #talkTaps = new Map<End, TalkTap>();
-  /** Recordings under way, by what they record and their number there. */
-  readonly #recorders = new Map<End | Mixing, Map<number, Recorder>>();
-  /** How many recordings of each are not complete, and what waits for that. */
-  readonly #unfinished = new Map<End | Mixing, { recordings: number; done: (() => void) | undefined }>();
+  readonly #recorders: Recorders;
+  readonly #ties: Ties;
   /** Snoops by the end they listen to: they end with it. */
   readonly #snoops = new Map<End, Set<SnoopEnd>>();
   #warnedAt = Number.NEGATIVE_INFINITY;
@@ -84,7 +91,10 @@ export class MediaEngine {
       drainMs: config.portDrainMs,
       random32,
     });
-    this.#ticker = new Ticker(clock, (now, skipped) => this.#tick(now, skipped));
+    this.#recorders = new Recorders({ taps: this.#taps, random32 });
+    const { bell = newBell(0), bells = noBells, phaseMs = 0 } = options;
+    this.#ties = new Ties({ clock, bell, bells, failed: (end, error) => this.#fault(end.session, error) });
+    this.#ticker = new Ticker(clock, (now, skipped) => this.#tick(now, skipped), phaseMs);
   }
 
   /**
@@ -169,6 +179,25 @@ export class MediaEngine {
     }
   }
 
+  /** Lets a session meet a mix of another thread. */
+  openTie(session: number, plan: TiePlan): void {
+    const end = this.#ends.get(session);
+    if (!end) return;
+    for (const mix of this.#mixes.values()) mix.leave(end);
+    this.#ties.enter(end, plan);
+  }
+
+  /** @param tie the one that is closed; another is let be. */
+  closeTie(session: number, tie: number): void {
+    const end = this.#ends.get(session);
+    if (end) this.#ties.leave(end, tie);
+  }
+
+  /** Opens what stands for a session of another thread in mixes of this one. */
+  openTieEnd(session: number, plan: TiePlan): void {
+    this.#add(this.#ties.open(this.#endOptions(session, ownMemory()), plan));
+  }
+
   openMix(mix: number, kind: 'mixing' | 'holding'): void {
     const { loader, report } = this.#options;
     this.#mixes.set(mix, new Mixing({ mix, kind, loader, report }));
@@ -225,7 +254,7 @@ export class MediaEngine {
     const playing = (each: { playing: boolean }) => each.playing;
     return {
       ...streamUsage(this.#ends.values()),
-      sessions: this.#ends.size,
+      sessions: [...this.#ends.values()].filter((end) => !(end instanceof TieEnd)).length,
       ports: this.#ports.used,
       players: [...this.#ends.values()].filter(playing).length + [...this.#mixes.values()].filter(playing).length,
       timers: this.#ticker.running ? 1 : 0,
@@ -261,11 +290,12 @@ export class MediaEngine {
     if (!end) return;
     this.#ends.delete(session);
     this.#detectTalking(end, undefined);
-    this.#endRecordings(end);
+    this.#recorders.end(end);
     for (const snoop of this.#snoops.get(end) ?? []) this.#endSnoop(snoop);
     this.#snoops.delete(end);
     for (const snoops of this.#snoops.values()) snoops.delete(end as SnoopEnd);
     for (const mix of this.#mixes.values()) mix.leave(end);
+    this.#ties.forget(end);
     end.close(reason);
     if (end instanceof RtpEnd && end.pair) this.#ports.release(end.pair);
     this.#stopWhenIdle();
@@ -280,16 +310,13 @@ export class MediaEngine {
     const end = this.#ends.get(session);
     if (!end) return;
     this.#close(session, reason);
-    const tell = () => this.#options.report({ type: 'faulted', session, reason });
-    const unfinished = this.#unfinished.get(end);
-    if (unfinished) unfinished.done = tell;
-    else tell();
+    this.#recorders.whenComplete(end, () => this.#options.report({ type: 'faulted', session, reason }));
   }
 
   #closeMix(mix: number, reason = 'the mix was closed'): void {
     const found = this.#mixes.get(mix);
     this.#mixes.delete(mix);
-    if (found) this.#endRecordings(found);
+    if (found) this.#recorders.end(found);
     found?.close(reason);
     this.#stopWhenIdle();
   }
@@ -304,6 +331,7 @@ export class MediaEngine {
         const end = this.#ends.get(command.session);
         if (!end) return;
         for (const other of this.#mixes.values()) if (other !== mixing) other.leave(end);
+        this.#ties.leave(end);
         mixing.join(end, command.member);
         return;
       }
@@ -319,13 +347,12 @@ export class MediaEngine {
         const { recording, request } = command;
         const { mix } = mixing;
         const source = sourceOfMix(mixing, this.#options.config.defaultLanguage);
-        this.#record(mixing, recording, source, request, (report) =>
-          this.#options.report({ type: 'mixRecorded', mix, recording, report }),
-        );
+        const told = (report: RecordReport) => this.#options.report({ type: 'mixRecorded', mix, recording, report });
+        this.#recorders.record(mixing, { recording, source, request, told });
         return;
       }
       case 'controlRecording':
-        this.#recorders.get(mixing)?.get(command.recording)?.control(command.action);
+        this.#recorders.control(mixing, command.recording, command.action);
         return;
       default:
         mixing.apply(command);
@@ -355,57 +382,16 @@ export class MediaEngine {
       case 'record': {
         const { recording, request } = command;
         const source = sourceOfEnd(end, request.channels, this.#options.config.defaultLanguage);
-        this.#record(end, recording, source, request, (report) =>
-          this.#options.report({ type: 'recorded', session, recording, report }),
-        );
+        const told = (report: RecordReport) => this.#options.report({ type: 'recorded', session, recording, report });
+        this.#recorders.record(end, { recording, source, request, told });
         return;
       }
       case 'controlRecording':
-        this.#recorders.get(end)?.get(command.recording)?.control(command.action);
+        this.#recorders.control(end, command.recording, command.action);
         return;
       default:
         end.apply(command);
     }
-  }
-
-  #record(
-    owner: End | Mixing,
-    recording: number,
-    source: RecordSource,
-    request: RecordRequest,
-    told: (report: RecordReport) => void,
-  ): void {
-    const recorders = this.#recorders.get(owner) ?? new Map<number, Recorder>();
-    this.#recorders.set(owner, recorders);
-    owner.onDigit = (digit) => {
-      for (const each of [...recorders.values()]) each.digit(digit);
-    };
-    const unfinished = this.#unfinished.get(owner) ?? { recordings: 0, done: undefined };
-    this.#unfinished.set(owner, unfinished);
-    unfinished.recordings++;
-    const recorder = new Recorder({
-      source,
-      request,
-      serial: this.#options.random32(),
-      told: (report) => {
-        told(report);
-        if (report.type === 'record.started' || --unfinished.recordings > 0) return;
-        this.#unfinished.delete(owner);
-        unfinished.done?.();
-      },
-      ended: () => {
-        recorders.delete(recording);
-        this.#taps.delete(recorder);
-      },
-    });
-    recorders.set(recording, recorder);
-    this.#taps.add(recorder);
-  }
-
-  /** What is recorded of an end or a mix that is gone is complete. */
-  #endRecordings(owner: End | Mixing): void {
-    for (const each of [...(this.#recorders.get(owner)?.values() ?? [])]) each.close();
-    this.#recorders.delete(owner);
   }
 
   /** An item for a session that is gone still gets its one report. */
@@ -431,9 +417,10 @@ export class MediaEngine {
         this.#fault(end.session, error);
       }
     }
+    this.#ties.tick();
     for (const mix of this.#mixes.values()) {
       try {
-        mix.tick();
+        mix.tick(now);
       } catch (error) {
         this.#faultMix(mix.mix, error);
       }

@@ -1,6 +1,7 @@
 import { type EngineWorld, hostEngine } from './engine-host.ts';
 import type { MediaCommand } from './protocol.ts';
 import type { MediaThread, StartThread } from './start-worker.ts';
+import { inlineBells } from './tie/bell.ts';
 
 type Listeners = { message: ((value: unknown) => void)[]; exit: ((code: number) => void)[] };
 
@@ -8,9 +9,9 @@ type Listeners = { message: ((value: unknown) => void)[]; exit: ((code: number) 
  * A media thread that is none: the engine runs in this process, behind the same port, with a clock, sockets and chance
  * that are handed in. For simulations; in a server that works for others the thread keeps audio in time.
  */
-export const startInline =
-  (world: EngineWorld): StartThread =>
-  (start): MediaThread => {
+export const startInline = (outside: Omit<EngineWorld, 'bells'>): StartThread => {
+  const world = { ...outside, bells: inlineBells() };
+  return (start): MediaThread => {
     const listeners: Listeners = { message: [], exit: [] };
     let ended = false;
     // What crosses is copied, as between threads: neither side may change what the other holds.
@@ -36,3 +37,4 @@ export const startInline =
       },
     };
   };
+};

@@ -7,11 +7,11 @@ import type { ThreadLink } from './thread-link.ts';
  * Two sessions joined back to back. The media thread hears of a half only when it plays or sends digits, because those
  * take time, or when somebody listens to one of the two; all else is state of this side.
  *
- * @param thread gives the media thread, undefined once the plane is closed.
+ * @param thread gives a media thread, undefined once the plane is closed; `near` = if it can be anywhere, there.
  */
 export function createLocalPair(
   options: readonly [SessionProxyOptions, SessionProxyOptions],
-  thread: () => ThreadLink | undefined,
+  thread: (near?: ThreadLink) => ThreadLink | undefined,
 ): [LocalHalf, LocalHalf] {
   const first = new LocalHalf(options[0], thread);
   const second = new LocalHalf(options[1], thread);
@@ -22,7 +22,7 @@ export function createLocalPair(
 
 class LocalHalf extends SessionProxy implements MediaSession {
   other: LocalHalf | undefined;
-  readonly #thread: () => ThreadLink | undefined;
+  readonly #thread: (near?: ThreadLink) => ThreadLink | undefined;
   #echoing = false;
 
   constructor(options: SessionProxyOptions, thread: () => ThreadLink | undefined) {
@@ -30,9 +30,9 @@ class LocalHalf extends SessionProxy implements MediaSession {
     this.#thread = thread;
   }
 
-  override audible(): number | undefined {
+  override audible(near?: ThreadLink): number | undefined {
     if (this.ended) return undefined;
-    this.#openHere();
+    this.#openHere(near);
     this.other?.openFor();
     return this.place?.session;
   }
@@ -101,9 +101,9 @@ class LocalHalf extends SessionProxy implements MediaSession {
     this.told(report);
   }
 
-  #openHere(): void {
+  #openHere(near?: ThreadLink): void {
     if (this.place) return;
-    this.link = this.other?.thread ?? this.#thread();
+    this.link = this.other?.thread ?? this.#thread(near);
     if (!this.link) return;
     this.place = this.link.add(this);
     this.open();

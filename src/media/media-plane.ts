@@ -21,6 +21,7 @@ import type { SessionProxy, SessionProxyOptions } from './session-proxy.ts';
 import { SnoopProxy } from './snoop-proxy.ts';
 import { type StartThread, startWorker } from './start-worker.ts';
 import { ThreadLink } from './thread-link.ts';
+import { newBell } from './tie/bell.ts';
 
 export type MediaPlaneOptions = {
   config: MediaConfig;
@@ -38,8 +39,11 @@ const noUsage: MediaUsage = {
 /** A thread that is lost more often than this within this many ms is not given its sessions again: one may be why. */
 const restarts = { most: 3, withinMs: 60_000 };
 
+/** Sessions that a thread may have beyond twice those of the idlest one, and still gets those that belong to its own. */
+const nearbyLoad = 16;
+
 /**
- * The media plane: everything about packets, timers and files happens in a worker thread; this side only passes
+ * The media plane: everything about packets, timers and files happens in worker threads; this side only passes
  * commands and reports. What a lost thread had is opened again in a new one, on the same ports, and goes on.
  */
 export function createMediaPlane(options: MediaPlaneOptions): MediaPlane & ExternalAudio {
@@ -53,23 +57,30 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
   readonly #sessions = new Set<SessionProxy>();
   readonly #byId = new Map<string, SessionProxy>();
   readonly #mixes = new Set<MixProxy>();
-  #link: ThreadLink | undefined;
+  /** Running threads, each in a place of its own. */
+  readonly #links: (ThreadLink | undefined)[];
+  /** When the thread of each place was lost. */
+  readonly #lostAt: number[][];
+  #bells = 0;
   #closed = false;
-  #lostAt: number[] = [];
 
   constructor(options: MediaPlaneOptions) {
     this.#options = options;
     this.#startThread = options.startThread ?? startWorker;
-    this.#thread();
+    const places = Math.max(1, options.config.threads);
+    this.#links = new Array(places).fill(undefined);
+    this.#lostAt = Array.from(this.#links, () => []);
+    // The first call finds it running; others are started for the first session that they get.
+    this.#start(0);
   }
 
-  async openRtp(id: string, told: (report: MediaReport) => void): Promise<RtpSession> {
-    return this.#openRtp(id, told);
+  async openRtp(id: string, told: (report: MediaReport) => void, near?: string): Promise<RtpSession> {
+    return this.#openRtp(id, told, { near });
   }
 
   async reopenRtp(dump: MediaSessionDump, told: (report: MediaReport) => void): Promise<RtpSession> {
     if (dump.version !== 1) throw new Error(`a dump of version ${dump.version} is not understood`);
-    return this.#openRtp(dump.id, told, dump);
+    return this.#openRtp(dump.id, told, { from: dump });
   }
 
   openPair(
@@ -77,22 +88,21 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
     told: readonly [(report: MediaReport) => void, (report: MediaReport) => void],
   ): [MediaSession, MediaSession] {
     const options = [this.#sessionOptions(ids[0], told[0]), this.#sessionOptions(ids[1], told[1])] as const;
-    const pair = createLocalPair(options, () => (this.#closed ? undefined : this.#thread()));
+    const pair = createLocalPair(options, (near) => (this.#closed ? undefined : this.#thread(near)));
     for (const half of pair) this.#add(half);
     return pair;
   }
 
   openMix(id: string, kind: 'mixing' | 'holding', told: (report: MixReport) => void): Mix {
-    const mix = new MixProxy(
-      {
-        id,
-        kind,
-        told,
-        sessionOf: ({ id: session }) => this.#byId.get(session),
-        ended: (ended) => this.#mixes.delete(ended),
-      },
-      this.#closed ? undefined : this.#thread(),
-    );
+    const mix = new MixProxy({
+      id,
+      kind,
+      told,
+      tieBytes: this.#options.config.tieBytes,
+      thread: (near) => (this.#closed ? undefined : this.#thread(near)),
+      sessionOf: ({ id: session }) => this.#byId.get(session),
+      ended: (ended) => this.#mixes.delete(ended),
+    });
     this.#mixes.add(mix);
     return mix;
   }
@@ -120,18 +130,27 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
   }
 
   async usage(): Promise<MediaUsage> {
-    if (this.#closed || !this.#link?.alive) return noUsage;
-    return (await this.#link.request((request) => ({ type: 'usage', request }))).usage;
+    const links = this.#closed ? [] : this.#links.filter((link) => link?.alive);
+    const answers = await Promise.all(links.map((link) => link!.request((request) => ({ type: 'usage', request }))));
+    const sum = { ...noUsage };
+    for (const { usage } of answers)
+      for (const name of Object.keys(sum) as (keyof MediaUsage)[]) sum[name] += usage[name];
+    return sum;
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#link?.close();
+    await Promise.all(this.#links.map((link) => link?.close()));
   }
 
-  async #openRtp(id: string, told: (report: MediaReport) => void, from?: MediaSessionDump): Promise<RtpSession> {
+  async #openRtp(
+    id: string,
+    told: (report: MediaReport) => void,
+    { near, from }: { near?: string | undefined; from?: MediaSessionDump },
+  ): Promise<RtpSession> {
     if (this.#closed) throw new Error('the media plane is closed');
-    const proxy = new RtpProxy(this.#sessionOptions(id, told), this.#thread(), from);
+    const link = this.#thread(near === undefined ? undefined : this.#byId.get(near)?.thread);
+    const proxy = new RtpProxy(this.#sessionOptions(id, told), link, from);
     this.#add(proxy);
     await proxy.opened;
     return proxy;
@@ -149,40 +168,59 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
   #remove(session: SessionProxy): void {
     this.#sessions.delete(session);
     if (this.#byId.get(session.id) === session) this.#byId.delete(session.id);
-    for (const mix of this.#mixes) mix.forget(session);
+    session.mix?.forget(session);
   }
 
-  /** The running thread; a new one when there is none (the first time, or after a crash). */
-  #thread(): ThreadLink {
-    if (this.#link?.alive) return this.#link;
+  /** A thread for a session: `near`, unless that has far more to do than others, or else the one with the least to do. */
+  #thread(near?: ThreadLink): ThreadLink {
+    let least = 0;
+    for (let place = 1; place < this.#links.length; place++)
+      if (this.#loadOf(place) < this.#loadOf(least)) least = place;
+    if (near?.alive && near.load <= 2 * this.#loadOf(least) + nearbyLoad) return near;
+    const link = this.#links[least];
+    return link?.alive ? link : this.#start(least);
+  }
+
+  #loadOf(place: number): number {
+    const link = this.#links[place];
+    return link?.alive ? link.load : 0;
+  }
+
+  /** Starts the thread of a place: the first time, or after a crash. */
+  #start(place: number): ThreadLink {
     const { config, clock, log } = this.#options;
-    const link: ThreadLink = new ThreadLink(this.#startThread({ config }), {
+    const bell = newBell(++this.#bells);
+    const link: ThreadLink = new ThreadLink(this.#startThread({ config, thread: place, bell }), {
       clock,
       log,
       timeoutMs: config.threadTimeoutMs,
-      lost: (reason) => this.#lost(link, reason),
+      bell,
+      lost: (reason) => this.#lost(link, place, reason),
     });
-    this.#link = link;
+    this.#links[place] = link;
     return link;
   }
 
   /** Moves what a lost thread had to a new one: sessions in the order they were opened, then mixes. */
-  #lost(link: ThreadLink, reason: string): void {
+  #lost(link: ThreadLink, place: number, reason: string): void {
     const sessions = [...this.#sessions].filter((session) => session.thread === link);
     const mixes = [...this.#mixes].filter((mix) => mix.thread === link);
-    if (this.#closed || this.#losesTooOften()) {
+    if (this.#closed || this.#losesTooOften(place)) {
       for (const each of [...sessions, ...mixes]) each.lost(reason);
       return;
     }
     if (sessions.length + mixes.length === 0) return;
-    const next = this.#thread();
+    const running = this.#links[place];
+    const next = running?.alive ? running : this.#start(place);
     for (const each of [...sessions, ...mixes]) each.moveTo(next);
+    for (const mix of this.#mixes) mix.followMembers();
     this.#options.log.warn({ sessions: sessions.length, mixes: mixes.length }, 'media goes on in a new thread');
   }
 
-  #losesTooOften(): boolean {
+  #losesTooOften(place: number): boolean {
     const now = this.#options.clock.monotonic();
-    this.#lostAt = [...this.#lostAt.filter((at) => now - at < restarts.withinMs), now];
-    return this.#lostAt.length > restarts.most;
+    const lost = [...this.#lostAt[place]!.filter((at) => now - at < restarts.withinMs), now];
+    this.#lostAt[place] = lost;
+    return lost.length > restarts.most;
   }
 }

@@ -15,6 +15,7 @@ import type { EngineReport } from './protocol.ts';
 import { Plays, playHandle, Recordings, recordHandle } from './proxy-handles.ts';
 import type { SessionProxy } from './session-proxy.ts';
 import type { Linked, ThreadLink } from './thread-link.ts';
+import { type Membership, meet } from './tie-proxy.ts';
 
 export type MixProxyOptions = {
   id: string;
@@ -22,17 +23,26 @@ export type MixProxyOptions = {
   told: (report: MixReport) => void;
   /** The session that a leg's media stands for; undefined when it is not one of the plane, or over. */
   sessionOf: (session: MediaSession) => SessionProxy | undefined;
+  /** A thread for it, near what it will join if possible; undefined once the plane is closed. */
+  thread: (near?: ThreadLink) => ThreadLink | undefined;
+  /** Octets that may wait between two threads for one member. */
+  tieBytes: number;
   /** Hears that the mix is over, once. */
   ended: (mix: MixProxy) => void;
 };
 
 const mixClosed = 'the mix was closed';
 
-/** The main thread's side of a mix. */
+type Joined = { member: MixMember; as: Membership };
+
+/**
+ * The main thread's side of a mix. It lives in the thread of whoever comes first, or where something was first asked of it;
+ * members of other threads are joined by ties.
+ */
 export class MixProxy implements Mix, Linked {
   readonly id: string;
   readonly #options: MixProxyOptions;
-  readonly #members = new Map<SessionProxy, MixMember>();
+  readonly #members = new Map<SessionProxy, Joined>();
   readonly #plays = new Plays();
   readonly #recordings = new Recordings();
   #music: string | undefined;
@@ -41,11 +51,9 @@ export class MixProxy implements Mix, Linked {
   #number = 0;
   #ended = false;
 
-  constructor(options: MixProxyOptions, link: ThreadLink | undefined) {
+  constructor(options: MixProxyOptions) {
     this.id = options.id;
     this.#options = options;
-    this.#link = link;
-    this.#open();
   }
 
   get thread(): ThreadLink | undefined {
@@ -54,10 +62,17 @@ export class MixProxy implements Mix, Linked {
 
   join(session: MediaSession, member: MixMember): void {
     const proxy = this.#options.sessionOf(session);
-    const number = proxy?.audible();
-    if (!proxy || number === undefined || this.#ended) return;
-    this.#members.set(proxy, member);
-    this.#send({ type: 'join', session: number, member });
+    if (!proxy || this.#ended) return;
+    if (proxy.mix !== this) proxy.mix?.drop(proxy);
+    const known = this.#members.get(proxy);
+    if (known) {
+      known.member = member;
+      this.#send({ type: 'join', session: known.as.number, member });
+      return;
+    }
+    if (proxy.audible(this.#link) === undefined) return;
+    const link = this.#home(proxy.thread);
+    if (link) this.#admit(proxy, member, link);
   }
 
   change(session: MediaSession, member: MixMember): void {
@@ -67,19 +82,37 @@ export class MixProxy implements Mix, Linked {
 
   leave(session: MediaSession): void {
     const proxy = this.#options.sessionOf(session);
-    const number = proxy?.audible();
-    if (!proxy || !this.#members.delete(proxy) || number === undefined) return;
-    this.#send({ type: 'leave', session: number });
+    if (proxy) this.drop(proxy);
   }
 
-  /** A session is over, or in another mix now. */
+  /** A session is no member any more. */
+  drop(session: SessionProxy): void {
+    const joined = this.#members.get(session);
+    if (!joined) return;
+    this.#send({ type: 'leave', session: joined.as.number });
+    this.forget(session);
+  }
+
+  /** A session is over, or not a member any more. */
   forget(session: SessionProxy): void {
-    this.#members.delete(session);
+    this.#members.get(session)?.as.tie?.close();
+    if (this.#members.delete(session) && session.mix === this) session.mix = undefined;
+  }
+
+  /** Threads were lost: members that live elsewhere now are joined anew. */
+  followMembers(): void {
+    if (this.#ended || !this.#link) return;
+    for (const [session, { member, as }] of [...this.#members]) {
+      if (as.tie ? as.tie.isBetween(session.thread, this.#link) : session.thread === this.#link) continue;
+      this.drop(session);
+      this.#admit(session, member, this.#link);
+    }
   }
 
   play(item: PlayItem, told: (report: PlayReport) => void): PlayHandle {
     const play = this.#plays.add(told);
     this.#item = { play, item };
+    this.#home();
     this.#send({ type: 'play', play, item });
     if (this.#ended || !this.#link) this.#plays.failAll(mixClosed);
     return playHandle(this.#plays, play, (command) => this.#send(command));
@@ -87,11 +120,13 @@ export class MixProxy implements Mix, Linked {
 
   music(musicClass: string | undefined): void {
     this.#music = musicClass;
+    this.#home();
     this.#send({ type: 'music', musicClass });
   }
 
   record(request: RecordRequest, told: (report: RecordReport) => void): RecordHandle {
     const recording = this.#recordings.add(told);
+    this.#home();
     this.#send({ type: 'record', recording, request });
     if (this.#ended || !this.#link) this.#recordings.failAll(mixClosed);
     return recordHandle(this.#recordings, recording, (command) => this.#send(command));
@@ -139,21 +174,44 @@ export class MixProxy implements Mix, Linked {
   /** Lives in `link` from now on, with the members that live there. What it played begins again. */
   moveTo(link: ThreadLink): void {
     if (this.#ended) return;
-    this.#link = link;
-    this.#open();
-    for (const [proxy, member] of this.#members) {
-      const session = proxy.audible();
-      if (session !== undefined) this.#send({ type: 'join', session, member });
-    }
+    const members = [...this.#members];
+    for (const [session] of members) this.forget(session);
+    this.#open(link);
+    for (const [session, { member }] of members) this.#admit(session, member, link);
     if (this.#music !== undefined) this.#send({ type: 'music', musicClass: this.#music });
     if (this.#item) this.#send({ type: 'play', ...this.#item });
     this.#recordings.failAll('the media thread ended');
   }
 
-  #open(): void {
-    if (!this.#link) return;
-    this.#number = this.#link.addMix(this);
-    this.#link.send({ type: 'openMix', mix: this.#number, kind: this.#options.kind });
+  /** Where it lives, from now on at the latest. While nothing keeps it elsewhere it goes to whoever comes. */
+  #home(near?: ThreadLink): ThreadLink | undefined {
+    const link = this.#link;
+    if (this.#ended || (link && (!near || near === link || this.#isKept))) return link;
+    if (link) {
+      this.#send({ type: 'close' });
+      link.removeMix(this.#number);
+    }
+    const next = near?.alive ? near : this.#options.thread();
+    if (next) this.#open(next);
+    return next;
+  }
+
+  get #isKept(): boolean {
+    return this.#members.size > 0 || this.#music !== undefined || this.#item !== undefined || this.#recordings.underWay;
+  }
+
+  #admit(session: SessionProxy, member: MixMember, link: ThreadLink): void {
+    const as = meet(session, link, this.#options.tieBytes);
+    if (!as) return;
+    this.#members.set(session, { member, as });
+    session.mix = this;
+    this.#send({ type: 'join', session: as.number, member });
+  }
+
+  #open(link: ThreadLink): void {
+    this.#link = link;
+    this.#number = link.addMix(this);
+    link.send({ type: 'openMix', mix: this.#number, kind: this.#options.kind });
   }
 
   #send(command: MixCommand): void {
@@ -161,13 +219,13 @@ export class MixProxy implements Mix, Linked {
   }
 
   #idOf(number: number | undefined): string | undefined {
-    for (const proxy of this.#members.keys()) if (proxy.audible() === number) return proxy.id;
+    for (const [proxy, { as }] of this.#members) if (as.number === number) return proxy.id;
     return undefined;
   }
 
   #end(reason: string): void {
     this.#ended = true;
-    this.#members.clear();
+    for (const session of [...this.#members.keys()]) this.forget(session);
     this.#link?.removeMix(this.#number);
     this.#plays.failAll(reason);
     this.#recordings.failAll(reason);

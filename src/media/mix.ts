@@ -9,7 +9,6 @@ import { emptyFrame, type Frame, frameSamples } from './frame.ts';
 import type { AudioLoader } from './item-loader.ts';
 import type { EngineReport } from './protocol.ts';
 import { RateChanger } from './rate-changer.ts';
-import { RtpEnd } from './rtp/rtp-end.ts';
 import { tickMs } from './ticker.ts';
 import { Voice } from './voice.ts';
 
@@ -24,6 +23,8 @@ export type MixingOptions = {
 /** When a member counts as talking. */
 const talkDetection = { thresholdLevel: 160, silenceMs: 2500 };
 const lowestRate = 8000;
+/** A stream that was passed on so long ago has ended, in ms. */
+const longestGapMs = 100;
 
 type Member = MixMember & {
   end: End;
@@ -168,8 +169,8 @@ export class Mixing implements Meeting {
     }
   }
 
-  /** Second phase of a tick: what each member hears. */
-  tick(): void {
+  /** Second phase of a tick: what each member hears. @param now nominal monotonic time of the tick. */
+  tick(now: number): void {
     if (this.#voice.active !== this.#voiceActive) this.reconsider();
     if (this.#state !== 'mixing') return;
     const buffer = this.#buffer;
@@ -187,7 +188,7 @@ export class Mixing implements Meeting {
     }
     if (announced) buffer.add(announced);
     // Nothing has come yet since mixing began: nobody's stream begins before there is something to hear.
-    if (heard) this.#hush = false;
+    if (heard || this.#isInterrupted(now)) this.#hush = false;
     this.#said = undefined;
     if (this.#hush) {
       for (const { end } of this.#members.values()) end.mixed = undefined;
@@ -202,6 +203,15 @@ export class Mixing implements Meeting {
   close(reason: string): void {
     for (const end of [...this.#members.keys()]) this.leave(end);
     this.#voice.close(reason);
+  }
+
+  /** A stream that was passed on until now would have a gap. */
+  #isInterrupted(now: number): boolean {
+    for (const { end } of this.#members.values()) {
+      const since = now - end.forwardedAt;
+      if (since + end.delayMs > tickMs && since < longestGapMs) return true;
+    }
+    return false;
   }
 
   #add(member: Member, samples: Int16Array): void {
@@ -254,16 +264,15 @@ export class Mixing implements Meeting {
     return samples;
   }
 
-  #forwardingPair(): [RtpEnd, RtpEnd] | undefined {
+  #forwardingPair(): [End, End] | undefined {
     if (this.#members.size !== 2 || this.#options.kind !== 'mixing' || this.#listeners > 0) return undefined;
     if (this.#voice.active) return undefined;
-    const [first, second] = [...this.#members.keys()];
-    if (!(first instanceof RtpEnd && second instanceof RtpEnd)) return undefined;
+    const [first, second] = [...this.#members.keys()] as [End, End];
     const common = first.forwardable;
     return common !== undefined && common === second.forwardable ? [first, second] : undefined;
   }
 
-  #forward(pair: [RtpEnd, RtpEnd]): void {
+  #forward(pair: [End, End]): void {
     const wasMixing = this.#state === 'mixing';
     this.#state = 'forwarding';
     for (const [end, other] of [pair, [pair[1], pair[0]]] as const) {
@@ -290,7 +299,7 @@ export class Mixing implements Meeting {
     this.#state = 'mixing';
     this.#chooseRate();
     for (const { end } of this.#members.values()) {
-      if (end instanceof RtpEnd) end.forwardTo(undefined);
+      end.forwardTo(undefined);
       if (end.inMix) continue;
       end.inMix = true;
       end.mixed = undefined;
@@ -314,7 +323,7 @@ export class Mixing implements Meeting {
   }
 
   #release(end: End): void {
-    if (end instanceof RtpEnd) end.forwardTo(undefined);
+    end.forwardTo(undefined);
     this.#endFrames(end);
   }
 

@@ -10,6 +10,7 @@ import type {
   SessionCommand,
 } from '../telephony/media.ts';
 import type { MediaConfig } from './config.ts';
+import type { TiePlan } from './tie/tie-wire.ts';
 
 /**
  * What passes between the main thread and the media thread: arrays of these, one array per turn of the event loop.
@@ -38,6 +39,11 @@ export type MediaCommand =
   | { type: 'openExternal'; session: number; slot: number; external: ExternalRequest }
   /** What came over the WebSocket of a session that the main thread holds. */
   | { type: 'relay'; session: number; relay: RelayedIn }
+  /** A session of this thread meets a mix of another; not any more. */
+  | { type: 'openTie'; session: number; plan: TiePlan }
+  | { type: 'closeTie'; session: number; tie: number }
+  /** A session of another thread is to be a member of mixes of this one. */
+  | { type: 'openTieEnd'; session: number; plan: TiePlan }
   | { type: 'openMix'; mix: number; kind: 'mixing' | 'holding' }
   | { type: 'statistics'; session: number; request: number }
   | { type: 'usage'; request: number }
@@ -95,5 +101,11 @@ export type MediaMessage =
   | { type: 'pong' }
   | { type: 'log'; level: 'debug' | 'info' | 'warn' | 'error'; fields: object; message: string };
 
-/** What the media thread is started with. */
-export type WorkerStart = { config: MediaConfig };
+/** What a media thread is started with. */
+export type WorkerStart = {
+  config: MediaConfig;
+  /** Which of `config.threads` it is. */
+  thread: number;
+  /** Where others ring that have something for it: see `tie/bell.ts`. */
+  bell: SharedArrayBuffer;
+};

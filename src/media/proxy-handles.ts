@@ -23,6 +23,11 @@ class Started<Report> {
     return this.#told.has(number);
   }
 
+  /** Whether any has not ended. */
+  get underWay(): boolean {
+    return this.#told.size > 0;
+  }
+
   /** Passes a report on. */
   tell(number: number, report: Report): void {
     this.#told.get(number)?.(report);

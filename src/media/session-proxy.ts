@@ -68,8 +68,14 @@ export abstract class SessionProxy implements MediaSession, Linked {
     return this.link;
   }
 
-  /** Its number in its thread, where it is opened now at the latest, so that it can be heard and listened to. */
-  abstract audible(): number | undefined;
+  /** The mix it is a member of. */
+  mix: { drop(session: SessionProxy): void; forget(session: SessionProxy): void } | undefined;
+
+  /**
+   * Its number in its thread, where it is opened now at the latest, so that it can be heard and listened to.
+   * @param near where it is opened if it can be anywhere.
+   */
+  abstract audible(near?: ThreadLink): number | undefined;
 
   /** Opens it where it has its place now. */
   protected abstract open(): void;

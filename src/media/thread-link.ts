@@ -34,6 +34,8 @@ export type ThreadLinkOptions = {
   log: Logger;
   /** A thread that answers nothing for this long is ended, in ms. */
   timeoutMs: number;
+  /** Where other threads ring that have something for it. */
+  bell: SharedArrayBuffer;
   /** Hears that the thread is gone, with its ports, and that requests are rejected. */
   lost: (reason: string) => void;
 };
@@ -48,6 +50,8 @@ const threadEnded = 'the media thread ended';
  * is ended: it is asked now and then whether it lives.
  */
 export class ThreadLink {
+  /** Where other threads ring that have something for it. */
+  readonly bell: SharedArrayBuffer;
   readonly #thread: MediaThread;
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -61,6 +65,7 @@ export class ThreadLink {
   #batch: MediaCommand[] = [];
   #next = 1;
   #nextRequest = 1;
+  #nextTie = 0;
   #alive = true;
   #closing = false;
   #unanswered = 0;
@@ -70,7 +75,8 @@ export class ThreadLink {
     this.#exited = resolve;
   });
 
-  constructor(thread: MediaThread, { clock, log, timeoutMs, lost }: ThreadLinkOptions) {
+  constructor(thread: MediaThread, { clock, log, timeoutMs, bell, lost }: ThreadLinkOptions) {
+    this.bell = bell;
     this.#thread = thread;
     this.#clock = clock;
     this.#log = log;
@@ -116,6 +122,27 @@ export class ThreadLink {
 
   remove({ session, slot }: Place): void {
     if (this.#sessions.delete(session)) this.#freeSlots.push(slot);
+  }
+
+  /** How many sessions it has. */
+  get load(): number {
+    return this.#sessions.size;
+  }
+
+  /** Numbers what stands here for a session of another thread, and hears reports for it until `removeOther`. */
+  addOther(other: Linked): number {
+    const key = this.#next++;
+    this.#sessions.set(key, other);
+    return key;
+  }
+
+  removeOther(other: number): void {
+    this.#sessions.delete(other);
+  }
+
+  /** A number for a tie's side here. */
+  nextTie(): number {
+    return this.#nextTie++;
   }
 
   /** Gives a mix its number and hears reports for it until `removeMix`. */

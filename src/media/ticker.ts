@@ -15,6 +15,7 @@ const maximumCatchUp = 3;
 export class Ticker {
   readonly #clock: Clock;
   readonly #run: (nominal: number, skipped: number) => void;
+  readonly #phaseMs: number;
   #timer: unknown;
   #running = false;
   #next = 0;
@@ -22,10 +23,14 @@ export class Ticker {
   late = 0;
   skipped = 0;
 
-  /** @param run gets the tick's nominal monotonic time in ms and how many ticks were skipped just before it. */
-  constructor(clock: Clock, run: (nominal: number, skipped: number) => void) {
+  /**
+   * @param run gets the tick's nominal monotonic time in ms and how many ticks were skipped just before it.
+   * @param phaseMs where in each 20 ms it ticks.
+   */
+  constructor(clock: Clock, run: (nominal: number, skipped: number) => void, phaseMs = 0) {
     this.#clock = clock;
     this.#run = run;
+    this.#phaseMs = phaseMs;
   }
 
   get running(): boolean {
@@ -36,7 +41,8 @@ export class Ticker {
   start(): void {
     if (this.#running) return;
     this.#running = true;
-    this.#next = Math.floor(this.#clock.monotonic() / tickMs) * tickMs + tickMs;
+    const since = this.#clock.monotonic() - this.#phaseMs;
+    this.#next = Math.floor(since / tickMs) * tickMs + tickMs + this.#phaseMs;
     this.#plan();
   }
 

@@ -5,6 +5,7 @@ import { hostEngine } from './engine-host.ts';
 import { systemWires } from './external/wires.ts';
 import type { MediaCommand, WorkerStart } from './protocol.ts';
 import { udpSockets } from './rtp/sockets.ts';
+import { systemBells } from './tie/bell.ts';
 
 /**
  * The media thread: hosts the engine with the system's clock and sockets. Started by {@link createMediaPlane}; it ends
@@ -16,6 +17,7 @@ function run(start: WorkerStart, port: NonNullable<typeof parentPort>): void {
     sockets: udpSockets,
     wires: systemWires(systemClock),
     random32: createRandom32(),
+    bells: systemBells,
   };
   const carryOut = hostEngine(start, world, (messages) => port.postMessage(messages));
   port.on('message', (commands: MediaCommand[]) => carryOut(commands));

@@ -94,6 +94,8 @@ export type LegRequest = {
   channelId: string;
   /** For the second half of a Local channel. */
   otherChannelId?: string;
+  /** A channel that it will probably meet: whose call it belongs to. */
+  near?: string;
   /** The part behind `tech/`: `alice`, `alice/sip:a@10.0.0.9`, `s@default`. */
   resource: string;
   caller: Party;

@@ -358,8 +358,11 @@ export type PlaneUsage = {
 };
 
 export interface MediaPlane extends AudioMeeting {
-  /** Opens a port. Rejects with an Error when none is free. `told` hears digits and time-outs. */
-  openRtp(id: string, told: (report: MediaReport) => void): Promise<RtpSession>;
+  /**
+   * Opens a port. Rejects with an Error when none is free. `told` hears digits and time-outs.
+   * @param near id of a session that it will probably meet: they cost less in one thread.
+   */
+  openRtp(id: string, told: (report: MediaReport) => void, near?: string): Promise<RtpSession>;
   /**
    * Opens a session as it was dumped: on the same port, its stream going on, items aside. Rejects with an Error when
    * the port cannot be had or the dump is not one that is understood.

@@ -36,7 +36,10 @@ export type VirtualServer = RunningServer & {
  * requests happen as simulated time is moved, the same every time. Nobody can connect a WebSocket to it.
  */
 export async function startVirtualServer(options: VirtualServerOptions): Promise<VirtualServer> {
-  const { config, host, logging, seed = 1, from } = options;
+  const { host, logging, seed = 1, from } = options;
+  // As many as the machine has would not be the same every time.
+  const media = { ...options.config.media, threads: options.config.media.threads || 1 };
+  const config = { ...options.config, media };
   const random = createRandom(seed);
   const machine = createVirtualMachine(options.clock, host);
   const { clock, sockets } = machine;

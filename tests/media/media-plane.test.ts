@@ -1,8 +1,8 @@
-import { createSocket, type Socket } from 'node:dgram';
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { test } from 'uvu';
+import { test as inOne } from 'uvu';
 import * as assert from 'uvu/assert';
 import { systemClock } from '../../src/lib/clock.ts';
 import { encode } from '../../src/media/codec/codecs.ts';
@@ -11,44 +11,21 @@ import { readWav } from '../../src/media/file/wav.ts';
 import { createMediaPlane } from '../../src/media/media-plane.ts';
 import type { MediaCommand, MediaMessage } from '../../src/media/protocol.ts';
 import { type MediaThread, type StartThread, startWorker } from '../../src/media/start-worker.ts';
-import type { MediaReport, MediaSession, PlayReport, RtpSession } from '../../src/telephony/media.ts';
+import type { MediaReport, MediaSession, PlayReport } from '../../src/telephony/media.ts';
 import { ManualClock } from '../support/manual-clock.ts';
-import { decodePacket, encodePacket, memoryLogger, noExternal, type Packet, ramp, usualFlow } from './support.ts';
+import { Phone } from './socket-phone.ts';
+import { test, threadCount } from './spread.ts';
+import { memoryLogger, noExternal, ramp } from './support.ts';
 
 const sounds = fileURLToPath(new URL('../../sounds', import.meta.url));
-const config = { ...defaultMediaConfig, ports: { first: 0, last: 0 }, soundsDirectories: [sounds] };
-
-/** A far side on a real port: what it hears, and how to wait for that. */
-class Phone {
-  readonly socket: Socket = createSocket('udp4');
-  readonly heard: Packet[] = [];
-  #waiting: (() => void) | undefined;
-
-  static async bind(): Promise<Phone> {
-    const phone = new Phone();
-    phone.socket.on('message', (octets) => {
-      phone.heard.push(decodePacket(octets));
-      phone.#waiting?.();
-    });
-    phone.socket.bind(0, '127.0.0.1');
-    await once(phone.socket, 'listening');
-    return phone;
-  }
-
-  configure(session: RtpSession): void {
-    session.configure({ ...usualFlow, remote: { address: '127.0.0.1', port: this.socket.address().port } });
-  }
-
-  send(session: RtpSession, packet: Packet): void {
-    this.socket.send(encodePacket(packet), session.local.port, '127.0.0.1');
-  }
-
-  /** Waits until `enough` holds of what was heard. */
-  async hears(enough: (heard: Packet[]) => boolean): Promise<Packet[]> {
-    while (!enough(this.heard)) await new Promise<void>((resolve) => (this.#waiting = resolve));
-    return this.heard;
-  }
-}
+const config = {
+  ...defaultMediaConfig,
+  ports: { first: 0, last: 0 },
+  soundsDirectories: [sounds],
+  get threads() {
+    return threadCount();
+  },
+};
 
 const item = (uri: string) => ({ uri, language: 'en', offsetMs: 0 });
 const finished = (session: MediaSession, uri: string) =>
@@ -153,7 +130,7 @@ test('a played item can be stopped, paused, moved and restarted from afar', asyn
   await plane.close();
 });
 
-test('without a free port opening is refused', async () => {
+inOne('without a free port opening is refused', async () => {
   const taken = createSocket('udp4');
   taken.bind(0, '127.0.0.1');
   await once(taken, 'listening');
@@ -192,7 +169,7 @@ function planeWithThreads() {
   return { plane: createMediaPlane({ config, clock: systemClock, log, startThread }), threads, log };
 }
 
-test('two phones in a mix hear each other by real packets, also when their thread dies under them', async () => {
+inOne('two phones in a mix hear each other by real packets, also when their thread dies under them', async () => {
   const { plane, threads } = planeWithThreads();
   const phones = await Promise.all([Phone.bind(), Phone.bind()]);
   const reports: MediaReport[] = [];
@@ -256,10 +233,10 @@ test('a media thread that dies takes no call with it: port, stream and item go o
   assert.ok(jump >= 160 && jump < 8000 * 10, `the timeline ran on while nobody could send: ${jump}`);
   assert.equal([session.local.port, reports], [port, []]);
   assert.equal((await session.statistics())?.txcount, phone.heard.length);
-  assert.is(threads.length, 2);
+  assert.is(threads.length, threadCount() === 1 ? 2 : 3, 'nothing but the lost one is started again');
   assert.equal(
-    log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message),
-    ['media goes on in a new thread'],
+    log.lines.filter(({ message }) => message.startsWith('media goes on')).map(({ level }) => level),
+    ['warn'],
   );
   phone.socket.close();
   await plane.close();
@@ -302,7 +279,10 @@ test('a dump is enough to go on with a session in another plane: same port, same
     String(await second.reopenRtp({ ...dump, version: 2 }, () => {}).catch((error: Error) => error.message)),
     /version 2 is not understood/,
   );
-  assert.match(String(await second.reopenRtp(dump, () => {}).catch((error: Error) => error.message)), /in use/);
+  assert.match(
+    String(await second.reopenRtp(dump, () => {}).catch((error: Error) => error.message)),
+    /in use|cannot be had again/,
+  );
   phone.socket.close();
   await second.close();
 });
@@ -343,7 +323,7 @@ function planeOverFake(
   return { plane, log, pass, ended: () => ended, exit: () => exit() };
 }
 
-test('a thread that answers is left alone; one that hangs is ended, and its calls go on in another', async () => {
+inOne('a thread that answers is left alone; one that hangs is ended, and its calls go on in another', async () => {
   let hangs = false;
   const ports: (number | undefined)[] = [];
   const reports: MediaReport[] = [];
@@ -364,30 +344,33 @@ test('a thread that answers is left alone; one that hangs is ended, and its call
   assert.is(fake.log.lines[0]?.message, 'the media thread hangs and is ended');
 });
 
-test('when its port cannot be had again a session is told lost; so are all when threads die again and again', async () => {
-  let answer: 'opened' | 'refused' | 'dies' = 'opened';
-  const reports: MediaReport[] = [];
-  const fake = planeOverFake((command, tell, exit) => {
-    if (command.type !== 'openRtp') return;
-    const { request } = command;
-    if (answer === 'opened') tell({ type: 'opened', request, address: '127.0.0.1', port: 4000 });
-    if (answer === 'refused') tell({ type: 'refused', request, reason: 'taken' });
-    if (answer === 'dies') exit();
-  });
-  await fake.plane.openRtp('a', (report) => reports.push(report));
-  answer = 'refused';
-  fake.exit();
-  await fake.pass(1000);
-  assert.equal(reports.splice(0), [{ type: 'media.lost', reason: 'taken' }]);
-  answer = 'opened';
-  await fake.plane.openRtp('b', (report) => reports.push(report));
-  answer = 'dies';
-  fake.exit();
-  await fake.pass(1000);
-  assert.equal(reports, [{ type: 'media.lost', reason: 'the media thread ended' }]);
-});
+inOne(
+  'when its port cannot be had again a session is told lost; so are all when threads die again and again',
+  async () => {
+    let answer: 'opened' | 'refused' | 'dies' = 'opened';
+    const reports: MediaReport[] = [];
+    const fake = planeOverFake((command, tell, exit) => {
+      if (command.type !== 'openRtp') return;
+      const { request } = command;
+      if (answer === 'opened') tell({ type: 'opened', request, address: '127.0.0.1', port: 4000 });
+      if (answer === 'refused') tell({ type: 'refused', request, reason: 'taken' });
+      if (answer === 'dies') exit();
+    });
+    await fake.plane.openRtp('a', (report) => reports.push(report));
+    answer = 'refused';
+    fake.exit();
+    await fake.pass(1000);
+    assert.equal(reports.splice(0), [{ type: 'media.lost', reason: 'taken' }]);
+    answer = 'opened';
+    await fake.plane.openRtp('b', (report) => reports.push(report));
+    answer = 'dies';
+    fake.exit();
+    await fake.pass(1000);
+    assert.equal(reports, [{ type: 'media.lost', reason: 'the media thread ended' }]);
+  },
+);
 
-test('a session that faults in the very batch that opens it is told lost, after it was handed out', async () => {
+inOne('a session that faults in the very batch that opens it is told lost, after it was handed out', async () => {
   const fake = planeOverFake((command, tell) => {
     if (command.type === 'openRtp')
       tell(

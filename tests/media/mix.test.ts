@@ -1,6 +1,6 @@
-import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { flaws, meeting } from './phones.ts';
+import { test } from './spread.ts';
 import { settle } from './support.ts';
 
 const tones = [400, 620, 900, 1300];

@@ -5,7 +5,8 @@ import { loadOpus, OpusCodec } from '../../src/media/codec/opus.ts';
 import type { MediaConfig } from '../../src/media/config.ts';
 import { Goertzel } from '../../src/media/dsp/goertzel.ts';
 import type { Codec, MixCommand, MixMember, RtpFlow, SessionCommand } from '../../src/telephony/media.ts';
-import { bench, decodePacket, encodePacket, type Packet, usualFlow } from './support.ts';
+import { openEngine } from './spread.ts';
+import { benchOf, decodePacket, encodePacket, type Packet, usualFlow } from './support.ts';
 
 export const member: MixMember = { role: 'participant', muted: false, passDigits: true };
 
@@ -98,7 +99,7 @@ export async function meeting(
   settings: Partial<MediaConfig> = {},
   codecs: readonly Codec[] = [],
 ) {
-  const all = bench({ ports: { first: 10_000, last: 10_199 }, ...settings });
+  const all = benchOf(openEngine, { ports: { first: 10_000, last: 10_199 }, ...settings });
   const { engine, clock, network } = all;
   const sides = hertz.map((each, index) => new ToneFarSide(index + 1, each, codecs[index]));
   if (codecs.includes('opus')) await loadOpus();
@@ -108,6 +109,7 @@ export async function meeting(
     engine.apply({ type: 'configure', session: side.session, flow: side.flow });
   }
   const collect = () => {
+    engine.settle();
     for (const { from, packet } of network.sent.splice(0)) {
       const side = sides.find(({ port }) => port === from);
       side?.hear(decodePacket(packet), clock.now());

@@ -1,13 +1,13 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Goertzel } from '../../src/media/dsp/goertzel.ts';
 import { readWav } from '../../src/media/file/wav.ts';
 import type { EngineReport } from '../../src/media/protocol.ts';
 import type { RecordReport, RecordRequest } from '../../src/telephony/media.ts';
 import { flaws, meeting } from './phones.ts';
+import { test } from './spread.ts';
 
 const directory = await mkdtemp(join(tmpdir(), 'recording-'));
 test.after(() => rm(directory, { recursive: true }));

@@ -1,6 +1,6 @@
 import type { Logger } from '../../src/lib/log.ts';
 import { defaultMediaConfig, type MediaConfig } from '../../src/media/config.ts';
-import { MediaEngine } from '../../src/media/engine.ts';
+import { MediaEngine, type MediaEngineOptions } from '../../src/media/engine.ts';
 import type { AudioLoader } from '../../src/media/item-loader.ts';
 import type { EngineReport } from '../../src/media/protocol.ts';
 import { emptyHeader, headerLength, readHeader, writeHeader } from '../../src/media/rtp/header.ts';
@@ -144,12 +144,21 @@ export async function settle(): Promise<void> {
 
 /** An engine on a simulated clock and network; time begins at 0. */
 export function bench(settings: Partial<MediaConfig> = {}, loader: AudioLoader = rampLoader) {
+  return benchOf((options) => new MediaEngine(options), settings, loader);
+}
+
+/** The same with an engine of the test's own. */
+export function benchOf<Engine extends Pick<MediaEngine, 'openRtp' | 'apply'>>(
+  openEngine: (options: MediaEngineOptions) => Engine,
+  settings: Partial<MediaConfig>,
+  loader: AudioLoader = rampLoader,
+) {
   const clock = new StallingClock(0);
   const network = new FakeNetwork();
   const log = memoryLogger();
   const reports: EngineReport[] = [];
   const random = [ourSsrc, firstSequence, 0];
-  const engine = new MediaEngine({
+  const engine = openEngine({
     config: { ...defaultMediaConfig, ports: { first: 10_000, last: 10_009 }, ...settings },
     clock,
     log,

@@ -47,6 +47,8 @@ export type LegCoreOptions = {
   services: Services;
   endpoint: EndpointConfig;
   channelId: string;
+  /** A channel that it will probably meet. */
+  near?: string | undefined;
   codecs: readonly AudioCodec[];
   /** Towards whom the address in our SDP must make sense; undefined when there is nobody. */
   peer: Target | undefined;
@@ -129,7 +131,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
   const reopened = from?.media.local && from.media;
   const session = createPendingSession(
     options.channelId,
-    reopened ? media.reopenRtp(reopened, told) : media.openRtp(options.channelId, told),
+    reopened ? media.reopenRtp(reopened, told) : media.openRtp(options.channelId, told, options.near),
     stack.log,
     (error) => {
       // When ports run out this is told for every call: the reason, not where in the program it was found.

@@ -88,6 +88,7 @@ class OutboundLeg implements Leg {
       services,
       endpoint: resolved.endpoint,
       channelId: request.channelId,
+      near: request.near,
       codecs: options.codecs,
       peer: resolved.destinations()[0]?.target,
       report: options.report,

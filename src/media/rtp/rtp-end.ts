@@ -2,7 +2,7 @@ import type { RtpFlow, RtpStatistics, SessionCommand } from '../../telephony/med
 import type { AudioCodec } from '../codec/audio-codec.ts';
 import { decodeInto, isLaw, octetsPerSample, samplesPerMs, silenceOctet, storedFor } from '../codec/codecs.ts';
 import { openCodec } from '../codec/open-codec.ts';
-import { End, type EndOptions } from '../end.ts';
+import { End, type EndOptions, type PacketTaker } from '../end.ts';
 import { emptyFrame, type Frame } from '../frame.ts';
 import { RateChanger } from '../rate-changer.ts';
 import { SequenceReader } from '../sequence.ts';
@@ -58,7 +58,7 @@ export class RtpEnd extends End {
   #lateBefore = 0;
   #rate: RateChanger;
   /** Where arriving packets go as they are. */
-  #partner: RtpEnd | undefined;
+  #partner: PacketTaker | undefined;
   /** Time that went by and is not yet sent, in ms. */
   #creditMs = 0;
   #echoing = false;
@@ -73,9 +73,6 @@ export class RtpEnd extends End {
   /** When the far side was last heard or expected anew, monotonic ms. */
   #heardAt = 0;
   #timedOut = false;
-  /** Whether the mix lets our digits, and our audio, through to the partner. */
-  passDigits = true;
-  passAudio = true;
   /** Packets passed on to a partner as they were. */
   forwarded = 0;
 
@@ -146,28 +143,28 @@ export class RtpEnd extends End {
     }
   }
 
-  /** What two ends must have in common for packets to go from one to the other as they are; undefined before a flow. */
-  get forwardable(): string | undefined {
+  override get forwardable(): string | undefined {
     const flow = this.#flow;
     return flow && !this.tapped && !this.#echoing ? flow.codec : undefined;
   }
 
-  /** Passes arriving packets on to `partner` as they are, until it is undefined. What waits for its turn goes first. */
-  forwardTo(partner: RtpEnd | undefined): void {
+  override forwardTo(partner: PacketTaker | undefined): void {
     if (partner === this.#partner) return;
     this.#partner = partner;
     this.#sender.pause();
   }
 
-  /** Passes on what waits for its turn in frames: it is forwarded now. */
-  forwardHeld(): void {
+  override forwardHeld(): void {
     const now = this.clock.monotonic();
     for (const held of this.#playout?.flush() ?? [])
       if (readHeader(held.packet, this.#header)) this.#partner?.forward(held.packet, this.#header, false, now);
   }
 
-  /** Sends a packet of the partner's far side to ours, renumbered; what is said here wins over it. */
-  forward(packet: Uint8Array, header: RtpHeader, isEvent: boolean, now: number): void {
+  override sayAtOnce(frame: Frame, now: number): void {
+    if (!this.voice.active && this.digits.idle) this.#sendSamples(frame, now);
+  }
+
+  override forward(packet: Uint8Array, header: RtpHeader, isEvent: boolean, now: number): void {
     const flow = this.#flow;
     if (!flow?.send || this.voice.active || !this.digits.idle) return;
     const payloadType = isEvent ? flow.telephoneEvent : flow.payloadType;
@@ -179,6 +176,7 @@ export class RtpEnd extends End {
       packet.fill(silenceOctet(codec), header.payloadStart, header.payloadEnd);
     }
     const ours = this.#sender.forward(packet, header, payloadType, isEvent ? 0 : this.#unitsOf(length), now);
+    this.forwardedAt = now;
     if (ours) this.#send(ours);
   }
 

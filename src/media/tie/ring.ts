@@ -1,0 +1,83 @@
+/** Where the read and the write position lie, in 32-bit words, and where the data begins, in octets. */
+const readWord = 0;
+const writeWord = 16;
+const dataAt = 128;
+/** The rest of the data is left out: what follows is at its beginning. */
+const skip = 0;
+
+/** What was read of a ring: kind 1 to 255, a flag, and octets that hold until the next call. */
+export type RingRecord = { kind: number; flag: boolean; octets: Uint8Array };
+
+/** Memory for a ring. @param octets for records; rounded up to a power of two. */
+export function newRing(octets: number): SharedArrayBuffer {
+  return new SharedArrayBuffer(dataAt + 2 ** Math.ceil(Math.log2(Math.max(octets, 64))));
+}
+
+/**
+ * Records that one thread writes and another reads, in order, in memory that both see. Neither ever waits: what does not
+ * fit is left out. A thread that dies in the middle of writing has written nothing.
+ */
+export class Ring {
+  readonly #words: Int32Array;
+  readonly #octets: Uint8Array;
+  readonly #size: number;
+  readonly #record: RingRecord = { kind: 0, flag: false, octets: new Uint8Array(0) };
+  /** Records that did not fit. */
+  leftOut = 0;
+
+  constructor(memory: SharedArrayBuffer) {
+    this.#words = new Int32Array(memory);
+    this.#octets = new Uint8Array(memory);
+    this.#size = memory.byteLength - dataAt;
+  }
+
+  /** Nothing waits to be read. */
+  get empty(): boolean {
+    return Atomics.load(this.#words, readWord) === Atomics.load(this.#words, writeWord);
+  }
+
+  /** Adds a record; false when it does not fit. @param kind 1 to 255. @param length below 2^16. */
+  write(kind: number, flag: boolean, octets: Uint8Array): boolean {
+    const words = this.#words;
+    const end = Atomics.load(words, writeWord);
+    const free = this.#size - ((end - Atomics.load(words, readWord)) | 0);
+    const needed = 4 + ((octets.length + 3) & ~3);
+    let at = end & (this.#size - 1);
+    const left = this.#size - at;
+    const skipped = left < needed ? left : 0;
+    if (needed + skipped > free) {
+      this.leftOut++;
+      return false;
+    }
+    if (skipped > 0) {
+      words[(dataAt + at) >> 2] = skip;
+      at = 0;
+    }
+    words[(dataAt + at) >> 2] = (octets.length << 16) | (flag ? 0x100 : 0) | kind;
+    this.#octets.set(octets, dataAt + at + 4);
+    Atomics.store(words, writeWord, (end + skipped + needed) | 0);
+    return true;
+  }
+
+  /** Takes the next record; undefined when there is none. The object is used again by the next call. */
+  read(): RingRecord | undefined {
+    const words = this.#words;
+    let begin = Atomics.load(words, readWord);
+    const end = Atomics.load(words, writeWord);
+    if (begin === end) return undefined;
+    let at = begin & (this.#size - 1);
+    if (words[(dataAt + at) >> 2] === skip) {
+      begin = (begin + this.#size - at) | 0;
+      at = 0;
+    }
+    const header = words[(dataAt + at) >> 2]!;
+    const length = header >>> 16;
+    const record = this.#record;
+    record.kind = header & 0xff;
+    record.flag = (header & 0x100) !== 0;
+    // A copy: the place is the writer's again.
+    record.octets = this.#octets.slice(dataAt + at + 4, dataAt + at + 4 + length);
+    Atomics.store(words, readWord, (begin + 4 + ((length + 3) & ~3)) | 0);
+    return record;
+  }
+}

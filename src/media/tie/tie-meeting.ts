@@ -1,0 +1,125 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { End, Meeting, PacketTaker } from '../end.ts';
+import type { Frame } from '../frame.ts';
+import { emptyHeader, type RtpHeader, readHeader } from '../rtp/header.ts';
+import type { Bells } from './bell.ts';
+import { FrameQueue } from './frame-queue.ts';
+import { type TieListener, type TieMessage, type TieMode, type TiePlan, TieWire } from './tie-wire.ts';
+
+/** Is to an end what a mix in another thread is to its members. */
+export class TieMeeting implements Meeting, PacketTaker, TieListener {
+  /** Its number. */
+  readonly tie: number;
+  readonly end: End;
+  readonly mix: undefined;
+  readonly #clock: Clock;
+  readonly #wire: TieWire;
+  readonly #queue = new FrameQueue();
+  readonly #header = emptyHeader();
+  #mode: TieMode | undefined;
+  #offered: string | undefined;
+
+  constructor(end: End, plan: TiePlan, { clock, bells }: { clock: Clock; bells: Bells }) {
+    this.tie = plan.tie;
+    this.end = end;
+    this.#clock = clock;
+    this.#wire = new TieWire(plan, bells);
+    end.mix = this;
+    end.passAudio = true;
+    end.passDigits = true;
+    this.reconsider();
+  }
+
+  /** Tells the mix what has changed with the end. */
+  reconsider(): void {
+    const { forwardable, sampleRate } = this.end;
+    const offer = `${forwardable} ${sampleRate}`;
+    if (offer === this.#offered) return;
+    this.#offered = offer;
+    this.#wire.tell({
+      type: 'offer',
+      ...(forwardable !== undefined && { forwardable }),
+      ...(sampleRate !== undefined && { sampleRate }),
+    });
+  }
+
+  digit(_from: End, digit: string, durationMs: number): void {
+    this.#wire.tell({ type: 'digit', digit, durationMs });
+  }
+
+  forward(packet: Uint8Array, header: RtpHeader, isEvent: boolean): void {
+    this.#wire.packet(packet.subarray(0, header.payloadEnd), isEvent);
+  }
+
+  sayAtOnce(): void {}
+
+  /** Takes what has come meanwhile. */
+  wake(): void {
+    this.#wire.read(this);
+  }
+
+  /** Second phase of a tick: what the end said goes to the mix, and what the mix said to the end. */
+  tick(): void {
+    this.wake();
+    if (this.#mode !== 'mixing') return;
+    this.#wire.frame(this.end.heard);
+    this.end.mixed = this.#queue.take();
+  }
+
+  hearFrame(frame: Frame | undefined): void {
+    if (this.#mode === 'mixing') this.#queue.put(frame);
+    else if (frame) this.end.sayAtOnce(frame, this.#clock.monotonic());
+  }
+
+  hearPacket(packet: Uint8Array, isEvent: boolean): void {
+    if (readHeader(packet, this.#header)) this.end.forward(packet, this.#header, isEvent, this.#clock.monotonic());
+  }
+
+  hearMessage(message: TieMessage): void {
+    switch (message.type) {
+      case 'mode':
+        if (message.mode === 'mixing') this.#mix();
+        else this.#forward();
+        return;
+      case 'digit':
+        this.end.sendDigit(message.digit, message.durationMs);
+        return;
+    }
+  }
+
+  /** The end is in no mix any more. */
+  close(): void {
+    this.end.forwardTo(undefined);
+    this.#endFrames();
+    this.end.mix = undefined;
+  }
+
+  #mix(): void {
+    const { end } = this;
+    this.#mode = 'mixing';
+    end.forwardTo(undefined);
+    if (end.inMix) return;
+    end.inMix = true;
+    end.mixed = undefined;
+    end.listen();
+  }
+
+  #forward(): void {
+    const { end } = this;
+    const before = this.#mode;
+    this.#mode = 'forwarding';
+    end.forwardTo(this);
+    if (before !== 'mixing') return;
+    for (const frame of this.#queue.flush()) end.sayAtOnce(frame, this.#clock.monotonic());
+    end.forwardHeld();
+    this.#endFrames();
+  }
+
+  #endFrames(): void {
+    const { end } = this;
+    if (!end.inMix) return;
+    end.inMix = false;
+    end.mixed = undefined;
+    end.unlisten();
+  }
+}

@@ -1,0 +1,116 @@
+import { fileURLToPath } from 'node:url';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { systemClock } from '../../src/lib/clock.ts';
+import { defaultMediaConfig } from '../../src/media/config.ts';
+import { createMediaPlane } from '../../src/media/media-plane.ts';
+import { type MediaThread, startWorker } from '../../src/media/start-worker.ts';
+import type { MediaReport, PlayReport } from '../../src/telephony/media.ts';
+import { Phone } from './socket-phone.ts';
+import { memoryLogger, noExternal } from './support.ts';
+
+const sounds = fileURLToPath(new URL('../../sounds', import.meta.url));
+const config = {
+  ...defaultMediaConfig,
+  threads: 3,
+  ports: { first: 0, last: 0 },
+  soundsDirectories: [sounds],
+};
+
+/** A plane over three threads that can be ended from outside. */
+function threePlaces() {
+  const threads: MediaThread[] = [];
+  const log = memoryLogger();
+  const startThread: typeof startWorker = (start) => {
+    const thread = startWorker(start);
+    threads.push(thread);
+    return thread;
+  };
+  return { plane: createMediaPlane({ config, clock: systemClock, log, startThread }), threads, log };
+}
+
+const member = { role: 'participant', muted: false, passDigits: true } as const;
+/** A packet of these phones, in ms. */
+const packetMs = 60;
+
+test('a thread that dies under fifty bridged calls ends none of them: each goes on, in its streams, in both directions', async () => {
+  const { plane, threads, log } = threePlaces();
+  const reports: MediaReport[] = [];
+  const open = async (id: string) => {
+    const [phone, session] = await Promise.all([Phone.bind(), plane.openRtp(id, (report) => reports.push(report))]);
+    phone.configure(session);
+    return { phone, session };
+  };
+  const calls = await Promise.all(
+    Array.from({ length: 50 }, async (_, call) => {
+      const legs = [await open(`${call}a`), await open(`${call}b`)] as const;
+      const mix = plane.openMix(`${call}`, 'mixing', ({ type }) => assert.is.not(type, 'mix.lost'));
+      for (const { session } of legs) mix.join(session, member);
+      return { legs, mix };
+    }),
+  );
+  const legs = calls.flatMap((call) => call.legs);
+  assert.is(threads.length, 3);
+  let round = 0;
+  // Real phones say something all the time, whatever has become of those at the other end. What they say is the time.
+  const talking = setInterval(() => {
+    round++;
+    for (const [index, { phone, session }] of legs.entries())
+      phone.send(session, {
+        marker: false,
+        payloadType: 0,
+        sequence: round,
+        timestamp: round * packetMs * 8,
+        ssrc: index,
+        payload: new Array(packetMs * 8).fill(round & 0xff),
+      });
+  }, packetMs);
+  const hears = async (from: number) => {
+    for (const { phone } of legs)
+      await phone.hears((heard) => heard.some(({ payload }) => payload.length === 480 && payload[0]! >= from));
+  };
+  await hears(1);
+  const beeped: PlayReport[] = [];
+  const item = { uri: 'sound:digits/1', language: 'en', offsetMs: 0 };
+  const played = Promise.all(
+    calls.slice(0, 3).map(
+      ({ mix }) =>
+        new Promise<void>((done) => {
+          mix.play(item, (report) => {
+            beeped.push(report);
+            done();
+          });
+        }),
+    ),
+  );
+  const killed = round;
+  await threads[1]!.terminate();
+  await hears(killed + 3);
+  await played;
+  await hears(round + 1);
+  clearInterval(talking);
+  assert.equal(reports, []);
+  assert.equal(beeped, new Array(3).fill({ type: 'media.finished' }));
+  for (const { phone } of legs) {
+    assert.is(new Set(phone.heard.map(({ ssrc }) => ssrc)).size, 1);
+    for (const [index, { sequence, timestamp }] of phone.heard.entries()) {
+      if (index === 0) continue;
+      const before = phone.heard[index - 1]!;
+      const ahead = (sequence - before.sequence) & 0xffff;
+      assert.ok(ahead >= 1 && ahead < 100, `${ahead} ahead`);
+      assert.ok(((timestamp - before.timestamp) | 0) > 0);
+    }
+  }
+  assert.is(threads.length, 4);
+  assert.equal(
+    log.lines.filter(({ level }) => level === 'error').map(({ message }) => message),
+    ['the media thread ended'],
+  );
+  for (const { session } of legs) session.close();
+  for (const { mix } of calls) mix.close();
+  assert.equal(await plane.usage(), { sessions: 0, ports: 0, players: 0, timers: 0, ...noExternal });
+  for (const { phone } of legs) phone.socket.close();
+  await plane.close();
+});
+
+test.run();
