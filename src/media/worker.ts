@@ -17,7 +17,7 @@ function run(start: WorkerStart, port: NonNullable<typeof parentPort>): void {
     sockets: udpSockets,
     wires: systemWires(systemClock),
     random32: createRandom32(),
-    bells: systemBells,
+    bells: systemBells(systemClock),
   };
   const carryOut = hostEngine(start, world, (messages) => port.postMessage(messages));
   port.on('message', (commands: MediaCommand[]) => carryOut(commands));

@@ -1,3 +1,5 @@
+import type { Clock } from '../../lib/clock.ts';
+
 /** Words of a bell: whether it was rung, its number, and then a bit for each slot that something happened in. */
 const rungWord = 0;
 const numberWord = 1;
@@ -44,14 +46,14 @@ export function answer(bell: Int32Array, told: (slot: number) => void): void {
 }
 
 /** Bells between threads: whoever watches waits for a change of the memory itself. */
-export const systemBells: Bells = {
+export const systemBells = (clock: Pick<Clock, 'soon'>): Bells => ({
   ring: (bell) => void Atomics.notify(bell, rungWord),
   watch(bell, woken) {
     const wait = (): void => {
       const result = Atomics.waitAsync(bell, rungWord, 0);
       // Rung already: others have their turn first.
       if (result.async) void result.value.then(wake);
-      else setImmediate(wake);
+      else clock.soon(wake);
     };
     const wake = (): void => {
       woken();
@@ -59,7 +61,7 @@ export const systemBells: Bells = {
     };
     wait();
   },
-};
+});
 
 /** Bells of threads that are none: they ring in the same process, in the order in which they were rung. */
 export function inlineBells(): Bells {

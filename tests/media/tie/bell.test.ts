@@ -1,9 +1,10 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { systemClock } from '../../../src/lib/clock.ts';
 import { answer, inlineBells, newBell, noBells, numberOf, ringFor, systemBells } from '../../../src/media/tie/bell.ts';
 
 test('a bell that is rung for several slots is answered once, with each of them', async () => {
-  for (const bells of [systemBells, inlineBells()]) {
+  for (const bells of [systemBells(systemClock), inlineBells()]) {
     const bell = new Int32Array(newBell(7));
     assert.is(numberOf(bell), 7);
     const heard: number[][] = [];
