@@ -23,6 +23,7 @@ import {
 import type { HttpOptions } from './http/env.ts';
 import { defaultMediaConfig, type MediaConfig } from './media/config.ts';
 import type { BuildInfo, Module } from './models/system.ts';
+import type { RecorderSettings } from './recorder/recorder.ts';
 import type { TransactionLimits } from './sip/transaction/room.ts';
 import type { GateLimits } from './sip/transport/gate.ts';
 import { kindOf } from './sip/transport/kind.ts';
@@ -315,3 +316,14 @@ function headerOf(line: string): [name: string, value: string] {
   const colon = line.indexOf(':');
   return [line.slice(0, colon), line.slice(colon + 1).trim()];
 }
+
+/** What the recorder keeps. Times of the configuration are in minutes, sizes in MB of 10⁶ octets. */
+export const recorderSettings = ({ recorder }: Config): RecorderSettings => ({
+  stepsPerCall: recorder.entries_per_call,
+  octets: recorder.memory * 1_000_000,
+  eventOctets: recorder.events_memory * 1_000_000,
+  keepEndedMs: recorder.keep_ended * 60_000,
+  others: recorder.other_entries,
+  bodies: recorder.sip_bodies,
+  mask: { digits: recorder.mask_digits, variables: new Set(recorder.mask_variables) },
+});

@@ -1,5 +1,11 @@
 import type { Bus } from '../bus/bus.ts';
-import { type Connection, createDelivery, type MessageCheck, type ReceiverDump } from '../bus/delivery.ts';
+import {
+  type Connection,
+  createDelivery,
+  type DeliveryOptions,
+  type MessageCheck,
+  type ReceiverDump,
+} from '../bus/delivery.ts';
 import { allBridges, allChannels, allDeviceStates, allEndpoints, type Topic } from '../bus/topics.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
@@ -99,6 +105,8 @@ export interface Applications {
 
   /** Whether channels may enter the application. */
   isActive(name: string): boolean;
+  /** Whether its connection is there. */
+  isConnected(name: string): boolean;
   /** Call control subscribes an application by one reference; an unknown application is ignored. */
   addInterest(name: string, topic: Topic): void;
   /** Takes such a reference away; one that is not there is ignored. */
@@ -132,6 +140,8 @@ export type ApplicationsOptions = {
   limits?: Pick<Limits, 'applications' | 'subscriptions'> | undefined;
   /** Bytes of events that wait for an application that was taken up and is not connected yet; none when left out. */
   queueLimit?: number | undefined;
+  /** Hears of every event that is made for an application. */
+  record?: DeliveryOptions['record'];
   /** Checks every outgoing event; for development mode. */
   check?: MessageCheck | undefined;
 };
@@ -177,6 +187,8 @@ export function createApplications(options: ApplicationsOptions): Applications {
     log,
     entityId,
     check,
+    record: options.record,
+    request: () => runtime.turn.request,
     onReleased: (name) => registry.find(name)?.send({ type: 'subscriptions.ended' }),
   });
 
@@ -352,6 +364,10 @@ export function createApplications(options: ApplicationsOptions): Applications {
     isActive(name) {
       const actor = registry.find(name);
       return actor !== undefined && !observed.has(name) && isActiveApplication(actor.getSnapshot());
+    },
+    isConnected(name) {
+      const actor = registry.find(name);
+      return actor !== undefined && isActiveApplication(actor.getSnapshot());
     },
     addInterest: (name, topic) => void delivery.subscribe(name, topic),
     removeInterest: (name, topic) => void delivery.unsubscribe(name, topic),

@@ -11,8 +11,9 @@ import type {
 } from 'xstate';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import { unasked } from '../machines/unasked.ts';
 import { type Deadline, deadlinesOf, withDeadlines } from './deadlines.ts';
-import { changeOf, restored, type Step } from './step.ts';
+import { CommittedStep, type Contents, describeStep, restored, type Step } from './step.ts';
 import { fastLogic } from './table-logic.ts';
 import { createTurn, type Followed, type Steppable, type Turn } from './turn.ts';
 
@@ -110,6 +111,8 @@ class RunningActor implements Steppable {
   #facts: EventObject[] = [];
   #effects: Effect[] = [];
   #planned: Planned[] = [];
+  /** The request that its last step followed from. */
+  #request: string | undefined;
 
   constructor(machine: AnyStateMachine, id: string, options: Options) {
     this.id = id;
@@ -176,6 +179,11 @@ class RunningActor implements Steppable {
       this.#timers.set(id, this.#startTimer(id, { at, event }, at - now));
   }
 
+  /** What answers a request follows from it, however late it comes; what the far side does by itself does not. */
+  requestOf({ type }: EventObject): string | undefined {
+    return this.#request === undefined || unasked.has(type) ? undefined : this.#request;
+  }
+
   commit(event: EventObject, seq: number, causedBy: Step['causedBy']): Followed | undefined {
     const before = this.#snapshot;
     if (before.status !== 'active') return undefined;
@@ -218,29 +226,40 @@ class RunningActor implements Steppable {
     if (this.#planned.length > 0) next = this.#plan(next);
     if (next.status !== 'active') this.#forgetTimers();
     this.#snapshot = next;
-    const { turn, clock, log } = this.#options.runtime;
-    if (turn.heard)
-      turn.tell(
-        {
-          seq,
-          at: clock.now(),
-          object: this.id,
-          chart: this.#machine.id,
-          event,
-          from: before?.value as StateValue | undefined,
-          to: next.value as StateValue,
-          facts: [...facts],
-          effects: effects.map(({ type, params }) => ({ type, params })),
-          causedBy,
-          change: changeOf(before, next),
-        },
-        (error) => log.error({ id: this.id, error }, 'a listener of steps failed'),
-      );
+    const { turn } = this.#options.runtime;
+    this.#request = turn.request;
+    if (turn.heard || turn.keeper) this.#tell(before, next, event, seq, causedBy, facts, effects);
     if (before === next && facts.length === 0 && effects.length === 0) return nothingFollows;
     return {
       publish: () => this.#publish(facts, next, before === next ? none : this.#watchers),
       perform: () => this.#perform(effects, next),
     };
+  }
+
+  /** Tells of a step: to who keeps it as it is, to who listens described. */
+  #tell(
+    before: AnyMachineSnapshot | undefined,
+    next: AnyMachineSnapshot,
+    event: EventObject,
+    seq: number,
+    causedBy: Step['causedBy'],
+    facts: readonly EventObject[],
+    performed: readonly Effect[],
+  ): void {
+    const { turn, clock, log } = this.#options.runtime;
+    const at = clock.now();
+    const from = before?.value as StateValue | undefined;
+    const told = facts.length === 0 ? none : facts;
+    const effects = performed.length === 0 ? none : performed.map(({ type, params }) => ({ type, params }));
+    const step = { seq, at, object: this.id, chart: this.#machine.id, event, from, facts: told, effects, causedBy };
+    const committed = new CommittedStep(step, next as Contents, turn.request);
+    const failed = (error: unknown) => log.error({ id: this.id, error }, 'a listener of steps failed');
+    try {
+      turn.keeper?.(committed);
+    } catch (error) {
+      failed(error);
+    }
+    if (turn.heard) turn.tell(describeStep(committed, before as Contents | undefined), failed);
   }
 
   #publish(facts: readonly EventObject[], snapshot: AnyMachineSnapshot, watchers: readonly Watcher[]): void {
@@ -289,6 +308,7 @@ class RunningActor implements Steppable {
   /** The step that ends an actor whose effect failed. */
   #crash(error: unknown): Steppable {
     return {
+      requestOf: () => this.#request,
       commit: (event, seq, causedBy) => {
         const before = this.#snapshot;
         return this.#committed(before, failed(before, error), event, seq, causedBy);
@@ -326,6 +346,7 @@ class RunningActor implements Steppable {
   /** The step at the end of a delay; nothing when it was given up meanwhile. */
   #expire(id: string, timer: Timer): Steppable {
     return {
+      requestOf: () => this.#request,
       commit: (event, seq, causedBy) => {
         const timers = this.#timers;
         if (timers?.get(id) !== timer) return undefined;

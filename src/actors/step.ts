@@ -1,4 +1,4 @@
-import type { AnyMachineSnapshot, EventObject, StateValue } from 'xstate';
+import type { EventObject, StateValue } from 'xstate';
 
 /**
  * What one event did to one actor: the only way to see charts at work from outside. A step is told when it is
@@ -24,9 +24,72 @@ export type Step = {
   effects: readonly { type: string; params: unknown }[];
   /** The step whose facts or effects led to the event, or the name of an outside cause; undefined where nobody knows. */
   causedBy: number | string | undefined;
+  /** Id of the client's request that it follows from, by whatever way; left out where it follows from none. */
+  request?: string;
   /** Enough to make the snapshot after the step of the one before: see {@link replay}. */
   change: Change;
 };
+
+/** A snapshot of a chart, by its parts. */
+export type Contents = { status: string; value: StateValue; context: object };
+
+/**
+ * A step as it was committed: references to what it was made of, none of which changes any more. Nothing is compared,
+ * copied or written for it; {@link describeStep} makes a {@link Step} of it when somebody asks.
+ */
+export class CommittedStep implements Contents {
+  /** Place in the record of whoever keeps it; it is the keeper's to set. */
+  order = 0;
+  readonly seq: number;
+  readonly at: number;
+  readonly object: string;
+  readonly chart: string;
+  readonly event: EventObject;
+  readonly from: StateValue | undefined;
+  readonly status: string;
+  readonly value: StateValue;
+  readonly context: object;
+  readonly facts: readonly EventObject[];
+  readonly effects: Step['effects'];
+  readonly causedBy: Step['causedBy'];
+  readonly request: string | undefined;
+
+  constructor(
+    step: Pick<Step, 'seq' | 'at' | 'object' | 'chart' | 'event' | 'from' | 'facts' | 'effects' | 'causedBy'>,
+    after: Contents,
+    request: string | undefined,
+  ) {
+    this.seq = step.seq;
+    this.at = step.at;
+    this.object = step.object;
+    this.chart = step.chart;
+    this.event = step.event;
+    this.from = step.from;
+    this.status = after.status;
+    this.value = after.value;
+    this.context = after.context;
+    this.facts = step.facts;
+    this.effects = step.effects;
+    this.causedBy = step.causedBy;
+    this.request = request;
+  }
+}
+
+/** Describes a step. `before` is what the object's chart was before it; left out, its change holds everything. */
+export const describeStep = (step: CommittedStep, before: Contents | undefined): Step => ({
+  seq: step.seq,
+  at: step.at,
+  object: step.object,
+  chart: step.chart,
+  event: step.event,
+  from: step.from,
+  to: step.value,
+  facts: step.facts,
+  effects: step.effects,
+  causedBy: step.causedBy,
+  ...(step.request === undefined ? {} : { request: step.request }),
+  change: changeOf(before, step),
+});
 
 /** What of a snapshot changed. */
 export type Change = {
@@ -50,11 +113,9 @@ export type SnapshotImage = {
   context: Readonly<Record<string, unknown>>;
 };
 
-type Contents = { status: string; value: StateValue; context: object };
-
 /** What leads from one snapshot to the next; everything when there was none before. */
-export function changeOf(before: AnyMachineSnapshot | undefined, after: AnyMachineSnapshot): Change {
-  const { status, value, context } = after as Contents;
+export function changeOf(before: Contents | undefined, after: Contents): Change {
+  const { status, value, context } = after;
   const change: { -readonly [K in keyof Change]: Change[K] } = {};
   if (status === 'done' || status === 'error') change.status = status;
   if (before === undefined || before.value !== value) change.value = value;

@@ -1,4 +1,4 @@
-import type { Step } from './step.ts';
+import type { CommittedStep, Step } from './step.ts';
 
 /** An actor, as the turn sees it. */
 export type Steppable = {
@@ -7,6 +7,8 @@ export type Steppable = {
    * Undefined when the event comes to nothing, because the actor has ended. Never throws.
    */
   commit(event: { type: string }, seq: number, causedBy: Step['causedBy']): Followed | undefined;
+  /** The request that an event follows from when nobody says: that of what it answers. Without it there is none. */
+  requestOf?(event: { type: string }): string | undefined;
 };
 
 /** What follows a commit: its facts are published, then its effects are performed. Neither throws. */
@@ -29,10 +31,21 @@ export interface Turn {
   afterwards(task: () => void): void;
   /** Runs something whose steps have an outside cause, by its name. */
   because<T>(cause: string, run: () => T): T;
+  /** Carries out a client's request: what it leads to, now and later, follows from that request. */
+  following<T>(request: string, run: () => T): T;
+  /** Id of the request that what is under way follows from. */
+  readonly request: string | undefined;
+  /**
+   * Keeps every step from now on, by reference, so that describing it can wait. There is one who keeps; what it throws
+   * goes where {@link listen}'s goes. @returns a function that ends that.
+   */
+  keep(keeper: (step: CommittedStep) => void): () => void;
   /** Hears every step of every actor from now on. What it throws is logged. */
   listen(listener: (step: Step) => void): () => void;
   /** Whether somebody listens, so that steps have to be described. */
   readonly heard: boolean;
+  /** Who keeps steps. */
+  readonly keeper: ((step: CommittedStep) => void) | undefined;
   /** Tells a step to those who listen; what they throw goes to `failed`. */
   tell(step: Step, failed: (error: unknown) => void): void;
 }
@@ -44,8 +57,10 @@ const none: readonly never[] = [];
 
 class ProcessTurn implements Turn {
   #listeners: readonly ((step: Step) => void)[] = [];
+  #keeper: ((step: CommittedStep) => void) | undefined;
   #seq = 0;
   #cause: Step['causedBy'];
+  #request: string | undefined;
   /** Whether a step is being committed or published. */
   #busy = false;
   /** Steps within effects of steps. */
@@ -55,8 +70,9 @@ class ProcessTurn implements Turn {
   #afterwards: (() => void)[] = [];
 
   send(actor: Steppable, event: { type: string }, cause: Step['causedBy'] = this.#cause): void {
-    if (this.#busy) this.#waiting.push(() => this.#take(actor, event, cause));
-    else this.#take(actor, event, cause);
+    const request = this.#request;
+    if (this.#busy) this.#waiting.push(() => this.#take(actor, event, cause, request));
+    else this.#take(actor, event, cause, request);
   }
 
   start(commit: (seq: number, causedBy: Step['causedBy']) => Followed): void {
@@ -69,13 +85,16 @@ class ProcessTurn implements Turn {
     } finally {
       this.#busy = busy;
     }
-    if (busy) this.#waiting.push(() => this.#follow(followed, seq));
-    else this.#follow(followed, seq);
+    const request = this.#request;
+    if (busy) this.#waiting.push(() => this.#follow(followed, seq, request));
+    else this.#follow(followed, seq, request);
   }
 
   afterwards(task: () => void): void {
+    const request = this.#request;
     if (this.#depth === 0) task();
-    else this.#afterwards.push(task);
+    else if (request === undefined) this.#afterwards.push(task);
+    else this.#afterwards.push(() => this.following(request, task));
   }
 
   because<T>(cause: string, run: () => T): T {
@@ -86,6 +105,31 @@ class ProcessTurn implements Turn {
     } finally {
       this.#cause = before;
     }
+  }
+
+  following<T>(request: string, run: () => T): T {
+    const before = this.#request;
+    this.#request = request;
+    try {
+      return this.because(`request ${request}`, run);
+    } finally {
+      this.#request = before;
+    }
+  }
+
+  get request(): string | undefined {
+    return this.#request;
+  }
+
+  keep(keeper: (step: CommittedStep) => void): () => void {
+    this.#keeper = keeper;
+    return () => {
+      if (this.#keeper === keeper) this.#keeper = undefined;
+    };
+  }
+
+  get keeper(): ((step: CommittedStep) => void) | undefined {
+    return this.#keeper;
   }
 
   listen(listener: (step: Step) => void): () => void {
@@ -110,20 +154,26 @@ class ProcessTurn implements Turn {
     }
   }
 
-  #take(actor: Steppable, event: { type: string }, cause: Step['causedBy']): void {
+  #take(actor: Steppable, event: { type: string }, cause: Step['causedBy'], from: string | undefined): void {
+    const request = from ?? actor.requestOf?.(event);
+    const before = this.#request;
     let followed: Followed | undefined;
     this.#busy = true;
+    this.#request = request;
     try {
       followed = actor.commit(event, this.#seq + 1, cause);
     } finally {
       this.#busy = false;
+      this.#request = before;
     }
-    if (followed) this.#follow(followed, ++this.#seq);
+    if (followed) this.#follow(followed, ++this.#seq, request);
   }
 
-  #follow(followed: Followed, seq: number): void {
+  #follow(followed: Followed, seq: number, request: string | undefined): void {
     const cause = this.#cause;
+    const before = this.#request;
     this.#cause = seq;
+    this.#request = request;
     this.#depth++;
     this.#busy = true;
     followed.publish();
@@ -134,6 +184,7 @@ class ProcessTurn implements Turn {
     for (const take of waiting) take();
     this.#depth--;
     this.#cause = cause;
+    this.#request = before;
     if (this.#depth === 0 && this.#afterwards.length > 0) this.#finish();
   }
 

@@ -8,6 +8,8 @@ import type { RootLogger } from '../lib/log.ts';
 import type { Scope } from '../lib/scope.ts';
 import { createLogging, type Logging } from '../logging.ts';
 import type { StartThread } from '../media/start-worker.ts';
+import { Recorder } from '../recorder/recorder.ts';
+import { recorderSettings } from '../settings.ts';
 import type { OpenUdp } from '../sip/transport/udp.ts';
 import { prepareDirectory } from '../stores/durable-file.ts';
 import { keepEntityId } from '../stores/entity-id.ts';
@@ -47,6 +49,8 @@ export type Base = {
   logChannels: LogChannels;
   /** What was opened, closed in reverse order when the server stops or could not start. */
   scope: Scope;
+  /** Records what happens; undefined when that is turned off. */
+  recorder: Recorder | undefined;
   /** `asterisk_id` of every event. */
   entityId: string;
   /** What was put in place of the system's own. */
@@ -68,5 +72,9 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
   log.onLevels(createChartLog(runtime.turn, log.child({ part: 'charts' })));
   const story = createCallStory(runtime);
   story.listen(createCallLog(log.child({ part: 'calls' })));
-  return { config, clock, ids, log, runtime, story, logChannels, scope, entityId, io, from };
+  const recorder = config.recorder.off
+    ? undefined
+    : new Recorder({ turn: runtime.turn, clock, settings: recorderSettings(config) });
+  if (recorder) scope.defer(() => recorder.close());
+  return { config, clock, ids, log, runtime, story, recorder, logChannels, scope, entityId, io, from };
 }

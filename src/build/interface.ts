@@ -2,9 +2,14 @@ import type { Config } from '../config/schema.ts';
 import { createApp } from '../http/app.ts';
 import type { AppDeps } from '../http/env.ts';
 import { createOutboundSockets } from '../http/outbound-socket.ts';
+import type { RequestFollowers } from '../http/request-followers.ts';
 import { startHttpServer } from '../http/server.ts';
 import { indexSounds } from '../media/file/index-sounds.ts';
+import type { LiveApplication } from '../models/live.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
+import { createCalls } from '../recorder/calls.ts';
+import { createLive } from '../recorder/live.ts';
+import type { Recorder } from '../recorder/recorder.ts';
 import {
   buildInfo,
   httpSettings,
@@ -60,21 +65,29 @@ export async function buildInterface(
   technologies: Technologies,
   usage: ReturnType<typeof buildUsage>,
 ) {
-  const { config, clock, ids, log, scope, entityId } = base;
+  const { config, clock, ids, log, scope, entityId, runtime, recorder } = base;
   const { outbound } = calls;
+  const views = recorder && buildViews(recorder, base, state);
   const page = readPageFiles(pageDirectory);
   if (!page) log.warn({ directory: pageDirectory }, 'the page for people is not served: it was not built');
   const owners = {
     ...(await buildOwners(base, state, calls, technologies)),
+    ...views,
     usage: { get: usage },
     bans: state.bans,
     charts: page?.charts,
     logLevels: createLogLevels(log),
   };
+  const followers: RequestFollowers = {
+    following: (request, run) => runtime.turn.following(request, run),
+    recorded: recorder && ((request) => recorder.requested(request)),
+    prefix: ids.hex(8),
+  };
   const parts: AppDeps = {
     owners,
     options: httpSettings(config),
     entityId,
+    followers,
     page: { version, files: page },
     secret: () => ids.secret(secretLength),
     clock,
@@ -108,6 +121,27 @@ export async function buildInterface(
     },
   ];
   return { http, reloads };
+}
+
+/** What the recorder shows. */
+function buildViews(recorder: Recorder, { clock, log, scope }: Base, { applications }: State) {
+  const calls = createCalls(recorder, () => []);
+  const inNumbers = (name: string): LiveApplication => ({
+    name,
+    connected: applications.isConnected(name),
+    ...applications.figures(name),
+  });
+  const live = createLive({
+    recorder,
+    calls,
+    clock,
+    log,
+    applications: () => applications.list().map(({ name }) => inNumbers(name)),
+    application: (name) => inNumbers(applications.get(name).name),
+    stuck: () => [],
+  });
+  scope.defer(() => live.close());
+  return { calls, live };
 }
 
 /** Whom the operations of the interface ask. */

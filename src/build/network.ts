@@ -37,7 +37,7 @@ const followedLimits = [
  * The media plane, and SIP up to its transactions. Recordings that a crash left unfinished are finished first.
  * @throws MediaAddressError (rejects) when audio cannot be sent from the configured address: the first call would find out.
  */
-export async function buildNetwork({ config, clock, ids, log, scope, io, from }: Base) {
+export async function buildNetwork({ config, clock, ids, log, scope, io, from, recorder }: Base) {
   await tryMediaAddress(config.media.rtp_address, io.openUdp);
   for (const directory of await unreadableDirectories(soundDirectories(config)))
     log.warn(
@@ -73,6 +73,10 @@ export async function buildNetwork({ config, clock, ids, log, scope, io, from }:
     log: sipLog,
     openUdp: io.openUdp,
     gate,
+    onTraffic:
+      recorder &&
+      ((direction, bytes, protocol, { host: address, port }, remote) =>
+        recorder.sip(direction, bytes, protocol, { address, port }, remote)),
     limits: limits.connections,
     isKnownAddress: (address) => peers.hasNeighbour(address),
     tls: certificates,

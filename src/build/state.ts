@@ -17,15 +17,16 @@ import type { Reloadable } from './reload.ts';
 export type State = ReturnType<typeof buildState>;
 
 /** The bus, the applications that listen to it, and what publishes on it without being a call. */
-export function buildState({ config, clock, ids, log, runtime, scope, entityId }: Base) {
+export function buildState({ config, clock, ids, log, runtime, recorder, scope, entityId }: Base) {
   const { limits } = config;
   const kept = { directory: config.general.data_directory, clock, log };
-  const bus = createBus({ log });
+  const bus = createBus({ log, request: () => runtime.turn.request });
   const eventSources = createEventSourceDirectory();
   const check = config.general.validate ? createEventCheck() : undefined;
   const applications = createApplications({
     ...{ bus, clock, log, runtime, entityId, check, limits, resolve: eventSources },
     queueLimit: Math.floor(config.http.limits.websocket_queue / 2),
+    record: recorder && ((...event) => recorder.sent(...event)),
   });
   scope.defer(() => applications.close());
   const endpoints = createEndpoints({ bus, onRemoved: applications.forget });

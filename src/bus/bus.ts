@@ -9,6 +9,8 @@ export type Publication = {
   topics: readonly Topic[];
   /** Name of the one application that it is meant for, which gets it without any subscription. */
   to?: string;
+  /** Id of the request that it follows from; the bus puts it there. */
+  causedBy?: string | undefined;
 };
 
 export type Listener = (publication: Publication) => void;
@@ -29,7 +31,13 @@ export interface Bus {
   subscribe(listener: Listener): () => void;
 }
 
-export function createBus({ log }: { log: Logger }): Bus {
+export type BusOptions = {
+  log: Logger;
+  /** The request that what is under way follows from. */
+  request?: (() => string | undefined) | undefined;
+};
+
+export function createBus({ log, request }: BusOptions): Bus {
   // Replaced on change, never changed: a dispatch that is under way walks the list it began with.
   let listeners: readonly Listener[] = [];
   let waiting: Publication[] = [];
@@ -49,6 +57,8 @@ export function createBus({ log }: { log: Logger }): Bus {
 
   return {
     publish(publication) {
+      const causedBy = request?.();
+      if (causedBy !== undefined) publication.causedBy = causedBy;
       if (dispatching) {
         waiting.push(publication);
         return;

@@ -45,6 +45,10 @@ export type DeliveryOptions = {
   entityId: string;
   /** Given in development mode only: a message that does not fit is replaced by an error message. */
   check?: MessageCheck | undefined;
+  /** Hears of every event that is made for an application: what was written, or would have been. */
+  record?: ((name: string, seq: number, event: AriEventBody, json: string, missed: boolean) => void) | undefined;
+  /** The request that an event follows from which is written for one application. */
+  request?: (() => string | undefined) | undefined;
   /** An application has lost its last subscription to a channel, bridge or endpoint. */
   onReleased: (name: string) => void;
 };
@@ -99,15 +103,18 @@ export type ReceiverDump = {
 
 const isHolding = (topic: Topic): boolean => !topic.startsWith('deviceState:');
 
-export function createDelivery({ bus, clock, log, entityId, check, onReleased }: DeliveryOptions): Delivery {
+export function createDelivery(options: DeliveryOptions): Delivery {
+  const { bus, clock, log, entityId, check, record, request, onReleased } = options;
   const receivers = new Map<string, Receiver>();
   const subscriptions = new Subscriptions<Receiver>();
   const idMember = `,"asterisk_id":${JSON.stringify(entityId)},"seq":`;
   let publications = 0;
 
   /** An event as JSON with its time but without its last brace, ready for what is the receiver's own. */
-  const open = (event: AriEventBody): string =>
-    `${JSON.stringify(event).slice(0, -1)},"timestamp":"${formatTimestamp(clock.now())}"`;
+  const open = (event: AriEventBody, causedBy: string | undefined): string => {
+    const cause = causedBy === undefined ? '' : `,"caused_by":${JSON.stringify(causedBy)}`;
+    return `${JSON.stringify(event).slice(0, -1)}${cause},"timestamp":"${formatTimestamp(clock.now())}"`;
+  };
 
   const checked = (name: string, json: string): string => {
     const problem = check?.(JSON.parse(json));
@@ -116,8 +123,9 @@ export function createDelivery({ bus, clock, log, entityId, check, onReleased }:
     return invalidMessage;
   };
 
-  const write = (receiver: Receiver, connection: Connection, opened: string): void => {
+  const write = (receiver: Receiver, connection: Connection, event: AriEventBody, opened: string): void => {
     const json = `${opened}${receiver.stamp}${++receiver.seq}}`;
+    record?.(receiver.name, receiver.seq, event, json, false);
     try {
       connection.send(check ? checked(receiver.name, json) : json);
     } catch (error) {
@@ -125,9 +133,10 @@ export function createDelivery({ bus, clock, log, entityId, check, onReleased }:
     }
   };
 
-  const miss = (receiver: Receiver, event: AriEventBody): void => {
+  const miss = (receiver: Receiver, event: AriEventBody, opened: string): void => {
     receiver.seq++;
     receiver.missed++;
+    record?.(receiver.name, receiver.seq, event, `${opened}${receiver.stamp}${receiver.seq}}`, true);
     if (receiver.missed > 1) return;
     log.warn(
       { application: receiver.name, event: event.type },
@@ -135,19 +144,20 @@ export function createDelivery({ bus, clock, log, entityId, check, onReleased }:
     );
   };
 
-  const unsubscribeBus = bus.subscribe(({ event, topics, to }) => {
+  const unsubscribeBus = bus.subscribe(({ event, topics, to, causedBy }) => {
     const publication = ++publications;
     let opened: string | undefined;
     const give = (receiver: Receiver): void => {
       if (receiver.given === publication) return;
       receiver.given = publication;
       if (!receiver.filter.lets(event.type)) return;
-      if (!receiver.connection) {
-        miss(receiver, event);
+      if (!receiver.connection && !record) {
+        miss(receiver, event, '');
         return;
       }
-      opened ??= open(event);
-      write(receiver, receiver.connection, opened);
+      opened ??= open(event, causedBy);
+      if (receiver.connection) write(receiver, receiver.connection, event, opened);
+      else miss(receiver, event, opened);
     };
     const addressee = to === undefined ? undefined : receivers.get(to);
     if (addressee) give(addressee);
@@ -206,7 +216,7 @@ export function createDelivery({ bus, clock, log, entityId, check, onReleased }:
 
     send(name, connection, event) {
       const receiver = receivers.get(name);
-      if (receiver) write(receiver, connection, open(event));
+      if (receiver) write(receiver, connection, event, open(event, request?.()));
     },
 
     subscribe(name, topic) {

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { logLevels } from '../lib/log.ts';
 import { longestApplicationName } from '../models/application.ts';
+import { recorder } from './recorder-settings.ts';
 import { choice, flag, group, list, named, number, optional, port, text, whole } from './setting.ts';
 import { type endpoint, sip } from './sip-settings.ts';
 import { bridges, externalMedia, media, recordings, sounds } from './sound-settings.ts';
@@ -400,6 +401,7 @@ export const ConfigSchema = group(
     bridges,
     external_media: externalMedia,
     bans,
+    recorder,
     limits,
     dialplan,
   },

@@ -10,11 +10,13 @@ import { type Connections, createConnections } from './connections.ts';
 import type { Deps } from './deps.ts';
 import type { AppDeps, Env, HttpOptions } from './env.ts';
 import { createEventsSocket } from './events-socket.ts';
+import { createLiveSocket } from './live-socket.ts';
 import { createLogIn, type LogIn } from './log-in.ts';
 import { createMediaSockets } from './media-sockets.ts';
 import type { Api } from './operation.ts';
 import { createOrigins, type Origins } from './origins.ts';
 import { createPage } from './page.ts';
+import { createRequests } from './requests.ts';
 import { createResponder, type Responder, toRefusal } from './responses.ts';
 import { createRoutes, type Route } from './router.ts';
 import { apis, ari, hookswitch } from './routes/index.ts';
@@ -139,12 +141,17 @@ export function createApp(deps: AppDeps): HttpApp {
   const connections = createConnections({ limits, clock, log });
   const unreadLimits = unreadLimitsOf(options);
   const unread = createUnread(unreadLimits);
-  const checked = createChecks({ logIn: (...asked) => logIn(...asked), limits, connections, origins, responder, log });
+  const requests = createRequests(deps.followers, clock);
+  const letIn: LogIn = (...asked) => logIn(...asked);
+  const checked = createChecks({ logIn: letIn, limits, connections, origins, responder, requests, log });
 
   const events = createEventsSocket({ ...deps, owners, app, responder, unread });
   if (owners.applications) app.all(`${ari.base}/events`, checked(events.upgrade));
   const media = mountMedia(deps, { app, checked, connections, origins, responder });
   const sockets = createSockets({ events, media, responder });
+  const { live } = owners;
+  if (live)
+    app.all(`${hookswitch.base}/live`, checked(createLiveSocket({ live, sockets: events, responder, unread, log })));
   mountDocuments(app, owners, checked, responder);
   const { validate } = options;
   const mountRoutes = ({ base, resources }: Api) => {

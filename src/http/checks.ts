@@ -8,6 +8,7 @@ import type { Env, HttpOptions } from './env.ts';
 import type { LogIn } from './log-in.ts';
 import type { Origins } from './origins.ts';
 import { queryOf, type Sources } from './parameters.ts';
+import type { Requests } from './requests.ts';
 import { putReason, type Responder, toRefusal } from './responses.ts';
 
 type Answer = Response | Promise<Response>;
@@ -28,6 +29,7 @@ export type ChecksDeps = {
   connections: Connections;
   origins: Origins;
   responder: Responder;
+  requests: Requests;
   log: Logger;
 };
 
@@ -48,11 +50,13 @@ type Admitted = { next: Next; changesNothing: ReadonlySet<string> };
  * Makes the checks before any operation, in the field's order: whether the connection may ask more, where the page is
  * from, body, credentials, leave to write. Whatever is thrown behind them becomes an answer here.
  */
-export function createChecks({ logIn, limits, connections, origins, responder, log }: ChecksDeps): Checks {
+export function createChecks({ logIn, limits, connections, origins, responder, requests, log }: ChecksDeps): Checks {
   const proceed = (c: Context<Env>, sources: Sources, user: HttpUser, { next, changesNothing }: Admitted): Answer => {
     if (c.env?.incoming) connections.proved(c.env.incoming.socket);
-    if (user.read_only && !changesNothing.has(c.req.method)) throw new AriError('writeAccessDenied');
-    return next(c, sources, user);
+    return requests.follow(c, user, () => {
+      if (user.read_only && !changesNothing.has(c.req.method)) return refuse(c, new AriError('writeAccessDenied'));
+      return next(c, sources, user);
+    });
   };
   const refuse = (c: Context<Env>, error: unknown): Response => {
     const refusal = toRefusal(error);
@@ -81,6 +85,7 @@ export function createChecks({ logIn, limits, connections, origins, responder, l
   return (next, changesNothing = looking) =>
     (c) => {
       try {
+        requests.name(c);
         const outgoing = c.env?.outgoing;
         // Only an answer that waits for an earlier one has no socket yet.
         if (outgoing && !outgoing.socket && !connections.mayWait(outgoing)) throw new AriError('tooManyPipelined');

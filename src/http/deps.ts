@@ -8,6 +8,8 @@ import type { Playbacks } from '../actors/playbacks.ts';
 import type { RecordingOperations } from '../actors/recording-operations.ts';
 import type { Snoops } from '../actors/snoops.ts';
 import type { Usage } from '../models/usage.ts';
+import type { Calls } from '../recorder/calls.ts';
+import type { Live } from '../recorder/live.ts';
 import type { Bans } from '../stores/bans.ts';
 import type { DeviceStates } from '../stores/device-states.ts';
 import type { DynamicConfig } from '../stores/dynamic-config.ts';
@@ -64,6 +66,10 @@ export type Owners = {
   bans: Pick<Bans, 'list' | 'lift' | 'failed' | 'verdict'>;
   /** Which lines are logged. */
   logLevels: LogLevelControl;
+  /** The calls that are recorded. */
+  calls: Pick<Calls, 'list' | 'get'>;
+  /** Tells what happens to who watches. */
+  live: Pick<Live, 'watch' | 'require'>;
   /** Counts what the server holds. */
   usage: { get(): Promise<Usage> };
 };

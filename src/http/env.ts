@@ -5,6 +5,7 @@ import type { HttpUser } from './auth.ts';
 import type { ConnectionLimits } from './connections.ts';
 import type { Deps } from './deps.ts';
 import type { PageDeps } from './page.ts';
+import type { RequestFollowers } from './request-followers.ts';
 import type { SessionSettings } from './sessions.ts';
 
 /** What every file of the interface is handed: its settings, the owners behind it, and what a request brings along. */
@@ -46,6 +47,8 @@ export type AppDeps = {
   page: Pick<PageDeps, 'version' | 'files'>;
   /** Makes texts that nobody can guess. */
   secret(): string;
+  /** Who hears of requests. */
+  followers?: RequestFollowers | undefined;
   clock: Clock;
   log: Logger;
 };

@@ -6,7 +6,14 @@ import type { MissingParams } from '../models/websocket-messages.ts';
 import { apiKeyCredentials, apiKeyOf, basicCredentials, type HttpUser } from './auth.ts';
 import { createCorker } from './corker.ts';
 import type { Env } from './env.ts';
-import { createSession, goingAway, type Session, type SessionDeps } from './events-session.ts';
+import {
+  createSession,
+  goingAway,
+  type Session,
+  type SessionDeps,
+  type SessionHandlers,
+  type SessionOptions,
+} from './events-session.ts';
 import { createParamReader, type Sources } from './parameters.ts';
 import type { Responder } from './responses.ts';
 import { connectParams } from './routes/events.ts';
@@ -20,11 +27,19 @@ export interface EventsSocket {
   upgrade(c: Context<Env>, sources: Sources, user: HttpUser | undefined): Response | Promise<Response>;
   /** Takes an upgrade of a server. */
   take: TakeUpgrade;
+  /**
+   * Lets a GET of another path become a WebSocket, which is closed with the others.
+   * @throws AriError upgradeRequired, upgradeInvalid, upgradeOverWebSocket, serviceUnavailable.
+   */
+  become(c: Context<Env>, makeSession: (start: SocketStart) => SessionHandlers): Response | Promise<Response>;
   /** From now on the largest message that a new socket takes, in bytes. */
   limitMessages(octets: number): void;
   /** Says 1001 to every socket and cuts those that do not answer within `graceMs`; resolves when all are gone. */
   close(graceMs: number): Promise<void>;
 }
+
+/** What a WebSocket begins with. */
+export type SocketStart = Pick<SessionOptions, 'socket' | 'opened'>;
 
 type Names = { names: string[]; subscribeAll: boolean };
 
@@ -75,24 +90,22 @@ export function createEventsSocket(deps: EventsSocketDeps): EventsSocket {
     void session.closed.then(() => sessions.delete(session));
     return closing;
   };
-  const accept = (
-    c: Context<Env>,
-    { names, subscribeAll }: Names,
-    observes: boolean,
-    sources: Sources,
-    user?: HttpUser,
-  ) => {
+  /** Checks the handshake (RFC 6455 4.2.1) and takes it up. A client whose versions do not fit is told ours. */
+  const become: EventsSocket['become'] = (c, makeSession) => {
+    const { headers } = c.req.raw;
+    if (c.env.overWebSocket) throw new AriError('upgradeOverWebSocket');
+    if (headers.get('upgrade')?.toLowerCase() !== 'websocket') throw new AriError('upgradeRequired');
+    const reason = handshakeProblem(headers, 'ari');
+    if (reason !== undefined) {
+      const versions = { 'Sec-WebSocket-Version': '13, 8' };
+      return responder.refusal(c.req.raw, new AriError('upgradeInvalid', { reason }), versions);
+    }
+    if (closing) throw new AriError('serviceUnavailable');
     const socket = c.env.incoming?.socket;
     if (!socket) throw new AriError('upgradeRequired');
+    const handlers = makeSession({ socket, opened });
     c.env.upgraded = true;
-    const authorization = authorizationOf(c.req.raw, sources);
-    // A token may end before the socket does, and a ticket has ended already: both stand for their user from here on.
-    const localUser = authorization.startsWith('Basic ') ? undefined : user;
-    const handlers = createSession(deps, corker, {
-      ...{ names, subscribeAll, observes, authorization, socket, opened },
-      ...(localUser && { localUser }),
-    });
-    const onError = (error: unknown) => log.error({ error, applications: names }, 'WebSocket handler failed');
+    const onError = (error: unknown) => log.error({ error, path: c.req.path }, 'WebSocket handler failed');
     return upgradeWebSocket(c, handlers as never, { onError });
   };
   // node-ws asks for a server to listen to; it is given the upgrades that are its own.
@@ -115,17 +128,19 @@ export function createEventsSocket(deps: EventsSocketDeps): EventsSocket {
         const missing: MissingParams = { type: 'MissingParams', asterisk_id: entityId, params: ['app'] };
         return responder.json(request, 400, missing);
       }
-      if (request.headers.get('upgrade')?.toLowerCase() !== 'websocket') throw new AriError('upgradeRequired');
-      const reason = handshakeProblem(request.headers, 'ari');
-      if (reason !== undefined) {
-        const versions = { 'Sec-WebSocket-Version': '13, 8' };
-        return responder.refusal(request, new AriError('upgradeInvalid', { reason }), versions);
-      }
-      if (closing) throw new AriError('serviceUnavailable');
       const observes = user?.read_only === true && user.may_register !== true;
-      owners.applications?.requireRegistrable(names.names, observes);
-      return accept(c, names, observes, sources, user);
+      return become(c, (start) => {
+        owners.applications?.requireRegistrable(names.names, observes);
+        const authorization = authorizationOf(request, sources);
+        // A token may end before the socket does, and a ticket has ended already: both stand for their user from here on.
+        const localUser = authorization.startsWith('Basic ') ? undefined : user;
+        return createSession(deps, corker, {
+          ...{ ...names, observes, authorization, ...start },
+          ...(localUser && { localUser }),
+        });
+      });
     },
+    become,
     take: (...upgrade) => take(...upgrade),
     limitMessages(octets) {
       wss.options.maxPayload = octets;

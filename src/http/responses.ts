@@ -3,6 +3,7 @@ import type { Context } from 'hono';
 import { AriError } from '../models/errors.ts';
 import { type FileAnswer, isFresh, readRange } from './file-answers.ts';
 import type { Origins } from './origins.ts';
+import { requestId } from './requests.ts';
 
 /** Headers by name; one object may serve many answers and is never changed. */
 type HeaderRecord = Readonly<Record<string, string>>;
@@ -71,7 +72,9 @@ export function createResponder({ serverName, origins, pretty, realm }: Responde
   const stringify = (value: unknown): string => (pretty ? JSON.stringify(value, null, 2) : JSON.stringify(value));
   const headersFor = (request: Request, base: HeaderRecord, extra: HeaderRecord | undefined): HeaderRecord => {
     const cors = corsHeaders(request, origins);
-    return cors || extra ? { ...base, ...cors, ...extra } : base;
+    const id = requestId(request);
+    if (id === undefined) return cors || extra ? { ...base, ...cors, ...extra } : base;
+    return cors || extra ? { ...base, 'X-Request-Id': id, ...cors, ...extra } : { ...base, 'X-Request-Id': id };
   };
   const json: Responder['json'] = (request, status, value, extra) => {
     const { json: base, ok } = own();

@@ -44,6 +44,7 @@ export const ariErrors = {
   logLevelUnknown: { status: 400, message: "There is no level '{level}'" },
   logPartUnknown: { status: 400, message: "There is no part '{part}'" },
   logPartsInvalid: { status: 400, message: 'Parts are an object of levels by part' },
+  callNotFound: { status: 404, message: 'Nothing is recorded of this call' },
   tooManyPipelined: { status: 429, message: 'Too many requests wait on this connection' },
   serviceUnavailable: { status: 503, message: 'The system is shutting down' },
 

@@ -244,6 +244,9 @@ export const EventStamp = Type.Object({
   application: text('Application that the event is for.'),
   asterisk_id: text('Id of the system that the event comes from.'),
   seq: int('Counts the events made for this application, from 1; a gap means that events were lost.'),
+  caused_by: Type.Optional(
+    text('Id of the request that it follows from (its X-Request-Id), when it follows from one.'),
+  ),
 });
 export type EventStamp = Static<typeof EventStamp>;
 

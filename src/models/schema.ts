@@ -25,3 +25,6 @@ export const stringMap = (description: string) => Type.Record(Type.String(), Typ
 
 /** An object with members of any kind. */
 export const anyObject = (description: string) => Type.Record(Type.String(), Type.Unknown(), { description });
+
+/** Yes or no. */
+export const flag = (description: string) => Type.Boolean({ description });

@@ -5,6 +5,7 @@ import type { AppDeps, HttpOptions } from '../../src/http/env.ts';
 import type { FileAnswer } from '../../src/http/file-answers.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/log.ts';
+import type { CallDetail, CallPage } from '../../src/models/call.ts';
 import type { Channel } from '../../src/models/channel.ts';
 
 /** Owners that remember what was asked of them and answer with samples, and the interface over them. */
@@ -145,6 +146,24 @@ export const samples = {
   logging: { level: 'info', parts: { sip: 'trace' } },
 } as const;
 
+/** A call, as the recorder shows it. */
+export const call: CallDetail = {
+  id: 'c1',
+  state: 'live',
+  began: 1,
+  duration_ms: 2,
+  channels: [],
+  applications: ['hello'],
+  bridges: [],
+  stuck: [],
+  entries: 1,
+  gone: 0,
+  seq: 3,
+  timeline: [{ kind: 'media', seq: 3, at: 1, object: 'c1', report: { codec: 'ulaw' } }],
+};
+const { timeline: _all, ...listed } = call;
+export const callPage: CallPage = { calls: [listed], total: 1, evicted: 0 };
+
 /** A file with that text. */
 export const storedFile = (text: string): FileAnswer => ({
   type: 'audio/wav',
@@ -218,6 +237,8 @@ const answers: { [K in keyof Owners]: Partial<Record<keyof Owners[K], unknown>> 
   dynamicConfig: { get: [samples.tuple], update: [samples.tuple] },
   usage: { get: Promise.resolve(samples.usage) },
   bans: { list: [samples.ban], lift: true },
+  calls: { list: callPage, get: call },
+  live: { watch: () => undefined },
 };
 
 export type Call = [method: string, ...args: unknown[]];

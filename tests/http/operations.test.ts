@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import type { Operation } from '../../src/http/operation.ts';
 import { apis, ari, hookswitch } from '../../src/http/routes/index.ts';
 import { AriError, type AriErrorCode, ariErrors } from '../../src/models/errors.ts';
-import { authorization, type Call, createFakes, createTestApp, form, json, samples } from './fakes.ts';
+import { authorization, type Call, call, callPage, createFakes, createTestApp, form, json, samples } from './fakes.ts';
 
 /** What is asked, under `/ari` unless it is one of our own operations, with which JSON body; what the owner is then asked; status and body of the answer. */
 type Row = {
@@ -475,6 +475,16 @@ const rows: Row[] = [
     status: 200,
     answer: logging,
   },
+  {
+    ask: 'GET /hookswitch/calls?number=1&app=a&endpoint=e&state=live&older_than=5&stuck=true&offset=2&limit=3',
+    call: [
+      'calls.list',
+      { number: '1', app: 'a', endpoint: 'e', state: 'live', stuck: true, older_than: 5, offset: 2, limit: 3 },
+    ],
+    status: 200,
+    answer: callPage,
+  },
+  { ask: 'GET /hookswitch/calls/c%2F1', call: ['calls.get', 'c/1'], status: 200, answer: call },
   { ask: 'GET /hookswitch/usage', call: ['usage.get'], status: 200, answer: usage },
 ];
 

@@ -17,7 +17,12 @@ export const surface = JSON.parse(
 ) as Surface;
 
 /** Members that Hookswitch sends beyond the field's; docs/differences.md has them. */
-const additions: Readonly<Record<string, string>> = { seq: 'int', failed_media_uris: 'List[string]', creation: 'Date' };
+const additions: Readonly<Record<string, string>> = {
+  seq: 'int',
+  caused_by: 'string',
+  failed_media_uris: 'List[string]',
+  creation: 'Date',
+};
 /** Members that the field sends without documenting them, or documents otherwise than it sends them. */
 const undocumented: Readonly<Record<string, Record<string, string>>> = {
   Endpoint: { 'max_channels?': 'int' },

@@ -4,11 +4,13 @@ import { applications } from './applications.ts';
 import { asterisk } from './asterisk.ts';
 import { bans } from './bans.ts';
 import { bridges } from './bridges.ts';
+import { calls } from './calls.ts';
 import { channels } from './channels.ts';
 import { charts } from './charts.ts';
 import { deviceStates } from './device-states.ts';
 import { endpoints } from './endpoints.ts';
 import { events } from './events.ts';
+import { live } from './live.ts';
 import { logging } from './logging.ts';
 import { mailboxes } from './mailboxes.ts';
 import { playbacks } from './playbacks.ts';
@@ -47,7 +49,7 @@ export const hookswitch: Api = {
   title: 'Hookswitch, beyond ARI',
   description: 'What the server tells and does beside the interface that it shares with others.',
   version: '1.0.0',
-  resources: [allowed, bans, charts, logging, sessions, usage],
+  resources: [allowed, bans, calls, charts, live, logging, sessions, usage],
 };
 
 /** Everything that is served. */

@@ -79,6 +79,18 @@ export type MessageHandler = (message: SipMessage, source: Source) => void;
 export type MalformedHandler = (failure: ParseFailure, source: Source) => void;
 
 /**
+ * Hears of the bytes of every message that was read or is sent: where from and to, and what carries them. For whoever
+ * records; it may neither change nor keep the bytes.
+ */
+export type TrafficListener = (
+  direction: 'in' | 'out',
+  bytes: Buffer,
+  protocol: Protocol,
+  local: LocalAddress,
+  remote: Target,
+) => void;
+
+/**
  * The sockets under the SIP stack. Nothing here throws for what peers or networks do: a broken datagram is counted and
  * dropped, a broken stream closes its own connection, a failed send is reported to its sender.
  */

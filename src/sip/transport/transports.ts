@@ -22,6 +22,7 @@ import type {
   SendFailure,
   Source,
   Target,
+  TrafficListener,
   TransportCounts,
   Transports,
 } from './transport.ts';
@@ -36,6 +37,8 @@ export type TransportsOptions = {
   readonly openUdp?: OpenUdp | undefined;
   /** Decides which messages are read; without it all are. */
   readonly gate?: Pick<Gate, 'admits'> | undefined;
+  /** Hears of every message that goes in or out. */
+  readonly onTraffic?: TrafficListener | undefined;
   /** Whether anybody at an address is known; without it everybody is. */
   readonly isKnownAddress?: ((address: string) => boolean) | undefined;
   /** Certificates and authorities; without them there is no TLS. */
@@ -77,6 +80,7 @@ class SocketTransports implements Transports {
   readonly #log: Logger;
   readonly #openUdp: OpenUdp;
   readonly #gate: Pick<Gate, 'admits'> | undefined;
+  readonly #onTraffic: TrafficListener | undefined;
   readonly #connections: Connections;
   readonly #localAddressFor: (peer: string) => string;
   readonly #bound: Bound[] = [];
@@ -99,9 +103,11 @@ class SocketTransports implements Transports {
     isKnownAddress = () => true,
     tls,
     allowsOrigin = () => false,
+    onTraffic,
   }: TransportsOptions) {
     const refusals = createTally(clock, log, 'peers were not let in to speak SIP');
     this.#log = log;
+    this.#onTraffic = onTraffic;
     this.#openUdp = openUdp;
     this.#gate = gate;
     this.#localAddressFor = createLocalAddresses(clock);
@@ -196,6 +202,7 @@ class SocketTransports implements Transports {
 
   #sendOver(bound: Bound, bytes: Buffer, target: Target, onFailure: (failure: SendFailure) => void): void {
     this.#sent++;
+    this.#hear('out', bytes, target, bound.listener);
     if (!bound.udp) {
       this.#connections.send(bytes, target, bound.listener.id, (failure) => this.#fail(failure, onFailure));
       return;
@@ -205,6 +212,13 @@ class SocketTransports implements Transports {
       const isTooLarge = (cause as NodeJS.ErrnoException).code === 'EMSGSIZE';
       this.#fail({ reason: isTooLarge ? 'too-large' : 'io', target, cause }, onFailure);
     });
+  }
+
+  #hear(direction: 'in' | 'out', bytes: Buffer, peer: Target, { host, port }: Listener): void {
+    const listener = this.#onTraffic;
+    if (!listener) return;
+    const own = host === '0.0.0.0' || host === '::' ? this.#localAddressFor(peer.address) : host;
+    this.#guard(() => listener(direction, bytes, peer.protocol, { host: own, port }, peer));
   }
 
   #fail(failure: SendFailure, onFailure: (failure: SendFailure) => void): void {
@@ -284,6 +298,8 @@ class SocketTransports implements Transports {
       return false;
     }
     const { message } = result;
+    const listener = this.#onTraffic && this.#boundFor(source)?.listener;
+    if (listener) this.#hear('in', bytes, source, listener);
     if (message.kind === 'request') {
       const stamped = stampedVia(message.topVia!, source);
       if (stamped) message.setTopVia(formatVia(stamped));

@@ -1,0 +1,46 @@
+import { Type } from 'typebox';
+import { flag, group, list, number, whole } from './setting.ts';
+
+/** What is recorded of calls, for those who look into them. */
+export const recorder = group(
+  {
+    off: flag({ default: false, description: 'Record nothing; calls cannot be looked into then.' }),
+    entries_per_call: whole(10, 1_000_000, {
+      default: 2_000,
+      unit: 'entries',
+      description:
+        'Steps, messages, requests and events that are kept of one call; the oldest go, and it is told how many.',
+    }),
+    memory: whole(1, 1_000_000, {
+      default: 64,
+      unit: 'MB',
+      description: 'Memory for everything that is kept, roughly; ended calls go first, the oldest before others.',
+    }),
+    events_memory: whole(1, 1_000_000, {
+      default: 16,
+      unit: 'MB',
+      description: 'Memory for the last events of all applications, which those that come back may ask for (`resume`).',
+    }),
+    keep_ended: number(0, 100_000, {
+      default: 30,
+      unit: 'min',
+      description: 'How long ended calls are kept, as long as there is room.',
+    }),
+    other_entries: whole(0, 1_000_000, {
+      default: 5_000,
+      unit: 'entries',
+      description: 'Entries that belong to no call: registrations, contacts, applications, requests.',
+    }),
+    sip_bodies: flag({
+      default: false,
+      description: 'Keep the bodies of SIP messages too: session descriptions without their keys, digits, texts.',
+    }),
+    mask_digits: flag({ default: false, description: 'Never show the digits that parties press.' }),
+    mask_variables: list(Type.String({ minLength: 1 }), {
+      default: [],
+      commaList: true,
+      description: 'Variables whose values are never shown, e.g. CARD_NUMBER.',
+    }),
+  },
+  'The flight recorder: what happened in every call, kept in memory.',
+);

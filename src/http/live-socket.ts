@@ -1,0 +1,87 @@
+import type { Context } from 'hono';
+import type { WSContext } from 'hono/ws';
+import type { WebSocket } from 'ws';
+import { sourceNetwork } from '../lib/addresses.ts';
+import { AriError } from '../models/errors.ts';
+import type { LiveScope } from '../recorder/live.ts';
+import type { HttpUser } from './auth.ts';
+import type { Owners } from './deps.ts';
+import type { AppDeps, Env } from './env.ts';
+import type { EventsSocket, SocketStart } from './events-socket.ts';
+import { createParamReader, type Sources } from './parameters.ts';
+import type { Responder } from './responses.ts';
+import { liveParams } from './routes/live.ts';
+import type { Unread, WatchedOutput } from './unread.ts';
+
+export type LiveSocketDeps = Pick<AppDeps, 'log'> & {
+  live: Owners['live'];
+  sockets: Pick<EventsSocket, 'become'>;
+  responder: Responder;
+  unread: Unread;
+};
+
+const readParams = createParamReader(liveParams);
+
+/** What a client asks to watch. */
+function readScope(sources: Sources): LiveScope {
+  const { call, app } = readParams({}, sources) as { call?: string; app?: string };
+  if (call !== undefined) return { kind: 'call', id: call };
+  return app === undefined ? { kind: 'overview' } : { kind: 'application', name: app };
+}
+
+/** Makes what answers `GET /hookswitch/live`: refuses, or lets the connection become a WebSocket. */
+export function createLiveSocket({ live, sockets, responder, unread, log }: LiveSocketDeps) {
+  const session = (scope: LiveScope, { socket, opened }: SocketStart) => {
+    const client = `${socket.remoteAddress}:${socket.remotePort}`;
+    let output: WatchedOutput | undefined;
+    let unwatch = (): void => {};
+    let ended = (): void => {};
+    const watch = (raw: WebSocket): WatchedOutput =>
+      unread.watch({
+        address: sourceNetwork(socket.remoteAddress ?? ''),
+        unread: () => raw.bufferedAmount,
+        cut: (excess, bytes) => {
+          log.warn({ client, bytes, excess }, 'who watches live and does not read is cut off');
+          raw.terminate();
+          unwatch();
+        },
+      });
+    return {
+      onOpen(_event: unknown, { raw }: WSContext<WebSocket>) {
+        if (!raw) return;
+        raw.on('error', (error) => log.debug({ error, client }, 'WebSocket error'));
+        const closed = new Promise<void>((resolve) => {
+          ended = resolve;
+        });
+        if (opened({ raw, closed })) return raw.close(1001, 'the server is shutting down');
+        const watched = watch(raw);
+        output = watched;
+        const send = (json: string): void => {
+          if (raw.readyState !== raw.OPEN) return;
+          raw.send(json);
+          watched.wrote();
+        };
+        try {
+          unwatch = live.watch(scope, send);
+        } catch (error) {
+          raw.close(1008, error instanceof AriError ? error.message.slice(0, 120) : 'nothing to watch');
+        }
+      },
+      onMessage() {},
+      onClose() {
+        output?.remove();
+        unwatch();
+        ended();
+      },
+    };
+  };
+
+  return (c: Context<Env>, sources: Sources, user: HttpUser | undefined): Response | Promise<Response> => {
+    const { raw } = c.req;
+    if (raw.method === 'OPTIONS') return responder.options(raw, 'OPTIONS', user !== undefined);
+    if (raw.method !== 'GET') return responder.refusal(raw, new AriError('methodInvalid'), { Allow: 'OPTIONS' });
+    const scope = readScope(sources);
+    live.require(scope);
+    return sockets.become(c, (start) => session(scope, start));
+  };
+}

@@ -1,0 +1,12 @@
+import type { Turn } from '../actors/turn.ts';
+import type { BegunRequest } from '../recorder/recorder.ts';
+
+/** Who hears of requests: what they lead to follows from them, and they are recorded. */
+export type RequestFollowers = {
+  /** Carries a request out, so that what it leads to is known to follow from it. */
+  following: Turn['following'];
+  /** Records a request. @returns what to call when it is answered. Left out, nothing is recorded. */
+  recorded?: ((request: BegunRequest) => (status: number, durationMs: number) => void) | undefined;
+  /** Put in front of the ids that are made here, so that those of two runs differ. */
+  prefix: string;
+};

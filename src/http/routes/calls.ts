@@ -1,0 +1,42 @@
+import { CallDetail, CallPage } from '../../models/call.ts';
+import { operation, pathParam, queryParam, type Resource } from '../operation.ts';
+
+/** Calls: what the server has recorded of them. */
+export const calls: Resource = {
+  name: 'calls',
+  description: 'Calls: channels that belong together, live and ended, with everything that was recorded of them.',
+  operations: [
+    operation({
+      method: 'GET',
+      path: '/calls',
+      nickname: 'list',
+      summary: 'List calls, newest first.',
+      notes: 'Ended calls are kept for `recorder.keep_ended`, as long as there is room.',
+      owner: 'calls',
+      params: {
+        number: queryParam('string', 'Part of the number of a party, or of the extension that was called.'),
+        app: queryParam('string', 'Application that is or was in control of a channel of it.'),
+        endpoint: queryParam('string', 'Endpoint of a channel of it: `technology/resource`, or the resource.'),
+        state: queryParam('string', 'Whether a channel is left.', { allowed: ['live', 'ended'] }),
+        older_than: queryParam('int', 'Began at least so many seconds ago.', { min: 0 }),
+        stuck: queryParam('boolean', 'Something of it stays longer than it is expected to.'),
+        offset: queryParam('int', 'How many to leave out at the beginning.', { default: 0, min: 0 }),
+        limit: queryParam('int', 'How many to list at most, up to 1000.', { default: 100, min: 1 }),
+      },
+      returns: CallPage,
+      handle: (calls, filter) => calls.list(filter),
+    }),
+    operation({
+      method: 'GET',
+      path: '/calls/{callId}',
+      nickname: 'get',
+      summary: 'Get a call with its timeline.',
+      notes: 'The timeline holds steps of charts, requests, events, SIP messages and media reports in one order.',
+      owner: 'calls',
+      params: { callId: pathParam('Id of the call, or of a channel of it.') },
+      returns: CallDetail,
+      errors: ['callNotFound'],
+      handle: (calls, { callId }) => calls.get(callId),
+    }),
+  ],
+};

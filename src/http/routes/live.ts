@@ -1,0 +1,27 @@
+import { LiveMessage } from '../../models/live.ts';
+import { queryParam, type Resource, upgradeOperation } from '../operation.ts';
+
+/** What to watch. */
+export const liveParams = {
+  call: queryParam('string', 'Watch this call: its id, or that of a channel of it.'),
+  app: queryParam('string', 'Watch the events of this application.'),
+} as const;
+
+/** Live: what happens, as it happens. */
+export const live: Resource = {
+  name: 'live',
+  description: 'Live: what happens, as it happens, over a WebSocket.',
+  operations: [
+    upgradeOperation({
+      path: '/live',
+      nickname: 'watch',
+      summary: 'Watch all calls, one call, or one application.',
+      notes:
+        'Messages come at most four times a second, each with what has changed since the last. Who does not read is cut off.',
+      owner: 'live',
+      params: liveParams,
+      returns: LiveMessage,
+      errors: ['callNotFound', 'applicationNotFound', 'upgradeRequired', 'upgradeInvalid', 'upgradeOverWebSocket'],
+    }),
+  ],
+};

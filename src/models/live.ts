@@ -1,0 +1,62 @@
+import Type, { type Static } from 'typebox';
+import { Call, WaitingFor } from './call.ts';
+import { double, int, model, text, texts } from './schema.ts';
+import { EventTimelineEntry, TimelineEntry } from './timeline.ts';
+
+const place = {
+  at: double('When it was made, in ms since the Unix epoch.'),
+  seq: int('Place in the order of the last thing that it knows of.'),
+};
+
+export const LiveFigures = model('LiveFigures', 'The server in numbers.', {
+  live_calls: int('Calls with a channel.'),
+  kept_calls: int('Calls that are kept, live ones among them.'),
+  evicted: int('Ended calls that went before their time because everything together took too much memory.'),
+  recorded: int('Things that were recorded since the server started.'),
+  octets: int('Memory that what is kept takes, roughly.'),
+});
+export type LiveFigures = Static<typeof LiveFigures>;
+
+export const LiveApplication = model('LiveApplication', 'An application in numbers.', {
+  name: text('Its name.'),
+  connected: Type.Boolean({ description: 'Whether its WebSocket is there.' }),
+  events: int('Events made for it so far.'),
+  missed: int('How many of these it missed since its connection went.'),
+});
+export type LiveApplication = Static<typeof LiveApplication>;
+
+export const LiveOverview = model('LiveOverview', 'All calls at a glance: those that have changed.', {
+  type: Type.Literal('overview'),
+  ...place,
+  calls: Type.Array(Call, { description: 'Calls that began, changed or ended; in the first message the newest.' }),
+  removed: texts('Ids of calls that are no longer kept, or have become part of others.'),
+  figures: LiveFigures,
+  applications: Type.Array(LiveApplication, { description: 'All applications.' }),
+  stuck: Type.Array(WaitingFor, { description: 'What stays longer than it is expected to.' }),
+});
+export type LiveOverview = Static<typeof LiveOverview>;
+
+export const LiveCall = model('LiveCall', 'One call: what was recorded of it since the last message.', {
+  type: Type.Literal('call'),
+  ...place,
+  whole: Type.Optional(Type.Boolean({ description: 'True when `entries` are all there are: forget those of before.' })),
+  call: Call,
+  entries: Type.Array(TimelineEntry, { description: 'In order.' }),
+});
+export type LiveCall = Static<typeof LiveCall>;
+
+export const LiveApplicationEvents = model('LiveApplicationEvents', 'The events of one application.', {
+  type: Type.Literal('application'),
+  ...place,
+  application: LiveApplication,
+  events: Type.Array(EventTimelineEntry, { description: 'Those since the last message, in order.' }),
+  skipped: int('How many are not shown because there were too many at once.'),
+});
+export type LiveApplicationEvents = Static<typeof LiveApplicationEvents>;
+
+/** What comes over the live WebSocket. */
+export const LiveMessage = Type.Union([LiveOverview, LiveCall, LiveApplicationEvents], {
+  $id: 'LiveMessage',
+  description: 'A message of the live WebSocket; `type` says which.',
+});
+export type LiveMessage = Static<typeof LiveMessage>;

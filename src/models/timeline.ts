@@ -1,0 +1,91 @@
+import Type, { type Static } from 'typebox';
+import { anyObject, double, flag, int, model, text } from './schema.ts';
+
+/** What every entry of a timeline has. */
+const place = {
+  seq: int('Place in the order of everything that the server has recorded; grows, with gaps.'),
+  at: double('When it was, in ms since the Unix epoch.'),
+};
+
+const value = (description: string) => Type.Unknown({ description });
+
+export const StepChange = model('StepChange', 'What a step changed in the snapshot of its chart.', {
+  whole: Type.Optional(flag('True when it holds the whole snapshot: nothing from before is left.')),
+  status: Type.Optional(text('`done` or `error` when the chart came to its end.')),
+  value: Type.Optional(value('The state, where it is another.')),
+  set: Type.Optional(anyObject('Members of the context that are new or have another value.')),
+  unset: Type.Optional(Type.Array(Type.String(), { description: 'Members of the context that are gone.' })),
+});
+export type StepChange = Static<typeof StepChange>;
+
+export const StepEntry = model('StepEntry', 'One step of one chart: an event, and all that came of it.', {
+  kind: Type.Literal('step'),
+  ...place,
+  step: int('Counts the steps of the process.'),
+  object: text('Id of the object, e.g. of a channel.'),
+  chart: text('Id of its chart, e.g. `channel`, `ownership`, `playback`.'),
+  event: anyObject('What it was sent; `xstate.init` when it began.'),
+  from: Type.Optional(value('Its state before; left out when it began.')),
+  to: value('Its state after.'),
+  facts: Type.Array(anyObject('A fact.'), { description: 'What it told, in order.' }),
+  effects: Type.Array(anyObject('An effect: `type` and `params`.'), { description: 'What it asked for, in order.' }),
+  caused_by: Type.Optional(
+    Type.Union([Type.Integer(), Type.String()], { description: 'The step that led to it, or the name of a cause.' }),
+  ),
+  request_id: Type.Optional(text('Id of the request that it follows from.')),
+  change: StepChange,
+});
+export type StepEntry = Static<typeof StepEntry>;
+
+export const RequestTimelineEntry = model('RequestEntry', 'A request of a client, with its answer.', {
+  kind: Type.Literal('request'),
+  ...place,
+  request_id: text('Its X-Request-Id.'),
+  method: text('Method.'),
+  path: text('Path.'),
+  query: text('Query, without secrets; empty when there was none.'),
+  user: text('Who asked.'),
+  over: Type.Enum(['http', 'websocket'], { description: 'What carried it.' }),
+  status: int('Status of the answer; 0 while there is none.'),
+  duration_ms: double('How long the answer took, in ms.'),
+});
+export type RequestTimelineEntry = Static<typeof RequestTimelineEntry>;
+
+export const EventTimelineEntry = model('EventEntry', 'An event that an application was sent, or missed.', {
+  kind: Type.Literal('event'),
+  ...place,
+  application: text('Application that it was for.'),
+  number: int("Its `seq` among the application's events."),
+  type: text('Type of the event.'),
+  missed: flag('True when the application had no connection.'),
+  event: anyObject('The event.'),
+});
+export type EventTimelineEntry = Static<typeof EventTimelineEntry>;
+
+export const SipTimelineEntry = model('SipEntry', 'A SIP message.', {
+  kind: Type.Literal('sip'),
+  ...place,
+  direction: Type.Enum(['in', 'out'], { description: 'Whether it came in or went out.' }),
+  protocol: text('What carried it, e.g. `udp`.'),
+  local: text('Our address and port.'),
+  remote: text("The far side's address and port."),
+  first_line: text('First line.'),
+  headers: text('Headers, as they were written, without what authenticates anybody.'),
+  body: Type.Optional(text('Body; left out unless bodies are recorded.')),
+  body_length: int('Octets of the body.'),
+});
+export type SipTimelineEntry = Static<typeof SipTimelineEntry>;
+
+export const MediaTimelineEntry = model('MediaEntry', 'What the media plane told of a channel.', {
+  kind: Type.Literal('media'),
+  ...place,
+  object: text('Id of the channel.'),
+  report: anyObject('Codec, packets, loss, jitter, and what else was measured, by name.'),
+});
+export type MediaTimelineEntry = Static<typeof MediaTimelineEntry>;
+
+export const TimelineEntry = Type.Union(
+  [StepEntry, RequestTimelineEntry, EventTimelineEntry, SipTimelineEntry, MediaTimelineEntry],
+  { $id: 'TimelineEntry', description: 'One thing that was recorded; `kind` says which.' },
+);
+export type TimelineEntry = Static<typeof TimelineEntry>;

@@ -1,0 +1,139 @@
+import type { CommittedStep } from '../actors/step.ts';
+import { type ChannelSnapshot, channelState } from '../machines/channel.ts';
+import type { OwnershipContext } from '../machines/ownership.ts';
+import type { Call, CallChannel, CallDetail, CallPage, WaitingFor } from '../models/call.ts';
+import { AriError } from '../models/errors.ts';
+import { type CallRecord, type ChannelTrace, channelContextOf } from './call-record.ts';
+import type { Recorder } from './recorder.ts';
+import { writeTimeline } from './timeline.ts';
+
+/** Which calls are asked for; all conditions hold. */
+export type CallFilter = {
+  /** Part of a number of a party, or of the extension. */
+  number?: string | undefined;
+  /** An application that is or was in control. */
+  app?: string | undefined;
+  /** `technology/resource`, or the resource alone. */
+  endpoint?: string | undefined;
+  state?: string | undefined;
+  /** Began at least so many seconds ago. */
+  older_than?: number | undefined;
+  /** Something of it stays longer than it is expected to. */
+  stuck?: boolean | undefined;
+  offset?: number | undefined;
+  limit?: number | undefined;
+};
+
+/** The calls that are kept, as clients see them. */
+export interface Calls {
+  /** Newest first. @throws AriError parameterInvalid. */
+  list(filter: CallFilter): CallPage;
+  /** By its id, a former one, or the id of one of its channels. @throws AriError callNotFound. */
+  get(id: string): CallDetail;
+  /** @throws AriError callNotFound. */
+  record(id: string): CallRecord;
+  model(record: CallRecord): Call;
+}
+
+/** What of a call is stuck. */
+export type StuckOf = (record: CallRecord) => WaitingFor[];
+
+/** Calls in one answer at most, and unless the client says how many. */
+const mostInAnswer = 1_000;
+const usualInAnswer = 100;
+
+/** Makes the view of the calls that a recorder keeps. */
+export function createCalls(recorder: Recorder, stuckOf: StuckOf): Calls {
+  const { store, clock } = recorder;
+
+  const record = (id: string): CallRecord => {
+    const found = store.find(id) ?? store.ofChannel(id);
+    if (!found) throw new AriError('callNotFound');
+    return found;
+  };
+  const model = (call: CallRecord): Call => {
+    const channels = [...call.channels.values()].map(writeChannel);
+    const { ended } = call;
+    return {
+      id: call.id,
+      state: ended === undefined ? 'live' : 'ended',
+      began: call.began,
+      ...(ended === undefined ? {} : { ended }),
+      duration_ms: (ended ?? clock.now()) - call.began,
+      channels,
+      applications: [...call.applications],
+      bridges: [...call.objects].filter((key) => key.startsWith('bridge:')).map((key) => key.slice('bridge:'.length)),
+      stuck: ended === undefined ? stuckOf(call) : [],
+      entries: call.entries.size,
+      gone: call.entries.gone,
+      seq: call.changed,
+    };
+  };
+
+  return {
+    record,
+    model,
+    list(filter) {
+      const { offset = 0, limit = usualInAnswer } = filter;
+      const count = Math.min(Math.max(limit, 1), mostInAnswer);
+      const found = store
+        .calls()
+        .filter((call) => matches(call, filter, clock.now()))
+        .reverse();
+      const stuck =
+        filter.stuck === undefined ? found : found.filter((call) => model(call).stuck.length > 0 === filter.stuck);
+      const next = offset + count;
+      return {
+        calls: stuck.slice(offset, next).map(model),
+        total: stuck.length,
+        ...(next < stuck.length ? { next } : {}),
+        evicted: store.evicted,
+      };
+    },
+    get(id) {
+      const call = record(id);
+      return { ...model(call), timeline: writeTimeline(call.entries.all(), call.mask) };
+    },
+  };
+}
+
+function matches(
+  call: CallRecord,
+  { number, app, endpoint, state, older_than: olderThan }: CallFilter,
+  now: number,
+): boolean {
+  if (state !== undefined && state !== (call.ended === undefined ? 'live' : 'ended')) return false;
+  if (olderThan !== undefined && now - call.began < olderThan * 1000) return false;
+  if (app !== undefined && !call.applications.has(app)) return false;
+  const contexts = [...call.channels.values()].map(channelContextOf);
+  if (endpoint !== undefined && !contexts.some((each) => isAt(each.endpoint, endpoint))) return false;
+  if (number === undefined) return true;
+  return contexts.some(({ caller, connected, dialplan, dialString }) =>
+    [caller.number, connected.number, dialplan.exten, dialString].some((each) => each.includes(number)),
+  );
+}
+
+const isAt = (endpoint: readonly [string, string] | undefined, wanted: string): boolean =>
+  endpoint !== undefined && (endpoint.join('/').toLowerCase() === wanted.toLowerCase() || endpoint[1] === wanted);
+
+const snapshotOf = ({ value, context }: CommittedStep) => ({ value, context }) as unknown as ChannelSnapshot;
+
+function writeChannel(trace: ChannelTrace): CallChannel {
+  const { life, ownership, ended } = trace;
+  const { id, name, endpoint, caller, connected, dialplan, creationTime, cause } = channelContextOf(trace);
+  const owner = ownership?.value === 'application' ? (ownership.context as OwnershipContext).app : undefined;
+  return {
+    id,
+    name,
+    state: channelState(snapshotOf(life)),
+    life: String(life.value),
+    ...(endpoint ? { endpoint: endpoint.join('/') } : {}),
+    caller: { name: caller.name, number: caller.number },
+    connected: { name: connected.name, number: connected.number },
+    ...(owner === undefined ? {} : { application: owner }),
+    extension: `${dialplan.exten}@${dialplan.context}`,
+    began: creationTime,
+    ...(ended === undefined ? {} : { ended }),
+    cause,
+  };
+}

@@ -1,0 +1,236 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
+import type { WaitingFor } from '../models/call.ts';
+import type {
+  LiveApplication,
+  LiveApplicationEvents,
+  LiveCall,
+  LiveFigures,
+  LiveMessage,
+  LiveOverview,
+} from '../models/live.ts';
+import type { EventTimelineEntry, TimelineEntry } from '../models/timeline.ts';
+import type { CallRecord } from './call-record.ts';
+import type { Calls } from './calls.ts';
+import { type Entry, type EventEntry, isStep } from './entries.ts';
+import type { Recorder } from './recorder.ts';
+import { createTimelineWriter, type TimelineWriter } from './timeline.ts';
+
+/** What somebody watches. */
+export type LiveScope = { kind: 'overview' } | { kind: 'call'; id: string } | { kind: 'application'; name: string };
+
+/** Tells who watches what happens, a few times a second. */
+export interface Live {
+  /**
+   * Sends what there is at once, and what changes from now on.
+   * @returns a function that ends that.
+   * @throws AriError callNotFound, applicationNotFound.
+   */
+  watch(scope: LiveScope, send: (json: string) => void): () => void;
+  /** @throws AriError callNotFound, applicationNotFound: as {@link watch} would. */
+  require(scope: LiveScope): void;
+  readonly watchers: number;
+  close(): void;
+}
+
+export type LiveOptions = {
+  recorder: Recorder;
+  calls: Calls;
+  clock: Clock;
+  log: Logger;
+  /** All applications, in numbers. */
+  applications: () => LiveApplication[];
+  /** One of them. @throws AriError applicationNotFound. */
+  application: (name: string) => LiveApplication;
+  /** What stays longer than it is expected to. */
+  stuck: () => WaitingFor[];
+};
+
+/** The shortest time between two messages of one watcher, in ms. */
+export const liveIntervalMs = 250;
+
+/** Calls in one message of the overview, and events in one of an application. */
+const mostCalls = 500;
+const mostEvents = 200;
+
+/** How many messages of the overview are left out when no call has changed; what is told besides moves on. */
+const quietTicks = 3;
+
+type Watcher = {
+  /** The next message; undefined when there is nothing to tell. */
+  next(): LiveMessage | undefined;
+  hear(entry: Entry, call: CallRecord | undefined): void;
+  send(json: string): void;
+};
+
+/** Makes what tells of changes. While nobody watches it hears nothing. */
+export function createLive(options: LiveOptions): Live {
+  const { recorder, calls, clock, log } = options;
+  const watchers = new Set<Watcher>();
+  let unlisten: (() => void) | undefined;
+  let timer: unknown;
+
+  const place = () => ({ at: clock.now(), seq: recorder.order });
+  const resolve = (call: CallRecord): CallRecord => (call.into ? resolve(call.into) : call);
+  const figures = (all: readonly CallRecord[]): LiveFigures => ({
+    live_calls: all.filter(({ ended }) => ended === undefined).length,
+    kept_calls: all.length,
+    evicted: recorder.store.evicted,
+    recorded: recorder.order,
+    octets: recorder.store.octets,
+  });
+
+  const overview = (): Omit<Watcher, 'send'> => {
+    let changed = new Set<CallRecord>();
+    let shown = new Set<string>();
+    let quiet = 0;
+    const first = recorder.store.calls().slice(-mostCalls);
+    for (const call of first) changed.add(call);
+    return {
+      hear: (_entry, call) => void (call && changed.add(call)),
+      next(): LiveOverview | undefined {
+        if (changed.size === 0 && quiet > 0) {
+          quiet--;
+          return undefined;
+        }
+        quiet = quietTicks;
+        const kept = recorder.store.calls();
+        const ids = new Set(kept.map(({ id }) => id));
+        const told = [...new Set([...changed].map(resolve))].filter(({ id }) => ids.has(id));
+        const removed = [...shown].filter((id) => !ids.has(id));
+        shown = new Set([...[...shown].filter((id) => ids.has(id)), ...told.slice(0, mostCalls).map(({ id }) => id)]);
+        changed = new Set(told.slice(mostCalls));
+        return {
+          type: 'overview',
+          ...place(),
+          calls: told.slice(0, mostCalls).map(calls.model),
+          removed,
+          figures: figures(kept),
+          applications: options.applications(),
+          stuck: options.stuck(),
+        };
+      },
+    };
+  };
+
+  const oneCall = (id: string): Omit<Watcher, 'send'> => {
+    let record = calls.record(id);
+    let writer: TimelineWriter = createTimelineWriter(record.mask);
+    let whole = true;
+    let dirty = true;
+    let last = 0;
+    return {
+      hear(_entry, call) {
+        if (call && resolve(call) === resolve(record)) dirty = true;
+      },
+      next(): LiveCall | undefined {
+        if (!dirty) return undefined;
+        dirty = false;
+        const now = resolve(record);
+        if (now !== record) {
+          record = now;
+          writer = createTimelineWriter(record.mask);
+          whole = true;
+          last = 0;
+        }
+        const entries: TimelineEntry[] = record.entries.after(last).map((entry) => writer.write(entry));
+        last = recorder.order;
+        const message: LiveCall = {
+          type: 'call',
+          ...place(),
+          ...(whole ? { whole } : {}),
+          call: calls.model(record),
+          entries,
+        };
+        whole = false;
+        return message;
+      },
+    };
+  };
+
+  const oneApplication = (name: string): Omit<Watcher, 'send'> => {
+    options.application(name);
+    let waiting: EventEntry[] = recorder.events.last(name, mostEvents);
+    let skipped = 0;
+    let dirty = true;
+    const write = (entry: EventEntry): EventTimelineEntry => {
+      const call = recorder.callOf(entry);
+      return createTimelineWriter(call?.mask ?? recorder.settings.mask).write(entry) as EventTimelineEntry;
+    };
+    return {
+      hear(entry) {
+        if (isStep(entry) || entry.kind !== 'event' || entry.application !== name) return;
+        dirty = true;
+        waiting.push(entry);
+        if (waiting.length <= mostEvents) return;
+        waiting.shift();
+        skipped++;
+      },
+      next(): LiveApplicationEvents | undefined {
+        if (!dirty) return undefined;
+        const application = options.applications().find((each) => each.name === name);
+        const events = waiting.map(write);
+        const message = {
+          type: 'application' as const,
+          ...place(),
+          application: application ?? { name, connected: false, events: 0, missed: 0 },
+          events,
+          skipped,
+        };
+        waiting = [];
+        skipped = 0;
+        dirty = false;
+        return message;
+      },
+    };
+  };
+
+  const watcherOf = (scope: LiveScope): Omit<Watcher, 'send'> => {
+    if (scope.kind === 'overview') return overview();
+    return scope.kind === 'call' ? oneCall(scope.id) : oneApplication(scope.name);
+  };
+
+  const tell = (watcher: Watcher): void => {
+    try {
+      const message = watcher.next();
+      if (message) watcher.send(JSON.stringify(message));
+    } catch (error) {
+      log.error({ error }, 'what happens live could not be told');
+    }
+  };
+  const tick = (): void => {
+    timer = clock.setTimeout(tick, liveIntervalMs);
+    for (const watcher of watchers) tell(watcher);
+  };
+  const start = (): void => {
+    unlisten = recorder.listen((entry, call) => {
+      for (const watcher of watchers) watcher.hear(entry, call);
+    });
+    timer = clock.setTimeout(tick, liveIntervalMs);
+  };
+  const stop = (): void => {
+    unlisten?.();
+    unlisten = undefined;
+    clock.clearTimeout(timer);
+  };
+
+  return {
+    require: (scope) => void watcherOf(scope),
+    watch(scope, send) {
+      const watcher: Watcher = { ...watcherOf(scope), send };
+      if (watchers.size === 0) start();
+      watchers.add(watcher);
+      tell(watcher);
+      return () => {
+        if (watchers.delete(watcher) && watchers.size === 0) stop();
+      };
+    },
+    get watchers() {
+      return watchers.size;
+    },
+    close() {
+      watchers.clear();
+      stop();
+    },
+  };
+}

@@ -1,0 +1,203 @@
+import type { CommittedStep } from '../actors/step.ts';
+import type { Turn } from '../actors/turn.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { AriEventBody } from '../models/events.ts';
+import type { CallRecord } from './call-record.ts';
+import { CallStore, type StoreLimits } from './call-store.ts';
+import { type Entry, EventEntry, MediaEntry, RequestEntry, SipEntry, type SipPlace } from './entries.ts';
+import { EventLog } from './event-log.ts';
+import type { Mask } from './masks.ts';
+import { Queue } from './queue.ts';
+import { callIdOf, headOf, isAboutCall, redactBody, redactHead } from './sip-text.ts';
+
+export type RecorderSettings = StoreLimits & {
+  /** Octets of events that are kept for applications that come back. */
+  eventOctets: number;
+  /** Whether bodies of SIP messages are kept. */
+  bodies: boolean;
+  /** What is not shown of new calls. */
+  mask: Mask;
+};
+
+export type RecorderOptions = { turn: Pick<Turn, 'keep'>; clock: Clock; settings: RecorderSettings };
+
+/** A request of a client, when it begins. */
+export type BegunRequest = ConstructorParameters<typeof RequestEntry>[0] & {
+  /** Whether it only looks: then it is recorded when it is refused. */
+  looks: boolean;
+};
+
+/** Who hears what is recorded. */
+export type RecordListener = (entry: Entry, call: CallRecord | undefined) => void;
+
+/** Requests that steps may still follow from. */
+const rememberedRequests = 5_000;
+
+/** How often calls that ended long ago are looked for, in ms. */
+const expiryMs = 5_000;
+
+/**
+ * The flight recorder: everything that happens, in one order on one clock, sorted by calls and bounded. It keeps
+ * references and describes nothing until somebody asks. Nothing waits for it and nothing depends on it.
+ */
+export class Recorder {
+  readonly store: CallStore;
+  readonly events: EventLog;
+  readonly clock: Clock;
+  readonly settings: RecorderSettings;
+  readonly #requests = new Map<string, RequestEntry>();
+  readonly #requestOrder = new Queue<RequestEntry>();
+  readonly #unkeep: () => void;
+  #listeners: readonly RecordListener[] = [];
+  #order = 0;
+  #expiry: unknown;
+  #closed = false;
+
+  constructor({ turn, clock, settings }: RecorderOptions) {
+    this.clock = clock;
+    this.settings = settings;
+    this.store = new CallStore(settings, () => this.settings.mask);
+    this.events = new EventLog(settings.eventOctets);
+    this.#unkeep = turn.keep((step) => this.#keep(step));
+  }
+
+  /** Place in the order of the last thing that was recorded. */
+  get order(): number {
+    return this.#order;
+  }
+
+  /** Hears of everything from now on. @returns a function that ends that. */
+  listen(listener: RecordListener): () => void {
+    this.#listeners = [...this.#listeners, listener];
+    return () => {
+      this.#listeners = this.#listeners.filter((other) => other !== listener);
+    };
+  }
+
+  /** A request is carried out from now on. @returns what to call with the status of its answer */
+  requested({ looks, ...request }: BegunRequest): (status: number, durationMs: number) => void {
+    const entry = new RequestEntry(request);
+    entry.order = ++this.#order;
+    if (!looks) this.#remember(entry);
+    return (status, durationMs) => {
+      entry.status = status;
+      entry.durationMs = durationMs;
+      if (looks && status < 400) return;
+      const call = entry.calls.length > 0 ? this.store.find(entry.calls[0] ?? '') : this.#callOfPath(entry.path);
+      if (entry.calls.length === 0) this.#file(entry, call);
+      else this.#tell(entry, call);
+    };
+  }
+
+  /** An event was made for an application. */
+  sent(application: string, number: number, event: AriEventBody, json: string, missed: boolean): void {
+    const entry = new EventEntry({ at: this.clock.now(), application, number, type: event.type, json, missed });
+    entry.order = ++this.#order;
+    this.events.add(entry);
+    this.#file(entry, this.#callOfEvent(event));
+  }
+
+  /** The call that an event was about, while it is kept. */
+  callOf({ json }: EventEntry): CallRecord | undefined {
+    return this.#callOfEvent(JSON.parse(json) as AriEventBody);
+  }
+
+  /** A SIP message came in or went out. */
+  sip(direction: 'in' | 'out', bytes: Buffer, protocol: string, local: SipPlace, remote: SipPlace): void {
+    const raw = headOf(bytes);
+    const head = redactHead(raw);
+    const bodyLength = bytes.length - raw.length;
+    const body = this.settings.bodies && bodyLength > 0 ? redactBody(bytes.toString('latin1', raw.length)) : undefined;
+    const entry = new SipEntry({
+      ...{ at: this.clock.now(), direction, protocol, head, bodyLength, local, remote },
+      body,
+    });
+    entry.order = ++this.#order;
+    const callId = callIdOf(head);
+    const call = this.store.ofSipCall(callId);
+    if (!call && isAboutCall(head)) {
+      this.store.wait(`sip:${callId}`, entry);
+      this.#tell(entry, undefined);
+    } else this.#file(entry, call);
+  }
+
+  /** The media plane told something of a channel. */
+  media(channelId: string, report: Readonly<Record<string, string | number>>): void {
+    const entry = new MediaEntry(this.clock.now(), channelId, report);
+    entry.order = ++this.#order;
+    this.#file(entry, this.store.ofChannel(channelId));
+  }
+
+  /** Stops recording; what is kept stays. */
+  close(): void {
+    this.#closed = true;
+    this.#unkeep();
+    this.clock.clearTimeout(this.#expiry);
+    this.#listeners = [];
+  }
+
+  #keep(step: CommittedStep): void {
+    step.order = ++this.#order;
+    const call = this.store.addStep(step);
+    if (call && step.request !== undefined && call.lastRequest !== step.request) this.#link(call, step.request);
+    if (this.#expiry === undefined && this.store.hasEnded) this.#expireSoon();
+    this.#tell(step, call);
+  }
+
+  /** Puts the request that a step follows from before it. */
+  #link(call: CallRecord, id: string): void {
+    call.lastRequest = id;
+    const entry = this.#requests.get(id);
+    if (!entry || entry.calls.includes(call.id)) return;
+    entry.calls = [...entry.calls, call.id];
+    this.store.put(call, entry);
+    this.#tell(entry, call);
+  }
+
+  #file(entry: Entry, call: CallRecord | undefined): void {
+    if (call) this.store.put(call, entry);
+    else this.store.putOther(entry);
+    this.#tell(entry, call);
+  }
+
+  #tell(entry: Entry, call: CallRecord | undefined): void {
+    for (const listener of this.#listeners) listener(entry, call);
+  }
+
+  #remember(entry: RequestEntry): void {
+    this.#requests.set(entry.id, entry);
+    this.#requestOrder.push(entry);
+    if (this.#requestOrder.size <= rememberedRequests) return;
+    const oldest = this.#requestOrder.shift();
+    if (oldest && this.#requests.get(oldest.id) === oldest) this.#requests.delete(oldest.id);
+  }
+
+  /** The call that a path names: `/ari/channels/{id}/…`, and the same of bridges, playbacks and recordings. */
+  #callOfPath(path: string): CallRecord | undefined {
+    const [, , resource, id] = path.split('/');
+    if (id === undefined) return undefined;
+    if (resource === 'channels') return this.store.ofChannel(id);
+    const chart = { bridges: 'bridge', playbacks: 'playback' }[resource ?? ''];
+    return chart ? this.store.ofObject(chart, id) : undefined;
+  }
+
+  #callOfEvent(event: AriEventBody): CallRecord | undefined {
+    const { channel, peer, playback, bridge, recording } = event as {
+      [name in 'channel' | 'peer' | 'bridge' | 'playback']?: { id?: string };
+    } & { recording?: { name: string } };
+    const about = channel ?? peer;
+    if (about?.id !== undefined) return this.store.ofChannel(about.id);
+    if (playback?.id !== undefined) return this.store.ofObject('playback', playback.id);
+    if (bridge?.id !== undefined) return this.store.ofObject('bridge', bridge.id);
+    return recording && this.store.ofObject('liveRecording', recording.name);
+  }
+
+  #expireSoon(): void {
+    if (this.#closed) return;
+    this.#expiry = this.clock.setTimeout(() => {
+      this.#expiry = undefined;
+      this.store.expire(this.clock.now());
+      if (this.store.hasEnded) this.#expireSoon();
+    }, expiryMs);
+  }
+}

@@ -1,0 +1,97 @@
+import { type CommittedStep, type Contents, describeStep } from '../actors/step.ts';
+import type { StepEntry, TimelineEntry } from '../models/timeline.ts';
+import { type Entry, isStep, type SipEntry, type SipPlace } from './entries.ts';
+import { type Mask, masked, maskedQuery } from './masks.ts';
+
+/** Writes out entries as clients see them. */
+export interface TimelineWriter {
+  /** The next entry of the same list: what a step changed is told since the one before of its object. */
+  write(entry: Entry): TimelineEntry;
+}
+
+/** A writer of one list of entries, oldest first. The first step of each object tells the whole of its snapshot. */
+export function createTimelineWriter(mask: Mask): TimelineWriter {
+  const before = new Map<string, Contents>();
+  const writeStep = (step: CommittedStep): StepEntry => {
+    const key = `${step.chart}:${step.object}`;
+    const known = before.get(key);
+    before.set(key, step);
+    const { seq, at, object, chart, event, from, to, facts, effects, causedBy, request, change } = describeStep(
+      step,
+      known,
+    );
+    return {
+      kind: 'step',
+      seq: step.order,
+      at,
+      step: seq,
+      object,
+      chart,
+      event: event as Record<string, unknown> & { type: string },
+      ...(from === undefined ? {} : { from }),
+      to,
+      facts: facts as never,
+      effects: effects as never,
+      ...(causedBy === undefined ? {} : { caused_by: causedBy }),
+      ...(request === undefined ? {} : { request_id: request }),
+      change: { ...(known ? {} : { whole: true }), ...change } as StepEntry['change'],
+    };
+  };
+  return {
+    write(entry) {
+      if (isStep(entry)) return masked(writeStep(entry), mask);
+      const place = { seq: entry.order, at: entry.at };
+      switch (entry.kind) {
+        case 'request':
+          return {
+            kind: 'request',
+            ...place,
+            request_id: entry.id,
+            method: entry.method,
+            path: entry.path,
+            query: maskedQuery(entry.query, mask),
+            user: entry.user,
+            over: entry.overWebSocket ? 'websocket' : 'http',
+            status: entry.status,
+            duration_ms: entry.durationMs,
+          };
+        case 'event': {
+          const { application, number, type, missed } = entry;
+          const event = masked(JSON.parse(entry.json), mask);
+          return { kind: 'event', ...place, application, number, type, missed, event };
+        }
+        case 'sip':
+          return { kind: 'sip', ...place, ...writeSip(entry, mask) };
+        case 'media':
+          return { kind: 'media', ...place, object: entry.object, report: masked(entry.report, mask) };
+      }
+    },
+  };
+}
+
+/** All of a list of entries, in order. */
+export function writeTimeline(entries: readonly Entry[], mask: Mask): TimelineEntry[] {
+  const writer = createTimelineWriter(mask);
+  return entries.map((entry) => writer.write(entry));
+}
+
+const utf8 = (latin1: string): string => Buffer.from(latin1, 'latin1').toString('utf8');
+const writePlace = ({ address, port }: SipPlace): string =>
+  address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+
+function writeSip({ direction, protocol, local, remote, head, body, bodyLength }: SipEntry, mask: Mask) {
+  const text = utf8(head).trimEnd();
+  const end = text.indexOf('\r\n');
+  // Digits come in bodies of INFO.
+  const shown = body === undefined || (mask.digits && head.startsWith('INFO')) ? {} : { body: utf8(body) };
+  return {
+    direction,
+    protocol,
+    local: writePlace(local),
+    remote: writePlace(remote),
+    first_line: end < 0 ? text : text.slice(0, end),
+    headers: end < 0 ? '' : text.slice(end + 2),
+    ...shown,
+    body_length: bodyLength,
+  };
+}
