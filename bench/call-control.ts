@@ -1,5 +1,6 @@
 import { createChannelOperations } from '../src/actors/channel-operations.ts';
 import { createChannels } from '../src/actors/channels.ts';
+import { createDialplanSystem } from '../src/actors/dialplan-system.ts';
 import { createPlaybacks } from '../src/actors/playbacks.ts';
 import { createRuntime } from '../src/actors/spawn.ts';
 import { createBus } from '../src/bus/bus.ts';
@@ -50,7 +51,7 @@ const channels = createChannels({
   applications,
   playbacks,
   endpoints: createEndpoints({ bus }),
-  globals: { get: () => undefined, set: () => true },
+  system: createDialplanSystem(),
   settings: { channelvars: [], defaultLanguage: 'en' },
 });
 channels.addDriver(createLocalDriver({ media, ids, hasContext: () => true }));

@@ -1,5 +1,5 @@
 import type { DialplanCalls } from '../dialplan/calls.ts';
-import type { DialplanChannel, EnteredStep, Identity, Subroutine } from '../dialplan/host.ts';
+import type { DialplanChannel, DialplanSystem, EnteredStep, Identity, Subroutine } from '../dialplan/host.ts';
 import {
   type ChannelContext,
   type ChannelEvent,
@@ -9,9 +9,8 @@ import {
   storedName,
 } from '../machines/channel.ts';
 import type { Channel } from '../models/channel.ts';
-import { AriError } from '../models/errors.ts';
 import type { Indication, TalkDetection } from '../telephony/media.ts';
-import type { ChannelDeviceStates, ChannelEntry, ChannelPlaybacks, GlobalVariables } from './channel-entry.ts';
+import type { ChannelEntry, ChannelPlaybacks } from './channel-entry.ts';
 import type { PlayTarget } from './playbacks.ts';
 
 /** What the channels' owner lets the dialplan's view of a channel use. */
@@ -21,10 +20,10 @@ export type ChannelAccess = {
   tell(entry: ChannelEntry, event: ChannelEvent): void;
   playTarget(entry: ChannelEntry): PlayTarget;
   playbacks: ChannelPlaybacks;
-  globals: GlobalVariables;
+  /** The system as the dialplan's functions see it. */
+  system: DialplanSystem;
   /** Variables that a channel may have. */
   variablesLimit: number;
-  deviceStates: ChannelDeviceStates | undefined;
   /** What a channel can be brought into. */
   callsOf(entry: ChannelEntry): DialplanCalls;
 };
@@ -58,6 +57,14 @@ class ChannelDialplan implements DialplanChannel {
     return this.#context.endpoint;
   }
 
+  get system(): DialplanSystem {
+    return this.#access.system;
+  }
+
+  get formats(): readonly string[] {
+    return this.#entry.leg.formats;
+  }
+
   channel(): Channel {
     return this.#access.model(this.#entry);
   }
@@ -80,28 +87,6 @@ class ChannelDialplan implements DialplanChannel {
 
   note(name: string, value: string): void {
     this.#tell({ type: 'variable.set', name, value });
-  }
-
-  globalVariable(name: string): string | undefined {
-    return this.#access.globals.get(name);
-  }
-
-  setGlobalVariable(name: string, value: string | undefined): boolean {
-    return this.#access.globals.set(name, value);
-  }
-
-  deviceState(name: string): string {
-    return this.#access.deviceStates?.get(name).state ?? 'UNKNOWN';
-  }
-
-  setDeviceState(name: string, state: string): boolean {
-    try {
-      this.#access.deviceStates?.update(name, state);
-      return this.#access.deviceStates !== undefined;
-    } catch (error) {
-      if (error instanceof AriError) return false;
-      throw error;
-    }
   }
 
   get subroutines(): Subroutine[] {

@@ -52,20 +52,6 @@ export interface ChannelEndpoints {
   channelRemoved(technology: string, resource: string, channelId: string): void;
 }
 
-/** Variables of the whole system. */
-export interface GlobalVariables {
-  get(name: string): string | undefined;
-  /** False when there may be no more of them. */
-  set(name: string, value: string | undefined): boolean;
-}
-
-/** How busy devices are, and what is said of them. */
-export interface ChannelDeviceStates {
-  get(name: string): { state: string };
-  /** @throws AriError for a device that is not for applications, or a word that is no state. */
-  update(name: string, state: string): void;
-}
-
 /** A running channel: its actor, and what it holds outside the chart. */
 export type ChannelEntry = {
   readonly id: string;

@@ -19,10 +19,7 @@ export interface ChannelView {
   show(channelvars: readonly string[]): void;
 }
 
-export type ChannelViewOptions = Pick<
-  ChannelAccess,
-  'tell' | 'playbacks' | 'globals' | 'variablesLimit' | 'deviceStates' | 'callsOf'
-> & {
+export type ChannelViewOptions = Pick<ChannelAccess, 'tell' | 'playbacks' | 'system' | 'variablesLimit' | 'callsOf'> & {
   /** Wall-clock time, in ms since the epoch. */
   now(): number;
   /** Variables and functions shown in every event of a channel. */

@@ -2,6 +2,7 @@ import type { Bus } from '../bus/bus.ts';
 import { channelTopics } from '../bus/topics.ts';
 import type { DialplanCalls } from '../dialplan/calls.ts';
 import type { Dialplan } from '../dialplan/dialplan.ts';
+import type { DialplanSystem } from '../dialplan/host.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { ChannelContext, ChannelInput, ChannelSnapshot, OnAnswer } from '../machines/channel.ts';
 import type { OwnershipInput } from '../machines/ownership.ts';
@@ -19,12 +20,10 @@ import type { createChannelDialplan } from './channel-dialplan.ts';
 import { bindChannelEffects, resumeOwnership, stopDialplan } from './channel-effects.ts';
 import type {
   ChannelApplications,
-  ChannelDeviceStates,
   ChannelEndpoints,
   ChannelEntry,
   ChannelMessage,
   ChannelPlaybacks,
-  GlobalVariables,
   LegOf,
 } from './channel-entry.ts';
 import { createChannelPublisher } from './channel-publisher.ts';
@@ -55,11 +54,10 @@ export type ChannelsOptions = {
   applications: ChannelApplications;
   playbacks: ChannelPlaybacks;
   endpoints: ChannelEndpoints;
-  globals: GlobalVariables;
+  /** The system as the dialplan's functions see it. */
+  system: DialplanSystem;
   /** Whose recordings are completed before the end of a channel is told; left out, none are made. */
   recordings?: Pick<Recordings, 'whenSettled'>;
-  /** Left out, every device is unknown. */
-  deviceStates?: ChannelDeviceStates;
   settings: ChannelSettings;
   /** Hears what becomes of channels, for those who run the server. */
   story?: CallStory;
@@ -123,8 +121,7 @@ export interface Channels {
 
 /** Makes the owner of all channels, out of what they need, what their charts ask for and what is told of them. */
 export function createChannels(options: ChannelsOptions): Channels {
-  const { bus, runtime, ids, dialplan, applications, playbacks, endpoints, globals, deviceStates, settings, story } =
-    options;
+  const { bus, runtime, ids, dialplan, applications, playbacks, endpoints, system, settings, story } = options;
   const { channelvars, defaultLanguage, softHangupCause, variablesLimit = Number.POSITIVE_INFINITY } = settings;
   const registry = new Registry<ChannelEntry>('channelNotFound');
   const names = new Map<string, ChannelEntry>();
@@ -146,9 +143,8 @@ export function createChannels(options: ChannelsOptions): Channels {
   const view = createChannelView({
     tell: deliver,
     playbacks,
-    globals,
+    system,
     variablesLimit,
-    deviceStates,
     callsOf: (entry) => calls.of(entry),
     now: () => runtime.clock.now(),
     channelvars,

@@ -22,7 +22,7 @@ const fieldSoftHangupCause = 32;
 /** Playbacks, the dialplan, channels and what may be done to them, the WebSockets that calls may need. */
 export function buildCallControl({ config, clock, ids, log, runtime, story }: Base, state: State, { media }: Network) {
   const { general, limits } = config;
-  const { bus, applications, eventSources, endpoints, globals, deviceStates } = state;
+  const { bus, applications, eventSources, endpoints, dialplanSystem } = state;
   const playbacks = createPlaybacks({ bus, runtime, ids, log, queueLimit: limits.playbacks });
   const dialplan = createDialplan({
     contexts: config.dialplan,
@@ -30,6 +30,7 @@ export function buildCallControl({ config, clock, ids, log, runtime, story }: Ba
     log: log.child({ part: 'dialplan' }),
     subroutineDepth: limits.subroutines,
   });
+  dialplanSystem.add({ dialplan });
   const outbound = createOutboundConnections({
     connections: outboundConnections(config),
     applications,
@@ -50,10 +51,8 @@ export function buildCallControl({ config, clock, ids, log, runtime, story }: Ba
     playbacks,
     recordings,
     endpoints,
-    globals,
+    system: dialplanSystem,
     story,
-    // A step of the dialplan does not wait for the disk.
-    deviceStates: { get: deviceStates.get, update: deviceStates.updateSoon },
     settings: {
       channelvars: general.channelvars,
       defaultLanguage: config.sounds.default_language,

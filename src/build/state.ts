@@ -1,8 +1,11 @@
 import { createApplications } from '../actors/applications.ts';
 import { createContacts } from '../actors/contacts.ts';
+import { createDialplanSystem } from '../actors/dialplan-system.ts';
 import { createEventSourceDirectory } from '../actors/event-sources.ts';
 import { createRegistrations } from '../actors/registrations.ts';
 import { createBus } from '../bus/bus.ts';
+import { readSystemFunction, writeSystemFunction } from '../dialplan/functions.ts';
+import type { DialplanSystem } from '../dialplan/host.ts';
 import { createEventCheck } from '../models/check-event.ts';
 import { banSettings } from '../settings.ts';
 import { createBans } from '../stores/bans.ts';
@@ -34,7 +37,14 @@ export function buildState({ config, clock, ids, log, runtime, recorder, scope, 
   const contacts = createContacts({ bus, runtime, log, endpoints });
   scope.defer(() => contacts.close());
   const registrations = createRegistrations({ runtime, log: log.child({ part: 'registrations' }), ids, endpoints });
-  const globals = createGlobalVariables({ bus, limit: limits.global_variables });
+  const dialplanSystem = createDialplanSystem();
+  const globals = createGlobalVariables({
+    bus,
+    limit: limits.global_variables,
+    // The field evaluates none of them here.
+    ...(config.general.compatibility === 'asterisk' ? {} : { readFunction: (call) => readOf(dialplanSystem, call) }),
+    writeFunction: (call, value) => writeSystemFunction(dialplanSystem, call, value).ok,
+  });
   const mailboxes = createMailboxes({ ...kept, limit: limits.mailboxes });
   scope.defer(() => mailboxes.close());
   const deviceStates = createDeviceStates({
@@ -44,11 +54,14 @@ export function buildState({ config, clock, ids, log, runtime, recorder, scope, 
     limit: limits.device_states,
   });
   scope.defer(() => deviceStates.close());
+  // A step of the dialplan does not wait for the disk.
+  dialplanSystem.add({ globals, deviceStates: { get: deviceStates.get, update: deviceStates.updateSoon } });
   const bans = createBans({ settings: banSettings(config), clock, log: log.child({ part: 'bans' }) });
   scope.defer(() => bans.close());
   const reloads: Reloadable[] = [{ settings: ['bans'], apply: (next) => bans.reconfigure(banSettings(next)) }];
   return {
     reloads,
+    dialplanSystem,
     bus,
     eventSources,
     applications,
@@ -61,3 +74,8 @@ export function buildState({ config, clock, ids, log, runtime, recorder, scope, 
     bans,
   };
 }
+
+const readOf = (system: DialplanSystem, call: string): string | undefined => {
+  const read = readSystemFunction(system, call);
+  return read.ok ? read.value : undefined;
+};

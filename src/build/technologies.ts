@@ -97,6 +97,12 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
     onChanged: provisioning.changed,
   });
   scope.defer(() => dynamicConfig.close());
+  state.dialplanSystem.add({
+    phones: {
+      contacts: sip.dialContacts,
+      attribute: (endpoint, attribute) => dynamicConfig.find('endpoint', endpoint)?.values[attribute],
+    },
+  });
   provisioning.start({ find: dynamicConfig.find, made: dynamicConfig.made });
 
   const listeners = await transports.bind(sipListens(config));

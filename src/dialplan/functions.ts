@@ -1,7 +1,8 @@
 import { parseSeconds, splitArguments } from './arguments.ts';
 import { formatCallerId, parseCallerId, parsePresentation, presentationName } from './caller-id.ts';
-import type { DialplanChannel, Identity } from './host.ts';
+import type { DialplanChannel, DialplanSystem, Identity } from './host.ts';
 import { setWithin } from './subroutines.ts';
+import { type SystemFunction, systemFunctions } from './system-functions.ts';
 import { textFunctions, type Values } from './text-functions.ts';
 import { timeoutMs, timeoutVariable } from './timeouts.ts';
 
@@ -26,26 +27,51 @@ export const functionNames = (): string[] => [...functions.keys()];
 
 /** Reads a function such as `CALLERID(num)`. `${…}` inside is not replaced. Never throws. */
 export function readFunction(channel: DialplanChannel, expression: string, values: Values): FunctionRead {
-  const call = lookUp(expression);
-  if ('ok' in call) return call;
-  const value = call.found.read?.(channel, call.text, values);
-  return value === undefined ? failed(`${expression} cannot be read`) : { ok: true, value };
+  const call = lookUp(functions, expression);
+  return 'ok' in call ? call : asRead(expression, call.found.read?.(channel, call.text, values));
 }
 
 /** Writes a function such as `CHANNEL(language)`. Never throws. */
 export function writeFunction(channel: DialplanChannel, expression: string, value: string): FunctionWrite {
-  const call = lookUp(expression);
-  if ('ok' in call) return call;
-  return call.found.write?.(channel, call.text, value) ? { ok: true } : failed(`${expression} cannot be written so`);
+  const call = lookUp(functions, expression);
+  return 'ok' in call ? call : asWrite(expression, call.found.write?.(channel, call.text, value));
 }
+
+/** Reads a function that needs no channel. Never throws. */
+export function readSystemFunction(system: DialplanSystem, expression: string): FunctionRead {
+  const call = lookUp(systemFunctions, expression);
+  return 'ok' in call ? call : asRead(expression, call.found.read?.(system, call.text));
+}
+
+/** Writes a function that needs no channel, such as `GLOBAL(name)`. Never throws. */
+export function writeSystemFunction(system: DialplanSystem, expression: string, value: string): FunctionWrite {
+  const call = lookUp(systemFunctions, expression);
+  return 'ok' in call ? call : asWrite(expression, call.found.write?.(system, call.text, value));
+}
+
+const asRead = (expression: string, value: string | undefined): FunctionRead =>
+  value === undefined ? failed(`${expression} cannot be read`) : { ok: true, value };
+const asWrite = (expression: string, written: boolean | undefined): FunctionWrite =>
+  written ? { ok: true } : failed(`${expression} cannot be written so`);
 
 const failed = (message: string): FunctionFailure => ({ ok: false, reason: 'failed', message });
 
-function lookUp(expression: string): { found: DialplanFunction; text: string } | FunctionFailure {
+/**
+ * Functions of the field that reach beyond calls: programs, files, databases, other servers. They are refused by name,
+ * so that nobody takes their silence for success.
+ */
+const refused = new Set([
+  ...['SHELL', 'FILE', 'FILE_COUNT_LINE', 'FILE_FORMAT', 'STAT', 'ENV', 'IMPORT', 'AST_CONFIG', 'AST_SORCERY'],
+  ...['CURL', 'CURLOPT', 'ODBC', 'REALTIME'],
+  ...['REALTIME_DESTROY', 'REALTIME_FIELD', 'REALTIME_HASH', 'REALTIME_STORE'],
+]);
+
+function lookUp<F>(known: ReadonlyMap<string, F>, expression: string): { found: F; text: string } | FunctionFailure {
   const open = expression.indexOf('(');
   if (open < 1 || !expression.endsWith(')')) return failed(`"${expression}" is no call of a function`);
   const name = expression.slice(0, open).trim().toUpperCase();
-  const found = functions.get(name);
+  if (refused.has(name)) return failed(`the function ${name} is refused: it reaches beyond calls`);
+  const found = known.get(name);
   if (!found) return { ok: false, reason: 'unknown', message: `there is no function ${name}` };
   return { found, text: expression.slice(open + 1, -1) };
 }
@@ -131,6 +157,9 @@ const connectedLine: DialplanFunction = {
   },
 };
 
+/** As the field writes it. */
+const formatList = (formats: readonly string[]): string => `(${formats.join('|') || 'nothing'})`;
+
 const channelItems: Readonly<Record<string, (channel: DialplanChannel) => string>> = {
   name: (channel) => channel.channel().name,
   state: (channel) => channel.channel().state,
@@ -143,6 +172,12 @@ const channelItems: Readonly<Record<string, (channel: DialplanChannel) => string
   context: (channel) => channel.channel().dialplan.context,
   exten: (channel) => channel.channel().dialplan.exten,
   endpoint: (channel) => channel.endpoint?.[1] ?? '',
+  priority: (channel) => String(channel.channel().dialplan.priority ?? ''),
+  audionativeformat: ({ formats }) => formatList(formats),
+  audioreadformat: ({ formats: [current = 'slin'] }) => current,
+  audiowriteformat: ({ formats: [current = 'slin'] }) => current,
+  // Streams of video are not opened.
+  videonativeformat: () => formatList([]),
   'pjsip,call-id': (channel) => channel.channel().protocol_id,
 };
 
@@ -191,14 +226,6 @@ const pjsipHeader: DialplanFunction = {
   },
 };
 
-const globalFunction: DialplanFunction = {
-  read: (channel, text) => channel.globalVariable(text.trim()) ?? '',
-  write: (channel, text, value) => {
-    const name = text.trim();
-    return name !== '' && channel.setGlobalVariable(name, value);
-  },
-};
-
 /** How long it must be quiet until talking is over, in ms, and how loud talking is, where nothing is said of them. */
 const standardTalk = { silenceMs: 2_500, thresholdLevel: 256 } as const;
 
@@ -227,10 +254,11 @@ const holdIntercept: DialplanFunction = {
   },
 };
 
-const deviceState: DialplanFunction = {
-  read: (channel, text) => (text.trim() === '' ? undefined : channel.deviceState(text.trim())),
-  write: (channel, text, value) => channel.setDeviceState(text.trim(), value.trim()),
-};
+/** A function of the system, asked on a channel. */
+const ofSystem = ({ read, write }: SystemFunction): DialplanFunction => ({
+  ...(read && { read: ({ system }, text) => read(system, text) }),
+  ...(write && { write: ({ system }, text, value) => write(system, text, value) }),
+});
 
 /** How long to wait for keys, in s: `TIMEOUT(digit)` for the next one, `TIMEOUT(response)` for the first. */
 const timeout: DialplanFunction = {
@@ -260,8 +288,6 @@ const functions: ReadonlyMap<string, DialplanFunction> = new Map<string, Dialpla
   ['CALLERID', callerId],
   ['CHANNEL', channelFunction],
   ['CONNECTEDLINE', connectedLine],
-  ['DEVICE_STATE', deviceState],
-  ['GLOBAL', globalFunction],
   ['HOLD_INTERCEPT', holdIntercept],
   ['LOCAL', local],
   ['PJSIP_HEADER', pjsipHeader],
@@ -271,4 +297,5 @@ const functions: ReadonlyMap<string, DialplanFunction> = new Map<string, Dialpla
     name,
     { read: (_channel, text, values) => read(text, values) },
   ]),
+  ...[...systemFunctions].map(([name, each]): [string, DialplanFunction] => [name, ofSystem(each)]),
 ]);

@@ -42,6 +42,35 @@ export type Subroutine = {
 /** The step about to run: where it stands, the application, its arguments with all variables replaced. */
 export type EnteredStep = { position: Position; application: string; data: string };
 
+/** Phones and lines as the dialplan's functions know them. Names are found in any case of letters. */
+export interface PhoneLookup {
+  /**
+   * SIP URIs of the places where an endpoint can be reached, with `user` as their user part when given; none when it has
+   * no such address of record. Undefined when there is no such endpoint.
+   */
+  contacts(endpoint: string, aor?: string, user?: string): readonly string[] | undefined;
+  /** An attribute by its name in dynamic configuration; undefined when there is no such one, or no such endpoint. */
+  attribute(endpoint: string, attribute: string): string | undefined;
+}
+
+/** What the dialplan's functions need of the system as a whole. No method throws. */
+export interface DialplanSystem {
+  /** A variable of the whole system. */
+  globalVariable(name: string): string | undefined;
+  /** False when there may be no more of them. */
+  setGlobalVariable(name: string, value: string | undefined): boolean;
+
+  /** How busy a device is, in one word such as `INUSE`; UNKNOWN for one nobody knows of. */
+  deviceState(name: string): string;
+  /** Says how busy a device is that applications may speak for (`Stasis:<name>`); false when it cannot be said so. */
+  setDeviceState(name: string, state: string): boolean;
+
+  /** Whether there is such a place in the dialplan; a priority may be a label. */
+  placeExists(context: string, extension?: string, priority?: string): boolean;
+  /** Undefined where there are no phones. */
+  phones(): PhoneLookup | undefined;
+}
+
 export interface DialplanChannel {
   readonly id: string;
   /** The id of the call that it belongs to: of the channel that call began with. */
@@ -50,6 +79,10 @@ export interface DialplanChannel {
   readonly technology: string;
   /** The endpoint the channel belongs to, when it belongs to one. */
   readonly endpoint?: readonly [technology: string, resource: string] | undefined;
+  /** The audio formats of the call in its technology, the one in use first; of a call being set up those it may have. */
+  readonly formats: readonly string[];
+  /** The system that it is part of. */
+  readonly system: DialplanSystem;
   /** The channel as clients see it now. */
   channel(): Channel;
   /** The Q.850 cause known so far; 0 when none. */
@@ -64,16 +97,6 @@ export interface DialplanChannel {
   setVariable(name: string, value: string | undefined): boolean;
   /** Keeps how an application went, in a variable of a fixed name such as `DIALSTATUS`; there is always room for those. */
   note(name: string, value: string): void;
-  /** A variable of the whole system. */
-  globalVariable(name: string): string | undefined;
-  /** False when there may be no more of them. */
-  setGlobalVariable(name: string, value: string | undefined): boolean;
-
-  /** How busy a device is, in one word such as `INUSE`; UNKNOWN for one nobody knows of. */
-  deviceState(name: string): string;
-  /** Says how busy a device is that applications may speak for (`Stasis:<name>`); false when it cannot be said so. */
-  setDeviceState(name: string, state: string): boolean;
-
   /** The subroutines that it is in, the innermost last. Who calls one or returns changes the list. */
   readonly subroutines: Subroutine[];
 

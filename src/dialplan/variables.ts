@@ -28,7 +28,7 @@ export function readVariable(
 ): string | undefined {
   const builtIn = builtIns.get(name);
   if (builtIn) return builtIn(channel, clock, position);
-  const set = channel.variable(name) ?? channel.globalVariable(name);
+  const set = channel.variable(name) ?? channel.system.globalVariable(name);
   return set ?? (name === 'LANGUAGE' ? channel.channel().language : undefined);
 }
 

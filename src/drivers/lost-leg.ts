@@ -12,6 +12,7 @@ export function createLostLeg(media: MediaPlane, channelId: string, report: Repo
   let ended = false;
   const leg: Leg = {
     protocolId: '',
+    formats: [],
     media: own,
     dial: nobody,
     ring: nobody,

@@ -15,7 +15,7 @@ export interface GlobalVariables {
    * changed, when there may be no more of them.
    */
   set(name: string, value: string | undefined): boolean;
-  /** For clients: what is not set reads as empty, functions are not evaluated. @throws AriError variableNameRequired */
+  /** For clients: what is not set, and a function that cannot be read, is empty. @throws AriError variableNameRequired */
   getGlobalVar(variable: string | undefined): Variable;
   /**
    * For clients: a name that ends with `)` writes a function instead of a variable.
@@ -30,6 +30,8 @@ export interface GlobalVariables {
 
 export type GlobalVariablesOptions = {
   bus: Bus;
+  /** Reads a function such as `DIALPLAN_EXISTS(default)` outside any channel; undefined when it cannot. */
+  readFunction?: (call: string) => string | undefined;
   /** Writes a function such as `DEVICE_STATE(Custom:x)` outside any channel; false when it cannot. */
   writeFunction?: (call: string, value: string) => boolean;
   /** Variables that there may be; any number when left out. */
@@ -38,6 +40,7 @@ export type GlobalVariablesOptions = {
 
 export function createGlobalVariables({
   bus,
+  readFunction,
   writeFunction,
   limit = Number.POSITIVE_INFINITY,
 }: GlobalVariablesOptions): GlobalVariables {
@@ -61,7 +64,8 @@ export function createGlobalVariables({
 
     getGlobalVar(variable) {
       if (!variable) throw new AriError('variableNameRequired');
-      return { value: values.get(stored(variable)) ?? '' };
+      const value = variable.endsWith(')') ? readFunction?.(variable) : values.get(stored(variable));
+      return { value: value ?? '' };
     },
 
     setGlobalVar(variable, value) {

@@ -58,6 +58,31 @@ test('info shows the sections that are asked for', async () => {
   assert.is(Object.values(config).includes(0), false);
 });
 
+test('functions that need no channel are written and read', async () => {
+  const [name, device] = [client.unique('global'), `Stasis:${client.unique('device')}`];
+  const write = (call: string, value: string) =>
+    client.ask(`POST /asterisk/variable?variable=${encodeURIComponent(call)}&value=${value}`);
+  const read = async (call: string) =>
+    (await client.must<{ value: string }>(`GET /asterisk/variable?variable=${encodeURIComponent(call)}`)).value;
+  check(await write(`GLOBAL(${name})`, '1'), { status: 204 }, 'write');
+  assert.is(await read(name), '1');
+  check(await write(`GLOBAL_DELETE(${name})`, ''), { status: 204 }, 'delete');
+  assert.is(await read(name), '');
+  if (!client.target.ours) return;
+  const refused = { status: 400, message: 'Failed to execute function' };
+  for (const call of ['SHELL(true)', 'NO_SUCH(x)', 'CALLERID(num)', 'GLOBAL()'])
+    check(await write(call, '1'), refused, call);
+  check(await write(`DEVICE_STATE(${device})`, 'BUSY'), { status: 204 }, 'device');
+  assert.is(await read(`DEVICE_STATE(${device})`), 'BUSY');
+  assert.equal(
+    [await read('DIALPLAN_EXISTS(conformance,wait)'), await read('DIALPLAN_EXISTS(conformance,nobody)')],
+    ['1', '0'],
+  );
+  assert.equal([await read('PJSIP_DIAL_CONTACTS(alice)'), await read('PJSIP_ENDPOINT(alice,aors)')], ['', 'alice']);
+  assert.equal([await read('SHELL(true)'), await read('CALLERID(num)')], ['', '']);
+  await client.must(`DELETE /deviceStates/${device}`);
+});
+
 test('global variables are written, read, told and removed', async () => {
   const app = await client.connect(client.unique('globals'), '&subscribeAll=true');
   const name = client.unique('GLOBAL').replaceAll('-', '_');

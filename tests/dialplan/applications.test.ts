@@ -79,7 +79,11 @@ for (const { steps, channel = {}, calls, outcome, warnings = [] } of [
     steps: ['Set(SHELL(ls)=1)', 'Set(${NO})', 'NoOp(${SHELL(ls)})'],
     calls: [],
     outcome: { type: 'ended' },
-    warnings: ['there is no function SHELL', '"" is not NAME=value', 'there is no function SHELL'],
+    warnings: [
+      'the function SHELL is refused: it reaches beyond calls',
+      '"" is not NAME=value',
+      'the function SHELL is refused: it reaches beyond calls',
+    ],
   },
   {
     steps: ['UserEvent(Called,from: ${CALLERID(num)},note:a:b,, none)'],

@@ -177,7 +177,7 @@ test('a text can be expanded on a channel outside a run', () => {
   const { channel, dialplan, log } = system({});
   channel.variables.set('A', 'x');
   assert.is(dialplan.expand(channel, '${A}-${EXTEN}-${CALLERID(num)}-${SHELL(ls)}'), 'x-place-1001-');
-  assert.is(log.lines[0]?.message, 'there is no function SHELL');
+  assert.is(log.lines[0]?.message, 'the function SHELL is refused: it reaches beyond calls');
 });
 
 test.run();

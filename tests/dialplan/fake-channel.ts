@@ -1,5 +1,13 @@
 import type { DialplanCalls, Ongoing, Stop } from '../../src/dialplan/calls.ts';
-import type { DialplanChannel, DialplanPlayback, EnteredStep, Identity, Subroutine } from '../../src/dialplan/host.ts';
+import type {
+  DialplanChannel,
+  DialplanPlayback,
+  DialplanSystem,
+  EnteredStep,
+  Identity,
+  PhoneLookup,
+  Subroutine,
+} from '../../src/dialplan/host.ts';
 import type { Logger } from '../../src/lib/log.ts';
 import type { Channel } from '../../src/models/channel.ts';
 import type { Indication, TalkDetection } from '../../src/telephony/media.ts';
@@ -14,6 +22,10 @@ export class FakeChannel implements DialplanChannel {
   readonly calls: string[] = [];
   readonly variables = new Map<string, string>();
   readonly globals = new Map<string, string>();
+  /** Places of the dialplan that exist. */
+  readonly places = new Set<string>();
+  knownPhones: PhoneLookup | undefined;
+  formats: readonly string[] = ['alaw', 'ulaw'];
   readonly devices = new Map<string, string>();
   readonly headers = new Map<string, string[]>();
   identity: Identity = { name: 'Alice', number: '1001' };
@@ -68,23 +80,23 @@ export class FakeChannel implements DialplanChannel {
     this.calls.push(`set ${name}=${value}`);
     this.variables.set(name, value);
   }
-  globalVariable(name: string): string | undefined {
-    return this.globals.get(name);
-  }
-  setGlobalVariable(name: string, value: string | undefined): boolean {
-    if (value !== undefined && !this.globals.has(name) && this.globals.size >= this.most) return false;
-    if (value === undefined) this.globals.delete(name);
-    else this.globals.set(name, value);
-    return true;
-  }
-  deviceState(name: string): string {
-    return this.devices.get(name) ?? 'UNKNOWN';
-  }
-  setDeviceState(name: string, state: string): boolean {
-    if (!name.startsWith('Stasis:') || state === '') return false;
-    this.devices.set(name, state);
-    return true;
-  }
+  readonly system: DialplanSystem = {
+    globalVariable: (name) => this.globals.get(name),
+    setGlobalVariable: (name, value) => {
+      if (value !== undefined && !this.globals.has(name) && this.globals.size >= this.most) return false;
+      if (value === undefined) this.globals.delete(name);
+      else this.globals.set(name, value);
+      return true;
+    },
+    deviceState: (name) => this.devices.get(name) ?? 'UNKNOWN',
+    setDeviceState: (name, state) => {
+      if (!name.startsWith('Stasis:') || state === '') return false;
+      this.devices.set(name, state);
+      return true;
+    },
+    placeExists: (...place) => this.places.has(place.filter((part) => part !== undefined).join()),
+    phones: () => this.knownPhones,
+  };
   caller(): Identity {
     return this.identity;
   }

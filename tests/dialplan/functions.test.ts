@@ -2,7 +2,14 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parseCallerId } from '../../src/dialplan/caller-id.ts';
-import { functionNames, isFunction, readFunction, writeFunction } from '../../src/dialplan/functions.ts';
+import {
+  functionNames,
+  isFunction,
+  readFunction,
+  readSystemFunction,
+  writeFunction,
+  writeSystemFunction,
+} from '../../src/dialplan/functions.ts';
 import { readVariable, readVariableOrFunction } from '../../src/dialplan/variables.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { FakeChannel } from './fake-channel.ts';
@@ -98,7 +105,10 @@ for (const [expression, value] of [
   });
 
 for (const [expression, reason] of [
-  ['SHELL(ls)', 'unknown'],
+  ['SHELL(ls)', 'failed'],
+  ['shell (ls)', 'failed'],
+  ['FILE(/etc/passwd)', 'failed'],
+  ['NO_SUCH(x)', 'unknown'],
   ['constructor(x)', 'unknown'],
   ['(x)', 'failed'],
   ['x)', 'failed'],
@@ -181,6 +191,63 @@ test('HOLD_INTERCEPT is set and removed, and nothing else', () => {
   assert.equal(channel.calls, ['interceptHold true', 'interceptHold false']);
 });
 
+test('CHANNEL tells the formats of the call', () => {
+  const channel = new FakeChannel();
+  const read = (item: string) => {
+    const result = readFunction(channel, `CHANNEL(${item})`, values);
+    return result.ok ? result.value : result.reason;
+  };
+  const items = ['audionativeformat', 'audioreadformat', 'audiowriteformat', 'videonativeformat', 'priority'];
+  assert.equal(items.map(read), ['(alaw|ulaw)', 'alaw', 'alaw', '(nothing)', '7']);
+  channel.formats = [];
+  assert.equal(items.slice(0, 2).map(read), ['(nothing)', 'slin']);
+  assert.is(read('nonsense'), 'failed');
+});
+
+/** Asks a function of the system, as a channel and without one: the answers are the same. */
+function asked(channel: FakeChannel, call: string): string {
+  const read = readFunction(channel, call, values);
+  assert.equal(readSystemFunction(channel.system, call), read);
+  return read.ok ? read.value : read.reason;
+}
+
+test('global variables are functions with and without a channel', () => {
+  const channel = new FakeChannel();
+  assert.equal(writeSystemFunction(channel.system, 'GLOBAL(A)', '1'), { ok: true });
+  assert.equal([asked(channel, 'GLOBAL(A)'), asked(channel, 'GLOBAL_EXISTS(A)')], ['1', '1']);
+  assert.equal(writeFunction(channel, 'GLOBAL_DELETE(A)', ''), { ok: true });
+  assert.equal([asked(channel, 'GLOBAL(A)'), asked(channel, 'GLOBAL_EXISTS(A)')], ['', '0']);
+  for (const call of ['GLOBAL()', 'GLOBAL_DELETE()', 'GLOBAL_EXISTS(A)', 'SHELL(x)', 'CALLERID(num)', 'nonsense'])
+    assert.is(writeSystemFunction(channel.system, call, '1').ok, false, call);
+  assert.is(asked(channel, 'GLOBAL_DELETE(A)'), 'failed');
+});
+
+test('DIALPLAN_EXISTS looks for contexts, extensions, priorities and labels', () => {
+  const channel = new FakeChannel();
+  for (const place of ['a', 'a,1', 'a,1,2', 'a,1,here']) channel.places.add(place);
+  const calls = ['a', 'b', 'a,1', 'a,2', 'a,1,2', 'a,1,3', ' a , 1 , here ', 'a,1,', ''];
+  assert.equal(
+    calls.map((text) => asked(channel, `DIALPLAN_EXISTS(${text})`)),
+    ['1', '0', '1', '0', '1', '0', '1', '1', 'failed'],
+  );
+});
+
+test('the places and attributes of phones are read', () => {
+  const channel = new FakeChannel();
+  assert.is(asked(channel, 'PJSIP_DIAL_CONTACTS(alice)'), 'failed', 'there are no phones');
+  channel.knownPhones = {
+    contacts: (endpoint, aor, user) =>
+      endpoint === 'alice' ? (aor === 'other' ? [] : ['sip:a@1.2.3.4', `sip:${user}@b`]) : undefined,
+    attribute: (endpoint, attribute) => (`${endpoint}.${attribute}` === 'alice.context' ? 'default' : undefined),
+  };
+  assert.is(asked(channel, 'PJSIP_DIAL_CONTACTS(alice,,99)'), 'PJSIP/alice/sip:a@1.2.3.4&PJSIP/alice/sip:99@b');
+  assert.is(asked(channel, 'PJSIP_DIAL_CONTACTS(alice,other)'), '');
+  assert.is(asked(channel, 'PJSIP_DIAL_CONTACTS(nobody)'), 'failed');
+  assert.is(asked(channel, 'PJSIP_ENDPOINT(alice,context)'), 'default');
+  assert.is(asked(channel, 'PJSIP_ENDPOINT(alice,nonsense)'), 'failed');
+  assert.is(writeFunction(channel, 'PJSIP_ENDPOINT(alice,context)', 'x').ok, false);
+});
+
 test('DEVICE_STATE says how busy a device of applications is, and refuses others', () => {
   const channel = channelWithEverything();
   assert.is(writeFunction(channel, 'DEVICE_STATE(Stasis:queue)', 'BUSY').ok, true);
@@ -208,7 +275,8 @@ test('a header name or value cannot smuggle in another header', () => {
 });
 
 for (const [expression, reason] of [
-  ['SHELL(x)', 'unknown'],
+  ['SHELL(x)', 'failed'],
+  ['NO_SUCH(x)', 'unknown'],
   ['LEN(x)', 'failed'],
   ['CALLERID(shoe)', 'failed'],
   ['CALLERID(pres)', 'failed'],

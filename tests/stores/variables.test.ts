@@ -13,6 +13,7 @@ function world() {
   const written: string[] = [];
   const variables = createGlobalVariables({
     bus,
+    readFunction: (call) => (call.startsWith('READ(') ? 'read' : undefined),
     writeFunction: (call, value) => {
       written.push(`${call}=${value}`);
       return call.startsWith('KNOWN(');
@@ -54,6 +55,10 @@ setting('a global variable needs a name, and a function that cannot be written i
       [400, 'Variable name is required'],
     );
   }
+  assert.equal(
+    [variables.getGlobalVar('READ(a)'), variables.getGlobalVar('OTHER(a)')],
+    [{ value: 'read' }, { value: '' }],
+  );
   variables.setGlobalVar('KNOWN(a)', 'x');
   assert.equal(
     refusal(() => variables.setGlobalVar('OTHER(a)', undefined)),

@@ -6,6 +6,7 @@ import { createChannelOperations } from '../../src/actors/channel-operations.ts'
 import { createChannels } from '../../src/actors/channels.ts';
 import { createContacts } from '../../src/actors/contacts.ts';
 import { createDialplanCalls } from '../../src/actors/dialplan-calls.ts';
+import { createDialplanSystem } from '../../src/actors/dialplan-system.ts';
 import { createOutboundConnections, type OutboundConnectionSettings } from '../../src/actors/outbound-connections.ts';
 import { createPlaybacks } from '../../src/actors/playbacks.ts';
 import { createRecordingOperations } from '../../src/actors/recording-operations.ts';
@@ -59,6 +60,7 @@ export function recordingLog(): Logger & { lines: { level: string; message: stri
 /** A leg that writes down what it is asked; the test reports for the far side. */
 export class FakeLeg implements Leg {
   readonly protocolId = 'call-1';
+  readonly formats = ['ulaw', 'alaw'];
   readonly media: FakeMedia;
   readonly calls: string[] = [];
   readonly report: Report;
@@ -198,6 +200,8 @@ export function createCallControl({
   });
   const registrations = createRegistrations({ runtime, log, ids, endpoints });
   const outbound = createOutboundConnections({ connections, applications, bus, runtime, log, queueLimit: 2_000 });
+  const system = createDialplanSystem();
+  system.add({ globals: createGlobalVariables({ bus }), dialplan });
   const channels = createChannels({
     bus,
     runtime,
@@ -207,7 +211,7 @@ export function createCallControl({
     playbacks,
     recordings,
     endpoints,
-    globals: createGlobalVariables({ bus }),
+    system,
     settings: { channelvars, defaultLanguage: 'en' },
   });
 

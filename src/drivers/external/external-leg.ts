@@ -1,11 +1,13 @@
 import { Cause } from '../../telephony/causes.ts';
 import type { DigitSequence, Leg, LegData, Report } from '../../telephony/driver.ts';
 import type { ExternalReport } from '../../telephony/external.ts';
-import type { MediaSession } from '../../telephony/media.ts';
+import type { FormatName, MediaSession } from '../../telephony/media.ts';
 
 export type ExternalLegOptions = {
   protocolId: string;
   media: MediaSession;
+  /** What audio is exchanged in. */
+  format: FormatName;
   report: Report;
   /** It is let go of. */
   released: () => void;
@@ -14,6 +16,7 @@ export type ExternalLegOptions = {
 /** The leg of a channel whose far side is a server. It is answered once it was dialed and its connection is there. */
 export class ExternalLeg implements Leg {
   readonly protocolId: string;
+  readonly formats: readonly string[];
   readonly media: MediaSession;
   readonly #report: Report;
   readonly #released: () => void;
@@ -21,8 +24,9 @@ export class ExternalLeg implements Leg {
   #connected = false;
   #ended = false;
 
-  constructor({ protocolId, media, report, released }: ExternalLegOptions) {
+  constructor({ protocolId, media, format, report, released }: ExternalLegOptions) {
     this.protocolId = protocolId;
+    this.formats = [format];
     this.media = media;
     this.#report = report;
     this.#released = released;

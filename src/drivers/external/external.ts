@@ -109,7 +109,13 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
       /** @param isThere the connection is there already. */
       legFor(protocolId: string, report: Report, isThere: boolean): ExternalLeg {
         if (!session || lost !== undefined) throw new DriverError('endpoint', `the connection is lost: ${lost}`);
-        leg = new ExternalLeg({ protocolId, media: session, report, released: () => connection.release() });
+        leg = new ExternalLeg({
+          protocolId,
+          media: session,
+          format: request.codec,
+          report,
+          released: () => connection.release(),
+        });
         if (isThere && answered === 'at once') leg.connect();
         return leg;
       },

@@ -107,7 +107,7 @@ export function createUnicastRtp({ media, ids, log, resolveHost, learned }: Unic
         log.warn({ channel: channelId, reason }, 'no audio can be sent to an external server');
         leg?.lose(Cause.temporaryFailure);
       });
-      leg = new ExternalLeg({ protocolId: '', media: session, report, released: () => {} });
+      leg = new ExternalLeg({ protocolId: '', media: session, format: codec, report, released: () => {} });
       session.whenOpen((opened) => {
         opened.configure(flowTo({ address, port }, codec, 'both'));
         learned(channelId, variablesOf(opened));
@@ -138,7 +138,7 @@ export function createUnicastRtp({ media, ids, log, resolveHost, learned }: Unic
         name: nameOf(server),
         variables: variablesOf(session),
         open(report: Report) {
-          leg = new ExternalLeg({ protocolId: '', media: session, report, released: () => {} });
+          leg = new ExternalLeg({ protocolId: '', media: session, format: codec, report, released: () => {} });
           leg.connect();
           return leg;
         },

@@ -40,6 +40,7 @@ type LocalLegData = LegData & {
 /** One half. Told its peer when both exist. */
 class LocalLeg implements Leg {
   readonly protocolId = '';
+  readonly formats = ['slin'];
   readonly media: MediaSession;
   readonly #place: Place;
   peer: LocalLeg | undefined;

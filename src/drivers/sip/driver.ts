@@ -4,6 +4,7 @@ import type { Logger } from '../../lib/log.ts';
 import { createVerifier } from '../../sip/auth/verifier.ts';
 import type { Stack } from '../../sip/dialog/stack.ts';
 import { createUserAgent, type UserAgentCounts } from '../../sip/dialog/user-agent.ts';
+import { formatUri } from '../../sip/message/uri.ts';
 import type { ServerTransaction, TransactionLayer } from '../../sip/transaction/transaction.ts';
 import type { KnownPeers } from '../../sip/transport/known-peers.ts';
 import type { Transports } from '../../sip/transport/transport.ts';
@@ -36,7 +37,7 @@ import { createQualifier } from './qualify.ts';
 import { createReferrals, type ReferRequest } from './refer.ts';
 import { createRegistrar } from './registrar.ts';
 import { createLineRegistrations, type LineData } from './registrations.ts';
-import { resolveResource } from './resource.ts';
+import { contactsOf, resolveResource } from './resource.ts';
 import { channelName, type Services, type TextMessage } from './services.ts';
 
 export type SipDriverOptions = {
@@ -92,6 +93,11 @@ export interface SipDriver extends Driver, ContactDriver, RegistrationDriver {
   endpoints(): readonly EndpointConfig[];
   /** What the endpoints there are now want registered at providers. */
   wantedRegistrations(): RegistrationDetails[];
+  /**
+   * URIs of the places where an endpoint can be reached now, with `user` as their user part when given; none when its
+   * address of record has another name than `aor`. Undefined when there is no such endpoint.
+   */
+  dialContacts(endpoint: string, aor?: string, user?: string): string[] | undefined;
   /** Sends a text message; resolves when the far side has accepted it, see `sendMessage` in messages.ts. */
   sendMessage(message: OutgoingMessage): Promise<void>;
   /** Asks an endpoint to call somebody; resolves when it has accepted to try, see `Referrals` in refer.ts. */
@@ -229,6 +235,13 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
       forgetContacts(endpoint.name);
     },
     endpoints: () => endpoints.all(),
+    dialContacts(name, aor, user) {
+      const endpoint = endpoints.named(name);
+      if (!endpoint) return undefined;
+      const own = endpoint.aor.name ?? endpoint.name;
+      if (aor !== undefined && aor.toLowerCase() !== own.toLowerCase()) return [];
+      return contactsOf(services, endpoint, user).map(({ uri }) => formatUri(uri));
+    },
     sendMessage: (message) => sendMessage(services, message),
     refer: (request) => referrals.refer(request),
     mailboxChanged: (name) => subscriptions.changed(name),

@@ -146,6 +146,10 @@ class InboundLeg implements Leg {
     services.legs.add(this.#token);
   }
 
+  get formats(): readonly string[] {
+    return this.core.formats;
+  }
+
   get media(): Leg['media'] {
     return this.core.media;
   }

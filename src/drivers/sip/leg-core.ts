@@ -66,6 +66,8 @@ export type LegCoreOptions = {
 /** What inbound and outbound legs have in common: media, reports, and the call inside its dialog. */
 export interface LegCore {
   readonly phase: LegPhase;
+  /** The codec agreed on; before, all that may be. */
+  readonly formats: readonly AudioCodec[];
   readonly media: PendingSession;
   readonly usageHandlers: UsageHandlers;
   /** Does what an intent says once the port is open, in order, unless the leg is over by then. */
@@ -244,6 +246,10 @@ export function createLegCore(options: LegCoreOptions): LegCore {
   return {
     get phase() {
       return phase;
+    },
+    get formats() {
+      const agreed = negotiation?.agreed?.codec;
+      return agreed ? [agreed] : options.codecs;
     },
     media: session,
     usageHandlers: {

@@ -100,6 +100,10 @@ class OutboundLeg implements Leg {
     services.legs.add(this.#token);
   }
 
+  get formats(): readonly string[] {
+    return this.#core.formats;
+  }
+
   get media(): Leg['media'] {
     return this.#core.media;
   }

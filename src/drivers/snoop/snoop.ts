@@ -13,6 +13,7 @@ type SnoopLegData = LegData &
 /** The leg of a channel that listens to another: connected from the start, with nobody behind it. */
 class SnoopLeg implements Leg {
   readonly protocolId = '';
+  readonly formats = ['slin'];
   readonly media: MediaSession;
   readonly #request: SnoopRequest;
   readonly #report: Report;

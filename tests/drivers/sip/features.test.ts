@@ -33,7 +33,7 @@ features.after.each(async () => {
   await Promise.all(all.map((each) => each.finish()));
   for (const each of all) {
     const { bindings, nonces, ...counts } = each.driver.counts();
-    assert.equal(counts, { dialogs: 0, pending: 0, legs: 0, qualifying: 0, referrals: 0, subscriptions: 0 });
+    assert.equal(counts, { dialogs: 0, pending: 0, legs: 0, qualifying: 0, referrals: 0, subscriptions: 0, lines: 0 });
     assert.is(each.media.sessions.size, 0);
     await each.close();
   }

@@ -1,0 +1,66 @@
+import type { DialplanSystem, PhoneLookup } from '../dialplan/host.ts';
+import { AriError } from '../models/errors.ts';
+
+/** Variables of the whole system. */
+export interface GlobalVariables {
+  get(name: string): string | undefined;
+  /** False when there may be no more of them. */
+  set(name: string, value: string | undefined): boolean;
+}
+
+/** How busy devices are, and what is said of them. */
+export interface ChannelDeviceStates {
+  get(name: string): { state: string };
+  /** @throws AriError for a device that is not for applications, or a word that is no state. */
+  update(name: string, state: string): void;
+}
+
+/** What the dialplan's functions ask of the system, in parts as they are built. What is not there yet knows nothing. */
+export type SystemParts = {
+  globals: GlobalVariables;
+  deviceStates: ChannelDeviceStates;
+  dialplan: {
+    hasContext(context: string): boolean;
+    hasExtension(context: string, extension: string): boolean;
+    find(context: string, extension: string, priority: number): unknown;
+    resolveLabel(context: string, extension: string, label: string): number | undefined;
+  };
+  phones: PhoneLookup;
+};
+
+/** The system as the dialplan's functions see it. */
+export interface DialplanSystemDirectory extends DialplanSystem {
+  /** From now on these are asked. */
+  add(parts: Partial<SystemParts>): void;
+}
+
+/** A system of which nothing is known yet. */
+export function createDialplanSystem(): DialplanSystemDirectory {
+  const parts: Partial<SystemParts> = {};
+  return {
+    add: (added) => void Object.assign(parts, added),
+    globalVariable: (name) => parts.globals?.get(name),
+    setGlobalVariable: (name, value) => parts.globals?.set(name, value) ?? false,
+    deviceState: (name) => parts.deviceStates?.get(name).state ?? 'UNKNOWN',
+
+    setDeviceState(name, state) {
+      try {
+        parts.deviceStates?.update(name, state);
+        return parts.deviceStates !== undefined;
+      } catch (error) {
+        if (error instanceof AriError) return false;
+        throw error;
+      }
+    },
+
+    placeExists(context, extension, priority) {
+      const { dialplan } = parts;
+      if (!dialplan || extension === undefined) return dialplan?.hasContext(context) ?? false;
+      if (priority === undefined) return dialplan.hasExtension(context, extension);
+      const step = /^\d{1,9}$/.test(priority) ? Number(priority) : dialplan.resolveLabel(context, extension, priority);
+      return step !== undefined && dialplan.find(context, extension, step) !== undefined;
+    },
+
+    phones: () => parts.phones,
+  };
+}
