@@ -65,6 +65,8 @@ export type ChannelCreationOptions = {
   now(): number;
   /** Language of channels that nobody gave one. */
   defaultLanguage: string;
+  /** Whether events are told as the field does: a new channel learns whose it is after it was told of. */
+  fieldEvents: boolean;
 };
 
 /** Brings channels to life: calls that come in, and calls that are made. */
@@ -84,9 +86,11 @@ export interface ChannelCreation {
   drain(): void;
 }
 
+const nobody = { name: '', number: '' } as const;
+
 /** Makes what brings channels to life. */
 export function createChannelCreation(options: ChannelCreationOptions): ChannelCreation {
-  const { find, start, tell, whenSettled, ids, now, defaultLanguage } = options;
+  const { find, start, tell, whenSettled, ids, now, defaultLanguage, fieldEvents } = options;
   const drivers = new Map<string, Driver>();
   let accepting = true;
 
@@ -184,6 +188,7 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
     const tenantId = opened.tenantId ?? request.tenantId;
     const input: ChannelInput = {
       ...rest,
+      ...(fieldEvents && { caller: nobody, connected: nobody }),
       id,
       ...(tenantId === undefined ? {} : { tenantId }),
       variables: { ...request.variables, ...variables },
@@ -198,18 +203,21 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
       dialplan: { context: context ?? 'default', exten: extension ?? 's', priority: 1, appName: '', appData: '' },
     };
     const entry = start(input, leg, { ...(onAnswer ? { onAnswer } : {}), companionId, dialer });
-    if (companion && companionId !== undefined)
-      incoming(
-        { ...companion, channelId: companionId, ...(tenantId && { tenantId }) },
-        entry.actor.getSnapshot().context.linked,
-      );
+    if (companion && companionId !== undefined) {
+      const caller = fieldEvents ? nobody : companion.caller;
+      const { linked } = entry.actor.getSnapshot().context;
+      incoming({ ...companion, caller, channelId: companionId, ...(tenantId && { tenantId }) }, linked);
+    }
+    if (fieldEvents) {
+      tell(entry, { type: 'caller.set', caller: request.caller });
+      tell(entry, { type: 'connected.set', party: request.connected, quietly: true });
+    }
     return entry;
   };
 
   const attach = ({ id, name, technology, open }: AttachedRequest): ChannelEntry => {
     if (!accepting) throw new AriError('serviceUnavailable');
     const leg = open(reportTo(id));
-    const nobody = { name: '', number: '' };
     const input: ChannelInput = {
       id,
       name,

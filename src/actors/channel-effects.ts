@@ -1,6 +1,6 @@
 import type { Dialplan } from '../dialplan/dialplan.ts';
 import { Cancellation } from '../lib/cancellation.ts';
-import { channelMachine, isEnding, type Position } from '../machines/channel.ts';
+import { channelMachine, type Inheritance, isEnding, type Position } from '../machines/channel.ts';
 import { ownershipMachine } from '../machines/ownership.ts';
 import { Cause } from '../telephony/causes.ts';
 import type { Party } from '../telephony/driver.ts';
@@ -16,6 +16,8 @@ export type ChannelEffectsOptions = {
   depart(entry: ChannelEntry): void;
   /** Lets whoever it is together with hear music of a class; undefined: no longer. */
   holdPeer(entry: ChannelEntry, musicClass: string | undefined): void;
+  /** Whether events are told as the field does. */
+  fieldEvents: boolean;
   view: ChannelView;
   dialplan: Dialplan;
   applications: Pick<ChannelApplications, 'isActive' | 'admit'>;
@@ -95,11 +97,14 @@ export function resumeOwnership(entry: ChannelEntry, options: ChannelEffectsOpti
 }
 
 /** The other half of a Local channel gets its variables as they are by now; who calls the one is reached by the other. */
-function dialLeg(entry: ChannelEntry, { find, tell, view }: ChannelEffectsOptions): void {
+function dialLeg(entry: ChannelEntry, { find, tell, view, fieldEvents }: ChannelEffectsOptions): void {
   const companion = entry.companionId === undefined ? undefined : find(entry.companionId);
   if (companion) {
     const { variables, inheritance, caller, connected } = view.snapshot(entry).context;
-    if (Object.keys(variables).length > 0) tell(companion, { type: 'variable.preset', variables, inheritance });
+    if (fieldEvents)
+      for (const [name, value] of fullNamed(variables, inheritance))
+        tell(companion, { type: 'variable.set', name, value });
+    else if (Object.keys(variables).length > 0) tell(companion, { type: 'variable.preset', variables, inheritance });
     if (isKnown(connected)) tell(companion, { type: 'caller.set', caller: nameAndNumber(connected) });
     if (isKnown(caller)) tell(companion, { type: 'connected.set', party: nameAndNumber(caller) });
   }
@@ -111,6 +116,16 @@ function presentParty({ leg, actor }: ChannelEntry): void {
   const { connected } = actor.getSnapshot().context;
   if (((connected.presentation ?? 0) & 0x60) !== 0x20) leg.present(nameAndNumber(connected));
 }
+
+/** Variables under the names that say how far they are inherited. */
+const fullNamed = (
+  variables: Readonly<Record<string, string>>,
+  inheritance: Readonly<Record<string, Inheritance>>,
+): [name: string, value: string][] =>
+  Object.entries(variables).map(([name, value]) => {
+    const depth = Object.hasOwn(inheritance, name) ? inheritance[name] : undefined;
+    return [`${depth === 'always' ? '__' : depth === 'once' ? '_' : ''}${name}`, value];
+  });
 
 function hangupLeg(entry: ChannelEntry, cause: number, { find, tell, depart, playbacks }: ChannelEffectsOptions): void {
   playbacks.targetGone('channel', entry.id);
@@ -147,6 +162,7 @@ function leaveDialplan(entry: ChannelEntry, { dialplan, view }: ChannelEffectsOp
 function runDialplan(entry: ChannelEntry, from: Position, { dialplan, tell, view }: ChannelEffectsOptions): void {
   const run = new Cancellation();
   entry.run = run;
+  entry.ranDialplan = true;
   void dialplan.run(view.dialplanChannel(entry), from, run).then((outcome) => {
     // Taken away between its last step and this.
     if (run.aborted) return;

@@ -69,6 +69,8 @@ export type ChannelEntry = {
   run: Cancellation | undefined;
   /** The subroutines of the dialplan that it is in. */
   readonly subroutines: Subroutine[];
+  /** Whether the dialplan has run on it. */
+  ranDialplan: boolean;
   /** Who waits for the answer. */
   onUp: ((up: boolean) => void)[];
   /** Who hears the digits that the far side presses: what the dialplan runs. */

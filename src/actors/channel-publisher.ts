@@ -3,6 +3,7 @@ import { channelTopic } from '../bus/topics.ts';
 import { type ChannelFact, type ChannelSnapshot, lifeOf } from '../machines/channel.ts';
 import type { OwnershipFact } from '../machines/ownership.ts';
 import type { Channel } from '../models/channel.ts';
+import type { AriEventBody } from '../models/events.ts';
 import { Cause } from '../telephony/causes.ts';
 import type { ChannelApplications, ChannelEndpoints, ChannelEntry } from './channel-entry.ts';
 import { channelEvent, ownershipEvent, topicsOf } from './channel-events.ts';
@@ -13,9 +14,12 @@ export type ChannelPublisherOptions = {
   view: ChannelView;
   applications: Pick<ChannelApplications, 'addInterest' | 'removeInterest' | 'forget'>;
   endpoints: ChannelEndpoints;
-  /** What ChannelHangupRequest shows as cause of a hang-up by software; the cause of the end when left out. */
-  softHangupCause?: number | undefined;
+  /** Whether events are told as the field does. */
+  fieldEvents: boolean;
 };
+
+/** What the field shows as cause whenever software asks for a hang-up: numbers of internal flags, no Q.850 causes. */
+const fieldFlags = { asked: 32, dialplanOver: 16 } as const;
 
 /** Makes events of what the charts of channels tell, and lets those know who keep count of channels. */
 export interface ChannelPublisher {
@@ -29,15 +33,30 @@ export interface ChannelPublisher {
 
 /** Makes the publisher of all channels. */
 export function createChannelPublisher(options: ChannelPublisherOptions): ChannelPublisher {
-  const { bus, view, applications, endpoints, softHangupCause: cause } = options;
+  const { bus, view, applications, endpoints, fieldEvents } = options;
 
-  const asShown = (fact: ChannelFact): ChannelFact =>
-    cause !== undefined && fact.type === 'ChannelHangupRequest' && fact.soft ? { ...fact, cause } : fact;
+  /** The event of a fact; of a hang-up in the words of the field where these are asked for. */
+  const eventOf = (entry: ChannelEntry, fact: ChannelFact, { context }: ChannelSnapshot): AriEventBody => {
+    const event = channelEvent(fact, view.model(entry), context.caller.presentation);
+    if (!fieldEvents || event.type !== 'ChannelHangupRequest') return event;
+    if (event.soft) return { ...event, cause: fieldFlags.asked };
+    // A phone that hangs up an answered call gives no cause.
+    if (context.technology !== 'PJSIP' || context.lastState !== 'Up') return event;
+    const { cause: _cause, ...others } = event;
+    return others;
+  };
+
+  /** The field asks once more for the end of a channel whose dialplan is over, or is broken off. */
+  const tellDialplanOver = (entry: ChannelEntry): void => {
+    const fact = { type: 'ChannelHangupRequest', cause: fieldFlags.dialplanOver, soft: true } as const;
+    bus.publish({ event: channelEvent(fact, view.model(entry)), topics: entry.topics });
+  };
 
   return {
     life(entry, fact, current) {
-      const { caller, endpoint } = current.context;
-      const event = channelEvent(asShown(fact), view.model(entry), caller.presentation);
+      const { endpoint } = current.context;
+      if (fieldEvents && fact.type === 'ChannelDestroyed' && entry.ranDialplan) tellDialplanOver(entry);
+      const event = eventOf(entry, fact, current);
       const { dialer } = entry;
       if (event.type === 'Dial' && dialer)
         bus.publish({ event: { ...event, caller: view.model(dialer) }, topics: dialer.topics });

@@ -42,8 +42,8 @@ export type ChannelSettings = {
   defaultLanguage: string;
   /** Variables that one channel may have, whoever sets them; any number when left out. */
   variablesLimit?: number;
-  /** What ChannelHangupRequest shows as cause of a hang-up by software; the cause of the end when left out. */
-  softHangupCause?: number;
+  /** Events as the field tells them where ours differ on purpose. */
+  fieldEvents?: boolean;
 };
 
 export type ChannelsOptions = {
@@ -122,7 +122,7 @@ export interface Channels {
 /** Makes the owner of all channels, out of what they need, what their charts ask for and what is told of them. */
 export function createChannels(options: ChannelsOptions): Channels {
   const { bus, runtime, ids, dialplan, applications, playbacks, endpoints, system, settings, story } = options;
-  const { channelvars, defaultLanguage, softHangupCause, variablesLimit = Number.POSITIVE_INFINITY } = settings;
+  const { channelvars, defaultLanguage, fieldEvents = false, variablesLimit = Number.POSITIVE_INFINITY } = settings;
   const registry = new Registry<ChannelEntry>('channelNotFound');
   const names = new Map<string, ChannelEntry>();
   const onIdle: (() => void)[] = [];
@@ -149,9 +149,21 @@ export function createChannels(options: ChannelsOptions): Channels {
     now: () => runtime.clock.now(),
     channelvars,
   });
-  const publisher = createChannelPublisher({ bus, view, applications, endpoints, softHangupCause });
+  const publisher = createChannelPublisher({ bus, view, applications, endpoints, fieldEvents });
   const refused = (entry: ChannelEntry, app: string): void => story?.refused(entry, app);
-  const effects = { find, tell: deliver, depart, holdPeer, view, dialplan, applications, playbacks, audio, refused };
+  const effects = {
+    find,
+    tell: deliver,
+    depart,
+    holdPeer,
+    fieldEvents,
+    view,
+    dialplan,
+    applications,
+    playbacks,
+    audio,
+    refused,
+  };
   const charts = bindChannelEffects(effects);
 
   const ended = (entry: ChannelEntry, error: unknown): void => {
@@ -226,7 +238,16 @@ export function createChannels(options: ChannelsOptions): Channels {
     if (options.recordings) options.recordings.whenSettled('channel', id, then);
     else then();
   };
-  const creation = createChannelCreation({ find, start, tell: deliver, whenSettled, ids, now, defaultLanguage });
+  const creation = createChannelCreation({
+    find,
+    start,
+    tell: deliver,
+    whenSettled,
+    ids,
+    now,
+    defaultLanguage,
+    fieldEvents,
+  });
   return {
     host: { incoming: creation.incoming },
     addDriver: creation.addDriver,
@@ -337,5 +358,6 @@ const makeEntry = (
   subroutines: [],
   onUp: [],
   onDigit: new Set(),
+  ranDialplan: false,
   seen: undefined,
 });

@@ -16,9 +16,6 @@ import type { State } from './state.ts';
 /** What clients and the dialplan do to calls. */
 export type CallControl = ReturnType<typeof buildCallControl>;
 
-/** What the field shows as cause whenever software asks for a hang-up: the number of an internal flag, no Q.850 cause. */
-const fieldSoftHangupCause = 32;
-
 /** Playbacks, the dialplan, channels and what may be done to them, the WebSockets that calls may need. */
 export function buildCallControl({ config, clock, ids, log, runtime, story }: Base, state: State, { media }: Network) {
   const { general, limits } = config;
@@ -57,7 +54,7 @@ export function buildCallControl({ config, clock, ids, log, runtime, story }: Ba
       channelvars: general.channelvars,
       defaultLanguage: config.sounds.default_language,
       variablesLimit: limits.channel_variables,
-      ...(general.compatibility === 'asterisk' ? { softHangupCause: fieldSoftHangupCause } : {}),
+      fieldEvents: general.compatibility === 'asterisk',
     },
   });
   log.nameCalls((channel) => channels.find(channel)?.actor.getSnapshot().context.linked.id);

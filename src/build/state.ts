@@ -51,6 +51,9 @@ export function buildState({ config, clock, ids, log, runtime, recorder, scope, 
     ...kept,
     bus,
     endpoint: endpoints.status,
+    ...(config.general.compatibility === 'asterisk' && {
+      localExists: (context, extension) => dialplanSystem.placeExists(context, extension),
+    }),
     limit: limits.device_states,
   });
   scope.defer(() => deviceStates.close());

@@ -48,6 +48,11 @@ export type DeviceStatesOptions = {
   directory: string;
   /** An endpoint in its canonical spelling, found in any case of letters; undefined when there is none. */
   endpoint(technology: string, resource: string): Pick<Endpoint, 'technology' | 'resource' | 'state'> | undefined;
+  /**
+   * Whether a place of the dialplan exists: then `Local/<extension>@<context>` is a device, in use as long as a channel
+   * calls it. Left out, Local channels are no devices.
+   */
+  localExists?(context: string, extension: string): boolean;
   /** States that clients may set; any number when left out. */
   limit?: number | undefined;
 };
@@ -144,6 +149,16 @@ function settable(state: string | undefined): DeviceStateWord {
 const deviceOf = (topics: readonly Topic[]): string | undefined =>
   topics.find((topic) => topic.startsWith('endpoint:') && topic.includes('/'))?.slice('endpoint:'.length);
 
+/** The device of a Local channel, by the channel's name; undefined for another. */
+const localDeviceOf = (name: string): string | undefined => /^(Local\/[^;]+)-[0-9a-f]{8};[12]$/.exec(name)?.[1];
+
+/** The place that a Local device stands for. */
+function placeOf(device: string): { extension: string; context: string } | undefined {
+  const place = /^Local\//i.test(device) ? device.slice('Local/'.length) : '';
+  const at = place.lastIndexOf('@');
+  return at > 0 ? { extension: place.slice(0, at), context: place.slice(at + 1) } : undefined;
+}
+
 /** Opens the states that were kept. @throws StorageError when their file cannot be read. */
 export function createDeviceStates(options: DeviceStatesOptions): DeviceStates {
   const { bus, clock, log, directory, endpoint, limit = Number.POSITIVE_INFINITY } = options;
@@ -173,7 +188,13 @@ export function createDeviceStates(options: DeviceStatesOptions): DeviceStates {
     const name = `${known.technology}/${known.resource}`;
     return { name, state: devices.get(name)?.state ?? (known.state === 'offline' ? 'UNAVAILABLE' : 'NOT_INUSE') };
   };
+  const deriveLocal = (name: string, { context, extension }: { context: string; extension: string }): DeviceState => {
+    const idle = options.localExists?.(context, extension) ? 'NOT_INUSE' : 'INVALID';
+    return { name, state: devices.has(name) ? 'INUSE' : idle };
+  };
   const deriveByName = (name: string): DeviceState | undefined => {
+    const place = options.localExists && placeOf(name);
+    if (place) return deriveLocal(name, place);
     const slash = name.indexOf('/');
     return slash === -1 ? undefined : derive(name.slice(0, slash), name.slice(slash + 1));
   };
@@ -201,9 +222,9 @@ export function createDeviceStates(options: DeviceStatesOptions): DeviceStates {
       case 'ChannelUnhold':
       case 'ChannelHold':
       case 'ChannelDestroyed': {
-        const device = deviceOf(topics);
+        const { id, state, name } = event.channel;
+        const device = deviceOf(topics) ?? (options.localExists && localDeviceOf(name));
         if (device === undefined) return;
-        const { id, state } = event.channel;
         if (event.type === 'ChannelDestroyed') use(device, id, 'gone');
         else use(device, id, event.type === 'ChannelHold' ? 'onHold' : uses[state]);
         return;

@@ -26,10 +26,10 @@ keeping.before.each((world) => {
 });
 keeping.after.each(({ directory }) => rmSync(directory, { recursive: true, force: true }));
 
-function devices({ directory, log, bus }: World) {
+function devices({ directory, log, bus }: World, more: Partial<Parameters<typeof createDeviceStates>[0]> = {}) {
   const endpoints = createEndpoints({ bus });
   endpoints.add('PJSIP', 'alice', 'offline');
-  const states = createDeviceStates({ bus, clock: systemClock, log, directory, endpoint: endpoints.status });
+  const states = createDeviceStates({ bus, clock: systemClock, log, directory, endpoint: endpoints.status, ...more });
   const changes: string[] = [];
   bus.subscribe(({ event, topics }) => {
     if (event.type !== 'DeviceStateChanged') return;
@@ -38,6 +38,30 @@ function devices({ directory, log, bus }: World) {
   });
   return { endpoints, states, changes };
 }
+
+keeping('Local channels are devices only where they are asked to be', async (world) => {
+  const asked = devices(world, { localExists: (context, extension) => `${extension}@${context}` === '100@default' });
+  const local = (half: number) => `Local/100@default-0000000${half < 3 ? 1 : 2};${half < 3 ? half : half - 2}`;
+  const told = (type: 'ChannelCreated' | 'ChannelStateChange' | 'ChannelDestroyed', half: number) => {
+    const channel = { id: `c${half}`, name: local(half), state: 'Up' } as Channel;
+    world.bus.publish({ event: { type, channel, cause: 16, cause_txt: '' } as never, topics: [] });
+  };
+  const state = () => asked.states.get('Local/100@default').state;
+  assert.is(state(), 'NOT_INUSE');
+  assert.is(asked.states.get('Local/200@default').state, 'INVALID');
+  for (const half of [1, 2, 3]) told('ChannelCreated', half);
+  told('ChannelStateChange', 1);
+  assert.is(state(), 'INUSE');
+  for (const half of [1, 2]) told('ChannelDestroyed', half);
+  assert.equal(asked.changes, ['Local/100@default INUSE']);
+  told('ChannelDestroyed', 3);
+  assert.equal(asked.changes, ['Local/100@default INUSE', 'Local/100@default NOT_INUSE']);
+  await asked.states.close();
+  const { states, changes } = devices(world);
+  told('ChannelCreated', 1);
+  assert.equal([states.get('Local/100@default').state, changes], ['INVALID', []]);
+  await states.close();
+});
 
 keeping('a device that clients set is told on change and comes back after a restart', async (world) => {
   const { states, changes } = devices(world);

@@ -212,7 +212,7 @@ export function createCallControl({
     recordings,
     endpoints,
     system,
-    settings: { channelvars, defaultLanguage: 'en' },
+    settings: { channelvars, defaultLanguage: 'en', fieldEvents: compatibility === 'asterisk' },
   });
 
   const meeting = new FakeMeeting();
