@@ -250,6 +250,7 @@ export function sipEndpoint(name: string, endpoint: EndpointConfig): SipEndpoint
     },
     codecs: endpoint.codecs,
     digits: endpoint.digits,
+    mediaEncryption: endpoint.media_encryption,
     symmetric: endpoint.symmetric,
     ...(fromUser === '' ? {} : { fromUser }),
     ...(fromDomain === '' ? {} : { fromDomain }),

@@ -150,6 +150,11 @@ export const endpoint = group(
       description:
         'How digits travel: in the audio stream (RFC 4733) where the other side takes them, or always as SIP INFO.',
     }),
+    media_encryption: choice(['off', 'optional', 'best_effort', 'required'], {
+      default: 'off',
+      description:
+        'Secret audio (SRTP, keys in SDP): off; optional, where the other side offers it; best_effort, offered beside plain audio; required, without it there is no call. Keys are as secret as SIP is: use it over tls or wss.',
+    }),
     symmetric: flag({
       default: true,
       description:

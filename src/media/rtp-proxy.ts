@@ -35,6 +35,9 @@ export class RtpProxy extends SessionProxy implements RtpSession {
         memory[memoryWord.clockRate] = stream.clockRate;
         memory[memoryWord.packets] = stream.packets;
         memory[memoryWord.octets] = stream.octets;
+        memory[memoryWord.rollovers] = stream.secret?.rollovers ?? 0;
+        memory[memoryWord.control] = stream.secret?.control ?? 0;
+        memory[memoryWord.heardRollovers] = stream.secret?.heardRollovers ?? 0;
       }
     }
     this.#open();

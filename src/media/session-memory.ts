@@ -18,6 +18,10 @@ export const memoryWord = {
   /** The item being played (0 = none), and how far it is, in ms. */
   play: 9,
   positionMs: 10,
+  /** SRTP: how often our sequence numbers have begun again, the index of our last RTCP, and the former of the far side. */
+  rollovers: 11,
+  control: 12,
+  heardRollovers: 13,
 } as const;
 
 /** Words of one session, 8 octets each. */

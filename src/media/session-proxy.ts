@@ -288,5 +288,8 @@ function streamOf(memory: SessionMemory): NonNullable<MediaSessionDump['stream']
     clockRate: word('clockRate'),
     packets: word('packets'),
     octets: word('octets'),
+    ...(word('control') + word('rollovers') + word('heardRollovers') > 0 && {
+      secret: { rollovers: word('rollovers'), control: word('control'), heardRollovers: word('heardRollovers') },
+    }),
   };
 }

@@ -1,3 +1,5 @@
+import type { SrtpKeys } from '../lib/srtp.ts';
+
 /**
  * The port between call control and the media plane. No packet crosses it: call control says what should sound,
  * the plane tells what happened. All calls return at once; the plane works in its own thread.
@@ -168,6 +170,8 @@ export type MediaSessionDump = {
     clockRate: number;
     packets: number;
     octets: number;
+    /** SRTP: what must go on, as no number may be used twice with a key. */
+    secret?: { rollovers: number; control: number; heardRollovers: number };
   };
   /** The item being played and where it is: to be played again from there by whoever restores. */
   item?: { item: PlayItem; positionMs: number; paused: boolean };
@@ -331,6 +335,8 @@ export type RtpFlow = {
   receiveTelephoneEvent?: number;
   /** Packet time in ms that we send with. */
   ptimeMs: number;
+  /** Keys of SRTP; without them audio goes in the clear. Never to be logged. */
+  srtp?: SrtpKeys;
   /** Our direction: whether we send and take audio. */
   send: boolean;
   receive: boolean;

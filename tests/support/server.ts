@@ -10,6 +10,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/log.ts';
 import { type RunningServer, startServer } from '../../src/main.ts';
 import type { Usage } from '../../src/models/usage.ts';
+import type { Protocol } from '../../src/sip/transport/kind.ts';
 import { createLogChannels } from '../../src/stores/log-channels.ts';
 import { AriClient, patienceMs } from './ari-client.ts';
 import { SkippingClock } from './skipping-clock.ts';
@@ -36,6 +37,8 @@ export type TestServerOptions = {
   applications?: object;
   limits?: object;
   external_media?: object;
+  /** Certificates; SIP is then spoken over tls and wss as well. */
+  tls?: object;
   /** Lines of this level and above are shown; errors always fail the test that closes the server. */
   logLevel?: Config['general']['log_level'];
 };
@@ -78,7 +81,7 @@ export class TestServer {
   }
 
   /** `address:port` of SIP. */
-  sip(protocol: 'udp' | 'tcp' = 'udp'): string {
+  sip(protocol: Protocol = 'udp'): string {
     const address = this.running.addresses.sip[protocol];
     if (!address) throw new Error(`SIP is not spoken over ${protocol}`);
     return address;
@@ -198,6 +201,7 @@ function settings({
   applications,
   limits,
   external_media,
+  tls,
   users,
 }: TestServerOptions): object {
   const port = { bind: '127.0.0.1', port: 0 };
@@ -209,6 +213,12 @@ function settings({
       transports: [
         { protocol: 'udp', ...port },
         { protocol: 'tcp', ...port },
+        ...(tls
+          ? [
+              { protocol: 'tls', ...port },
+              { protocol: 'wss', ...port },
+            ]
+          : []),
       ],
       endpoints: endpoints ?? { anonymous: { match: ['127.0.0.1'] } },
     },
@@ -216,6 +226,7 @@ function settings({
     ...(applications && { applications }),
     ...(limits && { limits }),
     ...(external_media && { external_media }),
+    ...(tls && { tls }),
     ...(dialplan && { dialplan }),
   };
 }

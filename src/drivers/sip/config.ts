@@ -1,5 +1,6 @@
 import type { DigestAlgorithm } from '../../sip/auth/digest.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
+import type { SrtpPolicy } from '../../sip/sdp/sdes.ts';
 import type { Party } from '../../telephony/driver.ts';
 
 /** A password, or H(username:realm:password) in hexadecimal (32 digits MD5, 64 digits SHA-256). */
@@ -56,6 +57,8 @@ export type EndpointConfig = {
   codecs: readonly AudioCodec[];
   /** How digits travel: RFC 4733 events when the other side takes them, else INFO; or always INFO. */
   digits: 'auto' | 'info';
+  /** Whether its audio is secret (SRTP with keys in SDP, RFC 4568): see {@link SrtpPolicy}. */
+  mediaEncryption: SrtpPolicy['mode'];
   /** Caller id of its calls; without it what the phone says. */
   callerId?: Party;
   /** Believe P-Asserted-Identity and Remote-Party-ID from it, and send ours to it. */
@@ -120,6 +123,7 @@ export const defaultEndpoint: Omit<EndpointConfig, 'name'> = {
   aor: defaultAor,
   codecs: ['ulaw', 'alaw'],
   digits: 'auto',
+  mediaEncryption: 'off',
   trustIdentity: false,
   sendConnectedLine: true,
   symmetric: true,

@@ -2,6 +2,7 @@ import type { CallOffer } from '../../sip/dialog/user-agent.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 import { printable } from '../../sip/message/scan.ts';
 import { parseDescription } from '../../sip/sdp/description.ts';
+import { usableAudio } from '../../sip/sdp/offer-answer.ts';
 import type { CallHost, Party } from '../../telephony/driver.ts';
 import type { EndpointConfig } from './config.ts';
 import { type InboundCall, takeInboundCall } from './inbound-leg.ts';
@@ -88,7 +89,10 @@ function refuseOffer(request: SipRequest, endpoint: EndpointConfig): Refusal | u
   const offer = parseDescription(request.bodyText);
   if (!offer.ok)
     return [400, offer.problem, [['Warning', `399 hookswitch "${printable(offer.problem).replace(/["\\]/g, "'")}"`]]];
-  const common = offer.description.audio?.codecs.some(({ codec }) => endpoint.codecs.includes(codec)) ?? false;
+  const audio = usableAudio(offer.description, endpoint.mediaEncryption);
+  if (!audio && (offer.description.audio || offer.description.secret))
+    return [488, 'audio is secret on one side only', [['Warning', '399 hookswitch "SRTP is wanted on one side only"']]];
+  const common = audio?.remote.codecs.some(({ codec }) => endpoint.codecs.includes(codec)) ?? false;
   // RFC 3261 20.43: 305 incompatible media format.
   return common ? undefined : [488, 'no codec in common', [['Warning', '305 hookswitch "No codec in common"']]];
 }

@@ -170,6 +170,10 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       address: mediaAddress(services, opened, options.peer),
       codecs: options.codecs,
       telephoneEvents: endpoint.digits === 'auto',
+      srtp: {
+        mode: endpoint.mediaEncryption,
+        random: (octets) => Buffer.from(stack.ids.hex(2 * octets), 'hex').toString('base64'),
+      },
       sessionId: from?.negotiation?.session.sessionId ?? String(Number.parseInt(stack.ids.hex(8), 16)),
       from: from?.negotiation,
       onHeld: tellHeld,

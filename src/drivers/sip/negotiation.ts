@@ -9,6 +9,7 @@ import {
   type SdpSession,
   writeOffer,
 } from '../../sip/sdp/offer-answer.ts';
+import type { SrtpPolicy } from '../../sip/sdp/sdes.ts';
 import type { RtpSession } from '../../telephony/media.ts';
 
 /** What was said and agreed so far: plain data. */
@@ -26,6 +27,8 @@ export type NegotiationOptions = {
   address: string;
   codecs: readonly AudioCodec[];
   telephoneEvents: boolean;
+  /** Whether audio is secret. */
+  srtp: SrtpPolicy;
   /** In digits (RFC 8866 5.2). */
   sessionId: string;
   /** Where another process left off; its address then counts. */
@@ -59,6 +62,7 @@ export function createNegotiation(options: NegotiationOptions): Negotiation {
     port: options.session.local.port,
     codecs: options.codecs,
     telephoneEvents: options.telephoneEvents,
+    srtp: options.srtp,
   };
   let memory: SdpSession = from?.session ?? newSession(options.sessionId);
   let wished: Direction = from?.wished ?? 'sendrecv';
@@ -90,7 +94,7 @@ export function createNegotiation(options: NegotiationOptions): Negotiation {
     },
     accept(sdp) {
       const answer = parseDescription(sdp);
-      const accepted = answer.ok ? acceptAnswer(answer.description, local, wished) : undefined;
+      const accepted = answer.ok ? acceptAnswer(answer.description, local, wished, memory) : undefined;
       if (!accepted?.ok) return false;
       settle(accepted.agreed);
       return true;

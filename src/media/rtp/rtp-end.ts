@@ -6,6 +6,7 @@ import { End, type EndOptions, type PacketTaker } from '../end.ts';
 import { emptyFrame, type Frame } from '../frame.ts';
 import { RateChanger } from '../rate-changer.ts';
 import { SequenceReader } from '../sequence.ts';
+import { SecurePair } from '../srtp/secure-pair.ts';
 import { tickMs } from '../ticker.ts';
 import { digitFrequencies, toneSequence } from '../tones.ts';
 import { RtcpControl } from './control.ts';
@@ -13,6 +14,7 @@ import type { DigitStep } from './digit-sender.ts';
 import { FramePackets } from './frame-packets.ts';
 import { emptyHeader, headerLength, type RtpHeader, readHeader } from './header.ts';
 import { JitterBuffer } from './jitter-buffer.ts';
+import { meaningOf } from './meaning.ts';
 import { Playout } from './playout.ts';
 import type { PortPair } from './ports.ts';
 import { isReachable } from './reachable.ts';
@@ -48,6 +50,8 @@ export class RtpEnd extends End {
   readonly #header = emptyHeader();
   readonly #held = new JitterBuffer<Uint8Array>();
   #pair: PortPair | undefined;
+  /** What packets go through: the pair, or what makes them secret over it. */
+  #wire: PortPair | undefined;
   #flow: RtpFlow | undefined;
   /** The codec of the flow: its encoder is ours, decoders belong to playouts. */
   #codec: AudioCodec;
@@ -104,14 +108,26 @@ export class RtpEnd extends End {
   /** Begins to hear what arrives. */
   attach(pair: PortPair): void {
     this.#pair = pair;
-    pair.rtp.listen((packet, address, port) => {
+    this.#hear();
+  }
+
+  /** Hears what arrives: with keys only what was made with the far side's. */
+  #hear(): void {
+    const srtp = this.#flow?.srtp;
+    if (!this.#pair) return;
+    if (srtp && this.#wire instanceof SecurePair) this.#wire.use(srtp);
+    const isSame = this.#wire && this.#wire instanceof SecurePair === (srtp !== undefined);
+    if (isSame) return;
+    const wire = srtp ? new SecurePair(this.#pair, srtp, this.memory) : this.#pair;
+    this.#wire = wire;
+    wire.rtp.listen((packet, address, port) => {
       try {
         this.#receive(packet, address, port);
       } catch (error) {
         this.#options.faulted(error);
       }
     });
-    pair.rtcp.listen((packet, address, port) => {
+    wire.rtcp.listen((packet, address, port) => {
       const { target } = this.#lock;
       if (!target || address !== target.address) return;
       if (this.#control.receive(packet, this.#sender)) this.#rtcpFrom = { port, target };
@@ -230,8 +246,8 @@ export class RtpEnd extends End {
   override close(reason: string): void {
     super.close(reason);
     if (this.#sender.packets > 0) this.#sendControl(this.#control.bye(this.#sender));
-    this.#pair?.rtp.listen(undefined);
-    this.#pair?.rtcp.listen(undefined);
+    this.#wire?.rtp.listen(undefined);
+    this.#wire?.rtcp.listen(undefined);
     this.#playout?.close();
     this.#codec.close();
   }
@@ -249,6 +265,7 @@ export class RtpEnd extends End {
   #configure(flow: RtpFlow): void {
     const now = this.clock.monotonic();
     this.#flow = flow;
+    this.#hear();
     this.#packetMs = Math.min(longestPacketMs, Math.max(10, Math.round(flow.ptimeMs / 10) * 10 || tickMs));
     if (flow.codec !== this.#codec.codec) {
       this.#codec.close();
@@ -467,24 +484,13 @@ export class RtpEnd extends End {
       this.#target = target;
       this.#reachable = target !== undefined && isReachable(target);
     }
-    if (this.#reachable) this.#pair?.rtp.send(packet, target!.port, target!.address);
+    if (this.#reachable) this.#wire?.rtp.send(packet, target!.port, target!.address);
   }
 
   #sendControl(packet: Uint8Array): void {
     const target = this.#lock.target;
     if (!target || !isReachable(target)) return;
     const port = this.#rtcpFrom?.target === target ? this.#rtcpFrom.port : target.port + 1;
-    if (port <= 0xffff) this.#pair?.rtcp.send(packet, port, target.address);
+    if (port <= 0xffff) this.#wire?.rtcp.send(packet, port, target.address);
   }
-}
-
-/**
- * The number that we would send with what came as `payloadType`; undefined when it is neither the codec nor an event. The
- * numbers that we told come first (RFC 3264 5.1); many phones send with the one they told, and so are understood, too.
- */
-function meaningOf(payloadType: number, flow: RtpFlow): number | undefined {
-  const { payloadType: audio, telephoneEvent: event } = flow;
-  if (payloadType === (flow.receivePayloadType ?? audio)) return audio;
-  if (event !== undefined && payloadType === (flow.receiveTelephoneEvent ?? event)) return event;
-  return payloadType === audio || payloadType === event ? payloadType : undefined;
 }

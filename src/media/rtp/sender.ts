@@ -46,7 +46,8 @@ export class RtpSender {
       memory[origin]! += ((zero - memory[clockZero]!) * memory[clockRate]!) / 1000;
     } else {
       memory[ssrc] = random32();
-      memory[sequence] = random32() & 0xffff;
+      // RFC 3711 3.3.1: in the lower half, so that nobody is wrong about a number that begins again when the first are lost.
+      memory[sequence] = random32() & 0x7fff;
       memory[origin] = random32();
       memory[timestamp] = 0;
       memory[clockRate] = 8000;

@@ -1,5 +1,6 @@
 import { parse } from 'sdp-transform';
 import { type AudioCodec, codecNamed, codecOfStatic } from './codecs.ts';
+import { readSdes, type SdesLine } from './sdes.ts';
 
 /** Which way audio goes, seen from the side that wrote the description (RFC 8866 6.7). */
 export type Direction = 'sendrecv' | 'sendonly' | 'recvonly' | 'inactive';
@@ -11,6 +12,8 @@ export type MediaLine = { type: string; port: number; protocol: string; formats:
 export type AudioStream = {
   /** Its place among the `m=` lines. */
   line: number;
+  /** Keys of SRTP that we understand (RFC 4568), when there are any. */
+  keys?: readonly SdesLine[];
   address: string;
   port: number;
   /** Our codecs among those listed, in the order listed, with their payload types. */
@@ -30,6 +33,8 @@ export type Description = {
   lines: readonly MediaLine[];
   /** The first audio line with a port, RTP/AVP and an address; undefined when there is none. */
   audio?: AudioStream;
+  /** The same of those that will not do without SRTP (RTP/SAVP, RFC 3711 12). */
+  secret?: AudioStream;
 };
 
 export type DescriptionResult = { ok: true; description: Description } | { ok: false; problem: string };
@@ -40,8 +45,9 @@ const MAX_LENGTH = 32_768;
 const MAX_LINES = 32;
 const portPattern = /^(\d{1,5})(?:\/\d+)?$/;
 const directions = ['sendrecv', 'sendonly', 'recvonly', 'inactive'];
-/** RTP profiles without encryption; feedback messages (AVPF) may be ignored by us. */
+/** RTP profiles without encryption, and with it; feedback messages (AVPF) may be ignored by us. */
 const profiles = ['RTP/AVP', 'RTP/AVPF'];
+const secretProfiles = ['RTP/SAVP', 'RTP/SAVPF'];
 
 /** Reads a session description (RFC 8866). Never throws: what cannot be read comes back as a `problem` in words. */
 export function parseDescription(text: string): DescriptionResult {
@@ -52,8 +58,9 @@ export function parseDescription(text: string): DescriptionResult {
     const session = parse(text);
     if (session.version !== 0) return { ok: false, problem: 'it does not begin with v=0' };
     if (session.media.length !== lines.length) return { ok: false, problem: 'its media lines cannot be read' };
-    const audio = findAudio(lines, session);
-    return { ok: true, description: { lines, ...(audio && { audio }) } };
+    const audio = findAudio(lines, session, profiles);
+    const secret = findAudio(lines, session, secretProfiles);
+    return { ok: true, description: { lines, ...(audio && { audio }), ...(secret && { secret }) } };
   } catch (error) {
     return { ok: false, problem: error instanceof Error ? error.message : String(error) };
   }
@@ -97,9 +104,13 @@ function readMediaLines(text: string): MediaLine[] | string {
   return lines.length > 0 ? lines : 'it has no media line';
 }
 
-function findAudio(lines: readonly MediaLine[], session: ReturnType<typeof parse>): AudioStream | undefined {
+function findAudio(
+  lines: readonly MediaLine[],
+  session: ReturnType<typeof parse>,
+  allowed: readonly string[],
+): AudioStream | undefined {
   for (const [index, line] of lines.entries()) {
-    if (line.type !== 'audio' || line.port === 0 || !profiles.includes(line.protocol)) continue;
+    if (line.type !== 'audio' || line.port === 0 || !allowed.includes(line.protocol)) continue;
     const media = session.media[index]!;
     const address = String(media.connection?.ip ?? session.connection?.ip ?? '');
     if (!isAddress(address)) continue;
@@ -119,10 +130,12 @@ function readAudio(
   const maps = rtpmapsOf(media);
   const telephoneEvent = payloadTypes(line).find((type) => isTelephoneEvent(maps.get(type), 8000));
   const wideTelephoneEvent = payloadTypes(line).find((type) => isTelephoneEvent(maps.get(type), 48_000));
+  const keys = readSdes((media as { crypto?: unknown }).crypto);
   const ptimeMs = milliseconds(media.ptime);
   const maxPtimeMs = milliseconds(media.maxptime);
   return {
     line: index,
+    ...(keys.length > 0 && { keys }),
     address,
     port: line.port,
     codecs: payloadTypes(line).flatMap((payloadType) => {

@@ -1,4 +1,5 @@
 import { write } from 'sdp-transform';
+import type { SrtpKeys } from '../../lib/srtp.ts';
 import { type AudioCodec, type CodecName, codecNames, eventRateOf } from './codecs.ts';
 import {
   type AudioStream,
@@ -12,6 +13,16 @@ import {
   receives,
   sends,
 } from './description.ts';
+import {
+  isOfOurs,
+  offeredLines,
+  offerKeys,
+  type SdesLine,
+  type SrtpPolicy,
+  type ToldKeys,
+  withKeys,
+  writeSdes,
+} from './sdes.ts';
 
 /** What we can do with audio on one call. */
 export type LocalAudio = {
@@ -21,6 +32,8 @@ export type LocalAudio = {
   codecs: readonly AudioCodec[];
   /** Whether digits may travel as RFC 4733 events. */
   telephoneEvents: boolean;
+  /** Whether audio is secret; without it never. */
+  srtp?: SrtpPolicy | undefined;
 };
 
 /** What both sides agreed on, ready for the media plane. */
@@ -36,6 +49,8 @@ export type AgreedAudio = {
   receivePayloadType?: number;
   receiveTelephoneEvent?: number;
   ptimeMs: number;
+  /** Keys of SRTP, when that is agreed on. */
+  srtp?: SrtpKeys;
   /** Whether we send, and whether we expect to receive. */
   send: boolean;
   receive: boolean;
@@ -56,6 +71,8 @@ export type SdpSession = {
   readonly lines: readonly MediaLine[];
   /** Which of them is the audio. */
   readonly audioLine: number;
+  /** Keys of SRTP that we told. */
+  readonly keys?: ToldKeys;
 };
 
 export type Offered = { session: SdpSession; body: string };
@@ -83,10 +100,13 @@ export function writeOffer(session: SdpSession, local: LocalAudio, direction: Di
   const formats = local.codecs.map((codec) => codecNames[codec]);
   const rates = [...new Set(local.codecs.map(eventRateOf))].sort((a, b) => a - b);
   const events = rates.map((rate) => ({ payloadType: eventTypes[rate], rate }));
-  const audio = { formats, direction, events: local.telephoneEvents ? events : [] };
-  const lines =
-    session.lines.length > 0 ? session.lines : [{ type: 'audio', port: 0, protocol: 'RTP/AVP', formats: [] }];
-  return say({ ...session, lines }, local, audio);
+  const mode = local.srtp?.mode ?? 'off';
+  const protocol = mode === 'required' ? 'RTP/SAVP' : 'RTP/AVP';
+  const lines = session.lines.length > 0 ? session.lines : [{ type: 'audio', port: 0, protocol, formats: [] }];
+  const isSecret = mode === 'required' || mode === 'best_effort' || session.keys !== undefined;
+  const keys = local.srtp && isSecret ? offerKeys(session.keys ?? {}, local.srtp) : undefined;
+  const audio = { formats, direction, events: local.telephoneEvents ? events : [], sdes: offeredLines(keys ?? {}) };
+  return say({ ...session, lines, ...(keys && { keys }) }, local, audio);
 }
 
 /**
@@ -99,26 +119,46 @@ export function answerOffer(
   local: LocalAudio,
   wished: Direction = 'sendrecv',
 ): Answered {
-  const remote = offer.audio;
-  if (!remote) return { ok: false, problem: 'the offer has no audio that we can talk to' };
+  const found = usableAudio(offer, local.srtp?.mode ?? 'off');
+  if (!found) return { ok: false, problem: 'the offer has no audio that we can talk to' };
+  const { remote, line } = found;
   const codec = local.codecs.find((wanted) => remote.codecs.some((offered) => offered.codec === wanted));
   const chosen = remote.codecs.find((offered) => offered.codec === codec);
   if (!chosen) return { ok: false, problem: 'the offer has no codec in common with us' };
   const allowed = mirrored(remote.direction);
   const direction = directionOf(sends(wished) && sends(allowed), receives(wished) && receives(allowed));
   const event = local.telephoneEvents ? eventBeside(remote, chosen.codec) : undefined;
-  const said = say({ ...session, lines: offer.lines, audioLine: remote.line }, local, {
+  const keys = line && local.srtp ? withKeys(session.keys ?? {}, [line.key.suite], local.srtp) : session.keys;
+  const ours = line && { suite: line.key.suite, key: keys?.[line.key.suite] ?? '' };
+  const spoken = { ...session, lines: offer.lines, audioLine: remote.line, ...(keys && { keys }) };
+  const said = say(spoken, local, {
+    sdes: line && ours ? [{ tag: line.tag, key: ours }] : [],
     formats: [{ ...codecNames[chosen.codec], payloadType: chosen.payloadType }],
     direction,
     events: event ? [event] : [],
   });
-  return { ok: true, ...said, agreed: agree(remote, chosen, event, direction) };
+  const agreed = agree(remote, chosen, event, direction);
+  return { ok: true, ...said, agreed: { ...agreed, ...(line && ours && { srtp: { local: ours, remote: line.key } }) } };
 }
 
-/** Reads the answer to an offer of ours. @param offered the direction we offered. */
-export function acceptAnswer(answer: Description, local: LocalAudio, offered: Direction = 'sendrecv'): Accepted {
-  const remote = answer.audio;
+/**
+ * Reads the answer to an offer of ours.
+ * @param offered the direction we offered.
+ * @param session what it was offered in: it knows our keys.
+ */
+export function acceptAnswer(
+  answer: Description,
+  local: LocalAudio,
+  offered: Direction = 'sendrecv',
+  session: { readonly keys?: ToldKeys } = {},
+): Accepted {
+  const remote = answer.secret ?? answer.audio;
   if (!remote) return { ok: false, problem: 'the answer refuses the audio' };
+  const line = remote.keys?.find((each) => isOfOurs(each) && session.keys?.[each.key.suite] !== undefined);
+  // What once was secret does not become plain, and a profile with keys does not do without.
+  const mustBeSecret = answer.secret !== undefined || local.srtp?.mode === 'required';
+  if (mustBeSecret && !line) return { ok: false, problem: 'the answer has no key for secret audio' };
+  const ours = line && { suite: line.key.suite, key: session.keys?.[line.key.suite] ?? '' };
   const chosen = remote.codecs.find((entry) => local.codecs.includes(entry.codec));
   if (!chosen) return { ok: false, problem: 'the answer has no codec of the offer' };
   const allowed = mirrored(remote.direction);
@@ -130,10 +170,26 @@ export function acceptAnswer(answer: Description, local: LocalAudio, offered: Di
     ok: true,
     agreed: {
       ...agreed,
+      ...(line && ours && { srtp: { local: ours, remote: line.key } }),
       ...(offeredType !== chosen.payloadType && { receivePayloadType: offeredType }),
       ...(event && event.payloadType !== eventTypes[event.rate] && { receiveTelephoneEvent: eventTypes[event.rate] }),
     },
   };
+}
+
+/**
+ * The audio of an offer that we take, with the key of its suite that we like: secret audio rather than plain where we do
+ * that at all, of the suites the first offered that we have (RFC 4568 5.1.2).
+ */
+export function usableAudio(
+  { audio, secret }: Description,
+  mode: SrtpPolicy['mode'],
+): { remote: AudioStream; line?: SdesLine } | undefined {
+  for (const remote of mode === 'off' ? [] : [secret, audio]) {
+    const [line] = remote?.keys ?? [];
+    if (remote && line) return { remote, line };
+  }
+  return audio && mode !== 'required' ? { remote: audio } : undefined;
 }
 
 type EventFormat = { payloadType: number; rate: keyof typeof eventTypes };
@@ -177,6 +233,7 @@ type LocalLine = {
   formats: readonly CodecName[];
   events: readonly EventFormat[];
   direction: Direction;
+  sdes: readonly SdesLine[];
 };
 
 function say(session: SdpSession, local: LocalAudio, audio: LocalLine): Offered {
@@ -208,7 +265,7 @@ function writeBody(session: SdpSession, local: LocalAudio, audio: LocalLine): st
   });
 }
 
-function audioMedia(line: MediaLine, local: LocalAudio, { formats, events, direction }: LocalLine) {
+function audioMedia(line: MediaLine, local: LocalAudio, { formats, events, direction, sdes }: LocalLine) {
   const rtp = formats.map(({ payloadType, name, rate, channels }) => ({
     payload: payloadType,
     codec: name,
@@ -228,6 +285,7 @@ function audioMedia(line: MediaLine, local: LocalAudio, { formats, events, direc
     fmtp: [...parameters, ...digits.map(({ payload }) => ({ payload, config: '0-16' }))],
     ptime: PTIME_MS,
     direction,
+    ...(sdes.length > 0 && { crypto: sdes.map(writeSdes) }),
   };
 }
 

@@ -1,0 +1,44 @@
+/** Which of the last packets have come already (RFC 3711 3.3.2): 64 of them, as the RFC wants at least. */
+export class ReplayWindow {
+  static readonly size = 64;
+  /** The largest index that was taken; -1 before the first. */
+  #highest = -1;
+  /** Bit n: the index n below the largest one was taken. Two halves, as numbers have 32 bits here. */
+  #near = 0;
+  #far = 0;
+
+  /** Whether an index is neither too old nor there already. */
+  admits(index: number): boolean {
+    const behind = this.#highest - index;
+    if (behind < 0) return true;
+    if (behind >= ReplayWindow.size) return false;
+    return behind < 32 ? (this.#near & (1 << behind)) === 0 : (this.#far & (1 << (behind - 32))) === 0;
+  }
+
+  /** Notes one that is proved. */
+  take(index: number): void {
+    const ahead = index - this.#highest;
+    if (ahead > 0) {
+      this.#shift(ahead);
+      this.#highest = index;
+      this.#near |= 1;
+      return;
+    }
+    const behind = -ahead;
+    if (behind < 32) this.#near |= 1 << behind;
+    else if (behind < ReplayWindow.size) this.#far |= 1 << (behind - 32);
+  }
+
+  #shift(by: number): void {
+    if (by >= ReplayWindow.size) {
+      this.#near = 0;
+      this.#far = 0;
+    } else if (by >= 32) {
+      this.#far = by === 32 ? this.#near : this.#near << (by - 32);
+      this.#near = 0;
+    } else {
+      this.#far = (this.#far << by) | (this.#near >>> (32 - by));
+      this.#near <<= by;
+    }
+  }
+}

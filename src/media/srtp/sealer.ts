@@ -1,0 +1,91 @@
+import { type SrtpKey, srtpSuites } from '../../lib/srtp.ts';
+import { sessionKeys } from './session-keys.ts';
+import { createTransform, type Transform } from './transform.ts';
+
+/** What must never begin again with the same key, or what was secret is not: kept where the end of a thread cannot lose it. */
+export interface SendingNumbers {
+  /** How often the sequence numbers of our audio have begun again (RFC 3711 3.3.1). */
+  rollovers: number;
+  /** The index of the last RTCP packet. */
+  control: number;
+}
+
+/** The readable head of a packet of audio: with its sources and extension, in octets (RFC 3550 5.1); undefined when it has none. */
+export function rtpHeaderLength(packet: Uint8Array): number | undefined {
+  if (packet.length < 12 || packet[0]! >> 6 !== 2) return undefined;
+  let length = 12 + (packet[0]! & 15) * 4;
+  if (packet[0]! & 16) {
+    if (packet.length < length + 4) return undefined;
+    length += 4 + ((packet[length + 2]! << 8) | packet[length + 3]!) * 4;
+  }
+  return packet.length < length ? undefined : length;
+}
+
+export const controlHeaderLength = 8;
+/** Marks an RTCP packet as encrypted (RFC 3711 3.4). */
+export const encryptedMark = 0x8000_0000;
+
+export const read32 = (from: Uint8Array, at: number): number =>
+  ((from[at]! << 24) | (from[at + 1]! << 16) | (from[at + 2]! << 8) | from[at + 3]!) >>> 0;
+
+export function word(value: number): Uint8Array {
+  return Uint8Array.of(value >>> 24, (value >>> 16) & 255, (value >>> 8) & 255, value & 255);
+}
+
+/** Makes what we send secret, with a key of ours. All is of one source. */
+export class Sealer {
+  readonly #audio: Transform;
+  readonly #control: Transform;
+  readonly #numbers: SendingNumbers;
+  #lastSequence: number | undefined;
+
+  /** @param lastSequence of the audio that went out before with this key, if any did. */
+  constructor(key: SrtpKey, numbers: SendingNumbers, lastSequence?: number) {
+    const suite = srtpSuites[key.suite];
+    const keys = sessionKeys(key);
+    this.#audio = createTransform(suite, keys.rtp, 'rtp');
+    this.#control = createTransform(suite, keys.rtcp, 'rtcp');
+    this.#numbers = numbers;
+    this.#lastSequence = lastSequence;
+  }
+
+  /** A packet of audio, in the order of its numbers; undefined when it is none. */
+  audio(packet: Uint8Array): Buffer | undefined {
+    const header = rtpHeaderLength(packet);
+    if (header === undefined) return undefined;
+    const sequence = (packet[2]! << 8) | packet[3]!;
+    const last = this.#lastSequence;
+    let { rollovers } = this.#numbers;
+    const step = last === undefined ? 0 : (sequence - last) & 0xffff;
+    if (last !== undefined && step < 0x8000) {
+      if (sequence < last) rollovers = (rollovers + 1) >>> 0;
+    } else if (last !== undefined && sequence > last) rollovers = (rollovers - 1) >>> 0;
+    if (last === undefined || step < 0x8000) {
+      this.#lastSequence = sequence;
+      this.#numbers.rollovers = rollovers;
+    }
+    const index = rollovers * 0x1_0000 + sequence;
+    return this.#audio.seal(packet, {
+      header,
+      ssrc: read32(packet, 8),
+      index,
+      trailer: word(rollovers),
+      sendsTrailer: false,
+    });
+  }
+
+  /** A compound RTCP packet; undefined when it is none. */
+  control(packet: Uint8Array): Buffer | undefined {
+    if (packet.length < controlHeaderLength) return undefined;
+    // RFC 3711 9.2: after 2^31 packets the key is used up; at one a second that is later than any call.
+    const index = (this.#numbers.control + 1) % encryptedMark;
+    this.#numbers.control = index;
+    return this.#control.seal(packet, {
+      header: controlHeaderLength,
+      ssrc: read32(packet, 4),
+      index,
+      trailer: word((index | encryptedMark) >>> 0),
+      sendsTrailer: true,
+    });
+  }
+}

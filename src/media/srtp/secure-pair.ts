@@ -1,0 +1,102 @@
+import type { SrtpKeys } from '../../lib/srtp.ts';
+import type { PortPair } from '../rtp/ports.ts';
+import type { PacketListener, PacketSocket } from '../rtp/sockets.ts';
+import { memoryWord, type SessionMemory } from '../session-memory.ts';
+import { Opener } from './opener.ts';
+import { Sealer } from './sealer.ts';
+
+const { rollovers, control, heardRollovers, packets, sequence } = memoryWord;
+
+/** Makes a packet another one; undefined when there is none to be passed on. */
+type Change = (packet: Uint8Array) => Uint8Array | undefined;
+
+/**
+ * A pair of ports over which only SRTP and SRTCP go, in place of the plain pair for whoever sends and hears. Keys that change
+ * hold from the next packet on. What else makes packets secret, or puts RTCP on the port of audio, would be another one.
+ */
+export class SecurePair implements PortPair {
+  readonly rtp: PacketSocket;
+  readonly rtcp: PacketSocket;
+  readonly #memory: SessionMemory;
+  #keys: SrtpKeys;
+  #sealer: Sealer;
+  #opener: Opener;
+
+  constructor(plain: PortPair, keys: SrtpKeys, memory: SessionMemory) {
+    this.#memory = memory;
+    this.#keys = keys;
+    this.#sealer = this.#newSealer(keys);
+    this.#opener = this.#newOpener(keys);
+    this.rtp = changing(
+      plain.rtp,
+      (packet) => this.#sealer.audio(packet),
+      (packet) => this.#opener.audio(packet),
+    );
+    this.rtcp = changing(
+      plain.rtcp,
+      (packet) => this.#sealer.control(packet),
+      (packet) => this.#opener.control(packet),
+    );
+  }
+
+  /** Keys that are the same go on; another one of either side begins. */
+  use(keys: SrtpKeys): void {
+    const { local, remote } = this.#keys;
+    const isSame = (one: SrtpKeys['local'], other: SrtpKeys['local']) =>
+      one.key === other.key && one.suite === other.suite;
+    if (!isSame(local, keys.local)) this.#sealer = this.#newSealer(keys);
+    if (!isSame(remote, keys.remote)) this.#opener = this.#newOpener(keys);
+    this.#keys = keys;
+  }
+
+  #newSealer({ local }: SrtpKeys): Sealer {
+    const memory = this.#memory;
+    const numbers = {
+      get rollovers() {
+        return memory[rollovers]!;
+      },
+      set rollovers(count) {
+        memory[rollovers] = count;
+      },
+      get control() {
+        return memory[control]!;
+      },
+      set control(index) {
+        memory[control] = index;
+      },
+    };
+    return new Sealer(local, numbers, memory[packets]! > 0 ? (memory[sequence]! - 1) & 0xffff : undefined);
+  }
+
+  #newOpener({ remote }: SrtpKeys): Opener {
+    const memory = this.#memory;
+    return new Opener(remote, {
+      get rollovers() {
+        return memory[heardRollovers]!;
+      },
+      set rollovers(count) {
+        memory[heardRollovers] = count;
+      },
+    });
+  }
+}
+
+function changing(plain: PacketSocket, seal: Change, open: Change): PacketSocket {
+  return {
+    port: plain.port,
+    send(packet, port, address) {
+      const sealed = seal(packet);
+      if (sealed) plain.send(sealed, port, address);
+    },
+    listen(listener: PacketListener | undefined) {
+      plain.listen(
+        listener &&
+          ((packet, address, port) => {
+            const opened = open(packet);
+            if (opened) listener(opened, address, port);
+          }),
+      );
+    },
+    close: () => plain.close(),
+  };
+}

@@ -1,0 +1,72 @@
+import { isSrtpSuite, type SrtpKey, type SrtpSuite, srtpSuites } from '../../lib/srtp.ts';
+
+/** One `a=crypto` line of a description (RFC 4568 9.1) that we understand. */
+export type SdesLine = { readonly tag: number; readonly key: SrtpKey };
+
+/** What a call does about secret audio. */
+export type SrtpPolicy = {
+  /**
+   * `off`: none · `optional`: secret where the other side offers it · `best_effort`: offered beside plain audio (RFC 8643), and
+   * taken · `required`: a call without it is not made.
+   */
+  readonly mode: 'off' | 'optional' | 'best_effort' | 'required';
+  /** So many random octets, in base64. */
+  readonly random: (octets: number) => string;
+};
+
+/** The keys we have told so far in a session, by suite: each is told again, so that a stream goes on. */
+export type ToldKeys = Readonly<Partial<Record<SrtpSuite, string>>>;
+
+const MAX_LINES = 16;
+const MAX_TAG = 999_999_999;
+
+/** The lines of a media section that we can use: those with other suites, with an MKI or with parameters are passed over. */
+export function readSdes(raw: unknown): SdesLine[] {
+  if (!Array.isArray(raw)) return [];
+  return (raw as { id?: unknown; suite?: unknown; config?: unknown; sessionConfig?: unknown }[])
+    .slice(0, MAX_LINES)
+    .flatMap(({ id, suite, config, sessionConfig }) => {
+      const tag = Number(id);
+      const key = keyOf(String(suite), String(config));
+      const isPlain = sessionConfig === undefined || String(sessionConfig).trim() === '';
+      return Number.isInteger(tag) && tag >= 0 && tag <= MAX_TAG && key && isPlain ? [{ tag, key }] : [];
+    });
+}
+
+/** `inline:<key and salt>[|<lifetime>]`: one key, of the right length, and no MKI. */
+function keyOf(suite: string, config: string): SrtpKey | undefined {
+  if (!isSrtpSuite(suite) || config.length > 200) return undefined;
+  const [key = '', ...parameters] = config.replace(/^inline:/, '').split('|');
+  if (!config.startsWith('inline:') || parameters.some((each) => each.includes(':'))) return undefined;
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(key)) return undefined;
+  const octets = Buffer.from(key, 'base64');
+  const sizes = srtpSuites[suite];
+  return octets.length === sizes.key + sizes.salt ? { suite, key: octets.toString('base64') } : undefined;
+}
+
+/** The suites that we offer, the preferred one first; their tags count from 1. */
+const offered = Object.keys(srtpSuites) as SrtpSuite[];
+
+/** The keys told, with one for each of these suites. */
+export function withKeys(told: ToldKeys, suites: readonly SrtpSuite[], { random }: SrtpPolicy): ToldKeys {
+  const missing = suites.filter((suite) => told[suite] === undefined);
+  if (missing.length === 0) return told;
+  const made = missing.map((suite) => [suite, random(srtpSuites[suite].key + srtpSuites[suite].salt)] as const);
+  return { ...told, ...Object.fromEntries(made) };
+}
+
+/** Keys for all that we offer. */
+export const offerKeys = (told: ToldKeys, policy: SrtpPolicy): ToldKeys => withKeys(told, offered, policy);
+
+/** What we write for an offer. */
+export const offeredLines = (told: ToldKeys): SdesLine[] =>
+  offered.flatMap((suite, index) => {
+    const key = told[suite];
+    return key === undefined ? [] : [{ tag: index + 1, key: { suite, key } }];
+  });
+
+/** The line of the answer names one that we offered: tag and suite both (RFC 4568 5.1.2). */
+export const isOfOurs = ({ tag, key }: SdesLine): boolean => offered[tag - 1] === key.suite;
+
+/** As `sdp-transform` writes it. */
+export const writeSdes = ({ tag, key }: SdesLine) => ({ id: tag, suite: key.suite, config: `inline:${key.key}` });

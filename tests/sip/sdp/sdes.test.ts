@@ -1,0 +1,130 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { srtpSuites } from '../../../src/lib/srtp.ts';
+import { parseDescription } from '../../../src/sip/sdp/description.ts';
+import {
+  type AgreedAudio,
+  acceptAnswer,
+  answerOffer,
+  type LocalAudio,
+  newSession,
+  type SdpSession,
+  writeOffer,
+} from '../../../src/sip/sdp/offer-answer.ts';
+import type { SrtpPolicy } from '../../../src/sip/sdp/sdes.ts';
+
+type Mode = SrtpPolicy['mode'];
+const modes: readonly Mode[] = ['off', 'optional', 'best_effort', 'required'];
+
+let seed = 0;
+const random = (octets: number) => Buffer.alloc(octets, ++seed).toString('base64');
+
+const side = (mode: Mode): LocalAudio => ({
+  address: '192.0.2.1',
+  port: 4000,
+  codecs: ['ulaw'],
+  telephoneEvents: false,
+  srtp: { mode, random },
+});
+
+const read = (body: string) => {
+  const result = parseDescription(body);
+  if (!result.ok) throw new Error(result.problem);
+  return result.description;
+};
+
+/** What comes of an offer of one side to another; undefined when they do not come together. */
+function exchange(from: Mode, to: Mode, before?: { caller: SdpSession; callee: SdpSession }) {
+  const offered = writeOffer(before?.caller ?? newSession('1'), side(from), 'sendrecv');
+  const answered = answerOffer(before?.callee ?? newSession('2'), read(offered.body), side(to));
+  if (!answered.ok) return undefined;
+  const accepted = acceptAnswer(read(answered.body), side(from), 'sendrecv', offered.session);
+  if (!accepted.ok) return undefined;
+  return { offered, answered, ours: accepted.agreed, theirs: answered.agreed };
+}
+
+const mirrored = ({ srtp }: AgreedAudio) => srtp && { local: srtp.remote, remote: srtp.local };
+
+test('what becomes of each policy against each other one', () => {
+  const outcomes = modes.map((from) =>
+    modes.map((to) => {
+      const done = exchange(from, to);
+      if (!done) return 'none';
+      assert.equal(mirrored(done.ours), done.theirs.srtp);
+      return done.ours.srtp ? 'secret' : 'plain';
+    }),
+  );
+  assert.equal(outcomes, [
+    // Answering:   off      optional  best_effort  required
+    /* off */ ['plain', 'plain', 'plain', 'none'],
+    /* optional */ ['plain', 'plain', 'plain', 'none'],
+    /* best_effort */ ['plain', 'secret', 'secret', 'secret'],
+    /* required */ ['none', 'secret', 'secret', 'secret'],
+  ]);
+});
+
+test('an offer lists all suites, and the profile says whether it can do without', () => {
+  const lines = (mode: Mode) =>
+    writeOffer(newSession('1'), side(mode), 'sendrecv')
+      .body.split('\r\n')
+      .filter((line) => line.startsWith('m=') || line.startsWith('a=crypto'))
+      .map((line) => line.replace(/inline:.*/, (key) => `inline of ${Buffer.from(key.slice(7), 'base64').length}`));
+  const all = Object.entries(srtpSuites).map(
+    ([suite, { key, salt }], index) => `a=crypto:${index + 1} ${suite} inline of ${key + salt}`,
+  );
+  assert.equal(lines('required'), ['m=audio 4000 RTP/SAVP 0', ...all]);
+  assert.equal(lines('best_effort'), ['m=audio 4000 RTP/AVP 0', ...all]);
+  assert.equal(lines('optional'), ['m=audio 4000 RTP/AVP 0']);
+});
+
+test('keys stay the same in a session, whoever offers again', () => {
+  const first = exchange('required', 'required')!;
+  const sessions = { caller: first.offered.session, callee: first.answered.session };
+  const again = exchange('required', 'required', sessions)!;
+  assert.equal([again.ours.srtp, again.theirs.srtp], [first.ours.srtp, first.theirs.srtp]);
+  const back = exchange('required', 'required', { caller: again.answered.session, callee: again.offered.session })!;
+  assert.equal(back.theirs.srtp, first.ours.srtp);
+});
+
+test('the first suite of the offer that we have is taken; lines that we cannot use are passed over', () => {
+  const inline = (octets: number) => `inline:${Buffer.alloc(octets, 7).toString('base64')}`;
+  const offer = [
+    'v=0',
+    'o=- 1 1 IN IP4 192.0.2.9',
+    's=-',
+    'c=IN IP4 192.0.2.9',
+    't=0 0',
+    'm=audio 5000 RTP/SAVP 0',
+    `a=crypto:1 AES_256_CM_HMAC_SHA1_80 ${inline(46)}`,
+    `a=crypto:2 AES_CM_128_HMAC_SHA1_80 ${inline(29)}`,
+    `a=crypto:3 AES_CM_128_HMAC_SHA1_80 ${inline(30)}|2^20|1:4`,
+    `a=crypto:4 AES_CM_128_HMAC_SHA1_80 ${inline(30)} UNENCRYPTED_SRTP`,
+    `a=crypto:5 AES_CM_128_HMAC_SHA1_32 ${inline(30)}|2^20`,
+    `a=crypto:6 AES_CM_128_HMAC_SHA1_80 ${inline(30)}`,
+    '',
+  ].join('\r\n');
+  const answered = answerOffer(newSession('2'), read(offer), side('optional'));
+  assert.ok(answered.ok);
+  if (!answered.ok) return;
+  assert.is(answered.agreed.srtp?.remote.suite, 'AES_CM_128_HMAC_SHA1_32');
+  assert.match(answered.body, /m=audio 4000 RTP\/SAVP 0\r\n/);
+  assert.match(answered.body, /a=crypto:5 AES_CM_128_HMAC_SHA1_32 inline:/);
+});
+
+test('an answer with a key that we did not offer, or without one where there must be, is of no use', () => {
+  const offered = writeOffer(newSession('1'), side('required'), 'sendrecv');
+  const answered = answerOffer(newSession('2'), read(offered.body), side('required'));
+  if (!answered.ok) throw new Error(answered.problem);
+  const accept = (body: string) => acceptAnswer(read(body), side('required'), 'sendrecv', offered.session).ok;
+  assert.equal(
+    [
+      accept(answered.body),
+      accept(answered.body.replace('a=crypto:1', 'a=crypto:2')),
+      accept(answered.body.replace(/a=crypto.*\r\n/, '')),
+      accept(answered.body.replace(/a=crypto.*\r\n/, '').replace('RTP/SAVP', 'RTP/AVP')),
+    ],
+    [true, false, false, false],
+  );
+});
+
+test.run();
