@@ -167,6 +167,7 @@ objects('an endpoint, its AORs and credentials become settings of the driver', (
     trustIdentity: true,
     sendConnectedLine: false,
     symmetric: false,
+    mediaEncryption: 'off',
     fromUser: 'us',
     fromDomain: 'example.org',
     outboundProxy: 'sip:10.0.0.9',
