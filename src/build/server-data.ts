@@ -63,6 +63,7 @@ const Binding = Type.Object({
   callId: text,
   cseq: number,
   routes: list(opaque),
+  outbound: optional(text),
   expires: number,
 });
 

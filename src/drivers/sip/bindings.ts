@@ -22,8 +22,10 @@ export type Binding = {
   expiresAt: number | undefined;
   callId: string;
   cseq: number;
-  /** The outbound proxy on the way, if any. */
+  /** The proxies on the way: those of the REGISTER's Path (RFC 3327), or the outbound proxy. */
   routes: readonly NameAddr[];
+  /** The phone and its flow, where it has registered that way (RFC 5626 4.2): the binding is good as long as the flow is. */
+  outbound?: string;
 };
 
 /** All bindings, in memory, per endpoint in the order of their making. */
@@ -36,8 +38,13 @@ export interface Bindings {
   find(endpoint: string, uri: Uri): Binding | undefined;
   put(binding: Binding): void;
   delete(id: string): void;
-  /** A TCP connection is gone: bindings made over it go where their URI leads. */
-  connectionClosed(connection: number): void;
+  /** The registered binding of an endpoint for the same phone and flow, whatever its URI. */
+  findFlow(endpoint: string, outbound: string): Binding | undefined;
+  /**
+   * A connection is gone: bindings made over it go where their URI leads. Those that lead nowhere without it, as only the
+   * peer can open it, are told, and are for the caller to delete.
+   */
+  connectionClosed(connection: number): readonly Binding[];
   size(): number;
   /** All of them, those that never expire aside: they are configured. */
   dump(): readonly BindingData[];
@@ -76,6 +83,7 @@ export function createBindings(clock: Clock, peers?: Pick<KnownPeers, 'hold' | '
     of,
     byId: (id) => byId.get(id),
     find: (endpoint, uri) => of(endpoint).find((each) => sameUri(each.uri, uri)),
+    findFlow: (endpoint, outbound) => of(endpoint).find((each) => each.outbound === outbound),
     put,
     delete(id) {
       const binding = byId.get(id);
@@ -86,8 +94,10 @@ export function createBindings(clock: Clock, peers?: Pick<KnownPeers, 'hold' | '
       if (places?.size === 0) byEndpoint.delete(binding!.endpoint);
     },
     connectionClosed(connection) {
-      for (const binding of byId.values())
-        if (binding.target?.connection === connection) put({ ...binding, target: undefined });
+      const made = [...byId.values()].filter(({ target }) => target?.connection === connection);
+      const lost = made.filter(({ target, outbound }) => outbound !== undefined || kindOf(target!.protocol).webSocket);
+      for (const binding of made) if (!lost.includes(binding)) put({ ...binding, target: undefined });
+      return lost;
     },
     size: () => byId.size,
     dump() {

@@ -164,7 +164,10 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
   let draining = false;
 
   transports.onConnectionClosed((connection, peer) => {
-    bindings.connectionClosed(connection);
+    for (const { id } of bindings.connectionClosed(connection)) {
+      bindings.delete(id);
+      contacts.removed(id);
+    }
     lines.connectionClosed(peer);
   });
   agent.onInvite(createInviteReceiver(services, host, () => draining));

@@ -3,7 +3,7 @@ import type { Logger } from '../../lib/log.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import { deltaSeconds } from '../../sip/message/delta-seconds.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
-import type { NameAddr } from '../../sip/message/name-addr.ts';
+import { type NameAddr, parseNameAddr } from '../../sip/message/name-addr.ts';
 import { formatUri } from '../../sip/message/uri.ts';
 import type { ServerTransaction } from '../../sip/transaction/transaction.ts';
 import { kindOf } from '../../sip/transport/kind.ts';
@@ -24,7 +24,7 @@ export type RegistrarOptions = {
 };
 
 /** What one Contact of a REGISTER asks for. */
-type Wish = { contact: NameAddr; seconds: number; known: Binding | undefined };
+type Wish = { contact: NameAddr; seconds: number; known: Binding | undefined; outbound: string | undefined };
 
 /** Answers REGISTER (RFC 3261 10.3): all of its contacts are taken, or none. */
 export function createRegistrar(options: RegistrarOptions): (transaction: ServerTransaction) => void {
@@ -44,7 +44,8 @@ export function createRegistrar(options: RegistrarOptions): (transaction: Server
     bindings.of(endpoint.name).filter(({ expiresAt }) => expiresAt !== undefined);
 
   const apply = (endpoint: EndpointConfig, wishes: readonly Wish[], { request, source }: ServerTransaction) => {
-    for (const { contact, seconds, known } of wishes) {
+    const path = pathOf(request) ?? [];
+    for (const { contact, seconds, known, outbound } of wishes) {
       if (seconds === 0) {
         if (known) remove(known);
         continue;
@@ -58,7 +59,8 @@ export function createRegistrar(options: RegistrarOptions): (transaction: Server
         expiresAt: clock.monotonic() + seconds * 1000,
         callId: request.callId,
         cseq: request.cseq.number,
-        routes: [],
+        routes: path,
+        ...(outbound !== undefined && { outbound }),
       };
       // Renewed ones go to the end: the oldest is the one that was heard of least lately.
       bindings.delete(binding.id);
@@ -70,12 +72,28 @@ export function createRegistrar(options: RegistrarOptions): (transaction: Server
   };
 
   const accept = (endpoint: EndpointConfig, transaction: ServerTransaction) => {
-    const headers: HeaderLines = registered(endpoint).map(({ uri, expiresAt }) => {
+    const { request } = transaction;
+    const all = registered(endpoint);
+    const headers: HeaderLines = all.map(({ uri, expiresAt, outbound }) => {
       const seconds = Math.max(0, Math.round((expiresAt! - clock.monotonic()) / 1000));
-      return ['Contact', `<${formatUri(uri)}>;expires=${seconds}`] as const;
+      return ['Contact', `<${formatUri(uri)}>;expires=${seconds}${outbound ?? ''}`] as const;
     });
+    // RFC 5626 6: who registers a flow wants to know that we keep to it.
+    const isOutbound = request.contacts.some((contact) => outboundOf(contact, request) !== undefined);
+    const told: HeaderLines = [
+      ...(isOutbound ? ([['Require', 'outbound']] as const) : []),
+      // RFC 3327 5.3: the phone sees which way calls will come.
+      ...request.headerLines('Path').map((value) => ['Path', value] as const),
+    ];
     const date = new Date(clock.now()).toUTCString();
-    transaction.reply(200, { headers: [...headers, ['Date', date], ['Server', options.userAgent]] });
+    transaction.reply(200, { headers: [...headers, ...told, ['Date', date], ['Server', options.userAgent]] });
+  };
+
+  /** The binding that a contact is for: that of its phone and flow, or else that of its URI. */
+  const knownOf = ({ name }: EndpointConfig, contact: NameAddr, request: SipRequest) => {
+    const outbound = outboundOf(contact, request);
+    const byFlow = outbound === undefined ? undefined : bindings.findFlow(name, outbound);
+    return { outbound, known: byFlow ?? bindings.find(name, contact.uri) };
   };
 
   const removeAll = (endpoint: EndpointConfig, transaction: ServerTransaction) => {
@@ -95,8 +113,9 @@ export function createRegistrar(options: RegistrarOptions): (transaction: Server
     const wishes = request.contacts.map((contact) => ({
       contact,
       seconds: secondsFor(contact, request, endpoint),
-      known: bindings.find(endpoint.name, contact.uri),
+      ...knownOf(endpoint, contact, request),
     }));
+    if (pathOf(request) === undefined) return refuse(transaction, 400, 'its Path cannot be read');
     const { minimumExpirationSeconds: minimum, maxContacts } = endpoint.aor;
     if (wishes.some(({ seconds }) => seconds > 0 && seconds < minimum))
       return refuse(transaction, 423, `less than ${minimum} s`, [['Min-Expires', String(minimum)]]);
@@ -128,6 +147,27 @@ export function createRegistrar(options: RegistrarOptions): (transaction: Server
 function isReachable({ uri }: NameAddr, { request, source }: ServerTransaction): boolean {
   if (uri.scheme === 'sips') return request.to.uri.scheme === 'sips' && kindOf(source.protocol).secure;
   return uri.scheme === 'sip';
+}
+
+/** Proxies that a REGISTER may have come through; a longer way is not kept. */
+const MAX_PATH = 10;
+
+/** The way that calls to the phone must take (RFC 3327 5.3); undefined when it cannot be read. */
+function pathOf(request: SipRequest): readonly NameAddr[] | undefined {
+  const path = request.headerList('Path').map(parseNameAddr);
+  const isWhole = path.length <= MAX_PATH && path.every((hop) => hop !== undefined);
+  return isWhole ? path.flatMap((hop) => (hop ? [hop] : [])) : undefined;
+}
+
+/**
+ * The phone and its flow as parameters of a Contact, where a phone registers that way, itself and not through a proxy (RFC
+ * 5626 4.2.1, 6).
+ */
+function outboundOf({ params }: NameAddr, request: SipRequest): string | undefined {
+  const { '+sip.instance': instance, 'reg-id': flow } = params;
+  if (instance === undefined || instance.length > 200 || !/^[1-9]\d{0,9}$/.test(flow ?? '')) return undefined;
+  const supports = request.headerList('Supported').some((option) => option.toLowerCase() === 'outbound');
+  return supports && request.viaCount === 1 ? `;+sip.instance=${instance};reg-id=${flow}` : undefined;
 }
 
 const isRepeated = (binding: Binding, request: SipRequest): boolean =>

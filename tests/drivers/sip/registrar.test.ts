@@ -273,4 +273,53 @@ registrar('configured contacts are told at the start and go with their endpoint'
   assert.is(server.contacts.size, 1);
 });
 
+registrar('the Path of a registration is told back, and calls go that way', async () => {
+  const { server, client, register } = await world();
+  const path = [`<sip:127.0.0.1:${client.port};lr>`, '<sip:inner.example.com;lr>'];
+  const kept = await register([
+    ['Contact', '<sip:alice@10.9.9.9>'],
+    ['Supported', 'path'],
+    ...path.map((hop) => ['Path', hop] as const),
+  ]);
+  assert.equal([kept.status, kept.headerList('Path')], [200, path]);
+  const invite = new Promise<readonly string[]>((resolve) =>
+    client.transactions.onRequest((transaction) => {
+      resolve([transaction.request.requestUri, ...transaction.request.headerList('Route')]);
+      transaction.reply(486);
+    }),
+  );
+  server.open('alice').leg.dial();
+  assert.equal(await invite, ['sip:alice@10.9.9.9', ...path]);
+  assert.is(
+    (
+      await register([
+        ['Contact', '<sip:alice@10.9.9.9>'],
+        ['Path', '<sip:no'],
+      ])
+    ).status,
+    400,
+  );
+});
+
+registrar('a phone that registers its flow has one binding for it, whatever its URI', async () => {
+  const { register } = await world();
+  const contact = (host: string, flow: string) =>
+    `<sip:alice@${host}>;+sip.instance="<urn:uuid:00000000-0000-1000-8000-000A95A0E128>";reg-id=${flow};expires=600`;
+  const outbound = (host: string, flow: string): HeaderLines => [
+    ['Contact', contact(host, flow)],
+    ['Supported', 'path, outbound'],
+  ];
+  const first = await register(outbound('10.0.0.1', '1'));
+  assert.equal([first.status, first.headerList('Require')], [200, ['outbound']]);
+  const again = await register(outbound('10.0.0.2', '1'));
+  assert.equal(again.headerList('Contact'), [
+    '<sip:alice@10.0.0.2>;expires=600;+sip.instance="<urn:uuid:00000000-0000-1000-8000-000A95A0E128>";reg-id=1',
+  ]);
+  const second = await register(outbound('10.0.0.3', '2'));
+  assert.is(second.headerList('Contact').length, 2);
+  // Without the option, and through a proxy, it is a contact like others.
+  const plain = await register([['Contact', contact('10.0.0.4', '1')]]);
+  assert.equal([plain.headerList('Require'), plain.headerList('Contact').length], [[], 2]);
+});
+
 registrar.run();
