@@ -133,12 +133,14 @@ const delaysOf = (machine: AnyStateMachine): Record<string, string> =>
 
 const quote = (label: string): string => `"${label.replaceAll(/["\\]/g, '\\$&')}"`;
 const longestLabel = 2;
+/** What leads to one state from as many others as this is no news on each line. */
+const manySources = 3;
 
 /** The chart in Graphviz' language: a line for each pair of states, what leads along it as its label. */
 export function dotOf({ name, states, transitions }: Chart): string {
   const lines = [
     `digraph ${quote(name)} {`,
-    'bgcolor=transparent; rankdir=TB; nodesep=0.45; ranksep=0.5; fontname=Helvetica; fontsize=11; compound=true;',
+    'bgcolor=transparent; rankdir=TB; nodesep=0.35; ranksep=0.42; fontname=Helvetica; fontsize=11; compound=true;',
     'node [shape=box, style="rounded,filled", fillcolor=white, fontname=Helvetica, fontsize=13, margin="0.18,0.09", height=0.4];',
     'edge [fontname=Helvetica, fontsize=10, arrowsize=0.65];',
   ];
@@ -171,8 +173,11 @@ export function dotOf({ name, states, transitions }: Chart): string {
     pair.events.add(event);
     pairs.set(edge, pair);
   }
+  /** Whether an event leads to a state from so many others that the drawing does not say it each time. */
+  const isCommon = (event: string, to: string): boolean =>
+    [...pairs.values()].filter((pair) => pair.to === to && pair.events.has(event)).length >= manySources;
   for (const [edge, { from, to, events }] of pairs) {
-    const all = [...events];
+    const all = [...events].filter((event) => !isCommon(event, to));
     const shown =
       all.length > longestLabel + 1 ? [...all.slice(0, longestLabel), `+ ${all.length - longestLabel} more`] : all;
     const ends = [

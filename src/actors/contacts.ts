@@ -11,7 +11,7 @@ import {
   contactStatus,
   isAsking,
 } from '../machines/contact.ts';
-import type { ContactInfo, ContactStatus } from '../models/contact.ts';
+import type { ContactInfo, ContactStatus, ContactView } from '../models/contact.ts';
 import type { Endpoints } from '../stores/endpoints.ts';
 import type { ContactDetails, ContactDriver, ContactHost } from '../telephony/contacts.ts';
 import type { ContactDump } from './dumps.ts';
@@ -26,6 +26,8 @@ export interface Contacts extends ContactHost {
   attach(driver: ContactDriver): void;
   /** The contacts of one endpoint, in the order of their first registration. */
   of(technology: string, endpoint: string): ContactInfo[];
+  /** All contacts, in the order of their first registration. */
+  list(): ContactView[];
   /** Whether that contact is there with those very details. */
   knows(contact: ContactDetails): boolean;
   readonly size: number;
@@ -38,6 +40,13 @@ export interface Contacts extends ContactHost {
 }
 
 export type ContactsOptions = { bus: Bus; runtime: Runtime; log: Logger; endpoints: Endpoints };
+
+/** The state as the chart names it, the inner one behind a dot. */
+function pathOf({ value }: ContactSnapshot): string {
+  if (typeof value === 'string') return value;
+  const [[outer, inner] = ['', '']] = Object.entries(value);
+  return `${outer}.${inner}`;
+}
 
 /** Whether calls to the endpoint would reach a contact with that status. */
 const isAvailable = (status: ContactStatus): boolean => status === 'Reachable' || status === 'NonQualified';
@@ -138,6 +147,13 @@ export function createContacts({ bus, runtime, log, endpoints }: ContactsOptions
       const snapshots = [...actors.values()].map((actor) => actor.getSnapshot());
       return snapshots.filter(({ context }) => endpointKey(context.contact) === key).map(contactModel);
     },
+
+    list: () =>
+      [...actors.values()].map((actor) => {
+        const snapshot = actor.getSnapshot();
+        const { technology, endpoint } = snapshot.context.contact;
+        return { endpoint: `${technology}/${endpoint}`, ...contactModel(snapshot), state: pathOf(snapshot) };
+      }),
 
     knows: (contact) => isDeepStrictEqual(actors.get(contact.id)?.getSnapshot().context.contact, contact),
 

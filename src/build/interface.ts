@@ -68,6 +68,7 @@ export async function buildInterface(
   const { config, clock, ids, log, scope, entityId, runtime, recorder } = base;
   const { outbound } = calls;
   const views = recorder && buildViews(recorder, base, state);
+  const started = formatTimestamp(clock.now());
   const page = readPageFiles(pageDirectory);
   if (!page) log.warn({ directory: pageDirectory }, 'the page for people is not served: it was not built');
   const owners = {
@@ -76,6 +77,8 @@ export async function buildInterface(
     usage: { get: usage },
     bans: state.bans,
     charts: page?.charts,
+    contacts: state.contacts,
+    server: { get: () => ({ name: 'Hookswitch', version, started, sip: listenersOf(technologies) }) },
     logLevels: createLogLevels(log),
   };
   const followers: RequestFollowers = {
@@ -143,6 +146,10 @@ function buildViews(recorder: Recorder, { clock, log, scope }: Base, { applicati
   scope.defer(() => live.close());
   return { calls, live };
 }
+
+/** Where SIP is spoken. */
+const listenersOf = ({ listeners }: Technologies) =>
+  listeners.map(({ protocol, host, port }) => ({ protocol, host, port }));
 
 /** Whom the operations of the interface ask. */
 async function buildOwners(

@@ -2,11 +2,13 @@ import type { Applications, ConnectRequest } from '../actors/applications.ts';
 import type { BridgeOperations } from '../actors/bridge-operations.ts';
 import type { Broadcasts } from '../actors/broadcasts.ts';
 import type { ChannelOperations } from '../actors/channel-operations.ts';
+import type { Contacts } from '../actors/contacts.ts';
 import type { ExternalMedia } from '../actors/external-media.ts';
 import type { Messages } from '../actors/messages.ts';
 import type { Playbacks } from '../actors/playbacks.ts';
 import type { RecordingOperations } from '../actors/recording-operations.ts';
 import type { Snoops } from '../actors/snoops.ts';
+import type { ServerInfo } from '../models/server-info.ts';
 import type { Usage } from '../models/usage.ts';
 import type { Calls } from '../recorder/calls.ts';
 import type { Live } from '../recorder/live.ts';
@@ -60,6 +62,9 @@ export type Owners = {
   modules: Modules;
   dynamicConfig: Pick<DynamicConfig, 'get' | 'update' | 'delete'>;
   charts: Charts;
+  contacts: Pick<Contacts, 'list'>;
+  /** What the server is. */
+  server: { get(): ServerInfo };
   /** Log-ins of pages; made by the interface itself where left out. */
   sessions: Sessions;
   /** Counts wrong log-ins, by whatever door. */

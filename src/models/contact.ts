@@ -22,3 +22,14 @@ export const Peer = model('Peer', 'Whether an endpoint can be reached.', {
   time: Type.Optional(text('When it was last seen.')),
 });
 export type Peer = Static<typeof Peer>;
+
+/** A contact as the server keeps it: whose it is, and where in its chart it is. */
+export const ContactView = model('ContactView', 'An address that an endpoint is reached at, and how it is doing.', {
+  endpoint: text('Endpoint that it belongs to, as `technology/resource`.'),
+  uri: text('Where requests are sent to.'),
+  aor: text('Address of record that the contact belongs to.'),
+  contact_status: Type.Enum([...contactStatuses], { description: 'What the last check of the address found.' }),
+  roundtrip_usec: Type.Optional(text('Round trip of the last answered check, in microseconds.')),
+  state: text('Its state, as its chart names it: `reachable.resting`.'),
+});
+export type ContactView = Static<typeof ContactView>;

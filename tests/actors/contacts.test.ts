@@ -71,6 +71,21 @@ contacting('a phone that registers and answers is told with its endpoint', async
   contacts.close();
 });
 
+contacting('all are listed with their endpoint and where in their chart they are', async () => {
+  const { contacts, driver, requests } = world();
+  contacts.attach(driver);
+  contacts.registered(contact('a'));
+  contacts.registered(contact('b', { qualifyFrequencyMs: 0 }));
+  requests[0]?.answer(1_000);
+  await heard();
+  const common = { endpoint: 'PJSIP/alice', aor: 'alice' };
+  assert.equal(contacts.list(), [
+    { ...common, uri: 'sip:a', contact_status: 'Reachable', roundtrip_usec: '1000', state: 'reachable.resting' },
+    { ...common, uri: 'sip:b', contact_status: 'NonQualified', state: 'nonQualified' },
+  ]);
+  contacts.close();
+});
+
 contacting('one that stops answering goes offline, and comes back', async () => {
   const { contacts, driver, requests, events, clock } = world();
   contacts.attach(driver);

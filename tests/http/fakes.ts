@@ -88,6 +88,20 @@ export const samples = {
   },
   session: { token: 't', user: 'writer', read_only: false, expires: timestamp },
   ticket: { ticket: 'k', expires: timestamp },
+  server: {
+    name: 'Hookswitch',
+    version: '1.2.3',
+    started: timestamp,
+    sip: [{ protocol: 'udp', host: '::', port: 5060 }],
+  },
+  contact: {
+    endpoint: 'PJSIP/alice',
+    uri: 'sip:alice@192.0.2.1',
+    aor: 'alice',
+    contact_status: 'Reachable',
+    roundtrip_usec: '1200',
+    state: 'reachable.resting',
+  },
   chartSummary: { name: 'door', title: 'Door', about: 'A door.', states: ['open', 'shut'] },
   chart: {
     name: 'door',
@@ -187,6 +201,8 @@ const answers: { [K in keyof Owners]: Partial<Record<keyof Owners[K], unknown>> 
   logLevels: { get: samples.logging, set: samples.logging },
   externalMedia: { externalMedia: Promise.resolve(samples.channel) },
   playbacks: { playOnChannel: samples.playback, get: samples.playback, possible: samples.possible },
+  server: { get: samples.server },
+  contacts: { list: [samples.contact] },
   sessions: { open: samples.session, ticket: samples.ticket },
   charts: { list: [samples.chartSummary], get: samples.chart, svg: Promise.resolve(storedFile('<svg/>')) },
   applications: {

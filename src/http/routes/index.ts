@@ -15,6 +15,7 @@ import { logging } from './logging.ts';
 import { mailboxes } from './mailboxes.ts';
 import { playbacks } from './playbacks.ts';
 import { recordings } from './recordings.ts';
+import { server } from './server.ts';
 import { sessions } from './sessions.ts';
 import { sounds } from './sounds.ts';
 import { usage } from './usage.ts';
@@ -49,7 +50,7 @@ export const hookswitch: Api = {
   title: 'Hookswitch, beyond ARI',
   description: 'What the server tells and does beside the interface that it shares with others.',
   version: '1.0.0',
-  resources: [allowed, bans, calls, charts, live, logging, sessions, usage],
+  resources: [allowed, bans, calls, charts, live, logging, server, sessions, usage],
 };
 
 /** Everything that is served. */

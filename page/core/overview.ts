@@ -1,0 +1,69 @@
+import type { Call, WaitingFor } from '../../src/models/call.ts';
+import type { LiveApplication, LiveFigures, LiveOverview } from '../../src/models/live.ts';
+import { cell } from './cell.ts';
+import { type LiveState, useLive } from './live.ts';
+
+/** All calls as they are now, kept up to date while the page is open. */
+export type OverviewState = {
+  at: number;
+  /** By id. */
+  calls: ReadonlyMap<string, Call>;
+  figures: LiveFigures | undefined;
+  applications: readonly LiveApplication[];
+  stuck: readonly WaitingFor[];
+  /** What the figures were, oldest first; the last five minutes. */
+  history: readonly Moment[];
+};
+
+/** The figures of one moment. */
+export type Moment = { at: number; live: number; recorded: number; events: number; began: number };
+
+const historyMs = 300_000;
+/** Ended calls that are kept in the page. */
+const mostCalls = 5_000;
+
+const empty: OverviewState = { at: 0, calls: new Map(), figures: undefined, applications: [], stuck: [], history: [] };
+export const overview = cell<OverviewState>(empty);
+
+let begun = 0;
+
+function take({ at, calls: changed, removed, figures, applications, stuck }: LiveOverview): void {
+  const before = overview.get();
+  const calls = new Map(before.calls);
+  for (const id of removed) calls.delete(id);
+  for (const call of changed) {
+    if (!calls.has(call.id)) begun++;
+    calls.set(call.id, call);
+  }
+  for (const [id, call] of calls) {
+    if (calls.size <= mostCalls) break;
+    if (call.state === 'ended') calls.delete(id);
+  }
+  const events = applications.reduce((sum, { events: made }) => sum + made, 0);
+  const moment: Moment = { at, live: figures.live_calls, recorded: figures.recorded, events, began: begun };
+  const last = before.history.at(-1);
+  // One a second is enough for a curve.
+  const kept = before.history.filter((each) => each.at > at - historyMs);
+  const history = last !== undefined && at - last.at < 1000 ? kept : [...kept, moment];
+  overview.set({ at, calls, figures, applications, stuck, history });
+}
+
+/** Keeps {@link overview} up to date as long as the component is there. */
+export const useOverview = (): LiveState => useLive<LiveOverview>('/hookswitch/live', take);
+
+/** How fast something grew over the last seconds of the history, a second. */
+export function rateOf(history: readonly Moment[], pick: (moment: Moment) => number, overMs = 10_000): number {
+  const last = history.at(-1);
+  if (!last) return 0;
+  const first = history.find(({ at }) => at >= last.at - overMs) ?? last;
+  const seconds = (last.at - first.at) / 1000;
+  return seconds <= 0 ? 0 : Math.max(0, (pick(last) - pick(first)) / seconds);
+}
+
+/** The growth from moment to moment, a second. */
+export const growth = (history: readonly Moment[], pick: (moment: Moment) => number): (number | null)[] =>
+  history.map((moment, index) => {
+    const before = history[index - 1];
+    if (!before || moment.at <= before.at) return null;
+    return Math.max(0, Math.round(((pick(moment) - pick(before)) / (moment.at - before.at)) * 10_000) / 10);
+  });

@@ -1,0 +1,15 @@
+import { cell } from './cell.ts';
+
+/** Where the page is: the segments behind `#/`, decoded. */
+const read = (): string[] =>
+  location.hash
+    .replace(/^#\/?/, '')
+    .split('/')
+    .filter((part) => part !== '')
+    .map((part) => decodeURIComponent(part));
+
+export const route = cell<string[]>(read());
+addEventListener('hashchange', () => route.set(read()));
+
+/** A link within the page. */
+export const to = (...parts: string[]): string => `#/${parts.map(encodeURIComponent).join('/')}`;

@@ -1,0 +1,67 @@
+import type { LogInSession } from '../../src/models/log-in-session.ts';
+import { cell } from './cell.ts';
+
+/** Who has logged in. The token lives here, in memory, and nowhere else: it goes when the page is closed. */
+export const session = cell<LogInSession | undefined>(undefined);
+
+/** An answer that refuses. */
+export class Refused extends Error {
+  readonly status: number;
+  readonly body: { message?: string; allowed?: unknown };
+
+  constructor(status: number, body: { message?: string; allowed?: unknown }) {
+    super(body.message ?? `refused with ${status}`);
+    this.status = status;
+    this.body = body;
+  }
+}
+
+const base64 = (text: string): string => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
+
+async function request(path: string, method: string, authorization: string, body?: unknown): Promise<Response> {
+  return fetch(path, {
+    method,
+    credentials: 'omit',
+    cache: 'no-store',
+    headers: { Authorization: authorization, ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+}
+
+/** Gives name and password once, for a token. @throws Refused. */
+export async function logIn(name: string, password: string): Promise<void> {
+  const answer = await request('/hookswitch/sessions', 'POST', `Basic ${base64(`${name}:${password}`)}`);
+  const body = (await answer.json().catch(() => ({}))) as LogInSession & { message?: string };
+  if (!answer.ok)
+    throw new Refused(answer.status, answer.status === 401 ? { message: 'Name or password is wrong' } : body);
+  session.set(body);
+}
+
+/** Forgets the token, here and on the server. */
+export function logOut(): void {
+  void ask('DELETE', '/hookswitch/sessions').catch(() => undefined);
+  session.set(undefined);
+}
+
+/** Asks as whoever has logged in; the answer as it came. */
+export async function askRaw(method: string, path: string, body?: unknown): Promise<Response> {
+  const answer = await request(path, method, `Bearer ${session.get()?.token ?? ''}`, body);
+  if (answer.status === 401) session.set(undefined);
+  return answer;
+}
+
+/** Asks as whoever has logged in. @throws Refused. */
+export async function ask<T>(method: string, path: string, body?: unknown): Promise<T> {
+  const answer = await askRaw(method, path, body);
+  const text = await answer.text();
+  const parsed = text === '' ? undefined : JSON.parse(text);
+  if (!answer.ok) throw new Refused(answer.status, parsed ?? {});
+  return parsed as T;
+}
+
+/** The address of a WebSocket, with a ticket that opens it once. */
+export async function socketUrl(path: string): Promise<string> {
+  const { ticket } = await ask<{ ticket: string }>('POST', '/hookswitch/sessions/tickets');
+  const scheme = location.protocol === 'https:' ? 'wss' : 'ws';
+  return `${scheme}://${location.host}${path}${path.includes('?') ? '&' : '?'}ticket=${encodeURIComponent(ticket)}`;
+}

@@ -1,0 +1,42 @@
+/** Numbers and times in words. */
+
+const two = (value: number): string => String(value).padStart(2, '0');
+
+/** `4 s`, `3:05`, `1:02:03`. */
+export function duration(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes}:${two(seconds % 60)}`;
+  return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}`;
+}
+
+/** Time of day. */
+export const clockTime = (at: number): string => new Date(at).toLocaleTimeString(undefined, { hour12: false });
+
+/** From the beginning of a call: `+1.250 s`. */
+export const offset = (ms: number): string => `+${(ms / 1000).toFixed(3)}`;
+
+/** `1.2 k`, `3.4 M`. */
+export function short(value: number): string {
+  if (Math.abs(value) >= 1e6) return `${(value / 1e6).toFixed(1)} M`;
+  if (Math.abs(value) >= 1e4) return `${(value / 1e3).toFixed(1)} k`;
+  return String(Math.round(value * 10) / 10);
+}
+
+/** `up` of `up`, `reachable.resting` of nested states, and all of parallel ones. */
+export function stateNames(value: unknown, prefix = ''): string[] {
+  if (typeof value === 'string') return [prefix + value];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const deeper = stateNames(inner, `${prefix}${name}.`);
+    return deeper.length === 0 ? [prefix + name] : deeper;
+  });
+}
+
+/** Who a party is, for people. */
+export const party = ({ name, number }: { name: string; number: string }): string =>
+  name && number ? `${name} (${number})` : name || number || '—';
+
+/** `1 call`, `2 calls`. */
+export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

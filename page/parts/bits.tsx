@@ -1,0 +1,143 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { LiveState } from '../core/live.ts';
+import { ask, Refused } from '../core/session.ts';
+
+/** Small things that every view is made of. */
+
+const tones: Readonly<Record<string, string>> = {
+  Up: 'good',
+  up: 'good',
+  live: 'good',
+  online: 'good',
+  Reachable: 'good',
+  playing: 'good',
+  connected: 'good',
+  application: 'good',
+  Ring: 'lit',
+  Ringing: 'lit',
+  ring: 'lit',
+  ringing: 'lit',
+  dialing: 'lit',
+  queued: 'lit',
+  entering: 'lit',
+  paused: 'lit',
+  unknown: 'lit',
+  Unknown: 'lit',
+  connecting: 'lit',
+  Busy: 'bad',
+  busy: 'bad',
+  failed: 'bad',
+  offline: 'plain',
+  Unreachable: 'bad',
+  stuck: 'bad',
+  lost: 'bad',
+  lingering: 'bad',
+  missed: 'bad',
+};
+
+/** A state as a word with its colour. */
+export function Pill({ state, tone }: { state: string; tone?: string | undefined }) {
+  return <span class={`pill ${tone ?? tones[state] ?? 'plain'}`}>{state}</span>;
+}
+
+/** A number with what it counts. */
+export function Tile({
+  label,
+  value,
+  hint,
+  tone,
+}: {
+  label: string;
+  value: ComponentChildren;
+  hint?: string;
+  tone?: string;
+}) {
+  return (
+    <div class={`tile ${tone ?? ''}`}>
+      <span class="tile-label">{label}</span>
+      <span class="tile-value">{value}</span>
+      {hint ? <span class="tile-hint">{hint}</span> : null}
+    </div>
+  );
+}
+
+/** A part of a view, with its title. */
+export function Panel({
+  title,
+  extra,
+  children,
+  class: name,
+}: {
+  title: string;
+  extra?: ComponentChildren;
+  children: ComponentChildren;
+  class?: string;
+}) {
+  return (
+    <section class={`panel ${name ?? ''}`}>
+      <header>
+        <h2>{title}</h2>
+        {extra}
+      </header>
+      {children}
+    </section>
+  );
+}
+
+/** Says that what is shown is not what is. */
+export function LiveMark({ state }: { state: LiveState }) {
+  return (
+    <span class={`live-mark ${state}`} role="status">
+      {state === 'live' ? 'live' : state === 'connecting' ? 'connecting …' : 'connection lost, trying again'}
+    </span>
+  );
+}
+
+/** What an answer holds, asked for again at an interval; `again` asks at once. */
+export function useAsked<T>(
+  path: string | undefined,
+  everyMs?: number,
+): { value: T | undefined; error: string | undefined; again(): void } {
+  const [value, setValue] = useState<T>();
+  const [error, setError] = useState<string>();
+  const [turn, setTurn] = useState(0);
+  useEffect(() => {
+    if (path === undefined) return undefined;
+    let wanted = true;
+    const fetchOnce = () =>
+      ask<T>('GET', path).then(
+        (found) => {
+          if (!wanted) return;
+          setValue(found);
+          setError(undefined);
+        },
+        (problem: unknown) => wanted && setError(problem instanceof Error ? problem.message : String(problem)),
+      );
+    void fetchOnce();
+    const timer = everyMs === undefined ? undefined : setInterval(() => !document.hidden && void fetchOnce(), everyMs);
+    return () => {
+      wanted = false;
+      clearInterval(timer);
+    };
+  }, [path, everyMs, turn]);
+  return { value, error, again: () => setTurn((before) => before + 1) };
+}
+
+/** Why something was refused, in words. */
+export const reasonOf = (problem: unknown): string =>
+  problem instanceof Refused
+    ? `${problem.message} (${problem.status})`
+    : problem instanceof Error
+      ? problem.message
+      : String(problem);
+
+/** JSON for people. */
+export function Json({ value }: { value: unknown }) {
+  return <pre class="json">{JSON.stringify(value, null, 2)}</pre>;
+}
+
+/** Said where there is nothing to show. */
+export function Empty({ children }: { children: ComponentChildren }) {
+  return <p class="empty">{children}</p>;
+}

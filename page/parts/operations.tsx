@@ -1,0 +1,106 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { AllowedOperation, AllowedOperations } from '../../src/models/allowed-operations.ts';
+import { type Action, actionOf, withFields } from '../core/actions.ts';
+import { ask } from '../core/session.ts';
+import { reasonOf } from './bits.tsx';
+
+/** Why an operation may not be done, and when it could be. */
+const reason = ({ message, allowed_in: states = [], chart }: AllowedOperation): string =>
+  `${message}${states.length === 0 ? '; no other state would allow it' : `; allowed when ${chart} is ${states.join(', ')}`}`;
+
+function FieldForm({ action, onDone, onAsk }: { action: Action; onDone(): void; onAsk(path: string): void }) {
+  const [values, setValues] = useState<Record<string, string>>(
+    Object.fromEntries(action.fields.map(({ name, value }) => [name, value])),
+  );
+  const submit = (event: Event) => {
+    event.preventDefault();
+    onAsk(withFields(action, values));
+    onDone();
+  };
+  return (
+    <form class="fields" onSubmit={submit}>
+      {action.fields.map(({ name, label }, index) => (
+        <label key={name}>
+          {label}
+          <input
+            autofocus={index === 0}
+            value={values[name] ?? ''}
+            onInput={(event) => setValues({ ...values, [name]: event.currentTarget.value })}
+          />
+        </label>
+      ))}
+      <button type="submit" class="primary small">
+        {action.label}
+      </button>
+      <button type="button" class="small" onClick={onDone}>
+        Cancel
+      </button>
+    </form>
+  );
+}
+
+type OperationsProps = {
+  possible: AllowedOperations;
+  /** Only what is now can be acted upon. */
+  past: boolean;
+};
+
+/** What may be done to an object, as buttons; what may not is grey and says why. */
+export function Operations({ possible, past }: OperationsProps) {
+  const [open, setOpen] = useState<string>();
+  const [told, setTold] = useState<{ text: string; bad: boolean }>();
+  const state = JSON.stringify(possible.states);
+  // What was said of another state is no news.
+  useEffect(() => setTold((before) => (before?.bad ? undefined : before)), [state, past]);
+  const known = possible.operations.flatMap((each) => {
+    const action = actionOf(possible.kind, possible.id, each.operation);
+    return action ? [{ ...each, action }] : [];
+  });
+  const send = ({ label, method }: Action, path: string) => {
+    setTold(undefined);
+    ask(method, path).then(
+      () => setTold({ text: `${label}: done`, bad: false }),
+      (error: unknown) => setTold({ text: reasonOf(error), bad: true }),
+    );
+  };
+  const press = (each: (typeof known)[number]) => {
+    if (!each.allowed) setTold({ text: `${each.action.label}: ${reason(each)}`, bad: true });
+    else if (past) setTold({ text: 'This is the past: go back to now to act.', bad: true });
+    else if (each.action.fields.length > 0) setOpen(open === each.operation ? undefined : each.operation);
+    else send(each.action, each.action.path);
+  };
+  const chosen = known.find(({ operation, allowed }) => operation === open && allowed);
+  const sorted = [...known.filter(({ allowed }) => allowed), ...known.filter(({ allowed }) => !allowed)];
+  return (
+    <div class="operations">
+      <div class="buttons" role="toolbar" aria-label="Operations">
+        {sorted.map((each) => (
+          <button
+            type="button"
+            key={each.operation}
+            class={`small ${each.action.grave ? 'grave' : ''} ${past && each.allowed ? 'was' : ''}`}
+            aria-disabled={!each.allowed || past}
+            title={
+              each.allowed ? each.without_effect && `allowed, without effect: ${each.without_effect}` : reason(each)
+            }
+            onClick={() => press(each)}
+          >
+            {each.action.label}
+          </button>
+        ))}
+      </div>
+      {chosen ? (
+        <FieldForm
+          key={chosen.operation}
+          action={chosen.action}
+          onDone={() => setOpen(undefined)}
+          onAsk={(path) => send(chosen.action, path)}
+        />
+      ) : null}
+      {past ? <p class="quiet">What could be done then; outlined what was allowed.</p> : null}
+      <p class={told?.bad ? 'told bad' : 'told'} role="status">
+        {told?.text}
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,115 @@
+import type { ComponentChildren } from 'preact';
+import { useCell } from './core/cell.ts';
+import { overview, useOverview } from './core/overview.ts';
+import { route, to } from './core/route.ts';
+import { logOut, session } from './core/session.ts';
+import { LiveMark } from './parts/bits.tsx';
+import { Api } from './views/api.tsx';
+import { Applications } from './views/applications.tsx';
+import { CallView } from './views/call.tsx';
+import { Calls } from './views/calls.tsx';
+import { Charts } from './views/charts.tsx';
+import { LogIn } from './views/log-in.tsx';
+import { Overview } from './views/overview.tsx';
+import { Phones } from './views/phones.tsx';
+
+/** The page as a whole: who has logged in, where they are, and what is shown there. */
+
+const places: readonly { path: string; name: string; icon: string }[] = [
+  { path: 'overview', name: 'Overview', icon: 'M4 13h6V4H4zm10 7h6v-9h-6zM4 20h6v-4H4zm10-12h6V4h-6z' },
+  {
+    path: 'calls',
+    name: 'Calls',
+    icon: 'M6.5 4h3l1.5 4-2 1.5a11 11 0 0 0 5.5 5.5l1.5-2 4 1.5v3A2 2 0 0 1 18 19.5 14 14 0 0 1 4.500 6a2 2 0 0 1 2-2z',
+  },
+  { path: 'applications', name: 'Applications', icon: 'M4 6h16v12H4zM4 10h16M8 14l2 1.500L8 17' },
+  {
+    path: 'phones',
+    name: 'Phones',
+    icon: 'M8 3h8a1 1 0 0 1 1 1v16a1 1 0 0 1-1 1H8a1 1 0 0 1-1-1V4a1 1 0 0 1 1-1zm3 15h2',
+  },
+  { path: 'api', name: 'API', icon: 'M8 7l-5 5 5 5M16 7l5 5-5 5M14 5l-4 14' },
+  { path: 'charts', name: 'Charts', icon: 'M9 4h6v5H9zM3 15h6v5H3zm12 0h6v5h-6zM12 9v3M6 15v-3h12v3' },
+];
+
+function Icon({ path }: { path: string }) {
+  return (
+    <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
+      <path
+        d={path}
+        fill="none"
+        stroke="currentColor"
+        stroke-width="1.7"
+        stroke-linecap="round"
+        stroke-linejoin="round"
+      />
+    </svg>
+  );
+}
+
+function view([place = 'overview', id]: readonly string[]): ComponentChildren {
+  switch (place) {
+    case 'calls':
+      return id === undefined ? <Calls /> : <CallView id={id} key={id} />;
+    case 'applications':
+      return <Applications name={id} />;
+    case 'phones':
+      return <Phones name={id} />;
+    case 'api':
+      return <Api chosen={id} />;
+    case 'charts':
+      return <Charts name={id} />;
+    default:
+      return <Overview />;
+  }
+}
+
+export function Shell() {
+  const who = useCell(session);
+  return who ? <LoggedIn /> : <LogIn />;
+}
+
+function LoggedIn() {
+  const who = useCell(session);
+  const at = useCell(route);
+  const state = useOverview();
+  const { stuck } = useCell(overview);
+  const here = at[0] ?? 'overview';
+  return (
+    <div class="shell">
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <nav class="main-nav" aria-label="Main">
+        <a class="brand" href={to('overview')}>
+          <img src="/page/icon.svg" alt="" width="28" height="28" />
+          <span>Hookswitch</span>
+        </a>
+        <ul>
+          {places.map(({ path, name, icon }) => (
+            <li key={path}>
+              <a href={to(path)} aria-current={path === here ? 'page' : undefined}>
+                <Icon path={icon} />
+                <span>{name}</span>
+                {path === 'calls' && stuck.length > 0 ? <em class="badge">{stuck.length}</em> : null}
+              </a>
+            </li>
+          ))}
+        </ul>
+        <div class="who">
+          <LiveMark state={state} />
+          <span class="who-name">
+            {who?.user}
+            {who?.read_only ? <span class="pill plain">may look</span> : null}
+          </span>
+          <button type="button" class="small" onClick={logOut}>
+            Log out
+          </button>
+        </div>
+      </nav>
+      <main id="main" tabIndex={-1}>
+        {view(at)}
+      </main>
+    </div>
+  );
+}

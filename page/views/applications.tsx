@@ -1,0 +1,144 @@
+import { useState } from 'preact/hooks';
+import type { Application } from '../../src/models/application.ts';
+import type { LiveApplicationEvents } from '../../src/models/live.ts';
+import type { EventTimelineEntry } from '../../src/models/timeline.ts';
+import { useCell } from '../core/cell.ts';
+import { useLive } from '../core/live.ts';
+import { overview } from '../core/overview.ts';
+import { to } from '../core/route.ts';
+import { clockTime, short } from '../core/words.ts';
+import { Empty, Json, LiveMark, Panel, Pill, Tile, useAsked } from '../parts/bits.tsx';
+import { Windowed } from '../parts/windowed.tsx';
+
+/** Events of an application that are kept in the page. */
+const mostEvents = 2_000;
+
+export function Applications({ name }: { name: string | undefined }) {
+  const { applications } = useCell(overview);
+  const { value: described = [] } = useAsked<Application[]>('/ari/applications', 3_000);
+  if (name !== undefined)
+    return <OneApplication name={name} key={name} described={described.find((each) => each.name === name)} />;
+  return (
+    <>
+      <h1>Applications</h1>
+      {applications.length === 0 ? (
+        <Empty>No program has connected yet. One does with a WebSocket at /ari/events?app=name.</Empty>
+      ) : null}
+      <ul class="cards">
+        {applications.map((application) => {
+          const listens = described.find((each) => each.name === application.name);
+          return (
+            <li class="panel" key={application.name}>
+              <a class="card" href={to('applications', application.name)}>
+                <span class="row">
+                  <b>{application.name}</b>
+                  <span class="grow" />
+                  <Pill state={application.connected ? 'connected' : 'away'} />
+                </span>
+                <span class="row quiet">
+                  <span>{short(application.events)} events</span>
+                  <span>{short(application.missed)} missed</span>
+                  <span>
+                    {listens ? `${listens.channel_ids.length} channels, ${listens.bridge_ids.length} bridges` : ''}
+                  </span>
+                </span>
+              </a>
+            </li>
+          );
+        })}
+      </ul>
+    </>
+  );
+}
+
+/** What an application is subscribed to, by kind. */
+const subscriptions = (application: Application): [string, readonly string[]][] => [
+  ['Channels', application.channel_ids],
+  ['Bridges', application.bridge_ids],
+  ['Endpoints', application.endpoint_ids],
+  ['Devices', application.device_names],
+];
+
+/** What an event is about, in a word. */
+function aboutOf({ event }: EventTimelineEntry): string {
+  const { channel, playback, bridge, recording, endpoint } = event as Record<
+    string,
+    { id?: string; name?: string; resource?: string } | undefined
+  >;
+  return channel?.name ?? playback?.id ?? bridge?.id ?? recording?.name ?? endpoint?.resource ?? '';
+}
+
+function OneApplication({ name, described }: { name: string; described: Application | undefined }) {
+  const [events, setEvents] = useState<readonly EventTimelineEntry[]>([]);
+  const [last, setLast] = useState<LiveApplicationEvents>();
+  const [skipped, setSkipped] = useState(0);
+  const [paused, setPaused] = useState(false);
+  const [chosen, setChosen] = useState<EventTimelineEntry>();
+  const { applications } = useCell(overview);
+  const live = useLive<LiveApplicationEvents>(`/hookswitch/live?app=${encodeURIComponent(name)}`, (message) => {
+    setLast(message);
+    setSkipped((before) => before + message.skipped);
+    if (!paused) setEvents((before) => [...before, ...message.events].slice(-mostEvents));
+  });
+  const figures = last?.application ?? applications.find((each) => each.name === name);
+  const filters = described
+    ? [
+        ...described.events_allowed.map(({ type }) => `only ${String(type)}`),
+        ...described.events_disallowed.map(({ type }) => `not ${String(type)}`),
+      ]
+    : [];
+  return (
+    <div class="fill">
+      <div class="call-head">
+        <a class="back" href={to('applications')} aria-label="All applications">
+          ‹
+        </a>
+        <h1>{name}</h1>
+        {figures ? <Pill state={figures.connected ? 'connected' : 'away'} /> : null}
+        <span class="grow" />
+        <LiveMark state={live} />
+      </div>
+      <div class="tiles">
+        <Tile label="Events" value={short(figures?.events ?? 0)} />
+        <Tile label="Missed" value={short(figures?.missed ?? 0)} tone={(figures?.missed ?? 0) > 0 ? 'bad' : ''} />
+        <Tile label="Filter" value={filters.length === 0 ? 'all events' : filters.length} hint={filters.join(', ')} />
+        {described
+          ? subscriptions(described).map(([kind, list]) => (
+              <Tile key={kind} label={kind} value={list.length} hint={list.slice(0, 2).join(', ')} />
+            ))
+          : null}
+      </div>
+      <Panel
+        class="grow-panel"
+        title="Events as they are sent"
+        extra={
+          <span class="row">
+            {skipped > 0 ? <span class="quiet">{skipped} left out, too many at once</span> : null}
+            <button type="button" class="small" aria-pressed={paused} onClick={() => setPaused(!paused)}>
+              {paused ? 'Go on' : 'Pause'}
+            </button>
+          </span>
+        }
+      >
+        {events.length === 0 ? <Empty>No event yet.</Empty> : null}
+        <Windowed
+          label="Events"
+          class="events"
+          rows={events}
+          rowHeight={32}
+          follow={paused ? undefined : events.length - 1}
+          row={(entry) => (
+            <button type="button" class="event-row" key={entry.seq} onClick={() => setChosen(entry)}>
+              <span class="time">{clockTime(entry.at)}</span>
+              <span class="number quiet">{entry.number}</span>
+              <b>{entry.type}</b>
+              <span class="quiet about">{aboutOf(entry)}</span>
+              {entry.missed ? <Pill state="missed" /> : null}
+            </button>
+          )}
+        />
+        {chosen ? <Json value={chosen.event} /> : null}
+      </Panel>
+    </div>
+  );
+}

@@ -1,0 +1,313 @@
+import { useMemo, useState } from 'preact/hooks';
+import type { Call } from '../../src/models/call.ts';
+import type { LiveCall } from '../../src/models/live.ts';
+import type { MediaTimelineEntry, TimelineEntry } from '../../src/models/timeline.ts';
+import { causeText } from '../../src/telephony/causes.ts';
+import { useCell } from '../core/cell.ts';
+import { useLive } from '../core/live.ts';
+import { allowedOn, keyOf, modelOf, type Traced, tracedAt } from '../core/replay.ts';
+import { to } from '../core/route.ts';
+import { session } from '../core/session.ts';
+import { clockTime, duration, offset, stateNames } from '../core/words.ts';
+import { Empty, Json, LiveMark, Panel, Pill } from '../parts/bits.tsx';
+import { ChartDrawing, NextTransitions } from '../parts/chart.tsx';
+import { Curve } from '../parts/curve.tsx';
+import { Ladder, shapeOf } from '../parts/ladder.tsx';
+import { Operations } from '../parts/operations.tsx';
+import { endsOf, stateOf } from './calls.tsx';
+
+/** The charts that stand for an object of their own; others (`ownership` …) belong to one of these. */
+const primary: ReadonlySet<string> = new Set(['channel', 'playback', 'bridge', 'liveRecording', 'externalConnection']);
+const kindNames: Readonly<Record<string, string>> = {
+  channel: 'Channel',
+  playback: 'Playback',
+  bridge: 'Bridge',
+  liveRecording: 'Recording',
+};
+
+/** An object with its charts, the one that stands for it first. */
+type Shown = { object: string; charts: Traced[] };
+
+function objectsOf(traced: ReadonlyMap<string, Traced>): Shown[] {
+  const byObject = new Map<string, Traced[]>();
+  for (const each of traced.values()) byObject.set(each.object, [...(byObject.get(each.object) ?? []), each]);
+  return [...byObject].map(([object, charts]) => ({
+    object,
+    charts: charts.sort((one, other) => Number(primary.has(other.chart)) - Number(primary.has(one.chart))),
+  }));
+}
+
+const isOver = ({ charts: [main] }: Shown): boolean => main === undefined || main.image.status !== 'active';
+
+function ObjectCard({
+  shown,
+  traced,
+  call,
+  past,
+}: {
+  shown: Shown;
+  traced: ReadonlyMap<string, Traced>;
+  call: Call | undefined;
+  past: boolean;
+}) {
+  const who = useCell(session);
+  const [chosen, setChosen] = useState<string>();
+  const over = isOver(shown);
+  const [opened, setOpened] = useState<boolean>();
+  const { charts, object } = shown;
+  const main = charts[0];
+  const current = charts.find(({ chart }) => chart === chosen) ?? main;
+  if (!main || !current) return null;
+  const isOpen = opened ?? (!over || main.chart === 'channel');
+  const name = call?.channels.find(({ id }) => id === object)?.name;
+  const model = modelOf(main);
+  const possible = isOpen && !who?.read_only ? allowedOn(main, traced) : undefined;
+  const states = stateNames(current.image.value);
+  return (
+    <section class={`object ${over ? 'over' : ''}`} data-object={object} data-chart={main.chart}>
+      <header>
+        <button type="button" class="fold" aria-expanded={isOpen} onClick={() => setOpened(!isOpen)}>
+          <span class="object-kind">{kindNames[main.chart] ?? main.chart}</span>
+          <b class="object-name">{name ?? object}</b>
+          <span class="grow" />
+          {charts.map(({ chart, image }) => (
+            <Pill
+              key={chart}
+              state={stateNames(image.value)
+                .map((each) => each.split('.').at(-1))
+                .join(' · ')}
+            />
+          ))}
+        </button>
+      </header>
+      {isOpen ? (
+        <>
+          {charts.length > 1 ? (
+            <div class="tabs" role="tablist" aria-label="Charts of this object">
+              {charts.map(({ chart }) => (
+                <button
+                  type="button"
+                  role="tab"
+                  key={chart}
+                  aria-selected={chart === current.chart}
+                  onClick={() => setChosen(chart)}
+                >
+                  {chart}
+                </button>
+              ))}
+            </div>
+          ) : null}
+          <div class="chart-and-next">
+            <ChartDrawing
+              name={current.chart}
+              lit={{ states, way: current.way }}
+              label={`${kindNames[main.chart] ?? main.chart} ${name ?? object}`}
+            />
+            <div class="beside">
+              <h3>
+                {model && 'state' in model ? (
+                  <span class="model-state">Model says {String(model.state)}</span>
+                ) : (
+                  states.join(' · ')
+                )}
+              </h3>
+              <h4>The way it came</h4>
+              <p class="way">{current.way.map((state) => state.split('.').at(-1)).join(' → ')}</p>
+              <h4>What may follow</h4>
+              <NextTransitions name={current.chart} states={states} />
+            </div>
+          </div>
+          {possible ? <Operations possible={possible} past={past} /> : null}
+          <details>
+            <summary>Model{current.chart === main.chart ? '' : ` of ${main.chart}`} and context</summary>
+            <div class="columns two tight">
+              {model ? <Json value={model} /> : null}
+              <Json value={current.image.context} />
+            </div>
+          </details>
+        </>
+      ) : null}
+    </section>
+  );
+}
+
+/** Numbers that media reports tell, by channel; curves of the few that people ask for. */
+const measured: readonly { name: RegExp; title: string }[] = [
+  { name: /loss|lost/i, title: 'Loss' },
+  { name: /jitter/i, title: 'Jitter' },
+  { name: /level|volume/i, title: 'Level' },
+];
+const toneNames = ['first', 'second', 'third'] as const;
+
+function MediaCurves({ timeline, at }: { timeline: readonly TimelineEntry[]; at: number | undefined }) {
+  const reports = useMemo(
+    () => timeline.filter((entry): entry is MediaTimelineEntry => entry.kind === 'media'),
+    [timeline],
+  );
+  const times = useMemo(() => reports.map((entry) => entry.at), [reports]);
+  const drawn = useMemo(() => {
+    const objects = [...new Set(reports.map(({ object }) => object))];
+    return measured.flatMap(({ name, title }) => {
+      const members = [...new Set(reports.flatMap(({ report }) => Object.keys(report)))].filter((member) =>
+        name.test(member),
+      );
+      const lines = objects.flatMap((object) =>
+        members.map((member) => ({
+          label: objects.length === 1 ? member : `${object} ${member}`,
+          values: reports.map((entry) =>
+            entry.object === object && typeof entry.report[member] === 'number'
+              ? (entry.report[member] as number)
+              : null,
+          ),
+        })),
+      );
+      const some = lines.filter(({ values }) => values.some((value) => value !== null)).slice(0, 3);
+      return some.length === 0
+        ? []
+        : [{ title, lines: some.map((line, index) => ({ ...line, tone: toneNames[index] ?? ('first' as const) })) }];
+    });
+  }, [reports]);
+  if (drawn.length === 0) return null;
+  return (
+    <Panel title="Audio">
+      <div class="columns three">
+        {drawn.map(({ title, lines }) => (
+          <Curve key={title} title={title} times={times} lines={lines} at={at} height={110} span={5} />
+        ))}
+      </div>
+    </Panel>
+  );
+}
+
+type TimeBarProps = {
+  timeline: readonly TimelineEntry[];
+  moment: number | undefined;
+  began: number;
+  onMoment(moment: number | undefined): void;
+};
+
+function TimeBar({ timeline, moment, began, onMoment }: TimeBarProps) {
+  const count = moment ?? timeline.length;
+  const entry = timeline[count - 1];
+  const go = (wanted: number) => onMoment(wanted >= timeline.length ? undefined : Math.max(1, wanted));
+  return (
+    <div class={`time-bar ${moment === undefined ? '' : 'past'}`}>
+      <button type="button" class="small" aria-label="One step back" onClick={() => go(count - 1)}>
+        ‹
+      </button>
+      <input
+        type="range"
+        aria-label="Moment of the call"
+        min={1}
+        max={Math.max(1, timeline.length)}
+        value={count}
+        aria-valuetext={entry ? `${offset(entry.at - began)} s, ${shapeOf(entry).text}` : ''}
+        onInput={(event) => go(Number(event.currentTarget.value))}
+      />
+      <button type="button" class="small" aria-label="One step on" onClick={() => go(count + 1)}>
+        ›
+      </button>
+      <button
+        type="button"
+        class={moment === undefined ? 'small now on' : 'small now'}
+        aria-pressed={moment === undefined}
+        onClick={() => onMoment(undefined)}
+      >
+        Now
+      </button>
+      <span class="moment">
+        {entry ? (
+          <>
+            <b class="number">{offset(entry.at - began)} s</b> <span class="quiet">{shapeOf(entry).text}</span>
+          </>
+        ) : null}
+      </span>
+    </div>
+  );
+}
+
+export function CallView({ id }: { id: string }) {
+  const [call, setCall] = useState<Call>();
+  const [timeline, setTimeline] = useState<readonly TimelineEntry[]>([]);
+  const [moment, setMoment] = useState<number>();
+  const live = useLive<LiveCall>(`/hookswitch/live?call=${encodeURIComponent(id)}`, (message) => {
+    setCall(message.call);
+    // After a connection that was lost everything comes again.
+    setTimeline((before) => (message.whole ? message.entries : [...before, ...message.entries]));
+  });
+  const count = moment ?? timeline.length;
+  const traced = useMemo(() => tracedAt(timeline, count), [timeline, count]);
+  const objects = useMemo(
+    () => objectsOf(traced).filter(({ charts: [main] }) => main && primary.has(main.chart)),
+    [traced],
+  );
+  const began = timeline[0]?.at ?? call?.began ?? 0;
+  const at = moment === undefined ? undefined : timeline[count - 1]?.at;
+  const main = objects[0]?.charts[0];
+  const then = main && moment !== undefined ? (modelOf(main) as { state?: string } | undefined)?.state : undefined;
+  const cause = call?.channels.map((channel) => channel.cause).find((each) => each !== 0);
+  const ends = call ? endsOf(call) : undefined;
+  return (
+    <div class="call">
+      <div class="call-head">
+        <a class="back" href={to('calls')} aria-label="All calls">
+          ‹
+        </a>
+        <h1>{ends ? `${ends.from} → ${ends.to}` : id}</h1>
+        {call ? <Pill state={then ?? stateOf(call)} /> : null}
+        {moment === undefined ? null : <Pill state="the past" tone="past" />}
+        <span class="grow" />
+        <span class="quiet facts">
+          {call
+            ? `${clockTime(call.began)} · ${duration(call.state === 'live' ? Math.max((timeline.at(-1)?.at ?? began) - began, call.duration_ms) : call.duration_ms)}`
+            : ''}
+          {call?.state === 'ended' && cause !== undefined ? ` · ${causeText(cause)}` : ''}
+        </span>
+        {call?.state === 'ended' ? null : <LiveMark state={live} />}
+      </div>
+      {call?.stuck.map(({ object, chart, state, waits_for: waits }) => (
+        <p class="banner bad" key={`${object} ${chart}`}>
+          <b>Stuck in {state}</b> {waits}
+        </p>
+      ))}
+      {call && call.gone > 0 ? <p class="banner">The first {call.gone} entries are not kept any more.</p> : null}
+      {timeline.length === 0 ? (
+        <Empty>{live === 'lost' ? 'There is no such call, or it is not kept any more.' : 'Loading …'}</Empty>
+      ) : (
+        <>
+          <TimeBar timeline={timeline} moment={moment} began={began} onMoment={setMoment} />
+          <div class="call-columns">
+            <div class="objects">
+              {objects.map((shown) => (
+                <ObjectCard
+                  key={keyOf(shown.object, shown.charts[0]?.chart ?? '')}
+                  shown={shown}
+                  traced={traced}
+                  call={call}
+                  past={moment !== undefined}
+                />
+              ))}
+              <MediaCurves timeline={timeline} at={at} />
+            </div>
+            <Panel
+              title="Ladder"
+              class="ladder-panel"
+              extra={
+                <span class="quiet">
+                  {count} of {timeline.length}
+                </span>
+              }
+            >
+              <Ladder
+                timeline={timeline}
+                count={count}
+                began={began}
+                onMoment={(wanted) => setMoment(wanted >= timeline.length ? undefined : wanted)}
+              />
+            </Panel>
+          </div>
+        </>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,125 @@
+import { useMemo, useState } from 'preact/hooks';
+import type { Call } from '../../src/models/call.ts';
+import { causeText } from '../../src/telephony/causes.ts';
+import { useCell } from '../core/cell.ts';
+import { overview } from '../core/overview.ts';
+import { to } from '../core/route.ts';
+import { clockTime, duration, party } from '../core/words.ts';
+import { Empty, Pill } from '../parts/bits.tsx';
+import { Windowed } from '../parts/windowed.tsx';
+
+const states = ['all', 'live', 'ended', 'stuck'] as const;
+type Shown = (typeof states)[number];
+
+/** Everything that a search looks at. */
+const textOf = (call: Call): string =>
+  [
+    call.id,
+    ...call.applications,
+    ...call.channels.flatMap(({ id, name, endpoint, caller, connected, extension }) => [
+      id,
+      name,
+      endpoint ?? '',
+      caller.name,
+      caller.number,
+      connected.number,
+      extension,
+    ]),
+  ]
+    .join(' ')
+    .toLowerCase();
+
+const isShown = (call: Call, shown: Shown): boolean =>
+  shown === 'all' || (shown === 'stuck' ? call.stuck.length > 0 : call.state === shown);
+
+/** The state that tells most of a call: that of the channel that is furthest. */
+export const stateOf = (call: Call): string => {
+  if (call.state === 'ended') return 'ended';
+  const living = call.channels.filter(({ ended }) => ended === undefined);
+  return (living.find(({ state }) => state === 'Up') ?? living[0] ?? call.channels[0])?.state ?? 'live';
+};
+
+/** Whom the call is from, and whom it reached: the second party where it is another, else the number that was called. */
+export function endsOf(call: Call): { from: string; to: string } {
+  const [first, second] = call.channels;
+  if (!first) return { from: '—', to: '—' };
+  const called = first.extension.split('@')[0] ?? '';
+  const other = second && second.caller.number !== '' && second.caller.number !== first.caller.number;
+  return { from: party(first.caller), to: other ? party(second.caller) : called || '—' };
+}
+
+function Row({ call, now }: { call: Call; now: number }) {
+  const { from, to: called } = endsOf(call);
+  const [waits] = call.stuck;
+  const cause = call.channels.map((channel) => channel.cause).find((each) => each !== 0 && each !== 16);
+  return (
+    <a class={`call-row ${waits ? 'is-stuck' : ''} ${call.state}`} href={to('calls', call.id)}>
+      <span>
+        <Pill state={waits ? 'stuck' : stateOf(call)} tone={waits ? 'bad' : undefined} />
+      </span>
+      <span class="ends">
+        <b>{from}</b>
+        <span class="arrow"> → </span>
+        <b>{called}</b>
+      </span>
+      <span class="wide quiet">
+        {waits ? waits.waits_for : call.applications.join(', ') || (cause === undefined ? '' : causeText(cause))}
+      </span>
+      <span class="number">
+        {duration(call.state === 'live' ? Math.max(now, call.began) - call.began : call.duration_ms)}
+      </span>
+      <span class="number wide quiet">{clockTime(call.began)}</span>
+    </a>
+  );
+}
+
+export function Calls() {
+  const { calls, at, stuck } = useCell(overview);
+  const [words, setWords] = useState('');
+  const [shown, setShown] = useState<Shown>('all');
+  const wanted = words.trim().toLowerCase();
+  const rows = useMemo(
+    () =>
+      [...calls.values()]
+        .filter((call) => isShown(call, shown) && (wanted === '' || textOf(call).includes(wanted)))
+        .sort(
+          (one, other) =>
+            Number(other.stuck.length > 0) - Number(one.stuck.length > 0) ||
+            Number(other.state === 'live') - Number(one.state === 'live') ||
+            other.began - one.began,
+        ),
+    [calls, shown, wanted],
+  );
+  return (
+    <div class="fill">
+      <h1>Calls</h1>
+      <div class="filters">
+        <input
+          type="search"
+          class="search"
+          placeholder="Number, name, application, channel …"
+          aria-label="Search calls"
+          value={words}
+          onInput={(event) => setWords(event.currentTarget.value)}
+        />
+        {states.map((state) => (
+          <button type="button" class="chip" key={state} aria-pressed={shown === state} onClick={() => setShown(state)}>
+            {state}
+            {state === 'stuck' && stuck.length > 0 ? <em class="badge">{stuck.length}</em> : null}
+          </button>
+        ))}
+        <span class="quiet count">{rows.length} calls</span>
+      </div>
+      {rows.length === 0 ? (
+        <Empty>{calls.size === 0 ? 'No calls yet. They appear here the moment they come in.' : 'No call fits.'}</Empty>
+      ) : null}
+      <Windowed
+        label="Calls"
+        class="calls"
+        rows={rows}
+        rowHeight={48}
+        row={(call) => <Row call={call} now={at} key={call.id} />}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,30 @@
+import Type from 'typebox';
+import { ContactView } from '../../models/contact.ts';
+import { ServerInfo } from '../../models/server-info.ts';
+import { operation, type Resource } from '../operation.ts';
+
+/** Server: what it is, and who is registered with it. */
+export const server: Resource = {
+  name: 'server',
+  description: 'Server: what it is, where phones reach it, and where they are.',
+  operations: [
+    operation({
+      method: 'GET',
+      path: '/server',
+      nickname: 'get',
+      summary: 'What the server is, since when it runs, and where SIP is spoken.',
+      owner: 'server',
+      returns: ServerInfo,
+      handle: (server) => server.get(),
+    }),
+    operation({
+      method: 'GET',
+      path: '/contacts',
+      nickname: 'listContacts',
+      summary: 'List the contacts of all endpoints, registered and configured, with what their last check found.',
+      owner: 'contacts',
+      returns: Type.Array(ContactView),
+      handle: (contacts) => contacts.list(),
+    }),
+  ],
+};
