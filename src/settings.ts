@@ -13,6 +13,7 @@ import type { OutboundConnectionSettings } from './actors/outbound-connections.t
 import type { Config, EndpointConfig } from './config/schema.ts';
 import { standardSipPorts } from './config/sip-settings.ts';
 import { formatCallerId, parseCallerId } from './dialplan/caller-id.ts';
+import type { Allowance } from './drivers/sip/allowance.ts';
 import {
   defaultEndpoint,
   defaultSipConfig,
@@ -228,6 +229,16 @@ const registrationSettings = (registration: EndpointConfig['registrations'][numb
   rejectedRetryMs: registration.rejected_retry * 1000,
 });
 
+/** What an endpoint may do; nothing where nothing is restricted. */
+function allowanceOf({ allow }: EndpointConfig): { allowance?: Allowance } {
+  const { sources, registration_sources, transports, calls, extensions } = allow;
+  if (calls === 0 && [sources, registration_sources, transports, extensions].every(({ length }) => length === 0))
+    return {};
+  return {
+    allowance: { sources, registrationSources: registration_sources, protocols: transports, calls, extensions },
+  };
+}
+
 /** One endpoint of the configuration as the SIP driver has it. Times of the configuration are in s. */
 export function sipEndpoint(name: string, endpoint: EndpointConfig): SipEndpoint {
   const { auth, outbound_auth: outbound, aor, registrations } = endpoint;
@@ -248,6 +259,7 @@ export function sipEndpoint(name: string, endpoint: EndpointConfig): SipEndpoint
       maximumExpirationSeconds: aor.maximum_expiration,
       defaultExpirationSeconds: aor.default_expiration,
     },
+    ...allowanceOf(endpoint),
     codecs: endpoint.codecs,
     digits: endpoint.digits,
     mediaEncryption: endpoint.media_encryption,

@@ -4,6 +4,7 @@ import { createExternalConnections } from '../actors/external-connections.ts';
 import { createExternalMedia } from '../actors/external-media.ts';
 import { createMessages } from '../actors/messages.ts';
 import type { Config } from '../config/schema.ts';
+import { createExtensionLists } from '../dialplan/patterns.ts';
 import { createExternalDriver, type ExternalDriverOptions } from '../drivers/external/external.ts';
 import { createLocalDriver } from '../drivers/local/local.ts';
 import { createSipDriver } from '../drivers/sip/driver.ts';
@@ -66,6 +67,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
       return mailbox && { newMessages: mailbox.new_messages, oldMessages: mailbox.old_messages };
     },
     messageReceived: messages.received,
+    isAmong: createExtensionLists(),
     resolveHost,
   });
   scope.defer(() => sip.close());

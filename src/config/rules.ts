@@ -21,7 +21,7 @@ export function checkRules(config: Config, schema: object, known: Known, broken:
   const sections: Record<string, () => Problem[]> = {
     http: () => [...checkUsers(config), ...checkHttpTls(config, broken)],
     applications: () => checkApplications(config, broken),
-    sip: () => [...checkSip(config), ...checkSipTls(config, broken)],
+    sip: () => [...checkSip(config, known), ...checkSipTls(config, broken)],
     media: () => checkMedia(config),
     dialplan: () => checkDialplan(config, known),
   };
@@ -114,7 +114,7 @@ function checkApplications({ applications, http }: Config, broken: ReadonlySet<u
   return problems;
 }
 
-function checkSip({ sip, dialplan }: Config): Problem[] {
+function checkSip({ sip, dialplan }: Config, known: Known): Problem[] {
   const problems: Problem[] = [];
   for (const [name, endpoint] of Object.entries(sip.endpoints)) {
     const path = ['sip', 'endpoints', name];
@@ -126,6 +126,10 @@ function checkSip({ sip, dialplan }: Config): Problem[] {
       problems.push({ path: [...path, 'aor'], message: 'minimum_expiration is above maximum_expiration' });
     if (endpoint.outbound_proxy && !rules.sipUri.test(endpoint.outbound_proxy))
       problems.push({ path: [...path, 'outbound_proxy'], message: rules.sipUri.wanted });
+    // The dialplan says what an extension is.
+    for (const [index, extension] of endpoint.allow.extensions.entries())
+      for (const { message } of known.checkDialplan?.({ [endpoint.context]: { [extension]: ['Hangup'] } }) ?? [])
+        problems.push({ path: [...path, 'allow', 'extensions', index], message });
     for (const [index, { client }] of endpoint.registrations.entries())
       if (client && !rules.sipUri.test(client))
         problems.push({ path: [...path, 'registrations', index, 'client'], message: rules.sipUri.wanted });

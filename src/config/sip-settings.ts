@@ -25,6 +25,9 @@ const transport = group(
   'One address that SIP is spoken on.',
 );
 
+const networks = (description: string) =>
+  list(Type.String({ rule: 'network' }), { default: [], commaList: true, description });
+
 const registration = group(
   {
     server: text({ rule: 'sipUri', description: 'SIP URI of the registrar, e.g. sip:sip.provider.example.' }),
@@ -171,6 +174,27 @@ export const endpoint = group(
       description:
         'Registrars that are told where we are: a line at a provider. The first one is also where its calls go out, unless aor.contacts says otherwise.',
     }),
+    allow: group(
+      {
+        sources: networks('Networks that its requests outside calls may come from. Empty: anywhere.'),
+        registration_sources: networks('Networks that it may register from, besides. Empty: anywhere.'),
+        transports: list(Type.Enum(['udp', 'tcp', 'tls', 'ws', 'wss']), {
+          default: [],
+          commaList: true,
+          description: 'What its requests may come over. Empty: anything.',
+        }),
+        calls: whole(0, 1_000_000, {
+          default: 0,
+          unit: 'calls',
+          description: 'Calls at once, in both directions; further ones find it busy. 0: any number.',
+        }),
+        extensions: list(Type.String(), {
+          default: [],
+          description: 'Extensions and patterns (_0[1-9]X.) that it may call. Empty: all that its context has.',
+        }),
+      },
+      'What it may do, whoever knows its password: bounds what a stolen password costs.',
+    ),
     match: list(Type.String({ rule: 'network' }), {
       default: [],
       commaList: true,

@@ -105,3 +105,26 @@ function firstDifference(a: Place | undefined, b: Place | undefined): number {
   if (!a || !b || !('chars' in a) || !('chars' in b) || a.chars === b.chars) return 0;
   return a.chars < b.chars ? -1 : 1;
 }
+
+/** Lists of extensions that are remembered as read; there are as many as endpoints have different ones. */
+const mostLists = 1_000;
+
+/** Makes the question whether an extension is one of a list of extensions and patterns. What is no pattern fits nothing. */
+export function createExtensionLists(): (extension: string, extensions: readonly string[]) => boolean {
+  const read = new Map<readonly string[], { plain: ReadonlySet<string>; patterns: readonly Pattern[] }>();
+  const parse = (extensions: readonly string[]) => {
+    const parsed = extensions.filter(isPattern).map(parsePattern);
+    const list = {
+      plain: new Set(extensions.filter((each) => !isPattern(each)).map(withoutDashes)),
+      patterns: parsed.filter((each) => typeof each !== 'string'),
+    };
+    if (read.size >= mostLists) read.clear();
+    read.set(extensions, list);
+    return list;
+  };
+  return (extension, extensions) => {
+    const { plain, patterns } = read.get(extensions) ?? parse(extensions);
+    const dialed = withoutDashes(extension);
+    return plain.has(dialed) || patterns.some((pattern) => matchesPattern(pattern, dialed));
+  };
+}

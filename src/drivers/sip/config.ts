@@ -2,6 +2,7 @@ import type { DigestAlgorithm } from '../../sip/auth/digest.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
 import type { SrtpPolicy } from '../../sip/sdp/sdes.ts';
 import type { Party } from '../../telephony/driver.ts';
+import type { Allowance } from './allowance.ts';
 
 /** A password, or H(username:realm:password) in hexadecimal (32 digits MD5, 64 digits SHA-256). */
 export type EndpointSecret = { password: string } | { ha1: string };
@@ -74,6 +75,8 @@ export type EndpointConfig = {
   symmetric: boolean;
   /** Where it is registered by us; without any, whoever calls must be known by other means. */
   registrations?: readonly RegistrationConfig[];
+  /** What it may do; without it all that its context offers, from wherever its password is known. */
+  allowance?: Allowance;
   /** Mailboxes whose message counts it may watch; without any, the one of its own name. */
   mailboxes?: readonly string[];
   language?: string;

@@ -26,6 +26,7 @@ import type { EndpointConfig, SipConfig } from './config.ts';
 import { createEndpoints, type LogIns } from './endpoints.ts';
 import { type InboundLegData, resumeInboundLeg } from './inbound-leg.ts';
 import { createInviteReceiver } from './invites.ts';
+import { Legs } from './legs.ts';
 import {
   createMailboxSubscriptions,
   type MailboxCounts,
@@ -38,7 +39,7 @@ import { createReferrals, type ReferRequest } from './refer.ts';
 import { createRegistrar } from './registrar.ts';
 import { createLineRegistrations, type LineData } from './registrations.ts';
 import { contactsOf, resolveResource } from './resource.ts';
-import { channelName, type Services, type TextMessage } from './services.ts';
+import { channelName, isBusy, type Services, type TextMessage } from './services.ts';
 
 export type SipDriverOptions = {
   config: SipConfig;
@@ -58,6 +59,8 @@ export type SipDriverOptions = {
   mailbox?: (name: string) => MailboxCounts | undefined;
   /** Hears who is known by its registration, its calls or its address; without it nobody asks. */
   peers?: KnownPeers;
+  /** Whether an extension is one of a list, as the dialplan has patterns; without it only equal ones are. */
+  isAmong?: (extension: string, extensions: readonly string[]) => boolean;
   /** Counts wrong log-ins. */
   logIns?: LogIns;
   /** Hears text messages that endpoints send. */
@@ -153,7 +156,8 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     media,
     endpoints,
     bindings,
-    legs: new Set(),
+    legs: new Legs(),
+    isAmong: options.isAmong ?? ((extension, extensions) => extensions.includes(extension)),
     messageReceived: (message) => options.messageReceived?.(message),
   };
   const qualifier = createQualifier(services);
@@ -295,6 +299,8 @@ function resumeLeg(services: Services, data: LegData, channelId: string, report:
 function openLeg(services: Services, request: LegRequest, report: Report): OpenedLeg {
   const resolved = resolveResource(services, request.resource);
   const { endpoint } = resolved;
+  if (isBusy(services, endpoint))
+    throw new DriverError('endpoint', `endpoint "${endpoint.name}" has as many calls as it may have`);
   const codecs = endpoint.codecs.filter((codec) => request.formats?.includes(codec) ?? true);
   if (codecs.length === 0)
     throw new DriverError(

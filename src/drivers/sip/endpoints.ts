@@ -9,13 +9,20 @@ import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 import type { Uri } from '../../sip/message/uri.ts';
 import type { ServerTransaction } from '../../sip/transaction/transaction.ts';
+import { type AdmitSource, sourceAllowance } from './allowance.ts';
 import type { EndpointConfig } from './config.ts';
 import { userOf } from './party.ts';
+import { createRefusals } from './refusals.ts';
 
 /** Who sent a request; `challenge` when that is not proved, whoever it claims to be; `guessed`: with a wrong password. */
 export type Identity = { endpoint: EndpointConfig } | Refusal;
 
-type Refusal = { challenge: HeaderLines; guessed?: string };
+type Refusal = {
+  challenge: HeaderLines;
+  guessed?: string;
+  /** Who it is was proved, and why that does not help: 403. */
+  forbidden?: string;
+};
 
 /** Where wrong log-ins are counted: what to do with the source from now on. */
 export type LogIns = {
@@ -41,10 +48,12 @@ export interface Endpoints {
   remove(name: string): void;
   /**
    * Finds out who sent a request: by the digest's user; else by the token that a line's provider was given; else by the
-   * user of From, who must then prove it; else by the source address. Nobody learns which users exist: known and unknown ones are challenged alike.
+   * user of From, who must then prove it; else by the source address. Nobody learns which users exist: known and unknown
+   * ones are challenged alike. Who has proved it and comes from where it may not, or calls itself by another endpoint's
+   * name without being trusted to (`trustIdentity`), is forbidden.
    */
   identify(transaction: ServerTransaction): Identity;
-  /** Asks for a password (401): at once, or later when the source has guessed too often. */
+  /** Asks for a password (401): at once, or later when the source has guessed too often; 403 for who is forbidden. */
   challenge(transaction: ServerTransaction, identity: Refusal): void;
   /** Whether an address is in some endpoint's `match`. */
   trusts(address: string): boolean;
@@ -63,7 +72,11 @@ export interface Endpoints {
   ): boolean;
 }
 
-type Entry = { config: EndpointConfig; matches: readonly ((address: string) => boolean)[] };
+type Entry = {
+  config: EndpointConfig;
+  matches: readonly ((address: string) => boolean)[];
+  admits: AdmitSource;
+};
 
 /** How late a source is answered that is to be ignored, but is known to us, in ms. */
 const LATEST_MS = 4_000;
@@ -76,6 +89,7 @@ export function createEndpoints(
   { verifier, clock, log, logIns, lineOf }: EndpointsOptions,
 ): Endpoints {
   const timers = new Timers({ clock, log }, 'a late challenge');
+  const tellRefusal = createRefusals(log, clock, 'a request');
   /** Whether addresses that asked lately are in some `match`. */
   const trusted = new Map<string, boolean>();
   const byName = new Map<string, Entry>();
@@ -86,7 +100,11 @@ export function createEndpoints(
   const set = (config: EndpointConfig) => {
     trusted.clear();
     remove(config.name);
-    byName.set(config.name.toLowerCase(), { config, matches: config.match.map(addressMatcher) });
+    byName.set(config.name.toLowerCase(), {
+      config,
+      matches: config.match.map(addressMatcher),
+      admits: sourceAllowance(config.allowance),
+    });
     if (config.auth) byUsername.set(config.auth.username, config);
     if (config.aor.name !== undefined) byAor.set(config.aor.name.toLowerCase(), config);
   };
@@ -137,7 +155,24 @@ export function createEndpoints(
     ...(verdict.result === 'rejected' && { guessed: verdict.username }),
   });
 
-  const ask = (transaction: ServerTransaction, { challenge: headers, guessed }: Refusal): void => {
+  /** An endpoint that is known; `checksName`: unless it calls itself by the name of another one. */
+  const admitted = (
+    endpoint: EndpointConfig,
+    { request, source }: ServerTransaction,
+    checksName: boolean,
+  ): Identity => {
+    const { admits } = byName.get(endpoint.name.toLowerCase())!;
+    const other = checksName && !endpoint.trustIdentity ? claimed(request) : undefined;
+    const pretends = other && other !== endpoint ? `it calls itself ${other.name}` : undefined;
+    const forbidden = admits(source, request.method) ?? pretends;
+    return forbidden === undefined ? { endpoint } : { challenge: [], forbidden };
+  };
+
+  const ask = (transaction: ServerTransaction, { challenge: headers, guessed, forbidden }: Refusal): void => {
+    if (forbidden !== undefined) {
+      tellRefusal(transaction, 403, forbidden);
+      return void transaction.reply(403);
+    }
     const verdict = guessed === undefined ? undefined : logIns?.failed(transaction.source.address, guessed);
     const answer = () => void transaction.reply(401, { headers });
     if (!verdict || verdict.action === 'admit') answer();
@@ -149,14 +184,15 @@ export function createEndpoints(
     named: (name) => byName.get(name.toLowerCase())?.config,
     set,
     remove,
-    identify({ request, source }) {
+    identify(transaction) {
+      const { request, source } = transaction;
       const verdict = verify(request, source.address);
-      if (verdict.result === 'accepted') return { endpoint: byUsername.get(verdict.username)! };
+      if (verdict.result === 'accepted') return admitted(byUsername.get(verdict.username)!, transaction, true);
       const line = verdict.result === 'absent' ? lineOf?.(request.uri) : undefined;
-      if (line) return { endpoint: line };
+      if (line) return admitted(line, transaction, false);
       const local = verdict.result === 'absent' ? byAddress(source.address) : undefined;
       // Who claims to be a phone with a password has to know it, also where strangers are let in.
-      return local && !claimed(request)?.auth ? { endpoint: local } : refusal(verdict, source.address);
+      return local && !claimed(request)?.auth ? admitted(local, transaction, true) : refusal(verdict, source.address);
     },
     challengeStranger({ auth, match }, transaction, dialog) {
       const { request, source } = transaction;

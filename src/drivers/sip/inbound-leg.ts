@@ -13,6 +13,7 @@ import type { DigitSequence, Leg, Party, Report } from '../../telephony/driver.t
 import { causeFromReason, reasonHeaders, statusFromCause } from './causes.ts';
 import type { EndpointConfig } from './config.ts';
 import { createLegCore, type LegCore, type LegCoreData } from './leg-core.ts';
+import type { LegToken } from './legs.ts';
 import type { Negotiation } from './negotiation.ts';
 import { transferTarget } from './resource.ts';
 import type { Services } from './services.ts';
@@ -119,7 +120,7 @@ class InboundLeg implements Leg {
   readonly #services: Services;
   readonly #endpoint: EndpointConfig;
   readonly #call: IncomingCall;
-  readonly #token = {};
+  readonly #token: LegToken;
   #earlyAnswer: string | undefined;
 
   constructor({ services, endpoint, call, channelId, report, from }: LegOptions) {
@@ -143,7 +144,7 @@ class InboundLeg implements Leg {
       },
       onMediaLost: (cause) => call.refuse(503, { headers: reasonHeaders(cause) }),
     });
-    services.legs.add(this.#token);
+    this.#token = services.legs.add(endpoint.name);
   }
 
   get formats(): readonly string[] {
@@ -222,7 +223,7 @@ class InboundLeg implements Leg {
   release(): void {
     if (this.core.phase !== 'ended') this.#finish(Cause.normalClearing);
     this.core.release();
-    this.#services.legs.delete(this.#token);
+    this.#services.legs.remove(this.#token);
   }
 
   dump(): InboundLegData {

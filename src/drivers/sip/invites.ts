@@ -8,7 +8,7 @@ import type { EndpointConfig } from './config.ts';
 import { type InboundCall, takeInboundCall } from './inbound-leg.ts';
 import { assertedParty, partyOf, userOf } from './party.ts';
 import { createRefusals } from './refusals.ts';
-import { channelName, type Services } from './services.ts';
+import { channelName, isBusy, type Services } from './services.ts';
 
 /** Receives INVITEs that ask for a new call: finds out who calls and hands the call to call control. */
 export function createInviteReceiver(
@@ -27,7 +27,7 @@ export function createInviteReceiver(
     const identity = endpoints.identify(transaction);
     if ('challenge' in identity) return endpoints.challenge(transaction, identity);
     const { endpoint } = identity;
-    const refusal = refuseOffer(transaction.request, endpoint);
+    const refusal = refuseCaller(services, transaction.request, endpoint) ?? refuseOffer(transaction.request, endpoint);
     if (refusal) {
       const [status, reason, headers] = refusal;
       tellRefusal(transaction, status, reason);
@@ -80,6 +80,15 @@ const callerOf = (request: SipRequest, endpoint: EndpointConfig): Party =>
   endpoint.callerId ?? (endpoint.trustIdentity ? assertedParty(request) : undefined) ?? partyOf(request.from);
 
 type Refusal = [status: number, reason: string, headers: readonly (readonly [string, string])[]];
+
+/** Why an endpoint may not make that call: it has too many, or may not call that extension. */
+function refuseCaller(services: Services, request: SipRequest, endpoint: EndpointConfig): Refusal | undefined {
+  if (isBusy(services, endpoint)) return [486, 'it has as many calls as it may have', []];
+  const { extensions = [] } = endpoint.allowance ?? {};
+  const extension = userOf(request.uri) || 's';
+  if (extensions.length === 0 || services.isAmong(extension, extensions)) return undefined;
+  return [403, `it may not call ${extension}`, []];
+}
 
 /** Why an INVITE's body makes a call impossible; an INVITE without one asks us to offer. */
 function refuseOffer(request: SipRequest, endpoint: EndpointConfig): Refusal | undefined {

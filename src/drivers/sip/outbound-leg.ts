@@ -10,6 +10,7 @@ import { answeredElsewhere, causeFromReason, causeFromStatus, reasonHeaders } fr
 import type { EndpointConfig } from './config.ts';
 import { digestClient, fromAddress, identityHeaders } from './identity.ts';
 import { createLegCore, type LegCore, type LegCoreData } from './leg-core.ts';
+import type { LegToken } from './legs.ts';
 import type { Negotiation } from './negotiation.ts';
 import { createRequestHeaders, type RequestHeaders } from './request-headers.ts';
 import { type Destination, type Resolved, transferTarget } from './resource.ts';
@@ -69,7 +70,7 @@ class OutboundLeg implements Leg {
   readonly #calls = new Map<OutgoingCall, Placed>();
   readonly #failures: Failure[];
   readonly #told: Set<Progress>;
-  readonly #token = {};
+  readonly #token: LegToken;
   #winner: OutgoingCall | undefined;
   #dialed: boolean;
   /** Who calls. */
@@ -97,7 +98,7 @@ class OutboundLeg implements Leg {
       intents: { dial: (negotiation) => this.#placeAll(negotiation) },
       onMediaLost() {},
     });
-    services.legs.add(this.#token);
+    this.#token = services.legs.add(resolved.endpoint.name);
   }
 
   get formats(): readonly string[] {
@@ -177,7 +178,7 @@ class OutboundLeg implements Leg {
   release(): void {
     this.#hangupAll();
     this.#core.release();
-    this.#options.services.legs.delete(this.#token);
+    this.#options.services.legs.remove(this.#token);
   }
 
   dump(): OutboundLegData {

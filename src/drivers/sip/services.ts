@@ -5,6 +5,7 @@ import type { MediaPlane } from '../../telephony/media.ts';
 import type { Bindings } from './bindings.ts';
 import type { EndpointConfig, SipConfig } from './config.ts';
 import type { Endpoints } from './endpoints.ts';
+import type { Legs } from './legs.ts';
 
 /** A text message between endpoints (RFC 3428). */
 export type TextMessage = {
@@ -27,8 +28,10 @@ export type Services = {
   media: MediaPlane;
   endpoints: Endpoints;
   bindings: Bindings;
-  /** Legs that hold something: for leak checks. */
-  legs: Set<object>;
+  /** Legs that hold something: for leak checks, and for how many calls an endpoint has. */
+  legs: Legs;
+  /** Whether an extension is one of a list of extensions and patterns of the dialplan. */
+  isAmong(extension: string, extensions: readonly string[]): boolean;
   messageReceived(message: TextMessage): void;
 };
 
@@ -39,3 +42,7 @@ export const localHost = ({ stack, config }: Services, target: Target): string =
 /** The name of a new channel of an endpoint. */
 export const channelName = ({ stack }: Services, endpoint: EndpointConfig): string =>
   `PJSIP/${endpoint.name}-${stack.ids.hex(8)}`;
+
+/** Whether an endpoint has as many calls as it may have. */
+export const isBusy = ({ legs }: Services, { name, allowance }: EndpointConfig): boolean =>
+  (allowance?.calls ?? 0) > 0 && legs.of(name) >= allowance!.calls!;
