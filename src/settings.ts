@@ -25,6 +25,7 @@ import type { HttpOptions } from './http/env.ts';
 import { defaultMediaConfig, type MediaConfig } from './media/config.ts';
 import type { BuildInfo, Module } from './models/system.ts';
 import type { RecorderSettings } from './recorder/recorder.ts';
+import type { CacheLimits } from './sip/location/cached-names.ts';
 import type { TransactionLimits } from './sip/transaction/room.ts';
 import type { GateLimits } from './sip/transport/gate.ts';
 import { kindOf } from './sip/transport/kind.ts';
@@ -176,6 +177,13 @@ export const certificateSettings = ({ tls }: Config): CertificateSettings => ({
   clientAuthorities: tls.client_authorities,
   minimumVersion: tls.minimum_version,
   checkEveryMs: tls.check_interval * 1000,
+});
+
+/** How long answers of DNS are believed. Times of the configuration are in s. */
+export const dnsLimits = ({ sip: { dns } }: Config): CacheLimits => ({
+  minimumMs: dns.minimum_ttl * 1000,
+  maximumMs: dns.maximum_ttl * 1000,
+  most: dns.remembered,
 });
 
 /** Times of the configuration are in s. */

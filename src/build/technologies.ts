@@ -10,12 +10,14 @@ import { createLocalDriver } from '../drivers/local/local.ts';
 import { createSipDriver } from '../drivers/sip/driver.ts';
 import { objectsOf, sipObjectTypes } from '../drivers/sip/objects.ts';
 import { createProvisioning } from '../drivers/sip/provisioning.ts';
-import { callerIds, sipListens, sipSettings, webSockets } from '../settings.ts';
+import { callerIds, dnsLimits, sipListens, sipSettings, webSockets } from '../settings.ts';
+import { cachedNames } from '../sip/location/cached-names.ts';
 import { createDynamicConfig } from '../stores/dynamic-config.ts';
 import type { ExternalAudio } from '../telephony/external.ts';
 import type { MediaPlane } from '../telephony/media.ts';
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
+import { createNameServer } from './name-server.ts';
 import type { Network } from './network.ts';
 import { takeUpServer } from './put-down.ts';
 import type { Reloadable } from './reload.ts';
@@ -47,6 +49,9 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
       })
     : undefined;
 
+  const names = base.io.resolveHost
+    ? undefined
+    : cachedNames(createNameServer(config.sip.dns.servers), clock, dnsLimits(config));
   const sipConfig = sipSettings(config);
   const messages = createMessages({ bus, clock, log, endpoints });
   const sip = createSipDriver({
@@ -69,6 +74,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
     messageReceived: messages.received,
     isAmong: createExtensionLists(),
     resolveHost,
+    ...(names && { names }),
   });
   scope.defer(() => sip.close());
   gate.ignore((address) => bans.verdict(address).action === 'ignore');

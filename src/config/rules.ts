@@ -32,6 +32,7 @@ export function checkRules(config: Config, schema: object, known: Known, broken:
 const rules: Record<Exclude<Rule, 'directory' | 'file'>, { test(text: string): boolean; wanted: string }> = {
   address: { test: isAddress, wanted: 'expected an IP address' },
   network: { test: isNetwork, wanted: 'expected an IP address or a network such as 10.1.0.0/16' },
+  nameServer: { test: isNameServer, wanted: 'expected an address such as 10.0.0.53 or 10.0.0.53:5353' },
   passwordHash: {
     test: (text) => parsePasswordHash(text) !== undefined,
     wanted: 'expected a hash made by `hookswitch hash`',
@@ -44,6 +45,12 @@ const rules: Record<Exclude<Rule, 'directory' | 'file'>, { test(text: string): b
   },
   origin: { test: isOrigin, wanted: 'expected an origin such as https://desk.example.org, or *' },
 };
+
+/** `address`, `address:port`, `[address]:port`. */
+function isNameServer(text: string): boolean {
+  const [, bracketed, plain, port = '53'] = /^(?:\[([^\]]{1,60})\]|([\d.]{7,15}))(?::(\d{1,5}))?$/.exec(text) ?? [];
+  return (isAddress(bracketed ?? plain ?? '') && Number(port) >= 1 && Number(port) <= 65_535) || isAddress(text);
+}
 
 /** Walks along the schema and checks every string that has a rule. */
 function checkTexts(node: Node, value: unknown, path: Path): Problem[] {

@@ -18,6 +18,7 @@ export type Rule =
   | 'network'
   | 'directory'
   | 'file'
+  | 'nameServer'
   | 'passwordHash'
   | 'sipUri'
   | 'origin'

@@ -231,6 +231,32 @@ export const sip = group(
       description:
         'Digests that phones may prove their password with, the preferred one first. Some phones that know MD5 alone give up when SHA-256 is offered beside it.',
     }),
+    dns: group(
+      {
+        servers: list(Type.String({ rule: 'nameServer' }), {
+          default: [],
+          commaList: true,
+          description:
+            'Name servers to ask for SIP servers, e.g. 10.0.0.53 or 10.0.0.53:5353. Empty: those of the system.',
+        }),
+        minimum_ttl: number(1, 86_400, {
+          default: 10,
+          unit: 's',
+          description: 'Shortest time that an answer is believed, also that there is none.',
+        }),
+        maximum_ttl: number(1, 86_400, {
+          default: 3_600,
+          unit: 's',
+          description: 'Longest time that an answer is believed, whatever it says.',
+        }),
+        remembered: whole(10, 1_000_000, {
+          default: 1_000,
+          unit: 'answers',
+          description: 'Answers remembered; beyond it the oldest are forgotten.',
+        }),
+      },
+      'How SIP servers are found by name (RFC 3263).',
+    ),
     timers: group(
       {
         t1: timer(500, 'Estimated round trip (RFC 3261 T1): the base of all retransmissions.'),

@@ -4,6 +4,7 @@ import type { Logger } from '../../lib/log.ts';
 import { createVerifier } from '../../sip/auth/verifier.ts';
 import type { Stack } from '../../sip/dialog/stack.ts';
 import { createUserAgent, type UserAgentCounts } from '../../sip/dialog/user-agent.ts';
+import type { NameServer } from '../../sip/location/names.ts';
 import { formatUri } from '../../sip/message/uri.ts';
 import type { ServerTransaction, TransactionLayer } from '../../sip/transaction/transaction.ts';
 import type { KnownPeers } from '../../sip/transport/known-peers.ts';
@@ -55,6 +56,8 @@ export type SipDriverOptions = {
   log: Logger;
   /** The address of a host name; without it only literal addresses can be reached. */
   resolveHost?: (host: string) => Promise<string>;
+  /** What DNS knows of SIP servers (RFC 3263); then hosts are asked for there. */
+  names?: NameServer;
   /** How a mailbox stands, for phones that watch it; without it all mailboxes are empty. */
   mailbox?: (name: string) => MailboxCounts | undefined;
   /** Hears who is known by its registration, its calls or its address; without it nobody asks. */
@@ -138,6 +141,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     timing: { t1Ms: config.t1Ms, t2Ms: config.t2Ms },
     userAgent: config.userAgent,
     ...(options.resolveHost && { resolveHost: options.resolveHost }),
+    ...(options.names && { names: options.names }),
     ...(options.peers && { peers: options.peers }),
   };
   const { realm, algorithms, nonceLifetimeMs } = config;

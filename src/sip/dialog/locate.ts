@@ -1,4 +1,5 @@
 import { guarded } from '../../lib/guard.ts';
+import { placesOf } from '../location/places.ts';
 import type { Uri } from '../message/uri.ts';
 import { formatUri } from '../message/uri.ts';
 import { isHostName, literalAddress } from '../transport/address.ts';
@@ -21,22 +22,46 @@ function placeOf(uri: Uri): Place | undefined {
 }
 
 /**
- * Finds where a request for `uri` goes (RFC 3263, without NAPTR and SRV).
- * @param found hears it once and never before this has returned, also when there is nothing to resolve; undefined when
- * the URI leads nowhere that we can reach.
+ * Finds where a request for `uri` goes (RFC 3263; without a name server the addresses of hosts alone).
+ * @param found hears it once and never before this has returned, also when there is nothing to resolve: the place to try
+ * first, undefined when the URI leads nowhere that we can reach, and those to try when nobody is there.
  */
-export function locate(stack: Stack, uri: Uri, found: (target: Target | undefined) => void): void {
-  // Never rejects: what `targetOf` awaits is caught there.
-  void targetOf(stack, uri).then(guarded(stack.log, 'sending to a place that was found', found));
+export function locate(
+  stack: Stack,
+  uri: Uri,
+  found: (target: Target | undefined, others: readonly Target[]) => void,
+): void {
+  const told = guarded(stack.log, 'sending to a place that was found', found);
+  // Never rejects: what `targetsOf` awaits is caught there.
+  void targetsOf(stack, uri).then(([first, ...others]) => told(first, others));
 }
 
-async function targetOf(stack: Stack, uri: Uri): Promise<Target | undefined> {
+async function targetsOf(stack: Stack, uri: Uri): Promise<readonly Target[]> {
+  const places = await searched(stack, uri);
+  if (places.length === 0) stack.log.info({ uri: formatUri(uri) }, 'a URI leads nowhere that can be reached from here');
+  return places;
+}
+
+async function searched(stack: Stack, uri: Uri): Promise<readonly Target[]> {
+  if (stack.names && (uri.scheme === 'sip' || uri.scheme === 'sips'))
+    return placesOf(uri, { names: stack.names, speaks: speaks(stack), random: () => chance(stack) });
   const place = placeOf(uri);
   const address = place && (literalAddress(place.host) ?? (await resolved(stack, place.host)));
-  if (place && address !== undefined) return targetAt(place, address);
-  stack.log.info({ uri: formatUri(uri) }, 'a URI leads nowhere that can be reached from here');
-  return undefined;
+  return place && address !== undefined ? [targetAt(place, address)] : [];
 }
+
+/** An address of each family, for documentation: nobody is asked anything there (RFC 5737, RFC 3849). */
+const anywhere = ['192.0.2.1', '2001:db8::1'] as const;
+
+/** Whether there is a listener of ours for a protocol, and the family of an address. */
+const speaks =
+  ({ transports }: Stack) =>
+  (protocol: Protocol, address?: string): boolean =>
+    (address === undefined ? anywhere : [address]).some(
+      (each) => transports.localAddress({ protocol, address: each, port: kindOf(protocol).defaultPort }) !== undefined,
+    );
+
+const chance = ({ ids }: Stack): number => Number.parseInt(ids.hex(8), 16) / 0x1_0000_0000;
 
 /** Over TLS the peer has to prove the name that it was found by. */
 const targetAt = ({ protocol, host, port }: Place, address: string): Target => ({

@@ -109,6 +109,8 @@ class Outgoing implements OutgoingCall {
   readonly #dialogs = new Map<string, InviteUsage>();
   #winner: InviteUsage | undefined;
   #target: Target | undefined;
+  /** Where else it may be tried. */
+  #others: readonly Target[] = [];
   #sent: Sent | undefined;
   #hangupHeaders: HeaderLines | undefined;
   #over = false;
@@ -130,7 +132,7 @@ class Outgoing implements OutgoingCall {
   start(): void {
     const { stack, request } = this.#options;
     if (request.target) this.#send(request.target);
-    else locate(stack, request.routes?.[0]?.uri ?? request.uri, (target) => this.#send(target));
+    else locate(stack, request.routes?.[0]?.uri ?? request.uri, (target, others) => this.#send(target, others));
   }
 
   hangup(headers: HeaderLines = []): void {
@@ -173,11 +175,20 @@ class Outgoing implements OutgoingCall {
     this.#sent = resumeRequest(this.#options.stack, this.#sending(target), this.#hearing(target), sent);
   }
 
-  #send(target: Target | undefined): void {
+  #send(target: Target | undefined, others: readonly Target[] = []): void {
     if (this.#over) return;
+    this.#others = others;
     if (!target) return void this.#fail(() => this.#options.handlers.onFailed(503));
     this.#target = target;
     this.#sent = sendRequest(this.#options.stack, this.#sending(target), this.#hearing(target));
+  }
+
+  /** Tries the next place where the last one gave no sign of life (RFC 3263 4.3); false when there is none. */
+  #sendElsewhere(): boolean {
+    const [next, ...others] = this.#others;
+    if (!next || this.#over || this.#hangupHeaders || this.#dialogs.size > 0) return false;
+    this.#send(next, others);
+    return true;
   }
 
   #sending(target: Target): Sending {
@@ -192,9 +203,11 @@ class Outgoing implements OutgoingCall {
       onProvisional: (response, request) => this.#provisional(response, request, target),
       onFinal: (response, request) => {
         if (response.status < 300) this.#success(response, request, target);
-        else this.#fail(() => handlers.onRefused(response));
+        else if (response.status !== 503 || !this.#sendElsewhere()) this.#fail(() => handlers.onRefused(response));
       },
-      onFailure: (status) => this.#fail(() => handlers.onFailed(status)),
+      onFailure: (status) => {
+        if (!this.#sendElsewhere()) this.#fail(() => handlers.onFailed(status));
+      },
     };
   }
 

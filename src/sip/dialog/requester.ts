@@ -66,6 +66,9 @@ class Sender implements Sent {
   readonly #handlers: SendingHandlers;
   #transaction: ClientTransaction | undefined;
   #cancelled: HeaderLines | undefined;
+  /** The last try went over TCP for its size; and whether that is not to be tried again. */
+  #overStream = false;
+  #overDatagrams = false;
   /** Makes the request and sends it; what it throws ends as if nothing could be sent. */
   readonly attempt: () => void;
 
@@ -106,7 +109,9 @@ class Sender implements Sent {
     const request = this.#sending.build();
     for (const { name, value } of digest?.authorize(request.method, request.requestUri) ?? [])
       request.append(name, value);
-    this.#transaction = this.#stack.transactions.request(request, target, this.#hearing());
+    const to = this.#overDatagrams ? target : largeTarget(request, target, this.#stack);
+    this.#overStream = to !== target;
+    this.#transaction = this.#stack.transactions.request(request, to, this.#hearing());
   }
 
   /** What one try hears of its transaction; nothing more once it is tried again. */
@@ -114,8 +119,12 @@ class Sender implements Sent {
     const handlers = this.#handlers;
     const { digest } = this.#sending;
     let retried = false;
+    let heard = false;
     return {
-      onProvisional: (response) => handlers.onProvisional?.(response, this.#transaction!.request),
+      onProvisional: (response) => {
+        heard = true;
+        handlers.onProvisional?.(response, this.#transaction!.request);
+      },
       onFinal: (response) => {
         if (retried) return;
         retried =
@@ -125,6 +134,13 @@ class Sender implements Sent {
       },
       onTimeout: () => handlers.onFailure(408),
       onTransportError: (failure) => {
+        if (this.#overStream && !heard && this.#cancelled === undefined) {
+          // RFC 3261 18.1.1: who does not speak TCP is asked by UDP, however large it is.
+          retried = true;
+          this.#overDatagrams = true;
+          this.attempt();
+          return;
+        }
         this.#stack.log.debug(
           { method: this.#transaction?.request.method, reason: failure.reason, target: failure.target },
           'a request could not be sent',
@@ -136,6 +152,20 @@ class Sender implements Sent {
       },
     };
   }
+}
+
+/** Larger requests go over TCP: with a Via of ours they might not fit one packet of the network (RFC 3261 18.1.1). */
+const MAX_DATAGRAM_REQUEST = 1_300;
+/** What our Via takes at most, and a body below which no request is that large. */
+const VIA_OCTETS = 120;
+const SMALL_BODY = 500;
+
+/** Where a request goes that may be too large for UDP. A flow that the peer has opened is kept to (RFC 5626 4.3). */
+function largeTarget(request: SipRequest, target: Target, { transports }: Stack): Target {
+  if (target.protocol !== 'udp' || target.listener !== undefined || request.body.length < SMALL_BODY) return target;
+  if (request.toBuffer().length + VIA_OCTETS <= MAX_DATAGRAM_REQUEST) return target;
+  const stream: Target = { ...target, protocol: 'tcp' };
+  return transports.localAddress(stream) ? stream : target;
 }
 
 const isChallenge = ({ status }: SipResponse): boolean => status === 401 || status === 407;

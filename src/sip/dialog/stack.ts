@@ -2,6 +2,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { guarded } from '../../lib/guard.ts';
 import type { Ids } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { NameServer } from '../location/names.ts';
 import type { TransactionLayer } from '../transaction/transaction.ts';
 import type { KnownPeers } from '../transport/known-peers.ts';
 import type { Transports } from '../transport/transport.ts';
@@ -21,6 +22,8 @@ export type Stack = {
   userAgent: string;
   /** Hears who is known by a live dialog. */
   peers?: Pick<KnownPeers, 'hold' | 'release'>;
+  /** What DNS knows; without it the address of a host is all that is asked. */
+  names?: NameServer;
   /** The address of a host name; without it only literal addresses can be reached. */
   resolveHost?: (host: string) => Promise<string>;
 };

@@ -283,9 +283,16 @@ function sendSingle(
       body: request.body,
     });
   };
-  const start = (target: Target | undefined) => {
+  const start = (target: Target | undefined, others: readonly Target[] = []) => {
     if (!target) return told.onFailure(503);
-    sendRequest(stack, { target, digest: request.digest, build: () => build(target) }, told);
+    const [next, ...rest] = others;
+    const sending = { target, digest: request.digest, build: () => build(target) };
+    if (!next) return void sendRequest(stack, sending, told);
+    // RFC 3263 4.3: who gives no sign of life, or is overloaded, has somebody beside it.
+    sendRequest(stack, sending, {
+      onFinal: (response) => (response.status === 503 ? start(next, rest) : told.onFinal(response)),
+      onFailure: () => start(next, rest),
+    });
   };
   if (request.target) start(request.target);
   else locate(stack, request.routes?.[0]?.uri ?? request.uri, start);

@@ -11,6 +11,7 @@ import type { TextMessage } from '../../../src/drivers/sip/services.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createIds } from '../../../src/lib/ids.ts';
 import type { Logger } from '../../../src/lib/log.ts';
+import type { NameServer } from '../../../src/sip/location/names.ts';
 import { createTransactionLayer } from '../../../src/sip/transaction/layer.ts';
 import { createKnownPeers } from '../../../src/sip/transport/known-peers.ts';
 import type { Protocol, Transports } from '../../../src/sip/transport/transport.ts';
@@ -190,6 +191,12 @@ export type PhoneOptions = {
   mailbox?: (name: string) => { newMessages: number; oldMessages: number } | undefined;
   /** Counts wrong log-ins. */
   logIns?: LogIns;
+  /** What it knows of DNS. */
+  names?: NameServer;
+  /** TCP on the same port as well. */
+  alsoTcp?: boolean;
+  /** Hears of each message that comes in, by what. */
+  hears?: (protocol: Protocol) => void;
 };
 
 /** One user agent with real sockets on loopback, and call control made of lists. */
@@ -200,6 +207,9 @@ export async function createPhone({
   accepts = true,
   mailbox = () => undefined,
   logIns,
+  names,
+  alsoTcp = false,
+  hears = () => {},
 }: PhoneOptions = {}) {
   const clock = systemClock;
   const ids = createIds(clock);
@@ -212,12 +222,17 @@ export async function createPhone({
   const contactEvents: string[] = [];
   const transports = createTransports({ clock, log: noLog });
   const [listener] = await transports.bind([{ protocol, host: '127.0.0.1', port: 0 }]);
+  if (alsoTcp) await transports.bind([{ protocol: 'tcp', host: '127.0.0.1', port: listener!.port }]);
   const wrapped: Transports = {
     bind: (listens) => transports.bind(listens),
     get listeners() {
       return transports.listeners;
     },
-    onMessage: (handler) => transports.onMessage(handler),
+    onMessage: (handler) =>
+      transports.onMessage((message, source) => {
+        hears(source.protocol);
+        handler(message, source);
+      }),
     onMalformed: (handler) => transports.onMalformed(handler),
     onConnectionClosed: (handler) => transports.onConnectionClosed(handler),
     send: (bytes, target, onFailure) => {
@@ -236,6 +251,7 @@ export async function createPhone({
     transports: wrapped,
     transactions,
     media,
+    ...(names && { names }),
     host: {
       incoming(call) {
         incoming.push(call);

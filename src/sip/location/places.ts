@@ -1,0 +1,128 @@
+import type { SipUri } from '../message/uri.ts';
+import { isHostName, literalAddress } from '../transport/address.ts';
+import { kindOf, type Protocol, protocolOf } from '../transport/kind.ts';
+import type { Target } from '../transport/transport.ts';
+import type { NameServer, SrvRecord } from './names.ts';
+
+export type LocationOptions = {
+  readonly names: NameServer;
+  /** Whether we speak a protocol at all, to an address when one is given. */
+  readonly speaks: (protocol: Protocol, address?: string) => boolean;
+  /** Chance for the weights of servers, from 0 to below 1. */
+  readonly random: () => number;
+};
+
+/** Most places that one URI is looked up to. */
+const MAX_PLACES = 8;
+
+/** What the services of NAPTR and the prefixes of SRV stand for, the preferred one first where DNS leaves the choice. */
+const services: readonly { readonly protocol: Protocol; readonly naptr: string; readonly srv: string }[] = [
+  { protocol: 'udp', naptr: 'SIP+D2U', srv: '_sip._udp.' },
+  { protocol: 'tcp', naptr: 'SIP+D2T', srv: '_sip._tcp.' },
+  { protocol: 'tls', naptr: 'SIPS+D2T', srv: '_sips._tcp.' },
+];
+
+/** A service of a domain: where its servers are listed. */
+type Service = { readonly protocol: Protocol; readonly name: string };
+
+/**
+ * Where a URI leads, the first place to try first (RFC 3263 4): by the protocol it names, or else the one that its domain
+ * prefers (NAPTR), or else one that it has servers for (SRV), or else UDP (TLS for `sips`); then the servers by priority
+ * and weight, and their addresses. Empty when it leads nowhere that can be reached; never rejects.
+ */
+export async function placesOf(uri: SipUri, options: LocationOptions): Promise<readonly Target[]> {
+  const host = uri.params['maddr'] ?? uri.host;
+  const named = uri.params['transport'];
+  const fixed = protocolOf(uri.scheme, named);
+  if (fixed === undefined) return [];
+  const address = literalAddress(host);
+  if (address !== undefined) return [{ protocol: fixed, address, port: uri.port ?? kindOf(fixed).defaultPort }];
+  if (!isHostName(host)) return [];
+  if (uri.port !== undefined) return hosted(host, { protocol: fixed, port: uri.port }, host, options);
+  const found = await listed(host, named === undefined ? undefined : fixed, uri.scheme, options);
+  return found.length > 0 ? found : hosted(host, { protocol: fixed, port: kindOf(fixed).defaultPort }, host, options);
+}
+
+/** The servers that DNS lists for a domain. */
+async function listed(
+  domain: string,
+  protocol: Protocol | undefined,
+  scheme: 'sip' | 'sips',
+  options: LocationOptions,
+): Promise<readonly Target[]> {
+  const usable = services.filter(
+    (each) =>
+      (protocol === undefined || each.protocol === protocol) &&
+      (scheme === 'sip' || each.protocol === 'tls') &&
+      options.speaks(each.protocol),
+  );
+  // All are asked at once: a domain without NAPTR costs no time.
+  const naptr = protocol === undefined ? orNothing(options.names.naptr(domain)) : [];
+  const guessed = usable.map(({ protocol: each, srv }) => ({ protocol: each, name: srv + domain }));
+  const servers = guessed.map(({ name }) => orNothing(options.names.srv(name)));
+  const preferred: Service[] = [...(await naptr)]
+    .sort((one, other) => one.order - other.order || one.preference - other.preference)
+    .flatMap(({ service, replacement }) => {
+      const known = usable.find((each) => each.naptr === service.toUpperCase());
+      return known && replacement !== '' ? [{ protocol: known.protocol, name: replacement }] : [];
+    });
+  for (const service of preferred) {
+    const places = await served(service, await orNothing(options.names.srv(service.name)), domain, options);
+    if (places.length > 0) return places;
+  }
+  for (const [index, service] of guessed.entries()) {
+    const places = await served(service, (await servers[index]) ?? [], domain, options);
+    if (places.length > 0) return places;
+  }
+  return [];
+}
+
+async function served(
+  { protocol }: Service,
+  records: readonly SrvRecord[],
+  domain: string,
+  options: LocationOptions,
+): Promise<readonly Target[]> {
+  const places: Target[] = [];
+  for (const { name, port } of inTurn(records, options.random)) {
+    // A lone dot says that there is decidedly no such service (RFC 2782).
+    if (name === '' || name === '.') continue;
+    places.push(...(await hosted(name, { protocol, port }, domain, options)));
+    if (places.length >= MAX_PLACES) break;
+  }
+  return places.slice(0, MAX_PLACES);
+}
+
+/** By priority, and among equals by chance in proportion to their weights (RFC 2782). */
+function inTurn(records: readonly SrvRecord[], random: () => number): SrvRecord[] {
+  const turn: SrvRecord[] = [];
+  const left = [...records].sort((one, other) => one.priority - other.priority || one.weight - other.weight);
+  while (left.length > 0) {
+    const group = left.filter(({ priority }) => priority === left[0]!.priority);
+    const sum = group.reduce((total, { weight }) => total + weight, 0);
+    let drawn = random() * sum;
+    const chosen = group.find(({ weight }) => (drawn -= weight) < 0) ?? group[0]!;
+    left.splice(left.indexOf(chosen), 1);
+    turn.push(chosen);
+  }
+  return turn;
+}
+
+/** The addresses of a host that can be reached. Over TLS it has to prove the domain that was asked for (RFC 5922 4). */
+async function hosted(
+  host: string,
+  { protocol, port }: { protocol: Protocol; port: number },
+  domain: string,
+  { names, speaks }: LocationOptions,
+): Promise<readonly Target[]> {
+  const address = literalAddress(host);
+  const found = address === undefined ? await orNothing(names.addresses(host)) : [{ address }];
+  const proved = kindOf(protocol).secure ? { serverName: domain } : {};
+  return found
+    .filter((each) => speaks(protocol, each.address))
+    .slice(0, MAX_PLACES)
+    .map((each) => ({ protocol, address: each.address, port, ...proved }));
+}
+
+/** What cannot be asked counts as not there. */
+const orNothing = <T>(answer: Promise<readonly T[]>): Promise<readonly T[]> => answer.catch(() => []);

@@ -1,0 +1,81 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { NameServer } from '../../../src/sip/location/names.ts';
+import { freePort } from '../../support/sipp.ts';
+import { anybody, createPhone, type Phone, type PhoneOptions, trunkTo } from './support.ts';
+
+const location = suite('where requests go');
+const phones: Phone[] = [];
+
+async function phone(options: PhoneOptions): Promise<Phone> {
+  const made = await createPhone(options);
+  phones.push(made);
+  return made;
+}
+
+location.after.each(async () => {
+  for (const each of phones.splice(0)) await each.close();
+});
+
+/** A domain with servers on these ports, in their order. */
+const domainOf = (...ports: number[]): NameServer => ({
+  naptr: async () => [],
+  srv: async (name) =>
+    name === '_sip._tcp.example.com'
+      ? ports.map((port, index) => ({ priority: index, weight: 0, port, name: `${index}.example.com` }))
+      : [],
+  addresses: async () => [{ address: '127.0.0.1', ttl: 60 }],
+});
+
+const trunk = { endpoints: [trunkTo('sip:example.com;transport=tcp')] };
+
+location('a call goes to the next server when nobody listens at the first', async () => {
+  const callee = await phone({ config: { endpoints: [anybody] }, protocol: 'tcp' });
+  const names = domainOf(await freePort(), callee.port);
+  const caller = await phone({ config: trunk, protocol: 'tcp', names });
+  caller.open('600@trunk').leg.dial();
+  await callee.rung();
+});
+
+location('a call goes to the next server when the first has no room; a refusal is final', async () => {
+  const full = await phone({ config: { endpoints: [anybody] }, protocol: 'tcp' });
+  full.driver.drain();
+  const callee = await phone({ config: { endpoints: [anybody] }, protocol: 'tcp', accepts: false });
+  const spare = await phone({ config: { endpoints: [anybody] }, protocol: 'tcp' });
+  const busy = await phone({ config: { endpoints: [] }, protocol: 'tcp' });
+  const caller = await phone({ config: trunk, protocol: 'tcp', names: domainOf(full.port, callee.port, spare.port) });
+  caller.open('600@trunk').leg.dial();
+  await spare.rung();
+  const other = await phone({ config: trunk, protocol: 'tcp', names: domainOf(busy.port, callee.port) });
+  const refused = other.open('600@trunk');
+  refused.leg.dial();
+  await refused.heard('leg.hungUp');
+  assert.is(callee.incoming.length, 1);
+});
+
+location('what is too large for a datagram goes over TCP, or by UDP to who does not speak that', async () => {
+  const heard: string[] = [];
+  const hears = (protocol: string) => heard.push(protocol);
+  const both = await phone({ config: { endpoints: [anybody] }, alsoTcp: true, hears });
+  const plain = await phone({ config: { endpoints: [anybody] }, hears });
+  for (const callee of [both, plain])
+    for (const length of [100, 1_400]) {
+      const caller = await phone({ config: { endpoints: [trunkTo(callee.uri)] }, alsoTcp: true });
+      await caller.driver.sendMessage({
+        from: 'sip:c@192.0.2.5',
+        to: 'pjsip:trunk',
+        body: 'x'.repeat(length),
+        variables: {},
+      });
+    }
+  assert.equal(heard, ['udp', 'tcp', 'udp', 'udp']);
+  assert.equal(
+    [both, plain].map(({ messages }) => messages.map(({ body }) => body.length)),
+    [
+      [100, 1_400],
+      [100, 1_400],
+    ],
+  );
+});
+
+location.run();
