@@ -26,6 +26,7 @@ async function help(): Promise<string> {
 Commands:
   serve    run the telephone system
   check    read the configuration and say what is wrong with it
+  import   read Asterisk's configuration (--from <directory>), write ours; a report on standard error
   hash     read a password from standard input, write it as password_hash
   certificate [<name> …]
            make a certificate for a first try, for these names and addresses (this machine's when left out), signed by
@@ -52,6 +53,7 @@ async function main(args: string[]): Promise<number> {
   if (rest.length > 0) return refuseUsage(`unexpected argument: ${rest[0]}`);
   if (command === 'serve') return runServer(values.config);
   if (command === 'check') return checkConfiguration(values.config);
+  if (command === 'import') return importFrom(values.from);
   if (command === 'hash') return hash();
   return refuseUsage(command === undefined ? 'no command given' : `unknown command: ${command}`);
 }
@@ -63,6 +65,7 @@ function parse(args: string[]) {
       allowPositionals: true,
       options: {
         config: { type: 'string', short: 'c' },
+        from: { type: 'string' },
         help: { type: 'boolean', short: 'h' },
         version: { type: 'boolean', short: 'v' },
       },
@@ -148,6 +151,25 @@ whoever connects has to be told to believe ${files.certificate}
     process.stderr.write(`hookswitch: no certificate was made: ${(error as Error).message}\n`);
     return exitCode.failed;
   }
+}
+
+/** Writes a configuration made of Asterisk's on standard output, and what became of it on standard error. */
+async function importFrom(directory: string | undefined): Promise<number> {
+  if (directory === undefined) return refuseUsage('import needs --from <directory>, such as /etc/asterisk');
+  const { importConfiguration } = await import('./import/import.ts');
+  const { directoryFiles } = await import('./import/directory.ts');
+  let imported: ReturnType<typeof importConfiguration>;
+  try {
+    imported = importConfiguration(directoryFiles(directory));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+    process.stderr.write(`hookswitch: ${directory} cannot be read: ${(error as Error).message}\n`);
+    return exitCode.failed;
+  }
+  process.stderr.write(`${imported.report}\n`);
+  if (imported.found) return print(imported.yaml);
+  process.stderr.write(`hookswitch: ${directory} holds no configuration of Asterisk\n`);
+  return exitCode.failed;
 }
 
 async function hash(): Promise<number> {

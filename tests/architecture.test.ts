@@ -23,6 +23,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   sip: ['lib'],
   media: ['lib', 'telephony'],
   drivers: ['lib', 'models', 'telephony', 'sip'],
+  import: ['lib', 'config', 'dialplan'],
   virtual: ['lib', 'media', 'sip', 'config', 'http', 'main.ts', 'logging.ts'],
 };
 
@@ -37,7 +38,7 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   '@hono/node-ws': ['http'],
   ws: ['http', 'sip/transport', 'media/external'],
   typebox: ['models', 'config', 'http', 'actors/dumps.ts', 'build/server-data.ts'],
-  yaml: ['config'],
+  yaml: ['config', 'import/import.ts'],
   nanoid: ['lib/ids.ts'],
   pino: ['lib/log.ts'],
   'pino-pretty': ['serve.ts'],
@@ -49,7 +50,7 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   'node:tls': ['sip/transport', 'stores/certificates.ts', 'media/rtp', 'drivers/external'],
   'node:http': ['http', 'sip/transport'],
   'node:https': ['http'],
-  'node:fs': ['config', 'stores', 'media/file'],
+  'node:fs': ['config', 'import/directory.ts', 'stores', 'media/file'],
   'node:fs/promises': ['config', 'stores', 'media/file'],
   'node:worker_threads': ['media'],
   'node:dns/promises': ['build'],

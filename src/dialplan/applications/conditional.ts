@@ -4,7 +4,7 @@ import { isTrue } from '../calculation.ts';
 import type { Application } from './application.ts';
 
 /** What `App(arguments)` says; undefined when it is none. */
-const readCall = (text: string): { name: string; data: string } | undefined => {
+export const readCall = (text: string): { name: string; data: string } | undefined => {
   const [, name, data = ''] = /^([A-Za-z]\w*)\s*(?:\((.*)\))?$/s.exec(text) ?? [];
   return name === undefined ? undefined : { name, data };
 };

@@ -1,0 +1,258 @@
+import { applications } from '../dialplan/applications.ts';
+import { functionNames } from '../dialplan/functions.ts';
+import { parseStep, validate } from '../dialplan/parse.ts';
+import { isPattern, parsePattern, withoutDashes } from '../dialplan/patterns.ts';
+import type { Part } from './part.ts';
+import type { Report } from './report.ts';
+import type { Entry, Place, Section } from './source.ts';
+import { translate } from './steps.ts';
+
+/** `extensions.conf`: contexts, extensions and patterns, includes, labels, steps. */
+
+type Step = { app: string; label?: string; place: Place };
+type Extension = { steps: Map<number, Step>; last: number };
+type Context = { place: Place; include: { name: string; place: Place }[]; extensions: Map<string, Extension> };
+
+/** A step as it stands in the output. */
+type Written = string | { label: string; app: string };
+
+/** Highest priority that is read: what lies between is filled. */
+const highestPriority = 2_000;
+
+/** Sections that are no contexts. */
+const special = new Set(['general', 'globals']);
+
+/** What `extensions.conf` says. @param contextsNeeded contexts that phones name. */
+export function importExtensions(
+  sections: readonly Section[],
+  contextsNeeded: readonly string[],
+  report: Report,
+): Part {
+  const globals = new Map<string, string>();
+  for (const { name, entries } of sections)
+    if (name === 'globals') for (const { key, value } of entries) globals.set(key, value);
+  report.took('global variables, put in where they are read', globals.size);
+  const contexts = new Map<string, Context>();
+  for (const section of sections) if (!special.has(section.name)) readContext(section, contexts, report);
+  for (const name of contextsNeeded)
+    if (!contexts.has(name)) {
+      contexts.set(name, { place: 'pjsip.conf', include: [], extensions: new Map() });
+      report.approximated(
+        'extensions.conf',
+        `the context ${name} that phones enter is not there: an empty one is made`,
+      );
+    }
+  const written = constantsOf(sections, globals);
+  const dialplan: Record<string, Record<string, unknown>> = {};
+  for (const [name, context] of contexts)
+    dialplan[name] = writeContext(context, contexts, { globals: written, report });
+  cutCircles(dialplan, contexts, report);
+  mend(dialplan, contexts, report);
+  report.took('contexts', contexts.size);
+  return { dialplan, notes: {} };
+}
+
+/** Global variables that nothing of the dialplan sets: only these are the same all the time. */
+function constantsOf(sections: readonly Section[], globals: ReadonlyMap<string, string>): Map<string, string> {
+  const set = new Set<string>();
+  for (const { entries } of sections)
+    for (const { value } of entries)
+      for (const [, name = ''] of value.matchAll(/GLOBAL\((\w{1,100})\)\s?=/g)) set.add(name);
+  return new Map([...globals].filter(([name]) => !set.has(name)));
+}
+
+/* ---- Reading --------------------------------------------------------------------------------------------------- */
+
+function readContext(section: Section, contexts: Map<string, Context>, report: Report): void {
+  const context = contexts.get(section.name) ?? { place: section.place, include: [], extensions: new Map() };
+  contexts.set(section.name, context);
+  let current: string | undefined;
+  for (const entry of section.entries) {
+    switch (entry.key.toLowerCase()) {
+      case 'exten':
+        current = readExten(entry, context, report);
+        break;
+      case 'same':
+        if (current === undefined) report.missing(entry.place, '`same` behind no extension that was taken: left out');
+        else readStep(`${current},${entry.value}`, entry.place, context, report);
+        break;
+      case 'include':
+        readInclude(entry, context, report);
+        break;
+      case 'ignorepat':
+        break;
+      default:
+        report.missing(entry.place, `${entry.key}: dialplans of other places are not there, left out`);
+    }
+  }
+}
+
+function readInclude({ value, place }: Entry, context: Context, report: Report): void {
+  const [name = '', ...times] = value.split(/[,|]/).map((each) => each.trim());
+  if (times.some((each) => each !== '' && each !== '*'))
+    report.missing(place, `the include of ${name} at certain times: GotoIfTime in the extensions does so; left out`);
+  else context.include.push({ name, place });
+}
+
+/** The name of the extension; undefined when it is left out with all that belongs to it. */
+function readExten({ value, place }: Entry, context: Context, report: Report): string | undefined {
+  const comma = value.indexOf(',');
+  const name = (comma < 0 ? value : value.slice(0, comma)).trim().replace(/^"(.*)"$/, '$1');
+  if (name.includes('/')) {
+    report.missing(place, `extensions for certain callers (${name}): write GotoIf on CALLERID(num); left out`);
+    return undefined;
+  }
+  const pattern = isPattern(name) ? parsePattern(name) : undefined;
+  if (name === '' || typeof pattern === 'string') {
+    report.missing(place, `the extension "${name}" cannot be read: left out`);
+    return undefined;
+  }
+  if (['T', 'e', 'o', 'a'].includes(name))
+    report.missing(place, `the extension ${name} is kept, but no call goes there by itself`);
+  readStep(`${name},${value.slice(comma + 1)}`, place, context, report);
+  return name;
+}
+
+/** `name,priority(label),App(arguments)`. */
+function readStep(text: string, place: Place, context: Context, report: Report): void {
+  const [name = '', where = '', ...rest] = text.split(',');
+  const open = where.indexOf('(');
+  const number = open < 0 ? where : where.slice(0, open);
+  const label = open < 0 ? undefined : where.slice(open + 1).replace(/\).*$/s, '');
+  const app = rest.join(',');
+  if (number.trim().toLowerCase() === 'hint') {
+    report.missing(place, 'hints: what phones show of others comes from PUT /deviceStates; left out');
+    return;
+  }
+  const extension = context.extensions.get(withoutDashes(name)) ?? { steps: new Map<number, Step>(), last: 0 };
+  const priority = priorityOf(number.trim(), extension.last);
+  if (priority === undefined || app.trim() === '') {
+    report.missing(place, 'a step that cannot be read: left out');
+    return;
+  }
+  const key = isPattern(name) ? name : withoutDashes(name);
+  const known = context.extensions.get(key) ?? extension;
+  context.extensions.set(key, known);
+  if (known.steps.has(priority)) {
+    report.missing(place, 'the priority is taken already: left out');
+    return;
+  }
+  known.steps.set(priority, { app: app.trim(), place, ...(label === undefined ? {} : { label: label.trim() }) });
+  known.last = priority;
+}
+
+/** `n`, `n+2`, `s` (the same again) or a number; undefined for anything else. */
+function priorityOf(text: string, last: number): number | undefined {
+  const [, letter, plus] = /^([ns])(?:\+(\d{1,4}))?$/i.exec(text) ?? [];
+  const base = letter === undefined ? 0 : letter.toLowerCase() === 'n' ? last + 1 : last;
+  const priority = letter === undefined ? (/^\d{1,4}$/.test(text) ? Number(text) : 0) : base + Number(plus ?? 0);
+  return priority >= 1 && priority <= highestPriority ? priority : undefined;
+}
+
+/* ---- Writing --------------------------------------------------------------------------------------------------- */
+
+type Translation = { globals: ReadonlyMap<string, string>; report: Report };
+
+const names: ReadonlySet<string> = new Set(functionNames());
+const known: ReadonlySet<string> = new Set(applications.map(({ name }) => name.toLowerCase()));
+
+function writeContext(
+  { include, extensions }: Context,
+  contexts: ReadonlyMap<string, Context>,
+  { globals, report }: Translation,
+): Record<string, unknown> {
+  const written: Record<string, unknown> = {};
+  const there = include.filter(({ name, place }) => {
+    if (!contexts.has(name)) report.missing(place, `the included context ${name} is not there: left out`);
+    return contexts.has(name);
+  });
+  if (there.length > 0) written['include'] = [...new Set(there.map(({ name }) => name))];
+  const labels = { known, functions: names, globals, report };
+  for (const [name, { steps }] of extensions) {
+    const last = Math.max(...steps.keys());
+    const list: Written[] = [];
+    for (let priority = 1; priority <= last; priority++) {
+      const step = steps.get(priority);
+      // Where a priority is missing the call is over.
+      const app = step ? checked(translate(step.app, step.place, labels), step.place, report) : 'Hangup';
+      list.push(step?.label && /^[A-Za-z_][\w-]*$/.test(step.label) ? { label: step.label, app } : app);
+      if (step?.label && !/^[A-Za-z_][\w-]*$/.test(step.label))
+        report.missing(step.place, `the label ${step.label} does not begin with a letter: left out`);
+    }
+    report.took('steps of the dialplan', steps.size);
+    written[name === 'include' ? '_i[n]clude' : name] = list;
+  }
+  report.took('extensions', extensions.size);
+  return written;
+}
+
+/** A step that this dialplan takes; what it does not take ends the call, as nobody knows what it was to prevent. */
+function checked(app: string, place: Place, report: Report): string {
+  const parsed = parseStep(app);
+  if (typeof parsed !== 'string') return app;
+  report.missing(place, `${parsed}: the call is hung up there, as nobody knows what the step was to prevent`);
+  return 'Hangup(FACILITY_NOT_IMPLEMENTED)';
+}
+
+/** Takes out includes that lead back to where they began. */
+function cutCircles(
+  dialplan: Record<string, Record<string, unknown>>,
+  contexts: ReadonlyMap<string, Context>,
+  report: Report,
+): void {
+  const done = new Set<string>();
+  const visit = (name: string, trail: ReadonlySet<string>): void => {
+    if (done.has(name)) return;
+    const context = dialplan[name];
+    const include = (context?.['include'] as string[] | undefined) ?? [];
+    const inside = new Set([...trail, name]);
+    const kept = include.filter((other) => {
+      if (inside.has(other))
+        report.approximated(
+          contexts.get(name)?.place ?? '',
+          `${name} includes ${other}, which includes it: once is enough`,
+        );
+      else visit(other, inside);
+      return !inside.has(other);
+    });
+    if (context && include.length !== kept.length) {
+      if (kept.length > 0) context['include'] = kept;
+      else delete context['include'];
+    }
+    done.add(name);
+  };
+  for (const name of Object.keys(dialplan)) visit(name, new Set());
+}
+
+/** Steps that lead nowhere, or whose arguments make no sense, end the call; labels that are there twice go. */
+function mend(
+  dialplan: Record<string, Record<string, unknown>>,
+  contexts: ReadonlyMap<string, Context>,
+  report: Report,
+): void {
+  for (const { path, message } of validate(dialplan)) {
+    const [context = '', name = '', index] = path
+      .split('/')
+      .slice(1)
+      .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+    const steps = dialplan[context]?.[name];
+    const place =
+      contexts
+        .get(context)
+        ?.extensions.get(name)
+        ?.steps.get(Number(index) + 1)?.place ??
+      contexts.get(context)?.place ??
+      '';
+    if (!Array.isArray(steps)) continue;
+    if (index === undefined) {
+      report.missing(place, `${message}: left out`);
+      delete dialplan[context]?.[name];
+      continue;
+    }
+    const step = steps[Number(index)] as Written;
+    if (/^the label/.test(message) && typeof step !== 'string') steps[Number(index)] = step.app;
+    else if (typeof step === 'string') steps[Number(index)] = 'Hangup';
+    else steps[Number(index)] = { label: step.label, app: 'Hangup' };
+    report.approximated(place, `${message}: the call is hung up there`);
+  }
+}

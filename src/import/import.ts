@@ -1,0 +1,157 @@
+import { Document, isMap, isScalar, type Node } from 'yaml';
+import { check, type Problem } from '../config/check.ts';
+import { checkRules } from '../config/rules.ts';
+import { type Config, ConfigSchema } from '../config/schema.ts';
+import { validate } from '../dialplan/parse.ts';
+import { importExtensions } from './extensions.ts';
+import { importInterface } from './interface.ts';
+import { importMedia } from './media.ts';
+import type { Part } from './part.ts';
+import { importPjsip } from './pjsip.ts';
+import { Report } from './report.ts';
+import { type Files, readSections, type Section } from './source.ts';
+
+/** What comes of a configuration of Asterisk. */
+export type Imported = {
+  /** The configuration file, with comments. */
+  yaml: string;
+  /** What was taken, what is approximated, what is not there. */
+  report: string;
+  /** Whether any of the files was there. */
+  found: boolean;
+};
+
+/** Files that are read. */
+const read = [
+  'pjsip',
+  'pjsip_wizard',
+  'extensions',
+  'ari',
+  'http',
+  'rtp',
+  'musiconhold',
+  'websocket_client',
+  'asterisk',
+] as const;
+
+/** Files that are there at times, and what they mean. */
+const unread: Readonly<Record<string, string>> = {
+  'acl.conf': 'access lists: let a firewall say who may come. Endpoints that name one are left out',
+  'voicemail.conf': 'voicemail is an application (examples/voicemail.ts)',
+  'queues.conf': 'queues are an application (examples/queue.ts)',
+  'agents.conf': 'agents are an application (examples/queue.ts)',
+  'confbridge.conf':
+    'profiles, PINs and menus of ConfBridge: rooms are open to whoever the dialplan lets in; ask for a PIN with Read before',
+  'features.conf': 'keys during a call: an application does what they mean',
+  'res_parking.conf': 'parking is an application: a holding bridge',
+  'cdr.conf': 'call records are not configured like this',
+  'manager.conf': 'the manager interface is not there: the REST interface tells everything',
+  'iax.conf': 'IAX2 is not there',
+  'sip.conf': 'chan_sip is not there: phones belong into pjsip.conf',
+  'chan_dahdi.conf': 'telephone cards are not there: a gateway speaks SIP',
+  'extensions.ael': 'a dialplan in AEL is not read: `aelparse -w` writes it as extensions.conf',
+  'extensions.lua': 'a dialplan in Lua is not read: write it as an application',
+  'func_odbc.conf': 'functions of databases are not there: an application asks the database',
+  'extconfig.conf': 'configuration from a database is not read: phones can be made by PUT /asterisk/config/dynamic',
+  'sorcery.conf': 'objects from a database are not read: phones can be made by PUT /asterisk/config/dynamic',
+};
+
+/** Reads a directory of Asterisk's configuration. Never throws because of what stands in it. */
+export function importConfiguration(files: Files): Imported {
+  const report = new Report();
+  const sections = Object.fromEntries(
+    read.map((name) => [name, readSections(files, `${name}.conf`, (place, message) => report.missing(place, message))]),
+  ) as Record<(typeof read)[number], Section[] | undefined>;
+  for (const [file, what] of Object.entries(unread)) if (!('missing' in files.read(file))) report.missing(file, what);
+  const of = (name: (typeof read)[number]): Section[] => sections[name] ?? [];
+  const pjsip = importPjsip(of('pjsip'), of('pjsip_wizard'), report);
+  const endpoints = (pjsip.sip?.['endpoints'] ?? {}) as Record<string, { context?: string }>;
+  const contexts = Object.values(endpoints).map(({ context = 'default' }) => context);
+  const dialplan = importExtensions(of('extensions'), [...new Set(contexts)], report);
+  const parts: Part[] = [
+    importInterface({ ari: of('ari'), http: of('http'), clients: of('websocket_client') }, report),
+    importMedia({ rtp: of('rtp'), music: of('musiconhold'), asterisk: of('asterisk') }, report),
+    pjsip,
+    dialplan,
+  ];
+  const config = combine(parts);
+  for (const { path, message } of problemsOf(config))
+    report.missing('the output', `${path.join('.')}: ${message}; mend it by hand`);
+  const notes = Object.assign({}, ...parts.map((part) => part.notes)) as Record<string, string>;
+  return {
+    yaml: write(config, notes),
+    report: report.toString(),
+    found: Object.values(sections).some((each) => each !== undefined),
+  };
+}
+
+/** The parts as one configuration; empty groups are left out. */
+function combine(parts: readonly Part[]): Record<string, unknown> {
+  const config: Record<string, unknown> = {};
+  for (const { notes: _notes, ...part } of parts)
+    for (const [section, values] of Object.entries(part)) {
+      const before = (config[section] ?? {}) as Record<string, unknown>;
+      config[section] = section === 'tls' ? mergedTls(before, values) : { ...before, ...values };
+    }
+  for (const [section, values] of Object.entries(config))
+    if (section !== 'dialplan' && Object.keys(values as object).length === 0) delete config[section];
+  return config;
+}
+
+/** Certificates of the interface and of SIP, each once. */
+function mergedTls(before: Record<string, unknown>, more: Record<string, unknown>): Record<string, unknown> {
+  const certificates = [...((before['certificates'] ?? []) as object[]), ...((more['certificates'] ?? []) as object[])];
+  const once = new Map(certificates.map((each) => [JSON.stringify(each), each]));
+  return { ...before, ...more, certificates: [...once.values()] };
+}
+
+/** What `check` would say, but for files that only it looks at. */
+function problemsOf(config: Record<string, unknown>): Problem[] {
+  const problems: Problem[] = [];
+  const checked = check(ConfigSchema, config, problems) as Config;
+  const broken = new Set(problems.map(({ path }) => path[0]));
+  return [...problems, ...checkRules(checked, ConfigSchema, { checkDialplan: validate }, broken)];
+}
+
+/** What stands above each section. */
+const headings: Readonly<Record<string, string>> = {
+  http: 'The interface for applications: ari.conf and http.conf.',
+  tls: 'Certificates.',
+  applications: 'Programs that this server connects to: websocket_client.conf.',
+  sip: 'Phones and lines: pjsip.conf.',
+  media: 'Audio: rtp.conf.',
+  sounds: 'Prompts and music on hold: asterisk.conf, musiconhold.conf.',
+  external_media: 'Servers of audio: websocket_client.conf.',
+  dialplan: 'extensions.conf. Steps that end calls in place of what is not there are Hangup(FACILITY_NOT_IMPLEMENTED).',
+};
+
+const opening = ` Made by \`hookswitch import\`. It holds passwords: keep it from others (chmod 600).
+ What is left out has its default; hookswitch.example.yaml shows everything. Try it: hookswitch check --config <file>`;
+
+function write(config: Record<string, unknown>, notes: Readonly<Record<string, string>>): string {
+  const document = new Document(config, { aliasDuplicateObjects: false });
+  document.commentBefore = opening;
+  const above = (path: readonly string[], comment: string): void => {
+    let node: unknown = document.contents;
+    for (const [depth, key] of path.entries()) {
+      if (!isMap(node)) return;
+      const pair = node.items.find((item) => isScalar(item.key) && String(item.key.value) === key);
+      if (!pair) return;
+      if (depth === path.length - 1) {
+        const named = pair.key as Node & { commentBefore?: string; spaceBefore?: boolean };
+        named.commentBefore = ` ${comment}`;
+        if (path.length === 1) named.spaceBefore = true;
+      }
+      node = pair.value;
+    }
+  };
+  for (const [section, comment] of Object.entries(headings)) above([section], comment);
+  for (const [path, comment] of Object.entries(notes)) above(splitPath(path), comment);
+  return document.toString({ lineWidth: 0, flowCollectionPadding: true });
+}
+
+/** `sip.endpoints.<name>`: names may hold dots. */
+const splitPath = (path: string): string[] => {
+  const [first = '', second = '', ...rest] = path.split('.');
+  return rest.length === 0 ? [first, second] : [first, second, rest.join('.')];
+};

@@ -1,0 +1,183 @@
+import { bindOf, type Part } from './part.ts';
+import type { Report } from './report.ts';
+import { type Section, Values } from './source.ts';
+
+/** `ari.conf`, `http.conf` and `websocket_client.conf`: who uses the interface, and where. */
+
+export type InterfaceFiles = Record<'ari' | 'http' | 'clients', readonly Section[]>;
+
+/** What these files say. */
+export function importInterface({ ari, http, clients }: InterfaceFiles, report: Report): Part {
+  const general = new Values(ari.find(({ name }) => name === 'general') ?? empty('ari.conf'));
+  const users = usersOf(ari, report);
+  const web = webOf(http, report);
+  const connections = connectionsOf(ari, clients, users, report);
+  const origins = general.list('allowed_origins');
+  const hasAri = ari.length > 0;
+  if (hasAri && users.length === 0)
+    report.approximated(
+      'ari.conf',
+      'it names no user: one is made, hookswitch, with HOOKSWITCH_PASSWORD or a password of each start',
+    );
+  return {
+    ...(general.flag('pretty') ? { general: { pretty: true } } : {}),
+    http: {
+      ...web.http,
+      ...(origins.length > 0 ? { allowed_origins: origins } : {}),
+      ...(general.text('auth_realm') ? { auth_realm: general.text('auth_realm') } : {}),
+      ...(users.length > 0 ? { users } : {}),
+    },
+    ...(web.tls ? { tls: web.tls } : {}),
+    ...connections,
+    notes: {},
+  };
+}
+
+const empty = (place: string): Section => ({ name: 'general', place, entries: [] });
+
+type User = { name: string; password?: string; read_only?: boolean };
+
+function usersOf(ari: readonly Section[], report: Report): User[] {
+  const users: User[] = [];
+  for (const section of ari) {
+    const values = new Values(section);
+    if (section.name === 'general' || values.text('type').toLowerCase() !== 'user') continue;
+    if (section.name.includes(':')) {
+      report.missing(section.place, 'a user name with a colon: left out');
+      continue;
+    }
+    const isHash = values.text('password_format').toLowerCase() === 'crypt';
+    if (isHash)
+      report.missing(
+        section.place,
+        `the password of ${section.name} is a hash of another kind: run \`hookswitch hash\` and give password_hash; until then one is made up that nobody knows`,
+      );
+    const password = isHash ? '' : values.text('password');
+    users.push({
+      name: section.name,
+      ...(password === '' ? {} : { password }),
+      // Who may look only keeps what a client may do there: its applications get calls.
+      ...(values.flag('read_only') ? { read_only: true } : {}),
+    });
+  }
+  report.took('users of the interface', users.length);
+  return users;
+}
+
+function webOf(
+  http: readonly Section[],
+  report: Report,
+): { http: Record<string, unknown>; tls?: Record<string, unknown> } {
+  const section = http.find(({ name }) => name === 'general');
+  const values = new Values(section ?? empty('http.conf'));
+  if (values.flag('enabled') !== true && values.flag('tlsenable') !== true) {
+    if (section)
+      report.approximated(section.place, 'HTTP is off there; here the interface is always on, for this machine only');
+    return { http: {} };
+  }
+  if (values.text('prefix') !== '')
+    report.missing(values.place, `prefix ${values.text('prefix')}: paths begin with /ari`);
+  if (values.text('enablestatic') !== '' && values.flag('enablestatic'))
+    report.missing(values.place, 'enablestatic: files are served by a web server');
+  const certificate = values.text('tlscertfile');
+  if (values.flag('tlsenable') && certificate !== '') {
+    const { address, port } = bindOf(values.text('tlsbindaddr') || '0.0.0.0:8089');
+    if (values.flag('enabled'))
+      report.approximated(values.place, 'the interface has one port: it is the encrypted one');
+    report.took('address of the interface');
+    return {
+      http: { bind: address, port: port ?? 8089, tls: true },
+      tls: { certificates: [{ certificate, key: values.text('tlsprivatekey') || certificate }] },
+    };
+  }
+  if (values.flag('tlsenable')) {
+    report.missing(
+      values.place,
+      'tlsenable without tlscertfile: the interface is for this machine only until tls.certificates and http.tls say more',
+    );
+    return { http: {} };
+  }
+  report.took('address of the interface');
+  return { http: { bind: values.text('bindaddr') || '0.0.0.0', port: values.number('bindport', 1, 65_535) ?? 8088 } };
+}
+
+/** Programs that are connected to: applications (ari.conf), and servers of audio (websocket_client.conf alone). */
+function connectionsOf(
+  ari: readonly Section[],
+  clients: readonly Section[],
+  users: readonly User[],
+  report: Report,
+): Pick<Part, 'applications' | 'external_media'> {
+  const applications: Record<string, unknown> = {};
+  const used = new Set<string>();
+  for (const section of ari) {
+    const values = new Values(section);
+    if (values.text('type').toLowerCase() !== 'outbound_websocket') continue;
+    const name = values.text('websocket_client_id') || section.name;
+    used.add(name);
+    const client = clients.find((each) => each.name === name);
+    const user = values.text('local_ari_user');
+    if (!client) report.missing(section.place, `the WebSocket ${name} is not there: left out`);
+    else if (!users.some((each) => each.name === user))
+      report.missing(section.place, `the user ${user} of ${section.name} is not there: left out`);
+    else {
+      const target = targetOf(new Values(client), report);
+      if (target)
+        applications[section.name] = {
+          ...target,
+          apps: values.list('apps'),
+          local_user: user,
+          ...(values.flag('subscribe_all') ? { subscribe_all: true } : {}),
+        };
+    }
+  }
+  report.took('programs that are connected to', Object.keys(applications).length);
+  const websockets: Record<string, unknown> = {};
+  for (const client of clients) {
+    const values = new Values(client);
+    if (used.has(client.name) || !/^(websocket_client|)$/.test(values.text('type'))) continue;
+    const url = values.text('uri');
+    if (!/^wss?:\/\/[^\s@]+$/.test(url)) report.missing(client.place, `${url} is no URL of a WebSocket: left out`);
+    else websockets[client.name] = { url, ...protocolsOf(values) };
+    if (values.text('username') !== '')
+      report.missing(
+        client.place,
+        'user and password of a server of audio: write an Authorization header (external_media.websockets)',
+      );
+  }
+  report.took('servers of audio', Object.keys(websockets).length);
+  return {
+    ...(Object.keys(applications).length > 0 ? { applications } : {}),
+    ...(Object.keys(websockets).length > 0 ? { external_media: { websockets } } : {}),
+  };
+}
+
+const protocolsOf = (values: Values): { protocols?: string[] } => {
+  const protocols = values.list('protocols');
+  return protocols.length > 0 ? { protocols } : {};
+};
+
+function targetOf(values: Values, report: Report): Record<string, unknown> | undefined {
+  const url = values.text('uri');
+  const isPlain = /^ws:\/\/[^\s@]+$/.test(url) && !values.flag('tls_enabled');
+  if (!isPlain) {
+    report.missing(
+      values.place,
+      `${url}: left out, programs are connected to without encryption only: put a proxy in front that encrypts`,
+    );
+    return undefined;
+  }
+  const seconds = (key: string) => values.number(key, 10, 3_600_000);
+  const [connection, reconnect] = [seconds('connection_timeout'), seconds('reconnect_interval')];
+  const attempts = values.number('reconnect_attempts', 0, 1_000);
+  const isPerCall = /^per_call/.test(values.text('connection_type'));
+  return {
+    url,
+    ...(isPerCall ? { type: 'per_call' } : {}),
+    ...protocolsOf(values),
+    ...(values.text('username') ? { username: values.text('username'), password: values.text('password') } : {}),
+    ...(connection === undefined ? {} : { connection_timeout: Math.min(60, connection / 1000) }),
+    ...(reconnect === undefined ? {} : { reconnect_interval: reconnect / 1000 }),
+    ...(attempts === undefined ? {} : { reconnect_attempts: attempts }),
+  };
+}

@@ -1,0 +1,78 @@
+import { basename, dirname, isAbsolute, join } from 'node:path';
+import type { Part } from './part.ts';
+import type { Report } from './report.ts';
+import { type Section, Values } from './source.ts';
+
+/** `rtp.conf`, `musiconhold.conf` and `asterisk.conf`: audio, music and prompts. */
+
+export type MediaFiles = Record<'rtp' | 'music' | 'asterisk', readonly Section[]>;
+
+/** Where sounds are when nothing is said of it. */
+const standardData = '/var/lib/asterisk';
+
+/** What these files say. */
+export function importMedia({ rtp, music, asterisk }: MediaFiles, report: Report): Part {
+  const values = (sections: readonly Section[], name: string, file: string): Values =>
+    new Values(sections.find((section) => section.name === name) ?? { name, place: file, entries: [] });
+  const options = values(asterisk, 'options', 'asterisk.conf');
+  const directories = values(asterisk, 'directories', 'asterisk.conf');
+  const data = directories.text('astdatadir') || directories.text('astvarlibdir') || standardData;
+  return {
+    general: {
+      ...(options.text('systemname') ? { system_name: options.text('systemname') } : {}),
+      ...(options.text('entityid') ? { entity_id: options.text('entityid') } : {}),
+    },
+    media: rtpOf(values(rtp, 'general', 'rtp.conf'), report),
+    sounds: {
+      directories: [join(data, 'sounds'), 'builtin'],
+      ...musicOf(music, data, report),
+      ...(options.text('defaultlanguage') ? { default_language: options.text('defaultlanguage') } : {}),
+    },
+    notes: { 'sounds.directories': 'Where the prompts of Asterisk are; copy the directory, or take the line out.' },
+  };
+}
+
+function rtpOf(rtp: Values, report: Report): Record<string, unknown> {
+  const [first, last] = [rtp.number('rtpstart', 1_024, 65_534), rtp.number('rtpend', 1_025, 65_535)];
+  for (const key of ['stunaddr', 'turnaddr'])
+    if (rtp.text(key) !== '') report.missing(rtp.place, `${key}: the address behind a NAT is sip.external_address`);
+  if (rtp.flag('strictrtp') === false)
+    report.approximated(
+      rtp.place,
+      'strictrtp=no: audio is taken from the other side only, found anew within media.nat_search',
+    );
+  if (first === undefined || last === undefined || last <= first) {
+    if (rtp.entries.length > 0) report.approximated(rtp.place, 'ports of RTP: those that are usual, 10000 to 20000');
+    return {};
+  }
+  report.took('range of ports of audio');
+  return { rtp_ports: [first, last] };
+}
+
+/** Directories that hold classes: those here are sub-directories of what `sounds.music` names. */
+function musicOf(music: readonly Section[], data: string, report: Report): { music?: string[] } {
+  const places = new Set<string>();
+  for (const section of music) {
+    if (section.name === 'general') continue;
+    const values = new Values(section);
+    const mode = values.text('mode').toLowerCase();
+    const given = values.text('directory');
+    if (mode !== 'files' || given === '') {
+      report.missing(
+        section.place,
+        `music of the mode ${mode || '(none)'}: only files are played, put them into a directory`,
+      );
+      continue;
+    }
+    const directory = isAbsolute(given) ? given : join(data, given);
+    if (basename(directory) === section.name) {
+      places.add(dirname(directory));
+      report.took('classes of music');
+    } else
+      report.approximated(
+        section.place,
+        `the class ${section.name} is the directory of that name in one of sounds.music: link it, ln -s ${directory} <directory>/${section.name}`,
+      );
+  }
+  return places.size > 0 ? { music: [...places, 'builtin'] } : {};
+}

@@ -1,0 +1,257 @@
+import { readCall } from '../dialplan/applications/conditional.ts';
+import { splitBranches } from '../dialplan/branches.ts';
+import type { Report } from './report.ts';
+import type { Place } from './source.ts';
+
+/** Steps of the field's dialplan as steps of ours. */
+
+export type Vocabulary = {
+  /** Applications there are, in small letters. */
+  known: ReadonlySet<string>;
+  /** Functions there are, in capitals. */
+  functions: ReadonlySet<string>;
+  /** Global variables whose values are put in. */
+  globals: ReadonlyMap<string, string>;
+  report: Report;
+};
+
+/** Applications without which nothing is less safe, and the call goes on; by what is said of them. */
+const leftOut: Readonly<Record<string, string>> = {
+  ...of('a call is recorded by an application (POST /channels/{id}/record)', [
+    'MixMonitor',
+    'Monitor',
+    'StopMixMonitor',
+    'StopMonitor',
+    'PauseMonitor',
+    'UnpauseMonitor',
+    'ChangeMonitor',
+  ]),
+  ...of('call records are not written by the dialplan', [
+    'NoCDR',
+    'ResetCDR',
+    'ForkCDR',
+    'AppendCDRUserField',
+    'SetCDRUserField',
+    'SetAMAFlags',
+    'CELGenUserEvent',
+  ]),
+  ...of('tones are played by Busy, Congestion and Ringing, or by an application', ['Playtones', 'StopPlaytones']),
+  ...of('queues and agents are an application (examples/queue.ts)', [
+    'AddQueueMember',
+    'RemoveQueueMember',
+    'PauseQueueMember',
+    'UnpauseQueueMember',
+    'QueueLog',
+    'UpdateConfig',
+  ]),
+  ...of('it is not there', [
+    'DumpChan',
+    'SendText',
+    'SendDTMF',
+    'SendImage',
+    'SendURL',
+    'SayUnixTime',
+    'DateTime',
+    'SayPhonetic',
+    'Zapateller',
+    'JabberSend',
+    'MinivmNotify',
+    'StartMusicOnHold',
+    'StopMusicOnHold',
+    'SIPAddHeader',
+    'SIPRemoveHeader',
+    'Morsecode',
+    'Festival',
+    'ReceiveText',
+    'VMSayName',
+    'ChannelRedirect',
+    'TestClient',
+    'WaitForSilence',
+    'WaitForNoise',
+    'WaitForRing',
+    'BackgroundDetect',
+    'AMD',
+    'Flash',
+    'Proceeding',
+    'SoftHangup',
+    'LogDynamic',
+    'HangupCauseClear',
+    'PresenceState',
+  ]),
+};
+
+function of(what: string, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name) => [name.toLowerCase(), what]));
+}
+
+/** Applications that somebody has to write: the call is handed to a program of that name. */
+const programs: Readonly<Record<string, { app: string; example: string }>> = {
+  queue: { app: 'queue', example: 'examples/queue.ts' },
+  voicemail: { app: 'voicemail', example: 'examples/voicemail.ts' },
+  voicemailmain: { app: 'voicemail-main', example: 'examples/voicemail.ts' },
+};
+
+/** Others under which the same is known here. */
+const renamed: Readonly<Record<string, string>> = {
+  meetme: 'ConfBridge',
+  execiftime: '',
+  backgroundplay: 'Background',
+};
+
+/** Options of Dial that there are. */
+const dialOptions = 'gmr';
+
+/**
+ * A step as ours: with global variables put in, and what is not there replaced. What it cannot translate it gives back as it
+ * is; `parseStep` says so.
+ */
+export function translate(text: string, place: Place, vocabulary: Vocabulary): string {
+  const { known, report } = vocabulary;
+  const whole = withGlobals(text, vocabulary.globals);
+  const call = readCall(whole);
+  if (!call) return whole;
+  const name = call.name.toLowerCase();
+  tellFunctions(call.data, place, vocabulary);
+  const reason = leftOut[name];
+  if (reason !== undefined && !known.has(name)) {
+    report.missing(place, `${call.name} is left out: ${reason}`);
+    return 'NoOp';
+  }
+  const program = known.has(name) ? undefined : programs[name];
+  if (program) {
+    report.approximated(
+      place,
+      `${call.name} is a program of yours here: the call enters the application ${program.app} (${program.example} is one to begin with)`,
+    );
+    return `Stasis(${program.app}${call.data === '' ? '' : `,${call.data}`})`;
+  }
+  if (name === 'set') return translateSet(call.data, place, vocabulary);
+  if (name === 'macro') return translateMacro(call.data, place, report);
+  if (name === 'dial') return translateDial(call.data, place, report);
+  if (name === 'execif') return `ExecIf(${translateBranches(call.data, place, vocabulary)})`;
+  if (name === 'confbridge' && call.data.includes(','))
+    report.missing(
+      place,
+      'profiles, PINs and menus of ConfBridge: whoever gets here is in the room; ask for a PIN with Read before',
+    );
+  const other = known.has(name) ? undefined : renamed[name];
+  if (other) {
+    report.approximated(place, `${call.name} is ${other} here`);
+    return `${other}(${call.data.split(',')[0]})`;
+  }
+  return whole;
+}
+
+/** `${NAME}` of a global variable that never changes; what is put in may name another, to a depth that is bounded. */
+function withGlobals(text: string, globals: ReadonlyMap<string, string>, depth = 0): string {
+  if (globals.size === 0 || !text.includes('${') || depth > 5 || text.length > 8_192) return text;
+  const replaced = text.replaceAll(
+    /\$\{(?:GLOBAL\((\w{1,100})\)|(\w{1,100}))\}/g,
+    (found, called?: string, plain?: string) => globals.get(called ?? plain ?? '') ?? found,
+  );
+  return replaced === text ? text : withGlobals(replaced, globals, depth + 1);
+}
+
+/** Tells of functions that are not there: what they are read as is empty. */
+function tellFunctions(data: string, place: Place, { functions, report }: Vocabulary): void {
+  for (const [, name = ''] of data.matchAll(/\$\{\s?([A-Za-z_]\w{0,60})\(/g))
+    if (!functions.has(name.toUpperCase()) && name !== 'PJSIP_DIAL_CONTACTS')
+      report.missing(
+        place,
+        `the function ${name}, which is read as empty, so that what it decides is decided otherwise: look at each of these steps`,
+      );
+}
+
+function translateSet(data: string, place: Place, { functions, report }: Vocabulary): string {
+  const [, name] = /^([A-Za-z_]\w*)\(/.exec(data.trim()) ?? [];
+  if (name === undefined || functions.has(name.toUpperCase())) return `Set(${data})`;
+  report.missing(place, `the function ${name} cannot be written: left out`);
+  return 'NoOp';
+}
+
+function translateMacro(data: string, place: Place, report: Report): string {
+  const [name = '', ...args] = data.split(',');
+  report.approximated(
+    place,
+    `Macro is Gosub here: end the extension s of macro-${name.trim()} with Return, and read EXTEN before it is called (MACRO_EXTEN is not there)`,
+  );
+  return `Gosub(macro-${name.trim()},s,1${args.length > 0 ? `(${args.join(',')})` : ''})`;
+}
+
+/** Dial with our technologies and options. */
+function translateDial(data: string, place: Place, report: Report): string {
+  const plain = data.replaceAll(/\$\{PJSIP_DIAL_CONTACTS\(([^()]*)\)\}/g, 'PJSIP/$1');
+  const [targets = '', seconds = '', options = '', ...more] = splitOutside(plain);
+  const ours = targets.replaceAll(/(^|&)\s?SIP\//gi, '$1PJSIP/');
+  if (ours !== targets) report.approximated(place, 'SIP/… is dialed as PJSIP/…');
+  for (const [, technology = ''] of ours.matchAll(/(?:^|&)([A-Za-z]\w{0,30})\//g))
+    if (!/^(PJSIP|Local|AudioSocket|WebSocket|UnicastRTP)$/i.test(technology))
+      report.missing(place, `the technology ${technology} cannot be dialed: DIALSTATUS is CHANUNAVAIL`);
+  const letters = options.replaceAll(/\([^()]*\)/g, '').replaceAll(/\s/g, '');
+  for (const letter of new Set(letters))
+    if (!dialOptions.includes(letter) && /[A-Za-z]/.test(letter))
+      report.missing(
+        place,
+        `option ${letter} of Dial${optionWords[letter] ? ` (${optionWords[letter]})` : ''}: left out`,
+      );
+  if (more.length > 0) report.missing(place, 'the URL of Dial: left out');
+  const kept = keptOptions(options);
+  const args = [ours, seconds, kept];
+  while (args.length > 1 && args.at(-1) === '') args.pop();
+  return `Dial(${args.join(',')})`;
+}
+
+const optionWords: Readonly<Record<string, string>> = {
+  A: 'an announcement for who is called',
+  b: 'steps before the call',
+  c: 'an answer elsewhere',
+  H: 'hanging up with *',
+  h: 'hanging up with *',
+  K: 'parking',
+  k: 'parking',
+  L: 'a limit of the length: the call is not cut off',
+  M: 'a macro for who is called',
+  S: 'a limit of the length: the call is not cut off',
+  T: 'transfers by keys',
+  t: 'transfers by keys',
+  U: 'a subroutine for who is called',
+  W: 'recording by keys',
+  w: 'recording by keys',
+  X: 'recording by keys',
+  x: 'recording by keys',
+};
+
+/** The options that there are, with what stands in parentheses behind them. */
+function keptOptions(options: string): string {
+  let kept = '';
+  for (let at = 0; at < options.length; at++) {
+    const end = options[at + 1] === '(' ? options.indexOf(')', at) : at;
+    const last = end < 0 ? options.length - 1 : end;
+    if (dialOptions.includes(options[at]!)) kept += options.slice(at, last + 1);
+    at = last;
+  }
+  return kept;
+}
+
+/** Splits at commas outside of parentheses and braces, keeping everything as it is written. */
+function splitOutside(text: string): string[] {
+  const parts: string[] = [''];
+  let depth = 0;
+  for (const char of text) {
+    if ('({['.includes(char)) depth++;
+    if (')}]'.includes(char)) depth = Math.max(0, depth - 1);
+    if (char === ',' && depth === 0) parts.push('');
+    else parts[parts.length - 1] += char;
+  }
+  return parts;
+}
+
+/** The branches of ExecIf, each of which is a step. */
+function translateBranches(data: string, place: Place, vocabulary: Vocabulary): string {
+  const branches = splitBranches(data);
+  if (!branches) return data;
+  const step = (text: string): string =>
+    text === '' ? '' : translate(text, place, { ...vocabulary, globals: new Map() });
+  const { condition, yes, no } = branches;
+  return `${condition}?${step(yes)}${no === '' ? '' : `:${step(no)}`}`;
+}

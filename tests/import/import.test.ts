@@ -1,0 +1,328 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { directoryFiles } from '../../src/import/directory.ts';
+import { readSections } from '../../src/import/source.ts';
+import { applicationsOnly, carrier, checked, company, imported, linesUnder, withDirectory } from './fixtures.ts';
+
+const importing = suite('the configuration of Asterisk brought along');
+
+importing('a company of 40 phones: what is taken means the same, and nothing is less safe', () => {
+  const { yaml, report } = imported(company);
+  const config = checked(yaml);
+  const { endpoints } = config.sip;
+  assert.is(Object.keys(endpoints).length, 41);
+  const { context, auth, aor, codecs, caller_id, variables, match } = endpoints['117']!;
+  assert.equal(
+    { context, auth, codecs, caller_id, variables, match, most: aor.max_contacts },
+    {
+      context: 'internal',
+      auth: { username: '117', password: 'pw117' },
+      codecs: ['ulaw', 'alaw'],
+      caller_id: '"Phone 117" <117>',
+      variables: { OFFICE: 'Berlin' },
+      match: [],
+      most: 2,
+    },
+  );
+  assert.equal([endpoints['lobby']?.match, endpoints['lobby']?.auth], [['127.0.0.1', '10.2.0.0/16'], undefined]);
+  assert.equal([endpoints['browser'], endpoints['office'], endpoints['anonymous']], [undefined, undefined, undefined]);
+  assert.equal(config.sip.transports, [{ protocol: 'udp', bind: '0.0.0.0', port: 5060 }]);
+  assert.equal([config.sip.external_address, config.media.rtp_ports], ['203.0.113.5', [12_000, 12_999]]);
+  assert.equal(config.http.bind, '127.0.0.1');
+  assert.equal(config.dialplan, {
+    ring: { s: ['NoOp(ring ${ARG1})', 'Dial(${ARG1},20,r)', 'Return(${DIALSTATUS})'] },
+    internal: {
+      include: ['services'],
+      _1XX: [
+        'Gosub(ring,s,1(PJSIP/${EXTEN}))',
+        'GotoIf($["${GOSUB_RETVAL}" = "BUSY"]?busy:unavail)',
+        { label: 'unavail', app: 'Stasis(voicemail,${EXTEN}@default,u)' },
+        'Hangup()',
+        { label: 'busy', app: 'Stasis(voicemail,${EXTEN}@default,b)' },
+      ],
+      0: ['Dial(PJSIP/101)'],
+      700: ['Answer()', 'Stasis(queue,support,t,,,60)'],
+      701: ['Hangup(FACILITY_NOT_IMPLEMENTED)', 'Dial(PJSIP/102)'],
+      702: [
+        'Set(GLOBAL(COUNT)=1)',
+        'NoOp',
+        'GotoIf($["${DB(closed/now)}" = "1"]?nowhere,1,1)',
+        'Hangup',
+        'Congestion()',
+      ],
+      703: ['Hangup'],
+      '_9.': ['Dial(PJSIP/carrier/${EXTEN:1}&DAHDI/g1/${EXTEN:1},60)'],
+    },
+    services: {
+      '*97': ['Stasis(voicemail-main,${CALLERID(num)}@default)'],
+      600: ['Goto(menu,s,1)'],
+    },
+    menu: {
+      s: ['Answer()', { label: 'again', app: 'Background(demo-menu)' }, 'WaitExten(5)'],
+      1: ['Goto(internal,101,1)'],
+      i: ['Playback(invalid)', 'Goto(s,again)'],
+      t: ['Hangup()'],
+    },
+  });
+  assert.equal(linesUnder(report, 'Taken').includes('41 endpoints'), true);
+  const missing = linesUnder(report, 'Not there').join('\n');
+  for (const words of [
+    'endpoint browser is left out: WebRTC',
+    'endpoint office is left out: there are no access lists',
+    'match lobby.example.org: names are not looked up',
+    'codec g729 is not there',
+    'hints: what phones show',
+    'there is no application "Authenticate": the call is hung up there',
+    'the function DB, which is read as empty',
+    'the function CDR cannot be written',
+    'the technology DAHDI cannot be dialed',
+    'option L of Dial (a limit of the length: the call is not cut off)',
+    'extensions for certain callers (704/101)',
+    'the include of night at certain times',
+    'the included context gone is not there',
+    'switch: dialplans of other places are not there',
+    'queues.conf: queues are an application',
+    'music of the mode custom',
+  ])
+    assert.ok(missing.includes(words), `${words}\n${missing}`);
+  const approximated = linesUnder(report, 'Approximated').join('\n');
+  for (const words of [
+    'VoiceMail is a program of yours here',
+    'SIP/… is dialed as PJSIP/…',
+    'services includes internal, which includes it',
+    'there is no place nowhere,1,1: the call is hung up there',
+    'local_net',
+    'the class default is the directory of that name',
+  ])
+    assert.ok(approximated.includes(words), `${words}\n${approximated}`);
+  assert.not(report.includes('pw117'));
+});
+
+importing('a line of the wizard', () => {
+  const { yaml, report } = imported(carrier(5099));
+  const { carrier: line } = checked(yaml).sip.endpoints;
+  assert.equal(
+    [line?.match, line?.outbound_auth, line?.aor.contacts, line?.from_user, line?.codecs, line?.context],
+    [
+      ['127.0.0.1'],
+      { username: '4930123456', password: 'secret' },
+      ['sip:127.0.0.1:5099'],
+      '4930123456',
+      ['alaw', 'ulaw'],
+      'from-carrier',
+    ],
+  );
+  assert.ok(report.includes('registration at sip:127.0.0.1:5099'));
+});
+
+importing('a server of applications: users, addresses, programs that are connected to', () => {
+  const { yaml, report } = imported(applicationsOnly);
+  const config = checked(yaml);
+  assert.equal(config.http.users, [
+    { name: 'desk', password: 'desk-secret', read_only: false, may_register: false },
+    { name: 'wall', password: 'wall-secret', read_only: true, may_register: false },
+    { name: 'old', password: 'made up', read_only: false, may_register: false },
+  ]);
+  assert.equal([config.http.bind, config.http.port, config.general.pretty], ['127.0.0.1', 9088, true]);
+  assert.equal(config.http.allowed_origins, ['https://desk.example.org']);
+  assert.equal(Object.keys(config.applications), ['robot']);
+  const { url, apps, local_user, subscribe_all, connection_timeout, reconnect_attempts } =
+    config.applications['robot']!;
+  assert.equal(
+    { url, apps, local_user, subscribe_all, connection_timeout, reconnect_attempts },
+    {
+      url: 'ws://127.0.0.1:9000/ari',
+      apps: ['robot', 'robot2'],
+      local_user: 'desk',
+      subscribe_all: true,
+      connection_timeout: 2,
+      reconnect_attempts: 7,
+    },
+  );
+  assert.equal(Object.keys(config.external_media.websockets), ['voice']);
+  for (const words of ['the password of old is a hash', 'prefix asterisk', 'without encryption only'])
+    assert.ok(report.includes(words), words);
+});
+
+for (const { what, pjsip, endpoint, told } of [
+  {
+    what: 'a password that is a hash is made up',
+    pjsip: '[a]\ntype=endpoint\nauth=a\nallow=ulaw\n[a]\ntype=auth\nauth_type=md5\nusername=a\nmd5_cred=00\n',
+    endpoint: { auth: { username: 'a', password: 'made up' }, match: [] },
+    told: 'until then one is made up that nobody knows',
+  },
+  {
+    what: 'an endpoint that names credentials that are not there lets nobody in',
+    pjsip: '[a]\ntype=endpoint\nauth=gone\nallow=ulaw\n[a]\ntype=identify\nendpoint=a\nmatch=10.0.0.1\n',
+    endpoint: { auth: { username: 'gone', password: 'made up' }, match: [] },
+    told: 'auth gone is not there',
+  },
+  {
+    what: 'an endpoint that anybody could claim lets nobody in',
+    pjsip: '[a]\ntype=endpoint\nallow=ulaw\naors=a\n[a]\ntype=aor\nmax_contacts=1\n',
+    endpoint: { auth: undefined, match: [] },
+    told: 'here nobody is let in',
+  },
+  {
+    what: 'an address does not stand in for a password',
+    pjsip:
+      '[a]\ntype=endpoint\nauth=a\nallow=ulaw\nidentify_by=ip\n[a]\ntype=auth\nusername=a\npassword=p\n[a]\ntype=identify\nendpoint=a\nmatch=10.0.0.1\n',
+    endpoint: undefined,
+    told: 'endpoint a is left out: only calls from its address with its password',
+  },
+  {
+    what: 'audio that is to be encrypted is not sent in the clear',
+    pjsip: '[a]\ntype=endpoint\nauth=a\nallow=ulaw\nmedia_encryption=sdes\n',
+    endpoint: undefined,
+    told: 'its audio is to be encrypted (sdes)',
+  },
+])
+  importing(what, () => {
+    const { yaml, report } = imported({ 'pjsip.conf': pjsip, 'extensions.conf': '[default]\nexten => 1,1,Answer()\n' });
+    const found = checked(yaml).sip.endpoints['a'];
+    assert.equal(found && { auth: found.auth, match: found.match }, endpoint);
+    assert.ok(report.includes(told), report);
+  });
+
+importing('an access list for everybody keeps SIP on this machine', () => {
+  const { yaml, report } = imported({
+    'pjsip.conf': '[t]\ntype=transport\nbind=0.0.0.0\n[list]\ntype=acl\ndeny=0.0.0.0/0\npermit=10.0.0.0/8\n',
+  });
+  assert.equal(checked(yaml).sip.transports[0]?.bind, '127.0.0.1');
+  assert.ok(report.includes('an access list says who may speak SIP'));
+});
+
+importing('nothing is read outside of the directory, and what includes itself ends', () =>
+  withDirectory((directory) => {
+    const inside = join(directory, 'asterisk');
+    mkdirSync(inside);
+    writeFileSync(join(directory, 'secret.conf'), '[secret]\npassword=outside\n');
+    symlinkSync(join(directory, 'secret.conf'), join(inside, 'link.conf'));
+    writeFileSync(join(inside, 'round.conf'), '#include round.conf\n');
+    writeFileSync(
+      join(inside, 'a.conf'),
+      '#include ../secret.conf\n#include /etc/passwd\n#include link.conf\n#include round.conf\n#include gone.conf\n#tryinclude gone.conf\n#include ../*.conf\n#include /etc/asterisk/b.conf\n#exec /bin/date\n',
+    );
+    writeFileSync(join(inside, 'b.conf'), '[b]\nx=1\n');
+    const told: string[] = [];
+    const sections = readSections(directoryFiles(inside), 'a.conf', (place, message) =>
+      told.push(`${place} ${message}`),
+    );
+    assert.equal(sections, [
+      {
+        name: 'b',
+        place: '/etc/asterisk/b.conf:1',
+        entries: [{ key: 'x', value: '1', place: '/etc/asterisk/b.conf:2' }],
+      },
+    ]);
+    assert.equal(told, [
+      'a.conf:1 ../secret.conf leads out of the directory: not read',
+      'a.conf:2 /etc/passwd leads out of the directory: not read',
+      'a.conf:3 link.conf leads out of the directory: not read',
+      'round.conf:1 more than 10 files include one another',
+      'a.conf:5 gone.conf is not there',
+      'a.conf:9 #exec /bin/date is not run: put what it writes into a file',
+    ]);
+  }),
+);
+
+/** Files of memory. */
+const memory = (files: Record<string, string>) => ({
+  read: (name: string) => (files[name] === undefined ? { missing: true as const } : { text: files[name] }),
+  matching: () => [],
+});
+
+importing('templates, lists that go on, and comments', () => {
+  const text =
+    '[a](!)\nx = 1 ; one\nlist = a\n[b](!,a)\ny => 2\\;3\n[c](b)\nlist += b\nx=4\n;-- out\n[d]\n--;z=5\n[c](+)\nw=6\n[e](nobody)\nlost\n';
+  const told: string[] = [];
+  const sections = readSections(memory({ 'a.conf': text }), 'a.conf', (place, message) =>
+    told.push(`${place} ${message}`),
+  );
+  assert.equal(
+    sections?.map(({ name, entries }) => [name, entries.map(({ key, value }) => `${key}=${value}`)]),
+    [
+      ['c', ['x=1', 'list=a,b', 'y=2;3', 'x=4', 'z=5', 'w=6']],
+      ['e', []],
+    ],
+  );
+  assert.equal(told, ['a.conf:14 there is no template "nobody"', 'a.conf:15 is not key=value: left out']);
+});
+
+importing('templates that double do not eat the memory', () => {
+  let text = '[t0](!)\nx=1\n';
+  for (let n = 1; n < 60; n++) text += `[t${n}](!,t${n - 1},t${n - 1})\n`;
+  const sections = readSections(memory({ 'a.conf': `${text}[end](t59)\n` }), 'a.conf', () => {});
+  assert.is(sections?.length, 1);
+});
+
+importing('whatever stands in the files, something comes out that check accepts', () => {
+  const word = fc.constantFrom(
+    'type',
+    'endpoint',
+    'auth',
+    'aor',
+    'exten',
+    'same',
+    'include',
+    'a',
+    's',
+    '1',
+    'n',
+    'hint',
+    '_X.',
+    'Dial(PJSIP/a)',
+    'Goto(b,c)',
+    'ExecIf(1?Hangup():Nope())',
+    '${',
+    '$[',
+    '(',
+    ')',
+    ',',
+    '=>',
+    '=',
+    '[',
+    ']',
+    '(!)',
+    '+=',
+    '\n',
+    '\n[a]',
+    ';--',
+    'match',
+    '0.0.0.0/0',
+    'Set(X=1)',
+    'n(l)',
+  );
+  const text = fc.array(fc.oneof(word, fc.string()), { maxLength: 40 }).map((words) => words.join(' '));
+  fc.assert(
+    fc.property(text, text, text, (pjsip, extensions, ari) => {
+      const { yaml } = imported({ 'pjsip.conf': pjsip, 'extensions.conf': extensions, 'ari.conf': ari });
+      checked(yaml);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+importing('the command writes the configuration on standard output and the report on standard error', () =>
+  withDirectory((directory) => {
+    const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+    const run = (...args: string[]) => spawnSync(process.execPath, [cli, 'import', ...args], { encoding: 'utf8' });
+    for (const [name, text] of Object.entries(applicationsOnly)) writeFileSync(join(directory, name), text);
+    const made = run('--from', directory);
+    assert.is(made.status, 0);
+    assert.equal(checked(made.stdout).http.port, 9088);
+    assert.match(made.stderr, /^Taken:\n(?: .*\n)* {2}3 users of the interface\n/);
+    assert.equal([run().status, run('--from', join(directory, 'gone')).status], [2, 1]);
+    mkdirSync(join(directory, 'empty'));
+    const empty = run('--from', join(directory, 'empty'));
+    assert.equal([empty.status, empty.stdout], [1, '']);
+    assert.match(empty.stderr, /holds no configuration of Asterisk/);
+  }),
+);
+
+importing.run();
