@@ -9,7 +9,9 @@ import { readServerData, type ServerData } from './build/server-data.ts';
 import { buildState } from './build/state.ts';
 import { buildTechnologies } from './build/technologies.ts';
 import { buildUsage } from './build/usage.ts';
+import { buildMonitoring } from './build/watch.ts';
 import type { Config } from './config/schema.ts';
+import { AnswerCounts } from './http/answer-counts.ts';
 import type { Clock } from './lib/clock.ts';
 import { Scope } from './lib/scope.ts';
 import { logLevelsOf } from './logging.ts';
@@ -72,7 +74,13 @@ async function build(base: Base): Promise<RunningServer> {
   const calls = buildCallControl(base, state, network);
   const technologies = await buildTechnologies(base, network, state, calls);
   const usage = buildUsage(network, state, calls, technologies);
-  const { http, reloads } = await buildInterface(base, network, state, calls, technologies, usage);
+  const answers = new AnswerCounts();
+  const monitoring = buildMonitoring(base, { network, state, calls, technologies }, answers);
+  const { http, reloads } = await buildInterface(base, network, state, calls, technologies, {
+    usage,
+    answers,
+    monitoring,
+  });
   const { channels } = calls;
   const { sip, listeners } = technologies;
   let drainTimeoutMs = config.general.drain_timeout * 1000;
@@ -99,6 +107,7 @@ async function build(base: Base): Promise<RunningServer> {
     ...(config.generated_password === undefined ? {} : { password: config.generated_password }),
     usage,
     async drain() {
+      base.lifecycle.draining = true;
       channels.drain();
       sip.drain();
       await until(channels.idle(), clock, drainTimeoutMs);

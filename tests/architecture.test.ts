@@ -53,6 +53,9 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   'node:fs': ['config', 'import/directory.ts', 'stores', 'media/file'],
   'node:fs/promises': ['config', 'stores', 'media/file'],
   'node:worker_threads': ['media'],
+  'node:perf_hooks': ['lib/loop-delay.ts'],
+  'prom-client': ['watch/metrics.ts'],
+  '@opentelemetry/api': ['watch'],
   'node:dns/promises': ['build'],
 };
 

@@ -113,8 +113,8 @@ export interface Applications {
   removeInterest(name: string, topic: Topic): void;
   /** The object of the topic has died: nobody is subscribed to it any more. */
   forget(topic: Topic): void;
-  /** Events made for an application, and how many of these it missed since its connection went. */
-  figures(name: string): { events: number; missed: number };
+  /** As `Delivery.figures`. */
+  figures(name: string): { events: number; missed: number; unread: number };
   /** Every application, with what it is subscribed to and what it was sent. */
   dump(): Pick<Dump, 'applications' | 'connections'>;
   /**
@@ -326,7 +326,11 @@ export function createApplications(options: ApplicationsOptions): Applications {
       // What the configuration or a call asks for is not refused.
       if (!announce) requireRegistrable(names, observes);
       const id = `connection-${++connectionCount}`;
-      const connection: Connection = { send: (json) => request.send(json), describe };
+      const connection: Connection = {
+        send: (json) => request.send(json),
+        describe,
+        unread: () => request.unread?.() ?? 0,
+      };
       connections.set(id, connection);
       const owned = (): readonly string[] =>
         names.filter((name) => registry.find(name)?.getSnapshot().context.connection === id);

@@ -18,10 +18,24 @@ import { fastLogic } from './table-logic.ts';
 import { createTurn, type Followed, type Steppable, type Turn } from './turn.ts';
 
 /** What every actor runs on: one for the whole process. */
-export type Runtime = { clock: Clock; log: Logger; turn: Turn };
+export type Runtime = {
+  clock: Clock;
+  log: Logger;
+  turn: Turn;
+  /** The actors that run now, of every chart. */
+  actors: Set<LiveActor>;
+};
+
+/** A running actor, as those see it who count them. */
+export type LiveActor = { readonly chart: string; getSnapshot(): { value: unknown } };
 
 /** Makes what the actors of a process run on. */
-export const createRuntime = (clock: Clock, log: Logger): Runtime => ({ clock, log, turn: createTurn() });
+export const createRuntime = (clock: Clock, log: Logger): Runtime => ({
+  clock,
+  log,
+  turn: createTurn(),
+  actors: new Set(),
+});
 
 export type SpawnOptions<M extends AnyStateMachine> = {
   /** The object's public id, shown in logs. */
@@ -132,6 +146,10 @@ class RunningActor implements Steppable {
     } as unknown as AnyActorScope;
   }
 
+  get chart(): string {
+    return this.#machine.id;
+  }
+
   send(event: EventObject): void {
     this.#options.runtime.turn.send(this, event);
   }
@@ -153,6 +171,7 @@ class RunningActor implements Steppable {
   }
 
   start({ input, from }: Beginning<unknown>, onCreated: () => void): void {
+    this.#options.runtime.actors.add(this);
     const first = from ? { type: restored } : { type: 'xstate.init', input };
     this.#options.runtime.turn.start((seq, causedBy) => {
       const next = from ? this.#resume(from) : this.#logic.getInitialSnapshot(this.#scope, input as never);
@@ -369,6 +388,7 @@ class RunningActor implements Steppable {
   }
 
   #end(error?: unknown): void {
+    this.#options.runtime.actors.delete(this);
     this.#guarded(() => this.#options.onEnded(error));
   }
 

@@ -53,6 +53,8 @@ export type Base = {
   recorder: Recorder | undefined;
   /** `asterisk_id` of every event. */
   entityId: string;
+  /** Where in its life the server is. */
+  lifecycle: { draining: boolean };
   /** What was put in place of the system's own. */
   io: ServerIo;
   /** What another process put down, and this one goes on with. */
@@ -76,5 +78,19 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
     ? undefined
     : new Recorder({ turn: runtime.turn, clock, settings: recorderSettings(config) });
   if (recorder) scope.defer(() => recorder.close());
-  return { config, clock, ids, log, runtime, story, recorder, logChannels, scope, entityId, io, from };
+  return {
+    config,
+    clock,
+    ids,
+    log,
+    runtime,
+    story,
+    recorder,
+    lifecycle: { draining: false },
+    logChannels,
+    scope,
+    entityId,
+    io,
+    from,
+  };
 }

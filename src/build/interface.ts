@@ -1,6 +1,7 @@
 import type { Config } from '../config/schema.ts';
+import type { AnswerCounts } from '../http/answer-counts.ts';
 import { createApp } from '../http/app.ts';
-import type { AppDeps } from '../http/env.ts';
+import type { AppDeps, Monitoring } from '../http/env.ts';
 import { createOutboundSockets } from '../http/outbound-socket.ts';
 import type { RequestFollowers } from '../http/request-followers.ts';
 import { startHttpServer } from '../http/server.ts';
@@ -63,7 +64,7 @@ export async function buildInterface(
   state: State,
   calls: CallControl,
   technologies: Technologies,
-  usage: ReturnType<typeof buildUsage>,
+  watched: { usage: ReturnType<typeof buildUsage>; answers: AnswerCounts; monitoring: Monitoring },
 ) {
   const { config, clock, ids, log, scope, entityId, runtime, recorder } = base;
   const { outbound } = calls;
@@ -74,7 +75,7 @@ export async function buildInterface(
   const owners = {
     ...(await buildOwners(base, state, calls, technologies)),
     ...views,
-    usage: { get: usage },
+    usage: { get: watched.usage },
     bans: state.bans,
     charts: page?.charts,
     contacts: state.contacts,
@@ -86,6 +87,7 @@ export async function buildInterface(
     recorded: recorder && ((request) => recorder.requested(request)),
     prefix: ids.hex(8),
   };
+  const { answers, monitoring } = watched;
   const parts: AppDeps = {
     owners,
     options: httpSettings(config),
@@ -95,6 +97,8 @@ export async function buildInterface(
     secret: () => ids.secret(secretLength),
     clock,
     log: log.child({ part: 'http' }),
+    answers,
+    monitoring,
   };
   const served = createApp(parts);
   const http = await (base.io.serveHttp ?? startHttpServer)(served, config.http, {
@@ -123,6 +127,12 @@ export async function buildInterface(
       },
     },
   ];
+  reloads.push({
+    settings: ['metrics.allowed'],
+    apply(next) {
+      monitoring.networks.allowed = next.metrics.allowed;
+    },
+  });
   return { http, reloads };
 }
 

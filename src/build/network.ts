@@ -7,6 +7,7 @@ import { certificateSettings, mediaSettings, soundDirectories, strangerLimits } 
 import { createTransactionLayer } from '../sip/transaction/layer.ts';
 import { createGate } from '../sip/transport/gate.ts';
 import { createKnownPeers } from '../sip/transport/known-peers.ts';
+import { MessageCounts } from '../sip/transport/message-counts.ts';
 import { tracedTransports } from '../sip/transport/traced.ts';
 import { ListenError } from '../sip/transport/transport.ts';
 import { createTransports } from '../sip/transport/transports.ts';
@@ -82,7 +83,8 @@ export async function buildNetwork({ config, clock, ids, log, scope, io, from, r
     tls: certificates,
     allowsOrigin: (origin) => origins.has('*') || origins.has(origin),
   });
-  const transports = tracedTransports(sockets, sipLog);
+  const messages = new MessageCounts();
+  const transports = tracedTransports(sockets, sipLog, messages);
   scope.defer(() => transports.close());
   const { t1, t2, t4 } = config.sip.timers;
   const timers = { t1, t2, t4 };
@@ -108,7 +110,7 @@ export async function buildNetwork({ config, clock, ids, log, scope, io, from, r
       },
     },
   ];
-  return { reloads, media, transports, transactions, peers, gate, certificates };
+  return { reloads, media, messages, transports, transactions, peers, gate, certificates };
 }
 
 /** Files that cannot be used change nothing: who is spoken to goes on being spoken to. */

@@ -13,6 +13,8 @@ export type Connection = {
   send(json: string): void;
   /** Who is at the other end, for the log. */
   readonly describe: string;
+  /** Octets of messages that the other end has not taken yet; left out where nobody can tell. */
+  unread?(): number;
 };
 
 /** Tells what is wrong with a message as a client would get it; undefined when it fits its model. */
@@ -83,8 +85,11 @@ export interface Delivery {
   filterOf(name: string): FilterLists;
   /** @throws AriError eventFilterInvalid; then the filter stays as it was. */
   setFilter(name: string, body: unknown): void;
-  /** Figures of an application: events made for it, and how many of these it missed since its connection went. */
-  figures(name: string): { events: number; missed: number };
+  /**
+   * Figures of an application: events made for it, how many of these it missed since its connection went, and octets that
+   * it has not taken yet.
+   */
+  figures(name: string): { events: number; missed: number; unread: number };
   /** All that is known of an application but its connection. */
   dump(name: string): ReceiverDump;
   /** Makes an application known as {@link dump} told of it, without a connection. */
@@ -249,7 +254,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     setFilter: (name, body) => receivers.get(name)?.filter.replace(body),
     figures(name) {
       const receiver = receivers.get(name);
-      return { events: receiver?.seq ?? 0, missed: receiver?.missed ?? 0 };
+      const { seq: events = 0, missed = 0, connection } = receiver ?? {};
+      return { events, missed, unread: connection?.unread?.() ?? 0 };
     },
 
     dump(name) {

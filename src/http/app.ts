@@ -13,6 +13,7 @@ import { createEventsSocket } from './events-socket.ts';
 import { createLiveSocket } from './live-socket.ts';
 import { createLogIn, type LogIn } from './log-in.ts';
 import { createMediaSockets } from './media-sockets.ts';
+import { mountMonitoring } from './monitoring.ts';
 import type { Api } from './operation.ts';
 import { createOrigins, type Origins } from './origins.ts';
 import { createPage } from './page.ts';
@@ -132,6 +133,7 @@ export function createApp(deps: AppDeps): HttpApp {
     origins,
     pretty: options.pretty,
     realm: options.auth_realm,
+    counts: deps.answers,
   });
   const app = new Hono<Env>({ getPath: routingPath, router: new SegmentRouter() });
   const { limits } = options;
@@ -153,6 +155,7 @@ export function createApp(deps: AppDeps): HttpApp {
   if (live)
     app.all(`${hookswitch.base}/live`, checked(createLiveSocket({ live, sockets: events, responder, unread, log })));
   mountDocuments(app, owners, checked, responder);
+  if (deps.monitoring) mountMonitoring(app, deps.monitoring, checked, responder);
   const { validate } = options;
   const mountRoutes = ({ base, resources }: Api) => {
     const rest = resources.flatMap(({ operations }) => operations).filter(({ upgrade }) => !upgrade);

@@ -1,6 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import type { Health } from '../watch/health.ts';
+import type { Metrics } from '../watch/metrics.ts';
+import type { AnswerCounts } from './answer-counts.ts';
 import type { HttpUser } from './auth.ts';
 import type { ConnectionLimits } from './connections.ts';
 import type { Deps } from './deps.ts';
@@ -37,6 +40,14 @@ export type HttpOptions = {
   };
 };
 
+/** What those who watch over the server may ask it. */
+export type Monitoring = {
+  metrics: Pick<Metrics, 'text' | 'contentType'>;
+  health: Health;
+  /** Networks whose members see metrics without credentials. Read at every request. */
+  networks: { allowed: readonly string[] };
+};
+
 /** What the interface is made of. */
 export type AppDeps = {
   owners: Deps;
@@ -51,6 +62,10 @@ export type AppDeps = {
   followers?: RequestFollowers | undefined;
   clock: Clock;
   log: Logger;
+  /** Counts answers; without it none are. */
+  answers?: AnswerCounts;
+  /** Without it there are neither metrics nor health. */
+  monitoring?: Monitoring;
 };
 
 /** What a request brings along besides itself. */

@@ -84,7 +84,7 @@ export function createSession(deps: SessionDeps, corker: Corker, session: Sessio
   };
   const register = (raw: WebSocket, send: (json: string) => void) => {
     try {
-      const request = { names, subscribeAll, observes, send, describe };
+      const request = { names, subscribeAll, observes, send, describe, unread: () => raw.bufferedAmount };
       connection = session.connect ? session.connect(request) : owners.applications?.connect(request);
     } catch (error) {
       log.warn({ error, applications: names, client: describe }, 'applications could not be registered');

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Context } from 'hono';
 import { AriError } from '../models/errors.ts';
+import type { AnswerCounts } from './answer-counts.ts';
 import { type FileAnswer, isFresh, readRange } from './file-answers.ts';
 import type { Origins } from './origins.ts';
 import { requestId } from './requests.ts';
@@ -16,6 +17,8 @@ export type ResponderOptions = {
   /** Indent JSON for people. */
   pretty: boolean;
   realm: string;
+  /** Counts answers; without it none are. */
+  counts?: Pick<AnswerCounts, 'answered' | 'refused'> | undefined;
 };
 
 /** Makes answers with the headers that every answer has. */
@@ -60,7 +63,7 @@ function preflightHeaders(request: Request, verbs: string): HeaderRecord | undef
 type OwnHeaders = { plain: HeaderRecord; json: HeaderRecord; ok: { status: number; headers: HeaderRecord } };
 
 /** Makes the one writer of answers. */
-export function createResponder({ serverName, origins, pretty, realm }: ResponderOptions): Responder {
+export function createResponder({ serverName, origins, pretty, realm, counts }: ResponderOptions): Responder {
   const [alike, varying] = [{}, { Vary: 'Origin' }].map((vary) => {
     const plain: HeaderRecord = { Server: serverName, 'Cache-Control': 'no-cache, no-store', ...vary };
     const json: HeaderRecord = { ...plain, 'Content-Type': 'application/json' };
@@ -79,10 +82,13 @@ export function createResponder({ serverName, origins, pretty, realm }: Responde
   const json: Responder['json'] = (request, status, value, extra) => {
     const { json: base, ok } = own();
     const headers = headersFor(request, base, extra);
+    counts?.answered(status);
     return new Response(stringify(value), status === 200 && headers === base ? ok : { status, headers });
   };
-  const empty: Responder['empty'] = (request, status, extra) =>
-    new Response(null, { status, headers: headersFor(request, own().plain, extra) });
+  const empty: Responder['empty'] = (request, status, extra) => {
+    counts?.answered(status);
+    return new Response(null, { status, headers: headersFor(request, own().plain, extra) });
+  };
   return {
     json,
     empty,
@@ -98,12 +104,14 @@ export function createResponder({ serverName, origins, pretty, realm }: Responde
         'Content-Length': String(part.end - part.start + 1),
         ...(range === 'whole' ? {} : { 'Content-Range': `bytes ${part.start}-${part.end}/${size}` }),
       });
+      counts?.answered(range === 'whole' ? 200 : 206);
       const body = size === 0 ? null : read(part.start, part.end);
       return new Response(body, { status: range === 'whole' ? 200 : 206, headers });
     },
     refusal: (request, error, extra) => {
       const headers = headersFor(request, own().json, { ...perStatus[error.status], ...extra });
       const { status, reason: statusText } = error;
+      counts?.refused(error.code, status);
       return new Response(
         stringify(error.toBody()),
         statusText ? { status, statusText, headers } : { status, headers },

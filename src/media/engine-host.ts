@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import type { PlaneLoad } from '../telephony/media.ts';
 import { loadOpus } from './codec/opus.ts';
 import { MediaEngine } from './engine.ts';
 import { noWires, type Wires } from './external/wires.ts';
@@ -23,6 +24,8 @@ export type EngineWorld = {
   random32: () => number;
   /** How threads wake each other. */
   bells: Bells;
+  /** How late the event loop was since this was last asked; left out where the thread is not the engine's own. */
+  loopDelay?: () => NonNullable<PlaneLoad['loopDelay']>;
 };
 
 /**
@@ -32,7 +35,7 @@ export type EngineWorld = {
  */
 export function hostEngine(
   { config, thread, bell }: WorkerStart,
-  { clock, sockets, wires = noWires, random32, bells }: EngineWorld,
+  { clock, sockets, wires = noWires, random32, bells, loopDelay }: EngineWorld,
   post: (messages: MediaMessage[]) => void,
 ): (commands: readonly MediaCommand[]) => void {
   let batch: MediaMessage[] = [];
@@ -69,7 +72,7 @@ export function hostEngine(
     loadOpus().catch((error: unknown) => tell({ type: 'log', level: 'error', fields: { error }, message: 'no Opus' }));
   const memory = createMemory();
   return (commands) => {
-    for (const command of commands) carryOut(engine, command, memory, tell);
+    for (const command of commands) carryOut(engine, command, memory, tell, loopDelay);
   };
 }
 
@@ -78,6 +81,7 @@ function carryOut(
   command: MediaCommand,
   memory: ReturnType<typeof createMemory>,
   tell: (message: MediaMessage) => void,
+  loopDelay: EngineWorld['loopDelay'],
 ): void {
   switch (command.type) {
     case 'memory':
@@ -124,6 +128,11 @@ function carryOut(
     case 'usage':
       tell({ type: 'usage', request: command.request, usage: engine.usage() });
       return;
+    case 'load': {
+      const { late: lateTicks, skipped: skippedTicks } = engine.ticks;
+      tell({ type: 'load', request: command.request, load: { lateTicks, skippedTicks, loopDelay: loopDelay?.() } });
+      return;
+    }
     case 'ping':
       tell({ type: 'pong' });
       return;

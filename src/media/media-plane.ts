@@ -9,6 +9,7 @@ import type {
   MediaSessionDump,
   Mix,
   MixReport,
+  PlaneLoad,
   RtpSession,
 } from '../telephony/media.ts';
 import type { MediaConfig } from './config.ts';
@@ -136,6 +137,12 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
     for (const { usage } of answers)
       for (const name of Object.keys(sum) as (keyof MediaUsage)[]) sum[name] += usage[name];
     return sum;
+  }
+
+  async load(): Promise<PlaneLoad[]> {
+    const links = this.#closed ? [] : this.#links.filter((link) => link?.alive);
+    const answers = await Promise.all(links.map((link) => link!.request((request) => ({ type: 'load', request }))));
+    return answers.map(({ load }) => load);
   }
 
   async close(): Promise<void> {

@@ -3,6 +3,7 @@ import type {
   AudioDirection,
   MediaSource,
   MixCommand,
+  PlaneLoad,
   PlaneUsage,
   PlayReport,
   RecordReport,
@@ -47,6 +48,7 @@ export type MediaCommand =
   | { type: 'openMix'; mix: number; kind: 'mixing' | 'holding' }
   | { type: 'statistics'; session: number; request: number }
   | { type: 'usage'; request: number }
+  | { type: 'load'; request: number }
   /** Whether the thread lives; it answers at once. */
   | { type: 'ping' }
   | { type: 'shutdown'; request: number };
@@ -97,6 +99,7 @@ export type MediaMessage =
   | { type: 'refused'; request: number; reason: string }
   | { type: 'statistics'; request: number; statistics: RtpStatistics | undefined }
   | { type: 'usage'; request: number; usage: MediaUsage }
+  | { type: 'load'; request: number; load: PlaneLoad }
   | { type: 'ended'; request: number }
   | { type: 'pong' }
   | { type: 'log'; level: 'debug' | 'info' | 'warn' | 'error'; fields: object; message: string };

@@ -1,6 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../lib/clock.ts';
+import { watchLoopDelay } from '../lib/loop-delay.ts';
 import { hostEngine } from './engine-host.ts';
 import { systemWires } from './external/wires.ts';
 import type { MediaCommand, WorkerStart } from './protocol.ts';
@@ -18,6 +19,7 @@ function run(start: WorkerStart, port: NonNullable<typeof parentPort>): void {
     wires: systemWires(systemClock),
     random32: createRandom32(),
     bells: systemBells(systemClock),
+    loopDelay: watchLoopDelay().read,
   };
   const carryOut = hostEngine(start, world, (messages) => port.postMessage(messages));
   port.on('message', (commands: MediaCommand[]) => carryOut(commands));

@@ -363,6 +363,15 @@ export type PlaneUsage = {
   externalUnsentFrames: number;
 };
 
+/** How one of the plane's threads keeps up with its work. */
+export type PlaneLoad = {
+  /** Ticks that ran late, and that were left out, since the start. */
+  lateTicks: number;
+  skippedTicks: number;
+  /** How late the event loop of its thread was since it was last asked, in s; undefined where it has none of its own. */
+  loopDelay?: { mean: number; p99: number; max: number } | undefined;
+};
+
 export interface MediaPlane extends AudioMeeting {
   /**
    * Opens a port. Rejects with an Error when none is free. `told` hears digits and time-outs.
@@ -384,6 +393,8 @@ export interface MediaPlane extends AudioMeeting {
   ): [MediaSession, MediaSession];
   /** Counts of what is open: for tests, metrics and leak checks. */
   usage(): Promise<PlaneUsage>;
+  /** How each of its threads keeps up, in their order; left out, nobody can tell. */
+  load?(): Promise<PlaneLoad[]>;
   /** Ends every session and the thread. */
   close(): Promise<void>;
 }

@@ -39,6 +39,7 @@ export type TestServerOptions = {
   external_media?: object;
   /** Certificates; SIP is then spoken over tls and wss as well. */
   tls?: object;
+  metrics?: object;
   /** Lines of this level and above are shown; errors always fail the test that closes the server. */
   logLevel?: Config['general']['log_level'];
 };
@@ -202,6 +203,7 @@ function settings({
   limits,
   external_media,
   tls,
+  metrics,
   users,
 }: TestServerOptions): object {
   const port = { bind: '127.0.0.1', port: 0 };
@@ -227,6 +229,7 @@ function settings({
     ...(limits && { limits }),
     ...(external_media && { external_media }),
     ...(tls && { tls }),
+    ...(metrics && { metrics }),
     ...(dialplan && { dialplan }),
   };
 }

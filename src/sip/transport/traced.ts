@@ -1,4 +1,5 @@
 import type { Logger } from '../../lib/log.ts';
+import type { MessageCounts } from './message-counts.ts';
 import type { Source, Target, Transports } from './transport.ts';
 
 /** Longest message that is shown whole, in characters. */
@@ -6,9 +7,13 @@ const longestShown = 8_192;
 
 /**
  * The same transports, whose messages are logged at `trace`, as they come and go, without what is secret (see
- * {@link shownMessage}). Costs a look at the level for each message otherwise.
+ * {@link shownMessage}), and counted. Costs a look at the level for each message otherwise.
  */
-export function tracedTransports(transports: Transports, log: Logger): Transports {
+export function tracedTransports(
+  transports: Transports,
+  log: Logger,
+  counts: Pick<MessageCounts, 'received' | 'sent'>,
+): Transports {
   const tell = (bytes: Buffer, { protocol, address, port }: Target | Source, sentence: string): void =>
     log.trace({ protocol, peer: `${address}:${port}`, message: shownMessage(bytes.toString('utf8')) }, sentence);
   return {
@@ -18,12 +23,14 @@ export function tracedTransports(transports: Transports, log: Logger): Transport
     },
     onMessage: (handler) =>
       transports.onMessage((message, source) => {
+        counts.received(message);
         if (log.enabled('trace')) tell(message.toBuffer(), source, 'a SIP message comes in');
         handler(message, source);
       }),
     onMalformed: (handler) => transports.onMalformed(handler),
     onConnectionClosed: (handler) => transports.onConnectionClosed(handler),
     send(bytes, target, onFailure) {
+      counts.sent(bytes);
       if (log.enabled('trace')) tell(bytes, target, 'a SIP message goes out');
       transports.send(bytes, target, onFailure);
     },

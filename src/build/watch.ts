@@ -1,0 +1,94 @@
+import type { AnswerCounts } from '../http/answer-counts.ts';
+import type { Monitoring } from '../http/env.ts';
+import { watchLoopDelay } from '../lib/loop-delay.ts';
+import { channelState } from '../machines/channel.ts';
+import { version } from '../settings.ts';
+import { createHealth } from '../watch/health.ts';
+import { createMetrics, type Figures } from '../watch/metrics.ts';
+import type { Base } from './base.ts';
+import type { CallControl } from './call-control.ts';
+import type { Network } from './network.ts';
+import type { State } from './state.ts';
+import type { Technologies } from './technologies.ts';
+
+/** What metrics are read from. */
+export type Floors = { network: Network; state: State; calls: CallControl; technologies: Technologies };
+
+/** Metrics and health: read from every floor when somebody asks, but for what is counted as calls go by. */
+export function buildMonitoring(
+  { config, clock, story, scope, lifecycle, runtime }: Base,
+  { network, state, calls, technologies }: Floors,
+  answers: AnswerCounts,
+): Monitoring {
+  const loop = watchLoopDelay();
+  scope.defer(() => loop.close());
+  const { media } = network;
+  const read = async (): Promise<Figures> => ({
+    channels: countChannels(calls),
+    actors: tally(
+      [...runtime.actors].map((actor) => [actor.chart, stateText(actor.getSnapshot().value)] as const),
+      (chart, name, count) => ({ chart, state: name, count }),
+    ),
+    applications: state.applications.list().map(({ name }) => ({
+      name,
+      ...state.applications.figures(name),
+      connected: state.applications.isActive(name),
+    })),
+    sip: sipFigures(network, technologies),
+    media: await media.usage(),
+    load: (await media.load?.()) ?? [],
+    http: answers.figures(),
+    bans: state.bans.size,
+    process: processFigures(),
+    loopDelay: loop.read(),
+  });
+  const metrics = createMetrics(version, read);
+  story.listen(metrics.calls);
+  const health = createHealth({ clock, isDraining: () => lifecycle.draining, askMedia: () => media.usage() });
+  return { metrics, health, networks: { allowed: config.metrics.allowed } };
+}
+
+function countChannels({ channels }: CallControl): Figures['channels'] {
+  const pairs = channels.all().map((entry) => {
+    const snapshot = channels.snapshot(entry);
+    return [channelState(snapshot), snapshot.context.technology] as const;
+  });
+  return tally(pairs, (state, technology, count) => ({ state, technology, count }));
+}
+
+function sipFigures({ transports, transactions, gate, messages }: Network, { sip }: Technologies): Figures['sip'] {
+  const { clients, servers, retransmissions, timeouts } = transactions.counts();
+  const { malformed, connections } = transports.counts();
+  const { bindings, dialogs } = sip.counts();
+  return {
+    messages: messages.figures(),
+    ...{ retransmissions, timeouts, malformed, connections, dialogs },
+    unread: gate.refused,
+    transactions: clients + servers,
+    registrations: bindings,
+  };
+}
+
+function processFigures(): Figures['process'] {
+  const { rss, heapUsed, external } = process.memoryUsage();
+  const { user, system } = process.cpuUsage();
+  return { rss, heapUsed, external, cpuUser: user / 1e6, cpuSystem: system / 1e6, uptime: process.uptime() };
+}
+
+/** States of parallel regions are told as JSON. */
+const stateText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+/** How often each pair stands there, in the order of the first of each. */
+function tally<T>(
+  pairs: readonly (readonly [string, string])[],
+  made: (first: string, second: string, count: number) => T,
+): T[] {
+  const counts = new Map<string, { pair: readonly [string, string]; count: number }>();
+  for (const pair of pairs) {
+    const key = pair.join('\0');
+    const known = counts.get(key);
+    if (known) known.count++;
+    else counts.set(key, { pair, count: 1 });
+  }
+  return [...counts.values()].map(({ pair: [first, second], count }) => made(first, second, count));
+}

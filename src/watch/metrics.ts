@@ -1,0 +1,259 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { CallListener } from '../actors/call-story.ts';
+import type { PlaneLoad, PlaneUsage } from '../telephony/media.ts';
+
+/** What is read of the server whenever somebody asks for its metrics. Times in s, sizes in bytes. */
+export type Figures = {
+  /** Channels by state, as clients see it, and technology. */
+  channels: readonly { state: string; technology: string; count: number }[];
+  /** Actors by chart and state. */
+  actors: readonly { chart: string; state: string; count: number }[];
+  applications: readonly { name: string; events: number; missed: number; unread: number; connected: boolean }[];
+  sip: {
+    messages: Readonly<
+      Record<
+        'received' | 'sent',
+        { requests: Readonly<Record<string, number>>; responses: Readonly<Record<string, number>> }
+      >
+    >;
+    retransmissions: number;
+    timeouts: number;
+    malformed: number;
+    /** Messages of strangers that were not read. */
+    unread: number;
+    transactions: number;
+    connections: number;
+    registrations: number;
+    dialogs: number;
+  };
+  media: PlaneUsage;
+  /** By thread of the media plane. */
+  load: readonly PlaneLoad[];
+  http: { responses: Readonly<Record<string, number>>; refusals: Readonly<Record<string, number>> };
+  /** Addresses with wrong log-ins. */
+  bans: number;
+  process: { rss: number; heapUsed: number; external: number; cpuUser: number; cpuSystem: number; uptime: number };
+  loopDelay: { mean: number; p99: number; max: number };
+};
+
+/** The metrics of a server. */
+export interface Metrics {
+  /** Hears of calls. */
+  readonly calls: CallListener;
+  /** All of them, in the text format of Prometheus. */
+  text(): Promise<string>;
+  readonly contentType: string;
+}
+
+const prefix = 'hookswitch_';
+const callDurations = [1, 5, 15, 30, 60, 180, 300, 600, 1800, 3600];
+const setupDurations = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60];
+const jitters = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1];
+const lossRatios = [0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2];
+
+/** Makes the metrics; what is not told as calls go by is read with `read` when somebody asks. */
+export function createMetrics(version: string, read: () => Promise<Figures>): Metrics {
+  const registry = new Registry();
+  new Gauge({
+    name: `${prefix}info`,
+    help: 'The version that runs; always 1.',
+    labelNames: ['version'],
+    registers: [registry],
+  }).set({ version }, 1);
+  const calls = createCallMetrics(registry);
+  const show = createFigureMetrics(registry);
+  return {
+    calls,
+    async text() {
+      show(await read());
+      return registry.metrics();
+    },
+    contentType: registry.contentType,
+  };
+}
+
+/** What is counted as calls go by: once when one begins, is answered and ends. */
+function createCallMetrics(registry: Registry): CallListener {
+  const registers = [registry];
+  const labelNames = ['direction', 'technology'] as const;
+  const begun = new Counter({
+    ...{ name: `${prefix}calls_total`, help: 'Calls that came in or went out.', labelNames, registers },
+  });
+  const answered = new Counter({
+    ...{ name: `${prefix}calls_answered_total`, help: 'Calls that were answered.', labelNames, registers },
+  });
+  const ended = new Counter({
+    name: `${prefix}calls_ended_total`,
+    help: 'Calls that have ended, by who ended them and the cause (Q.850).',
+    labelNames: ['direction', 'technology', 'by', 'cause'],
+    registers,
+  });
+  const duration = new Histogram({
+    name: `${prefix}call_duration_seconds`,
+    help: 'How long answered calls lasted, from the answer on.',
+    ...{ labelNames: ['direction'], buckets: callDurations, registers },
+  });
+  const setup = new Histogram({
+    name: `${prefix}call_setup_seconds`,
+    help: 'How long calls took to be answered.',
+    ...{ labelNames: ['direction'], buckets: setupDurations, registers },
+  });
+  const refused = new Counter({
+    name: `${prefix}applications_missing_total`,
+    help: 'Calls that asked for an application that was not connected.',
+    registers,
+  });
+  const packets = new Counter({
+    name: `${prefix}rtp_packets_total`,
+    help: 'RTP packets of calls that have ended; lost as told by RTCP for those sent, late ones came but too late.',
+    ...{ labelNames: ['direction', 'fate'], registers },
+  });
+  const jitter = new Histogram({
+    name: `${prefix}rtp_jitter_seconds`,
+    help: 'Jitter of what a call received, at its end.',
+    ...{ buckets: jitters, registers },
+  });
+  const loss = new Histogram({
+    name: `${prefix}rtp_loss_ratio`,
+    help: 'The part of the packets of a call that did not arrive.',
+    ...{ buckets: lossRatios, registers },
+  });
+
+  return {
+    hearsInternal: () => false,
+    began: ({ direction, technology }) => begun.inc({ direction, technology }),
+    answered(leg) {
+      const { direction, technology, startedAt, answeredAt = startedAt } = leg;
+      answered.inc({ direction, technology });
+      setup.observe({ direction }, (answeredAt - startedAt) / 1000);
+    },
+    ended({ direction, technology, answeredAt }, { at, by, cause, quality }) {
+      ended.inc({ direction, technology, by, cause });
+      if (answeredAt !== undefined) duration.observe({ direction }, (at - answeredAt) / 1000);
+      if (!quality) return;
+      packets.inc({ direction: 'received', fate: 'arrived' }, quality.rxcount);
+      packets.inc({ direction: 'received', fate: 'lost' }, quality.rxploss);
+      packets.inc({ direction: 'received', fate: 'late' }, quality.late ?? 0);
+      packets.inc({ direction: 'sent', fate: 'sent' }, quality.txcount);
+      packets.inc({ direction: 'sent', fate: 'lost' }, quality.txploss);
+      if (quality.rxcount === 0) return;
+      jitter.observe(quality.rxjitter);
+      loss.observe(quality.rxploss / (quality.rxploss + quality.rxcount));
+    },
+    refused: () => refused.inc(),
+  };
+}
+
+type Value = readonly [labels: Readonly<Record<string, string>>, value: number];
+
+const threadName = (index: number): string => `media ${index + 1}`;
+
+/** Shows what was read: gauges as they are, counters that others count. */
+function createFigureMetrics(registry: Registry): (figures: Figures) => void {
+  const shown: ((figures: Figures) => void)[] = [];
+  const gauge = (name: string, help: string, labelNames: string[], read: (figures: Figures) => readonly Value[]) => {
+    const metric = new Gauge({ name: prefix + name, help, labelNames, registers: [registry] });
+    shown.push((figures) => {
+      metric.reset();
+      for (const [labels, value] of read(figures)) metric.set(labels, value);
+    });
+  };
+  const counter = (name: string, help: string, labelNames: string[], read: (figures: Figures) => readonly Value[]) => {
+    const metric = new Counter({ name: prefix + name, help, labelNames, registers: [registry] });
+    shown.push((figures) => {
+      metric.reset();
+      for (const [labels, value] of read(figures)) metric.inc(labels, value);
+    });
+  };
+  const one = (value: number): readonly Value[] => [[{}, value]];
+  const each = (values: Readonly<Record<string, number>>, label: string, more = {}): Value[] =>
+    Object.entries(values).map(([name, value]) => [{ [label]: name, ...more }, value]);
+
+  gauge('channels', 'Channels by state and technology.', ['state', 'technology'], ({ channels }) =>
+    channels.map(({ state, technology, count }) => [{ state, technology }, count]),
+  );
+  gauge('actors', 'Actors by chart and state.', ['chart', 'state'], ({ actors }) =>
+    actors.map(({ chart, state, count }) => [{ chart, state }, count]),
+  );
+  gauge('applications_connected', 'Whether an application is connected.', ['application'], ({ applications }) =>
+    applications.map(({ name, connected }) => [{ application: name }, Number(connected)]),
+  );
+  counter('application_events_total', 'Events made for an application.', ['application'], ({ applications }) =>
+    applications.map(({ name, events }) => [{ application: name }, events]),
+  );
+  gauge('application_events_missed', 'Events lost since its connection went.', ['application'], ({ applications }) =>
+    applications.map(({ name, missed }) => [{ application: name }, missed]),
+  );
+  gauge('application_unread_bytes', 'How far an application is behind.', ['application'], ({ applications }) =>
+    applications.map(({ name, unread }) => [{ application: name }, unread]),
+  );
+
+  counter('sip_requests_total', 'SIP requests by direction and method.', ['direction', 'method'], ({ sip }) =>
+    (['received', 'sent'] as const).flatMap((direction) =>
+      each(sip.messages[direction].requests, 'method', { direction }),
+    ),
+  );
+  counter('sip_responses_total', 'SIP responses by direction and status.', ['direction', 'status'], ({ sip }) =>
+    (['received', 'sent'] as const).flatMap((direction) =>
+      each(sip.messages[direction].responses, 'status', { direction }),
+    ),
+  );
+  counter('sip_retransmissions_total', 'SIP messages that we sent again.', [], ({ sip }) => one(sip.retransmissions));
+  counter('sip_timeouts_total', 'SIP requests of ours that nobody answered.', [], ({ sip }) => one(sip.timeouts));
+  counter('sip_malformed_total', 'SIP messages that could not be read.', [], ({ sip }) => one(sip.malformed));
+  counter(
+    'sip_strangers_refused_total',
+    'SIP messages of strangers that were not read, for they sent too many.',
+    [],
+    ({ sip }) => one(sip.unread),
+  );
+  gauge('sip_transactions', 'SIP transactions.', [], ({ sip }) => one(sip.transactions));
+  gauge('sip_connections', 'SIP connections.', [], ({ sip }) => one(sip.connections));
+  gauge('sip_registrations', 'Places of phones, registered or configured.', [], ({ sip }) => one(sip.registrations));
+  gauge('sip_dialogs', 'SIP dialogs of calls.', [], ({ sip }) => one(sip.dialogs));
+
+  gauge('media_sessions', 'Media sessions.', [], ({ media }) => one(media.sessions));
+  gauge('media_ports', 'Pairs of ports for RTP and RTCP.', [], ({ media }) => one(media.ports));
+  gauge('media_players', 'Sessions that play something.', [], ({ media }) => one(media.players));
+  counter('media_ticks_late_total', 'Media ticks that ran late.', ['thread'], ({ load }) =>
+    load.map(({ lateTicks }, index) => [{ thread: threadName(index) }, lateTicks]),
+  );
+  counter('media_ticks_skipped_total', 'Media ticks that were left out.', ['thread'], ({ load }) =>
+    load.map(({ skippedTicks }, index) => [{ thread: threadName(index) }, skippedTicks]),
+  );
+
+  counter('http_responses_total', 'Answers of the interface by status.', ['status'], ({ http }) =>
+    each(http.responses, 'status'),
+  );
+  counter(
+    'http_refusals_total',
+    'Refusals of the interface by reason; limits are among them.',
+    ['reason'],
+    ({ http }) => each(http.refusals, 'reason'),
+  );
+  gauge('banned_addresses', 'Addresses that wrong log-ins count against.', [], ({ bans }) => one(bans));
+
+  gauge(
+    'event_loop_delay_seconds',
+    'How late an event loop was since the last scrape.',
+    ['thread', 'kind'],
+    (figures) =>
+      [
+        ['main', figures.loopDelay] as const,
+        ...figures.load.map(({ loopDelay }, index) => [threadName(index), loopDelay] as const),
+      ].flatMap(([thread, delay]) =>
+        delay ? each({ mean: delay.mean, p99: delay.p99, max: delay.max }, 'kind', { thread }) : [],
+      ),
+  );
+  gauge('memory_bytes', 'Memory of the process.', ['kind'], ({ process: { rss, heapUsed, external } }) =>
+    each({ resident: rss, heap: heapUsed, external }, 'kind'),
+  );
+  counter('cpu_seconds_total', 'Time of processors that was used.', ['mode'], ({ process: { cpuUser, cpuSystem } }) =>
+    each({ user: cpuUser, system: cpuSystem }, 'mode'),
+  );
+  gauge('uptime_seconds', 'How long the process has run.', [], ({ process: { uptime } }) => one(uptime));
+
+  return (figures) => {
+    for (const update of shown) update(figures);
+  };
+}
