@@ -55,7 +55,6 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   'node:worker_threads': ['media'],
   'node:perf_hooks': ['lib/loop-delay.ts'],
   'prom-client': ['watch/metrics.ts'],
-  '@opentelemetry/api': ['watch'],
   'node:dns/promises': ['build'],
 };
 

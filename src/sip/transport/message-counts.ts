@@ -31,7 +31,10 @@ export class MessageCounts {
   sent(bytes: Buffer): void {
     const space = bytes.indexOf(0x20);
     const isResponse = space === statusAt - 1 && bytes[3] === 0x2f;
-    if (!isResponse) return countRequest(this.#sent, bytes.toString('latin1', 0, Math.min(space, longestMethod)));
+    if (!isResponse) {
+      countRequest(this.#sent, bytes.toString('latin1', 0, Math.min(space, longestMethod)));
+      return;
+    }
     const digit = (index: number): number => bytes[statusAt + index]! - 0x30;
     const status = digit(0) * 100 + digit(1) * 10 + digit(2);
     if (status < 1000) this.#sent.responses[status]!++;
