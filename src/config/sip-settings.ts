@@ -148,10 +148,10 @@ export const endpoint = group(
       description: 'Variables that its calls have from the start.',
     }),
     tenant_id: text({ default: '', description: 'Tenant that its channels belong to. Empty: that of who calls it.' }),
-    digits: choice(['auto', 'info'], {
+    digits: choice(['auto', 'info', 'inband', 'auto_inband'], {
       default: 'auto',
       description:
-        'How digits travel: in the audio stream (RFC 4733) where the other side takes them, or always as SIP INFO.',
+        'How digits travel: auto as events in the audio stream (RFC 4733) where the other side takes them, or else as SIP INFO; info always as SIP INFO; inband as tones, which are looked for in the audio; auto_inband as events, or else as tones.',
     }),
     media_encryption: choice(['off', 'optional', 'best_effort', 'required'], {
       default: 'off',

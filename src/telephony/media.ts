@@ -317,6 +317,20 @@ export interface AudioMeeting {
 /** Where packets of a far side come from, where that is not what its SDP says. */
 export type MediaSource = { address: string; port: number };
 
+/** What a far side asks of the Opus that it is sent (RFC 7587 section 6.1). */
+export type OpusWishes = {
+  /** Highest rate that it plays, in Hz. */
+  maxPlaybackRate?: number;
+  /** Bits a second, on average at most. */
+  maxAverageBitrate?: number;
+  /** Packets carry poorer copies of those before. */
+  fec: boolean;
+  /** Next to nothing is sent in silence. */
+  dtx: boolean;
+  /** The bit rate is constant. */
+  cbr: boolean;
+};
+
 /** How RTP flows, once offer and answer agree. */
 export type RtpFlow = {
   remote: { address: string; port: number };
@@ -333,6 +347,12 @@ export type RtpFlow = {
    */
   receivePayloadType?: number;
   receiveTelephoneEvent?: number;
+  /** Payload type that the far side sends comfort noise with (RFC 3389), when it is not the usual 13. */
+  comfortNoise?: number;
+  /** How Opus is sent, where that is the codec: what the far side asks for. */
+  opus?: OpusWishes;
+  /** Digits are looked for in the audio itself: the far side sends no events. */
+  inbandDigits?: boolean;
   /** Packet time in ms that we send with. */
   ptimeMs: number;
   /** Keys of SRTP; without them audio goes in the clear. Never to be logged. */

@@ -23,6 +23,8 @@ export class ToneFarSide {
   readonly phaseMs: number;
   port = 0;
   sending = true;
+  /** What it says in place of its tone: a sample by its number. */
+  says: ((sample: number) => number) | undefined;
   #sequence = 65_530;
   #timestamp = 0xffff_fc00;
   #sample = 0;
@@ -44,7 +46,7 @@ export class ToneFarSide {
   packet(): Uint8Array {
     const { sampleRate, clockRate } = this.codec;
     const samples = Int16Array.from({ length: sampleRate / 50 }, () =>
-      Math.round(6000 * Math.sin((2 * Math.PI * this.hertz * this.#sample++) / sampleRate)),
+      Math.round(this.#say(this.#sample++, sampleRate)),
     );
     const octets = new Uint8Array(maximumPayload(samples.length));
     const payload = [...octets.subarray(0, this.codec.encode(samples, octets))];
@@ -52,6 +54,28 @@ export class ToneFarSide {
     const packet = this.#next({ marker, payloadType: this.flow.payloadType, payload });
     this.#timestamp = (this.#timestamp + clockRate / 50) >>> 0;
     return packet;
+  }
+
+  #say(sample: number, sampleRate: number): number {
+    if (this.says) return this.says(sample);
+    return 6000 * Math.sin((2 * Math.PI * this.hertz * sample) / sampleRate);
+  }
+
+  /** A packet that describes noise, at −`level` dBov, and the time that goes by behind it (RFC 3389). */
+  comfortNoise(level: number, silentMs: number): Uint8Array {
+    const packet = this.#next({ marker: false, payloadType: 13, payload: [level] });
+    this.#timestamp = (this.#timestamp + (silentMs * this.codec.clockRate) / 1000) >>> 0;
+    return packet;
+  }
+
+  /** What it heard since `from` (a number of packets), as linear samples. */
+  samples(from = 0): Int16Array {
+    return Int16Array.from(this.#pcm.slice(from).flatMap((samples) => [...samples]));
+  }
+
+  /** Packets of audio that it heard. */
+  get count(): number {
+    return this.#pcm.length;
   }
 
   /** Keeps what arrived. */

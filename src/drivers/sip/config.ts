@@ -56,8 +56,11 @@ export type EndpointConfig = {
   aor: AorConfig;
   /** In our order of preference; at least one. */
   codecs: readonly AudioCodec[];
-  /** How digits travel: RFC 4733 events when the other side takes them, else INFO; or always INFO. */
-  digits: 'auto' | 'info';
+  /**
+   * How digits travel: `auto` = RFC 4733 events when the other side takes them, else INFO; `info` = always INFO; `inband` =
+   * as tones in the audio; `auto_inband` = RFC 4733 events when the other side takes them, else as tones.
+   */
+  digits: 'auto' | 'info' | 'inband' | 'auto_inband';
   /** Whether its audio is secret (SRTP with keys in SDP, RFC 4568): see {@link SrtpPolicy}. */
   mediaEncryption: SrtpPolicy['mode'];
   /** Caller id of its calls; without it what the phone says. */

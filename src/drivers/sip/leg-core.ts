@@ -94,6 +94,9 @@ export interface LegCore {
   dump(): LegCoreData;
 }
 
+/** When digits are looked for in the audio, by how they travel. */
+const inbandDigits = { auto: 'never', info: 'never', inband: 'always', auto_inband: 'without events' } as const;
+
 export function createLegCore(options: LegCoreOptions): LegCore {
   const { services, endpoint, report } = options;
   const { stack, media } = services;
@@ -169,7 +172,8 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       session: opened,
       address: mediaAddress(services, opened, options.peer),
       codecs: options.codecs,
-      telephoneEvents: endpoint.digits === 'auto',
+      telephoneEvents: endpoint.digits === 'auto' || endpoint.digits === 'auto_inband',
+      inbandDigits: inbandDigits[endpoint.digits],
       srtp: {
         mode: endpoint.mediaEncryption,
         random: (octets) => Buffer.from(stack.ids.hex(2 * octets), 'hex').toString('base64'),
@@ -303,7 +307,8 @@ export function createLegCore(options: LegCoreOptions): LegCore {
     present,
     sendDigits(sequence) {
       const current = usage;
-      if (current && negotiation?.agreed && negotiation.agreed.telephoneEvent === undefined)
+      const inAudio = endpoint.digits === 'inband' || endpoint.digits === 'auto_inband';
+      if (!inAudio && current && negotiation?.agreed && negotiation.agreed.telephoneEvent === undefined)
         infos.send(infosOf(sequence, stack.clock.now()));
       else session.sendDigits(sequence);
     },

@@ -29,6 +29,8 @@ export type NegotiationOptions = {
   telephoneEvents: boolean;
   /** Whether audio is secret. */
   srtp: SrtpPolicy;
+  /** When digits are looked for in the audio itself: where no events are agreed on, or in any case. */
+  inbandDigits: 'never' | 'without events' | 'always';
   /** In digits (RFC 8866 5.2). */
   sessionId: string;
   /** Where another process left off; its address then counts. */
@@ -68,7 +70,13 @@ export function createNegotiation(options: NegotiationOptions): Negotiation {
   let wished: Direction = from?.wished ?? 'sendrecv';
   let agreed: AgreedAudio | undefined = from?.agreed;
 
-  const configure = ({ held: _held, ...flow }: AgreedAudio) => options.session.configure(flow);
+  const looksForDigits = ({ telephoneEvent }: AgreedAudio): boolean =>
+    options.inbandDigits === 'always' || (options.inbandDigits === 'without events' && telephoneEvent === undefined);
+
+  const configure = (next: AgreedAudio) => {
+    const { held: _held, ...flow } = next;
+    options.session.configure({ ...flow, ...(looksForDigits(next) && { inbandDigits: true }) });
+  };
 
   const settle = (next: AgreedAudio) => {
     const wasHeld = agreed?.held ?? false;

@@ -212,7 +212,7 @@ export const sipObjectTypes = {
       language: text(),
       accountcode: text(),
       tenantid: text(),
-      dtmf_mode: word('rfc4733', 'rfc4733', 'auto', 'info', 'auto_info'),
+      dtmf_mode: word('rfc4733', 'rfc4733', 'inband', 'auto', 'info', 'auto_info'),
       rewrite_contact: flag('yes'),
       trust_id_inbound: flag('no'),
       send_connected_line: flag('yes'),
@@ -394,7 +394,7 @@ export function endpointOf(
     ...(value('set_var') === '' ? {} : { variables: variablesOf(value('set_var')) }),
     aor: aorOf(endpoint, find),
     codecs: itemsOf(value('allow')).filter(isCodec),
-    digits: value('dtmf_mode') === 'info' ? 'info' : 'auto',
+    digits: digitsOfMode[value('dtmf_mode')] ?? 'auto',
     symmetric: value('rewrite_contact') === 'yes',
     trustIdentity: value('trust_id_inbound') === 'yes',
     sendConnectedLine: value('send_connected_line') === 'yes',
@@ -413,6 +413,19 @@ const matchOf = ({ id }: SipObject, identifies: readonly SipObject[]): string[] 
   identifies.flatMap(({ values }) =>
     (values['endpoint'] ?? '').toLowerCase() === id.toLowerCase() ? itemsOf(values['match'] ?? '') : [],
   );
+
+/** How digits travel, by the field's name of the mode; others are as `auto`. */
+const digitsOfMode: Readonly<Record<string, EndpointConfig['digits']>> = {
+  info: 'info',
+  inband: 'inband',
+  auto: 'auto_inband',
+};
+const modeOfDigits: Readonly<Record<EndpointConfig['digits'], string>> = {
+  auto: 'rfc4733',
+  info: 'info',
+  inband: 'inband',
+  auto_inband: 'auto',
+};
 
 const initialOf = (kind: SipObjectKind): Record<string, string> =>
   Object.fromEntries(
@@ -452,7 +465,7 @@ export function objectsOf(
         language: rest.language ?? '',
         accountcode: rest.accountCode ?? '',
         tenantid: rest.tenantId ?? '',
-        dtmf_mode: rest.digits === 'info' ? 'info' : 'rfc4733',
+        dtmf_mode: modeOfDigits[rest.digits],
         rewrite_contact: rest.symmetric ? 'yes' : 'no',
         trust_id_inbound: rest.trustIdentity ? 'yes' : 'no',
         send_connected_line: rest.sendConnectedLine ? 'yes' : 'no',

@@ -1,5 +1,6 @@
 import type { OpusDecoderHandle, OpusEncoderHandle } from 'libopus-wasm';
-import { Application, createDecoder, createEncoder, loadLibopus } from 'libopus-wasm';
+import { Application, Bandwidth, createDecoder, createEncoder, loadLibopus } from 'libopus-wasm';
+import type { OpusWishes } from '../../telephony/media.ts';
 import type { AudioCodec } from './audio-codec.ts';
 
 /** How a stream of Opus is sent and received: what the far side's fmtp asked for (RFC 7587 section 6.1). */
@@ -12,6 +13,10 @@ export type OpusOptions = {
   fec?: boolean;
   /** Packets out of a hundred that get lost: how much of the bit rate goes into copies. */
   lossPercent?: number;
+  /** `maxplaybackrate`: what is above half of this rate in Hz is not sent. */
+  maxPlaybackRate?: number;
+  /** `cbr`: the bit rate is constant. */
+  cbr?: boolean;
   /** `usedtx`: next to nothing is sent in silence. */
   dtx?: boolean;
   /** Work to put into a packet, 0 to 10. */
@@ -24,9 +29,24 @@ export const defaultOpusOptions: Readonly<Required<OpusOptions>> = {
   bitRate: 24_000,
   fec: true,
   lossPercent: 5,
+  maxPlaybackRate: 48_000,
+  cbr: false,
   dtx: false,
   complexity: 3,
 };
+
+/** How a far side wants its stream to be sent; nothing where it asks for nothing. */
+export function opusOptionsOf(wishes: OpusWishes | undefined): OpusOptions {
+  if (!wishes) return {};
+  const { maxPlaybackRate, maxAverageBitrate, fec, dtx, cbr } = wishes;
+  return {
+    fec,
+    dtx,
+    cbr,
+    ...(maxPlaybackRate !== undefined && { maxPlaybackRate }),
+    ...(maxAverageBitrate !== undefined && { bitRate: Math.min(maxAverageBitrate, defaultOpusOptions.bitRate) }),
+  };
+}
 
 /** A packet of DTX: its frame is empty and stands for silence (RFC 6716 section 3.1). */
 const longestSilentPacket = 2;
@@ -52,7 +72,7 @@ export class OpusCodec implements AudioCodec {
 
   constructor(options: OpusOptions = {}) {
     this.#options = { ...defaultOpusOptions, ...options };
-    const { sampleRate, bitRate, fec, lossPercent, dtx, complexity } = this.#options;
+    const { sampleRate, bitRate, fec, lossPercent, dtx, complexity, maxPlaybackRate, cbr } = this.#options;
     this.sampleRate = sampleRate;
     this.#encoder = new Lazy(() =>
       createEncoder({
@@ -64,6 +84,8 @@ export class OpusCodec implements AudioCodec {
         fec,
         packetLossPercent: lossPercent,
         dtx,
+        vbr: !cbr,
+        maxBandwidth: bandwidthOf(maxPlaybackRate),
       }),
     );
     this.#decoder = new Lazy(() => createDecoder({ sampleRate, channels: 1 }));
@@ -128,6 +150,14 @@ export class OpusCodec implements AudioCodec {
       return 0;
     }
   }
+}
+
+/** The widest bandwidth that a rate in Hz can play (RFC 7587 section 3.1.1). */
+function bandwidthOf(rate: number): Bandwidth {
+  if (rate >= 48_000) return Bandwidth.Fullband;
+  if (rate >= 24_000) return Bandwidth.Superwideband;
+  if (rate >= 16_000) return Bandwidth.Wideband;
+  return rate >= 12_000 ? Bandwidth.Mediumband : Bandwidth.Narrowband;
 }
 
 function isFrame(samples: number, sampleRate: number): boolean {

@@ -55,6 +55,13 @@ export class Concealer {
     this.#remember(samples);
   }
 
+  /** What was heard breaks off here although nothing is lost: what is heard next is faded in over how it went on. */
+  interrupted(): void {
+    if (this.#lost > 0) return;
+    this.#findPeriod();
+    this.#lost = 1;
+  }
+
   /** Fills `target` with what a lost packet most likely sounded like; after 60 ms without packets with silence. */
   conceal(target: Int16Array): void {
     if (this.#lost === 0) this.#findPeriod();

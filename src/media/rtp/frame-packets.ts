@@ -1,4 +1,5 @@
 import { type AudioCodec, maximumPayload } from '../codec/audio-codec.ts';
+import { octetsPerSample } from '../codec/codecs.ts';
 import { headerLength } from './header.ts';
 
 /** Cuts frames of linear audio into packets of a codec, of whatever length the far side wants. */
@@ -20,8 +21,18 @@ export class FramePackets {
     return (this.#perPacket * this.#codec.clockRate) / this.#codec.sampleRate;
   }
 
-  /** Takes a frame and hands out each packet that is full: its payload lies behind room for a header. */
-  push(samples: Int16Array, send: (packet: Uint8Array, units: number) => void): void {
+  /** How long a payload of the codec lasts that came from elsewhere, in units of the timestamps. */
+  unitsOf(octets: number): number {
+    const { codec } = this.#codec;
+    if (codec === 'opus') return this.units;
+    return codec === 'g722' ? octets : octets / octetsPerSample(codec);
+  }
+
+  /**
+   * Takes a frame and hands out each packet that is full: its payload lies behind room for a header. Undefined stands
+   * for one that need not be sent, for it is silent (Opus with DTX).
+   */
+  push(samples: Int16Array, send: (packet: Uint8Array | undefined, units: number) => void): void {
     if (this.#count === 0 && samples.length === this.#perPacket) {
       this.#encode(samples, send);
       return;
@@ -40,9 +51,9 @@ export class FramePackets {
     this.#count = 0;
   }
 
-  #encode(samples: Int16Array, send: (packet: Uint8Array, units: number) => void): void {
+  #encode(samples: Int16Array, send: (packet: Uint8Array | undefined, units: number) => void): void {
     const packet = Buffer.allocUnsafe(headerLength + maximumPayload(samples.length));
     const length = this.#codec.encode(samples, packet.subarray(headerLength));
-    if (length > 0) send(packet.subarray(0, headerLength + length), this.units);
+    send(length > 0 ? packet.subarray(0, headerLength + length) : undefined, this.units);
   }
 }

@@ -1,11 +1,20 @@
 import type { AudioCodec } from '../codec/audio-codec.ts';
+import { ComfortNoise } from '../codec/comfort-noise.ts';
 import { Concealer } from '../dsp/concealer.ts';
 import { emptyFrame, type Frame, frameSamples } from '../frame.ts';
 import { tickMs } from '../ticker.ts';
 import { sequenceDistance } from './header.ts';
 
 /** A packet as it waits for its turn. */
-export type HeldPacket = { sequence: number; packet: Uint8Array; payloadStart: number; payloadEnd: number; at: number };
+export type HeldPacket = {
+  sequence: number;
+  packet: Uint8Array;
+  payloadStart: number;
+  payloadEnd: number;
+  at: number;
+  /** It describes the noise that is to be heard until audio comes again (RFC 3389). */
+  isNoise: boolean;
+};
 
 /** Packets that can wait; a power of two. */
 const window = 64;
@@ -41,6 +50,9 @@ export class Playout {
   #concealedMs = 0;
   #calm = 0;
   #fewest = window;
+  /** What is heard while the far side sends nothing, where it told how that sounds; made when it first does. */
+  #noise: ComfortNoise | undefined;
+  #noising = false;
   /** Packets that came after their turn, 20 ms that were made up, and packets left out to shorten the wait. */
   late = 0;
   concealed = 0;
@@ -80,12 +92,13 @@ export class Playout {
     this.#count++;
   }
 
-  /** The next 20 ms; undefined while the far side says nothing. */
+  /** The next 20 ms; undefined while the far side says nothing, and has not told what to hear then. */
   pull(now: number): Frame | undefined {
-    if (!this.#playing && !this.#begins(now)) return undefined;
-    this.#shorten();
     const needed = frameSamples(this.#codec.sampleRate);
-    while (this.#decodedCount < needed && this.#count > 0) this.#decodeNext();
+    if (this.#playing || this.#begins(now)) {
+      this.#shorten();
+      while (this.#decodedCount < needed && this.#count > 0 && this.#playing) this.#decodeNext();
+    }
     if (this.#decodedCount < needed && !this.#fillUp(needed)) return undefined;
     this.#frame.samples.set(this.#decoded.subarray(0, needed));
     this.#decoded.copyWithin(0, needed, this.#decodedCount);
@@ -115,6 +128,7 @@ export class Playout {
     this.#decodedCount = 0;
     this.#expected = expected;
     this.#playing = false;
+    this.#noising = false;
     this.#calm = 0;
     this.#fewest = window;
   }
@@ -148,6 +162,11 @@ export class Playout {
     }
     this.#held[slot] = undefined;
     this.#count--;
+    if (next.isNoise) {
+      this.#hearNoise(next.packet.subarray(next.payloadStart, next.payloadEnd));
+      return;
+    }
+    this.#noising = false;
     const count = this.#codec.decode(next.packet.subarray(next.payloadStart, next.payloadEnd), free);
     if (count === 0) return;
     this.#concealer.heard(free.subarray(0, count));
@@ -155,8 +174,26 @@ export class Playout {
     this.#concealedMs = 0;
   }
 
-  /** Nothing is left: the rest is made up, until that would be made up for too long. */
+  /** The far side is silent from here on, and told what that sounds like. */
+  #hearNoise(described: Uint8Array): void {
+    this.#noise ??= new ComfortNoise(this.#expected);
+    this.#noise.update(described);
+    // Faded in, as after a loss: what was said may have ended anywhere.
+    if (!this.#noising) this.#concealer.interrupted();
+    this.#noising = true;
+    this.#playing = false;
+  }
+
+  /** Nothing is left: the rest is noise, or made up, until that would be made up for too long. */
   #fillUp(needed: number): boolean {
+    if (this.#noising) {
+      const rest = this.#decoded.subarray(this.#decodedCount, needed);
+      this.#noise?.fill(rest, 0, rest.length);
+      this.#concealer.heard(rest);
+      this.#decodedCount = needed;
+      return true;
+    }
+    if (!this.#playing) return false;
     if (this.#concealedMs >= longestConcealMs) {
       this.#playing = false;
       this.#decodedCount = 0;

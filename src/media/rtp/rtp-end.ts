@@ -1,27 +1,29 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { RtpFlow, RtpStatistics, SessionCommand } from '../../telephony/media.ts';
 import type { AudioCodec } from '../codec/audio-codec.ts';
-import { decodeInto, isLaw, octetsPerSample, samplesPerMs, silenceOctet, storedFor } from '../codec/codecs.ts';
+import { isLaw, silenceOctet, storedFor } from '../codec/codecs.ts';
 import { openCodec } from '../codec/open-codec.ts';
+import { type OpusOptions, opusOptionsOf } from '../codec/opus.ts';
 import { End, type EndOptions, type PacketTaker } from '../end.ts';
 import { emptyFrame, type Frame } from '../frame.ts';
+import { InbandDigits } from '../inband-digits.ts';
 import { RateChanger } from '../rate-changer.ts';
-import { SequenceReader } from '../sequence.ts';
 import { SecurePair } from '../srtp/secure-pair.ts';
 import { tickMs } from '../ticker.ts';
-import { digitFrequencies, toneSequence } from '../tones.ts';
 import { RtcpControl } from './control.ts';
 import type { DigitStep } from './digit-sender.ts';
+import { DigitTone } from './digit-tone.ts';
 import { FramePackets } from './frame-packets.ts';
 import { emptyHeader, headerLength, type RtpHeader, readHeader } from './header.ts';
 import { JitterBuffer } from './jitter-buffer.ts';
-import { meaningOf } from './meaning.ts';
+import { isComfortNoise, meaningOf } from './meaning.ts';
 import { Playout } from './playout.ts';
 import type { PortPair } from './ports.ts';
 import { isReachable } from './reachable.ts';
 import { Reception } from './reception.ts';
 import { RtpSender } from './sender.ts';
 import { type PacketAddress, SourceLock } from './source-lock.ts';
-import { DigitReceiver, digitOfEvent, readEvent } from './telephone-event.ts';
+import { DigitReceiver, readEvent } from './telephone-event.ts';
 
 export type RtpEndOptions = EndOptions & {
   random32: () => number;
@@ -49,12 +51,16 @@ export class RtpEnd extends End {
   readonly #digitReceiver: DigitReceiver;
   readonly #header = emptyHeader();
   readonly #held = new JitterBuffer<Uint8Array>();
+  #inband: InbandDigits | undefined;
+  /** Its far side describes noise instead of sending it: others hear it in frames. */
+  #sendsNoise = false;
   #pair: PortPair | undefined;
   /** What packets go through: the pair, or what makes them secret over it. */
   #wire: PortPair | undefined;
   #flow: RtpFlow | undefined;
   /** The codec of the flow: its encoder is ours, decoders belong to playouts. */
   #codec: AudioCodec;
+  #opus: OpusOptions = {};
   #packets: FramePackets;
   #packetMs = tickMs;
   #playout: Playout | undefined;
@@ -67,7 +73,7 @@ export class RtpEnd extends End {
   #creditMs = 0;
   #echoing = false;
   #muted = { in: false, out: false };
-  #digitTone: SequenceReader | undefined;
+  readonly #digitTone = new DigitTone();
   #silence: Frame | undefined;
   /** Where RTCP of the far side comes from, and which far side that was. */
   #rtcpFrom: { port: number; target: PacketAddress } | undefined;
@@ -94,10 +100,7 @@ export class RtpEnd extends End {
     this.#codec = openCodec(options.codec, { order: 'network' });
     this.#packets = new FramePackets(this.#codec, this.#packetMs);
     this.#rate = new RateChanger(this.#codec.sampleRate);
-    this.#digitReceiver = new DigitReceiver((digit, durationMs) => {
-      this.report({ type: 'digit', session: this.session, digit, durationMs });
-      this.pressed(digit, durationMs);
-    });
+    this.#digitReceiver = new DigitReceiver((digit, durationMs) => this.#tellDigit(digit, durationMs));
   }
 
   /** The ports, once they are bound. */
@@ -161,7 +164,7 @@ export class RtpEnd extends End {
 
   override get forwardable(): string | undefined {
     const flow = this.#flow;
-    return flow && !this.tapped && !this.#echoing ? flow.codec : undefined;
+    return flow && !this.tapped && !this.#echoing && !this.#sendsNoise ? flow.codec : undefined;
   }
 
   override forwardTo(partner: PacketTaker | undefined): void {
@@ -191,7 +194,7 @@ export class RtpEnd extends End {
       if (!isLaw(codec)) return;
       packet.fill(silenceOctet(codec), header.payloadStart, header.payloadEnd);
     }
-    const ours = this.#sender.forward(packet, header, payloadType, isEvent ? 0 : this.#unitsOf(length), now);
+    const ours = this.#sender.forward(packet, header, payloadType, isEvent ? 0 : this.#packets.unitsOf(length), now);
     this.forwardedAt = now;
     if (ours) this.#send(ours);
   }
@@ -228,7 +231,8 @@ export class RtpEnd extends End {
     if (this.#flow && this.#control.due(now)) this.#sendControl(this.#control.report(this.#sender, this.#reception));
     if (!this.#playout) return;
     const frame = this.#playout.pull(now);
-    this.setHeard(this.#muted.in ? undefined : frame);
+    const heard = this.#inband ? this.#inband.take(frame) : frame;
+    this.setHeard(this.#muted.in ? undefined : heard);
   }
 
   override send(now: number): void {
@@ -267,9 +271,11 @@ export class RtpEnd extends End {
     this.#flow = flow;
     this.#hear();
     this.#packetMs = Math.min(longestPacketMs, Math.max(10, Math.round(flow.ptimeMs / 10) * 10 || tickMs));
-    if (flow.codec !== this.#codec.codec) {
+    const opus = opusOptionsOf(flow.opus);
+    if (flow.codec !== this.#codec.codec || !isDeepStrictEqual(opus, this.#opus)) {
+      this.#opus = opus;
       this.#codec.close();
-      this.#codec = openCodec(flow.codec, { order: 'network' });
+      this.#codec = openCodec(flow.codec, { order: 'network', opus });
       this.#rate = new RateChanger(this.#codec.sampleRate);
       this.#silence = undefined;
       if (this.listened) this.listenedChanged();
@@ -283,7 +289,20 @@ export class RtpEnd extends End {
     this.#lock.signal(flow.remote, flow.receive, now);
     this.#heardAt = now;
     this.#timedOut = false;
+    this.#detectDigits(flow.inbandDigits === true);
     this.mix?.reconsider();
+  }
+
+  #detectDigits(on: boolean): void {
+    if (on === (this.#inband !== undefined)) return;
+    this.#inband = on ? new InbandDigits((digit, durationMs) => this.#tellDigit(digit, durationMs)) : undefined;
+    if (on) this.listen();
+    else this.unlisten();
+  }
+
+  #tellDigit(digit: string, durationMs: number): void {
+    this.report({ type: 'digit', session: this.session, digit, durationMs });
+    this.pressed(digit, durationMs);
   }
 
   #echo(on: boolean): void {
@@ -301,8 +320,9 @@ export class RtpEnd extends End {
     const type = meaningOf(header.payloadType, flow);
     const isAudio = type !== undefined && type === flow.payloadType;
     const isEvent = type !== undefined && !isAudio;
-    // Others (comfort noise) show that the far side lives, and are otherwise unknown.
-    if (!isAudio && !isEvent) {
+    const isNoise = type === undefined && isComfortNoise(header.payloadType, flow, this.#codec.clockRate);
+    // Others show that the far side lives, and are otherwise unknown.
+    if (!isAudio && !isEvent && !isNoise) {
       this.#heardOther(address, port);
       return;
     }
@@ -319,16 +339,14 @@ export class RtpEnd extends End {
       if (event) this.#digitReceiver.receive(header.timestamp, event, now);
     }
     if (!flow.receive) return;
-    if (this.#partner) this.#forward(packet, isEvent, now);
-    else if (this.#playout && isAudio)
-      this.#playout.put({
-        sequence: header.sequence,
-        packet,
-        payloadStart: header.payloadStart,
-        payloadEnd: header.payloadEnd,
-        at: now,
-      });
-    if (!this.#echoing || !flow.send || this.framed) return;
+    if (isNoise && !this.#sendsNoise) {
+      this.#sendsNoise = true;
+      this.mix?.reconsider();
+    }
+    const { sequence, payloadStart, payloadEnd } = header;
+    if (this.#partner && !isNoise) this.#forward(packet, isEvent, now);
+    else if (!isEvent) this.#playout?.put({ sequence, packet, payloadStart, payloadEnd, at: now, isNoise });
+    if (isNoise || !this.#echoing || !flow.send || this.framed) return;
     this.#held.put(header.sequence, packet, now);
     this.#releaseEcho(now);
   }
@@ -348,6 +366,7 @@ export class RtpEnd extends End {
   #startSource(): void {
     this.#digitReceiver.reset();
     this.#held.clear();
+    this.#sendsNoise = false;
     if (this.#echoing) this.#sender.pause();
   }
 
@@ -369,16 +388,9 @@ export class RtpEnd extends End {
           packet.fill(silenceOctet(flow.codec), header.payloadStart, header.payloadEnd);
         }
       }
-      const units = isAudio ? this.#unitsOf(header.payloadEnd - header.payloadStart) : 0;
+      const units = isAudio ? this.#packets.unitsOf(header.payloadEnd - header.payloadStart) : 0;
       this.#send(this.#sender.echo(packet, header, units, now));
     }
-  }
-
-  /** How long a payload lasts, in units of the timestamps. */
-  #unitsOf(octets: number): number {
-    const { codec } = this.#codec;
-    if (codec === 'opus') return this.#packetMs * 48;
-    return codec === 'g722' ? octets : octets / octetsPerSample(codec);
   }
 
   #watch(now: number): void {
@@ -440,6 +452,10 @@ export class RtpEnd extends End {
     }
     const samples = this.#rate.samples(this.#muted.out ? this.#silent() : frame);
     this.#packets.push(samples, (packet, units) => {
+      if (!packet) {
+        this.#sender.pause();
+        return;
+      }
       this.#sender.audio(packet, flow.payloadType, units, now);
       this.#send(packet);
     });
@@ -460,22 +476,9 @@ export class RtpEnd extends End {
 
   /** A far side that takes no telephone events hears the digit as a pair of tones. */
   #sendDigitTone(step: DigitStep, now: number): void {
-    const codec = storedFor(this.#codec.codec);
-    if (step.start) {
-      const frequencies = digitFrequencies(digitOfEvent[step.event]!);
-      const element = { frequencies, modulated: false, durationMs: Number.POSITIVE_INFINITY, once: false };
-      this.#digitTone = new SequenceReader(toneSequence([element], codec));
-    }
-    if (step.end && !step.ended) {
-      this.#sender.pause();
-      return;
-    }
-    const samples = tickMs * samplesPerMs(codec);
-    const octets = new Uint8Array(samples * octetsPerSample(codec));
-    this.#digitTone?.read(octets, 0, samples);
-    const tone = emptyFrame(samplesPerMs(codec) * 1000);
-    decodeInto(codec, octets, tone.samples);
-    this.#sendSamples(tone, now);
+    const tone = this.#digitTone.next(step, storedFor(this.#codec.codec));
+    if (tone) this.#sendSamples(tone, now);
+    else this.#sender.pause();
   }
 
   #send(packet: Uint8Array): void {

@@ -64,3 +64,6 @@ export function codecOfStatic(payloadType: number): AudioCodec | undefined {
 export function eventRateOf(codec: AudioCodec): 8000 | 48_000 {
   return codecNames[codec].rate === 48_000 ? 48_000 : 8000;
 }
+
+/** The number of comfort noise at 8000 Hz (RFC 3389 section 4). */
+export const comfortNoiseType = 13;

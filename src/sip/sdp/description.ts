@@ -1,5 +1,5 @@
 import { parse } from 'sdp-transform';
-import { type AudioCodec, codecNamed, codecOfStatic } from './codecs.ts';
+import { type AudioCodec, codecNamed, codecOfStatic, comfortNoiseType } from './codecs.ts';
 import { readSdes, type SdesLine } from './sdes.ts';
 
 /** Which way audio goes, seen from the side that wrote the description (RFC 8866 6.7). */
@@ -16,12 +16,14 @@ export type AudioStream = {
   keys?: readonly SdesLine[];
   address: string;
   port: number;
-  /** Our codecs among those listed, in the order listed, with their payload types. */
-  codecs: readonly { codec: AudioCodec; payloadType: number }[];
+  /** Our codecs among those listed, in the order listed, with their payload types, and what `fmtp` says of them. */
+  codecs: readonly { codec: AudioCodec; payloadType: number; parameters?: string }[];
   /** Payload type of telephone-event at 8000 Hz, when listed. */
   telephoneEvent?: number;
   /** The same at 48,000 Hz. */
   wideTelephoneEvent?: number;
+  /** Payload type of comfort noise (RFC 3389) at 8000 Hz, when listed. */
+  comfortNoise?: number;
   /** ms of audio per packet the other side would like, and the most it takes. */
   ptimeMs?: number;
   maxPtimeMs?: number;
@@ -131,6 +133,7 @@ function readAudio(
   const telephoneEvent = payloadTypes(line).find((type) => isTelephoneEvent(maps.get(type), 8000));
   const wideTelephoneEvent = payloadTypes(line).find((type) => isTelephoneEvent(maps.get(type), 48_000));
   const keys = readSdes((media as { crypto?: unknown }).crypto);
+  const comfortNoise = payloadTypes(line).find((type) => isComfortNoise(maps.get(type), type));
   const ptimeMs = milliseconds(media.ptime);
   const maxPtimeMs = milliseconds(media.maxptime);
   return {
@@ -140,10 +143,13 @@ function readAudio(
     port: line.port,
     codecs: payloadTypes(line).flatMap((payloadType) => {
       const codec = codecOf(maps.get(payloadType), payloadType);
-      return codec ? [{ codec, payloadType }] : [];
+      if (!codec) return [];
+      const parameters = media.fmtp?.find(({ payload }) => payload === payloadType)?.config;
+      return [{ codec, payloadType, ...(parameters !== undefined && { parameters: String(parameters) }) }];
     }),
     ...(telephoneEvent !== undefined && { telephoneEvent }),
     ...(wideTelephoneEvent !== undefined && { wideTelephoneEvent }),
+    ...(comfortNoise !== undefined && { comfortNoise }),
     ...(ptimeMs !== undefined && { ptimeMs }),
     ...(maxPtimeMs !== undefined && { maxPtimeMs }),
     direction: directions.includes(direction) ? (direction as Direction) : 'sendrecv',
@@ -172,6 +178,12 @@ function codecOf(map: RtpMap | undefined, payloadType: number): AudioCodec | und
 
 function isTelephoneEvent(map: RtpMap | undefined, rate: number): boolean {
   return String(map?.codec).toLowerCase() === 'telephone-event' && Number(map?.rate ?? 8000) === rate;
+}
+
+/** 13 needs no `rtpmap` (RFC 3389 section 4). */
+function isComfortNoise(map: RtpMap | undefined, payloadType: number): boolean {
+  if (!map) return payloadType === comfortNoiseType;
+  return String(map.codec).toUpperCase() === 'CN' && Number(map.rate ?? 8000) === 8000;
 }
 
 /** Only literal addresses: a media plane must not wait for name resolution. */

@@ -13,6 +13,7 @@ import {
   receives,
   sends,
 } from './description.ts';
+import { type OpusWishes, readOpusWishes } from './opus-parameters.ts';
 import {
   isOfOurs,
   offeredLines,
@@ -48,6 +49,10 @@ export type AgreedAudio = {
   /** The numbers that the other side sends with: ours, where they are not the same (RFC 3264 5.1). */
   receivePayloadType?: number;
   receiveTelephoneEvent?: number;
+  /** Payload type of comfort noise, where we were offered it and take it. */
+  comfortNoise?: number;
+  /** What the other side asks of Opus, where that is the codec. */
+  opus?: OpusWishes;
   ptimeMs: number;
   /** Keys of SRTP, when that is agreed on. */
   srtp?: SrtpKeys;
@@ -128,17 +133,29 @@ export function answerOffer(
   const allowed = mirrored(remote.direction);
   const direction = directionOf(sends(wished) && sends(allowed), receives(wished) && receives(allowed));
   const event = local.telephoneEvents ? eventBeside(remote, chosen.codec) : undefined;
+  const noise = codecNames[chosen.codec].rate === 8000 ? remote.comfortNoise : undefined;
   const keys = line && local.srtp ? withKeys(session.keys ?? {}, [line.key.suite], local.srtp) : session.keys;
   const ours = line && { suite: line.key.suite, key: keys?.[line.key.suite] ?? '' };
   const spoken = { ...session, lines: offer.lines, audioLine: remote.line, ...(keys && { keys }) };
   const said = say(spoken, local, {
     sdes: line && ours ? [{ tag: line.tag, key: ours }] : [],
-    formats: [{ ...codecNames[chosen.codec], payloadType: chosen.payloadType }],
+    formats: [
+      { ...codecNames[chosen.codec], payloadType: chosen.payloadType },
+      ...(noise === undefined ? [] : [{ payloadType: noise, name: 'CN', rate: 8000 }]),
+    ],
     direction,
     events: event ? [event] : [],
   });
   const agreed = agree(remote, chosen, event, direction);
-  return { ok: true, ...said, agreed: { ...agreed, ...(line && ours && { srtp: { local: ours, remote: line.key } }) } };
+  return {
+    ok: true,
+    ...said,
+    agreed: {
+      ...agreed,
+      ...(noise !== undefined && { comfortNoise: noise }),
+      ...(line && ours && { srtp: { local: ours, remote: line.key } }),
+    },
+  };
 }
 
 /**
@@ -216,6 +233,7 @@ function agree(
     payloadType: chosen.payloadType,
     ...(event && { telephoneEvent: event.payloadType }),
     ...(event && event.rate !== 8000 && { telephoneEventRate: event.rate }),
+    ...(chosen.codec === 'opus' && { opus: readOpusWishes(chosen.parameters) }),
     ptimeMs: packetTime(remote),
     send: sends(direction) && !nowhere,
     receive: receives(direction),

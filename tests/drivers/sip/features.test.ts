@@ -126,6 +126,25 @@ features('digits go as RFC 4733 events when both sides take them', async () => {
   assert.equal(caller.media.sessions.get(out.id)!.asked, ['digits 12']);
 });
 
+for (const [digits, theirs, looks] of [
+  ['inband', 'auto', true],
+  ['auto_inband', 'info', true],
+  ['auto_inband', 'auto', undefined],
+  ['auto', 'info', undefined],
+] as const)
+  features(
+    `digits: ${digits} where the other side has ${theirs}: the audio is ${looks ? '' : 'not '}looked at`,
+    async () => {
+      const callee = await taker({ digits });
+      const { inbound } = await connected(callee, { digits: theirs });
+      const [session] = callee.media.sessions.values();
+      assert.ok(session);
+      assert.is(session.flows.at(-1)?.inbandDigits, looks);
+      inbound.leg.sendDigits({ digits: '1', beforeMs: 0, betweenMs: 1, durationMs: 40, afterMs: 0 });
+      assert.equal(session.asked, digits === 'auto' ? [] : ['digits 1']);
+    },
+  );
+
 features('a 302 before the answer is told as forwarded', async () => {
   const callee = await taker();
   const caller = await phone({ config: { endpoints: [trunkTo(callee.uri)] } });

@@ -1,8 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { maximumPayload } from '../../../src/media/codec/audio-codec.ts';
-import { loadOpus, OpusCodec, type OpusOptions } from '../../../src/media/codec/opus.ts';
-import { level, likeness, speech } from '../signal.ts';
+import { loadOpus, OpusCodec, type OpusOptions, opusOptionsOf } from '../../../src/media/codec/opus.ts';
+import { level, likeness, sine, speech } from '../signal.ts';
 
 const frame = 960;
 const samples = speech(48_000, 4);
@@ -91,6 +91,32 @@ test('with DTX silence sends next to nothing, and speech goes on after it', asyn
   assert.ok(silent >= 65, `${silent} of 75 packets were not sent`);
   assert.ok(sent.slice(152, 190).filter((packet) => packet.length > 0).length > 20);
   codec.close();
+});
+
+test('what is sent is no wider than the far side plays, no more than it takes, and even where it asks for that', async () => {
+  const high = sine(10_000, 48_000, 48_000);
+  const bandOf = async (maxPlaybackRate?: number) => {
+    const codec = await open({ ...(maxPlaybackRate !== undefined && { maxPlaybackRate }), bitRate: 64_000 });
+    const out = heard(codec, packets(codec, high), none);
+    codec.close();
+    return level(out, 24_000);
+  };
+  const [whole, narrow] = [await bandOf(), await bandOf(8000)];
+  assert.ok(whole > 3000 && narrow < whole / 20, `10 kHz has a level of ${whole}, and of ${narrow} for 8 kHz`);
+  const bits = async (options: OpusOptions) => {
+    const codec = await open(options);
+    const sent = packets(codec, samples).slice(25);
+    codec.close();
+    return {
+      perSecond: (sent.reduce((sum, { length }) => sum + length, 0) * 8 * 50) / sent.length,
+      sizes: new Set(sent.map(({ length }) => length)).size,
+    };
+  };
+  const low = await bits(opusOptionsOf({ maxAverageBitrate: 12_000, fec: false, dtx: false, cbr: false }));
+  assert.ok(low.perSecond < 12_000 * 1.1 && low.sizes > 5, JSON.stringify(low));
+  const even = await bits(opusOptionsOf({ fec: false, dtx: false, cbr: true }));
+  assert.is(even.sizes, 1);
+  assert.equal(opusOptionsOf(undefined), {});
 });
 
 test('a stream of 16 kHz is read by one of 48 kHz', async () => {

@@ -60,6 +60,7 @@ test('Opus goes with events of its own clock, or else of the other; G.722 needs 
     ...common,
     codec: 'opus',
     payloadType: 96,
+    opus: { fec: false, dtx: false, cbr: false },
     telephoneEvent: 102,
     telephoneEventRate: 48_000,
     body: [
@@ -74,6 +75,7 @@ test('Opus goes with events of its own clock, or else of the other; G.722 needs 
     ...common,
     codec: 'opus',
     payloadType: 96,
+    opus: { fec: false, dtx: false, cbr: false },
     telephoneEvent: 100,
     body: [
       'm=audio 5000 RTP/AVP 96 100',
@@ -97,6 +99,51 @@ test('Opus goes with events of its own clock, or else of the other; G.722 needs 
   });
 });
 
+test('what the other side asks of Opus is read, in offers and answers; what cannot be is left out', () => {
+  const wishes = (parameters: string) => {
+    const sdp = read(remoteText('m=audio 4000 RTP/AVP 96', 'a=rtpmap:96 opus/48000/2', `a=fmtp:96 ${parameters}`));
+    const opus: LocalAudio = { ...local, codecs: ['opus'] };
+    const answered = answerOffer(newSession('7'), sdp, opus);
+    const accepted = acceptAnswer(sdp, opus);
+    assert.equal(answered.ok && answered.agreed.opus, accepted.ok && accepted.agreed.opus);
+    return accepted.ok && accepted.agreed.opus;
+  };
+  assert.equal(
+    wishes(
+      'maxplaybackrate=16000; sprop-maxcapturerate=16000; maxaveragebitrate=20000;stereo=1; useinbandfec=1; usedtx=1; cbr=1',
+    ),
+    { maxPlaybackRate: 16_000, maxAverageBitrate: 20_000, fec: true, dtx: true, cbr: true },
+  );
+  assert.equal(wishes('maxaveragebitrate=9999999;maxplaybackrate=1;usedtx=0'), {
+    maxPlaybackRate: 8000,
+    maxAverageBitrate: 510_000,
+    fec: false,
+    dtx: false,
+    cbr: false,
+  });
+  for (const nonsense of ['maxplaybackrate=-3;=;;a=b=c', 'usedtx', 'maxplaybackrate=1e9'])
+    assert.equal(wishes(nonsense), { fec: false, dtx: false, cbr: false });
+});
+
+test('comfort noise is taken where it is offered for the clock of the codec, and not offered', () => {
+  const agreed = (codecs: LocalAudio['codecs'], ...lines: string[]) => {
+    const offer = read(remoteText(...lines));
+    const answer = answerOffer(newSession('7'), offer, { ...local, codecs, telephoneEvents: false });
+    return answer.ok && [answer.agreed.comfortNoise, answer.body.split('\r\n').filter((line) => /^m=|CN/.test(line))];
+  };
+  const narrow = 'm=audio 4000 RTP/AVP 0 13';
+  assert.equal(agreed(['ulaw'], narrow), [13, ['m=audio 5000 RTP/AVP 0 13', 'a=rtpmap:13 CN/8000']]);
+  assert.equal(agreed(['ulaw'], 'm=audio 4000 RTP/AVP 0 98', 'a=rtpmap:98 cn/8000'), [
+    98,
+    ['m=audio 5000 RTP/AVP 0 98', 'a=rtpmap:98 CN/8000'],
+  ]);
+  assert.equal(agreed(['ulaw'], 'm=audio 4000 RTP/AVP 0'), [undefined, ['m=audio 5000 RTP/AVP 0']]);
+  assert.equal(agreed(['opus'], 'm=audio 4000 RTP/AVP 96 13', 'a=rtpmap:96 opus/48000/2'), [
+    undefined,
+    ['m=audio 5000 RTP/AVP 96'],
+  ]);
+});
+
 test('an answer that gives wide codecs other numbers is understood', () => {
   const answer = read(
     remoteText('m=audio 4000 RTP/AVP 96 97', 'a=rtpmap:96 opus/48000/2', 'a=rtpmap:97 telephone-event/48000'),
@@ -106,6 +153,7 @@ test('an answer that gives wide codecs other numbers is understood', () => {
     remote: { address: '192.0.2.1', port: 4000 },
     codec: 'opus',
     payloadType: 96,
+    opus: { fec: false, dtx: false, cbr: false },
     telephoneEvent: 97,
     telephoneEventRate: 48_000,
     receivePayloadType: 107,

@@ -1,0 +1,43 @@
+/** What a side that receives Opus asks of the one that sends (RFC 7587 section 6.1). */
+export type OpusWishes = {
+  /** Highest rate that it plays, in Hz: what is above need not be sent. */
+  maxPlaybackRate?: number;
+  /** Bits a second, on average at most. */
+  maxAverageBitrate?: number;
+  /** It can use the poorer copy of the packet before that a packet may carry. */
+  fec: boolean;
+  /** It prefers that next to nothing is sent in silence. */
+  dtx: boolean;
+  /** It wants a constant bit rate. */
+  cbr: boolean;
+};
+
+/** The ranges of RFC 7587 section 6.1. */
+const playbackRates = { least: 8000, most: 48_000 };
+const bitRates = { least: 6000, most: 510_000 };
+
+/**
+ * Reads what an `fmtp` of Opus asks for; what cannot be read asks for nothing. `stereo` is left out: who prefers it takes
+ * mono as well, and mono is what there is.
+ */
+export function readOpusWishes(parameters = ''): OpusWishes {
+  const read = new Map<string, string>();
+  for (const each of parameters.split(';')) {
+    const [name = '', value = ''] = each.split('=', 2);
+    read.set(name.trim().toLowerCase(), value.trim());
+  }
+  const number = (name: string, { least, most }: { least: number; most: number }): number | undefined => {
+    const text = read.get(name) ?? '';
+    if (!/^\d{1,9}$/.test(text)) return undefined;
+    return Math.min(most, Math.max(least, Number(text)));
+  };
+  const maxPlaybackRate = number('maxplaybackrate', playbackRates);
+  const maxAverageBitrate = number('maxaveragebitrate', bitRates);
+  return {
+    ...(maxPlaybackRate !== undefined && { maxPlaybackRate }),
+    ...(maxAverageBitrate !== undefined && { maxAverageBitrate }),
+    fec: read.get('useinbandfec') === '1',
+    dtx: read.get('usedtx') === '1',
+    cbr: read.get('cbr') === '1',
+  };
+}
