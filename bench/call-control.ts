@@ -36,6 +36,7 @@ const session: MediaSession = {
   music: nothing,
   record: () => ({ stop: nothing, discard: nothing, pause: nothing, resume: nothing, mute: nothing, unmute: nothing }),
   detectTalking: nothing,
+  detectTone: nothing,
   dump: () => ({ version: 1, id: '', standing: [] }),
   statistics: () => Promise.resolve(undefined),
   close: nothing,

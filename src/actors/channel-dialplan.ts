@@ -9,7 +9,7 @@ import {
   storedName,
 } from '../machines/channel.ts';
 import type { Channel } from '../models/channel.ts';
-import type { Indication, TalkDetection } from '../telephony/media.ts';
+import type { Indication, TalkDetection, ToneDetection } from '../telephony/media.ts';
 import type { ChannelEntry, ChannelPlaybacks } from './channel-entry.ts';
 import type { PlayTarget } from './playbacks.ts';
 
@@ -172,6 +172,10 @@ class ChannelDialplan implements DialplanChannel {
 
   detectTalking(detection: TalkDetection | undefined): void {
     this.#entry.leg.media.detectTalking(detection);
+  }
+
+  detectTone(detection: ToneDetection | undefined): void {
+    this.#entry.leg.media.detectTone(detection);
   }
 
   interceptHold(on: boolean): void {

@@ -24,6 +24,7 @@ export function channelEvent(fact: ChannelFact, channel: Channel, presentation =
     case 'ChannelConnectedLine':
     case 'ChannelUnhold':
     case 'ChannelTalkingStarted':
+    case 'ChannelToneDetected':
       return { type: fact.type, channel };
     case 'ChannelDialplan':
       return {

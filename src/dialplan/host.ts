@@ -1,5 +1,5 @@
 import type { Channel } from '../models/channel.ts';
-import type { Indication, TalkDetection } from '../telephony/media.ts';
+import type { Indication, TalkDetection, ToneDetection } from '../telephony/media.ts';
 import type { DialplanCalls, Stop } from './calls.ts';
 
 /**
@@ -133,6 +133,8 @@ export interface DialplanChannel {
   company(): DialplanCalls;
   /** Tells when the far side talks and when it stops, from now on; undefined: no longer. */
   detectTalking(detection: TalkDetection | undefined): void;
+  /** Starts telling when a tone sounds, or stops it (undefined). */
+  detectTone(detection: ToneDetection | undefined): void;
   /** Whether it is only told that the far side holds us, and nobody hears music for it. */
   interceptHold(on: boolean): void;
   /** Makes the ChannelUserevent `name` with these fields. */

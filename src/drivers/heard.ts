@@ -10,6 +10,8 @@ export function heardOf(told: MediaReport): LegReport | undefined {
       return { type: 'leg.talkingStarted' };
     case 'media.talkingFinished':
       return { type: 'leg.talkingFinished', durationMs: told.durationMs };
+    case 'media.toneDetected':
+      return { type: 'leg.toneDetected' };
     default:
       return undefined;
   }

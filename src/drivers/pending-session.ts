@@ -103,6 +103,7 @@ export function createPendingSession(
     mute: (directions) => wish({ type: 'mute', in: directions.in, out: directions.out }),
     music: (musicClass) => wish({ type: 'music', musicClass }),
     detectTalking: (detection) => wish({ type: 'detectTalking', detection }),
+    detectTone: (detection) => wish({ type: 'detectTone', detection }),
     ask(standing) {
       for (const each of wishesOf(standing)) wish(each);
     },

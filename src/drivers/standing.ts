@@ -3,7 +3,7 @@ import type { MediaSession, SessionCommand } from '../telephony/media.ts';
 /** What can be asked of any session again, by whoever takes up its leg: what holds until it is changed, and digits. */
 export type Wish = Extract<
   SessionCommand,
-  { type: 'sendDigits' | 'indicate' | 'music' | 'echo' | 'mute' | 'detectTalking' }
+  { type: 'sendDigits' | 'indicate' | 'music' | 'echo' | 'mute' | 'detectTalking' | 'detectTone' }
 >;
 
 /** Asks a session for what a command says. */
@@ -26,6 +26,9 @@ export function grant(session: MediaSession, wish: Wish): void {
       break;
     case 'detectTalking':
       session.detectTalking(wish.detection);
+      break;
+    case 'detectTone':
+      session.detectTone(wish.detection);
   }
 }
 
@@ -36,6 +39,7 @@ const wishes: ReadonlySet<string> = new Set<Wish['type']>([
   'echo',
   'mute',
   'detectTalking',
+  'detectTone',
 ]);
 
 /** Those of the commands of a dump that a session can be asked again. */

@@ -143,6 +143,7 @@ export type ChannelFact =
   | { type: 'ChannelDtmfReceived'; digit: string; durationMs: number }
   | { type: 'ChannelTalkingStarted' }
   | { type: 'ChannelTalkingFinished'; durationMs: number }
+  | { type: 'ChannelToneDetected' }
   | { type: 'ChannelHold'; musicClass: string }
   | { type: 'ChannelUnhold' }
   | { type: 'ChannelUserevent'; name: string; fields: Readonly<Record<string, string>> }

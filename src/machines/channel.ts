@@ -141,6 +141,7 @@ export const channelMachine = channel.createMachine({
       })),
     },
     'leg.talkingStarted': { actions: emit({ type: 'ChannelTalkingStarted' }) },
+    'leg.toneDetected': { actions: emit({ type: 'ChannelToneDetected' }) },
     'leg.talkingFinished': {
       actions: emit(({ event }) => ({
         type: 'ChannelTalkingFinished',

@@ -32,6 +32,7 @@ import { type Bells, newBell, noBells } from './tie/bell.ts';
 import { TieEnd } from './tie/tie-end.ts';
 import type { TiePlan } from './tie/tie-wire.ts';
 import { Ties } from './tie/ties.ts';
+import { ToneTap } from './tone-tap.ts';
 
 export type MediaEngineOptions = {
   config: MediaConfig;
@@ -73,7 +74,8 @@ export class MediaEngine {
   readonly #ends = new Map<number, End>();
   readonly #mixes = new Map<number, Mixing>();
   readonly #taps = new Set<Tap>();
-  readonly #talkTaps = new Map<End, TalkTap>();
+  /** What looks for talk and for tones, by the end it listens to. */
+  readonly #detectors = { detectTalking: new Map<End, Tap>(), detectTone: new Map<End, Tap>() };
   readonly #recorders: Recorders;
   readonly #ties: Ties;
   /** Snoops by the end they listen to: they end with it. */
@@ -289,7 +291,8 @@ export class MediaEngine {
     const end = this.#ends.get(session);
     if (!end) return;
     this.#ends.delete(session);
-    this.#detectTalking(end, undefined);
+    this.#detect(end, 'detectTalking', undefined);
+    this.#detect(end, 'detectTone', undefined);
     this.#recorders.end(end);
     for (const snoop of this.#snoops.get(end) ?? []) this.#endSnoop(snoop);
     this.#snoops.delete(end);
@@ -359,13 +362,14 @@ export class MediaEngine {
     }
   }
 
-  #detectTalking(end: End, detection: Extract<SessionCommand, { type: 'detectTalking' }>['detection']): void {
-    const before = this.#talkTaps.get(end);
+  /** One detector of a kind listens to an end at a time. */
+  #detect(end: End, kind: 'detectTalking' | 'detectTone', tap: Tap | undefined): void {
+    const detectors = this.#detectors[kind];
+    const before = detectors.get(end);
     if (before) this.#endTap(before);
-    this.#talkTaps.delete(end);
-    if (!detection) return;
-    const tap = new TalkTap(end, detection, this.#options.report);
-    this.#talkTaps.set(end, tap);
+    detectors.delete(end);
+    if (!tap) return;
+    detectors.set(end, tap);
     this.#taps.add(tap);
   }
 
@@ -376,9 +380,16 @@ export class MediaEngine {
   #applyToEnd(end: End, command: SessionCommand): void {
     const { session } = end;
     switch (command.type) {
-      case 'detectTalking':
-        this.#detectTalking(end, command.detection);
+      case 'detectTalking': {
+        const { detection } = command;
+        this.#detect(end, command.type, detection && new TalkTap(end, detection, this.#options.report));
         return;
+      }
+      case 'detectTone': {
+        const { detection } = command;
+        this.#detect(end, command.type, detection && new ToneTap(end, detection, this.#options.report));
+        return;
+      }
       case 'record': {
         const { recording, request } = command;
         const source = sourceOfEnd(end, request.channels, this.#options.config.defaultLanguage);

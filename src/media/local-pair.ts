@@ -74,6 +74,7 @@ class LocalHalf extends SessionProxy implements MediaSession {
         this.audible();
         return;
       case 'detectTalking':
+      case 'detectTone':
         if (command.detection) this.audible();
         return;
     }

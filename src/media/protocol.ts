@@ -76,6 +76,7 @@ export type EngineReport =
   | { type: 'digitSent'; session: number; digit: string; durationMs: number }
   | { type: 'talkingStarted'; session: number }
   | { type: 'talkingFinished'; session: number; durationMs: number }
+  | { type: 'toneDetected'; session: number }
   | { type: 'timedOut'; session: number }
   /** See {@link ExternalReport}. */
   | { type: 'connected'; session: number; local: { address: string; port: number } }

@@ -14,6 +14,7 @@ import type {
   RtpStatistics,
   SessionCommand,
   TalkDetection,
+  ToneDetection,
 } from '../telephony/media.ts';
 import type { EngineReport } from './protocol.ts';
 import { Plays, playHandle, Recordings, recordHandle } from './proxy-handles.ts';
@@ -30,7 +31,7 @@ export type SessionProxyOptions = {
 /** Commands that hold until another of their type: a session opened again is asked them again. */
 type Standing = Extract<
   SessionCommand,
-  { type: 'configure' | 'echo' | 'mute' | 'indicate' | 'music' | 'detectTalking' }
+  { type: 'configure' | 'echo' | 'mute' | 'indicate' | 'music' | 'detectTalking' | 'detectTone' }
 >;
 
 const sessionClosed = 'the session was closed';
@@ -121,6 +122,10 @@ export abstract class SessionProxy implements MediaSession, Linked {
     this.#ask({ type: 'detectTalking', detection });
   }
 
+  detectTone(detection: ToneDetection | undefined): void {
+    this.#ask({ type: 'detectTone', detection });
+  }
+
   async statistics(): Promise<RtpStatistics | undefined> {
     const { link, place } = this;
     if (this.#ended || !link || !place) return undefined;
@@ -172,6 +177,9 @@ export abstract class SessionProxy implements MediaSession, Linked {
         return;
       case 'talkingFinished':
         this.told({ type: 'media.talkingFinished', durationMs: report.durationMs });
+        return;
+      case 'toneDetected':
+        this.told({ type: 'media.toneDetected' });
         return;
       case 'timedOut':
         this.told({ type: 'media.timedOut' });
@@ -252,6 +260,7 @@ export abstract class SessionProxy implements MediaSession, Linked {
       case 'indicate':
       case 'music':
       case 'detectTalking':
+      case 'detectTone':
         this.#standing.set(command.type, command);
         return;
       case 'play':

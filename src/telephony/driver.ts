@@ -29,6 +29,8 @@ export type LegReport =
   /** The far side began to talk, or stopped after so many ms; told where that is listened for. */
   | { type: 'leg.talkingStarted' }
   | { type: 'leg.talkingFinished'; durationMs: number }
+  /** A tone was heard that is listened for. */
+  | { type: 'leg.toneDetected' }
   /** The far side put us on hold, or took us back. */
   | { type: 'leg.held'; musicClass?: string }
   | { type: 'leg.unheld' }

@@ -100,6 +100,16 @@ export type TalkDetection = {
   silenceMs: number;
 };
 
+/** A tone of one frequency to look for. */
+export type ToneDetection = {
+  /** In Hz. */
+  hertz: number;
+  /** How long it must sound before it is told, in ms. */
+  durationMs: number;
+  /** Where: in what the far side says, in what it hears, or both. */
+  direction: Exclude<AudioDirection, 'none'>;
+};
+
 /** What can be done to an item being played. */
 export type PlayAction = 'stop' | 'pause' | 'resume' | 'restart';
 
@@ -121,6 +131,7 @@ export type SessionCommand =
   | { type: 'echo'; on: boolean }
   | { type: 'mute'; in: boolean; out: boolean }
   | { type: 'detectTalking'; detection: TalkDetection | undefined }
+  | { type: 'detectTone'; detection: ToneDetection | undefined }
   | { type: 'record'; recording: number; request: RecordRequest }
   | { type: 'controlRecording'; recording: number; action: RecordAction }
   | { type: 'close' };
@@ -141,8 +152,8 @@ export type MediaReport =
   | { type: 'media.talkingStarted' }
   /** It fell silent; `durationMs` is how long it had talked, in ms. */
   | { type: 'media.talkingFinished'; durationMs: number }
-  /** A tone that was looked for was heard; `tone` names it. */
-  | { type: 'media.toneDetected'; tone: string }
+  /** The tone that was looked for has sounded long enough: told once each time it sounds, in either direction. */
+  | { type: 'media.toneDetected' }
   /** The session is gone by a fault of the media plane: nothing will sound any more. The last report. */
   | { type: 'media.lost'; reason: string };
 
@@ -259,6 +270,8 @@ export interface AudioWatch {
   record(request: RecordRequest, told: (report: RecordReport) => void): RecordHandle;
   /** Starts telling `media.talkingStarted` and `media.talkingFinished`, or stops it (undefined). */
   detectTalking(detection: TalkDetection | undefined): void;
+  /** Starts telling `media.toneDetected`, of this tone instead of one before, or stops it (undefined). */
+  detectTone(detection: ToneDetection | undefined): void;
 }
 
 /** What a session is in a mix. */

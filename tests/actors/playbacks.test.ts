@@ -45,6 +45,7 @@ class FakeMedia implements MediaSession {
   sendDigits(): void {}
   music(): void {}
   detectTalking(): void {}
+  detectTone(): void {}
   record(): never {
     throw new Error('nothing is recorded here');
   }

@@ -77,6 +77,24 @@ test('a snoop whose audio is lost, or that would leave its application, ends', a
   assert.is(w.channels.find('s3'), undefined);
 });
 
+test('a tone is told where it is looked for', async () => {
+  const w = await world();
+  w.snoops.snoop('a', { spy: 'in', app: 'app', snoopId: 's1' });
+  const { session } = w.meeting.snoops[0]!;
+  for (const variable of ['TONE_DETECT(2100)', 'TONE_DETECT(1100,300,r)', 'TONE_DETECT(0,,x)'])
+    w.operations.setVariable('s1', { variable, value: '' });
+  w.said();
+  session.told({ type: 'media.toneDetected' });
+  assert.equal(w.said(), ['ChannelToneDetected s1']);
+  assert.equal(session.calls, ['detectTone 2100', 'detectTone 1100', 'detectTone off']);
+  for (const wrong of ['', '0', '99999', '-1', '2100,x', '2100,300,g(a)', '2100,300,b'])
+    assert.equal(
+      refusal(() => w.operations.setVariable('s1', { variable: `TONE_DETECT(${wrong})`, value: '' })),
+      [400, 'Failed to execute function'],
+      wrong,
+    );
+});
+
 test('talking is told where it is listened for', async () => {
   const w = await world();
   w.snoops.snoop('a', { spy: 'in', app: 'app', snoopId: 's1' });

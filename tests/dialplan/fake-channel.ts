@@ -10,7 +10,7 @@ import type {
 } from '../../src/dialplan/host.ts';
 import type { Logger } from '../../src/lib/log.ts';
 import type { Channel } from '../../src/models/channel.ts';
-import type { Indication, TalkDetection } from '../../src/telephony/media.ts';
+import type { Indication, TalkDetection, ToneDetection } from '../../src/telephony/media.ts';
 
 /** A channel that writes down what the dialplan does to it and answers when told. */
 export class FakeChannel implements DialplanChannel {
@@ -202,6 +202,10 @@ export class FakeChannel implements DialplanChannel {
   };
   detectTalking(detection: TalkDetection | undefined): void {
     this.calls.push(`detectTalking ${JSON.stringify(detection)}`);
+  }
+
+  detectTone(detection: ToneDetection | undefined): void {
+    this.calls.push(`detectTone ${JSON.stringify(detection)}`);
   }
   interceptHold(on: boolean): void {
     this.calls.push(`interceptHold ${on}`);

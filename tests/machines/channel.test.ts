@@ -240,6 +240,7 @@ chart('every state is reached and every transition taken by paths made from the 
       { type: 'leg.digit', digit: '1', durationMs: 100 },
       { type: 'leg.talkingStarted' },
       { type: 'leg.talkingFinished', durationMs: 900 },
+      { type: 'leg.toneDetected' },
       { type: 'leg.held' },
       { type: 'leg.unheld' },
       { type: 'leg.connectedLine', party: { name: 'C', number: '3' } },

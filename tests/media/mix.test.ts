@@ -316,4 +316,43 @@ test('talking is told of a session only while that is wanted', async () => {
   engine.close();
 });
 
+test('a tone is told each time it has sounded long enough, in the direction that is looked at', async () => {
+  const { engine, sides, ask, pass, join, reports } = await meeting([1100, 620], {}, ['ulaw', 'slin16']);
+  engine.openMix(1, 'mixing');
+  join(1);
+  join(2);
+  const look = (direction: 'in' | 'out' | 'both', hertz = 1100) =>
+    ask(1, { type: 'detectTone', detection: { hertz, durationMs: 300, direction } });
+  const told = () => reports.splice(0).flatMap((report) => (report.type === 'toneDetected' ? [report.session] : []));
+  const side = sides[0]!;
+  look('in');
+  side.sending = false;
+  pass(400);
+  assert.equal(told(), []);
+  side.sending = true;
+  pass(200);
+  assert.equal(told(), [], 'not long enough');
+  pass(800);
+  assert.equal(told(), [1]);
+  side.sending = false;
+  pass(300);
+  side.sending = true;
+  pass(500);
+  assert.equal(told(), [1]);
+  look('in', 620);
+  pass(800);
+  assert.equal(told(), []);
+  look('out', 620);
+  pass(800);
+  assert.equal(told(), [1]);
+  look('both', 5000);
+  pass(800);
+  ask(1, { type: 'detectTone', detection: undefined });
+  look('both');
+  ask(1, { type: 'detectTone', detection: undefined });
+  pass(800);
+  assert.equal(told(), []);
+  engine.close();
+});
+
 test.run();

@@ -136,6 +136,7 @@ export const chartSamples: readonly ChartSamples[] = [
       { type: 'leg.digit', digit: '1', durationMs: 100 },
       { type: 'leg.talkingStarted' },
       { type: 'leg.talkingFinished', durationMs: 900 },
+      { type: 'leg.toneDetected' },
       { type: 'leg.connectedLine', party: { name: 'C', number: '3' } },
       { type: 'leg.forwarded', target: 'PJSIP/bob' },
     ],

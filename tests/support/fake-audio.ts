@@ -102,6 +102,9 @@ export class FakeAudio implements AudioWatch {
   detectTalking(detection: { thresholdLevel: number; silenceMs: number } | undefined): void {
     this.calls.push(`detectTalking ${detection ? `${detection.thresholdLevel},${detection.silenceMs}` : 'off'}`);
   }
+  detectTone(detection: { hertz: number } | undefined): void {
+    this.calls.push(`detectTone ${detection ? detection.hertz : 'off'}`);
+  }
   /** Everything under way ends, as when the source goes. */
   protected endAll(): void {
     this.finish({ type: 'media.failed', reason: 'closed' });

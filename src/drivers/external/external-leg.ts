@@ -1,7 +1,11 @@
 import { Cause } from '../../telephony/causes.ts';
 import type { DigitSequence, Leg, LegData, Report } from '../../telephony/driver.ts';
 import type { ExternalReport } from '../../telephony/external.ts';
-import type { FormatName, MediaSession } from '../../telephony/media.ts';
+import type { FormatName, MediaReport, MediaSession } from '../../telephony/media.ts';
+import { heardOf } from '../heard.ts';
+
+const isOfAnySession = (report: ExternalReport): report is MediaReport =>
+  report.type !== 'media.connected' && report.type !== 'media.flowing' && report.type !== 'media.answerAsked';
 
 export type ExternalLegOptions = {
   protocolId: string;
@@ -46,9 +50,12 @@ export class ExternalLeg implements Leg {
 
   /** What the media plane tells. */
   hear(report: ExternalReport): void {
-    if (report.type === 'media.digit' && !this.#ended) this.#report({ ...report, type: 'leg.digit' });
     if (report.type === 'media.hangupAsked') this.lose(Cause.normalClearing);
-    if (report.type === 'media.lost') this.lose(Cause.temporaryFailure);
+    else if (report.type === 'media.lost') this.lose(Cause.temporaryFailure);
+    else if (isOfAnySession(report)) {
+      const heard = heardOf(report);
+      if (heard && !this.#ended) this.#report(heard);
+    }
   }
 
   dial(): void {

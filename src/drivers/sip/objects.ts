@@ -3,6 +3,7 @@ import { parseUri } from '../../sip/message/uri.ts';
 import { type AudioCodec, audioCodecs } from '../../sip/sdp/codecs.ts';
 import type { Party } from '../../telephony/driver.ts';
 import { type AorConfig, defaultAor, defaultEndpoint, type EndpointConfig, type EndpointSecret } from './config.ts';
+import { digitsOfMode, modeOfDigits } from './digit-modes.ts';
 
 /**
  * Endpoints, AORs and credentials in the words of the field (`res_pjsip`), as clients make them at run time: which
@@ -413,19 +414,6 @@ const matchOf = ({ id }: SipObject, identifies: readonly SipObject[]): string[] 
   identifies.flatMap(({ values }) =>
     (values['endpoint'] ?? '').toLowerCase() === id.toLowerCase() ? itemsOf(values['match'] ?? '') : [],
   );
-
-/** How digits travel, by the field's name of the mode; others are as `auto`. */
-const digitsOfMode: Readonly<Record<string, EndpointConfig['digits']>> = {
-  info: 'info',
-  inband: 'inband',
-  auto: 'auto_inband',
-};
-const modeOfDigits: Readonly<Record<EndpointConfig['digits'], string>> = {
-  auto: 'rfc4733',
-  info: 'info',
-  inband: 'inband',
-  auto_inband: 'auto',
-};
 
 const initialOf = (kind: SipObjectKind): Record<string, string> =>
   Object.fromEntries(

@@ -73,6 +73,7 @@ export class FakeMedia implements MediaPlane {
       mute: () => void asked.push('mute'),
       music: (musicClass) => void asked.push(`music ${musicClass}`),
       detectTalking: ask('detectTalking'),
+      detectTone: ask('detectTone'),
       record: () => {
         asked.push('record');
         const control = (what: string) => ask(`record ${what}`);
