@@ -202,4 +202,19 @@ test(
   },
 );
 
+test('conversation', 'who pauses is answered; who breaks in is listened to', async ({ example, phone }) => {
+  const caller = await phone('4711');
+  await caller.call('100');
+  await caller.audio.speak(tone(400, 1500));
+  await caller.audio.hears([400], pitches);
+  await caller.audio.speak(tone(700, 600));
+  await example.until(/interrupted after \d+ of \d+ ms\n/);
+  const [, heard, whole] = /interrupted after (\d+) of (\d+) ms/.exec(example.written)!;
+  assert.ok(Number(heard) > 0 && Number(heard) < Number(whole) - 300, `${heard} of ${whole} ms were heard`);
+  await caller.audio.hears([700], pitches);
+  await example.until(/answered in \d+ ms\n/);
+  caller.hangup();
+  await caller.over();
+});
+
 examples.run();
