@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,12 +14,12 @@ import { freePort } from '../support/sipp.ts';
 const speech = fileURLToPath(new URL('../../sounds/en/demo-congrats.wav', import.meta.url));
 const phones = suite('baresip, a phone that nobody wrote for these tests');
 
-/** What baresip needs to be a phone without a person: it answers by itself and speaks a prompt. */
-const config = (port: number): string => `
+/** What baresip needs to be a phone without a person: it answers by itself and speaks a prompt, or whatever is said. */
+const config = (port: number, more: readonly string[] = [`audio_source aufile,${speech}`]): string => `
 module_path /usr/lib/baresip/modules
 sip_listen 127.0.0.1:${port}
 net_interface 127.0.0.1
-audio_source aufile,${speech}
+${more.join('\n')}
 module g711.so
 module aufile.so
 module_tmp account.so
@@ -26,9 +27,14 @@ module_app menu.so
 `;
 
 /** Starts a phone that registers as `name`; `command` is what its user enters once it runs. */
-async function startPhone(program: string, server: TestServer, name: string, command?: string) {
+async function startPhone(
+  program: string,
+  server: TestServer,
+  name: string,
+  { command, more }: { command?: string; more?: (directory: string) => readonly string[] } = {},
+) {
   const directory = mkdtempSync(join(tmpdir(), 'hookswitch-baresip-'));
-  writeFileSync(join(directory, 'config'), config(await freePort()));
+  writeFileSync(join(directory, 'config'), config(await freePort(), more?.(directory)));
   writeFileSync(join(directory, 'contacts'), '');
   writeFileSync(
     join(directory, 'accounts'),
@@ -48,7 +54,7 @@ async function startPhone(program: string, server: TestServer, name: string, com
       rmSync(directory, { recursive: true, force: true });
     },
   });
-  return { phone, ended };
+  return { phone, ended, directory };
 }
 
 need('baresip').test(phones, 'it registers, answers OPTIONS, is called, talks and is hung up', async (program) => {
@@ -93,7 +99,7 @@ need('baresip').test(phones, 'two of them call each other by number, without any
     const watcher = await server.app('watcher', { subscribeAll: true });
     await startPhone(program, server, 'bob');
     await watcher.waitFor('ContactStatusChange', ({ contact_info }) => contact_info.aor === 'bob');
-    await startPhone(program, server, 'alice', `/dial sip:202@${server.sip()}`);
+    await startPhone(program, server, 'alice', { command: `/dial sip:202@${server.sip()}` });
     const { bridge, channel } = await watcher.waitFor(
       'ChannelEnteredBridge',
       (event) => event.bridge.channels.length === 2,
@@ -115,5 +121,144 @@ need('baresip').test(phones, 'two of them call each other by number, without any
     await watcher.waitFor('ChannelDestroyed', ({ channel: gone }) => gone.id === alice);
   });
 });
+
+/** What a phone that is told to has written of the audio that it heard: a file for each time its audio began anew. */
+function heardBy(directory: string): { samples: Int16Array; rate: number }[] {
+  const files = readdirSync(directory).filter((name) => name.endsWith('-dec.wav'));
+  return files.sort().map((file) => {
+    const wav = readFileSync(join(directory, file));
+    const data = wav.indexOf('data', 12, 'latin1') + 8;
+    const channels = wav.readUInt16LE(22);
+    const length = Math.max(0, Math.floor((wav.length - data) / (2 * channels)));
+    const samples = Int16Array.from({ length }, (_, at) => wav.readInt16LE(data + 2 * channels * at));
+    return { samples, rate: wav.readUInt32LE(24) };
+  });
+}
+
+/** How long a phone has something to say, in s: it hangs up at the end of its file. */
+const spokenS = 30;
+
+/** A file with a tone, a whole number of Hz, as the phone wants to have it for its codec. */
+function writeTone(file: string, hertz: number, { rate, channels }: { rate: number; channels: number }): void {
+  const second = Buffer.alloc(rate * channels * 2);
+  const wav = Buffer.alloc(44 + second.length * spokenS);
+  wav.write('RIFF', 0, 'latin1');
+  wav.writeUInt32LE(wav.length - 8, 4);
+  wav.write('WAVEfmt ', 8, 'latin1');
+  wav.writeUInt32LE(16, 16);
+  wav.writeUInt16LE(1, 20);
+  wav.writeUInt16LE(channels, 22);
+  wav.writeUInt32LE(rate, 24);
+  wav.writeUInt32LE(rate * channels * 2, 28);
+  wav.writeUInt16LE(channels * 2, 32);
+  wav.writeUInt16LE(16, 34);
+  wav.write('data', 36, 'latin1');
+  wav.writeUInt32LE(wav.length - 44, 40);
+  for (let at = 0; at < rate * channels; at++) {
+    const sample = 8000 * Math.sin((2 * Math.PI * hertz * Math.floor(at / channels)) / rate);
+    second.writeInt16LE(Math.round(sample), at * 2);
+  }
+  for (let at = 0; at < spokenS; at++) second.copy(wav, 44 + at * second.length);
+  writeFileSync(file, wav);
+}
+
+/** How much of a tone is in samples: its amplitude. */
+function amplitude(samples: Int16Array, hertz: number, rate: number): number {
+  let [sines, cosines] = [0, 0];
+  for (let at = 0; at < samples.length; at++) {
+    sines += samples[at]! * Math.sin((2 * Math.PI * hertz * at) / rate);
+    cosines += samples[at]! * Math.cos((2 * Math.PI * hertz * at) / rate);
+  }
+  return (2 * Math.hypot(sines, cosines)) / Math.max(1, samples.length);
+}
+
+/** What a phone heard, in pieces of 200 ms: which of the tones, or something else, or nothing. */
+function piecesOf(directory: string, tones: readonly number[]): string[] {
+  return heardBy(directory).flatMap((file) => pieces(file, tones));
+}
+
+function pieces({ samples, rate }: { samples: Int16Array; rate: number }, tones: readonly number[]): string[] {
+  const size = rate / 5;
+  return Array.from({ length: Math.floor(samples.length / size) }, (_, index) => {
+    const piece = samples.subarray(index * size, (index + 1) * size);
+    const heard = tones.filter((hertz) => amplitude(piece, hertz, rate) > 1500);
+    if (heard.length > 0) return heard.join('+');
+    return Math.sqrt(piece.reduce((sum, sample) => sum + sample ** 2, 0) / size) > 100 ? 'other' : 'nothing';
+  });
+}
+
+/** Asks something of a phone by its control connection: one command as a netstring of JSON. */
+async function tell(port: number, command: string): Promise<void> {
+  const socket = connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  const text = JSON.stringify({ command });
+  socket.write(`${text.length}:${text},`);
+  await once(socket, 'data');
+  socket.destroy();
+}
+
+need('baresip').test(
+  phones,
+  'two of them talk in a bridge of an application, one in G.722, one in Opus; who is held hears music',
+  async (program) => {
+    const pitch = { alice: 400, bob: 700 } as const;
+    const phone = (name: string, codec: string) => ({
+      auth: { username: name, password: 'wonderland' },
+      aor: {},
+      codecs: [codec],
+    });
+    const endpoints = { alice: phone('alice', 'g722'), bob: phone('bob', 'opus') };
+    await onServer({ endpoints, media: { codecs: ['opus', 'g722', 'ulaw'] } }, async (server) => {
+      const app = await server.app('desk', { subscribeAll: true });
+      const control = await freePort();
+      const start = (name: 'alice' | 'bob', codec: string, shape: { rate: number; channels: number }) =>
+        startPhone(program, server, name, {
+          more: (directory) => {
+            const file = join(directory, 'tone.wav');
+            writeTone(file, pitch[name], shape);
+            return [
+              ...[`audio_source aufile,${file}`, `module ${codec}.so`],
+              ...['module sndfile.so', `snd_path ${directory}`],
+              ...(name === 'alice' ? ['module_app ctrl_tcp.so', `ctrl_tcp_listen 127.0.0.1:${control}`] : []),
+            ];
+          },
+        });
+      const alice = await start('alice', 'g722', { rate: 16_000, channels: 1 });
+      const bob = await start('bob', 'opus', { rate: 48_000, channels: 2 });
+      await app.ok('POST', '/bridges/room?type=mixing');
+      for (const name of ['alice', 'bob']) {
+        await app.waitFor('ContactStatusChange', ({ contact_info }) => contact_info.aor === name);
+        await app.ok('POST', `/channels?endpoint=PJSIP/${name}&app=desk&channelId=${name}`);
+        await app.waitFor('StasisStart', ({ channel }) => channel.id === name);
+        await app.ok('POST', `/bridges/room/addChannel?channel=${name}`);
+      }
+      const received = async (id: string) =>
+        (await app.ok<{ rxcount: number }>('GET', `/channels/${id}/rtp_statistics`)).rxcount;
+      const pass = async (packets: number): Promise<void> => {
+        const until = (await received('bob')) + packets;
+        while ((await received('bob')) < until);
+      };
+      await pass(75);
+      await tell(control, 'hold');
+      await app.waitFor('ChannelHold', ({ channel }) => channel.id === 'alice');
+      await pass(75);
+      for (const name of ['alice', 'bob']) {
+        await app.ok('DELETE', `/channels/${name}`);
+        await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === name);
+      }
+      await app.ok('DELETE', '/bridges/room');
+      for (const { phone: program, ended } of [alice, bob]) {
+        program.kill('SIGTERM');
+        await ended;
+      }
+      const tones = Object.values(pitch);
+      const [byAlice, byBob] = [piecesOf(alice.directory, tones), piecesOf(bob.directory, tones)];
+      assert.ok(byAlice.includes('700') && !byAlice.some((heard) => heard.includes('400')), byAlice.join());
+      assert.ok(byBob.includes('400') && !byBob.some((heard) => heard.includes('700')), byBob.join());
+      // The music of the hold begins when the tone has ended, and stays.
+      assert.equal([...new Set(byBob.slice(byBob.lastIndexOf('400') + 1))], ['other'], byBob.join());
+    });
+  },
+);
 
 phones.run();
