@@ -114,7 +114,10 @@ async function load(file: string | undefined): Promise<Config | undefined> {
 
 async function checkConfiguration(file: string | undefined): Promise<number> {
   const config = await load(file);
-  return config ? print('configuration is valid\n') : exitCode.failed;
+  if (!config) return exitCode.failed;
+  const { warnings } = await import('./config/load.ts');
+  for (const warning of warnings(config)) process.stderr.write(`warning: ${warning}\n`);
+  return print('configuration is valid\n');
 }
 
 /** Runs until a signal; only comes back when it could not start. */

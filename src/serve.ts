@@ -1,4 +1,6 @@
+import { warnings } from './config/load.ts';
 import type { Config } from './config/schema.ts';
+import { callable } from './config/warnings.ts';
 import { systemClock } from './lib/clock.ts';
 import { createLineOutput, type LineStream } from './lib/line-output.ts';
 import type { Logger } from './lib/log.ts';
@@ -33,6 +35,7 @@ export async function serve(config: Config, reload: () => Config, failed: () => 
     return undefined;
   });
   if (!running) return false;
+  for (const warning of warnings(config)) log.warn({ warning }, 'the configuration may not mean this');
   process.stdout.write(banner(config, running));
   process.on('SIGHUP', () => takeUp(running, reload, log));
   await untilStopped(running, config, log);
@@ -69,16 +72,17 @@ function takeUp(running: RunningServer, reload: () => Config, log: Logger): void
 
 function banner(config: Config, { addresses, password = config.generated_password }: RunningServer): string {
   const user = config.http.users[0]?.name ?? '';
-  const sip = Object.entries(addresses.sip).map(([protocol, address]) => `${address} (${protocol})`);
+  const http = callable(addresses.http);
+  const sip = Object.entries(addresses.sip).map(([protocol, address]) => [protocol, callable(address)] as const);
   const rows = [
-    ['HTTP', addresses.http],
+    ['HTTP', http],
     ['user', user],
     ...(password === undefined
       ? []
       : [['password', `${password}   (made up for this run; HOOKSWITCH_PASSWORD sets your own)`]]),
-    ['SIP', sip.join(', ')],
-    ['try it', `curl -u ${user}:${password ?? '<password>'} ${addresses.http}/asterisk/ping`],
-    ['', `or call sip:echo@${Object.values(addresses.sip)[0] ?? ''} and hear yourself`],
+    ['SIP', sip.map(([protocol, address]) => `${address} (${protocol})`).join(', ')],
+    ['try it', `curl -u ${user}:${password ?? '<password>'} ${http}/asterisk/ping`],
+    ['', `or call sip:echo@${sip[0]?.[1] ?? ''} and hear yourself`],
   ];
   const lines = rows.map(([name = '', text = '']) => `  ${name.padEnd(10)}${text}`);
   return `Hookswitch ${version} is ready\n${lines.join('\n')}\n`;

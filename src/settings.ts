@@ -10,7 +10,7 @@ import {
 } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { OutboundConnectionSettings } from './actors/outbound-connections.ts';
-import type { Config, EndpointConfig } from './config/schema.ts';
+import { audioAddress, type Config, type EndpointConfig } from './config/schema.ts';
 import { standardSipPorts } from './config/sip-settings.ts';
 import { formatCallerId, parseCallerId } from './dialplan/caller-id.ts';
 import type { Allowance } from './drivers/sip/allowance.ts';
@@ -43,6 +43,12 @@ export { version };
 /** What a build has made for people, beside the program. */
 export const pageDirectory = fileURLToPath(new URL('../dist/page', import.meta.url));
 
+/**
+ * What clients go by that decide by version what they dare: the interface is that of the field's present major release,
+ * whose numbers its descriptions and the system show. The program's own version stands behind it.
+ */
+export const systemVersion = `23.0.0+hookswitch.${version}`;
+
 /** The prompts that come along, beside the program. */
 const builtinSounds = fileURLToPath(new URL('../sounds', import.meta.url));
 
@@ -55,7 +61,7 @@ export const musicDirectories = ({ sounds }: Config): string[] =>
 
 export const mediaSettings = (config: Config): MediaConfig => ({
   ...defaultMediaConfig,
-  address: config.media.rtp_address,
+  address: audioAddress(config),
   ports: { first: config.media.rtp_ports[0], last: config.media.rtp_ports[1] },
   codecs: config.media.codecs,
   soundsDirectories: soundDirectories(config),

@@ -1,4 +1,4 @@
-import type { Config } from './config/schema.ts';
+import { audioAddress, type Config } from './config/schema.ts';
 import { ListenError } from './sip/transport/transport.ts';
 import { CertificateError } from './stores/certificates.ts';
 import { StorageError } from './stores/durable-file.ts';
@@ -34,7 +34,7 @@ export function explainStartError(error: unknown, config: Config): string | unde
   const reason = reasons[code];
   if (!reason) return undefined;
   if (error instanceof MediaAddressError)
-    return `audio address ${config.media.rtp_address} ${reason}; ${choose('HOOKSWITCH_RTP_ADDRESS', 'media.rtp_address')}`;
+    return `audio address ${audioAddress(config)} ${reason}; ${choose('HOOKSWITCH_RTP_ADDRESS', 'media.rtp_address')}`;
   const setting = code === 'EADDRNOTAVAIL' ? 'bind' : 'port';
   if (error instanceof ListenError) {
     const { protocol, host, port } = error.listen;

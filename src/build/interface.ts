@@ -18,6 +18,7 @@ import {
   pageDirectory,
   processIdentity,
   soundDirectories,
+  systemVersion,
   version,
 } from '../settings.ts';
 import { createModules } from '../stores/modules.ts';
@@ -185,7 +186,7 @@ async function buildOwners(
     system: createSystem({
       clock,
       entityId,
-      version,
+      version: systemVersion,
       build: buildInfo(formatTimestamp(clock.now())),
       name: config.general.system_name,
       defaultLanguage: config.sounds.default_language,

@@ -1,4 +1,4 @@
-import type { Config } from '../config/schema.ts';
+import { audioAddress, type Config } from '../config/schema.ts';
 import type { Logger } from '../lib/log.ts';
 import { unreadableDirectories } from '../media/file/index-sounds.ts';
 import { finishLeftovers } from '../media/file/recording-writer.ts';
@@ -39,7 +39,7 @@ const followedLimits = [
  * @throws MediaAddressError (rejects) when audio cannot be sent from the configured address: the first call would find out.
  */
 export async function buildNetwork({ config, clock, ids, log, scope, io, from, recorder }: Base) {
-  await tryMediaAddress(config.media.rtp_address, io.openUdp);
+  await tryMediaAddress(audioAddress(config), io.openUdp);
   for (const directory of await unreadableDirectories(soundDirectories(config)))
     log.warn(
       { directory },

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml';
@@ -7,9 +7,10 @@ import { createIds } from '../lib/ids.ts';
 import { check, type Path, type Problem } from './check.ts';
 import { applyEnvironment } from './environment.ts';
 import { checkRules, type Known } from './rules.ts';
-import { type Config, ConfigSchema } from './schema.ts';
+import { audioAddress, type Config, ConfigSchema } from './schema.ts';
 import { standardSipPorts } from './sip-settings.ts';
 import { applyTemplates } from './templates.ts';
+import { thisMachine, warningsOf } from './warnings.ts';
 
 /** Something wrong with the configuration, and where. */
 export type ConfigProblem = {
@@ -72,12 +73,23 @@ export function loadConfig(options: LoadOptions): Config {
     );
   }
   // Endpoints are whole by now; nobody else reads templates, so that none of them needs a restart.
-  const config = { ...checked, sip: { ...checked.sip, templates: {} } };
-  return resolvePasswords(resolveDirectories(withPorts(config), source.directory), env, options.secret);
+  const ready = withPorts({ ...checked, sip: { ...checked.sip, templates: {} } });
+  return resolvePasswords(
+    resolveDirectories({ ...ready, media: { ...ready.media, rtp_address: audioAddress(ready) } }, source.directory),
+    env,
+    options.secret,
+  );
 }
 
 /** The configuration that stands when there is no file and no environment, before passwords are filled in. */
 export const defaults = (): Config => check(ConfigSchema, {}, []) as Config;
+
+/** What a checked configuration most likely does not mean, about this machine. */
+export const warnings = (config: Config): string[] =>
+  warningsOf(
+    config,
+    thisMachine((path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false),
+  );
 
 /** What a file says, and how to find in its text where it says so. */
 type Source = {

@@ -419,3 +419,14 @@ export type Config = Static<typeof ConfigSchema> & {
 export type EndpointConfig = Static<typeof endpoint>;
 /** `dialplan`: context → extension or pattern → steps. */
 export type DialplanConfig = Static<typeof dialplan>;
+
+/**
+ * The address that audio is sent from: where it is left out, that of SIP, as a call that is let in must be heard, too; all
+ * addresses where SIP has several.
+ */
+export function audioAddress({ media: { rtp_address: own }, sip: { transports } }: Config): string {
+  const binds = [...new Set(transports.map(({ bind }) => bind))];
+  const all = binds.every((bind) => bind.includes(':')) ? '::' : '0.0.0.0';
+  const followed = binds.length > 1 ? all : (binds[0] ?? '127.0.0.1');
+  return own ?? followed;
+}

@@ -1,10 +1,16 @@
 import { Type } from 'typebox';
-import { choice, codec, flag, group, list, named, number, text, whole } from './setting.ts';
+import { choice, codec, flag, group, list, named, number, optional, text, whole } from './setting.ts';
 
 /** The section `media`. */
 export const media = group(
   {
-    rtp_address: text({ default: '127.0.0.1', rule: 'address', description: 'Address that audio (RTP) is sent from.' }),
+    rtp_address: optional(
+      text({
+        rule: 'address',
+        description:
+          'Address that audio (RTP) is sent from. Left out: that of SIP; where SIP has several, or all, each call has the one that leads to its far side.',
+      }),
+    ),
     rtp_ports: Type.Tuple([whole(0, 65_535, { description: 'first' }), whole(0, 65_535, { description: 'last' })], {
       default: [10_000, 20_000],
       unit: 'port',

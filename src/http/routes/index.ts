@@ -40,7 +40,7 @@ export const ari: Api = {
   title: 'Hookswitch',
   description: 'Call control over REST.',
   // As clients of the field know it.
-  version: '2.0.0',
+  version: '12.0.0',
   resources,
 };
 

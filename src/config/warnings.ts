@@ -1,0 +1,86 @@
+import { networkInterfaces } from 'node:os';
+import { addressMatcher } from '../lib/addresses.ts';
+import type { Config } from './schema.ts';
+
+/** What is allowed, and most likely not meant. Nothing here keeps a server from starting. */
+
+/** What the machine says, for the warnings. */
+export type Machine = {
+  /** Addresses of its own, without those of the loopback. */
+  addresses: readonly string[];
+  /** Whether there is such a directory. */
+  hasDirectory(path: string): boolean;
+};
+
+/** The machine that this runs on. @param hasDirectory asks the disk. */
+export const thisMachine = (hasDirectory: Machine['hasDirectory']): Machine => ({
+  addresses: Object.values(networkInterfaces()).flatMap((each) =>
+    (each ?? []).flatMap(({ address, internal }) => (internal ? [] : [address])),
+  ),
+  hasDirectory,
+});
+
+const isWildcard = (address: string): boolean => address === '0.0.0.0' || address === '::';
+const isLoopback = (address: string): boolean => address === '::1' || addressMatcher('127.0.0.0/8')(address);
+
+/** Sentences about a configuration that has been checked, each with the setting it is about. */
+export function warningsOf(config: Config, machine: Machine): string[] {
+  const { http, sip, media, sounds } = config;
+  const isOurs = (address: string): boolean =>
+    isWildcard(address) || isLoopback(address) || machine.addresses.includes(address);
+  const warnings: string[] = [];
+  for (const { protocol, bind, port } of sip.transports) {
+    const meets = bind === http.bind || isWildcard(bind) || isWildcard(http.bind);
+    if (protocol !== 'udp' && port !== 0 && port === http.port && meets)
+      warnings.push(`http.port: SIP over ${protocol} has the port ${port}, too; one of both will find it taken`);
+    if (!isOurs(bind)) warnings.push(`sip.transports: ${bind} is not an address of this machine`);
+  }
+  if (!isOurs(http.bind)) warnings.push(`http.bind: ${http.bind} is not an address of this machine`);
+  for (const [setting, directories] of [
+    ['sounds.directories', sounds.directories],
+    ['sounds.music', sounds.music],
+  ] as const)
+    for (const directory of directories)
+      if (directory !== 'builtin' && !machine.hasDirectory(directory))
+        warnings.push(`${setting}: there is no directory ${directory}`);
+  const audio = media.rtp_address ?? '';
+  if (audio !== '' && !isOurs(audio)) warnings.push(`media.rtp_address: ${audio} is not an address of this machine`);
+  if (isLoopback(audio) && sip.transports.some(({ bind }) => !isLoopback(bind)))
+    warnings.push(
+      `media.rtp_address: SIP is spoken with other machines, but audio only on this one (${audio}): nobody will hear anything`,
+    );
+  warnings.push(...endpointWarnings(config));
+  return warnings;
+}
+
+function endpointWarnings({ sip }: Config): string[] {
+  const warnings: string[] = [];
+  const names = new Map<string, string>();
+  for (const [name, { auth, match }] of Object.entries(sip.endpoints)) {
+    const other = auth && names.get(auth.username);
+    if (other !== undefined)
+      warnings.push(
+        `sip.endpoints.${name}: the user name ${auth?.username} is that of ${other}, too; it tells who calls, so that only one of both is found`,
+      );
+    if (auth) names.set(auth.username, name);
+    const everywhere = match.find((network) => network.endsWith('/0'));
+    if (!auth && everywhere !== undefined)
+      warnings.push(
+        `sip.endpoints.${name}: ${everywhere} lets everybody call as ${name} without a password; see docs/security.md`,
+      );
+  }
+  return warnings;
+}
+
+/**
+ * An address that others can call, in place of one that stands for all of this machine's: of `0.0.0.0:5060`, or of a URL.
+ */
+export function callable(address: string, { addresses } = thisMachine(() => true)): string {
+  const own = (isSix: boolean): string | undefined =>
+    addresses.find((each) => each.includes(':') === isSix && !each.startsWith('fe80:'));
+  const start = address.indexOf('://') < 0 ? 0 : address.indexOf('://') + 3;
+  const [scheme, rest] = [address.slice(0, start), address.slice(start)];
+  if (rest.startsWith('0.0.0.0:')) return `${scheme}${own(false) ?? '127.0.0.1'}${rest.slice(7)}`;
+  if (rest.startsWith('[::]:')) return `${scheme}[${own(true) ?? '::1'}]${rest.slice(4)}`;
+  return address;
+}

@@ -1,0 +1,87 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { loadConfig } from '../../src/config/load.ts';
+import { callable, warningsOf } from '../../src/config/warnings.ts';
+
+const machine = {
+  addresses: ['192.168.1.5', 'fe80::1', '2001:db8::5'],
+  hasDirectory: (path: string) => path === '/there' || path.endsWith('/sounds'),
+};
+
+function load(yaml: string) {
+  const directory = mkdtempSync(join(tmpdir(), 'hookswitch-warnings-'));
+  try {
+    writeFileSync(join(directory, 'hookswitch.yaml'), yaml);
+    return loadConfig({ file: join(directory, 'hookswitch.yaml'), env: {}, secret: () => 'made up' });
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+for (const { what, yaml, told } of [
+  { what: 'nothing', yaml: '{}', told: [] },
+  {
+    what: 'HTTP and SIP on one port',
+    yaml: 'http: { port: 5060, bind: 0.0.0.0 }',
+    told: ['http.port: SIP over tcp has the port 5060, too; one of both will find it taken'],
+  },
+  {
+    what: 'directories that are not there',
+    yaml: 'sounds: { directories: [builtin, /gone, /there], music: [/silent] }',
+    told: ['sounds.directories: there is no directory /gone', 'sounds.music: there is no directory /silent'],
+  },
+  {
+    what: 'addresses of others',
+    yaml: 'http: { bind: 192.0.2.1 }\nmedia: { rtp_address: 192.0.2.2 }\nsip: { transports: [{ protocol: udp, bind: 192.0.2.3 }] }',
+    told: [
+      'sip.transports: 192.0.2.3 is not an address of this machine',
+      'http.bind: 192.0.2.1 is not an address of this machine',
+      'media.rtp_address: 192.0.2.2 is not an address of this machine',
+    ],
+  },
+  {
+    what: 'audio that nobody hears',
+    yaml: 'media: { rtp_address: 127.0.0.1 }\nsip: { transports: [{ protocol: udp, bind: 0.0.0.0 }] }',
+    told: [
+      'media.rtp_address: SIP is spoken with other machines, but audio only on this one (127.0.0.1): nobody will hear anything',
+    ],
+  },
+  {
+    what: 'one user name twice, and everybody without a password',
+    yaml: 'sip: { endpoints: { a: { auth: { username: x, password: p } }, b: { auth: { username: x, password: q } }, anonymous: { match: [0.0.0.0/0] } } }',
+    told: [
+      'sip.endpoints.b: the user name x is that of a, too; it tells who calls, so that only one of both is found',
+      'sip.endpoints.anonymous: 0.0.0.0/0 lets everybody call as anonymous without a password; see docs/security.md',
+    ],
+  },
+])
+  test(`warned of: ${what}`, () => assert.equal(warningsOf(load(yaml), machine), told));
+
+for (const { binds, address } of [
+  { binds: ['127.0.0.1'], address: '127.0.0.1' },
+  { binds: ['192.168.1.5', '192.168.1.5'], address: '192.168.1.5' },
+  { binds: ['0.0.0.0'], address: '0.0.0.0' },
+  { binds: ['192.168.1.5', '10.0.0.1'], address: '0.0.0.0' },
+  { binds: ['::', '::1'], address: '::' },
+  { binds: [], address: '127.0.0.1' },
+])
+  test(`audio follows SIP on ${binds.join(' and ') || 'no address'}`, () => {
+    const transports = binds.map((bind, index) => ({ protocol: 'udp', bind, port: 5060 + index }));
+    assert.is(load(JSON.stringify({ sip: { transports } })).media.rtp_address, address);
+    const own = load(JSON.stringify({ sip: { transports }, media: { rtp_address: '10.9.9.9' } }));
+    assert.is(own.media.rtp_address, '10.9.9.9');
+  });
+
+test('an address that can be called stands for all of them', () => {
+  const shown = ['0.0.0.0:5060', '[::]:5060', 'http://0.0.0.0:8088/ari', '10.0.0.1:5060', '127.0.0.1:5060'];
+  assert.equal(
+    shown.map((each) => callable(each, machine)),
+    ['192.168.1.5:5060', '[2001:db8::5]:5060', 'http://192.168.1.5:8088/ari', '10.0.0.1:5060', '127.0.0.1:5060'],
+  );
+  assert.is(callable('0.0.0.0:5060', { ...machine, addresses: [] }), '127.0.0.1:5060');
+});
+
+test.run();
