@@ -211,8 +211,8 @@ function endpointOf(each: Values, world: World): Endpoint | undefined {
   if (/[\s/@;]/.test(each.name)) return left('its name holds a space, / @ or ;');
   const encryption = each.text('media_encryption').toLowerCase();
   if (each.flag('webrtc')) return left('WebRTC (encrypted audio, ICE) is not there');
-  if (encryption !== '' && encryption !== 'no' && !each.flag('media_encryption_optimistic'))
-    return left(`its audio is to be encrypted (${encryption}), which is not there`);
+  if (encryption !== '' && encryption !== 'no' && encryption !== 'sdes')
+    return left(`its audio is to be encrypted in a way that is not there (${encryption})`);
   if (each.flag('stir_shaken')) return left('its calls are to be signed (STIR/SHAKEN), which is not there');
   if (restricts(each) || world.of('aor').some((aor) => each.list('aors').includes(aor.name) && restricts(aor)))
     return left(firewall);
@@ -226,6 +226,10 @@ function endpointOf(each: Values, world: World): Endpoint | undefined {
     ...codecsOf(each, report),
     ...callerOf(each),
     ...routingOf(each, report),
+    ...(encryption === 'sdes'
+      ? { media_encryption: each.flag('media_encryption_optimistic') ? 'best_effort' : 'required' }
+      : {}),
+    ...registrationsOf(each, world),
   };
   const variables = each.entries.flatMap(({ key, value }) => (key.toLowerCase() === 'set_var' ? [value] : []));
   each.text('set_var');
@@ -427,10 +431,58 @@ function routingOf(each: Values, report: Report): Endpoint {
 
 /* ---- Registrations ------------------------------------------------------------------------------------------- */
 
-function importRegistrations({ of, report }: World): void {
-  for (const each of of('registration'))
-    report.missing(
-      each.place,
-      `registration at ${each.text('server_uri')} is not there: have the provider send calls to your address (sip.endpoints.<line>.match)`,
-    );
+/** The host of a SIP URI, in small letters. */
+const hostOf = (uri: string): string =>
+  uri
+    .replace(/^sips?:/i, '')
+    .replace(/^[^@]*@/, '')
+    .replace(/[:;>].*$/s, '')
+    .toLowerCase();
+
+/** Whether a registration is an endpoint's: it says so, or has its credentials or its host. */
+function belongsTo(registration: Values, each: Values, { of }: World): boolean {
+  const named = registration.text('endpoint');
+  if (named !== '') return named.toLowerCase() === each.name.toLowerCase();
+  const [auth] = registration.list('outbound_auth');
+  if (auth !== undefined && each.list('outbound_auth')[0] === auth) return true;
+  const contacts = each.list('aors').flatMap((name) => byName(of('aor'), name)?.list('contact') ?? []);
+  return contacts.some((contact) => hostOf(contact) === hostOf(registration.text('server_uri')));
+}
+
+function registrationsOf(each: Values, world: World): { registrations?: object[] } {
+  const own = world.of('registration').filter((registration) => belongsTo(registration, each, world));
+  const registrations = own.flatMap((registration) => {
+    const server = registration.text('server_uri').replace(/\\/g, '');
+    const client = registration.text('client_uri').replace(/\\/g, '');
+    const isUri = (text: string): boolean => /^sips?:[^\s<>"]+$/i.test(text);
+    if (!isUri(server))
+      world.report.missing(registration.place, `the registration at ${server}: it is no SIP URI, left out`);
+    const expiration = registration.number('expiration', 30, 604_800);
+    const retry = registration.number('retry_interval', 1, 86_400);
+    const rejected = registration.number('forbidden_retry_interval', 0, 604_800);
+    return isUri(server)
+      ? [
+          {
+            server,
+            ...(isUri(client) ? { client } : {}),
+            ...(registration.text('contact_user') ? { contact_user: registration.text('contact_user') } : {}),
+            ...(expiration === undefined ? {} : { expiration }),
+            ...(retry === undefined ? {} : { retry }),
+            ...(rejected === undefined ? {} : { rejected_retry: rejected }),
+          },
+        ]
+      : [];
+  });
+  world.report.took('registrations at providers', registrations.length);
+  return registrations.length > 0 ? { registrations } : {};
+}
+
+/** Tells of registrations that no endpoint takes. */
+function importRegistrations(world: World): void {
+  for (const registration of world.of('registration'))
+    if (!world.of('endpoint').some((each) => belongsTo(registration, each, world)))
+      world.report.missing(
+        registration.place,
+        `the registration at ${registration.text('server_uri')} belongs to no endpoint that was found: write it into sip.endpoints.<line>.registrations`,
+      );
 }

@@ -72,7 +72,11 @@ function sectionsOf(values: Values, report: Report): Section[] {
       : []),
     ...(registers
       ? hosts.map((host) =>
-          make('registration', `${name}-reg`, [entry('server_uri', `sip:${host}`), ...of('registration')]),
+          make('registration', `${name}-reg`, [
+            entry('endpoint', name),
+            entry('server_uri', `sip:${host}`),
+            ...of('registration'),
+          ]),
         )
       : []),
   ];

@@ -117,7 +117,11 @@ importing('a line of the wizard', () => {
       'from-carrier',
     ],
   );
-  assert.ok(report.includes('registration at sip:127.0.0.1:5099'));
+  assert.equal(
+    line?.registrations.map(({ server, retry, expiration }) => ({ server, retry, expiration })),
+    [{ server: 'sip:127.0.0.1:5099', retry: 30, expiration: 3_600 }],
+  );
+  assert.ok(linesUnder(report, 'Taken').includes('1 registrations at providers'));
 });
 
 importing('a server of applications: users, addresses, programs that are connected to', () => {
@@ -176,10 +180,10 @@ for (const { what, pjsip, endpoint, told } of [
     told: 'endpoint a is left out: only calls from its address with its password',
   },
   {
-    what: 'audio that is to be encrypted is not sent in the clear',
-    pjsip: '[a]\ntype=endpoint\nauth=a\nallow=ulaw\nmedia_encryption=sdes\n',
+    what: 'audio that is to be encrypted in a way that is not there is not sent in the clear',
+    pjsip: '[a]\ntype=endpoint\nauth=a\nallow=ulaw\nmedia_encryption=dtls\n',
     endpoint: undefined,
-    told: 'its audio is to be encrypted (sdes)',
+    told: 'its audio is to be encrypted in a way that is not there (dtls)',
   },
 ])
   importing(what, () => {
@@ -188,6 +192,24 @@ for (const { what, pjsip, endpoint, told } of [
     assert.equal(found && { auth: found.auth, match: found.match }, endpoint);
     assert.ok(report.includes(told), report);
   });
+
+importing('secret audio stays so, and a registration finds its line by its credentials', () => {
+  const { yaml, report } = imported({
+    'pjsip.conf': `[a]\ntype=endpoint\nauth=a\nallow=ulaw\nmedia_encryption=sdes\n[a]\ntype=auth\nusername=a\npassword=p
+[b](!)\ntype=endpoint\nallow=alaw\nmedia_encryption=sdes\nmedia_encryption_optimistic=yes\noutbound_auth=out\n[b](b)\n[out]\ntype=auth\nusername=u\npassword=q
+[reg]\ntype=registration\noutbound_auth=out\nserver_uri=sip:example.org\\;transport=tls\nclient_uri=sip:u@example.org\ncontact_user=77\nexpiration=600\n
+[stray]\ntype=registration\noutbound_auth=other\nserver_uri=sip:other.example.org\n`,
+    'extensions.conf': '[default]\nexten => 1,1,Answer()\n',
+  });
+  const { a, b } = checked(yaml).sip.endpoints;
+  assert.equal([a?.media_encryption, b?.media_encryption], ['required', 'best_effort']);
+  const [registration] = b?.registrations ?? [];
+  assert.equal(
+    [registration?.server, registration?.client, registration?.contact_user, registration?.expiration],
+    ['sip:example.org;transport=tls', 'sip:u@example.org', '77', 600],
+  );
+  assert.ok(report.includes('the registration at sip:other.example.org belongs to no endpoint'));
+});
 
 importing('an access list for everybody keeps SIP on this machine', () => {
   const { yaml, report } = imported({
