@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 // Makes a checkout ready to run: installs what package-lock.json names when it has changed since the last time, and
 // with --build compiles src to dist when a source is newer than the last build. Says nothing when nothing is to do.
+// With --compile it only compiles: npm asks for it whenever it has installed the packages of a checkout, also of one that
+// it packs for somebody else (npm pack, npm install <git>).
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -10,10 +12,15 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const inRoot = (...parts) => join(root, ...parts);
 
+/** Set for what this program runs. */
+const preparing = 'HOOKSWITCH_PREPARING';
+
 /** Runs a command quietly; when it fails, shows what it wrote and ends this process with its exit code. */
 function run(what, command, args) {
   process.stderr.write(`${what} ...\n`);
-  const result = spawnSync(command, args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+  // npm asks us to compile when it has installed; that is done here.
+  const env = { ...process.env, [preparing]: '1' };
+  const result = spawnSync(command, args, { cwd: root, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
   if (result.status === 0) return;
   process.stderr.write(`${result.stdout ?? ''}${result.stderr ?? ''}`);
   process.stderr.write(`${what} failed${result.error ? `: ${result.error.message}` : ''}\n`);
@@ -74,5 +81,8 @@ function build(force) {
 }
 
 requireNode();
-install();
-if (process.argv.includes('--build')) build(process.argv.includes('--force'));
+const compiles = process.argv.includes('--compile');
+if (!compiles) install();
+// Without the compiler (npm ci --omit=dev) what was built before has to do.
+const canCompile = existsSync(inRoot('node_modules', 'typescript')) && process.env[preparing] === undefined;
+if (process.argv.includes('--build') || (compiles && canCompile)) build(process.argv.includes('--force'));
