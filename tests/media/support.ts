@@ -189,3 +189,7 @@ export function benchOf<Engine extends Pick<MediaEngine, 'openRtp' | 'apply'>>(
 
 /** What a plane without connections to servers tells of these. */
 export const noExternal = { externalWaitingMs: 0, externalDroppedMs: 0, externalUnsentFrames: 0 };
+
+/** Linear samples as octets, the little end first. */
+export const octetsOf = (samples: Int16Array): Uint8Array =>
+  new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength);

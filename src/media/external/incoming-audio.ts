@@ -17,6 +17,12 @@ export type IncomingAudioOptions = {
 const prefillMs = 40;
 /** Ticks after which less than that is played as well: the sender has no more. */
 const longestPrefill = 3;
+/** Audio that may always wait, in ms; of a stream that has more all the time 20 ms are left out now and then. */
+const wantedMs = 2 * prefillMs;
+/** Ticks in which more than that has to wait all the time. */
+const calmTicks = 100;
+/** How long what is left out is faded into what follows, in ms. */
+const fadeMs = 5;
 /** Longest audio that one Opus packet holds, in ms (RFC 6716 section 2.1.4). */
 const longestOpusMs = 120;
 
@@ -36,6 +42,8 @@ export class IncomingAudio {
   #samples = 0;
   #running = false;
   #waited = 0;
+  #calm = 0;
+  #fewest = Number.POSITIVE_INFINITY;
   #odd: number | undefined;
   #dropped = 0;
   #accepted = 0;
@@ -93,6 +101,8 @@ export class IncomingAudio {
     if (this.#samples === 0) {
       this.#running = false;
       this.#waited = 0;
+      this.#calm = 0;
+      this.#fewest = Number.POSITIVE_INFINITY;
       return undefined;
     }
     if (!this.#running && this.queuedMs < prefillMs && ++this.#waited < longestPrefill) return undefined;
@@ -101,7 +111,31 @@ export class IncomingAudio {
     const frame = this.#frames[0];
     const count = this.#take(frame.samples);
     frame.samples.fill(0, count);
+    if (this.#keep > 0 && this.#isLate()) this.#leaveOut(frame.samples);
     return frame;
+  }
+
+  /** Whether more has waited for a while than is needed: the sender's clock is the faster one, or it began too early. */
+  #isLate(): boolean {
+    this.#fewest = Math.min(this.#fewest, this.queuedMs);
+    if (++this.#calm < calmTicks) return false;
+    const isLate = this.#fewest > wantedMs;
+    this.#calm = 0;
+    this.#fewest = Number.POSITIVE_INFINITY;
+    return isLate;
+  }
+
+  /** Gives out the next 20 ms in place of these, without a click. */
+  #leaveOut(samples: Int16Array): void {
+    const faded = samples.slice(0, Math.round((fadeMs * this.#codec.sampleRate) / 1000));
+    const count = this.#take(samples);
+    samples.fill(0, count);
+    this.#heard -= count;
+    this.#dropped += count;
+    for (let index = 0; index < faded.length; index++) {
+      const share = (index + 1) / (faded.length + 1);
+      samples[index] = Math.round(faded[index]! * (1 - share) + samples[index]! * share);
+    }
   }
 
   /** Forgets what waits. */
