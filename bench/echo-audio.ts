@@ -22,6 +22,25 @@ const lateGapMs = 40;
 /** Delays are counted in steps of 0.05 ms up to 500 ms. */
 const stepsPerMs = 20;
 
+/** Numbers are told in hexadecimal digits, each a sample so quiet that it passes through a mix as it is. */
+const digitsOfNumber = 8;
+const quietOctet = 0xe0;
+
+function writeNumber(packet: Buffer, at: number, number: number): void {
+  for (let digit = 0; digit < digitsOfNumber; digit++)
+    packet[at + digit] = quietOctet | ((number >>> (4 * digit)) & 15);
+}
+
+function readNumber(packet: Buffer, at: number): number {
+  let number = 0;
+  for (let digit = 0; digit < digitsOfNumber; digit++) {
+    const value = packet[at + digit]! - quietOctet;
+    if (value < 0 || value > 15) return -1;
+    number += value * 16 ** digit;
+  }
+  return number;
+}
+
 /** Every packet carries its call and number, so that what comes back can be told from everything else. */
 export class EchoAudio {
   readonly #calls: number;
@@ -70,8 +89,8 @@ export class EchoAudio {
   hear(call: number | undefined, packet: Buffer): void {
     const now = performance.now();
     const right =
-      call !== undefined && packet.length === headerOctets + payloadOctets && packet.readUInt32BE(12) === call;
-    const place = right ? call * this.#packetsPerCall + packet.readUInt32BE(16) : -1;
+      call !== undefined && packet.length === headerOctets + payloadOctets && readNumber(packet, 12) === call;
+    const place = right ? call * this.#packetsPerCall + readNumber(packet, 12 + digitsOfNumber) : -1;
     const sentAt = this.#sentAt[place];
     if (!right || !sentAt) {
       this.#wrong++;
@@ -102,14 +121,14 @@ export class EchoAudio {
   }
 
   #packet(call: number, index: number): Buffer {
-    const packet = Buffer.alloc(headerOctets + payloadOctets);
+    const packet = Buffer.alloc(headerOctets + payloadOctets, 0xff);
     packet[0] = 0x80;
     packet[1] = index === 0 ? 0x80 : 0;
     packet.writeUInt16BE(index & 0xffff, 2);
     packet.writeUInt32BE(index * payloadOctets, 4);
     packet.writeUInt32BE(call + 1, 8);
-    packet.writeUInt32BE(call, 12);
-    packet.writeUInt32BE(index, 16);
+    writeNumber(packet, 12, call);
+    writeNumber(packet, 12 + digitsOfNumber, index);
     return packet;
   }
 
