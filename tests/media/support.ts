@@ -1,6 +1,7 @@
 import type { Logger } from '../../src/lib/log.ts';
 import { defaultMediaConfig, type MediaConfig } from '../../src/media/config.ts';
 import { MediaEngine, type MediaEngineOptions } from '../../src/media/engine.ts';
+import { noWires, type Wires } from '../../src/media/external/wires.ts';
 import type { AudioLoader } from '../../src/media/item-loader.ts';
 import type { EngineReport } from '../../src/media/protocol.ts';
 import { emptyHeader, headerLength, readHeader, writeHeader } from '../../src/media/rtp/header.ts';
@@ -152,6 +153,7 @@ export function benchOf<Engine extends Pick<MediaEngine, 'openRtp' | 'apply'>>(
   openEngine: (options: MediaEngineOptions) => Engine,
   settings: Partial<MediaConfig>,
   loader: AudioLoader = rampLoader,
+  wires: Wires = noWires,
 ) {
   const clock = new StallingClock(0);
   const network = new FakeNetwork();
@@ -163,6 +165,7 @@ export function benchOf<Engine extends Pick<MediaEngine, 'openRtp' | 'apply'>>(
     clock,
     log,
     sockets: network,
+    wires,
     loader,
     random32: () => random.shift() ?? 0,
     report: (report) => reports.push(report),

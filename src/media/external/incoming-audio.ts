@@ -13,12 +13,18 @@ export type IncomingAudioOptions = {
   keepMs: number;
 };
 
-/** How much has to be there before it is played, in ms: packets do not arrive as evenly as they are played. */
-const prefillMs = 40;
+/**
+ * How much has to be there before it is played, in ms: packets do not arrive as evenly as they are played. Where audio ran
+ * out and came again at once, it becomes more, and less again when that does not happen for a while.
+ */
+const prefill = { leastMs: 20, mostMs: 60, stepMs: 20 } as const;
+/** Ticks within which audio comes again that was late rather than over, and after which all is calm. */
+const lateTicks = 5;
+const calmPrefillTicks = 1500;
 /** Ticks after which less than that is played as well: the sender has no more. */
 const longestPrefill = 3;
 /** Audio that may always wait, in ms; of a stream that has more all the time 20 ms are left out now and then. */
-const wantedMs = 2 * prefillMs;
+const wantedMs = prefill.mostMs + 20;
 /** Ticks in which more than that has to wait all the time. */
 const calmTicks = 100;
 /** How long what is left out is faded into what follows, in ms. */
@@ -42,6 +48,11 @@ export class IncomingAudio {
   #samples = 0;
   #running = false;
   #waited = 0;
+  #prefillMs: number = prefill.leastMs;
+  /** Ticks so far, at which audio ran out, and since which it did not. */
+  #ticks = 0;
+  #ranOutAt = Number.NEGATIVE_INFINITY;
+  #calmSince = 0;
   #calm = 0;
   #fewest = Number.POSITIVE_INFINITY;
   #odd: number | undefined;
@@ -86,6 +97,8 @@ export class IncomingAudio {
   put(octets: Uint8Array): void {
     const samples = this.#decode(octets);
     if (samples.length === 0) return;
+    if (this.#ticks - this.#ranOutAt <= lateTicks) this.#wait(prefill.stepMs);
+    this.#ranOutAt = Number.NEGATIVE_INFINITY;
     if (this.#keep === 0 && this.#samples + samples.length > this.#most) {
       this.#dropped += samples.length;
       return;
@@ -98,14 +111,17 @@ export class IncomingAudio {
 
   /** The next 20 ms, the rest of the last piece filled with silence; undefined when nothing is there to be played. */
   pull(): Frame | undefined {
+    this.#ticks++;
+    if (this.#ticks - this.#calmSince >= calmPrefillTicks) this.#wait(-prefill.stepMs);
     if (this.#samples === 0) {
+      if (this.#running) this.#ranOutAt = this.#ticks;
       this.#running = false;
       this.#waited = 0;
       this.#calm = 0;
       this.#fewest = Number.POSITIVE_INFINITY;
       return undefined;
     }
-    if (!this.#running && this.queuedMs < prefillMs && ++this.#waited < longestPrefill) return undefined;
+    if (!this.#running && this.queuedMs < this.#prefillMs && ++this.#waited < longestPrefill) return undefined;
     this.#running = true;
     this.#frames.reverse();
     const frame = this.#frames[0];
@@ -113,6 +129,12 @@ export class IncomingAudio {
     frame.samples.fill(0, count);
     if (this.#keep > 0 && this.#isLate()) this.#leaveOut(frame.samples);
     return frame;
+  }
+
+  /** Changes how much has to be there. */
+  #wait(byMs: number): void {
+    this.#calmSince = this.#ticks;
+    this.#prefillMs = Math.max(prefill.leastMs, Math.min(prefill.mostMs, this.#prefillMs + byMs));
   }
 
   /** Whether more has waited for a while than is needed: the sender's clock is the faster one, or it began too early. */
