@@ -24,7 +24,11 @@ export function ChartDrawing({ name, lit, label }: { name: string; lit?: Lit; la
     svg?.setAttribute('role', 'img');
     svg?.setAttribute('preserveAspectRatio', 'xMidYMin meet');
     const width = Number.parseFloat(svg?.getAttribute('width') ?? '0');
-    if (svg) svg.style.maxWidth = `${Math.round(width * 1.1)}px`;
+    if (svg) {
+      svg.style.maxWidth = `${Math.round(width * 1.1)}px`;
+      // Smaller than this nobody can read it: then it scrolls.
+      svg.style.minWidth = `${Math.round(width * 0.6)}px`;
+    }
     svg?.removeAttribute('width');
     svg?.removeAttribute('height');
   }, [drawn]);

@@ -74,7 +74,8 @@ function OneApplication({ name, described }: { name: string; described: Applicat
   const [skipped, setSkipped] = useState(0);
   const [paused, setPaused] = useState(false);
   const [chosen, setChosen] = useState<EventTimelineEntry>();
-  const { applications } = useCell(overview);
+  const { applications, at } = useCell(overview);
+  const rate = events.filter((each) => each.at > at - 10_000).length / 10;
   const live = useLive<LiveApplicationEvents>(`/hookswitch/live?app=${encodeURIComponent(name)}`, (message) => {
     setLast(message);
     setSkipped((before) => before + message.skipped);
@@ -100,8 +101,9 @@ function OneApplication({ name, described }: { name: string; described: Applicat
       </div>
       <div class="tiles">
         <Tile label="Events" value={short(figures?.events ?? 0)} />
+        <Tile label="Events a second" value={short(rate)} hint="over ten seconds" />
         <Tile label="Missed" value={short(figures?.missed ?? 0)} tone={(figures?.missed ?? 0) > 0 ? 'bad' : ''} />
-        <Tile label="Filter" value={filters.length === 0 ? 'all events' : filters.length} hint={filters.join(', ')} />
+        <Tile label="Filter" value={filters.length === 0 ? 'all' : filters.length} hint={filters.join(', ')} />
         {described
           ? subscriptions(described).map(([kind, list]) => (
               <Tile key={kind} label={kind} value={list.length} hint={list.slice(0, 2).join(', ')} />

@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { Call } from '../../src/models/call.ts';
 import type { LiveCall } from '../../src/models/live.ts';
-import type { MediaTimelineEntry, TimelineEntry } from '../../src/models/timeline.ts';
+import type { TimelineEntry } from '../../src/models/timeline.ts';
 import { causeText } from '../../src/telephony/causes.ts';
 import { useCell } from '../core/cell.ts';
 import { useLive } from '../core/live.ts';
@@ -11,8 +11,8 @@ import { session } from '../core/session.ts';
 import { clockTime, duration, offset, stateNames } from '../core/words.ts';
 import { Empty, Json, LiveMark, Panel, Pill } from '../parts/bits.tsx';
 import { ChartDrawing, NextTransitions } from '../parts/chart.tsx';
-import { Curve } from '../parts/curve.tsx';
 import { Ladder, shapeOf } from '../parts/ladder.tsx';
+import { MediaCurves } from '../parts/media-curves.tsx';
 import { Operations } from '../parts/operations.tsx';
 import { endsOf, stateOf } from './calls.tsx';
 
@@ -37,28 +37,41 @@ function objectsOf(traced: ReadonlyMap<string, Traced>): Shown[] {
   }));
 }
 
+/** Channels first, in the order they came; what plays, records and joins them behind. */
+const byKind = (one: Shown, other: Shown): number =>
+  Number(other.charts[0]?.chart === 'channel') - Number(one.charts[0]?.chart === 'channel');
+
 const isOver = ({ charts: [main] }: Shown): boolean => main === undefined || main.image.status !== 'active';
 
-function ObjectCard({
-  shown,
-  traced,
-  call,
-  past,
-}: {
+/** What is drawn unless somebody asks for more: the first channel, and what came last beside the channels. */
+function drawnAtFirst(objects: readonly Shown[]): ReadonlySet<Shown> {
+  const channels = objects.filter(({ charts: [main] }) => main?.chart === 'channel');
+  const others = objects.filter((each) => each.charts[0]?.chart !== 'channel' && !isOver(each));
+  const [first] = channels;
+  const last = others.at(-1);
+  return new Set([...(first ? [first] : []), ...(last ? [last] : [])]);
+}
+
+type ObjectCardProps = {
   shown: Shown;
   traced: ReadonlyMap<string, Traced>;
   call: Call | undefined;
   past: boolean;
-}) {
+  /** Whether it is unfolded unless somebody folds it. */
+  drawn: boolean;
+};
+
+function ObjectCard({ shown, traced, call, past, drawn }: ObjectCardProps) {
   const who = useCell(session);
   const [chosen, setChosen] = useState<string>();
   const over = isOver(shown);
+  // Folded or unfolded by hand, it stays so.
   const [opened, setOpened] = useState<boolean>();
   const { charts, object } = shown;
   const main = charts[0];
   const current = charts.find(({ chart }) => chart === chosen) ?? main;
   if (!main || !current) return null;
-  const isOpen = opened ?? (!over || main.chart === 'channel');
+  const isOpen = opened ?? drawn;
   const name = call?.channels.find(({ id }) => id === object)?.name;
   const model = modelOf(main);
   const possible = isOpen && !who?.read_only ? allowedOn(main, traced) : undefined;
@@ -131,54 +144,6 @@ function ObjectCard({
   );
 }
 
-/** Numbers that media reports tell, by channel; curves of the few that people ask for. */
-const measured: readonly { name: RegExp; title: string }[] = [
-  { name: /loss|lost/i, title: 'Loss' },
-  { name: /jitter/i, title: 'Jitter' },
-  { name: /level|volume/i, title: 'Level' },
-];
-const toneNames = ['first', 'second', 'third'] as const;
-
-function MediaCurves({ timeline, at }: { timeline: readonly TimelineEntry[]; at: number | undefined }) {
-  const reports = useMemo(
-    () => timeline.filter((entry): entry is MediaTimelineEntry => entry.kind === 'media'),
-    [timeline],
-  );
-  const times = useMemo(() => reports.map((entry) => entry.at), [reports]);
-  const drawn = useMemo(() => {
-    const objects = [...new Set(reports.map(({ object }) => object))];
-    return measured.flatMap(({ name, title }) => {
-      const members = [...new Set(reports.flatMap(({ report }) => Object.keys(report)))].filter((member) =>
-        name.test(member),
-      );
-      const lines = objects.flatMap((object) =>
-        members.map((member) => ({
-          label: objects.length === 1 ? member : `${object} ${member}`,
-          values: reports.map((entry) =>
-            entry.object === object && typeof entry.report[member] === 'number'
-              ? (entry.report[member] as number)
-              : null,
-          ),
-        })),
-      );
-      const some = lines.filter(({ values }) => values.some((value) => value !== null)).slice(0, 3);
-      return some.length === 0
-        ? []
-        : [{ title, lines: some.map((line, index) => ({ ...line, tone: toneNames[index] ?? ('first' as const) })) }];
-    });
-  }, [reports]);
-  if (drawn.length === 0) return null;
-  return (
-    <Panel title="Audio">
-      <div class="columns three">
-        {drawn.map(({ title, lines }) => (
-          <Curve key={title} title={title} times={times} lines={lines} at={at} height={110} span={5} />
-        ))}
-      </div>
-    </Panel>
-  );
-}
-
 type TimeBarProps = {
   timeline: readonly TimelineEntry[];
   moment: number | undefined;
@@ -230,6 +195,7 @@ export function CallView({ id }: { id: string }) {
   const [call, setCall] = useState<Call>();
   const [timeline, setTimeline] = useState<readonly TimelineEntry[]>([]);
   const [moment, setMoment] = useState<number>();
+  const [all, setAll] = useState(false);
   const live = useLive<LiveCall>(`/hookswitch/live?call=${encodeURIComponent(id)}`, (message) => {
     setCall(message.call);
     // After a connection that was lost everything comes again.
@@ -238,9 +204,13 @@ export function CallView({ id }: { id: string }) {
   const count = moment ?? timeline.length;
   const traced = useMemo(() => tracedAt(timeline, count), [timeline, count]);
   const objects = useMemo(
-    () => objectsOf(traced).filter(({ charts: [main] }) => main && primary.has(main.chart)),
+    () =>
+      objectsOf(traced)
+        .filter(({ charts: [main] }) => main && primary.has(main.chart))
+        .sort(byKind),
     [traced],
   );
+  const drawn = useMemo(() => drawnAtFirst(objects), [objects]);
   const began = timeline[0]?.at ?? call?.began ?? 0;
   const at = moment === undefined ? undefined : timeline[count - 1]?.at;
   const main = objects[0]?.charts[0];
@@ -278,6 +248,11 @@ export function CallView({ id }: { id: string }) {
           <TimeBar timeline={timeline} moment={moment} began={began} onMoment={setMoment} />
           <div class="call-columns">
             <div class="objects">
+              {objects.length > drawn.size ? (
+                <button type="button" class="small draw-all" aria-pressed={all} onClick={() => setAll(!all)}>
+                  {all ? 'Draw the most important only' : `Draw all ${objects.length} objects`}
+                </button>
+              ) : null}
               {objects.map((shown) => (
                 <ObjectCard
                   key={keyOf(shown.object, shown.charts[0]?.chart ?? '')}
@@ -285,9 +260,10 @@ export function CallView({ id }: { id: string }) {
                   traced={traced}
                   call={call}
                   past={moment !== undefined}
+                  drawn={all || drawn.has(shown)}
                 />
               ))}
-              <MediaCurves timeline={timeline} at={at} />
+              <MediaCurves timeline={timeline} at={at} call={call} />
             </div>
             <Panel
               title="Ladder"

@@ -1,6 +1,7 @@
 import { useMemo } from 'preact/hooks';
 import type { Call } from '../../src/models/call.ts';
 import type { Endpoint } from '../../src/models/endpoint.ts';
+import type { ServerInfo } from '../../src/models/server-info.ts';
 import type { Usage } from '../../src/models/usage.ts';
 import { causeText } from '../../src/telephony/causes.ts';
 import { useCell } from '../core/cell.ts';
@@ -35,10 +36,27 @@ const counts = (value: object, prefix = ''): [string, number][] =>
         : [],
   );
 
+/** How the audio sessions are spread over the media threads. */
+function Threads({ loads }: { loads: readonly number[] }) {
+  const most = Math.max(1, ...loads);
+  return (
+    <ul class="threads" aria-label="Audio sessions of each media thread">
+      {loads.map((load, place) => (
+        <li key={place}>
+          <span class="quiet">Audio thread {place + 1}</span>
+          <meter min={0} max={most} value={load} />
+          <b class="number">{load}</b>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 export function Overview() {
   const { calls, figures, applications, stuck, history, at } = useCell(overview);
   const { value: endpoints = [] } = useAsked<Endpoint[]>('/ari/endpoints', 3_000);
   const { value: usage } = useAsked<Usage>('/hookswitch/usage', 2_000);
+  const { value: server } = useAsked<ServerInfo>('/hookswitch/server', 2_000);
   const times = useMemo(() => history.map((moment) => moment.at), [history]);
   const liveLines = useMemo(
     () => [{ label: 'live', values: history.map(({ live }) => live), tone: 'first' as const }],
@@ -141,7 +159,11 @@ export function Overview() {
             ))}
           </ul>
         </Panel>
-        <Panel title="What the server holds">
+        <Panel
+          title="What the server holds"
+          extra={server ? <span class="quiet">{`${server.name} ${server.version}`}</span> : null}
+        >
+          {server && server.media_threads.length > 0 ? <Threads loads={server.media_threads} /> : null}
           {usage ? (
             <dl class="counts">
               {counts(usage)

@@ -80,7 +80,15 @@ export async function buildInterface(
     bans: state.bans,
     charts: page?.charts,
     contacts: state.contacts,
-    server: { get: () => ({ name: 'Hookswitch', version, started, sip: listenersOf(technologies) }) },
+    server: {
+      get: () => ({
+        name: 'Hookswitch',
+        version,
+        started,
+        sip: listenersOf(technologies),
+        media_threads: network.media.spread?.() ?? [],
+      }),
+    },
     logLevels: createLogLevels(log),
   };
   const followers: RequestFollowers = {

@@ -145,6 +145,10 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
     return answers.map(({ load }) => load);
   }
 
+  spread(): number[] {
+    return this.#links.map((_link, place) => this.#loadOf(place));
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all(this.#links.map((link) => link?.close()));

@@ -16,5 +16,6 @@ export const ServerInfo = model('ServerInfo', 'The server: what it is, and where
   version: text('Its version.'),
   started: Timestamp,
   sip: Type.Array(SipListener),
+  media_threads: Type.Array(Type.Integer(), { description: 'Audio sessions of each media thread, in their order.' }),
 });
 export type ServerInfo = Static<typeof ServerInfo>;

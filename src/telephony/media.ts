@@ -428,6 +428,8 @@ export interface MediaPlane extends AudioMeeting {
   usage(): Promise<PlaneUsage>;
   /** How each of its threads keeps up, in their order; left out, nobody can tell. */
   load?(): Promise<PlaneLoad[]>;
+  /** How many sessions each of its threads has, in their order; left out where it has none. */
+  spread?(): number[];
   /** Ends every session and the thread. */
   close(): Promise<void>;
 }

@@ -93,6 +93,7 @@ export const samples = {
     version: '1.2.3',
     started: timestamp,
     sip: [{ protocol: 'udp', host: '::', port: 5060 }],
+    media_threads: [3, 0],
   },
   contact: {
     endpoint: 'PJSIP/alice',
