@@ -69,11 +69,16 @@ export function Shell() {
   return who ? <LoggedIn /> : <LogIn />;
 }
 
+/** How many things are stuck. A component of its own, so that only it follows every message. */
+function StuckBadge() {
+  const { stuck } = useCell(overview);
+  return stuck.length > 0 ? <em class="badge">{stuck.length}</em> : null;
+}
+
 function LoggedIn() {
   const who = useCell(session);
   const at = useCell(route);
   const state = useOverview();
-  const { stuck } = useCell(overview);
   const here = at[0] ?? 'overview';
   return (
     <div class="shell">
@@ -91,7 +96,7 @@ function LoggedIn() {
               <a href={to(path)} aria-current={path === here ? 'page' : undefined}>
                 <Icon path={icon} />
                 <span>{name}</span>
-                {path === 'calls' && stuck.length > 0 ? <em class="badge">{stuck.length}</em> : null}
+                {path === 'calls' ? <StuckBadge /> : null}
               </a>
             </li>
           ))}

@@ -4,7 +4,7 @@ import { causeText } from '../../src/telephony/causes.ts';
 import { useCell } from '../core/cell.ts';
 import { overview } from '../core/overview.ts';
 import { to } from '../core/route.ts';
-import { clockTime, duration, party } from '../core/words.ts';
+import { clockTime, duration, party, plural } from '../core/words.ts';
 import { Empty, Pill } from '../parts/bits.tsx';
 import { Windowed } from '../parts/windowed.tsx';
 
@@ -108,7 +108,7 @@ export function Calls() {
             {state === 'stuck' && stuck.length > 0 ? <em class="badge">{stuck.length}</em> : null}
           </button>
         ))}
-        <span class="quiet count">{rows.length} calls</span>
+        <span class="quiet count">{plural(rows.length, 'call')}</span>
       </div>
       {rows.length === 0 ? (
         <Empty>{calls.size === 0 ? 'No calls yet. They appear here the moment they come in.' : 'No call fits.'}</Empty>

@@ -296,6 +296,7 @@ export function createCallControl({
     clock,
     log,
     bus,
+    runtime,
     channels,
     operations,
     bridges,

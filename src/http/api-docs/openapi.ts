@@ -100,13 +100,14 @@ export function createOpenApi({ base, title, description, version, resources }: 
     openapi: '3.1.0',
     info: { title, version, description },
     tags: resources.map((resource) => ({ name: resource.name, description: resource.description })),
-    security: [{ basic: [] }, { apiKey: [] }],
+    security: [{ basic: [] }, { apiKey: [] }, { token: [] }],
     paths,
     components: {
       schemas: components([plain(ErrorBody), ...returned.map(plain)]),
       securitySchemes: {
         basic: { type: 'http', scheme: 'basic' },
         apiKey: { type: 'apiKey', in: 'query', name: 'api_key', description: 'user:password' },
+        token: { type: 'http', scheme: 'bearer', description: 'of a log-in: POST /hookswitch/sessions' },
       },
     },
   };
