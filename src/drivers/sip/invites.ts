@@ -90,8 +90,16 @@ function refuseCaller(services: Services, request: SipRequest, endpoint: Endpoin
   return [403, `it may not call ${extension}`, []];
 }
 
+/** Whether a caller understands what we describe audio with (RFC 3261 20.1); who says nothing does. */
+function takesDescriptions(request: SipRequest): boolean {
+  if (request.headerLines('Accept').length === 0) return true;
+  const types = request.headerList('Accept').map((value) => value.split(';')[0]!.trim().toLowerCase());
+  return types.some((type) => type === 'application/sdp' || type === 'application/*' || type === '*/*');
+}
+
 /** Why an INVITE's body makes a call impossible; an INVITE without one asks us to offer. */
 function refuseOffer(request: SipRequest, endpoint: EndpointConfig): Refusal | undefined {
+  if (!takesDescriptions(request)) return [406, 'an Accept without application/sdp', []];
   if (request.body.length === 0) return undefined;
   if (request.contentType !== 'application/sdp')
     return [415, `a body of ${request.contentType}`, [['Accept', 'application/sdp']]];

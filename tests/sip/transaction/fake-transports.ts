@@ -20,6 +20,9 @@ export type Sent = { readonly message: SipMessage; readonly target: Target; read
 /** A network of which the test is both ends: it keeps what is sent and hands in what it likes. */
 export class FakeTransports {
   readonly sent: Sent[] = [];
+  /** Answers to what was malformed repeat its headers: such ones are kept here when they shall be borne. */
+  readonly malformed: Buffer[] = [];
+  keepsMalformed = false;
   readonly #clock: ManualClock;
   readonly #start: number;
   failWith: SendFailure['reason'] | undefined;
@@ -61,6 +64,7 @@ export class FakeTransports {
     }
     if (isIP(target.address) === 0) throw new TypeError(`"${target.address}" is no address to send to`);
     const result = parseMessage(bytes);
+    if (!result.ok && this.keepsMalformed) return void this.malformed.push(bytes);
     if (!result.ok) throw new Error(`sent a malformed message: ${result.failure.problem}`);
     this.sent.push({ message: result.message, target, at: this.#clock.now() - this.#start });
   }
@@ -68,6 +72,11 @@ export class FakeTransports {
   /** Hands in a message as it would come from the network. */
   deliver(message: SipMessage | string, source: Source = peer('udp')): void {
     const bytes = typeof message === 'string' ? Buffer.from(message.replaceAll(/\r?\n/g, '\r\n')) : message.toBuffer();
+    this.deliverOctets(bytes, source);
+  }
+
+  /** Hands in octets, whatever they are. */
+  deliverOctets(bytes: Buffer, source: Source = peer('udp')): void {
     const result = parseMessage(bytes);
     if (result.ok) this.#onMessage(result.message, source);
     else this.#onMalformed(result.failure, source);

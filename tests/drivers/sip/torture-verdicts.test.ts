@@ -1,0 +1,387 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { settle } from '../../sip/transaction/fake-transports.ts';
+import { createVictim } from './victim.ts';
+
+/*
+ * Every message of RFC 4475 (SIP torture tests) and RFC 5118 (the same for IPv6), in words of our own, thrown at a whole user
+ * agent, with the verdict that the RFC asks for. A call that is taken ends busy here (486); a registration is kept (200).
+ * `silence`: nothing is said, as to every response. Sections are those of the RFCs.
+ */
+
+type Parts = {
+  /** The first line; its method is that of CSeq when that says nothing else. */
+  start: string;
+  /** In the place of the usual ones; '' leaves one out. */
+  headers?: Readonly<Record<string, string | readonly string[]>>;
+  body?: string | Buffer;
+};
+
+const sdp = (address = 'IN IP4 192.0.2.9') =>
+  `v=0\r\no=- 1 1 ${address}\r\ns=-\r\nc=${address}\r\nt=0 0\r\nm=audio 49217 RTP/AVP 0\r\n`;
+
+let calls = 0;
+
+function message({ start, headers = {}, body = '' }: Parts): Buffer {
+  const method = start.startsWith('SIP/') ? 'OPTIONS' : start.split(' ')[0]!;
+  const octets = Buffer.from(body);
+  const all: Record<string, string | readonly string[]> = {
+    Via: `SIP/2.0/UDP 192.0.2.9:5070;branch=z9hG4bK${++calls}`,
+    'Max-Forwards': '70',
+    From: '<sip:caller@192.0.2.9>;tag=1',
+    To: method === 'REGISTER' ? '<sip:everybody@192.0.2.1>' : '<sip:service@192.0.2.1>',
+    'Call-ID': `torture-${calls}`,
+    CSeq: `1 ${method}`,
+    ...(method === 'INVITE' && { Contact: '<sip:caller@192.0.2.9:5070>', 'Content-Type': 'application/sdp' }),
+    'Content-Length': String(octets.length),
+    ...headers,
+  };
+  const lines = Object.entries(all).flatMap(([name, value]) =>
+    value === '' ? [] : [value].flat().map((one) => `${name}: ${one}`),
+  );
+  return Buffer.concat([Buffer.from([start, ...lines, '', ''].join('\r\n')), octets]);
+}
+
+const invite = (
+  headers: Parts['headers'] = {},
+  uri = 'sip:service@192.0.2.1',
+  body: string | Buffer = sdp(),
+): Parts => ({
+  start: `INVITE ${uri} SIP/2.0`,
+  headers,
+  body,
+});
+const register = (headers: Parts['headers'] = {}, uri = 'sip:192.0.2.1'): Parts => ({
+  start: `REGISTER ${uri} SIP/2.0`,
+  headers: { Contact: '<sip:everybody@192.0.2.9:5070>', ...headers },
+});
+const options = (headers: Parts['headers'] = {}, uri = 'sip:service@192.0.2.1'): Parts => ({
+  start: `OPTIONS ${uri} SIP/2.0`,
+  headers,
+});
+
+type Verdict = number | 'silence';
+
+const rfc4475: [section: string, about: string, sent: Parts | Buffer, verdict: Verdict][] = [
+  [
+    '3.1.1.1',
+    'a short tortuous INVITE',
+    invite(
+      {
+        From: '"J Rosenberg \\\\\\""       <sip:jdrosen@example.com>\r\n  ;\r\n  tag = 98asjd8',
+        'Max-Forwards': '0068',
+        CSeq: '0009\r\n  INVITE',
+        s: '',
+        NewFangledHeader: 'newfangled value\r\n continued newfangled value',
+        UnknownHeaderWithUnusualValue: ';;,,;;,;',
+        Route: '',
+      },
+      'sip:service@192.0.2.1;unknownparam',
+    ),
+    486,
+  ],
+  [
+    '3.1.1.2',
+    'a wide range of valid characters',
+    {
+      start:
+        "!interesting-Method0123456789_*+`.%indeed'~ sip:1_unusual.URI~(to-be!sure)&isn't+it$/crazy?,/;;*:&it+has=1,weird!*pas$wo~d_too.(doesn't-it)@example.com SIP/2.0",
+      headers: { Via: "SIP/2.0/UDP 192.0.2.9:5070;branch=z9hG4bK-.!%66*_+`'~" },
+    },
+    405,
+  ],
+  [
+    '3.1.1.3',
+    'valid use of the percent sign',
+    invite({ To: '<sip:%75se%72@example.com>' }, 'sip:sips%3Auser%40example.com@192.0.2.1'),
+    486,
+  ],
+  ['3.1.1.4', 'escaped nulls in URIs', register({ Contact: '<sip:%00@192.0.2.9>, <sip:%00%00@192.0.2.9>' }), 200],
+  [
+    '3.1.1.5',
+    'a percent sign where nothing is escaped',
+    { start: 'RE%47IST%45R sip:registrar.example.com SIP/2.0' },
+    405,
+  ],
+  ['3.1.1.6', 'no space between display name and <', options({ From: 'caller<sip:caller@example.com>;tag=323' }), 200],
+  [
+    '3.1.1.7',
+    'long values in header fields',
+    invite({
+      To: `"I have a user name of ${'extremely '.repeat(10)}long proportion"<sip:user@192.0.2.1>`,
+      From: `sip:${'amazinglylongcallername'.repeat(5)}@example.net;tag=12${'982'.repeat(50)}424`,
+      'Call-ID': `longreq.one${'really'.repeat(20)}longcallid`,
+      Via: [
+        `SIP/2.0/UDP 192.0.2.9:5070;branch=z9hG4bKlong`,
+        ...Array.from({ length: 33 }, (_, hop) => `SIP/2.0/TCP sip${hop}.example.com`),
+      ],
+    }),
+    486,
+  ],
+  [
+    '3.1.1.8',
+    'extra octets behind the body of a datagram',
+    Buffer.concat([message(register()), Buffer.from('INVITE sip:x SIP/2.0\r\n')]),
+    200,
+  ],
+  ['3.1.1.9', 'semicolons in the user part', options({}, 'sip:user;par=u%40example.net@192.0.2.1'), 200],
+  [
+    '3.1.1.10',
+    'Via of unknown and varied transports',
+    options({
+      Via: [
+        'SIP/2.0/UDP 192.0.2.9:5070;branch=z9hG4bKvaried',
+        'SIP/2.0/SCTP t1.example.com',
+        'SIP/2.0/UNKNOWN t2.example.com',
+        'SIP/2.0/TLS t3.example.com',
+      ],
+    }),
+    200,
+  ],
+  [
+    '3.1.1.11',
+    'a multipart body with binary parts',
+    {
+      start: 'MESSAGE sip:service@192.0.2.1 SIP/2.0',
+      headers: { 'Content-Type': 'multipart/mixed;boundary=7a9cbec02ceef655' },
+      body: Buffer.concat([Buffer.from('--7a9cbec02ceef655\r\n\r\nHello\r\n'), Buffer.of(0, 255, 128, 13, 10)]),
+    },
+    415,
+  ],
+  [
+    '3.1.1.12',
+    'a reason phrase that is not ASCII',
+    { start: 'SIP/2.0 200 = 2**3 * 5**2 но сто девяносто девять - простое' },
+    'silence',
+  ],
+  ['3.1.1.13', 'an empty reason phrase', { start: 'SIP/2.0 100 ' }, 'silence'],
+  [
+    '3.1.2.1',
+    'needless separators between header fields',
+    invite({
+      Via: 'SIP/2.0/UDP 192.0.2.9:5070;;,;,,',
+      Contact: '"Joe" <sip:joe@example.org>;;;;',
+    }),
+    400,
+  ],
+  ['3.1.2.2', 'Content-Length larger than the message', invite({ 'Content-Length': '9999' }), 400],
+  ['3.1.2.3', 'a negative Content-Length', invite({ 'Content-Length': '-999' }), 400],
+  [
+    '3.1.2.4',
+    'numbers that are too large in a request',
+    register({ CSeq: '36893488147419103232 REGISTER', 'Max-Forwards': '300' }),
+    400,
+  ],
+  [
+    '3.1.2.5',
+    'numbers that are too large in a response',
+    {
+      start: 'SIP/2.0 503 Service Unavailable',
+      headers: { CSeq: '9292394834772304023312 OPTIONS', Warning: '1812 overture "In Progress"' },
+    },
+    'silence',
+  ],
+  ['3.1.2.6', 'a quoted string that does not end', invite({ To: '"Mr. J. User <sip:j.user@example.com>' }), 400],
+  ['3.1.2.7', '<> around a Request-URI', invite({}, '<sip:user@example.com>'), 400],
+  ['3.1.2.8', 'white space in a Request-URI', invite({}, 'sip:user@example.com; lr'), 400],
+  [
+    '3.1.2.9',
+    'several spaces in the request line',
+    { start: 'INVITE  sip:user@example.com  SIP/2.0', body: sdp() },
+    400,
+  ],
+  ['3.1.2.10', 'a space at the end of the request line', { start: 'OPTIONS sip:user@example.com SIP/2.0  ' }, 400],
+  ['3.1.2.11', 'escaped headers in a Request-URI', invite({}, 'sip:user@192.0.2.1?Route=%3Csip:example.com%3E'), 486],
+  ['3.1.2.12', 'a Date in a zone that is not GMT', invite({ Date: 'Fri, 01 Jan 2010 16:00:00 EST' }), 486],
+  [
+    '3.1.2.13',
+    'a Contact with headers and without <>',
+    register({ Contact: 'sip:everybody@192.0.2.9?Route=%3Csip:sip.example.com%3E' }),
+    400,
+  ],
+  ['3.1.2.14', 'spaces within an address', options({ To: '"Watson, Thomas" < sip:t.watson@example.org >' }), 400],
+  [
+    '3.1.2.15',
+    'a display name that should be quoted',
+    options({ From: 'Bell, Alexander <sip:a.g.bell@example.com>;tag=43' }),
+    200,
+  ],
+  [
+    '3.1.2.16',
+    'an unknown version',
+    {
+      start: 'OPTIONS sip:t.watson@example.org SIP/7.0',
+      headers: { Via: 'SIP/7.0/UDP 192.0.2.9:5070;branch=z9hG4bKv7' },
+    },
+    505,
+  ],
+  ['3.1.2.17', 'another method in CSeq', options({ CSeq: '8 INVITE' }), 400],
+  [
+    '3.1.2.18',
+    'an unknown method, and another in CSeq',
+    { start: 'NEWMETHOD sip:user@example.com SIP/2.0', headers: { CSeq: '8 INVITE' } },
+    400,
+  ],
+  [
+    '3.1.2.19',
+    'a response code that is none',
+    { start: 'SIP/2.0 4294967301 better not break the receiver' },
+    'silence',
+  ],
+  [
+    '3.2.1',
+    'a branch that is the magic cookie alone',
+    options({ Via: 'SIP/2.0/UDP 192.0.2.9:5070;branch=z9hG4bK' }),
+    200,
+  ],
+  [
+    '3.3.1',
+    'required headers that are missing',
+    { start: 'INVITE sip:user@example.com SIP/2.0', headers: { From: '', To: '', 'Call-ID': '' } },
+    'silence',
+  ],
+  ['3.3.2', 'a Request-URI of an unknown scheme', options({}, 'nobodyKnowsThisScheme:totallyopaquecontent'), 416],
+  ['3.3.3', 'a Request-URI of a known scheme that is not SIP', options({}, 'soap.beep://192.0.2.103:3002'), 416],
+  [
+    '3.3.4',
+    'unknown schemes in headers',
+    register({ To: '<isbn:2983792873>', From: '<http://www.example.com>;tag=3', Contact: '<name:John_Smith>' }),
+    403,
+  ],
+  [
+    '3.3.5',
+    'Require of what nobody knows',
+    options({ Require: 'nothingSupportsThis, nothingSupportsThisEither' }),
+    420,
+  ],
+  ['3.3.6', 'a body of an unknown type', invite({ 'Content-Type': 'application/unknownformat' }), 415],
+  [
+    '3.3.7',
+    'an unknown scheme of authorization',
+    register({ Authorization: 'NoOneKnowsThisScheme opaque-data=here' }),
+    200,
+  ],
+  [
+    '3.3.8',
+    'several values where there may be one',
+    invite({ CSeq: ['5 INVITE', '59 INVITE'], 'Max-Forwards': ['70', '5'] }),
+    400,
+  ],
+  ['3.3.9', 'several Content-Length', options({ 'Content-Length': ['0', '5'] }), 400],
+  [
+    '3.3.10',
+    'a response to a broadcast address',
+    {
+      start: 'SIP/2.0 200 OK',
+      headers: {
+        Via: ['SIP/2.0/UDP 192.0.2.198;branch=z9hG4bK1324923', 'SIP/2.0/UDP 255.255.255.255;branch=z9hG4bK1saber23'],
+      },
+    },
+    'silence',
+  ],
+  ['3.3.11', 'Max-Forwards of zero', options({ 'Max-Forwards': '0' }), 200],
+  [
+    '3.3.12',
+    'REGISTER with a parameter of the header',
+    register({ Contact: 'sip:+19725552222@192.0.2.9;unknownparam' }),
+    200,
+  ],
+  [
+    '3.3.13',
+    'REGISTER with a parameter of the URI',
+    register({ Contact: '<sip:+19725552222@192.0.2.9;unknownparam>' }),
+    200,
+  ],
+  [
+    '3.3.14',
+    'REGISTER with an escaped header in its URI',
+    register({ Contact: '<sip:everybody@192.0.2.9?Route=%3Csip:sip.example.com%3E>' }),
+    200,
+  ],
+  [
+    '3.3.15',
+    'an offer that asks for an unknown description',
+    invite({ Accept: 'text/nobodyKnowsThis', 'Content-Type': '' }, undefined, ''),
+    406,
+  ],
+  [
+    '3.4.1',
+    'an INVITE of RFC 2543',
+    invite({ Via: 'SIP/2.0/UDP 192.0.2.9:5070', 'Max-Forwards': '', Contact: '', From: '<sip:caller@192.0.2.9>' }),
+    486,
+  ],
+];
+
+const six = 'SIP/2.0/UDP [2001:db8::9:1];branch=z9hG4bKas3-111';
+const rfc5118: typeof rfc4475 = [
+  [
+    '4.1',
+    'a good reference to an IPv6 address',
+    register({ Via: six, Contact: '<sip:everybody@[2001:db8::1]>' }, 'sip:[2001:db8::10]'),
+    200,
+  ],
+  ['4.2', 'an IPv6 address without brackets', register({ Via: six }, 'sip:2001:db8::10'), 400],
+  ['4.3', 'a port that may be part of the address', register({ Via: six }, 'sip:[2001:db8::10:5070]'), 200],
+  ['4.4', 'a port that is none', register({ Via: six }, 'sip:[2001:db8::10]:5070'), 200],
+  ['4.5', 'received with brackets', options({ Via: `${six};received=[2001:db8::9:255]` }), 200],
+  ['4.5', 'received without brackets', options({ Via: `${six};received=2001:db8::9:255` }), 200],
+  [
+    '4.6',
+    'an IPv6 address in SDP',
+    invite({ Via: six }, 'sip:service@[2001:db8::10]', sdp('IN IP6 2001:db8::20')),
+    486,
+  ],
+  [
+    '4.7',
+    'addresses of both families in the headers',
+    options({
+      Via: [
+        'SIP/2.0/UDP [2001:db8::9:1]:6050;branch=z9hG4bKas3',
+        'SIP/2.0/UDP 192.0.2.1;branch=z9hG4bKjhja8781hjuaij65144',
+      ],
+    }),
+    200,
+  ],
+  [
+    '4.8',
+    'addresses of both families in SDP',
+    invite({ Via: six }, undefined, `${sdp()}m=video 6060 RTP/AVP 31\r\nc=IN IP6 2001:db8::1\r\n`),
+    486,
+  ],
+  [
+    '4.9',
+    'an IPv4 address in an IPv6 address',
+    invite(
+      { Via: 'SIP/2.0/UDP [::ffff:192.0.2.10]:19823;branch=z9hG4bKbh19', Contact: '<sip:caller@[::ffff:192.0.2.2]>' },
+      undefined,
+      sdp('IN IP6 ::ffff:192.0.2.2'),
+    ),
+    486,
+  ],
+  ['4.10', 'three colons, which an old grammar wrote', options({}, 'sip:service@[2001:db8:::192.0.2.1]'), 200],
+];
+
+/** What a user agent makes of a message. */
+async function verdictOf(sent: Parts | Buffer): Promise<{ verdict: Verdict; errors: string[] }> {
+  const victim = createVictim((leg) => leg.hangup(17));
+  victim.transports.keepsMalformed = true;
+  const octets = Buffer.isBuffer(sent) ? sent : message(sent);
+  victim.transports.deliverOctets(octets);
+  await settle();
+  const statuses = [
+    ...victim.transports.sent.flatMap(({ message: said }) => (said.kind === 'response' ? [said.status] : [])),
+    ...victim.transports.malformed.map((said) => Number(said.toString('latin1', 8, 11))),
+  ];
+  return { verdict: statuses.find((status) => status >= 200) ?? 'silence', errors: victim.errors };
+}
+
+for (const [rfc, table] of [
+  ['RFC 4475', rfc4475],
+  ['RFC 5118', rfc5118],
+] as const)
+  for (const [section, about, sent, verdict] of table)
+    test(`${rfc} ${section}: ${about}`, async () => {
+      assert.equal(await verdictOf(sent), { verdict, errors: [] });
+    });
+
+test.run();
