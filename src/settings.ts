@@ -172,7 +172,6 @@ export const sipListens = ({ sip }: Config): Listen[] =>
       host: bind,
       port,
       ...(kindOf(protocol).secure && { clientCertificates }),
-      ...(sip.external_address === '' ? {} : { advertisedHost: sip.external_address }),
     }),
   );
 
@@ -212,7 +211,6 @@ export const sipSettings = ({ sip }: Config): SipConfig => ({
   algorithms: sip.digest_algorithms,
   t1Ms: sip.timers.t1,
   t2Ms: sip.timers.t2,
-  ...(sip.external_address === '' ? {} : { mediaAddress: sip.external_address }),
   endpoints: Object.entries(sip.endpoints).map(([name, endpoint]) => sipEndpoint(name, endpoint)),
 });
 

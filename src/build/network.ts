@@ -1,10 +1,13 @@
+import { lookup } from 'node:dns/promises';
 import { audioAddress, type Config } from '../config/schema.ts';
+import { addressMatcher } from '../lib/addresses.ts';
 import type { Logger } from '../lib/log.ts';
 import { unreadableDirectories } from '../media/file/index-sounds.ts';
 import { finishLeftovers } from '../media/file/recording-writer.ts';
 import { createMediaPlane } from '../media/media-plane.ts';
 import { certificateSettings, mediaSettings, soundDirectories, strangerLimits } from '../settings.ts';
 import { createTransactionLayer } from '../sip/transaction/layer.ts';
+import { learnExternalAddress } from '../sip/transport/external-address.ts';
 import { createGate } from '../sip/transport/gate.ts';
 import { createKnownPeers } from '../sip/transport/known-peers.ts';
 import { MessageCounts } from '../sip/transport/message-counts.ts';
@@ -38,7 +41,8 @@ const followedLimits = [
  * The media plane, and SIP up to its transactions. Recordings that a crash left unfinished are finished first.
  * @throws MediaAddressError (rejects) when audio cannot be sent from the configured address: the first call would find out.
  */
-export async function buildNetwork({ config, clock, ids, log, scope, io, from, recorder }: Base) {
+export async function buildNetwork(base: Base) {
+  const { config, clock, ids, log, scope, io, from, recorder } = base;
   await tryMediaAddress(audioAddress(config), io.openUdp);
   for (const directory of await unreadableDirectories(soundDirectories(config)))
     log.warn(
@@ -65,6 +69,7 @@ export async function buildNetwork({ config, clock, ids, log, scope, io, from, r
   const sipLog = log.child({ part: 'sip' });
   const certificates = createCertificates(certificateSettings(config), { clock, log: log.child({ part: 'tls' }) });
   scope.defer(() => certificates.close());
+  const outside = await buildOutside(base);
   let origins = new Set(config.sip.allowed_origins);
   const limits = strangerLimits(config);
   const peers = createKnownPeers();
@@ -81,6 +86,7 @@ export async function buildNetwork({ config, clock, ids, log, scope, io, from, r
     limits: limits.connections,
     isKnownAddress: (address) => peers.hasNeighbour(address),
     tls: certificates,
+    outside,
     allowsOrigin: (origin) => origins.has('*') || origins.has(origin),
   });
   const messages = new MessageCounts();
@@ -110,7 +116,34 @@ export async function buildNetwork({ config, clock, ids, log, scope, io, from, r
       },
     },
   ];
-  return { reloads, media, messages, transports, transactions, peers, gate, certificates };
+  return { reloads, media, messages, transports, transactions, peers, gate, certificates, outside };
+}
+
+/**
+ * Our address as a peer sees it, where it is not ours: as configured, or as a STUN server says; undefined for who is in one of
+ * our own networks, and before anything is known.
+ */
+async function buildOutside({ config, clock, ids, log, scope, io }: Base) {
+  const { external_address: fixed, stun_server: server, local_networks: networks } = config.sip;
+  const isLocal = networks.map(addressMatcher);
+  const learned =
+    fixed === '' && server !== ''
+      ? await learnExternalAddress({
+          server: () => stunServer(server),
+          bind: '0.0.0.0',
+          openUdp: io.openUdp ?? openUdpSocket,
+          ...{ clock, ids, log: log.child({ part: 'sip' }) },
+        })
+      : undefined;
+  scope.defer(() => learned?.close());
+  return (peer: string | undefined): string | undefined =>
+    peer !== undefined && isLocal.some((matches) => matches(peer)) ? undefined : fixed || learned?.now;
+}
+
+/** `host` or `host:port`. @throws Error (rejects) when the host has no IPv4 address. */
+async function stunServer(text: string): Promise<{ address: string; port: number }> {
+  const [host = '', port = '3478'] = text.split(':');
+  return { address: (await lookup(host, { family: 4 })).address, port: Number(port) };
 }
 
 /** Files that cannot be used change nothing: who is spoken to goes on being spoken to. */

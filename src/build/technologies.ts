@@ -52,7 +52,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   const names = base.io.resolveHost
     ? undefined
     : cachedNames(createNameServer(config.sip.dns.servers), clock, dnsLimits(config));
-  const sipConfig = sipSettings(config);
+  const sipConfig = { ...sipSettings(config), outside: network.outside };
   const messages = createMessages({ bus, clock, log, endpoints });
   const sip = createSipDriver({
     config: sipConfig,

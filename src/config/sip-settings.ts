@@ -223,6 +223,16 @@ export const sip = group(
       default: '',
       description: 'Address to put into SIP messages and SDP instead of our own, when behind a NAT.',
     }),
+    stun_server: text({
+      default: '',
+      description:
+        'Server to learn that address from (STUN), e.g. stun.example.org or 192.0.2.1:3478, when external_address is empty. Asked once a minute. Empty: none.',
+    }),
+    local_networks: list(Type.String({ rule: 'network' }), {
+      default: [],
+      commaList: true,
+      description: 'Networks on our side of the NAT: there our own address is told.',
+    }),
     user_agent: text({ default: 'Hookswitch', description: 'What User-Agent and Server headers say.' }),
     realm: text({ default: 'hookswitch', description: 'Realm that phones are asked a password for.' }),
     digest_algorithms: list(Type.Enum(['MD5', 'SHA-256']), {

@@ -106,8 +106,8 @@ export type SipConfig = {
   /** T1 and T2 in ms, as the transaction layer has them. */
   t1Ms: number;
   t2Ms: number;
-  /** Address to put into SDP instead of the media plane's own (behind a NAT). */
-  mediaAddress?: string;
+  /** Our address as a peer sees it, to put into SDP instead of the media plane's own (behind a NAT); undefined: its own. */
+  outside?: (peer: string | undefined) => string | undefined;
   endpoints: readonly EndpointConfig[];
 };
 

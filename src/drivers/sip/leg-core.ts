@@ -341,7 +341,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
 
 /** The configured address, else where the port is bound, else what the peer knows us by. */
 function mediaAddress(services: Services, { local }: RtpSession, peer: Target | undefined): string {
-  const configured = services.config.mediaAddress;
+  const configured = services.config.outside?.(peer?.address);
   if (configured !== undefined) return configured;
   return isNowhere(local.address) && peer ? localHost(services, peer) : local.address;
 }

@@ -2,6 +2,7 @@ import type { RemoteInfo } from 'node:dgram';
 import type { Clock } from '../../lib/clock.ts';
 import { guarded, guardedClock } from '../../lib/guard.ts';
 import type { Logger } from '../../lib/log.ts';
+import { isBindingRequest, writeBindingResponse } from '../../lib/stun.ts';
 import { createTally } from '../../lib/tally.ts';
 import type { TlsKeys } from '../../lib/tls.ts';
 import { type ParseFailure, parseMessage, refuseMessage } from '../message/parse.ts';
@@ -43,6 +44,8 @@ export type TransportsOptions = {
   readonly isKnownAddress?: ((address: string) => boolean) | undefined;
   /** Certificates and authorities; without them there is no TLS. */
   readonly tls?: TlsKeys | undefined;
+  /** Our address as peers see it that are not at one of our own networks; undefined where that is ours. */
+  readonly outside?: ((peer: string) => string | undefined) | undefined;
   /** Whether a web page of that origin may connect over WebSocket; without it none may. */
   readonly allowsOrigin?: ((origin: string) => boolean) | undefined;
 };
@@ -79,6 +82,7 @@ export function createTransports(options: TransportsOptions): Transports {
 class SocketTransports implements Transports {
   readonly #log: Logger;
   readonly #openUdp: OpenUdp;
+  readonly #outside: (peer: string) => string | undefined;
   readonly #gate: Pick<Gate, 'admits'> | undefined;
   readonly #onTraffic: TrafficListener | undefined;
   readonly #connections: Connections;
@@ -103,12 +107,14 @@ class SocketTransports implements Transports {
     isKnownAddress = () => true,
     tls,
     allowsOrigin = () => false,
+    outside = () => undefined,
     onTraffic,
   }: TransportsOptions) {
     const refusals = createTally(clock, log, 'peers were not let in to speak SIP');
     this.#log = log;
     this.#onTraffic = onTraffic;
     this.#openUdp = openUdp;
+    this.#outside = outside;
     this.#gate = gate;
     this.#localAddressFor = createLocalAddresses(clock);
     const all = { ...defaultLimits, ...limits };
@@ -233,7 +239,7 @@ class SocketTransports implements Transports {
     if (!bound) return undefined;
     const { host, port, advertisedHost, advertisedPort } = bound.listener;
     const own = host === '0.0.0.0' || host === '::' ? this.#localAddressFor(target.address) : host;
-    return { host: advertisedHost ?? own, port: advertisedPort ?? port };
+    return { host: advertisedHost ?? this.#outside(target.address) ?? own, port: advertisedPort ?? port };
   }
 
   counts(): TransportCounts {
@@ -269,10 +275,18 @@ class SocketTransports implements Transports {
     const source: Source = { protocol: 'udp', address: from.address, port: from.port, listener };
     let start = 0;
     while (start < bytes.length && (bytes[start] === 13 || bytes[start] === 10)) start++;
-    // Keep-alives: nothing but line ends, a zero byte, or STUN (RFC 5626 3.5.2), whose first two bits are zero.
-    if (start === bytes.length || bytes[start]! < 4) return;
+    // Keep-alives: nothing but line ends, a zero byte, or other STUN than a question, whose first two bits are zero.
+    const isStun = start === 0 && bytes.length > 0 && isBindingRequest(bytes);
+    if (start === bytes.length || (bytes[start]! < 4 && !isStun)) return;
     if (this.#gate && !this.#gate.admits(source)) return;
-    this.#take(start === 0 ? bytes : bytes.subarray(start), source);
+    // RFC 5626 4.4.2, 5.4: a phone finds out in this way whether its NAT still lets us through.
+    if (isStun) this.#answerStun(bytes, source);
+    else this.#take(start === 0 ? bytes : bytes.subarray(start), source);
+  }
+
+  #answerStun(request: Buffer, source: Source): void {
+    const response = writeBindingResponse(request, source);
+    if (response) this.send(response, source);
   }
 
   #takeFrame(frame: Frame, connection: Connection): void {

@@ -1,0 +1,82 @@
+import { addressOctets } from './addresses.ts';
+
+/** STUN (RFC 8489), as much as finding out the address that others see takes: the binding method, without credentials. */
+
+const magicCookie = 0x2112_a442;
+const headerOctets = 20;
+const bindingRequest = 0x0001;
+const bindingSuccess = 0x0101;
+const mappedAddress = 0x0001;
+const xorMappedAddress = 0x0020;
+
+/** An address and port as a server sees them. */
+export type Mapped = { readonly address: string; readonly port: number };
+
+/** A request for our own address. @param id 24 hexadecimal digits, other ones for each request. */
+export function writeBindingRequest(id: string): Buffer {
+  const request = Buffer.alloc(headerOctets);
+  request.writeUInt16BE(bindingRequest);
+  request.writeUInt32BE(magicCookie, 4);
+  request.write(id, 8, 'hex');
+  return request;
+}
+
+/** Whether octets are a binding request, of which nothing but the header is read. */
+export function isBindingRequest(octets: Uint8Array): boolean {
+  return isStun(octets) && octets[0] === 0 && octets[1] === 1;
+}
+
+const isStun = (octets: Uint8Array): boolean =>
+  octets.length >= headerOctets &&
+  octets[0]! < 0x40 &&
+  octets[4] === 0x21 &&
+  octets[5] === 0x12 &&
+  octets[6] === 0xa4 &&
+  octets[7] === 0x42 &&
+  ((octets[2]! << 8) | octets[3]!) === octets.length - headerOctets;
+
+/** The answer to a binding request: where it came from (RFC 8489 14.2). Undefined for an address that is none. */
+export function writeBindingResponse(request: Uint8Array, { address, port }: Mapped): Buffer | undefined {
+  const from = addressOctets(address);
+  if (!from) return undefined;
+  const response = Buffer.alloc(headerOctets + 8 + from.length);
+  response.set(request.subarray(0, headerOctets));
+  response.writeUInt16BE(bindingSuccess);
+  response.writeUInt16BE(8 + from.length, 2);
+  response.writeUInt16BE(xorMappedAddress, headerOctets);
+  response.writeUInt16BE(4 + from.length, headerOctets + 2);
+  response[headerOctets + 5] = from.length === 4 ? 1 : 2;
+  response.writeUInt16BE(port ^ (magicCookie >>> 16), headerOctets + 6);
+  for (const [index, octet] of from.entries()) response[headerOctets + 8 + index] = octet ^ response[4 + index]!;
+  return response;
+}
+
+/** What a server answers to the request with that id; undefined when it is no such answer, or says nothing of use. */
+export function readBindingResponse(octets: Uint8Array, id: string): Mapped | undefined {
+  const response = Buffer.from(octets.buffer, octets.byteOffset, octets.length);
+  if (!isStun(response) || response.readUInt16BE() !== bindingSuccess) return undefined;
+  if (response.toString('hex', 8, headerOctets) !== id) return undefined;
+  let plain: Mapped | undefined;
+  for (let at = headerOctets; at + 4 <= response.length; ) {
+    const type = response.readUInt16BE(at);
+    const length = response.readUInt16BE(at + 2);
+    const value = response.subarray(at + 4, at + 4 + length);
+    if (value.length < length) return plain;
+    if (type === xorMappedAddress) return readAddress(value, response.subarray(4, headerOctets)) ?? plain;
+    if (type === mappedAddress) plain ??= readAddress(value, Buffer.alloc(16));
+    at += 4 + length + ((4 - (length % 4)) % 4);
+  }
+  return plain;
+}
+
+function readAddress(value: Buffer, mask: Uint8Array): Mapped | undefined {
+  const size = value[1] === 1 ? 4 : value[1] === 2 ? 16 : 0;
+  if (size === 0 || value.length !== 4 + size) return undefined;
+  const port = value.readUInt16BE(2) ^ ((mask[0]! << 8) | mask[1]!);
+  const octets = value.subarray(4).map((octet, index) => octet ^ mask[index]!);
+  if (size === 4) return { address: octets.join('.'), port };
+  const words = Array.from({ length: 8 }, (_, index) =>
+    ((octets[2 * index]! << 8) | octets[2 * index + 1]!).toString(16),
+  );
+  return { address: words.join(':'), port };
+}
