@@ -196,7 +196,7 @@ function isNetwork(text: string): boolean {
 function isWebSocketUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, username, password, hash } = new URL(text);
-  return protocol === 'ws:' && username === '' && password === '' && hash === '';
+  return (protocol === 'ws:' || protocol === 'wss:') && username === '' && password === '' && hash === '';
 }
 
 function isOrigin(text: string): boolean {

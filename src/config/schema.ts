@@ -241,7 +241,8 @@ const application = group(
   {
     url: text({
       rule: 'webSocketUrl',
-      description: 'Where the program waits for our WebSocket, e.g. ws://10.0.0.9:9000/ari.',
+      description:
+        'Where the program waits for our WebSocket, e.g. wss://10.0.0.9:9000/ari; over wss its certificate is checked against tls.authorities.',
     }),
     type: choice(['persistent', 'per_call'], {
       default: 'persistent',

@@ -159,14 +159,19 @@ const protocolsOf = (values: Values): { protocols?: string[] } => {
 
 function targetOf(values: Values, report: Report): Record<string, unknown> | undefined {
   const url = values.text('uri');
-  const isPlain = /^ws:\/\/[^\s@]+$/.test(url) && !values.flag('tls_enabled');
-  if (!isPlain) {
+  const isSecret = /^wss:\/\/[^\s@]+$/.test(url);
+  if (!isSecret && (values.flag('tls_enabled') || !/^ws:\/\/[^\s@]+$/.test(url))) {
     report.missing(
       values.place,
-      `${url}: left out, programs are connected to without encryption only: put a proxy in front that encrypts`,
+      `${url}: left out, as it is no wss:// URL and is to be encrypted, or no URL of a WebSocket at all`,
     );
     return undefined;
   }
+  if (isSecret)
+    report.approximated(
+      values.place,
+      'certificates of programs are always checked: tls.authorities names who signs them',
+    );
   const seconds = (key: string) => values.number(key, 10, 3_600_000);
   const [connection, reconnect] = [seconds('connection_timeout'), seconds('reconnect_interval')];
   const attempts = values.number('reconnect_attempts', 0, 1_000);

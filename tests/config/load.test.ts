@@ -209,11 +209,11 @@ problems('a wrong value of the environment is told with the name of the variable
 
 problems('a connection to a program has a URL, applications and protocols that can be', () => {
   const yaml = `applications:
-  one: { url: 'wss://10.0.0.9/', apps: [], local_user: a, protocols: ['a b'] }
+  one: { url: 'http://10.0.0.9/', apps: [], local_user: a, protocols: ['a b'] }
   two: { url: 'ws://me:secret@10.0.0.9/', apps: ['c,d'], local_user: a, type: percall }
 `;
   assert.equal(problemsOf(yaml), [
-    '2:10 applications.one.url expected a URL such as ws://10.0.0.9:9000/ari, without a user, found "wss://10.0.0.9/"',
+    '2:10 applications.one.url expected a URL such as ws://10.0.0.9:9000/ari, without a user, found "http://10.0.0.9/"',
     '2:34 applications.one.apps the list is empty',
     '2:71 applications.one.protocols[0] expected the name of a protocol, such as ari, found "a b"',
     '3:10 applications.two.url expected a URL such as ws://10.0.0.9:9000/ari, without a user, found "ws://me:secret@10.0.0.9/"',

@@ -214,6 +214,11 @@ websocket_client_id=robot
 apps=robot,robot2
 subscribe_all=yes
 local_ari_user=desk
+[safe]
+type=outbound_websocket
+websocket_client_id=safe
+apps=safe
+local_ari_user=desk
 [cipher]
 type=outbound_websocket
 websocket_client_id=cipher
@@ -229,6 +234,10 @@ connection_type=persistent
 connection_timeout=2000
 reconnect_interval=1000
 reconnect_attempts=7
+[safe]
+type=websocket_client
+uri=wss://robots.example.org/ari
+tls_enabled=yes
 [cipher]
 type=websocket_client
 uri=ws://10.0.0.9/ari

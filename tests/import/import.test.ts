@@ -134,7 +134,8 @@ importing('a server of applications: users, addresses, programs that are connect
   ]);
   assert.equal([config.http.bind, config.http.port, config.general.pretty], ['127.0.0.1', 9088, true]);
   assert.equal(config.http.allowed_origins, ['https://desk.example.org']);
-  assert.equal(Object.keys(config.applications), ['robot']);
+  assert.equal(Object.keys(config.applications), ['robot', 'safe']);
+  assert.is(config.applications['safe']?.url, 'wss://robots.example.org/ari');
   const { url, apps, local_user, subscribe_all, connection_timeout, reconnect_attempts } =
     config.applications['robot']!;
   assert.equal(
@@ -149,7 +150,11 @@ importing('a server of applications: users, addresses, programs that are connect
     },
   );
   assert.equal(Object.keys(config.external_media.websockets), ['voice']);
-  for (const words of ['the password of old is a hash', 'prefix asterisk', 'without encryption only'])
+  for (const words of [
+    'the password of old is a hash',
+    'prefix asterisk',
+    'as it is no wss:// URL and is to be encrypted',
+  ])
     assert.ok(report.includes(words), words);
 });
 
