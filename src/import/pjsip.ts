@@ -387,7 +387,7 @@ function codecsOf(each: Values, report: Report): { codecs: string[] } {
       .flatMap((word) => word.trim() || [])) {
       const isExcluded = item.startsWith('!');
       const given = item.replace(/^!/, '').replace(/:\d+$/, '');
-      const name = codecNames[given] ?? given;
+      const name = (Object.hasOwn(codecNames, given) ? codecNames[given] : undefined) ?? given;
       const named = name === 'all' ? ['ulaw', 'alaw', 'g722', 'opus'] : [name];
       chosen = chosen.filter((codec) => !named.includes(codec));
       if (isAllow !== isExcluded) {
@@ -413,15 +413,17 @@ function callerOf(each: Values): Endpoint {
   };
 }
 
+/** How digits travel, where it is not as usual. */
+const digitModes: Readonly<Record<string, string>> = { auto: 'auto_inband', inband: 'inband', info: 'info' };
+
 function routingOf(each: Values, report: Report): Endpoint {
   const digits = each.text('dtmf_mode').toLowerCase();
-  if (digits === 'inband') report.missing(each.place, 'dtmf_mode=inband: digits travel as RFC 4733 events or as INFO');
   const isDirect = each.flag('force_rport') === false && !each.flag('rewrite_contact') && !each.flag('rtp_symmetric');
   const proxy = each.text('outbound_proxy');
   const isUri = /^sips?:[^\s<>"]+$/i.test(proxy);
   if (proxy !== '' && !isUri) report.missing(each.place, `outbound_proxy ${proxy} is no SIP URI: left out`);
   return {
-    ...(digits === 'info' ? { digits: 'info' } : {}),
+    ...(Object.hasOwn(digitModes, digits) ? { digits: digitModes[digits] } : {}),
     ...(isDirect ? { symmetric: false } : {}),
     ...(each.text('from_user') ? { from_user: each.text('from_user') } : {}),
     ...(each.text('from_domain') ? { from_domain: each.text('from_domain') } : {}),

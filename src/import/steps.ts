@@ -98,6 +98,10 @@ const renamed: Readonly<Record<string, string>> = {
   backgroundplay: 'Background',
 };
 
+/** What a table says of a name that stands in somebody's files. */
+const own = <T>(table: Readonly<Record<string, T>>, name: string): T | undefined =>
+  Object.hasOwn(table, name) ? table[name] : undefined;
+
 /** Options of Dial that there are. */
 const dialOptions = 'gmr';
 
@@ -112,12 +116,12 @@ export function translate(text: string, place: Place, vocabulary: Vocabulary): s
   if (!call) return whole;
   const name = call.name.toLowerCase();
   tellFunctions(call.data, place, vocabulary);
-  const reason = leftOut[name];
+  const reason = own(leftOut, name);
   if (reason !== undefined && !known.has(name)) {
     report.missing(place, `${call.name} is left out: ${reason}`);
     return 'NoOp';
   }
-  const program = known.has(name) ? undefined : programs[name];
+  const program = known.has(name) ? undefined : own(programs, name);
   if (program) {
     report.approximated(
       place,
@@ -134,7 +138,7 @@ export function translate(text: string, place: Place, vocabulary: Vocabulary): s
       place,
       'profiles, PINs and menus of ConfBridge: whoever gets here is in the room; ask for a PIN with Read before',
     );
-  const other = known.has(name) ? undefined : renamed[name];
+  const other = known.has(name) ? undefined : own(renamed, name);
   if (other) {
     report.approximated(place, `${call.name} is ${other} here`);
     return `${other}(${call.data.split(',')[0]})`;

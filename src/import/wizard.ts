@@ -41,7 +41,7 @@ function sectionsOf(values: Values, report: Report): Section[] {
   });
   for (const { key, place: at } of values.entries) {
     const [head = '', rest] = key.split('/');
-    if (rest !== undefined && !(head.toLowerCase() in prefixes))
+    if (rest !== undefined && !Object.hasOwn(prefixes, head.toLowerCase()))
       report.missing(at, `${key} of a wizard is not there: left out`);
   }
   const hosts = values.list('remote_hosts');

@@ -355,10 +355,10 @@ for (const { what, yaml, problems } of [
   },
   {
     what: 'wrong settings of a template, told once',
-    yaml: 'sip:\n  templates:\n    a: { codec: ulaw, digits: loud }\n  endpoints:\n    carol: { extends: a }\n',
+    yaml: 'sip:\n  templates:\n    a: { codec: ulaw, symmetric: loud }\n  endpoints:\n    carol: { extends: a }\n',
     problems: [
       '3:10 sip.templates.a.codec unknown key; did you mean `codecs`?',
-      '3:23 sip.templates.a.digits expected one of auto, info, found "loud"',
+      '3:23 sip.templates.a.symmetric expected true or false, found "loud"',
     ],
   },
   {
