@@ -8,7 +8,7 @@ import { createExtensionLists } from '../dialplan/patterns.ts';
 import { createExternalDriver, type ExternalDriverOptions } from '../drivers/external/external.ts';
 import { createLocalDriver } from '../drivers/local/local.ts';
 import { createSipDriver } from '../drivers/sip/driver.ts';
-import { objectsOf, sipObjectTypes } from '../drivers/sip/objects.ts';
+import { attributeOf, objectsOf, sipObjectTypes } from '../drivers/sip/objects.ts';
 import { createProvisioning } from '../drivers/sip/provisioning.ts';
 import { callerIds, dnsLimits, sipListens, sipSettings, webSockets } from '../settings.ts';
 import { cachedNames } from '../sip/location/cached-names.ts';
@@ -108,7 +108,10 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   state.dialplanSystem.add({
     phones: {
       contacts: sip.dialContacts,
-      attribute: (endpoint, attribute) => dynamicConfig.find('endpoint', endpoint)?.values[attribute],
+      attribute(name, attribute) {
+        const endpoint = dynamicConfig.find('endpoint', name);
+        return endpoint && attributeOf(endpoint, attribute);
+      },
     },
   });
   provisioning.start({ find: dynamicConfig.find, made: dynamicConfig.made });

@@ -80,7 +80,7 @@ test('ari-client 2.2.0 reads the API documents and runs a call', async (server) 
 
 test('@ipcom/asterisk-ari 1.0.0 runs a call', async (server) => {
   // In a process of its own, because the library leaves an interval behind that nothing can clear.
-  const program = server.closing(new Program('tests/e2e/ipcom-call.ts', [server.url, user, password]));
+  const program = server.closing(new Program('tests/clients/ipcom-call.ts', [server.url, user, password]));
   assert.is(await program.end(), 0);
   assert.match(program.written, /^the call is over$/m);
 });

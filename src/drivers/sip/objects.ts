@@ -175,6 +175,13 @@ const variablesOf = (kept: string): Record<string, string> =>
     }),
   );
 
+/** An attribute of an endpoint, or a variable that its `set_var` gives to its channels; undefined when it is neither. */
+export function attributeOf({ values }: SipObject, name: string): string | undefined {
+  if (Object.hasOwn(values, name)) return values[name];
+  const variables = variablesOf(values['set_var'] ?? '');
+  return Object.hasOwn(variables, name) ? variables[name] : undefined;
+}
+
 /** What of an endpoint tunes something that is done otherwise here, or not at all, and makes nothing less safe. */
 const keptByEndpoints = `
   accept_multiple_sdp_answers allow_overlap allow_unauthenticated_options asymmetric_rtp_codec

@@ -1,0 +1,261 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Bridge } from '../../src/models/bridge.ts';
+import type { Channel } from '../../src/models/channel.ts';
+import type { AriClient } from '../support/ari-client.ts';
+import { RtpPeer } from '../support/rtp-peer.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+/**
+ * What applications in the field rely on, beyond what the conformance tests ask: requests in the forms that they send,
+ * and what they read of answers and events.
+ */
+const needs = suite('what applications in the field rely on');
+const dialplan = {
+  default: {
+    '1000': ['Answer', 'Wait(60)'],
+    ring: ['Stasis(desk,ring)'],
+    up: ['Answer', 'Stasis(desk,up)', 'Wait(60)'],
+  },
+};
+let server: TestServer;
+let app: AriClient;
+let made = 0;
+
+needs.before(async () => {
+  server = await startTestServer({
+    dialplan,
+    endpoints: { alice: { auth: { username: 'alice', password: 'secret' } } },
+    general: { channelvars: ['CHANNEL(linkedid)', 'CHANNEL(pjsip,call-id)'] },
+  });
+  app = await server.app('desk');
+});
+needs.after(async () => {
+  try {
+    for (const { id } of await app.ok<Bridge[]>('GET', '/bridges')) await app.ok('DELETE', `/bridges/${id}`);
+    for (const { id } of await app.ok<Channel[]>('GET', '/channels')) await app.request('DELETE', `/channels/${id}`);
+    await server.settle();
+  } finally {
+    await server.close();
+  }
+});
+
+const fresh = (what: string): string => `${what}-${++made}`;
+const path = encodeURIComponent;
+
+/** A channel that is Up and in the application. */
+async function called(more = ''): Promise<Channel> {
+  const id = fresh('call');
+  const channel = await app.ok<Channel>(
+    'POST',
+    `/channels?endpoint=Local/1000@default&app=desk&channelId=${id}${more}`,
+  );
+  await app.waitFor('StasisStart', (event) => event.channel.id === id);
+  return channel;
+}
+
+const variable = async (id: string, name: string): Promise<string> =>
+  (await app.ok<{ value: string }>('GET', `/channels/${id}/variable?variable=${path(name)}`)).value;
+
+needs(
+  'bridges are made as they ask: in the query or the body, with blanks, with ids and names of their own',
+  async () => {
+    for (const [query, body, type] of [
+      ['?type=mixing,proxy_media', undefined, 'mixing'],
+      ['?type=mixing,%20dtmf_events', undefined, 'mixing'],
+      ['', { type: 'mixing, dtmf_events', name: 'room' }, 'mixing'],
+      ['', { type: 'holding', name: 'room' }, 'holding'],
+      ['', undefined, 'mixing'],
+    ] as const) {
+      const bridge = await app.ok<Bridge>('POST', `/bridges${query}`, body);
+      assert.equal([bridge.bridge_type, bridge.name], [type, body?.name ?? ''], query);
+      assert.ok((await app.ok<Bridge[]>('GET', '/bridges')).some(({ id }) => id === bridge.id));
+      await app.ok('DELETE', `/bridges/${bridge.id}`);
+    }
+    const id = `${fresh('1700000000.1')}_bridge`;
+    assert.is((await app.ok<Bridge>('POST', `/bridges?type=mixing&bridgeId=${id}`)).id, id);
+    assert.is((await app.ok<Bridge>('POST', `/bridges/${fresh('snoop_b')}?type=mixing`)).bridge_type, 'mixing');
+    assert.equal((await app.request<object>('GET', '/bridges/nowhere')).body, { message: 'Bridge not found' });
+    const gone = await app.request<object>('DELETE', '/bridges/nowhere');
+    assert.is(gone.status, 404);
+  },
+);
+
+needs('two enter with one request, also before they are answered, and who leaves last is seen to', async () => {
+  const [one, other, bridge] = [fresh('ring'), await called(), fresh('bridge')];
+  await app.ok('POST', `/channels/create?endpoint=Local/up@default&app=desk&channelId=${one}`);
+  await app.waitFor('StasisStart', (event) => event.channel.id === one);
+  await app.ok('POST', `/bridges/${bridge}?type=mixing`);
+  await app.ok('POST', `/bridges/${bridge}/addChannel?channel=${one},${other.id}`);
+  assert.equal((await app.ok<Bridge>('GET', `/bridges/${bridge}`)).channels, [one, other.id]);
+  await app.ok('POST', `/channels/${one}/dial`);
+  await app.waitFor('ChannelStateChange', ({ channel }) => channel.id === one && channel.state === 'Up');
+  await app.ok('DELETE', `/channels/${one}`);
+  const first = await app.waitFor('ChannelLeftBridge', (event) => event.channel.id === one);
+  assert.equal(first.bridge.channels, [other.id]);
+  await app.ok('DELETE', `/channels/${other.id}`);
+  const last = await app.waitFor('ChannelLeftBridge', (event) => event.channel.id === other.id);
+  assert.equal(last.bridge.channels, []);
+  const refused = await app.request('POST', `/bridges/${bridge}/addChannel`, { channel: ['nobody'] });
+  assert.is(refused.status, 400);
+});
+
+needs('a channel in Ring enters a bridge and is answered there', async () => {
+  const [near, bridge] = [fresh('near'), fresh('bridge')];
+  await app.ok(
+    'POST',
+    `/channels/create?endpoint=Local/ring@default&app=desk&channelId=${near}&otherChannelId=${near}-far`,
+  );
+  await app.ok('POST', `/channels/${near}/dial`);
+  const { channel } = await app.waitFor('StasisStart', (event) => event.channel.id === `${near}-far`);
+  assert.is(channel.state, 'Ring');
+  await app.ok('POST', `/bridges/${bridge}`);
+  await Promise.all([
+    app.ok('POST', `/bridges/${bridge}/addChannel`, { channel: [`${near}-far`] }),
+    app.ok('POST', `/channels/${near}-far/answer`),
+  ]);
+  await app.waitFor('ChannelStateChange', (event) => event.channel.id === near && event.channel.state === 'Up');
+  assert.equal((await app.ok<Bridge>('GET', `/bridges/${bridge}`)).channels, [`${near}-far`]);
+  await app.ok('DELETE', `/channels/${near}`);
+});
+
+needs(
+  'a channel of external media enters a bridge straight after it was made, and says where its audio goes',
+  async () => {
+    const [peer, bridge, id] = [server.closing(await RtpPeer.open()), fresh('bridge'), fresh('media')];
+    const caller = await called();
+    await app.ok('POST', `/bridges/${bridge}?type=mixing`);
+    const body = { external_host: `127.0.0.1:${peer.port}`, format: 'ulaw', channelId: id };
+    const channel = await app.ok<Channel>('POST', '/channels/externalMedia?app=desk', body);
+    await app.ok('POST', `/bridges/${bridge}/addChannel?channel=${caller.id},${id}`);
+    assert.match(channel.name, /^UnicastRTP\/127\.0\.0\.1:/);
+    assert.match(String(channel.channelvars?.['UNICASTRTP_LOCAL_PORT']), /^\d+$/);
+    assert.ok(channel.channelvars?.['UNICASTRTP_LOCAL_ADDRESS']);
+    await app.ok('POST', `/bridges/${bridge}/play`, { media: 'sound:beep', playbackId: `${id}-kick` });
+    await peer.until(() => peer.packets.length > 0, 'audio of the bridge');
+    await app.request('DELETE', `/playbacks/${id}-kick`);
+    for (const each of [id, caller.id]) await app.ok('DELETE', `/channels/${each}`);
+  },
+);
+
+needs('snoops are channels of their own, with the variables that were asked for', async () => {
+  const caller = await called();
+  const [id, bridge] = [fresh('snoop'), fresh('bridge')];
+  await app.ok('POST', `/channels/${caller.id}/snoop/${id}?spy=in&app=desk&appArgs=a,b`);
+  const { args, channel } = await app.waitFor('StasisStart', (event) => event.channel.id === id);
+  assert.equal([args, channel.name.startsWith(`Snoop/${caller.id}-`)], [['a', 'b'], true]);
+  await app.ok('POST', `/bridges/${bridge}`);
+  await app.ok('POST', `/bridges/${bridge}/addChannel?channel=${id}`);
+  const linked = String(channel.channelvars?.['CHANNEL(linkedid)']);
+  assert.is(await variable(id, 'CHANNEL(linkedid)'), linked);
+  await app.ok('DELETE', `/channels/${caller.id}`);
+  await app.waitFor('StasisEnd', (event) => event.channel.id === id);
+});
+
+needs('what talking is, is set and removed; recordings end in silence', async () => {
+  const { id } = await called();
+  for (const [name, value] of [
+    ['TALK_DETECT(set)', '1200,128'],
+    ['TALK_DETECT(remove)', ''],
+  ] as const)
+    await app.ok('POST', `/channels/${id}/variable?variable=${path(name)}&value=${path(value)}`);
+  const name = fresh('message');
+  await app.ok('POST', `/channels/${id}/record`, {
+    name,
+    format: 'wav',
+    ifExists: 'overwrite',
+    maxDurationSeconds: 30,
+    maxSilenceSeconds: 1,
+    beep: true,
+    terminateOn: '#',
+  });
+  const { recording } = await app.waitFor('RecordingFinished', (event) => event.recording.name === name);
+  assert.is(recording.state, 'done');
+  assert.ok((await app.ok<{ name: string }[]>('GET', '/recordings/stored')).some((each) => each.name === name));
+  await app.ok('POST', `/channels/${id}/play?media=recording:${name}&playbackId=${name}`);
+  await app.waitFor('PlaybackFinished', ({ playback }) => playback.id === name && playback.state === 'done');
+  await app.ok('DELETE', `/recordings/stored/${name}`);
+  await app.ok('DELETE', `/channels/${id}`);
+});
+
+needs('functions tell of the call, of phones and of the dialplan', async () => {
+  const { id } = await called();
+  for (const [name, value] of [
+    ['CHANNEL(audioreadformat)', 'slin'],
+    ['CHANNEL(audionativeformat)', '(slin)'],
+    ['CHANNEL(videonativeformat)', '(nothing)'],
+    ['CHANNEL(channeltype)', 'Local'],
+    ['CHANNEL(linkedid)', id],
+    ['CHANNEL(pjsip,call-id)', ''],
+    ['DIALPLAN_EXISTS(default,1000,1)', '1'],
+    ['DIALPLAN_EXISTS(default,nobody,1)', '0'],
+    ['PJSIP_DIAL_CONTACTS(alice)', ''],
+    ['PJSIP_ENDPOINT(alice,context)', 'default'],
+  ] as const)
+    assert.is(await variable(id, name), value, name);
+  const refused = await app.request('GET', `/channels/${id}/variable?variable=${path('SHELL(echo danger)')}`);
+  assert.is(refused.status, 500);
+  await app.ok('POST', `/asterisk/variable?variable=${path('GLOBAL(COLOUR)')}&value=green`);
+  assert.is((await app.ok<{ value: string }>('GET', '/asterisk/variable?variable=COLOUR')).value, 'green');
+  await app.ok('POST', `/asterisk/variable?variable=${path('GLOBAL_DELETE(COLOUR)')}`);
+  assert.is((await app.ok<{ value: string }>('GET', '/asterisk/variable?variable=COLOUR')).value, '');
+  await app.ok('DELETE', `/channels/${id}`);
+});
+
+needs('who is originated by another belongs to its call; Local channels take options', async () => {
+  const caller = await called();
+  const other = fresh('other');
+  await app.ok(
+    'POST',
+    `/channels?endpoint=${path('Local/1000@default/n')}&app=desk&channelId=${other}&originator=${caller.id}`,
+  );
+  await app.waitFor('StasisStart', (event) => event.channel.id === other);
+  assert.is(await variable(other, 'CHANNEL(linkedid)'), caller.id);
+  for (const id of [other, caller.id]) await app.ok('DELETE', `/channels/${id}`);
+});
+
+needs('endpoints, devices and modules are looked up as they do', async () => {
+  assert.is((await app.request('GET', '/endpoints/SIP/nobody')).status, 404);
+  assert.is((await app.ok<{ state: string }>('GET', '/deviceStates/PJSIP%2Fnobody')).state, 'INVALID');
+  assert.ok((await app.ok<object[]>('GET', '/asterisk/modules')).length > 0);
+  const { apiVersion } = await app.ok<{ apiVersion: string }>('GET', '/api-docs/resources.json');
+  assert.ok(Number.parseInt(apiVersion, 10) >= 6, apiVersion);
+});
+
+needs('objects of dynamic configuration are made with the attributes that they send', async () => {
+  const fieldsOf = (values: Record<string, string>) => ({
+    fields: Object.entries(values).map(([attribute, value]) => ({ attribute, value })),
+  });
+  const put = (type: string, values: Record<string, string>) =>
+    app.request('PUT', `/asterisk/config/dynamic/res_pjsip/${type}/nodered`, fieldsOf(values));
+  const answers = [
+    await put('auth', { auth_type: 'userpass', username: 'nodered', password: 'secret' }),
+    await put('aor', { support_path: 'yes', remove_existing: 'yes', max_contacts: '1' }),
+    await put('endpoint', {
+      from_user: 'nodered',
+      disallow: 'all',
+      allow: 'ulaw,alaw,g729',
+      direct_media: 'yes',
+      force_rport: 'yes',
+      rewrite_contact: 'yes',
+      rtp_symmetric: 'yes',
+      context: 'default',
+      auth: 'nodered',
+      aors: 'nodered',
+      set_var: 'PICKUPMARK=77',
+      timers_sess_expires: '1800',
+      max_audio_streams: '1',
+      t38_udptl: 'no',
+    }),
+  ];
+  assert.equal(
+    answers.map(({ status, body }) => [status, body]).filter(([status]) => status !== 200),
+    [],
+  );
+  const mark = `/asterisk/variable?variable=${path('PJSIP_ENDPOINT(nodered,PICKUPMARK)')}`;
+  assert.is((await app.ok<{ value: string }>('GET', mark)).value, '77');
+  for (const type of ['endpoint', 'aor', 'auth'])
+    await app.ok('DELETE', `/asterisk/config/dynamic/res_pjsip/${type}/nodered`);
+});
+
+needs.run();
