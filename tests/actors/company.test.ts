@@ -47,6 +47,16 @@ const deeds = [
   'loseMix',
   'music',
   'time',
+  'holdUs',
+  'unholdUs',
+  'intercept',
+  'moh',
+  'move',
+  'originate',
+  'dial',
+  'calleeAnswers',
+  'calleeRefuses',
+  'loseThread',
 ] as const;
 const deed: fc.Arbitrary<Deed> = fc.record({
   what: fc.constantFrom(...deeds),
@@ -55,21 +65,37 @@ const deed: fc.Arbitrary<Deed> = fc.record({
   name: fc.constantFrom(...names),
 });
 
-const contexts = { default: { s: ['Wait(1)'], app: ['Stasis(app)', 'Wait(1)'] } };
+const contexts = {
+  default: {
+    s: ['Wait(1)'],
+    app: ['Stasis(app)', 'Wait(1)'],
+    dial: ['Dial(Fake/x&Fake/y,30,m)', 'Echo'],
+    room: ['ConfBridge(one)'],
+  },
+};
 
 function world() {
   const w = createCallControl({ contexts });
   const { events } = w.connect('all', true);
-  w.connect('app');
+  w.connect(['app', 'other']);
   const legs = new Map<string, ReturnType<typeof w.incoming>>();
   let made = 0;
+  /** Every leg of those who called, those that are gone included. */
+  const callers: ReturnType<typeof w.incoming>[] = [];
+  const calledBy = (channel: string, extension: string): void => {
+    const leg = w.incoming(channel, extension);
+    callers.push(leg);
+    legs.set(channel, leg);
+  };
+  /** Who was called last and is still there. */
+  const lastCallee = () => [...w.legs.entries()].findLast(([id]) => w.channels.has(id))?.[1];
   const mixOf = (id: string) => w.meeting.mixes.findLast((mix) => mix.id === id && !mix.closed);
   const recorders = () =>
     [...[...legs.values()].map(({ media }) => media), ...w.meeting.mixes].flatMap((audio) => audio.recorders);
 
   const doIt: Record<Deed['what'], (deed: Deed) => void> = {
     call: ({ channel }) => {
-      if (!w.channels.has(channel)) legs.set(channel, w.incoming(channel, 'app'));
+      if (!w.channels.has(channel)) calledBy(channel, 'app');
     },
     answer: ({ channel }) => void w.operations.answer(channel),
     hangup: ({ channel }) => w.operations.hangup(channel, {}),
@@ -111,8 +137,30 @@ function world() {
     loseMix: ({ bridge }) => mixOf(bridge)?.told({ type: 'mix.lost', reason: 'x' }),
     music: ({ bridge }) => w.bridgeOperations.startMoh(bridge, {}),
     time: () => w.clock.advance(1_500),
+    holdUs: ({ channel }) => legs.get(channel)?.report({ type: 'leg.held', musicClass: 'default' }),
+    unholdUs: ({ channel }) => legs.get(channel)?.report({ type: 'leg.unheld' }),
+    intercept: ({ channel }) => w.operations.setVariable(channel, { variable: 'HOLD_INTERCEPT(set)', value: '' }),
+    moh: ({ channel }) => w.operations.startMoh(channel, {}),
+    move: ({ channel }) => w.operations.move(channel, { app: made++ % 2 === 0 ? 'other' : 'app' }),
+    originate: () => {
+      const number = made++;
+      const endpoint = `Local/${number % 2 === 0 ? 'app' : 'room'}@default`;
+      w.operations.originate({ endpoint, app: 'app', channelId: `o${number}` });
+    },
+    dial: ({ channel }) => {
+      if (!w.channels.has(channel)) calledBy(channel, 'dial');
+    },
+    calleeAnswers: () => lastCallee()?.report({ type: 'leg.answered' }),
+    calleeRefuses: () => lastCallee()?.report({ type: 'leg.hungUp', cause: 17 }),
+    // Everything that a lost thread of the media plane tells at once.
+    loseThread: () => {
+      for (const mix of [...w.meeting.mixes])
+        if (!mix.closed) mix.told({ type: 'mix.lost', reason: 'its thread died' });
+      for (const leg of legs.values()) leg.media.finish({ type: 'media.failed', reason: 'its thread died' });
+      for (const recorder of recorders()) if (!recorder.isOver) recorder.fail('its thread died');
+    },
   };
-  return { ...w, events, legs, doIt };
+  return { ...w, events, legs, callers, doIt };
 }
 
 type World = ReturnType<typeof world>;
@@ -196,11 +244,14 @@ test('a channel is in one bridge at most, what began ends once, and nothing is l
         [w.channels.size, w.bridges.size, w.recordings.size, w.playbacks.size, w.broadcasts.size],
         [0, 0, 0, 0, 0],
       );
+      assert.is(w.channels.audio.size, 0, 'nobody hears music any more');
+      for (const { calls } of [...w.legs.values(), ...w.callers])
+        assert.is(calls.filter((call) => call === 'release').length, 1, 'every leg is let go of once');
       for (const mix of w.meeting.mixes) assert.is(mix.closed, true);
       checkEnds(w.events);
       checkStays(w.events);
     }),
-    { numRuns: 150 },
+    { numRuns: 75 },
   );
 });
 
