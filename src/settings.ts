@@ -74,6 +74,7 @@ export const mediaSettings = (config: Config): MediaConfig => ({
   tieBytes: config.media.thread_backlog,
   threadTimeoutMs: config.media.thread_timeout * 1000,
   toneZone: config.media.tone_zone,
+  recording: { batchMs: config.recordings.batch, maximumBacklogOctets: config.recordings.backlog },
   external: {
     backlogMs: config.external_media.backlog,
     unsentBytes: config.external_media.unsent,

@@ -5,6 +5,7 @@ import type { BridgeContext } from '../machines/bridge.ts';
 import type { ChannelContext } from '../machines/channel.ts';
 import type { ChannelAudioContext } from '../machines/channel-audio.ts';
 import type { ContactContext } from '../machines/contact.ts';
+import type { RecordingContext } from '../machines/live-recording.ts';
 import type { OutboundConnectionContext } from '../machines/outbound-connection.ts';
 import type { OwnershipContext } from '../machines/ownership.ts';
 import type { PlaybackContext } from '../machines/playback.ts';
@@ -127,6 +128,16 @@ const playbackContext = {
   failed: list(Type.Integer({ minimum: 0 })),
 } satisfies Members<PlaybackContext>;
 
+const lengths = Type.Object({ durationMs: number, talkingMs: number, silenceMs: number });
+const recordingContext = {
+  name: text,
+  format: text,
+  targetUri: text,
+  measuresSilence: Type.Boolean(),
+  lengths: optional(lengths),
+  reason: optional(text),
+} satisfies Members<RecordingContext>;
+
 const applicationContext = { name: text, connection: text } satisfies Members<ApplicationContext>;
 
 const contactContext = {
@@ -203,6 +214,24 @@ const PlaybackDump = Type.Object({
   heardMs: optional(Type.Number({ minimum: 0 })),
 });
 
+const RecordingDump = Type.Object({
+  actor: actorOf('liveRecording', recordingContext),
+  target: Type.Object({ kind: Type.Union([Type.Literal('channel'), Type.Literal('bridge')]), id: text }),
+  /** How it is recorded: see `RecordRequest`. */
+  plan: Type.Object({
+    name: text,
+    format: text,
+    ifExists: Type.Enum(['fail', 'overwrite', 'append']),
+    beep: Type.Boolean(),
+    channels: Type.Union([Type.Literal(1), Type.Literal(2)]),
+    maxDurationMs: number,
+    maxSilenceMs: number,
+    terminateOn: Type.Enum(['none', 'any', '*', '#']),
+  }),
+  /** Once it has had its turn: how much of it lies in its unfinished file, in ms. */
+  begun: optional(Type.Object({ durationMs: Type.Number({ minimum: 0 }), talkingMs: Type.Number({ minimum: 0 }) })),
+});
+
 const ApplicationDump = Type.Object({
   actor: actorOf('application', applicationContext),
   /** As clients gave it. */
@@ -235,6 +264,8 @@ export const Dump = Type.Object({
   channels: list(ChannelDump),
   bridges: list(BridgeDump),
   playbacks: list(PlaybackDump),
+  /** Live recordings; none when left out. */
+  recordings: optional(list(RecordingDump)),
   applications: list(ApplicationDump),
   /** How many connections applications have had, so that a new one is not taken for an old one. */
   connections: Type.Integer({ minimum: 0 }),
@@ -249,6 +280,7 @@ export const Dump = Type.Object({
 export type ChannelDump = Static<typeof ChannelDump>;
 export type BridgeDump = Static<typeof BridgeDump>;
 export type PlaybackDump = Static<typeof PlaybackDump>;
+export type RecordingDump = Static<typeof RecordingDump>;
 export type ApplicationDump = Static<typeof ApplicationDump>;
 export type ContactDump = Static<(typeof Dump)['properties']['contacts']>[number];
 export type RegistrationDump = Static<NonNullable<(typeof Dump)['properties']['registrations']>>[number];

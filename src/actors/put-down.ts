@@ -6,6 +6,7 @@ import type { Contacts } from './contacts.ts';
 import { type Dump, dumpVersion, readDump } from './dumps.ts';
 import type { OutboundConnections } from './outbound-connections.ts';
 import type { Playbacks } from './playbacks.ts';
+import type { Recordings, RecordTarget } from './recordings.ts';
 import type { Registrations } from './registrations.ts';
 
 /** The owners of all actors. */
@@ -14,6 +15,7 @@ export type Owners = {
   /** Left out where media cannot meet. */
   bridges: Bridges | undefined;
   playbacks: Playbacks;
+  recordings: Recordings;
   applications: Applications;
   contacts: Contacts;
   outbound: OutboundConnections;
@@ -32,6 +34,7 @@ export const putDown = ({
   channels,
   bridges,
   playbacks,
+  recordings,
   applications,
   contacts,
   outbound,
@@ -41,6 +44,7 @@ export const putDown = ({
   channels: channels.dump(),
   bridges: bridges?.dump() ?? [],
   playbacks: playbacks.dump(),
+  recordings: recordings.dump(),
   ...applications.dump(),
   contacts: contacts.dump(),
   registrations: registrations.dump(),
@@ -50,12 +54,12 @@ export const putDown = ({
 /**
  * Goes on from a dump, in owners that have nothing yet; before outbound connections are started, and after contacts and
  * channels know their drivers. Clients are told nothing of it. What ran outside of charts begins again: a step of the
- * dialplan, an item of a playback (from where `heardMs` says), a question to a contact. Applications whose connection
- * is gone are inactive.
+ * dialplan, an item of a playback (from where `heardMs` says), a question to a contact. Recordings go on behind what lies in
+ * their files. Applications whose connection is gone are inactive.
  * @throws Error as `readDump`; then nothing is taken up.
  */
 export function takeUp(owners: Owners, dumped: unknown, { legOf, awaitsApplications }: TakeUpOptions): void {
-  const { channels, bridges, playbacks, applications, contacts, outbound, registrations } = owners;
+  const { channels, bridges, playbacks, recordings, applications, contacts, outbound, registrations } = owners;
   const dump = readDump(dumped);
   channels.restore(dump.channels, legOf);
   bridges?.restore(dump.bridges);
@@ -64,11 +68,26 @@ export function takeUp(owners: Owners, dumped: unknown, { legOf, awaitsApplicati
   registrations.restore(dump.registrations ?? []);
   applications.restore(dump);
   outbound.restore(dump);
+  const recordTarget = (kind: RecordTarget['kind'], id: string): RecordTarget | undefined => {
+    const bridge = kind === 'bridge' ? bridges?.find(id) : undefined;
+    if (bridge) return bridges?.recordTarget(bridge);
+    const channel = kind === 'channel' ? channels.find(id) : undefined;
+    if (!channel) return undefined;
+    return { kind, id, topics: channel.topics, media: channel.leg.media, queue: playbacks.queueOf({ kind, id }) };
+  };
+  // What has its turn comes before what waits behind it.
+  const live = dump.recordings ?? [];
+  const under = ({ begun }: (typeof live)[number]): boolean => begun !== undefined;
+  recordings.restore(live.filter(under), recordTarget);
   playbacks.restore(dump.playbacks, (kind, id) => {
     const channel = kind === 'channel' ? channels.find(id) : undefined;
     const bridge = kind === 'bridge' ? bridges?.find(id) : undefined;
     return (channel && channels.playTarget(channel)) ?? (bridge && bridges?.playTarget(bridge));
   });
+  recordings.restore(
+    live.filter((each) => !under(each)),
+    recordTarget,
+  );
   bridges?.resume();
   channels.resume();
   if (!awaitsApplications) applications.settle();

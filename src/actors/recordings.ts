@@ -15,6 +15,7 @@ import type { LiveRecording } from '../models/live-recording.ts';
 import type { StoredRecordings } from '../stores/stored-recordings.ts';
 import type { AudioWatch, RecordHandle, RecordReport } from '../telephony/media.ts';
 import { allowedOnRecording } from './allowed-operations.ts';
+import type { RecordingDump } from './dumps.ts';
 import type { MediaQueue, QueuedWork } from './media-queue.ts';
 import type { RecordingPlan } from './recording-requests.ts';
 import { Registry } from './registry.ts';
@@ -60,6 +61,13 @@ export interface Recordings {
   whenSettled(kind: RecordTarget['kind'], id: string, then: () => void): void;
   /** How many recordings of a target run, those that wait not counted. */
   running(kind: RecordTarget['kind'], id: string): number;
+  /** Every recording, those that wait included. */
+  dump(): RecordingDump[];
+  /** Takes recordings up again: they go on in their files. One whose target is not there is forgotten. */
+  restore(
+    dumps: readonly RecordingDump[],
+    targetOf: (kind: RecordTarget['kind'], id: string) => RecordTarget | undefined,
+  ): void;
   /** How many recordings wait or run: for tests and metrics. */
   readonly size: number;
 }
@@ -169,8 +177,9 @@ export function createRecordings({ bus, runtime, log, stored, most, compatibilit
     bus.publish({ event: { type: 'RecordingFailed', recording }, topics: target.topics });
   };
 
-  const start = (target: RecordTarget, plan: RecordingPlan, path: string): Entry => {
+  const start = (target: RecordTarget, plan: RecordingPlan, path: string, from?: RecordingDump['actor']): Entry => {
     const { name, format, maxSilenceMs } = plan;
+    const input = { name, format, targetUri: keyOf(target.kind, target.id), measuresSilence: maxSilenceMs > 0 };
     const entry: Entry = { actor: undefined as never, target, plan, path, handle: undefined, begun: false };
     const work: QueuedWork = {
       begin: () => entry.actor.send({ type: 'turn' }),
@@ -178,7 +187,7 @@ export function createRecordings({ bus, runtime, log, stored, most, compatibilit
     };
     spawn(machine, {
       id: name,
-      input: { name, format, targetUri: keyOf(target.kind, target.id), measuresSilence: maxSilenceMs > 0 },
+      ...(from ? { from } : { input }),
       runtime,
       onCreated: (actor) => {
         entry.actor = actor;
@@ -195,8 +204,9 @@ export function createRecordings({ bus, runtime, log, stored, most, compatibilit
         over(entry);
       },
     });
-    if (target.queue) target.queue.add(work);
-    else entry.actor.send({ type: 'turn' });
+    const begun = from !== undefined && from.value !== 'queued';
+    if (target.queue) target.queue.add(work, begun);
+    else if (!begun) entry.actor.send({ type: 'turn' });
     return entry;
   };
 
@@ -232,8 +242,41 @@ export function createRecordings({ bus, runtime, log, stored, most, compatibilit
     },
 
     running: (kind, id) => [...(byTarget.get(keyOf(kind, id))?.entries ?? [])].filter(({ begun }) => begun).length,
+    dump: () =>
+      registry.all().map(({ actor, target, plan, handle, begun }) => {
+        const { goOn: _before, ...how } = plan;
+        return {
+          actor: actor.dump() as RecordingDump['actor'],
+          target: { kind: target.kind, id: target.id },
+          plan: how,
+          ...(begun ? { begun: handle?.progress() ?? { durationMs: 0, talkingMs: 0 } } : {}),
+        };
+      }),
+
+    restore(dumps, targetOf) {
+      for (const { actor: from, target: named, plan, begun } of dumps) {
+        const target = targetOf(named.kind, named.id);
+        if (!target) continue;
+        const path = stored.placeFor(plan.name, plan.format);
+        const entry = start(target, { ...plan, ...(begun && { goOn: begun }) }, path, from);
+        if (!begun) continue;
+        entry.begun = true;
+        record(plan.name);
+        for (const action of underWay[entry.actor.getSnapshot().value] ?? []) entry.handle?.[action]();
+      }
+    },
+
     get size() {
       return registry.size;
     },
   };
 }
+
+/** What was done to a recorder that is in a state. */
+const underWay: Partial<Record<RecordingSnapshot['value'], readonly ('pause' | 'mute' | 'stop' | 'discard')[]>> = {
+  paused: ['pause'],
+  muted: ['mute'],
+  pausedMuted: ['pause', 'mute'],
+  finishing: ['stop'],
+  discarding: ['discard'],
+};

@@ -18,6 +18,7 @@ import { type OpenUdp, openUdpSocket } from '../sip/transport/udp.ts';
 import { MediaAddressError } from '../start-errors.ts';
 import { type Certificates, createCertificates } from '../stores/certificates.ts';
 import { reasonUnusable } from '../stores/durable-file.ts';
+import { recordingPath } from '../stores/recording-names.ts';
 import type { MediaPlane } from '../telephony/media.ts';
 import type { Base } from './base.ts';
 import type { Reloadable } from './reload.ts';
@@ -55,7 +56,11 @@ export async function buildNetwork(base: Base) {
       { reason: unusable },
       'recordings cannot be kept (recordings.directory); those that are asked for will fail',
     );
-  for (const recording of await finishLeftovers(config.recordings.directory))
+  // Those that are gone on with are no leftovers.
+  const goOn = (from?.calls.recordings ?? []).map(({ plan }) =>
+    recordingPath(config.recordings.directory, plan.name, plan.format),
+  );
+  for (const recording of await finishLeftovers(config.recordings.directory, new Set(goOn)))
     log.warn({ recording }, 'a recording that was left unfinished is finished');
   const media: MediaPlane =
     io.media ??

@@ -17,6 +17,7 @@ const ownersOf = ({ state, calls }: Floors) => ({
   channels: calls.channels,
   bridges: calls.meeting?.bridges,
   playbacks: calls.playbacks,
+  recordings: calls.recordings,
   applications: state.applications,
   contacts: state.contacts,
   outbound: calls.outbound,

@@ -85,6 +85,16 @@ export const recordings = group(
       unit: 'recordings',
       description: 'Most recordings that are made at a time, those that wait for their turn included.',
     }),
+    batch: whole(20, 60_000, {
+      default: 1000,
+      unit: 'ms',
+      description: 'Audio that goes to the disk at once; as much is lost at most when the process is killed.',
+    }),
+    backlog: whole(65_536, 1_073_741_824, {
+      default: 4_194_304,
+      unit: 'bytes',
+      description: 'What may wait for a slow disk, for each recording; one with more fails.',
+    }),
   },
   'Recordings.',
 );

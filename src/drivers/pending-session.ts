@@ -123,6 +123,7 @@ export function createPendingSession(
         resume: () => control((recording) => recording.resume()),
         mute: () => control((recording) => recording.mute()),
         unmute: () => control((recording) => recording.unmute()),
+        progress: () => handle?.progress() ?? request.goOn ?? { durationMs: 0, talkingMs: 0 },
       };
     },
     dump,

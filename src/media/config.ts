@@ -1,4 +1,5 @@
 import type { Codec } from '../telephony/media.ts';
+import { defaultRecordingLimits, type RecordingLimits } from './file/recording-writer.ts';
 
 /** Settings of the media plane. */
 export type MediaConfig = {
@@ -34,6 +35,8 @@ export type MediaConfig = {
   toneZone: string;
   /** Send silence on a configured flow when there is nothing else to send. */
   keepalive: boolean;
+  /** How files of recordings are written. */
+  recording: RecordingLimits;
   /** Bounds of connections to servers. */
   external: {
     /** Audio of a server that may wait until it is played, in ms. */
@@ -69,5 +72,6 @@ export const defaultMediaConfig: MediaConfig = {
   toneZone: 'us',
   keepalive: false,
   external: { backlogMs: 300, unsentBytes: 65_536, stallMs: 5000, messageBytes: 1_048_576, countsInText: true },
+  recording: defaultRecordingLimits,
   cacheBytes: 64 * 1024 * 1024,
 };

@@ -93,7 +93,7 @@ export class MediaEngine {
       drainMs: config.portDrainMs,
       random32,
     });
-    this.#recorders = new Recorders({ taps: this.#taps, random32 });
+    this.#recorders = new Recorders({ taps: this.#taps, random32, limits: config.recording });
     const { bell = newBell(0), bells = noBells, phaseMs = 0 } = options;
     this.#ties = new Ties({ clock, bell, bells, failed: (end, error) => this.#fault(end.session, error) });
     this.#ticker = new Ticker(clock, (now, skipped) => this.#tick(now, skipped), phaseMs);
@@ -347,11 +347,11 @@ export class MediaEngine {
         this.#closeMix(mixing.mix);
         return;
       case 'record': {
-        const { recording, request } = command;
+        const { recording, request, progress } = command;
         const { mix } = mixing;
         const source = sourceOfMix(mixing, this.#options.config.defaultLanguage);
         const told = (report: RecordReport) => this.#options.report({ type: 'mixRecorded', mix, recording, report });
-        this.#recorders.record(mixing, { recording, source, request, told });
+        this.#recorders.record(mixing, { recording, source, request, progress, told });
         return;
       }
       case 'controlRecording':
@@ -391,10 +391,10 @@ export class MediaEngine {
         return;
       }
       case 'record': {
-        const { recording, request } = command;
+        const { recording, request, progress } = command;
         const source = sourceOfEnd(end, request.channels, this.#options.config.defaultLanguage);
         const told = (report: RecordReport) => this.#options.report({ type: 'recorded', session, recording, report });
-        this.#recorders.record(end, { recording, source, request, told });
+        this.#recorders.record(end, { recording, source, request, progress, told });
         return;
       }
       case 'controlRecording':

@@ -127,7 +127,7 @@ export class MixProxy implements Mix, Linked {
   record(request: RecordRequest, told: (report: RecordReport) => void): RecordHandle {
     const recording = this.#recordings.add(told);
     this.#home();
-    this.#send({ type: 'record', recording, request });
+    this.#send(this.#recordings.order(recording, request));
     if (this.#ended || !this.#link) this.#recordings.failAll(mixClosed);
     return recordHandle(this.#recordings, recording, (command) => this.#send(command));
   }
@@ -180,7 +180,7 @@ export class MixProxy implements Mix, Linked {
     for (const [session, { member }] of members) this.#admit(session, member, link);
     if (this.#music !== undefined) this.#send({ type: 'music', musicClass: this.#music });
     if (this.#item) this.#send({ type: 'play', ...this.#item });
-    this.#recordings.failAll('the media thread ended');
+    for (const command of this.#recordings.again()) this.#send(command);
   }
 
   /** Where it lives, from now on at the latest. While nothing keeps it elsewhere it goes to whoever comes. */

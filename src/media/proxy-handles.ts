@@ -3,7 +3,9 @@ import type {
   PlayReport,
   RecordAction,
   RecordHandle,
+  RecordProgress,
   RecordReport,
+  RecordRequest,
   SessionCommand,
 } from '../telephony/media.ts';
 
@@ -58,14 +60,68 @@ export class Plays extends Started<PlayReport> {
   }
 }
 
+type RecordOrder = Extract<SessionCommand, { type: 'record' }>;
+type RecordControl = Extract<SessionCommand, { type: 'controlRecording' }>;
+
+/** What is needed to go on with a recording elsewhere. */
+type Recorded = { request: RecordRequest; progress: Float64Array; started: boolean; holds: Set<RecordAction> };
+
+/** What one action leaves of those before it. */
+const undoes: Partial<Record<RecordAction, RecordAction>> = { resume: 'pause', unmute: 'mute' };
+
 /** The recordings of one session or mix. */
 export class Recordings extends Started<RecordReport> {
+  readonly #recorded = new Map<number, Recorded>();
+
+  /** What asks for a recording that was added. */
+  order(recording: number, request: RecordRequest): RecordOrder {
+    const memory = new SharedArrayBuffer(2 * Float64Array.BYTES_PER_ELEMENT);
+    const progress = new Float64Array(memory);
+    progress.set([request.goOn?.durationMs ?? 0, request.goOn?.talkingMs ?? 0]);
+    this.#recorded.set(recording, { request, progress, started: false, holds: new Set() });
+    return { type: 'record', recording, request, progress: memory };
+  }
+
+  /** Remembers what was done to one, for whoever goes on with it. */
+  done(recording: number, action: RecordAction): void {
+    const holds = this.#recorded.get(recording)?.holds;
+    const undone = undoes[action];
+    if (undone) holds?.delete(undone);
+    else holds?.add(action);
+  }
+
+  progressOf(recording: number): RecordProgress {
+    const [durationMs = 0, talkingMs = 0] = this.#recorded.get(recording)?.progress ?? [];
+    return { durationMs, talkingMs };
+  }
+
+  /** What goes on, in another thread, with all that are under way. */
+  again(): (RecordOrder | RecordControl)[] {
+    return [...this.#recorded].flatMap(([recording, recorded]) => {
+      const { request, progress, started, holds } = recorded;
+      const memory = progress.buffer as SharedArrayBuffer;
+      const wanted = { ...request, beep: request.beep && !started, goOn: this.progressOf(recording) };
+      return [
+        { type: 'record' as const, recording, request: wanted, progress: memory },
+        ...[...holds].map((action) => ({ type: 'controlRecording' as const, recording, action })),
+      ];
+    });
+  }
+
   override tell(number: number, report: RecordReport): void {
-    if (report.type === 'record.started') super.tell(number, report);
-    else this.end(number, report);
+    if (report.type !== 'record.started') {
+      this.#recorded.delete(number);
+      this.end(number, report);
+      return;
+    }
+    const recorded = this.#recorded.get(number);
+    if (recorded?.started) return;
+    if (recorded) recorded.started = true;
+    super.tell(number, report);
   }
 
   failAll(reason: string): void {
+    this.#recorded.clear();
     this.endAll({ type: 'record.failed', reason });
   }
 }
@@ -97,7 +153,9 @@ export function recordHandle(
   ask: (command: Extract<SessionCommand, { type: 'controlRecording' }>) => void,
 ): RecordHandle {
   const control = (action: RecordAction) => () => {
-    if (recordings.has(recording)) ask({ type: 'controlRecording', recording, action });
+    if (!recordings.has(recording)) return;
+    recordings.done(recording, action);
+    ask({ type: 'controlRecording', recording, action });
   };
   return {
     stop: control('stop'),
@@ -106,5 +164,6 @@ export function recordHandle(
     resume: control('resume'),
     mute: control('mute'),
     unmute: control('unmute'),
+    progress: () => recordings.progressOf(recording),
   };
 }

@@ -1,7 +1,13 @@
-import type { RecordAction, RecordReport, RecordRequest } from '../telephony/media.ts';
+import type { RecordAction, RecordProgress, RecordReport, RecordRequest } from '../telephony/media.ts';
 import { TalkDetector } from './dsp/talk-detector.ts';
 import type { End } from './end.ts';
-import { defaultRecordingLimits, openRecording, type RecordingWriter } from './file/recording-writer.ts';
+import {
+  defaultRecordingLimits,
+  openRecording,
+  RecordingError,
+  type RecordingLimits,
+  type RecordingWriter,
+} from './file/recording-writer.ts';
 import { type Frame, frameSamples } from './frame.ts';
 import type { Mixing } from './mix.ts';
 import { RateChanger } from './rate-changer.ts';
@@ -58,6 +64,10 @@ export type RecorderOptions = {
   request: RecordRequest;
   /** 32 random bits. */
   serial: number;
+  /** How its file is written, where that is configured. */
+  limits?: RecordingLimits;
+  /** Where it is kept how much of it lies in the file: durationMs, talkingMs. */
+  progress?: Float64Array;
   told: (report: RecordReport) => void;
   /** Hears once that nothing more is recorded. */
   ended: () => void;
@@ -77,6 +87,8 @@ export class Recorder implements Tap {
   #state: 'opening' | 'recording' | 'ended' = 'opening';
   #paused = false;
   #muted = false;
+  /** How far it was before it was gone on with. */
+  readonly #before: RecordProgress;
   #durationMs = 0;
   #talkingMs = 0;
   #reason: EndReason | undefined;
@@ -85,10 +97,19 @@ export class Recorder implements Tap {
   constructor(options: RecorderOptions) {
     this.#options = options;
     const { request, serial } = options;
+    const { goOn, ...wanted } = request;
+    this.#before = goOn ?? { durationMs: 0, talkingMs: 0 };
+    this.#durationMs = this.#before.durationMs;
+    this.#talkingMs = this.#before.talkingMs;
+    this.#keep(0);
     options.source.listen(true);
-    openRecording({ ...defaultRecordingLimits, ...request, serial }, (error) => this.#fail(error)).then(
+    const limits = options.limits ?? defaultRecordingLimits;
+    // What has nothing in its file yet may have none.
+    const begun = goOn && (goOn.durationMs > 0 ? 'surely' : 'perhaps');
+    const written = (ms: number) => this.#keep(ms);
+    openRecording({ ...limits, ...wanted, serial, goOn: begun, written }, (error) => this.#fail(error)).then(
       (writer) => this.#opened(writer),
-      (error: unknown) => this.#fail(error),
+      (error: unknown) => (isComplete(error) ? this.#wasComplete() : this.#fail(error)),
     );
   }
 
@@ -156,6 +177,21 @@ export class Recorder implements Tap {
     else this.#begin();
   }
 
+  /** Whoever recorded it before finished it, and could not tell any more. */
+  #wasComplete(): void {
+    this.#leave('stopped');
+    const { durationMs, talkingMs } = this.#before;
+    const silenceMs = durationMs - talkingMs;
+    this.#options.told({ type: 'record.finished', reason: 'stopped', durationMs, talkingMs, silenceMs });
+  }
+
+  #keep(writtenMs: number): void {
+    const { progress } = this.#options;
+    if (!progress) return;
+    progress[0] = this.#before.durationMs + writtenMs;
+    progress[1] = Math.min(this.#talkingMs, progress[0]);
+  }
+
   #begin(): void {
     if (this.#state !== 'opening') return;
     this.#state = 'recording';
@@ -212,6 +248,8 @@ export class Recorder implements Tap {
     );
   }
 }
+
+const isComplete = (error: unknown): boolean => error instanceof RecordingError && error.code === 'complete';
 
 function inWords(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

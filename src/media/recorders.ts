@@ -1,5 +1,6 @@
 import type { RecordAction, RecordReport, RecordRequest } from '../telephony/media.ts';
 import type { End } from './end.ts';
+import type { RecordingLimits } from './file/recording-writer.ts';
 import type { Mixing } from './mix.ts';
 import { Recorder, type RecordSource } from './recorder.ts';
 import type { Tap } from './talk-tap.ts';
@@ -8,6 +9,8 @@ export type RecordersOptions = {
   /** What is driven by the tick: recorders come and go there. */
   taps: Set<Tap>;
   random32: () => number;
+  /** How files are written. */
+  limits: RecordingLimits;
 };
 
 /** What is to be recorded. */
@@ -16,6 +19,8 @@ export type RecordingOrder = {
   recording: number;
   source: RecordSource;
   request: RecordRequest;
+  /** See {@link RecordProgress}. */
+  progress?: SharedArrayBuffer | undefined;
   told: (report: RecordReport) => void;
 };
 
@@ -30,7 +35,7 @@ export class Recorders {
     this.#options = options;
   }
 
-  record(owner: End | Mixing, { recording, source, request, told }: RecordingOrder): void {
+  record(owner: End | Mixing, { recording, source, request, progress, told }: RecordingOrder): void {
     const recorders = this.#recorders.get(owner) ?? new Map<number, Recorder>();
     this.#recorders.set(owner, recorders);
     owner.onDigit = (digit) => {
@@ -43,6 +48,8 @@ export class Recorders {
       source,
       request,
       serial: this.#options.random32(),
+      limits: this.#options.limits,
+      ...(progress && { progress: new Float64Array(progress) }),
       told: (report) => {
         told(report);
         if (report.type === 'record.started' || --unfinished.recordings > 0) return;

@@ -93,7 +93,7 @@ export abstract class SessionProxy implements MediaSession, Linked {
 
   record(request: RecordRequest, told: (report: RecordReport) => void): RecordHandle {
     const recording = this.#recordings.add(told);
-    this.#ask({ type: 'record', recording, request });
+    this.#ask(this.#recordings.order(recording, request));
     if (this.#ended || !this.link) this.#recordings.failAll(sessionClosed);
     return recordHandle(this.#recordings, recording, (command) => this.#ask(command));
   }
@@ -203,7 +203,7 @@ export abstract class SessionProxy implements MediaSession, Linked {
     this.tellLost(reason);
   }
 
-  /** Lives in `link` from now on, as it was. What was recorded so far is lost. */
+  /** Lives in `link` from now on, as it was. Recordings go on in their files, without what was not there yet. */
   moveTo(link: ThreadLink): void {
     const before = this.place;
     if (this.#ended || !before) return;
@@ -218,7 +218,7 @@ export abstract class SessionProxy implements MediaSession, Linked {
       this.post({ type: 'play', play: item.play, item: { ...item.item, heardMs: positionMs } });
       if (item.paused) this.post({ type: 'control', play: item.play, action: 'pause' });
     }
-    this.#recordings.failAll('the media thread ended');
+    for (const command of this.#recordings.again()) this.post(command);
   }
 
   /** Tells that the session is gone. */

@@ -132,7 +132,8 @@ export type SessionCommand =
   | { type: 'mute'; in: boolean; out: boolean }
   | { type: 'detectTalking'; detection: TalkDetection | undefined }
   | { type: 'detectTone'; detection: ToneDetection | undefined }
-  | { type: 'record'; recording: number; request: RecordRequest }
+  /** `progress`: two numbers, durationMs and talkingMs, that are kept as {@link RecordProgress} says. */
+  | { type: 'record'; recording: number; request: RecordRequest; progress?: SharedArrayBuffer }
   | { type: 'controlRecording'; recording: number; action: RecordAction }
   | { type: 'close' };
 
@@ -230,7 +231,12 @@ export type RecordRequest = {
   maxSilenceMs: number;
   /** Digits of the far side that end it. */
   terminateOn: 'none' | 'any' | '*' | '#';
+  /** It was begun elsewhere and is so far: its unfinished file is gone on with. */
+  goOn?: RecordProgress;
 };
+
+/** How much of a recording lies in its unfinished file, in ms. */
+export type RecordProgress = { durationMs: number; talkingMs: number };
 
 /** What became of a recording: at most one `record.started`, then exactly one of the others. */
 export type RecordReport =
@@ -260,6 +266,8 @@ export interface RecordHandle {
   /** Writes silence instead of what is said until `unmute`: the file goes on. */
   mute(): void;
   unmute(): void;
+  /** How much of it would be kept if the media plane were lost now. */
+  progress(): RecordProgress;
 }
 
 /** What can be listened to and recorded of one far side, besides what {@link MediaSession} has. */

@@ -136,6 +136,37 @@ put('a playback goes on with the item that was under way, those behind it wait f
   assert.is(second.playbacks.size, 0);
 });
 
+put('a recording goes on behind what was kept of it, as it was paused; the next waits for its turn', async () => {
+  const first = createCallControl({ contexts });
+  first.connect('hello');
+  first.incoming('c1');
+  await settled();
+  first.recordingOperations.recordOnChannel('c1', { name: 'r1', format: 'wav', beep: true });
+  await settled();
+  first.recordingOperations.recordOnChannel('c1', { name: 'r2', format: 'wav' });
+  first.recordingOperations.pause('r1');
+  const second = goOn(first);
+  const { events } = second.connect('hello');
+  const [recorder] = second.legs.get('c1')?.media.recorders ?? [];
+  assert.equal(
+    [recorder?.request.path, recorder?.request.goOn, recorder?.calls],
+    ['/recordings/r1.wav', { durationMs: 0, talkingMs: 0 }, ['pause']],
+  );
+  assert.equal([second.recordings.get('r1').state, second.recordings.get('r2').state], ['paused', 'queued']);
+  second.recordingOperations.stop('r1');
+  await settled();
+  second.recordingOperations.stop('r2');
+  assert.equal(
+    events.map((event) => [event.type, 'recording' in event && event.recording.name]),
+    [
+      ['RecordingFinished', 'r1'],
+      ['RecordingStarted', 'r2'],
+      ['RecordingFinished', 'r2'],
+    ],
+  );
+  assert.is(second.recordings.size, 0);
+});
+
 put('an application keeps its subscriptions, its filter and its numbers, and is away until it comes back', async () => {
   const first = createCallControl({ contexts });
   const { events } = first.connect('hello');

@@ -1,11 +1,15 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { systemClock } from '../../src/lib/clock.ts';
 import { defaultMediaConfig } from '../../src/media/config.ts';
+import { readWav } from '../../src/media/file/wav.ts';
 import { createMediaPlane } from '../../src/media/media-plane.ts';
 import { type MediaThread, startWorker } from '../../src/media/start-worker.ts';
-import type { MediaReport, PlayReport } from '../../src/telephony/media.ts';
+import type { MediaReport, PlayReport, RecordReport } from '../../src/telephony/media.ts';
 import { Phone } from './socket-phone.ts';
 import { memoryLogger, noExternal } from './support.ts';
 
@@ -15,6 +19,7 @@ const config = {
   threads: 3,
   ports: { first: 0, last: 0 },
   soundsDirectories: [sounds],
+  recording: { ...defaultMediaConfig.recording, batchMs: 100 },
 };
 
 /** A plane over three threads that can be ended from outside. */
@@ -30,6 +35,8 @@ function threePlaces() {
 }
 
 const member = { role: 'participant', muted: false, passDigits: true } as const;
+/** A packet that nobody takes for silence. */
+const loud = Array.from({ length: 160 }, (_, index) => (index % 2 === 0 ? 0x10 : 0x90));
 /** A packet of these phones, in ms. */
 const packetMs = 60;
 
@@ -111,6 +118,58 @@ test('a thread that dies under fifty bridged calls ends none of them: each goes 
   assert.equal(await plane.usage(), { sessions: 0, ports: 0, players: 0, timers: 0, ...noExternal });
   for (const { phone } of legs) phone.socket.close();
   await plane.close();
+});
+
+test('what is recorded of a phone and of a bridge goes on in the same file when their thread dies', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'recording-'));
+  const { plane, threads } = threePlaces();
+  const phone = await Phone.bind();
+  const session = await plane.openRtp('a', () => {});
+  phone.configure(session);
+  const mix = plane.openMix('m', 'mixing', () => {});
+  mix.join(session, member);
+  let sequence = 0;
+  const talking = setInterval(() => {
+    const timestamp = ++sequence * 160;
+    phone.send(session, { marker: false, payloadType: 0, sequence, timestamp, ssrc: 5, payload: loud });
+  }, 20);
+  const recordings = [session, mix].map((target, index) => {
+    const path = join(directory, `${index}.wav`);
+    const reports: RecordReport[] = [];
+    const wanted = { path, format: 'wav', ifExists: 'fail', channels: 1, terminateOn: 'none' } as const;
+    const limits = { beep: false, maxDurationMs: 0, maxSilenceMs: 0 };
+    const handle = target.record({ ...wanted, ...limits }, (report) => reports.push(report));
+    return { path, reports, handle };
+  });
+  const kept = async (ms: number) => {
+    while (recordings.some(({ handle }) => handle.progress().durationMs < ms))
+      await new Promise((resolve) => setImmediate(resolve));
+  };
+  await kept(200);
+  recordings[1]!.handle.mute();
+  await threads[0]!.terminate();
+  const atLoss = recordings.map(({ handle }) => handle.progress().durationMs);
+  await kept(Math.max(...atLoss) + 400);
+  for (const { handle } of recordings) handle.stop();
+  while (recordings.some(({ reports }) => reports.length < 2)) await new Promise((resolve) => setImmediate(resolve));
+  clearInterval(talking);
+  for (const [index, { path, reports }] of recordings.entries()) {
+    const [started, finished] = reports;
+    assert.equal([started?.type, finished?.type, reports.length], ['record.started', 'record.finished', 2]);
+    const samples = readWav(await readFile(path));
+    const { durationMs, talkingMs } = finished as Extract<RecordReport, { type: 'record.finished' }>;
+    assert.is(samples.length, durationMs * 8, 'what is told is what lies in the file');
+    const end = samples.subarray(-800);
+    assert.is(
+      end.every((sample) => sample === 0),
+      index === 1,
+      'who was muted is muted still',
+    );
+    assert.ok(talkingMs > 0);
+  }
+  phone.socket.close();
+  await plane.close();
+  await rm(directory, { recursive: true });
 });
 
 test.run();

@@ -311,7 +311,7 @@ export function createCallControl({
     applications,
     outbound,
     endpoints,
-    owners: { channels, bridges, playbacks, applications, contacts, outbound, registrations },
+    owners: { channels, bridges, playbacks, recordings, applications, contacts, outbound, registrations },
     registrations,
     legs,
     /** The media of Local channels, half by half. */

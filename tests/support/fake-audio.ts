@@ -62,6 +62,7 @@ export class FakeRecorder {
     resume: () => this.#asked('resume'),
     mute: () => this.#asked('mute'),
     unmute: () => this.#asked('unmute'),
+    progress: () => ({ durationMs: 0, talkingMs: 0 }),
   };
 }
 

@@ -16,7 +16,7 @@ import { createVirtualPhone } from './virtual-phone.ts';
 /** A story of one server, two phones and an application; the server may lose its power at any settled moment. */
 
 export const serverAddress = '10.0.0.1';
-const authorization = `Basic ${Buffer.from('tester:secret').toString('base64')}`;
+export const authorization = `Basic ${Buffer.from('tester:secret').toString('base64')}`;
 
 const settings = {
   general: { validate: true, data_directory: 'data', entity_id: 'story' },

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Account, createStory, type Deed, serverAddress, words } from './put-down-story.ts';
+import { type Account, authorization, createStory, type Deed, serverAddress, words } from './put-down-story.ts';
 
 /** An account line by line, so that a difference shows. */
 const lines = ({ events, ...rest }: Account): string[] => [
@@ -114,6 +114,46 @@ put('channels that listen, and bridges with who is in them, go on', async () => 
   );
   const { errors } = await story.close();
   assert.equal(errors, []);
+});
+
+put('a recording goes on in the same file, and ends once', async () => {
+  const story = await createStory(9);
+  const { clock, ask } = story;
+  const live = async () => ((await ask('GET', '/recordings/live/r')) as { state?: string }).state;
+  /** The disk is a real one: it has its turns. */
+  const until = async (enough: () => Promise<boolean>) => {
+    while (!(await enough())) await new Promise((resolve) => setImmediate(resolve));
+  };
+  const written = () => story.server.dump().calls.recordings?.[0]?.begun?.durationMs ?? 0;
+  await ask('POST', '/channels?endpoint=PJSIP/bob&app=app&channelId=out');
+  await clock.run(1_000);
+  await ask('POST', '/channels/out/record?name=r&format=wav');
+  await until(async () => (await live()) === 'recording');
+  await clock.run(1_500);
+  await until(async () => written() >= 1_000);
+  const before = written();
+  await ask('POST', '/recordings/live/r/mute');
+  await story.takeUp();
+  assert.is(await live(), 'recording');
+  // Its file is open again once something lies behind what was there.
+  await until(async () => {
+    await clock.run(1_000);
+    return written() >= before + 1_000;
+  });
+  const kept = written();
+  await ask('POST', '/recordings/live/r/stop');
+  await until(async () => (await live()) === undefined);
+  const { headers } = await story.server.ask(
+    new Request(`http://${serverAddress}/ari/recordings/stored/r/file`, { headers: { authorization } }),
+  );
+  const durationMs = (Number(headers.get('content-length')) - 44) / 16;
+  assert.ok(durationMs >= kept, `${durationMs} of ${kept} ms`);
+  const { events, errors } = await story.close();
+  assert.equal(errors, []);
+  assert.equal(
+    events.flatMap(({ type }) => (String(type).startsWith('Recording') ? [type] : [])),
+    ['RecordingStarted', 'RecordingFinished'],
+  );
 });
 
 put('what does not fit is refused with the place that is wrong, and nothing is left open', async () => {

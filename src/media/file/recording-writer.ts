@@ -16,8 +16,11 @@ import { type RecordingContainer, recordingFormats } from './recording-formats.t
 /** Why a recording cannot be made, or went wrong. */
 export class RecordingError extends Error {
   override readonly name = 'RecordingError';
-  /** `exists`: a file or a recording of that path; `format`: nothing records so; `disk`: full, slow, not writable. */
-  readonly code: 'exists' | 'format' | 'disk';
+  /**
+   * `exists`: a file or a recording of that path; `format`: nothing records so; `disk`: full, slow, not writable;
+   * `complete`: what was to be gone on with is in its place already.
+   */
+  readonly code: 'exists' | 'format' | 'disk' | 'complete';
 
   constructor(code: RecordingError['code'], message: string, options?: ErrorOptions) {
     super(message, options);
@@ -33,6 +36,10 @@ export type RecordingOptions = {
   format: string;
   channels: 1 | 2;
   ifExists: 'fail' | 'overwrite' | 'append';
+  /** Another thread or process began it: its unfinished file is gone on with. `perhaps` = a new one if there is none. */
+  goOn?: 'surely' | 'perhaps' | undefined;
+  /** Hears after each batch how much lies in the file since it was opened, in ms. */
+  written?: (ms: number) => void;
   /** Tells streams within one file apart, 32 bits; any number. */
   serial: number;
   /** How much audio goes to the disk at once, in ms: as much is lost at most when the process is killed. */
@@ -41,8 +48,11 @@ export type RecordingOptions = {
   maximumBacklogOctets: number;
 };
 
+/** How files are written. */
+export type RecordingLimits = Readonly<Pick<RecordingOptions, 'batchMs' | 'maximumBacklogOctets'>>;
+
 /** What holds where nothing was configured. */
-export const defaultRecordingLimits: Readonly<Pick<RecordingOptions, 'batchMs' | 'maximumBacklogOctets'>> = {
+export const defaultRecordingLimits: RecordingLimits = {
   batchMs: 1000,
   maximumBacklogOctets: 4 * 1024 * 1024,
 };
@@ -93,6 +103,10 @@ async function begin(
 ): Promise<RecordingWriter> {
   const { path, ifExists } = options;
   const temporary = path + unfinished;
+  if (options.goOn) {
+    const handle = await reopen(options, temporary);
+    if (handle) return goOn(options, container, handle, failed);
+  }
   await mkdir(dirname(path), { recursive: true }).catch((error: NodeJS.ErrnoException) => {
     // A file where the directory should be.
     throw error.code === 'EEXIST' ? Object.assign(error, { code: 'ENOTDIR' }) : error;
@@ -112,6 +126,36 @@ async function begin(
   } catch (error) {
     await handle.close().catch(() => undefined);
     await rm(temporary, { force: true });
+    throw error;
+  }
+  return writer;
+}
+
+/** The unfinished file of a recording; undefined when there is none and need not be. @throws RecordingError (rejects) complete. */
+async function reopen(options: RecordingOptions, temporary: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(temporary, 'r+');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    if (options.goOn === 'perhaps') return undefined;
+    await stat(options.path);
+    throw new RecordingError('complete', 'the recording is complete', { cause: error });
+  }
+}
+
+async function goOn(
+  options: RecordingOptions,
+  container: RecordingContainer,
+  handle: FileHandle,
+  failed: (error: RecordingError) => void,
+): Promise<RecordingWriter> {
+  const writer = new RecordingWriter(options, container, handle, failed);
+  try {
+    const file = await handle.readFile();
+    // Killed before anything was written: it begins.
+    await writer.begin(file.length > 0 ? file : undefined);
+  } catch (error) {
+    await handle.close().catch(() => undefined);
     throw error;
   }
   return writer;
@@ -267,6 +311,7 @@ export class RecordingWriter {
     this.#container.flush(this.#push);
     if (this.#octets === 0) return;
     const batch = this.#pending.slice(0, this.#octets);
+    const samples = this.#samples;
     this.#octets = 0;
     for (let done = 0; done < batch.length; ) {
       const { bytesWritten } = await this.#handle.write(batch, done, batch.length - done, this.#length);
@@ -275,6 +320,7 @@ export class RecordingWriter {
     }
     const header = this.#container.header(this.#length);
     if (header) await this.#handle.write(header, 0, header.length, 0);
+    this.#options.written?.((samples * 1000) / this.sampleRate);
   }
 }
 
@@ -300,14 +346,16 @@ const mostEntries = 1_000_000;
 
 /**
  * Puts recordings that a crash left unfinished into their places, in all directories below. Call it before anything is
- * recorded. @returns the paths of the finished files; what cannot be renamed stays.
+ * recorded. @param except paths of those that will be gone on with. @returns the paths of the finished files; what cannot
+ * be renamed stays.
  */
-export async function finishLeftovers(directory: string): Promise<string[]> {
+export async function finishLeftovers(directory: string, except: ReadonlySet<string> = new Set()): Promise<string[]> {
   const names = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => []);
   const finished: string[] = [];
   for (const entry of names.slice(0, mostEntries)) {
     if (!entry.isFile() || !entry.name.endsWith(unfinished)) continue;
     const path = join(entry.parentPath, entry.name.slice(0, -unfinished.length));
+    if (except.has(path)) continue;
     const format = recordingFormats.has(path.slice(path.lastIndexOf('.') + 1));
     const done =
       format &&

@@ -84,6 +84,7 @@ export class FakeMedia implements MediaPlane {
           resume: control('resume'),
           mute: control('mute'),
           unmute: control('unmute'),
+          progress: () => ({ durationMs: 0, talkingMs: 0 }),
         };
       },
       dump: () => ({ version: 1, id, standing: [] }),
