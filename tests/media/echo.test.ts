@@ -27,8 +27,8 @@ test('each packet goes back at once with our source, sequence and timestamps, an
   hear(arrived(1, { marker: true }));
   hear(arrived(2));
   assert.equal(sent(), [
-    { ...arrived(1), marker: true, sequence: 0xfffe, timestamp: 8000, ssrc: ourSsrc },
-    { ...arrived(2), marker: false, sequence: 0xffff, timestamp: 8160, ssrc: ourSsrc },
+    { ...arrived(1), marker: true, sequence: 0x7ffe, timestamp: 8000, ssrc: ourSsrc },
+    { ...arrived(2), marker: false, sequence: 0x7fff, timestamp: 8160, ssrc: ourSsrc },
   ]);
   engine.close();
 });
@@ -54,8 +54,8 @@ test('a lost packet leaves its gap in our timestamps, not in our sequence', asyn
   assert.equal(
     sent().map(({ sequence, timestamp }) => [sequence, timestamp]),
     [
-      [0xfffe, 8000],
-      [0xffff, 8320],
+      [0x7ffe, 8000],
+      [0x7fff, 8320],
     ],
   );
   engine.close();
@@ -68,8 +68,8 @@ test('digits are told and go back as events', async () => {
   hear(arrived(2, { ...digit, marker: true, payload: [5, 10, 0, 160] }));
   hear(arrived(3, { ...digit, payload: [5, 0x8a, 3, 32] }));
   assert.equal(sent().slice(1), [
-    { marker: true, payloadType: 101, sequence: 0xffff, timestamp: 8160, ssrc: ourSsrc, payload: [5, 10, 0, 160] },
-    { marker: false, payloadType: 101, sequence: 0, timestamp: 8160, ssrc: ourSsrc, payload: [5, 0x8a, 3, 32] },
+    { marker: true, payloadType: 101, sequence: 0x7fff, timestamp: 8160, ssrc: ourSsrc, payload: [5, 10, 0, 160] },
+    { marker: false, payloadType: 101, sequence: 0x8000, timestamp: 8160, ssrc: ourSsrc, payload: [5, 0x8a, 3, 32] },
   ]);
   assert.equal(reports, [{ type: 'digit', session: 1, digit: '5', durationMs: 100 }]);
   engine.close();
@@ -135,7 +135,7 @@ test('what we play wins over the echo, and both keep one stream', async () => {
   const packets = sent();
   assert.equal(
     packets.map(({ sequence }) => sequence),
-    [0xfffe, 0xffff, 0, 1],
+    [0x7ffe, 0x7fff, 0x8000, 0x8001],
   );
   assert.equal(
     packets.map(({ timestamp }) => timestamp),
@@ -174,9 +174,9 @@ test('a far side that changes its source, or its timestamps, is followed on our 
   assert.equal(
     packets.map(({ ssrc, sequence }) => [ssrc, sequence]),
     [
-      [ourSsrc, 0xfffe],
-      [ourSsrc, 0xffff],
-      [ourSsrc, 0],
+      [ourSsrc, 0x7ffe],
+      [ourSsrc, 0x7fff],
+      [ourSsrc, 0x8000],
     ],
   );
   assert.equal(

@@ -29,9 +29,9 @@ test('an item is sent packet by packet every 20 ms, its last piece filled with s
     new Array(3).fill([10_000, '192.0.2.1:4000']),
   );
   assert.equal(sent(), [
-    { ...audio, marker: true, sequence: 0xfffe, timestamp: 160, payload: ramp(160) },
-    { ...audio, marker: false, sequence: 0xffff, timestamp: 320, payload: ramp(160, 160) },
-    { ...audio, marker: false, sequence: 0, timestamp: 480, payload: [...ramp(40, 320), ...silence(120)] },
+    { ...audio, marker: true, sequence: 0x7ffe, timestamp: 160, payload: ramp(160) },
+    { ...audio, marker: false, sequence: 0x7fff, timestamp: 320, payload: ramp(160, 160) },
+    { ...audio, marker: false, sequence: 0x8000, timestamp: 480, payload: [...ramp(40, 320), ...silence(120)] },
   ]);
   assert.equal(reports, [{ type: 'played', session: 1, play: 1, report: { type: 'media.finished' } }]);
   engine.close();
@@ -49,8 +49,8 @@ test('nothing is sent while there is nothing to say; the next talkspurt has a ma
   assert.equal(
     sent().map(({ marker, sequence, timestamp }) => [marker, sequence, timestamp]),
     [
-      [true, 0xfffe, 160],
-      [true, 0xffff, 51 * 160],
+      [true, 0x7ffe, 160],
+      [true, 0x7fff, 51 * 160],
     ],
   );
   engine.close();
@@ -110,8 +110,8 @@ test('with keepalive silence is sent when there is nothing else', async () => {
   await open({ codec: 'alaw', payloadType: 8 });
   clock.advance(40);
   assert.equal(sent(), [
-    { ...audio, payloadType: 8, marker: true, sequence: 0xfffe, timestamp: 160, payload: new Array(160).fill(0xd5) },
-    { ...audio, payloadType: 8, marker: false, sequence: 0xffff, timestamp: 320, payload: new Array(160).fill(0xd5) },
+    { ...audio, payloadType: 8, marker: true, sequence: 0x7ffe, timestamp: 160, payload: new Array(160).fill(0xd5) },
+    { ...audio, payloadType: 8, marker: false, sequence: 0x7fff, timestamp: 320, payload: new Array(160).fill(0xd5) },
   ]);
   engine.close();
 });
@@ -142,11 +142,11 @@ test('a digit is sent as one event: one timestamp, growing duration, three ends;
   const packets = sent();
   const event = { payloadType: 101, ssrc: ourSsrc, timestamp: 960 };
   assert.equal(packets.slice(5, 10), [
-    { ...event, marker: true, sequence: firstSequence + 5 - 0x1_0000, payload: [11, 10, 0, 160] },
-    { ...event, marker: false, sequence: firstSequence + 6 - 0x1_0000, payload: [11, 10, 1, 64] },
-    { ...event, marker: false, sequence: firstSequence + 7 - 0x1_0000, payload: [11, 0x8a, 1, 0xe0] },
-    { ...event, marker: false, sequence: firstSequence + 8 - 0x1_0000, payload: [11, 0x8a, 1, 0xe0] },
-    { ...event, marker: false, sequence: firstSequence + 9 - 0x1_0000, payload: [11, 0x8a, 1, 0xe0] },
+    { ...event, marker: true, sequence: firstSequence + 5, payload: [11, 10, 0, 160] },
+    { ...event, marker: false, sequence: firstSequence + 6, payload: [11, 10, 1, 64] },
+    { ...event, marker: false, sequence: firstSequence + 7, payload: [11, 0x8a, 1, 0xe0] },
+    { ...event, marker: false, sequence: firstSequence + 8, payload: [11, 0x8a, 1, 0xe0] },
+    { ...event, marker: false, sequence: firstSequence + 9, payload: [11, 0x8a, 1, 0xe0] },
   ]);
   const heard = packets.filter(({ payloadType }) => payloadType === 0);
   assert.equal(

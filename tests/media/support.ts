@@ -120,7 +120,7 @@ export const usualFlow: RtpFlow = {
 
 /** Our SSRC and first sequence number on the {@link bench}. */
 export const ourSsrc = 0x01020304;
-export const firstSequence = 0xfffe;
+export const firstSequence = 0x7ffe;
 
 /** Plays `ramp:<octets>` as that many octets counting up, `fail:` not at all; tones are real ones. */
 export const rampLoader: AudioLoader = {

@@ -17,6 +17,8 @@ const sounds = fileURLToPath(new URL('../../sounds', import.meta.url));
 const config = {
   ...defaultMediaConfig,
   threads: 3,
+  // A busy machine takes its time to start them.
+  threadTimeoutMs: 60_000,
   ports: { first: 0, last: 0 },
   soundsDirectories: [sounds],
   recording: { ...defaultMediaConfig.recording, batchMs: 100 },
