@@ -47,6 +47,8 @@ export class EchoAudio {
   readonly #packetsPerCall: number;
   readonly #sentAt: Float64Array;
   readonly #lastHeard: Float64Array;
+  /** Sequence number that a mixed stream is to go on with; −1 before it begins. */
+  readonly #expected: Int32Array;
   readonly #delays = new Uint32Array(500 * stepsPerMs + 1);
   #sent = 0;
   #received = 0;
@@ -54,12 +56,15 @@ export class EchoAudio {
   #wrong = 0;
   #sentLate = 0;
   #maximum = 0;
+  #mixed = 0;
+  #mixedLost = 0;
 
   constructor(calls: number, seconds: number) {
     this.#calls = calls;
     this.#packetsPerCall = Math.round((seconds * 1000) / packetMs);
     this.#sentAt = new Float64Array(calls * this.#packetsPerCall);
     this.#lastHeard = new Float64Array(calls);
+    this.#expected = new Int32Array(calls).fill(-1);
   }
 
   /** Calls begin spread over 20 ms, as calls do, `inMs` from now, and then keep their own grid. */
@@ -85,8 +90,24 @@ export class EchoAudio {
     });
   }
 
-  /** A packet that came for a call, or from where no call is (undefined). */
-  hear(call: number | undefined, packet: Buffer): void {
+  /** A packet of a mix, in which nobody's can be told: numbers left out are lost, and only gaps are looked at. */
+  hearMixed(call: number, packet: Buffer): void {
+    const now = performance.now();
+    const sequence = packet.readUInt16BE(2);
+    const expected = this.#expected[call]!;
+    if (expected >= 0) this.#mixedLost += (sequence - expected) & 0xffff;
+    this.#expected[call] = (sequence + 1) & 0xffff;
+    this.#mixed++;
+    const last = this.#lastHeard[call]!;
+    if (last > 0 && now - last > lateGapMs) this.#late++;
+    this.#lastHeard[call] = now;
+  }
+
+  /**
+   * A packet that came for a call, or from where no call is (undefined).
+   * @param call whose packet it ought to be. @param by who hears it.
+   */
+  hear(call: number | undefined, packet: Buffer, by = call): void {
     const now = performance.now();
     const right =
       call !== undefined && packet.length === headerOctets + payloadOctets && readNumber(packet, 12) === call;
@@ -98,9 +119,9 @@ export class EchoAudio {
     }
     this.#sentAt[place] = 0;
     this.#received++;
-    const last = this.#lastHeard[call]!;
+    const last = this.#lastHeard[by!]!;
     if (last > 0 && now - last > lateGapMs) this.#late++;
-    this.#lastHeard[call] = now;
+    this.#lastHeard[by!] = now;
     const delay = now - sentAt;
     this.#maximum = Math.max(this.#maximum, delay);
     this.#delays[Math.min(this.#delays.length - 1, Math.floor(delay * stepsPerMs))]!++;
@@ -109,8 +130,8 @@ export class EchoAudio {
   figures(): EchoFigures {
     return {
       sent: this.#sent,
-      received: this.#received,
-      lost: this.#sent - this.#received,
+      received: this.#received + this.#mixed,
+      lost: this.#mixed > 0 ? this.#mixedLost : this.#sent - this.#received,
       late: this.#late,
       wrong: this.#wrong,
       delayP50: this.#percentile(0.5),

@@ -1,18 +1,32 @@
 /**
  * The phones of the media benchmark, all in one process: places calls over one UDP socket with as little SIP as will
  * do, then sends G.711 from one RTP socket per call and checks what comes back. Started by media-calls.ts; asked by IPC
- * messages (CallerTask), answers each with three reports: `up`, `sent`, `over`.
+ * messages (CallerTask), answers each with three reports: `up`, `sent`, `over`. It is a server that sends back, too.
  */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { EchoAudio, type EchoFigures } from './echo-audio.ts';
+import type { Hearing, Scenario } from './media-scenarios.ts';
 
-export type CallerTask = { sip: string; calls: number; seconds: number };
+export type CallerTask = {
+  sip: string;
+  calls: number;
+  seconds: number;
+  /** Ports that packets go to at once, without SIP. */
+  ports?: number[];
+  extension?: Scenario['extension'];
+  hearing?: Hearing;
+  /** Calls are joined before anything is said: it begins with a message of any kind. */
+  waits?: boolean;
+};
 
 /** What came of the packets, and how quickly calls were set up. */
 export type CallerFigures = EchoFigures & { setupPerSecond: number };
 
-export type CallerReport = { type: 'up' } | { type: 'sent'; figures: CallerFigures } | { type: 'over' };
+export type CallerReport =
+  | { type: 'up'; echoPort: number }
+  | { type: 'sent'; figures: CallerFigures }
+  | { type: 'over' };
 
 const address = '127.0.0.1';
 /** What the server may take to begin to hear, in ms. */
@@ -74,6 +88,11 @@ class Caller {
       const call: Call = { number, rtp, to: '', remotePort: 0, answered: undefined };
       rtp.on('message', (packet) => this.#hearRtp(call, packet));
       this.#calls.push(call);
+      const port = this.#task.ports?.[number];
+      if (port !== undefined) {
+        call.remotePort = port;
+        continue;
+      }
       answers.push(this.#ask(call, () => this.#request(call, 'INVITE', 1)));
       await new Promise((next) => setTimeout(next, betweenCallsMs));
     }
@@ -92,7 +111,8 @@ class Caller {
   }
 
   async hangUp(): Promise<void> {
-    await Promise.all(this.#calls.map((call) => this.#ask(call, () => this.#request(call, 'BYE', 2))));
+    const placed = this.#task.ports ? [] : this.#calls;
+    await Promise.all(placed.map((call) => this.#ask(call, () => this.#request(call, 'BYE', 2))));
     for (const { rtp } of this.#calls) rtp.close();
     this.#sip.close();
   }
@@ -116,12 +136,13 @@ class Caller {
   #request(call: Call, method: string, cseq: number): string {
     const own = `${address}:${this.#sip.address().port}`;
     const branch = `z9hG4bK${this.#run}-${call.number}-${method}`;
+    const user = this.#task.extension === 'numbered' ? `m${call.number}` : 'echo';
     const body = method === 'INVITE' ? this.#offer(call) : '';
     return [
-      `${method} sip:echo@${this.#task.sip} SIP/2.0`,
+      `${method} sip:${user}@${this.#task.sip} SIP/2.0`,
       `Via: SIP/2.0/UDP ${own};branch=${branch};rport`,
       `From: <sip:bench@${address}>;tag=${call.number}`,
-      `To: ${call.to || `<sip:echo@${this.#task.sip}>`}`,
+      `To: ${call.to || `<sip:${user}@${this.#task.sip}>`}`,
       `Call-ID: ${this.#run}-${call.number}`,
       `CSeq: ${cseq} ${method}`,
       `Contact: <sip:${own}>`,
@@ -162,17 +183,37 @@ class Caller {
   #hearRtp(call: Call, packet: Buffer): void {
     // RTCP for the call whose port is one lower: the system gave us neighbouring ports (RFC 5761 4 tells them apart).
     if (packet[1]! >= 192 && packet[1]! <= 223) return;
-    this.#audio.hear(call.number, packet);
+    const { number } = call;
+    switch (this.#task.hearing) {
+      case 'neighbour':
+        this.#audio.hear(number ^ 1, packet, number);
+        return;
+      case 'mix':
+        this.#audio.hearMixed(number, packet);
+        return;
+      default:
+        this.#audio.hear(number, packet);
+    }
   }
 }
 
 const report = (what: CallerReport): void => void process.send!(what);
 
-process.on('message', async (task) => {
-  const caller = await Caller.open(task as CallerTask);
+/** A server of external media: what it hears it sends back. */
+const echo = await openSocket();
+echo.on('message', (packet, { port, address: from }) => {
+  if (packet[1]! < 192 || packet[1]! > 223) echo.send(packet, port, from);
+});
+
+process.on('message', async (task: CallerTask | 'talk') => {
+  if (task === 'talk') return;
+  const caller = await Caller.open(task);
   await caller.placeCalls();
-  report({ type: 'up' });
+  const joined = task.waits && once(process as unknown as NodeJS.EventEmitter, 'message');
+  report({ type: 'up', echoPort: echo.address().port });
+  await joined;
   report({ type: 'sent', figures: await caller.talk() });
   await caller.hangUp();
   report({ type: 'over' });
 });
+report({ type: 'over' });

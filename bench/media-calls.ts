@@ -1,70 +1,179 @@
-/** N concurrent SIP calls into `echo`, placed, fed and checked by a separate process (media-caller.ts). */
-import { fork } from 'node:child_process';
+/** Calls of phones with audio, joined as scenarios say: placed, fed and checked by a separate process (media-caller.ts). */
+import { execFileSync, fork, spawn } from 'node:child_process';
 import { on } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { CallerFigures, CallerReport } from './media-caller.ts';
+import { BenchApplication } from './media-bridges.ts';
+import type { CallerFigures, CallerReport, CallerTask } from './media-caller.ts';
+import type { Scenario } from './media-scenarios.ts';
 import { cpuMs, residentOctets, type Subject, startServerProcess } from './server-process.ts';
 
-/** What a real Asterisk 23.4 does up to 1,000 calls on a machine of this kind. */
-const asterisk = { lossPercent: 0.1, coreShareLow: 0.06, coreSharePercent: 0.09, kilobytes: 127 };
 const packetsPerSecond = 50;
 
-/**
- * Runs one number of calls for some seconds of audio and prints what came of it.
- * @param reference is measured, too, just before.
- */
-export async function benchMedia(calls: number, seconds: number, reference?: Subject): Promise<void> {
-  if (reference) await measure(reference, calls, seconds);
-  const server = await startServerProcess();
-  try {
-    await measure(server, calls, seconds);
-  } finally {
-    await server.stop();
+export type MediaBench = {
+  scenarios: readonly Scenario[];
+  legs: readonly number[];
+  /** Of audio. */
+  seconds: number;
+  /** `media.threads` of ours; 0 = its default. */
+  threads: number;
+  /** Measured just before ours, each time. */
+  reference: Subject | undefined;
+};
+
+type Measured = { legs: number; seconds: number; figures: CallerFigures; cpu: number; resident: number };
+
+/** Measures every scenario with every number of legs: the reference, the C forwarder where it can be compared, and ours. */
+export async function benchMedia({ scenarios, legs, seconds, threads, reference }: MediaBench): Promise<void> {
+  for (const count of legs) {
+    const least = await measureForwarder(count, seconds);
+    if (least) print('C forwarder', 'pairs', least);
+    for (const scenario of scenarios) {
+      const theirs = reference && (await measure(reference, scenario, { legs: count, seconds }));
+      if (reference && theirs) print(reference.name, scenario.name, theirs, { least });
+      const server = await startServerProcess({}, threads > 0 ? { threads } : {});
+      try {
+        print(server.name, scenario.name, await measure(server, scenario, { legs: count, seconds }), { least, theirs });
+      } finally {
+        await server.stop();
+      }
+    }
   }
 }
 
-async function measure(server: Subject, calls: number, seconds: number): Promise<void> {
-  const caller = fork(fileURLToPath(new URL('media-caller.ts', import.meta.url)));
-  const heard = on(caller, 'message', { close: ['exit'] });
-  const report = async (type: CallerReport['type']): Promise<CallerReport> => {
-    const { value } = await heard.next();
+/** The process with the phones. */
+class Phones {
+  readonly #child = fork(fileURLToPath(new URL('media-caller.ts', import.meta.url)));
+  readonly #heard = on(this.#child, 'message', { close: ['exit'] });
+
+  static async open(): Promise<Phones> {
+    const phones = new Phones();
+    await phones.report('over');
+    return phones;
+  }
+
+  ask(task: CallerTask | 'talk'): void {
+    this.#child.send(task);
+  }
+
+  async report<Type extends CallerReport['type']>(type: Type): Promise<Extract<CallerReport, { type: Type }>> {
+    const { value } = await this.#heard.next();
     const message = (value as [CallerReport] | undefined)?.[0];
     if (message?.type !== type) throw new Error(`expected the caller to be ${type}, heard ${JSON.stringify(message)}`);
-    return message;
-  };
-  try {
-    // One call first: what the server makes once is no call's.
-    caller.send({ sip: server.sip, calls: 1, seconds: 0.5 });
-    for (const type of ['up', 'sent', 'over'] as const) await report(type);
+    return message as Extract<CallerReport, { type: Type }>;
+  }
 
-    const before = residentOctets(server.pid);
-    caller.send({ sip: server.sip, calls, seconds });
-    await report('up');
-    const cpuBefore = cpuMs(server.pid);
-    const { figures } = (await report('sent')) as { figures: CallerFigures };
-    const cpu = (cpuMs(server.pid) - cpuBefore) / (seconds * 1000);
-    const resident = residentOctets(server.pid) - before;
-    await report('over');
-    print(server.name, { calls, seconds, figures, cpu, resident });
-  } finally {
-    caller.kill();
+  close(): void {
+    this.#child.kill();
   }
 }
 
-type Result = { calls: number; seconds: number; figures: CallerFigures; cpu: number; resident: number };
+async function measure(
+  server: Subject,
+  scenario: Scenario,
+  { legs, seconds }: { legs: number; seconds: number },
+): Promise<Measured> {
+  const phones = await Phones.open();
+  const { sip } = server;
+  const { extension, hearing } = scenario;
+  const application = extension === 'numbered' ? await BenchApplication.open(server) : undefined;
+  try {
+    // One call first: what the server makes once is no call's.
+    phones.ask({ sip, calls: 1, seconds: 0.5 });
+    for (const type of ['up', 'sent', 'over'] as const) await phones.report(type);
+    const before = residentOctets(server.pid);
+    phones.ask({ sip, calls: legs, seconds, extension, hearing, waits: true });
+    const { echoPort } = await phones.report('up');
+    await application?.arrange(scenario, legs, echoPort);
+    const cpuBefore = cpuMs(server.pid);
+    phones.ask('talk');
+    const { figures } = await phones.report('sent');
+    const cpu = (cpuMs(server.pid) - cpuBefore) / (seconds * 1000);
+    const resident = residentOctets(server.pid) - before;
+    await application?.close();
+    await phones.report('over');
+    return { legs, seconds, figures, cpu, resident };
+  } finally {
+    phones.close();
+  }
+}
 
-function print(name: string, result: Result): void {
-  const { calls, seconds, figures, cpu, resident } = result;
+/** The same packets through `forwarder.c`; undefined where it cannot be compiled. */
+async function measureForwarder(legs: number, seconds: number): Promise<Measured | undefined> {
+  const directory = mkdtempSync(join(tmpdir(), 'hookswitch-forwarder-'));
+  const program = join(directory, 'forwarder');
+  try {
+    execFileSync('cc', ['-O2', '-o', program, fileURLToPath(new URL('forwarder.c', import.meta.url))], {
+      stdio: 'ignore',
+    });
+  } catch {
+    console.log('media: forwarder.c cannot be compiled here, nothing is compared with it');
+    rmSync(directory, { recursive: true });
+    return undefined;
+  }
+  const forwarder = spawn(program, [String(legs)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const phones = await Phones.open();
+  try {
+    const ports = await firstLine(forwarder.stdout);
+    const pid = forwarder.pid!;
+    const before = residentOctets(pid);
+    const task = { sip: '', ports: ports.split(' ').map(Number), calls: legs, seconds, hearing: 'neighbour' as const };
+    phones.ask(task);
+    await phones.report('up');
+    const cpuBefore = cpuMs(pid);
+    const { figures } = await phones.report('sent');
+    const cpu = (cpuMs(pid) - cpuBefore) / (seconds * 1000);
+    const resident = residentOctets(pid) - before;
+    await phones.report('over');
+    return { legs, seconds, figures, cpu, resident };
+  } finally {
+    phones.close();
+    forwarder.kill();
+    rmSync(directory, { recursive: true });
+  }
+}
+
+async function firstLine(stream: NodeJS.ReadableStream): Promise<string> {
+  let text = '';
+  for await (const chunk of stream) {
+    text += String(chunk);
+    if (text.includes('\n')) break;
+  }
+  return text.trim();
+}
+
+/** CPU of one packet that comes and goes, in µs. */
+const packetCost = ({ cpu, legs }: Measured): number => (cpu * 1e6) / (legs * packetsPerSecond);
+
+function print(
+  name: string,
+  scenario: string,
+  measured: Measured,
+  { least, theirs }: { least?: Measured | undefined; theirs?: Measured | undefined } = {},
+): void {
+  const { legs, seconds, figures, cpu, resident } = measured;
   const percent = (part: number) => ((100 * part) / figures.sent).toFixed(3);
-  const each = (100 * cpu) / calls;
-  const kilobytes = resident / 1024 / calls;
+  const ratio = (ours: number, others: number) => `${(ours / others).toFixed(2)} ×`;
+  const kilobytes = resident / 1024 / legs;
+  const beside = [
+    least && `${ratio(packetCost(measured), packetCost(least))} the C forwarder a packet`,
+    theirs &&
+      `${ratio(cpu, theirs.cpu)} the CPU and ${ratio(resident, theirs.resident)} the memory of the reference, late ${((100 * theirs.figures.late) / theirs.figures.sent).toFixed(3)} % there`,
+  ].filter((each) => each !== undefined);
+  const setup = figures.setupPerSecond > 0 ? `; set up at ${figures.setupPerSecond.toFixed(0)} calls/s` : '';
   console.log(
     [
-      `media, ${name}, ${calls} calls, ${seconds} s, ${calls * packetsPerSecond} packets/s each way; set up at ${figures.setupPerSecond.toFixed(0)} calls/s`,
-      `  lost ${percent(figures.lost)} %, late (gap > 40 ms) ${percent(figures.late)} % (Asterisk elsewhere: under ${asterisk.lossPercent} %), wrong ${figures.wrong}, caller itself late ${percent(figures.sentLate)} %`,
-      `  delay p50 ${figures.delayP50.toFixed(2)} ms, p99 ${figures.delayP99.toFixed(2)} ms, maximum ${figures.delayMaximum.toFixed(1)} ms`,
-      `  server CPU ${(100 * cpu).toFixed(1)} % of a core, ${each.toFixed(4)} % a call (${(each / asterisk.coreSharePercent).toFixed(2)}–${(each / asterisk.coreShareLow).toFixed(2)} × Asterisk elsewhere)`,
-      `  memory ${kilobytes.toFixed(0)} KB a call (${(kilobytes / asterisk.kilobytes).toFixed(2)} × Asterisk elsewhere)`,
+      `media, ${scenario}, ${name}: ${legs} legs, ${seconds} s, ${legs * packetsPerSecond} packets/s each way${setup}`,
+      `  lost ${percent(figures.lost)} %, late (gap > 40 ms) ${percent(figures.late)} %, wrong ${figures.wrong}, heard ${figures.received} of ${figures.sent}, caller itself late ${percent(figures.sentLate)} %`,
+      ...(figures.delayMaximum > 0
+        ? [
+            `  delay p50 ${figures.delayP50.toFixed(2)} ms, p99 ${figures.delayP99.toFixed(2)} ms, maximum ${figures.delayMaximum.toFixed(1)} ms`,
+          ]
+        : []),
+      `  CPU ${(100 * cpu).toFixed(1)} % of a core, ${((100 * cpu) / legs).toFixed(4)} % a leg, ${packetCost(measured).toFixed(1)} µs a packet; memory ${kilobytes.toFixed(0)} KB a leg`,
+      ...beside.map((each) => `  ${each}`),
     ].join('\n'),
   );
 }

@@ -1,14 +1,16 @@
 /**
  * Measures the built server from outside.
  *
- *   npm run bench -- [control] [media] [--seconds 10] [--calls 100,500,1000]
+ *   npm run bench -- [control] [media] [--seconds 10] [--calls 100,500,1000] [--scenarios echo,pairs,…] [--threads 0]
  *
- * Without a word both parts run. Figures depend on the machine; the ratios are what to look at. A server of the same
+ * Without a word both parts run. `--calls` are legs; scenarios: `media-scenarios.ts`; `--threads` is `media.threads` of ours. Where
+ * there is a C compiler the least that forwarding can cost is measured in the same run (`forwarder.c`). Figures depend on the machine; the ratios are what to look at. A server of the same
  * interface that runs beside it is measured in turn with ours when it is named (`referenceServer`).
  */
 import { parseArgs } from 'node:util';
 import { benchControlPlane } from './control-plane.ts';
 import { benchMedia } from './media-calls.ts';
+import { scenarios, scenariosOf } from './media-scenarios.ts';
 import { referenceServer } from './server-process.ts';
 
 const { values, positionals } = parseArgs({
@@ -16,6 +18,8 @@ const { values, positionals } = parseArgs({
   options: {
     seconds: { type: 'string', default: '10' },
     calls: { type: 'string', default: '100,500,1000' },
+    scenarios: { type: 'string', default: scenarios.map(({ name }) => name).join(',') },
+    threads: { type: 'string', default: '0' },
   },
 });
 const reference = referenceServer();
@@ -23,4 +27,11 @@ const seconds = Number(values.seconds);
 const wanted = (part: string): boolean => positionals.length === 0 || positionals.includes(part);
 
 if (wanted('control')) await benchControlPlane(seconds, reference);
-if (wanted('media')) for (const calls of values.calls.split(',')) await benchMedia(Number(calls), seconds, reference);
+if (wanted('media'))
+  await benchMedia({
+    scenarios: scenariosOf(values.scenarios.split(',')),
+    legs: values.calls.split(',').map(Number),
+    seconds,
+    threads: Number(values.threads),
+    reference,
+  });

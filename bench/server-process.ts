@@ -79,7 +79,7 @@ export const authorizationOf = ({ credentials }: Subject): string =>
 
 /**
  * A server of the same interface that runs already, on this machine, named by HOOKSWITCH_BENCH_AGAINST (base URL),
- * _CREDENTIALS (`user:password`), _PID and _SIP (`address:port`). Its dialplan needs `echo` and `held` as below, in
+ * _CREDENTIALS (`user:password`), _PID and _SIP (`address:port`). Its dialplan needs `echo`, `held` and `_m.` as below, in
  * the context `default`. Undefined when none is named.
  */
 export function referenceServer(): Subject | undefined {
@@ -93,15 +93,15 @@ export function referenceServer(): Subject | undefined {
 
 /**
  * Starts `dist/cli.js serve` on ports that the system chooses.
- * @param endpoints further ones of `sip.endpoints`.
+ * @param endpoints further ones of `sip.endpoints`. @param media further settings of `media`.
  */
-export async function startServerProcess(endpoints: object = {}): Promise<ServerProcess> {
+export async function startServerProcess(endpoints: object = {}, media: object = {}): Promise<ServerProcess> {
   const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
   if (!existsSync(cli)) throw new Error('there is no dist/cli.js: run `npm run build` first');
   const directory = mkdtempSync(join(tmpdir(), 'hookswitch-bench-'));
   const file = join(directory, 'hookswitch.yaml');
   const sip = { ...settings.sip, endpoints: { ...settings.sip.endpoints, ...endpoints } };
-  writeFileSync(file, JSON.stringify({ ...settings, sip }));
+  writeFileSync(file, JSON.stringify({ ...settings, sip, media: { ...settings.media, ...media } }));
   const child = spawn(process.execPath, [cli, 'serve', '--config', file], { stdio: ['ignore', 'pipe', 'inherit'] });
   const banner = await readBanner(child);
   return {
@@ -128,7 +128,11 @@ const settings = {
     endpoints: { anonymous: { match: ['127.0.0.1'] } },
   },
   media: { rtp_ports: [0, 0] },
-  dialplan: { default: { echo: ['Answer', 'Echo'], held: ['Answer', 'Wait(600)'] } },
+  bridges: { most: 100_000 },
+  recordings: { live: 100_000 },
+  dialplan: {
+    default: { echo: ['Answer', 'Echo'], held: ['Answer', 'Wait(600)'], '_m.': ['Answer', 'Stasis(bench,${EXTEN})'] },
+  },
 };
 
 async function readBanner(child: ChildProcess): Promise<string> {
