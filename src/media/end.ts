@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { FormatName, SessionCommand } from '../telephony/media.ts';
 import { decodeInto, octetsPerSample, samplesPerMs, storedFor } from './codec/codecs.ts';
+import { meanLevel } from './dsp/level.ts';
 import { addInto } from './dsp/mixer.ts';
 import { emptyFrame, type Frame } from './frame.ts';
 import type { AudioLoader } from './item-loader.ts';
@@ -26,9 +27,14 @@ export type EndOptions = {
 export interface Meeting {
   /** Something has changed that decides whether packets can be forwarded. */
   reconsider(): void;
-  /** A member's far side pressed a digit. */
-  digit(from: End, digit: string, durationMs: number): void;
+  /** A member's far side pressed a digit. @param except heard its packets already. */
+  digit(from: End, digit: string, durationMs: number, except?: PacketTaker): void;
+  /** What packets of a member are passed on as, if they are: see {@link End.forwardable}. */
+  beyond(member: End): string | undefined;
 }
+
+/** Stands for every codec: packets come to nobody. */
+export const anyCodec = '*';
 
 /** Takes packets of another far side as they are. */
 export interface PacketTaker {
@@ -36,6 +42,8 @@ export interface PacketTaker {
   readonly mix: Meeting | undefined;
   /** Sends a packet to its far side, renumbered; what is said there wins over it. The packet may be changed. */
   forward(packet: Uint8Array, header: RtpHeader, isEvent: boolean, now: number): void;
+  /** Whether it takes packets of digits; if not it is told of digits. */
+  readonly takesEvents: boolean;
   /** Says a frame that comes before the packets that are passed on. */
   sayAtOnce(frame: Frame, now: number): void;
 }
@@ -77,6 +85,8 @@ export abstract class End implements PacketTaker {
   readonly #whispers: { in: Set<Whisper>; out: Set<Whisper> } = { in: new Set(), out: new Set() };
   #voiceFrame: Frame | undefined;
   #voiceOctets = new Uint8Array(0);
+  /** The digit whose packets are passed on. */
+  #event: { timestamp: number; to: PacketTaker; ended: boolean } | undefined;
   readonly #whisperRates = new Map<Whisper, RateChanger>();
 
   constructor({ session, clock, loader, codec, memory, report }: EndOptions) {
@@ -104,6 +114,10 @@ export abstract class End implements PacketTaker {
   /** What two ends must have in common for packets to go from one to the other as they are; undefined when they cannot. */
   get forwardable(): string | undefined {
     return undefined;
+  }
+
+  get takesEvents(): boolean {
+    return true;
   }
 
   /** Passes arriving packets on to `partner` as they are, until it is undefined. What waits for its turn goes first. */
@@ -148,8 +162,28 @@ export abstract class End implements PacketTaker {
   /** Whether somebody other than its mix wants its frames or whispers. */
   get tapped(): boolean {
     const { in: heard, out: said } = this.#whispers;
-    return this.#listeners > (this.inMix ? 1 : 0) || this.overheard || heard.size > 0 || said.size > 0;
+    const taps = this.#listeners > (this.inMix ? 1 : 0) || this.#overhearers > this.ownOverhearers;
+    return taps || heard.size > 0 || said.size > 0;
   }
+
+  /** Overhearers that are no taps. */
+  protected get ownOverhearers(): number {
+    return 0;
+  }
+
+  /** Wants to know how loud its far side is, until called again with false. */
+  watchLevel(on: boolean): void {
+    if (on) this.listen();
+    else this.unlisten();
+  }
+
+  /** Mean amplitude of what its far side said in this tick, while that is watched. */
+  get level(): number {
+    return this.heardAlone ? meanLevel(this.heardAlone.samples) : 0;
+  }
+
+  /** What has come and gone in its meeting may concern others. */
+  meetingChanged(): void {}
 
   /** Asks for frames of what its far side says; as often as `unlisten`. */
   listen(): void {
@@ -234,7 +268,22 @@ export abstract class End implements PacketTaker {
   /** Its far side pressed a digit: where packets are forwarded those of the digit are, too; else the mix sends it. */
   protected pressed(digit: string, durationMs: number): void {
     this.onDigit?.(digit);
-    this.mix?.digit(this, digit, durationMs);
+    const event = this.#event;
+    this.mix?.digit(this, digit, durationMs, event?.ended === false ? event.to : undefined);
+    if (event) event.ended = true;
+  }
+
+  /**
+   * Passes a packet of a digit on. What has begun is ended where it began, though frames are mixed meanwhile.
+   * @param partner where packets go now.
+   */
+  protected passEvent(packet: Uint8Array, header: RtpHeader, partner: PacketTaker | undefined, now: number): void {
+    if (partner && this.#event?.timestamp !== header.timestamp)
+      this.#event = { timestamp: header.timestamp, to: partner, ended: false };
+    const event = this.#event;
+    if (event?.timestamp !== header.timestamp) return;
+    const { to } = event;
+    if (to.takesEvents && (!to.mix || to.mix === this.mix)) to.forward(packet, header, true, now);
   }
 
   /** Ticks were skipped: time went by in which nothing could be sent. */
@@ -264,6 +313,13 @@ export abstract class End implements PacketTaker {
     this.#saidAlone = frame;
     this.#said = whole;
     return whole;
+  }
+
+  /** Says nothing in this tick, whatever there is. */
+  protected saySilence(): void {
+    this.compose(undefined);
+    this.#saidAlone = undefined;
+    this.#said = undefined;
   }
 
   /** Whether what is said has to be made as frames. */

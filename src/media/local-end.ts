@@ -1,17 +1,31 @@
-import { End } from './end.ts';
+import type { SessionCommand } from '../telephony/media.ts';
+import { anyCodec, End, type PacketTaker } from './end.ts';
 import { emptyFrame, type Frame } from './frame.ts';
+import { emptyHeader, type RtpHeader, readHeader } from './rtp/header.ts';
 import { digitOfEvent } from './rtp/telephone-event.ts';
 import { tickMs } from './ticker.ts';
 
+/** Packets that may wait while both sides of a pair change to forwarding. */
+const mostHeld = 8;
+
 /**
  * Half of a local pair. Its far side is the other half: what one says the other hears a tick later. While nobody wants
- * to hear it, what it plays only takes its time; digits are told once they are sent.
+ * to hear it, what it plays only takes its time; digits are told once they are sent. Where both halves are bridged with one
+ * other each, packets go from there to there as they are, and what nobody hears costs nothing.
  */
 export class LocalEnd extends End {
   #peer: LocalEnd | undefined;
   #echoing = false;
   #listensForEcho = false;
+  #muted = { in: false, out: false };
   #heardFrame: Frame | undefined;
+  /** Where packets go that the other half was given, and those that wait for it. */
+  #partner: PacketTaker | undefined;
+  #held: Uint8Array[] = [];
+  readonly #header = emptyHeader();
+  #asking = false;
+  #beyond: string | undefined;
+  #sounded = false;
   readonly #unheard = new Uint8Array(tickMs * 8 * 2);
 
   override get sampleRate(): undefined {
@@ -24,6 +38,51 @@ export class LocalEnd extends End {
     peer.#peer = this;
     if (this.listened) peer.overhear();
     if (peer.listened) this.overhear();
+    this.#changed();
+  }
+
+  override get forwardable(): string | undefined {
+    const peer = this.#peer;
+    // Who asks in a circle gets no answer.
+    if (!peer || this.#asking || !this.#isOpen || !peer.#isOpen) return undefined;
+    // What comes from there has to find its way here.
+    if (this.mix && this.mix.beyond(this) === undefined) return undefined;
+    if (!peer.mix) return anyCodec;
+    this.#asking = true;
+    try {
+      return peer.mix.beyond(peer);
+    } finally {
+      this.#asking = false;
+    }
+  }
+
+  override get takesEvents(): boolean {
+    return false;
+  }
+
+  override forwardTo(partner: PacketTaker | undefined): void {
+    this.#partner = partner;
+    for (const packet of this.#held.splice(0))
+      if (partner && readHeader(packet, this.#header)) this.#arrive(packet, this.#header, this.clock.monotonic());
+  }
+
+  override forward(packet: Uint8Array, header: RtpHeader, _isEvent: boolean, now: number): void {
+    this.forwardedAt = now;
+    const peer = this.#peer;
+    if (peer) peer.#arrive(packet, header, now);
+  }
+
+  override meetingChanged(): void {
+    const beyond = this.#asking ? this.#beyond : this.mix?.beyond(this);
+    if (beyond === this.#beyond) return;
+    this.#beyond = beyond;
+    this.#peer?.mix?.reconsider();
+  }
+
+  override apply(command: SessionCommand): void {
+    if (command.type === 'mute') this.#muted = { in: command.in, out: command.out };
+    else super.apply(command);
+    this.#changed();
   }
 
   /** Sends what it hears back, as audio; digits are echoed by whoever hears of them. */
@@ -34,17 +93,21 @@ export class LocalEnd extends End {
   }
 
   override receive(): void {
-    if (this.listened) this.setHeard(this.#copyOf(this.#peer?.said));
+    if (this.listened) this.setHeard(this.#muted.in ? undefined : this.#copyOf(this.#peer?.said));
   }
 
   override send(): void {
+    if (this.voice.active !== this.#sounded) {
+      this.#sounded = this.voice.active;
+      this.#changed();
+    }
     const step = this.digits.tick();
     if (step?.ended) {
       const digit = digitOfEvent[step.event]!;
       this.report({ type: 'digitSent', session: this.session, digit, durationMs: step.durationMs });
       this.#peer?.pressed(digit, step.durationMs);
     }
-    if (this.framed) this.compose(step ? undefined : this.#echoing ? this.heard : this.inMix ? this.mixed : undefined);
+    if (this.framed) this.#say(step ? undefined : this.#echoing ? this.heard : this.inMix ? this.mixed : undefined);
     else if (!step) this.voice.fill(this.#unheard, 0, tickMs * 8);
   }
 
@@ -56,6 +119,11 @@ export class LocalEnd extends End {
     peer.#peer = undefined;
     if (peer.listened) peer.setHeard(undefined);
     if (this.listened) peer.unoverhear();
+    peer.#changed();
+  }
+
+  protected override get ownOverhearers(): number {
+    return this.#peer?.listened ? 1 : 0;
   }
 
   protected override listenedChanged(): void {
@@ -78,10 +146,33 @@ export class LocalEnd extends End {
 
   /** An echo that somebody hears needs what it sends back. */
   #followEcho(): void {
+    this.#changed();
     const needed = this.#echoing && this.overheard;
     if (needed === this.#listensForEcho) return;
     this.#listensForEcho = needed;
     if (needed) this.listen();
     else this.unlisten();
+  }
+
+  /** Nothing happens on this half that packets could not pass by. */
+  get #isOpen(): boolean {
+    return !this.tapped && !this.#echoing && !this.voice.active && !this.#muted.in && !this.#muted.out;
+  }
+
+  /** What decides whether packets pass concerns both sides. */
+  #changed(): void {
+    this.mix?.reconsider();
+    this.#peer?.mix?.reconsider();
+  }
+
+  #arrive(packet: Uint8Array, header: RtpHeader, now: number): void {
+    if (!this.passAudio) return;
+    if (this.#partner) this.#partner.forward(packet, header, false, now);
+    else if (this.mix && !this.inMix && this.#held.length < mostHeld) this.#held.push(packet);
+  }
+
+  #say(frame: Frame | undefined): void {
+    if (this.#muted.out) this.saySilence();
+    else this.compose(frame);
   }
 }

@@ -4,7 +4,7 @@ import { ActiveSpeaker } from './dsp/active-speaker.ts';
 import { meanLevel } from './dsp/level.ts';
 import { MixBuffer } from './dsp/mixer.ts';
 import { TalkDetector } from './dsp/talk-detector.ts';
-import type { End, Meeting } from './end.ts';
+import { anyCodec, type End, type Meeting, type PacketTaker } from './end.ts';
 import { emptyFrame, type Frame, frameSamples } from './frame.ts';
 import type { AudioLoader } from './item-loader.ts';
 import type { EngineReport } from './protocol.ts';
@@ -147,11 +147,24 @@ export class Mixing implements Meeting {
     this.reconsider();
   }
 
-  digit(from: End, digit: string, durationMs: number): void {
+  digit(from: End, digit: string, durationMs: number, except?: PacketTaker): void {
     this.onDigit?.(digit);
-    if (!from.inMix) return;
     if (!this.#members.get(from)?.passDigits) return;
-    for (const { end } of this.#members.values()) if (end !== from) end.sendDigit(digit, durationMs);
+    for (const { end } of this.#members.values()) {
+      const hasPackets = !from.inMix && from.takesEvents && end.takesEvents;
+      if (end !== from && end !== except && !hasPackets) end.sendDigit(digit, durationMs);
+    }
+  }
+
+  beyond(member: End): string | undefined {
+    if (this.#members.size !== 2 || !this.#mayForward) return undefined;
+    for (const end of this.#members.keys()) if (end !== member) return end.forwardable;
+    return undefined;
+  }
+
+  /** Nothing of its own is heard in it, and nobody listens to it. */
+  get #mayForward(): boolean {
+    return this.#options.kind === 'mixing' && this.#listeners === 0 && !this.#voice.active;
   }
 
   /** Mixes frames or forwards packets, as is right now. */
@@ -167,6 +180,7 @@ export class Mixing implements Meeting {
     } finally {
       this.#changing = false;
     }
+    for (const end of [...this.#members.keys()]) end.meetingChanged();
   }
 
   /** Second phase of a tick: what each member hears. @param now nominal monotonic time of the tick. */
@@ -265,11 +279,11 @@ export class Mixing implements Meeting {
   }
 
   #forwardingPair(): [End, End] | undefined {
-    if (this.#members.size !== 2 || this.#options.kind !== 'mixing' || this.#listeners > 0) return undefined;
-    if (this.#voice.active) return undefined;
+    if (this.#members.size !== 2 || !this.#mayForward) return undefined;
     const [first, second] = [...this.#members.keys()] as [End, End];
-    const common = first.forwardable;
-    return common !== undefined && common === second.forwardable ? [first, second] : undefined;
+    const [one, other] = [first.forwardable, second.forwardable];
+    if (one === undefined || other === undefined) return undefined;
+    return one === other || one === anyCodec || other === anyCodec ? [first, second] : undefined;
   }
 
   #forward(pair: [End, End]): void {

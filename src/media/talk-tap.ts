@@ -11,8 +11,6 @@ export interface Tap {
   close(): void;
 }
 
-const nothing = new Int16Array(0);
-
 /** Tells when an end's far side begins and stops to talk. */
 export class TalkTap implements Tap {
   readonly #end: End;
@@ -23,16 +21,16 @@ export class TalkTap implements Tap {
     this.#end = end;
     this.#detector = new TalkDetector(detection);
     this.#report = report;
-    end.listen();
+    end.watchLevel(true);
   }
 
   tick(): void {
-    const change = this.#detector.take(this.#end.heardAlone?.samples ?? nothing, tickMs);
+    const change = this.#detector.takeLevel(this.#end.level, tickMs);
     if (change) this.#tell(change.talking ? undefined : change.durationMs);
   }
 
   close(): void {
-    this.#end.unlisten();
+    this.#end.watchLevel(false);
     const change = this.#detector.end();
     if (change && !change.talking) this.#tell(change.durationMs);
   }

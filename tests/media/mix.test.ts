@@ -355,4 +355,151 @@ test('a tone is told each time it has sounded long enough, in the direction that
   engine.close();
 });
 
+test('packets go through local halves as they are, until somebody taps one, plays to one, or mutes one', async () => {
+  const { engine, sides, ask, join, pass } = await meeting([400, 620]);
+  // In one thread, wherever the phones are.
+  for (const [half, peer] of [
+    [13, undefined],
+    [16, 13],
+  ] as const)
+    engine.openLocal(half, undefined, peer);
+  engine.openMix(1, 'mixing');
+  engine.openMix(4, 'mixing');
+  join(1);
+  join(13);
+  join(16, {}, 4);
+  join(2, {}, 4);
+  pass(600);
+  assert.equal([sides[0]!.hears(tones), sides[1]!.hears(tones)], [[620], [400]]);
+  const forwarded = engine.forwarded(1);
+  pass(400);
+  const passed = engine.forwarded(1) - forwarded;
+  assert.is(passed, 20, 'all of them');
+  ask(13, { type: 'play', play: 1, item: item('ramp:4000') });
+  await settle();
+  pass(200);
+  assert.equal([sides[0]!.hears([620], 100), sides[1]!.hears([400], 100)], [[620], []], 'what it plays wins');
+  pass(800);
+  assert.equal([sides[0]!.hears(tones), sides[1]!.hears(tones)], [[620], [400]]);
+  ask(16, { type: 'mute', in: true, out: false });
+  pass(400);
+  assert.equal([sides[0]!.hears(tones), sides[1]!.hears(tones)], [[620], []]);
+  ask(16, { type: 'mute', in: false, out: false });
+  pass(400);
+  const again = engine.forwarded(1);
+  pass(200);
+  assert.is(engine.forwarded(1) - again, 10);
+  assert.equal([sides[0]!.hears(tones), sides[1]!.hears(tones)], [[620], [400]]);
+  engine.close();
+});
+
+test('packets to a local half that nobody is behind are passed on to nobody, and cost no mixing', async () => {
+  const { engine, sides, join, pass } = await meeting([400]);
+  for (const [half, peer] of [
+    [13, undefined],
+    [16, 13],
+  ] as const)
+    engine.openLocal(half, undefined, peer);
+  engine.openMix(1, 'mixing');
+  join(1);
+  join(13);
+  pass(400);
+  assert.ok(engine.forwarded(1) >= 19);
+  assert.equal(sides[0]!.heard, []);
+  engine.close();
+});
+
+test('a digit reaches the other phone, and the half on its way, also through forwarded local halves', async () => {
+  const { engine, sides, join, pass, deliver, reports } = await meeting([400, 620]);
+  for (const [half, peer] of [
+    [13, undefined],
+    [16, 13],
+  ] as const)
+    engine.openLocal(half, undefined, peer);
+  engine.openMix(1, 'mixing');
+  engine.openMix(4, 'mixing');
+  join(1);
+  join(13);
+  join(16, {}, 4);
+  join(2, {}, 4);
+  pass(400);
+  deliver(sides[0]!, sides[0]!.event([7, 0x8a, 3, 32]));
+  pass(600);
+  assert.equal(
+    reports.flatMap((report) =>
+      report.type === 'digit' || report.type === 'digitSent' ? [[report.type, report.session]] : [],
+    ),
+    [
+      ['digit', 1],
+      ['digitSent', 13],
+    ],
+  );
+  const events = sides[1]!.heard.filter(({ payloadType }) => payloadType === 101);
+  assert.is(new Set(events.map(({ timestamp }) => timestamp)).size, 1, 'one digit');
+  assert.is(events.at(-1)?.payload[0], 7);
+  engine.close();
+});
+
+test('a digit under way when forwarding turns to mixing, or back, is heard once by everyone', async () => {
+  for (const [before, after] of [
+    [2, 3],
+    [3, 2],
+  ] as const) {
+    const { engine, sides, join, leave, pass, deliver } = await meeting(tones.slice(0, 3));
+    engine.openMix(1, 'mixing');
+    for (let session = 1; session <= before; session++) join(session);
+    pass(400);
+    const digit = sides[0]!.digit(5);
+    deliver(sides[0]!, digit(400));
+    pass(20);
+    deliver(sides[0]!, digit(800));
+    if (after === 3) join(3);
+    else leave(3);
+    pass(20);
+    for (const end of [false, true, true, true]) deliver(sides[0]!, digit(1200, end));
+    pass(600);
+    const digits = (index: number) => {
+      const events = sides[index]!.heard.filter(({ payloadType }) => payloadType === 101);
+      const ended = events.filter(({ payload }) => (payload[1]! & 0x80) !== 0);
+      return [
+        new Set(events.map(({ timestamp }) => timestamp)).size,
+        new Set(ended.map(({ timestamp }) => timestamp)).size,
+      ];
+    };
+    assert.equal(
+      [digits(0), digits(1)],
+      [
+        [0, 0],
+        [1, 1],
+      ],
+      `from ${before} to ${after}`,
+    );
+    if (after === 3) assert.equal(digits(2), [1, 1], 'who came meanwhile hears it, too');
+    engine.close();
+  }
+});
+
+test('who talks is told of two whose packets are passed on as they are', async () => {
+  const { engine, sides, ask, join, pass, reports } = await meeting([400, 620]);
+  engine.openMix(1, 'mixing');
+  join(1);
+  join(2);
+  pass(200);
+  ask(1, { type: 'detectTalking', detection: { thresholdLevel: 256, silenceMs: 500 } });
+  const forwarded = engine.forwarded(1);
+  pass(1000);
+  assert.ok(engine.forwarded(1) - forwarded >= 49, 'nothing is mixed for that');
+  sides[0]!.sending = false;
+  pass(1000);
+  const told = reports.filter(({ type }) => type.startsWith('talking'));
+  assert.equal(
+    told.map(({ type }) => type),
+    ['talkingStarted', 'talkingFinished'],
+  );
+  const [, finished] = told;
+  const durationMs = finished?.type === 'talkingFinished' ? finished.durationMs : 0;
+  assert.ok(durationMs >= 900 && durationMs <= 1100, `${durationMs} ms`);
+  engine.close();
+});
+
 test.run();

@@ -91,6 +91,20 @@ export class ToneFarSide {
     return this.#next({ marker: false, payloadType: 101, payload });
   }
 
+  /** Packets of one digit, by how long it lasts in units, and whether it ends. */
+  digit(event: number): (units: number, ended?: boolean) => Uint8Array {
+    const timestamp = this.#timestamp;
+    return (units, ended = false) => {
+      const payload = [event, (ended ? 0x80 : 0) | 10, units >> 8, units & 0xff];
+      const packet = encodePacket({
+        ...{ marker: false, payloadType: 101, payload },
+        ...{ sequence: this.#sequence, timestamp, ssrc: this.session },
+      });
+      this.#sequence = (this.#sequence + 1) & 0xffff;
+      return packet;
+    };
+  }
+
   /** Numbers a packet that is lost on its way. */
   lose(): void {
     this.packet();

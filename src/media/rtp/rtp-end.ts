@@ -17,12 +17,14 @@ import { FramePackets } from './frame-packets.ts';
 import { emptyHeader, headerLength, type RtpHeader, readHeader } from './header.ts';
 import { JitterBuffer } from './jitter-buffer.ts';
 import { isComfortNoise, meaningOf } from './meaning.ts';
+import { PacketLevel } from './packet-level.ts';
 import { Playout } from './playout.ts';
 import type { PortPair } from './ports.ts';
 import { isReachable } from './reachable.ts';
 import { Reception } from './reception.ts';
 import { RtpSender } from './sender.ts';
 import { type PacketAddress, SourceLock } from './source-lock.ts';
+import { statisticsOf } from './statistics.ts';
 import { DigitReceiver, readEvent } from './telephone-event.ts';
 
 export type RtpEndOptions = EndOptions & {
@@ -64,6 +66,7 @@ export class RtpEnd extends End {
   #packets: FramePackets;
   #packetMs = tickMs;
   #playout: Playout | undefined;
+  readonly #meter = new PacketLevel();
   /** Packets that earlier playouts had no use for any more when they came. */
   #lateBefore = 0;
   #rate: RateChanger;
@@ -200,28 +203,9 @@ export class RtpEnd extends End {
   }
 
   statistics(): RtpStatistics {
-    const trip = this.#control.roundTrip;
+    const { clockRate } = this.#codec;
     const late = this.#lateBefore + (this.#playout?.late ?? 0) + this.#held.late;
-    return {
-      txcount: this.#sender.packets,
-      rxcount: this.#reception.packets,
-      txoctetcount: this.#sender.octets,
-      rxoctetcount: this.#reception.octets,
-      txploss: this.#control.remoteLost,
-      rxploss: this.#reception.lost,
-      local_ssrc: this.#sender.ssrc,
-      remote_ssrc: this.#reception.ssrc ?? 0,
-      txjitter: this.#control.remoteJitter,
-      rxjitter: this.#reception.jitter / this.#codec.clockRate,
-      ...(late > 0 && { late }),
-      ...(trip && {
-        rtt: trip.last,
-        maxrtt: trip.maximum,
-        minrtt: trip.minimum,
-        normdevrtt: trip.mean,
-        stdevrtt: trip.deviation,
-      }),
-    };
+    return statisticsOf({ sender: this.#sender, control: this.#control, reception: this.#reception, clockRate, late });
   }
 
   override receive(now: number): void {
@@ -253,7 +237,16 @@ export class RtpEnd extends End {
     this.#wire?.rtp.listen(undefined);
     this.#wire?.rtcp.listen(undefined);
     this.#playout?.close();
+    this.#meter.close();
     this.#codec.close();
+  }
+
+  override watchLevel(on: boolean): void {
+    this.#meter.watch(on, this.#codec.codec);
+  }
+
+  override get level(): number {
+    return this.listened ? super.level : this.#meter.take();
   }
 
   protected override listenedChanged(): void {
@@ -279,6 +272,7 @@ export class RtpEnd extends End {
       this.#rate = new RateChanger(this.#codec.sampleRate);
       this.#silence = undefined;
       if (this.listened) this.listenedChanged();
+      this.#meter.open(flow.codec);
     }
     const { clockRate } = this.#codec;
     this.#sender.setClockRate(clockRate, now);
@@ -344,17 +338,20 @@ export class RtpEnd extends End {
       this.mix?.reconsider();
     }
     const { sequence, payloadStart, payloadEnd } = header;
-    if (this.#partner && !isNoise) this.#forward(packet, isEvent, now);
-    else if (!isEvent) this.#playout?.put({ sequence, packet, payloadStart, payloadEnd, at: now, isNoise });
+    if (this.#meter.watched && isAudio && !this.listened && !this.#muted.in)
+      this.#meter.put(packet.subarray(payloadStart, payloadEnd));
+    if (isEvent || (this.#partner && !isNoise)) this.#forward(packet, isEvent, now);
+    else this.#playout?.put({ sequence, packet, payloadStart, payloadEnd, at: now, isNoise });
     if (isNoise || !this.#echoing || !flow.send || this.framed) return;
     this.#held.put(header.sequence, packet, now);
     this.#releaseEcho(now);
   }
 
   #forward(packet: Uint8Array, isEvent: boolean, now: number): void {
-    if (isEvent ? !this.passDigits : !this.passAudio || this.#muted.in) return;
-    this.forwarded++;
-    this.#partner!.forward(packet, this.#header, isEvent, now);
+    if (isEvent ? !this.passDigits : !this.#partner || !this.passAudio || this.#muted.in) return;
+    if (this.#partner) this.forwarded++;
+    if (isEvent) this.passEvent(packet, this.#header, this.#partner, now);
+    else this.#partner?.forward(packet, this.#header, false, now);
   }
 
   #heardOther(address: string, port: number): void {

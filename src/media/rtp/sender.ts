@@ -39,6 +39,8 @@ export class RtpSender {
   #copiedSequence = 0;
   #copiedSsrc = 0;
   #firstForwarded = 0;
+  /** The digit that was forwarded last: its timestamp there and here. */
+  #event: { ssrc: number; theirs: number; ours: number } | undefined;
 
   constructor({ random32, memory = ownMemory(), clockZero: zero = 0 }: RtpSenderOptions) {
     this.#memory = memory;
@@ -167,6 +169,13 @@ export class RtpSender {
       header.ssrc !== this.#copiedSsrc ||
       Math.abs(ahead) > longestDisorder ||
       Math.abs(timestampDistance(this.#copiedTimestamp, header.timestamp)) > longestJumpS * memory[clockRate]!;
+    const event = this.#event;
+    if (units === 0 && isNew && event?.ssrc === header.ssrc && event.theirs === header.timestamp) {
+      // A digit that began while all was forwarded goes on between packets of our own.
+      const rest = withPlainHeader(received, header);
+      this.#write(rest, false, payloadType, event.ours, header.payloadEnd - header.payloadStart);
+      return rest;
+    }
     if (isNew) {
       this.#offset = this.#from(now) - header.timestamp;
       this.#sequenceOffset = memory[sequence]! - header.sequence;
@@ -177,6 +186,7 @@ export class RtpSender {
     const packet = withPlainHeader(received, header);
     const at = this.#moved(header.timestamp);
     const number = (header.sequence + this.#sequenceOffset) & 0xffff;
+    if (units === 0) this.#event = { ssrc: header.ssrc, theirs: header.timestamp, ours: at };
     writeHeader(packet, header.marker || isNew, payloadType, number, wrapped(at), memory[ssrc]!);
     memory[packets]!++;
     memory[octets]! += header.payloadEnd - header.payloadStart;

@@ -11,7 +11,7 @@ export class TieEnd extends End implements TieListener {
   readonly #wire: TieWire;
   readonly #queue = new FrameQueue();
   readonly #header = emptyHeader();
-  #offer: { forwardable?: string; sampleRate?: number } = {};
+  #offer: { takesEvents: boolean; forwardable?: string; sampleRate?: number } = { takesEvents: true };
   #mode: TieMode | undefined;
   /** Where packets go, and where those went that are still on their way. */
   #partner: PacketTaker | undefined;
@@ -24,6 +24,10 @@ export class TieEnd extends End implements TieListener {
 
   override get sampleRate(): number | undefined {
     return this.#offer.sampleRate;
+  }
+
+  override get takesEvents(): boolean {
+    return this.#offer.takesEvents;
   }
 
   override get delayMs(): number {
@@ -73,10 +77,15 @@ export class TieEnd extends End implements TieListener {
   }
 
   hearPacket(packet: Uint8Array, isEvent: boolean): void {
+    const now = this.clock.monotonic();
+    if (!(isEvent ? this.passDigits : this.passAudio) || !readHeader(packet, this.#header)) return;
+    if (isEvent) {
+      this.passEvent(packet, this.#header, this.#partner, now);
+      return;
+    }
     // What was sent before the other side heard that frames are mixed now is passed on as it was meant to be.
     const partner = this.#partner ?? this.#partnerBefore;
-    if (!partner || partner.mix !== this.mix || !(isEvent ? this.passDigits : this.passAudio)) return;
-    if (readHeader(packet, this.#header)) partner.forward(packet, this.#header, isEvent, this.clock.monotonic());
+    if (partner && partner.mix === this.mix) partner.forward(packet, this.#header, false, now);
   }
 
   hearMessage(message: TieMessage): void {

@@ -32,12 +32,13 @@ export class TieMeeting implements Meeting, PacketTaker, TieListener {
 
   /** Tells the mix what has changed with the end. */
   reconsider(): void {
-    const { forwardable, sampleRate } = this.end;
-    const offer = `${forwardable} ${sampleRate}`;
+    const { forwardable, sampleRate, takesEvents } = this.end;
+    const offer = `${forwardable} ${sampleRate} ${takesEvents}`;
     if (offer === this.#offered) return;
     this.#offered = offer;
     this.#wire.tell({
       type: 'offer',
+      takesEvents,
       ...(forwardable !== undefined && { forwardable }),
       ...(sampleRate !== undefined && { sampleRate }),
     });
@@ -49,6 +50,15 @@ export class TieMeeting implements Meeting, PacketTaker, TieListener {
 
   forward(packet: Uint8Array, header: RtpHeader, isEvent: boolean): void {
     this.#wire.packet(packet.subarray(0, header.payloadEnd), isEvent);
+  }
+
+  get takesEvents(): boolean {
+    return true;
+  }
+
+  /** What is in another thread cannot be looked at while something changes in this one. */
+  beyond(): undefined {
+    return undefined;
   }
 
   sayAtOnce(): void {}

@@ -17,7 +17,7 @@ export type TiePlan = {
 /** What the sides tell each other besides audio. */
 export type TieMessage =
   /** Of the end: what its packets can be passed on as, and the rate its far side speaks at. */
-  | { type: 'offer'; forwardable?: string; sampleRate?: number }
+  | { type: 'offer'; takesEvents: boolean; forwardable?: string; sampleRate?: number }
   /** Of the mix: whether packets are passed on as they are, or frames are mixed. */
   | { type: 'mode'; mode: TieMode }
   | { type: 'digit'; digit: string; durationMs: number };

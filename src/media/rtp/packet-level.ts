@@ -1,0 +1,61 @@
+import type { Codec } from '../../telephony/media.ts';
+import type { AudioCodec } from '../codec/audio-codec.ts';
+import { openCodec } from '../codec/open-codec.ts';
+import { meanLevel } from '../dsp/level.ts';
+import { tickMs } from '../ticker.ts';
+
+/** A packet that is late by no more than this is waited for at the level of the one before, in ms. */
+const graceMs = 40;
+/** Audio that may be ahead of the ticks, in ms. */
+const mostMs = 60;
+/** Longest packet that is looked at, in ms. */
+const longestPacketMs = 120;
+
+/** How loud a far side is while its packets are only passed on, for whoever watches. */
+export class PacketLevel {
+  #watchers = 0;
+  #codec: AudioCodec | undefined;
+  #samples = new Int16Array(0);
+  #level = 0;
+  #leftMs = -graceMs;
+
+  get watched(): boolean {
+    return this.#codec !== undefined;
+  }
+
+  /** One more wants to know, or one less. */
+  watch(on: boolean, codec: Codec): void {
+    this.#watchers += on ? 1 : -1;
+    this.open(codec);
+  }
+
+  /** What comes now is of this codec. */
+  open(codec: Codec): void {
+    this.close();
+    if (this.#watchers === 0) return;
+    this.#codec = openCodec(codec, { order: 'network' });
+    this.#samples = new Int16Array((this.#codec.sampleRate * longestPacketMs) / 1000);
+  }
+
+  /** Takes the payload of a packet. */
+  put(payload: Uint8Array): void {
+    const codec = this.#codec;
+    if (!codec) return;
+    const count = codec.decode(payload, this.#samples);
+    if (count === 0) return;
+    this.#level = meanLevel(this.#samples.subarray(0, count));
+    this.#leftMs = Math.min(mostMs, Math.max(this.#leftMs, 0) + (count * 1000) / codec.sampleRate);
+  }
+
+  /** Mean amplitude of the next tick. */
+  take(): number {
+    if (this.#leftMs <= -graceMs) return 0;
+    this.#leftMs -= tickMs;
+    return this.#level;
+  }
+
+  close(): void {
+    this.#codec?.close();
+    this.#codec = undefined;
+  }
+}
