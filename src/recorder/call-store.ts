@@ -77,6 +77,13 @@ export class CallStore {
     return this.#calls.get(id);
   }
 
+  /** Everything that is kept, in order. */
+  all(): Entry[] {
+    const lists = [...this.calls().map(({ entries }) => entries.all()), this.others.all(), ...this.#waiting.values()];
+    // A request may be in several calls.
+    return [...new Set(lists.flat())].sort((a, b) => a.order - b.order);
+  }
+
   /** The call of a channel, of one that has ended too. */
   ofChannel(id: string): CallRecord | undefined {
     return this.#byChannel.get(id);

@@ -1,4 +1,4 @@
-import { type CommittedStep, type Contents, describeStep } from '../actors/step.ts';
+import { type Change, type CommittedStep, type Contents, describeStep } from '../actors/step.ts';
 import type { StepEntry, TimelineEntry } from '../models/timeline.ts';
 import { type Entry, isStep, type SipEntry, type SipPlace } from './entries.ts';
 import { type Mask, masked, maskedQuery } from './masks.ts';
@@ -34,7 +34,7 @@ export function createTimelineWriter(mask: Mask): TimelineWriter {
       effects: effects as never,
       ...(causedBy === undefined ? {} : { caused_by: causedBy }),
       ...(request === undefined ? {} : { request_id: request }),
-      change: { ...(known ? {} : { whole: true }), ...change } as StepEntry['change'],
+      change: { ...(known ? {} : { whole: true }), ...asJson(change) } as StepEntry['change'],
     };
   };
   return {
@@ -66,6 +66,18 @@ export function createTimelineWriter(mask: Mask): TimelineWriter {
           return { kind: 'media', ...place, object: entry.object, report: masked(entry.report, mask) };
       }
     },
+  };
+}
+
+/** A change as JSON can carry it: a member that is undefined is gone. */
+function asJson({ set = {}, unset = [], ...change }: Change): Change {
+  const gone = Object.keys(set).filter((name) => set[name] === undefined);
+  const kept =
+    gone.length === 0 ? set : Object.fromEntries(Object.entries(set).filter(([name]) => !gone.includes(name)));
+  return {
+    ...change,
+    ...(Object.keys(kept).length === 0 ? {} : { set: kept }),
+    ...(unset.length + gone.length === 0 ? {} : { unset: [...unset, ...gone] }),
   };
 }
 

@@ -295,6 +295,7 @@ export function createCallControl({
   return {
     clock,
     log,
+    runtime,
     bus,
     runtime,
     channels,

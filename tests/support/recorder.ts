@@ -1,0 +1,25 @@
+import type { Turn } from '../../src/actors/turn.ts';
+import type { Clock } from '../../src/lib/clock.ts';
+import { nothingMasked } from '../../src/recorder/masks.ts';
+import { Recorder, type RecorderSettings } from '../../src/recorder/recorder.ts';
+
+/** A recorder with room for everything a test does. */
+export const createTestRecorder = (
+  { turn }: { turn: Turn },
+  clock: Clock,
+  changes: Partial<RecorderSettings> = {},
+): Recorder =>
+  new Recorder({
+    turn,
+    clock,
+    settings: {
+      stepsPerCall: 10_000,
+      octets: 50_000_000,
+      eventOctets: 10_000_000,
+      keepEndedMs: 600_000,
+      others: 10_000,
+      bodies: false,
+      mask: nothingMasked,
+      ...changes,
+    },
+  });
