@@ -353,3 +353,11 @@ export const recorderSettings = ({ recorder }: Config): RecorderSettings => ({
   bodies: recorder.sip_bodies,
   mask: { digits: recorder.mask_digits, variables: new Set(recorder.mask_variables) },
 });
+
+/** What runs here, for reports of faults. */
+export const versions = (): Record<string, string> => ({
+  hookswitch: version,
+  node: process.versions.node,
+  v8: process.versions.v8,
+  platform: `${process.platform} ${process.arch}`,
+});

@@ -20,6 +20,7 @@ import {
   soundDirectories,
   systemVersion,
   version,
+  versions,
 } from '../settings.ts';
 import { createModules } from '../stores/modules.ts';
 import { readPageFiles } from '../stores/page-files.ts';
@@ -146,8 +147,9 @@ export async function buildInterface(
 }
 
 /** What the recorder shows. */
-function buildViews(recorder: Recorder, { clock, log, scope }: Base, { applications }: State) {
-  const calls = createCalls(recorder, () => []);
+function buildViews(recorder: Recorder, { config, clock, log, scope }: Base, { applications }: State) {
+  const server = { versions: versions(), config: () => config };
+  const calls = createCalls(recorder, () => [], server);
   const inNumbers = (name: string): LiveApplication => ({
     name,
     connected: applications.isConnected(name),

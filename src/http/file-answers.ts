@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 /** A file as an answer: whole, or the range of bytes that was asked for (RFC 9110 sections 13 and 14). */
 
 /** What an operation gives whose answer is a file. */
@@ -11,6 +13,17 @@ export type FileAnswer = {
   /** The bytes from `start` to `end`, both included. */
   read(start: number, end: number): ReadableStream<Uint8Array>;
 };
+
+/** What was made for this answer, as a file. */
+export function fileOf(type: string, content: string | Buffer): FileAnswer {
+  const bytes = Buffer.from(content);
+  return {
+    type,
+    size: bytes.length,
+    etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`,
+    read: (start, end) => new Blob([bytes.subarray(start, end + 1)]).stream(),
+  };
+}
 
 /** Which bytes to send; `whole` also where the request's range is of another kind or for another version. */
 export type Range = { start: number; end: number } | 'whole' | 'unsatisfiable';

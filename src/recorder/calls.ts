@@ -3,7 +3,10 @@ import { type ChannelSnapshot, channelState } from '../machines/channel.ts';
 import type { OwnershipContext } from '../machines/ownership.ts';
 import type { Call, CallChannel, CallDetail, CallPage, WaitingFor } from '../models/call.ts';
 import { AriError } from '../models/errors.ts';
+import { type Bundle, createBundle, type ServerDescription } from './bundle.ts';
 import { type CallRecord, type ChannelTrace, channelContextOf } from './call-record.ts';
+import { writeMermaid } from './mermaid.ts';
+import { writePcap } from './pcap.ts';
 import type { Recorder } from './recorder.ts';
 import { writeTimeline } from './timeline.ts';
 
@@ -30,6 +33,12 @@ export interface Calls {
   list(filter: CallFilter): CallPage;
   /** By its id, a former one, or the id of one of its channels. @throws AriError callNotFound. */
   get(id: string): CallDetail;
+  /** The source of a Mermaid sequence diagram. @throws AriError callNotFound. */
+  mermaid(id: string): string;
+  /** The SIP messages as a capture file. @throws AriError callNotFound. */
+  pcap(id: string): Buffer;
+  /** Everything, in one document. @throws AriError callNotFound. */
+  bundle(id: string): Bundle;
   /** @throws AriError callNotFound. */
   record(id: string): CallRecord;
   model(record: CallRecord): Call;
@@ -43,7 +52,7 @@ const mostInAnswer = 1_000;
 const usualInAnswer = 100;
 
 /** Makes the view of the calls that a recorder keeps. */
-export function createCalls(recorder: Recorder, stuckOf: StuckOf): Calls {
+export function createCalls(recorder: Recorder, stuckOf: StuckOf, server: ServerDescription): Calls {
   const { store, clock } = recorder;
 
   const record = (id: string): CallRecord => {
@@ -70,6 +79,11 @@ export function createCalls(recorder: Recorder, stuckOf: StuckOf): Calls {
     };
   };
 
+  const get = (id: string): CallDetail => {
+    const call = record(id);
+    return { ...model(call), timeline: writeTimeline(call.entries.all(), call.mask) };
+  };
+
   return {
     record,
     model,
@@ -90,10 +104,13 @@ export function createCalls(recorder: Recorder, stuckOf: StuckOf): Calls {
         evicted: store.evicted,
       };
     },
-    get(id) {
-      const call = record(id);
-      return { ...model(call), timeline: writeTimeline(call.entries.all(), call.mask) };
+    get,
+    mermaid: (id) => writeMermaid(get(id).timeline),
+    pcap(id) {
+      const { entries, mask } = record(id);
+      return writePcap(entries.all(), mask);
     },
+    bundle: (id) => createBundle(get(id), server, clock.now()),
   };
 }
 

@@ -13,8 +13,8 @@ type Row = {
   call: Call;
   status: number;
   answer?: unknown;
-  /** The answer is the text of a file. */
-  file?: true;
+  /** The answer is the text of a file: audio, or of the type that it names. */
+  file?: true | string;
   /** Where a thing that was made is found, when it is no playback. */
   at?: string;
 };
@@ -487,6 +487,27 @@ const rows: Row[] = [
     answer: callPage,
   },
   { ask: 'GET /hookswitch/calls/c%2F1', call: ['calls.get', 'c/1'], status: 200, answer: call },
+  {
+    ask: 'GET /hookswitch/calls/c1.mmd',
+    call: ['calls.mermaid', 'c1'],
+    status: 200,
+    answer: 'sequenceDiagram',
+    file: 'text/vnd.mermaid',
+  },
+  {
+    ask: 'GET /hookswitch/calls/c1.pcap',
+    call: ['calls.pcap', 'c1'],
+    status: 200,
+    answer: 'pcap',
+    file: 'application/vnd.tcpdump.pcap',
+  },
+  {
+    ask: 'GET /hookswitch/calls/c1/bundle',
+    call: ['calls.bundle', 'c1'],
+    status: 200,
+    answer: '{}',
+    file: 'application/json',
+  },
   { ask: 'GET /hookswitch/usage', call: ['usage.get'], status: 200, answer: usage },
 ];
 
@@ -520,7 +541,7 @@ for (const row of rows) {
     assert.is(response.status, row.status);
     const text = await response.text();
     assert.is(text, row.answer === undefined ? '' : row.file ? row.answer : JSON.stringify(row.answer));
-    const type = row.file ? 'audio/wav' : 'application/json';
+    const type = row.file === true ? 'audio/wav' : (row.file ?? 'application/json');
     assert.is(response.headers.get('content-type'), row.answer === undefined ? null : type);
     assert.is(response.headers.get('cache-control'), 'no-cache, no-store');
     assert.is(response.headers.get('location'), row.status === 201 ? `/ari/${row.at ?? 'playbacks/p%2F1'}` : null);

@@ -1,5 +1,8 @@
 import { CallDetail, CallPage } from '../../models/call.ts';
-import { operation, pathParam, queryParam, type Resource } from '../operation.ts';
+import { fileOf } from '../file-answers.ts';
+import { fileOperation, operation, pathParam, queryParam, type Resource } from '../operation.ts';
+
+const params = { callId: pathParam('Id of the call, or of a channel of it.') };
 
 /** Calls: what the server has recorded of them. */
 export const calls: Resource = {
@@ -33,10 +36,40 @@ export const calls: Resource = {
       summary: 'Get a call with its timeline.',
       notes: 'The timeline holds steps of charts, requests, events, SIP messages and media reports in one order.',
       owner: 'calls',
-      params: { callId: pathParam('Id of the call, or of a channel of it.') },
+      params,
       returns: CallDetail,
       errors: ['callNotFound'],
       handle: (calls, { callId }) => calls.get(callId),
+    }),
+    fileOperation({
+      path: '/calls/{callId}.mmd',
+      nickname: 'getDiagram',
+      summary: 'Get a call as the source of a Mermaid sequence diagram.',
+      owner: 'calls',
+      params,
+      errors: ['callNotFound', 'rangeNotSatisfiable'],
+      handle: async (calls, { callId }) => fileOf('text/vnd.mermaid', calls.mermaid(callId)),
+    }),
+    fileOperation({
+      path: '/calls/{callId}.pcap',
+      nickname: 'getCapture',
+      summary: 'Get the SIP messages of a call as a capture file.',
+      notes:
+        'Each message is one datagram, whatever carried it. A message whose body is not recorded says so in a header.',
+      owner: 'calls',
+      params,
+      errors: ['callNotFound', 'rangeNotSatisfiable'],
+      handle: async (calls, { callId }) => fileOf('application/vnd.tcpdump.pcap', calls.pcap(callId)),
+    }),
+    fileOperation({
+      path: '/calls/{callId}/bundle',
+      nickname: 'getBundle',
+      summary: 'Get everything about a call in one file, for a report of a fault.',
+      notes: 'Its timeline, the models at its end, versions, and the configuration without secrets, as JSON.',
+      owner: 'calls',
+      params,
+      errors: ['callNotFound', 'rangeNotSatisfiable'],
+      handle: async (calls, { callId }) => fileOf('application/json', JSON.stringify(calls.bundle(callId))),
     }),
   ],
 };
