@@ -19,8 +19,15 @@ async function help(): Promise<string> {
   const rows = [
     ['HOOKSWITCH_CONFIG', 'the configuration file, as --config'],
     ['HOOKSWITCH_PASSWORD', 'password of users and endpoints that have none of their own'],
+    ['HOOKSWITCH_URL', 'the server that commands ask; http://127.0.0.1:8088 when left out'],
+    ['HOOKSWITCH_USER', 'as whom they ask: name:password'],
+    ['HOOKSWITCH_CLIENT', 'a YAML file with `url` and `user` in place of these; ~/.config/hookswitch/client.yaml'],
     ...variables.map(({ name, description }) => [name, description]),
   ];
+  const { commands } = await import('./operator/operate.ts');
+  const questions = Object.entries(commands)
+    .map(([name, { about, needsId }]) => `  ${`${name}${needsId ? ' <id>' : ''}`.padEnd(14)}${about}`)
+    .join('\n');
   return `Usage: hookswitch <command> [--config <file>]
 
 Commands:
@@ -32,10 +39,15 @@ Commands:
            make a certificate for a first try, for these names and addresses (this machine's when left out), signed by
            nobody but itself: hookswitch.pem and hookswitch.key here
 
+Commands that ask a running server (as HOOKSWITCH_USER, at HOOKSWITCH_URL):
+${questions}
+
 Options:
   -c, --config <file>   configuration file (YAML); without one the defaults stand
   -h, --help            this text
   -v, --version         the version
+      --json            of what a running server tells: JSON, a line for each thing
+      --app <name>      the application that \`tail\` follows
 
 Environment (stands above the file):
 ${rows.map(([name = '', text = '']) => `  ${name.padEnd(24)}${text}`).join('\n')}
@@ -50,6 +62,8 @@ async function main(args: string[]): Promise<number> {
   if (values.version) return print(`${version}\n`);
   const [command, ...rest] = positionals;
   if (command === 'certificate') return makeCertificate(rest);
+  const { commands } = await import('./operator/operate.ts');
+  if (command !== undefined && Object.hasOwn(commands, command)) return ask(command, rest, values);
   if (rest.length > 0) return refuseUsage(`unexpected argument: ${rest[0]}`);
   if (command === 'serve') return runServer(values.config);
   if (command === 'check') return checkConfiguration(values.config);
@@ -68,6 +82,8 @@ function parse(args: string[]) {
         from: { type: 'string' },
         help: { type: 'boolean', short: 'h' },
         version: { type: 'boolean', short: 'v' },
+        json: { type: 'boolean' },
+        app: { type: 'string' },
       },
     });
   } catch (error) {
@@ -134,6 +150,36 @@ async function runServer(file: string | undefined): Promise<number> {
   if (!started) return exitCode.failed;
   // Whatever a fault left open must not keep a server alive that was told to stop.
   process.exit(exitCode.ok);
+}
+
+/** Asks a running server. */
+async function ask(
+  command: string,
+  rest: readonly string[],
+  { json = false, app }: { json?: boolean; app?: string },
+): Promise<number> {
+  const { commands, operate } = await import('./operator/operate.ts');
+  const { readClientSettings } = await import('./config/client-file.ts');
+  const { systemClock } = await import('./lib/clock.ts');
+  const wanted = commands[command]?.needsId ? 1 : 0;
+  if (rest.length !== wanted)
+    return refuseUsage(wanted === 1 ? `${command} needs the id of a call` : `unexpected argument: ${rest[0]}`);
+  const end = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end.abort());
+  // Whoever reads may stop to (`| head`).
+  process.stdout.on('error', () => process.exit(exitCode.ok));
+  try {
+    await operate({ command, id: rest[0], app, json }, readClientSettings(process.env), {
+      write: (text) => void process.stdout.write(text),
+      now: () => systemClock.now(),
+      signal: end.signal,
+    });
+    return exitCode.ok;
+  } catch (error) {
+    if (error instanceof TypeError || !(error instanceof Error)) throw error;
+    process.stderr.write(`hookswitch: ${error.message}\n`);
+    return exitCode.failed;
+  }
 }
 
 async function makeCertificate(asked: string[]): Promise<number> {

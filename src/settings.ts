@@ -9,6 +9,7 @@ import {
   userInfo,
 } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import type { AbsencePolicy } from './actors/absences.ts';
 import type { OutboundConnectionSettings } from './actors/outbound-connections.ts';
 import { audioAddress, type Config, type EndpointConfig } from './config/schema.ts';
 import { standardSipPorts } from './config/sip-settings.ts';
@@ -361,3 +362,11 @@ export const versions = (): Record<string, string> => ({
   v8: process.versions.v8,
   platform: `${process.platform} ${process.arch}`,
 });
+
+/** What becomes of the channels of applications that are away, by the name of the application. */
+export const absencePolicies =
+  ({ absences }: Config) =>
+  (application: string): AbsencePolicy | undefined => {
+    const own = Object.hasOwn(absences, application) ? absences[application] : absences['*'];
+    return own && { afterMs: own.after * 1000, action: own.action };
+  };

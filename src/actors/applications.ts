@@ -19,6 +19,8 @@ import { type Application, longestApplicationName } from '../models/application.
 import { AriError } from '../models/errors.ts';
 import type { AriEventBodyOf } from '../models/events.ts';
 import { type Limits, requireWithin } from '../models/limits.ts';
+import { formatTimestamp } from '../models/timestamp.ts';
+import type { EventsLost } from '../models/websocket-messages.ts';
 import type { ApplicationDump, Dump } from './dumps.ts';
 import { type EventSourceLookup, subjectOf, topicOf } from './event-sources.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
@@ -42,8 +44,18 @@ export type ConnectRequest = Connection & {
    * application of that name takes it over like any other.
    */
   observes?: boolean | undefined;
+  /** Applications that had events before: the number of the last one. What is kept of later ones comes first. */
+  resume?: ReadonlyMap<string, number> | undefined;
   /** Made by this system, so the names may be as long as {@link longestOwnName}. */
   own?: boolean | undefined;
+};
+
+/** What an application may be sent again. */
+export type Resumption = {
+  /** The events behind the one that it had last, in order, as they were written. */
+  events: readonly string[];
+  /** How many of those that it did not have are no longer kept; undefined when that cannot be told. */
+  lost: number | undefined;
 };
 
 /** A registered connection. */
@@ -142,6 +154,10 @@ export type ApplicationsOptions = {
   queueLimit?: number | undefined;
   /** Hears of every event that is made for an application. */
   record?: DeliveryOptions['record'];
+  /** The events of an application behind a number, of which `made` were made so far. Left out, none are kept. */
+  kept?: ((name: string, number: number, made: number) => Resumption) | undefined;
+  /** The connection of an application has gone, or is there again. */
+  presenceChanged?: ((name: string, present: boolean) => void) | undefined;
   /** Checks every outgoing event; for development mode. */
   check?: MessageCheck | undefined;
 };
@@ -197,8 +213,12 @@ export function createApplications(options: ApplicationsOptions): Applications {
       attachConnection: ({ context }, { connection, subscribeAll }) => {
         const target = connections.get(connection);
         if (target) delivery.attach(context.name, target, subscribeAll);
+        options.presenceChanged?.(context.name, true);
       },
-      detachConnection: ({ context }) => delivery.detach(context.name),
+      detachConnection: ({ context }) => {
+        delivery.detach(context.name);
+        options.presenceChanged?.(context.name, false);
+      },
       reviewSubscriptions: ({ context, self }) => {
         if (!delivery.isHeld(context.name)) self.send({ type: 'subscriptions.ended' });
       },
@@ -262,13 +282,34 @@ export function createApplications(options: ApplicationsOptions): Applications {
     return model(name);
   };
 
-  /** It goes on behind what waited. */
-  const comeBack = (name: string, { send }: Connection): void => {
+  /** It goes on behind what waited, or behind the last event that it says it had. */
+  const comeBack = (name: string, { send }: Connection, last: number | undefined): void => {
     const outbox = away.get(name);
-    if (!outbox) return;
+    if (!outbox) {
+      if (last !== undefined) resume(name, send, last);
+      return;
+    }
     away.delete(name);
     outbox.connected(send);
     outbox.flush();
+  };
+
+  const resume = (name: string, send: Connection['send'], last: number): void => {
+    const made = delivery.figures(name).events;
+    const nothingKept: Resumption = { events: [], lost: last === made ? 0 : undefined };
+    const { events, lost } = options.kept && last !== made ? options.kept(name, last, made) : nothingKept;
+    if (lost !== 0) {
+      const told: EventsLost = {
+        type: 'EventsLost',
+        application: name,
+        asterisk_id: entityId,
+        timestamp: formatTimestamp(clock.now()),
+        after: last,
+        ...(lost === undefined ? {} : { lost }),
+      };
+      send(JSON.stringify(told));
+    }
+    for (const json of events) send(json);
   };
 
   const requireRegistrable: Applications['requireRegistrable'] = (names, observes) => {
@@ -338,7 +379,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
         const mine = owned();
         for (const name of names.filter((each) => !mine.includes(each))) {
           (registry.find(name) ?? register(name)).send({ type: 'connect', connection: id, subscribeAll });
-          comeBack(name, connection);
+          comeBack(name, connection, request.resume?.get(name));
           if (observes) observed.add(name);
           else observed.delete(name);
         }

@@ -76,7 +76,12 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
   story.listen(createCallLog(log.child({ part: 'calls' })));
   const recorder = config.recorder.off
     ? undefined
-    : new Recorder({ turn: runtime.turn, clock, settings: recorderSettings(config) });
+    : new Recorder({
+        turn: runtime.turn,
+        clock,
+        log: log.child({ part: 'recorder' }),
+        settings: recorderSettings(config),
+      });
   if (recorder) scope.defer(() => recorder.close());
   return {
     config,

@@ -1,3 +1,4 @@
+import { createAbsences } from '../actors/absences.ts';
 import { createBroadcasts } from '../actors/broadcasts.ts';
 import { createChannelOperations } from '../actors/channel-operations.ts';
 import { createChannels } from '../actors/channels.ts';
@@ -5,7 +6,7 @@ import { createOutboundConnections } from '../actors/outbound-connections.ts';
 import { createPlaybacks } from '../actors/playbacks.ts';
 import { createRecordings } from '../actors/recordings.ts';
 import { createDialplan } from '../dialplan/dialplan.ts';
-import { outboundConnections } from '../settings.ts';
+import { absencePolicies, outboundConnections } from '../settings.ts';
 import { createStoredRecordings } from '../stores/stored-recordings.ts';
 import type { Base } from './base.ts';
 import { buildMeeting } from './meeting.ts';
@@ -17,7 +18,11 @@ import type { State } from './state.ts';
 export type CallControl = ReturnType<typeof buildCallControl>;
 
 /** Playbacks, the dialplan, channels and what may be done to them, the WebSockets that calls may need. */
-export function buildCallControl({ config, clock, ids, log, runtime, story }: Base, state: State, { media }: Network) {
+export function buildCallControl(
+  { config, clock, ids, log, runtime, scope, story }: Base,
+  state: State,
+  { media }: Network,
+) {
   const { general, limits } = config;
   const { bus, applications, eventSources, endpoints, dialplanSystem } = state;
   const playbacks = createPlaybacks({ bus, runtime, ids, log, queueLimit: limits.playbacks });
@@ -82,7 +87,28 @@ export function buildCallControl({ config, clock, ids, log, runtime, story }: Ba
     stored,
     broadcasts,
   });
+  const policies = { current: absencePolicies(config) };
+  const absences = createAbsences({
+    clock,
+    log,
+    policyOf: (name) => policies.current(name),
+    channelsOf: (name) =>
+      channels.all().flatMap(({ id, ownership }) => {
+        const { value, context } = ownership.getSnapshot();
+        return value === 'application' && context.app === name ? [id] : [];
+      }),
+    hangup: (id) => operations.hangup(id, {}),
+    goOn: (id) => operations.continueInDialplan(id, {}),
+  });
+  state.presenceChanged.to = absences.changed;
+  scope.defer(() => absences.close());
   const reloads: Reloadable[] = [
+    {
+      settings: ['absences'],
+      apply(next) {
+        policies.current = absencePolicies(next);
+      },
+    },
     { settings: ['dialplan'], apply: (next) => dialplan.replace(next.dialplan) },
     { settings: ['general.channelvars'], apply: (next) => channels.show(next.general.channelvars) },
   ];

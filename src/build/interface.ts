@@ -5,12 +5,14 @@ import type { AppDeps, Monitoring } from '../http/env.ts';
 import { createOutboundSockets } from '../http/outbound-socket.ts';
 import type { RequestFollowers } from '../http/request-followers.ts';
 import { startHttpServer } from '../http/server.ts';
+import type { Unread } from '../http/unread.ts';
 import { indexSounds } from '../media/file/index-sounds.ts';
 import type { LiveApplication } from '../models/live.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 import { createCalls } from '../recorder/calls.ts';
 import { createLive } from '../recorder/live.ts';
 import type { Recorder } from '../recorder/recorder.ts';
+import { createStuck } from '../recorder/stuck.ts';
 import {
   buildInfo,
   httpSettings,
@@ -70,7 +72,8 @@ export async function buildInterface(
 ) {
   const { config, clock, ids, log, scope, entityId, runtime, recorder } = base;
   const { outbound } = calls;
-  const views = recorder && buildViews(recorder, base, state);
+  const opened: { unread?: Pick<Unread, 'lagging'> } = {};
+  const views = recorder && buildViews(recorder, opened, base, state);
   const started = formatTimestamp(clock.now());
   const page = readPageFiles(pageDirectory);
   if (!page) log.warn({ directory: pageDirectory }, 'the page for people is not served: it was not built');
@@ -111,6 +114,7 @@ export async function buildInterface(
     monitoring,
   };
   const served = createApp(parts);
+  opened.unread = served.unread;
   const http = await (base.io.serveHttp ?? startHttpServer)(served, config.http, {
     clock,
     log: parts.log,
@@ -147,9 +151,15 @@ export async function buildInterface(
 }
 
 /** What the recorder shows. */
-function buildViews(recorder: Recorder, { config, clock, log, scope }: Base, { applications }: State) {
+function buildViews(
+  recorder: Recorder,
+  served: { unread?: Pick<Unread, 'lagging'> },
+  { config, clock, log, scope }: Base,
+  { applications }: State,
+) {
+  const stuck = createStuck(recorder, (octets) => served.unread?.lagging(octets) ?? []);
   const server = { versions: versions(), config: () => config };
-  const calls = createCalls(recorder, () => [], server);
+  const calls = createCalls(recorder, stuck, server);
   const inNumbers = (name: string): LiveApplication => ({
     name,
     connected: applications.isConnected(name),
@@ -162,7 +172,7 @@ function buildViews(recorder: Recorder, { config, clock, log, scope }: Base, { a
     log,
     applications: () => applications.list().map(({ name }) => inNumbers(name)),
     application: (name) => inNumbers(applications.get(name).name),
-    stuck: () => [],
+    stuck: stuck.all,
   });
   scope.defer(() => live.close());
   return { calls, live };

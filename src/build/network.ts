@@ -21,6 +21,7 @@ import { reasonUnusable } from '../stores/durable-file.ts';
 import { recordingPath } from '../stores/recording-names.ts';
 import type { MediaPlane } from '../telephony/media.ts';
 import type { Base } from './base.ts';
+import { buildHomer } from './homer.ts';
 import type { Reloadable } from './reload.ts';
 
 /** What packets come in by. Nothing listens yet: see `openSip` of the technologies. */
@@ -97,6 +98,7 @@ export async function buildNetwork(base: Base) {
   const messages = new MessageCounts();
   const transports = tracedTransports(sockets, sipLog, messages);
   scope.defer(() => transports.close());
+  await buildHomer(config, recorder, log.child({ part: 'recorder' }), scope, io.openUdp);
   const { t1, t2, t4 } = config.sip.timers;
   const timers = { t1, t2, t4 };
   const transactions = createTransactionLayer({

@@ -1,3 +1,4 @@
+import type { Absences } from '../actors/absences.ts';
 import { createApplications } from '../actors/applications.ts';
 import { createContacts } from '../actors/contacts.ts';
 import { createDialplanSystem } from '../actors/dialplan-system.ts';
@@ -26,10 +27,14 @@ export function buildState({ config, clock, ids, log, runtime, recorder, scope, 
   const bus = createBus({ log, request: () => runtime.turn.request });
   const eventSources = createEventSourceDirectory();
   const check = config.general.validate ? createEventCheck() : undefined;
+  // Who lets go of channels is made above this floor.
+  const presenceChanged: { to?: Absences['changed'] } = {};
   const applications = createApplications({
     ...{ bus, clock, log, runtime, entityId, check, limits, resolve: eventSources },
     queueLimit: Math.floor(config.http.limits.websocket_queue / 2),
     record: recorder && ((...event) => recorder.sent(...event)),
+    presenceChanged: (...presence) => presenceChanged.to?.(...presence),
+    kept: recorder && ((...asked) => recorder.events.after(...asked)),
   });
   scope.defer(() => applications.close());
   const endpoints = createEndpoints({ bus, onRemoved: applications.forget });
@@ -64,6 +69,7 @@ export function buildState({ config, clock, ids, log, runtime, recorder, scope, 
   const reloads: Reloadable[] = [{ settings: ['bans'], apply: (next) => bans.reconfigure(banSettings(next)) }];
   return {
     reloads,
+    presenceChanged,
     dialplanSystem,
     bus,
     eventSources,

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { flag, group, list, number, whole } from './setting.ts';
+import { flag, group, list, number, port, text, whole } from './setting.ts';
 
 /** What is recorded of calls, for those who look into them. */
 export const recorder = group(
@@ -41,6 +41,23 @@ export const recorder = group(
       commaList: true,
       description: 'Variables whose values are never shown, e.g. CARD_NUMBER.',
     }),
+    hep: group(
+      {
+        address: text({
+          default: '',
+          description:
+            'Literal address of a collector of HEP3 packets (HOMER), to which SIP messages go over UDP. Empty: none.',
+        }),
+        port: port({ default: 9060, description: 'UDP port of the collector.' }),
+        agent: whole(0, 4_294_967_295, {
+          default: 2001,
+          unit: 'id',
+          description: 'Number of this server among those that send to the collector.',
+        }),
+        key: text({ default: '', description: 'What the collector wants to be shown. Empty: nothing.' }),
+      },
+      'Where SIP messages are sent to be kept.',
+    ),
   },
   'The flight recorder: what happened in every call, kept in memory.',
 );

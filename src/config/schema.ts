@@ -296,6 +296,23 @@ const applications = named(application, {
     'WebSockets that this server opens to programs, by name. What an application misses while a persistent one is away waits, up to half of http.limits.websocket_queue.',
 });
 
+const absence = group(
+  {
+    after: number(0.1, 86_400, { default: 30, unit: 's', description: 'How long its WebSocket may be away.' }),
+    action: choice(['keep', 'hangup', 'continue'], {
+      default: 'keep',
+      description: 'What becomes of its channels then: kept as they are, hung up, or sent on in the dialplan.',
+    }),
+  },
+  'What becomes of the channels of an application that does not come back.',
+);
+
+const absences = named(absence, {
+  default: {},
+  description:
+    'What becomes of the channels of applications whose WebSocket is away, by application; `*` for all others.',
+});
+
 const most = (fallback: number, unit: string, about: string) =>
   whole(1, 10_000_000, { default: fallback, unit, description: about });
 
@@ -395,6 +412,7 @@ export const ConfigSchema = group(
     http,
     tls,
     applications,
+    absences,
     sip,
     media,
     sounds,

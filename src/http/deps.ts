@@ -72,7 +72,7 @@ export type Owners = {
   /** Which lines are logged. */
   logLevels: LogLevelControl;
   /** The calls that are recorded. */
-  calls: Pick<Calls, 'list' | 'get' | 'mermaid' | 'pcap' | 'bundle'>;
+  calls: Pick<Calls, 'list' | 'get' | 'mermaid' | 'pcap' | 'bundle' | 'stuck'>;
   /** Tells what happens to who watches. */
   live: Pick<Live, 'watch' | 'require'>;
   /** Counts what the server holds. */

@@ -26,6 +26,8 @@ export type Session = { raw: WebSocket; closed: Promise<void> };
 export type SessionOptions = {
   names: string[];
   subscribeAll: boolean;
+  /** The last event that applications had; see the owner's `connect`. */
+  resume?: ReadonlyMap<string, number>;
   /** The client only hears; see the owner's `connect`. */
   observes: boolean;
   /** `Authorization` of the upgrade, for the requests carried over the socket. */
@@ -67,6 +69,7 @@ export function createSession(deps: SessionDeps, corker: Corker, session: Sessio
   const watch = (raw: WebSocket): WatchedOutput =>
     deps.unread.watch({
       address: sourceNetwork(socket.remoteAddress ?? ''),
+      client: `${names.join(',')} at ${describe}`,
       unread: () => raw.bufferedAmount,
       cut: (excess, bytes) => {
         log.warn({ applications: names, client: describe, bytes, excess }, 'slow consumer is cut off');
@@ -84,7 +87,9 @@ export function createSession(deps: SessionDeps, corker: Corker, session: Sessio
   };
   const register = (raw: WebSocket, send: (json: string) => void) => {
     try {
-      const request = { names, subscribeAll, observes, send, describe, unread: () => raw.bufferedAmount };
+      const { resume } = session;
+      const unread = () => raw.bufferedAmount;
+      const request = { names, subscribeAll, resume, observes, send, describe, unread };
       connection = session.connect ? session.connect(request) : owners.applications?.connect(request);
     } catch (error) {
       log.warn({ error, applications: names, client: describe }, 'applications could not be registered');

@@ -41,18 +41,31 @@ export interface EventsSocket {
 /** What a WebSocket begins with. */
 export type SocketStart = Pick<SessionOptions, 'socket' | 'opened'>;
 
-type Names = { names: string[]; subscribeAll: boolean };
+type Names = { names: string[]; subscribeAll: boolean; resume?: ReadonlyMap<string, number> };
 
 const readParams = createParamReader(connectParams);
 
 /** The applications that ask to connect; undefined when none is named. @throws AriError for a name that cannot be. */
 function readNames(sources: Sources): Names | undefined {
-  const { app, subscribeAll } = readParams({}, sources) as { app?: string[]; subscribeAll?: boolean };
+  const asked = readParams({}, sources) as { app?: string[]; subscribeAll?: boolean; resume?: string[] };
+  const { app, subscribeAll, resume } = asked;
   if (!app || (app.length === 1 && app[0]?.trim() === '')) return undefined;
   const names = app.map((name) => name.trim());
   const wrong = names.find((name) => name === '' || name.length > longestApplicationName);
   if (wrong !== undefined) throw new AriError('applicationNameInvalid', { name: wrong });
-  return { names: [...new Set(names)], subscribeAll: subscribeAll === true };
+  return {
+    names: [...new Set(names)],
+    subscribeAll: subscribeAll === true,
+    ...(resume && { resume: readResume(names, resume) }),
+  };
+}
+
+/** The last event that each application had; an empty place stands for one that does not ask. @throws AriError 400. */
+function readResume(names: readonly string[], asked: readonly string[]): ReadonlyMap<string, number> {
+  const wrong = asked.find((word) => !/^\d{0,15}$/.test(word.trim()));
+  if (wrong !== undefined || asked.length > names.length)
+    throw new AriError('parameterInvalid', { name: 'resume', expected: 'one number for each application' });
+  return new Map(asked.flatMap((word, at) => (word.trim() === '' ? [] : [[names[at] ?? '', Number(word)] as const])));
 }
 
 /** What inner requests authenticate with: the header of the upgrade, or its api_key in that form. */

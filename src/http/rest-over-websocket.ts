@@ -142,8 +142,10 @@ export function createRestOverWebSocket(deps: RestOverWebSocketDeps): RestOverWe
     deps.send(JSON.stringify(response));
   };
 
-  const ask = async (inner: Inner): Promise<Answer> => {
+  const ask = async (inner: Inner, id: string): Promise<Answer> => {
     const headers: Record<string, string> = { authorization: deps.authorization };
+    // What is no name for a request is no header either.
+    if (/^[\x21-\x7e]{1,64}$/.test(id)) headers['x-request-id'] = id;
     if (inner.contentType) headers['content-type'] = inner.contentType;
     // The standard's Request has no body when it is a GET.
     const isGet = inner.method === 'GET';
@@ -167,7 +169,7 @@ export function createRestOverWebSocket(deps: RestOverWebSocketDeps): RestOverWe
     const inner = readInner(request);
     if ('problem' in inner) return respond(request, refusal(inner.problem));
     try {
-      respond(request, await ask(inner));
+      respond(request, await ask(inner, textOf(request.request_id)));
     } catch (error) {
       log.warn({ error }, 'request over the WebSocket could not be made');
       respond(request, refusal("Empty or missing 'uri' property."));

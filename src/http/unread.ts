@@ -15,6 +15,8 @@ export type UnreadExcess = 'socket' | 'address' | 'total';
 export type Output = {
   /** Where the client is. */
   readonly address: string;
+  /** Who reads it, for people. */
+  readonly client?: string;
   /** Octets written that the client's system has not taken yet. */
   unread(): number;
   /** Ends it. For an excess of `socket` it may say goodbye; otherwise it must let go of what waits at once. */
@@ -32,6 +34,8 @@ export interface WatchedOutput {
 /** Bounds what waits for slow clients, all together. */
 export interface Unread {
   watch(output: Output): WatchedOutput;
+  /** Those for whom at least so many octets wait. */
+  lagging(octets: number): { client: string; octets: number }[];
 }
 
 type Source = { total: number; entries: Set<Entry> };
@@ -77,6 +81,13 @@ export function createUnread(limits: UnreadLimits): Unread {
   };
 
   return {
+    lagging: (least) =>
+      [...sources.values()].flatMap(({ entries }) =>
+        [...entries].flatMap(({ output }) => {
+          const octets = output.unread();
+          return octets >= least ? [{ client: output.client ?? output.address, octets }] : [];
+        }),
+      ),
     watch(output) {
       const source = sources.get(output.address) ?? { total: 0, entries: new Set() };
       sources.set(output.address, source);

@@ -1,5 +1,6 @@
 import { type SnapshotFrom, setup } from 'xstate';
 import { effect } from './effect.ts';
+import type { Expectations } from './expectations.ts';
 import type { Ignores } from './ignores.ts';
 
 export type ApplicationInput = { name: string };
@@ -97,3 +98,8 @@ export type ApplicationSnapshot = SnapshotFrom<typeof applicationMachine>;
 
 /** Whether channels may enter it: it is registered and its connection is there. */
 export const isActiveApplication = (snapshot: ApplicationSnapshot): boolean => snapshot.value === 'active';
+
+/** How long it is expected to stay in a state, and what would end that. */
+export const applicationExpectations: Expectations<ApplicationSnapshot['value']> = {
+  inactive: { atMost: 30_000, waitsFor: 'its WebSocket to connect again' },
+};

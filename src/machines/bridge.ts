@@ -2,6 +2,7 @@ import { type SnapshotFrom, setup } from 'xstate';
 import type { Bridge, BridgeType, VideoMode } from '../models/bridge.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 import { effect } from './effect.ts';
+import type { Expectations } from './expectations.ts';
 import type { Ignores } from './ignores.ts';
 
 /** What a bridge is asked to be besides mixing or holding. */
@@ -313,3 +314,9 @@ export function refuseBridgeOperation(
   if (snapshot.context.class !== 'stasis') return 'bridgeNotInStasis';
   return operation === 'stopMoh' && snapshot.context.musicClass === undefined ? 'bridgeNotPlayingMusic' : undefined;
 }
+
+/** How long it is expected to stay in a state, and what would end that. */
+export const bridgeExpectations: Expectations<BridgeSnapshot['value']> = {
+  emptying: { atMost: 5_000, waitsFor: 'its members to leave' },
+  closing: { atMost: 6_000, waitsFor: 'what plays and records on it to end' },
+};

@@ -6,6 +6,7 @@ import { life } from './channel-life.ts';
 import { channel, eventOf, noTimeout, storedName, withEntry } from './channel-setup.ts';
 
 import type { ChannelContext, Inheritance } from './channel-vocabulary.ts';
+import type { Expectations } from './expectations.ts';
 import type { Ignores } from './ignores.ts';
 
 export { noTimeout, ownVariable, passedOn, storedName, withEntry } from './channel-setup.ts';
@@ -279,3 +280,14 @@ export function refuseChannelOperation(
   if (life !== 'down' && life !== 'aboutToDial') return 'channelNotDown';
   return snapshot.context.origin === 'created' ? undefined : 'channelNotCreated';
 }
+
+/** How long it is expected to stay in a state, and what would end that. */
+export const channelExpectations: Expectations<Life> = {
+  aboutToDial: { atMost: 2_000, waitsFor: 'the answer to the request that made it' },
+  dialing: { atMost: 60_000, waitsFor: 'a sign of the far side' },
+  ringing: { atMost: 120_000, waitsFor: 'the far side to answer' },
+  ring: { atMost: 120_000, waitsFor: 'an application or the dialplan to answer' },
+  busy: { atMost: 60_000, waitsFor: 'the caller to hang up' },
+  hangingUp: { atMost: 5_000, waitsFor: 'its leg to tell its end' },
+  lingering: { atMost: 5_000, waitsFor: 'its leg to be given up' },
+};

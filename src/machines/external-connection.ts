@@ -1,5 +1,6 @@
 import { type SnapshotFrom, setup } from 'xstate';
 import { effect } from './effect.ts';
+import type { Expectations } from './expectations.ts';
 import type { Ignores } from './ignores.ts';
 
 export type ExternalConnectionInput = {
@@ -79,3 +80,8 @@ export const externalConnectionIgnores: Ignores<typeof externalConnectionMachine
 ];
 
 export type ExternalConnectionSnapshot = SnapshotFrom<typeof externalConnectionMachine>;
+
+/** How long it is expected to stay in a state, and what would end that. */
+export const externalConnectionExpectations: Expectations<ExternalConnectionSnapshot['value']> = {
+  connecting: { atMost: 30_000, waitsFor: 'the server to take the connection' },
+};

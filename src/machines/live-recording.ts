@@ -2,6 +2,7 @@ import { type SnapshotFrom, setup } from 'xstate';
 import type { LiveRecording, RecordingState } from '../models/live-recording.ts';
 import type { RecordReport } from '../telephony/media.ts';
 import { effect } from './effect.ts';
+import type { Expectations } from './expectations.ts';
 import type { Ignores } from './ignores.ts';
 
 export type RecordingInput = {
@@ -268,4 +269,12 @@ const accepting: Readonly<Record<RecordingSnapshot['value'], 'everything' | 'its
   canceled: 'nothing',
   failed: 'nothing',
   dropped: 'nothing',
+};
+
+/** How long it is expected to stay in a state, and what would end that. */
+export const recordingExpectations: Expectations<RecordingSnapshot['value']> = {
+  queued: { atMost: 60_000, waitsFor: 'what is recorded of its target before it' },
+  starting: { atMost: 5_000, waitsFor: 'the media thread to open its file' },
+  finishing: { atMost: 10_000, waitsFor: 'the media thread to complete its file' },
+  discarding: { atMost: 10_000, waitsFor: 'the media thread to remove its file' },
 };

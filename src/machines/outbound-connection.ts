@@ -1,5 +1,6 @@
 import { type SnapshotFrom, setup } from 'xstate';
 import { effect } from './effect.ts';
+import type { Expectations } from './expectations.ts';
 import type { Ignores } from './ignores.ts';
 
 export type OutboundConnectionInput = {
@@ -115,3 +116,9 @@ export type OutboundConnectionSnapshot = SnapshotFrom<typeof outboundConnectionM
 
 /** Whether events go out at once. */
 export const isConnected = (snapshot: OutboundConnectionSnapshot): boolean => snapshot.matches('connected');
+
+/** How long it is expected to stay in a state, and what would end that. */
+export const outboundConnectionExpectations: Expectations<'connecting' | 'waiting'> = {
+  connecting: { atMost: 30_000, waitsFor: 'the program to take the WebSocket' },
+  waiting: { atMost: 60_000, waitsFor: 'the next try to connect' },
+};

@@ -1,6 +1,7 @@
 import { type SnapshotFrom, setup } from 'xstate';
 import { channelOperations, type OnAnswer, type Position } from './channel.ts';
 import { effect } from './effect.ts';
+import type { Expectations } from './expectations.ts';
 import type { Ignores } from './ignores.ts';
 
 /**
@@ -245,3 +246,10 @@ export function refuseOwnershipOperation(
 ): 'channelNotInStasis' | undefined {
   return snapshot.matches('application') || snapshot.matches('moving') ? undefined : 'channelNotInStasis';
 }
+
+/** How long it is expected to stay in a state, and what would end that. */
+export const ownershipExpectations: Expectations<OwnershipSnapshot['value']> = {
+  aboutToEnter: { atMost: 2_000, waitsFor: 'the answer to the request that sends it there' },
+  entering: { atMost: 10_000, waitsFor: 'the application to take it' },
+  moving: { atMost: 10_000, waitsFor: 'the other application to take it' },
+};

@@ -3,6 +3,7 @@ import type { AriErrorCode } from '../models/errors.ts';
 import { type Playback, type PlaybackOperation, type PlaybackState, playbackOperations } from '../models/playback.ts';
 import type { PlayReport } from '../telephony/media.ts';
 import { effect } from './effect.ts';
+import type { Expectations } from './expectations.ts';
 import type { Ignores } from './ignores.ts';
 
 export type PlaybackInput = {
@@ -225,3 +226,9 @@ export function refusePlaybackCommand(
   if (command.type === 'stop') return undefined;
   return accepted[stateOf(snapshot)].includes(command.type) ? undefined : 'playbackNotPlaying';
 }
+
+/** How long it is expected to stay in a state, and what would end that. */
+export const playbackExpectations: Expectations<PlaybackSnapshot['value']> = {
+  queued: { atMost: 60_000, waitsFor: 'what plays on its target before it' },
+  paused: { atMost: 600_000, waitsFor: 'a client to let it go on' },
+};

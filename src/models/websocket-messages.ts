@@ -56,6 +56,19 @@ export const MissingParams = model('MissingParams', 'Parameters that a connectio
 });
 export type MissingParams = Static<typeof MissingParams>;
 
+/** Told to a connection that asked to resume, when events since then are no longer kept. */
+export const EventsLost = model('EventsLost', 'Events that a connection asked for are no longer kept.', {
+  type: Type.Literal('EventsLost'),
+  application: text('Application whose events they were.'),
+  asterisk_id: text('Id of this system.'),
+  timestamp: Timestamp,
+  after: int('Number of the last event that it had, as it said.'),
+  lost: Type.Optional(
+    int('How many are lost; left out when that cannot be told, because the numbers are of an earlier life of it.'),
+  ),
+});
+export type EventsLost = Static<typeof EventsLost>;
+
 /** The body of every refusal. */
 export const ErrorBody = model('Error', 'Why a request was refused.', {
   message: Type.Optional(text('What is wrong, in words.')),

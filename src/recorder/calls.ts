@@ -8,6 +8,7 @@ import { type CallRecord, type ChannelTrace, channelContextOf } from './call-rec
 import { writeMermaid } from './mermaid.ts';
 import { writePcap } from './pcap.ts';
 import type { Recorder } from './recorder.ts';
+import type { Stuck } from './stuck.ts';
 import { writeTimeline } from './timeline.ts';
 
 /** Which calls are asked for; all conditions hold. */
@@ -33,6 +34,8 @@ export interface Calls {
   list(filter: CallFilter): CallPage;
   /** By its id, a former one, or the id of one of its channels. @throws AriError callNotFound. */
   get(id: string): CallDetail;
+  /** Everything that stays longer than it is expected to, in a call or not. */
+  stuck(): WaitingFor[];
   /** The source of a Mermaid sequence diagram. @throws AriError callNotFound. */
   mermaid(id: string): string;
   /** The SIP messages as a capture file. @throws AriError callNotFound. */
@@ -44,15 +47,12 @@ export interface Calls {
   model(record: CallRecord): Call;
 }
 
-/** What of a call is stuck. */
-export type StuckOf = (record: CallRecord) => WaitingFor[];
-
 /** Calls in one answer at most, and unless the client says how many. */
 const mostInAnswer = 1_000;
 const usualInAnswer = 100;
 
 /** Makes the view of the calls that a recorder keeps. */
-export function createCalls(recorder: Recorder, stuckOf: StuckOf, server: ServerDescription): Calls {
+export function createCalls(recorder: Recorder, stuck: Stuck, server: ServerDescription): Calls {
   const { store, clock } = recorder;
 
   const record = (id: string): CallRecord => {
@@ -72,7 +72,7 @@ export function createCalls(recorder: Recorder, stuckOf: StuckOf, server: Server
       channels,
       applications: [...call.applications],
       bridges: [...call.objects].filter((key) => key.startsWith('bridge:')).map((key) => key.slice('bridge:'.length)),
-      stuck: ended === undefined ? stuckOf(call) : [],
+      stuck: ended === undefined ? stuck.of(call) : [],
       entries: call.entries.size,
       gone: call.entries.gone,
       seq: call.changed,
@@ -94,17 +94,18 @@ export function createCalls(recorder: Recorder, stuckOf: StuckOf, server: Server
         .calls()
         .filter((call) => matches(call, filter, clock.now()))
         .reverse();
-      const stuck =
-        filter.stuck === undefined ? found : found.filter((call) => model(call).stuck.length > 0 === filter.stuck);
+      const wanted =
+        filter.stuck === undefined ? found : found.filter((call) => stuck.of(call).length > 0 === filter.stuck);
       const next = offset + count;
       return {
-        calls: stuck.slice(offset, next).map(model),
-        total: stuck.length,
-        ...(next < stuck.length ? { next } : {}),
+        calls: wanted.slice(offset, next).map(model),
+        total: wanted.length,
+        ...(next < wanted.length ? { next } : {}),
         evicted: store.evicted,
       };
     },
     get,
+    stuck: stuck.all,
     mermaid: (id) => writeMermaid(get(id).timeline),
     pcap(id) {
       const { entries, mask } = record(id);

@@ -1,14 +1,7 @@
+import type { Resumption } from '../actors/applications.ts';
 import type { EventEntry } from './entries.ts';
 import { octetsOf } from './entries.ts';
 import { Queue } from './queue.ts';
-
-/** What an application may be sent again. */
-export type Resumption = {
-  /** The events behind the one that it had last, in order, as they were written. */
-  events: string[];
-  /** How many of those that it did not have are no longer kept. */
-  lost: number;
-};
 
 /** The last events made for applications, whoever they were for, bounded together. */
 export class EventLog {
@@ -40,12 +33,18 @@ export class EventLog {
    * @param made how many events were made for it so far.
    */
   after(application: string, number: number, made: number): Resumption {
-    const kept = this.#events
-      .all()
-      .filter((entry) => entry.application === application && entry.number > number && entry.number <= made);
+    let kept: EventEntry[] = [];
+    let last = 0;
+    for (const entry of this.#events.all()) {
+      if (entry.application !== application) continue;
+      // It was gone for good in between, and its events are counted anew.
+      if (entry.number <= last) kept = [];
+      last = entry.number;
+      if (entry.number > number) kept.push(entry);
+    }
+    if (number > made) return { events: [], lost: undefined };
     const [first] = kept;
-    const lost = (first?.number ?? made + 1) - 1 - number;
-    return { events: kept.map(({ json }) => json), lost: Math.max(0, lost) };
+    return { events: kept.map(({ json }) => json), lost: (first?.number ?? made + 1) - 1 - number };
   }
 
   /** The last events of an application, oldest first. */

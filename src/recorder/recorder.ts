@@ -1,6 +1,7 @@
 import type { CommittedStep } from '../actors/step.ts';
 import type { Turn } from '../actors/turn.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
 import type { AriEventBody } from '../models/events.ts';
 import type { CallRecord } from './call-record.ts';
 import { CallStore, type StoreLimits } from './call-store.ts';
@@ -19,7 +20,7 @@ export type RecorderSettings = StoreLimits & {
   mask: Mask;
 };
 
-export type RecorderOptions = { turn: Pick<Turn, 'keep'>; clock: Clock; settings: RecorderSettings };
+export type RecorderOptions = { turn: Pick<Turn, 'keep'>; clock: Clock; log: Logger; settings: RecorderSettings };
 
 /** A request of a client, when it begins. */
 export type BegunRequest = ConstructorParameters<typeof RequestEntry>[0] & {
@@ -45,6 +46,7 @@ export class Recorder {
   readonly events: EventLog;
   readonly clock: Clock;
   readonly settings: RecorderSettings;
+  readonly #log: Logger;
   readonly #requests = new Map<string, RequestEntry>();
   readonly #requestOrder = new Queue<RequestEntry>();
   readonly #unkeep: () => void;
@@ -53,7 +55,8 @@ export class Recorder {
   #expiry: unknown;
   #closed = false;
 
-  constructor({ turn, clock, settings }: RecorderOptions) {
+  constructor({ turn, clock, log, settings }: RecorderOptions) {
+    this.#log = log;
     this.clock = clock;
     this.settings = settings;
     this.store = new CallStore(settings, () => this.settings.mask);
@@ -161,7 +164,13 @@ export class Recorder {
   }
 
   #tell(entry: Entry, call: CallRecord | undefined): void {
-    for (const listener of this.#listeners) listener(entry, call);
+    for (const listener of this.#listeners) {
+      try {
+        listener(entry, call);
+      } catch (error) {
+        this.#log.error({ error }, 'a listener of what is recorded failed');
+      }
+    }
   }
 
   #remember(entry: RequestEntry): void {

@@ -254,7 +254,7 @@ const answers: { [K in keyof Owners]: Partial<Record<keyof Owners[K], unknown>> 
   dynamicConfig: { get: [samples.tuple], update: [samples.tuple] },
   usage: { get: Promise.resolve(samples.usage) },
   bans: { list: [samples.ban], lift: true },
-  calls: { list: callPage, get: call, mermaid: 'sequenceDiagram', pcap: Buffer.from('pcap'), bundle: {} },
+  calls: { list: callPage, get: call, mermaid: 'sequenceDiagram', pcap: Buffer.from('pcap'), bundle: {}, stuck: [] },
   live: { watch: () => undefined },
 };
 

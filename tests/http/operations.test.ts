@@ -486,6 +486,7 @@ const rows: Row[] = [
     status: 200,
     answer: callPage,
   },
+  { ask: 'GET /hookswitch/stuck', call: ['calls.stuck'], status: 200, answer: [] },
   { ask: 'GET /hookswitch/calls/c%2F1', call: ['calls.get', 'c/1'], status: 200, answer: call },
   {
     ask: 'GET /hookswitch/calls/c1.mmd',

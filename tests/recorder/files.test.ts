@@ -7,6 +7,7 @@ import * as assert from 'uvu/assert';
 import { withoutSecrets } from '../../src/recorder/bundle.ts';
 import { createCalls } from '../../src/recorder/calls.ts';
 import type { RecorderSettings } from '../../src/recorder/recorder.ts';
+import { createStuck } from '../../src/recorder/stuck.ts';
 import { createCallControl } from '../support/call-control.ts';
 import { need } from '../support/need.ts';
 import { createTestRecorder } from '../support/recorder.ts';
@@ -68,7 +69,15 @@ function record(changes: Partial<RecorderSettings> = {}) {
       sip: { endpoints: { alice: { password: 'PLANTED-SIP' } } },
     }),
   };
-  return { world, recorder, calls: createCalls(recorder, () => [], server) };
+  return {
+    world,
+    recorder,
+    calls: createCalls(
+      recorder,
+      createStuck(recorder, () => []),
+      server,
+    ),
+  };
 }
 
 need('tshark').test(files, 'tshark reads the capture', (tshark) => {

@@ -26,8 +26,15 @@ export class AriClient {
   }
 
   /** Registers as applications (comma-separated) on the events WebSocket. */
-  async connect(apps: string, { subscribeAll = false } = {}): Promise<this> {
-    const query = new URLSearchParams({ app: apps, ...(subscribeAll && { subscribeAll: 'true' }) });
+  async connect(
+    apps: string,
+    { subscribeAll = false, resume }: { subscribeAll?: boolean; resume?: string } = {},
+  ): Promise<this> {
+    const query = new URLSearchParams({
+      app: apps,
+      ...(subscribeAll && { subscribeAll: 'true' }),
+      ...(resume && { resume }),
+    });
     const headers = { authorization: this.#authorization };
     this.#socket = new WebSocket(`${this.#base.replace('http', 'ws')}/events?${query}`, { headers });
     this.#socket.on('message', (data) => this.#hear(JSON.parse(String(data)) as AriEvent));

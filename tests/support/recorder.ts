@@ -1,17 +1,19 @@
 import type { Turn } from '../../src/actors/turn.ts';
 import type { Clock } from '../../src/lib/clock.ts';
+import type { Logger } from '../../src/lib/log.ts';
 import { nothingMasked } from '../../src/recorder/masks.ts';
 import { Recorder, type RecorderSettings } from '../../src/recorder/recorder.ts';
 
 /** A recorder with room for everything a test does. */
 export const createTestRecorder = (
-  { turn }: { turn: Turn },
+  { turn, log }: { turn: Turn; log: Logger },
   clock: Clock,
   changes: Partial<RecorderSettings> = {},
 ): Recorder =>
   new Recorder({
     turn,
     clock,
+    log,
     settings: {
       stepsPerCall: 10_000,
       octets: 50_000_000,

@@ -1,4 +1,5 @@
-import { CallDetail, CallPage } from '../../models/call.ts';
+import Type from 'typebox';
+import { CallDetail, CallPage, WaitingFor } from '../../models/call.ts';
 import { fileOf } from '../file-answers.ts';
 import { fileOperation, operation, pathParam, queryParam, type Resource } from '../operation.ts';
 
@@ -70,6 +71,16 @@ export const calls: Resource = {
       params,
       errors: ['callNotFound', 'rangeNotSatisfiable'],
       handle: async (calls, { callId }) => fileOf('application/json', JSON.stringify(calls.bundle(callId))),
+    }),
+    operation({
+      method: 'GET',
+      path: '/stuck',
+      nickname: 'stuck',
+      summary: 'List what stays longer than it is expected to, and what it waits for.',
+      notes: 'Objects in a passing state, applications that are away, clients that do not read; longest first.',
+      owner: 'calls',
+      returns: Type.Array(WaitingFor),
+      handle: (calls) => calls.stuck(),
     }),
   ],
 };

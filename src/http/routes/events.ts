@@ -5,6 +5,11 @@ import { bodyParam, operation, pathParam, queryParam, type Resource, upgradeOper
 export const connectParams = {
   app: queryParam('list', 'Applications to be; several share one connection.', { required: true }),
   subscribeAll: queryParam('boolean', 'Listen to everything there is.'),
+  resume: queryParam(
+    'list',
+    'The `seq` of the last event that was had, for each of the applications in their order: those since then come first, as far as they are kept. EventsLost tells of a gap.',
+    { own: true },
+  ),
 } as const;
 
 /** Events: the WebSocket, and events that clients make. */

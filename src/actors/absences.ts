@@ -1,0 +1,66 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
+
+/** What becomes of the channels of an application whose connection stays away. */
+export type AbsencePolicy = {
+  /** How long it may be away, in ms. */
+  afterMs: number;
+  /** They are kept as they are, hung up, or go on in the dialplan. */
+  action: 'keep' | 'hangup' | 'continue';
+};
+
+export type AbsencesOptions = {
+  clock: Clock;
+  log: Logger;
+  /** The policy of an application; undefined for one whose channels are kept. */
+  policyOf: (application: string) => AbsencePolicy | undefined;
+  /** Ids of the channels that an application controls. */
+  channelsOf: (application: string) => readonly string[];
+  hangup: (channelId: string) => void;
+  /** Lets a channel go on in the dialplan. @throws AriError when it cannot. */
+  goOn: (channelId: string) => void;
+};
+
+/** Follows applications whose connection is away. */
+export interface Absences {
+  /** The connection of an application has gone, or is there again. */
+  changed(application: string, present: boolean): void;
+  close(): void;
+}
+
+/** Makes what lets go of channels whose application does not come back. */
+export function createAbsences({ clock, log, policyOf, channelsOf, hangup, goOn }: AbsencesOptions): Absences {
+  const timers = new Map<string, unknown>();
+
+  const expire = (application: string, action: AbsencePolicy['action']): void => {
+    timers.delete(application);
+    const channels = channelsOf(application);
+    if (channels.length === 0) return;
+    log.warn({ application, channels: channels.length, action }, 'an application has not come back');
+    for (const id of channels) {
+      try {
+        if (action === 'hangup') hangup(id);
+        else if (action === 'continue') goOn(id);
+      } catch (error) {
+        log.warn({ application, channel: id, error }, 'a channel of an application that is away could not be let go');
+      }
+    }
+  };
+
+  return {
+    changed(application, present) {
+      clock.clearTimeout(timers.get(application));
+      timers.delete(application);
+      const policy = present ? undefined : policyOf(application);
+      if (!policy || policy.action === 'keep') return;
+      timers.set(
+        application,
+        clock.setTimeout(() => expire(application, policy.action), policy.afterMs),
+      );
+    },
+    close() {
+      for (const timer of timers.values()) clock.clearTimeout(timer);
+      timers.clear();
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import { WebSocket } from 'ws';
+
+/** A server that runs, and as whom it is asked. */
+export type Server = {
+  /** Where its interface is, e.g. `http://127.0.0.1:8088`; a path behind it is left out. */
+  url: string;
+  /** `name:password`. */
+  user: string;
+};
+
+/** It could not be asked, or refused: said in words for whoever asked. */
+export class AskError extends Error {
+  override readonly name = 'AskError';
+}
+
+/** Asks a server. */
+export interface Client {
+  /** The JSON of an answer; `path` begins with `/ari` or `/hookswitch`. @throws AskError. */
+  get<T>(path: string): Promise<T>;
+  /** The text of an answer. @throws AskError. */
+  text(path: string): Promise<string>;
+  /** Hears every message of a WebSocket until it closes, or `signal` says so. @throws AskError when it cannot be opened. */
+  listen<T>(path: string, hear: (message: T) => void, signal: AbortSignal): Promise<void>;
+}
+
+/** Makes what asks. @throws AskError for a URL that is none. */
+export function createClient({ url, user }: Server): Client {
+  let base: string;
+  try {
+    base = new URL(url).origin;
+  } catch {
+    throw new AskError(`'${url}' is no URL`);
+  }
+  const headers = { authorization: `Basic ${Buffer.from(user).toString('base64')}` };
+
+  const text = async (path: string): Promise<string> => {
+    let response: Response;
+    try {
+      response = await fetch(`${base}${path}`, { headers });
+    } catch (error) {
+      throw new AskError(`${base} does not answer: ${reasonOf(error)}`);
+    }
+    const answer = await response.text();
+    if (!response.ok) throw new AskError(`${response.status}: ${messageOf(answer)}`);
+    return answer;
+  };
+
+  return {
+    text,
+    get: async <T>(path: string) => JSON.parse(await text(path)) as T,
+    listen: <T>(path: string, hear: (message: T) => void, signal: AbortSignal) =>
+      new Promise<void>((resolve, reject) => {
+        const socket = new WebSocket(`${base.replace(/^http/, 'ws')}${path}`, { headers });
+        signal.addEventListener('abort', () => socket.terminate(), { once: true });
+        socket.on('message', (data) => hear(JSON.parse(String(data)) as T));
+        socket.on('unexpected-response', (_request, { statusCode }) => {
+          reject(new AskError(`${statusCode}: the server does not let it be watched`));
+          socket.terminate();
+        });
+        socket.on('error', (error) => reject(new AskError(`${base}: ${error.message}`)));
+        socket.on('close', () => resolve());
+      }),
+  };
+}
+
+function reasonOf(error: unknown): string {
+  const { cause, message } = error as { cause?: { code?: string; message?: string }; message: string };
+  return cause?.code ?? cause?.message ?? message;
+}
+
+function messageOf(body: string): string {
+  try {
+    return (JSON.parse(body) as { message?: string }).message ?? body;
+  } catch {
+    return body.slice(0, 200);
+  }
+}

@@ -1,0 +1,99 @@
+import { applicationExpectations } from '../machines/application.ts';
+import { bridgeExpectations } from '../machines/bridge.ts';
+import { channelExpectations } from '../machines/channel.ts';
+import type { Expectations } from '../machines/expectations.ts';
+import { externalConnectionExpectations } from '../machines/external-connection.ts';
+import { recordingExpectations } from '../machines/live-recording.ts';
+import { outboundConnectionExpectations } from '../machines/outbound-connection.ts';
+import { ownershipExpectations } from '../machines/ownership.ts';
+import { playbackExpectations } from '../machines/playback.ts';
+import type { WaitingFor } from '../models/call.ts';
+import type { CallRecord } from './call-record.ts';
+import type { Living } from './call-store.ts';
+import type { Recorder } from './recorder.ts';
+
+/** By chart. */
+const expectations: Readonly<Record<string, Expectations<string>>> = {
+  channel: channelExpectations,
+  ownership: ownershipExpectations,
+  playback: playbackExpectations,
+  liveRecording: recordingExpectations,
+  bridge: bridgeExpectations,
+  application: applicationExpectations,
+  outboundConnection: outboundConnectionExpectations,
+  externalConnection: externalConnectionExpectations,
+};
+
+/** A client that does not read: who it is, and the octets that wait for it. */
+export type Lagging = { readonly client: string; readonly octets: number };
+
+/** Octets that may wait for a client before it is said to be slow. */
+const laggingOctets = 65_536;
+
+/** Finds what stays longer than it is expected to. */
+export interface Stuck {
+  /** Everything, what has been so longest first. */
+  all(): WaitingFor[];
+  /** Of one call. */
+  of(call: CallRecord): WaitingFor[];
+}
+
+/**
+ * Makes what finds it, out of the charts that run and what is expected of their states.
+ * @param lagging the clients for whom at least so many octets wait
+ */
+export function createStuck(recorder: Recorder, lagging: (octets: number) => readonly Lagging[]): Stuck {
+  const { store, clock } = recorder;
+
+  const judge = ({ step, since, call }: Living, now: number): WaitingFor | undefined => {
+    const expected = expectations[step.chart]?.[String(step.value)];
+    if (!expected || now - since < expected.atMost) return undefined;
+    return {
+      kind: step.chart === 'application' ? 'application' : 'object',
+      object: step.object,
+      chart: step.chart,
+      state: String(step.value),
+      since,
+      expected_ms: expected.atMost,
+      waits_for: expected.waitsFor,
+      ...(call ? { call: call.id } : {}),
+    };
+  };
+
+  return {
+    all() {
+      const now = clock.now();
+      const objects = [...store.living.values()].flatMap((ofChart) =>
+        [...ofChart.values()].flatMap((living) => judge(living, now) ?? []),
+      );
+      const sockets = lagging(laggingOctets).map(
+        ({ client, octets }): WaitingFor => ({
+          kind: 'socket',
+          object: client,
+          since: now,
+          expected_ms: 0,
+          waits_for: `the client to read ${octets} octets`,
+        }),
+      );
+      return [...objects, ...sockets].sort((a, b) => a.since - b.since);
+    },
+    of(call) {
+      const now = clock.now();
+      const found: WaitingFor[] = [];
+      const look = (chart: string, id: string): void => {
+        const living = store.living.get(chart)?.get(id);
+        const waiting = living && judge(living, now);
+        if (waiting) found.push(waiting);
+      };
+      for (const { id, ended } of call.channels.values()) {
+        if (ended !== undefined) continue;
+        for (const chart of ['channel', 'ownership', 'externalConnection']) look(chart, id);
+      }
+      for (const key of call.objects) {
+        const colon = key.indexOf(':');
+        look(key.slice(0, colon), key.slice(colon + 1));
+      }
+      return found;
+    },
+  };
+}

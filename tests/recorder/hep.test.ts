@@ -1,0 +1,70 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createRuntime } from '../../src/actors/spawn.ts';
+import { buildHomer } from '../../src/build/homer.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { Scope } from '../../src/lib/scope.ts';
+import { recordingLog } from '../support/call-control.ts';
+import { createTestRecorder } from '../support/recorder.ts';
+
+const hep = suite('HEP3');
+
+/** Reads a packet by what is written of the format: vendor, type, length, value. */
+function read(packet: Buffer): Map<number, Buffer> {
+  assert.is(packet.toString('latin1', 0, 4), 'HEP3');
+  assert.is(packet.readUInt16BE(4), packet.length);
+  const chunks = new Map<number, Buffer>();
+  for (let at = 6; at < packet.length; ) {
+    assert.is(packet.readUInt16BE(at), 0);
+    const length = packet.readUInt16BE(at + 4);
+    chunks.set(packet.readUInt16BE(at + 2), packet.subarray(at + 6, at + length));
+    at += length;
+  }
+  return chunks;
+}
+
+hep('a SIP message comes to the collector as it was, without what authenticates anybody', async () => {
+  const collector = createSocket('udp4');
+  collector.bind(0, '127.0.0.1');
+  await once(collector, 'listening');
+  const { port } = collector.address() as AddressInfo;
+  const log = recordingLog();
+  const recorder = createTestRecorder(createRuntime(systemClock, log), systemClock);
+  const scope = new Scope();
+  const config = loadConfig({ env: {} });
+  config.recorder.hep = { address: '127.0.0.1', port, agent: 7, key: 'shown' };
+  await buildHomer(config, recorder, log, scope);
+  const heard = once(collector, 'message') as Promise<[Buffer]>;
+  const lines = ['OPTIONS sip:a SIP/2.0', 'Call-ID: x@y', 'CSeq: 1 OPTIONS', 'Authorization: Digest secret', '', ''];
+  recorder.sip(
+    'in',
+    Buffer.from(lines.join('\r\n')),
+    'tcp',
+    { address: '192.0.2.1', port: 5060 },
+    { address: '192.0.2.9', port: 40_000 },
+  );
+  const [packet] = await heard;
+  const chunks = read(packet);
+  const number = (type: number): number =>
+    (chunks.get(type) ?? Buffer.alloc(0)).readUIntBE(0, chunks.get(type)?.length ?? 0);
+  assert.equal([1, 2, 7, 8, 11, 12].map(number), [2, 6, 40_000, 5060, 1, 7]);
+  assert.equal(
+    [3, 4].map((type) => [...(chunks.get(type) ?? [])].join('.')),
+    ['192.0.2.9', '192.0.2.1'],
+  );
+  assert.equal(
+    [14, 17].map((type) => String(chunks.get(type))),
+    ['shown', 'x@y'],
+  );
+  assert.is(String(chunks.get(15)), [...lines.slice(0, 3), 'Authorization: Digest ***', '', ''].join('\r\n'));
+  await scope.close();
+  recorder.close();
+  collector.close();
+  assert.equal(log.lines, []);
+});
+
+hep.run();

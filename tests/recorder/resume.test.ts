@@ -1,0 +1,129 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createAbsences } from '../../src/actors/absences.ts';
+import { EventEntry } from '../../src/recorder/entries.ts';
+import { EventLog } from '../../src/recorder/event-log.ts';
+import { nothingMasked } from '../../src/recorder/masks.ts';
+import { createStuck } from '../../src/recorder/stuck.ts';
+import { AriClient } from '../support/ari-client.ts';
+import { createCallControl, recordingLog } from '../support/call-control.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { createTestRecorder } from '../support/recorder.ts';
+import { onServer, password, user } from '../support/server.ts';
+
+const away = suite('applications that were away');
+
+const event = (application: string, number: number, type = 'StasisStart'): EventEntry =>
+  new EventEntry({ at: 1, application, number, type, json: `${application}${number}`, missed: false });
+
+away('what is kept of an application comes in order; what is not is counted', () => {
+  const log = new EventLog(1_000);
+  for (let number = 1; number <= 10; number++) for (const app of ['a', 'b']) log.add(event(app, number));
+  const { size } = log;
+  assert.ok(size < 20 && size > 4);
+  const first = 11 - size / 2;
+  const kept = Array.from({ length: size / 2 }, (_, at) => `a${first + at}`);
+  assert.equal(log.after('a', first - 1, 10), { events: kept, lost: 0 });
+  assert.equal(log.after('a', 0, 10), { events: kept, lost: first - 1 });
+  assert.equal(log.after('a', 9, 10), { events: ['a10'], lost: 0 });
+  assert.equal(log.after('none', 3, 10), { events: [], lost: 7 });
+});
+
+away('an application that was gone for good in between is counted anew: its old numbers say nothing', () => {
+  const log = new EventLog(10_000);
+  for (const number of [1, 2, 3, 1, 2]) log.add(event('a', number));
+  assert.equal(log.after('a', 1, 2), { events: ['a2'], lost: 0 });
+  assert.equal(log.after('a', 3, 2), { events: [], lost: undefined });
+});
+
+away('an application that comes back gets what it missed, then goes on live', () =>
+  onServer({ dialplan: { default: { '1000': ['Answer', 'Wait(60)'] } } }, async (server) => {
+    const first = await server.app('desk');
+    await first.ok('POST', '/channels/call-1?endpoint=Local/1000@default&app=desk');
+    const { seq } = await first.waitFor('StasisStart');
+    const heard = first.events.map((each) => each.seq);
+    await first.close();
+    const other = server.client();
+    await other.ok('POST', '/channels/call-1/variable?variable=COLOUR&value=green');
+    const back = server.closing(new AriClient(server.url, `${user}:${password}`));
+    await back.connect('desk', { resume: String(seq) });
+    await back.ok('POST', '/channels/call-1/variable?variable=COLOUR&value=red');
+    await back.waitFor('ChannelVarset', ({ value }) => value === 'red');
+    const all = [...heard, ...back.events.map((each) => each.seq)];
+    assert.equal(
+      [...new Set(all)],
+      Array.from({ length: Math.max(...all) }, (_, at) => at + 1),
+    );
+    assert.equal(
+      back.events.flatMap((each) => (each.type === 'ChannelVarset' && each.variable === 'COLOUR' ? [each.value] : [])),
+      ['green', 'red'],
+    );
+    const late = server.closing(new AriClient(server.url, `${user}:${password}`));
+    await late.connect('desk,new', { resume: '9999,3' });
+    await late.ok('POST', '/channels/call-1/variable?variable=COLOUR&value=blue');
+    await late.waitFor('ChannelVarset', ({ value }) => value === 'blue');
+    assert.equal(
+      (late.events as unknown as Record<string, unknown>[])
+        .filter(({ type }) => type === 'EventsLost')
+        .map(({ type, application, after, lost }) => [type, application, after, lost]),
+      [
+        ['EventsLost', 'desk', 9999, undefined],
+        ['EventsLost', 'new', 3, undefined],
+      ],
+    );
+    await late.ok('DELETE', '/channels/call-1');
+  }),
+);
+
+away('channels of an application that stays away are let go of as it is configured', () => {
+  const clock = new ManualClock();
+  const did: string[] = [];
+  const absences = createAbsences({
+    clock,
+    log: recordingLog(),
+    policyOf: (app) => ({ afterMs: 5_000, action: app as 'keep' | 'hangup' | 'continue' }),
+    channelsOf: (app) => [`${app}-1`, `${app}-2`],
+    hangup: (id) => {
+      did.push(`hangup ${id}`);
+      if (id.endsWith('1')) throw new Error('it is gone already');
+    },
+    goOn: (id) => void did.push(`continue ${id}`),
+  });
+  for (const app of ['keep', 'hangup', 'continue']) absences.changed(app, false);
+  clock.advance(4_000);
+  absences.changed('continue', true);
+  clock.advance(1_000);
+  assert.equal(did, ['hangup hangup-1', 'hangup hangup-2']);
+  absences.changed('continue', false);
+  clock.advance(5_000);
+  assert.equal(did.slice(2), ['continue continue-1', 'continue continue-2']);
+  absences.changed('hangup', false);
+  absences.close();
+  assert.is(clock.pending, 0);
+});
+
+away('what stays longer than expected is stuck, and says what it waits for', () => {
+  const world = createCallControl();
+  const recorder = createTestRecorder(world.runtime, world.clock);
+  const stuck = createStuck(recorder, () => [{ client: 'slow', octets: 70_000 }]);
+  const connection = world.connect('desk');
+  world.operations.originate({ channelId: 'a', endpoint: 'Fake/phone', app: 'desk', timeout: -1 });
+  world.incoming('b');
+  connection.close();
+  world.clock.advance(59_000);
+  const objects = () => stuck.all().map(({ kind, object, chart, state, call }) => [kind, object, chart, state, call]);
+  const application = ['application', 'desk', 'application', 'inactive', undefined];
+  assert.equal(objects(), [application, ['socket', 'slow', undefined, undefined, undefined]]);
+  world.clock.advance(1_000);
+  assert.equal(objects(), [
+    application,
+    ['object', 'a', 'channel', 'dialing', 'a'],
+    ['socket', 'slow', undefined, undefined, undefined],
+  ]);
+  const call = recorder.store.find('a');
+  assert.equal(call && stuck.of(call).map(({ waits_for: what }) => what), ['a sign of the far side']);
+  assert.is(recorder.settings.mask, nothingMasked);
+  recorder.close();
+});
+
+away.run();
