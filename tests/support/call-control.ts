@@ -295,7 +295,6 @@ export function createCallControl({
   return {
     clock,
     log,
-    runtime,
     bus,
     runtime,
     channels,
