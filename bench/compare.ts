@@ -10,6 +10,10 @@ import { fileURLToPath } from 'node:url';
  * by the same client in a process of its own, so that a machine that slows down slows both.
  *
  *   npx tsx bench/compare.ts <revision> [rounds] [calls in flight]
+ *
+ * With `recorder` in place of a revision it compares this tree without its recorder with this tree as it is.
+ *
+ *   npx tsx bench/compare.ts recorder 30
  */
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -38,7 +42,7 @@ function checkOut(): string {
   return checkout;
 }
 
-async function start(name: string, checkout: string): Promise<Side> {
+async function start(name: string, checkout: string, more: object = {}): Promise<Side> {
   const data = join(workspace, `data-${name}`);
   mkdirSync(data);
   const config = join(workspace, `${name}.yaml`);
@@ -47,6 +51,7 @@ async function start(name: string, checkout: string): Promise<Side> {
     http: { port: 0, users: [{ name: 'bench', password }] },
     sip: { transports: [{ protocol: 'udp', port: 0 }] },
     media: { rtp_ports: [0, 0] },
+    ...more,
   };
   writeFileSync(config, JSON.stringify(settings));
   const server = spawn(process.execPath, ['dist/cli.js', 'serve', '--config', config], {
@@ -83,21 +88,33 @@ async function load(side: Side): Promise<void> {
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
+/** Where the median lies with 95 % certainty, whatever the distribution: by ranks, from the binomial one. */
+function interval(values: readonly number[]): string {
+  const sorted = values.toSorted((a, b) => a - b);
+  const half = 0.98 * Math.sqrt(sorted.length);
+  const low = sorted[Math.max(0, Math.floor(sorted.length / 2 - half))] ?? Number.NaN;
+  const high = sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length / 2 + half))] ?? Number.NaN;
+  return `${low.toFixed(3)} to ${high.toFixed(3)}`;
+}
+
 const sides: Side[] = [];
 try {
-  const before = build(revision, checkOut());
+  const ofRecorder = revision === 'recorder';
+  const before = ofRecorder ? root : build(revision, checkOut());
   build('this tree', root);
-  sides.push(await start('before', before), await start('now', root));
+  const off = ofRecorder ? { recorder: { off: true } } : {};
+  sides.push(await start(ofRecorder ? 'off' : 'before', before, off), await start(ofRecorder ? 'on' : 'now', root));
   for (let round = 0; round < Number(rounds); round++) for (const side of sides) await load(side);
   const [old, now] = sides;
   if (old && now) {
     const ratios = now.calls.map((calls, index) => calls / (old.calls[index] ?? Number.NaN));
     console.log(
-      `now / before: ${median(ratios).toFixed(2)} × calls/s (pair by pair, median of ${ratios.length}; more is better)`,
+      `${now.name} / ${old.name}: ${median(ratios).toFixed(3)} × calls/s (pair by pair, median of ${ratios.length}, 95 % interval ${interval(ratios)}; more is better)`,
     );
   }
 } finally {
   for (const { server } of sides) server.kill('SIGKILL');
-  execFileSync('git', ['worktree', 'remove', '--force', join(workspace, 'before')], { cwd: root, stdio: 'ignore' });
+  if (existsSync(join(workspace, 'before')))
+    execFileSync('git', ['worktree', 'remove', '--force', join(workspace, 'before')], { cwd: root, stdio: 'ignore' });
   rmSync(workspace, { recursive: true, force: true });
 }

@@ -55,11 +55,14 @@ export class CallStore {
   /** The objects that run, by chart and id. */
   readonly living = new Map<string, Map<string, Living>>();
   #octets = 0;
+  /** Beyond it room is made. */
+  #relieveAt: number;
   /** Calls that went before their time because all together took too much. */
   evicted = 0;
 
   constructor(limits: StoreLimits, mask: () => Mask) {
     this.#limits = limits;
+    this.#relieveAt = limits.octets;
     this.#mask = mask;
   }
 
@@ -141,10 +144,10 @@ export class CallStore {
   put(call: CallRecord, entry: Entry): void {
     const before = call.entries.octets;
     call.add(entry);
-    const { stepsPerCall, octets } = this.#limits;
+    const { stepsPerCall } = this.#limits;
     if (call.entries.size > stepsPerCall) call.entries.drop(call.entries.size - stepsPerCall);
     this.#octets += call.entries.octets - before;
-    if (this.#octets > octets) this.#relieve();
+    if (this.#octets > this.#relieveAt) this.#relieve();
   }
 
   /** Adds an entry that belongs to no call. */
@@ -154,7 +157,7 @@ export class CallStore {
     others.add(entry);
     if (others.size > this.#limits.others) others.drop(others.size - this.#limits.others);
     this.#octets += others.octets - before;
-    if (this.#octets > this.#limits.octets) this.#relieve();
+    if (this.#octets > this.#relieveAt) this.#relieve();
   }
 
   /** Keeps an entry until its call is known; those that wait longest belong to none when there are too many. */
@@ -295,7 +298,14 @@ export class CallStore {
 
   /** Makes room: ended calls go, oldest first; then what is left is shortened, the oldest call first. */
   #relieve(): void {
-    const target = this.#limits.octets * relieved;
+    const { octets } = this.#limits;
+    this.#makeRoom(octets * relieved);
+    // Where live calls alone take that much, it is not tried again at every step.
+    this.#relieveAt = Math.max(octets, this.#octets + octets * (1 - relieved));
+    if (this.#octets <= octets * relieved) this.#relieveAt = octets;
+  }
+
+  #makeRoom(target: number): void {
     for (let call = this.#ended.shift(); call; call = this.#ended.shift()) {
       if (this.#forgetEnded(call)) this.evicted++;
       if (this.#octets <= target) return;

@@ -32,7 +32,7 @@ import { FakeMedia, FakeMeeting } from './fake-audio.ts';
 import { ManualClock } from './manual-clock.ts';
 
 /** A simulated clock whose turns of the event loop are over at once: what is done soon is done now. */
-class PromptClock extends ManualClock {
+export class PromptClock extends ManualClock {
   override soon(fn: () => void): void {
     fn();
   }

@@ -1,0 +1,78 @@
+import fc from 'fast-check';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { AnyStateMachine, EventObject } from 'xstate';
+import { type Actor, createRuntime, spawn } from '../../src/actors/spawn.ts';
+import type { Bundle } from '../../src/recorder/bundle.ts';
+import { createCalls } from '../../src/recorder/calls.ts';
+import { createStuck } from '../../src/recorder/stuck.ts';
+import { act, perform } from '../support/call-acts.ts';
+import { createCallControl, PromptClock, recordingLog } from '../support/call-control.ts';
+import { probe } from '../support/chart-runs.ts';
+import { chartSamples } from '../support/chart-samples.ts';
+import { createTestRecorder } from '../support/recorder.ts';
+
+const bundles = suite('bundles');
+const seed = Number(process.env['HOOKSWITCH_CHARTS_SEED'] ?? 20261122);
+
+type Told = [chart: string, object: string, fact: unknown];
+
+/** Feeds what a bundle recorded into fresh actors, at its times: what came from outside is sent, delays run by the clock. */
+function replayed({ call }: Bundle): Told[] {
+  const told: Told[] = [];
+  const clock = new PromptClock(call.began);
+  const runtime = createRuntime(clock, recordingLog());
+  const actors = new Map<string, Actor<AnyStateMachine>>();
+  for (const entry of call.timeline) {
+    if (entry.kind !== 'step') continue;
+    const { chart, object, at, event } = entry;
+    if (at > clock.now()) clock.advance(at - clock.now());
+    const key = `${chart}:${object}`;
+    if (event['type'] === 'xstate.init') {
+      const samples = chartSamples.find(({ machine }) => machine.id === chart);
+      if (!samples) throw new Error(`there is no chart ${chart}`);
+      spawn(
+        probe(samples, () => {}),
+        {
+          id: object,
+          input: event['input'] as never,
+          runtime,
+          onCreated: (actor) => void actors.set(key, actor),
+          onEmitted: (fact) => void told.push([chart, object, fact]),
+          onEnded: () => void actors.delete(key),
+        },
+      );
+    } else if (entry.caused_by !== 'clock') actors.get(key)?.send(event as EventObject);
+  }
+  return told;
+}
+
+bundles('hold what is needed to run a call again: fresh actors tell the same facts in the same order', () => {
+  let compared = 0;
+  fc.assert(
+    fc.property(fc.array(act, { minLength: 5, maxLength: 60 }), (acts) => {
+      const world = createCallControl();
+      const recorder = createTestRecorder(world.runtime, world.clock);
+      const calls = createCalls(
+        recorder,
+        createStuck(recorder, () => []),
+        { versions: {}, config: () => ({}) },
+      );
+      world.connect('desk');
+      for (const each of acts) perform(world, each);
+      for (const { id } of recorder.store.calls()) {
+        const bundle = JSON.parse(JSON.stringify(calls.bundle(id))) as Bundle;
+        const recorded = bundle.call.timeline.flatMap((entry) =>
+          entry.kind === 'step' ? entry.facts.map((fact): Told => [entry.chart, entry.object, fact]) : [],
+        );
+        assert.equal(JSON.parse(JSON.stringify(replayed(bundle))), recorded);
+        compared += recorded.length;
+      }
+      recorder.close();
+    }),
+    { numRuns: 150, seed },
+  );
+  assert.ok(compared > 500, `only ${compared} facts were compared`);
+});
+
+bundles.run();
