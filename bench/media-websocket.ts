@@ -56,7 +56,14 @@ async function measure(calls: number, seconds: number): Promise<void> {
     sessions.push(phone);
     await new Promise<void>((connected, failed) => {
       const start = { connectionId: `${call}`, channel: '', channelId: `${call}`, variables: {} };
-      const to = { url: `ws://${address}:${port}/`, headers: {}, protocols: ['media'], json: false, start };
+      const to = {
+        url: `ws://${address}:${port}/`,
+        headers: {},
+        protocols: ['media'],
+        json: false,
+        frameOctets: 160,
+        start,
+      };
       const request = { transport: 'webSocket', codec: 'ulaw', direction: 'both', ...to } as const;
       const server = plane.openExternal(`server-${call}`, request, (report) => {
         if (report.type === 'media.connected') connected();

@@ -1,4 +1,5 @@
 import { type TSchema, type TSchemaOptions, Type } from 'typebox';
+import { formatNames } from '../lib/formats.ts';
 
 /** What a setting tells of itself beside its type. */
 export type About = TSchemaOptions & {
@@ -53,18 +54,6 @@ export const named = <T extends TSchema>(value: T, about: About) =>
 export const opaque = (about: About) => named(Type.Unknown({ opaque: true, description: about.description }), about);
 
 /** Name of a codec. */
-export const codec = Type.Enum([
-  'ulaw',
-  'alaw',
-  'g722',
-  'opus',
-  'slin',
-  'slin12',
-  'slin16',
-  'slin24',
-  'slin32',
-  'slin44',
-  'slin48',
-]);
+export const codec = Type.Enum([...formatNames]);
 /** A UDP or TCP port. */
 export const port = (about: About) => whole(0, 65_535, { unit: 'port', ...about });

@@ -27,6 +27,8 @@ export type AudioSocketRequest = {
 export type WebSocketTalk = {
   /** Text messages are JSON, both ways. */
   json: boolean;
+  /** Octets of 20 ms of the format; 0 where packets differ. */
+  frameOctets: number;
   /** What the first message tells, with the format. */
   start: { connectionId: string; channel: string; channelId: string; variables: Readonly<Record<string, string>> };
 };

@@ -1,3 +1,4 @@
+import type { FormatName } from '../lib/formats.ts';
 import type { SrtpKeys } from '../lib/srtp.ts';
 
 /**
@@ -5,19 +6,7 @@ import type { SrtpKeys } from '../lib/srtp.ts';
  * the plane tells what happened. All calls return at once; the plane works in its own thread.
  */
 
-/** Audio formats by the field's names; `slin` and its kin are linear 16-bit samples at 8 kHz, or as many kHz as named. */
-export type FormatName =
-  | 'ulaw'
-  | 'alaw'
-  | 'g722'
-  | 'opus'
-  | 'slin'
-  | 'slin12'
-  | 'slin16'
-  | 'slin24'
-  | 'slin32'
-  | 'slin44'
-  | 'slin48';
+export type { FormatName };
 
 /** Codecs that can be agreed on with a far side: any format. Linear audio is L16 there (RFC 3551 section 4.5.11). */
 export type Codec = FormatName;

@@ -39,6 +39,7 @@ const request: ExternalRequest = {
   headers: {},
   protocols: [],
   json: false,
+  frameOctets: 160,
   start: { connectionId: 'c', channel: 'WebSocket/ai/0x1', channelId: 'ai', variables: {} },
 };
 

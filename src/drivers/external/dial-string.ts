@@ -1,11 +1,8 @@
+import { formatNames } from '../../lib/formats.ts';
 import { DriverError } from '../../telephony/driver.ts';
 import type { Codec } from '../../telephony/media.ts';
 
-/** Linear audio of every rate, the two laws, G.722 and Opus. */
-const codecs: ReadonlySet<string> = new Set<Codec>([
-  ...(['ulaw', 'alaw', 'g722', 'opus'] as const),
-  ...(['slin', 'slin12', 'slin16', 'slin24', 'slin32', 'slin44', 'slin48'] as const),
-]);
+const codecs: ReadonlySet<string> = new Set<Codec>(formatNames);
 
 /** The format of a name. @throws DriverError `format`. */
 export function readCodec(format: string): Codec {

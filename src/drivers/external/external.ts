@@ -156,15 +156,16 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
     const target = webSockets.get(server);
     if (!target && server !== incoming) throw new DriverError('resource', `there is no WebSocket '${server}'`);
     const connectionId = ids.uuid();
+    const octets = frameOctets(codec);
     const name = `${webSocket}/${server}/0x${ids.hex(12)}`;
     const variables = {
       MEDIA_WEBSOCKET_CONNECTION_ID: connectionId,
-      MEDIA_WEBSOCKET_OPTIMAL_FRAME_SIZE: String(frameOctets(codec)),
+      MEDIA_WEBSOCKET_OPTIMAL_FRAME_SIZE: String(octets),
     };
     const start = { connectionId, channel: name, channelId, variables };
     const json = parts.options.get('f') === 'json';
     const answered = parts.options.has('n') ? 'when asked' : 'at once';
-    const talk = { codec, direction: parts.direction, json, start };
+    const talk = { codec, direction: parts.direction, json, frameOctets: octets, start };
     const request: ExternalRequest = target
       ? { ...talk, ...target, ...believed(target.url), transport: 'webSocket' }
       : { ...talk, transport: 'awaitedWebSocket' };

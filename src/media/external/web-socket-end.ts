@@ -1,6 +1,5 @@
 import type { AwaitedWebSocketRequest, WebSocketRequest } from '../../telephony/external.ts';
 import type { FormatName } from '../../telephony/media.ts';
-import { formatRates } from '../codec/audio-codec.ts';
 import type { RelayedIn, RelayedOut } from '../protocol.ts';
 import { tickMs } from '../ticker.ts';
 import { type MediaEvent, type MediaEventForm, readMediaCommand, writeMediaEvent } from './media-commands.ts';
@@ -15,13 +14,6 @@ export const mediaQueue = { most: 1000, off: 900, on: 800 } as const;
 const mostMarks = 1000;
 
 type Mark = { at: number; event: 'MEDIA_MARK_PROCESSED' | 'MEDIA_BUFFERING_COMPLETED'; id: string };
-
-/** Octets of 20 ms of a format, as far as that can be said. */
-export function optimalFrameSize(codec: FormatName): number {
-  const samples = (formatRates[codec].clockRate * tickMs) / 1000;
-  if (codec === 'opus') return 0;
-  return codec.startsWith('slin') ? samples * 2 : samples;
-}
 
 /** Audio over a WebSocket: binary messages, as early as the far side likes, steered by commands in text. */
 export class WebSocketEnd extends StreamEnd {
@@ -42,7 +34,7 @@ export class WebSocketEnd extends StreamEnd {
     wires: Wires,
   ) {
     super(options);
-    const { json, start, codec } = request;
+    const { json, start, codec, frameOctets } = request;
     this.#form = { json, tellsCounts: options.bounds.countsInText };
     this.#channelId = start.channelId;
     const listener: WireListener = {
@@ -50,7 +42,7 @@ export class WebSocketEnd extends StreamEnd {
         this.#connected = true;
         const { connectionId, channel, channelId, variables } = start;
         const about = { connection_id: connectionId, channel, channel_id: channelId, format: codec };
-        const size = { optimal_frame_size: optimalFrameSize(codec), ptime: tickMs };
+        const size = { optimal_frame_size: frameOctets, ptime: tickMs };
         this.#tell('MEDIA_START', { fields: { ...about, ...size }, more: { channel_variables: variables } });
         this.report({ type: 'connected', session: this.session, local });
       },

@@ -1,16 +1,7 @@
-/** Audio codecs this stack can name in a description, by the field's names; linear audio is L16 there. */
-export type AudioCodec =
-  | 'ulaw'
-  | 'alaw'
-  | 'g722'
-  | 'opus'
-  | 'slin'
-  | 'slin12'
-  | 'slin16'
-  | 'slin24'
-  | 'slin32'
-  | 'slin44'
-  | 'slin48';
+import type { FormatName } from '../../lib/formats.ts';
+
+/** Audio codecs this stack can name in a description: any format; linear audio is L16 there. */
+export type AudioCodec = FormatName;
 
 /** How a codec is written in a description. */
 export type CodecName = {
