@@ -98,7 +98,8 @@ export async function buildInterface(
   const followers: RequestFollowers = {
     following: (request, run) => runtime.turn.following(request, run),
     recorded: recorder && ((request) => recorder.requested(request)),
-    prefix: ids.hex(8),
+    // Of the start alone: ids that chance makes are the same whether or not the server was taken up in between.
+    prefix: Math.floor(base.clock.now()).toString(36),
   };
   const { answers, monitoring } = watched;
   const parts: AppDeps = {

@@ -5,7 +5,8 @@ import { type Account, authorization, createStory, type Deed, serverAddress, wor
 
 /** An account line by line, so that a difference shows. */
 const lines = ({ events, ...rest }: Account): string[] => [
-  ...events.map((event) => JSON.stringify(event)),
+  // What a request has caused is known to the process that it was made to.
+  ...events.map((event) => JSON.stringify({ ...(event as object), caused_by: undefined })),
   ...Object.entries(rest).map(([name, value]) => `${name}: ${JSON.stringify(value, null, 1)}`),
 ];
 
