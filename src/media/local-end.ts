@@ -43,14 +43,13 @@ export class LocalEnd extends End {
 
   override get forwardable(): string | undefined {
     const peer = this.#peer;
-    // Who asks in a circle gets no answer.
+    // Who asks in a circle gets no answer: both halves in one bridge, or bridges joined by pairs all around.
     if (!peer || this.#asking || !this.#isOpen || !peer.#isOpen) return undefined;
-    // What comes from there has to find its way here.
-    if (this.mix && this.mix.beyond(this) === undefined) return undefined;
-    if (!peer.mix) return anyCodec;
     this.#asking = true;
     try {
-      return peer.mix.beyond(peer);
+      // What comes from there has to find its way here.
+      if (this.mix && this.mix.beyond(this) === undefined) return undefined;
+      return peer.mix ? peer.mix.beyond(peer) : anyCodec;
     } finally {
       this.#asking = false;
     }

@@ -144,7 +144,7 @@ registering('one that comes back has its subscriptions and filter, not what it m
   ring('c1');
   assert.equal(second.sent, ['hello ChannelStateChange']);
   assert.equal(applications.get('hello').events_disallowed, [{ type: 'Dial' }]);
-  assert.equal(applications.figures('hello'), { events: 2, missed: 0 });
+  assert.equal(applications.figures('hello'), { events: 2, missed: 0, unread: 0 });
 });
 
 registering('a second connection takes an application over and the first is told', () => {

@@ -130,13 +130,13 @@ delivering('events for an absent application are lost, counted, logged once, and
   delivery.detach('a');
   change('x');
   change('x');
-  assert.equal(delivery.figures('a'), { events: 3, missed: 2 });
+  assert.equal(delivery.figures('a'), { events: 3, missed: 2, unread: 0 });
   assert.equal(warnings(), [{ application: 'a', event: 'DeviceStateChanged' }]);
   delivery.attach('a', connection, false);
   change('x');
   assert.equal(events().map(brief), ['a 1 x', 'a 4 x']);
   assert.is(warnings().length, 2);
-  assert.equal(delivery.figures('nobody'), { events: 0, missed: 0 });
+  assert.equal(delivery.figures('nobody'), { events: 0, missed: 0, unread: 0 });
 });
 
 delivering('a connection that closes takes one reference from each "all"', () => {

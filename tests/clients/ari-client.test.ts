@@ -15,6 +15,9 @@ programs.before(async () => {
 programs.after(async () => {
   try {
     await server.settle();
+  } catch (error) {
+    process.stderr.write(`${server.explain()}\n`);
+    throw error;
   } finally {
     await server.close();
   }

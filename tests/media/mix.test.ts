@@ -393,6 +393,40 @@ test('packets go through local halves as they are, until somebody taps one, play
   engine.close();
 });
 
+test('both halves of a pair in one bridge, and bridges joined by pairs in a row or all around, end in no circle', async () => {
+  const { engine, sides, join, leave, pass } = await meeting([400, 620]);
+  for (const [half, peer] of [
+    [13, undefined],
+    [16, 13],
+    [19, undefined],
+    [22, 19],
+  ] as const)
+    engine.openLocal(half, undefined, peer);
+  for (const mix of [1, 4, 7]) engine.openMix(mix, 'mixing');
+  join(13);
+  join(16);
+  pass(100);
+  join(19);
+  join(22);
+  pass(100);
+  for (const half of [16, 19, 22]) leave(half);
+  // A row: a phone, a pair, a pair, a phone.
+  join(1);
+  join(16, {}, 4);
+  join(19, {}, 4);
+  join(22, {}, 7);
+  join(2, {}, 7);
+  pass(600);
+  assert.equal([sides[0]!.hears(tones), sides[1]!.hears(tones)], [[620], [400]]);
+  // A circle: what is heard in one comes back from the other.
+  leave(1);
+  leave(2, 7);
+  leave(22, 7);
+  join(22);
+  pass(100);
+  engine.close();
+});
+
 test('packets to a local half that nobody is behind are passed on to nobody, and cost no mixing', async () => {
   const { engine, sides, join, pass } = await meeting([400]);
   for (const [half, peer] of [

@@ -164,7 +164,9 @@ export class TestServer {
 
 /** Usage without what outlives calls: contacts stay as long as their registration, nonces as long as they are good. */
 function heldByCalls({ contacts: _contacts, ...usage }: Usage): object {
-  return { ...usage, sip: { ...usage.sip, bindings: 0, nonces: 0 } };
+  // Registrations at providers are tried again and again, each by a transaction.
+  const transactions = usage.registrations > 0 ? 0 : usage.sip.transactions;
+  return { ...usage, sip: { ...usage.sip, bindings: 0, nonces: 0, lines: 0, transactions } };
 }
 
 /** Starts a server on 127.0.0.1 with every check on; it knows the user `tester` with the password `secret`. */
