@@ -1,4 +1,5 @@
 import { isNetwork } from '../lib/addresses.ts';
+import { formatNames } from '../lib/formats.ts';
 import { bindOf, type Part } from './part.ts';
 import type { Report } from './report.ts';
 import { type Section, Values } from './source.ts';
@@ -10,19 +11,7 @@ import { wizardSections } from './wizard.ts';
 type Endpoint = Record<string, unknown>;
 
 /** Codecs that there are. */
-const codecs = new Set([
-  'ulaw',
-  'alaw',
-  'g722',
-  'opus',
-  'slin',
-  'slin12',
-  'slin16',
-  'slin24',
-  'slin32',
-  'slin44',
-  'slin48',
-]);
+const codecs: ReadonlySet<string> = new Set(formatNames);
 /** The field's other names of them. */
 const codecNames: Readonly<Record<string, string>> = { pcmu: 'ulaw', pcma: 'alaw', slin8: 'slin', slinear: 'slin' };
 

@@ -84,24 +84,21 @@ const ofThisAttempt = {
   params: ({ event }: { event: Answer }) => ({ attempt: event.attempt }),
 } as const;
 
-const ask = [
-  registration.assign({ attempt: ({ context }) => context.attempt + 1 }),
-  {
-    type: 'sendRegister',
-    params: ({ context }: { context: RegistrationContext }) => ({
-      attempt: context.attempt,
-      expiresMs: context.expiresMs,
-    }),
-  },
-] as const;
+/** @param expiresMs what is asked for. */
+const asking = (expiresMs: (context: RegistrationContext) => number) =>
+  [
+    registration.assign({ attempt: ({ context }) => context.attempt + 1 }),
+    {
+      type: 'sendRegister',
+      params: ({ context }: { context: RegistrationContext }) => ({
+        attempt: context.attempt,
+        expiresMs: expiresMs(context),
+      }),
+    },
+  ] as const;
 
-const unask = [
-  registration.assign({ attempt: ({ context }) => context.attempt + 1 }),
-  {
-    type: 'sendRegister',
-    params: ({ context }: { context: RegistrationContext }) => ({ attempt: context.attempt, expiresMs: 0 }),
-  },
-] as const;
+const ask = asking((context) => context.expiresMs);
+const unask = asking(() => 0);
 
 /** Registered: refreshed a tenth (10 s at least, half of a short time) before it runs out, and up to a tenth earlier by chance. */
 const keepAccepted = registration.assign(({ event }) => {

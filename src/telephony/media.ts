@@ -1,4 +1,4 @@
-import type { FormatName } from '../lib/formats.ts';
+import type { FormatName, OpusWishes } from '../lib/formats.ts';
 import type { SrtpKeys } from '../lib/srtp.ts';
 
 /**
@@ -326,20 +326,6 @@ export interface AudioMeeting {
 
 /** Where packets of a far side come from, where that is not what its SDP says. */
 export type MediaSource = { address: string; port: number };
-
-/** What a far side asks of the Opus that it is sent (RFC 7587 section 6.1). */
-export type OpusWishes = {
-  /** Highest rate that it plays, in Hz. */
-  maxPlaybackRate?: number;
-  /** Bits a second, on average at most. */
-  maxAverageBitrate?: number;
-  /** Packets carry poorer copies of those before. */
-  fec: boolean;
-  /** Next to nothing is sent in silence. */
-  dtx: boolean;
-  /** The bit rate is constant. */
-  cbr: boolean;
-};
 
 /** How RTP flows, once offer and answer agree. */
 export type RtpFlow = {

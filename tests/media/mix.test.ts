@@ -4,6 +4,11 @@ import { test } from './spread.ts';
 import { settle } from './support.ts';
 
 const tones = [400, 620, 900, 1300];
+/** Opens the two halves of a Local pair. */
+function openPair(engine: Awaited<ReturnType<typeof meeting>>['engine'], first: number, second: number): void {
+  engine.openLocal(first);
+  engine.openLocal(second, undefined, first);
+}
 const item = (uri: string) => ({ uri, language: 'en', offsetMs: 0 });
 
 test('two of one codec hear each other by packets that are passed on as they are', async () => {
@@ -234,8 +239,7 @@ test('a digit of one member of a mixed conference reaches the others', async () 
 
 test('local halves carry audio between mixes, and nothing while nobody listens', async () => {
   const { engine, sides, join, pass } = await meeting([400, 620]);
-  engine.openLocal(11);
-  engine.openLocal(12, undefined, 11);
+  openPair(engine, 11, 12);
   engine.openMix(1, 'mixing');
   engine.openMix(2, 'mixing');
   join(1);
@@ -358,11 +362,7 @@ test('a tone is told each time it has sounded long enough, in the direction that
 test('packets go through local halves as they are, until somebody taps one, plays to one, or mutes one', async () => {
   const { engine, sides, ask, join, pass } = await meeting([400, 620]);
   // In one thread, wherever the phones are.
-  for (const [half, peer] of [
-    [13, undefined],
-    [16, 13],
-  ] as const)
-    engine.openLocal(half, undefined, peer);
+  openPair(engine, 13, 16);
   engine.openMix(1, 'mixing');
   engine.openMix(4, 'mixing');
   join(1);
@@ -395,13 +395,8 @@ test('packets go through local halves as they are, until somebody taps one, play
 
 test('both halves of a pair in one bridge, and bridges joined by pairs in a row or all around, end in no circle', async () => {
   const { engine, sides, join, leave, pass } = await meeting([400, 620]);
-  for (const [half, peer] of [
-    [13, undefined],
-    [16, 13],
-    [19, undefined],
-    [22, 19],
-  ] as const)
-    engine.openLocal(half, undefined, peer);
+  openPair(engine, 13, 16);
+  openPair(engine, 19, 22);
   for (const mix of [1, 4, 7]) engine.openMix(mix, 'mixing');
   join(13);
   join(16);
@@ -429,11 +424,7 @@ test('both halves of a pair in one bridge, and bridges joined by pairs in a row 
 
 test('packets to a local half that nobody is behind are passed on to nobody, and cost no mixing', async () => {
   const { engine, sides, join, pass } = await meeting([400]);
-  for (const [half, peer] of [
-    [13, undefined],
-    [16, 13],
-  ] as const)
-    engine.openLocal(half, undefined, peer);
+  openPair(engine, 13, 16);
   engine.openMix(1, 'mixing');
   join(1);
   join(13);
@@ -445,11 +436,7 @@ test('packets to a local half that nobody is behind are passed on to nobody, and
 
 test('a digit reaches the other phone, and the half on its way, also through forwarded local halves', async () => {
   const { engine, sides, join, pass, deliver, reports } = await meeting([400, 620]);
-  for (const [half, peer] of [
-    [13, undefined],
-    [16, 13],
-  ] as const)
-    engine.openLocal(half, undefined, peer);
+  openPair(engine, 13, 16);
   engine.openMix(1, 'mixing');
   engine.openMix(4, 'mixing');
   join(1);

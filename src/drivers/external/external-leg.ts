@@ -3,6 +3,7 @@ import type { DigitSequence, Leg, LegData, Report } from '../../telephony/driver
 import type { ExternalReport } from '../../telephony/external.ts';
 import type { FormatName, MediaReport, MediaSession } from '../../telephony/media.ts';
 import { heardOf } from '../heard.ts';
+import { QuietLeg } from '../quiet-leg.ts';
 
 const isOfAnySession = (report: ExternalReport): report is MediaReport =>
   report.type !== 'media.connected' && report.type !== 'media.flowing' && report.type !== 'media.answerAsked';
@@ -18,7 +19,7 @@ export type ExternalLegOptions = {
 };
 
 /** The leg of a channel whose far side is a server. It is answered once it was dialed and its connection is there. */
-export class ExternalLeg implements Leg {
+export class ExternalLeg extends QuietLeg implements Leg {
   readonly protocolId: string;
   readonly formats: readonly string[];
   readonly media: MediaSession;
@@ -29,6 +30,7 @@ export class ExternalLeg implements Leg {
   #ended = false;
 
   constructor({ protocolId, media, format, report, released }: ExternalLegOptions) {
+    super();
     this.protocolId = protocolId;
     this.formats = [format];
     this.media = media;
@@ -92,20 +94,4 @@ export class ExternalLeg implements Leg {
   dump(): LegData {
     return { version: 1 };
   }
-
-  /** A server is not alerted, put on hold or sent elsewhere. */
-  progress(): void {}
-  answer(): void {}
-  hold(): void {}
-  unhold(): void {}
-  present(): void {}
-  redirect(): boolean {
-    return false;
-  }
-  header(): undefined {}
-  addHeader(): void {}
-  updateHeader(): boolean {
-    return false;
-  }
-  removeHeader(): void {}
 }

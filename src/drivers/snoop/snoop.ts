@@ -4,6 +4,7 @@ import { type DigitSequence, DriverError, type Leg, type LegData, type Report } 
 import type { AudioMeeting, MediaReport, MediaSession, MediaSessionDump } from '../../telephony/media.ts';
 import type { SnoopDriver, SnoopRequest } from '../../telephony/snoop.ts';
 import { heardOf } from '../heard.ts';
+import { QuietLeg } from '../quiet-leg.ts';
 import { grant, wishesOf } from '../standing.ts';
 
 /** A leg as plain data. */
@@ -11,7 +12,7 @@ type SnoopLegData = LegData &
   Pick<SnoopRequest, 'targetId' | 'spy' | 'whisper'> & { readonly ended: boolean; readonly media: MediaSessionDump };
 
 /** The leg of a channel that listens to another: connected from the start, with nobody behind it. */
-class SnoopLeg implements Leg {
+class SnoopLeg extends QuietLeg implements Leg {
   readonly protocolId = '';
   readonly formats = ['slin'];
   readonly media: MediaSession;
@@ -27,6 +28,7 @@ class SnoopLeg implements Leg {
     ended: boolean,
     onRelease: (leg: SnoopLeg) => void,
   ) {
+    super();
     const { channelId, target, spy, whisper } = request;
     this.media = media.openSnoop(channelId, target, { spy, whisper }, (told) => this.#hear(told));
     this.#request = request;
@@ -61,24 +63,10 @@ class SnoopLeg implements Leg {
     this.#onRelease(this);
   }
 
-  /** It is answered as long as it is there: there is nobody to alert, to put on hold or to send elsewhere. */
+  /** It is answered as long as it is there. */
   dial(): void {}
   ring(): void {}
   stopRinging(): void {}
-  progress(): void {}
-  answer(): void {}
-  hold(): void {}
-  unhold(): void {}
-  present(): void {}
-  redirect(): boolean {
-    return false;
-  }
-  header(): undefined {}
-  addHeader(): void {}
-  updateHeader(): boolean {
-    return false;
-  }
-  removeHeader(): void {}
 
   #hear(report: MediaReport): void {
     const heard = heardOf(report);

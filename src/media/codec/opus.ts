@@ -1,6 +1,6 @@
 import type { OpusDecoderHandle, OpusEncoderHandle } from 'libopus-wasm';
 import { Application, Bandwidth, createDecoder, createEncoder, loadLibopus } from 'libopus-wasm';
-import type { OpusWishes } from '../../telephony/media.ts';
+import type { OpusWishes } from '../../lib/formats.ts';
 import type { AudioCodec } from './audio-codec.ts';
 
 /** How a stream of Opus is sent and received: what the far side's fmtp asked for (RFC 7587 section 6.1). */

@@ -1,4 +1,5 @@
 import { write } from 'sdp-transform';
+import type { OpusWishes } from '../../lib/formats.ts';
 import type { SrtpKeys } from '../../lib/srtp.ts';
 import { type AudioCodec, type CodecName, codecNames, eventRateOf } from './codecs.ts';
 import {
@@ -13,7 +14,7 @@ import {
   receives,
   sends,
 } from './description.ts';
-import { type OpusWishes, readOpusWishes } from './opus-parameters.ts';
+import { readOpusWishes } from './opus-parameters.ts';
 import {
   isOfOurs,
   offeredLines,

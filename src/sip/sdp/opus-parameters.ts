@@ -1,16 +1,4 @@
-/** What a side that receives Opus asks of the one that sends (RFC 7587 section 6.1). */
-export type OpusWishes = {
-  /** Highest rate that it plays, in Hz: what is above need not be sent. */
-  maxPlaybackRate?: number;
-  /** Bits a second, on average at most. */
-  maxAverageBitrate?: number;
-  /** It can use the poorer copy of the packet before that a packet may carry. */
-  fec: boolean;
-  /** It prefers that next to nothing is sent in silence. */
-  dtx: boolean;
-  /** It wants a constant bit rate. */
-  cbr: boolean;
-};
+import type { OpusWishes } from '../../lib/formats.ts';
 
 /** The ranges of RFC 7587 section 6.1. */
 const playbackRates = { least: 8000, most: 48_000 };

@@ -1,0 +1,26 @@
+import type { Leg } from '../telephony/driver.ts';
+
+/**
+ * What a leg has to do for a far side that is no phone, which is nothing: it is not alerted, put on hold, told names or sent
+ * elsewhere, and it has no headers.
+ */
+export abstract class QuietLeg
+  implements
+    Pick<Leg, 'progress' | 'answer' | 'hold' | 'unhold' | 'present' | 'redirect'>,
+    Pick<Leg, 'header' | 'addHeader' | 'updateHeader' | 'removeHeader'>
+{
+  progress(): void {}
+  answer(): void {}
+  hold(): void {}
+  unhold(): void {}
+  present(): void {}
+  redirect(): boolean {
+    return false;
+  }
+  header(): undefined {}
+  addHeader(): void {}
+  updateHeader(): boolean {
+    return false;
+  }
+  removeHeader(): void {}
+}
