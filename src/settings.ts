@@ -74,6 +74,7 @@ export const mediaSettings = (config: Config): MediaConfig => ({
   threads: config.media.threads || Math.max(1, availableParallelism() - 1),
   tieBytes: config.media.thread_backlog,
   threadTimeoutMs: config.media.thread_timeout * 1000,
+  measureMs: config.recorder.off ? 0 : config.recorder.media_interval * 1000,
   toneZone: config.media.tone_zone,
   recording: { batchMs: config.recordings.batch, maximumBacklogOctets: config.recordings.backlog },
   external: {

@@ -1,10 +1,11 @@
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
+import { type Range, valueAt } from '../core/measures.ts';
 import { clockTime } from '../core/words.ts';
 import 'uplot/dist/uPlot.min.css';
 
 /** A line of a curve. */
-export type Line = { label: string; values: readonly (number | null)[]; tone: 'first' | 'second' | 'third' };
+export type Line = { label: string; values: readonly (number | null)[]; tone: 'first' | 'second' | 'third' | 'fourth' };
 
 const colour = (element: Element, name: string): string => getComputedStyle(element).getPropertyValue(name).trim();
 
@@ -16,6 +17,7 @@ export function Curve({
   title,
   at,
   span = 60,
+  range = { low: 0, high: 1 },
 }: {
   times: readonly number[];
   lines: readonly Line[];
@@ -24,6 +26,8 @@ export function Curve({
   at?: number | undefined;
   /** The least time to show, in s. */
   span?: number;
+  /** What is shown at least. */
+  range?: Range;
 }) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
@@ -67,7 +71,7 @@ export function Curve({
               width: 1.75,
               spanGaps: true,
               points: { show: false },
-              ...(index === 0 ? { fill: `${stroke}22` } : {}),
+              ...(index === 0 ? { fill: `${stroke}22`, fillTo: range.low } : {}),
             };
           }),
         ],
@@ -81,7 +85,7 @@ export function Curve({
           { ...axis, size: 40, space: 28 },
         ],
         scales: {
-          y: { range: (_self, _low, high) => [0, Math.max(1, high * 1.15)] },
+          y: { range: (_self, _low, high) => [range.low, Math.max(range.high, high * 1.15)] },
         },
         hooks: { draw: [mark] },
       },
@@ -96,7 +100,7 @@ export function Curve({
       made.destroy();
       plot.current = undefined;
     };
-  }, [labels, height]);
+  }, [labels, height, range.low, range.high]);
 
   useEffect(() => {
     const last = times.at(-1) ?? Date.now();
@@ -115,7 +119,7 @@ export function Curve({
         {title}
         {lines.map(({ label, tone, values }) => (
           <span class={`key ${tone}`} key={label}>
-            {label} <b>{values.findLast((value) => value !== null) ?? '–'}</b>
+            {label} <b>{valueAt(times, values, at) ?? '–'}</b>
           </span>
         ))}
       </figcaption>

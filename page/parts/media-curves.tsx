@@ -1,34 +1,28 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Call } from '../../src/models/call.ts';
 import type { RTPstat } from '../../src/models/rtp-statistics.ts';
-import type { MediaTimelineEntry, TimelineEntry } from '../../src/models/timeline.ts';
+import type { TimelineEntry } from '../../src/models/timeline.ts';
+import { curvesOf, type Measure, measuresOf } from '../core/measures.ts';
 import { ask } from '../core/session.ts';
 import { Panel } from './bits.tsx';
 import { Curve } from './curve.tsx';
 
-/** Loss, jitter and level of a call's audio over time: what was recorded, or what is measured while somebody looks. */
+/** Loss, jitter and level of a call's audio over time: what was recorded, and what is measured while somebody looks. */
 
-/** What is drawn, and how a measure is found among what is told. */
-const measured: readonly { name: RegExp; title: string }[] = [
-  { name: /loss|lost/i, title: 'Loss (packets)' },
-  { name: /jitter/i, title: 'Jitter (ms)' },
-  { name: /level|volume/i, title: 'Level (dB)' },
-];
-const tones = ['first', 'second', 'third'] as const;
+const tones = ['first', 'second', 'third', 'fourth'] as const;
 
 const askEveryMs = 1_000;
 /** Channels that are asked, and measures that are kept. */
 const mostChannels = 4;
 const mostMeasures = 600;
 
-/** One measure of one channel. */
-type Measure = { at: number; object: string; report: Readonly<Record<string, unknown>> };
+const tenths = (seconds: number): number => Math.round(seconds * 10_000) / 10;
 
 const figures = ({ rxploss, txploss, rxjitter, txjitter }: RTPstat): Measure['report'] => ({
-  'loss heard': rxploss,
-  'loss sent': txploss,
-  ...(rxjitter === undefined ? {} : { 'jitter heard': Math.round(rxjitter * 10_000) / 10 }),
-  ...(txjitter === undefined ? {} : { 'jitter sent': Math.round(txjitter * 10_000) / 10 }),
+  loss_heard: rxploss,
+  loss_sent: txploss,
+  ...(rxjitter === undefined ? {} : { jitter_heard_ms: tenths(rxjitter) }),
+  ...(txjitter === undefined ? {} : { jitter_sent_ms: tenths(txjitter) }),
 });
 
 /** Asks for the figures of channels again and again. */
@@ -57,9 +51,6 @@ function useMeasures(channels: readonly string[]): readonly Measure[] {
   return measures;
 }
 
-const isMeasure = ({ report }: MediaTimelineEntry): boolean =>
-  Object.keys(report).some((member) => measured.some(({ name }) => name.test(member)));
-
 type MediaCurvesProps = {
   timeline: readonly TimelineEntry[];
   /** The moment that is shown; undefined for now. */
@@ -70,38 +61,29 @@ type MediaCurvesProps = {
 export function MediaCurves({ timeline, at, call }: MediaCurvesProps) {
   const living = call?.channels.filter(({ name, ended }) => ended === undefined && name.startsWith('PJSIP/')) ?? [];
   const asked = useMeasures(living.map(({ id }) => id));
-  const recorded = useMemo(
-    () => timeline.filter((entry): entry is MediaTimelineEntry => entry.kind === 'media' && isMeasure(entry)),
-    [timeline],
-  );
-  const reports: readonly Measure[] = recorded.length > 0 ? recorded : asked;
-  const times = useMemo(() => reports.map((each) => each.at), [reports]);
-  const drawn = useMemo(() => {
-    const objects = [...new Set(reports.map(({ object }) => object))];
-    const members = [...new Set(reports.flatMap(({ report }) => Object.keys(report)))];
-    return measured.flatMap(({ name, title }) => {
-      const lines = objects.flatMap((object) =>
-        members
-          .filter((member) => name.test(member))
-          .map((member) => ({
-            label: objects.length === 1 ? member : `${object} ${member}`,
-            values: reports.map((each) => {
-              const value = each.object === object ? each.report[member] : undefined;
-              return typeof value === 'number' ? value : null;
-            }),
-          })),
-      );
-      const some = lines.filter(({ values }) => values.some((value) => value !== null)).slice(0, tones.length);
-      if (some.length === 0) return [];
-      return [{ title, lines: some.map((line, index) => ({ ...line, tone: tones[index] ?? tones[0] })) }];
-    });
-  }, [reports]);
-  if (drawn.length === 0) return null;
+  const measures = useMemo(() => measuresOf(timeline, asked), [timeline, asked]);
+  const times = useMemo(() => measures.map((each) => each.at), [measures]);
+  const names = call?.channels.map(({ id, name }) => `${id} ${name}`).join('\n') ?? '';
+  const curves = useMemo(() => {
+    const known = new Map(names.split('\n').map((line) => line.split(' ', 2) as [string, string]));
+    // Without the number behind it, which tells nobody anything.
+    return curvesOf(measures, (object) => (known.get(object) ?? object).replace(/^PJSIP\//, '').replace(/-\w+$/, ''));
+  }, [measures, names]);
+  if (curves.length === 0) return null;
   return (
-    <Panel title="Audio">
+    <Panel title="Audio" class="audio-panel">
       <div class="columns three">
-        {drawn.map(({ title, lines }) => (
-          <Curve key={title} title={title} times={times} lines={lines} at={at} height={110} span={20} />
+        {curves.map(({ title, lines, range }) => (
+          <Curve
+            key={title}
+            title={title}
+            times={times}
+            lines={lines.map((line, index) => ({ ...line, tone: tones[index] ?? tones[0] }))}
+            at={at}
+            height={110}
+            span={20}
+            range={range}
+          />
         ))}
       </div>
     </Panel>

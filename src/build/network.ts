@@ -69,6 +69,7 @@ export async function buildNetwork(base: Base) {
       config: mediaSettings(config),
       clock,
       log: log.child({ part: 'media' }),
+      measured: recorder && ((id, measures) => recorder.media(id, measures)),
       ...(io.startMediaThread && { startThread: io.startMediaThread }),
     });
   scope.defer(() => media.close());

@@ -35,6 +35,12 @@ export const recorder = group(
       default: false,
       description: 'Keep the bodies of SIP messages too: session descriptions without their keys, digits, texts.',
     }),
+    media_interval: number(0, 3_600, {
+      default: 5,
+      unit: 's',
+      description:
+        'How often codec, loss, jitter and level of a call are recorded; half as often after each 120 times. 0: never.',
+    }),
     mask_digits: flag({ default: false, description: 'Never show the digits that parties press.' }),
     mask_variables: list(Type.String({ minLength: 1 }), {
       default: [],

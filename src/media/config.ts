@@ -31,6 +31,8 @@ export type MediaConfig = {
   tieBytes: number;
   /** A media thread that answers nothing for this long is ended, in ms. */
   threadTimeoutMs: number;
+  /** How often what is measured of a session with RTP is told, in ms; 0 = never. */
+  measureMs: number;
   /** Country code of the call-progress tones, e.g. `us`. */
   toneZone: string;
   /** Send silence on a configured flow when there is nothing else to send. */
@@ -69,6 +71,7 @@ export const defaultMediaConfig: MediaConfig = {
   threads: 1,
   tieBytes: 16_384,
   threadTimeoutMs: 5000,
+  measureMs: 0,
   toneZone: 'us',
   keepalive: false,
   external: { backlogMs: 300, unsentBytes: 65_536, stallMs: 5000, messageBytes: 1_048_576, countsInText: true },

@@ -74,6 +74,8 @@ export abstract class End implements PacketTaker {
   /** Whether the mix lets its digits, and its audio, through to where its packets are passed on to. */
   passDigits = true;
   passAudio = true;
+  /** Digits that its far side has pressed. */
+  digitsHeard = 0;
   /** When a packet of another far side was passed on to it last, monotonic ms. */
   forwardedAt = Number.NEGATIVE_INFINITY;
   #heard: Frame | undefined;
@@ -182,6 +184,11 @@ export abstract class End implements PacketTaker {
     return this.heardAlone ? meanLevel(this.heardAlone.samples) : 0;
   }
 
+  /** The same, for who looks now and then and not at every tick. */
+  get levelNow(): number {
+    return this.level;
+  }
+
   /** What has come and gone in its meeting may concern others. */
   meetingChanged(): void {}
 
@@ -267,6 +274,7 @@ export abstract class End implements PacketTaker {
 
   /** Its far side pressed a digit: where packets are forwarded those of the digit are, too; else the mix sends it. */
   protected pressed(digit: string, durationMs: number): void {
+    this.digitsHeard++;
     this.onDigit?.(digit);
     const event = this.#event;
     this.mix?.digit(this, digit, durationMs, event?.ended === false ? event.to : undefined);

@@ -17,6 +17,7 @@ import { WebSocketEnd } from './external/web-socket-end.ts';
 import { noWires, type Wires } from './external/wires.ts';
 import type { AudioLoader } from './item-loader.ts';
 import { LocalEnd } from './local-end.ts';
+import { Measures } from './measures.ts';
 import { Mixing } from './mix.ts';
 import type { EngineReport, MediaUsage, RelayedIn } from './protocol.ts';
 import { sourceOfEnd, sourceOfMix } from './recorder.ts';
@@ -78,13 +79,14 @@ export class MediaEngine {
   readonly #detectors = { detectTalking: new Map<End, Tap>(), detectTone: new Map<End, Tap>() };
   readonly #recorders: Recorders;
   readonly #ties: Ties;
+  readonly #measures: Measures;
   /** Snoops by the end they listen to: they end with it. */
   readonly #snoops = new Map<End, Set<SnoopEnd>>();
   #warnedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: MediaEngineOptions) {
     this.#options = options;
-    const { config, clock, sockets, random32 } = options;
+    const { config, clock, sockets, random32, report } = options;
     this.#ports = new PortPool({
       clock,
       sockets,
@@ -94,6 +96,7 @@ export class MediaEngine {
       random32,
     });
     this.#recorders = new Recorders({ taps: this.#taps, random32, limits: config.recording });
+    this.#measures = new Measures({ everyMs: config.measureMs, report });
     const { bell = newBell(0), bells = noBells, phaseMs = 0 } = options;
     this.#ties = new Ties({ clock, bell, bells, failed: (end, error) => this.#fault(end.session, error) });
     this.#ticker = new Ticker(clock, (now, skipped) => this.#tick(now, skipped), phaseMs);
@@ -300,7 +303,10 @@ export class MediaEngine {
     for (const mix of this.#mixes.values()) mix.leave(end);
     this.#ties.forget(end);
     end.close(reason);
-    if (end instanceof RtpEnd && end.pair) this.#ports.release(end.pair);
+    if (end instanceof RtpEnd) {
+      this.#measures.forget(end);
+      if (end.pair) this.#ports.release(end.pair);
+    }
     this.#stopWhenIdle();
   }
 
@@ -402,6 +408,8 @@ export class MediaEngine {
         return;
       default:
         end.apply(command);
+        if (command.type === 'configure' && end instanceof RtpEnd)
+          this.#measures.flowing(end, command.flow, this.#options.clock.monotonic());
     }
   }
 
@@ -443,6 +451,7 @@ export class MediaEngine {
         this.#fault(end.session, error);
       }
     }
+    this.#measures.tick(now);
     for (const tap of this.#taps) {
       try {
         tap.tick();

@@ -3,6 +3,7 @@ import type { Logger } from '../lib/log.ts';
 import type { ExternalAudio, ExternalReport, ExternalRequest, ExternalSession } from '../telephony/external.ts';
 import type {
   AudioDirection,
+  MediaMeasures,
   MediaPlane,
   MediaReport,
   MediaSession,
@@ -30,6 +31,8 @@ export type MediaPlaneOptions = {
   log: Logger;
   /** How the media thread is started; tests put one in its place that can be made to crash. */
   startThread?: StartThread;
+  /** Hears what is measured of sessions with RTP, by their ids, as often as {@link MediaConfig.measureMs} says. */
+  measured?: ((id: string, measures: MediaMeasures) => void) | undefined;
 };
 
 const noUsage: MediaUsage = {
@@ -168,7 +171,13 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
   }
 
   #sessionOptions(id: string, told: (report: MediaReport) => void): SessionProxyOptions {
-    return { id, told, ended: (session) => this.#remove(session) };
+    const { measured } = this.#options;
+    return {
+      id,
+      told,
+      measured: measured && ((measures) => measured(id, measures)),
+      ended: (session) => this.#remove(session),
+    };
   }
 
   #add(session: SessionProxy): void {

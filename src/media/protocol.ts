@@ -1,6 +1,7 @@
 import type { ExternalRequest } from '../telephony/external.ts';
 import type {
   AudioDirection,
+  MediaMeasures,
   MediaSource,
   MixCommand,
   PlaneLoad,
@@ -78,6 +79,8 @@ export type EngineReport =
   | { type: 'talkingFinished'; session: number; durationMs: number }
   | { type: 'toneDetected'; session: number }
   | { type: 'timedOut'; session: number }
+  /** Told now and then of each session with RTP: see {@link MediaConfig.measureMs}. */
+  | { type: 'measured'; session: number; measures: MediaMeasures }
   /** See {@link ExternalReport}. */
   | { type: 'connected'; session: number; local: { address: string; port: number } }
   | { type: 'flowing'; session: number }

@@ -1,6 +1,7 @@
 import type {
   DigitSequence,
   Indication,
+  MediaMeasures,
   MediaReport,
   MediaSession,
   MediaSessionDump,
@@ -24,6 +25,8 @@ import type { Linked, Place, ThreadLink } from './thread-link.ts';
 export type SessionProxyOptions = {
   id: string;
   told: (report: MediaReport) => void;
+  /** Hears what is measured of it now and then. */
+  measured?: ((measures: MediaMeasures) => void) | undefined;
   /** Hears that the session is over, once. */
   ended: (session: SessionProxy) => void;
 };
@@ -183,6 +186,9 @@ export abstract class SessionProxy implements MediaSession, Linked {
         return;
       case 'timedOut':
         this.told({ type: 'media.timedOut' });
+        return;
+      case 'measured':
+        this.#options.measured?.(report.measures);
         return;
       case 'located':
         this.source = report.source;

@@ -80,7 +80,9 @@ export const MediaTimelineEntry = model('MediaEntry', 'What the media plane told
   kind: Type.Literal('media'),
   ...place,
   object: text('Id of the channel.'),
-  report: anyObject('Codec, packets, loss, jitter, and what else was measured, by name.'),
+  report: anyObject(
+    'What was measured, by name: `codec`, `flow`, packets, loss, `late` packets and `digits` since it began, jitter and round trip in ms, `level_db` of what was heard just then.',
+  ),
 });
 export type MediaTimelineEntry = Static<typeof MediaTimelineEntry>;
 

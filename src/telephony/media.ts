@@ -81,6 +81,29 @@ export type RtpStatistics = {
   late?: number;
 };
 
+/** What was measured of the audio of a leg with RTP; counts are since it began. */
+export type MediaMeasures = {
+  codec: Codec;
+  /** Which way audio goes, as SDP says it, seen from us: `sendrecv`, `sendonly`, `recvonly`, `inactive`. */
+  flow: string;
+  packets_heard: number;
+  packets_sent: number;
+  /** Packets lost of those sent to us, and of those we sent, as the far side reports it. */
+  loss_heard: number;
+  loss_sent: number;
+  /** Jitter in ms. */
+  jitter_heard_ms: number;
+  jitter_sent_ms: number;
+  /** The last round trip, in ms; left out until the far side reported. */
+  rtt_ms?: number;
+  /** Packets that came when their turn was over. */
+  late: number;
+  /** Digits that the far side pressed. */
+  digits: number;
+  /** How loud the far side is just now: mean amplitude in dB below full scale, at least -90; left out where nothing came. */
+  level_db?: number;
+};
+
 /** When a far side counts as talking. */
 export type TalkDetection = {
   /** Mean amplitude of 16-bit samples from which it does. */

@@ -40,6 +40,7 @@ export type TestServerOptions = {
   /** Certificates; SIP is then spoken over tls and wss as well. */
   tls?: object;
   metrics?: object;
+  recorder?: object;
   /** Lines of this level and above are shown; errors always fail the test that closes the server. */
   logLevel?: Config['general']['log_level'];
 };
@@ -206,6 +207,7 @@ function settings({
   external_media,
   tls,
   metrics,
+  recorder,
   users,
 }: TestServerOptions): object {
   const port = { bind: '127.0.0.1', port: 0 };
@@ -232,6 +234,7 @@ function settings({
     ...(external_media && { external_media }),
     ...(tls && { tls }),
     ...(metrics && { metrics }),
+    ...(recorder && { recorder }),
     ...(dialplan && { dialplan }),
   };
 }

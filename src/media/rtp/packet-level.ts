@@ -26,12 +26,14 @@ export class PacketLevel {
   /** One more wants to know, or one less. */
   watch(on: boolean, codec: Codec): void {
     this.#watchers += on ? 1 : -1;
-    this.open(codec);
+    // Others go on hearing what they hear.
+    if (this.#watchers === (on ? 1 : 0)) this.open(codec);
   }
 
   /** What comes now is of this codec. */
   open(codec: Codec): void {
     this.close();
+    this.#leftMs = -graceMs;
     if (this.#watchers === 0) return;
     this.#codec = openCodec(codec, { order: 'network' });
     this.#samples = new Int16Array((this.#codec.sampleRate * longestPacketMs) / 1000);
@@ -45,6 +47,11 @@ export class PacketLevel {
     if (count === 0) return;
     this.#level = meanLevel(this.#samples.subarray(0, count));
     this.#leftMs = Math.min(mostMs, Math.max(this.#leftMs, 0) + (count * 1000) / codec.sampleRate);
+  }
+
+  /** Mean amplitude of what came last, while it is not over; for who does not {@link take} tick by tick. */
+  get now(): number {
+    return this.#leftMs <= -graceMs ? 0 : this.#level;
   }
 
   /** Mean amplitude of the next tick. */

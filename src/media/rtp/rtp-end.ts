@@ -249,6 +249,10 @@ export class RtpEnd extends End {
     return this.listened ? super.level : this.#meter.take();
   }
 
+  override get levelNow(): number {
+    return this.listened ? super.level : this.#meter.now;
+  }
+
   protected override listenedChanged(): void {
     this.#lateBefore += this.#playout?.late ?? 0;
     this.#playout?.close();

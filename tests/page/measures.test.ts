@@ -1,0 +1,55 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { curvesOf, measuresOf, valueAt } from '../../page/core/measures.ts';
+import type { TimelineEntry } from '../../src/models/timeline.ts';
+
+const drawing = suite('curves of what was measured');
+
+const media = (at: number, object: string, report: object) =>
+  ({ kind: 'media', seq: at, at, object, report }) as TimelineEntry;
+const request = { kind: 'request', seq: 2, at: 2 } as TimelineEntry;
+
+drawing('what was recorded and what was asked for are one line in the order of time', () => {
+  const measures = measuresOf(
+    [media(1, 'a', { loss_heard: 0, level_db: -20 }), request, media(6, 'a', { loss_heard: 3, level_db: -30 })],
+    [{ at: 4, object: 'a', report: { loss_heard: 2 } }],
+  );
+  assert.equal(
+    measures.map(({ at }) => at),
+    [1, 4, 6],
+  );
+  assert.equal(curvesOf(measures, String), [
+    { title: 'Loss (packets)', lines: [{ label: 'heard', values: [0, 2, 3] }], range: { low: 0, high: 4 } },
+    { title: 'Level (dB)', lines: [{ label: 'heard', values: [-20, null, -30] }], range: { low: -90, high: 0 } },
+  ]);
+});
+
+drawing('lines of several channels say whose they are', () => {
+  const measures = [
+    { at: 1, object: 'a', report: { jitter_heard_ms: 1, jitter_sent_ms: 2 } },
+    { at: 2, object: 'b', report: { jitter_heard_ms: 3 } },
+  ];
+  assert.equal(
+    curvesOf(measures, (object) => object.toUpperCase()).map(({ lines }) => lines),
+    [
+      [
+        { label: 'A heard', values: [1, null] },
+        { label: 'A sent', values: [2, null] },
+        { label: 'B heard', values: [null, 3] },
+      ],
+    ],
+  );
+});
+
+drawing('at a moment of the past the value of then is told', () => {
+  const [times, values] = [
+    [1, 2, 3],
+    [5, null, 7],
+  ];
+  assert.equal(
+    [0, 1, 2, 3, undefined].map((at) => valueAt(times, values, at)),
+    [undefined, 5, 5, 7, 7],
+  );
+});
+
+drawing.run();

@@ -1,0 +1,68 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { CallDetail, CallPage } from '../../src/models/call.ts';
+import type { TimelineEntry } from '../../src/models/timeline.ts';
+import { mediaSettings } from '../../src/settings.ts';
+import { Phone } from '../support/phone.ts';
+import { onServer, password, type TestServer, user } from '../support/server.ts';
+
+const recorded = suite('what is recorded of audio');
+
+const dialplan = { default: { '_X.': ['Answer', 'Echo'] } };
+const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+
+async function get<T>(server: TestServer, path: string): Promise<T> {
+  const response = await fetch(`${server.url.replace(/\/ari$/, '/hookswitch')}${path}`, { headers: { authorization } });
+  return (await response.json()) as T;
+}
+
+const reportsOf = (timeline: readonly TimelineEntry[]) =>
+  timeline.flatMap((entry) => (entry.kind === 'media' ? [entry.report] : []));
+
+recorded('codec, loss, jitter and level of a call stand in its record, also when it has ended', () =>
+  onServer({ dialplan }, async (server) => {
+    const phone = server.closing(await Phone.open('4711', server.sip()));
+    await phone.call('100');
+    phone.audio.hum(440);
+    const [call] = (await get<CallPage>(server, '/calls')).calls;
+    const { channels: [channel] = [] } = call ?? {};
+    const look = async () => reportsOf((await get<CallDetail>(server, `/calls/${call?.id}`)).timeline);
+    while ((await look()).length === 0) await phone.audio.until(() => true, 'audio');
+    phone.hangup();
+    while ((await get<CallDetail>(server, `/calls/${call?.id}`)).state === 'live')
+      await phone.audio.until(() => true, 'the end');
+    const { timeline } = await get<CallDetail>(server, `/calls/${call?.id}`);
+    assert.equal(
+      timeline.flatMap((entry) => (entry.kind === 'media' ? [entry.object] : [])),
+      [channel?.id],
+    );
+    const [{ packets_heard: heard, packets_sent: sent, jitter_heard_ms: jitter, level_db: level, ...report } = {}] =
+      reportsOf(timeline);
+    assert.ok(Number(heard) > 20 && Number(sent) > 20 && Number(jitter) < 20, JSON.stringify({ heard, sent, jitter }));
+    // A sine with its peak at a quarter of full scale: its mean amplitude is 2/π of that.
+    assert.ok(Math.abs(Number(level) - 20 * Math.log10(((2 / Math.PI) * 8_000) / 32_768)) < 1, `${level} dB`);
+    assert.equal(report, {
+      codec: 'ulaw',
+      flow: 'sendrecv',
+      loss_heard: 0,
+      loss_sent: 0,
+      jitter_sent_ms: 0,
+      late: 0,
+      digits: 0,
+    });
+  }),
+);
+
+recorded('the media plane measures only while it is recorded, and not where that is turned off', () =>
+  onServer({}, async ({ config }) => {
+    const { recorder } = config;
+    const of = (settings: Partial<typeof recorder>) =>
+      mediaSettings({ ...config, recorder: { ...recorder, ...settings } }).measureMs;
+    assert.equal(
+      [of({}), of({ media_interval: 0.5 }), of({ media_interval: 0 }), of({ off: true })],
+      [5_000, 500, 0, 0],
+    );
+  }),
+);
+
+recorded.run();
