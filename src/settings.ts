@@ -286,6 +286,7 @@ export function sipEndpoint(name: string, endpoint: EndpointConfig): SipEndpoint
     ...(endpoint.caller_id === '' ? {} : { callerId: parseCallerId(endpoint.caller_id) }),
     trustIdentity: endpoint.trust_id,
     sendConnectedLine: endpoint.send_connected_line,
+    reliable: endpoint['100rel'],
     ...(endpoint.language === '' ? {} : { language: endpoint.language }),
     ...(Object.keys(endpoint.variables).length === 0 ? {} : { variables: endpoint.variables }),
     ...(endpoint.account_code === '' ? {} : { accountCode: endpoint.account_code }),

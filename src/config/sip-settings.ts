@@ -141,6 +141,11 @@ export const endpoint = group(
       description:
         'Tell the other side who it is connected to when that changes (UPDATE, else re-INVITE); only with trust_id.',
     }),
+    '100rel': choice(['no', 'yes', 'required', 'peer_supported'], {
+      default: 'yes',
+      description:
+        'Reliable provisional responses (RFC 3262): no; yes, where the other side requires them; peer_supported, also where a caller understands them; required, without them there is no call.',
+    }),
     language: text({ default: '', description: 'Language of prompts. Empty: sounds.default_language.' }),
     account_code: text({ default: '', description: 'Account code of its channels.' }),
     variables: named(text({ description: 'The value of the variable.' }), {

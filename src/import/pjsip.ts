@@ -174,7 +174,7 @@ const byName = (objects: readonly Values[], name: string): Values | undefined =>
 
 /** Attributes whose loss nobody is less safe by, nor misses much: by name, and by how they begin. */
 const quietNames = new Set(
-  `type disallow allow ice_support rtcp_mux use_ptime bundle device_state_busy_at aggregate_mwi sub_min_expiry 100rel
+  `type disallow allow ice_support rtcp_mux use_ptime bundle device_state_busy_at aggregate_mwi sub_min_expiry
   identify_by transport rewrite_contact force_rport tone_zone user_eq_phone inband_progress connected_line_method language
   srtp_tag_32 force_avp media_encryption_optimistic asymmetric_rtp_codec refer_blind_progress contact_user callerid_tag
   preferred_codec_only incoming_call_offer_pref outgoing_call_offer_pref follow_early_media_fork
@@ -391,11 +391,15 @@ function codecsOf(each: Values, report: Report): { codecs: string[] } {
   return { codecs: ['ulaw', 'alaw'] };
 }
 
+/** What reliable provisional responses may be, where it is not as usual. */
+const reliable = new Set(['no', 'required', 'peer_supported']);
+
 function callerOf(each: Values): Endpoint {
   const text = (key: string, name: string) => (each.text(key) === '' ? {} : { [name]: each.text(key) });
   return {
     ...text('callerid', 'caller_id'),
     ...(each.flag('trust_id_inbound') ? { trust_id: true } : {}),
+    ...(reliable.has(each.text('100rel').toLowerCase()) ? { '100rel': each.text('100rel').toLowerCase() } : {}),
     ...text('language', 'language'),
     ...text('accountcode', 'account_code'),
     ...text('tenantid', 'tenant_id'),

@@ -41,6 +41,12 @@ export type RegistrationConfig = {
   rejectedRetryMs: number;
 };
 
+/**
+ * What the field's words mean for calls that come in. In calls that we place, all but `no` say that we understand reliable
+ * responses, and `required` asks for them.
+ */
+export const reliabilityOf = { no: 'no', yes: 'asked', peer_supported: 'able', required: 'required' } as const;
+
 /** A phone or a line. */
 export type EndpointConfig = {
   /** What comes after `PJSIP/` in dial strings, and the user part of the AOR. */
@@ -67,6 +73,8 @@ export type EndpointConfig = {
   callerId?: Party;
   /** Believe P-Asserted-Identity and Remote-Party-ID from it, and send ours to it. */
   trustIdentity: boolean;
+  /** Reliable provisional responses (RFC 3262), by the field's words: see {@link reliabilityOf}. */
+  reliable: 'no' | 'yes' | 'required' | 'peer_supported';
   /** Tell it who it is connected to when that changes; only where {@link trustIdentity} is set. */
   sendConnectedLine: boolean;
   /** User and host of our From towards it instead of the caller's number and our address. */
@@ -131,6 +139,7 @@ export const defaultEndpoint: Omit<EndpointConfig, 'name'> = {
   digits: 'auto',
   mediaEncryption: 'off',
   trustIdentity: false,
+  reliable: 'yes',
   sendConnectedLine: true,
   symmetric: true,
 };

@@ -5,13 +5,13 @@ import type {
   IncomingHandlers,
   ResponseOptions,
 } from '../../sip/dialog/incoming-call.ts';
-import type { CallOffer } from '../../sip/dialog/user-agent.ts';
+import type { CallOffer, IncomingTerms } from '../../sip/dialog/user-agent.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 import { parseUri } from '../../sip/message/uri.ts';
 import { Cause } from '../../telephony/causes.ts';
 import type { DigitSequence, Leg, Party, Report } from '../../telephony/driver.ts';
-import { causeFromReason, reasonHeaders, statusFromCause } from './causes.ts';
-import type { EndpointConfig } from './config.ts';
+import { causeFromReason, causeFromStatus, reasonHeaders, statusFromCause } from './causes.ts';
+import { type EndpointConfig, reliabilityOf } from './config.ts';
 import { createLegCore, type LegCore, type LegCoreData } from './leg-core.ts';
 import type { LegToken } from './legs.ts';
 import type { Negotiation } from './negotiation.ts';
@@ -43,17 +43,18 @@ export type InboundLegData = {
   readonly endpoint: string;
   readonly call: IncomingCallData;
   readonly core: LegCoreData;
-  /** Our answer to the caller's offer, once it was given. */
+  /** Our description of the session, once it was given. */
   readonly earlyAnswer?: string;
 };
 
 /** What becomes known of a call while its leg is not open yet, and who is told once it is. */
-type Opening = { core?: LegCore; cancelledWith?: number };
+type Opening = { core?: LegCore; call?: IncomingCall; cancelledWith?: number };
 
 /** Takes an INVITE whose sender is known and whose offer we can answer. */
 export function takeInboundCall(services: Services, endpoint: EndpointConfig, offer: CallOffer): InboundCall {
   const state: Opening = {};
-  const call = offer.take(handlersOf(services, endpoint, state), { symmetric: endpoint.symmetric });
+  const call = offer.take(handlersOf(services, endpoint, state), termsOf(endpoint));
+  state.call = call;
   return {
     refuse: (status) => call.refuse(status),
     open(channelId, report) {
@@ -75,11 +76,15 @@ export function resumeInboundLeg(
   { channelId, report }: { channelId: string; report: Report },
 ): Leg {
   const state: Opening = {};
-  const call = services.agent.resume(data.call, handlersOf(services, endpoint, state), {
-    symmetric: endpoint.symmetric,
-  });
+  const call = services.agent.resume(data.call, handlersOf(services, endpoint, state), termsOf(endpoint));
+  state.call = call;
   return openLeg({ services, endpoint, call, channelId, report, from: data }, state);
 }
+
+const termsOf = ({ symmetric, reliable }: EndpointConfig): IncomingTerms => ({
+  symmetric,
+  reliability: reliabilityOf[reliable],
+});
 
 const handlersOf = (services: Services, endpoint: EndpointConfig, state: Opening): IncomingHandlers => ({
   answerOffer: (sdp, request) => state.core?.usageHandlers.answerOffer(sdp, request),
@@ -96,6 +101,10 @@ const handlersOf = (services: Services, endpoint: EndpointConfig, state: Opening
     state.cancelledWith = causeOfCancel(cancel);
     state.core?.gone(state.cancelledWith);
   },
+  onAnswerSent() {
+    if (state.call) state.core?.up(state.call.usage);
+  },
+  onSetupFailed: (status) => state.core?.gone(causeFromStatus(status), status),
   onClosed() {},
 });
 
@@ -139,7 +148,7 @@ class InboundLeg implements Leg {
       from: from && { data: from.core, usage: from.core.phase === 'setup' ? undefined : call.usage },
       intents: {
         ring: () => call.provisional(180, this.#saying(this.#earlyAnswer)),
-        progress: () => this.#progressed(),
+        progress: (negotiation) => this.#progressed(negotiation),
         answer: (negotiation) => this.#answered(negotiation),
       },
       onMediaLost: (cause) => call.refuse(503, { headers: reasonHeaders(cause) }),
@@ -237,10 +246,10 @@ class InboundLeg implements Leg {
     };
   }
 
-  #progressed(): void {
+  #progressed(negotiation: Negotiation): void {
     if (this.core.phase !== 'setup') return;
-    // Without an offer there is nothing to answer before the 200.
-    const sdp = this.#call.wantsOffer ? undefined : this.#answerSdp();
+    // Without an offer there is nothing to answer before the 200, and an offer of ours needs a reliable response.
+    const sdp = !this.#call.wantsOffer || this.#call.isReliable ? this.#description(negotiation) : undefined;
     this.#call.provisional(183, this.#saying(sdp));
   }
 
@@ -251,19 +260,20 @@ class InboundLeg implements Leg {
 
   #answered(negotiation: Negotiation): void {
     if (this.core.phase !== 'setup') return;
-    const sdp = this.#call.wantsOffer ? negotiation.offer() : this.#answerSdp();
+    const sdp = this.#description(negotiation);
     if (sdp === undefined) {
       this.#call.refuse(488, { headers: reasonHeaders(Cause.bearerNotAvailable) });
       return void this.core.gone(Cause.bearerNotAvailable, 488);
     }
     this.#call.answer(sdp, this.core.identity());
-    this.core.up(this.#call.usage);
   }
 
-  /** Our answer to the caller's offer: the same in 183 and 200 (RFC 3261 13.3.1.1). */
-  #answerSdp(): string | undefined {
-    const { request } = this.#call;
-    this.#earlyAnswer ??= this.core.usageHandlers.answerOffer(request.bodyText, request);
+  /** Our answer to the caller's offer, or our offer: the same in 183 and 200 (RFC 3261 13.3.1.1). */
+  #description(negotiation: Negotiation): string | undefined {
+    const { request, wantsOffer } = this.#call;
+    this.#earlyAnswer ??= wantsOffer
+      ? negotiation.offer()
+      : this.core.usageHandlers.answerOffer(request.bodyText, request);
     return this.#earlyAnswer;
   }
 

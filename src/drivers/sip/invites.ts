@@ -1,3 +1,4 @@
+import { hasOption, RELIABLE } from '../../sip/dialog/reliable.ts';
 import type { CallOffer } from '../../sip/dialog/user-agent.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 import { printable } from '../../sip/message/scan.ts';
@@ -27,7 +28,9 @@ export function createInviteReceiver(
     const identity = endpoints.identify(transaction);
     if ('challenge' in identity) return endpoints.challenge(transaction, identity);
     const { endpoint } = identity;
-    const refusal = refuseCaller(services, transaction.request, endpoint) ?? refuseOffer(transaction.request, endpoint);
+    const { request } = transaction;
+    const refusal =
+      refuseExtension(request, endpoint) ?? refuseCaller(services, request, endpoint) ?? refuseOffer(request, endpoint);
     if (refusal) {
       const [status, reason, headers] = refusal;
       tellRefusal(transaction, status, reason);
@@ -80,6 +83,14 @@ const callerOf = (request: SipRequest, endpoint: EndpointConfig): Party =>
   endpoint.callerId ?? (endpoint.trustIdentity ? assertedParty(request) : undefined) ?? partyOf(request.from);
 
 type Refusal = [status: number, reason: string, headers: readonly (readonly [string, string])[]];
+
+/** Why an endpoint's reliable responses and the caller's do not go together (RFC 3261 8.2.2.3, 21.4.16). */
+function refuseExtension(request: SipRequest, { reliable }: EndpointConfig): Refusal | undefined {
+  const isRequired = hasOption(request, 'Require', RELIABLE);
+  if (reliable === 'no' && isRequired) return [420, 'it requires reliable responses', [['Unsupported', RELIABLE]]];
+  if (reliable !== 'required' || isRequired || hasOption(request, 'Supported', RELIABLE)) return undefined;
+  return [421, 'it does not understand reliable responses', [['Require', RELIABLE]]];
+}
 
 /** Why an endpoint may not make that call: it has too many, or may not call that extension. */
 function refuseCaller(services: Services, request: SipRequest, endpoint: EndpointConfig): Refusal | undefined {

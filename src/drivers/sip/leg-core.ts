@@ -13,6 +13,7 @@ import { heardOf } from '../heard.ts';
 import { createPendingSession, type PendingSession } from '../pending-session.ts';
 import { causeFromReason, causeFromStatus } from './causes.ts';
 import type { EndpointConfig } from './config.ts';
+import { EarlyMedia, type EarlyMediaData } from './early-media.ts';
 import { identityHeaders } from './identity.ts';
 import { InfoDigits, type InfoToSend, infosOf, parseInfoDigit } from './info-digits.ts';
 import { receiveMessage } from './messages.ts';
@@ -30,6 +31,8 @@ export type LegCoreData = {
   /** What is to be done as soon as the port is open, in order. */
   readonly intents: readonly string[];
   readonly negotiation?: NegotiationData;
+  /** What several called ones have answered the offer with. */
+  readonly early?: EarlyMediaData;
   /** Who the far side last said that it is. */
   readonly connected?: Party;
   /** Who the far side was told last that it is connected to. */
@@ -73,6 +76,17 @@ export interface LegCore {
   /** Does what an intent says once the port is open, in order, unless the leg is over by then. */
   when(intent: string): void;
   tell(report: LegReport): void;
+  /** What a branch of a call that we place has said of its audio before the answer; false when that makes no sense. */
+  earlyAnswer(branch: string, sdp: string): boolean;
+  /** Our answer to a new offer of a branch. */
+  earlyOffer(branch: string, sdp: string): string | undefined;
+  /** Another branch is heard from now on, if there is one. */
+  earlyEnded(branch: string): void;
+  /**
+   * A branch has answered the call, with a description or with what it said before.
+   * @returns false when nothing is agreed on.
+   */
+  won(branch: string, sdp: string | undefined): boolean;
   /** The call stands; tells `leg.answered`. */
   up(usage: InviteUsage): void;
   /** The far side has ended or refused it. */
@@ -105,6 +119,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
   let phase: LegPhase = from?.phase ?? 'setup';
   let usage: InviteUsage | undefined = options.from?.usage;
   let negotiation: Negotiation | undefined;
+  let early: EarlyMedia | undefined;
   let connected = from?.connected;
   let presented = from ? from.presented : options.presented;
   let heldTold = from?.heldTold ?? false;
@@ -182,6 +197,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       from: from?.negotiation,
       onHeld: tellHeld,
     });
+    if (from?.early) early = new EarlyMedia(negotiation, from.early);
   };
 
   /** A call that begins on hold is not put on hold: only changes of a call that stands are told. */
@@ -285,6 +301,18 @@ export function createLegCore(options: LegCoreOptions): LegCore {
     },
     when,
     tell,
+    earlyAnswer(branch, sdp) {
+      if (negotiation) early ??= new EarlyMedia(negotiation);
+      return early?.accept(branch, sdp) ?? false;
+    },
+    earlyOffer: (branch, sdp) => early?.answer(branch, sdp),
+    earlyEnded: (branch) => early?.end(branch),
+    won(branch, sdp) {
+      const winner = early?.winner(branch);
+      early = undefined;
+      if (winner) negotiation = winner;
+      return sdp === undefined ? winner !== undefined : (negotiation?.accept(sdp) ?? false);
+    },
     up(confirmed) {
       usage = confirmed;
       phase = 'up';
@@ -329,6 +357,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       phase,
       intents: [...intents],
       ...(negotiation && { negotiation: negotiation.dump() }),
+      ...(early && { early: early.dump() }),
       ...(connected && { connected }),
       ...(presented && { presented }),
       heldTold,

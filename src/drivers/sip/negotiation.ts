@@ -35,6 +35,8 @@ export type NegotiationOptions = {
   sessionId: string;
   /** Where another process left off; its address then counts. */
   from?: NegotiationData | undefined;
+  /** What is agreed does not reach the session: another one's does. */
+  silent?: boolean;
   /** The far side has put us on hold, or taken us back. */
   onHeld(held: boolean): void;
 };
@@ -51,6 +53,13 @@ export interface Negotiation {
   hold(on: boolean): void;
   /** Tells the session once more what is agreed: it then waits anew for the far side's audio. */
   renew(): void;
+  /**
+   * The same offer, to be answered by somebody else (RFC 3261 13.2.2.4).
+   * @param silent what it agrees on does not reach the session before `speakUp`.
+   */
+  fork(silent: boolean, from?: NegotiationData): Negotiation;
+  /** From now on what is agreed reaches the session at once. */
+  speakUp(): void;
   /** What is agreed; undefined before. */
   readonly agreed: AgreedAudio | undefined;
   dump(): NegotiationData;
@@ -69,6 +78,7 @@ export function createNegotiation(options: NegotiationOptions): Negotiation {
   let memory: SdpSession = from?.session ?? newSession(options.sessionId);
   let wished: Direction = from?.wished ?? 'sendrecv';
   let agreed: AgreedAudio | undefined = from?.agreed;
+  let silent = options.silent ?? false;
 
   const looksForDigits = ({ telephoneEvent }: AgreedAudio): boolean =>
     options.inbandDigits === 'always' || (options.inbandDigits === 'without events' && telephoneEvent === undefined);
@@ -82,9 +92,12 @@ export function createNegotiation(options: NegotiationOptions): Negotiation {
     const wasHeld = agreed?.held ?? false;
     const { held } = next;
     agreed = next;
+    if (silent) return;
     configure(next);
     if (held !== wasHeld) options.onHeld(held);
   };
+
+  const dump = (): NegotiationData => ({ address, session: memory, wished, ...(agreed && { agreed }) });
 
   return {
     offer() {
@@ -113,9 +126,15 @@ export function createNegotiation(options: NegotiationOptions): Negotiation {
     renew() {
       if (agreed) configure(agreed);
     },
+    fork: (isSilent, data = { address, session: memory, wished }) =>
+      createNegotiation({ ...options, from: data, silent: isSilent }),
+    speakUp() {
+      silent = false;
+      if (agreed) configure(agreed);
+    },
     get agreed() {
       return agreed;
     },
-    dump: () => ({ address, session: memory, wished, ...(agreed && { agreed }) }),
+    dump,
   };
 }

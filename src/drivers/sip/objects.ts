@@ -4,6 +4,7 @@ import { type AudioCodec, audioCodecs } from '../../sip/sdp/codecs.ts';
 import type { Party } from '../../telephony/driver.ts';
 import { type AorConfig, defaultAor, defaultEndpoint, type EndpointConfig, type EndpointSecret } from './config.ts';
 import { digitsOfMode, modeOfDigits } from './digit-modes.ts';
+import { keptByEndpoints } from './kept-attributes.ts';
 
 /**
  * Endpoints, AORs and credentials in the words of the field (`res_pjsip`), as clients make them at run time: which
@@ -182,23 +183,6 @@ export function attributeOf({ values }: SipObject, name: string): string | undef
   return Object.hasOwn(variables, name) ? variables[name] : undefined;
 }
 
-/** What of an endpoint tunes something that is done otherwise here, or not at all, and makes nothing less safe. */
-const keptByEndpoints = `
-  accept_multiple_sdp_answers allow_overlap allow_unauthenticated_options asymmetric_rtp_codec
-  bind_rtp_to_media_address bundle codec_prefs_incoming_answer codec_prefs_incoming_offer codec_prefs_outgoing_answer
-  codec_prefs_outgoing_offer contact_user cos_audio cos_video direct_media_glare_mitigation
-  disable_direct_media_on_nat dtls_auto_generate_cert dtls_ca_file dtls_ca_path dtls_cert_file dtls_cipher
-  dtls_fingerprint dtls_private_key dtls_rekey dtls_setup dtls_verify fax_detect fax_detect_timeout
-  follow_early_media_fork force_avp g726_non_standard geoloc_incoming_call_profile geoloc_outgoing_call_profile
-  ignore_183_without_sdp incoming_call_offer_pref incoming_mwi_mailbox max_audio_streams max_video_streams media_address
-  media_encryption_optimistic media_use_received_transport moh_passthrough mwi_from_user
-  mwi_subscribe_replaces_unsolicited notify_early_inuse_ringing one_touch_recording outgoing_call_offer_pref
-  overlap_context preferred_codec_only record_off_feature record_on_feature refer_blind_progress rpid_immediate rtcp_mux
-  rtp_engine rtp_ipv6 sdp_owner sdp_session security_mechanisms send_aoc send_connected_line send_history_info
-  srtp_tag_32 sub_min_expiry suppress_moh_on_sendonly suppress_q850_reason_headers t38_bind_udptl_to_media_address
-  t38_udptl t38_udptl_ec t38_udptl_ipv6 t38_udptl_maxdatagram t38_udptl_nat timers_min_se timers_sess_expires tos_audio
-  tos_video trust_connected_line use_ptime`;
-
 /* ---- The kinds of objects -------------------------------------------------------------------------------------- */
 
 const isId = (id: string): boolean => id.length >= 1 && id.length <= 80 && isPlain(id) && !/[\s/@;,<>"]/.test(id);
@@ -227,8 +211,8 @@ export const sipObjectTypes = {
       from_user: text(),
       from_domain: host,
       outbound_proxy: uriOrNothing,
-      // What follows is kept only.
       '100rel': word('yes', 'yes', 'no', 'required', 'peer_supported'),
+      // What follows is kept only.
       aggregate_mwi: flag('yes'),
       allow_subscribe: flag('yes'),
       allow_transfer: flag('yes'),
@@ -406,6 +390,7 @@ export function endpointOf(
     symmetric: value('rewrite_contact') === 'yes',
     trustIdentity: value('trust_id_inbound') === 'yes',
     sendConnectedLine: value('send_connected_line') === 'yes',
+    reliable: reliableOf(value('100rel')),
     ...(value('callerid') === '' ? {} : { callerId: callerIds.parse(value('callerid')) }),
     ...unlessEmpty('fromUser', 'from_user'),
     ...unlessEmpty('fromDomain', 'from_domain'),
@@ -415,6 +400,9 @@ export function endpointOf(
     ...unlessEmpty('tenantId', 'tenantid'),
   };
 }
+
+const reliableOf = (text: string): EndpointConfig['reliable'] =>
+  text === 'no' || text === 'required' || text === 'peer_supported' ? text : 'yes';
 
 /** The source addresses that objects name for an endpoint. */
 const matchOf = ({ id }: SipObject, identifies: readonly SipObject[]): string[] =>
@@ -464,6 +452,7 @@ export function objectsOf(
         rewrite_contact: rest.symmetric ? 'yes' : 'no',
         trust_id_inbound: rest.trustIdentity ? 'yes' : 'no',
         send_connected_line: rest.sendConnectedLine ? 'yes' : 'no',
+        '100rel': rest.reliable,
         from_user: rest.fromUser ?? '',
         from_domain: rest.fromDomain ?? '',
         outbound_proxy: rest.outboundProxy ?? '',

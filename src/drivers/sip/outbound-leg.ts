@@ -1,4 +1,5 @@
 import type { UsageHandlers } from '../../sip/dialog/invite-usage.ts';
+import { hasSdp } from '../../sip/dialog/offers.ts';
 import type { OutgoingCall, OutgoingCallData } from '../../sip/dialog/outgoing-call.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipResponse } from '../../sip/message/message.ts';
@@ -226,13 +227,16 @@ class OutboundLeg implements Leg {
         from: (target) => fromAddress(services, endpoint, caller, target),
         headers: (target) => [...identityHeaders(services, endpoint, caller, target), ...this.#headers.lines],
         sdp,
+        reliable: endpoint.reliable === 'no' ? undefined : endpoint.reliable === 'required' ? 'required' : 'supported',
         digest: digestClient(services, endpoint),
         symmetric: endpoint.symmetric,
       },
       {
         ...this.#usageHandlers(),
-        onProvisional: (response) => this.#provisional(response),
-        onAnswered: (response) => this.#answered(call, response),
+        onProvisional: (response, branch) => this.#provisional(response, branch),
+        onBranchEnded: (branch) => this.#core.earlyEnded(branch),
+        answerEarlyOffer: (offer, _request, branch) => this.#core.earlyOffer(branch, offer),
+        onAnswered: (response, branch) => this.#answered(call, response, branch),
         onRefused: (response) => this.#failed(call, failureOf(endpoint, response)),
         onFailed: (status) => this.#failed(call, { status, cause: causeFromStatus(status) }),
       },
@@ -259,10 +263,10 @@ class OutboundLeg implements Leg {
     };
   }
 
-  #provisional(response: SipResponse): void {
+  #provisional(response: SipResponse, branch: string): void {
     if (this.#core.phase !== 'setup') return;
     this.#core.identify(response);
-    const media = hasSdp(response) && this.#core.usageHandlers.acceptAnswer(response.bodyText);
+    const media = hasSdp(response) && this.#core.earlyAnswer(branch, response.bodyText);
     if (response.status === 180) this.#tellOnce('leg.ringing');
     else if (media) this.#tellOnce('leg.progressed');
     else this.#tellOnce('leg.proceeding');
@@ -274,16 +278,15 @@ class OutboundLeg implements Leg {
     this.#core.tell({ type });
   }
 
-  #answered(call: OutgoingCall, response: SipResponse): void {
+  #answered(call: OutgoingCall, response: SipResponse, branch: string): void {
     const core = this.#core;
     this.#winner = call;
     for (const other of this.#calls.keys()) if (other !== call) other.hangup(answeredElsewhere);
     core.identify(response);
-    // An answer given early (183) may be left out of the 2xx by careless peers: then it still holds.
-    const agreed = hasSdp(response)
-      ? core.usageHandlers.acceptAnswer(response.bodyText)
-      : this.#told.has('leg.progressed');
-    if (agreed) return void core.up(call.usage!);
+    // An answer given early (183) may be left out of the 2xx, by careless peers or after a PRACK: then it still holds.
+    // One given reliably counts, whatever the 2xx says (RFC 6337 3.1.1).
+    const sdp = hasSdp(response) && !call.usage!.isSettled ? response.bodyText : undefined;
+    if (core.won(branch, sdp)) return void core.up(call.usage!);
     call.hangup(reasonHeaders(Cause.bearerNotAvailable));
     core.gone(Cause.bearerNotAvailable, 488);
   }
@@ -305,9 +308,6 @@ class OutboundLeg implements Leg {
     for (const call of this.#calls.keys()) call.hangup(headers);
   }
 }
-
-const hasSdp = (response: SipResponse): boolean =>
-  response.body.length > 0 && response.contentType === 'application/sdp';
 
 function failureOf(endpoint: EndpointConfig, response: SipResponse): Failure {
   const { status } = response;

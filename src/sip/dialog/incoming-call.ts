@@ -14,11 +14,25 @@ import {
   type UsageEnd,
   type UsageHandlers,
 } from './invite-usage.ts';
+import { hasSdp, replyToOffer } from './offers.ts';
+import {
+  acknowledgedBy,
+  RELIABLE,
+  type Reliability,
+  type ReliableData,
+  type ReliableDeadline,
+  ReliableResponses,
+  wantsReliable,
+} from './reliable.ts';
 import type { Stack } from './stack.ts';
 
 export type IncomingHandlers = UsageHandlers & {
   /** The caller gave up before the answer; the INVITE has been answered 487. Told once, then `onClosed`. */
   onCancelled(cancel: SipRequest | undefined): void;
+  /** The 200 was sent: from within `answer`, or later where a PRACK had to come first. */
+  onAnswerSent?(): void;
+  /** Nobody acknowledged a provisional response, or not as is due: the INVITE was refused. Told once, then `onClosed`. */
+  onSetupFailed?(status: number): void;
 };
 
 export type ResponseOptions = { sdp?: string; headers?: HeaderLines };
@@ -29,9 +43,14 @@ export interface IncomingCall {
   readonly source: Source;
   /** True when the INVITE has no SDP: our answer then carries the offer, the ACK the answer. */
   readonly wantsOffer: boolean;
+  /** Its provisional responses are reliable: where the INVITE has no SDP, the first one may carry our offer (RFC 3262 5). */
+  readonly isReliable: boolean;
   /** Sends 101-199; repeated every minute so that proxies keep the call (RFC 3261 13.3.1.1). */
   provisional(status: number, options?: ResponseOptions): void;
-  /** Sends the 200 and repeats it until the ACK. */
+  /**
+   * Sends the 200 and repeats it until the ACK; where a description of ours waits for its PRACK, as soon as that has come
+   * (RFC 3262 3).
+   */
   answer(sdp: string, headers?: HeaderLines): void;
   /** Sends a final response from 300 on; `onClosed` follows. */
   refuse(status: number, options?: { headers?: HeaderLines; contact?: NameAddr }): void;
@@ -53,9 +72,17 @@ export type IncomingCallData = {
   readonly provisional?: { readonly status: number; readonly options: ResponseOptions };
   readonly deadlines: DeadlinesData<IncomingDeadline>;
   readonly usage: UsageData;
+  /** Its provisional responses, where they are reliable. */
+  readonly reliable?: ReliableData<Told>;
+  /** The 200 that waits for a PRACK. */
+  readonly held?: Held;
 };
 
-type IncomingDeadline = 'repeatProvisional' | 'expired';
+/** A provisional response as it was asked for. */
+type Told = { readonly status: number; readonly sdp?: string; readonly headers?: HeaderLines };
+type Held = { readonly sdp: string; readonly headers: HeaderLines };
+
+type IncomingDeadline = 'repeatProvisional' | 'expired' | ReliableDeadline;
 
 export type IncomingOptions = {
   stack: Stack;
@@ -65,10 +92,14 @@ export type IncomingOptions = {
   allow: string;
   /** Keep sending to where the INVITE came from when the caller is behind a NAT. */
   symmetric: boolean;
+  /** Whether its provisional responses are to be reliable. */
+  reliability: Reliability;
   handlers: IncomingHandlers;
 };
 
 const REPEAT_PROVISIONAL_MS = 60_000;
+/** A reliable one is new each time, and keeps proxies going as well (RFC 3262 3). */
+const REPEAT_RELIABLE_MS = 150_000;
 const LONGEST_EXPIRES_SECONDS = 86_400;
 
 /** A call that came in, new or taken up where another process left off. */
@@ -85,6 +116,8 @@ class Incoming implements IncomingCall {
   readonly #transaction: ServerTransaction | undefined;
   #final = false;
   #provisional: IncomingCallData['provisional'];
+  readonly #reliable: ReliableResponses<Told> | undefined;
+  #held: Held | undefined;
 
   constructor(options: IncomingOptions) {
     this.#options = options;
@@ -101,14 +134,36 @@ class Incoming implements IncomingCall {
         repeatProvisional: () =>
           this.#provisional && this.provisional(this.#provisional.status, this.#provisional.options),
         expired: () => this.#giveUp(undefined),
+        repeatReliable: () => this.#reliable?.repeat(),
+        // RFC 3262 3: who never acknowledges has not heard it either.
+        reliableLost: () => this.#fail(504),
       },
     });
+    const reliable =
+      'deadlines' in from ? from.reliable !== undefined : wantsReliable(this.request, options.reliability);
+    this.#reliable = reliable
+      ? new ReliableResponses<Told>(
+          {
+            t1Ms: stack.timing.t1Ms,
+            // 30 random bits, so that there is room above (RFC 3262 3).
+            firstNumber: () => (Number.parseInt(stack.ids.hex(8), 16) >>> 2) + 1,
+            send: (told, rseq) => this.#sendProvisional(told, rseq),
+            set: (name, ms) => this.#deadlines.set(name, ms),
+            clear: (name) => this.#deadlines.clear(name),
+          },
+          'deadlines' in from ? from.reliable : undefined,
+        )
+      : undefined;
     this.usage = createInviteUsage({
       stack,
       from: 'deadlines' in from ? from.usage : this.#dialog(from),
       contactFor: options.contactFor,
       allow: options.allow,
-      handlers: { ...options.handlers, onEnded: (end) => this.#ended(end) },
+      handlers: {
+        ...options.handlers,
+        onEnded: (end) => this.#ended(end),
+        onPrack: (transaction) => this.#receivePrack(transaction),
+      },
     });
     if (this.#transaction)
       this.#transaction.handlers = {
@@ -123,23 +178,29 @@ class Incoming implements IncomingCall {
     return this.request.body.length === 0;
   }
 
+  get isReliable(): boolean {
+    return this.#reliable !== undefined;
+  }
+
   provisional(status: number, options: ResponseOptions = {}): void {
-    if (this.#final) return;
-    const { sdp, headers = [] } = options;
-    const contact = this.#options.contactFor(this.source, this.request.uri);
-    this.#transaction?.reply(status, {
-      ...(contact && { contact }),
-      headers: [['Server', this.#options.stack.userAgent], ['Allow', this.#options.allow], ...headers],
-      ...(sdp !== undefined && { contentType: 'application/sdp', body: sdp }),
-    });
+    if (this.#final || this.#held) return;
+    const told: Told = { status, ...options };
+    if (this.#reliable) this.#reliable.tell(this.#reliable.settled ? withoutSdp(told) : told);
+    else this.#sendProvisional(told);
     this.#provisional = { status, options };
-    this.#deadlines.set('repeatProvisional', REPEAT_PROVISIONAL_MS);
+    this.#deadlines.set('repeatProvisional', this.#reliable ? REPEAT_RELIABLE_MS : REPEAT_PROVISIONAL_MS);
   }
 
   answer(sdp: string, headers: HeaderLines = []): void {
     if (this.#final || !this.#transaction) return;
+    if (this.#reliable?.holdsAnswer) {
+      this.#held = { sdp, headers };
+      return;
+    }
     this.#finish();
-    this.usage.accept(this.#transaction, { sdp, offer: this.wantsOffer, headers });
+    const described = this.#reliable?.settled ? {} : { sdp };
+    this.usage.accept(this.#transaction, { ...described, offer: this.wantsOffer && 'sdp' in described, headers });
+    this.#options.handlers.onAnswerSent?.();
   }
 
   refuse(status: number, { headers = [], contact }: { headers?: HeaderLines; contact?: NameAddr } = {}): void {
@@ -161,6 +222,8 @@ class Incoming implements IncomingCall {
       ...(this.#provisional && { provisional: this.#provisional }),
       deadlines: this.#deadlines.dump(),
       usage: this.usage.dump(),
+      ...(this.#reliable && { reliable: this.#reliable.data }),
+      ...(this.#held && { held: this.#held }),
     };
   }
 
@@ -168,8 +231,9 @@ class Incoming implements IncomingCall {
     return uasDialog(this.request, toTag, this.source, this.#options.symmetric ? this.source : undefined);
   }
 
-  #resume({ final, provisional, deadlines }: IncomingCallData): void {
+  #resume({ final, provisional, deadlines, held }: IncomingCallData): void {
     this.#final = final;
+    this.#held = held;
     this.#provisional = provisional;
     this.#deadlines.restore(deadlines);
   }
@@ -182,7 +246,55 @@ class Incoming implements IncomingCall {
 
   #finish(): void {
     this.#final = true;
+    this.#held = undefined;
+    this.#reliable?.end();
     this.#deadlines.clearAll();
+  }
+
+  /** @param rseq of a reliable one. */
+  #sendProvisional({ status, sdp, headers = [] }: Told, rseq?: number): void {
+    const contact = this.#options.contactFor(this.source, this.request.uri);
+    const reliable: HeaderLines =
+      rseq === undefined
+        ? []
+        : [
+            ['Require', RELIABLE],
+            ['RSeq', String(rseq)],
+          ];
+    this.#transaction?.reply(status, {
+      ...(contact && { contact }),
+      headers: [['Server', this.#options.stack.userAgent], ['Allow', this.#options.allow], ...reliable, ...headers],
+      ...(sdp !== undefined && { contentType: 'application/sdp', body: sdp }),
+    });
+  }
+
+  /** RFC 3262 3 and 5: what it acknowledges, and the offer or the answer that it brings. */
+  #receivePrack(transaction: ServerTransaction): void {
+    const { request } = transaction;
+    const acknowledged = this.#reliable?.acknowledge(acknowledgedBy(request), this.request.cseq.number);
+    if (!acknowledged || !this.#reliable) return void transaction.reply(481);
+    const { handlers } = this.#options;
+    if (acknowledged.response.sdp !== undefined && this.wantsOffer) {
+      // Ours was an offer: the PRACK has to bring the answer.
+      transaction.reply(200);
+      if (!(hasSdp(request) && handlers.acceptAnswer(request.bodyText))) return void this.#fail(488);
+      this.usage.settle();
+    } else {
+      if (acknowledged.response.sdp !== undefined) this.usage.settle();
+      replyToOffer(transaction, handlers, this.usage.isSettled);
+    }
+    const held = this.#held;
+    this.#held = undefined;
+    if (this.#final) return;
+    if (held) this.answer(held.sdp, held.headers);
+    else this.#reliable.next();
+  }
+
+  /** The call cannot be set up, whatever was done for it. */
+  #fail(status: number): void {
+    if (this.#final) return;
+    this.refuse(status);
+    this.#options.handlers.onSetupFailed?.(status);
   }
 
   /** The caller gave up, or waited as long as it said it would. */
@@ -204,3 +316,5 @@ class Incoming implements IncomingCall {
     this.#options.handlers.onCancelled(by);
   }
 }
+
+const withoutSdp = ({ status, headers }: Told): Told => ({ status, ...(headers && { headers }) });

@@ -17,44 +17,15 @@ import {
   refreshed,
 } from './dialog.ts';
 import { DialogRequests, type DialogRequestsData } from './dialog-requests.ts';
+import { earlyVerdict, hasSdp, type OfferVerdict } from './offers.ts';
 import { type AcceptedData, type OkDeadline, OkRepeats } from './ok-repeats.ts';
 import { glareMs, type ReinviteData, Reinviter } from './reinviter.ts';
+import { reliableNumber } from './reliable.ts';
 import { type SessionDeadline, SessionTimer, type SessionTimerData, tooShortSession } from './session-timer.ts';
 import type { Stack } from './stack.ts';
+import type { UsageEnd, UsageHandlers } from './usage-handlers.ts';
 
-/** Why a call that stood is over without our asking: the peer's BYE, or the peer is lost (as the status says). */
-export type UsageEnd = { by: 'bye'; request: SipRequest } | { by: 'lost'; status: number };
-
-/** What the user of a call inside a dialog is asked and told. */
-export type UsageHandlers = {
-  /** The peer offers anew (re-INVITE, UPDATE): the answer, or undefined to refuse and leave everything as it was. */
-  answerOffer(sdp: string, request: SipRequest): string | undefined;
-  /** An offer is wanted: for a re-INVITE of ours, or of the peer's without SDP. */
-  makeOffer(): string;
-  /** The peer's answer to it. False when it is of no use. */
-  acceptAnswer(sdp: string): boolean;
-  /** Headers of what we tell the peer of its call beside offers (re-INVITE, UPDATE): who it is connected to. */
-  standingHeaders?(): HeaderLines;
-  /** An UPDATE without an offer was taken: it may tell who the peer is. */
-  onUpdated?(request: SipRequest): void;
-  /** The peer refused the offer of a re-INVITE; the session stays as it was. */
-  onOfferRefused?(status: number): void;
-  /**
-   * A request from a place where the peer was not heard before: true when it was, or will be, answered 401; false to take
-   * it for the peer's, now and later. Left out, everybody who knows the tags is taken for the peer.
-   */
-  challengeStranger?(transaction: ServerTransaction, dialog: Dialog): boolean;
-  /** A request inside the call that changes nothing of it (INFO, MESSAGE, NOTIFY…): the status to answer with. */
-  onRequest(request: SipRequest): number;
-  /** How a request sent by `request` ended: the final status; 408 and 503 when there was none. */
-  onRequestEnded?(label: string, status: number): void;
-  /** The ACK to our 200 to the first INVITE came. */
-  onAcknowledged?(): void;
-  /** The call is over without our asking. Told once, and not after `bye`. */
-  onEnded(end: UsageEnd): void;
-  /** Nothing of the usage is left; told once, last. */
-  onClosed(): void;
-};
+export type { UsageEnd, UsageHandlers } from './usage-handlers.ts';
 
 /** `early`: before a 2xx · `ending`: our BYE waits to be sent or answered. */
 export type UsageState = 'early' | 'confirmed' | 'ending' | 'closed';
@@ -71,6 +42,10 @@ export type UsageData = {
   readonly announcer: AnnouncerData;
   readonly sessionTimer: SessionTimerData;
   readonly deadlines: DeadlinesData<UsageDeadline>;
+  /** Offer and answer of the INVITE were done before its final response. */
+  readonly settled?: true;
+  /** RSeq of the last reliable provisional response of the peer's. */
+  readonly rseq?: number;
 };
 
 type UsageDeadline = OkDeadline | SessionDeadline | 'reinvite' | 'announce';
@@ -88,7 +63,7 @@ export type UsageOptions = {
 };
 
 /** What a 200 to an INVITE carries besides what every one does. */
-export type AcceptOptions = { sdp: string; offer?: boolean; headers?: HeaderLines };
+export type AcceptOptions = { sdp?: string; offer?: boolean; headers?: HeaderLines };
 
 /** A call inside a dialog (RFC 3261 12 to 15), the same for both sides once there is a dialog. */
 export interface InviteUsage {
@@ -99,6 +74,16 @@ export interface InviteUsage {
   receiveAck(ack: SipRequest, source?: Target): void;
   /** UAS: sends the 200 and repeats it until the ACK comes; the dialog is confirmed. `offer`: the SDP is an offer. */
   accept(transaction: ServerTransaction, options: AcceptOptions): void;
+  /** Offer and answer of the INVITE are done, and both sides know: further offers may be made before its final response. */
+  settle(): void;
+  readonly isSettled: boolean;
+  /**
+   * UAC: a provisional response of the early dialog. A reliable one is acknowledged by PRACK (RFC 3262 4).
+   * @returns false for one that is repeated or comes before one that is missing: it is to be ignored.
+   */
+  receiveProvisional(response: SipResponse): boolean;
+  /** UAC: RSeq of the last reliable one; undefined while there was none. */
+  readonly lastReliable: number | undefined;
   /** UAC: a 2xx to the first INVITE, first or repeated: the dialog is confirmed, the ACK is sent (again). */
   confirm(response: SipResponse): void;
   /** Ends the call: BYE as soon as RFC 3261 15 allows. In an early dialog it is only forgotten. Idempotent. */
@@ -122,6 +107,7 @@ export const createInviteUsage = (options: UsageOptions): InviteUsage => new Usa
 const BYE = 'bye';
 const REINVITE = 'reinvite';
 const UPDATE = 'update';
+const PRACK = 'prack';
 const ASKED = 'asked:';
 
 class Usage implements InviteUsage {
@@ -134,6 +120,8 @@ class Usage implements InviteUsage {
   readonly #sessionTimer: SessionTimer;
   #state: UsageState = 'early';
   #byeHeaders: HeaderLines | undefined;
+  #settled: boolean;
+  #rseq: number | undefined;
 
   constructor(options: UsageOptions) {
     this.#options = options;
@@ -162,6 +150,8 @@ class Usage implements InviteUsage {
       },
       dialog,
     );
+    this.#settled = data?.settled ?? false;
+    this.#rseq = data?.rseq;
     this.#repeats = new OkRepeats(stack.timing, this.#deadlines);
     this.#sessionTimer = new SessionTimer(this.#deadlines, data?.sessionTimer);
     this.#reinviter = new Reinviter(this.#reinviting(dialog), data?.reinvite);
@@ -190,6 +180,7 @@ class Usage implements InviteUsage {
     if (next) this.#requests.update(next);
     if (request.method === 'BYE') return void this.#receiveBye(transaction);
     if (this.#state === 'ending' || this.#state === 'closed') return void transaction.reply(481);
+    if (request.method === 'PRACK') return void this.#receivePrack(transaction);
     // RFC 3261 14.2 and 21.4.13: a body that we cannot read is not the same as no offer.
     if (/^(INVITE|UPDATE)$/.test(request.method) && request.body.length > 0 && !hasSdp(request))
       return void transaction.reply(415, { headers: [['Accept', 'application/sdp']] });
@@ -220,6 +211,29 @@ class Usage implements InviteUsage {
     else this.#proceed();
   }
 
+  get isSettled(): boolean {
+    return this.#settled;
+  }
+
+  settle(): void {
+    this.#settled = true;
+  }
+
+  get lastReliable(): number | undefined {
+    return this.#rseq;
+  }
+
+  receiveProvisional(response: SipResponse): boolean {
+    const rseq = reliableNumber(response);
+    if (rseq === undefined) return true;
+    if (this.#rseq !== undefined && rseq !== this.#rseq + 1) return false;
+    this.#rseq = rseq;
+    if (hasSdp(response)) this.#settled = true;
+    const { number, method } = response.cseq;
+    this.#requests.send(PRACK, 'PRACK', { headers: [['RAck', `${rseq} ${number} ${method}`]] });
+    return true;
+  }
+
   accept(transaction: ServerTransaction, { sdp, offer = false, headers = [] }: AcceptOptions): void {
     const { stack, allow } = this.#options;
     const first = this.#state === 'early';
@@ -233,8 +247,7 @@ class Usage implements InviteUsage {
         ...this.#sessionTimer.accept(transaction.request),
         ...headers,
       ],
-      contentType: 'application/sdp',
-      body: sdp,
+      ...(sdp !== undefined && { contentType: 'application/sdp', body: sdp }),
     });
     this.#repeats.start(transaction, { offer, first });
   }
@@ -290,6 +303,8 @@ class Usage implements InviteUsage {
       announcer: this.#announcer.data,
       sessionTimer: this.#sessionTimer.data,
       deadlines: this.#deadlines.dump(),
+      ...(this.#settled && { settled: true }),
+      ...(this.#rseq !== undefined && { rseq: this.#rseq }),
     };
   }
 
@@ -368,6 +383,8 @@ class Usage implements InviteUsage {
     const { status } = response;
     if (label === BYE) this.drop();
     else if (label === REINVITE) this.#reinviter.receive(response);
+    // Whatever is wrong with a PRACK, the final response to its INVITE decides.
+    else if (label === PRACK) return;
     else if (label === UPDATE) {
       if (this.#state === 'confirmed') this.#announcer.receive(response);
     } else {
@@ -379,6 +396,7 @@ class Usage implements InviteUsage {
   #requestFailed(label: string, status: 408 | 503): void {
     if (label === BYE) this.drop();
     else if (label === REINVITE) this.#reinviter.failed(status);
+    else if (label === PRACK) return;
     else if (label === UPDATE) this.#announcer.failed(status);
     else this.#options.handlers.onRequestEnded?.(label.slice(ASKED.length), status);
   }
@@ -402,9 +420,9 @@ class Usage implements InviteUsage {
     const { request } = transaction;
     const { stack, handlers, allow } = this.#options;
     const offered = hasSdp(request);
-    // RFC 3311 5.2: no new offer while another is open; before the answer to the INVITE there always is one.
-    if (offered && this.#state === 'early') return void refuseForNow(stack, transaction);
-    if (offered && this.#offerIsOpen()) return void transaction.reply(491);
+    const verdict = offered ? this.#offerVerdict() : 'answer';
+    if (verdict === 'wait') return void refuseForNow(stack, transaction);
+    if (verdict === 'glare') return void transaction.reply(491);
     const sdp = offered ? handlers.answerOffer(request.bodyText, request) : undefined;
     if (offered && sdp === undefined) return void transaction.reply(488);
     this.#requests.update(refreshed(this.dialog, request, transaction.source));
@@ -415,6 +433,18 @@ class Usage implements InviteUsage {
       ...(sdp !== undefined && { contentType: 'application/sdp', body: sdp }),
     });
     if (!offered) handlers.onUpdated?.(request);
+  }
+
+  #receivePrack(transaction: ServerTransaction): void {
+    const { onPrack } = this.#options.handlers;
+    if (onPrack) onPrack(transaction);
+    else transaction.reply(481);
+  }
+
+  /** RFC 3311 5.2: no new offer while another is open. */
+  #offerVerdict(): OfferVerdict {
+    if (this.#state !== 'early') return this.#offerIsOpen() ? 'glare' : 'answer';
+    return earlyVerdict(this.#settled ? 'settled' : this.dialog.ownsCallId ? 'ours' : 'theirs');
   }
 
   #receiveBye(transaction: ServerTransaction): void {
@@ -457,8 +487,6 @@ class Usage implements InviteUsage {
     this.#requests.send(BYE, 'BYE', { headers });
   }
 }
-
-const hasSdp = (message: SipRequest): boolean => message.body.length > 0 && message.contentType === 'application/sdp';
 
 /** RFC 3261 14.2 and RFC 3311 5.2: try again after 0 to 10 seconds. */
 function refuseForNow(stack: Stack, transaction: ServerTransaction): void {

@@ -18,10 +18,14 @@ import {
 import type { Stack } from './stack.ts';
 
 export type OutgoingHandlers = UsageHandlers & {
-  /** 101-199, from any branch of a forked call. */
-  onProvisional(response: SipResponse): void;
+  /** 101-198, from any branch of a forked call; `branch` tells its early dialogs apart. */
+  onProvisional(response: SipResponse, branch: string): void;
+  /** An early dialog is over, while others may go on (199, RFC 6228). */
+  onBranchEnded?(branch: string, response: SipResponse): void;
+  /** The peer offers anew in an early dialog (UPDATE): the answer, or undefined to refuse. */
+  answerEarlyOffer?(sdp: string, request: SipRequest, branch: string): string | undefined;
   /** The first 2xx: the call stands, the ACK has been sent. */
-  onAnswered(response: SipResponse): void;
+  onAnswered(response: SipResponse, branch: string): void;
   /** 300-699: nobody takes the call. Told once, then `onClosed`. */
   onRefused(response: SipResponse): void;
   /** Nobody answered at all (408) or nothing could be sent (503). Told once, then `onClosed`. */
@@ -42,6 +46,8 @@ export type OutgoingRequest = {
   target?: Target | undefined;
   headers?: HeaderLines | ((target: Target) => HeaderLines);
   sdp: string;
+  /** Whether its provisional responses may be, or have to be, reliable (RFC 3262). */
+  reliable?: 'supported' | 'required' | undefined;
   digest?: DigestClient | undefined;
   /** Keep sending to the same place inside the dialog unless there is a route set. */
   symmetric?: boolean;
@@ -213,8 +219,19 @@ class Outgoing implements OutgoingCall {
 
   #provisional(response: SipResponse, request: SipRequest, target: Target): void {
     if (response.status === 100 || this.#over) return;
-    if (response.toTag !== undefined) this.#usageOf(request, response, target);
-    if (!this.#hangupHeaders) this.#options.handlers.onProvisional(response);
+    const usage = response.toTag === undefined ? undefined : this.#usageOf(request, response, target);
+    if (usage && this.#options.request.reliable && !usage.receiveProvisional(response)) return;
+    if (response.status === 199) return void this.#branchEnded(response, usage);
+    if (!this.#hangupHeaders) this.#options.handlers.onProvisional(response, keyOfResponse(response));
+  }
+
+  /** RFC 6228 4: nothing more is to be expected of that early dialog. */
+  #branchEnded(response: SipResponse, usage: InviteUsage | undefined): void {
+    if (!usage) return;
+    const branch = keyOfResponse(response);
+    if (!this.#hangupHeaders) this.#options.handlers.onBranchEnded?.(branch, response);
+    // Where a PRACK is on its way in it, it stays until the INVITE is decided.
+    if (usage.lastReliable === undefined) usage.drop();
   }
 
   #success(response: SipResponse, request: SipRequest, target: Target): void {
@@ -228,7 +245,7 @@ class Outgoing implements OutgoingCall {
       usage.bye(this.#hangupHeaders ?? []);
     } else {
       this.#winner = usage;
-      this.#options.handlers.onAnswered(response);
+      this.#options.handlers.onAnswered(response, keyOfResponse(response));
     }
     this.#dropEarly();
   }
@@ -258,7 +275,8 @@ class Outgoing implements OutgoingCall {
       digest: request.digest,
       allow,
       handlers: {
-        answerOffer: (sdp, message) => (isWinner() ? handlers.answerOffer(sdp, message) : undefined),
+        answerOffer: (sdp, message) =>
+          isWinner() ? handlers.answerOffer(sdp, message) : handlers.answerEarlyOffer?.(sdp, message, key),
         makeOffer: () => handlers.makeOffer(),
         acceptAnswer: (sdp) => isWinner() && handlers.acceptAnswer(sdp),
         standingHeaders: () => handlers.standingHeaders?.() ?? [],
@@ -311,7 +329,13 @@ function buildInvite(
     cseq,
     ...(request.routes && { routes: request.routes }),
     ...(contact && { contact }),
-    headers: [['Allow', options.allow], ['User-Agent', stack.userAgent], ...(headers ?? [])],
+    headers: [
+      ['Allow', options.allow],
+      ['Supported', request.reliable === undefined ? '199' : '100rel, 199'],
+      ...(request.reliable === 'required' ? [['Require', '100rel'] as const] : []),
+      ['User-Agent', stack.userAgent],
+      ...(headers ?? []),
+    ],
     contentType: 'application/sdp',
     body: request.sdp,
   });

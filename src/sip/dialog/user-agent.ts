@@ -22,6 +22,7 @@ import {
   type OutgoingHandlers,
   type OutgoingRequest,
 } from './outgoing-call.ts';
+import { RELIABLE, type Reliability } from './reliable.ts';
 import { sendRequest } from './requester.ts';
 import { tooShortSession } from './session-timer.ts';
 import type { Stack } from './stack.ts';
@@ -61,11 +62,14 @@ export type UserAgentCounts = {
   pending: number;
 };
 
+/** `symmetric` is true where it is left out, and provisional responses are reliable where the caller requires it. */
+export type IncomingTerms = { symmetric?: boolean; reliability?: Reliability };
+
 /** A request of a peer that asks for a new call. */
 export type CallOffer = {
   readonly transaction: ServerTransaction;
   /** Takes the call; without it the handler answers the transaction by itself. */
-  take(handlers: IncomingHandlers, options?: { symmetric?: boolean }): IncomingCall;
+  take(handlers: IncomingHandlers, options?: IncomingTerms): IncomingCall;
 };
 
 /**
@@ -80,7 +84,7 @@ export interface UserAgent {
   /** Places a call; with `from` goes on with one that another process placed by the same request. */
   invite(request: OutgoingRequest, handlers: OutgoingHandlers, from?: OutgoingCallData): OutgoingCall;
   /** Goes on with a call that came in to another process. */
-  resume(data: IncomingCallData, handlers: IncomingHandlers, options?: { symmetric?: boolean }): IncomingCall;
+  resume(data: IncomingCallData, handlers: IncomingHandlers, options?: IncomingTerms): IncomingCall;
   /** Sends a request of its own; what comes back tells how later requests of a subscription it made are known. */
   request(request: SingleRequest, handlers: SingleHandlers): SingleSent;
   /** Our Contact as a peer at `target` can reach it; undefined when nothing bound can. */
@@ -92,7 +96,7 @@ export interface UserAgent {
   close(): void;
 }
 
-const methodsInCalls = ['INVITE', 'ACK', 'CANCEL', 'BYE', 'UPDATE', 'INFO'];
+const methodsInCalls = ['INVITE', 'ACK', 'CANCEL', 'BYE', 'UPDATE', 'INFO', 'PRACK'];
 
 /** Methods that there is no sense in outside a dialog: what they are about is not there (RFC 3261 12.2.2, 15.1.2). */
 const methodsOfDialogs = new Set(['BYE', 'INFO', 'UPDATE', 'PRACK']);
@@ -136,7 +140,7 @@ export function createUserAgent(stack: Stack): UserAgent {
   const take = (
     from: ServerTransaction | IncomingCallData,
     told: IncomingHandlers,
-    symmetric: boolean,
+    { symmetric = true, reliability = 'asked' }: IncomingTerms = {},
   ): IncomingCall => {
     const call: IncomingCall = createIncomingCall({
       stack,
@@ -144,6 +148,7 @@ export function createUserAgent(stack: Stack): UserAgent {
       contactFor,
       allow: allow(),
       symmetric,
+      reliability,
       handlers: {
         ...told,
         onClosed() {
@@ -189,7 +194,7 @@ export function createUserAgent(stack: Stack): UserAgent {
     if (!inviteHandler || closed) return void transaction.reply(503);
     const tooShort = tooShortSession(transaction.request);
     if (tooShort) return void transaction.reply(422, { headers: tooShort });
-    inviteHandler({ transaction, take: (told, { symmetric = true } = {}) => take(transaction, told, symmetric) });
+    inviteHandler({ transaction, take: (told, terms) => take(transaction, told, terms) });
   };
 
   stack.transactions.onRequest(receive);
@@ -223,9 +228,9 @@ export function createUserAgent(stack: Stack): UserAgent {
         allow: allow(),
         handlers: {
           ...told,
-          onAnswered(response) {
+          onAnswered(response, branch) {
             pending.delete(token);
-            told.onAnswered(response);
+            told.onAnswered(response, branch);
           },
           onClosed() {
             pending.delete(token);
@@ -236,7 +241,7 @@ export function createUserAgent(stack: Stack): UserAgent {
         discharge,
       });
     },
-    resume: (data, told, { symmetric = true } = {}) => take(data, told, symmetric),
+    resume: (data, told, terms) => take(data, told, terms),
     request: (request, told) => sendSingle(stack, request, contactFor, told),
     counts: () => ({ dialogs: usages.size, pending: pending.size }),
     close() {
@@ -249,7 +254,8 @@ export function createUserAgent(stack: Stack): UserAgent {
 
 /** The header of the 420 for options that a request requires and we have not (RFC 3261 8.2.2.3). */
 function unsupportedOf(request: SipRequest): HeaderLines | undefined {
-  const required = request.headerList('Require').filter((option) => option.toLowerCase() !== 'timer');
+  const known = request.method === 'INVITE' ? ['timer', RELIABLE] : ['timer'];
+  const required = request.headerList('Require').filter((option) => !known.includes(option.toLowerCase()));
   return required.length > 0 ? [['Unsupported', required.join(', ')]] : undefined;
 }
 

@@ -145,6 +145,7 @@ async function tell({ acts, putDowns, lost }: Story): Promise<Told[]> {
             match: ['192.0.2.1'],
             aor: { ...defaultAor, contacts: [`sip:other@192.0.2.1:${portOf(1 - node)}`] },
             digits: node === 0 ? 'auto' : 'info',
+            reliable: node === 0 ? 'yes' : 'peer_supported',
           }),
         ],
       },

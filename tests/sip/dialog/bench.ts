@@ -1,6 +1,7 @@
 import { createIds } from '../../../src/lib/ids.ts';
 import type { Logger } from '../../../src/lib/log.ts';
 import type { IncomingCall } from '../../../src/sip/dialog/incoming-call.ts';
+import type { Reliability } from '../../../src/sip/dialog/reliable.ts';
 import { createUserAgent } from '../../../src/sip/dialog/user-agent.ts';
 import {
   type BuildResponseOptions,
@@ -53,6 +54,8 @@ export function createBench() {
     answer: 'our-answer' as string | undefined,
     accepts: true,
     status: 200,
+    /** How calls that come in use reliable responses. */
+    reliability: undefined as Reliability | undefined,
     /** For a request from a place where the peer was not heard before. */
     challenge: undefined as HeaderLines | undefined,
     /** Who the peer is to be told that it is connected to. */
@@ -86,13 +89,18 @@ export function createBench() {
   };
   agent.onInvite((offer) => {
     incoming.push(
-      offer.take({
-        ...usage,
-        onCancelled() {
-          told.push('cancelled');
-          hook.onTold?.('cancelled');
+      offer.take(
+        {
+          ...usage,
+          onCancelled() {
+            told.push('cancelled');
+            hook.onTold?.('cancelled');
+          },
+          onAnswerSent: () => user.reliability && void told.push('answer sent'),
+          onSetupFailed: (status) => void told.push(`setup failed ${status}`),
         },
-      }),
+        { reliability: user.reliability ?? 'asked' },
+      ),
     );
   });
   let cseq = 100;
@@ -139,9 +147,10 @@ export function createBench() {
       await settle();
     },
     /** A call of ours to the peer. */
-    call: (headers: HeaderLines = []) =>
+    call: (headers: HeaderLines = [], reliable?: 'supported' | 'required') =>
       agent.invite(
         {
+          reliable,
           uri: parseUri('sip:bob@192.0.2.9:5070')!,
           from: { uri: parseUri('sip:us@192.0.2.1')!, params: {} },
           to: { uri: parseUri('sip:bob@192.0.2.9')!, params: {} },
@@ -151,6 +160,8 @@ export function createBench() {
         {
           ...usage,
           onProvisional: ({ status }) => void told.push(`provisional ${status}`),
+          onBranchEnded: (_branch, { toTag }) => void told.push(`branch ${toTag} ended`),
+          answerEarlyOffer: (sdp, { fromTag }) => asked(`early offer ${sdp} of ${fromTag}`, user.answer),
           onAnswered: ({ status }) => void told.push(`answered ${status}`),
           onRefused: ({ status }) => void told.push(`refused ${status}`),
           onFailed: (status) => void told.push(`failed ${status}`),

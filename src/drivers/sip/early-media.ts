@@ -1,0 +1,79 @@
+import type { Negotiation, NegotiationData } from './negotiation.ts';
+
+/** The early dialogs of a call that have described their audio: plain data. */
+export type EarlyMediaData = {
+  /** Whose audio is heard; undefined while nobody's is. */
+  readonly heard?: string;
+  /** In the order of their first descriptions. */
+  readonly branches: readonly { readonly branch: string; readonly negotiation: NegotiationData }[];
+};
+
+/** As many early dialogs as the audio of is kept; those beyond are heard when they answer the call. */
+const MOST_BRANCHES = 20;
+
+/**
+ * Audio before the answer of a call that rings at several places: each has answered the one offer in its own way. The first
+ * that describes its audio is heard until it is over (RFC 6228), then the next; whoever answers the call is heard in the end.
+ */
+export class EarlyMedia {
+  readonly #offered: Negotiation;
+  readonly #branches = new Map<string, Negotiation>();
+  #heard: string | undefined;
+
+  /** @param offered the negotiation that made the offer. */
+  constructor(offered: Negotiation, data?: EarlyMediaData) {
+    this.#offered = offered;
+    this.#heard = data?.heard;
+    for (const { branch, negotiation } of data?.branches ?? [])
+      this.#branches.set(branch, offered.fork(branch !== this.#heard, negotiation));
+  }
+
+  /** Takes the description that a branch answers our offer with; false when it makes no sense. */
+  accept(branch: string, sdp: string): boolean {
+    const known = this.#branches.get(branch);
+    if (known) return known.accept(sdp);
+    if (this.#branches.size >= MOST_BRANCHES) return false;
+    const fork = this.#offered.fork(true);
+    if (!fork.accept(sdp)) return false;
+    this.#branches.set(branch, fork);
+    this.#hearSomebody();
+    return true;
+  }
+
+  /** Our answer to a new offer of a branch (RFC 3311); undefined when there is nothing in common. */
+  answer(branch: string, sdp: string): string | undefined {
+    return this.#branches.get(branch)?.answer(sdp);
+  }
+
+  /** A branch is over. */
+  end(branch: string): void {
+    this.#branches.delete(branch);
+    if (this.#heard !== branch) return;
+    this.#heard = undefined;
+    this.#hearSomebody();
+  }
+
+  /**
+   * The branch that has answered the call: what was agreed with it, or with whoever is heard where it never said
+   * anything; undefined when nothing was.
+   */
+  winner(branch: string): Negotiation | undefined {
+    const negotiation = this.#branches.get(branch) ?? this.#branches.get(this.#heard ?? '');
+    if (negotiation !== this.#branches.get(this.#heard ?? '')) negotiation?.speakUp();
+    return negotiation;
+  }
+
+  dump(): EarlyMediaData {
+    return {
+      ...(this.#heard !== undefined && { heard: this.#heard }),
+      branches: [...this.#branches].map(([branch, negotiation]) => ({ branch, negotiation: negotiation.dump() })),
+    };
+  }
+
+  #hearSomebody(): void {
+    const [first] = this.#branches;
+    if (this.#heard !== undefined || !first) return;
+    this.#heard = first[0];
+    first[1].speakUp();
+  }
+}
