@@ -12,6 +12,7 @@ import { clockTime, duration, offset, stateNames } from '../core/words.ts';
 import { Empty, Json, LiveMark, Panel, Pill } from '../parts/bits.tsx';
 import { ChartDrawing, NextTransitions } from '../parts/chart.tsx';
 import { Ladder, shapeOf } from '../parts/ladder.tsx';
+import { ListenButton } from '../parts/listen.tsx';
 import { MediaCurves } from '../parts/media-curves.tsx';
 import { Operations } from '../parts/operations.tsx';
 import { endsOf, stateOf } from './calls.tsx';
@@ -130,6 +131,7 @@ function ObjectCard({ shown, traced, call, past, drawn }: ObjectCardProps) {
               <NextTransitions name={current.chart} states={states} />
             </div>
           </div>
+          {main.chart === 'channel' && !past && !over ? <ListenButton channel={object} /> : null}
           {possible ? <Operations possible={possible} past={past} /> : null}
           <details>
             <summary>Model{current.chart === main.chart ? '' : ` of ${main.chart}`} and context</summary>

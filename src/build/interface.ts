@@ -1,3 +1,4 @@
+import { createListening } from '../actors/listening.ts';
 import type { Config } from '../config/schema.ts';
 import type { AnswerCounts } from '../http/answer-counts.ts';
 import { createApp } from '../http/app.ts';
@@ -8,6 +9,7 @@ import { startHttpServer } from '../http/server.ts';
 import type { Unread } from '../http/unread.ts';
 import { indexSounds } from '../media/file/index-sounds.ts';
 import type { LiveApplication } from '../models/live.ts';
+import type { ServerInfo } from '../models/server-info.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 import { createCalls } from '../recorder/calls.ts';
 import { createLive } from '../recorder/live.ts';
@@ -80,6 +82,7 @@ export async function buildInterface(
   const owners = {
     ...(await buildOwners(base, state, calls, technologies)),
     ...views,
+    listening: buildListening(base, network, calls),
     usage: { get: watched.usage },
     bans: state.bans,
     charts: page?.charts,
@@ -90,6 +93,7 @@ export async function buildInterface(
         version,
         started,
         sip: listenersOf(technologies),
+        listening: whoMayListen(config),
         media_threads: network.media.spread?.() ?? [],
       }),
     },
@@ -178,6 +182,18 @@ function buildViews(
   scope.defer(() => live.close());
   return { calls, live };
 }
+
+/** Lets users listen to calls; undefined where nobody may. */
+function buildListening({ config: { listening }, clock, log }: Base, { media }: Network, { channels }: CallControl) {
+  return listening.on
+    ? createListening({ channels, media, settings: listening, clock, log: log.child({ part: 'http' }) })
+    : undefined;
+}
+
+const whoMayListen = ({ listening }: Config): ServerInfo['listening'] => {
+  if (!listening.on) return 'nobody';
+  return listening.read_only ? 'everyone' : 'operators';
+};
 
 /** Where SIP is spoken. */
 const listenersOf = ({ listeners }: Technologies) =>

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { logLevels } from '../lib/log.ts';
 import { longestApplicationName } from '../models/application.ts';
+import { listening } from './listening-settings.ts';
 import { recorder } from './recorder-settings.ts';
 import { choice, flag, group, list, named, number, optional, port, text, whole } from './setting.ts';
 import { type endpoint, sip } from './sip-settings.ts';
@@ -422,6 +423,7 @@ export const ConfigSchema = group(
     metrics,
     bans,
     recorder,
+    listening,
     limits,
     dialplan,
   },

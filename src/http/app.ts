@@ -10,6 +10,7 @@ import { type Connections, createConnections } from './connections.ts';
 import type { Deps } from './deps.ts';
 import type { AppDeps, Env, HttpOptions } from './env.ts';
 import { createEventsSocket } from './events-socket.ts';
+import { createListenSocket } from './listen-socket.ts';
 import { createLiveSocket } from './live-socket.ts';
 import { createLogIn, type LogIn } from './log-in.ts';
 import { createMediaSockets } from './media-sockets.ts';
@@ -21,6 +22,7 @@ import { createRequests } from './requests.ts';
 import { createResponder, type Responder, toRefusal } from './responses.ts';
 import { createRoutes, type Route } from './router.ts';
 import { apis, ari, hookswitch } from './routes/index.ts';
+import { listenPath } from './routes/listening.ts';
 import { SegmentRouter } from './segment-router.ts';
 import { createSessions } from './sessions.ts';
 import { createSockets, mediaPath, type Sockets } from './sockets.ts';
@@ -151,9 +153,13 @@ export function createApp(deps: AppDeps): HttpApp {
   if (owners.applications) app.all(`${ari.base}/events`, checked(events.upgrade));
   const media = mountMedia(deps, { app, checked, connections, origins, responder });
   const sockets = createSockets({ events, media, responder });
-  const { live } = owners;
+  const { live, listening } = owners;
   if (live)
     app.all(`${hookswitch.base}/live`, checked(createLiveSocket({ live, sockets: events, responder, unread, log })));
+  if (listening) {
+    const listen = createListenSocket({ listening, sockets: events, responder, log });
+    app.all(hookswitch.base + listenPath.replace('{channelId}', ':channelId'), checked(listen));
+  }
   mountDocuments(app, owners, checked, responder);
   if (deps.monitoring) mountMonitoring(app, deps.monitoring, checked, responder);
   const { validate } = options;

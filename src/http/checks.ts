@@ -55,7 +55,12 @@ export function createChecks({ logIn, limits, connections, origins, responder, r
     if (c.env?.incoming) connections.proved(c.env.incoming.socket);
     return requests.follow(c, user, () => {
       if (user.read_only && !changesNothing.has(c.req.method)) return refuse(c, new AriError('writeAccessDenied'));
-      return next(c, sources, user);
+      // Here, so that what is refused is recorded as well.
+      try {
+        return next(c, sources, user);
+      } catch (error) {
+        return refuse(c, error);
+      }
     });
   };
   const refuse = (c: Context<Env>, error: unknown): Response => {

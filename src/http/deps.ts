@@ -4,6 +4,7 @@ import type { Broadcasts } from '../actors/broadcasts.ts';
 import type { ChannelOperations } from '../actors/channel-operations.ts';
 import type { Contacts } from '../actors/contacts.ts';
 import type { ExternalMedia } from '../actors/external-media.ts';
+import type { Listening } from '../actors/listening.ts';
 import type { Messages } from '../actors/messages.ts';
 import type { Playbacks } from '../actors/playbacks.ts';
 import type { RecordingOperations } from '../actors/recording-operations.ts';
@@ -75,6 +76,8 @@ export type Owners = {
   calls: Pick<Calls, 'list' | 'get' | 'mermaid' | 'pcap' | 'bundle' | 'stuck'>;
   /** Tells what happens to who watches. */
   live: Pick<Live, 'watch' | 'require'>;
+  /** Lets users listen to calls. */
+  listening: Pick<Listening, 'require' | 'begin'>;
   /** Counts what the server holds. */
   usage: { get(): Promise<Usage> };
 };

@@ -30,6 +30,9 @@ export const requestId = (request: Request): string | undefined => (request as N
 /** Query parameters that hold secrets. */
 const secrets: ReadonlySet<string> = new Set(['api_key', 'password', 'ticket', 'token', 'access_token']);
 
+/** Paths of which it is kept that somebody asked, though nothing was changed. */
+const leavesTraces = /\/listen$/;
+
 /** A query without its secrets. */
 export function withoutSecrets(query: string): string {
   if (query === '') return '';
@@ -67,10 +70,10 @@ export function createRequests(followers: RequestFollowers | undefined, clock: C
       query: withoutSecrets(query),
       user: user.name,
       overWebSocket: c.env?.overWebSocket === true,
-      looks: method === 'GET' || method === 'OPTIONS' || method === 'HEAD',
+      looks: (method === 'GET' || method === 'OPTIONS' || method === 'HEAD') && !leavesTraces.test(path),
     });
     return (response) => {
-      answered(response.status, clock.monotonic() - begun);
+      answered(c.env?.upgraded ? 101 : response.status, clock.monotonic() - begun);
       return response;
     };
   };

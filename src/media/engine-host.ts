@@ -122,6 +122,9 @@ function carryOut(
     case 'mix':
       engine.applyToMix(command.mix, command.command);
       return;
+    case 'overhear':
+      engine.overhear(command);
+      return;
     case 'statistics':
       tell({ type: 'statistics', request: command.request, statistics: engine.statistics(command.session) });
       return;

@@ -19,7 +19,8 @@ import type { AudioLoader } from './item-loader.ts';
 import { LocalEnd } from './local-end.ts';
 import { Measures } from './measures.ts';
 import { Mixing } from './mix.ts';
-import type { EngineReport, MediaUsage, RelayedIn } from './protocol.ts';
+import { Overhearers } from './overhearers.ts';
+import type { EngineReport, MediaUsage, OverhearCommand, RelayedIn } from './protocol.ts';
 import { sourceOfEnd, sourceOfMix } from './recorder.ts';
 import { Recorders } from './recorders.ts';
 import { PortPool } from './rtp/ports.ts';
@@ -78,6 +79,7 @@ export class MediaEngine {
   /** What looks for talk and for tones, by the end it listens to. */
   readonly #detectors = { detectTalking: new Map<End, Tap>(), detectTone: new Map<End, Tap>() };
   readonly #recorders: Recorders;
+  readonly #overhearers: Overhearers;
   readonly #ties: Ties;
   readonly #measures: Measures;
   /** Snoops by the end they listen to: they end with it. */
@@ -96,6 +98,7 @@ export class MediaEngine {
       random32,
     });
     this.#recorders = new Recorders({ taps: this.#taps, random32, limits: config.recording });
+    this.#overhearers = new Overhearers(this.#taps, report);
     this.#measures = new Measures({ everyMs: config.measureMs, report });
     const { bell = newBell(0), bells = noBells, phaseMs = 0 } = options;
     this.#ties = new Ties({ clock, bell, bells, failed: (end, error) => this.#fault(end.session, error) });
@@ -209,6 +212,12 @@ export class MediaEngine {
     this.#ticker.start();
   }
 
+  /** Lets somebody listen to a session; where it is not there nothing happens. */
+  overhear({ session, ...command }: OverhearCommand & { session: number }): void {
+    const end = this.#ends.get(session);
+    if (end) this.#overhearers.apply(end, command);
+  }
+
   /** Carries out a command; one for a session that is not (or no longer) there is ignored. */
   apply(command: SessionCommand & { session: number }): void {
     const { session } = command;
@@ -297,6 +306,7 @@ export class MediaEngine {
     this.#detect(end, 'detectTalking', undefined);
     this.#detect(end, 'detectTone', undefined);
     this.#recorders.end(end);
+    this.#overhearers.forget(end);
     for (const snoop of this.#snoops.get(end) ?? []) this.#endSnoop(snoop);
     this.#snoops.delete(end);
     for (const snoops of this.#snoops.values()) snoops.delete(end as SnoopEnd);

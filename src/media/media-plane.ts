@@ -10,6 +10,7 @@ import type {
   MediaSessionDump,
   Mix,
   MixReport,
+  Overhearer,
   PlaneLoad,
   RtpSession,
 } from '../telephony/media.ts';
@@ -131,6 +132,10 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
     const proxy = new ExternalProxy(options, this.#thread(), { request, relayBytes });
     this.#add(proxy);
     return proxy;
+  }
+
+  overhear(id: string, overhearer: Overhearer): (() => void) | undefined {
+    return this.#closed ? undefined : this.#byId.get(id)?.overhear(overhearer);
   }
 
   async usage(): Promise<MediaUsage> {

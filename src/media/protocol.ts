@@ -20,7 +20,7 @@ import type { TiePlan } from './tie/tie-wire.ts';
  */
 export type MediaCommand =
   /** What is asked of a session, as call control asked it. */
-  | (SessionCommand & { session: number })
+  | ((SessionCommand | OverhearCommand) & { session: number })
   /** What is asked of a mix. */
   | { type: 'mix'; mix: number; command: MixCommand }
   /** The next block of memory that sessions share with the main thread: see `session-memory.ts`. */
@@ -54,6 +54,9 @@ export type MediaCommand =
   | { type: 'ping' }
   | { type: 'shutdown'; request: number };
 
+/** Lets somebody listen to a session, or not any more; `taken` = may have one more piece. Numbered by the main thread. */
+export type OverhearCommand = { type: 'overhear'; overhearer: number; action: 'begin' | 'taken' | 'end' };
+
 /** What a WebSocket that the main thread holds tells its session; `taken` counts octets that its system has now. */
 export type RelayedIn =
   | { type: 'opened'; local: { address: string; port: number } }
@@ -79,6 +82,8 @@ export type EngineReport =
   | { type: 'talkingFinished'; session: number; durationMs: number }
   | { type: 'toneDetected'; session: number }
   | { type: 'timedOut'; session: number }
+  /** Audio for somebody who listens. */
+  | { type: 'overheard'; session: number; overhearer: number; audio: Uint8Array<ArrayBuffer> }
   /** Told now and then of each session with RTP: see {@link MediaConfig.measureMs}. */
   | { type: 'measured'; session: number; measures: MediaMeasures }
   /** See {@link ExternalReport}. */

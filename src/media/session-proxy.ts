@@ -6,6 +6,7 @@ import type {
   MediaSession,
   MediaSessionDump,
   MediaSource,
+  Overhearer,
   PlayHandle,
   PlayItem,
   PlayReport,
@@ -17,7 +18,8 @@ import type {
   TalkDetection,
   ToneDetection,
 } from '../telephony/media.ts';
-import type { EngineReport } from './protocol.ts';
+import { OverhearingSide } from './overhearers.ts';
+import type { EngineReport, OverhearCommand } from './protocol.ts';
 import { Plays, playHandle, Recordings, recordHandle } from './proxy-handles.ts';
 import { memoryWord, type SessionMemory } from './session-memory.ts';
 import type { Linked, Place, ThreadLink } from './thread-link.ts';
@@ -49,6 +51,7 @@ export abstract class SessionProxy implements MediaSession, Linked {
   readonly #options: SessionProxyOptions;
   readonly #plays = new Plays();
   readonly #recordings = new Recordings();
+  readonly #overhearing = new OverhearingSide((command) => this.post(command));
   readonly #standing = new Map<Standing['type'], Standing>();
   #item: { play: number; item: PlayItem; paused: boolean } | undefined;
   protected link: ThreadLink | undefined;
@@ -99,6 +102,11 @@ export abstract class SessionProxy implements MediaSession, Linked {
     this.#ask(this.#recordings.order(recording, request));
     if (this.#ended || !this.link) this.#recordings.failAll(sessionClosed);
     return recordHandle(this.#recordings, recording, (command) => this.#ask(command));
+  }
+
+  /** Lets somebody listen to it. @returns a function that ends that; undefined when nothing can be heard of it. */
+  overhear(overhearer: Overhearer): (() => void) | undefined {
+    return this.audible() === undefined ? undefined : this.#overhearing.begin(overhearer);
   }
 
   sendDigits(sequence: DigitSequence): void {
@@ -161,6 +169,7 @@ export abstract class SessionProxy implements MediaSession, Linked {
     }
     this.#plays.failAll(sessionClosed);
     this.#recordings.failAll(sessionClosed);
+    this.#overhearing.ended();
   }
 
   heard(report: EngineReport): void {
@@ -190,6 +199,9 @@ export abstract class SessionProxy implements MediaSession, Linked {
       case 'measured':
         this.#options.measured?.(report.measures);
         return;
+      case 'overheard':
+        this.#overhearing.heard(report.overhearer, report.audio);
+        return;
       case 'located':
         this.source = report.source;
         return;
@@ -206,6 +218,7 @@ export abstract class SessionProxy implements MediaSession, Linked {
     this.#end();
     this.#plays.failAll(reason);
     this.#recordings.failAll(reason);
+    this.#overhearing.ended();
     this.tellLost(reason);
   }
 
@@ -225,6 +238,7 @@ export abstract class SessionProxy implements MediaSession, Linked {
       if (item.paused) this.post({ type: 'control', play: item.play, action: 'pause' });
     }
     for (const command of this.#recordings.again()) this.post(command);
+    this.#overhearing.again();
   }
 
   /** Tells that the session is gone. */
@@ -243,7 +257,7 @@ export abstract class SessionProxy implements MediaSession, Linked {
     for (const command of standing) this.#ask(command);
   }
 
-  protected post(command: SessionCommand): void {
+  protected post(command: SessionCommand | OverhearCommand): void {
     if (this.place) this.link?.send({ ...command, session: this.place.session });
   }
 

@@ -25,6 +25,14 @@ export const LiveApplication = model('LiveApplication', 'An application in numbe
 });
 export type LiveApplication = Static<typeof LiveApplication>;
 
+export const Listened = model('Listened', 'The first message to who listens to a channel: what the binary ones are.', {
+  type: Type.Literal('listening'),
+  channel: text('Id of the channel.'),
+  sample_rate: int('Samples a second.'),
+  bits: int('Bits of a sample; one channel, linear, signed, little end first.'),
+});
+export type Listened = Static<typeof Listened>;
+
 export const LiveOverview = model('LiveOverview', 'All calls at a glance: those that have changed.', {
   type: Type.Literal('overview'),
   ...place,

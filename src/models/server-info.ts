@@ -16,6 +16,9 @@ export const ServerInfo = model('ServerInfo', 'The server: what it is, and where
   version: text('Its version.'),
   started: Timestamp,
   sip: Type.Array(SipListener),
+  listening: Type.Enum(['nobody', 'operators', 'everyone'], {
+    description: 'Who may listen to calls: users who may also act, those who may only look as well, or nobody.',
+  }),
   media_threads: Type.Array(Type.Integer(), { description: 'Audio sessions of each media thread, in their order.' }),
 });
 export type ServerInfo = Static<typeof ServerInfo>;

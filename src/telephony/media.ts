@@ -389,6 +389,17 @@ export interface RtpSession extends MediaSession {
   configure(flow: RtpFlow): void;
 }
 
+/** Somebody who listens to a session without being heard. */
+export type Overhearer = {
+  /**
+   * What both sides say together: 100 ms of linear samples of 16 bits at 8 kHz, little end first. Of ten pieces that were
+   * not `taken` the next ones are left out.
+   */
+  heard(audio: Uint8Array<ArrayBuffer>, taken: () => void): void;
+  /** The session is no more. The last call. */
+  ended(): void;
+};
+
 /** Counts of what a media plane holds. */
 export type PlaneUsage = {
   sessions: number;
@@ -430,6 +441,11 @@ export interface MediaPlane extends AudioMeeting {
     ids: readonly [string, string],
     told: readonly [(report: MediaReport) => void, (report: MediaReport) => void],
   ): [MediaSession, MediaSession];
+  /**
+   * Lets somebody listen to a session. @returns a function that ends that; undefined when nothing can be heard of it. A plane
+   * that has no such method lets nobody listen.
+   */
+  overhear?(id: string, overhearer: Overhearer): (() => void) | undefined;
   /** Counts of what is open: for tests, metrics and leak checks. */
   usage(): Promise<PlaneUsage>;
   /** How each of its threads keeps up, in their order; left out, nobody can tell. */

@@ -93,6 +93,7 @@ export const samples = {
     version: '1.2.3',
     started: timestamp,
     sip: [{ protocol: 'udp', host: '::', port: 5060 }],
+    listening: 'nobody',
     media_threads: [3, 0],
   },
   contact: {
@@ -256,6 +257,7 @@ const answers: { [K in keyof Owners]: Partial<Record<keyof Owners[K], unknown>> 
   bans: { list: [samples.ban], lift: true },
   calls: { list: callPage, get: call, mermaid: 'sequenceDiagram', pcap: Buffer.from('pcap'), bundle: {}, stuck: [] },
   live: { watch: () => undefined },
+  listening: { begin: () => () => undefined },
 };
 
 export type Call = [method: string, ...args: unknown[]];

@@ -41,6 +41,7 @@ export type TestServerOptions = {
   tls?: object;
   metrics?: object;
   recorder?: object;
+  listening?: object;
   /** Lines of this level and above are shown; errors always fail the test that closes the server. */
   logLevel?: Config['general']['log_level'];
 };
@@ -114,6 +115,11 @@ export class TestServer {
   closing<T extends Closing>(thing: T): T {
     this.#closing.push(thing);
     return thing;
+  }
+
+  /** What was logged, of the level that was asked for and above. */
+  lines(): readonly LogLine[] {
+    return this.#lines;
   }
 
   /** The sentences of the errors that were logged. */
@@ -208,6 +214,7 @@ function settings({
   tls,
   metrics,
   recorder,
+  listening,
   users,
 }: TestServerOptions): object {
   const port = { bind: '127.0.0.1', port: 0 };
@@ -235,6 +242,7 @@ function settings({
     ...(tls && { tls }),
     ...(metrics && { metrics }),
     ...(recorder && { recorder }),
+    ...(listening && { listening }),
     ...(dialplan && { dialplan }),
   };
 }

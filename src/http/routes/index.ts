@@ -10,6 +10,7 @@ import { charts } from './charts.ts';
 import { deviceStates } from './device-states.ts';
 import { endpoints } from './endpoints.ts';
 import { events } from './events.ts';
+import { listening } from './listening.ts';
 import { live } from './live.ts';
 import { logging } from './logging.ts';
 import { mailboxes } from './mailboxes.ts';
@@ -50,7 +51,7 @@ export const hookswitch: Api = {
   title: 'Hookswitch, beyond ARI',
   description: 'What the server tells and does beside the interface that it shares with others.',
   version: '1.0.0',
-  resources: [allowed, bans, calls, charts, live, logging, server, sessions, usage],
+  resources: [allowed, bans, calls, charts, listening, live, logging, server, sessions, usage],
 };
 
 /** Everything that is served. */

@@ -1,0 +1,32 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { ServerInfo } from '../../src/models/server-info.ts';
+import { useCell } from '../core/cell.ts';
+import { type Listening, listenTo } from '../core/listen.ts';
+import { session } from '../core/session.ts';
+import { useAsked } from './bits.tsx';
+
+/** A button that lets the loudspeaker say what a channel says and hears; nothing where that is not allowed. */
+export function ListenButton({ channel }: { channel: string }) {
+  const who = useCell(session);
+  const { value: server } = useAsked<ServerInfo>('/hookswitch/server');
+  const [on, setOn] = useState(false);
+  const [listening, setListening] = useState<Listening>();
+  useEffect(() => (on ? listenTo(channel, setListening) : undefined), [on, channel]);
+  const over = listening?.state === 'over';
+  useEffect(() => {
+    if (over) setOn(false);
+  }, [over]);
+  const may = server?.listening === 'everyone' || (server?.listening === 'operators' && who?.read_only === false);
+  if (!may) return null;
+  return (
+    <p class="listen">
+      <button type="button" class={on ? 'small on' : 'small'} aria-pressed={on} onClick={() => setOn(!on)}>
+        {on ? 'Stop listening' : 'Listen'}
+      </button>{' '}
+      <span class="quiet" role="status">
+        {on ? (listening?.state === 'heard' ? 'You hear both sides. It is logged that you do.' : 'Opening …') : ''}
+        {listening?.state === 'over' && !on ? listening.reason : ''}
+      </span>
+    </p>
+  );
+}
