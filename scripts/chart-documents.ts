@@ -33,6 +33,7 @@ const abouts: Readonly<Record<string, string>> = {
   registration: 'A line of ours that is registered at its provider.',
   ownership: 'Who controls a channel: nobody, the dialplan, or an application.',
   playback: 'A list of media that is played to a channel or bridge.',
+  watcher: 'A phone that watches how others are, or its messages.',
 };
 
 const pathOf = (node: AnyStateNode): string => node.path.join('.');

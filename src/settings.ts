@@ -214,6 +214,13 @@ export const sipSettings = ({ sip }: Config): SipConfig => ({
   algorithms: sip.digest_algorithms,
   t1Ms: sip.timers.t1,
   t2Ms: sip.timers.t2,
+  subscriptions: {
+    most: sip.subscriptions.most,
+    perEndpoint: sip.subscriptions.per_endpoint,
+    minimumSeconds: sip.subscriptions.minimum_expiration,
+    maximumSeconds: sip.subscriptions.maximum_expiration,
+    intervalMs: sip.subscriptions.interval * 1000,
+  },
   endpoints: Object.entries(sip.endpoints).map(([name, endpoint]) => sipEndpoint(name, endpoint)),
 });
 
@@ -262,6 +269,7 @@ export function sipEndpoint(name: string, endpoint: EndpointConfig): SipEndpoint
     ...defaultEndpoint,
     name,
     context: endpoint.context,
+    ...(endpoint.subscribe_context === '' ? {} : { subscribeContext: endpoint.subscribe_context }),
     ...(auth ? { auth: { username: auth.username, password: auth.password ?? '' } } : {}),
     ...(outbound ? { outboundAuth: outbound } : {}),
     match: endpoint.match,

@@ -10,6 +10,7 @@ import type { OutboundConnectionContext } from '../machines/outbound-connection.
 import type { OwnershipContext } from '../machines/ownership.ts';
 import type { PlaybackContext } from '../machines/playback.ts';
 import type { RegistrationContext } from '../machines/registration.ts';
+import type { WatcherContext } from '../machines/watcher.ts';
 
 /**
  * Call control put down: plain JSON, from which another process goes on. What is written here is read by a later version
@@ -183,6 +184,21 @@ const registrationContext = {
   reason: text,
 } satisfies Members<RegistrationContext>;
 
+const watcherContext = {
+  watcher: Type.Object({
+    id: text,
+    technology: text,
+    endpoint: text,
+    topics: list(text),
+    expiresMs: number,
+    intervalMs: number,
+  }),
+  attempt: number,
+  waitMs: number,
+  end: oneOf('', 'timeout', 'noresource', 'rejected', 'probation'),
+  reason: text,
+} satisfies Members<WatcherContext>;
+
 /** A schema has the members of its context, all of them and no others. */
 type Members<C> = { [K in keyof Required<C>]: unknown };
 
@@ -272,6 +288,8 @@ export const Dump = Type.Object({
   contacts: list(actorOf('contact', contactContext)),
   /** Left out where nothing was registered anywhere. */
   registrations: optional(list(actorOf('registration', registrationContext))),
+  /** Left out where no phone watched anything. */
+  watchers: optional(list(actorOf('watcher', watcherContext))),
   outboundConnections: list(OutboundConnectionDump),
   /** Applications whose connection went before their call: name and channel. */
   orphans: list(Type.Tuple([text, text])),
@@ -284,6 +302,7 @@ export type RecordingDump = Static<typeof RecordingDump>;
 export type ApplicationDump = Static<typeof ApplicationDump>;
 export type ContactDump = Static<(typeof Dump)['properties']['contacts']>[number];
 export type RegistrationDump = Static<NonNullable<(typeof Dump)['properties']['registrations']>>[number];
+export type WatcherDump = Static<NonNullable<(typeof Dump)['properties']['watchers']>>[number];
 export type OutboundConnectionDump = Static<typeof OutboundConnectionDump>;
 /** All of call control. */
 export type Dump = Static<typeof Dump>;

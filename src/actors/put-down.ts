@@ -8,6 +8,7 @@ import type { OutboundConnections } from './outbound-connections.ts';
 import type { Playbacks } from './playbacks.ts';
 import type { Recordings, RecordTarget } from './recordings.ts';
 import type { Registrations } from './registrations.ts';
+import type { Watchers } from './watchers.ts';
 
 /** The owners of all actors. */
 export type Owners = {
@@ -20,6 +21,7 @@ export type Owners = {
   contacts: Contacts;
   outbound: OutboundConnections;
   registrations: Registrations;
+  watchers: Watchers;
 };
 
 /** What taking up needs of others: each channel's leg, taken up by its technology. */
@@ -39,6 +41,7 @@ export const putDown = ({
   contacts,
   outbound,
   registrations,
+  watchers,
 }: Owners): Dump => ({
   version: dumpVersion,
   channels: channels.dump(),
@@ -48,6 +51,7 @@ export const putDown = ({
   ...applications.dump(),
   contacts: contacts.dump(),
   registrations: registrations.dump(),
+  watchers: watchers.dump(),
   ...outbound.dump(),
 });
 
@@ -59,13 +63,15 @@ export const putDown = ({
  * @throws Error as `readDump`; then nothing is taken up.
  */
 export function takeUp(owners: Owners, dumped: unknown, { legOf, awaitsApplications }: TakeUpOptions): void {
-  const { channels, bridges, playbacks, recordings, applications, contacts, outbound, registrations } = owners;
+  const { channels, bridges, playbacks, recordings, applications, contacts, outbound, registrations, watchers } =
+    owners;
   const dump = readDump(dumped);
   channels.restore(dump.channels, legOf);
   bridges?.restore(dump.bridges);
   // Whatever is derived anew has been told: it comes before those who would hear it.
   contacts.restore(dump.contacts);
   registrations.restore(dump.registrations ?? []);
+  watchers.restore(dump.watchers ?? []);
   applications.restore(dump);
   outbound.restore(dump);
   const recordTarget = (kind: RecordTarget['kind'], id: string): RecordTarget | undefined => {

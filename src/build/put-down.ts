@@ -22,6 +22,7 @@ const ownersOf = ({ state, calls }: Floors) => ({
   contacts: state.contacts,
   outbound: calls.outbound,
   registrations: state.registrations,
+  watchers: state.watchers,
 });
 
 /** A whole server as it is now, as plain JSON; between two steps of its actors. Changes nothing. */
@@ -54,7 +55,10 @@ export function takeUpServer(floors: Floors, { sip, local }: Drivers, data: Serv
   state.endpoints.restore(data.endpoints);
   state.deviceStates.restore(data.deviceStates);
   network.transactions.restore(data.sip.transactions as TransactionsData);
-  sip.restore(data.sip.driver as unknown as SipDriverData);
+  const driver = data.sip.driver as unknown as SipDriverData;
+  // Who watches is an actor; of one that was not put down nothing is kept.
+  const watching = new Set((data.calls.watchers ?? []).map(({ context }) => context.watcher.id));
+  sip.restore({ ...driver, subscriptions: driver.subscriptions.filter(({ key }) => watching.has(key)) });
 
   const snoops = calls.meeting?.snoopDriver;
   const lost: (() => void)[] = [];
@@ -76,7 +80,8 @@ export function takeUpServer(floors: Floors, { sip, local }: Drivers, data: Serv
   );
   const wanted = new Set(sip.wantedRegistrations().map(({ id }) => id));
   const registrations = (data.calls.registrations ?? []).filter(({ context }) => wanted.has(context.registration.id));
-  takeUp(ownersOf(floors), { ...data.calls, contacts, registrations }, { legOf, awaitsApplications: true });
+  const watchers = (data.calls.watchers ?? []).filter(({ context }) => sip.hasSubscription(context.watcher.id));
+  takeUp(ownersOf(floors), { ...data.calls, contacts, registrations, watchers }, { legOf, awaitsApplications: true });
   const patience = clock.setTimeout(state.applications.settle, base.config.general.return_timeout * 1000);
   base.scope.defer(() => clock.clearTimeout(patience));
   for (const lose of lost) clock.soon(lose);

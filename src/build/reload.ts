@@ -36,16 +36,17 @@ const depthOfNames = 3;
 /** A function that takes up a configuration: what can be changed is, what cannot is named. */
 export function createReload(start: Config, parts: readonly Reloadable[]): (next: Config) => ReloadReport {
   let current = start;
-  const followerOf = (change: string): Reloadable | undefined =>
-    parts.find(({ settings }) => settings.some((path) => change === path || change.startsWith(`${path}.`)));
+  const follows = ({ settings }: Reloadable, change: string): boolean =>
+    settings.some((path) => change === path || change.startsWith(`${path}.`));
   return (next) => {
     const { generated_password: _was, ...before } = current;
     const { generated_password: _is, ...after } = next;
-    const changes = changesBetween(before, after, '', depthOfNames).map((path) => ({ path, part: followerOf(path) }));
-    for (const part of new Set(changes.map(({ part: follower }) => follower))) part?.apply(next);
+    const changes = changesBetween(before, after, '', depthOfNames);
+    for (const part of parts) if (changes.some((path) => follows(part, path))) part.apply(next);
+    const isFollowed = (path: string): boolean => parts.some((part) => follows(part, path));
     const report = {
-      applied: changes.flatMap(({ path, part }) => (part ? [path] : [])),
-      needRestart: changes.flatMap(({ path, part }) => (part ? [] : [path])),
+      applied: changes.filter(isFollowed),
+      needRestart: changes.filter((path) => !isFollowed(path)),
     };
     current = withChanges(current, next, report.applied);
     return report;

@@ -67,7 +67,20 @@ const Binding = Type.Object({
   expires: number,
 });
 
-const Subscription = Type.Object({ key: text, dialog: opaque, endpoint: text, mailbox: text, ends: number });
+const Subscription = Type.Object({
+  key: text,
+  dialog: opaque,
+  endpoint: text,
+  ends: number,
+  event: optional(Type.Enum(['message-summary', 'dialog', 'presence'])),
+  mailbox: optional(text),
+  context: optional(text),
+  extension: optional(text),
+  eventId: optional(text),
+  version: optional(count),
+  told: optional(list(text)),
+  last: optional(text),
+});
 
 const ServerData = Type.Object({
   version: Type.Literal(serverDataVersion),

@@ -4,6 +4,7 @@ import { createContacts } from '../actors/contacts.ts';
 import { createDialplanSystem } from '../actors/dialplan-system.ts';
 import { createEventSourceDirectory } from '../actors/event-sources.ts';
 import { createRegistrations } from '../actors/registrations.ts';
+import { createWatchers } from '../actors/watchers.ts';
 import { createBus } from '../bus/bus.ts';
 import { readSystemFunction, writeSystemFunction } from '../dialplan/functions.ts';
 import type { DialplanSystem } from '../dialplan/host.ts';
@@ -42,6 +43,7 @@ export function buildState({ config, clock, ids, log, runtime, recorder, scope, 
   const contacts = createContacts({ bus, runtime, log, endpoints });
   scope.defer(() => contacts.close());
   const registrations = createRegistrations({ runtime, log: log.child({ part: 'registrations' }), ids, endpoints });
+  const watchers = createWatchers({ runtime, log: log.child({ part: 'watchers' }) });
   const dialplanSystem = createDialplanSystem();
   const globals = createGlobalVariables({
     bus,
@@ -77,6 +79,7 @@ export function buildState({ config, clock, ids, log, runtime, recorder, scope, 
     endpoints,
     contacts,
     registrations,
+    watchers,
     globals,
     mailboxes,
     deviceStates,

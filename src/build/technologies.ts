@@ -13,6 +13,7 @@ import { createProvisioning } from '../drivers/sip/provisioning.ts';
 import { callerIds, dnsLimits, sipListens, sipSettings, webSockets } from '../settings.ts';
 import { cachedNames } from '../sip/location/cached-names.ts';
 import { createDynamicConfig } from '../stores/dynamic-config.ts';
+import { createHints } from '../stores/hints.ts';
 import type { ExternalAudio } from '../telephony/external.ts';
 import type { MediaPlane } from '../telephony/media.ts';
 import type { Base } from './base.ts';
@@ -36,7 +37,7 @@ export type Technologies = Awaited<ReturnType<typeof buildTechnologies>>;
 export async function buildTechnologies(base: Base, network: Network, state: State, calls: CallControl) {
   const { config, clock, ids, log, scope } = base;
   const { media, transports, transactions, peers, gate, certificates } = network;
-  const { bus, endpoints, contacts, registrations, mailboxes, bans } = state;
+  const { bus, endpoints, contacts, registrations, watchers, mailboxes, deviceStates, bans } = state;
   const { channels, dialplan } = calls;
   const local = createLocalDriver({ media, ids, hasContext: dialplan.hasContext });
   channels.addDriver(local);
@@ -53,6 +54,11 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
     ? undefined
     : cachedNames(createNameServer(config.sip.dns.servers), clock, dnsLimits(config));
   const sipConfig = { ...sipSettings(config), outside: network.outside };
+  const hints = createHints({
+    ...{ bus, mailboxes, devicesOf: dialplan.hint },
+    deviceState: (name) => deviceStates.get(name).state,
+  });
+  scope.defer(() => hints.close());
   const messages = createMessages({ bus, clock, log, endpoints });
   const sip = createSipDriver({
     config: sipConfig,
@@ -71,6 +77,8 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
       const mailbox = mailboxes.list().find((each) => each.name === name);
       return mailbox && { newMessages: mailbox.new_messages, oldMessages: mailbox.old_messages };
     },
+    hint: hints.of,
+    watchers,
     messageReceived: messages.received,
     isAmong: createExtensionLists(),
     resolveHost,
@@ -82,7 +90,9 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   channels.addDriver(sip);
   contacts.attach(sip);
   registrations.attach(sip);
-  mailboxes.onChanged(({ name }) => sip.mailboxChanged(name));
+  watchers.attach(sip);
+  mailboxes.onChanged(({ name }) => watchers.changed(`mailbox:${name}`));
+  hints.onChanged((device) => watchers.changed(`device:${device.toLowerCase()}`));
   for (const name of Object.keys(config.sip.endpoints)) endpoints.add(sip.technology, name, 'offline');
 
   // Phones made at run time: known before the first message comes in.
@@ -120,8 +130,9 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   if (base.from) takeUpServer({ base, network, state, calls }, { sip, local }, base.from);
   sip.start(contacts.knows);
   registrations.follow(sip.wantedRegistrations());
-  // Before SIP is closed: registrars are told that we are gone.
+  // Before SIP is closed: registrars and phones that watch are told that we are gone.
   scope.defer(() => registrations.close());
+  scope.defer(() => watchers.close());
   let configured = sipConfig.endpoints;
   const followEndpoints = (next: Config): void => {
     const before = new Map(configured.map((endpoint) => [endpoint.name, endpoint]));
@@ -140,7 +151,10 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
     provisioning.review();
     registrations.follow(sip.wantedRegistrations());
   };
-  const reloads: Reloadable[] = [{ settings: ['sip.endpoints'], apply: followEndpoints }];
+  const reloads: Reloadable[] = [
+    { settings: ['sip.endpoints'], apply: followEndpoints },
+    { settings: ['dialplan'], apply: () => sip.reviewHints() },
+  ];
   return { reloads, sip, messages, dynamicConfig, listeners, external };
 }
 

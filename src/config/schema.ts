@@ -388,11 +388,18 @@ const step = Type.Union([
   ),
 ]);
 
+const hints = named(text({ description: 'Devices, e.g. PJSIP/alice&Stasis:desk.' }), {
+  description: 'Under `hints`: what lamps show that stand for an extension or pattern.',
+});
+
 const dialplan = named(
-  named(Type.Array(step, { minItems: 1 }), { description: 'Extensions and patterns (`_X.`) of a context.' }),
+  named(Type.Union([Type.Array(step, { minItems: 1 }), hints]), {
+    description: 'Extensions and patterns (`_X.`) of a context.',
+  }),
   {
     default: {
       default: {
+        hints: { '201': 'PJSIP/alice', '202': 'PJSIP/bob' },
         '_X.': ['Stasis(hello,${EXTEN})'],
         '201': ['Dial(PJSIP/alice,30)'],
         '202': ['Dial(PJSIP/bob,30)'],
@@ -402,7 +409,7 @@ const dialplan = named(
       },
     },
     description:
-      'What calls do outside an application: context, then extension or pattern, then steps `App(arguments)`. An exact extension wins over a pattern. `include` lists contexts that are looked in when nothing here fits.',
+      'What calls do outside an application: context, then extension or pattern, then steps `App(arguments)`. An exact extension wins over a pattern. `include` lists contexts that are looked in when nothing here fits; `hints` says which devices the lamps of phones show.',
   },
 );
 

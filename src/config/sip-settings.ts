@@ -64,6 +64,10 @@ export const endpoint = group(
       description: 'Templates of sip.templates that it has its settings from; later ones and its own win.',
     }),
     context: text({ default: 'default', description: 'Dialplan context that its calls enter.' }),
+    subscribe_context: text({
+      default: '',
+      description: 'Dialplan context whose hints its lamps can show. Empty: the one that its calls enter.',
+    }),
     auth: optional(
       group(
         {
@@ -372,6 +376,37 @@ export const sip = group(
         }),
       },
       'Bounds on what strangers may cost.',
+    ),
+    subscriptions: group(
+      {
+        most: whole(1, 10_000_000, {
+          default: 10_000,
+          unit: 'subscriptions',
+          description: 'Subscriptions of phones at once: lamps that show others, and waiting messages.',
+        }),
+        per_endpoint: whole(1, 1_000_000, {
+          default: 100,
+          unit: 'subscriptions',
+          description: 'Those of one endpoint; a key that shows somebody is one.',
+        }),
+        minimum_expiration: whole(1, 86_400, {
+          default: 60,
+          unit: 's',
+          description: 'Shortest subscription accepted; shorter ones are refused with 423.',
+        }),
+        maximum_expiration: whole(60, 604_800, {
+          default: 86_400,
+          unit: 's',
+          description: 'Longest subscription given; longer wishes are cut to this.',
+        }),
+        interval: number(0, 3_600, {
+          default: 1,
+          unit: 's',
+          description:
+            'Shortest time between two messages to one subscriber; what changes meanwhile is told as it is then.',
+        }),
+      },
+      'Phones that watch others, or their messages.',
     ),
     templates: opaque({
       default: {},

@@ -5,6 +5,7 @@ import { Cause } from '../telephony/causes.ts';
 import type { Outcome, Step, Surroundings, Verdict } from './applications/application.ts';
 import { splitArguments } from './arguments.ts';
 import { compile, expand, type Scope } from './expressions.ts';
+import { devicesOf } from './hints.ts';
 import type { DialplanChannel, Position } from './host.ts';
 import {
   type ConfiguredContexts,
@@ -36,6 +37,11 @@ export interface Dialplan {
   resolveLabel(context: string, extension: string, label: string): number | undefined;
   /** Whether a dialed extension exists (exactly or by a pattern). */
   hasExtension(context: string, extension: string): boolean;
+  /**
+   * The devices that a lamp shows which stands for an extension: those of its hint, in the context or those it includes.
+   * Undefined where there is none.
+   */
+  hint(context: string, extension: string): readonly string[] | undefined;
   /** A text with `${…}` and `$[…]` replaced, as a step at the channel's place would see it. Never throws. */
   expand(channel: DialplanChannel, text: string): string;
   /**
@@ -177,6 +183,13 @@ export function createDialplan({
     resolveLabel: (context, extension, label) => labelIn(current)(context, extension, label),
     hasExtension: (context, extension) => lookUp(current, context, extension) !== undefined,
     hasContext: (context) => current.has(context),
+    hint(context, extension) {
+      for (const { hints } of current.get(context)?.search ?? []) {
+        const devices = devicesOf(hints, extension);
+        if (devices) return devices;
+      }
+      return undefined;
+    },
     replace(contexts) {
       current = parse(contexts);
     },

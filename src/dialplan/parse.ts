@@ -2,6 +2,7 @@ import type { Application } from './applications/application.ts';
 import { findApplication } from './applications.ts';
 import { splitArguments } from './arguments.ts';
 import { compile, isConstant, type Template } from './expressions.ts';
+import { hintsKey, type ParsedHints, parseHints } from './hints.ts';
 import {
   canGrow,
   compareSpecificity,
@@ -14,8 +15,13 @@ import {
 
 /** A step as configured: `App(arguments)`, or the same with a label to go to. */
 export type ConfiguredStep = string | { label: string; app: string };
-/** A dialplan as configured: context → extension or pattern → steps; under `include`, names of other contexts. */
-export type ConfiguredContexts = Readonly<Record<string, Readonly<Record<string, readonly ConfiguredStep[]>>>>;
+/**
+ * A dialplan as configured: context → extension or pattern → steps; under `include`, names of other contexts; under
+ * `hints`, extension or pattern → devices.
+ */
+export type ConfiguredContexts = Readonly<
+  Record<string, Readonly<Record<string, readonly ConfiguredStep[] | Readonly<Record<string, string>>>>>
+>;
 
 /** What is wrong, and where: a JSON pointer into the contexts, e.g. `/default/_X./0`. */
 export type Problem = { path: string; message: string };
@@ -37,6 +43,7 @@ export type ParsedExtension = { name: string; steps: readonly NumberedStep[]; la
 export type ParsedContext = {
   exact: ReadonlyMap<string, ParsedExtension>;
   patterns: readonly { pattern: Pattern; extension: ParsedExtension }[];
+  hints: ParsedHints;
   /** The contexts that are looked in, in this order: itself, then those it includes with what these include. */
   search: readonly ParsedContext[];
 };
@@ -111,7 +118,7 @@ function parseContext(context: string, extensions: Record<string, unknown>, tell
   const exact = new Map<string, ParsedExtension>();
   const patterns: { pattern: Pattern; extension: ParsedExtension }[] = [];
   for (const [name, steps] of Object.entries(extensions)) {
-    if (name === includeKey) continue;
+    if (name === includeKey || name === hintsKey) continue;
     const path = [context, name];
     const extension = parseExtension(name, steps, path, tell);
     if (isPattern(name)) {
@@ -124,7 +131,8 @@ function parseContext(context: string, extensions: Record<string, unknown>, tell
     else exact.set(withoutDashes(name), extension);
   }
   patterns.sort((a, b) => compareSpecificity(a.pattern, b.pattern));
-  return { exact, patterns, search: [] };
+  const hints = parseHints(context, extensions[hintsKey], tell);
+  return { exact, patterns, hints, search: [] };
 }
 
 function parseExtension(name: string, steps: unknown, path: string[], tell: Tell): ParsedExtension {

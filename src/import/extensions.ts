@@ -2,6 +2,7 @@ import { applications } from '../dialplan/applications.ts';
 import { functionNames } from '../dialplan/functions.ts';
 import { parseStep, validate } from '../dialplan/parse.ts';
 import { isPattern, parsePattern, withoutDashes } from '../dialplan/patterns.ts';
+import { translateHint } from './hints.ts';
 import type { Part } from './part.ts';
 import type { Report } from './report.ts';
 import type { Entry, Place, Section } from './source.ts';
@@ -11,7 +12,15 @@ import { translate } from './steps.ts';
 
 type Step = { app: string; label?: string; place: Place };
 type Extension = { steps: Map<number, Step>; last: number };
-type Context = { place: Place; include: { name: string; place: Place }[]; extensions: Map<string, Extension> };
+type Context = {
+  place: Place;
+  include: { name: string; place: Place }[];
+  extensions: Map<string, Extension>;
+  /** What lamps show that stand for extensions. */
+  hints: Map<string, { devices: string; place: Place }>;
+};
+
+const emptyContext = (place: Place): Context => ({ place, include: [], extensions: new Map(), hints: new Map() });
 
 /** A step as it stands in the output. */
 type Written = string | { label: string; app: string };
@@ -36,7 +45,7 @@ export function importExtensions(
   for (const section of sections) if (!special.has(section.name)) readContext(section, contexts, report);
   for (const name of contextsNeeded)
     if (!contexts.has(name)) {
-      contexts.set(name, { place: 'pjsip.conf', include: [], extensions: new Map() });
+      contexts.set(name, emptyContext('pjsip.conf'));
       report.approximated(
         'extensions.conf',
         `the context ${name} that phones enter is not there: an empty one is made`,
@@ -64,7 +73,7 @@ function constantsOf(sections: readonly Section[], globals: ReadonlyMap<string, 
 /* ---- Reading --------------------------------------------------------------------------------------------------- */
 
 function readContext(section: Section, contexts: Map<string, Context>, report: Report): void {
-  const context = contexts.get(section.name) ?? { place: section.place, include: [], extensions: new Map() };
+  const context = contexts.get(section.name) ?? emptyContext(section.place);
   contexts.set(section.name, context);
   let current: string | undefined;
   for (const entry of section.entries) {
@@ -121,7 +130,7 @@ function readStep(text: string, place: Place, context: Context, report: Report):
   const label = open < 0 ? undefined : where.slice(open + 1).replace(/\).*$/s, '');
   const app = rest.join(',');
   if (number.trim().toLowerCase() === 'hint') {
-    report.missing(place, 'hints: what phones show of others comes from PUT /deviceStates; left out');
+    context.hints.set(isPattern(name) ? name : withoutDashes(name), { devices: app, place });
     return;
   }
   const extension = context.extensions.get(withoutDashes(name)) ?? { steps: new Map<number, Step>(), last: 0 };
@@ -156,8 +165,11 @@ type Translation = { globals: ReadonlyMap<string, string>; report: Report };
 const names: ReadonlySet<string> = new Set(functionNames());
 const known: ReadonlySet<string> = new Set(applications.map(({ name }) => name.toLowerCase()));
 
+/** Extensions whose names mean something else in a context of ours, as patterns that stand for the same. */
+const reserved: Readonly<Record<string, string>> = { include: '_i[n]clude', hints: '_h[i]nts' };
+
 function writeContext(
-  { include, extensions }: Context,
+  { include, extensions, hints }: Context,
   contexts: ReadonlyMap<string, Context>,
   { globals, report }: Translation,
 ): Record<string, unknown> {
@@ -167,6 +179,12 @@ function writeContext(
     return contexts.has(name);
   });
   if (there.length > 0) written['include'] = [...new Set(there.map(({ name }) => name))];
+  const devices = [...hints].flatMap(([name, hint]) => {
+    const translated = translateHint(hint.devices, hint.place, { globals, report });
+    return translated === undefined ? [] : [[name, translated] as const];
+  });
+  if (devices.length > 0) written['hints'] = Object.fromEntries(devices);
+  report.took('hints', devices.length);
   const labels = { known, functions: names, globals, report };
   for (const [name, { steps }] of extensions) {
     const last = Math.max(...steps.keys());
@@ -180,7 +198,7 @@ function writeContext(
         report.missing(step.place, `the label ${step.label} does not begin with a letter: left out`);
     }
     report.took('steps of the dialplan', steps.size);
-    written[name === 'include' ? '_i[n]clude' : name] = list;
+    written[reserved[name] ?? name] = list;
   }
   report.took('extensions', extensions.size);
   return written;
@@ -236,6 +254,11 @@ function mend(
       .slice(1)
       .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
     const steps = dialplan[context]?.[name];
+    if (name === 'hints' && index !== undefined) {
+      report.missing(contexts.get(context)?.hints.get(index)?.place ?? '', `${message}: left out`);
+      delete (steps as Record<string, unknown>)[index];
+      continue;
+    }
     const place =
       contexts
         .get(context)

@@ -210,6 +210,7 @@ function endpointOf(each: Values, world: World): Endpoint | undefined {
     return left('only calls from its address with its password are let in there, here it would be one of both');
   const endpoint: Endpoint = {
     ...(each.text('context') ? { context: each.text('context') } : {}),
+    ...(each.text('subscribe_context') ? { subscribe_context: each.text('subscribe_context') } : {}),
     ...secrets,
     ...aorOf(each, world),
     ...codecsOf(each, report),

@@ -147,7 +147,7 @@ export function translate(text: string, place: Place, vocabulary: Vocabulary): s
 }
 
 /** `${NAME}` of a global variable that never changes; what is put in may name another, to a depth that is bounded. */
-function withGlobals(text: string, globals: ReadonlyMap<string, string>, depth = 0): string {
+export function withGlobals(text: string, globals: ReadonlyMap<string, string>, depth = 0): string {
   if (globals.size === 0 || !text.includes('${') || depth > 5 || text.length > 8_192) return text;
   const replaced = text.replaceAll(
     /\$\{(?:GLOBAL\((\w{1,100})\)|(\w{1,100}))\}/g,

@@ -49,7 +49,7 @@ function sectionsOf(values: Values, report: Report): Section[] {
   const sends = values.flag('sends_auth') ?? false;
   const registers = values.flag('sends_registrations') ?? false;
   if (values.flag('has_hint'))
-    report.missing(place, 'has_hint: what phones show of others comes from PUT /deviceStates');
+    report.missing(place, `has_hint: write hints: { extension: PJSIP/${name} } in its context of the dialplan`);
   const contacts = values.flag('accepts_registrations') ? [] : hosts.map((host) => entry('contact', `sip:${host}`));
   return [
     make('endpoint', name, [

@@ -10,9 +10,9 @@ import { requireWithin } from '../models/limits.ts';
 import { openKeptMap } from './kept-map.ts';
 
 /**
- * How busy devices are. Two kinds: `Stasis:<name>`, set by clients and kept over a restart; and endpoints
- * (`PJSIP/alice`), derived from their channels and whether they can be reached. Every change is published as
- * DeviceStateChanged.
+ * How busy devices are: `Stasis:<name>`, set by clients, and `Custom:<name>`, set by the dialplan alone, both kept over a
+ * restart; and endpoints (`PJSIP/alice`), derived from their channels and whether they can be reached. Every change is
+ * published as DeviceStateChanged.
  */
 export interface DeviceStates {
   /** The devices that clients set, in the order in which they were first set. */
@@ -25,7 +25,7 @@ export interface DeviceStates {
    *   is as before.
    */
   update(name: string, state: string | undefined): Promise<void>;
-  /** As {@link update}, for somebody who does not wait: it is written as soon as the disk takes it. */
+  /** As {@link update}, for the dialplan, which does not wait: it is written as soon as the disk takes it. */
   updateSoon(name: string, state: string | undefined): void;
   /**
    * Forgets a device that clients set; an unknown one is no error. Resolves when that is on the disk.
@@ -121,15 +121,25 @@ class DeviceUse {
   }
 }
 
-const prefix = 'Stasis:';
-const hasPrefix = (name: string): boolean => name.slice(0, prefix.length).toLowerCase() === prefix.toLowerCase();
+/** Who may speak for a device of that name. */
+const prefixOfClients = 'Stasis:';
+const prefixOfDialplan = 'Custom:';
+const hasPrefix = (name: string, prefix: string): boolean =>
+  name.slice(0, prefix.length).toLowerCase() === prefix.toLowerCase();
+/** The name with its prefix spelled canonically; undefined for a device that nobody speaks for. */
+const spoken = (name: string): string | undefined => {
+  const prefix = [prefixOfClients, prefixOfDialplan].find((each) => hasPrefix(name, each));
+  return prefix && prefix + name.slice(prefix.length);
+};
 const isWord = (word: unknown): word is DeviceStateWord => (deviceStateWords as readonly unknown[]).includes(word);
 
-/** The name of a device that clients may set, its prefix spelled canonically. */
-function controlled(name: string): string {
-  if (!hasPrefix(name)) throw new AriError('deviceUncontrolled');
-  if (name.length === prefix.length) throw new AriError('deviceNameMissing');
-  return prefix + name.slice(prefix.length);
+/** The name of a device that clients may set, or the dialplan as well, its prefix spelled canonically. */
+function controlled(name: string, prefixes: readonly string[] = [prefixOfClients]): string {
+  const own = prefixes.some((prefix) => hasPrefix(name, prefix)) ? spoken(name) : undefined;
+  if (own === undefined) throw new AriError('deviceUncontrolled');
+  if (own.endsWith(':') && prefixes.some(({ length }) => length === own.length))
+    throw new AriError('deviceNameMissing');
+  return own;
 }
 
 function readState(element: unknown): DeviceState {
@@ -247,11 +257,15 @@ export function createDeviceStates(options: DeviceStatesOptions): DeviceStates {
   };
 
   return {
-    list: () => kept.values().map((each) => ({ ...each })),
+    list: () =>
+      kept
+        .values()
+        .filter(({ name }) => hasPrefix(name, prefixOfClients))
+        .map((each) => ({ ...each })),
 
     get(name) {
-      if (!hasPrefix(name)) return deriveByName(name) ?? { name, state: 'INVALID' };
-      const own = prefix + name.slice(prefix.length);
+      const own = spoken(name);
+      if (own === undefined) return deriveByName(name) ?? { name, state: 'INVALID' };
       return { name: own, state: stateOf(own) };
     },
 
@@ -264,9 +278,11 @@ export function createDeviceStates(options: DeviceStatesOptions): DeviceStates {
     },
 
     updateSoon(device, word) {
-      const name = controlled(device);
+      const name = controlled(device, [prefixOfClients, prefixOfDialplan]);
       const state = settable(word);
-      if (state !== stateOf(name)) told(name, () => kept.setSoon(name, { name, state }));
+      if (state === stateOf(name)) return;
+      if (!kept.has(name)) requireWithin('device_states', kept.size + 1, limit);
+      told(name, () => kept.setSoon(name, { name, state }));
     },
 
     delete(device) {

@@ -46,6 +46,7 @@ test('without a file the server serves this machine only, with two phones and a 
   assert.equal(config.sip.endpoints['anonymous']?.match, ['127.0.0.1', '::1']);
   assert.equal(config.dialplan, {
     default: {
+      hints: { '201': 'PJSIP/alice', '202': 'PJSIP/bob' },
       '_X.': ['Stasis(hello,${EXTEN})'],
       '201': ['Dial(PJSIP/alice,30)'],
       '202': ['Dial(PJSIP/bob,30)'],

@@ -164,4 +164,41 @@ test('no step makes parsing throw, and no dialplan makes checking throw', () => 
   );
 });
 
+test('hints stand beside extensions: exact ones win, patterns name their devices by the extension', () => {
+  const plan = dialplan({
+    office: {
+      include: ['shared'],
+      hints: { '201': 'PJSIP/alice&Stasis:desk', _2XX: 'PJSIP/p${EXTEN:1}&PJSIP/lobby' },
+      '201': ['Dial(PJSIP/alice)'],
+    },
+    shared: { hints: { '9-00': 'Custom:night' } },
+    empty: { s: ['Hangup'] },
+  });
+  assert.equal(plan.hint('office', '201'), ['PJSIP/alice', 'Stasis:desk']);
+  assert.equal(plan.hint('office', '2-45'), ['PJSIP/p45', 'PJSIP/lobby']);
+  assert.equal(plan.hint('office', '900'), ['Custom:night']);
+  assert.equal(
+    [plan.hint('office', '300'), plan.hint('empty', '201'), plan.hint('none', '201')],
+    [undefined, undefined, undefined],
+  );
+  assert.not.ok(plan.hasExtension('office', 'hints'), 'hints are no extension');
+});
+
+test('what is dialed names no further devices', () => {
+  const plan = dialplan({ office: { hints: { '_.': 'PJSIP/${EXTEN}' }, s: ['Hangup'] } });
+  assert.equal(plan.hint('office', 'a&Stasis:secret'), ['PJSIP/a&Stasis:secret']);
+});
+
+test('what is wrong with hints is told where it stands', () => {
+  const problems = (hints: unknown) => validate({ c: { hints } });
+  assert.equal(problems(['PJSIP/alice']), [{ path: '/c/hints', message: 'hints must map extensions to devices' }]);
+  assert.equal(problems({ '201': 'alice', '202': '', '203': 7, _: 'PJSIP/a', '2-04': 'PJSIP/a', '204': 'PJSIP/b' }), [
+    { path: '/c/hints/201', message: '"alice" is no device: they are written PJSIP/alice or Stasis:name' },
+    { path: '/c/hints/202', message: 'a hint must name devices, e.g. PJSIP/alice&PJSIP/bob' },
+    { path: '/c/hints/203', message: 'a hint must name devices, e.g. PJSIP/alice&PJSIP/bob' },
+    { path: '/c/hints/_', message: 'the pattern "_" matches nothing' },
+    { path: '/c/hints/2-04', message: 'another hint means the same as "2-04"' },
+  ]);
+});
+
 test.run();

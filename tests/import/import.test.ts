@@ -38,6 +38,7 @@ importing('a company of 40 phones: what is taken means the same, and nothing is 
     ring: { s: ['NoOp(ring ${ARG1})', 'Dial(${ARG1},20,r)', 'Return(${DIALSTATUS})'] },
     internal: {
       include: ['services'],
+      hints: { 100: 'PJSIP/100&Custom:night' },
       _1XX: [
         'Gosub(ring,s,1(PJSIP/${EXTEN}))',
         'GotoIf($["${GOSUB_RETVAL}" = "BUSY"]?busy:unavail)',
@@ -76,7 +77,8 @@ importing('a company of 40 phones: what is taken means the same, and nothing is 
     'endpoint office is left out: there are no access lists',
     'match lobby.example.org: names are not looked up',
     'codec g729 is not there',
-    'hints: what phones show',
+    'CustomPresence:night of a hint: lamps show devices alone',
+    'the device DAHDI/1 of a hint is not there',
     'there is no application "Authenticate": the call is hung up there',
     'the function DB, which is read as empty',
     'the function CDR cannot be written',

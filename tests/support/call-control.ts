@@ -14,6 +14,7 @@ import { createRecordings } from '../../src/actors/recordings.ts';
 import { createRegistrations } from '../../src/actors/registrations.ts';
 import { createSnoops } from '../../src/actors/snoops.ts';
 import { createRuntime } from '../../src/actors/spawn.ts';
+import { createWatchers } from '../../src/actors/watchers.ts';
 import { createBus } from '../../src/bus/bus.ts';
 import { createDialplan } from '../../src/dialplan/dialplan.ts';
 import type { ConfiguredContexts } from '../../src/dialplan/parse.ts';
@@ -199,6 +200,7 @@ export function createCallControl({
     },
   });
   const registrations = createRegistrations({ runtime, log, ids, endpoints });
+  const watchers = createWatchers({ runtime, log });
   const outbound = createOutboundConnections({ connections, applications, bus, runtime, log, queueLimit: 2_000 });
   const system = createDialplanSystem();
   system.add({ globals: createGlobalVariables({ bus }), dialplan });
@@ -311,8 +313,9 @@ export function createCallControl({
     applications,
     outbound,
     endpoints,
-    owners: { channels, bridges, playbacks, recordings, applications, contacts, outbound, registrations },
+    owners: { channels, bridges, playbacks, recordings, applications, contacts, outbound, registrations, watchers },
     registrations,
+    watchers,
     legs,
     /** The media of Local channels, half by half. */
     pairs,

@@ -11,6 +11,7 @@ import { outboundConnectionMachine } from '../../src/machines/outbound-connectio
 import { ownershipMachine } from '../../src/machines/ownership.ts';
 import { playbackMachine } from '../../src/machines/playback.ts';
 import { registrationMachine } from '../../src/machines/registration.ts';
+import { watcherMachine } from '../../src/machines/watcher.ts';
 
 /**
  * Inputs and events of every chart, for tests that go through all of them. A new chart is added here:
@@ -61,6 +62,14 @@ const contact = {
   qualifyFrequencyMs: 60_000,
   qualifyTimeoutMs: 3_000,
   expiresMs: 200_000,
+};
+const watcher = {
+  id: 'call;ours;theirs',
+  technology: 'PJSIP',
+  endpoint: 'alice',
+  topics: ['device:pjsip/bob', 'device:stasis:desk'],
+  expiresMs: 300_000,
+  intervalMs: 1_000,
 };
 const unqualified = { ...contact, qualifyFrequencyMs: 0 };
 
@@ -256,6 +265,23 @@ export const chartSamples: readonly ChartSamples[] = [
       ]),
       { type: 'registration.changed', registration: { ...line, expiresMs: 60_000 } },
       ...plain('registration.removed', 'connection.lost', 'system.closing'),
+    ],
+  }),
+  samplesOf(watcherMachine, {
+    inputs: [{ watcher }, { watcher: { ...watcher, expiresMs: 0 } }],
+    events: [
+      ...[1, 2, 3].flatMap((attempt) => [
+        { type: 'notify.answered', attempt } as const,
+        { type: 'notify.unneeded', attempt } as const,
+        { type: 'notify.deferred', attempt, waitMs: 30_000 } as const,
+        { type: 'notify.lost', attempt, reason: '481 Gone' } as const,
+      ]),
+      { type: 'watcher.renewed', watcher: { ...watcher, expiresMs: 600_000 } },
+      { type: 'subject.moved', topics: ['device:pjsip/bob'] },
+      { type: 'subject.gone', end: 'noresource' },
+      ...plain(
+        ...(['watcher.withdrawn', 'watcher.expired', 'subject.changed', 'interval.over', 'system.closing'] as const),
+      ),
     ],
   }),
   samplesOf(outboundConnectionMachine, {

@@ -53,6 +53,8 @@ export type EndpointConfig = {
   name: string;
   /** Dialplan context of its calls. */
   context: string;
+  /** Dialplan context whose hints it may watch; that of its calls when left out. */
+  subscribeContext?: string;
   /** What it must know to register and to call. Without it only `match` lets its requests in. */
   auth?: { username: string } & EndpointSecret;
   /** What we answer when it asks us for a password; without `realm` whatever its realm is. */
@@ -116,6 +118,16 @@ export type SipConfig = {
   t2Ms: number;
   /** Our address as a peer sees it, to put into SDP instead of the media plane's own (behind a NAT); undefined: its own. */
   outside?: (peer: string | undefined) => string | undefined;
+  /** Bounds on phones that watch something. Times in seconds are as on the wire. */
+  subscriptions: {
+    /** Subscriptions at once, in all and of one endpoint. */
+    most: number;
+    perEndpoint: number;
+    minimumSeconds: number;
+    maximumSeconds: number;
+    /** ms between two times that a subscriber is told of changes. */
+    intervalMs: number;
+  };
   endpoints: readonly EndpointConfig[];
 };
 
@@ -152,5 +164,6 @@ export const defaultSipConfig: SipConfig = {
   nonceLifetimeMs: 300_000,
   t1Ms: 500,
   t2Ms: 4000,
+  subscriptions: { most: 10_000, perEndpoint: 100, minimumSeconds: 60, maximumSeconds: 86_400, intervalMs: 1000 },
   endpoints: [],
 };

@@ -22,17 +22,14 @@ import {
 } from '../../telephony/driver.ts';
 import type { MediaPlane } from '../../telephony/media.ts';
 import type { RegistrationDetails, RegistrationDriver, RegistrationHost } from '../../telephony/registrations.ts';
+import type { WatcherDriver, WatcherHost } from '../../telephony/watchers.ts';
 import { type BindingData, contactDetails, createBindings, staticBindings } from './bindings.ts';
 import type { EndpointConfig, SipConfig } from './config.ts';
 import { createEndpoints, type LogIns } from './endpoints.ts';
+import type { MailboxCounts } from './event-packages.ts';
 import { type InboundLegData, resumeInboundLeg } from './inbound-leg.ts';
 import { createInviteReceiver } from './invites.ts';
 import { Legs } from './legs.ts';
-import {
-  createMailboxSubscriptions,
-  type MailboxCounts,
-  type MailboxSubscriptionData,
-} from './mailbox-subscriptions.ts';
 import { type OutgoingMessage, receiveMessage, sendMessage } from './messages.ts';
 import { createOutboundLeg, type OutboundLegData } from './outbound-leg.ts';
 import { createQualifier } from './qualify.ts';
@@ -41,6 +38,7 @@ import { createRegistrar } from './registrar.ts';
 import { createLineRegistrations, type LineData } from './registrations.ts';
 import { contactsOf, resolveResource } from './resource.ts';
 import { channelName, isBusy, type Services, type TextMessage } from './services.ts';
+import { createSubscriptions, type SubscriptionData, type Watched } from './subscriptions.ts';
 
 export type SipDriverOptions = {
   config: SipConfig;
@@ -60,6 +58,10 @@ export type SipDriverOptions = {
   names?: NameServer;
   /** How a mailbox stands, for phones that watch it; without it all mailboxes are empty. */
   mailbox?: (name: string) => MailboxCounts | undefined;
+  /** What a lamp shows that stands for an extension; without it there are no lamps. */
+  hint?: Watched['hint'];
+  /** Keeps the phones that watch something; without it none can. */
+  watchers?: WatcherHost;
   /** Hears who is known by its registration, its calls or its address; without it nobody asks. */
   peers?: KnownPeers;
   /** Whether an extension is one of a list, as the dialplan has patterns; without it only equal ones are. */
@@ -76,7 +78,7 @@ export type SipDriverCounts = UserAgentCounts & {
   bindings: number;
   /** Qualify requests that wait for an answer. */
   qualifying: number;
-  /** Phones that watch a mailbox. */
+  /** Phones that watch a mailbox or an extension. */
   subscriptions: number;
   /** Lines that are or were registered at providers. */
   lines: number;
@@ -87,7 +89,7 @@ export type SipDriverCounts = UserAgentCounts & {
 };
 
 /** SIP as call control sees it. */
-export interface SipDriver extends Driver, ContactDriver, RegistrationDriver {
+export interface SipDriver extends Driver, ContactDriver, RegistrationDriver, WatcherDriver {
   readonly technology: 'PJSIP';
   /** Tells the configured contacts, those that are known as they are aside; once, when everything is wired. */
   start(isKnown?: (contact: ContactDetails) => boolean): void;
@@ -108,8 +110,10 @@ export interface SipDriver extends Driver, ContactDriver, RegistrationDriver {
   sendMessage(message: OutgoingMessage): Promise<void>;
   /** Asks an endpoint to call somebody; resolves when it has accepted to try, see `Referrals` in refer.ts. */
   refer(request: ReferRequest): Promise<void>;
-  /** Tells the phones that watch a mailbox how it stands now. */
-  mailboxChanged(name: string): void;
+  /** The dialplan has changed: lamps show what its hints are now. */
+  reviewHints(): void;
+  /** Whether there is a subscription with that id. */
+  hasSubscription(id: string): boolean;
   /** New calls are refused with 503 from now on; calls that exist go on. */
   drain(): void;
   counts(): SipDriverCounts;
@@ -125,7 +129,7 @@ export interface SipDriver extends Driver, ContactDriver, RegistrationDriver {
 export type SipDriverData = {
   readonly version: 1;
   readonly bindings: readonly BindingData[];
-  readonly subscriptions: readonly MailboxSubscriptionData[];
+  readonly subscriptions: readonly SubscriptionData[];
   readonly lines?: readonly LineData[];
 };
 
@@ -167,7 +171,11 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
   const qualifier = createQualifier(services);
   const referrals = createReferrals(services);
   const lines = createLineRegistrations(services, (id) => options.registrations?.connectionLost(id));
-  const subscriptions = createMailboxSubscriptions(services, (name) => options.mailbox?.(name));
+  const subscriptions = createSubscriptions(services, {
+    mailbox: (name) => options.mailbox?.(name),
+    hint: (context, extension) => options.hint?.(context, extension),
+    watchers: options.watchers ?? nobody,
+  });
   let started = false;
   let draining = false;
 
@@ -190,7 +198,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     else transaction.reply(receiveMessage(services, identity.endpoint, transaction.request));
   });
 
-  agent.onRequest('SUBSCRIBE', (transaction) => subscriptions.receive(transaction));
+  if (options.watchers) agent.onRequest('SUBSCRIBE', (transaction) => subscriptions.receive(transaction));
   agent.onRequest('NOTIFY', (transaction) => referrals.receiveNotify(transaction));
 
   const forgetContacts = (name: string) => {
@@ -244,6 +252,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
       if (!endpoint) return;
       endpoints.remove(name);
       forgetContacts(endpoint.name);
+      subscriptions.endpointRemoved(endpoint.name);
     },
     endpoints: () => endpoints.all(),
     dialContacts(name, aor, user) {
@@ -255,7 +264,10 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     },
     sendMessage: (message) => sendMessage(services, message),
     refer: (request) => referrals.refer(request),
-    mailboxChanged: (name) => subscriptions.changed(name),
+    tellWatcher: subscriptions.tellWatcher,
+    watcherEnded: subscriptions.watcherEnded,
+    reviewHints: subscriptions.review,
+    hasSubscription: subscriptions.has,
     drain() {
       draining = true;
     },
@@ -286,6 +298,15 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     },
   };
 }
+
+/** Where nobody keeps watchers. */
+const nobody: WatcherHost = {
+  subscribed() {},
+  unsubscribed() {},
+  moved() {},
+  gone() {},
+  changed() {},
+};
 
 function resumeLeg(services: Services, data: LegData, channelId: string, report: Report): Leg {
   const leg = data as InboundLegData | OutboundLegData;

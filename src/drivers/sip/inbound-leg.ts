@@ -13,7 +13,7 @@ import type { DigitSequence, Leg, Party, Report } from '../../telephony/driver.t
 import { causeFromReason, causeFromStatus, reasonHeaders, statusFromCause } from './causes.ts';
 import { type EndpointConfig, reliabilityOf } from './config.ts';
 import { createLegCore, type LegCore, type LegCoreData } from './leg-core.ts';
-import type { LegToken } from './legs.ts';
+import type { CallView, LegToken } from './legs.ts';
 import type { Negotiation } from './negotiation.ts';
 import { transferTarget } from './resource.ts';
 import type { Services } from './services.ts';
@@ -130,12 +130,14 @@ class InboundLeg implements Leg {
   readonly #endpoint: EndpointConfig;
   readonly #call: IncomingCall;
   readonly #token: LegToken;
+  readonly #channelId: string;
   #earlyAnswer: string | undefined;
 
   constructor({ services, endpoint, call, channelId, report, from }: LegOptions) {
     this.#services = services;
     this.#endpoint = endpoint;
     this.#call = call;
+    this.#channelId = channelId;
     this.protocolId = call.request.callId;
     this.#earlyAnswer = from?.earlyAnswer;
     this.core = createLegCore({
@@ -147,13 +149,15 @@ class InboundLeg implements Leg {
       report,
       from: from && { data: from.core, usage: from.core.phase === 'setup' ? undefined : call.usage },
       intents: {
-        ring: () => call.provisional(180, this.#saying(this.#earlyAnswer)),
+        ring: () => this.#provisional(180, this.#earlyAnswer),
         progress: (negotiation) => this.#progressed(negotiation),
         answer: (negotiation) => this.#answered(negotiation),
       },
+      onChanged: () => services.legs.changed(endpoint.name),
       onMediaLost: (cause) => call.refuse(503, { headers: reasonHeaders(cause) }),
     });
-    this.#token = services.legs.add(endpoint.name);
+    this.#token = services.legs.add(endpoint.name, () => this.#view());
+    services.legs.changed(endpoint.name);
   }
 
   get formats(): readonly string[] {
@@ -250,7 +254,29 @@ class InboundLeg implements Leg {
     if (this.core.phase !== 'setup') return;
     // Without an offer there is nothing to answer before the 200, and an offer of ours needs a reliable response.
     const sdp = !this.#call.wantsOffer || this.#call.isReliable ? this.#description(negotiation) : undefined;
-    this.#call.provisional(183, this.#saying(sdp));
+    this.#provisional(183, sdp);
+  }
+
+  #provisional(status: number, sdp: string | undefined): void {
+    this.#call.provisional(status, this.#saying(sdp));
+    this.#services.legs.changed(this.#endpoint.name);
+  }
+
+  /** The call as lamps show it. */
+  #view(): CallView | undefined {
+    const { phase, held } = this.core;
+    if (phase !== 'setup' && phase !== 'up') return undefined;
+    const { local, remote } = this.#call.usage.dialog;
+    const setup = this.#call.isEarly ? 'early' : 'trying';
+    return {
+      id: this.#channelId,
+      callId: this.protocolId,
+      localTag: remote.params['tag'],
+      remoteTag: local.params['tag'],
+      direction: 'initiator',
+      state: phase === 'up' ? 'confirmed' : setup,
+      held,
+    };
   }
 
   /** What a response says besides its status: the session, and who answers. */

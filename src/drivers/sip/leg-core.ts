@@ -62,6 +62,8 @@ export type LegCoreOptions = {
   presented?: Party | undefined;
   /** Where another process left off, with the call inside its dialog when it stood. */
   from?: { data: LegCoreData; usage: InviteUsage | undefined } | undefined;
+  /** The call stands otherwise than before: its phase, or who holds it. */
+  onChanged(): void;
   /** No port could be had, or the media session broke down; the core then tells that the leg is gone. */
   onMediaLost(cause: number): void;
 };
@@ -69,6 +71,8 @@ export type LegCoreOptions = {
 /** What inbound and outbound legs have in common: media, reports, and the call inside its dialog. */
 export interface LegCore {
   readonly phase: LegPhase;
+  /** The far side holds us. */
+  readonly held: boolean;
   /** The codec agreed on; before, all that may be. */
   readonly formats: readonly AudioCodec[];
   readonly media: PendingSession;
@@ -139,6 +143,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
     if (isOver()) return;
     phase = 'gone';
     report({ type: 'leg.hungUp', cause, ...(techCause !== undefined && { techCause }) });
+    options.onChanged();
   };
 
   /** What the leg does for something that happened: when it throws, this leg ends and no other. */
@@ -205,6 +210,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
     if (phase !== 'up' || held === heldTold) return;
     heldTold = held;
     tell(held ? { type: 'leg.held', musicClass: 'default' } : { type: 'leg.unheld' });
+    options.onChanged();
   };
 
   const identify = (message: SipMessage) => {
@@ -271,6 +277,9 @@ export function createLegCore(options: LegCoreOptions): LegCore {
     get phase() {
       return phase;
     },
+    get held() {
+      return heldTold;
+    },
     get formats() {
       const agreed = negotiation?.agreed?.codec;
       return agreed ? [agreed] : options.codecs;
@@ -318,6 +327,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       phase = 'up';
       if (silentEarly) negotiation?.renew();
       tell({ type: 'leg.answered' });
+      options.onChanged();
     },
     gone,
     forwarded(target) {

@@ -1,33 +1,67 @@
 /** What one leg is counted by, until it is taken out. */
-export type LegToken = { readonly endpoint: string };
+export type LegToken = { readonly endpoint: string; readonly view: () => CallView | undefined };
+
+/** A call of an endpoint as lamps of others show it (RFC 4235 4.1), seen from the phone. */
+export type CallView = {
+  /** Unique among the calls of the endpoint. */
+  id: string;
+  callId: string;
+  /** The phone's tag and ours, as far as there are any. */
+  localTag?: string | undefined;
+  remoteTag?: string | undefined;
+  /** Whether the phone calls or is called. */
+  direction: 'initiator' | 'recipient';
+  /** Asked for · rings, or hears something before the answer · stands. */
+  state: 'trying' | 'early' | 'confirmed';
+  /** The phone has put it on hold. */
+  held: boolean;
+};
 
 /** The legs there are, counted by endpoint. */
 export class Legs {
-  readonly #all = new Set<LegToken>();
-  readonly #counts = new Map<string, number>();
+  readonly #all = new Map<string, Set<LegToken>>();
+  #size = 0;
+  #listener: (endpoint: string) => void = () => {};
 
-  /** Counts a leg until {@link remove}. */
-  add(endpoint: string): LegToken {
-    const token = { endpoint };
-    this.#all.add(token);
-    this.#counts.set(endpoint, this.of(endpoint) + 1);
+  /** Counts a leg until {@link remove}; `view` tells how its call stands, undefined while there is none to be seen. */
+  add(endpoint: string, view: LegToken['view'] = () => undefined): LegToken {
+    const token = { endpoint, view };
+    const legs = this.#all.get(endpoint) ?? new Set();
+    this.#all.set(endpoint, legs.add(token));
+    this.#size++;
     return token;
   }
 
   /** Counts a leg no more; one that was taken out already is ignored. */
   remove(token: LegToken): void {
-    if (!this.#all.delete(token)) return;
-    const left = this.of(token.endpoint) - 1;
-    if (left > 0) this.#counts.set(token.endpoint, left);
-    else this.#counts.delete(token.endpoint);
+    const legs = this.#all.get(token.endpoint);
+    if (!legs?.delete(token)) return;
+    this.#size--;
+    if (legs.size === 0) this.#all.delete(token.endpoint);
+    this.changed(token.endpoint);
   }
 
   /** How many calls an endpoint has, those included that ring or are being placed. */
   of(endpoint: string): number {
-    return this.#counts.get(endpoint) ?? 0;
+    return this.#all.get(endpoint)?.size ?? 0;
+  }
+
+  /** The calls of an endpoint that can be seen, oldest first. */
+  callsOf(endpoint: string): CallView[] {
+    return [...(this.#all.get(endpoint) ?? [])].flatMap(({ view }) => view() ?? []);
+  }
+
+  /** A call of the endpoint stands otherwise than before. */
+  changed(endpoint: string): void {
+    this.#listener(endpoint);
+  }
+
+  /** From now on told of every change, in place of whoever was before. */
+  onChanged(listener: (endpoint: string) => void): void {
+    this.#listener = listener;
   }
 
   get size(): number {
-    return this.#all.size;
+    return this.#size;
   }
 }

@@ -212,6 +212,7 @@ export const sipObjectTypes = {
       from_domain: host,
       outbound_proxy: uriOrNothing,
       '100rel': word('yes', 'yes', 'no', 'required', 'peer_supported'),
+      subscribe_context: text(),
       // What follows is kept only.
       aggregate_mwi: flag('yes'),
       allow_subscribe: flag('yes'),
@@ -241,7 +242,6 @@ export const sipObjectTypes = {
       send_diversion: flag('yes'),
       send_pai: flag('no'),
       send_rpid: flag('no'),
-      subscribe_context: text(),
       timers: word('yes', 'yes', 'no', 'required', 'always', 'forced'),
       tone_zone: text(),
       transport: text(),
@@ -397,6 +397,7 @@ export function endpointOf(
     ...unlessEmpty('outboundProxy', 'outbound_proxy'),
     ...unlessEmpty('language', 'language'),
     ...unlessEmpty('accountCode', 'accountcode'),
+    ...unlessEmpty('subscribeContext', 'subscribe_context'),
     ...unlessEmpty('tenantId', 'tenantid'),
   };
 }
@@ -447,6 +448,7 @@ export function objectsOf(
         callerid: rest.callerId ? callerIds.format(rest.callerId) : '',
         language: rest.language ?? '',
         accountcode: rest.accountCode ?? '',
+        subscribe_context: rest.subscribeContext ?? '',
         tenantid: rest.tenantId ?? '',
         dtmf_mode: modeOfDigits[rest.digits],
         rewrite_contact: rest.symmetric ? 'yes' : 'no',

@@ -11,7 +11,7 @@ import { answeredElsewhere, causeFromReason, causeFromStatus, reasonHeaders } fr
 import type { EndpointConfig } from './config.ts';
 import { digestClient, fromAddress, identityHeaders } from './identity.ts';
 import { createLegCore, type LegCore, type LegCoreData } from './leg-core.ts';
-import type { LegToken } from './legs.ts';
+import type { CallView, LegToken } from './legs.ts';
 import type { Negotiation } from './negotiation.ts';
 import { createRequestHeaders, type RequestHeaders } from './request-headers.ts';
 import { type Destination, type Resolved, transferTarget } from './resource.ts';
@@ -97,9 +97,10 @@ class OutboundLeg implements Leg {
       presented: request.caller,
       from: from && { data: from.core, usage: this.#resume(from)?.usage },
       intents: { dial: (negotiation) => this.#placeAll(negotiation) },
+      onChanged: () => this.#changed(),
       onMediaLost() {},
     });
-    this.#token = services.legs.add(resolved.endpoint.name);
+    this.#token = services.legs.add(resolved.endpoint.name, () => this.#view());
   }
 
   get formats(): readonly string[] {
@@ -212,6 +213,30 @@ class OutboundLeg implements Leg {
     const sdp = negotiation.offer();
     for (const [index, destination] of destinations.entries())
       this.#place({ destination, sdp, ...(index === 0 && { callId: this.protocolId }) });
+    this.#changed();
+  }
+
+  #changed(): void {
+    this.#options.services.legs.changed(this.#options.resolved.endpoint.name);
+  }
+
+  /** The call as lamps show it: of several branches the one that answered, or else the one that got furthest. */
+  #view(): CallView | undefined {
+    const { phase, held } = this.#core;
+    const calls = [...this.#calls.keys()];
+    const call = this.#winner ?? calls.find(({ identity }) => identity.remoteTag !== undefined) ?? calls[0];
+    if (!call || (phase !== 'setup' && phase !== 'up')) return undefined;
+    const { localTag, remoteTag } = call.identity;
+    const setup = remoteTag === undefined ? 'trying' : 'early';
+    return {
+      id: this.#options.request.channelId,
+      callId: call.callId,
+      localTag: remoteTag,
+      remoteTag: localTag,
+      direction: 'recipient',
+      state: phase === 'up' ? 'confirmed' : setup,
+      held,
+    };
   }
 
   #place(placed: Placed, from?: OutgoingCallData): void {
@@ -276,6 +301,7 @@ class OutboundLeg implements Leg {
     if (this.#core.phase !== 'setup' || this.#told.has(type)) return;
     this.#told.add(type);
     this.#core.tell({ type });
+    this.#changed();
   }
 
   #answered(call: OutgoingCall, response: SipResponse, branch: string): void {

@@ -56,6 +56,8 @@ export interface IncomingCall {
   refuse(status: number, options?: { headers?: HeaderLines; contact?: NameAddr }): void;
   /** The call inside its dialog. */
   readonly usage: InviteUsage;
+  /** Whether the caller was told that something happens (RFC 3261 12.1: its dialog is early then). */
+  readonly isEarly: boolean;
   /** Everything that the call is, as plain data: enough for another process to go on with it. */
   dump(): IncomingCallData;
 }
@@ -180,6 +182,10 @@ class Incoming implements IncomingCall {
 
   get isReliable(): boolean {
     return this.#reliable !== undefined;
+  }
+
+  get isEarly(): boolean {
+    return this.#provisional !== undefined;
   }
 
   provisional(status: number, options: ResponseOptions = {}): void {

@@ -58,6 +58,8 @@ export interface OutgoingCall {
   readonly callId: string;
   /** The dialog of the answer; undefined before it. */
   readonly usage: InviteUsage | undefined;
+  /** What the dialog is known by, that of the answer or the newest early one: our tag, and the peer's once there is one. */
+  readonly identity: { readonly localTag: string; readonly remoteTag: string | undefined };
   /** Ends the call whatever state it is in: CANCEL before the final response, BYE after a 2xx. Idempotent. */
   hangup(headers?: HeaderLines): void;
   /** Everything that the call is, as plain data; what it was asked to do (`OutgoingRequest`) is its maker's. */
@@ -132,6 +134,11 @@ class Outgoing implements OutgoingCall {
 
   get usage(): InviteUsage | undefined {
     return this.#winner;
+  }
+
+  get identity() {
+    const usage = this.#winner ?? [...this.#dialogs.values()].at(-1);
+    return { localTag: this.#tag, remoteTag: usage?.dialog.remote.params['tag'] };
   }
 
   /** Sends the INVITE as soon as it is known where to. */

@@ -65,6 +65,8 @@ const extras: fc.Arbitrary<string[]> = fc.array(
     'Authorization: Basic x',
     'Event: refer',
     'Event: message-summary',
+    'Event: dialog',
+    'Event: presence;id=1',
     'Reason: Q.850;cause=17',
     'Reason: SIP;cause=abc',
     'P-Asserted-Identity: <sip:x@y>',

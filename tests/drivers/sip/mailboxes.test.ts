@@ -60,8 +60,8 @@ mailboxes('a phone that subscribes is told at once, at every change, and no more
     'Messages-Waiting: no\r\nMessage-Account: sip:anybody@127.0.0.1\r\nVoice-Message: 0/3 (0/0)\r\n',
   );
   counts['anybody'] = { newMessages: 2, oldMessages: 3 };
-  server.driver.mailboxChanged('anybody');
-  server.driver.mailboxChanged('another');
+  server.watchers.changed('mailbox:anybody');
+  server.watchers.changed('mailbox:another');
   await heard(2);
   assert.match(notified[1]!.bodyText, 'Messages-Waiting: yes');
   assert.is((await subscribe([event, ['Expires', '0']], accepted.toTag)).status, 200);
@@ -81,8 +81,8 @@ mailboxes('renewing keeps one subscription', async () => {
 
 mailboxes('other events, too short times and other mailboxes are refused', async () => {
   const { subscribe } = await world();
-  const presence = await subscribe([['Event', 'presence']]);
-  assert.equal([presence.status, presence.header('Allow-Events')], [489, 'message-summary']);
+  const others = await subscribe([['Event', 'conference']]);
+  assert.equal([others.status, others.header('Allow-Events')], [489, 'message-summary, dialog, presence']);
   assert.is((await subscribe([event, ['Expires', '5']])).status, 423);
   assert.is((await subscribe([event], undefined, 'boss')).status, 404);
 });

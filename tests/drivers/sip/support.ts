@@ -1,3 +1,5 @@
+import { createRuntime } from '../../../src/actors/spawn.ts';
+import { createWatchers } from '../../../src/actors/watchers.ts';
 import {
   defaultAor,
   defaultEndpoint,
@@ -8,6 +10,7 @@ import {
 import { createSipDriver, type SipDriver } from '../../../src/drivers/sip/driver.ts';
 import type { LogIns } from '../../../src/drivers/sip/endpoints.ts';
 import type { TextMessage } from '../../../src/drivers/sip/services.ts';
+import type { Watched } from '../../../src/drivers/sip/subscriptions.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createIds } from '../../../src/lib/ids.ts';
 import type { Logger } from '../../../src/lib/log.ts';
@@ -182,6 +185,9 @@ export class TestChannel {
   }
 }
 
+/** Subscribers are told of changes almost at once. */
+const subscriptions = { ...defaultSipConfig.subscriptions, intervalMs: 10 };
+
 export type Phone = Awaited<ReturnType<typeof createPhone>>;
 
 export type PhoneOptions = {
@@ -191,6 +197,8 @@ export type PhoneOptions = {
   lets?: (text: string) => boolean;
   accepts?: boolean;
   mailbox?: (name: string) => { newMessages: number; oldMessages: number } | undefined;
+  /** What lamps show. */
+  hint?: Watched['hint'];
   /** Counts wrong log-ins. */
   logIns?: LogIns;
   /** What it knows of DNS. */
@@ -208,6 +216,7 @@ export async function createPhone({
   lets = () => true,
   accepts = true,
   mailbox = () => undefined,
+  hint = () => undefined,
   logIns,
   names,
   alsoTcp = false,
@@ -247,9 +256,10 @@ export async function createPhone({
   const peers = createKnownPeers();
   const timers = { t1: 50, t2: 200, t4: 100 };
   const transactions = createTransactionLayer({ transports: wrapped, clock, ids, log: noLog, timers, peers });
+  const watchers = createWatchers({ runtime: createRuntime(clock, noLog), log: noLog });
   let next = 0;
   const driver: SipDriver = createSipDriver({
-    config: { ...defaultSipConfig, t1Ms: 50, t2Ms: 200, ...config },
+    config: { ...defaultSipConfig, subscriptions, t1Ms: 50, t2Ms: 200, ...config },
     transports: wrapped,
     transactions,
     media,
@@ -282,6 +292,8 @@ export async function createPhone({
     ids,
     log: noLog,
     mailbox,
+    hint,
+    watchers,
     peers,
     ...(logIns && { logIns }),
     messageReceived(message) {
@@ -289,9 +301,11 @@ export async function createPhone({
       facts.changed();
     },
   });
+  watchers.attach(driver);
   driver.start();
   return {
     driver,
+    watchers,
     media,
     channels,
     incoming,
@@ -337,6 +351,7 @@ export async function createPhone({
     },
     async close() {
       driver.close();
+      await watchers.close();
       transactions.close();
       await transports.close();
     },

@@ -1,3 +1,5 @@
+import { createRuntime } from '../../../src/actors/spawn.ts';
+import { createWatchers } from '../../../src/actors/watchers.ts';
 import { defaultAor, defaultSipConfig } from '../../../src/drivers/sip/config.ts';
 import { createSipDriver } from '../../../src/drivers/sip/driver.ts';
 import { createIds } from '../../../src/lib/ids.ts';
@@ -31,6 +33,8 @@ export function createVictim(onCall: (leg: Leg) => void) {
     endpoint('everybody', { match: ['192.0.2.0/24'], aor: { ...defaultAor, maxContacts: 3 } }),
     endpoint('alice', { auth: { username: 'alice', password: 'x' } }),
   ];
+  const watchers = createWatchers({ runtime: createRuntime(clock, log), log });
+  const hinted = { devices: ['PJSIP/everybody', 'Stasis:desk'], state: 'INUSE' as const };
   const driver = createSipDriver({
     config: { ...defaultSipConfig, endpoints },
     transports: {
@@ -52,11 +56,14 @@ export function createVictim(onCall: (leg: Leg) => void) {
       },
     },
     contacts: { registered: silent, removed: silent },
+    watchers,
+    hint: () => hinted,
     clock,
     ids,
     log,
     resolveHost,
   });
+  watchers.attach(driver);
   driver.start();
   return { clock, transports, transactions, driver, media, legs, errors };
 }

@@ -1,0 +1,140 @@
+import type { Logger } from '../lib/log.ts';
+import { isTelling, type WatcherEvent, type WatcherInput, watcherMachine } from '../machines/watcher.ts';
+import type { WatcherAnswer, WatcherDetails, WatcherDriver, WatcherEnd, WatcherHost } from '../telephony/watchers.ts';
+import type { WatcherDump } from './dumps.ts';
+import { type Actor, type Beginning, type Runtime, spawn } from './spawn.ts';
+
+type WatcherActor = Actor<typeof watcherMachine>;
+
+export type WatchersOptions = { runtime: Runtime; log: Logger };
+
+/** Owns the subscriptions of phones: lamps that show how others are, and messages that wait. */
+export interface Watchers extends WatcherHost {
+  /** Makes the technology known that phones subscribe over. */
+  attach(driver: WatcherDriver): void;
+  readonly size: number;
+  /** Every watcher, in the order of their first subscription. */
+  dump(): WatcherDump[];
+  /** Takes watchers up again; one that was being told is told once more. */
+  restore(dumps: readonly WatcherDump[]): void;
+  /** The system stops: every watcher is told that it is over; resolves when all know, or have not answered in time. */
+  close(): Promise<void>;
+}
+
+/** Makes the owner of all watchers. */
+export function createWatchers({ runtime, log }: WatchersOptions): Watchers {
+  const actors = new Map<string, WatcherActor>();
+  /** What watchers are told about, and their ids by it. */
+  const topicsOf = new Map<string, readonly string[]>();
+  const byTopic = new Map<string, Set<string>>();
+  let driver: WatcherDriver | undefined;
+  let closed: (() => void) | undefined;
+
+  /** From now on it is told about these; undefined: about nothing. */
+  const follow = (id: string, topics: readonly string[] = []): void => {
+    for (const topic of topicsOf.get(id) ?? []) {
+      const ids = byTopic.get(topic);
+      ids?.delete(id);
+      if (ids?.size === 0) byTopic.delete(topic);
+    }
+    if (topics.length > 0) topicsOf.set(id, topics);
+    else topicsOf.delete(id);
+    for (const topic of topics) byTopic.set(topic, (byTopic.get(topic) ?? new Set()).add(id));
+  };
+
+  const notify = (id: string, attempt: number, end?: WatcherEnd): void => {
+    const told: Promise<WatcherAnswer> =
+      driver?.tellWatcher(id, end) ?? Promise.resolve({ type: 'lost', reason: 'no driver' });
+    told.then(
+      (answer) => actors.get(id)?.send({ ...answer, type: `notify.${answer.type}`, attempt } as WatcherEvent),
+      (error: unknown) => {
+        log.error({ watcher: id, error }, 'a watcher could not be told');
+        actors.get(id)?.send({ type: 'notify.lost', attempt, reason: 'it could not be sent' });
+      },
+    );
+  };
+
+  const machine = watcherMachine.provide({
+    actions: {
+      notifyWatcher: ({ context }, { attempt }) => notify(context.watcher.id, attempt),
+      dismissWatcher: ({ context }, { attempt, end }) => notify(context.watcher.id, attempt, end),
+    },
+  });
+
+  const begin = (watcher: WatcherDetails, beginning: Beginning<WatcherInput>): void => {
+    const { id, endpoint } = watcher;
+    spawn(machine, {
+      id,
+      ...beginning,
+      runtime,
+      onCreated: (actor) => {
+        actors.set(id, actor);
+        follow(id, watcher.topics);
+      },
+      onEnded: () => {
+        const snapshot = actors.get(id)?.getSnapshot();
+        actors.delete(id);
+        follow(id);
+        if (snapshot?.value === 'lost')
+          log.info({ endpoint, reason: snapshot.context.reason }, 'the subscription of a phone is lost');
+        driver?.watcherEnded(id);
+        if (actors.size === 0) closed?.();
+      },
+    });
+  };
+
+  return {
+    attach(technology) {
+      driver = technology;
+    },
+
+    subscribed(watcher) {
+      const actor = actors.get(watcher.id);
+      if (!actor) return begin(watcher, { input: { watcher } });
+      follow(watcher.id, watcher.topics);
+      actor.send({ type: 'watcher.renewed', watcher });
+    },
+
+    unsubscribed: (id) => actors.get(id)?.send({ type: 'watcher.withdrawn' }),
+
+    moved(id, topics) {
+      const actor = actors.get(id);
+      if (!actor) return;
+      follow(id, topics);
+      actor.send({ type: 'subject.moved', topics });
+    },
+
+    gone: (id, end) => actors.get(id)?.send({ type: 'subject.gone', end }),
+
+    changed(topic) {
+      for (const id of [...(byTopic.get(topic) ?? [])]) actors.get(id)?.send({ type: 'subject.changed' });
+    },
+
+    get size() {
+      return actors.size;
+    },
+
+    dump: () => [...actors.values()].map((actor) => actor.dump() as WatcherDump),
+
+    restore(dumps) {
+      for (const from of dumps) {
+        const watcher = from.context.watcher as WatcherDetails;
+        begin(watcher, { from });
+        const snapshot = actors.get(watcher.id)?.getSnapshot();
+        if (!snapshot || !isTelling(snapshot)) continue;
+        // Nobody waits for the answer any more: it is told anew.
+        const { attempt, end } = snapshot.context;
+        if (snapshot.value === 'dismissing') notify(watcher.id, attempt, end === '' ? 'timeout' : end);
+        else notify(watcher.id, attempt);
+      }
+    },
+
+    async close() {
+      const ended = new Promise<void>((resolve) => {
+        closed = resolve;
+      });
+      for (const actor of [...actors.values()]) actor.send({ type: 'system.closing' });
+      if (actors.size > 0) await ended;
+    },
+  };
+}

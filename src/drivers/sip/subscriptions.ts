@@ -1,0 +1,375 @@
+import {
+  type Dialog,
+  inOrder,
+  isKnownSource,
+  keyOfDialog,
+  keyOfRequest,
+  metAt,
+  nextHop,
+  nextRequest,
+  refreshed,
+  uasDialog,
+} from '../../sip/dialog/dialog.ts';
+import { locate } from '../../sip/dialog/locate.ts';
+import { sendRequest } from '../../sip/dialog/requester.ts';
+import type { HeaderLines } from '../../sip/message/build.ts';
+import { deltaSeconds } from '../../sip/message/delta-seconds.ts';
+import type { SipRequest, SipResponse } from '../../sip/message/message.ts';
+import { formatUri, type Uri } from '../../sip/message/uri.ts';
+import type { ServerTransaction } from '../../sip/transaction/transaction.ts';
+import type { Target } from '../../sip/transport/transport.ts';
+import type { WatcherAnswer, WatcherDriver, WatcherEnd, WatcherHost } from '../../telephony/watchers.ts';
+import type { EndpointConfig } from './config.ts';
+import {
+  callsOf,
+  contentTypes,
+  dialogInfo,
+  type EventPackage,
+  isEventPackage,
+  type LampView,
+  type MailboxCounts,
+  messageSummary,
+  presence,
+  type Subject,
+} from './event-packages.ts';
+import { digestClient } from './identity.ts';
+import { userOf } from './party.ts';
+import { localHost, type Services } from './services.ts';
+
+/** What phones can watch, as whoever keeps it knows it now. */
+export type Watched = {
+  /** How a mailbox stands; undefined when there is no such one, which counts as empty. */
+  mailbox(name: string): MailboxCounts | undefined;
+  /** The devices of an extension and their state together; undefined where there is no hint for it. */
+  hint(context: string, extension: string): { devices: readonly string[]; state: LampView['state'] } | undefined;
+  watchers: WatcherHost;
+};
+
+/** Phones that want to be told how others are, or about messages waiting: the SIP side of it (RFC 6665). */
+export interface Subscriptions extends Pick<WatcherDriver, 'tellWatcher' | 'watcherEnded'> {
+  /** A SUBSCRIBE, first or inside its dialog. */
+  receive(transaction: ServerTransaction): void;
+  /** Whether there is a subscription with that id. */
+  has(id: string): boolean;
+  /** The dialplan has changed: hints may be others, or gone. */
+  review(): void;
+  /** An endpoint is not there any more. */
+  endpointRemoved(name: string): void;
+  size(): number;
+  close(): void;
+  dump(): readonly SubscriptionData[];
+  /** Goes on with what another process wrote down; of endpoints that are no more nothing is kept. */
+  restore(data: readonly SubscriptionData[]): void;
+}
+
+/** A subscription as plain data; it ends in ms since the Unix epoch. */
+export type SubscriptionData = {
+  readonly key: string;
+  readonly dialog: Dialog;
+  readonly endpoint: string;
+  readonly ends: number;
+  /** Left out of what earlier versions wrote, which knew mailboxes alone. */
+  readonly event?: EventPackage;
+  readonly mailbox?: string;
+  readonly context?: string;
+  readonly extension?: string;
+  readonly eventId?: string;
+  readonly version?: number;
+  readonly told?: readonly string[];
+  readonly last?: string;
+};
+
+type Subscription = {
+  dialog: Dialog;
+  /** Name of the endpoint. */
+  endpoint: string;
+  subject: Subject;
+  /** `id` of Event, which every NOTIFY repeats (RFC 6665 8.2.1). */
+  eventId: string | undefined;
+  /** By the monotonic clock, in ms. */
+  endsAt: number;
+  /** Documents sent so far. */
+  version: number;
+  /** Ids of the calls that were told last. */
+  told: readonly string[];
+  /** What was told last; undefined: whatever it is now has to be told. */
+  last: string | undefined;
+};
+
+/** What is told of a subject: how it stands, and the document about it. */
+type Telling = { state: string; calls: readonly string[]; document(version: number): string };
+
+/** How soon a phone is to try again that was told that we stop, in s. */
+const RETRY_SECONDS = 10;
+
+export function createSubscriptions(services: Services, { mailbox, hint, watchers }: Watched): Subscriptions {
+  const { stack, agent, endpoints, legs, config } = services;
+  const limits = config.subscriptions;
+  const subscriptions = new Map<string, Subscription>();
+  const perEndpoint = new Map<string, number>();
+
+  const count = (endpoint: string, by: number): void => {
+    const now = (perEndpoint.get(endpoint) ?? 0) + by;
+    if (now > 0) perEndpoint.set(endpoint, now);
+    else perEndpoint.delete(endpoint);
+  };
+  const keep = (key: string, subscription: Subscription): void => {
+    if (!subscriptions.has(key)) count(subscription.endpoint, 1);
+    subscriptions.set(key, subscription);
+  };
+  const forget = (key: string): void => {
+    const subscription = subscriptions.get(key);
+    if (subscription && subscriptions.delete(key)) count(subscription.endpoint, -1);
+  };
+
+  legs.onChanged((endpoint) => subscriptions.size > 0 && watchers.changed(topicOf(`PJSIP/${endpoint}`)));
+
+  const topicsOf = (subject: Subject): string[] => {
+    if (subject.event === 'message-summary') return [`mailbox:${subject.mailbox}`];
+    return hint(subject.context, subject.extension)?.devices.map(topicOf) ?? [];
+  };
+
+  const lampOf = (context: string, extension: string, uri: Uri): LampView => {
+    const { devices = [], state = 'INVALID' } = hint(context, extension) ?? {};
+    const calls = devices.flatMap((device) => {
+      const [, name] = /^(?:PJSIP|SIP)\/(.+)$/i.exec(device) ?? [];
+      const endpoint = name === undefined ? undefined : endpoints.named(name);
+      return endpoint ? legs.callsOf(endpoint.name) : [];
+    });
+    return { entity: entityOf(uri), extension, state, calls };
+  };
+
+  const tellingOf = ({ subject, dialog, told }: Subscription, target: Target): Telling => {
+    if (subject.event === 'message-summary') {
+      const { mailbox: name } = subject;
+      const account = name.includes('@') ? name : `${name}@${localHost(services, target)}`;
+      const summary = messageSummary(account, mailbox(name) ?? { newMessages: 0, oldMessages: 0 });
+      return { state: summary, calls: [], document: () => summary };
+    }
+    const lamp = lampOf(subject.context, subject.extension, dialog.local.uri);
+    if (subject.event === 'presence') {
+      const document = presence(lamp);
+      return { state: document, calls: [], document: () => document };
+    }
+    return {
+      state: dialogInfo(lamp, 0, []),
+      calls: callsOf(lamp).map(({ id }) => id),
+      document: (version) => dialogInfo(lamp, version, told),
+    };
+  };
+
+  /** Sends a NOTIFY to a place; `done` hears what came of it, once. */
+  const send = (
+    subscription: Subscription,
+    target: Target,
+    end: WatcherEnd | undefined,
+    done: (answer: WatcherAnswer) => void,
+  ): void => {
+    const { subject, eventId } = subscription;
+    const telling = tellingOf(subscription, target);
+    if (end === undefined && telling.state === subscription.last) return void done({ type: 'unneeded' });
+    const body = telling.document(subscription.version++);
+    subscription.told = telling.calls;
+    subscription.last = telling.state;
+    const endpoint = endpoints.named(subscription.endpoint);
+    const build = (): SipRequest => {
+      const contact = agent.contactFor(target, subscription.dialog.remoteTarget);
+      const seconds = Math.max(0, Math.round((subscription.endsAt - stack.clock.monotonic()) / 1000));
+      const [request, next] = nextRequest(subscription.dialog, 'NOTIFY', {
+        ...(contact && { contact }),
+        headers: [
+          ['Event', eventId === undefined ? subject.event : `${subject.event};id=${eventId}`],
+          ['Subscription-State', end === undefined ? `active;expires=${seconds}` : terminated(end)],
+          ['User-Agent', stack.userAgent],
+        ],
+        contentType: contentTypes[subject.event],
+        body,
+      });
+      subscription.dialog = next;
+      return request;
+    };
+    sendRequest(
+      stack,
+      { target, build, ...(endpoint && { digest: digestClient(services, endpoint) }) },
+      {
+        onFinal: (response) => done(answerOf(response)),
+        onFailure: (status) => done({ type: 'lost', reason: status === 408 ? 'no answer' : 'nothing could be sent' }),
+      },
+    );
+  };
+
+  /** Answers 200; then it is for the watcher's chart to tell how things stand. */
+  const grant = (transaction: ServerTransaction, key: string, subscription: Subscription, seconds: number): void => {
+    const contact = agent.contactFor(transaction.source, transaction.request.uri);
+    transaction.reply(200, { ...(contact && { contact }), headers: [['Expires', String(seconds)]] });
+    const isKnown = subscriptions.has(key);
+    subscription.endsAt = stack.clock.monotonic() + seconds * 1000;
+    subscription.last = undefined;
+    keep(key, subscription);
+    if (seconds === 0 && isKnown) return void watchers.unsubscribed(key);
+    watchers.subscribed({
+      id: key,
+      technology: 'PJSIP',
+      endpoint: subscription.endpoint,
+      topics: topicsOf(subscription.subject),
+      expiresMs: seconds * 1000,
+      intervalMs: limits.intervalMs,
+    });
+  };
+
+  const refresh = (transaction: ServerTransaction, event: EventPackage, seconds: number): void => {
+    const { request, source } = transaction;
+    const key = keyOfRequest(request);
+    const subscription = subscriptions.get(key);
+    const endpoint = subscription && endpoints.named(subscription.endpoint);
+    if (!subscription || !endpoint) return void transaction.reply(481);
+    if (subscription.subject.event !== event) return void transaction.reply(489, { headers: [allowEvents] });
+    if (!isKnownSource(subscription.dialog, source)) {
+      if (endpoints.challengeStranger(endpoint, transaction, subscription.dialog)) return;
+      subscription.dialog = metAt(subscription.dialog, source);
+    }
+    const dialog = inOrder(subscription.dialog, request);
+    if (!dialog) return void transaction.reply(500);
+    subscription.dialog = refreshed(dialog, request, source);
+    grant(transaction, key, subscription, seconds);
+  };
+
+  const subjectOf = (endpoint: EndpointConfig, event: EventPackage, user: string): Subject | undefined => {
+    if (event === 'message-summary') {
+      const name = mailboxOf(endpoint, user);
+      return name === undefined ? undefined : { event, mailbox: name };
+    }
+    const context = endpoint.subscribeContext ?? endpoint.context;
+    return hint(context, user) && { event, context, extension: user };
+  };
+
+  const subscribe = (transaction: ServerTransaction, event: EventPackage, seconds: number): void => {
+    const { request, source, toTag } = transaction;
+    const identity = endpoints.identify(transaction);
+    if ('challenge' in identity) return void endpoints.challenge(transaction, identity);
+    const { endpoint } = identity;
+    const subject = subjectOf(endpoint, event, userOf(request.uri));
+    if (!subject) return void transaction.reply(404);
+    if ((perEndpoint.get(endpoint.name) ?? 0) >= limits.perEndpoint) return void transaction.reply(403);
+    if (subscriptions.size >= limits.most)
+      return void transaction.reply(503, { headers: [['Retry-After', String(limits.minimumSeconds)]] });
+    const dialog = uasDialog(request, toTag, source, endpoint.symmetric ? source : undefined);
+    const eventId = /;\s*id\s*=\s*([\w.!%*+`'~-]+)/i.exec(request.header('Event') ?? '')?.[1];
+    const subscription = { dialog, endpoint: endpoint.name, subject, eventId, endsAt: 0, version: 0, told: [] };
+    grant(transaction, keyOfDialog(dialog), { ...subscription, last: undefined }, seconds);
+  };
+
+  return {
+    receive(transaction) {
+      const { request } = transaction;
+      const event = (request.header('Event') ?? '').split(';')[0]!.trim().toLowerCase();
+      if (!isEventPackage(event)) return void transaction.reply(489, { headers: [allowEvents] });
+      const type = contentTypes[event];
+      if (!takes(request, type)) return void transaction.reply(406, { headers: [['Accept', type]] });
+      const { expires } = request;
+      if (expires !== undefined && expires > 0 && expires < limits.minimumSeconds)
+        return void transaction.reply(423, { headers: [['Min-Expires', String(limits.minimumSeconds)]] });
+      const seconds = Math.min(expires ?? DEFAULT_SECONDS, limits.maximumSeconds);
+      if (request.toTag === undefined) subscribe(transaction, event, seconds);
+      else refresh(transaction, event, seconds);
+    },
+
+    tellWatcher(id, end) {
+      const subscription = subscriptions.get(id);
+      if (!subscription) return Promise.resolve({ type: 'lost', reason: 'it is not known any more' });
+      // What is told last is not refreshed any more.
+      if (end !== undefined) forget(id);
+      return new Promise((resolve) => {
+        const told = (target: Target | undefined) =>
+          target
+            ? send(subscription, target, end, resolve)
+            : resolve({ type: 'lost', reason: 'its address cannot be found' });
+        const hop = nextHop(subscription.dialog);
+        if ('flow' in hop) told(hop.flow);
+        else locate(stack, hop.uri, told);
+      });
+    },
+
+    watcherEnded: forget,
+    has: (id) => subscriptions.has(id),
+
+    review() {
+      for (const [key, { subject }] of [...subscriptions]) {
+        if (subject.event === 'message-summary') continue;
+        if (hint(subject.context, subject.extension)) watchers.moved(key, topicsOf(subject));
+        else watchers.gone(key, 'noresource');
+      }
+    },
+
+    endpointRemoved(name) {
+      for (const [key, { endpoint }] of [...subscriptions]) if (endpoint === name) watchers.gone(key, 'rejected');
+    },
+
+    size: () => subscriptions.size,
+
+    close() {
+      subscriptions.clear();
+      perEndpoint.clear();
+    },
+
+    dump() {
+      const epoch = stack.clock.now() - stack.clock.monotonic();
+      return [...subscriptions].map(([key, { endsAt, subject, eventId, last, ...rest }]) => ({
+        key,
+        ...rest,
+        ...subject,
+        ...(eventId !== undefined && { eventId }),
+        ...(last !== undefined && { last }),
+        ends: epoch + endsAt,
+      }));
+    },
+
+    restore(data) {
+      const epoch = stack.clock.now() - stack.clock.monotonic();
+      for (const { key, ends, event = 'message-summary', mailbox: name = '', ...rest } of data) {
+        const { context = '', extension = '', version = 0, told = [], last, eventId, dialog, endpoint } = rest;
+        if (!endpoints.named(endpoint)) continue;
+        const subject: Subject = event === 'message-summary' ? { event, mailbox: name } : { event, context, extension };
+        keep(key, { dialog, endpoint, subject, eventId, version, told, last, endsAt: ends - epoch });
+      }
+    },
+  };
+}
+
+const DEFAULT_SECONDS = 3600;
+
+const allowEvents = ['Allow-Events', Object.keys(contentTypes).join(', ')] as const satisfies HeaderLines[number];
+
+const topicOf = (device: string): string => `device:${device.replace(/^SIP\//i, 'PJSIP/').toLowerCase()}`;
+
+/** The URI of whom a lamp stands for: as it was asked for, without parameters. */
+function entityOf(uri: Uri): string {
+  if (uri.scheme !== 'sip' && uri.scheme !== 'sips') return formatUri(uri);
+  const { scheme, user, host, port } = uri;
+  return formatUri({ scheme, user, host, port, params: {}, headers: {} } as Uri);
+}
+
+/** An endpoint may watch the mailboxes it was given; without any, the one of its own name. */
+function mailboxOf({ name, mailboxes = [name] }: EndpointConfig, wanted: string): string | undefined {
+  const plain = wanted === '' ? name : wanted;
+  return mailboxes.find((mailbox) => mailbox === plain || mailbox.split('@')[0] === plain);
+}
+
+/** Whether a phone takes what it is to be told (RFC 6665 3.1.3); who says nothing does. */
+function takes(request: SipRequest, type: string): boolean {
+  if (request.headerLines('Accept').length === 0) return true;
+  const types = request.headerList('Accept').map((value) => value.split(';')[0]!.trim().toLowerCase());
+  return types.some((each) => each === type || each === '*/*' || each === `${type.split('/')[0]}/*`);
+}
+
+/** `Subscription-State` of the last NOTIFY (RFC 6665 4.1.3). */
+const terminated = (end: WatcherEnd): string =>
+  `terminated;reason=${end}${end === 'probation' ? `;retry-after=${RETRY_SECONDS}` : ''}`;
+
+/** A phone that refuses a NOTIFY has no subscription, unless it says when to come back (RFC 6665 4.2.2). */
+function answerOf(response: SipResponse): WatcherAnswer {
+  if (response.status < 300) return { type: 'answered' };
+  const seconds = deltaSeconds(/^\d+/.exec(response.header('Retry-After') ?? '')?.[0]);
+  if (seconds !== undefined && response.status !== 481) return { type: 'deferred', waitMs: seconds * 1000 };
+  return { type: 'lost', reason: `${response.status} ${response.reason}` };
+}

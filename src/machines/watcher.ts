@@ -1,0 +1,241 @@
+import { type SnapshotFrom, setup } from 'xstate';
+import type { WatcherAnswer, WatcherDetails, WatcherEnd } from '../telephony/watchers.ts';
+import { effect } from './effect.ts';
+import type { Ignores } from './ignores.ts';
+
+export type WatcherInput = { watcher: WatcherDetails };
+
+export type WatcherContext = {
+  watcher: WatcherDetails;
+  /** Counts the times that it was told, so that a late answer is not taken for that to a later one. */
+  attempt: number;
+  /** ms until it may be told of a change. */
+  waitMs: number;
+  /** Why it ends; '' before. */
+  end: WatcherEnd | '';
+  /** Why it was lost, in words; '' before. */
+  reason: string;
+};
+
+/** What came of telling it for the `attempt`th time. */
+type Answer = { [T in WatcherAnswer['type']]: Extract<WatcherAnswer, { type: T }> }[WatcherAnswer['type']];
+
+export type WatcherEvent =
+  /** The phone has renewed it: new details, the same id. */
+  | { type: 'watcher.renewed'; watcher: WatcherDetails }
+  /** The phone has taken it back. */
+  | { type: 'watcher.withdrawn' }
+  /** Its time is over. */
+  | { type: 'watcher.expired' }
+  /** What it watches stands otherwise than before. */
+  | { type: 'subject.changed' }
+  /** It watches something else from now on. */
+  | { type: 'subject.moved'; topics: readonly string[] }
+  /** What it watches, or who watches, is not there any more. */
+  | { type: 'subject.gone'; end: WatcherEnd }
+  /** It was told. */
+  | { type: 'notify.answered'; attempt: number }
+  /** There was nothing new to tell. */
+  | { type: 'notify.unneeded'; attempt: number }
+  /** It wants to be told again, no earlier than that. */
+  | { type: 'notify.deferred'; attempt: number; waitMs: Extract<Answer, { type: 'deferred' }>['waitMs'] }
+  /** It does not answer, or knows nothing of a subscription. */
+  | { type: 'notify.lost'; attempt: number; reason: string }
+  /** It may be told again. */
+  | { type: 'interval.over' }
+  /** The system stops. */
+  | { type: 'system.closing' };
+
+/** What timers can hold, 24.8 days in ms; a subscription that lasts longer is renewed long before. */
+const longestTimeout = 2 ** 31 - 1;
+
+const watcher = setup({
+  types: {
+    input: {} as WatcherInput,
+    context: {} as WatcherContext,
+    events: {} as WatcherEvent,
+  },
+  actions: {
+    /** Tells how things stand now; answers with a `notify.…` event of that attempt. */
+    notifyWatcher: effect<{ attempt: number }>('notifyWatcher'),
+    /** Tells how things stand for the last time, and why; answers likewise. */
+    dismissWatcher: effect<{ attempt: number; end: WatcherEnd }>('dismissWatcher'),
+  },
+  guards: {
+    isCurrentAttempt: ({ context }, { attempt }: { attempt: number }) => context.attempt === attempt,
+    isAskedOnce: ({ context }) => context.watcher.expiresMs === 0,
+  },
+  delays: {
+    expiryTimeout: ({ context }) => Math.min(context.watcher.expiresMs, longestTimeout),
+    interval: ({ context }) => context.waitMs,
+    /** Transactions give up by themselves after 64 × T1; this holds when the technology never answers at all. */
+    notifyTimeout: 70_000,
+    /** How long whoever is told that it is over is waited for, in ms. */
+    dismissTimeout: 2_000,
+  },
+});
+
+type Answered = Extract<WatcherEvent, { attempt: number }>;
+
+const ofThisAttempt = {
+  type: 'isCurrentAttempt',
+  params: ({ event }: { event: Answered }) => ({ attempt: event.attempt }),
+} as const;
+
+const countAttempt = watcher.assign({ attempt: ({ context }) => context.attempt + 1 });
+const tell = [
+  countAttempt,
+  { type: 'notifyWatcher', params: ({ context }: { context: WatcherContext }) => ({ attempt: context.attempt }) },
+] as const;
+const dismiss = [
+  countAttempt,
+  {
+    type: 'dismissWatcher',
+    params: ({ context }: { context: WatcherContext }) => ({
+      attempt: context.attempt,
+      end: context.end === '' ? ('timeout' as const) : context.end,
+    }),
+  },
+] as const;
+
+const keepDetails = watcher.assign(({ event }) => (event.type === 'watcher.renewed' ? { watcher: event.watcher } : {}));
+const keepTopics = watcher.assign(({ context, event }) =>
+  event.type === 'subject.moved' ? { watcher: { ...context.watcher, topics: event.topics } } : {},
+);
+const keepEnd = watcher.assign(({ event }) => {
+  if (event.type === 'subject.gone') return { end: event.end };
+  return { end: event.type === 'system.closing' ? ('probation' as const) : ('timeout' as const) };
+});
+const keepReason = watcher.assign(({ event }) => ({
+  reason: event.type === 'notify.lost' ? event.reason : 'no answer',
+}));
+
+/** Lets the subscription run out anew. One timer for all states, which come and go meanwhile. */
+const armExpiry = watcher.enqueueActions(({ enqueue }) => {
+  enqueue.cancel('expiry');
+  enqueue.raise({ type: 'watcher.expired' }, { id: 'expiry', delay: 'expiryTimeout' });
+});
+/** Begins the time in which it is told of nothing. */
+const rest = watcher.enqueueActions(({ context, event, enqueue }) => {
+  enqueue.assign({ waitMs: event.type === 'notify.deferred' ? event.waitMs : context.watcher.intervalMs });
+  enqueue.cancel('interval');
+  enqueue.raise({ type: 'interval.over' }, { id: 'interval', delay: 'interval' });
+});
+
+const dismissed = {
+  'watcher.withdrawn': { target: 'dismissing', actions: keepEnd },
+  'watcher.expired': { target: 'dismissing', actions: keepEnd },
+  'subject.gone': { target: 'dismissing', actions: keepEnd },
+  'system.closing': { target: 'dismissing', actions: keepEnd },
+} as const;
+const renewed = { 'watcher.renewed': { target: 'telling', reenter: true, actions: [keepDetails, armExpiry] } } as const;
+const lost = { guard: ofThisAttempt, target: 'lost', actions: keepReason } as const;
+const over = { guard: ofThisAttempt, target: 'closed' } as const;
+
+/**
+ * A phone that watches something: lamps of others, its messages. Whoever subscribes or renews is told at once how things
+ * stand (RFC 6665 4.2.1.2); of changes it is told when there are any, one at a time, and no more often than its interval
+ * has it: what changes meanwhile is told as it stands then. Who does not answer has no subscription any more.
+ */
+export const watcherMachine = watcher.createMachine({
+  id: 'watcher',
+  context: ({ input }) => ({ watcher: input.watcher, attempt: 0, waitMs: 0, end: '', reason: '' }),
+  initial: 'created',
+  states: {
+    created: {
+      always: [
+        { guard: 'isAskedOnce', target: 'dismissing' },
+        { target: 'telling', actions: armExpiry },
+      ],
+    },
+    /** Being told. */
+    telling: {
+      entry: tell,
+      on: {
+        'subject.changed': 'behind',
+        'subject.moved': { target: 'behind', actions: keepTopics },
+        'notify.answered': { guard: ofThisAttempt, target: 'resting', actions: rest },
+        'notify.unneeded': { guard: ofThisAttempt, target: 'current' },
+        'notify.deferred': { guard: ofThisAttempt, target: 'due', actions: rest },
+        'notify.lost': lost,
+        ...renewed,
+        ...dismissed,
+      },
+      after: { notifyTimeout: { target: 'lost', actions: keepReason } },
+    },
+    /** Being told what is no longer so. */
+    behind: {
+      on: {
+        'subject.moved': { actions: keepTopics },
+        'notify.answered': { guard: ofThisAttempt, target: 'due', actions: rest },
+        'notify.unneeded': { guard: ofThisAttempt, target: 'telling' },
+        'notify.deferred': { guard: ofThisAttempt, target: 'due', actions: rest },
+        'notify.lost': lost,
+        ...renewed,
+        ...dismissed,
+      },
+      after: { notifyTimeout: { target: 'lost', actions: keepReason } },
+    },
+    /** Told just now. */
+    resting: {
+      on: {
+        'interval.over': 'current',
+        'subject.changed': 'due',
+        'subject.moved': { target: 'due', actions: keepTopics },
+        ...renewed,
+        ...dismissed,
+      },
+    },
+    /** To be told as soon as it may. */
+    due: {
+      on: { 'interval.over': 'telling', 'subject.moved': { actions: keepTopics }, ...renewed, ...dismissed },
+    },
+    /** It knows how things stand. */
+    current: {
+      on: {
+        'subject.changed': 'telling',
+        'subject.moved': { target: 'telling', actions: keepTopics },
+        ...renewed,
+        ...dismissed,
+      },
+    },
+    /** Being told that it is over. */
+    dismissing: {
+      entry: [watcher.cancel('expiry'), watcher.cancel('interval'), ...dismiss],
+      on: { 'notify.answered': over, 'notify.unneeded': over, 'notify.deferred': over, 'notify.lost': over },
+      after: { dismissTimeout: 'closed' },
+    },
+    /** It does not answer: nobody is told any more. */
+    lost: { type: 'final' },
+    closed: { type: 'final' },
+  },
+});
+
+const answers = ['notify.answered', 'notify.unneeded', 'notify.deferred', 'notify.lost'] as const;
+
+/** What it ignores, and why. */
+export const watcherIgnores: Ignores<typeof watcherMachine> = [
+  { events: answers, in: ['resting', 'due', 'current'], why: 'it is the answer to what was told before' },
+  { events: ['subject.changed'], in: ['behind', 'due'], why: 'it will be told how things stand anyway' },
+  { events: ['interval.over'], in: ['telling', 'behind', 'current'], why: 'it was told again meanwhile' },
+  {
+    events: [
+      'watcher.renewed',
+      'watcher.withdrawn',
+      'watcher.expired',
+      'subject.changed',
+      'subject.moved',
+      'subject.gone',
+      'interval.over',
+      'system.closing',
+    ],
+    in: ['dismissing'],
+    why: 'it is over',
+  },
+];
+
+export type WatcherSnapshot = SnapshotFrom<typeof watcherMachine>;
+
+/** Whether it waits for an answer. */
+export const isTelling = ({ value }: WatcherSnapshot): boolean =>
+  value === 'telling' || value === 'behind' || value === 'dismissing';

@@ -1,0 +1,79 @@
+import type { Bus } from '../bus/bus.ts';
+import type { DeviceStateWord } from '../models/device-state.ts';
+import type { Mailbox } from '../models/mailbox.ts';
+
+/** How an extension stands that lamps of phones stand for. */
+export type HintState = {
+  /** Its devices as the dialplan names them. */
+  devices: readonly string[];
+  /** How busy they are, taken together. */
+  state: DeviceStateWord;
+};
+
+/** What lamps of phones show: extensions of the dialplan, by the state of their devices. */
+export interface Hints {
+  /** Undefined where the dialplan has no hint for it. */
+  of(context: string, extension: string): HintState | undefined;
+  /** Adds one who hears of every device that is in another state than before, by its name. */
+  onChanged(listener: (device: string) => void): void;
+  /** Stops listening. */
+  close(): void;
+}
+
+export type HintsOptions = {
+  bus: Bus;
+  /** The devices of an extension; undefined where there is no hint for it. */
+  devicesOf(context: string, extension: string): readonly string[] | undefined;
+  deviceState(name: string): DeviceStateWord;
+  /** A mailbox by its name, which is the device `MWI:<name>`: in use while messages wait. */
+  mailboxes: { list(): readonly Mailbox[]; onChanged(listener: (mailbox: Mailbox) => void): void };
+};
+
+/** Which state wins where several devices have different ones: the one that comes later. */
+const order: readonly DeviceStateWord[] = [
+  'INVALID',
+  'UNKNOWN',
+  'UNAVAILABLE',
+  'NOT_INUSE',
+  'ONHOLD',
+  'RINGING',
+  'INUSE',
+  'BUSY',
+  'RINGINUSE',
+];
+const busyWords: ReadonlySet<DeviceStateWord> = new Set(['INUSE', 'BUSY', 'ONHOLD']);
+
+/** The state of several devices together, as the field has it: one that rings beside one that is in use is both. */
+export function together(states: readonly DeviceStateWord[]): DeviceStateWord {
+  if (states.includes('RINGING') && states.some((state) => busyWords.has(state))) return 'RINGINUSE';
+  return states.reduce((most, state) => (order.indexOf(state) > order.indexOf(most) ? state : most), 'INVALID');
+}
+
+const mailboxPrefix = /^MWI:/i;
+
+export function createHints({ bus, devicesOf, deviceState, mailboxes }: HintsOptions): Hints {
+  const listeners: ((device: string) => void)[] = [];
+  const tell = (device: string): void => {
+    for (const listener of listeners) listener(device);
+  };
+  const unsubscribe = bus.subscribe(({ event }) => {
+    if (event.type === 'DeviceStateChanged') tell(event.device_state.name);
+  });
+  mailboxes.onChanged(({ name }) => tell(`MWI:${name}`));
+
+  const stateOf = (device: string): DeviceStateWord => {
+    if (!mailboxPrefix.test(device)) return deviceState(device);
+    const wanted = device.replace(mailboxPrefix, '');
+    const mailbox = mailboxes.list().find(({ name }) => name === wanted);
+    return mailbox && mailbox.new_messages > 0 ? 'INUSE' : 'NOT_INUSE';
+  };
+
+  return {
+    of(context, extension) {
+      const devices = devicesOf(context, extension);
+      return devices && { devices, state: together(devices.map(stateOf)) };
+    },
+    onChanged: (listener) => void listeners.push(listener),
+    close: unsubscribe,
+  };
+}
