@@ -105,6 +105,8 @@ async function refuseUsage(message: string): Promise<number> {
 async function reader(file: string | undefined): Promise<(before?: Config) => Config> {
   const { loadConfig } = await import('./config/load.ts');
   const { validate } = await import('./dialplan/parse.ts');
+  const { operationPatternProblem } = await import('./http/access/scope.ts');
+  const { operationNames } = await import('./http/routes/index.ts');
   return (before) => {
     const password = before?.generated_password;
     return loadConfig({
@@ -112,6 +114,7 @@ async function reader(file: string | undefined): Promise<(before?: Config) => Co
       ...(password === undefined ? {} : { secret: () => password }),
       env: process.env,
       checkDialplan: validate,
+      checkOperation: (pattern) => operationPatternProblem(pattern, operationNames),
     });
   };
 }

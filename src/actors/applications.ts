@@ -283,10 +283,10 @@ export function createApplications(options: ApplicationsOptions): Applications {
   };
 
   /** It goes on behind what waited, or behind the last event that it says it had. */
-  const comeBack = (name: string, { send }: Connection, last: number | undefined): void => {
+  const comeBack = (name: string, { send, narrow }: Connection, last: number | undefined): void => {
     const outbox = away.get(name);
     if (!outbox) {
-      if (last !== undefined) resume(name, send, last);
+      if (last !== undefined) resume(name, send, last, narrow && delivery.narrowedAfter(name, narrow.by));
       return;
     }
     away.delete(name);
@@ -294,10 +294,13 @@ export function createApplications(options: ApplicationsOptions): Applications {
     outbox.flush();
   };
 
-  const resume = (name: string, send: Connection['send'], last: number): void => {
+  /** @param notBefore of the events up to this number it may not be told. */
+  const resume = (name: string, send: Connection['send'], last: number, notBefore = 0): void => {
     const made = delivery.figures(name).events;
-    const nothingKept: Resumption = { events: [], lost: last === made ? 0 : undefined };
-    const { events, lost } = options.kept && last !== made ? options.kept(name, last, made) : nothingKept;
+    const from = Math.max(last, notBefore);
+    const nothingKept: Resumption = { events: [], lost: from === made ? 0 : undefined };
+    const { events, lost: gone } = options.kept && from !== made ? options.kept(name, from, made) : nothingKept;
+    const lost = gone === undefined ? undefined : gone + (from - last);
     if (lost !== 0) {
       const told: EventsLost = {
         type: 'EventsLost',
@@ -371,6 +374,9 @@ export function createApplications(options: ApplicationsOptions): Applications {
         send: (json) => request.send(json),
         describe,
         unread: () => request.unread?.() ?? 0,
+        get narrow() {
+          return request.narrow;
+        },
       };
       connections.set(id, connection);
       const owned = (): readonly string[] =>
@@ -393,6 +399,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
       return {
         announce() {
           take();
+          for (const name of owned()) delivery.review(name);
           tell('ApplicationRegistered');
         },
         close() {
@@ -421,7 +428,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
 
     dump: () => ({
       applications: registry.all().map((actor): ApplicationDump => {
-        const { filter, ...rest } = delivery.dump(actor.id);
+        const { filter, narrowed, ...rest } = delivery.dump(actor.id);
         const { allowed, disallowed } = filter;
         const own = actor.dump() as ApplicationDump['actor'];
         const waiting = away.get(actor.id)?.waiting();
@@ -430,6 +437,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
           filter: { allowed: [...allowed], disallowed: [...disallowed] },
           ...rest,
           ...(observed.has(actor.id) ? { observes: true } : {}),
+          ...(narrowed && { narrowed }),
           ...(waiting ? { waiting: [...waiting] } : {}),
         };
       }),

@@ -259,6 +259,8 @@ const ApplicationDump = Type.Object({
   subscriptions: list(Type.Tuple([text, Type.Integer({ minimum: 1 })])),
   /** Whoever registered it only hears. */
   observes: optional(Type.Boolean()),
+  /** Whose connection it was narrowed for, and the number of the last event before. */
+  narrowed: optional(Type.Object({ by: text, after: Type.Integer({ minimum: 0 }) })),
   /** Events that wait for its connection to be made again, as JSON texts. */
   waiting: optional(list(text)),
 });
@@ -291,6 +293,17 @@ export const Dump = Type.Object({
   /** Left out where no phone watched anything. */
   watchers: optional(list(actorOf('watcher', watcherContext))),
   outboundConnections: list(OutboundConnectionDump),
+  /** Who made channels and bridges; left out where nobody did that it matters for. */
+  creators: optional(
+    list(
+      Type.Object({
+        kind: Type.Enum(['channel', 'bridge']),
+        id: text,
+        user: text,
+        application: optional(text),
+      }),
+    ),
+  ),
   /** Applications whose connection went before their call: name and channel. */
   orphans: list(Type.Tuple([text, text])),
 });

@@ -1,3 +1,4 @@
+import type { Narrow as HearsOnly } from '../bus/delivery.ts';
 import type { Logger } from '../lib/log.ts';
 import type { outboundConnectionMachine } from '../machines/outbound-connection.ts';
 import type { Connected } from './applications.ts';
@@ -44,6 +45,9 @@ export type OutboundConnectionSettings = {
   reconnectIntervalMs: number;
   reconnectAttempts: number;
 };
+
+/** What an application hears whose requests have the rights of a user; undefined for everything. */
+export type NarrowOf = (localUser: string) => HearsOnly | undefined;
 
 /** A running connection: its actor, and what it holds outside the chart. */
 export type Connection = {

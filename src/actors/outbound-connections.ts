@@ -8,12 +8,14 @@ import { bindOutboundConnectionEffects, describeConnection, dropSocket } from '.
 import {
   type Connection,
   makeConnection,
+  type NarrowOf,
   type OpenSocket,
   type OutboundConnectionSettings,
 } from './outbound-connection-entry.ts';
 import { type ActorDump, type Runtime, spawn } from './spawn.ts';
 
 export type {
+  NarrowOf,
   OpenSocket,
   OutboundConnectionSettings,
   OutboundSocket,
@@ -34,7 +36,7 @@ export type OutboundConnectionsOptions = {
 /** Owns the WebSockets that this system makes to applications. */
 export interface OutboundConnections {
   /** Registers the applications of persistent connections and begins to make these; from now on calls get theirs. */
-  start(open: OpenSocket): void;
+  start(open: OpenSocket, narrowOf?: NarrowOf): void;
   /**
    * A channel wants to enter an application that is not registered. Undefined: none is configured under that name.
    * Else the name of the instance for this call, `<app>:<channel name>`, once its socket is open and it is registered;
@@ -63,10 +65,16 @@ export function createOutboundConnections(options: OutboundConnectionsOptions): 
   const { connections, applications, bus, runtime, log } = options;
   const persistent = new Map<string, Connection>();
   let openSocket: OpenSocket | undefined;
+  let narrowOf: NarrowOf = () => undefined;
 
   const register = ({ settings, names, outbox }: Connection, announce?: 'whenAsked'): Connected => {
     const { subscribeAll, target } = settings;
-    return applications.connect({ names, subscribeAll, announce, own: true, send: outbox.take, describe: target.url });
+    return applications.connect({
+      ...{ names, subscribeAll, announce, own: true, send: outbox.take, describe: target.url },
+      get narrow() {
+        return narrowOf(target.localUser);
+      },
+    });
   };
 
   /** The socket is open: what waited goes out, behind the word that the application is registered. */
@@ -131,7 +139,8 @@ export function createOutboundConnections(options: OutboundConnectionsOptions): 
   };
 
   return {
-    start(open) {
+    start(open, narrow = narrowOf) {
+      narrowOf = narrow;
       openSocket = open;
       for (const connection of [...persistent.values(), ...calls.all()]) revive(connection);
       for (const settings of connections)

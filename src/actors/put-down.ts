@@ -1,4 +1,5 @@
 import type { Applications } from './applications.ts';
+import type { Belongings } from './belongings.ts';
 import type { Bridges } from './bridges.ts';
 import type { LegOf } from './channel-entry.ts';
 import type { Channels } from './channels.ts';
@@ -22,6 +23,8 @@ export type Owners = {
   outbound: OutboundConnections;
   registrations: Registrations;
   watchers: Watchers;
+  /** Left out where nobody asks whose things are. */
+  belongings?: Belongings | undefined;
 };
 
 /** What taking up needs of others: each channel's leg, taken up by its technology. */
@@ -42,6 +45,7 @@ export const putDown = ({
   outbound,
   registrations,
   watchers,
+  belongings,
 }: Owners): Dump => ({
   version: dumpVersion,
   channels: channels.dump(),
@@ -53,6 +57,7 @@ export const putDown = ({
   registrations: registrations.dump(),
   watchers: watchers.dump(),
   ...outbound.dump(),
+  ...(belongings && belongings.size > 0 && { creators: belongings.dump() }),
 });
 
 /**
@@ -74,6 +79,7 @@ export function takeUp(owners: Owners, dumped: unknown, { legOf, awaitsApplicati
   watchers.restore(dump.watchers ?? []);
   applications.restore(dump);
   outbound.restore(dump);
+  owners.belongings?.restore(dump.creators ?? []);
   const recordTarget = (kind: RecordTarget['kind'], id: string): RecordTarget | undefined => {
     const bridge = kind === 'bridge' ? bridges?.find(id) : undefined;
     if (bridge) return bridges?.recordTarget(bridge);

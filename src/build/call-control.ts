@@ -24,7 +24,7 @@ export function buildCallControl(
   { media }: Network,
 ) {
   const { general, limits } = config;
-  const { bus, applications, eventSources, endpoints, dialplanSystem } = state;
+  const { bus, applications, belongings, eventSources, endpoints, dialplanSystem } = state;
   const playbacks = createPlaybacks({ bus, runtime, ids, log, queueLimit: limits.playbacks });
   const dialplan = createDialplan({
     contexts: config.dialplan,
@@ -69,6 +69,7 @@ export function buildCallControl(
       return entry && channels.model(entry);
     },
   });
+  belongings.add({ channel: channels.findByIdOrName });
   const operations = createChannelOperations({
     channels,
     playbacks,

@@ -85,6 +85,7 @@ export async function buildInterface(
     listening: buildListening(base, network, calls),
     usage: { get: watched.usage },
     bans: state.bans,
+    belongings: state.belongings,
     charts: page?.charts,
     contacts: state.contacts,
     server: {
@@ -131,7 +132,7 @@ export async function buildInterface(
     outbound.close();
     return outboundSockets.close(closingGraceMs);
   });
-  outbound.start(outboundSockets.open);
+  outbound.start(outboundSockets.open, outboundSockets.narrowOf);
   const reloads: Reloadable[] = [
     {
       settings: [

@@ -24,7 +24,7 @@ type Calls = {
 /** What channels do together: bridges, recordings of them, and channels that listen to others. */
 export function buildMeeting(
   { config, clock, ids, log, runtime }: Pick<Base, 'config' | 'clock' | 'ids' | 'log' | 'runtime'>,
-  { bus, applications, eventSources }: State,
+  { bus, applications, belongings, eventSources }: State,
   media: AudioMeeting,
   { channels, playbacks, recordings, stored, broadcasts }: Calls,
 ) {
@@ -50,6 +50,7 @@ export function buildMeeting(
       return shown?.bridge_class === 'stasis' ? shown : undefined;
     },
   });
+  belongings.add({ bridge: bridges.find });
   const bridgeOperations = createBridgeOperations({
     bridges,
     channels,

@@ -23,6 +23,7 @@ const ownersOf = ({ state, calls }: Floors) => ({
   outbound: calls.outbound,
   registrations: state.registrations,
   watchers: state.watchers,
+  belongings: state.belongings,
 });
 
 /** A whole server as it is now, as plain JSON; between two steps of its actors. Changes nothing. */

@@ -1,5 +1,6 @@
 import type { Absences } from '../actors/absences.ts';
 import { createApplications } from '../actors/applications.ts';
+import { createBelongings } from '../actors/belongings.ts';
 import { createContacts } from '../actors/contacts.ts';
 import { createDialplanSystem } from '../actors/dialplan-system.ts';
 import { createEventSourceDirectory } from '../actors/event-sources.ts';
@@ -30,6 +31,8 @@ export function buildState({ config, clock, ids, log, runtime, recorder, scope, 
   const check = config.general.validate ? createEventCheck() : undefined;
   // Who lets go of channels is made above this floor.
   const presenceChanged: { to?: Absences['changed'] } = {};
+  const belongings = createBelongings(bus);
+  scope.defer(() => belongings.close());
   const applications = createApplications({
     ...{ bus, clock, log, runtime, entityId, check, limits, resolve: eventSources },
     queueLimit: Math.floor(config.http.limits.websocket_queue / 2),
@@ -38,6 +41,7 @@ export function buildState({ config, clock, ids, log, runtime, recorder, scope, 
     kept: recorder && ((...asked) => recorder.events.after(...asked)),
   });
   scope.defer(() => applications.close());
+  belongings.forgetWhatIsGone();
   const endpoints = createEndpoints({ bus, onRemoved: applications.forget });
   eventSources.add({ endpoint: endpoints.find, technology: endpoints.technology });
   const contacts = createContacts({ bus, runtime, log, endpoints });
@@ -75,6 +79,7 @@ export function buildState({ config, clock, ids, log, runtime, recorder, scope, 
     dialplanSystem,
     bus,
     eventSources,
+    belongings,
     applications,
     endpoints,
     contacts,

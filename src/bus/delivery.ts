@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { AriEventBody } from '../models/events.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
-import type { Bus } from './bus.ts';
+import type { Bus, Publication } from './bus.ts';
 import { EventFilter, type FilterLists } from './event-filter.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { allBridges, allChannels, allDeviceStates, allEndpoints, type Topic } from './topics.ts';
@@ -15,7 +15,12 @@ export type Connection = {
   readonly describe: string;
   /** Octets of messages that the other end has not taken yet; left out where nobody can tell. */
   unread?(): number;
+  /** What it may hear besides what is meant for its applications; left out, everything. */
+  readonly narrow?: Narrow | undefined;
 };
+
+/** Says whether somebody may hear of an event that it was not meant for by name. */
+export type Hears = (event: AriEventBody, topics: Publication['topics']) => boolean;
 
 /** Tells what is wrong with a message as a client would get it; undefined when it fits its model. */
 export type MessageCheck = (message: unknown) => string | undefined;
@@ -37,6 +42,10 @@ type Receiver = {
   missed: number;
   /** The last publication it was given, so that no event comes twice. */
   given: number;
+  /** What it may hear of besides what is meant for it; undefined for everything. */
+  hears: Hears | undefined;
+  /** Whose connection that was decided for, and the number of the last event before. */
+  narrowed: { by: string; after: number } | undefined;
 };
 
 export type DeliveryOptions = {
@@ -67,8 +76,15 @@ export interface Delivery {
   add(name: string): void;
   /** Forgets an application, its filter and its subscriptions. */
   remove(name: string): void;
-  /** From now on its messages go through this connection; with `subscribeAll` it hears everything of every type. */
+  /**
+   * From now on its messages go through this connection; with `subscribeAll` it hears everything of every type, as far as
+   * the connection may.
+   */
   attach(name: string, connection: Connection, subscribeAll: boolean): void;
+  /** What its connection may hear is another. */
+  review(name: string): void;
+  /** The number of the last event that was made for it when it was not yet narrowed for `by`; 0 when it always was. */
+  narrowedAfter(name: string, by: string): number;
   /** Its connection is away; each subscription to all of a type loses one reference. */
   detach(name: string): void;
   /** Writes an event for one application through the given connection, whatever the filter says. */
@@ -98,12 +114,17 @@ export interface Delivery {
   close(): void;
 }
 
+/** What a connection may hear: whose it is (its user and token), and what that covers. */
+export type Narrow = { by: string; hears: Hears };
+
 /** What delivery knows of an application, as plain JSON. */
 export type ReceiverDump = {
   filter: FilterLists;
   seq: number;
   missed: number;
   subscriptions: [topic: Topic, references: number][];
+  /** Whose connection it was narrowed for, since which event. */
+  narrowed?: { by: string; after: number } | undefined;
 };
 
 const isHolding = (topic: Topic): boolean => !topic.startsWith('deviceState:');
@@ -152,10 +173,11 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const unsubscribeBus = bus.subscribe(({ event, topics, to, causedBy }) => {
     const publication = ++publications;
     let opened: string | undefined;
-    const give = (receiver: Receiver): void => {
+    const give = (receiver: Receiver, meant: boolean): void => {
       if (receiver.given === publication) return;
       receiver.given = publication;
       if (!receiver.filter.lets(event.type)) return;
+      if (receiver.hears && !meant && !receiver.hears(event, topics)) return;
       if (!receiver.connection && !record) {
         miss(receiver, event, '');
         return;
@@ -165,10 +187,10 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       else miss(receiver, event, opened);
     };
     const addressee = to === undefined ? undefined : receivers.get(to);
-    if (addressee) give(addressee);
+    if (addressee) give(addressee, true);
     for (const topic of topics) {
       const interested = subscriptions.of(topic);
-      if (interested) for (const receiver of interested) give(receiver);
+      if (interested) for (const receiver of interested) give(receiver, false);
     }
   });
 
@@ -184,7 +206,14 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     seq: 0,
     missed: 0,
     given: 0,
+    hears: undefined,
+    narrowed: undefined,
   });
+
+  const narrow = (receiver: Receiver, to: Narrow | undefined): void => {
+    receiver.hears = to?.hears;
+    if (receiver.narrowed?.by !== to?.by) receiver.narrowed = to && { by: to.by, after: receiver.seq };
+  };
 
   return {
     add(name) {
@@ -203,6 +232,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     attach(name, connection, subscribeAll) {
       const receiver = receivers.get(name);
       if (!receiver) return;
+      narrow(receiver, connection.narrow);
       if (receiver.missed > 0)
         log.warn({ application: name, missed: receiver.missed }, 'an application is back and has lost events');
       receiver.connection = connection;
@@ -210,6 +240,16 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       if (!subscribeAll) return;
       for (const topic of allTopics)
         if (subscriptions.count(receiver, topic) === 0) subscriptions.subscribe(receiver, topic);
+    },
+
+    review(name) {
+      const receiver = receivers.get(name);
+      if (receiver?.connection) narrow(receiver, receiver.connection.narrow);
+    },
+
+    narrowedAfter(name, by) {
+      const receiver = receivers.get(name);
+      return receiver?.narrowed?.by === by ? receiver.narrowed.after : (receiver?.seq ?? 0);
     },
 
     detach(name) {
@@ -260,12 +300,17 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
     dump(name) {
       const receiver = receivers.get(name) ?? receiverOf(name);
-      const { filter, seq, missed } = receiver;
-      return { filter: filter.lists, seq, missed, subscriptions: subscriptions.countsOf(receiver) };
+      const { filter, seq, missed, narrowed } = receiver;
+      const subscribed = subscriptions.countsOf(receiver);
+      return { filter: filter.lists, seq, missed, subscriptions: subscribed, ...(narrowed && { narrowed }) };
     },
 
-    restore(name, { filter, seq, missed, subscriptions: counts }) {
-      const receiver = Object.assign(receiverOf(name), { seq, missed });
+    restore(name, { filter, seq, missed, subscriptions: counts, narrowed }) {
+      const receiver = Object.assign(receiverOf(name), { seq, missed, narrowed });
+      // Until it is connected again it hears of what it is subscribed to by name, and no more.
+      if (narrowed)
+        receiver.hears = (_event, topics) =>
+          topics.some((topic) => !allTopics.includes(topic) && subscriptions.count(receiver, topic) > 0);
       receiver.filter.replace(filter);
       receivers.set(name, receiver);
       subscriptions.restore(receiver, counts);

@@ -1,3 +1,4 @@
+import { isNetwork } from '../lib/addresses.ts';
 import { type Node, nearest, type Path, type Problem } from './check.ts';
 import { parsePasswordHash } from './password-hash.ts';
 import type { Config, DialplanConfig } from './schema.ts';
@@ -11,6 +12,8 @@ export type Known = {
    * pointer (RFC 6901) into the contexts. Left out, only the form of the dialplan is checked.
    */
   checkDialplan?: (contexts: DialplanConfig) => readonly { path: string; message: string }[];
+  /** What is wrong with the pattern of an operation; undefined when one fits. Left out, only its form is checked. */
+  checkOperation?: (pattern: string) => string | undefined;
 };
 
 /**
@@ -19,7 +22,7 @@ export type Known = {
  */
 export function checkRules(config: Config, schema: object, known: Known, broken: ReadonlySet<unknown>): Problem[] {
   const sections: Record<string, () => Problem[]> = {
-    http: () => [...checkUsers(config), ...checkHttpTls(config, broken)],
+    http: () => [...checkUsers(config), ...checkScopes(config, known), ...checkHttpTls(config, broken)],
     applications: () => checkApplications(config, broken),
     sip: () => [...checkSip(config, known), ...checkSipTls(config, broken)],
     media: () => checkMedia(config),
@@ -100,6 +103,15 @@ function checkUsers({ http }: Config): Problem[] {
     names.add(user.name);
   }
   return problems;
+}
+
+function checkScopes({ http }: Config, { checkOperation }: Known): Problem[] {
+  return http.users.flatMap(({ scope }, user) =>
+    (scope?.operations ?? []).flatMap((pattern, index) => {
+      const message = checkOperation?.(pattern);
+      return message === undefined ? [] : [{ path: ['http', 'users', user, 'scope', 'operations', index], message }];
+    }),
+  );
 }
 
 function checkApplications({ applications, http }: Config, broken: ReadonlySet<unknown>): Problem[] {
@@ -185,12 +197,6 @@ export function isAddress(text: string): boolean {
   if (/^\d+\.\d+\.\d+\.\d+$/.test(text)) return text.split('.').every((part) => Number(part) <= 255);
   // The URL parser knows IPv6; node:net is only for the layers that open sockets.
   return text.includes(':') && /^[0-9a-f:.]+$/i.test(text) && URL.canParse(`http://[${text}]/`);
-}
-
-function isNetwork(text: string): boolean {
-  const [address = '', bits, ...rest] = text.split('/');
-  if (rest.length > 0 || !isAddress(address)) return false;
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (address.includes(':') ? 128 : 32));
 }
 
 function isWebSocketUrl(text: string): boolean {

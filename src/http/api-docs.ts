@@ -1,8 +1,10 @@
+import { type Access, accessOf } from './access/access.ts';
 import { createAsyncApi } from './api-docs/asyncapi.ts';
 import { createOpenApi } from './api-docs/openapi.ts';
 import { createSwagger } from './api-docs/swagger.ts';
 import type { Deps } from './deps.ts';
 import type { Api } from './operation.ts';
+import type { HttpUser } from './user.ts';
 
 /** The documents of the ARI. Each is given the `Host` that was asked, so that its addresses lead back here. */
 export interface ApiDocs {
@@ -12,18 +14,33 @@ export interface ApiDocs {
   asyncApi(host?: string): object;
 }
 
-/** The API with only those operations whose owner exists. */
-export const present = (api: Api, owners: Deps): Api => ({
+/** The API with only those operations whose owner exists, and that somebody may do. */
+export const present = (api: Api, owners: Deps, mayDo: Access['mayDo'] = () => true): Api => ({
   ...api,
   resources: api.resources.map((resource) => ({
     ...resource,
-    operations: resource.operations.filter(({ owner }) => owners[owner] !== undefined),
+    operations: resource.operations.filter((each) => owners[each.owner] !== undefined && mayDo(each)),
   })),
 });
 
+/**
+ * Documents of those operations that a user may do: made once for everybody who may do all, and once for each other user.
+ */
+export function perUser<T>(make: (mayDo?: Access['mayDo']) => T): (user: HttpUser) => T {
+  const ofAll = make();
+  const own = new WeakMap<HttpUser, T>();
+  return (user) => {
+    const { scope, mayDo } = accessOf(user);
+    if (!scope && !user.read_only) return ofAll;
+    const made = own.get(user) ?? make(mayDo);
+    own.set(user, made);
+    return made;
+  };
+}
+
 /** Makes the documents of the ARI that is served, once; asking for one costs no more than writing it out. */
-export function createApiDocs(ari: Api, owners: Deps): ApiDocs {
-  const served = present(ari, owners);
+export function createApiDocs(ari: Api, owners: Deps, mayDo?: Access['mayDo']): ApiDocs {
+  const served = present(ari, owners, mayDo);
   return {
     swagger: createSwagger(served),
     openApi: createOpenApi(served),

@@ -1,11 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Context, Hono } from 'hono';
 import { getPath } from 'hono/utils/url';
+import { createTally } from '../lib/tally.ts';
 import { AriError } from '../models/errors.ts';
+import { notCovered } from './access/access.ts';
+import { createGuards } from './access/guard.ts';
+import { sightOf } from './access/sight.ts';
 import { createOpenApi } from './api-docs/openapi.ts';
-import { createApiDocs, present } from './api-docs.ts';
-import { bearerToken } from './auth.ts';
-import { type Checks, createChecks, type Next } from './checks.ts';
+import { createApiDocs, perUser, present } from './api-docs.ts';
+import { bearerToken, type HttpUser } from './auth.ts';
+import { type Checks, createChecks, type Next, type OperationOf } from './checks.ts';
 import { type Connections, createConnections } from './connections.ts';
 import type { Deps } from './deps.ts';
 import type { AppDeps, Env, HttpOptions } from './env.ts';
@@ -15,16 +19,16 @@ import { createLiveSocket } from './live-socket.ts';
 import { createLogIn, type LogIn } from './log-in.ts';
 import { createMediaSockets } from './media-sockets.ts';
 import { mountMonitoring } from './monitoring.ts';
-import type { Api } from './operation.ts';
+import type { Api, Operation } from './operation.ts';
 import { createOrigins, type Origins } from './origins.ts';
 import { createPage } from './page.ts';
 import { createRequests } from './requests.ts';
 import { createResponder, type Responder, toRefusal } from './responses.ts';
 import { createRoutes, type Route } from './router.ts';
-import { apis, ari, hookswitch } from './routes/index.ts';
+import { apis, ari, hookswitch, operationNamed } from './routes/index.ts';
 import { listenPath } from './routes/listening.ts';
 import { SegmentRouter } from './segment-router.ts';
-import { createSessions } from './sessions.ts';
+import { type Asker, createSessions } from './sessions.ts';
 import { createSockets, mediaPath, type Sockets } from './sockets.ts';
 import { createUnread, type Unread, type UnreadLimits } from './unread.ts';
 import { upgradesOf } from './upgrades.ts';
@@ -61,32 +65,49 @@ function missing(path: string): AriError {
   return new AriError(path.includes('//') ? 'emptyPathSegment' : 'resourceNotFound');
 }
 
+/** Who asks, as operations are told. */
+function askerOf({ req, env }: Context<Env>, user: HttpUser): Asker {
+  const token = bearerToken(req.raw.headers.get('authorization'));
+  const application = env?.application;
+  return application === undefined ? { user, token } : { user, token, application };
+}
+
 const operate =
   (route: Route, responder: Responder): Next =>
   (c, sources, user) =>
     c.req.method === 'OPTIONS' || !user
       ? responder.options(c.req.raw, route.verbs, user !== undefined)
-      : route.run(c, sources, { user, token: bearerToken(c.req.raw.headers.get('authorization')) });
+      : route.run(c, sources, askerOf(c, user));
+
+/** An operation that opens a WebSocket. */
+const gets =
+  (operation: Operation): OperationOf =>
+  (method) =>
+    method === 'GET' ? operation : undefined;
 
 const document =
-  (make: (host: string | undefined, c: Context<Env>) => object | undefined, responder: Responder): Next =>
+  (
+    make: (host: string | undefined, user: HttpUser, c: Context<Env>) => object | undefined,
+    responder: Responder,
+  ): Next =>
   (c, _sources, user) => {
     const request = c.req.raw;
-    if (request.method === 'OPTIONS') return responder.options(request, 'OPTIONS,GET', user !== undefined);
+    if (request.method === 'OPTIONS' || !user) return responder.options(request, 'OPTIONS,GET', user !== undefined);
     if (request.method !== 'GET') throw new AriError('methodUnsupported');
-    const found = make(request.headers.get('host') ?? undefined, c);
+    const found = make(request.headers.get('host') ?? undefined, user, c);
     if (!found) throw new AriError('resourceNotFound');
     return responder.json(request, 200, found);
   };
 
 function mountDocuments(app: Hono<Env>, owners: Deps, checked: Checks, responder: Responder) {
-  const docs = createApiDocs(ari, owners);
-  const swagger = (host: string | undefined, c: Context<Env>) => docs.swagger(c.req.param('file') ?? '', host);
+  const docsOf = perUser((mayDo) => createApiDocs(ari, owners, mayDo));
+  const swagger = (host: string | undefined, user: HttpUser, c: Context<Env>) =>
+    docsOf(user).swagger(c.req.param('file') ?? '', host);
   app.all(`${ari.base}/api-docs/:file`, checked(document(swagger, responder)));
-  app.all(`${ari.base}/openapi.json`, checked(document((host) => docs.openApi(host), responder)));
-  app.all(`${ari.base}/asyncapi.json`, checked(document((host) => docs.asyncApi(host), responder)));
-  const own = createOpenApi(present(hookswitch, owners));
-  app.all(`${hookswitch.base}/openapi.json`, checked(document((host) => own(host), responder)));
+  app.all(`${ari.base}/openapi.json`, checked(document((host, user) => docsOf(user).openApi(host), responder)));
+  app.all(`${ari.base}/asyncapi.json`, checked(document((host, user) => docsOf(user).asyncApi(host), responder)));
+  const ownOf = perUser((mayDo) => createOpenApi(present(hookswitch, owners, mayDo)));
+  app.all(`${hookswitch.base}/openapi.json`, checked(document((host, user) => ownOf(user)(host), responder)));
 }
 
 /** The door for servers that open WebSockets for audio; undefined where no channel can wait for one. */
@@ -98,7 +119,11 @@ function mountMedia(
   const { externalMedia: external } = owners;
   if (!external) return undefined;
   const { log_in: logsIn, message } = options.media_sockets;
-  const sockets = createMediaSockets({ external, responder, connections, clock, message });
+  const requireSeen = (user: HttpUser, channelId: string): void => {
+    if (sightOf(user, owners)?.sees('channel', channelId) === false)
+      throw notCovered(user, `the channel '${channelId}'`);
+  };
+  const sockets = createMediaSockets({ external, requireSeen, responder, connections, clock, message });
   const open = (c: Context<Env>): Response => {
     try {
       if (origins.foreign(c.req.raw)) throw new AriError('foreignOrigin');
@@ -107,8 +132,9 @@ function mountMedia(
       return responder.refusal(c.req.raw, toRefusal(error));
     }
   };
-  const guarded = checked((c, _sources, user) =>
-    user ? sockets.upgrade(c, user) : responder.options(c.req.raw, 'GET', false),
+  const guarded = checked(
+    (c, _sources, user) => (user ? sockets.upgrade(c, user) : responder.options(c.req.raw, 'GET', false)),
+    (method) => (method === 'GET' ? operationNamed('channels', 'externalMedia') : undefined),
   );
   app.all(`${mediaPath}/:id`, logsIn ? guarded : open);
   return { sockets, take: upgradesOf(app) };
@@ -139,8 +165,9 @@ export function createApp(deps: AppDeps): HttpApp {
   });
   const app = new Hono<Env>({ getPath: routingPath, router: new SegmentRouter() });
   const { limits } = options;
+  const turnedAway = createTally(clock, log, 'users came from addresses that they may not come from');
   const logInOf = (users: HttpOptions['users']): LogIn =>
-    createLogIn({ users, bans: owners.bans, passwordQueue: limits.password_queue, sessions, clock });
+    createLogIn({ users, bans: owners.bans, passwordQueue: limits.password_queue, sessions, clock, turnedAway });
   let logIn = logInOf(options.users);
   const connections = createConnections({ limits, clock, log });
   const unreadLimits = unreadLimitsOf(options);
@@ -149,16 +176,28 @@ export function createApp(deps: AppDeps): HttpApp {
   const letIn: LogIn = (...asked) => logIn(...asked);
   const checked = createChecks({ logIn: letIn, limits, connections, origins, responder, requests, log });
 
-  const events = createEventsSocket({ ...deps, owners, app, responder, unread });
-  if (owners.applications) app.all(`${ari.base}/events`, checked(events.upgrade));
+  const guardOf = createGuards(owners);
+  const [opensEvents, watches] = [operationNamed('events', 'eventWebsocket'), operationNamed('live', 'watch')];
+  const events = createEventsSocket({ ...deps, owners, app, responder, unread, guard: guardOf(opensEvents) });
+  if (owners.applications) app.all(`${ari.base}/events`, checked(events.upgrade, gets(opensEvents)));
   const media = mountMedia(deps, { app, checked, connections, origins, responder });
   const sockets = createSockets({ events, media, responder });
   const { live, listening } = owners;
   if (live)
-    app.all(`${hookswitch.base}/live`, checked(createLiveSocket({ live, sockets: events, responder, unread, log })));
+    app.all(
+      `${hookswitch.base}/live`,
+      checked(
+        createLiveSocket({
+          ...{ live, sockets: events, responder, unread, log, guard: guardOf(watches) },
+          sightOf: (user) => sightOf(user, owners),
+        }),
+        gets(watches),
+      ),
+    );
   if (listening) {
-    const listen = createListenSocket({ listening, sockets: events, responder, log });
-    app.all(hookswitch.base + listenPath.replace('{channelId}', ':channelId'), checked(listen));
+    const listens = operationNamed('listening', 'listen');
+    const listen = createListenSocket({ listening, sockets: events, responder, log, guard: guardOf(listens) });
+    app.all(hookswitch.base + listenPath.replace('{channelId}', ':channelId'), checked(listen, gets(listens)));
   }
   mountDocuments(app, owners, checked, responder);
   if (deps.monitoring) mountMonitoring(app, deps.monitoring, checked, responder);
@@ -166,10 +205,7 @@ export function createApp(deps: AppDeps): HttpApp {
   const mountRoutes = ({ base, resources }: Api) => {
     const rest = resources.flatMap(({ operations }) => operations).filter(({ upgrade }) => !upgrade);
     for (const route of createRoutes(rest, { owners, responder, clock, log, validate, answerTimeoutMs })) {
-      app.all(
-        base + route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-        checked(operate(route, responder), route.changesNothing),
-      );
+      app.all(base + route.path.replaceAll(/\{(\w+)\}/g, ':$1'), checked(operate(route, responder), route.operationOf));
     }
   };
   const root: Next = (c, _sources, user) => {
@@ -207,6 +243,7 @@ export function createApp(deps: AppDeps): HttpApp {
     if (isDeepStrictEqual(options.users, next.users)) return;
     options.users = next.users;
     sessions.replaceUsers(next.users);
+    events.review((user) => next.users.some((other) => isDeepStrictEqual(other, user)));
     logIn = logInOf(next.users);
   };
   return { app, sockets, connections, unread, reconfigure };

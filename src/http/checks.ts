@@ -1,6 +1,8 @@
 import type { Context } from 'hono';
 import type { Logger } from '../lib/log.ts';
 import { AriError } from '../models/errors.ts';
+import { requireMayDo } from './access/access.ts';
+import type { OperationName } from './access/scope.ts';
 import type { HttpUser } from './auth.ts';
 import { type Body, readBody } from './body.ts';
 import type { Connections } from './connections.ts';
@@ -16,11 +18,14 @@ type Answer = Response | Promise<Response>;
 /** Carries out a request that was let in; `user` is undefined for an OPTIONS without credentials. */
 export type Next = (c: Context<Env>, sources: Sources, user: HttpUser | undefined) => Answer;
 
+/** What a method asks for, as scopes name it; undefined for what is no operation. */
+export type OperationOf = (method: string) => OperationName | undefined;
+
 /**
- * Puts the checks before what carries a request out. `changesNothing`: the methods that those may ask for who may only
- * look; GET and OPTIONS unless it says otherwise.
+ * Puts the checks before what carries a request out. Of what is no operation those who may only look may ask for GET and
+ * OPTIONS.
  */
-export type Checks = (next: Next, changesNothing?: ReadonlySet<string>) => (c: Context<Env>) => Answer;
+export type Checks = (next: Next, operationOf?: OperationOf) => (c: Context<Env>) => Answer;
 
 export type ChecksDeps = {
   logIn: LogIn;
@@ -42,21 +47,21 @@ const noBody: Body = { form: undefined, json: undefined };
 const needsOrigin = ({ method, headers }: Request): boolean =>
   method === 'GET' ? headers.has('upgrade') : method !== 'OPTIONS' && method !== 'HEAD';
 
-const looking: ReadonlySet<string> = new Set(['GET', 'OPTIONS']);
+const noOperation = (): undefined => undefined;
 
-type Admitted = { next: Next; changesNothing: ReadonlySet<string> };
+type Admitted = { next: Next; operationOf: OperationOf };
 
 /**
  * Makes the checks before any operation, in the field's order: whether the connection may ask more, where the page is
  * from, body, credentials, leave to write. Whatever is thrown behind them becomes an answer here.
  */
 export function createChecks({ logIn, limits, connections, origins, responder, requests, log }: ChecksDeps): Checks {
-  const proceed = (c: Context<Env>, sources: Sources, user: HttpUser, { next, changesNothing }: Admitted): Answer => {
+  const proceed = (c: Context<Env>, sources: Sources, user: HttpUser, { next, operationOf }: Admitted): Answer => {
     if (c.env?.incoming) connections.proved(c.env.incoming.socket);
     return requests.follow(c, user, () => {
-      if (user.read_only && !changesNothing.has(c.req.method)) return refuse(c, new AriError('writeAccessDenied'));
       // Here, so that what is refused is recorded as well.
       try {
+        requireMayDo(user, c.req.method, operationOf(c.req.method));
         return next(c, sources, user);
       } catch (error) {
         return refuse(c, error);
@@ -87,7 +92,7 @@ export function createChecks({ logIn, limits, connections, origins, responder, r
     if (!log.enabled('trace')) return answer;
     return answer instanceof Promise ? answer.then((made) => told(c, made)) : told(c, answer);
   };
-  return (next, changesNothing = looking) =>
+  return (next, operationOf = noOperation) =>
     (c) => {
       try {
         requests.name(c);
@@ -96,7 +101,7 @@ export function createChecks({ logIn, limits, connections, origins, responder, r
         if (outgoing && !outgoing.socket && !connections.mayWait(outgoing)) throw new AriError('tooManyPipelined');
         const request = c.req.raw;
         if (needsOrigin(request) && origins.foreign(request)) throw new AriError('foreignOrigin');
-        const asked: Admitted = { next, changesNothing };
+        const asked: Admitted = { next, operationOf };
         const body = readBody(request, limits.body, { incoming: c.env?.incoming, text: c.env?.getBody });
         const answer = body ? body.then((read) => admit(c, read, asked)) : admit(c, noBody, asked);
         return tell(c, answer instanceof Promise ? answer.catch((error) => refuse(c, error)) : answer);

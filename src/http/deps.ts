@@ -1,4 +1,5 @@
 import type { Applications, ConnectRequest } from '../actors/applications.ts';
+import type { Belongings } from '../actors/belongings.ts';
 import type { BridgeOperations } from '../actors/bridge-operations.ts';
 import type { Broadcasts } from '../actors/broadcasts.ts';
 import type { ChannelOperations } from '../actors/channel-operations.ts';
@@ -73,7 +74,9 @@ export type Owners = {
   /** Which lines are logged. */
   logLevels: LogLevelControl;
   /** The calls that are recorded. */
-  calls: Pick<Calls, 'list' | 'get' | 'mermaid' | 'pcap' | 'bundle' | 'stuck'>;
+  calls: Pick<Calls, 'list' | 'get' | 'mermaid' | 'pcap' | 'bundle' | 'stuck'> & Partial<Pick<Calls, 'record'>>;
+  /** Whom channels and bridges belong to. */
+  belongings: Pick<Belongings, 'applicationOf' | 'membersOf' | 'creatorOf' | 'by'>;
   /** Tells what happens to who watches. */
   live: Pick<Live, 'watch' | 'require'>;
   /** Lets users listen to calls. */

@@ -81,6 +81,10 @@ export type Env = {
     getBody?: string;
     /** Whose request it is, when it came over a WebSocket that this system has opened. */
     localUser?: HttpUser;
+    /** The application whose WebSocket it came over. */
+    application?: string;
+    /** Where that WebSocket leads. */
+    peer?: string;
     /** What came behind the head of a request that asks for a WebSocket. */
     head?: Buffer;
     /** Set by the route when the connection becomes a WebSocket. */

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { Hono } from 'hono';
 import type { WSContext } from 'hono/ws';
 import type { WebSocket } from 'ws';
+import type { Narrow } from '../bus/delivery.ts';
 import { sourceNetwork } from '../lib/addresses.ts';
 import { AriError } from '../models/errors.ts';
 import type { HttpUser } from './auth.ts';
@@ -21,7 +22,7 @@ const keepAliveMs = 30_000;
 export type SessionDeps = AppDeps & { app: Hono<Env>; unread: Unread };
 
 /** A WebSocket of applications that is open. */
-export type Session = { raw: WebSocket; closed: Promise<void> };
+export type Session = { raw: WebSocket; closed: Promise<void>; user?: HttpUser | undefined };
 
 export type SessionOptions = {
   names: string[];
@@ -30,6 +31,10 @@ export type SessionOptions = {
   resume?: ReadonlyMap<string, number>;
   /** The client only hears; see the owner's `connect`. */
   observes: boolean;
+  /** What it may hear; left out, everything. */
+  narrow?: Narrow | undefined;
+  /** Whose socket it is. */
+  user?: HttpUser | undefined;
   /** `Authorization` of the upgrade, for the requests carried over the socket. */
   authorization: string;
   /** Whose requests these are, whatever `authorization` says: of a socket that this system has opened. */
@@ -55,7 +60,8 @@ export type SessionHandlers = {
 export function createSession(deps: SessionDeps, corker: Corker, session: SessionOptions): SessionHandlers {
   const { log, owners } = deps;
   const { names, subscribeAll, observes, authorization, localUser, socket } = session;
-  const describe = `${socket.remoteAddress}:${socket.remotePort}`;
+  const peer = socket.remoteAddress ?? '';
+  const describe = `${peer}:${socket.remotePort}`;
   let connection: { close(): void } | undefined;
   let rest: RestOverWebSocket | undefined;
   let output: WatchedOutput | undefined;
@@ -89,7 +95,8 @@ export function createSession(deps: SessionDeps, corker: Corker, session: Sessio
     try {
       const { resume } = session;
       const unread = () => raw.bufferedAmount;
-      const request = { names, subscribeAll, resume, observes, send, describe, unread };
+      const { narrow } = session;
+      const request = { names, subscribeAll, resume, observes, narrow, send, describe, unread };
       connection = session.connect ? session.connect(request) : owners.applications?.connect(request);
     } catch (error) {
       log.warn({ error, applications: names, client: describe }, 'applications could not be registered');
@@ -105,11 +112,19 @@ export function createSession(deps: SessionDeps, corker: Corker, session: Sessio
       const closed = new Promise<void>((resolve) => {
         ended = resolve;
       });
-      if (session.opened({ raw, closed })) return raw.close(1001, goingAway);
+      if (session.opened({ raw, closed, user: session.user })) return raw.close(1001, goingAway);
       const watched = watch(raw);
       output = watched;
       const send = sender(raw, watched);
-      rest = createRestOverWebSocket({ ...deps, application: names[0] ?? '', authorization, localUser, send, raw });
+      rest = createRestOverWebSocket({
+        ...deps,
+        application: names[0] ?? '',
+        peer,
+        authorization,
+        localUser,
+        send,
+        raw,
+      });
       register(raw, send);
     },
     onMessage: ({ data }) => {

@@ -3,6 +3,8 @@ import type { Context } from 'hono';
 import { longestApplicationName } from '../models/application.ts';
 import { AriError } from '../models/errors.ts';
 import type { MissingParams } from '../models/websocket-messages.ts';
+import type { Guard } from './access/guard.ts';
+import { narrowOf } from './access/sight.ts';
 import { apiKeyCredentials, apiKeyOf, basicCredentials, type HttpUser } from './auth.ts';
 import { createCorker } from './corker.ts';
 import type { Env } from './env.ts';
@@ -19,7 +21,11 @@ import type { Responder } from './responses.ts';
 import { connectParams } from './routes/events.ts';
 import { handshakeProblem, type TakeUpgrade, writeRefusal } from './upgrades.ts';
 
-export type EventsSocketDeps = SessionDeps & { responder: Responder };
+export type EventsSocketDeps = SessionDeps & {
+  responder: Responder;
+  /** Refuses names that the user's scope does not cover. */
+  guard: Guard;
+};
 
 /** The events WebSocket: upgrades, delivery, requests carried over it. */
 export interface EventsSocket {
@@ -32,11 +38,16 @@ export interface EventsSocket {
    * @throws AriError upgradeRequired, upgradeInvalid, upgradeOverWebSocket, serviceUnavailable.
    */
   become(c: Context<Env>, makeSession: (start: SocketStart) => SessionHandlers): Response | Promise<Response>;
+  /** Closes (1008) the sockets of those who are no longer let in. */
+  review(still: (user: HttpUser) => boolean): void;
   /** From now on the largest message that a new socket takes, in bytes. */
   limitMessages(octets: number): void;
   /** Says 1001 to every socket and cuts those that do not answer within `graceMs`; resolves when all are gone. */
   close(graceMs: number): Promise<void>;
 }
+
+/** Why a socket is closed with 1008. */
+export const notLetIn = 'the credentials are not good any more';
 
 /** What a WebSocket begins with. */
 export type SocketStart = Pick<SessionOptions, 'socket' | 'opened'>;
@@ -92,7 +103,7 @@ function createWebSockets({ app, options }: EventsSocketDeps) {
 
 /** Makes the events WebSocket. Nothing is opened before the first upgrade. */
 export function createEventsSocket(deps: EventsSocketDeps): EventsSocket {
-  const { responder, log, clock, entityId, owners } = deps;
+  const { responder, guard, log, clock, entityId, owners } = deps;
   const { upgradeWebSocket, injectWebSocket, wss } = createWebSockets(deps);
   const sessions = new Set<Session>();
   const corker = createCorker(clock);
@@ -141,6 +152,7 @@ export function createEventsSocket(deps: EventsSocketDeps): EventsSocket {
         const missing: MissingParams = { type: 'MissingParams', asterisk_id: entityId, params: ['app'] };
         return responder.json(request, 400, missing);
       }
+      if (user) guard.perform({ user, token: undefined }, { app: names.names }, () => undefined);
       const observes = user?.read_only === true && user.may_register !== true;
       return become(c, (start) => {
         owners.applications?.requireRegistrable(names.names, observes);
@@ -148,13 +160,16 @@ export function createEventsSocket(deps: EventsSocketDeps): EventsSocket {
         // A token may end before the socket does, and a ticket has ended already: both stand for their user from here on.
         const localUser = authorization.startsWith('Basic ') ? undefined : user;
         return createSession(deps, corker, {
-          ...{ ...names, observes, authorization, ...start },
+          ...{ ...names, observes, authorization, ...start, user, narrow: user && narrowOf(user, owners) },
           ...(localUser && { localUser }),
         });
       });
     },
     become,
     take: (...upgrade) => take(...upgrade),
+    review(still) {
+      for (const { raw, user } of sessions) if (user && !still(user)) raw.close(1008, notLetIn);
+    },
     limitMessages(octets) {
       wss.options.maxPayload = octets;
     },

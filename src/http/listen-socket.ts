@@ -3,6 +3,7 @@ import type { WSContext } from 'hono/ws';
 import type { WebSocket } from 'ws';
 import { AriError } from '../models/errors.ts';
 import type { Listened } from '../models/live.ts';
+import type { Guard } from './access/guard.ts';
 import type { HttpUser } from './auth.ts';
 import type { Owners } from './deps.ts';
 import type { AppDeps, Env } from './env.ts';
@@ -14,13 +15,15 @@ export type ListenSocketDeps = Pick<AppDeps, 'log'> & {
   listening: Owners['listening'];
   sockets: Pick<EventsSocket, 'become'>;
   responder: Responder;
+  /** Refuses channels that the user's scope does not cover. */
+  guard: Guard;
 };
 
 /** Longest reason of a close frame, in octets (RFC 6455 5.5.1), with room for what is not ASCII. */
 const longestReason = 60;
 
 /** Makes what answers `GET /hookswitch/channels/{channelId}/listen`: refuses, or lets the connection become a WebSocket. */
-export function createListenSocket({ listening, sockets, responder, log }: ListenSocketDeps) {
+export function createListenSocket({ listening, sockets, responder, log, guard }: ListenSocketDeps) {
   const session = (channelId: string, user: HttpUser, { opened }: SocketStart) => {
     let stop = (): void => {};
     let ended = (): void => {};
@@ -31,7 +34,7 @@ export function createListenSocket({ listening, sockets, responder, log }: Liste
         const closed = new Promise<void>((resolve) => {
           ended = resolve;
         });
-        if (opened({ raw, closed })) return raw.close(1001, 'the server is shutting down');
+        if (opened({ raw, closed, user })) return raw.close(1001, 'the server is shutting down');
         const begun: Listened = { type: 'listening', channel: channelId, sample_rate: 8000, bits: 16 };
         raw.send(JSON.stringify(begun));
         try {
@@ -61,7 +64,7 @@ export function createListenSocket({ listening, sockets, responder, log }: Liste
     // What a browser remembers, or a page has in its address, must not do.
     if (!query?.has('ticket') || raw.headers.has('authorization')) throw new AriError('authenticationRequired');
     const channelId = c.req.param('channelId') ?? '';
-    listening.require(channelId, user);
+    guard.perform({ user, token: undefined }, { channelId }, () => listening.require(channelId, user));
     return sockets.become(c, (start) => session(channelId, user, start));
   };
 }

@@ -4,6 +4,8 @@ import type { WebSocket } from 'ws';
 import { sourceNetwork } from '../lib/addresses.ts';
 import { AriError } from '../models/errors.ts';
 import type { LiveScope } from '../recorder/live.ts';
+import type { Guard } from './access/guard.ts';
+import type { Sight } from './access/sight.ts';
 import type { HttpUser } from './auth.ts';
 import type { Owners } from './deps.ts';
 import type { AppDeps, Env } from './env.ts';
@@ -15,23 +17,30 @@ import type { Unread, WatchedOutput } from './unread.ts';
 
 export type LiveSocketDeps = Pick<AppDeps, 'log'> & {
   live: Owners['live'];
+  /** What somebody sees; undefined for everything. */
+  sightOf(user: HttpUser): Sight | undefined;
+  /** Refuses what the user's scope does not cover. @throws AriError. */
+  guard: Guard;
   sockets: Pick<EventsSocket, 'become'>;
   responder: Responder;
   unread: Unread;
 };
 
+/** Who watches what, and sees what. */
+type Watching = { scope: LiveScope; sight: Sight | undefined; user: HttpUser | undefined };
+
 const readParams = createParamReader(liveParams);
 
 /** What a client asks to watch. */
-function readScope(sources: Sources): LiveScope {
-  const { call, app } = readParams({}, sources) as { call?: string; app?: string };
+function readScope(params: Record<string, unknown>): LiveScope {
+  const { call, app } = params as { call?: string; app?: string };
   if (call !== undefined) return { kind: 'call', id: call };
   return app === undefined ? { kind: 'overview' } : { kind: 'application', name: app };
 }
 
 /** Makes what answers `GET /hookswitch/live`: refuses, or lets the connection become a WebSocket. */
-export function createLiveSocket({ live, sockets, responder, unread, log }: LiveSocketDeps) {
-  const session = (scope: LiveScope, { socket, opened }: SocketStart) => {
+export function createLiveSocket({ live, sightOf, guard, sockets, responder, unread, log }: LiveSocketDeps) {
+  const session = ({ scope, sight, user }: Watching, { socket, opened }: SocketStart) => {
     const client = `${socket.remoteAddress}:${socket.remotePort}`;
     let output: WatchedOutput | undefined;
     let unwatch = (): void => {};
@@ -53,7 +62,7 @@ export function createLiveSocket({ live, sockets, responder, unread, log }: Live
         const closed = new Promise<void>((resolve) => {
           ended = resolve;
         });
-        if (opened({ raw, closed })) return raw.close(1001, 'the server is shutting down');
+        if (opened({ raw, closed, user })) return raw.close(1001, 'the server is shutting down');
         const watched = watch(raw);
         output = watched;
         const send = (json: string): void => {
@@ -62,7 +71,7 @@ export function createLiveSocket({ live, sockets, responder, unread, log }: Live
           watched.wrote();
         };
         try {
-          unwatch = live.watch(scope, send);
+          unwatch = live.watch(scope, send, sight);
         } catch (error) {
           raw.close(1008, error instanceof AriError ? error.message.slice(0, 120) : 'nothing to watch');
         }
@@ -80,8 +89,10 @@ export function createLiveSocket({ live, sockets, responder, unread, log }: Live
     const { raw } = c.req;
     if (raw.method === 'OPTIONS') return responder.options(raw, 'OPTIONS', user !== undefined);
     if (raw.method !== 'GET') return responder.refusal(raw, new AriError('methodInvalid'), { Allow: 'OPTIONS' });
-    const scope = readScope(sources);
-    live.require(scope);
-    return sockets.become(c, (start) => session(scope, start));
+    const params = readParams({}, sources);
+    const scope = readScope(params);
+    if (user) guard.perform({ user, token: undefined }, params, () => live.require(scope));
+    const sight = user && sightOf(user);
+    return sockets.become(c, (start) => session({ scope, sight, user }, start));
   };
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../lib/clock.ts';
 import { AriError } from '../models/errors.ts';
 import type { Bans } from '../stores/bans.ts';
+import { accessOf } from './access/access.ts';
 import {
   apiKeyCredentials,
   apiKeyOf,
@@ -25,11 +26,14 @@ export type LogInDeps = {
   /** Tokens and tickets of those who have logged in before. */
   sessions: Pick<Sessions, 'find' | 'redeem'>;
   clock: Clock;
+  /** Tells the log who came from where it may not. */
+  turnedAway(told: { user: string; address: string }): void;
 };
 
 /**
  * Whom a request comes from: `nobody` when it does not say. Throws or rejects with AriError: 401 for wrong credentials,
- * late or after its connection was cut where many were wrong before; 503 when too many passwords wait to be checked.
+ * late or after its connection was cut where many were wrong before; 403 where the user may not come from there, whatever
+ * the password; 503 when too many passwords wait to be checked.
  * `incoming` is undefined for a request that came over no connection of its own.
  */
 export type LogIn = (
@@ -46,8 +50,18 @@ const inside: Client = { address: '', gone: () => false };
  * guesses it. What was verified before is neither checked nor slowed again, whatever comes from the same address.
  * @throws Error for a user whose password hash cannot be read.
  */
-export function createLogIn({ users, bans, passwordQueue, sessions, clock }: LogInDeps): LogIn {
+export function createLogIn({ users, bans, passwordQueue, sessions, clock, turnedAway }: LogInDeps): LogIn {
   const authenticator = createAuthenticator(users, createPasswordQueue(passwordQueue));
+  const byName = new Map(users.map((user) => [user.name, user]));
+
+  /** @throws AriError addressDenied. What came over no connection of its own was let in with the one that it came over. */
+  const admitFrom = <U extends HttpUser | undefined>(user: U, incoming: IncomingMessage | undefined): U => {
+    if (!user || !incoming || !(user.allowed_addresses || user.denied_addresses)) return user;
+    const { address } = clientOf(incoming);
+    if (accessOf(user).mayCome(address)) return user;
+    turnedAway({ user: user.name, address });
+    throw new AriError('addressDenied', { user: user.name });
+  };
 
   /** Resolves after so many ms, or when the connection closes. */
   const after = (ms: number, { socket }: IncomingMessage): Promise<void> =>
@@ -76,12 +90,14 @@ export function createLogIn({ users, bans, passwordQueue, sessions, clock }: Log
     incoming: IncomingMessage | undefined,
   ): HttpUser | Promise<HttpUser> => {
     const known = authenticator.recall(carrier);
-    if (known) return known;
+    if (known) return admitFrom(known, incoming);
     const client = incoming ? clientOf(incoming) : inside;
     if (incoming && bans?.verdict(client.address).action === 'ignore') {
       incoming.socket.destroy();
       throw new AriError('authenticationRequired');
     }
+    // Before the password is looked at, so that nobody learns there whether it is right.
+    admitFrom(byName.get(credentials.name), incoming);
     const user = authenticator.verify(credentials, carrier, client);
     if (user instanceof Promise) return user.then((found) => found ?? refuse(credentials.name, incoming, client));
     return user ?? refuse(credentials.name, incoming, client);
@@ -90,15 +106,15 @@ export function createLogIn({ users, bans, passwordQueue, sessions, clock }: Log
   return (request, sources, incoming) => {
     const header = request.headers.get('authorization');
     const known = header === null ? undefined : authenticator.recall(header);
-    if (known) return known;
+    if (known) return admitFrom(known, incoming);
     const token = bearerToken(header);
     const session = token === undefined ? undefined : sessions.find(token);
-    if (session) return session;
+    if (session) return admitFrom(session, incoming);
     const basic = basicCredentials(header);
     if (basic && header) return verify(basic, header, incoming);
     const ticket = ticketOf(request, sources);
     const holder = ticket === undefined ? undefined : sessions.redeem(ticket);
-    if (holder) return holder;
+    if (holder) return admitFrom(holder, incoming);
     const key = apiKeyOf(sources);
     const credentials = apiKeyCredentials(key);
     return credentials && key !== undefined ? verify(credentials, key, incoming) : 'nobody';

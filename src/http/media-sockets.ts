@@ -15,6 +15,8 @@ import { handshakeProblem } from './upgrades.ts';
 
 export type MediaSocketsDeps = {
   external: Pick<Owners['externalMedia'], 'awaited'>;
+  /** Refuses a user whose scope does not cover the channel. @throws AriError. */
+  requireSeen(user: HttpUser, channelId: string): void;
   responder: Responder;
   connections: Connections;
   clock: Clock;
@@ -44,7 +46,7 @@ function octetsOf(data: RawData): Uint8Array {
 
 /** Makes the door for them; nothing is opened. */
 export function createMediaSockets(deps: MediaSocketsDeps): MediaSockets {
-  const { external, responder, connections, clock, message } = deps;
+  const { external, requireSeen, responder, connections, clock, message } = deps;
   const wss = new WebSocketServer({
     noServer: true,
     maxPayload: message,
@@ -98,8 +100,9 @@ export function createMediaSockets(deps: MediaSocketsDeps): MediaSockets {
     };
   };
 
-  const accept = (c: Context<Env>, incoming: IncomingMessage): Response => {
+  const accept = (c: Context<Env>, incoming: IncomingMessage, user: HttpUser | undefined): Response => {
     const connection = external.awaited(c.req.param('id') ?? '');
+    if (user) requireSeen(user, connection.channelId);
     connections.proved(incoming.socket);
     c.env.upgraded = true;
     incoming.socket.setNoDelay(true);
@@ -113,7 +116,6 @@ export function createMediaSockets(deps: MediaSocketsDeps): MediaSockets {
     upgrade(c, user) {
       const request = c.req.raw;
       if (request.method !== 'GET') return responder.refusal(request, new AriError('methodInvalid'), { Allow: 'GET' });
-      if (user?.read_only) throw new AriError('writeAccessDenied');
       const { incoming } = c.env;
       if (!incoming || c.env.outgoing || request.headers.get('upgrade')?.toLowerCase() !== 'websocket') {
         external.awaited(c.req.param('id') ?? '');
@@ -125,7 +127,7 @@ export function createMediaSockets(deps: MediaSocketsDeps): MediaSockets {
         return responder.refusal(request, new AriError('upgradeInvalid', { reason }), versions);
       }
       if (closing) throw new AriError('serviceUnavailable');
-      return accept(c, incoming);
+      return accept(c, incoming, user);
     },
     async close(graceMs) {
       closing = true;

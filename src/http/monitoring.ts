@@ -4,6 +4,7 @@ import { AriError } from '../models/errors.ts';
 import type { Checks } from './checks.ts';
 import type { Env, Monitoring } from './env.ts';
 import type { Responder } from './responses.ts';
+import { readMetrics } from './routes/index.ts';
 
 const plain = 'text/plain; charset=utf-8';
 const noStore = { 'Cache-Control': 'no-store' };
@@ -19,14 +20,21 @@ const isReading = ({ req }: Context<Env>): boolean => req.method === 'GET' || re
 export function mountMonitoring(app: Hono<Env>, parts: Monitoring, checked: Checks, responder: Responder): void {
   const { metrics, health, networks } = parts;
   const show = async (): Promise<Response> => text(200, await metrics.text(), metrics.contentType);
-  const asked = checked((c, _sources, user) => {
-    if (user === undefined) return responder.options(c.req.raw, 'OPTIONS,GET', false);
-    if (!isReading(c)) throw new AriError('methodUnsupported');
-    return show();
-  });
+  const asked = checked(
+    (c, _sources, user) => {
+      if (user === undefined) return responder.options(c.req.raw, 'OPTIONS,GET', false);
+      if (!isReading(c)) throw new AriError('methodUnsupported');
+      return show();
+    },
+    (method) => (method === 'GET' || method === 'HEAD' ? readMetrics : undefined),
+  );
+  // Read anew only when the networks are others.
+  let matchers = { of: networks.allowed, all: networks.allowed.map(addressMatcher) };
   const isAllowed = (c: Context<Env>): boolean => {
     const address = c.env?.incoming?.socket.remoteAddress;
-    return address !== undefined && networks.allowed.some((network) => addressMatcher(network)(address));
+    if (matchers.of !== networks.allowed)
+      matchers = { of: networks.allowed, all: networks.allowed.map(addressMatcher) };
+    return address !== undefined && matchers.all.some((matches) => matches(address));
   };
   app.all('/metrics', (c) => {
     // Whoever names a user is asked for the password.

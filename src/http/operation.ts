@@ -30,7 +30,28 @@ export type Param = {
   own?: true;
   /** The parameter is the JSON body itself, not a member of it. */
   whole?: true;
+  /** What it names: something that the scope of who asks has to cover. */
+  names?: Named;
+  /** It may hold what is nobody's business: digits, texts, values. It is written to no log. */
+  hidden?: true;
 };
+
+/**
+ * What a parameter can name. Things that are there already: `channel`, `bridge`, `playback`, `recording` (a live one),
+ * `call`, `eventSource`. And what is reached with it: `application`, `context` of the dialplan, `endpoint` to call,
+ * `server` to exchange audio with, `media` to play, `variable` or function, `variables`.
+ */
+export type Named =
+  | ThingNamed
+  | 'application'
+  | 'context'
+  | 'endpoint'
+  | 'server'
+  | 'media'
+  | 'variable'
+  | 'variables'
+  | 'eventSource';
+export type ThingNamed = 'channel' | 'bridge' | 'playback' | 'recording' | 'call';
 
 export type Params = Readonly<Record<string, Param>>;
 
@@ -69,12 +90,16 @@ export type OperationSpec<K extends keyof Owners, S extends Params, R extends TS
   errors?: readonly AriErrorCode[];
   /** `nothing`: those who may only look may do it, whatever its method. Left out, GET changes nothing, others do. */
   changes?: 'nothing';
+  /** Whoever has logged in may do it, whatever the scope. */
+  everyone?: true;
   handle(owner: Owners[K], params: ParamsOf<S>, asker: Asker): Result<R> | Promise<Result<R>>;
 };
 
 /** An operation, its types forgotten. */
 export type Operation = {
   readonly method: Method;
+  /** Name of its resource; empty as long as it is in none. */
+  readonly resource: string;
   readonly paths: readonly string[];
   readonly nickname: string;
   readonly summary: string;
@@ -88,8 +113,10 @@ export type Operation = {
   readonly upgrade: boolean;
   /** Set where the answer is a file: `handle` gives a {@link FileAnswer}. */
   readonly file: boolean;
-  /** Whether those who may only look may do it. */
+  /** Whether those who may only look may do it: its verb is `read`, or else `change`. */
   readonly changesNothing: boolean;
+  /** Whether it is covered by every scope. */
+  readonly everyone: boolean;
   location(result: unknown): string | undefined;
   handle(owner: unknown, params: Record<string, unknown>, asker: Asker): unknown;
 };
@@ -102,6 +129,7 @@ export function operation<
 >(spec: OperationSpec<K, S, R>): Operation {
   return {
     method: spec.method,
+    resource: '',
     paths: typeof spec.path === 'string' ? [spec.path] : spec.path,
     nickname: spec.nickname,
     summary: spec.summary,
@@ -114,6 +142,7 @@ export function operation<
     upgrade: false,
     file: false,
     changesNothing: spec.changes === 'nothing' || spec.method === 'GET',
+    everyone: spec.everyone === true,
     location: (result) => spec.location?.(result as Result<R>),
     handle: (owner, params, asker) => spec.handle(owner as Owners[K], params as ParamsOf<S>, asker),
   };
@@ -157,6 +186,13 @@ export type Resource = {
   readonly operations: readonly Operation[];
 };
 
+/** Resources whose operations know where they belong: a scope names them by that. */
+export const inResources = (resources: readonly Resource[]): readonly Resource[] =>
+  resources.map((resource) => ({
+    ...resource,
+    operations: resource.operations.map((each) => ({ ...each, resource: resource.name })),
+  }));
+
 /** A family of operations under one base path, with documents of its own. */
 export type Api = {
   /** What all its paths begin with, e.g. `/ari`. */
@@ -169,8 +205,8 @@ export type Api = {
 };
 
 /** A path variable. */
-export const pathParam = (description: string) =>
-  ({ in: 'path', type: 'string', required: true, description }) as const;
+export const pathParam = (description: string, names?: Named) =>
+  ({ in: 'path', type: 'string', required: true, description, ...(names && { names }) }) as const;
 
 /** A parameter of the query; also accepted in a form or JSON body. */
 export const queryParam = <const T extends ParamType, const O extends Omit<Param, 'in' | 'type' | 'description'>>(
@@ -180,5 +216,7 @@ export const queryParam = <const T extends ParamType, const O extends Omit<Param
 ) => ({ in: 'query' as const, type, description, ...options }) as { in: 'query'; type: T; description: string } & O;
 
 /** A member of the JSON body, handed on as the client sent it. */
-export const bodyParam = (description: string, options: { required?: boolean; whole?: true; own?: true } = {}) =>
-  ({ in: 'body', type: 'object', description, ...options }) as const;
+export const bodyParam = (
+  description: string,
+  options: { required?: boolean; whole?: true; own?: true; names?: 'variables' } = {},
+) => ({ in: 'body', type: 'object', description, ...options }) as const;

@@ -1,7 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { WebSocket } from 'ws';
-import type { OpenSocket, OutboundTarget, SocketReports } from '../actors/outbound-connections.ts';
+import type { NarrowOf, OpenSocket, OutboundTarget, SocketReports } from '../actors/outbound-connections.ts';
 import type { TlsKeys } from '../lib/tls.ts';
+import { accessOf } from './access/access.ts';
+import { narrowOf } from './access/sight.ts';
+import type { HttpUser } from './auth.ts';
 import { createCorker } from './corker.ts';
 import { createSession, type SessionDeps } from './events-session.ts';
 
@@ -9,6 +12,8 @@ import { createSession, type SessionDeps } from './events-session.ts';
 export interface OutboundSockets {
   /** Requests over the socket have the rights of the target's local user; without such a user it cannot be opened. */
   open: OpenSocket;
+  /** What an application of a user hears; as the users are when an event comes. */
+  narrowOf: NarrowOf;
   /** Says 1001 to every socket and cuts those that do not answer within `graceMs`; resolves when all are gone. */
   close(graceMs: number): Promise<void>;
 }
@@ -21,9 +26,10 @@ const headersOf = ({ username, password }: OutboundTarget): Record<string, strin
 
 /** Opens WebSockets to applications: what runs over them is what runs over the sockets that applications open to us. */
 export function createOutboundSockets(deps: SessionDeps & { tls: Pick<TlsKeys, 'client'> }): OutboundSockets {
-  const { options, clock, log, tls } = deps;
+  const { options, clock, log, tls, owners } = deps;
   const corker = createCorker(clock);
   const open = new Map<WebSocket, Promise<void>>();
+  const userNamed = (wanted: string): HttpUser | undefined => options.users.find(({ name }) => name === wanted);
 
   const dial = (target: OutboundTarget): WebSocket =>
     new WebSocket(target.url, [...target.protocols], {
@@ -37,7 +43,8 @@ export function createOutboundSockets(deps: SessionDeps & { tls: Pick<TlsKeys, '
     });
 
   const run = (raw: WebSocket, target: OutboundTarget, names: readonly string[], told: SocketReports): void => {
-    const localUser = options.users.find(({ name }) => name === target.localUser);
+    const localUser = userNamed(target.localUser);
+    const foreign = localUser && names.find((name) => accessOf(localUser).scope?.application(name) === false);
     let upgraded: IncomingMessage | undefined;
     let failure = 'the connection was closed';
     let session: ReturnType<typeof createSession> | undefined;
@@ -48,7 +55,7 @@ export function createOutboundSockets(deps: SessionDeps & { tls: Pick<TlsKeys, '
       failure = message;
     });
     raw.once('open', () => {
-      if (!upgraded || !localUser) return raw.terminate();
+      if (!upgraded || !localUser || foreign !== undefined) return raw.terminate();
       const { socket } = upgraded;
       session = createSession(deps, corker, {
         names: [...names],
@@ -71,6 +78,7 @@ export function createOutboundSockets(deps: SessionDeps & { tls: Pick<TlsKeys, '
     });
     raw.once('close', () => {
       if (session) session.onClose();
+      else if (foreign !== undefined) told.failed(`the scope of ${target.localUser} does not cover ${foreign}`);
       else told.failed(localUser ? failure : `there is no user ${target.localUser}`);
     });
   };
@@ -87,6 +95,11 @@ export function createOutboundSockets(deps: SessionDeps & { tls: Pick<TlsKeys, '
   };
 
   return {
+    narrowOf(name) {
+      const user = userNamed(name);
+      return user && narrowOf(user, owners);
+    },
+
     open(target, names, told) {
       let raw: WebSocket;
       try {

@@ -18,6 +18,8 @@ export type RestOverWebSocketDeps = {
   entityId: string;
   /** First application of the socket. */
   application: string;
+  /** Where the socket leads; an address. */
+  peer?: string;
   /** `Authorization` of the upgrade, sent with every inner request. */
   authorization: string;
   /** Whose requests these are, whatever `authorization` says. */
@@ -155,6 +157,8 @@ export function createRestOverWebSocket(deps: RestOverWebSocketDeps): RestOverWe
       : { method: inner.method, headers };
     const bindings: Env['Bindings'] = {
       overWebSocket: true,
+      application: deps.application,
+      ...(deps.peer !== undefined && { peer: deps.peer }),
       ...(deps.localUser && { localUser: deps.localUser }),
       ...(isGet && inner.body !== undefined && { getBody: inner.body }),
     };

@@ -4,6 +4,7 @@ import { Compile } from 'typebox/compile';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { AriError, type AriErrorCode } from '../models/errors.ts';
+import { createGuards, type Guard } from './access/guard.ts';
 import type { Deps } from './deps.ts';
 import type { FileAnswer } from './file-answers.ts';
 import { type Method, methods, type Operation } from './operation.ts';
@@ -17,6 +18,8 @@ const commonErrors: ReadonlySet<AriErrorCode> = new Set<AriErrorCode>([
   'requestBodyInvalid',
   'authenticationRequired',
   'writeAccessDenied',
+  'scopeDenied',
+  'addressDenied',
   'resourceNotFound',
   'parameterInvalid',
   'tooManyValues',
@@ -48,11 +51,18 @@ export type Route = {
   verbs: string;
   /** Carries out a request; for a method that is not there it refuses with 405. */
   run(c: Context, sources: Sources, asker: Asker): Response | Promise<Response>;
-  /** Methods that those may ask for who may only look. */
-  changesNothing: ReadonlySet<string>;
+  /** What a method does there; undefined for one that is not there. */
+  operationOf(method: string): Operation | undefined;
 };
 
-type Prepared = { operation: Operation; owner: unknown; names: readonly string[]; read: ParamReader; check: Check };
+type Prepared = {
+  operation: Operation;
+  owner: unknown;
+  names: readonly string[];
+  read: ParamReader;
+  check: Check;
+  guard: Guard;
+};
 type Check = ((value: unknown) => string | undefined) | undefined;
 
 const variable = /\{(\w+)\}/g;
@@ -82,6 +92,7 @@ function byLiteralsFirst(one: string, other: string): number {
 
 /** The routes of the operations whose owner exists, in the order they must be matched. */
 export function createRoutes(operations: readonly Operation[], deps: RouterDeps): Route[] {
+  const guardOf = createGuards(deps.owners);
   const byPath = new Map<string, Map<Method, Prepared>>();
   for (const operation of operations) {
     const owner = deps.owners[operation.owner];
@@ -89,14 +100,22 @@ export function createRoutes(operations: readonly Operation[], deps: RouterDeps)
     for (const path of operation.paths) {
       const here = byPath.get(path) ?? new Map<Method, Prepared>();
       if (here.has(operation.method)) throw new Error(`${operation.method} ${path} is declared twice`);
-      here.set(operation.method, prepare(operation, path, owner, deps.validate));
+      here.set(operation.method, prepare({ operation, path, owner, guardOf, validate: deps.validate }));
       byPath.set(path, here);
     }
   }
   return [...byPath.keys()].sort(byLiteralsFirst).map((path) => routeOf(path, byPath.get(path) ?? new Map(), deps));
 }
 
-function prepare(operation: Operation, path: string, owner: unknown, validate: boolean): Prepared {
+type Declared = {
+  operation: Operation;
+  path: string;
+  owner: unknown;
+  guardOf: ReturnType<typeof createGuards>;
+  validate: boolean;
+};
+
+function prepare({ operation, path, owner, guardOf, validate }: Declared): Prepared {
   const names = [...path.matchAll(variable)].map(([, name]) => name as string);
   const undeclared = names.find((name) => operation.params[name]?.in !== 'path');
   // An alias may put into the path what the main path takes from the query, but nothing unknown.
@@ -106,6 +125,7 @@ function prepare(operation: Operation, path: string, owner: unknown, validate: b
     owner,
     names,
     read: createParamReader(operation.params),
+    guard: guardOf(operation),
     check: validate && operation.returns && !operation.file ? createCheck(operation.returns) : undefined,
   };
 }
@@ -117,11 +137,7 @@ function routeOf(path: string, here: Map<Method, Prepared>, deps: RouterDeps): R
   return {
     path,
     verbs,
-    changesNothing: new Set([
-      'GET',
-      'OPTIONS',
-      ...[...here].filter(([, { operation }]) => operation.changesNothing).map(([method]) => method),
-    ]),
+    operationOf: (method) => here.get(method as Method)?.operation,
     run: (c, sources, asker) => {
       const prepared = here.get(c.req.method as Method);
       if (prepared) return run(prepared, c, sources, asker);
@@ -161,7 +177,7 @@ function createRunner({ responder, clock, log, validate, answerTimeoutMs }: Rout
   const sendFile = (prepared: Prepared, c: Context, file: FileAnswer): Response => {
     // A WebSocket carries JSON: what it answers instead does not need the file to be read.
     if ((c.env as { overWebSocket?: true } | undefined)?.overWebSocket)
-      return new Response('-', { headers: { 'Content-Type': file.type } });
+      return new Response('-', { headers: { 'Content-Type': 'application/octet-stream' } });
     try {
       return responder.file(c.req.raw, file);
     } catch (error) {
@@ -186,7 +202,9 @@ function createRunner({ responder, clock, log, validate, answerTimeoutMs }: Rout
     try {
       const path: Record<string, string> = {};
       for (const name of prepared.names) path[name] = c.req.param(name) ?? '';
-      const result = prepared.operation.handle(prepared.owner, prepared.read(path, sources), asker);
+      const { operation, owner, guard } = prepared;
+      const params = prepared.read(path, sources);
+      const result = guard.perform(asker, params, () => operation.handle(owner, params, asker));
       if (!(result instanceof Promise)) return succeed(prepared, c, result);
       return inTime(result, prepared.operation.nickname).then(
         (value) => succeed(prepared, c, value),

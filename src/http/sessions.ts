@@ -20,6 +20,8 @@ export type Asker = {
   user: HttpUser;
   /** The token that the request came with, when it came with one. */
   token: string | undefined;
+  /** The application whose WebSocket the request came over. */
+  application?: string;
 };
 
 /**

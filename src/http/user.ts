@@ -1,4 +1,6 @@
-/** Someone who may use the interface; as the configuration has it. One of the two passwords is given. */
+import type { ScopeSettings } from './access/scope.ts';
+
+/** Someone who may use the interface; as the configuration has it. One of the two passwords is given. Never changed. */
 export type HttpUser = {
   name: string;
   password?: string | undefined;
@@ -8,4 +10,11 @@ export type HttpUser = {
   read_only: boolean;
   /** A read-only user's WebSocket registers applications like anyone's; otherwise it only observes. */
   may_register?: boolean;
+  /** Addresses and networks that it may come from, all when left out, and those among them that it may not. */
+  allowed_addresses?: readonly string[] | undefined;
+  denied_addresses?: readonly string[] | undefined;
+  /** What it is limited to; nothing when left out. */
+  scope?: ScopeSettings | undefined;
+  /** The token that it came with in place of a password; what it is limited to besides. */
+  token?: { readonly name: string; readonly scopes: readonly ScopeSettings[]; readonly expiresAt: number | undefined };
 };

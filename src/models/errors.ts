@@ -19,6 +19,8 @@ export const ariErrors = {
   requestBodyInvalid: { status: 400, message: 'Error parsing request body' },
   authenticationRequired: { status: 401, message: 'Authentication required' },
   writeAccessDenied: { status: 403, message: 'Write access denied' },
+  scopeDenied: { status: 403, message: "The scope of '{user}' does not cover {what}" },
+  addressDenied: { status: 403, message: "'{user}' may not come from this address" },
   trailingSlash: { status: 404, message: 'ARI URLs do not end with a slash. Try {path}' },
   resourceNotFound: { status: 404, message: 'Resource not found' },
   emptyPathSegment: { status: 400, message: 'The path has an empty segment' },

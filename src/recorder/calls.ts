@@ -26,6 +26,8 @@ export type CallFilter = {
   stuck?: boolean | undefined;
   offset?: number | undefined;
   limit?: number | undefined;
+  /** Whether who asks sees what belongs to these applications; left out, everything is seen. */
+  seen?: ((applications: Iterable<string>) => boolean) | undefined;
 };
 
 /** The calls that are kept, as clients see them. */
@@ -117,9 +119,10 @@ export function createCalls(recorder: Recorder, stuck: Stuck, server: ServerDesc
 
 function matches(
   call: CallRecord,
-  { number, app, endpoint, state, older_than: olderThan }: CallFilter,
+  { number, app, endpoint, state, older_than: olderThan, seen }: CallFilter,
   now: number,
 ): boolean {
+  if (seen && !seen(call.applications)) return false;
   if (state !== undefined && state !== (call.ended === undefined ? 'live' : 'ended')) return false;
   if (olderThan !== undefined && now - call.began < olderThan * 1000) return false;
   if (app !== undefined && !call.applications.has(app)) return false;

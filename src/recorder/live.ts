@@ -19,14 +19,20 @@ import { createTimelineWriter, type TimelineWriter } from './timeline.ts';
 /** What somebody watches. */
 export type LiveScope = { kind: 'overview' } | { kind: 'call'; id: string } | { kind: 'application'; name: string };
 
+/** What somebody sees. */
+export type LiveSight = {
+  seesAll(applications: Iterable<string>): boolean;
+  sees(kind: 'call', id: string): boolean | undefined;
+};
+
 /** Tells who watches what happens, a few times a second. */
 export interface Live {
   /**
-   * Sends what there is at once, and what changes from now on.
+   * Sends what there is at once, and what changes from now on. With `sight` the overview tells of what that sees alone.
    * @returns a function that ends that.
    * @throws AriError callNotFound, applicationNotFound.
    */
-  watch(scope: LiveScope, send: (json: string) => void): () => void;
+  watch(scope: LiveScope, send: (json: string) => void, sight?: LiveSight): () => void;
   /** @throws AriError callNotFound, applicationNotFound: as {@link watch} would. */
   require(scope: LiveScope): void;
   readonly watchers: number;
@@ -80,11 +86,20 @@ export function createLive(options: LiveOptions): Live {
     octets: recorder.store.octets,
   });
 
-  const overview = (): Omit<Watcher, 'send'> => {
+  const overview = (sight: LiveSight | undefined): Omit<Watcher, 'send'> => {
+    const seen = (): CallRecord[] => {
+      const all = recorder.store.calls();
+      return sight ? all.filter(({ applications }) => sight.seesAll(applications)) : all;
+    };
+    const seesWaiting = ({ kind, call, object }: WaitingFor): boolean => {
+      if (!sight) return true;
+      if (call !== undefined) return sight.sees('call', call) === true;
+      return kind === 'application' && sight.seesAll([object]);
+    };
     let changed = new Set<CallRecord>();
     let shown = new Set<string>();
     let quiet = 0;
-    const first = recorder.store.calls().slice(-mostCalls);
+    const first = seen().slice(-mostCalls);
     for (const call of first) changed.add(call);
     return {
       hear: (_entry, call) => void (call && changed.add(call)),
@@ -94,7 +109,7 @@ export function createLive(options: LiveOptions): Live {
           return undefined;
         }
         quiet = quietTicks;
-        const kept = recorder.store.calls();
+        const kept = seen();
         const ids = new Set(kept.map(({ id }) => id));
         const told = [...new Set([...changed].map(resolve))].filter(({ id }) => ids.has(id));
         const removed = [...shown].filter((id) => !ids.has(id));
@@ -106,8 +121,8 @@ export function createLive(options: LiveOptions): Live {
           calls: told.slice(0, mostCalls).map(calls.model),
           removed,
           figures: figures(kept),
-          applications: options.applications(),
-          stuck: options.stuck(),
+          applications: options.applications().filter(({ name }) => sight?.seesAll([name]) ?? true),
+          stuck: options.stuck().filter(seesWaiting),
         };
       },
     };
@@ -185,8 +200,8 @@ export function createLive(options: LiveOptions): Live {
     };
   };
 
-  const watcherOf = (scope: LiveScope): Omit<Watcher, 'send'> => {
-    if (scope.kind === 'overview') return overview();
+  const watcherOf = (scope: LiveScope, sight?: LiveSight): Omit<Watcher, 'send'> => {
+    if (scope.kind === 'overview') return overview(sight);
     return scope.kind === 'call' ? oneCall(scope.id) : oneApplication(scope.name);
   };
 
@@ -216,8 +231,8 @@ export function createLive(options: LiveOptions): Live {
 
   return {
     require: (scope) => void watcherOf(scope),
-    watch(scope, send) {
-      const watcher: Watcher = { ...watcherOf(scope), send };
+    watch(scope, send, sight) {
+      const watcher: Watcher = { ...watcherOf(scope, sight), send };
       if (watchers.size === 0) start();
       watchers.add(watcher);
       tell(watcher);

@@ -158,6 +158,8 @@ export type PreparedExternal = {
 
 /** A connection that waits for a server's WebSocket, or has it. */
 export interface AwaitedConnection {
+  /** The channel that it is for. */
+  readonly channelId: string;
   /** It has one, and takes no other. */
   readonly taken: boolean;
   /** Takes the WebSocket; one that comes when nobody waits any more is ended. */

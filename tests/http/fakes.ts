@@ -189,7 +189,7 @@ export const storedFile = (text: string): FileAnswer => ({
 });
 
 /** What each owner's methods answer; a method that is not here answers nothing. */
-const answers: { [K in keyof Owners]: Partial<Record<keyof Owners[K], unknown>> } = {
+const answers: { [K in Exclude<keyof Owners, 'belongings'>]: Partial<Record<keyof Owners[K], unknown>> } = {
   channels: {
     list: [samples.channel],
     get: samples.channel,
@@ -272,7 +272,7 @@ export type Fakes = {
 
 export function createFakes(): Fakes {
   const fakes: Fakes = { owners: {}, calls: [], instead: undefined };
-  const owner = (name: keyof Owners) =>
+  const owner = (name: keyof typeof answers) =>
     new Proxy(
       {},
       {
@@ -287,7 +287,7 @@ export function createFakes(): Fakes {
           },
       },
     );
-  const names = Object.keys(answers) as (keyof Owners)[];
+  const names = Object.keys(answers) as (keyof typeof answers)[];
   fakes.owners = Object.fromEntries(names.map((name) => [name, owner(name)])) as Deps;
   return fakes;
 }

@@ -75,7 +75,7 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
     const socket: ConnectionSocket = {
       open() {
         session = media.openExternal(channelId, request, hear);
-        if (awaitedId !== undefined) awaited.set(awaitedId, new Awaited(session));
+        if (awaitedId !== undefined) awaited.set(awaitedId, new Awaited(channelId, session));
       },
       close() {
         session?.close();
@@ -265,10 +265,12 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
 
 /** A session that waits for a server's WebSocket, or has it. */
 class Awaited implements AwaitedConnection {
+  readonly channelId: string;
   readonly #session: ExternalSession;
   #taken = false;
 
-  constructor(session: ExternalSession) {
+  constructor(channelId: string, session: ExternalSession) {
+    this.channelId = channelId;
     this.#session = session;
   }
 

@@ -2,11 +2,11 @@ import Type from 'typebox';
 import { Application } from '../../models/application.ts';
 import { bodyParam, operation, pathParam, queryParam, type Resource } from '../operation.ts';
 
-const applicationName = pathParam('Name of the application.');
+const applicationName = pathParam('Name of the application.', 'application');
 const eventSource = queryParam(
   'list',
   'What to listen to: channel:id, bridge:id, endpoint:technology/resource or deviceState:name; no id for all.',
-  { required: true },
+  { required: true, names: 'eventSource' },
 );
 
 /** Applications: the clients of this interface and what they listen to. */

@@ -45,7 +45,7 @@ const systemOperations = [
     nickname: 'setGlobalVar',
     summary: 'Set a global variable.',
     owner: 'system',
-    params: { variable, value: queryParam('string', 'Its new value; removed when left out.') },
+    params: { variable, value: queryParam('string', 'Its new value; removed when left out.', { hidden: true }) },
     errors: ['variableNameRequired', 'functionFailed'],
     handle: (system, params) => system.setGlobalVar(params.variable, params.value),
   }),

@@ -8,7 +8,7 @@ import { bodyParam, operation, pathParam, queryParam, type Resource } from '../o
 import { playbackLocation, playErrors, playParams, recordErrors, recordingLocation, recordParams } from './playing.ts';
 import { entryErrors, readAllParams, readParams, writeAllParams, writeParams } from './variables.ts';
 
-const bridgeId = pathParam('Id of the bridge.');
+const bridgeId = pathParam('Id of the bridge.', 'bridge');
 
 const controlErrors = ['bridgeNotFound', 'bridgeNotInStasis'] as const satisfies AriErrorCode[];
 const memberErrors = [
@@ -34,10 +34,12 @@ const creation = {
     'What who enters is, unless it is said then: an object with the booleans mute and suppress_dtmf.',
     { own: true },
   ),
-  variables: bodyParam('Variables to set on the bridge: a value, or an object with value and report_events.'),
+  variables: bodyParam('Variables to set on the bridge: a value, or an object with value and report_events.', {
+    names: 'variables',
+  }),
 } as const;
 
-const members = queryParam('list', 'Ids of the channels.', { required: true });
+const members = queryParam('list', 'Ids of the channels.', { required: true, names: 'channel' });
 
 const lifeOperations = [
   operation({
@@ -131,7 +133,7 @@ const memberOperations = [
     nickname: 'setVideoSource',
     summary: 'Show everyone the picture of one channel.',
     owner: 'bridges',
-    params: { bridgeId, channelId: pathParam('Id of the channel.') },
+    params: { bridgeId, channelId: pathParam('Id of the channel.', 'channel') },
     errors: [...controlErrors, 'memberNotFound', 'memberNotInStasis', 'memberNotInBridge'],
     handle: (bridges, params) => bridges.setVideoSource(params.bridgeId, params.channelId),
   }),

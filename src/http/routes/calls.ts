@@ -3,7 +3,7 @@ import { CallDetail, CallPage, WaitingFor } from '../../models/call.ts';
 import { fileOf } from '../file-answers.ts';
 import { fileOperation, operation, pathParam, queryParam, type Resource } from '../operation.ts';
 
-const params = { callId: pathParam('Id of the call, or of a channel of it.') };
+const params = { callId: pathParam('Id of the call, or of a channel of it.', 'call') };
 
 /** Calls: what the server has recorded of them. */
 export const calls: Resource = {

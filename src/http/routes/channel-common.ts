@@ -3,7 +3,7 @@ import { pathParam } from '../operation.ts';
 
 /** What all operations on one channel have in common. */
 
-export const channelId = pathParam('Id of the channel.');
+export const channelId = pathParam('Id of the channel.', 'channel');
 
 /** Refusals of what only the application in control may do. */
 export const controlErrors = ['channelNotFound', 'channelNotInStasis'] as const satisfies AriErrorCode[];

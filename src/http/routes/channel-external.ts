@@ -13,9 +13,13 @@ export const externalOperations = [
     owner: 'externalMedia',
     params: {
       channelId: queryParam('string', 'Id for the new channel; up to 149 characters.'),
-      app: queryParam('string', 'Application that gets the channel.', { required: true }),
-      variables: bodyParam('Variables to set on the channel: a value, or an object with value and report_events.'),
-      external_host: queryParam('string', 'The server as host:port, or the name of a configured WebSocket client.'),
+      app: queryParam('string', 'Application that gets the channel.', { required: true, names: 'application' }),
+      variables: bodyParam('Variables to set on the channel: a value, or an object with value and report_events.', {
+        names: 'variables',
+      }),
+      external_host: queryParam('string', 'The server as host:port, or the name of a configured WebSocket client.', {
+        names: 'server',
+      }),
       encapsulation: queryParam('string', 'What the audio is wrapped in.', {
         default: 'rtp',
         allowed: ['rtp', 'audiosocket', 'none'],

@@ -109,7 +109,7 @@ export const mediaOperations = [
         snoopId,
         spy: queryParam('string', 'Which side to hear: in is what the channel says, out what it hears.', listening),
         whisper: queryParam('string', 'Which side hears what the new channel is played.', listening),
-        app: queryParam('string', 'Application that gets the new channel.', { required: true }),
+        app: queryParam('string', 'Application that gets the new channel.', { required: true, names: 'application' }),
         appArgs: queryParam('string', 'Arguments for the application, comma-separated.'),
       },
       returns: Channel,

@@ -28,21 +28,25 @@ const originateErrors = [
 ] as const satisfies AriErrorCode[];
 
 const creation = {
-  endpoint: queryParam('string', 'Whom to call, as technology/resource.', { required: true }),
+  endpoint: queryParam('string', 'Whom to call, as technology/resource.', { required: true, names: 'endpoint' }),
   appArgs: queryParam('string', 'Arguments for the application, comma-separated.'),
   otherChannelId: queryParam('string', 'Id for the second half of a Local channel.'),
-  originator: queryParam('string', 'Id of the channel on whose behalf the new one is made; excludes formats.'),
+  originator: queryParam('string', 'Id of the channel on whose behalf the new one is made; excludes formats.', {
+    names: 'channel',
+  }),
   formats: queryParam('string', 'Formats the channel may use, comma-separated; excludes originator.'),
-  variables: bodyParam('Variables to set on the channel: a value, or an object with value and report_events.'),
+  variables: bodyParam('Variables to set on the channel: a value, or an object with value and report_events.', {
+    names: 'variables',
+  }),
 } as const;
 
 const newId = queryParam('string', 'Id for the new channel; up to 149 characters.');
 
 const origination = {
   ...creation,
-  app: queryParam('string', 'Application that gets the channel once it answers.'),
+  app: queryParam('string', 'Application that gets the channel once it answers.', { names: 'application' }),
   extension: queryParam('string', 'Extension that the channel goes to once it answers, when no application is given.'),
-  context: queryParam('string', 'Context of the extension; default when left out.'),
+  context: queryParam('string', 'Context of the extension; default when left out.', { names: 'context' }),
   priority: queryParam('long', 'Priority within the extension; 1 when left out.'),
   label: queryParam('string', 'Label within the extension, instead of a priority.'),
   callerId: queryParam('string', 'Caller id to show, e.g. "Alice" <100>.'),
@@ -80,7 +84,7 @@ const creationOperations = [
     owner: 'channels',
     params: {
       ...creation,
-      app: queryParam('string', 'Application that the channel enters.', { required: true }),
+      app: queryParam('string', 'Application that the channel enters.', { required: true, names: 'application' }),
       channelId: newId,
     },
     returns: Channel,
@@ -117,7 +121,7 @@ const creationOperations = [
     owner: 'channels',
     params: {
       channelId,
-      caller: queryParam('string', 'Id of the channel that calls.'),
+      caller: queryParam('string', 'Id of the channel that calls.', { names: 'channel' }),
       timeout: queryParam('int', 'How long to let it ring, in s; 0 for ever.', { default: 0, min: 0 }),
     },
     errors: [...controlErrors, 'channelNotDown', 'channelNotCreated'],
@@ -169,7 +173,7 @@ const controlOperations = [
     owner: 'channels',
     params: {
       channelId,
-      context: queryParam('string', 'Context to go to; where it was when left out.'),
+      context: queryParam('string', 'Context to go to; where it was when left out.', { names: 'context' }),
       extension: queryParam('string', 'Extension to go to.'),
       priority: queryParam('int', 'Priority to go to.'),
       label: queryParam('string', 'Label to go to, instead of a priority.'),
@@ -186,7 +190,7 @@ const controlOperations = [
     owner: 'channels',
     params: {
       channelId,
-      app: queryParam('string', 'Application that gets the channel.', { required: true }),
+      app: queryParam('string', 'Application that gets the channel.', { required: true, names: 'application' }),
       appArgs: queryParam('string', 'Arguments for it, comma-separated.'),
     },
     errors: [...controlErrors, 'applicationRequired'],
@@ -200,7 +204,10 @@ const controlOperations = [
     owner: 'channels',
     params: {
       channelId,
-      endpoint: queryParam('string', 'Where to, as technology/resource of the same technology.', { required: true }),
+      endpoint: queryParam('string', 'Where to, as technology/resource of the same technology.', {
+        required: true,
+        names: 'endpoint',
+      }),
     },
     errors: [
       ...commandErrors,
@@ -260,7 +267,7 @@ const controlOperations = [
     owner: 'channels',
     params: {
       channelId,
-      dtmf: queryParam('string', 'Digits 0-9 * # A-D; w waits 500 ms, W 1 s.'),
+      dtmf: queryParam('string', 'Digits 0-9 * # A-D; w waits 500 ms, W 1 s.', { hidden: true }),
       before: queryParam('int', 'Wait before the first, in ms.', { default: 0 }),
       between: queryParam('int', 'Wait between two, in ms.', { default: 100 }),
       duration: queryParam('int', 'Length of each, in ms.', { default: 100 }),

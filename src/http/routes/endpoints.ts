@@ -5,17 +5,21 @@ import { bodyParam, operation, pathParam, queryParam, type Resource } from '../o
 
 const tech = pathParam('Technology, e.g. PJSIP.');
 const resource = pathParam('Name within the technology.');
-const to = queryParam('string', 'Whom it is for: technology/resource or a URI.', { required: true });
+const called = pathParam('Name within the technology.', 'endpoint');
+const to = queryParam('string', 'Whom it is for: technology/resource or a URI.', {
+  required: true,
+  names: 'endpoint',
+});
 
 const message = {
   from: queryParam('string', 'Who it is from: technology/resource or a URI.', { required: true }),
-  body: queryParam('string', 'What it says.'),
+  body: queryParam('string', 'What it says.', { hidden: true }),
   variables: bodyParam('What else to send along: names and values.'),
 } as const;
 
 const refer = {
   from: queryParam('string', 'Who asks for it: technology/resource or a URI.', { required: true }),
-  refer_to: queryParam('string', 'Where the endpoint is referred to.', { required: true }),
+  refer_to: queryParam('string', 'Where the endpoint is referred to.', { required: true, names: 'endpoint' }),
   to_self: queryParam('boolean', 'Refer it to where it is called itself.', { default: false }),
   variables: bodyParam('What else to send along: names and values.'),
 } as const;
@@ -92,7 +96,7 @@ export const endpoints: Resource = {
       nickname: 'sendMessageToEndpoint',
       summary: 'Send a text message to an endpoint.',
       owner: 'messages',
-      params: { tech, resource, ...message },
+      params: { tech, resource: called, ...message },
       status: 202,
       errors: sendErrors,
       handle: (messages, { tech: technology, resource: name, ...params }) =>
@@ -104,7 +108,7 @@ export const endpoints: Resource = {
       nickname: 'referToEndpoint',
       summary: 'Refer this endpoint to somewhere else.',
       owner: 'messages',
-      params: { tech, resource, ...refer },
+      params: { tech, resource: called, ...refer },
       status: 202,
       errors: [...sendErrors, 'referToRequired'],
       handle: (messages, { tech: technology, resource: name, ...params }) =>

@@ -3,7 +3,10 @@ import { bodyParam, operation, pathParam, queryParam, type Resource, upgradeOper
 
 /** Parameters of the events WebSocket. */
 export const connectParams = {
-  app: queryParam('list', 'Applications to be; several share one connection.', { required: true }),
+  app: queryParam('list', 'Applications to be; several share one connection.', {
+    required: true,
+    names: 'application',
+  }),
   subscribeAll: queryParam('boolean', 'Listen to everything there is.'),
   resume: queryParam(
     'list',
@@ -42,8 +45,10 @@ export const events: Resource = {
       owner: 'applications',
       params: {
         eventName: pathParam('Name of the event.'),
-        application: queryParam('string', 'Application that gets it.', { required: true }),
-        source: queryParam('list', 'What it is about: channel:id, bridge:id, endpoint:technology/resource.'),
+        application: queryParam('string', 'Application that gets it.', { required: true, names: 'application' }),
+        source: queryParam('list', 'What it is about: channel:id, bridge:id, endpoint:technology/resource.', {
+          names: 'eventSource',
+        }),
         variables: bodyParam('What the event carries: names and values.'),
       },
       errors: [
@@ -63,7 +68,7 @@ export const events: Resource = {
       owner: 'broadcasts',
       params: {
         channelId: queryParam('string', 'Id of the channel that is offered.', { required: true }),
-        application: queryParam('string', 'Application that takes it.', { required: true }),
+        application: queryParam('string', 'Application that takes it.', { required: true, names: 'application' }),
       },
       errors: ['claimChannelRequired', 'claimApplicationRequired', 'claimNotOffered', 'claimTooLate'],
       handle: (broadcasts, params) => broadcasts.claim(params),

@@ -1,4 +1,5 @@
-import type { Api, Resource } from '../operation.ts';
+import type { OperationName } from '../access/scope.ts';
+import { type Api, inResources, type Operation } from '../operation.ts';
 import { allowed } from './allowed.ts';
 import { applications } from './applications.ts';
 import { asterisk } from './asterisk.ts';
@@ -21,7 +22,7 @@ import { sessions } from './sessions.ts';
 import { sounds } from './sounds.ts';
 import { usage } from './usage.ts';
 
-const resources: readonly Resource[] = [
+const resources = inResources([
   asterisk,
   endpoints,
   bridges,
@@ -33,7 +34,7 @@ const resources: readonly Resource[] = [
   events,
   applications,
   sounds,
-];
+]);
 
 /** The interface that clients of the field know. What the field has not does not belong here. */
 export const ari: Api = {
@@ -51,8 +52,23 @@ export const hookswitch: Api = {
   title: 'Hookswitch, beyond ARI',
   description: 'What the server tells and does beside the interface that it shares with others.',
   version: '1.0.0',
-  resources: [allowed, bans, calls, charts, listening, live, logging, server, sessions, usage],
+  resources: inResources([allowed, bans, calls, charts, listening, live, logging, server, sessions, usage]),
 };
 
 /** Everything that is served. */
 export const apis: readonly Api[] = [ari, hookswitch];
+
+/** Metrics, which are no operation but are covered by scopes like one. */
+export const readMetrics: OperationName = { resource: 'metrics', nickname: 'get', changesNothing: true };
+
+const operations = apis.flatMap(({ resources: all }) => all.flatMap((resource) => resource.operations));
+
+/** Everything that a scope can name. */
+export const operationNames: readonly OperationName[] = [...operations, readMetrics];
+
+/** An operation by its name. @throws Error when there is none. */
+export function operationNamed(resource: string, nickname: string): Operation {
+  const found = operations.find((each) => each.resource === resource && each.nickname === nickname);
+  if (!found) throw new Error(`there is no operation ${resource}:${nickname}`);
+  return found;
+}

@@ -17,7 +17,7 @@ export const listening: Resource = {
         'The first message says what follows: binary messages of 100 ms of linear samples of 16 bits, both sides mixed, little end first. It ends with the channel. What a client does not read in time is left out. Only a ticket opens it, and who listens to what is logged and stands in the record of the call.',
       owner: 'listening',
       params: {
-        channelId: pathParam('Id of the channel.'),
+        channelId: pathParam('Id of the channel.', 'channel'),
         ticket: queryParam('string', 'From `POST /hookswitch/sessions/tickets`; good once.', { required: true }),
       },
       returns: Listened,

@@ -3,8 +3,8 @@ import { queryParam, type Resource, upgradeOperation } from '../operation.ts';
 
 /** What to watch. */
 export const liveParams = {
-  call: queryParam('string', 'Watch this call: its id, or that of a channel of it.'),
-  app: queryParam('string', 'Watch the events of this application.'),
+  call: queryParam('string', 'Watch this call: its id, or that of a channel of it.', { names: 'call' }),
+  app: queryParam('string', 'Watch the events of this application.', { names: 'application' }),
 } as const;
 
 /** Live: what happens, as it happens. */

@@ -1,7 +1,7 @@
 import { Playback, playbackOperations } from '../../models/playback.ts';
 import { operation, pathParam, queryParam, type Resource } from '../operation.ts';
 
-const playbackId = pathParam('Id of the playback.');
+const playbackId = pathParam('Id of the playback.', 'playback');
 
 /** Playbacks: media being played. */
 export const playbacks: Resource = {

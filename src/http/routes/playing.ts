@@ -5,6 +5,7 @@ import { queryParam } from '../operation.ts';
 export const playParams = {
   media: queryParam('list', 'What to play: sound:, recording:, number:, digits:, characters: or tone: URIs.', {
     required: true,
+    names: 'media',
   }),
   lang: queryParam('string', 'Language of sounds; that of the channel, or the default, when left out.'),
   offsetms: queryParam('int', 'Where in the first item to begin, in ms.', { aliases: ['offset'] }),

@@ -68,6 +68,8 @@ const storedOperations = [
   }),
 ];
 
+const liveName = pathParam('Name of the recording.', 'recording');
+
 const controlErrors = ['recordingNotFound', 'recordingNotInSession'] as const satisfies AriErrorCode[];
 
 /** One way to control a live recording. */
@@ -84,7 +86,7 @@ const control = (
     nickname,
     summary,
     owner: 'recordings',
-    params: { recordingName },
+    params: { recordingName: liveName },
     errors: controlErrors,
     handle: (recordings, params) => recordings[command](params.recordingName),
   });
@@ -96,7 +98,7 @@ const liveOperations = [
     nickname: 'getLive',
     summary: 'Look at a recording that is being made; it is gone once it is over.',
     owner: 'recordings',
-    params: { recordingName },
+    params: { recordingName: liveName },
     returns: LiveRecording,
     errors: ['recordingNotFound'],
     handle: (recordings, params) => recordings.get(params.recordingName),

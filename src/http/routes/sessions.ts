@@ -14,6 +14,7 @@ export const sessions: Resource = {
       notes: 'Every user may, also one who may only look. The token is good for `http.sessions.lifetime`.',
       owner: 'sessions',
       changes: 'nothing',
+      everyone: true,
       returns: LogInSession,
       handle: (sessions, _params, asker) => sessions.open(asker),
     }),
@@ -24,6 +25,7 @@ export const sessions: Resource = {
       summary: 'Log out: the token that the request comes with is not good any more.',
       owner: 'sessions',
       changes: 'nothing',
+      everyone: true,
       handle: (sessions, _params, asker) => sessions.close(asker),
     }),
     operation({
@@ -35,6 +37,7 @@ export const sessions: Resource = {
         'For browsers, which send no header with a WebSocket. It is good once, for `http.sessions.ticket_lifetime`.',
       owner: 'sessions',
       changes: 'nothing',
+      everyone: true,
       returns: Ticket,
       handle: (sessions, _params, asker) => sessions.ticket(asker),
     }),

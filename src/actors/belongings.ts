@@ -1,0 +1,104 @@
+import type { Bus } from '../bus/bus.ts';
+import type { OwnershipContext } from '../machines/ownership.ts';
+
+/** Who made something, where no application says so itself. */
+export type Creator = {
+  /** The user of the interface. */
+  user: string;
+  /** The application whose WebSocket the request came over. */
+  application?: string | undefined;
+};
+
+/** One line of a dump. */
+export type CreatorDump = { kind: 'channel' | 'bridge'; id: string; user: string; application?: string };
+
+/** Where things are found: each part of the system adds what it has as it is built. */
+export type ThingLookup = {
+  /** By id or name. */
+  channel(idOrName: string): { readonly ownership: { getSnapshot(): { context: OwnershipContext } } } | undefined;
+  bridge(id: string): { readonly stays: ReadonlyMap<string, unknown> } | undefined;
+};
+
+/** Whom the things of a call belong to. */
+export interface Belongings {
+  /**
+   * The application that a channel is in, was in last, is asked into or was made for; empty for none, undefined when there
+   * is no such channel. By id or name.
+   */
+  applicationOf(channel: string): string | undefined;
+  /** Who is in a bridge; undefined when there is no such bridge. */
+  membersOf(bridge: string): readonly string[] | undefined;
+  /** Who made it; undefined when that was not kept, or it is gone. */
+  creatorOf(kind: CreatorDump['kind'], id: string): Creator | undefined;
+  /** Channels and bridges that are made before `run` returns are kept as made by `creator`, until they are gone. */
+  by<T>(creator: Creator, run: () => T): T;
+  /** From now on things are looked up there. */
+  add(lookup: Partial<ThingLookup>): void;
+  /** Begins to forget what is gone: called once, when everybody who asks of what has just gone listens already. */
+  forgetWhatIsGone(): void;
+  /** Things whose makers are kept. */
+  readonly size: number;
+  dump(): CreatorDump[];
+  restore(dump: readonly CreatorDump[]): void;
+  close(): void;
+}
+
+/** Makes what knows it: before delivery, which asks it of events. */
+export function createBelongings(bus: Pick<Bus, 'subscribe'>): Belongings {
+  const lookup: Partial<ThingLookup> = {};
+  const creators = new Map<string, CreatorDump>();
+  let current: Creator | undefined;
+  const keyOf = (kind: CreatorDump['kind'], id: string): string => `${kind}:${id}`;
+  const note = (kind: CreatorDump['kind'], id: string, { user, application }: Creator): void => {
+    creators.set(keyOf(kind, id), { kind, id, user, ...(application === undefined ? {} : { application }) });
+  };
+  const unsubscribe = [
+    bus.subscribe(({ event }) => {
+      if (current === undefined) return;
+      if (event.type === 'BridgeCreated') note('bridge', event.bridge.id, current);
+      else if (event.type === 'ChannelCreated') note('channel', event.channel.id, current);
+    }),
+  ];
+  return {
+    applicationOf(idOrName) {
+      const context = lookup.channel?.(idOrName)?.ownership.getSnapshot().context;
+      if (!context) return undefined;
+      const { app, onAnswer } = context;
+      return app || (onAnswer?.type === 'application' ? onAnswer.app : '');
+    },
+    membersOf(id) {
+      const bridge = lookup.bridge?.(id);
+      return bridge && [...bridge.stays.keys()];
+    },
+    creatorOf: (kind, id) => creators.get(keyOf(kind, id)),
+    by(creator, run) {
+      const before = current;
+      current = creator;
+      try {
+        return run();
+      } finally {
+        current = before;
+      }
+    },
+    add: (more) => void Object.assign(lookup, more),
+    forgetWhatIsGone() {
+      unsubscribe.push(
+        bus.subscribe(({ event }) => {
+          if (creators.size === 0) return;
+          if (event.type === 'BridgeDestroyed') creators.delete(keyOf('bridge', event.bridge.id));
+          else if (event.type === 'ChannelDestroyed') creators.delete(keyOf('channel', event.channel.id));
+        }),
+      );
+    },
+    get size() {
+      return creators.size;
+    },
+    dump: () => [...creators.values()],
+    restore(dump) {
+      for (const line of dump) creators.set(keyOf(line.kind, line.id), line);
+    },
+    close() {
+      for (const end of unsubscribe) end();
+    },
+  };
+}

@@ -1,0 +1,214 @@
+import type { TSchema } from 'typebox';
+import type { WaitingFor } from '../../models/call.ts';
+import type { Endpoint } from '../../models/endpoint.ts';
+import { AriError, type AriErrorCode } from '../../models/errors.ts';
+import type { Deps } from '../deps.ts';
+import type { Named, Operation, ThingNamed } from '../operation.ts';
+import type { Asker } from '../sessions.ts';
+import { accessOf, notCovered } from './access.ts';
+import type { OperationName, Scope } from './scope.ts';
+import { type Sight, sightOf } from './sight.ts';
+
+/**
+ * What stands between a user with a scope and an operation, read from its declaration: what its parameters name has to be
+ * covered, and of a list in the answer only that is left. A thing that is not covered is not there for who reads (the
+ * operation's own 404), and is refused to who changes (403).
+ */
+export type Guard = {
+  /**
+   * Carries an operation out, as far as the asker's scope covers it.
+   * @throws AriError scopeDenied, or the operation's own word for what is not there; besides what `run` throws.
+   */
+  perform(asker: Asker, params: Record<string, unknown>, run: () => unknown): unknown;
+};
+
+type Question = { user: Asker['user']; scope: Scope; sight: Sight; params: Record<string, unknown> };
+type Check = (value: string, question: Question) => void;
+
+/** What the field says where a thing is not there. */
+const missing: Readonly<Record<ThingNamed | 'application', readonly AriErrorCode[]>> = {
+  channel: ['channelNotFound', 'variableChannelNotFound'],
+  bridge: ['bridgeNotFound', 'bridgeVariablesNotFound'],
+  playback: ['playbackNotFound'],
+  recording: ['recordingNotFound'],
+  call: ['callNotFound'],
+  application: ['applicationNotFound'],
+};
+
+/** What is done by way of another operation, named by that. */
+const others = {
+  playStored: { resource: 'recordings', nickname: 'getStoredFile', changesNothing: true },
+  readGlobal: { resource: 'asterisk', nickname: 'getGlobalVar', changesNothing: true },
+  setGlobal: { resource: 'asterisk', nickname: 'setGlobalVar', changesNothing: false },
+  readDevice: { resource: 'deviceStates', nickname: 'get', changesNothing: true },
+  setDevice: { resource: 'deviceStates', nickname: 'update', changesNothing: false },
+} as const satisfies Record<string, OperationName>;
+
+function requireOther({ user }: Question, operation: OperationName): void {
+  if (!accessOf(user).mayDo(operation))
+    throw notCovered(user, `the operation ${operation.resource}:${operation.nickname}`);
+}
+
+/** Functions that reach beyond their channel, as `NAME(…)`, by what else reads and sets the same. */
+function requireVariable(name: string, question: Question, reads: boolean): void {
+  const wanted = name.trim().toUpperCase();
+  if (wanted.startsWith('GLOBAL(')) requireOther(question, reads ? others.readGlobal : others.setGlobal);
+  if (wanted.startsWith('DEVICE_STATE(')) requireOther(question, reads ? others.readDevice : others.setDevice);
+}
+
+/** The dial string of a server that audio is exchanged with, as a channel to it is named. */
+function serverOf(server: string, { encapsulation = 'rtp', transport }: Record<string, unknown>): string {
+  if (encapsulation === 'audiosocket') return `AudioSocket/${server}`;
+  return `${transport === 'websocket' ? 'WebSocket' : 'UnicastRTP'}/${server}`;
+}
+
+/** How what a parameter names is checked, for one operation. */
+function checksOf(operation: Operation, name: string): Record<Named, Check> {
+  const { changesNothing: reads, errors } = operation;
+  const deny = (kind: ThingNamed | 'application', { user }: Question, id: string): never => {
+    const code = reads ? missing[kind].find((each) => errors.includes(each)) : undefined;
+    throw code ? new AriError(code as 'channelNotFound') : notCovered(user, `the ${kind} '${id}'`);
+  };
+  const thing =
+    (kind: ThingNamed): Check =>
+    (id, question) => {
+      if (question.sight.sees(kind, id) === false) deny(kind, question, id);
+    };
+  return {
+    channel: thing('channel'),
+    bridge: thing('bridge'),
+    playback: thing('playback'),
+    recording: thing('recording'),
+    call: thing('call'),
+    application: (value, question) => {
+      if (!question.scope.application(value.trim())) deny('application', question, value);
+    },
+    context: (value, { user, scope }) => {
+      if (!scope.context(value)) throw notCovered(user, `the context '${value}'`);
+    },
+    endpoint: (value, { user, scope, params }) => {
+      const called = name === 'resource' ? `${String(params.tech)}/${value}` : value;
+      if (!scope.endpoint(called)) throw notCovered(user, `the endpoint '${called}'`);
+    },
+    server: (value, { user, scope, params }) => {
+      const called = serverOf(value, params);
+      if (!scope.endpoint(called)) throw notCovered(user, `the endpoint '${called}'`);
+    },
+    media: (value, question) => {
+      if (value.startsWith('recording:')) requireOther(question, others.playStored);
+    },
+    variable: (value, question) => requireVariable(value, question, reads),
+    variables: (value, question) => requireVariable(value, question, false),
+    eventSource(value, question) {
+      const colon = value.indexOf(':');
+      const id = value.slice(colon + 1);
+      const kind = value.slice(0, colon);
+      if (id !== '' && (kind === 'channel' || kind === 'bridge') && question.sight.sees(kind, id) === false)
+        throw notCovered(question.user, `the ${kind} '${id}'`);
+    },
+  };
+}
+
+/** The texts of a parameter; of an object the names of its members. */
+function textsOf(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  if (Array.isArray(value)) return value.filter((each) => typeof each === 'string');
+  return typeof value === 'object' && value !== null ? Object.keys(value) : [];
+}
+
+/** Places in the dialplan, where no context is named: in that of the channel, or of new channels. */
+const places = ['extension', 'priority', 'label'] as const;
+
+const given = (params: Record<string, unknown>, name: string): boolean =>
+  params[name] !== undefined && params[name] !== '';
+
+/** Makes the guards of operations. */
+export function createGuards(owners: Deps): (operation: Operation) => Guard {
+  /** The context that a request leads to. */
+  const contextOf = (params: Record<string, unknown>, leavesApplication: boolean): string | undefined => {
+    if (!leavesApplication && given(params, 'app')) return undefined;
+    if (given(params, 'context')) return String(params.context);
+    if (!places.some((name) => given(params, name))) return undefined;
+    if (!leavesApplication) return 'default';
+    try {
+      return owners.channels?.get(String(params.channelId)).dialplan.context;
+    } catch {
+      return undefined;
+    }
+  };
+
+  /** What is made is kept as made by who asks. */
+  const asMaker = ({ user, application }: Asker, run: () => unknown): unknown =>
+    owners.belongings ? owners.belongings.by({ user: user.name, application }, run) : run();
+
+  return (operation) => {
+    const { params: declared, returns } = operation;
+    const named = Object.entries(declared).flatMap(([name, { names }]) =>
+      names === undefined || names === 'context' ? [] : [{ name, check: checksOf(operation, name)[names] }],
+    );
+    const context = declared.context?.names === 'context' ? checksOf(operation, 'context').context : undefined;
+    // A channel that is there already goes on from where it is.
+    const leavesApplication = declared.endpoint === undefined;
+    const model = modelOf(returns);
+    const narrow = narrowers[model];
+    // It belongs to whoever made it, also when that may do anything.
+    const makesBridge = model === 'Bridge' && !operation.changesNothing;
+
+    const admit = (question: Question): void => {
+      const { params } = question;
+      for (const { name, check } of named) for (const text of textsOf(params[name])) check(text, question);
+      const place = context && contextOf(params, leavesApplication);
+      if (place !== undefined) context?.(place, question);
+      // Pages of a list are counted by what is seen.
+      if (model === 'CallPage') params.seen = question.sight.seesAll;
+    };
+
+    return {
+      perform(asker, params, run) {
+        const { user } = asker;
+        if (user.scope === undefined && user.token === undefined) return makesBridge ? asMaker(asker, run) : run();
+        const { scope } = accessOf(user);
+        const sight = sightOf(user, owners);
+        if (!scope || !sight) return makesBridge ? asMaker(asker, run) : run();
+        admit({ user, scope, sight, params });
+        const answer = asMaker(asker, run);
+        if (!narrow) return answer;
+        return answer instanceof Promise ? answer.then((all) => narrow(all, sight)) : narrow(answer, sight);
+      },
+    };
+  };
+}
+
+/** The name of the model of an answer; of a list that of its items with `[]`. */
+function modelOf(schema: TSchema | undefined): string {
+  const { $id, items } = (schema ?? {}) as { $id?: string; items?: { $id?: string } };
+  return items?.$id === undefined ? ($id ?? '') : `${items.$id}[]`;
+}
+
+type Narrow = (answer: unknown, sight: Sight) => unknown;
+
+const listOf =
+  <T>(sees: (item: T, sight: Sight) => boolean): Narrow =>
+  (answer, sight) =>
+    (answer as T[]).filter((item) => sees(item, sight));
+
+const withoutChannels = (endpoint: Endpoint, sight: Sight): Endpoint => ({
+  ...endpoint,
+  channel_ids: endpoint.channel_ids.filter((id) => sight.sees('channel', id) === true),
+});
+
+/** What of an answer a scope may hold back, by the name of its model. */
+const narrowers: Readonly<Record<string, Narrow | undefined>> = {
+  'Channel[]': listOf<{ id: string }>(({ id }, sight) => sight.sees('channel', id) === true),
+  'Bridge[]': listOf<{ id: string }>(({ id }, sight) => sight.sees('bridge', id) === true),
+  'Application[]': listOf<{ name: string }>(({ name }, sight) => sight.seesAll([name])),
+  'WaitingFor[]': listOf<WaitingFor>((waiting, sight) => seesWaiting(waiting, sight)),
+  'Endpoint[]': (answer, sight) => (answer as Endpoint[]).map((endpoint) => withoutChannels(endpoint, sight)),
+  Endpoint: (answer, sight) => withoutChannels(answer as Endpoint, sight),
+};
+
+/** Whether somebody sees what stays for too long. */
+export function seesWaiting({ kind, call, object }: WaitingFor, sight: Sight): boolean {
+  if (call !== undefined) return sight.sees('call', call) === true;
+  return kind === 'application' && sight.seesAll([object]);
+}
