@@ -126,7 +126,7 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
     endpoint: call.endpoint,
     protocolId: leg.protocolId,
     origin: 'incoming',
-    caller: call.caller,
+    caller: { ...call.caller, ...(call.redirection && { redirection: call.redirection }) },
     connected: { name: '', number: '' },
     accountCode: call.accountCode ?? '',
     ...(call.tenantId === undefined ? {} : { tenantId: call.tenantId }),

@@ -194,7 +194,9 @@ export function createChannelDialing(options: ChannelDialingOptions) {
       channels.tell(entry, { type: 'variable.preset', ...handed });
       if (language) channels.tell(entry, { type: 'language.set', language });
       if (accountCode) channels.tell(entry, { type: 'accountCode.set', accountCode });
-      channels.tell(entry, { type: 'connected.set', party: from.caller });
+      const { redirection, ...party } = from.caller;
+      channels.tell(entry, { type: 'connected.set', party });
+      if (redirection) channels.tell(entry, { type: 'caller.set', caller: { redirection } });
     }
     const timeoutMs = request.timeout ? Math.min(request.timeout * 1000, noTimeout) : noTimeout;
     channels.tell(entry, { type: 'dial', timeoutMs });

@@ -1,9 +1,10 @@
 import type { Dialplan } from '../dialplan/dialplan.ts';
 import { Cancellation } from '../lib/cancellation.ts';
-import { channelMachine, type Inheritance, isEnding, type Position } from '../machines/channel.ts';
+import { type ChannelContext, channelMachine, type Inheritance, isEnding, type Position } from '../machines/channel.ts';
 import { ownershipMachine } from '../machines/ownership.ts';
 import { Cause } from '../telephony/causes.ts';
-import type { Party } from '../telephony/driver.ts';
+import type { DialDetails, Party } from '../telephony/driver.ts';
+import { isRestricted, shownParty } from '../telephony/party.ts';
 import type { ChannelAudio } from './channel-audio.ts';
 import type { ChannelApplications, ChannelEntry, ChannelMessage, ChannelPlaybacks } from './channel-entry.ts';
 import type { ChannelView } from './channel-view.ts';
@@ -28,7 +29,6 @@ export type ChannelEffectsOptions = {
 };
 
 const isKnown = ({ name, number }: Party): boolean => name !== '' || number !== '';
-const nameAndNumber = ({ name, number }: Party): Party => ({ name, number });
 
 /** Takes the dialplan's run away from a channel. */
 export function stopDialplan(entry: ChannelEntry): void {
@@ -105,16 +105,35 @@ function dialLeg(entry: ChannelEntry, { find, tell, view, fieldEvents }: Channel
       for (const [name, value] of fullNamed(variables, inheritance))
         tell(companion, { type: 'variable.set', name, value });
     else if (Object.keys(variables).length > 0) tell(companion, { type: 'variable.preset', variables, inheritance });
-    if (isKnown(connected)) tell(companion, { type: 'caller.set', caller: nameAndNumber(connected) });
-    if (isKnown(caller)) tell(companion, { type: 'connected.set', party: nameAndNumber(caller) });
+    const redirected = caller.redirection && { redirection: caller.redirection };
+    if (isKnown(connected) || redirected)
+      tell(companion, {
+        type: 'caller.set',
+        caller: { ...(isKnown(connected) && shownParty(connected)), ...redirected },
+      });
+    if (isKnown(caller)) tell(companion, { type: 'connected.set', party: shownParty(caller) });
   }
-  entry.leg.dial();
+  entry.leg.dial(dialDetails(view.snapshot(entry).context));
+}
+
+/**
+ * What a call is placed with. Whoever is to be called in the name of somebody who does not want to be known is not told who
+ * that is, whichever side of the new channel says so.
+ */
+function dialDetails({ caller, connected }: Pick<ChannelContext, 'caller' | 'connected'>): DialDetails {
+  const shown = shownParty(connected);
+  const presentation =
+    [shown, shownParty(caller)].find((party) => isRestricted(party.presentation))?.presentation ?? shown.presentation;
+  return {
+    caller: { name: shown.name, number: shown.number, ...(presentation ? { presentation } : {}) },
+    ...(caller.redirection && { redirection: caller.redirection }),
+  };
 }
 
 /** Who does not want to be known (Q.931 4.5.10: presentation restricted) is shown to clients only. */
 function presentParty({ leg, actor }: ChannelEntry): void {
-  const { connected } = actor.getSnapshot().context;
-  if (((connected.presentation ?? 0) & 0x60) !== 0x20) leg.present(nameAndNumber(connected));
+  const party = shownParty(actor.getSnapshot().context.connected);
+  if (!isRestricted(party.presentation)) leg.present({ name: party.name, number: party.number });
 }
 
 /** Variables under the names that say how far they are inherited. */

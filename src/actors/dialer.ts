@@ -5,6 +5,7 @@ import { isEnding, lifeOf, noTimeout, passedOn } from '../machines/channel.ts';
 import { AriError } from '../models/errors.ts';
 import { Cause } from '../telephony/causes.ts';
 import { DriverError } from '../telephony/driver.ts';
+import { shownParty } from '../telephony/party.ts';
 import type { BridgeEntry, Bridges } from './bridges.ts';
 import type { ChannelEntry } from './channel-entry.ts';
 import type { Channels } from './channels.ts';
@@ -100,14 +101,15 @@ class DialAttempt {
     const { linked, language, accountCode, tenantId, caller, dialplan, ...rest } = channels.snapshot(
       this.#caller,
     ).context;
-    const presented = { name: caller.name, number: caller.number };
+    const presented = shownParty(caller);
+    const { redirection } = caller;
     try {
       const entry = channels.openOutbound({
         id: channels.freshId(),
         technology,
         resource,
         origin: 'originated',
-        caller: { name: '', number: dialplan.exten },
+        caller: { name: '', number: dialplan.exten, ...(redirection && { redirection }) },
         connected: presented,
         presented,
         ...passedOn(rest),

@@ -44,13 +44,24 @@ const onAnswer = Type.Union([
   Type.Object({ type: Type.Literal('application'), app: text, args: list(text) }),
   Type.Object({ type: Type.Literal('dialplan'), position }),
 ]);
+const party = Type.Object({ name: text, number: text, presentation: optional(number) });
 const identity = Type.Object({
   name: text,
   number: text,
   ani: optional(text),
   dnid: optional(text),
-  rdnis: optional(text),
   presentation: optional(number),
+  namePresentation: optional(number),
+  redirection: optional(
+    Type.Object({
+      from: party,
+      orig: optional(party),
+      to: optional(party),
+      reason: optional(text),
+      origReason: optional(text),
+      count: optional(number),
+    }),
+  ),
 });
 
 const channelContext = {

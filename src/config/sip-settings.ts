@@ -138,12 +138,34 @@ export const endpoint = group(
     }),
     trust_id: flag({
       default: false,
-      description: 'Believe who the other side says is calling (P-Asserted-Identity).',
+      description:
+        'Believe who the other side says is calling (P-Asserted-Identity), and tell it who calls: trust_id_inbound and send_pai in one.',
+    }),
+    trust_id_inbound: flag({
+      default: false,
+      description: 'Believe who the other side says is calling (P-Asserted-Identity, Remote-Party-ID).',
+    }),
+    trust_id_outbound: flag({
+      default: false,
+      description:
+        'Tell it also of callers who do not want to be known (CALLERID(pres)), with their wish. Else it learns of nobody there.',
+    }),
+    send_pai: flag({ default: false, description: 'Tell it who calls by P-Asserted-Identity (RFC 3325).' }),
+    send_rpid: flag({ default: false, description: 'Tell it who calls by Remote-Party-ID.' }),
+    send_diversion: flag({
+      default: true,
+      description: 'Tell it whom a call was meant for before it was redirected (Diversion, RFC 5806).',
+    }),
+    send_history_info: flag({ default: false, description: 'The same by History-Info (RFC 7044).' }),
+    pass_identity: flag({
+      default: false,
+      description:
+        'Pass signed caller identities (Identity headers, RFC 8224) of its calls on to other endpoints with this setting, untouched.',
     }),
     send_connected_line: flag({
       default: true,
       description:
-        'Tell the other side who it is connected to when that changes (UPDATE, else re-INVITE); only with trust_id.',
+        'Tell the other side who it is connected to when that changes (UPDATE, else re-INVITE); only with send_pai or send_rpid.',
     }),
     '100rel': choice(['no', 'yes', 'required', 'peer_supported'], {
       default: 'yes',

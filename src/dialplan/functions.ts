@@ -1,6 +1,8 @@
+import { shownParty } from '../telephony/party.ts';
 import { parseSeconds, splitArguments } from './arguments.ts';
 import { formatCallerId, parseCallerId, parsePresentation, presentationName } from './caller-id.ts';
 import type { DialplanChannel, DialplanSystem, Identity } from './host.ts';
+import { readRedirection, redirectionChange, withParty } from './redirecting.ts';
 import { setWithin } from './subroutines.ts';
 import { type SystemFunction, systemFunctions } from './system-functions.ts';
 import { textFunctions, type Values } from './text-functions.ts';
@@ -92,11 +94,13 @@ function readIdentity(identity: Identity, item: string): string | undefined {
     case 'dnid':
       return identity.dnid ?? '';
     case 'rdnis':
-      return identity.rdnis ?? '';
+      return identity.redirection?.from.number ?? '';
     case 'pres':
+      return presentationName(shownParty(identity).presentation ?? 0);
     case 'num-pres':
-    case 'name-pres':
       return presentationName(identity.presentation ?? 0);
+    case 'name-pres':
+      return presentationName(identity.namePresentation ?? identity.presentation ?? 0);
     case 'num-valid':
       return identity.number === '' ? '0' : '1';
     case 'name-valid':
@@ -109,7 +113,7 @@ function readIdentity(identity: Identity, item: string): string | undefined {
 }
 
 /** What writing an item changes; undefined when it cannot be written so. */
-function identityChange(item: string, value: string): Partial<Identity> | undefined {
+function identityChange(identity: Identity, item: string, value: string): Partial<Identity> | undefined {
   switch (item) {
     case 'all':
       return parseCallerId(value);
@@ -124,12 +128,16 @@ function identityChange(item: string, value: string): Partial<Identity> | undefi
     case 'dnid':
       return { dnid: value };
     case 'rdnis':
-      return { rdnis: value };
+      return { redirection: withParty(identity.redirection, 'from', { number: value }) };
     case 'pres':
     case 'num-pres':
     case 'name-pres': {
       const presentation = parsePresentation(value);
-      return presentation === undefined ? undefined : { presentation };
+      if (presentation === undefined) return undefined;
+      if (item === 'name-pres') return { namePresentation: presentation };
+      const { presentation: before = 0, namePresentation = before } = identity;
+      if (item === 'num-pres') return { presentation, namePresentation };
+      return { presentation, ...(identity.namePresentation !== undefined && { namePresentation: presentation }) };
     }
     default:
       return undefined;
@@ -141,7 +149,7 @@ const identityItem = (text: string): string => (splitArguments(text)[0] ?? '').t
 const callerId: DialplanFunction = {
   read: (channel, text) => readIdentity(channel.caller(), identityItem(text)),
   write: (channel, text, value) => {
-    const change = identityChange(identityItem(text), value);
+    const change = identityChange(channel.caller(), identityItem(text), value);
     if (change) channel.setCaller(change);
     return change !== undefined;
   },
@@ -150,10 +158,20 @@ const callerId: DialplanFunction = {
 const connectedLine: DialplanFunction = {
   read: (channel, text) => readIdentity(channel.connectedLine(), identityItem(text)),
   write: (channel, text, value) => {
-    const change = identityChange(identityItem(text), value);
+    const change = identityChange(channel.connectedLine(), identityItem(text), value);
     const quietly = (splitArguments(text)[1] ?? '').trim().toLowerCase() === 'i';
     if (change) channel.setConnectedLine(change, quietly);
     return change !== undefined;
+  },
+};
+
+/** `REDIRECTING(from-num)` and its like: how the call came here, or came to where this channel calls. */
+const redirecting: DialplanFunction = {
+  read: (channel, text) => readRedirection(channel.caller().redirection, identityItem(text)),
+  write: (channel, text, value) => {
+    const redirection = redirectionChange(channel.caller().redirection, identityItem(text), value);
+    if (redirection) channel.setCaller({ redirection });
+    return redirection !== undefined;
   },
 };
 
@@ -318,6 +336,7 @@ const functions: ReadonlyMap<string, DialplanFunction> = new Map<string, Dialpla
   ['HOLD_INTERCEPT', holdIntercept],
   ['LOCAL', local],
   ['PJSIP_HEADER', pjsipHeader],
+  ['REDIRECTING', redirecting],
   ['TALK_DETECT', talkDetect],
   ['TONE_DETECT', toneDetect],
   ['TIMEOUT', timeout],

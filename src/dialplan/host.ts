@@ -1,4 +1,5 @@
 import type { Channel } from '../models/channel.ts';
+import type { Redirection } from '../telephony/driver.ts';
 import type { Indication, TalkDetection, ToneDetection } from '../telephony/media.ts';
 import type { DialplanCalls, Stop } from './calls.ts';
 
@@ -18,10 +19,12 @@ export type Identity = {
   ani?: string;
   /** The number that was dialed. */
   dnid?: string;
-  /** The number that the call was redirected from. */
-  rdnis?: string;
   /** Presentation and screening in one octet (ITU-T Q.931 4.5.10): 0 allowed, 0x20 restricted, 0x43 unavailable. */
   presentation?: number;
+  /** Those of the name, where they are others. */
+  namePresentation?: number;
+  /** How the call came to be here. */
+  redirection?: Redirection;
 };
 
 /** Media being played for the dialplan. */

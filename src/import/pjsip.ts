@@ -395,11 +395,20 @@ function codecsOf(each: Values, report: Report): { codecs: string[] } {
 /** What reliable provisional responses may be, where it is not as usual. */
 const reliable = new Set(['no', 'required', 'peer_supported']);
 
+/** Who is believed, and told, where that is not as usual. */
+function trustOf(each: Values): Endpoint {
+  const names = ['trust_id_inbound', 'trust_id_outbound', 'send_pai', 'send_rpid', 'send_history_info'];
+  return {
+    ...Object.fromEntries(names.flatMap((name) => (each.flag(name) ? [[name, true]] : []))),
+    ...(each.flag('send_diversion') === false ? { send_diversion: false } : {}),
+  };
+}
+
 function callerOf(each: Values): Endpoint {
   const text = (key: string, name: string) => (each.text(key) === '' ? {} : { [name]: each.text(key) });
   return {
     ...text('callerid', 'caller_id'),
-    ...(each.flag('trust_id_inbound') ? { trust_id: true } : {}),
+    ...trustOf(each),
     ...(reliable.has(each.text('100rel').toLowerCase()) ? { '100rel': each.text('100rel').toLowerCase() } : {}),
     ...text('language', 'language'),
     ...text('accountcode', 'account_code'),

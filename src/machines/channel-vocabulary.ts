@@ -1,6 +1,6 @@
 import type { ChannelState } from '../models/channel.ts';
 import type { DialStatus } from '../models/events.ts';
-import type { DigitSequence, LegReport, Party } from '../telephony/driver.ts';
+import type { DigitSequence, LegReport, Party, Redirection } from '../telephony/driver.ts';
 
 /** The words of the channel's chart: what it is made from, keeps, is asked, is told, and tells. */
 
@@ -10,10 +10,10 @@ export type Identity = Party & {
   ani?: string;
   /** Number that was dialed. */
   dnid?: string;
-  /** Number that redirected the call. */
-  rdnis?: string;
-  /** Presentation and screening (Q.931 4.5.10): 0 allowed, 0x20 restricted, 0x43 unavailable. */
-  presentation?: number;
+  /** Presentation and screening of the name, where they are not those of the number (`presentation`). */
+  namePresentation?: number;
+  /** How the call came to be here. */
+  redirection?: Redirection;
 };
 
 /** A place in the dialplan. */

@@ -228,7 +228,7 @@ export function channelModel(snapshot: ChannelSnapshot, channelvars?: Readonly<R
     },
     creationtime: formatTimestamp(creationTime),
     language,
-    ...(caller.rdnis ? { caller_rdnis: caller.rdnis } : {}),
+    ...(caller.redirection?.from.number ? { caller_rdnis: caller.redirection.from.number } : {}),
     ...(channelvars ? { channelvars } : {}),
     ...(tenantId ? { tenantid: tenantId } : {}),
   };

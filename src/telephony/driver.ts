@@ -1,12 +1,15 @@
 import type { DigitSequence, MediaSession } from './media.ts';
+import type { Party, Redirection } from './party.ts';
 
 /**
  * The port between call control and a technology (SIP, Local, external media).
  * Call control owns channels and *asks* a {@link Leg}; a technology *tells* with {@link LegReport}s.
  */
 
-/** A party's identity as channels show it; empty strings where nothing is known. */
-export type Party = { name: string; number: string };
+export type { Party, Redirection };
+
+/** What a call is placed with, as it is by then. */
+export type DialDetails = { caller: Party; redirection?: Redirection };
 
 /** What a technology tells about its side of a channel. Told in the order it happened, never from inside `open`. */
 export type LegReport =
@@ -54,8 +57,8 @@ export interface Leg {
   readonly formats: readonly string[];
   /** The leg's audio. Exists from the start; what is played before the far side listens is lost, not queued. */
   readonly media: MediaSession;
-  /** Outbound only: place the call. */
-  dial(): void;
+  /** Outbound only: place the call. Who calls is known by `LegRequest.caller` where nothing is said. */
+  dial(details?: DialDetails): void;
   /** Inbound, unanswered: tell the caller it is alerting (SIP 180). Answered: play ringback locally. */
   ring(): void;
   /** Stops what `ring` plays on an answered leg. */
@@ -136,6 +139,7 @@ export type IncomingCall = {
   context: string;
   extension: string;
   caller: Party;
+  redirection?: Redirection;
   language?: string;
   accountCode?: string;
   tenantId?: string;

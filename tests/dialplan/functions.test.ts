@@ -21,7 +21,15 @@ const values = { value: (name: string) => variables[name] ?? '', now: () => cloc
 
 function channelWithEverything(): FakeChannel {
   const channel = new FakeChannel();
-  channel.identity = { name: 'Alice', number: '1001', dnid: '600', rdnis: '700', ani: '1009', presentation: 0x20 };
+  channel.identity = {
+    ...{ name: 'Alice', number: '1001', dnid: '600', ani: '1009', presentation: 0x20 },
+    redirection: {
+      from: { name: 'Bob', number: '700', presentation: 0x20 },
+      orig: { name: '', number: '701' },
+      reason: 'cfnr',
+      count: 2,
+    },
+  };
   channel.connected = { name: '', number: '2002' };
   channel.globals.set('OFFICE', 'berlin');
   channel.devices.set('PJSIP/alice', 'INUSE');
@@ -38,6 +46,20 @@ for (const [expression, value] of [
   ['CALLERID(ani)', '1009'],
   ['CALLERID(dnid)', '600'],
   ['CALLERID(rdnis)', '700'],
+  ['REDIRECTING(from-num)', '700'],
+  ['REDIRECTING(from-name)', 'Bob'],
+  ['REDIRECTING(from-all)', '"Bob" <700>'],
+  ['REDIRECTING(from-pres)', 'prohib_not_screened'],
+  ['REDIRECTING(from-num-valid)', '1'],
+  ['REDIRECTING(from-name-valid)', '1'],
+  ['REDIRECTING(to-num)', ''],
+  ['REDIRECTING(to-num-valid)', '0'],
+  ['REDIRECTING(orig-num)', '701'],
+  ['redirecting(REASON)', 'cfnr'],
+  ['REDIRECTING(orig-reason)', 'unknown'],
+  ['REDIRECTING(count)', '2'],
+  ['REDIRECTING(from-shoe)', ''],
+  ['REDIRECTING(shoe)', ''],
   ['CALLERID(pres)', 'prohib_not_screened'],
   ['CALLERID(num-valid)', '1'],
   ['CONNECTEDLINE(all)', '2002'],
@@ -157,6 +179,57 @@ test('writing CALLERID and CONNECTEDLINE changes only what is named', () => {
     assert.equal(writeFunction(channel, item, value), { ok: true });
   assert.equal(channel.identity, { name: 'Bob', number: '1001', dnid: '600', presentation: 0x23 });
   assert.equal(channel.connected, { name: 'Carol', number: '4' });
+});
+
+test('name and number are presented alike unless one is named alone, and pres tells the shyer one', () => {
+  const channel = new FakeChannel();
+  const read = () =>
+    ['pres', 'num-pres', 'name-pres'].map((item) => {
+      const found = readFunction(channel, `CALLERID(${item})`, values);
+      return found.ok && found.value;
+    });
+  for (const [item, value, after] of [
+    ['num-pres', 'prohib', ['prohib', 'prohib', 'allowed_not_screened']],
+    ['pres', 'allowed', ['allowed', 'allowed', 'allowed']],
+    ['name-pres', '35', ['prohib', 'allowed', 'prohib']],
+    ['name-pres', 'unavailable', ['allowed', 'allowed', 'unavailable']],
+  ] as const) {
+    assert.equal(writeFunction(channel, `CALLERID(${item})`, value), { ok: true });
+    assert.equal(read(), after);
+  }
+  assert.is(writeFunction(channel, 'CALLERID(pres)', 'perhaps').ok, false);
+});
+
+test('writing REDIRECTING changes only what is named, and CALLERID(rdnis) is its number', () => {
+  const channel = new FakeChannel();
+  for (const [item, value] of [
+    ['CALLERID(rdnis)', '700'],
+    ['REDIRECTING(from-name)', 'Bob'],
+    ['REDIRECTING(from-pres)', 'prohib'],
+    ['REDIRECTING(orig-all)', '"Carol" <701>'],
+    ['REDIRECTING(to-num,i)', '702'],
+    ['REDIRECTING(Reason)', 'CFB'],
+    ['REDIRECTING(orig-reason)', 'cfu'],
+    ['REDIRECTING(count)', '255'],
+  ] as const)
+    assert.equal(writeFunction(channel, item, value), { ok: true });
+  assert.equal(channel.identity.redirection, {
+    from: { name: 'Bob', number: '700', presentation: 0x23 },
+    orig: { name: 'Carol', number: '701' },
+    to: { name: '', number: '702' },
+    reason: 'cfb',
+    origReason: 'cfu',
+    count: 255,
+  });
+  for (const [item, value] of [
+    ['reason', 'mood'],
+    ['count', '256'],
+    ['count', '-1'],
+    ['from-pres', 'perhaps'],
+    ['from-shoe', '1'],
+    ['shoe', '1'],
+  ])
+    assert.is(writeFunction(channel, `REDIRECTING(${item})`, value!).ok, false, item!);
 });
 
 test('writing CHANNEL sets language and account code and nothing else', () => {

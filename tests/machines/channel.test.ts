@@ -161,7 +161,10 @@ chart('variables: set, reported, inherited, removed; removing what is not there 
 });
 
 chart('the model shows every field, and the last state after the end', () => {
-  const { snapshot } = after(incoming, { type: 'caller.set', caller: { number: '100', rdnis: '200' } });
+  const { snapshot } = after(incoming, {
+    type: 'caller.set',
+    caller: { number: '100', redirection: { from: { name: '', number: '200' } } },
+  });
   assert.equal(channelModel(snapshot, { X: 'y' }), {
     id: 'c1',
     name: 'PJSIP/alice-00000001',

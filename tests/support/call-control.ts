@@ -27,7 +27,7 @@ import { AriError } from '../../src/models/errors.ts';
 import type { AriEvent } from '../../src/models/events.ts';
 import { createEndpoints } from '../../src/stores/endpoints.ts';
 import { createGlobalVariables } from '../../src/stores/variables.ts';
-import type { Driver, Leg, LegReport, Party, Report } from '../../src/telephony/driver.ts';
+import type { DialDetails, Driver, IncomingCall, Leg, LegReport, Party, Report } from '../../src/telephony/driver.ts';
 import type { MediaPlane } from '../../src/telephony/media.ts';
 import { FakeMedia, FakeMeeting } from './fake-audio.ts';
 import { ManualClock } from './manual-clock.ts';
@@ -81,7 +81,10 @@ export class FakeLeg implements Leg {
     this.calls.push(what);
     if (this.broken === what) throw new Error(`${what} is broken`);
   }
-  dial(): void {
+  /** What it was dialed with. */
+  dialed: DialDetails | undefined;
+  dial(details?: DialDetails): void {
+    this.dialed = details;
     this.#asked('dial');
   }
   ring(): void {
@@ -333,7 +336,7 @@ export function createCallControl({
     },
 
     /** A call that comes in from the fake technology. */
-    incoming(channelId: string, extension = 's', context = 'default'): FakeLeg {
+    incoming(channelId: string, extension = 's', context = 'default', more: Partial<IncomingCall> = {}): FakeLeg {
       let leg!: FakeLeg;
       channels.host.incoming({
         technology: 'Fake',
@@ -344,6 +347,7 @@ export function createCallControl({
         extension,
         caller: { name: 'Alice', number: '100' },
         state: 'ring',
+        ...more,
         open: (id, report) => {
           leg = new FakeLeg(id, report);
           return leg;

@@ -41,6 +41,30 @@ export type RegistrationConfig = {
   rejectedRetryMs: number;
 };
 
+/** What an endpoint is told of who calls it, or answers it. */
+export type IdentityTelling = {
+  /** P-Asserted-Identity (RFC 3325), Remote-Party-ID. */
+  pai: boolean;
+  rpid: boolean;
+  /** Those who do not want to be known are told to it, with their wish: it keeps them to itself. */
+  restricted: boolean;
+  /** How the call came to be redirected: Diversion (RFC 5806), History-Info (RFC 7044). */
+  diversion: boolean;
+  historyInfo: boolean;
+  /** Identity headers (RFC 8224) are passed on to it, and those of its calls to others. */
+  passports: boolean;
+};
+
+/** What is told as usual. */
+export const defaultIdentity: IdentityTelling = {
+  pai: false,
+  rpid: false,
+  restricted: false,
+  diversion: true,
+  historyInfo: false,
+  passports: false,
+};
+
 /**
  * What the field's words mean for calls that come in. In calls that we place, all but `no` say that we understand reliable
  * responses, and `required` asks for them.
@@ -73,11 +97,13 @@ export type EndpointConfig = {
   mediaEncryption: SrtpPolicy['mode'];
   /** Caller id of its calls; without it what the phone says. */
   callerId?: Party;
-  /** Believe P-Asserted-Identity and Remote-Party-ID from it, and send ours to it. */
+  /** Believe P-Asserted-Identity and Remote-Party-ID from it. */
   trustIdentity: boolean;
+  /** What it is told of who calls it. */
+  identity: IdentityTelling;
   /** Reliable provisional responses (RFC 3262), by the field's words: see {@link reliabilityOf}. */
   reliable: 'no' | 'yes' | 'required' | 'peer_supported';
-  /** Tell it who it is connected to when that changes; only where {@link trustIdentity} is set. */
+  /** Tell it who it is connected to when that changes; only by the headers of {@link IdentityTelling}. */
   sendConnectedLine: boolean;
   /** User and host of our From towards it instead of the caller's number and our address. */
   fromUser?: string;
@@ -151,6 +177,7 @@ export const defaultEndpoint: Omit<EndpointConfig, 'name'> = {
   digits: 'auto',
   mediaEncryption: 'off',
   trustIdentity: false,
+  identity: defaultIdentity,
   reliable: 'yes',
   sendConnectedLine: true,
   symmetric: true,

@@ -32,6 +32,7 @@ import { createInviteReceiver } from './invites.ts';
 import { Legs } from './legs.ts';
 import { type OutgoingMessage, receiveMessage, sendMessage } from './messages.ts';
 import { createOutboundLeg, type OutboundLegData } from './outbound-leg.ts';
+import { Passports } from './passports.ts';
 import { createQualifier } from './qualify.ts';
 import { createReferrals, type ReferRequest } from './refer.ts';
 import { createRegistrar } from './registrar.ts';
@@ -165,6 +166,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     endpoints,
     bindings,
     legs: new Legs(),
+    passports: new Passports(),
     isAmong: options.isAmong ?? ((extension, extensions) => extensions.includes(extension)),
     messageReceived: (message) => options.messageReceived?.(message),
   };

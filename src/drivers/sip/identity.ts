@@ -5,38 +5,63 @@ import { printable } from '../../sip/message/scan.ts';
 import { sipUri } from '../../sip/message/uri.ts';
 import { isHostName, literalAddress } from '../../sip/transport/address.ts';
 import type { Target } from '../../sip/transport/transport.ts';
-import type { Party } from '../../telephony/driver.ts';
+import { isRestricted, type Party } from '../../telephony/party.ts';
 import type { EndpointConfig } from './config.ts';
 import { localHost, type Services } from './services.ts';
 
-/** Our From towards an endpoint: the caller's identity, unless the endpoint wants another. */
+/** Whether an endpoint is not to learn who a party is, that does not want to be known. */
+const isHidden = ({ identity }: EndpointConfig, { presentation }: Party): boolean =>
+  isRestricted(presentation) && !identity.restricted;
+
+/**
+ * Our From towards an endpoint: the caller's identity, unless the endpoint wants another; nobody's (RFC 3323 4.1) when the
+ * caller does not want to be known.
+ */
 export function fromAddress(services: Services, endpoint: EndpointConfig, caller: Party, target: Target): NameAddr {
-  const host = ownHost(services, endpoint, target);
-  const user = endpoint.fromUser || printable(caller.number) || 'anonymous';
-  const displayName = printable(caller.name);
+  const hidden = isHidden(endpoint, caller);
+  const known = configuredHost(endpoint);
+  const host = known ?? (hidden ? 'anonymous.invalid' : localHost(services, target));
+  const user = endpoint.fromUser || (hidden ? '' : printable(caller.number)) || 'anonymous';
+  const displayName = hidden ? 'Anonymous' : printable(caller.name);
   return { ...(displayName && { displayName }), uri: sipUri({ user, host }), params: {} };
 }
 
-/** The endpoint's `fromDomain`, when it is a host at all; else what we are for the peer. */
-function ownHost(services: Services, { fromDomain = '' }: EndpointConfig, target: Target): string {
-  return literalAddress(fromDomain) ?? (isHostName(fromDomain) ? fromDomain : localHost(services, target));
-}
+/** The endpoint's `fromDomain`, when it is a host at all. */
+const configuredHost = ({ fromDomain = '' }: EndpointConfig): string | undefined =>
+  literalAddress(fromDomain) ?? (isHostName(fromDomain) ? fromDomain : undefined);
+
+/** Our host in identities that an endpoint is told. */
+export const ownHost = (services: Services, endpoint: EndpointConfig, target: Target): string =>
+  configuredHost(endpoint) ?? localHost(services, target);
 
 /** What we answer an endpoint's challenges with; undefined when it has no outbound credentials. */
 export function digestClient({ stack }: Services, endpoint: EndpointConfig): DigestClient | undefined {
   return endpoint.outboundAuth && createDigestClient([endpoint.outboundAuth], stack.ids);
 }
 
-/** Between trusted parties the caller is asserted (RFC 3325 9.1). */
+/**
+ * What an endpoint is told of a party, beside From: by P-Asserted-Identity (RFC 3325 9.1), by Remote-Party-ID, or not at all.
+ * @param role the party calls, or is called.
+ */
 export function identityHeaders(
   services: Services,
   endpoint: EndpointConfig,
-  caller: Party,
+  party: Party,
   target: Target,
+  role: 'calling' | 'called' = 'calling',
 ): HeaderLines {
-  if (!endpoint.trustIdentity || printable(caller.number) === '') return [];
-  const uri = sipUri({ user: printable(caller.number), host: ownHost(services, endpoint, target) });
-  return [['P-Asserted-Identity', formatNameAddr({ displayName: printable(caller.name), uri })]];
+  const { pai, rpid } = endpoint.identity;
+  const user = printable(party.number);
+  if (!(pai || rpid) || user === '' || isHidden(endpoint, party)) return [];
+  const displayName = printable(party.name);
+  const uri = sipUri({ user, host: ownHost(services, endpoint, target) });
+  const isPrivate = isRestricted(party.presentation);
+  const params = { party: role, privacy: isPrivate ? 'full' : 'off', screen: 'no' };
+  return [
+    ...(pai ? [['P-Asserted-Identity', formatNameAddr({ displayName, uri })] as const] : []),
+    ...(pai && isPrivate ? [['Privacy', 'id'] as const] : []),
+    ...(rpid ? [['Remote-Party-ID', formatNameAddr({ displayName, uri, params })] as const] : []),
+  ];
 }
 
 /** A From made of an address as applications write it: a name-addr, a SIP URI, or a bare number. */

@@ -158,6 +158,8 @@ class InboundLeg implements Leg {
     });
     this.#token = services.legs.add(endpoint.name, () => this.#view());
     services.legs.changed(endpoint.name);
+    this.#channelId = channelId;
+    if (endpoint.identity.passports) services.passports.keep(channelId, call.request);
   }
 
   get formats(): readonly string[] {
@@ -237,6 +239,7 @@ class InboundLeg implements Leg {
     if (this.core.phase !== 'ended') this.#finish(Cause.normalClearing);
     this.core.release();
     this.#services.legs.remove(this.#token);
+    this.#services.passports.forget(this.#channelId);
   }
 
   dump(): InboundLegData {

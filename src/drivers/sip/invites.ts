@@ -7,7 +7,8 @@ import { usableAudio } from '../../sip/sdp/offer-answer.ts';
 import type { CallHost, Party } from '../../telephony/driver.ts';
 import type { EndpointConfig } from './config.ts';
 import { type InboundCall, takeInboundCall } from './inbound-leg.ts';
-import { assertedParty, partyOf, userOf } from './party.ts';
+import { assertedParty, partyOf, userOf, withPrivacy } from './party.ts';
+import { redirectionOf } from './redirections.ts';
 import { createRefusals } from './refusals.ts';
 import { channelName, isBusy, type Services } from './services.ts';
 
@@ -62,6 +63,7 @@ export function createInviteReceiver(
 }
 
 function incomingCall(services: Services, endpoint: EndpointConfig, request: SipRequest, call: InboundCall) {
+  const redirection = redirectionOf(request);
   return {
     technology: 'PJSIP',
     name: channelName(services, endpoint),
@@ -69,6 +71,7 @@ function incomingCall(services: Services, endpoint: EndpointConfig, request: Sip
     context: endpoint.context,
     extension: userOf(request.uri) || 's',
     caller: callerOf(request, endpoint),
+    ...(redirection && { redirection }),
     ...(endpoint.language !== undefined && { language: endpoint.language }),
     ...(endpoint.accountCode !== undefined && { accountCode: endpoint.accountCode }),
     ...(endpoint.variables !== undefined && { variables: endpoint.variables }),
@@ -80,7 +83,9 @@ function incomingCall(services: Services, endpoint: EndpointConfig, request: Sip
 
 /** Configured, else asserted by a trusted peer, else what From says. */
 const callerOf = (request: SipRequest, endpoint: EndpointConfig): Party =>
-  endpoint.callerId ?? (endpoint.trustIdentity ? assertedParty(request) : undefined) ?? partyOf(request.from);
+  (endpoint.callerId && withPrivacy(endpoint.callerId, request)) ??
+  (endpoint.trustIdentity ? assertedParty(request) : undefined) ??
+  withPrivacy(partyOf(request.from), request);
 
 type Refusal = [status: number, reason: string, headers: readonly (readonly [string, string])[]];
 

@@ -60,6 +60,8 @@ export type LegCoreOptions = {
   intents: Readonly<Record<string, (negotiation: Negotiation) => void>>;
   /** Who the far side is told is calling it. */
   presented?: Party | undefined;
+  /** The far side is called: who it is connected to is who calls it. */
+  calls?: boolean;
   /** Where another process left off, with the call inside its dialog when it stood. */
   from?: { data: LegCoreData; usage: InviteUsage | undefined } | undefined;
   /** The call stands otherwise than before: its phase, or who holds it. */
@@ -223,7 +225,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
   const identity = (): HeaderLines => {
     const target = usage?.dialog.flow ?? options.peer;
     if (!endpoint.sendConnectedLine || !presented || !target) return [];
-    return identityHeaders(services, endpoint, presented, target);
+    return identityHeaders(services, endpoint, presented, target, options.calls ? 'calling' : 'called');
   };
 
   const present = (party: Party) => {

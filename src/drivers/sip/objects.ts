@@ -2,8 +2,15 @@ import { isNetwork } from '../../lib/addresses.ts';
 import { parseUri } from '../../sip/message/uri.ts';
 import { type AudioCodec, audioCodecs } from '../../sip/sdp/codecs.ts';
 import type { Party } from '../../telephony/driver.ts';
-import { type AorConfig, defaultAor, defaultEndpoint, type EndpointConfig, type EndpointSecret } from './config.ts';
-import { digitsOfMode, modeOfDigits } from './digit-modes.ts';
+import {
+  type AorConfig,
+  defaultAor,
+  defaultEndpoint,
+  defaultIdentity,
+  type EndpointConfig,
+  type EndpointSecret,
+} from './config.ts';
+import { digitsOfMode } from './digit-modes.ts';
 import { keptByEndpoints } from './kept-attributes.ts';
 
 /**
@@ -14,7 +21,7 @@ import { keptByEndpoints } from './kept-attributes.ts';
  */
 
 /** An attribute; see `Attribute` of the store that keeps the objects. */
-type Attribute = {
+export type Attribute = {
   initial: string;
   secret?: true;
   changes?: string;
@@ -207,6 +214,11 @@ export const sipObjectTypes = {
       dtmf_mode: word('rfc4733', 'rfc4733', 'inband', 'auto', 'info', 'auto_info'),
       rewrite_contact: flag('yes'),
       trust_id_inbound: flag('no'),
+      trust_id_outbound: flag('no'),
+      send_pai: flag('no'),
+      send_rpid: flag('no'),
+      send_diversion: flag('yes'),
+      send_history_info: flag('no'),
       send_connected_line: flag('yes'),
       from_user: text(),
       from_domain: host,
@@ -239,13 +251,9 @@ export const sipObjectTypes = {
       rtp_symmetric: flag('no'),
       rtp_timeout: number(0, 0, 86_400),
       rtp_timeout_hold: number(0, 0, 86_400),
-      send_diversion: flag('yes'),
-      send_pai: flag('no'),
-      send_rpid: flag('no'),
       timers: word('yes', 'yes', 'no', 'required', 'always', 'forced'),
       tone_zone: text(),
       transport: text(),
-      trust_id_outbound: flag('no'),
       use_avpf: never,
       user_eq_phone: flag('no'),
       voicemail_extension: text(),
@@ -389,6 +397,14 @@ export function endpointOf(
     digits: digitsOfMode[value('dtmf_mode')] ?? 'auto',
     symmetric: value('rewrite_contact') === 'yes',
     trustIdentity: value('trust_id_inbound') === 'yes',
+    identity: {
+      ...defaultIdentity,
+      pai: value('send_pai') === 'yes',
+      rpid: value('send_rpid') === 'yes',
+      restricted: value('trust_id_outbound') === 'yes',
+      diversion: value('send_diversion') === 'yes',
+      historyInfo: value('send_history_info') === 'yes',
+    },
     sendConnectedLine: value('send_connected_line') === 'yes',
     reliable: reliableOf(value('100rel')),
     ...(value('callerid') === '' ? {} : { callerId: callerIds.parse(value('callerid')) }),
@@ -410,79 +426,3 @@ const matchOf = ({ id }: SipObject, identifies: readonly SipObject[]): string[] 
   identifies.flatMap(({ values }) =>
     (values['endpoint'] ?? '').toLowerCase() === id.toLowerCase() ? itemsOf(values['match'] ?? '') : [],
   );
-
-const initialOf = (kind: SipObjectKind): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(sipObjectTypes[kind].attributes as Readonly<Record<string, Attribute>>).flatMap(
-      ([name, { initial, changes }]) => (changes ? [] : [[name, initial]]),
-    ),
-  );
-
-const authObject = (id: string, auth: { username: string; realm?: string } & EndpointSecret): SipObject => ({
-  id,
-  values: {
-    ...initialOf('auth'),
-    auth_type: 'ha1' in auth ? 'md5' : 'userpass',
-    username: auth.username,
-    realm: auth.realm ?? '',
-    ...('ha1' in auth ? { md5_cred: auth.ha1 } : { password: auth.password }),
-  },
-});
-
-/** Endpoints of the configuration file as objects, named as they are; outbound credentials as `<name>-outbound`. */
-export function objectsOf(
-  endpoints: readonly EndpointConfig[],
-  callerIds: CallerIds,
-): Record<SipObjectKind, SipObject[]> {
-  const objects: Record<SipObjectKind, SipObject[]> = { endpoint: [], aor: [], auth: [], identify: [] };
-  for (const { name, auth, outboundAuth, aor: place, ...rest } of endpoints) {
-    objects.endpoint.push({
-      id: name,
-      values: {
-        ...initialOf('endpoint'),
-        context: rest.context,
-        auth: auth ? name : '',
-        outbound_auth: outboundAuth ? `${name}-outbound` : '',
-        aors: name,
-        allow: rest.codecs.join(','),
-        callerid: rest.callerId ? callerIds.format(rest.callerId) : '',
-        language: rest.language ?? '',
-        accountcode: rest.accountCode ?? '',
-        subscribe_context: rest.subscribeContext ?? '',
-        tenantid: rest.tenantId ?? '',
-        dtmf_mode: modeOfDigits[rest.digits],
-        rewrite_contact: rest.symmetric ? 'yes' : 'no',
-        trust_id_inbound: rest.trustIdentity ? 'yes' : 'no',
-        send_connected_line: rest.sendConnectedLine ? 'yes' : 'no',
-        '100rel': rest.reliable,
-        from_user: rest.fromUser ?? '',
-        from_domain: rest.fromDomain ?? '',
-        outbound_proxy: rest.outboundProxy ?? '',
-        set_var: Object.entries(rest.variables ?? {})
-          .map(([variable, value]) => `${variable}=${value}`)
-          .join(';'),
-      },
-    });
-    if (rest.match.length > 0)
-      objects.identify.push({
-        id: name,
-        values: { ...initialOf('identify'), endpoint: name, match: rest.match.join(',') },
-      });
-    objects.aor.push({
-      id: name,
-      values: {
-        ...initialOf('aor'),
-        contact: place.contacts.join(','),
-        max_contacts: String(place.maxContacts),
-        minimum_expiration: String(place.minimumExpirationSeconds),
-        maximum_expiration: String(place.maximumExpirationSeconds),
-        default_expiration: String(place.defaultExpirationSeconds),
-        qualify_frequency: String(place.qualifyFrequencyMs / 1000),
-        qualify_timeout: String(place.qualifyTimeoutMs / 1000),
-      },
-    });
-    if (auth) objects.auth.push(authObject(name, auth));
-    if (outboundAuth) objects.auth.push(authObject(`${name}-outbound`, outboundAuth));
-  }
-  return objects;
-}

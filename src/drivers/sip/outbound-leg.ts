@@ -3,16 +3,26 @@ import { hasSdp } from '../../sip/dialog/offers.ts';
 import type { OutgoingCall, OutgoingCallData } from '../../sip/dialog/outgoing-call.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipResponse } from '../../sip/message/message.ts';
-import { formatUri } from '../../sip/message/uri.ts';
+import { formatUri, type Uri } from '../../sip/message/uri.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
+import type { Target } from '../../sip/transport/transport.ts';
 import { Cause } from '../../telephony/causes.ts';
-import type { DigitSequence, Leg, LegRequest, Party, Report } from '../../telephony/driver.ts';
+import type {
+  DialDetails,
+  DigitSequence,
+  Leg,
+  LegRequest,
+  Party,
+  Redirection,
+  Report,
+} from '../../telephony/driver.ts';
 import { answeredElsewhere, causeFromReason, causeFromStatus, reasonHeaders } from './causes.ts';
 import type { EndpointConfig } from './config.ts';
-import { digestClient, fromAddress, identityHeaders } from './identity.ts';
+import { digestClient, fromAddress, identityHeaders, ownHost } from './identity.ts';
 import { createLegCore, type LegCore, type LegCoreData } from './leg-core.ts';
 import type { CallView, LegToken } from './legs.ts';
 import type { Negotiation } from './negotiation.ts';
+import { redirectionHeaders } from './redirections.ts';
 import { createRequestHeaders, type RequestHeaders } from './request-headers.ts';
 import { type Destination, type Resolved, transferTarget } from './resource.ts';
 import type { Services } from './services.ts';
@@ -43,6 +53,7 @@ export type OutboundLegData = {
   readonly failures: readonly Failure[];
   /** Reports that are told once, and were. */
   readonly told: readonly Progress[];
+  readonly redirection?: Redirection;
   /** Headers that the application gave for the INVITE. */
   readonly headers: HeaderLines;
 };
@@ -76,6 +87,8 @@ class OutboundLeg implements Leg {
   #dialed: boolean;
   /** Who calls. */
   #caller: Party;
+  /** How the call came to go to this endpoint. */
+  #redirection: Redirection | undefined;
 
   constructor(options: OutboundOptions) {
     this.#options = options;
@@ -86,6 +99,7 @@ class OutboundLeg implements Leg {
     this.#told = new Set(from?.told);
     this.#dialed = from?.dialed ?? false;
     this.#caller = request.caller;
+    this.#redirection = from?.redirection;
     this.#core = createLegCore({
       services,
       endpoint: resolved.endpoint,
@@ -95,6 +109,7 @@ class OutboundLeg implements Leg {
       peer: resolved.destinations()[0]?.target,
       report: options.report,
       presented: request.caller,
+      calls: true,
       from: from && { data: from.core, usage: this.#resume(from)?.usage },
       intents: { dial: (negotiation) => this.#placeAll(negotiation) },
       onChanged: () => this.#changed(),
@@ -111,8 +126,10 @@ class OutboundLeg implements Leg {
     return this.#core.media;
   }
 
-  dial(): void {
+  dial(details?: DialDetails): void {
     if (this.#dialed) return;
+    if (details) this.present(details.caller);
+    this.#redirection = details?.redirection;
     this.#dialed = true;
     this.#core.when('dial');
   }
@@ -197,6 +214,7 @@ class OutboundLeg implements Leg {
       winner: this.#winner ? calls.indexOf(this.#winner) : -1,
       failures: [...this.#failures],
       told: [...this.#told],
+      ...(this.#redirection && { redirection: this.#redirection }),
       headers: this.#headers.lines,
     };
   }
@@ -250,7 +268,7 @@ class OutboundLeg implements Leg {
         ...(callId !== undefined && { callId }),
         to: { uri: destination.uri, params: {} },
         from: (target) => fromAddress(services, endpoint, caller, target),
-        headers: (target) => [...identityHeaders(services, endpoint, caller, target), ...this.#headers.lines],
+        headers: (target) => this.#inviteHeaders(target, destination.uri),
         sdp,
         reliable: endpoint.reliable === 'no' ? undefined : endpoint.reliable === 'required' ? 'required' : 'supported',
         digest: digestClient(services, endpoint),
@@ -268,6 +286,20 @@ class OutboundLeg implements Leg {
       from,
     );
     this.#calls.set(call, placed);
+  }
+
+  /** What the INVITE says beside who is called: who calls, how it came to that, what the application adds. */
+  #inviteHeaders(target: Target, uri: Uri): HeaderLines {
+    const { services, request, resolved } = this.#options;
+    const { endpoint } = resolved;
+    const host = ownHost(services, endpoint, target);
+    const redirection = this.#redirection;
+    return [
+      ...identityHeaders(services, endpoint, this.#caller, target),
+      ...(redirection ? redirectionHeaders(redirection, { host, target: uri, tells: endpoint.identity }) : []),
+      ...(endpoint.identity.passports ? services.passports.of(request.near) : []),
+      ...this.#headers.lines,
+    ];
   }
 
   /** The core's, looked up when they are needed: a call that is taken up stands before the core does. */

@@ -19,12 +19,29 @@ export function partyOf({ displayName = '', uri }: NameAddr): Party {
   return anonymous ? { name: '', number: '' } : { name: displayName, number };
 }
 
+/** Presentation restricted, not screened (Q.931 4.5.10). */
+const restricted = 0x20;
+
+/** Whether the sender of a message asks that nobody learns who it is (RFC 3323 4.2, RFC 3325 9.3). */
+export const asksPrivacy = (message: SipMessage): boolean =>
+  message
+    .headerLines('Privacy')
+    .some((line) => line.split(/[;,]/).some((word) => privacies.has(word.trim().toLowerCase())));
+const privacies = new Set(['id', 'user', 'header']);
+
+/** The party as one that does not want to be known, when the message says so. */
+export const withPrivacy = (party: Party, message: SipMessage): Party =>
+  asksPrivacy(message) ? { ...party, presentation: restricted } : party;
+
 /** Who the peer says it is in a header between trusted parties (RFC 3325 9.1, or the older Remote-Party-ID). */
 export function assertedParty(message: SipMessage): Party | undefined {
   for (const header of ['P-Asserted-Identity', 'Remote-Party-ID'] as const)
     for (const line of message.headerLines(header)) {
       const address = parseNameAddrList(line)?.[0];
-      if (address) return partyOf(address);
+      if (!address) continue;
+      const privacy = (address.params['privacy'] ?? 'off').toLowerCase();
+      const isPrivate = header === 'Remote-Party-ID' && privacy !== 'off' && privacy !== '';
+      return isPrivate ? { ...partyOf(address), presentation: restricted } : withPrivacy(partyOf(address), message);
     }
   return undefined;
 }

@@ -6,6 +6,7 @@ import type { Bindings } from './bindings.ts';
 import type { EndpointConfig, SipConfig } from './config.ts';
 import type { Endpoints } from './endpoints.ts';
 import type { Legs } from './legs.ts';
+import type { Passports } from './passports.ts';
 
 /** A text message between endpoints (RFC 3428). */
 export type TextMessage = {
@@ -30,6 +31,8 @@ export type Services = {
   bindings: Bindings;
   /** Legs that hold something: for leak checks, and for how many calls an endpoint has. */
   legs: Legs;
+  /** Signed identities of callers. */
+  passports: Passports;
   /** Whether an extension is one of a list of extensions and patterns of the dialplan. */
   isAmong(extension: string, extensions: readonly string[]): boolean;
   messageReceived(message: TextMessage): void;

@@ -4,7 +4,16 @@ import { defaultAor } from '../../../src/drivers/sip/config.ts';
 import { buildRequest } from '../../../src/sip/message/build.ts';
 import type { SipRequest } from '../../../src/sip/message/message.ts';
 import type { ServerTransaction } from '../../../src/sip/transaction/transaction.ts';
-import { anybody, createPhone, endpoint, type Phone, type PhoneOptions, type TestChannel, trunkTo } from './support.ts';
+import {
+  anybody,
+  createPhone,
+  endpoint,
+  type Phone,
+  type PhoneOptions,
+  type TestChannel,
+  trunkTo,
+  trusted,
+} from './support.ts';
 
 const phones: Phone[] = [];
 const phone = async (options: PhoneOptions = {}): Promise<Phone> => {
@@ -282,9 +291,9 @@ features('headers are added before dialing and read on the other side', async ()
 });
 
 features('between trusted parties the caller is asserted and the called is told', async () => {
-  const callee = await taker({ trustIdentity: true });
+  const callee = await taker(trusted);
   const caller = await phone({
-    config: { endpoints: [trunkTo(callee.uri, { trustIdentity: true, fromUser: 'line7' })] },
+    config: { endpoints: [trunkTo(callee.uri, { ...trusted, fromUser: 'line7' })] },
   });
   const out = caller.open('600@trunk', { caller: { name: 'Dora "D" Doe', number: '4711' } });
   out.leg.dial();
@@ -302,7 +311,7 @@ features('who the called party is, is told when a trusted peer asserts it', asyn
     transaction.reply(486);
   });
   const caller = await phone({
-    config: { endpoints: [trunkTo(callee.uri, { trustIdentity: true }), { ...trunkTo(callee.uri), name: 'stranger' }] },
+    config: { endpoints: [trunkTo(callee.uri, trusted), { ...trunkTo(callee.uri), name: 'stranger' }] },
   });
   const [trusting, doubting] = [caller.open('trunk'), caller.open('stranger')];
   for (const { leg } of [trusting, doubting]) leg.dial();
@@ -317,9 +326,9 @@ features(
   'a phone is told who it is connected to: in our answers, by UPDATE, and not where that is not wanted',
   async () => {
     for (const [theirs, ours, told] of [
-      [{ trustIdentity: true }, { trustIdentity: true }, ['Reception 0', 'Eve 203']],
-      [{ trustIdentity: true }, { trustIdentity: true, sendConnectedLine: false }, []],
-      [{ trustIdentity: true }, {}, []],
+      [trusted, trusted, ['Reception 0', 'Eve 203']],
+      [trusted, { ...trusted, sendConnectedLine: false }, []],
+      [trusted, {}, []],
     ] as const) {
       const server = await phone({ config: { endpoints: [endpoint('desk', { match: ['127.0.0.1'], ...ours })] } });
       const desk = await phone({ config: { endpoints: [trunkTo(server.uri, theirs)] } });
@@ -355,9 +364,9 @@ features(
 
 features('a phone that we call is told who calls, and of others only what it does not know', async () => {
   const sent: string[] = [];
-  const callee = await taker({ trustIdentity: true });
+  const callee = await taker(trusted);
   const caller = await phone({
-    config: { endpoints: [trunkTo(callee.uri, { trustIdentity: true })] },
+    config: { endpoints: [trunkTo(callee.uri, trusted)] },
     lets(text) {
       sent.push(text.slice(0, text.indexOf(' ')));
       return true;

@@ -5,7 +5,7 @@ import { defaultAor, type EndpointConfig } from '../../../src/drivers/sip/config
 import { parseNameAddr } from '../../../src/sip/message/name-addr.ts';
 import { DriverError } from '../../../src/telephony/driver.ts';
 import { peer, settle } from '../../sip/transaction/fake-transports.ts';
-import { endpoint } from './support.ts';
+import { endpoint, trusted } from './support.ts';
 import { createVictim, leftovers, nothing, type Victim } from './victim.ts';
 
 /** URIs as nobody should write them, of every part that leads somewhere. */
@@ -86,7 +86,7 @@ test('a Record-Route with an empty maddr costs its own call, and nothing else', 
 
 test('a caller id reaches From and P-Asserted-Identity without control characters', async () => {
   const victim = createVictim(() => {});
-  victim.driver.setEndpoint(endpoint('line', { trustIdentity: true }));
+  victim.driver.setEndpoint(endpoint('line', trusted));
   const caller = { name: 'A\u0000B\r\nX: y\u001b', number: '\u00001\r\n2\u007f' };
   const resource = 'line/sip:b@192.0.2.9';
   const { leg } = victim.driver.open({ channelId: 'out', resource, caller, variables: {} }, () => {});

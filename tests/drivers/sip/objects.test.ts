@@ -2,13 +2,8 @@ import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { defaultAor, defaultEndpoint } from '../../../src/drivers/sip/config.ts';
-import {
-  endpointOf,
-  objectsOf,
-  type SipObject,
-  type SipObjectKind,
-  sipObjectTypes,
-} from '../../../src/drivers/sip/objects.ts';
+import { objectsOf } from '../../../src/drivers/sip/configured-objects.ts';
+import { endpointOf, type SipObject, type SipObjectKind, sipObjectTypes } from '../../../src/drivers/sip/objects.ts';
 
 const callerIds = {
   parse: (text: string) => ({ name: text, number: '' }),
@@ -142,6 +137,11 @@ objects('an endpoint, its AORs and credentials become settings of the driver', (
     rewrite_contact: 'no',
     trust_id_inbound: 'yes',
     send_connected_line: 'no',
+    trust_id_outbound: 'yes',
+    send_pai: 'yes',
+    send_rpid: 'no',
+    send_diversion: 'no',
+    send_history_info: 'yes',
     '100rel': 'peer_supported',
     from_user: 'us',
     from_domain: 'example.org',
@@ -167,6 +167,7 @@ objects('an endpoint, its AORs and credentials become settings of the driver', (
     digits: 'info',
     callerId: { name: 'Carol', number: '' },
     trustIdentity: true,
+    identity: { pai: true, rpid: false, restricted: true, diversion: false, historyInfo: true, passports: false },
     sendConnectedLine: false,
     reliable: 'peer_supported',
     symmetric: false,

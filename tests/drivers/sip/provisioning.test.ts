@@ -1,6 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { objectsOf, type SipObject, type SipObjectKind, sipObjectTypes } from '../../../src/drivers/sip/objects.ts';
+import { objectsOf } from '../../../src/drivers/sip/configured-objects.ts';
+import { type SipObject, type SipObjectKind, sipObjectTypes } from '../../../src/drivers/sip/objects.ts';
 import { createProvisioning, type ProvisionedObjects } from '../../../src/drivers/sip/provisioning.ts';
 import { createRecordingLog } from '../../support/log.ts';
 import { registerPhone } from '../../support/register.ts';

@@ -3,6 +3,7 @@ import { createWatchers } from '../../../src/actors/watchers.ts';
 import {
   defaultAor,
   defaultEndpoint,
+  defaultIdentity,
   defaultSipConfig,
   type EndpointConfig,
   type SipConfig,
@@ -365,5 +366,8 @@ export const endpoint = (name: string, rest: Partial<EndpointConfig> = {}): Endp
 });
 export const trunkTo = (uri: string, rest: Partial<EndpointConfig> = {}): EndpointConfig =>
   endpoint('trunk', { aor: { ...defaultAor, contacts: [uri] }, ...rest });
+/** Believes who the other side says is calling, and tells it. */
+export const trusted = { trustIdentity: true, identity: { ...defaultIdentity, pai: true } } as const;
+
 /** Lets everybody on this machine in. */
 export const anybody = endpoint('anybody', { match: ['127.0.0.1'], context: 'default' });

@@ -1,0 +1,93 @@
+import { type Party, type Redirection, type RedirectReason, redirectReasons } from '../telephony/party.ts';
+import { formatCallerId, parseCallerId, parsePresentation, presentationName } from './caller-id.ts';
+
+/** The parties of a redirection. */
+const parties = ['from', 'to', 'orig'] as const;
+type Which = (typeof parties)[number];
+
+const nobody: Party = { name: '', number: '' };
+
+/** A redirection with something else of one of its parties. */
+export const withParty = (redirection: Redirection | undefined, which: Which, change: Partial<Party>): Redirection => {
+  const before: Redirection = redirection ?? { from: nobody };
+  return { ...before, [which]: { ...nobody, ...before[which], ...change } };
+};
+
+/** `from-num` as its two halves; undefined when it is about no party. */
+function partyItem(item: string): [which: Which, what: string] | undefined {
+  const which = parties.find((each) => item.startsWith(`${each}-`));
+  return which && [which, item.slice(which.length + 1)];
+}
+
+/** REDIRECTING: one item; empty when nobody knows such an item, as in the field, and undefined when none is named. */
+export function readRedirection(redirection: Redirection | undefined, item: string): string | undefined {
+  switch (item) {
+    case '':
+      return undefined;
+    case 'reason':
+      return redirection?.reason ?? 'unknown';
+    case 'orig-reason':
+      return redirection?.origReason ?? 'unknown';
+    case 'count':
+      return String(redirection?.count ?? 0);
+  }
+  const [which, what] = partyItem(item) ?? [];
+  const party = (which && redirection?.[which]) ?? nobody;
+  switch (what) {
+    case 'all':
+      return formatCallerId(party);
+    case 'name':
+      return party.name;
+    case 'num':
+    case 'number':
+      return party.number;
+    case 'name-valid':
+      return party.name === '' ? '0' : '1';
+    case 'num-valid':
+      return party.number === '' ? '0' : '1';
+    case 'pres':
+    case 'name-pres':
+    case 'num-pres':
+      return presentationName(party.presentation ?? 0);
+    default:
+      return '';
+  }
+}
+
+/** Most redirections that make sense to count: the largest number of one octet. */
+const mostRedirections = 255;
+
+const isReason = (word: string): word is RedirectReason => redirectReasons.some((each) => each === word);
+
+/** REDIRECTING: what writing an item makes of it; undefined when it cannot be written so. */
+export function redirectionChange(
+  redirection: Redirection | undefined,
+  item: string,
+  value: string,
+): Redirection | undefined {
+  const before: Redirection = redirection ?? { from: nobody };
+  const word = value.trim().toLowerCase();
+  if (item === 'reason') return isReason(word) ? { ...before, reason: word } : undefined;
+  if (item === 'orig-reason') return isReason(word) ? { ...before, origReason: word } : undefined;
+  if (item === 'count')
+    return /^\d{1,3}$/.test(word) && Number(word) <= mostRedirections ? { ...before, count: Number(word) } : undefined;
+  const [which, what] = partyItem(item) ?? [];
+  if (!which) return undefined;
+  switch (what) {
+    case 'all':
+      return withParty(before, which, parseCallerId(value));
+    case 'name':
+      return withParty(before, which, { name: value });
+    case 'num':
+    case 'number':
+      return withParty(before, which, { number: value });
+    case 'pres':
+    case 'name-pres':
+    case 'num-pres': {
+      const presentation = parsePresentation(value);
+      return presentation === undefined ? undefined : withParty(before, which, { presentation });
+    }
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,86 @@
+import type { EndpointConfig, EndpointSecret } from './config.ts';
+import { modeOfDigits } from './digit-modes.ts';
+import { type Attribute, type CallerIds, type SipObject, type SipObjectKind, sipObjectTypes } from './objects.ts';
+
+const yesOrNo = (on: boolean): string => (on ? 'yes' : 'no');
+
+const initialOf = (kind: SipObjectKind): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(sipObjectTypes[kind].attributes as Readonly<Record<string, Attribute>>).flatMap(
+      ([name, { initial, changes }]) => (changes ? [] : [[name, initial]]),
+    ),
+  );
+
+const authObject = (id: string, auth: { username: string; realm?: string } & EndpointSecret): SipObject => ({
+  id,
+  values: {
+    ...initialOf('auth'),
+    auth_type: 'ha1' in auth ? 'md5' : 'userpass',
+    username: auth.username,
+    realm: auth.realm ?? '',
+    ...('ha1' in auth ? { md5_cred: auth.ha1 } : { password: auth.password }),
+  },
+});
+
+/** Endpoints of the configuration file as objects, named as they are; outbound credentials as `<name>-outbound`. */
+export function objectsOf(
+  endpoints: readonly EndpointConfig[],
+  callerIds: CallerIds,
+): Record<SipObjectKind, SipObject[]> {
+  const objects: Record<SipObjectKind, SipObject[]> = { endpoint: [], aor: [], auth: [], identify: [] };
+  for (const { name, auth, outboundAuth, aor: place, ...rest } of endpoints) {
+    objects.endpoint.push({
+      id: name,
+      values: {
+        ...initialOf('endpoint'),
+        context: rest.context,
+        auth: auth ? name : '',
+        outbound_auth: outboundAuth ? `${name}-outbound` : '',
+        aors: name,
+        allow: rest.codecs.join(','),
+        callerid: rest.callerId ? callerIds.format(rest.callerId) : '',
+        language: rest.language ?? '',
+        accountcode: rest.accountCode ?? '',
+        subscribe_context: rest.subscribeContext ?? '',
+        tenantid: rest.tenantId ?? '',
+        dtmf_mode: modeOfDigits[rest.digits],
+        rewrite_contact: rest.symmetric ? 'yes' : 'no',
+        trust_id_inbound: yesOrNo(rest.trustIdentity),
+        trust_id_outbound: yesOrNo(rest.identity.restricted),
+        send_pai: yesOrNo(rest.identity.pai),
+        send_rpid: yesOrNo(rest.identity.rpid),
+        send_diversion: yesOrNo(rest.identity.diversion),
+        send_history_info: yesOrNo(rest.identity.historyInfo),
+        send_connected_line: yesOrNo(rest.sendConnectedLine),
+        '100rel': rest.reliable,
+        from_user: rest.fromUser ?? '',
+        from_domain: rest.fromDomain ?? '',
+        outbound_proxy: rest.outboundProxy ?? '',
+        set_var: Object.entries(rest.variables ?? {})
+          .map(([variable, value]) => `${variable}=${value}`)
+          .join(';'),
+      },
+    });
+    if (rest.match.length > 0)
+      objects.identify.push({
+        id: name,
+        values: { ...initialOf('identify'), endpoint: name, match: rest.match.join(',') },
+      });
+    objects.aor.push({
+      id: name,
+      values: {
+        ...initialOf('aor'),
+        contact: place.contacts.join(','),
+        max_contacts: String(place.maxContacts),
+        minimum_expiration: String(place.minimumExpirationSeconds),
+        maximum_expiration: String(place.maximumExpirationSeconds),
+        default_expiration: String(place.defaultExpirationSeconds),
+        qualify_frequency: String(place.qualifyFrequencyMs / 1000),
+        qualify_timeout: String(place.qualifyTimeoutMs / 1000),
+      },
+    });
+    if (auth) objects.auth.push(authObject(name, auth));
+    if (outboundAuth) objects.auth.push(authObject(`${name}-outbound`, outboundAuth));
+  }
+  return objects;
+}
