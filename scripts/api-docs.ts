@@ -5,6 +5,7 @@ import type { TSchema } from 'typebox';
 import { collectModels, type JsonSchema, plain } from '../src/http/api-docs/schemas.ts';
 import type { Api, Operation, Param, Resource } from '../src/http/operation.ts';
 import { apis, ari, hookswitch } from '../src/http/routes/index.ts';
+import { CallDetailRecord, CallQuality } from '../src/models/call-detail-record.ts';
 import { ariErrors } from '../src/models/errors.ts';
 import { EventStamp, events, eventTypes } from '../src/models/events.ts';
 import { RESTRequest, RESTResponse } from '../src/models/websocket-messages.ts';
@@ -24,9 +25,13 @@ const table = (head: string[], rows: string[][]): string[] =>
 
 const anchor = (name: string): string => `[${name}](models.md#${name.toLowerCase()})`;
 
+/** Stands in call detail records alone. */
+const callQuality = plain(CallQuality);
+
 /** The type in words, models as links. */
 function typeOf(schema: JsonSchema): string {
-  if (schema.$id !== undefined && schema.properties) return anchor(schema.$id);
+  if (schema.$id !== undefined && schema.properties)
+    return schema.$id === callQuality.$id ? code(schema.$id) : anchor(schema.$id);
   if (schema.$id === 'Timestamp') return 'timestamp';
   if (schema.type === 'array') return `list of ${schema.items ? typeOf(schema.items) : 'anything'}`;
   if (schema.anyOf) return schema.anyOf.map(typeOf).join(' or ');
@@ -180,6 +185,24 @@ function modelsPage(): string {
   return ['# Models', '', generated, '', ...sections].join('\n');
 }
 
+/** What is written to files and posted, not asked for: its page, and the same as JSON Schema. */
+const detailRecordPage = (): string =>
+  [
+    ...['# Call detail record', '', generated, ''],
+    'One is made for each leg of a call when it has ended: see [call detail records](../call-detail-records.md).',
+    'As [JSON Schema](call-detail-record.schema.json).',
+    ...['', ...fields(plain(CallDetailRecord))],
+    ...[`## ${callQuality.$id}`, '', callQuality.description ?? '', '', ...fields(callQuality)],
+  ].join('\n');
+
+/** Named models within it are written out where they stand, their names left out. */
+const detailRecordSchema = (): string =>
+  JSON.stringify(
+    { $schema: 'https://json-schema.org/draft/2020-12/schema', title: 'CallDetailRecord', ...CallDetailRecord },
+    (key, value: unknown) => (key === '$id' || key.startsWith('~') ? undefined : value),
+    2,
+  );
+
 const conventions = `# API
 
 ${generated}
@@ -239,6 +262,7 @@ function indexPage(): string {
     ...listOf(ari),
     '- [Event types](event-types.md): what applications are told.',
     '- [Models](models.md): the objects in answers and events.',
+    '- [Call detail record](call-detail-record.md): what is written and posted of each leg of a call.',
     '',
     ownOperations,
     ...listOf(hookswitch),
@@ -255,6 +279,8 @@ export function renderPages(): Map<string, string> {
   );
   pages.set('event-types.md', eventsPage());
   pages.set('models.md', modelsPage());
+  pages.set('call-detail-record.md', detailRecordPage());
+  pages.set('call-detail-record.schema.json', detailRecordSchema());
   pages.set('README.md', indexPage());
   return new Map([...pages].map(([name, page]) => [name, `${page.trimEnd()}\n`]));
 }

@@ -1,6 +1,7 @@
 import type { Applications } from './actors/applications.ts';
 import { type Base, buildBase, type ServerIo } from './build/base.ts';
 import { buildCallControl } from './build/call-control.ts';
+import { buildCallDetailRecords } from './build/call-detail-records.ts';
 import { buildInterface } from './build/interface.ts';
 import { buildNetwork } from './build/network.ts';
 import { putDownServer } from './build/put-down.ts';
@@ -70,12 +71,13 @@ export async function startServer(config: Config, io: ServerIo = {}, from?: unkn
 async function build(base: Base): Promise<RunningServer> {
   const { config, clock, scope } = base;
   const network = await buildNetwork(base);
+  const records = buildCallDetailRecords(base, network);
   const state = buildState(base);
   const calls = buildCallControl(base, state, network);
   const technologies = await buildTechnologies(base, network, state, calls);
   const usage = buildUsage(network, state, calls, technologies);
   const answers = new AnswerCounts();
-  const monitoring = buildMonitoring(base, { network, state, calls, technologies }, answers);
+  const monitoring = buildMonitoring(base, { network, state, calls, technologies, records }, answers);
   const { http, reloads } = await buildInterface(base, network, state, calls, technologies, {
     usage,
     answers,

@@ -381,6 +381,20 @@ export const versions = (): Record<string, string> => ({
   platform: `${process.platform} ${process.arch}`,
 });
 
+/** Who is told of call detail records; undefined when nobody is. Times of the configuration are in s, sizes in MB. */
+export const recordWebhook = ({ cdr: { webhook } }: Config) =>
+  webhook.url === ''
+    ? undefined
+    : {
+        url: webhook.url,
+        headers: Object.fromEntries(webhook.headers.map(headerOf)),
+        batch: webhook.batch,
+        timeoutMs: webhook.timeout * 1000,
+        retryMs: webhook.retry * 1000,
+        longestRetryMs: webhook.longest_retry * 1000,
+        spoolOctets: webhook.spool * 1_000_000,
+      };
+
 /** What becomes of the channels of applications that are away, by the name of the application. */
 export const absencePolicies =
   ({ absences }: Config) =>

@@ -1,5 +1,11 @@
 import { guarded } from '../lib/guard.ts';
-import { type ChannelFact, type ChannelSnapshot, type EndedBy, lifeOf } from '../machines/channel.ts';
+import {
+  type ChannelContext,
+  type ChannelFact,
+  type ChannelSnapshot,
+  type EndedBy,
+  lifeOf,
+} from '../machines/channel.ts';
 import type { OwnershipFact } from '../machines/ownership.ts';
 import { Cause } from '../telephony/causes.ts';
 import type { RtpStatistics } from '../telephony/media.ts';
@@ -14,7 +20,7 @@ export type CallLeg = {
   readonly name: string;
   readonly technology: string;
   /** Name of the endpoint, where it belongs to one. */
-  readonly endpoint: string | undefined;
+  readonly endpoint?: string | undefined;
   readonly direction: 'in' | 'out';
   /** Who calls: number and name, empty where unknown. */
   readonly from: { readonly number: string; readonly name: string };
@@ -23,10 +29,14 @@ export type CallLeg = {
   /** The technology's own id: SIP's Call-ID. */
   readonly protocolId: string;
   readonly accountCode: string;
+  /** Where it entered the dialplan. */
+  readonly context: string;
   readonly startedAt: number;
-  answeredAt: number | undefined;
+  answeredAt?: number | undefined;
   /** The applications that it entered, in order, each once; the first {@link mostApplications}. */
   readonly applications: string[];
+  /** Recordings of it, and of the bridges that it was in meanwhile, by name; the first {@link mostRecordings}. */
+  readonly recordings: string[];
 };
 
 /** How a leg ended. */
@@ -39,6 +49,8 @@ export type CallEnd = {
   readonly techCause: number | undefined;
   /** Its RTP, where it had any. */
   readonly quality: RtpStatistics | undefined;
+  /** What the channel was last. */
+  readonly last: ChannelContext;
 };
 
 /** Hears what becomes of calls. Nothing it throws harms a call. */
@@ -67,6 +79,14 @@ export interface CallStory {
   /** It belongs to another call now. */
   linked(entry: ChannelEntry): void;
   refused(entry: ChannelEntry, application: string): void;
+  /** It is in a bridge from now on, of which these recordings run. */
+  bridged(entry: ChannelEntry, recordings: readonly string[]): void;
+  /** A recording of a channel or bridge has begun. */
+  recorded(kind: 'channel' | 'bridge', id: string, name: string): void;
+  /** The legs there are, as plain JSON. */
+  dump(): CallLeg[];
+  /** Legs that another process put down, before their channels are {@link restored}. */
+  restore(legs: readonly CallLeg[]): void;
   /** A channel was taken up that another process put down. */
   restored(entry: ChannelEntry): void;
   /** It is no more; its leg is not released yet. */
@@ -77,6 +97,8 @@ export interface CallStory {
 
 /** Applications of one leg that are remembered. */
 export const mostApplications = 8;
+/** Recordings of one leg that are remembered. */
+export const mostRecordings = 16;
 
 /** Technologies whose channels have nobody outside behind them. */
 const internal = new Set(['Local', 'Snoop']);
@@ -96,9 +118,11 @@ const legOf = ({ context }: ChannelSnapshot): CallLeg => {
     to: direction === 'in' ? dialplan.exten : dialString,
     protocolId: context.protocolId,
     accountCode: context.accountCode,
+    context: dialplan.context,
     startedAt: context.creationTime,
     answeredAt: undefined,
     applications: [],
+    recordings: [],
   };
 };
 
@@ -106,6 +130,9 @@ const legOf = ({ context }: ChannelSnapshot): CallLeg => {
 export function createCallStory({ clock, log }: Pick<Runtime, 'clock' | 'log'>): CallStory {
   const listeners: CallListener[] = [];
   const legs = new Map<string, CallLeg>();
+  const entries = new Map<string, ChannelEntry>();
+  /** Of channels that are not there yet. */
+  const putDown = new Map<string, CallLeg>();
   const ending = new Set<Promise<void>>();
 
   const tell = (what: (listener: CallListener) => void): void => {
@@ -114,11 +141,17 @@ export function createCallStory({ clock, log }: Pick<Runtime, 'clock' | 'log'>):
   const isWanted = ({ context }: ChannelSnapshot): boolean =>
     listeners.length > 0 &&
     (!internal.has(context.technology) || listeners.some((listener) => listener.hearsInternal()));
-  const begin = (current: ChannelSnapshot): CallLeg | undefined => {
+  const begin = (entry: ChannelEntry, current: ChannelSnapshot): CallLeg | undefined => {
+    const before = putDown.get(entry.id);
+    putDown.delete(entry.id);
     if (!isWanted(current)) return undefined;
-    const leg = legOf(current);
+    const leg = before ?? legOf(current);
     legs.set(leg.channel, leg);
+    entries.set(leg.channel, entry);
     return leg;
+  };
+  const add = (leg: CallLeg, name: string): void => {
+    if (!leg.recordings.includes(name) && leg.recordings.length < mostRecordings) leg.recordings.push(name);
   };
   /** To those who want to hear of it. */
   const tellOf = (leg: CallLeg, what: (listener: CallListener) => void): void =>
@@ -131,7 +164,7 @@ export function createCallStory({ clock, log }: Pick<Runtime, 'clock' | 'log'>):
 
     life(entry, fact, current) {
       if (fact.type === 'ChannelCreated') {
-        const leg = begin(current);
+        const leg = begin(entry, current);
         if (!leg) return;
         tellOf(leg, (listener) => listener.began?.(leg));
         if (lifeOf(current) !== 'up') return;
@@ -163,18 +196,43 @@ export function createCallStory({ clock, log }: Pick<Runtime, 'clock' | 'log'>):
       tell((listener) => listener.refused?.({ channel: entry.id, call: linked.id }, application));
     },
 
-    restored: (entry) => void begin(entry.actor.getSnapshot()),
+    bridged(entry, recordings) {
+      const leg = legs.get(entry.id);
+      if (leg) for (const name of recordings) add(leg, name);
+    },
+
+    recorded(kind, id, name) {
+      const own = kind === 'channel' ? legs.get(id) : undefined;
+      if (own) add(own, name);
+      if (kind === 'bridge')
+        for (const [channel, leg] of legs)
+          if (entries.get(channel)?.actor.getSnapshot().context.bridgeId === id) add(leg, name);
+    },
+
+    dump: () => [...legs.values()],
+    restore(dumped) {
+      for (const leg of dumped) putDown.set(leg.channel, { ...leg });
+    },
+    restored(entry) {
+      const current = entry.actor.getSnapshot();
+      const isKnown = putDown.has(entry.id);
+      const leg = begin(entry, current);
+      // When it was answered is not known; now at the latest.
+      if (leg && !isKnown && lifeOf(current) === 'up') leg.answeredAt = clock.now();
+    },
 
     gone({ id, leg: { media } }, { context }, crashed) {
       const leg = legs.get(id);
       if (!leg) return;
       legs.delete(id);
+      entries.delete(id);
       const at = clock.now();
       const how = {
         at,
         by: crashed ? 'fault' : (context.endedBy ?? 'server'),
         cause: crashed ? Cause.temporaryFailure : context.cause,
         techCause: context.techCause,
+        last: context,
       } as const;
       const finish = (quality: RtpStatistics | undefined): void =>
         tellOf(leg, (listener) => listener.ended?.(leg, { ...how, quality }));

@@ -57,7 +57,7 @@ export type ChannelsOptions = {
   /** The system as the dialplan's functions see it. */
   system: DialplanSystem;
   /** Whose recordings are completed before the end of a channel is told; left out, none are made. */
-  recordings?: Pick<Recordings, 'whenSettled'>;
+  recordings?: Pick<Recordings, 'whenSettled' | 'names'>;
   settings: ChannelSettings;
   /** Hears what becomes of channels, for those who run the server. */
   story?: CallStory;
@@ -263,6 +263,8 @@ export function createChannels(options: ChannelsOptions): Channels {
     tell(entry, message) {
       deliver(entry, message);
       if (message.type === 'linked.set') story?.linked(entry);
+      if (message.type === 'bridge.entered')
+        story?.bridged(entry, options.recordings?.names('bridge', message.bridgeId) ?? []);
     },
     attach: creation.attach,
     onDeparture: (listener) => void onDeparture.push(listener),

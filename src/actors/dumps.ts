@@ -11,6 +11,7 @@ import type { OwnershipContext } from '../machines/ownership.ts';
 import type { PlaybackContext } from '../machines/playback.ts';
 import type { RegistrationContext } from '../machines/registration.ts';
 import type { WatcherContext } from '../machines/watcher.ts';
+import type { CallLeg } from './call-story.ts';
 
 /**
  * Call control put down: plain JSON, from which another process goes on. What is written here is read by a later version
@@ -228,6 +229,25 @@ const ChannelDump = Type.Object({
   leg: Type.Object({ version: number }, { additionalProperties: true }),
 });
 
+/** What those who run the server are told of a leg when it ends. */
+const LegDump = Type.Object({
+  channel: text,
+  call: text,
+  name: text,
+  technology: text,
+  endpoint: optional(text),
+  direction: Type.Enum(['in', 'out']),
+  from: Type.Object({ number: text, name: text }),
+  to: text,
+  protocolId: text,
+  accountCode: text,
+  context: text,
+  startedAt: number,
+  answeredAt: optional(number),
+  applications: list(text),
+  recordings: list(text),
+} satisfies Members<CallLeg>);
+
 const BridgeDump = Type.Object({
   actor: actorOf('bridge', bridgeContext),
   /** Who is in it: the application that hears of the bridge because of it, and whether its music comes from being here. */
@@ -291,6 +311,8 @@ const OutboundConnectionDump = Type.Object({
 export const Dump = Type.Object({
   version: Type.Literal(dumpVersion),
   channels: list(ChannelDump),
+  /** Left out where nobody hears of calls. */
+  legs: optional(list(LegDump)),
   bridges: list(BridgeDump),
   playbacks: list(PlaybackDump),
   /** Live recordings; none when left out. */
@@ -320,6 +342,7 @@ export const Dump = Type.Object({
 });
 
 export type ChannelDump = Static<typeof ChannelDump>;
+export type LegDump = Static<typeof LegDump>;
 export type BridgeDump = Static<typeof BridgeDump>;
 export type PlaybackDump = Static<typeof PlaybackDump>;
 export type RecordingDump = Static<typeof RecordingDump>;

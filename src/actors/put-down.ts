@@ -1,10 +1,11 @@
 import type { Applications } from './applications.ts';
 import type { Belongings } from './belongings.ts';
 import type { Bridges } from './bridges.ts';
+import type { CallStory } from './call-story.ts';
 import type { LegOf } from './channel-entry.ts';
 import type { Channels } from './channels.ts';
 import type { Contacts } from './contacts.ts';
-import { type Dump, dumpVersion, readDump } from './dumps.ts';
+import { type Dump, dumpVersion, type LegDump, readDump } from './dumps.ts';
 import type { OutboundConnections } from './outbound-connections.ts';
 import type { Playbacks } from './playbacks.ts';
 import type { Recordings, RecordTarget } from './recordings.ts';
@@ -25,6 +26,8 @@ export type Owners = {
   watchers: Watchers;
   /** Left out where nobody asks whose things are. */
   belongings?: Belongings | undefined;
+  /** What is remembered of calls for those who run the server. */
+  story?: CallStory | undefined;
 };
 
 /** What taking up needs of others: each channel's leg, taken up by its technology. */
@@ -46,9 +49,11 @@ export const putDown = ({
   registrations,
   watchers,
   belongings,
+  story,
 }: Owners): Dump => ({
   version: dumpVersion,
   channels: channels.dump(),
+  ...(story && { legs: story.dump() as LegDump[] }),
   bridges: bridges?.dump() ?? [],
   playbacks: playbacks.dump(),
   recordings: recordings.dump(),
@@ -71,6 +76,7 @@ export function takeUp(owners: Owners, dumped: unknown, { legOf, awaitsApplicati
   const { channels, bridges, playbacks, recordings, applications, contacts, outbound, registrations, watchers } =
     owners;
   const dump = readDump(dumped);
+  owners.story?.restore(dump.legs ?? []);
   channels.restore(dump.channels, legOf);
   bridges?.restore(dump.bridges);
   // Whatever is derived anew has been told: it comes before those who would hear it.

@@ -61,6 +61,8 @@ export interface Recordings {
   whenSettled(kind: RecordTarget['kind'], id: string, then: () => void): void;
   /** How many recordings of a target run, those that wait not counted. */
   running(kind: RecordTarget['kind'], id: string): number;
+  /** Their names. */
+  names(kind: RecordTarget['kind'], id: string): string[];
   /** Every recording, those that wait included. */
   dump(): RecordingDump[];
   /** Takes recordings up again: they go on in their files. One whose target is not there is forgotten. */
@@ -91,10 +93,13 @@ export type RecordingsOptions = {
   most: number;
   /** `asterisk`: a name in use is 409, as in the field. */
   compatibility: 'hookswitch' | 'asterisk';
+  /** Hears when a recording has begun. */
+  onStarted?: (target: Pick<RecordTarget, 'kind' | 'id'>, name: string) => void;
 };
 
 /** Owns every live recording, found by the name it will be stored by. */
-export function createRecordings({ bus, runtime, log, stored, most, compatibility }: RecordingsOptions): Recordings {
+export function createRecordings(options: RecordingsOptions): Recordings {
+  const { bus, runtime, log, stored, most, compatibility, onStarted } = options;
   const registry = new Registry<Entry>('recordingNotFound');
   /** By target: its recordings, and who waits for their end. */
   const byTarget = new Map<string, { entries: Set<Entry>; settled: (() => void)[] }>();
@@ -157,6 +162,9 @@ export function createRecordings({ bus, runtime, log, stored, most, compatibilit
 
   const keyOf = (kind: string, id: string): string => `${kind}:${id}`;
 
+  const begunOf = (kind: RecordTarget['kind'], id: string): Entry[] =>
+    [...(byTarget.get(keyOf(kind, id))?.entries ?? [])].filter(({ begun }) => begun);
+
   const over = (entry: Entry): void => {
     const key = keyOf(entry.target.kind, entry.target.id);
     const others = byTarget.get(key);
@@ -196,7 +204,10 @@ export function createRecordings({ bus, runtime, log, stored, most, compatibilit
         others.entries.add(entry);
         byTarget.set(keyOf(target.kind, target.id), others);
       },
-      onEmitted: (fact, snapshot) => publish(target.topics, fact, snapshot),
+      onEmitted: (fact, snapshot) => {
+        publish(target.topics, fact, snapshot);
+        if (fact.type === 'RecordingStarted') onStarted?.(target, name);
+      },
       onEnded: (error) => {
         registry.remove(name);
         if (error !== undefined) tellCrash(entry);
@@ -241,7 +252,8 @@ export function createRecordings({ bus, runtime, log, stored, most, compatibilit
       else then();
     },
 
-    running: (kind, id) => [...(byTarget.get(keyOf(kind, id))?.entries ?? [])].filter(({ begun }) => begun).length,
+    running: (kind, id) => begunOf(kind, id).length,
+    names: (kind, id) => begunOf(kind, id).map(({ plan }) => plan.name),
     dump: () =>
       registry.all().map(({ actor, target, plan, handle, begun }) => {
         const { goOn: _before, ...how } = plan;

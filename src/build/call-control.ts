@@ -43,7 +43,16 @@ export function buildCallControl(
   });
   const stored = createStoredRecordings({ directory: config.recordings.directory, log });
   const { compatibility } = general;
-  const recordings = createRecordings({ bus, runtime, log, stored, most: config.recordings.live, compatibility });
+  const recordings = createRecordings({
+    bus,
+    runtime,
+    log,
+    stored,
+    most: config.recordings.live,
+    compatibility,
+    onStarted: ({ kind, id }, name) =>
+      story.recorded(kind, kind === 'channel' ? (meeting.snoopDriver.targetOf(id) ?? id) : id, name),
+  });
   const channels = createChannels({
     bus,
     runtime,

@@ -13,7 +13,8 @@ import type { State } from './state.ts';
 type Floors = { base: Base; network: Network; state: State; calls: CallControl };
 type Drivers = { sip: SipDriver; local: Driver };
 
-const ownersOf = ({ state, calls }: Floors) => ({
+const ownersOf = ({ base, state, calls }: Floors) => ({
+  story: base.story,
   channels: calls.channels,
   bridges: calls.meeting?.bridges,
   playbacks: calls.playbacks,

@@ -7,17 +7,24 @@ import { createHealth } from '../watch/health.ts';
 import { createMetrics, type Figures } from '../watch/metrics.ts';
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
+import type { RecordFigures } from './call-detail-records.ts';
 import type { Network } from './network.ts';
 import type { State } from './state.ts';
 import type { Technologies } from './technologies.ts';
 
 /** What metrics are read from. */
-export type Floors = { network: Network; state: State; calls: CallControl; technologies: Technologies };
+export type Floors = {
+  network: Network;
+  state: State;
+  calls: CallControl;
+  technologies: Technologies;
+  records(): RecordFigures;
+};
 
 /** Metrics and health: read from every floor when somebody asks, but for what is counted as calls go by. */
 export function buildMonitoring(
   { config, clock, story, scope, lifecycle, runtime }: Base,
-  { network, state, calls, technologies }: Floors,
+  { network, state, calls, technologies, records }: Floors,
   answers: AnswerCounts,
 ): Monitoring {
   const loop = watchLoopDelay();
@@ -39,6 +46,7 @@ export function buildMonitoring(
     load: (await media.load?.()) ?? [],
     http: answers.figures(),
     bans: state.bans.size,
+    records: records(),
     process: processFigures(),
     loopDelay: loop.read(),
   });

@@ -42,6 +42,11 @@ const rules: Record<Exclude<Rule, 'directory' | 'file'>, { test(text: string): b
   },
   sipUri: { test: (text) => /^sips?:[^\s<>"]+$/i.test(text), wanted: 'expected a SIP URI such as sip:10.0.0.7:5060' },
   webSocketUrl: { test: isWebSocketUrl, wanted: 'expected a URL such as ws://10.0.0.9:9000/ari, without a user' },
+  httpUrl: { test: isHttpUrl, wanted: 'expected a URL such as https://billing.example.org/calls, without a user' },
+  header: {
+    test: (text) => /^[!#$%&'*+.^_`|~\w-]+:[ \t]*[\x20-\x7e]*$/.test(text),
+    wanted: 'expected a header such as `Authorization: Bearer secret`',
+  },
   token: {
     test: (text) => /^[!#$%&'*+.^_`|~\w-]+$/.test(text),
     wanted: 'expected the name of a protocol, such as ari',
@@ -203,6 +208,13 @@ function isWebSocketUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, username, password, hash } = new URL(text);
   return (protocol === 'ws:' || protocol === 'wss:') && username === '' && password === '' && hash === '';
+}
+
+function isHttpUrl(text: string): boolean {
+  if (text === '') return true;
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password, hash } = new URL(text);
+  return (protocol === 'http:' || protocol === 'https:') && username === '' && password === '' && hash === '';
 }
 
 function isOrigin(text: string): boolean {

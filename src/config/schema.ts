@@ -6,7 +6,7 @@ import { recorder } from './recorder-settings.ts';
 import { choice, flag, group, list, named, number, optional, port, text, whole } from './setting.ts';
 import { type endpoint, sip } from './sip-settings.ts';
 import { bridges, externalMedia, media, recordings, sounds } from './sound-settings.ts';
-import { metrics, partLevels } from './watch-settings.ts';
+import { cdr, metrics, partLevels } from './watch-settings.ts';
 
 /**
  * Every setting there is: its type, default, unit and meaning. The checks (`check.ts`), the default configuration and
@@ -461,6 +461,7 @@ export const ConfigSchema = group(
     bridges,
     external_media: externalMedia,
     metrics,
+    cdr,
     bans,
     recorder,
     listening,

@@ -24,6 +24,8 @@ export type Rule =
   | 'sipUri'
   | 'origin'
   | 'webSocketUrl'
+  | 'httpUrl'
+  | 'header'
   | 'token';
 
 /** Text. */

@@ -7,6 +7,8 @@ export type LogFileOptions = {
   clock: Clock;
   /** Makes the line that says how many were lost. */
   tellLost(lost: number): string;
+  /** Hears when its disk takes no more lines, once until it does again. */
+  onFailed?(error: Error): void;
 };
 
 /**
@@ -27,18 +29,19 @@ const retryMs = { first: 1_000, most: 60_000 } as const;
 const mostWaiting = 1_048_576;
 
 /** Opens the file, or makes it with the directories above it. @throws Error (Node's) when that cannot be. */
-export function openLogFile({ path, clock, tellLost }: LogFileOptions): LogFile {
+export function openLogFile({ path, clock, tellLost, onFailed }: LogFileOptions): LogFile {
   let stream: WriteStream | undefined;
   let retry: unknown;
   let waitMs: number = retryMs.first;
   let lost = 0;
+  let failing = false;
   let closed = false;
 
   const open = (): void => {
     mkdirSync(dirname(path), { recursive: true });
     // Opened here rather than by the stream, so that a failure is known at once.
     const opened = createWriteStream(path, { fd: openSync(path, 'a') });
-    opened.on('error', () => failed(opened));
+    opened.on('error', (error) => failed(opened, error));
     stream = opened;
   };
   const openLater = (): void => {
@@ -53,15 +56,20 @@ export function openLogFile({ path, clock, tellLost }: LogFileOptions): LogFile 
       openLater();
     }
   };
-  const failed = (which: WriteStream): void => {
+  const failed = (which: WriteStream, error: Error): void => {
     if (stream !== which) return;
     stream = undefined;
+    if (!failing) onFailed?.(error);
+    failing = true;
     openLater();
   };
   const put = (to: WriteStream, line: string, told: number): void => {
     to.write(line, (error) => {
       if (error) lost += told + 1;
-      else waitMs = retryMs.first;
+      else {
+        waitMs = retryMs.first;
+        failing = false;
+      }
     });
   };
 

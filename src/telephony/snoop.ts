@@ -27,6 +27,8 @@ export interface SnoopDriver {
   resume(data: LegData, channelId: string, target: (id: string) => MediaSession | undefined, report: Report): Leg;
   /** The channel is no more: whoever snoops on it hangs up. */
   targetGone(targetId: string): void;
+  /** The channel that a snoop's channel listens to; undefined when it is none. */
+  targetOf(channelId: string): string | undefined;
   /** How many legs there are. */
   readonly size: number;
 }

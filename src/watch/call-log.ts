@@ -1,7 +1,7 @@
 import type { CallEnd, CallLeg, CallListener } from '../actors/call-story.ts';
 import type { Logger } from '../lib/log.ts';
 import { causeText } from '../telephony/causes.ts';
-import type { RtpStatistics } from '../telephony/media.ts';
+import { qualityOf } from './call-quality.ts';
 
 /**
  * The log of calls: a line when a leg comes or goes out, is answered, enters an application, meets another call, and
@@ -60,19 +60,5 @@ const endingOf = (leg: CallLeg, { at, by, cause, techCause, quality }: CallEnd):
   ...(quality ? qualityOf(quality) : {}),
 });
 
-/** What is worth reading of the figures of a stream: of what came (`rx`), and of what we sent as the far side saw it. */
-const qualityOf = (figures: RtpStatistics): object => ({
-  rx: figures.rxcount,
-  rx_lost: figures.rxploss,
-  rx_late: figures.late ?? 0,
-  rx_jitter_ms: milliseconds(figures.rxjitter),
-  tx: figures.txcount,
-  tx_lost: figures.txploss,
-  tx_jitter_ms: milliseconds(figures.txjitter),
-  ...(figures.rtt === undefined ? {} : { rtt_ms: milliseconds(figures.rtt) }),
-});
-
 /** Seconds to the ms. */
 const seconds = (ms: number): number => Math.round(ms) / 1000;
-/** Milliseconds to a tenth. */
-const milliseconds = (s: number): number => Math.round(s * 10_000) / 10;

@@ -30,6 +30,8 @@ export type Figures = {
   /** By thread of the media plane. */
   load: readonly PlaneLoad[];
   http: { responses: Readonly<Record<string, number>>; refusals: Readonly<Record<string, number>> };
+  /** Call detail records that were made, that were lost on one of their ways, and what waits for a webhook. */
+  records: { made: number; lost: number; waitingOctets: number };
   /** Addresses with wrong log-ins. */
   bans: number;
   process: { rss: number; heapUsed: number; external: number; cpuUser: number; cpuSystem: number; uptime: number };
@@ -230,6 +232,16 @@ function createFigureMetrics(registry: Registry): (figures: Figures) => void {
     'Refusals of the interface by reason; limits are among them.',
     ['reason'],
     ({ http }) => each(http.refusals, 'reason'),
+  );
+  counter('call_detail_records_total', 'Call detail records that were made.', [], ({ records }) => one(records.made));
+  counter(
+    'call_detail_records_lost_total',
+    'Call detail records that a full spool or a failing disk did not take.',
+    [],
+    ({ records }) => one(records.lost),
+  );
+  gauge('call_detail_records_waiting_bytes', 'Call detail records that wait for the webhook.', [], ({ records }) =>
+    one(records.waitingOctets),
   );
   gauge('banned_addresses', 'Addresses that wrong log-ins count against.', [], ({ bans }) => one(bans));
 

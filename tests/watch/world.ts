@@ -48,7 +48,7 @@ export async function createWorld(changes: { general?: object; watch?: object; a
   const logChannels = createLogChannels({ directory, console, consoleLevels: ['WARNING', 'ERROR'], clock });
   const log = createLogger({ ...logLevelsOf(config), destination: logChannels.destination });
   const host = network.host(serverAddress);
-  const server = await startVirtualServer({ config, clock, host, logging: { log, logChannels }, seed: 1 });
+  let server = await startVirtualServer({ config, clock, host, logging: { log, logChannels }, seed: 1 });
   const alice = await createVirtualPhone('alice', network.host('10.0.0.2'), clock, 2);
   const bob = await createVirtualPhone('bob', network.host('10.0.0.3'), clock, 3);
 
@@ -71,7 +71,18 @@ export async function createWorld(changes: { general?: object; watch?: object; a
     await Promise.all([alice.close(), bob.close(), server.close()]);
     rmSync(directory, { recursive: true, force: true });
   };
-  return { clock, network, server, alice, bob, lines, config, directory, request, ask, call, close };
+  /** The server loses its power, and another process goes on with what it had put down just before. */
+  const takeUp = async () => {
+    const from = JSON.parse(JSON.stringify(server.dump())) as unknown;
+    server.powerOff();
+    server = await startVirtualServer({ config, clock, host, logging: { log, logChannels }, seed: 2, from });
+  };
+  return {
+    ...{ clock, network, alice, bob, lines, config, directory, request, ask, call, close, takeUp },
+    get server() {
+      return server;
+    },
+  };
 }
 
 /** Runs a test in a world of its own. */

@@ -63,6 +63,10 @@ class SnoopLeg extends QuietLeg implements Leg {
     this.#onRelease(this);
   }
 
+  get channelId(): string {
+    return this.#request.channelId;
+  }
+
   /** It is answered as long as it is there. */
   dial(): void {}
   ring(): void {}
@@ -116,6 +120,9 @@ export function createSnoopDriver({ media, ids }: { media: Pick<AudioMeeting, 'o
     targetGone(targetId) {
       for (const leg of [...(legs.get(targetId) ?? [])]) leg.lose(Cause.normalClearing);
     },
+
+    targetOf: (channelId) =>
+      [...legs].find(([, snoops]) => [...snoops].some((leg) => leg.channelId === channelId))?.[0],
 
     get size() {
       return [...legs.values()].reduce((sum, { size }) => sum + size, 0);

@@ -1,0 +1,67 @@
+import Type, { type Static } from 'typebox';
+import { double, int, model, stringMap, text, texts } from './schema.ts';
+import { Timestamp } from './timestamp.ts';
+
+const optional = Type.Optional;
+
+/** What became of a leg, in the field's words. */
+export const dispositions = ['ANSWERED', 'NO ANSWER', 'BUSY', 'CONGESTION', 'FAILED'] as const;
+export type Disposition = (typeof dispositions)[number];
+
+/** Figures of the audio of a leg, in both directions. */
+export const CallQuality = model('CallQuality', 'Figures of the audio of a leg.', {
+  rx: int('Packets that came.'),
+  rx_lost: int('Packets sent to us that did not come.'),
+  rx_late: int('Packets that came too late to be heard.'),
+  rx_jitter_ms: double('Jitter of what came, in ms.'),
+  tx: int('Packets that we sent.'),
+  tx_lost: int('Packets of ours that did not arrive, as the far side reports.'),
+  tx_jitter_ms: double('Jitter of what we sent, as the far side reports, in ms.'),
+  rtt_ms: optional(double('Time to the far side and back, in ms; absent when it was never measured.')),
+});
+export type CallQuality = Static<typeof CallQuality>;
+
+/**
+ * The record of one leg of a call, made when it has ended. The first half are the words of the field's own call detail
+ * records, the second half is ours.
+ */
+export const CallDetailRecord = model('CallDetailRecord', 'One leg of a call that has ended.', {
+  id: text('Unique among all records: who is told of one twice knows by it.'),
+  accountcode: text('Account that the leg was charged to; empty when none.'),
+  src: text('Number of who called; empty when unknown.'),
+  dst: text('Extension that was called; of a leg out what was dialed.'),
+  dcontext: text('Dialplan context that the leg began in.'),
+  clid: text('Name and number of who called, `"Alice" <100>`.'),
+  channel: text('Name of the channel.'),
+  dstchannel: text('Name of the first channel that it last met in a bridge; empty when it met none.'),
+  lastapp: text('The last dialplan application on it; empty when none ran.'),
+  lastdata: text('The arguments of that.'),
+  start: Timestamp,
+  answer: optional(Timestamp),
+  end: Timestamp,
+  duration: int('From its start to its end, in whole s.'),
+  billsec: int('From the answer to its end, in whole s; 0 when it was not answered.'),
+  disposition: Type.Enum([...dispositions], { description: 'What became of it.' }),
+  uniqueid: text('Id of the channel.'),
+  linkedid: text('Id of the call: the channel that it began with, the same for all legs that met.'),
+
+  system: text('Id of the server (`asterisk_id` of events).'),
+  direction: Type.Enum(['in', 'out'], { description: 'Whether it came in or went out.' }),
+  technology: text('Technology of the channel, e.g. PJSIP.'),
+  endpoint: optional(text('Name of the endpoint, where it belongs to one.')),
+  peers: texts('Names of the channels that it last met in a bridge.'),
+  protocol_id: text("The technology's own id of the leg: SIP's Call-ID."),
+  tenantid: optional(text('Tenant that it belonged to.')),
+  applications: texts('The applications that it entered, in order.'),
+  duration_ms: int('From its start to its end, in ms.'),
+  billable_ms: int('From the answer to its end, in ms; 0 when it was not answered.'),
+  by: text('Who ended it: farSide, application, dialplan, server, timeout or fault.'),
+  cause: int('Why it ended (Q.850).'),
+  cause_text: text('The same in words.'),
+  sip_status: optional(int('The SIP status that it ended with, where there was one.')),
+  quality: optional(CallQuality),
+  recordings: texts('Names of the recordings of it, and of the bridges that it was in.'),
+  variables: stringMap('The variables that `cdr.variables` names, those that were set.'),
+  traceparent: optional(text('Where the call is in a trace (W3C Trace Context), where calls are traced.')),
+});
+export type CallDetailRecord = Static<typeof CallDetailRecord>;

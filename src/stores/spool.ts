@@ -1,0 +1,206 @@
+import { readdirSync, statSync } from 'node:fs';
+import { appendFile, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { prepareDirectory } from './durable-file.ts';
+
+/** Lines that go together, in their order. */
+export type Batch = { readonly number: number; readonly lines: readonly string[] };
+
+/**
+ * Lines of JSON that wait to be delivered, on the disk, so that they survive the process. Bounded: what does not fit is not
+ * taken. A disk that fails costs what the process cannot keep in memory, never a call: nothing here throws but the opening.
+ */
+export interface Spool {
+  /** Takes a line with its end. @returns false when there is no room; then it was not taken. */
+  put(line: string): boolean;
+  /** The oldest lines; undefined when none wait. The same ones until they are dropped or set aside. */
+  oldest(): Promise<Batch | undefined>;
+  /** They have been delivered. */
+  drop(batch: Batch): void;
+  /** Nobody will ever take them: they are kept in a file of their own, within the bound. @returns its name. */
+  setAside(batch: Batch): string;
+  /** What waits and was set aside, in octets. */
+  readonly octets: number;
+  /** Resolves once everything that waits is on the disk, as far as it takes it. */
+  close(): Promise<void>;
+}
+
+export type SpoolOptions = {
+  directory: string;
+  /** Bound on everything that waits and was set aside, in octets. */
+  maximumOctets: number;
+  /** Lines of a batch, at most. */
+  batch: number;
+  /** Hears of a disk that fails, and of `lost` batches that were on it and cannot be read any more. */
+  onFailed(error: unknown, lost: boolean): void;
+};
+
+/** What may wait for a slow disk, or stay in memory as a disk has failed, in octets; beyond it nothing is taken. */
+const mostUnwritten = 4 * 1_048_576;
+
+/** One file: a batch. */
+type Segment = {
+  readonly number: number;
+  octets: number;
+  /** Its lines as long as they are in memory: until it is full and on the disk. */
+  lines: string[] | undefined;
+  /** What is not on the disk yet. */
+  pending: string;
+  unwritten: number;
+  isFull: boolean;
+  failed: boolean;
+};
+
+const nameOf = (number: number): string => `${String(number).padStart(10, '0')}.jsonl`;
+const waiting = /^(\d{10})\.jsonl$/;
+const aside = /^\d{10}\.refused$/;
+
+/** Opens the spool, with what another process left in it. @throws StorageError when the directory cannot be used. */
+export function openSpool({ directory, maximumOctets, batch: mostLines, onFailed }: SpoolOptions): Spool {
+  prepareDirectory(directory);
+  const sizeOf = (name: string): number => statSync(join(directory, name), { throwIfNoEntry: false })?.size ?? 0;
+  const names = readdirSync(directory).toSorted();
+  const segments: Segment[] = names.flatMap((name) => {
+    const [, number] = waiting.exec(name) ?? [];
+    if (number === undefined) return [];
+    const known = { lines: undefined, pending: '', unwritten: 0, isFull: true, failed: false };
+    return [{ number: Number(number), octets: sizeOf(name), ...known }];
+  });
+  let octets = segments.reduce((sum, segment) => sum + segment.octets, 0);
+  for (const name of names) if (aside.test(name)) octets += sizeOf(name);
+  let unwritten = 0;
+  let next = (segments.at(-1)?.number ?? 0) + 1;
+  /** What is done to the disk, one thing after the other. */
+  let disk = Promise.resolve();
+
+  const pathOf = ({ number }: { number: number }): string => join(directory, nameOf(number));
+  const onDisk = (task: () => Promise<unknown>): void => {
+    disk = disk.then(task).then(
+      () => {},
+      (error: unknown) => onFailed(error, false),
+    );
+  };
+  const settle = (segment: Segment): void => {
+    unwritten -= segment.unwritten;
+    segment.unwritten = 0;
+  };
+
+  /** Writes what came since the last time. */
+  const write = async (segment: Segment): Promise<void> => {
+    const { pending, unwritten: size } = segment;
+    segment.pending = '';
+    if (pending === '' || segment.failed) return;
+    try {
+      await appendFile(pathOf(segment), pending);
+    } catch (error) {
+      // It stays in memory, and counts there.
+      segment.failed = true;
+      throw error;
+    }
+    if (segment.unwritten === 0) return;
+    segment.unwritten -= size;
+    unwritten -= size;
+    forgetLines(segment);
+  };
+  /** A full batch that is on the disk need not be in memory, unless it is delivered next. */
+  const forgetLines = (segment: Segment): void => {
+    if (segment.isFull && segment.unwritten === 0 && segment !== segments[0]) segment.lines = undefined;
+  };
+
+  const current = (): Segment => {
+    const last = segments.at(-1);
+    if (last && !last.isFull) return last;
+    const segment = { number: next++, octets: 0, lines: [], pending: '', unwritten: 0, isFull: false, failed: false };
+    segments.push(segment);
+    return segment;
+  };
+
+  const remove = (number: number): Segment | undefined => {
+    const at = segments.findIndex((segment) => segment.number === number);
+    const [segment] = at < 0 ? [] : segments.splice(at, 1);
+    if (!segment) return undefined;
+    settle(segment);
+    segment.pending = '';
+    return segment;
+  };
+
+  return {
+    put(line) {
+      const size = Buffer.byteLength(line);
+      if (octets + size > maximumOctets || unwritten + size > mostUnwritten) return false;
+      const segment = current();
+      segment.lines?.push(line);
+      segment.octets += size;
+      segment.unwritten += size;
+      octets += size;
+      unwritten += size;
+      segment.isFull = (segment.lines?.length ?? 0) >= mostLines;
+      if (segment.pending === '') onDisk(() => write(segment));
+      segment.pending += line;
+      return true;
+    },
+
+    async oldest() {
+      for (let segment = segments[0]; segment; segment = segments[0]) {
+        segment.isFull = true;
+        segment.lines ??= await linesOf(pathOf(segment)).catch((error: unknown) => {
+          onFailed(error, true);
+          return [];
+        });
+        if (segment.lines.length > 0) return { number: segment.number, lines: segment.lines };
+        const empty = remove(segment.number);
+        octets -= empty?.octets ?? 0;
+        onDisk(() => rm(pathOf(segment), { force: true }));
+      }
+      return undefined;
+    },
+
+    drop(batch) {
+      octets -= remove(batch.number)?.octets ?? 0;
+      onDisk(() => rm(pathOf(batch), { force: true }));
+    },
+
+    setAside(batch) {
+      remove(batch.number);
+      const name = `${String(batch.number).padStart(10, '0')}.refused`;
+      onDisk(async () => {
+        await writeFile(join(directory, name), batch.lines.join(''));
+        await rm(pathOf(batch), { force: true });
+      });
+      return name;
+    },
+
+    get octets() {
+      return octets;
+    },
+
+    async close() {
+      await disk;
+      for (const segment of segments)
+        if (segment.failed && segment.lines) onDisk(() => writeWhole(pathOf(segment), segment.lines ?? []));
+      await disk;
+    },
+  };
+}
+
+async function writeWhole(path: string, lines: readonly string[]): Promise<void> {
+  await writeFile(`${path}.new`, lines.join(''));
+  await rename(`${path}.new`, path);
+}
+
+/** The whole lines of a file; one that was torn when the process ended is left out. */
+async function linesOf(path: string): Promise<string[]> {
+  const text = await readFile(path, 'utf8');
+  return text
+    .split('\n')
+    .filter(isWhole)
+    .map((line) => `${line}\n`);
+}
+
+function isWhole(line: string): boolean {
+  try {
+    return typeof JSON.parse(line) === 'object';
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,95 @@
+import type { CallEnd, CallLeg, CallListener } from '../actors/call-story.ts';
+import type { Ids } from '../lib/ids.ts';
+import type { CallDetailRecord, Disposition } from '../models/call-detail-record.ts';
+import { formatTimestamp } from '../models/timestamp.ts';
+import { Cause, causeText } from '../telephony/causes.ts';
+import { qualityOf } from './call-quality.ts';
+
+export type CallDetailOptions = {
+  ids: Pick<Ids, 'uuid'>;
+  /** Id of the server. */
+  system: string;
+  /** Channel variables that are told. */
+  variables: readonly string[];
+  /** Where the call of a channel is in a trace; undefined where it is in none. */
+  traceparentOf(channel: string): string | undefined;
+  /** Takes a record, as one line of JSON with its end. */
+  take(line: string): void;
+};
+
+/** Makes a record of every leg that ends; legs that lead nowhere outside have none. */
+export const createCallDetailRecords = (options: CallDetailOptions): CallListener => ({
+  hearsInternal: () => false,
+  ended: (leg, end) => options.take(`${JSON.stringify(recordOf(leg, end, options))}\n`),
+});
+
+function recordOf(leg: CallLeg, end: CallEnd, { ids, system, variables, traceparentOf }: CallDetailOptions) {
+  const { at, by, cause, techCause, quality, last } = end;
+  const { from, startedAt, answeredAt } = leg;
+  const durationMs = at - startedAt;
+  const billableMs = answeredAt === undefined ? 0 : at - answeredAt;
+  const peers = ownText(last.variables, 'BRIDGEPEER').split(',').filter(Boolean);
+  const traceparent = traceparentOf(leg.channel);
+  const record: CallDetailRecord = {
+    id: ids.uuid(),
+    accountcode: last.accountCode,
+    src: from.number,
+    dst: leg.to,
+    dcontext: leg.context,
+    clid: from.name === '' ? from.number : `"${from.name.replaceAll('"', "'")}" <${from.number}>`,
+    channel: leg.name,
+    dstchannel: peers[0] ?? '',
+    lastapp: last.dialplan.appName,
+    lastdata: last.dialplan.appData,
+    start: formatTimestamp(startedAt),
+    ...(answeredAt === undefined ? {} : { answer: formatTimestamp(answeredAt) }),
+    end: formatTimestamp(at),
+    duration: Math.floor(durationMs / 1000),
+    billsec: Math.floor(billableMs / 1000),
+    disposition: dispositionOf(answeredAt !== undefined, cause),
+    uniqueid: leg.channel,
+    linkedid: leg.call,
+    system,
+    direction: leg.direction,
+    technology: leg.technology,
+    ...(leg.endpoint === undefined ? {} : { endpoint: leg.endpoint }),
+    peers,
+    protocol_id: leg.protocolId,
+    ...(last.tenantId ? { tenantid: last.tenantId } : {}),
+    applications: leg.applications,
+    duration_ms: Math.round(durationMs),
+    billable_ms: Math.round(billableMs),
+    by,
+    cause,
+    cause_text: causeText(cause),
+    ...(techCause === undefined ? {} : { sip_status: techCause }),
+    ...(quality ? { quality: qualityOf(quality) } : {}),
+    recordings: leg.recordings,
+    variables: Object.fromEntries(
+      variables.flatMap((name) => (Object.hasOwn(last.variables, name) ? [[name, ownText(last.variables, name)]] : [])),
+    ),
+    ...(traceparent === undefined ? {} : { traceparent }),
+  };
+  return record;
+}
+
+const ownText = (variables: Readonly<Record<string, string>>, name: string): string =>
+  Object.hasOwn(variables, name) ? (variables[name] ?? '') : '';
+
+/** The causes of legs that were called and not taken, or given up by who called. */
+const unanswered: ReadonlySet<number> = new Set([
+  Cause.unknown,
+  Cause.normalClearing,
+  Cause.noUserResponse,
+  Cause.noAnswer,
+  Cause.answeredElsewhere,
+]);
+const congested: ReadonlySet<number> = new Set([Cause.congestion, Cause.switchCongestion]);
+
+/** What became of a leg. */
+function dispositionOf(answered: boolean, cause: number): Disposition {
+  if (answered) return 'ANSWERED';
+  if (cause === Cause.userBusy) return 'BUSY';
+  if (unanswered.has(cause)) return 'NO ANSWER';
+  return congested.has(cause) ? 'CONGESTION' : 'FAILED';
+}

@@ -1,0 +1,17 @@
+import type { CallQuality } from '../models/call-detail-record.ts';
+import type { RtpStatistics } from '../telephony/media.ts';
+
+/** What is worth reading of the figures of a stream: of what came (`rx`), and of what we sent as the far side saw it. */
+export const qualityOf = (figures: RtpStatistics): CallQuality => ({
+  rx: figures.rxcount,
+  rx_lost: figures.rxploss,
+  rx_late: figures.late ?? 0,
+  rx_jitter_ms: milliseconds(figures.rxjitter),
+  tx: figures.txcount,
+  tx_lost: figures.txploss,
+  tx_jitter_ms: milliseconds(figures.txjitter),
+  ...(figures.rtt === undefined ? {} : { rtt_ms: milliseconds(figures.rtt) }),
+});
+
+/** Milliseconds to a tenth. */
+const milliseconds = (s: number): number => Math.round(s * 10_000) / 10;
