@@ -44,7 +44,7 @@ const rules: Record<Exclude<Rule, 'directory' | 'file'>, { test(text: string): b
   webSocketUrl: { test: isWebSocketUrl, wanted: 'expected a URL such as ws://10.0.0.9:9000/ari, without a user' },
   httpUrl: { test: isHttpUrl, wanted: 'expected a URL such as https://billing.example.org/calls, without a user' },
   header: {
-    test: (text) => /^[!#$%&'*+.^_`|~\w-]+:[ \t]*[\x20-\x7e]*$/.test(text),
+    test: (text) => /^[!#$%&'*+.^_`|~\w-]+:[\t\x20-\x7e]*$/.test(text),
     wanted: 'expected a header such as `Authorization: Bearer secret`',
   },
   token: {
