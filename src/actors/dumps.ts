@@ -11,7 +11,7 @@ import type { OwnershipContext } from '../machines/ownership.ts';
 import type { PlaybackContext } from '../machines/playback.ts';
 import type { RegistrationContext } from '../machines/registration.ts';
 import type { WatcherContext } from '../machines/watcher.ts';
-import type { CallLeg } from './call-story.ts';
+import type { CallLeg } from './call-leg.ts';
 
 /**
  * Call control put down: plain JSON, from which another process goes on. What is written here is read by a later version
