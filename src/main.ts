@@ -72,6 +72,8 @@ async function build(base: Base): Promise<RunningServer> {
   const { config, clock, scope } = base;
   const network = await buildNetwork(base);
   const records = buildCallDetailRecords(base, network);
+  // Behind those who ask where in a trace a call is that has just ended.
+  if (base.tracing) base.story.listen(base.tracing.calls);
   const state = buildState(base);
   const calls = buildCallControl(base, state, network);
   const technologies = await buildTechnologies(base, network, state, calls);

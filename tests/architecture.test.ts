@@ -56,6 +56,7 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   'node:worker_threads': ['media'],
   'node:perf_hooks': ['lib/loop-delay.ts'],
   'prom-client': ['watch/metrics.ts'],
+  '@opentelemetry/api': ['watch/tracing.ts'],
   'node:dns/promises': ['build'],
 };
 

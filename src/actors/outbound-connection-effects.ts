@@ -6,19 +6,25 @@ export type OutboundConnectionEffectsOptions = {
   find(id: string, kind: 'persistent' | 'call'): Connection | undefined;
   /** How to open a socket; undefined before the start and after the end, when none is opened. */
   openSocket(): OpenSocket | undefined;
+  /** Headers for the call that a connection is for. */
+  callHeaders?: ((connection: Connection) => Readonly<Record<string, string>> | undefined) | undefined;
   /** The socket of a connection is open. */
   connected(connection: Connection): void;
   log: Logger;
 };
 
 /** Binds what the chart of a connection asks for: its socket. */
-export function bindOutboundConnectionEffects({ find, openSocket, connected, log }: OutboundConnectionEffectsOptions) {
+export function bindOutboundConnectionEffects(options: OutboundConnectionEffectsOptions) {
+  const { find, openSocket, callHeaders, connected, log } = options;
   return outboundConnectionMachine.provide({
     actions: {
       openSocket: ({ context }) => {
         const connection = find(context.id, context.kind);
-        if (connection)
-          connection.socket = openSocket()?.(connection.settings.target, connection.names, reports(connection, log));
+        if (!connection) return;
+        const { settings, names } = connection;
+        const headers = callHeaders?.(connection);
+        const target = headers ? { ...settings.target, headers } : settings.target;
+        connection.socket = openSocket()?.(target, names, reports(connection, log));
       },
       dropSocket: ({ context }) => {
         const connection = find(context.id, context.kind);

@@ -18,6 +18,8 @@ export type OutboundTarget = {
   password: string;
   /** The user of the interface whose rights the application has in requests over the socket. */
   localUser: string;
+  /** Headers sent along for one call. */
+  headers?: Readonly<Record<string, string>>;
 };
 
 /** What a socket tells, each at most once: `opened` or `failed`, and after `opened` in the end `closed`. */

@@ -29,6 +29,8 @@ export type OutboundConnectionsOptions = {
   bus: Bus;
   runtime: Runtime;
   log: Logger;
+  /** Headers for the WebSocket that is made for the call of a channel. */
+  headersOf?: ((channel: string) => Readonly<Record<string, string>>) | undefined;
   /** Bytes of events kept for an application that is away. */
   queueLimit: number;
 };
@@ -92,6 +94,8 @@ export function createOutboundConnections(options: OutboundConnectionsOptions): 
   const machine = bindOutboundConnectionEffects({
     find: (id, kind) => (kind === 'call' ? calls.find(id) : persistent.get(id)),
     openSocket: () => openSocket,
+    callHeaders: (connection) =>
+      'channelId' in connection ? options.headersOf?.(String(connection.channelId)) : undefined,
     connected,
     log,
   });

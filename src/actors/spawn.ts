@@ -301,9 +301,11 @@ class RunningActor implements Steppable {
   }
 
   #perform(effects: readonly Effect[], { status, error: crash }: AnyMachineSnapshot): void {
-    for (const { info, params, exec } of effects) {
+    const watch = effects.length === 0 ? undefined : this.#options.runtime.turn.effects;
+    for (const { type, info, params, exec } of effects) {
       try {
-        exec(info, params);
+        if (watch) watch(this, type, () => exec(info, params));
+        else exec(info, params);
       } catch (error) {
         this.#effectFailed(error);
         if (this.#snapshot.status === 'error') return;

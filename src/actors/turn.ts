@@ -11,6 +11,13 @@ export type Steppable = {
   requestOf?(event: { type: string }): string | undefined;
 };
 
+/** Performs an effect of an actor by calling `run`, once; what that throws it throws on. */
+export type EffectWatch = (
+  actor: { readonly id: string; readonly chart: string },
+  effect: string,
+  run: () => void,
+) => void;
+
 /** What follows a commit: its facts are published, then its effects are performed. Neither throws. */
 export type Followed = { publish(): void; perform(): void };
 
@@ -42,6 +49,8 @@ export interface Turn {
   keep(keeper: (step: CommittedStep) => void): () => void;
   /** Hears every step of every actor from now on. What it throws is logged. */
   listen(listener: (step: Step) => void): () => void;
+  /** Who performs effects in our place, to watch them; there is one at most. */
+  effects: EffectWatch | undefined;
   /** Whether somebody listens, so that steps have to be described. */
   readonly heard: boolean;
   /** Who keeps steps. */
@@ -56,6 +65,7 @@ export const createTurn = (): Turn => new ProcessTurn();
 const none: readonly never[] = [];
 
 class ProcessTurn implements Turn {
+  effects: EffectWatch | undefined;
   #listeners: readonly ((step: Step) => void)[] = [];
   #keeper: ((step: CommittedStep) => void) | undefined;
   #seq = 0;

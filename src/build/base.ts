@@ -9,7 +9,7 @@ import type { Scope } from '../lib/scope.ts';
 import { createLogging, type Logging } from '../logging.ts';
 import type { StartThread } from '../media/start-worker.ts';
 import { Recorder } from '../recorder/recorder.ts';
-import { recorderSettings } from '../settings.ts';
+import { recorderSettings, version } from '../settings.ts';
 import type { OpenUdp } from '../sip/transport/udp.ts';
 import { prepareDirectory } from '../stores/durable-file.ts';
 import { keepEntityId } from '../stores/entity-id.ts';
@@ -17,6 +17,7 @@ import type { LogChannels } from '../stores/log-channels.ts';
 import type { MediaPlane } from '../telephony/media.ts';
 import { createCallLog } from '../watch/call-log.ts';
 import { createChartLog } from '../watch/chart-log.ts';
+import { createTracing, type Tracing } from '../watch/tracing.ts';
 import type { ServerData } from './server-data.ts';
 
 /** What a caller may put in place of the system's own. */
@@ -53,6 +54,8 @@ export type Base = {
   recorder: Recorder | undefined;
   /** `asterisk_id` of every event. */
   entityId: string;
+  /** Tells traces; undefined where nobody collects them. */
+  tracing: Tracing | undefined;
   /** Where in its life the server is. */
   lifecycle: { draining: boolean };
   /** What was put in place of the system's own. */
@@ -74,6 +77,8 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
   log.onLevels(createChartLog(runtime.turn, log.child({ part: 'charts' })));
   const story = createCallStory(runtime);
   story.listen(createCallLog(log.child({ part: 'calls' })));
+  const tracing = createTracing(version, () => runtime.turn.request);
+  if (tracing) runtime.turn.effects = tracing.effects;
   const recorder = config.recorder.off
     ? undefined
     : new Recorder({
@@ -91,6 +96,7 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
     runtime,
     story,
     recorder,
+    tracing,
     lifecycle: { draining: false },
     logChannels,
     scope,

@@ -19,7 +19,7 @@ export type CallControl = ReturnType<typeof buildCallControl>;
 
 /** Playbacks, the dialplan, channels and what may be done to them, the WebSockets that calls may need. */
 export function buildCallControl(
-  { config, clock, ids, log, runtime, scope, story }: Base,
+  { config, clock, ids, log, runtime, scope, story, tracing }: Base,
   state: State,
   { media }: Network,
 ) {
@@ -39,6 +39,7 @@ export function buildCallControl(
     bus,
     runtime,
     log: log.child({ part: 'outbound' }),
+    headersOf: tracing && ((channel) => tracing.headersOf(channel)),
     queueLimit: Math.floor(config.http.limits.websocket_queue / 2),
   });
   const stored = createStoredRecordings({ directory: config.recordings.directory, log });

@@ -38,7 +38,7 @@ export function buildCallDetailRecords(
         ids,
         system: entityId,
         variables: config.cdr.variables,
-        traceparentOf: () => undefined,
+        traceparentOf: (channel) => base.tracing?.headersOf(channel)['traceparent'],
         take(line) {
           figures.made++;
           for (const output of outputs) {

@@ -103,6 +103,7 @@ export async function buildInterface(
   const followers: RequestFollowers = {
     following: (request, run) => runtime.turn.following(request, run),
     recorded: recorder && ((request) => recorder.requested(request)),
+    traced: base.tracing && ((request) => base.tracing?.request(request) ?? (() => {})),
     // Of the start alone: ids that chance makes are the same whether or not the server was taken up in between.
     prefix: Math.floor(base.clock.now()).toString(36),
   };

@@ -33,7 +33,7 @@ export function createOutboundSockets(deps: SessionDeps & { tls: Pick<TlsKeys, '
 
   const dial = (target: OutboundTarget): WebSocket =>
     new WebSocket(target.url, [...target.protocols], {
-      headers: headersOf(target),
+      headers: { ...target.headers, ...headersOf(target) },
       // Who is not who the URL says is told nothing (RFC 6455 4.1, RFC 9110 4.3.4).
       ...tls.client,
       rejectUnauthorized: true,

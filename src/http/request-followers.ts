@@ -1,5 +1,6 @@
 import type { Turn } from '../actors/turn.ts';
 import type { BegunRequest } from '../recorder/recorder.ts';
+import type { TracedRequest } from '../watch/tracing.ts';
 
 /** Who hears of requests: what they lead to follows from them, and they are recorded. */
 export type RequestFollowers = {
@@ -7,6 +8,8 @@ export type RequestFollowers = {
   following: Turn['following'];
   /** Records a request. @returns what to call when it is answered. Left out, nothing is recorded. */
   recorded?: ((request: BegunRequest) => (status: number, durationMs: number) => void) | undefined;
+  /** Tells traces of a request. @returns what to call when it is answered. Left out, nothing is traced. */
+  traced?: ((request: TracedRequest) => (status: number) => void) | undefined;
   /** Put in front of the ids that are made here, so that those of two runs differ. */
   prefix: string;
 };

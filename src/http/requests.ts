@@ -1,10 +1,15 @@
 import type { Context } from 'hono';
+import { routePath } from 'hono/route';
 import type { Clock } from '../lib/clock.ts';
 import type { HttpUser } from './auth.ts';
 import type { Env } from './env.ts';
 import type { RequestFollowers } from './request-followers.ts';
 
 type Answer = Response | Promise<Response>;
+type Answered = (response: Response) => Response;
+
+const both = (one: Answered | undefined, other: Answered | undefined): Answered | undefined =>
+  one && other ? (response) => other(one(response)) : (one ?? other);
 
 /** Names requests, and follows what becomes of them. */
 export interface Requests {
@@ -57,7 +62,7 @@ export function createRequests(followers: RequestFollowers | undefined, clock: C
   const prefix = followers?.prefix ?? 'request';
   let count = 0;
 
-  const record = (c: Context<Env>, id: string, user: HttpUser): ((response: Response) => Response) | undefined => {
+  const record = (c: Context<Env>, id: string, user: HttpUser): Answered | undefined => {
     if (!followers?.recorded) return undefined;
     const { method, url } = c.req.raw;
     const begun = clock.monotonic();
@@ -78,6 +83,18 @@ export function createRequests(followers: RequestFollowers | undefined, clock: C
     };
   };
 
+  const beginTrace = (c: Context<Env>, id: string, user: HttpUser): Answered | undefined => {
+    if (!followers?.traced) return undefined;
+    const { raw, method } = c.req;
+    const [path = ''] = urlParts(raw.url);
+    const header = (name: string) => raw.headers.get(name) ?? undefined;
+    const ended = followers.traced({ id, method, route: routePath(c), path, user: user.name, header });
+    return (response) => {
+      ended(c.env?.upgraded ? 101 : response.status);
+      return response;
+    };
+  };
+
   return {
     name(c) {
       const { raw } = c.req;
@@ -89,7 +106,7 @@ export function createRequests(followers: RequestFollowers | undefined, clock: C
     follow(c, user, run) {
       const id = requestId(c.req.raw);
       if (!followers || id === undefined) return run();
-      const done = record(c, id, user);
+      const done = both(record(c, id, user), beginTrace(c, id, user));
       const answer = followers.following(id, run);
       if (!done) return answer;
       return answer instanceof Promise ? answer.then(done) : done(answer);

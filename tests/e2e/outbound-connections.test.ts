@@ -1,5 +1,8 @@
 import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { propagation, trace } from '@opentelemetry/api';
+import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type WebSocket, WebSocketServer } from 'ws';
@@ -14,8 +17,12 @@ class Line {
   readonly closed: Promise<[number, string]>;
   readonly #waiting = new Set<() => void>();
 
-  constructor(socket: WebSocket) {
+  /** Where in a trace the server said to be. */
+  readonly traceparent: string | undefined;
+
+  constructor(socket: WebSocket, { headers }: IncomingMessage) {
     this.socket = socket;
+    this.traceparent = headers['traceparent'] as string | undefined;
     this.closed = once(socket, 'close').then(([code, reason]) => [code, String(reason)]);
     socket.on('message', (data) => {
       this.heard.push(JSON.parse(String(data)) as Message);
@@ -56,8 +63,8 @@ async function startProgram() {
   await once(server, 'listening');
   const lines: Line[] = [];
   const waiting: ((line: Line) => void)[] = [];
-  server.on('connection', (socket) => {
-    const line = new Line(socket);
+  server.on('connection', (socket, request) => {
+    const line = new Line(socket, request);
     const next = waiting.shift();
     if (next) next(line);
     else lines.push(line);
@@ -133,6 +140,34 @@ outbound('a call has a connection of its own, which closes 3 s after it has left
     );
   });
   await program.close();
+});
+
+outbound('the connection of a call goes on in its trace, and so may the program', async () => {
+  const provider = new NodeTracerProvider();
+  provider.register();
+  const program = await startProgram();
+  const applications = { vip: { url: program.url, apps: ['vip'], type: 'per_call', ...quick } };
+  try {
+    await onServer({ applications, dialplan }, async (server) => {
+      const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+      const made = await fetch(`${server.url}/channels?endpoint=Local/vip@default&extension=echo&context=default`, {
+        method: 'POST',
+        headers: { authorization: `Basic ${btoa('tester:secret')}`, traceparent: `00-${traceId}-00f067aa0ba902b7-01` },
+      });
+      assert.is(made.status, 200);
+      const line = await program.line();
+      assert.match(line.traceparent ?? '', new RegExp(`^00-${traceId}-[0-9a-f]{16}-01$`));
+      const { channel } = await line.message('StasisStart');
+      await line.ask('DELETE', `channels/${(channel as { id: string }).id}`);
+      server.clock.skip(3_000);
+      await line.closed;
+    });
+  } finally {
+    trace.disable();
+    propagation.disable();
+    await program.close();
+    await provider.shutdown();
+  }
 });
 
 outbound('a call whose program is not there goes on with STASISSTATUS=FAILED', async () => {

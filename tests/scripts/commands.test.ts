@@ -46,6 +46,7 @@ class Desk {
       'examples',
       'scripts',
       'sounds',
+      'deploy',
       'hookswitch.example.yaml',
       'tsconfig.json',
     ])
@@ -63,7 +64,7 @@ class Desk {
     const [, script] = /^npm (?:run )?(test|bench)\b/.exec(printed) ?? [];
     // These would run this test again, or measure for minutes.
     if (script !== undefined) return assert.type(scripts[script], 'string', printed);
-    if (/\bnpm start$/.test(printed)) return this.#serve(printed);
+    if (/\bnpm start$|\bcli\.js serve$/.test(printed)) return this.#serve(printed);
     if (/(npx tsx|python3) examples\//.test(printed)) return void (await this.#begin(printed, /waiting for calls/));
     const { written, code } = await this.#end(this.#spawn(this.#adapted(printed)));
     assert.is(code, 0, `${printed}\n${written()}`);

@@ -52,11 +52,11 @@ export async function createWorld(changes: { general?: object; watch?: object; a
   const alice = await createVirtualPhone('alice', network.host('10.0.0.2'), clock, 2);
   const bob = await createVirtualPhone('bob', network.host('10.0.0.3'), clock, 3);
 
-  const request = (method: string, path: string, body?: object): Promise<Response> =>
+  const request = (method: string, path: string, body?: object, headers: object = {}): Promise<Response> =>
     server.ask(
       new Request(`http://${serverAddress}${path}`, {
         method,
-        headers: { authorization, ...(body && { 'Content-Type': 'application/json' }) },
+        headers: { ...headers, authorization, ...(body && { 'Content-Type': 'application/json' }) },
         ...(body && { body: JSON.stringify(body) }),
       }),
     );
