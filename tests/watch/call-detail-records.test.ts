@@ -110,6 +110,9 @@ records('recordings of a bridge belong to who is in it, and what is recorded by 
     await ask('POST', `/ari/channels/${first?.id}/snoop?spy=both&app=desk&snoopId=ear`);
     await clock.run(1 * seconds);
     await ask('POST', '/ari/channels/ear/record?name=heard&format=wav');
+    // Files are opened in the time of the system.
+    const stateOf = async (name: string) => (await ask<{ state: string }>('GET', `/ari/recordings/live/${name}`)).state;
+    for (const name of ['room', 'heard']) while ((await stateOf(name)) !== 'recording') await clock.run(20);
     await ask('POST', `/ari/bridges/${id}/addChannel?channel=${second?.id}`);
     await clock.run(1 * seconds);
     const legs = server.dump().calls.legs ?? [];
