@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { CallerID } from './channel.ts';
-import { double, int, model, text, texts } from './schema.ts';
+import { double, flag, int, model, text, texts } from './schema.ts';
 import { TimelineEntry } from './timeline.ts';
 
 export const WaitingFor = model('WaitingFor', 'Something that stays longer than it is expected to.', {
@@ -31,6 +31,12 @@ export const CallChannel = model('CallChannel', 'A channel of a call.', {
 });
 export type CallChannel = Static<typeof CallChannel>;
 
+export const CallMask = model('CallMask', 'What is not shown of a call.', {
+  digits: flag('Digits that were pressed or sent.'),
+  variables: texts('Variables whose values are not shown.'),
+});
+export type CallMask = Static<typeof CallMask>;
+
 const call = {
   id: text('Its id: the `linkedid` of its channels.'),
   state: Type.Enum(['live', 'ended'], { description: 'Whether a channel is left.' }),
@@ -44,6 +50,7 @@ const call = {
   entries: int('Entries of its timeline.'),
   gone: int('Entries that have gone because there were too many.'),
   seq: int('Place in the order of the last thing that was recorded of it.'),
+  masked: Type.Optional(CallMask),
 };
 
 /** Channels that belong together, as one call. */

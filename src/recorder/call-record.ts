@@ -3,7 +3,7 @@ import type { ChannelContext } from '../machines/channel.ts';
 import type { OwnershipContext } from '../machines/ownership.ts';
 import type { Entry } from './entries.ts';
 import { EntryList } from './entry-list.ts';
-import { type Mask, nothingMasked } from './masks.ts';
+import { joined, type Mask, nothingMasked } from './masks.ts';
 
 /** A channel of a call, as its last steps left it. */
 export type ChannelTrace = {
@@ -78,6 +78,7 @@ export class CallRecord {
     for (const app of other.applications) this.applications.add(app);
     for (const each of other.objects) this.objects.add(each);
     for (const each of other.sipCalls) this.sipCalls.add(each);
+    this.mask = joined(this.mask, other.mask);
     this.formerIds.push(other.id, ...other.formerIds);
     this.began = Math.min(this.began, other.began);
     this.live += other.live;

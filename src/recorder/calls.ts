@@ -1,10 +1,11 @@
 import type { CommittedStep } from '../actors/step.ts';
 import { type ChannelSnapshot, channelState } from '../machines/channel.ts';
 import type { OwnershipContext } from '../machines/ownership.ts';
-import type { Call, CallChannel, CallDetail, CallPage, WaitingFor } from '../models/call.ts';
+import type { Call, CallChannel, CallDetail, CallMask, CallPage, WaitingFor } from '../models/call.ts';
 import { AriError } from '../models/errors.ts';
 import { type Bundle, createBundle, type ServerDescription } from './bundle.ts';
 import { type CallRecord, type ChannelTrace, channelContextOf } from './call-record.ts';
+import { joined, type Mask, nothingMasked } from './masks.ts';
 import { writeMermaid } from './mermaid.ts';
 import { writePcap } from './pcap.ts';
 import type { Recorder } from './recorder.ts';
@@ -30,6 +31,9 @@ export type CallFilter = {
   seen?: ((applications: Iterable<string>) => boolean) | undefined;
 };
 
+/** What is to be hidden of a call. */
+export type MaskRequest = { digits?: boolean | undefined; variables?: readonly string[] | undefined };
+
 /** The calls that are kept, as clients see them. */
 export interface Calls {
   /** Newest first. @throws AriError parameterInvalid. */
@@ -42,6 +46,11 @@ export interface Calls {
   mermaid(id: string): string;
   /** The SIP messages as a capture file. @throws AriError callNotFound. */
   pcap(id: string): Buffer;
+  /**
+   * Hides digits, and values of variables, of a call from now on, also what was recorded of them before. What is hidden
+   * stays hidden. @throws AriError callNotFound.
+   */
+  mask(id: string, hide: MaskRequest): CallMask;
   /** Everything, in one document. @throws AriError callNotFound. */
   bundle(id: string): Bundle;
   /** @throws AriError callNotFound. */
@@ -78,6 +87,7 @@ export function createCalls(recorder: Recorder, stuck: Stuck, server: ServerDesc
       entries: call.entries.size,
       gone: call.entries.gone,
       seq: call.changed,
+      ...(call.mask.digits || call.mask.variables.size > 0 ? { masked: writeMask(call.mask) } : {}),
     };
   };
 
@@ -113,6 +123,12 @@ export function createCalls(recorder: Recorder, stuck: Stuck, server: ServerDesc
       const { entries, mask } = record(id);
       return writePcap(entries.all(), mask);
     },
+    mask(id, { digits = false, variables = [] }) {
+      const call = record(id);
+      const names = variables.map((name) => name.trim()).filter((name) => name !== '');
+      call.mask = joined(call.mask, { ...nothingMasked, digits, variables: new Set(names) });
+      return writeMask(call.mask);
+    },
     bundle: (id) => createBundle(get(id), server, clock.now()),
   };
 }
@@ -133,6 +149,8 @@ function matches(
     [caller.number, connected.number, dialplan.exten, dialString].some((each) => each.includes(number)),
   );
 }
+
+const writeMask = ({ digits, variables }: Mask): CallMask => ({ digits, variables: [...variables] });
 
 const isAt = (endpoint: readonly [string, string] | undefined, wanted: string): boolean =>
   endpoint !== undefined && (endpoint.join('/').toLowerCase() === wanted.toLowerCase() || endpoint[1] === wanted);

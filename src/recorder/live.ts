@@ -130,7 +130,8 @@ export function createLive(options: LiveOptions): Live {
 
   const oneCall = (id: string): Omit<Watcher, 'send'> => {
     let record = calls.record(id);
-    let writer: TimelineWriter = createTimelineWriter(record.mask);
+    let { mask } = record;
+    let writer: TimelineWriter = createTimelineWriter(mask);
     let whole = true;
     let dirty = true;
     let last = 0;
@@ -142,9 +143,11 @@ export function createLive(options: LiveOptions): Live {
         if (!dirty) return undefined;
         dirty = false;
         const now = resolve(record);
-        if (now !== record) {
+        // What was shown until now may have to be hidden.
+        if (now !== record || now.mask !== mask) {
           record = now;
-          writer = createTimelineWriter(record.mask);
+          ({ mask } = record);
+          writer = createTimelineWriter(mask);
           whole = true;
           last = 0;
         }

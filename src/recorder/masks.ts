@@ -9,6 +9,12 @@ export type Mask = {
 /** Everything is shown. */
 export const nothingMasked: Mask = { digits: false, variables: new Set() };
 
+/** Hides what either of two masks hides. */
+export function joined(one: Mask, other: Mask): Mask {
+  if (one === other) return one;
+  return { digits: one.digits || other.digits, variables: new Set([...one.variables, ...other.variables]) };
+}
+
 /** What stands in place of what is not shown. */
 export const hidden = '***';
 

@@ -181,10 +181,11 @@ export class Recorder {
     if (oldest && this.#requests.get(oldest.id) === oldest) this.#requests.delete(oldest.id);
   }
 
-  /** The call that a path names: `/ari/channels/{id}/…`, and the same of bridges, playbacks and recordings. */
+  /** The call that a path names: `/ari/channels/{id}/…`, `/hookswitch/calls/{id}/…`, and the same of bridges, playbacks and recordings. */
   #callOfPath(path: string): CallRecord | undefined {
     const [, , resource, id] = path.split('/');
     if (id === undefined) return undefined;
+    if (resource === 'calls') return this.store.find(id) ?? this.store.ofChannel(id);
     if (resource === 'channels') return this.store.ofChannel(id);
     const chart = { bridges: 'bridge', playbacks: 'playback' }[resource ?? ''];
     return chart ? this.store.ofObject(chart, id) : undefined;

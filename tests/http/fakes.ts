@@ -255,7 +255,15 @@ const answers: { [K in Exclude<keyof Owners, 'belongings'>]: Partial<Record<keyo
   dynamicConfig: { get: [samples.tuple], update: [samples.tuple] },
   usage: { get: Promise.resolve(samples.usage) },
   bans: { list: [samples.ban], lift: true },
-  calls: { list: callPage, get: call, mermaid: 'sequenceDiagram', pcap: Buffer.from('pcap'), bundle: {}, stuck: [] },
+  calls: {
+    list: callPage,
+    get: call,
+    mermaid: 'sequenceDiagram',
+    pcap: Buffer.from('pcap'),
+    mask: { digits: true, variables: ['PIN'] },
+    bundle: {},
+    stuck: [],
+  },
   live: { watch: () => undefined },
   listening: { begin: () => () => undefined },
 };

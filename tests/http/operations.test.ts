@@ -503,6 +503,12 @@ const rows: Row[] = [
     file: 'application/vnd.tcpdump.pcap',
   },
   {
+    ask: 'PUT /hookswitch/calls/c1/mask?digits=true&variables=PIN,CARD',
+    call: ['calls.mask', 'c1', { digits: true, variables: ['PIN', 'CARD'] }],
+    status: 200,
+    answer: { digits: true, variables: ['PIN'] },
+  },
+  {
     ask: 'GET /hookswitch/calls/c1/bundle',
     call: ['calls.bundle', 'c1'],
     status: 200,

@@ -6,6 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { withoutSecrets } from '../../src/recorder/bundle.ts';
 import { createCalls } from '../../src/recorder/calls.ts';
+import { createLive } from '../../src/recorder/live.ts';
 import type { RecorderSettings } from '../../src/recorder/recorder.ts';
 import { createStuck } from '../../src/recorder/stuck.ts';
 import { createCallControl } from '../support/call-control.ts';
@@ -187,5 +188,37 @@ files('digits and named variables are not shown where they are masked, in any fo
   assert.match(text, /"CARD":"\*\*\*"/);
   recorder.close();
 });
+
+files(
+  'a call can be masked while it goes on: what was recorded before is hidden as well, and who watches is told anew',
+  () => {
+    const { world, recorder, calls } = record({ bodies: true });
+    const live = createLive({
+      ...{ recorder, calls, clock: world.clock, log: world.runtime.log, applications: () => [], stuck: () => [] },
+      application: (name) => ({ name, connected: true, events: 0, missed: 0 }),
+    });
+    world.connect('desk');
+    const leg = world.incoming('b');
+    leg.report({ type: 'leg.digit', digit: '7', durationMs: 100 });
+    world.channels.tell(world.channels.get('b'), { type: 'variable.set', name: '__CARD', value: 'PLANTED-CARD' });
+    const heard: string[] = [];
+    live.watch({ kind: 'call', id: 'b' }, (json) => heard.push(json));
+    assert.match(heard.join(), /"digit":"7".*PLANTED-CARD/);
+    assert.equal(calls.mask('b', { variables: ['CARD'] }), { digits: false, variables: ['CARD'] });
+    assert.equal(calls.mask('b', { digits: true }), { digits: true, variables: ['CARD'] });
+    assert.equal(calls.mask('b', { digits: false, variables: [] }), { digits: true, variables: ['CARD'] });
+    assert.equal(calls.get('b').masked, { digits: true, variables: ['CARD'] });
+    assert.is(calls.get('a').masked, undefined);
+    leg.report({ type: 'leg.digit', digit: '8', durationMs: 100 });
+    world.clock.advance(1_000);
+    const again = JSON.parse(heard.at(-1) ?? '') as { whole?: boolean };
+    assert.is(again.whole, true);
+    const text = `${heard.slice(1).join()}${JSON.stringify(calls.bundle('b'))}${calls.mermaid('b')}`;
+    assert.not.match(text, /PLANTED-CARD|"digit":"[78]"/);
+    assert.throws(() => calls.mask('nobody', { digits: true }), /Nothing is recorded/);
+    live.close();
+    recorder.close();
+  },
+);
 
 files.run();

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { CallDetail, CallPage, WaitingFor } from '../../models/call.ts';
+import { CallDetail, CallMask, CallPage, WaitingFor } from '../../models/call.ts';
 import { fileOf } from '../file-answers.ts';
 import { fileOperation, operation, pathParam, queryParam, type Resource } from '../operation.ts';
 
@@ -61,6 +61,23 @@ export const calls: Resource = {
       params,
       errors: ['callNotFound', 'rangeNotSatisfiable'],
       handle: async (calls, { callId }) => fileOf('application/vnd.tcpdump.pcap', calls.pcap(callId)),
+    }),
+    operation({
+      method: 'PUT',
+      path: '/calls/{callId}/mask',
+      nickname: 'mask',
+      summary: 'Hide digits or variables of a call, before somebody enters what nobody else shall see.',
+      notes:
+        'It holds for everything that is shown of the call from now on, also for what was recorded before: timelines, diagrams, captures, bundles, the page, and messages to a HEP collector. Applications go on being told of digits. What is hidden stays hidden.',
+      owner: 'calls',
+      params: {
+        ...params,
+        digits: queryParam('boolean', 'Hide the digits that are pressed or sent.', { default: false }),
+        variables: queryParam('list', 'Hide the values of these variables.'),
+      },
+      returns: CallMask,
+      errors: ['callNotFound'],
+      handle: (calls, { callId, ...hide }) => calls.mask(callId, hide),
     }),
     fileOperation({
       path: '/calls/{callId}/bundle',
