@@ -1,4 +1,5 @@
 import type { Logger } from '../lib/log.ts';
+import { shownUrl } from '../lib/shown-url.ts';
 import { outboundConnectionMachine } from '../machines/outbound-connection.ts';
 import type { Connection, OpenSocket, SocketReports } from './outbound-connection-entry.ts';
 
@@ -52,7 +53,7 @@ export function dropSocket(connection: Connection, code: number, reason: string)
 export const describeConnection = ({ settings, names }: Connection) => ({
   connection: settings.name,
   applications: names,
-  url: settings.target.url,
+  url: shownUrl(settings.target.url),
 });
 
 function complain(connection: Connection, reason: string, log: Logger): void {

@@ -1,5 +1,6 @@
 import type { Bus } from '../bus/bus.ts';
 import type { Logger } from '../lib/log.ts';
+import { shownUrl } from '../lib/shown-url.ts';
 import { isConnected } from '../machines/outbound-connection.ts';
 import type { Applications, Connected } from './applications.ts';
 import type { Dump, OutboundConnectionDump } from './dumps.ts';
@@ -72,7 +73,7 @@ export function createOutboundConnections(options: OutboundConnectionsOptions): 
   const register = ({ settings, names, outbox }: Connection, announce?: 'whenAsked'): Connected => {
     const { subscribeAll, target } = settings;
     return applications.connect({
-      ...{ names, subscribeAll, announce, own: true, send: outbox.take, describe: target.url },
+      ...{ names, subscribeAll, announce, own: true, send: outbox.take, describe: shownUrl(target.url) },
       get narrow() {
         return narrowOf(target.localUser);
       },

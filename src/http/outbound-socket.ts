@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { WebSocket } from 'ws';
 import type { NarrowOf, OpenSocket, OutboundTarget, SocketReports } from '../actors/outbound-connections.ts';
+import { shownUrl } from '../lib/shown-url.ts';
 import type { TlsKeys } from '../lib/tls.ts';
 import { accessOf } from './access/access.ts';
 import { narrowOf } from './access/sight.ts';
@@ -109,7 +110,7 @@ export function createOutboundSockets(deps: SessionDeps & { tls: Pick<TlsKeys, '
         clock.soon(() => told.failed((error as Error).message));
         return { close: () => {} };
       }
-      log.debug({ url: target.url, applications: names }, 'connecting to applications');
+      log.debug({ url: shownUrl(target.url), applications: names }, 'connecting to applications');
       const closed = new Promise<void>((resolve) => raw.once('close', () => resolve()));
       open.set(raw, closed);
       void closed.then(() => open.delete(raw));

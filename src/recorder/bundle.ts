@@ -1,3 +1,4 @@
+import { shownUrl } from '../lib/shown-url.ts';
 import type { CallDetail } from '../models/call.ts';
 import { hidden } from './masks.ts';
 import { writeMermaid } from './mermaid.ts';
@@ -46,7 +47,7 @@ const secretNames = /password|secret|token|credential|private|passphrase|api_?ke
 
 /** A configuration without passwords, whatever they are called, and without those in addresses. */
 export function withoutSecrets(value: unknown): unknown {
-  if (typeof value === 'string') return value.replace(/\/\/[^/@\s]{1,1000}@/g, `//${hidden}@`);
+  if (typeof value === 'string') return shownUrl(value);
   if (Array.isArray(value)) return value.map(withoutSecrets);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(

@@ -248,7 +248,7 @@ function settings({
 }
 
 function collectingLog(level: Config['general']['log_level'], lines: LogLine[]) {
-  const shown = { debug: 20, info: 30, warn: 40 }[level as string] ?? 100;
+  const shown = { trace: 100, debug: 20, info: 30, warn: 40 }[level as string] ?? 100;
   const console = {
     write(line: string) {
       const parsed = JSON.parse(line) as LogLine;

@@ -40,11 +40,17 @@ export function tracedTransports(
   };
 }
 
-/** Headers whose credentials are left out. */
-const credentials = new Set(['authorization', 'proxy-authorization']);
+/** Headers of which only who is meant is shown. */
+const credentials = new Set([
+  'authorization',
+  'proxy-authorization',
+  'www-authenticate',
+  'proxy-authenticate',
+  'authentication-info',
+]);
 
 /**
- * A SIP message as it may be shown to people: without the answers to challenges, passwords within URIs, the keys of
+ * A SIP message as it may be shown to people: without challenges and the answers to them, passwords within URIs, the keys of
  * encrypted audio, and bodies other than SDP (texts, digits), of which only the size is told.
  */
 export function shownMessage(text: string): string {
@@ -60,7 +66,7 @@ export function shownMessage(text: string): string {
 function shownHeader(line: string): string {
   const colon = line.indexOf(':');
   if (!credentials.has(line.slice(0, colon).trim().toLowerCase())) return withoutPasswords(line);
-  const user = /username="[^"]*"/.exec(line)?.[0] ?? '';
+  const user = /(?:username|realm)="[^"]*"/.exec(line)?.[0] ?? '';
   return `${line.slice(0, colon)}: Digest ${user}, …`;
 }
 

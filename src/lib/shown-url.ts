@@ -1,0 +1,28 @@
+/** What stands in place of what is not shown. */
+const hidden = '***';
+
+/**
+ * An address of the web as it may be shown: without the password, the user's name with it, and without the values of its
+ * query, which may be tokens. Other text is given back as it is.
+ */
+export function shownUrl(text: string): string {
+  const slashes = text.indexOf('://');
+  if (slashes < 0) return text;
+  const start = slashes + 3;
+  const question = text.indexOf('?', start);
+  const end = question < 0 ? text.length : question;
+  const slash = text.indexOf('/', start);
+  const host = text.slice(start, slash < 0 ? end : Math.min(slash, end));
+  const at = host.lastIndexOf('@');
+  const place = at < 0 ? text.slice(start, end) : `${hidden}@${text.slice(start + at + 1, end)}`;
+  return `${text.slice(0, start)}${place}${question < 0 ? '' : shownQuery(text.slice(question))}`;
+}
+
+const shownQuery = (query: string): string =>
+  query
+    .split('&')
+    .map((pair) => {
+      const equals = pair.indexOf('=');
+      return equals < 0 ? pair : `${pair.slice(0, equals + 1)}${hidden}`;
+    })
+    .join('&');
