@@ -180,11 +180,19 @@ secrets(
         const [address = '', port = ''] = server.sip().split(':');
         const say = (text: string) => phone.socket.send(text, Number(port), address);
         const live: string[] = [];
+        let seen = (): void => {};
+        const ended = new Promise<void>((resolve) => {
+          seen = resolve;
+        });
         const watch = async (query: string) => {
           const socket = new WebSocket(`${baseOf(server).replace('http', 'ws')}/live${query}`, {
             headers: { authorization: basic(user, password) },
           });
-          socket.on('message', (data) => live.push(String(data)));
+          socket.on('message', (data) => {
+            live.push(String(data));
+            // The call as it is watched, at its end.
+            if (/"type":"call".*"type":"ChannelDestroyed"/.test(String(data))) seen();
+          });
           server.closing({ close: () => socket.terminate() });
           await once(socket, 'open');
         };
@@ -275,6 +283,7 @@ secrets(
         say(message('SIP/2.0 200 OK', echoed));
         await app.waitFor('StasisEnd');
         await collector.until(/BYE sip:/);
+        await ended;
 
         const shown = await everythingShown(server, live, collector);
         const secret = { ...planted, password, token, ticket, digest, ourKey, pressed, tls: pemBody(pair.key) };
