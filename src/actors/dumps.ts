@@ -38,6 +38,7 @@ const actorOf = <C extends string, P extends TProperties>(chart: C, context: P) 
     chart: Type.Literal(chart),
     value: Type.Union([text, Type.Record(Type.String(), Type.Union([text, textMap]))]),
     context: Type.Object({ ...context, deadlines: optional(deadlines) }),
+    request: optional(text),
   });
 
 const position = Type.Object({ context: text, extension: text, priority: number });

@@ -15,6 +15,7 @@ import type { ChannelApplications, ChannelEntry } from './channel-entry.ts';
 import { longestChannelId, readAppArgs, readDirection, readVariables } from './channel-requests.ts';
 import { setRequestedVariables } from './channel-variables.ts';
 import type { Channels } from './channels.ts';
+import type { Turn } from './turn.ts';
 
 /** Parameters of `externalMedia`, by their names in the interface. */
 export type ExternalMediaRequest = {
@@ -35,6 +36,8 @@ export type ExternalMediaOptions = {
   channels: Channels;
   applications: Pick<ChannelApplications, 'addInterest'>;
   driver: ExternalDriver;
+  /** What a request leads to once the server is there follows from it. */
+  turn: Pick<Turn, 'request' | 'following'>;
   /** `asterisk`: answers of the field where ours are better. */
   compatibility: 'hookswitch' | 'asterisk';
   /** Variables that a channel may be made with. */
@@ -48,7 +51,7 @@ export type { ArrivedSocket, AwaitedConnection } from '../telephony/external.ts'
 
 /** Makes what makes external media channels. They are channels like others: dialed at once, in an application when Up. */
 export function createExternalMedia(options: ExternalMediaOptions) {
-  const { channels, applications, driver, compatibility, variablesLimit } = options;
+  const { channels, applications, driver, turn, compatibility, variablesLimit } = options;
 
   /** Says in the interface's words why there is no connection. */
   const refusal = (error: unknown): unknown => {
@@ -88,6 +91,24 @@ export function createExternalMedia(options: ExternalMediaOptions) {
     }
   };
 
+  /** Makes the channel and lets it dial. */
+  const begin = (
+    id: string,
+    app: string,
+    request: ExternalMediaRequest,
+    requested: ReturnType<typeof readVariables>,
+    prepared: PreparedExternal,
+  ): Channel => {
+    const entry = open(id, app, request, prepared);
+    showApplication(entry, 'AppDial2', '(Outgoing Line)', { tell: channels.tell, view: channels });
+    setRequestedVariables(channels, entry, requested);
+    applications.addInterest(app, channelTopic(id));
+    const { variables } = channels.snapshot(entry).context;
+    const made = { ...channels.model(entry), channelvars: { ...variables } };
+    channels.tell(entry, { type: 'dial.soon', timeoutMs: noTimeout });
+    return made;
+  };
+
   return {
     /**
      * Makes a channel that exchanges audio with a server, once the server is there.
@@ -103,15 +124,10 @@ export function createExternalMedia(options: ExternalMediaOptions) {
       if (channelId && channelId.length > longestChannelId) throw new AriError('uniqueIdTooLong');
       if (channelId && channels.has(channelId)) throw new AriError('channelIdExists');
       const id = channelId || channels.freshId();
+      const { request: requestId } = turn;
       const prepared = await prepare({ ...external, channelId: id });
-      const entry = open(id, app, request, prepared);
-      showApplication(entry, 'AppDial2', '(Outgoing Line)', { tell: channels.tell, view: channels });
-      setRequestedVariables(channels, entry, requested);
-      applications.addInterest(app, channelTopic(id));
-      const { variables } = channels.snapshot(entry).context;
-      const made = { ...channels.model(entry), channelvars: { ...variables } };
-      channels.tell(entry, { type: 'dial.soon', timeoutMs: noTimeout });
-      return made;
+      const make = () => begin(id, app, request, requested, prepared);
+      return requestId === undefined ? make() : turn.following(requestId, make);
     },
     /**
      * The connection that a server wants to open its WebSocket for.

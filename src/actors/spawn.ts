@@ -62,7 +62,13 @@ export type SpawnOptions<M extends AnyStateMachine> = {
 export type Beginning<I> = { input: I; from?: undefined } | { input?: undefined; from: ActorDump };
 
 /** An actor put down: plain JSON, and all that its chart needs to go on. */
-export type ActorDump = { chart: string; value: StateValue; context: Readonly<Record<string, unknown>> };
+export type ActorDump = {
+  chart: string;
+  value: StateValue;
+  context: Readonly<Record<string, unknown>>;
+  /** The request that its last step followed from: what answers it later follows from it, too. */
+  request?: string | undefined;
+};
 
 /** A running chart. It ends by events that lead to a final state; there is no way to stop it from outside. */
 export interface Actor<M extends AnyStateMachine> {
@@ -167,7 +173,12 @@ class RunningActor implements Steppable {
 
   dump(): ActorDump {
     const { value, context } = this.#snapshot;
-    return { chart: this.#machine.id, value: value as StateValue, context: context as ActorDump['context'] };
+    return {
+      chart: this.#machine.id,
+      value: value as StateValue,
+      context: context as ActorDump['context'],
+      ...(this.#request !== undefined && { request: this.#request }),
+    };
   }
 
   start({ input, from }: Beginning<unknown>, onCreated: () => void): void {
@@ -176,7 +187,7 @@ class RunningActor implements Steppable {
     this.#options.runtime.turn.start((seq, causedBy) => {
       const next = from ? this.#resume(from) : this.#logic.getInitialSnapshot(this.#scope, input as never);
       const followed = this.#committed(undefined, next, first, seq, causedBy);
-      if (from) this.#resumeTimers();
+      if (from) this.#goOnFrom(from);
       onCreated();
       return followed;
     });
@@ -189,7 +200,8 @@ class RunningActor implements Steppable {
   }
 
   /** Plans again what the context says is to come, in the order in which it is due. */
-  #resumeTimers(): void {
+  #goOnFrom({ request }: ActorDump): void {
+    this.#request = request;
     const now = this.#options.runtime.clock.now();
     const deadlines = Object.entries(deadlinesOf(this.#snapshot));
     if (deadlines.length === 0) return;

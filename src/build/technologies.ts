@@ -194,6 +194,7 @@ function buildExternal(
     channels,
     applications,
     driver,
+    turn: runtime.turn,
     compatibility: config.general.compatibility,
     variablesLimit: config.limits.channel_variables,
   });

@@ -74,7 +74,8 @@ export type Owners = {
   /** Which lines are logged. */
   logLevels: LogLevelControl;
   /** The calls that are recorded. */
-  calls: Pick<Calls, 'list' | 'get' | 'mermaid' | 'pcap' | 'mask' | 'bundle' | 'stuck'> & Partial<Pick<Calls, 'record'>>;
+  calls: Pick<Calls, 'list' | 'get' | 'mermaid' | 'pcap' | 'mask' | 'bundle' | 'stuck'> &
+    Partial<Pick<Calls, 'record'>>;
   /** Whom channels and bridges belong to. */
   belongings: Pick<Belongings, 'applicationOf' | 'membersOf' | 'creatorOf' | 'by'>;
   /** Tells what happens to who watches. */

@@ -49,6 +49,17 @@ function amplitude(samples: Int16Array, hertz: number, rate: number): number {
 const external = (server: AudioSocketServer, more = ''): string =>
   `/channels/externalMedia?app=desk&transport=tcp&encapsulation=audiosocket&external_host=${server.address}&data=${uuid}${more}`;
 
+test('what the making of such a channel leads to says which request it was', async (server, outside) => {
+  const app = await server.app('desk');
+  const made = await app.request('POST', external(outside, '&format=slin&channelId=ai'));
+  const id = made.headers.get('x-request-id');
+  await outside.call();
+  await app.waitFor('StasisStart');
+  assert.equal([...new Set(app.events.map((event) => event['caused_by']))], [id]);
+  await app.ok('DELETE', '/channels/ai');
+  await app.waitFor('ChannelDestroyed');
+});
+
 const audible = (samples: Int16Array): Int16Array => samples.filter((sample) => sample !== 0);
 
 for (const [format, rate] of [

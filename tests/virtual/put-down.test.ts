@@ -4,11 +4,14 @@ import * as assert from 'uvu/assert';
 import { type Account, authorization, createStory, type Deed, serverAddress, words } from './put-down-story.ts';
 
 /** An account line by line, so that a difference shows. */
-const lines = ({ events, ...rest }: Account): string[] => [
-  // What a request has caused is known to the process that it was made to.
-  ...events.map((event) => JSON.stringify({ ...(event as object), caused_by: undefined })),
-  ...Object.entries(rest).map(([name, value]) => `${name}: ${JSON.stringify(value, null, 1)}`),
-];
+const lines = ({ events, ...rest }: Account): string[] => {
+  // Each process names requests in its own way: told by which of them it was.
+  const requests = [...new Set(events.map(({ caused_by: request }) => request))];
+  return [
+    ...events.map((event) => JSON.stringify({ ...event, caused_by: requests.indexOf(event['caused_by']) })),
+    ...Object.entries(rest).map(([name, value]) => `${name}: ${JSON.stringify(value, null, 1)}`),
+  ];
+};
 
 const put = suite('a whole server that is put down and taken up');
 
