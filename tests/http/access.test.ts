@@ -273,6 +273,7 @@ things('every operation on a thing says what it names', () => {
       'events:userEvent variables',
       'calls:list app',
       'calls:list endpoint',
+      'calls:mask variables',
     ].sort(),
   );
 });
