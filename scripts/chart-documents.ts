@@ -32,6 +32,7 @@ const abouts: Readonly<Record<string, string>> = {
   outboundConnection: 'A WebSocket that the server opens to an application.',
   registration: 'A line of ours that is registered at its provider.',
   ownership: 'Who controls a channel: nobody, the dialplan, or an application.',
+  transfer: 'A call that a party puts through to somebody else.',
   playback: 'A list of media that is played to a channel or bridge.',
   watcher: 'A phone that watches how others are, or its messages.',
 };

@@ -34,6 +34,7 @@ import type { Listen } from './sip/transport/transport.ts';
 import type { TransportLimits } from './sip/transport/transports.ts';
 import type { BanSettings } from './stores/bans.ts';
 import type { CertificateSettings } from './stores/certificates.ts';
+import { transferHandlingIn } from './telephony/driver.ts';
 
 /** What each part of the system is told of the configuration: names and units change here and nowhere else. */
 
@@ -221,6 +222,8 @@ export const sipSettings = ({ sip }: Config): SipConfig => ({
     maximumSeconds: sip.subscriptions.maximum_expiration,
     intervalMs: sip.subscriptions.interval * 1000,
   },
+  transfersPerCall: sip.transfers.per_call,
+  transferTimeoutMs: sip.transfers.timeout * 1000,
   endpoints: Object.entries(sip.endpoints).map(([name, endpoint]) => sipEndpoint(name, endpoint)),
 });
 
@@ -303,6 +306,8 @@ export function sipEndpoint(name: string, endpoint: EndpointConfig): SipEndpoint
     },
     sendConnectedLine: endpoint.send_connected_line,
     reliable: endpoint['100rel'],
+    allowTransfer: endpoint.allow_transfer,
+    transferHandling: transferHandlingIn(endpoint.variables) ?? endpoint.transfer_handling,
     ...(endpoint.language === '' ? {} : { language: endpoint.language }),
     ...(Object.keys(endpoint.variables).length === 0 ? {} : { variables: endpoint.variables }),
     ...(endpoint.account_code === '' ? {} : { accountCode: endpoint.account_code }),

@@ -58,6 +58,8 @@ export type ChannelCreationOptions = {
   /** Starts the charts of a channel. */
   start(input: ChannelInput, leg: Leg, more?: StartOptions): ChannelEntry;
   tell(entry: ChannelEntry, message: ChannelMessage): void;
+  /** A call came in to take the place of the channel with that id. */
+  replace(newcomer: ChannelEntry, replaces: string): void;
   /** Calls back once nothing of a channel is recorded any more: its end is told after that of its recordings. */
   whenSettled(id: string, then: () => void): void;
   ids: Ids;
@@ -114,7 +116,8 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
     if (find(id)) return false;
     const leg = call.open(id, reportTo(id));
     const entry = start({ ...incomingInput(id, call, leg), ...(linked ? { linked } : {}) }, leg);
-    if (call.state === 'ring')
+    if (call.replaces !== undefined) options.replace(entry, call.replaces);
+    else if (call.state === 'ring')
       tell(entry, { type: 'run', position: { context: call.context, extension: call.extension, priority: 1 } });
     return true;
   };

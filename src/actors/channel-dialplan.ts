@@ -9,6 +9,7 @@ import {
   storedName,
 } from '../machines/channel.ts';
 import type { Channel } from '../models/channel.ts';
+import type { TransferHandling } from '../telephony/driver.ts';
 import type { Indication, TalkDetection, ToneDetection } from '../telephony/media.ts';
 import type { ChannelEntry, ChannelPlaybacks } from './channel-entry.ts';
 import type { PlayTarget } from './playbacks.ts';
@@ -180,6 +181,10 @@ class ChannelDialplan implements DialplanChannel {
 
   interceptHold(on: boolean): void {
     this.#tell({ type: 'holdIntercept.set', on });
+  }
+
+  handleTransfers(handling: TransferHandling): void {
+    this.#tell({ type: 'transferHandling.set', handling });
   }
 
   company(): DialplanCalls {

@@ -3,7 +3,7 @@ import { Cancellation } from '../lib/cancellation.ts';
 import { type ChannelContext, channelMachine, type Inheritance, isEnding, type Position } from '../machines/channel.ts';
 import { ownershipMachine } from '../machines/ownership.ts';
 import { Cause } from '../telephony/causes.ts';
-import type { DialDetails, Party } from '../telephony/driver.ts';
+import type { DialDetails, Party, TransferRequest } from '../telephony/driver.ts';
 import { isRestricted, shownParty } from '../telephony/party.ts';
 import type { ChannelAudio } from './channel-audio.ts';
 import type { ChannelApplications, ChannelEntry, ChannelMessage, ChannelPlaybacks } from './channel-entry.ts';
@@ -17,6 +17,8 @@ export type ChannelEffectsOptions = {
   depart(entry: ChannelEntry): void;
   /** Lets whoever it is together with hear music of a class; undefined: no longer. */
   holdPeer(entry: ChannelEntry, musicClass: string | undefined): void;
+  /** Its far side asks to be put through to somebody else. */
+  askTransfer(entry: ChannelEntry, transfer: TransferRequest): void;
   /** Whether events are told as the field does. */
   fieldEvents: boolean;
   view: ChannelView;
@@ -55,6 +57,7 @@ export function bindChannelEffects(options: ChannelEffectsOptions) {
       playBusyTone: ({ context }) => perform(context.id, ({ leg }) => leg.media.indicate('busy')),
       sendDigits: ({ context }, { sequence }) => perform(context.id, ({ leg }) => leg.sendDigits(sequence)),
       holdPeer: ({ context }, { musicClass }) => perform(context.id, (entry) => options.holdPeer(entry, musicClass)),
+      askTransfer: ({ context }, { transfer }) => perform(context.id, (entry) => options.askTransfer(entry, transfer)),
       presentParty: ({ context }) => perform(context.id, presentParty),
       hangupLeg: ({ context }, { cause }) => perform(context.id, (entry) => hangupLeg(entry, cause, options)),
       giveUpLeg: ({ context }) => perform(context.id, (entry) => tell(entry, { type: 'leg.ended' })),

@@ -76,11 +76,14 @@ export function channelEvent(fact: ChannelFact, channel: Channel, presentation =
   }
 }
 
-/** The event that tells the application of a fact about its control of a channel. */
-export function ownershipEvent(fact: OwnershipFact, channel: Channel): AriEventBody {
+/**
+ * The event that tells the application of a fact about its control of a channel.
+ * @param replaced the channel whose place it takes, where it takes one
+ */
+export function ownershipEvent(fact: OwnershipFact, channel: Channel, replaced?: Channel): AriEventBody {
   switch (fact.type) {
     case 'StasisStart':
-      return { type: fact.type, channel, args: [...fact.args] };
+      return { type: fact.type, channel, args: [...fact.args], ...(replaced && { replace_channel: replaced }) };
     case 'StasisEnd':
       return { type: fact.type, channel };
     case 'ApplicationMoveFailed':

@@ -12,6 +12,8 @@ import type { ChannelView } from './channel-view.ts';
 export type ChannelPublisherOptions = {
   bus: Bus;
   view: ChannelView;
+  /** The channel with that id, as long as there is one. */
+  find(id: string): ChannelEntry | undefined;
   applications: Pick<ChannelApplications, 'addInterest' | 'removeInterest' | 'forget'>;
   endpoints: ChannelEndpoints;
   /** Whether events are told as the field does. */
@@ -33,7 +35,7 @@ export interface ChannelPublisher {
 
 /** Makes the publisher of all channels. */
 export function createChannelPublisher(options: ChannelPublisherOptions): ChannelPublisher {
-  const { bus, view, applications, endpoints, fieldEvents } = options;
+  const { bus, view, find, applications, endpoints, fieldEvents } = options;
 
   /** The event of a fact; of a hang-up in the words of the field where these are asked for. */
   const eventOf = (entry: ChannelEntry, fact: ChannelFact, { context }: ChannelSnapshot): AriEventBody => {
@@ -70,7 +72,9 @@ export function createChannelPublisher(options: ChannelPublisherOptions): Channe
     ownership(entry, fact) {
       if (fact.type === 'StasisStart') applications.addInterest(fact.app, channelTopic(entry.id));
       if (fact.type === 'StasisEnd') applications.removeInterest(fact.app, channelTopic(entry.id));
-      bus.publish({ event: ownershipEvent(fact, view.model(entry)), topics: [], to: fact.app });
+      const replaced = fact.type === 'StasisStart' && fact.replaces !== undefined ? find(fact.replaces) : undefined;
+      const event = ownershipEvent(fact, view.model(entry), replaced && view.model(replaced));
+      bus.publish({ event, topics: [], to: fact.app });
     },
 
     gone(entry, endpoint, crashed) {

@@ -7,7 +7,8 @@ import type { Ids } from '../lib/ids.ts';
 import type { ChannelContext, ChannelInput, ChannelSnapshot, OnAnswer } from '../machines/channel.ts';
 import type { OwnershipInput } from '../machines/ownership.ts';
 import type { Channel } from '../models/channel.ts';
-import type { CallHost, Driver, Leg } from '../telephony/driver.ts';
+import { Cause } from '../telephony/causes.ts';
+import type { CallHost, Driver, Leg, TransferRequest } from '../telephony/driver.ts';
 import type { CallStory } from './call-story.ts';
 import { type ChannelAudio, createChannelAudio } from './channel-audio.ts';
 import {
@@ -89,6 +90,10 @@ export interface Channels {
   onDeparture(listener: (channelId: string) => void): void;
   /** Hears when a channel puts us on hold, with the class of music for whoever it is connected to, or takes us back. */
   onHold(listener: (channelId: string, musicClass: string | undefined) => void): void;
+  /** Hears when the far side of a channel asks to be put through to somebody else; without anybody it is refused. */
+  onTransferAsked(listener: (channel: ChannelEntry, transfer: TransferRequest) => void): void;
+  /** Hears of a call that came in to take the place of a channel; without anybody it is hung up. */
+  onReplacing(listener: (newcomer: ChannelEntry, replaces: string) => void): void;
   /** Tells who listens that a channel goes. */
   depart(entry: ChannelEntry): void;
   /** Gives the dialplan of channels the means to bring them together; until then nobody is there. */
@@ -130,6 +135,9 @@ export function createChannels(options: ChannelsOptions): Channels {
   const onDeparture: ((channelId: string) => void)[] = [];
   const onHold: ((channelId: string, musicClass: string | undefined) => void)[] = [];
   const onGone: ((channelId: string) => void)[] = [];
+  let onTransferAsked = ({ leg }: ChannelEntry, { id }: TransferRequest): void => leg.tellTransfer(id, 603);
+  let onReplacing = (newcomer: ChannelEntry, _replaces: string): void =>
+    deliver(newcomer, { type: 'finish', cause: Cause.facilityNotImplemented });
   const depart = ({ id }: ChannelEntry): void => {
     for (const told of onDeparture) told(id);
   };
@@ -149,13 +157,14 @@ export function createChannels(options: ChannelsOptions): Channels {
     now: () => runtime.clock.now(),
     channelvars,
   });
-  const publisher = createChannelPublisher({ bus, view, applications, endpoints, fieldEvents });
+  const publisher = createChannelPublisher({ bus, view, find, applications, endpoints, fieldEvents });
   const refused = (entry: ChannelEntry, app: string): void => story?.refused(entry, app);
   const effects = {
     find,
     tell: deliver,
     depart,
     holdPeer,
+    askTransfer: (entry: ChannelEntry, transfer: TransferRequest) => onTransferAsked(entry, transfer),
     fieldEvents,
     view,
     dialplan,
@@ -242,6 +251,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     find,
     start,
     tell: deliver,
+    replace: (newcomer, replaces) => onReplacing(newcomer, replaces),
     whenSettled,
     ids,
     now,
@@ -269,6 +279,12 @@ export function createChannels(options: ChannelsOptions): Channels {
     attach: creation.attach,
     onDeparture: (listener) => void onDeparture.push(listener),
     onHold: (listener) => void onHold.push(listener),
+    onTransferAsked(listener) {
+      onTransferAsked = listener;
+    },
+    onReplacing(listener) {
+      onReplacing = listener;
+    },
     depart,
     bringTogether(of) {
       calls.of = of;

@@ -9,12 +9,15 @@ import { shownParty } from '../telephony/party.ts';
 import type { BridgeEntry, Bridges } from './bridges.ts';
 import type { ChannelEntry } from './channel-entry.ts';
 import type { Channels } from './channels.ts';
+import type { Companies, Company } from './companies.ts';
 
 /** Calls others for a channel that runs the dialplan, and joins it with the first that answers. */
 
 export type DialerOptions = {
   channels: Channels;
   bridges: Bridges;
+  /** Where it is asked who takes whose place. */
+  companies: Companies;
   clock: { now(): number };
   log: Logger;
   /** Makes a bridge for the dialplan. @throws AriError tooManyBridges. */
@@ -42,7 +45,7 @@ export function dialFor(caller: ChannelEntry, request: DialRequest, options: Dia
   return { done: attempt.done, stop: () => attempt.stop() };
 }
 
-class DialAttempt {
+class DialAttempt implements Company {
   readonly done: Promise<DialResult>;
   readonly #caller: ChannelEntry;
   readonly #request: DialRequest;
@@ -52,6 +55,10 @@ class DialAttempt {
   #failures: DialOutcome[] = [];
   #begun = false;
   #over = false;
+  /** Who has answered, or whoever is in its place. */
+  #peer: ChannelEntry | undefined;
+  /** One of both was put through to somebody else: neither is ours any more. */
+  #abandoned = false;
   #stopWaiting = (): void => {};
 
   constructor(caller: ChannelEntry, request: DialRequest, options: DialerOptions) {
@@ -63,8 +70,26 @@ class DialAttempt {
     });
   }
 
+  replaced(old: ChannelEntry, newcomer: ChannelEntry): void {
+    const { channels } = this.#options;
+    if (old === this.#caller) return void this.departed(old);
+    if (old === this.#peer) this.#peer = newcomer;
+    const callee = this.#callees.find(({ entry }) => entry === old);
+    if (!callee) return;
+    callee.unwatch();
+    callee.entry = newcomer;
+    callee.unwatch = newcomer.actor.watch(() => this.#look(newcomer));
+    if (lifeOf(channels.snapshot(newcomer)) === 'up') this.#look(newcomer);
+  }
+
+  departed(entry: ChannelEntry): void {
+    if (entry === this.#caller ? this.#over : entry === this.#peer) this.#abandoned = true;
+  }
+
   begin(): void {
     const { waiting, targets, timeoutMs } = this.#request;
+    this.#options.companies.add(this.#caller.id, this);
+    void this.done.then(() => this.#options.companies.remove(this));
     this.#wait(waiting);
     for (const target of targets) this.#open(target);
     this.#begun = true;
@@ -121,6 +146,7 @@ class DialAttempt {
         dialer: this.#caller,
       });
       const unwatch = entry.actor.watch(() => this.#look(entry));
+      this.#options.companies.add(entry.id, this);
       this.#callees.push({ entry, number: resource, unwatch });
     } catch (error) {
       if (!(error instanceof DriverError || error instanceof AriError)) throw error;
@@ -165,7 +191,11 @@ class DialAttempt {
     const { channels, bridges, clock, log } = this.#options;
     const caller = this.#caller;
     const peer = { name: entry.name, number };
-    const hangUp = (): void => channels.tell(entry, { type: 'hangup', cause: Cause.normalClearing, by: 'dialplan' });
+    this.#peer = entry;
+    const hangUp = (): void => {
+      if (this.#peer && !this.#abandoned)
+        channels.tell(this.#peer, { type: 'hangup', cause: Cause.normalClearing, by: 'dialplan' });
+    };
     this.stop = hangUp;
     if (lifeOf(channels.snapshot(caller)) !== 'up') {
       const up = channels.answered(caller);
@@ -180,12 +210,13 @@ class DialAttempt {
       const bridge = this.#options.openBridge();
       for (const member of [caller, entry])
         if (!isEnding(channels.snapshot(member))) bridges.enter(bridge, member, plainEntry);
-      this.stop = () => {
+      const part = (): void => {
         hangUp();
-        bridges.destroy(bridge);
+        if (!this.#abandoned) bridges.destroy(bridge);
       };
+      this.stop = part;
       await alone(bridge);
-      bridges.destroy(bridge);
+      if (!this.#abandoned) bridges.destroy(bridge);
     } catch (error) {
       if (!(error instanceof AriError)) throw error;
       log.warn({ channel: caller.id, reason: error.message }, 'two parties could not be joined');

@@ -12,11 +12,14 @@ import type { Broadcasts } from './broadcasts.ts';
 import { stopDialplan } from './channel-effects.ts';
 import type { ChannelEntry } from './channel-entry.ts';
 import type { Channels } from './channels.ts';
+import type { Companies } from './companies.ts';
 import { alone, type DialerOptions, dialFor, plainEntry } from './dialer.ts';
 
 export type DialplanCallsOptions = {
   channels: Channels;
   bridges: Bridges;
+  /** Where it is asked who takes whose place. */
+  companies: Companies;
   stored: Pick<StoredRecordings, 'placeFor'>;
   broadcasts: Pick<Broadcasts, 'offer'>;
   ids: Ids;
@@ -119,7 +122,7 @@ export function createDialplanCalls(options: DialplanCallsOptions): (entry: Chan
     return { done, stop: () => stop() };
   };
 
-  const dialing: DialerOptions = { channels, bridges, clock, log, openBridge };
+  const dialing: DialerOptions = { channels, bridges, companies: options.companies, clock, log, openBridge };
   return (entry) => ({
     dial: (request) => dialFor(entry, request, dialing),
     join: (name) => join(entry, name),

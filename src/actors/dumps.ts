@@ -10,6 +10,7 @@ import type { OutboundConnectionContext } from '../machines/outbound-connection.
 import type { OwnershipContext } from '../machines/ownership.ts';
 import type { PlaybackContext } from '../machines/playback.ts';
 import type { RegistrationContext } from '../machines/registration.ts';
+import type { TransferContext } from '../machines/transfer.ts';
 import type { WatcherContext } from '../machines/watcher.ts';
 import type { CallLeg } from './call-leg.ts';
 
@@ -87,6 +88,7 @@ const channelContext = {
   linked: Type.Object({ id: text, since: number }),
   bridgeId: optional(text),
   interceptsHold: optional(Type.Boolean()),
+  transferHandling: optional(oneOf('core', 'client')),
   cause: number,
   techCause: optional(number),
   endedBy: optional(oneOf('farSide', 'application', 'dialplan', 'server', 'timeout', 'fault')),
@@ -103,6 +105,7 @@ const ownershipContext = {
   destination: optional(Type.Object({ app: text, args: list(text) })),
   shown: optional(text),
   resume: optional(position),
+  replaces: optional(text),
 } satisfies Members<OwnershipContext>;
 
 const bridgeContext = {
@@ -211,6 +214,25 @@ const watcherContext = {
   end: oneOf('', 'timeout', 'noresource', 'rejected', 'probation'),
   reason: text,
 } satisfies Members<WatcherContext>;
+const transferContext = {
+  id: text,
+  transferer: text,
+  targetUri: text,
+  request: Type.Object({
+    id: text,
+    extension: text,
+    context: text,
+    target: text,
+    referredBy: optional(text),
+    replaces: optional(Type.Object({ protocolId: text, localTag: text, remoteTag: text, channelId: optional(text) })),
+    handling: oneOf('core', 'client'),
+  }),
+  handling: oneOf('core', 'client'),
+  context: text,
+  extension: text,
+  targetId: text,
+  timeoutMs: number,
+} satisfies Members<TransferContext>;
 
 /** A schema has the members of its context, all of them and no others. */
 type Members<C> = { [K in keyof Required<C>]: unknown };
@@ -326,6 +348,8 @@ export const Dump = Type.Object({
   registrations: optional(list(actorOf('registration', registrationContext))),
   /** Left out where no phone watched anything. */
   watchers: optional(list(actorOf('watcher', watcherContext))),
+  /** Left out where no transfer was under way. */
+  transfers: optional(list(actorOf('transfer', transferContext))),
   outboundConnections: list(OutboundConnectionDump),
   /** Who made channels and bridges; left out where nobody did that it matters for. */
   creators: optional(
@@ -351,6 +375,7 @@ export type ApplicationDump = Static<typeof ApplicationDump>;
 export type ContactDump = Static<(typeof Dump)['properties']['contacts']>[number];
 export type RegistrationDump = Static<NonNullable<(typeof Dump)['properties']['registrations']>>[number];
 export type WatcherDump = Static<NonNullable<(typeof Dump)['properties']['watchers']>>[number];
+export type TransferDump = Static<NonNullable<(typeof Dump)['properties']['transfers']>>[number];
 export type OutboundConnectionDump = Static<typeof OutboundConnectionDump>;
 /** All of call control. */
 export type Dump = Static<typeof Dump>;

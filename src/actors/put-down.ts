@@ -10,6 +10,7 @@ import type { OutboundConnections } from './outbound-connections.ts';
 import type { Playbacks } from './playbacks.ts';
 import type { Recordings, RecordTarget } from './recordings.ts';
 import type { Registrations } from './registrations.ts';
+import type { Transfers } from './transfers.ts';
 import type { Watchers } from './watchers.ts';
 
 /** The owners of all actors. */
@@ -17,6 +18,8 @@ export type Owners = {
   channels: Channels;
   /** Left out where media cannot meet. */
   bridges: Bridges | undefined;
+  /** Left out where nobody transfers calls. */
+  transfers?: Transfers | undefined;
   playbacks: Playbacks;
   recordings: Recordings;
   applications: Applications;
@@ -41,6 +44,7 @@ export type TakeUpOptions = {
 export const putDown = ({
   channels,
   bridges,
+  transfers,
   playbacks,
   recordings,
   applications,
@@ -61,6 +65,7 @@ export const putDown = ({
   contacts: contacts.dump(),
   registrations: registrations.dump(),
   watchers: watchers.dump(),
+  transfers: transfers?.dump() ?? [],
   ...outbound.dump(),
   ...(belongings && belongings.size > 0 && { creators: belongings.dump() }),
 });
@@ -79,6 +84,7 @@ export function takeUp(owners: Owners, dumped: unknown, { legOf, awaitsApplicati
   owners.story?.restore(dump.legs ?? []);
   channels.restore(dump.channels, legOf);
   bridges?.restore(dump.bridges);
+  owners.transfers?.restore(dump.transfers ?? []);
   // Whatever is derived anew has been told: it comes before those who would hear it.
   contacts.restore(dump.contacts);
   registrations.restore(dump.registrations ?? []);

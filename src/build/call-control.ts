@@ -97,6 +97,7 @@ export function buildCallControl(
     recordings,
     stored,
     broadcasts,
+    dialplan,
   });
   const policies = { current: absencePolicies(config) };
   const absences = createAbsences({

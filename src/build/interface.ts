@@ -214,6 +214,7 @@ async function buildOwners(
     channels: operations,
     playbacks: { ...playbacks, playOnChannel: operations.play },
     bridges: meeting.bridgeOperations,
+    transfers: meeting.transfers,
     recordings: meeting.recordingOperations,
     storedRecordings: stored,
     broadcasts,

@@ -2,11 +2,15 @@ import { createBridgeOperations } from '../actors/bridge-operations.ts';
 import { createBridges } from '../actors/bridges.ts';
 import type { Broadcasts } from '../actors/broadcasts.ts';
 import type { Channels } from '../actors/channels.ts';
+import { Companies } from '../actors/companies.ts';
 import { createDialplanCalls } from '../actors/dialplan-calls.ts';
+import { createPlaces } from '../actors/places.ts';
 import type { Playbacks } from '../actors/playbacks.ts';
 import { createRecordingOperations } from '../actors/recording-operations.ts';
 import type { Recordings } from '../actors/recordings.ts';
 import { createSnoops } from '../actors/snoops.ts';
+import { createTransfers } from '../actors/transfers.ts';
+import type { Dialplan } from '../dialplan/dialplan.ts';
 import { createSnoopDriver } from '../drivers/snoop/snoop.ts';
 import type { StoredRecordings } from '../stores/stored-recordings.ts';
 import type { AudioMeeting } from '../telephony/media.ts';
@@ -19,6 +23,7 @@ type Calls = {
   recordings: Recordings;
   stored: StoredRecordings;
   broadcasts: Broadcasts;
+  dialplan: Dialplan;
 };
 
 /** What channels do together: bridges, recordings of them, and channels that listen to others. */
@@ -26,7 +31,7 @@ export function buildMeeting(
   { config, clock, ids, log, runtime }: Pick<Base, 'config' | 'clock' | 'ids' | 'log' | 'runtime'>,
   { bus, applications, belongings, eventSources }: State,
   media: AudioMeeting,
-  { channels, playbacks, recordings, stored, broadcasts }: Calls,
+  { channels, playbacks, recordings, stored, broadcasts, dialplan }: Calls,
 ) {
   const { compatibility } = config.general;
   const bridges = createBridges({
@@ -41,6 +46,16 @@ export function buildMeeting(
     defaultLanguage: config.sounds.default_language,
     limits: { bridges: config.bridges.most, members: config.bridges.channels },
   });
+  const companies = new Companies();
+  const places = createPlaces({ channels, bridges, companies, log });
+  const transfers = createTransfers({
+    ...{ bus, runtime, ids, log, channels, bridges, places, dialplan },
+    timeoutMs: config.sip.transfers.timeout * 1000,
+    fieldEvents: compatibility === 'asterisk',
+  });
+  channels.onTransferAsked(transfers.ask);
+  // Before its bridge: the channel that is to be in its place comes there first.
+  channels.onDeparture(transfers.departing);
   channels.onDeparture(bridges.leave);
   channels.onHold(bridges.held);
   eventSources.add({
@@ -64,6 +79,6 @@ export function buildMeeting(
   const recordingOperations = createRecordingOperations({ channels, bridges, playbacks, recordings, compatibility });
   const snoopDriver = createSnoopDriver({ media, ids });
   const snoops = createSnoops({ channels, driver: snoopDriver });
-  channels.bringTogether(createDialplanCalls({ channels, bridges, stored, broadcasts, ids, clock, log }));
-  return { bridges, bridgeOperations, recordingOperations, snoops, snoopDriver };
+  channels.bringTogether(createDialplanCalls({ channels, bridges, companies, stored, broadcasts, ids, clock, log }));
+  return { bridges, transfers, bridgeOperations, recordingOperations, snoops, snoopDriver };
 }

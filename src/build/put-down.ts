@@ -17,6 +17,7 @@ const ownersOf = ({ base, state, calls }: Floors) => ({
   story: base.story,
   channels: calls.channels,
   bridges: calls.meeting?.bridges,
+  transfers: calls.meeting?.transfers,
   playbacks: calls.playbacks,
   recordings: calls.recordings,
   applications: state.applications,

@@ -226,6 +226,15 @@ export const endpoint = group(
       },
       'What it may do, whoever knows its password: bounds what a stolen password costs.',
     ),
+    allow_transfer: flag({
+      default: true,
+      description: 'Let it put calls through to others (REFER): to whom it may call by itself, see allow.extensions.',
+    }),
+    transfer_handling: choice(['core', 'client'], {
+      default: 'core',
+      description:
+        'Who carries out the transfers that it asks for: core, this server; client, the application in control, which is told by ChannelTransfer. PJSIP_TRANSFER_HANDLING() says it for one channel.',
+    }),
     match: list(Type.String({ rule: 'network' }), {
       default: [],
       commaList: true,
@@ -305,6 +314,21 @@ export const sip = group(
         t4: timer(5_000, 'Longest time a message stays in the network (RFC 3261 T4).'),
       },
       'Times of the SIP transactions.',
+    ),
+    transfers: group(
+      {
+        per_call: whole(1, 100, {
+          default: 1,
+          unit: 'transfers',
+          description: 'Transfers of one call that may be under way at a time; further ones are refused with 491.',
+        }),
+        timeout: number(1, 86_400, {
+          default: 60,
+          unit: 's',
+          description: 'How long the target of a transfer, or the application that carries it out, has in each step.',
+        }),
+      },
+      'Calls that phones put through to others.',
     ),
     limits: group(
       {

@@ -1,3 +1,4 @@
+import { readTransferHandling } from '../telephony/driver.ts';
 import { shownParty } from '../telephony/party.ts';
 import { parseSeconds, splitArguments } from './arguments.ts';
 import { formatCallerId, parseCallerId, parsePresentation, presentationName } from './caller-id.ts';
@@ -299,6 +300,15 @@ const holdIntercept: DialplanFunction = {
   },
 };
 
+/** `PJSIP_TRANSFER_HANDLING()`: `core`, as without a value, or `ari-only`, for which `client` is another word. */
+const transferHandling: DialplanFunction = {
+  write: (channel, _text, value) => {
+    const handling = readTransferHandling(value);
+    if (handling) channel.handleTransfers(handling);
+    return handling !== undefined;
+  },
+};
+
 /** A function of the system, asked on a channel. */
 const ofSystem = ({ read, write }: SystemFunction): DialplanFunction => ({
   ...(read && { read: ({ system }, text) => read(system, text) }),
@@ -336,10 +346,12 @@ const functions: ReadonlyMap<string, DialplanFunction> = new Map<string, Dialpla
   ['HOLD_INTERCEPT', holdIntercept],
   ['LOCAL', local],
   ['PJSIP_HEADER', pjsipHeader],
+  ['PJSIP_TRANSFER_HANDLING', transferHandling],
   ['REDIRECTING', redirecting],
   ['TALK_DETECT', talkDetect],
   ['TONE_DETECT', toneDetect],
   ['TIMEOUT', timeout],
+  ['TRANSFER_HANDLING', transferHandling],
   ...Object.entries(textFunctions).map(([name, read]): [string, DialplanFunction] => [
     name,
     { read: (_channel, text, values) => read(text, values) },

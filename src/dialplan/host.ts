@@ -1,5 +1,5 @@
 import type { Channel } from '../models/channel.ts';
-import type { Redirection } from '../telephony/driver.ts';
+import type { Redirection, TransferHandling } from '../telephony/driver.ts';
 import type { Indication, TalkDetection, ToneDetection } from '../telephony/media.ts';
 import type { DialplanCalls, Stop } from './calls.ts';
 
@@ -140,6 +140,8 @@ export interface DialplanChannel {
   detectTone(detection: ToneDetection | undefined): void;
   /** Whether it is only told that the far side holds us, and nobody hears music for it. */
   interceptHold(on: boolean): void;
+  /** Who carries out the transfers that the far side asks for from now on. */
+  handleTransfers(handling: TransferHandling): void;
   /** Makes the ChannelUserevent `name` with these fields. */
   userEvent(name: string, fields: Readonly<Record<string, string>>): void;
 

@@ -29,6 +29,7 @@ export function createLostLeg(media: MediaPlane, channelId: string, report: Repo
     unhold: nobody,
     present: nobody,
     redirect: () => false,
+    tellTransfer: nobody,
     header: () => undefined,
     addHeader: nobody,
     updateHeader: () => false,

@@ -6,7 +6,7 @@ import type { Leg } from '../telephony/driver.ts';
  */
 export abstract class QuietLeg
   implements
-    Pick<Leg, 'progress' | 'answer' | 'hold' | 'unhold' | 'present' | 'redirect'>,
+    Pick<Leg, 'progress' | 'answer' | 'hold' | 'unhold' | 'present' | 'redirect' | 'tellTransfer'>,
     Pick<Leg, 'header' | 'addHeader' | 'updateHeader' | 'removeHeader'>
 {
   progress(): void {}
@@ -17,6 +17,8 @@ export abstract class QuietLeg
   redirect(): boolean {
     return false;
   }
+  /** It asks for none. */
+  tellTransfer(): void {}
   header(): undefined {}
   addHeader(): void {}
   updateHeader(): boolean {

@@ -10,6 +10,7 @@ import type { Messages } from '../actors/messages.ts';
 import type { Playbacks } from '../actors/playbacks.ts';
 import type { RecordingOperations } from '../actors/recording-operations.ts';
 import type { Snoops } from '../actors/snoops.ts';
+import type { Transfers } from '../actors/transfers.ts';
 import type { ServerInfo } from '../models/server-info.ts';
 import type { Usage } from '../models/usage.ts';
 import type { Calls } from '../recorder/calls.ts';
@@ -49,6 +50,8 @@ export type Owners = {
     connect: Connect;
   };
   bridges: BridgeOperations;
+  /** What applications say of transfers that they carry out. */
+  transfers: Pick<Transfers, 'transferProgress'>;
   broadcasts: Pick<Broadcasts, 'claim'>;
   recordings: RecordingOperations;
   storedRecordings: Pick<StoredRecordings, 'list' | 'get' | 'file' | 'copy' | 'delete'>;

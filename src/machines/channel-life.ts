@@ -162,6 +162,12 @@ export const life = channel.createStateConfig({
           { guard: 'interceptsHold', actions: unheld },
           { actions: [unheld, { type: 'holdPeer', params: { musicClass: undefined } }] },
         ],
+        'leg.transferAsked': {
+          actions: {
+            type: 'askTransfer',
+            params: ({ event }) => ({ transfer: eventOf(event, 'leg.transferAsked').transfer }),
+          },
+        },
       },
     },
     /** The leg was told to end; it owes one `leg.ended`, which most technologies give at once. */

@@ -2,7 +2,7 @@ import { setup } from 'xstate';
 import type { ChannelState } from '../models/channel.ts';
 import type { DialStatus } from '../models/events.ts';
 import { Cause } from '../telephony/causes.ts';
-import type { DigitSequence } from '../telephony/driver.ts';
+import type { DigitSequence, TransferRequest } from '../telephony/driver.ts';
 import type {
   ChannelContext,
   ChannelEvent,
@@ -86,6 +86,8 @@ export const channel = setup({
     holdPeer: effect<{ musicClass: string | undefined }>('holdPeer'),
     /** Tells the far side who it is connected to. */
     presentParty: effect('presentParty'),
+    /** Its far side asks to be put through to somebody else. */
+    askTransfer: effect<{ transfer: TransferRequest }>('askTransfer'),
     hangupLeg: effect<{ cause: number }>('hangupLeg'),
     /** Answers with `leg.ended` in place of a leg that does not. */
     giveUpLeg: effect('giveUpLeg'),

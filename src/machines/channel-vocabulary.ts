@@ -1,6 +1,6 @@
 import type { ChannelState } from '../models/channel.ts';
 import type { DialStatus } from '../models/events.ts';
-import type { DigitSequence, LegReport, Party, Redirection } from '../telephony/driver.ts';
+import type { DigitSequence, LegReport, Party, Redirection, TransferHandling } from '../telephony/driver.ts';
 
 /** The words of the channel's chart: what it is made from, keeps, is asked, is told, and tells. */
 
@@ -79,6 +79,8 @@ export type ChannelContext = ChannelInput & {
   bridgeId?: string | undefined;
   /** Who puts us on hold is only told of: whoever it is connected to hears no music (HOLD_INTERCEPT). */
   interceptsHold?: boolean | undefined;
+  /** Who carries out the transfers that its far side asks for; as its technology has it when left out. */
+  transferHandling?: TransferHandling | undefined;
 };
 
 /** Asked from above. */
@@ -103,6 +105,7 @@ export type ChannelCommand =
   | { type: 'accountCode.set'; accountCode: string }
   | { type: 'tenantId.set'; tenantId: string }
   | { type: 'holdIntercept.set'; on: boolean }
+  | { type: 'transferHandling.set'; handling: TransferHandling }
   /** It has met an older call and belongs to that from now on. */
   | { type: 'linked.set'; linked: LinkedCall }
   | { type: 'userEvent'; name: string; fields: Readonly<Record<string, string>> };

@@ -95,6 +95,9 @@ export const channelMachine = channel.createMachine({
     'holdIntercept.set': {
       actions: assign(({ event }) => ({ interceptsHold: eventOf(event, 'holdIntercept.set').on })),
     },
+    'transferHandling.set': {
+      actions: assign(({ event }) => ({ transferHandling: eventOf(event, 'transferHandling.set').handling })),
+    },
     'linked.set': { actions: assign(({ event }) => ({ linked: eventOf(event, 'linked.set').linked })) },
     'bridge.entered': {
       actions: assign(({ event }) => ({ bridgeId: eventOf(event, 'bridge.entered').bridgeId })),
@@ -173,7 +176,10 @@ export const channelIgnores: Ignores<typeof channelMachine> = [
     events: ['leg.proceeding', 'leg.progressed', 'leg.ringing', 'leg.answered', 'leg.forwarded'],
     why: 'it tells of a call being set up, which is not the case, or it was told before (answers can cross)',
   },
-  { events: ['leg.held', 'leg.unheld'], why: 'the far side holds an answered call only' },
+  {
+    events: ['leg.held', 'leg.unheld', 'leg.transferAsked'],
+    why: 'the far side holds an answered call only, and is put through from one',
+  },
 ];
 
 /* ---- What clients see ----------------------------------------------------------------------------------------- */

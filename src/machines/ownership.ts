@@ -28,6 +28,8 @@ export type OwnershipContext = OwnershipInput & {
   shown?: string;
   /** Where the dialplan goes on after the application; absent on channels that never ran it. */
   resume?: Position;
+  /** The channel whose place in the application it takes. */
+  replaces?: string | undefined;
 };
 
 /** Asked from above. */
@@ -35,7 +37,8 @@ export type OwnershipCommand =
   /** Run the dialplan from a place. */
   | { type: 'run'; position: Position }
   /** Enter an application; without `resume` the channel ends when it is refused. */
-  | { type: 'enter'; app: string; args: readonly string[]; resume?: Position }
+  /** `replaces`: id of the channel whose place there it takes. */
+  | { type: 'enter'; app: string; args: readonly string[]; resume?: Position; replaces?: string }
   /** The same, once what is under way has been answered; `data`: the application's arguments as they were asked for. */
   | { type: 'enter.soon'; app: string; args: readonly string[]; data: string }
   /** Leave the application for the dialplan. */
@@ -55,7 +58,7 @@ export type OwnershipEvent =
 
 /** `moved` is true on the two facts of a move, where the channel never leaves application control. */
 export type OwnershipFact =
-  | { type: 'StasisStart'; app: string; args: readonly string[]; moved: boolean }
+  | { type: 'StasisStart'; app: string; args: readonly string[]; moved: boolean; replaces?: string }
   | { type: 'StasisEnd'; app: string; moved: boolean }
   | { type: 'ApplicationMoveFailed'; app: string; destination: string; args: readonly string[] };
 
@@ -92,7 +95,11 @@ const ownership = setup({
 
 const { assign, emit } = ownership;
 
-const started = (moved: boolean) => emit(({ context: { app, args } }) => ({ type: 'StasisStart', app, args, moved }));
+const started = (moved: boolean) =>
+  emit(({ context: { app, args, replaces } }) => ({
+    ...({ type: 'StasisStart', app, args, moved } as const),
+    ...(replaces === undefined ? {} : { replaces }),
+  }));
 const ended = (moved: boolean) => emit(({ context: { app } }) => ({ type: 'StasisEnd', app, moved }));
 
 const keepDestination = assign(({ event }) =>
@@ -103,9 +110,16 @@ const keepInstance = assign(({ event }) =>
   event.type === 'application.accepted' && event.app !== undefined ? { app: event.app } : {},
 );
 
+const forgetReplaced = assign(({ context: { replaces } }) => (replaces === undefined ? {} : { replaces: undefined }));
+
 const keepWanted = assign(({ context: { onAnswer }, event }) => {
   if (event.type === 'enter')
-    return { app: event.app, args: event.args, ...(event.resume ? { resume: event.resume } : {}) };
+    return {
+      app: event.app,
+      args: event.args,
+      ...(event.resume ? { resume: event.resume } : {}),
+      ...(event.replaces === undefined ? {} : { replaces: event.replaces }),
+    };
   return onAnswer?.type === 'application' ? { app: onAnswer.app, args: onAnswer.args } : {};
 });
 
@@ -154,7 +168,13 @@ export const ownershipMachine = ownership.createMachine({
         type: 'runDialplan',
         params: ({ context, event }) => ({ position: wantedPosition(context, event) }),
       },
-      on: { enter: 'entering', 'dialplan.ended': 'nobody', 'leg.ended': 'ended' },
+      on: {
+        // Somewhere else: it was put through to there.
+        run: { target: 'dialplan', reenter: true },
+        enter: 'entering',
+        'dialplan.ended': 'nobody',
+        'leg.ended': 'ended',
+      },
     },
     /** Asked the application; its verdict is on the way. */
     entering: {
@@ -166,7 +186,7 @@ export const ownershipMachine = ownership.createMachine({
         },
       ],
       on: {
-        'application.accepted': { target: 'application', actions: [keepInstance, started(false)] },
+        'application.accepted': { target: 'application', actions: [keepInstance, started(false), forgetReplaced] },
         'application.refused': [
           { guard: 'canResume', target: 'dialplan', actions: 'noteRefusal' },
           { target: 'nobody', actions: ['noteRefusal', 'endChannel'] },
@@ -235,7 +255,14 @@ export const ownershipIgnores: Ignores<typeof ownershipMachine> = [
 export type OwnershipSnapshot = SnapshotFrom<typeof ownershipMachine>;
 
 /** What clients may do only to a channel that an application controls. */
-export const ownershipOperations = [...channelOperations, 'move', 'setVariable', 'bridge', 'record'] as const;
+export const ownershipOperations = [
+  ...channelOperations,
+  'move',
+  'setVariable',
+  'bridge',
+  'record',
+  'transferProgress',
+] as const;
 
 export type OwnershipOperation = (typeof ownershipOperations)[number];
 

@@ -10,6 +10,7 @@ export const unasked: ReadonlySet<string> = new Set([
   'leg.held',
   'leg.unheld',
   'leg.connectedLine',
+  'leg.transferAsked',
   'mix.lost',
   'media.lost',
 ]);

@@ -7,6 +7,7 @@ import { recordingExpectations } from '../machines/live-recording.ts';
 import { outboundConnectionExpectations } from '../machines/outbound-connection.ts';
 import { ownershipExpectations } from '../machines/ownership.ts';
 import { playbackExpectations } from '../machines/playback.ts';
+import { transferExpectations } from '../machines/transfer.ts';
 import type { WaitingFor } from '../models/call.ts';
 import type { CallRecord } from './call-record.ts';
 import type { Living } from './call-store.ts';
@@ -22,6 +23,7 @@ const expectations: Readonly<Record<string, Expectations<string>>> = {
   application: applicationExpectations,
   outboundConnection: outboundConnectionExpectations,
   externalConnection: externalConnectionExpectations,
+  transfer: transferExpectations,
 };
 
 /** A client that does not read: who it is, and the octets that wait for it. */

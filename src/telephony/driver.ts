@@ -40,9 +40,55 @@ export type LegReport =
   /** The far side's identity changed or became known (P-Asserted-Identity, a Local half's caller). */
   | { type: 'leg.connectedLine'; party: Party }
   /** The call was forwarded elsewhere by the far side (SIP 302): the new target as `tech/resource`. */
-  | { type: 'leg.forwarded'; target: string };
+  | { type: 'leg.forwarded'; target: string }
+  /** The far side of a call that stands asks to be put through to somebody else (SIP REFER). */
+  | { type: 'leg.transferAsked'; transfer: TransferRequest };
 
 export type Report = (report: LegReport) => void;
+
+/** Who carries out the transfers that a party asks for: this server, or the application in control. */
+export type TransferHandling = 'core' | 'client';
+
+/** Reads who carries out transfers, in the field's words (`core`, `ari-only`) or ours (`client`); undefined for another. */
+export function readTransferHandling(text: string): TransferHandling | undefined {
+  const word = text.trim().toLowerCase();
+  if (word === '' || word === 'core') return 'core';
+  return word === 'ari-only' || word === 'client' ? 'client' : undefined;
+}
+
+/** Variables that say the same of a channel: of an endpoint's `set_var`, or set by whoever calls it. */
+const handlingVariables = ['TRANSFERHANDLING', 'TRANSFER_HANDLING()', 'PJSIP_TRANSFER_HANDLING()'] as const;
+
+/** Who carries out transfers by a channel's variables; undefined when they do not say. */
+export function transferHandlingIn(variables: Readonly<Record<string, string>> = {}): TransferHandling | undefined {
+  const name = handlingVariables.find((each) => Object.hasOwn(variables, each));
+  return name === undefined ? undefined : readTransferHandling(variables[name] ?? '');
+}
+
+/** What a party that asks for a transfer says: plain JSON. */
+export type TransferRequest = {
+  /** The technology's own id of the request, by which it is told how the transfer goes. */
+  id: string;
+  /** Extension that is asked for; '' where another call is named instead. */
+  extension: string;
+  /** Context to look it up in, unless the channel says otherwise (TRANSFER_CONTEXT). */
+  context: string;
+  /** The target as it was asked for, e.g. `sip:200@pbx.example`. */
+  target: string;
+  /** Who says that it asks (RFC 3892), where it says so. */
+  referredBy?: string;
+  /** The other call of the same party, whose far side is to be put through (RFC 3891). */
+  replaces?: {
+    /** The technology's id of that call (SIP Call-ID). */
+    protocolId: string;
+    localTag: string;
+    remoteTag: string;
+    /** Its channel, where it is a call of ours. */
+    channelId?: string;
+  };
+  /** Who carries it out, unless the channel says otherwise. */
+  handling: TransferHandling;
+};
 
 export type { DigitSequence };
 
@@ -81,6 +127,8 @@ export interface Leg {
   present(party: Party): void;
   /** Send the caller elsewhere (SIP 302 before the answer, REFER after it). False when this technology cannot. */
   redirect(target: string): boolean;
+  /** Tells the far side how the transfer goes that it asked for: a SIP status, the last of which is 200 or more. */
+  tellTransfer(id: string, status: number): void;
   /** A header of the request that made the call, by case-insensitive name; undefined where there is none. `index` from 1. */
   header(name: string, index?: number): string | undefined;
   /** Sets headers for the request that will place the call (before `dial`). */
@@ -144,6 +192,8 @@ export type IncomingCall = {
   accountCode?: string;
   tenantId?: string;
   variables?: Readonly<Record<string, string>>;
+  /** The channel whose place it takes as soon as it is answered (RFC 3891): it runs no dialplan. */
+  replaces?: string;
   /** `reserved`: shows Ring, too, but waits for `leg.offered` before anything runs on it. */
   state: 'ring' | 'reserved';
   /** Called once by call control, when the channel exists and reports may come. */

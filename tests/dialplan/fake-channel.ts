@@ -207,6 +207,9 @@ export class FakeChannel implements DialplanChannel {
   detectTone(detection: ToneDetection | undefined): void {
     this.calls.push(`detectTone ${JSON.stringify(detection)}`);
   }
+  handleTransfers(handling: string): void {
+    this.calls.push(`handleTransfers ${handling}`);
+  }
   interceptHold(on: boolean): void {
     this.calls.push(`interceptHold ${on}`);
   }

@@ -46,9 +46,7 @@ const files = async (): Promise<Map<string, File>> =>
   );
 
 /** What the field has and this system has not yet, and why. */
-const absent: Record<string, RegExp> = {
-  'transfers are not made yet': /^POST \/channels\/\{channelId\}\/transfer_progress/,
-};
+const absent: Record<string, RegExp> = {};
 const isAbsent = (operation: string) => Object.values(absent).some((pattern) => pattern.test(operation));
 const absentModels = ['Dialed', 'RESTHeader'];
 

@@ -215,6 +215,7 @@ const answers: { [K in Exclude<keyof Owners, 'belongings'>]: Partial<Record<keyo
     filter: samples.application,
     connect: { close: () => undefined },
   },
+  transfers: {},
   bridges: {
     list: [samples.bridge],
     create: samples.bridge,

@@ -260,6 +260,11 @@ const rows: Row[] = [
     call: ['channels.redirect', 'c1', { endpoint: 'PJSIP/bob' }],
     status: 204,
   },
+  {
+    ask: 'POST /channels/c1/transfer_progress?states=channel_answered',
+    call: ['transfers.transferProgress', 'c1', { states: 'channel_answered' }],
+    status: 204,
+  },
   simple('POST', 'answer', 'answer'),
   simple('POST', 'ring', 'ring'),
   simple('DELETE', 'ring', 'ringStop'),

@@ -225,6 +225,11 @@ chart('every state is reached and every transition taken by paths made from the 
       { type: 'accountCode.set', accountCode: '7' },
       { type: 'tenantId.set', tenantId: 't' },
       { type: 'holdIntercept.set', on: true },
+      { type: 'transferHandling.set', handling: 'client' },
+      {
+        type: 'leg.transferAsked',
+        transfer: { id: '2', extension: '1', context: 'default', target: 'sip:1@x', handling: 'core' },
+      },
       { type: 'linked.set', linked: { id: 'c0', since: 5 } },
       { type: 'bridge.entered', bridgeId: 'b1' },
       { type: 'bridge.left' },

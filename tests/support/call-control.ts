@@ -4,16 +4,19 @@ import { createBridges } from '../../src/actors/bridges.ts';
 import { createBroadcasts } from '../../src/actors/broadcasts.ts';
 import { createChannelOperations } from '../../src/actors/channel-operations.ts';
 import { createChannels } from '../../src/actors/channels.ts';
+import { Companies } from '../../src/actors/companies.ts';
 import { createContacts } from '../../src/actors/contacts.ts';
 import { createDialplanCalls } from '../../src/actors/dialplan-calls.ts';
 import { createDialplanSystem } from '../../src/actors/dialplan-system.ts';
 import { createOutboundConnections, type OutboundConnectionSettings } from '../../src/actors/outbound-connections.ts';
+import { createPlaces } from '../../src/actors/places.ts';
 import { createPlaybacks } from '../../src/actors/playbacks.ts';
 import { createRecordingOperations } from '../../src/actors/recording-operations.ts';
 import { createRecordings } from '../../src/actors/recordings.ts';
 import { createRegistrations } from '../../src/actors/registrations.ts';
 import { createSnoops } from '../../src/actors/snoops.ts';
 import { createRuntime } from '../../src/actors/spawn.ts';
+import { createTransfers } from '../../src/actors/transfers.ts';
 import { createWatchers } from '../../src/actors/watchers.ts';
 import { createBus } from '../../src/bus/bus.ts';
 import { createDialplan } from '../../src/dialplan/dialplan.ts';
@@ -119,6 +122,9 @@ export class FakeLeg implements Leg {
   redirect(target: string): boolean {
     this.#asked(`redirect ${target}`);
     return true;
+  }
+  tellTransfer(id: string, status: number): void {
+    this.#asked(`transfer ${id}: ${status}`);
   }
   header(): undefined {}
   addHeader(name: string, value: string): void {
@@ -233,6 +239,15 @@ export function createCallControl({
     defaultLanguage: 'en',
     limits,
   });
+  const companies = new Companies();
+  const places = createPlaces({ channels, bridges, companies, log });
+  const transfers = createTransfers({
+    ...{ bus, runtime, ids, log, channels, bridges, places, dialplan },
+    timeoutMs: 60_000,
+    fieldEvents: compatibility === 'asterisk',
+  });
+  channels.onTransferAsked(transfers.ask);
+  channels.onDeparture(transfers.departing);
   channels.onDeparture(bridges.leave);
   channels.onHold(bridges.held);
   const broadcasts = createBroadcasts({ bus, clock, ids, applications, model: channels.model });
@@ -240,6 +255,7 @@ export function createCallControl({
     createDialplanCalls({
       channels,
       bridges,
+      companies,
       broadcasts,
       stored: { placeFor: (name, format) => `/recordings/${name}.${format}` },
       ids,
@@ -305,6 +321,8 @@ export function createCallControl({
     channels,
     operations,
     bridges,
+    transfers,
+    companies,
     bridgeOperations,
     recordings,
     recordingOperations,
@@ -316,7 +334,10 @@ export function createCallControl({
     applications,
     outbound,
     endpoints,
-    owners: { channels, bridges, playbacks, recordings, applications, contacts, outbound, registrations, watchers },
+    owners: {
+      ...{ channels, bridges, transfers, playbacks, recordings, applications, contacts, outbound },
+      ...{ registrations, watchers },
+    },
     registrations,
     watchers,
     legs,

@@ -11,6 +11,7 @@ import { outboundConnectionMachine } from '../../src/machines/outbound-connectio
 import { ownershipMachine } from '../../src/machines/ownership.ts';
 import { playbackMachine } from '../../src/machines/playback.ts';
 import { registrationMachine } from '../../src/machines/registration.ts';
+import { transferMachine } from '../../src/machines/transfer.ts';
 import { watcherMachine } from '../../src/machines/watcher.ts';
 
 /**
@@ -51,6 +52,19 @@ const channelInput = (origin: InputFrom<typeof channelMachine>['origin']): Input
   inheritance: {},
   reported: [],
   dialString: 'alice',
+});
+
+const transferRequest: InputFrom<typeof transferMachine>['request'] = {
+  id: '2',
+  extension: '200',
+  context: 'default',
+  target: 'sip:200@pbx.example',
+  handling: 'core',
+};
+const transferInput = (change: Partial<InputFrom<typeof transferMachine>>): InputFrom<typeof transferMachine> => ({
+  ...{ id: 't1', transferer: 'c1', request: transferRequest, handling: 'core', context: 'default' },
+  ...{ targetId: 'c9', timeoutMs: 60_000 },
+  ...change,
 });
 
 const contact = {
@@ -134,6 +148,8 @@ export const chartSamples: readonly ChartSamples[] = [
       { type: 'accountCode.set', accountCode: '7' },
       { type: 'tenantId.set', tenantId: 't' },
       { type: 'holdIntercept.set', on: true },
+      { type: 'transferHandling.set', handling: 'client' },
+      { type: 'leg.transferAsked', transfer: transferRequest },
       { type: 'linked.set', linked: { id: 'c0', since: 5 } },
       { type: 'bridge.entered', bridgeId: 'b1' },
       { type: 'bridge.left' },
@@ -160,6 +176,7 @@ export const chartSamples: readonly ChartSamples[] = [
       { type: 'run', position },
       { type: 'enter', app: 'hello', args: ['x'], resume: position },
       { type: 'enter', app: 'hello', args: [] },
+      { type: 'enter', app: 'hello', args: [], replaces: 'c0' },
       { type: 'enter.soon', app: 'hello', args: ['x'], data: 'hello,x' },
       { type: 'continue', position },
       { type: 'move', app: 'other', args: ['1'] },
@@ -241,6 +258,20 @@ export const chartSamples: readonly ChartSamples[] = [
     events: [
       ...plain('socket.opened', 'audio.flowed', 'leg.released'),
       { type: 'socket.closed', reason: 'the far side closed the connection' },
+    ],
+  }),
+  samplesOf(transferMachine, {
+    inputs: [
+      transferInput({}),
+      transferInput({ handling: 'client' }),
+      transferInput({ request: { ...transferRequest, replaces: { protocolId: 'x', localTag: '1', remoteTag: '2' } } }),
+    ],
+    events: [
+      ...plain('client.progress', 'client.answered', 'client.unavailable', 'client.declined'),
+      ...plain('target.ringing', 'target.answered', 'parties.joined', 'transferer.left', 'transferees.left'),
+      { type: 'target.failed', status: 486, result: 'Fail' },
+      { type: 'parties.refused', status: 481, result: 'Fail' },
+      { type: 'parties.early', context: 'default', extension: '300' },
     ],
   }),
   samplesOf(registrationMachine, {

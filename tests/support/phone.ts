@@ -8,6 +8,8 @@ import { RtpPeer } from './rtp-peer.ts';
 const copied = ['Via', 'Record-Route', 'From', 'Call-ID', 'CSeq'];
 
 type Message = { first: string; all(name: string): string[]; one(name: string): string; body: string };
+/** What a NOTIFY about a transfer said. */
+export type TransferNews = { event: string; state: string; fragment: string };
 /** The call that the phone is in: what requests inside it are made of (RFC 3261 12). */
 type Dialog = { target: string; from: string; to: string; callId: string; cseq: number; branch?: string };
 
@@ -20,8 +22,14 @@ export class Phone {
   readonly number: string;
   /** Whether it takes calls at once; else they ring until the caller gives up. */
   answers = true;
+  /** The response that it refuses calls with, e.g. `486 Busy Here`; it takes them when left out. */
+  refuses: string | undefined;
   /** Whether it is being called and has not answered. */
   rings = false;
+  /** What it was told of transfers that it asked for, in order. */
+  readonly notified: TransferNews[] = [];
+  /** Final statuses of requests inside its call, by CSeq. */
+  readonly #statuses = new Map<number, number>();
   readonly #sip = createSocket('udp4');
   readonly #server: { address: string; port: number };
   readonly #news = new EventEmitter();
@@ -63,6 +71,35 @@ export class Phone {
     this.#request('INVITE', this.#calling, this.#sdp());
     await this.until(() => this.#calling === undefined, `an answer to ${this.number}`);
     if (!this.inCall) throw new Error(`${this.number} was not answered:\n${this.#said}`);
+  }
+
+  /** Asks for a transfer inside its call; resolves with the final status. @param to the value of Refer-To. */
+  refer(to: string, lines: readonly string[] = []): Promise<number> {
+    return this.request('REFER', [`Refer-To: ${to}`, ...lines]);
+  }
+
+  /** Sends a request inside its call; resolves with its final status. */
+  async request(method: string, lines: readonly string[]): Promise<number> {
+    const dialog = this.#dialog ?? this.#calling;
+    if (!dialog) throw new Error(`${this.number} is in no call`);
+    const cseq = ++dialog.cseq;
+    const { branch: _ofInvite, ...rest } = dialog;
+    this.#request(method, rest, '', lines);
+    await this.until(() => this.#statuses.has(cseq), `an answer to ${method} of ${this.number}`);
+    return this.#statuses.get(cseq)!;
+  }
+
+  /** How the call is named to others (RFC 3891): its Call-ID, our tag and that of the far side. */
+  dialog(): { callId: string; ownTag: string; theirTag: string } {
+    const { callId, from, to } = this.#dialog ?? { callId: '', from: '', to: '' };
+    const tagOf = (party: string) => /;tag=([^;>\s]+)/.exec(party)?.[1] ?? '';
+    return { callId, ownTag: tagOf(from), theirTag: tagOf(to) };
+  }
+
+  /** The value of a Replaces header for its call, as it stands inside a URI. */
+  replaces(): string {
+    const { callId, ownTag, theirTag } = this.dialog();
+    return encodeURIComponent(`${callId};to-tag=${theirTag};from-tag=${ownTag}`);
   }
 
   /** Hangs up, or gives up a call that was not answered yet. */
@@ -113,6 +150,7 @@ export class Phone {
   #hearAnswer(message: Message): void {
     const status = Number(message.first.split(' ')[1]);
     const [cseq = '', method] = message.one('CSeq').split(' ');
+    if (status >= 200 && method !== 'INVITE') this.#statuses.set(Number(cseq), status);
     if (method !== 'INVITE' || status < 200) return;
     const parties = { from: message.one('From'), to: message.one('To'), callId: message.one('Call-ID') };
     const dialog = { ...parties, target: uriOf(message.one('Contact')), cseq: Number(cseq) };
@@ -144,6 +182,7 @@ export class Phone {
     const callId = message.one('Call-ID');
     if (method === 'INVITE' && (this.#dialog?.callId ?? callId) === callId) {
       const parties = { from: tagged, to: message.one('From'), callId };
+      if (this.refuses !== undefined && !this.#dialog) return void answer(this.refuses);
       if (!this.answers && !this.#dialog) {
         this.rings = true;
         this.#refuse = () => answer('487 Request Terminated');
@@ -155,13 +194,22 @@ export class Phone {
       answer('200 OK', this.#sdp());
     } else if (method === 'INVITE') answer('486 Busy Here');
     else if (method !== 'ACK') answer('200 OK');
+    const [fragment = ''] = message.body.split('\r\n');
+    if (method === 'NOTIFY')
+      this.notified.push({ event: message.one('Event'), state: message.one('Subscription-State'), fragment });
   }
 
-  #request(method: string, { target, from, to, callId, cseq, branch }: Dialog, body = ''): void {
+  #request(
+    method: string,
+    { target, from, to, callId, cseq, branch }: Dialog,
+    body = '',
+    more: readonly string[] = [],
+  ): void {
     const { address, port } = this.#sip.address();
     const via = `Via: SIP/2.0/UDP ${address}:${port};rport;branch=${branch ?? `z9hG4bK${randomUUID()}`}`;
     const parties = [`From: ${from}`, `To: ${to}`, `Call-ID: ${callId}`, `CSeq: ${cseq} ${method}`];
-    this.#send([`${method} ${target} SIP/2.0`, via, ...parties, 'Max-Forwards: 70', this.#contact()], body);
+    const first = `${method} ${target} SIP/2.0`;
+    this.#send([first, via, ...parties, 'Max-Forwards: 70', this.#contact(), ...more], body);
   }
 
   #send(lines: string[], body: string): void {

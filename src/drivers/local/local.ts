@@ -110,6 +110,9 @@ class LocalLeg implements Leg {
     return false;
   }
 
+  /** Nobody there asks for transfers. */
+  tellTransfer(): void {}
+
   header(name: string): string | undefined {
     const { peer } = this;
     return peer ? peer.#added(name) : undefined;

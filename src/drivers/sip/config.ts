@@ -1,7 +1,7 @@
 import type { DigestAlgorithm } from '../../sip/auth/digest.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
 import type { SrtpPolicy } from '../../sip/sdp/sdes.ts';
-import type { Party } from '../../telephony/driver.ts';
+import type { Party, TransferHandling } from '../../telephony/driver.ts';
 import type { Allowance } from './allowance.ts';
 
 /** A password, or H(username:realm:password) in hexadecimal (32 digits MD5, 64 digits SHA-256). */
@@ -116,6 +116,10 @@ export type EndpointConfig = {
   registrations?: readonly RegistrationConfig[];
   /** What it may do; without it all that its context offers, from wherever its password is known. */
   allowance?: Allowance;
+  /** Whether its calls may be put through to others when it asks for that. */
+  allowTransfer: boolean;
+  /** Who carries out the transfers that it asks for. */
+  transferHandling: TransferHandling;
   /** Mailboxes whose message counts it may watch; without any, the one of its own name. */
   mailboxes?: readonly string[];
   language?: string;
@@ -154,6 +158,10 @@ export type SipConfig = {
     /** ms between two times that a subscriber is told of changes. */
     intervalMs: number;
   };
+  /** Transfers of one call that may be under way at a time. */
+  transfersPerCall: number;
+  /** ms that a party which asks for a transfer is told of it at most. */
+  transferTimeoutMs: number;
   endpoints: readonly EndpointConfig[];
 };
 
@@ -180,6 +188,8 @@ export const defaultEndpoint: Omit<EndpointConfig, 'name'> = {
   identity: defaultIdentity,
   reliable: 'yes',
   sendConnectedLine: true,
+  allowTransfer: true,
+  transferHandling: 'core',
   symmetric: true,
 };
 
@@ -192,5 +202,7 @@ export const defaultSipConfig: SipConfig = {
   t1Ms: 500,
   t2Ms: 4000,
   subscriptions: { most: 10_000, perEndpoint: 100, minimumSeconds: 60, maximumSeconds: 86_400, intervalMs: 1000 },
+  transfersPerCall: 1,
+  transferTimeoutMs: 60_000,
   endpoints: [],
 };

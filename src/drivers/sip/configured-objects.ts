@@ -52,6 +52,7 @@ export function objectsOf(
         send_diversion: yesOrNo(rest.identity.diversion),
         send_history_info: yesOrNo(rest.identity.historyInfo),
         send_connected_line: yesOrNo(rest.sendConnectedLine),
+        allow_transfer: yesOrNo(rest.allowTransfer),
         '100rel': rest.reliable,
         from_user: rest.fromUser ?? '',
         from_domain: rest.fromDomain ?? '',

@@ -87,6 +87,7 @@ const termsOf = ({ symmetric, reliable }: EndpointConfig): IncomingTerms => ({
 });
 
 const handlersOf = (services: Services, endpoint: EndpointConfig, state: Opening): IncomingHandlers => ({
+  owner: () => state.core?.usageHandlers.owner?.(),
   answerOffer: (sdp, request) => state.core?.usageHandlers.answerOffer(sdp, request),
   makeOffer: () => state.core?.usageHandlers.makeOffer() ?? '',
   acceptAnswer: (sdp) => state.core?.usageHandlers.acceptAnswer(sdp) ?? false,
@@ -221,6 +222,10 @@ class InboundLeg implements Leg {
       core.gone(REDIRECTED, 302);
     }
     return true;
+  }
+
+  tellTransfer(id: string, status: number): void {
+    this.core.tellTransfer(id, status);
   }
 
   header(name: string, index = 1): string | undefined {

@@ -1,5 +1,5 @@
 import { guarded } from '../../lib/guard.ts';
-import type { InviteUsage, UsageHandlers } from '../../sip/dialog/invite-usage.ts';
+import type { InviteUsage, UsageAnswer, UsageHandlers } from '../../sip/dialog/invite-usage.ts';
 import { Timers } from '../../sip/dialog/stack.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipMessage, SipRequest } from '../../sip/message/message.ts';
@@ -11,6 +11,7 @@ import type { DigitSequence, LegReport, Party, Report } from '../../telephony/dr
 import type { MediaReport, MediaSessionDump, RtpSession } from '../../telephony/media.ts';
 import { heardOf } from '../heard.ts';
 import { createPendingSession, type PendingSession } from '../pending-session.ts';
+import { type AskedTransfer, createAskedTransfers } from './asked-transfers.ts';
 import { causeFromReason, causeFromStatus } from './causes.ts';
 import type { EndpointConfig } from './config.ts';
 import { EarlyMedia, type EarlyMediaData } from './early-media.ts';
@@ -43,6 +44,8 @@ export type LegCoreData = {
   readonly silentEarly: boolean;
   /** Digits still to be sent as INFO. */
   readonly infos: readonly InfoToSend[];
+  /** Transfers that the far side has asked for and that are not decided. */
+  readonly transfers?: readonly AskedTransfer[];
   readonly media: MediaSessionDump;
 };
 
@@ -110,6 +113,8 @@ export interface LegCore {
   hold(on: boolean): void;
   /** Asks the far side to call somebody else (RFC 3515). */
   refer(uri: string): void;
+  /** Tells the far side how the transfer goes that it asked for. */
+  tellTransfer(id: string, status: number): void;
   release(): void;
   dump(): LegCoreData;
 }
@@ -134,6 +139,16 @@ export function createLegCore(options: LegCoreOptions): LegCore {
   const infos = new InfoDigits(timers, stack.clock, (body) =>
     usage?.request('digit', 'INFO', { contentType: 'application/dtmf-relay', body }),
   );
+
+  const transfers = createAskedTransfers({
+    services,
+    endpoint,
+    isUp: () => phase === 'up',
+    send: (label, headers, body) =>
+      usage?.request(label, 'NOTIFY', { headers, contentType: 'message/sipfrag;version=2.0', body }),
+    ask: (transfer) => tell({ type: 'leg.transferAsked', transfer }),
+    from: from?.transfers,
+  });
 
   const tell = (what: LegReport) => {
     if (phase !== 'ended') report(what);
@@ -234,7 +249,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
     if (phase === 'up' && identity().length > 0) usage?.announce();
   };
 
-  const receive = (request: SipRequest): number => {
+  const receive = (request: SipRequest): UsageAnswer => {
     switch (request.method) {
       case 'INFO': {
         const pressed = parseInfoDigit(request);
@@ -244,6 +259,10 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       }
       case 'NOTIFY':
         return receiveNotify(request);
+      case 'REFER':
+        return transfers.receiveRefer(request);
+      case 'SUBSCRIBE':
+        return transfers.receiveSubscribe(request);
       case 'MESSAGE':
         return receiveMessage(services, endpoint, request);
       case 'OPTIONS':
@@ -288,6 +307,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
     },
     media: session,
     usageHandlers: {
+      owner: () => options.channelId,
       answerOffer(sdp, request) {
         const answer = negotiation?.answer(sdp);
         if (answer !== undefined) identify(request);
@@ -299,6 +319,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       acceptAnswer: (sdp) => negotiation?.accept(sdp) ?? false,
       onOfferRefused: (status) => stack.log.info({ channel: options.channelId, status }, 'a new offer was refused'),
       onRequestEnded(label, status) {
+        transfers.ended(label, status);
         if (label === 'refer' && status >= 300)
           stack.log.info({ channel: options.channelId, status }, 'the far side refused the transfer');
       },
@@ -360,6 +381,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
     refer(uri) {
       usage?.request('refer', 'REFER', { headers: [['Refer-To', `<${uri}>`]] });
     },
+    tellTransfer: transfers.tell,
     release() {
       phase = 'ended';
       timers.clearAll();
@@ -375,6 +397,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       heldTold,
       silentEarly,
       infos: infos.waiting,
+      ...(transfers.dump().length > 0 && { transfers: transfers.dump() }),
       media: session.dump(),
     }),
   };

@@ -1,7 +1,7 @@
 import { isNetwork } from '../../lib/addresses.ts';
 import { parseUri } from '../../sip/message/uri.ts';
 import { type AudioCodec, audioCodecs } from '../../sip/sdp/codecs.ts';
-import type { Party } from '../../telephony/driver.ts';
+import { type Party, transferHandlingIn } from '../../telephony/driver.ts';
 import {
   type AorConfig,
   defaultAor,
@@ -220,6 +220,7 @@ export const sipObjectTypes = {
       send_diversion: flag('yes'),
       send_history_info: flag('no'),
       send_connected_line: flag('yes'),
+      allow_transfer: flag('yes'),
       from_user: text(),
       from_domain: host,
       outbound_proxy: uriOrNothing,
@@ -228,7 +229,6 @@ export const sipObjectTypes = {
       // What follows is kept only.
       aggregate_mwi: flag('yes'),
       allow_subscribe: flag('yes'),
-      allow_transfer: flag('yes'),
       call_group: text(),
       callerid_privacy: text('allowed_not_screened'),
       callerid_tag: text(),
@@ -407,6 +407,8 @@ export function endpointOf(
     },
     sendConnectedLine: value('send_connected_line') === 'yes',
     reliable: reliableOf(value('100rel')),
+    allowTransfer: value('allow_transfer') === 'yes',
+    transferHandling: transferHandlingIn(variablesOf(value('set_var'))) ?? 'core',
     ...(value('callerid') === '' ? {} : { callerId: callerIds.parse(value('callerid')) }),
     ...unlessEmpty('fromUser', 'from_user'),
     ...unlessEmpty('fromDomain', 'from_domain'),

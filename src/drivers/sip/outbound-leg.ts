@@ -178,6 +178,10 @@ class OutboundLeg implements Leg {
     return uri !== undefined;
   }
 
+  tellTransfer(id: string, status: number): void {
+    this.#core.tellTransfer(id, status);
+  }
+
   header(name: string, index = 1): string | undefined {
     return this.#headers.get(name, index);
   }
@@ -306,6 +310,7 @@ class OutboundLeg implements Leg {
   #usageHandlers(): UsageHandlers {
     const told = () => this.#core.usageHandlers;
     return {
+      owner: () => this.#options.request.channelId,
       answerOffer: (sdp, request) => told().answerOffer(sdp, request),
       makeOffer: () => told().makeOffer(),
       acceptAnswer: (sdp) => told().acceptAnswer(sdp),

@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { Channel } from '../../models/channel.ts';
 import type { AriErrorCode } from '../../models/errors.ts';
+import { transferStates } from '../../models/transfer.ts';
 import { Variable, Variables } from '../../models/variable.ts';
 import { bodyParam, operation, pathParam, queryParam, type Resource } from '../operation.ts';
 import { channelId, commandErrors, controlErrors } from './channel-common.ts';
@@ -218,6 +219,20 @@ const controlOperations = [
       'redirectFailed',
     ],
     handle: (channels, { channelId: id, ...params }) => channels.redirect(id, params),
+  }),
+  operation({
+    method: 'POST',
+    path: '/channels/{channelId}/transfer_progress',
+    nickname: 'transfer_progress',
+    summary: 'Tell a party how the transfer goes that it has asked for.',
+    notes: 'For transfers that were left to the application: it was told of them by ChannelTransfer.',
+    owner: 'transfers',
+    params: {
+      channelId,
+      states: queryParam('string', 'How it goes.', { required: true, allowed: transferStates }),
+    },
+    errors: [...commandErrors, 'calleeNotFound', 'transferStatesRequired', 'transferStatesInvalid'],
+    handle: (transfers, { channelId: id, ...params }) => transfers.transferProgress(id, params),
   }),
   operation({
     method: 'POST',

@@ -17,7 +17,7 @@ import {
   refreshed,
 } from './dialog.ts';
 import { DialogRequests, type DialogRequestsData } from './dialog-requests.ts';
-import { earlyVerdict, hasSdp, type OfferVerdict } from './offers.ts';
+import { earlyVerdict, hasSdp, type OfferVerdict, refuseForNow, replyTo } from './offers.ts';
 import { type AcceptedData, type OkDeadline, OkRepeats } from './ok-repeats.ts';
 import { glareMs, type ReinviteData, Reinviter } from './reinviter.ts';
 import { reliableNumber } from './reliable.ts';
@@ -25,7 +25,7 @@ import { type SessionDeadline, SessionTimer, type SessionTimerData, tooShortSess
 import type { Stack } from './stack.ts';
 import type { UsageEnd, UsageHandlers } from './usage-handlers.ts';
 
-export type { UsageEnd, UsageHandlers } from './usage-handlers.ts';
+export type { UsageAnswer, UsageEnd, UsageHandlers } from './usage-handlers.ts';
 
 /** `early`: before a 2xx · `ending`: our BYE waits to be sent or answered. */
 export type UsageState = 'early' | 'confirmed' | 'ending' | 'closed';
@@ -69,6 +69,8 @@ export type AcceptOptions = { sdp?: string; offer?: boolean; headers?: HeaderLin
 export interface InviteUsage {
   readonly dialog: Dialog;
   readonly state: UsageState;
+  /** Its user's name of the call. */
+  readonly owner: string | undefined;
   /** A request of this dialog other than ACK. */
   receive(transaction: ServerTransaction): void;
   receiveAck(ack: SipRequest, source?: Target): void;
@@ -167,6 +169,10 @@ class Usage implements InviteUsage {
     return this.#state;
   }
 
+  get owner(): string | undefined {
+    return this.#options.handlers.owner?.();
+  }
+
   receive(transaction: ServerTransaction): void {
     const { request, source } = transaction;
     if (!isKnownSource(this.dialog, source)) {
@@ -188,10 +194,8 @@ class Usage implements InviteUsage {
     if (tooShort) return void transaction.reply(422, { headers: tooShort });
     if (request.method === 'INVITE') return void this.#receiveInvite(transaction);
     if (request.method === 'UPDATE') return void this.#receiveUpdate(transaction);
-    const status = this.#options.handlers.onRequest(request);
-    transaction.reply(status, {
-      headers: status === 405 || request.method === 'OPTIONS' ? [['Allow', this.#options.allow]] : [],
-    });
+    const contact = this.#options.contactFor(transaction.source);
+    replyTo(transaction, this.#options.handlers.onRequest(request), this.#options.allow, contact);
   }
 
   receiveAck(ack: SipRequest, source?: Target): void {
@@ -388,7 +392,9 @@ class Usage implements InviteUsage {
     else if (label === UPDATE) {
       if (this.#state === 'confirmed') this.#announcer.receive(response);
     } else {
-      if (status === 481 || status === 408) this.#lose(status);
+      // RFC 5057 5.1: a NOTIFY that finds no subscription ends that, and nothing else.
+      const ofSubscription = response.cseq.method === 'NOTIFY' && status === 481;
+      if ((status === 481 && !ofSubscription) || status === 408) this.#lose(status);
       this.#options.handlers.onRequestEnded?.(label.slice(ASKED.length), status);
     }
   }
@@ -486,10 +492,4 @@ class Usage implements InviteUsage {
     this.#state = 'ending';
     this.#requests.send(BYE, 'BYE', { headers });
   }
-}
-
-/** RFC 3261 14.2 and RFC 3311 5.2: try again after 0 to 10 seconds. */
-function refuseForNow(stack: Stack, transaction: ServerTransaction): void {
-  const seconds = Number.parseInt(stack.ids.hex(2), 16) % 11;
-  transaction.reply(500, { headers: [['Retry-After', String(seconds)]] });
 }

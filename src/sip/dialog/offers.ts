@@ -1,6 +1,9 @@
 import type { HeaderLines } from '../message/build.ts';
 import type { SipRequest } from '../message/message.ts';
+import type { NameAddr } from '../message/name-addr.ts';
 import type { ServerTransaction } from '../transaction/transaction.ts';
+import type { Stack } from './stack.ts';
+import type { UsageAnswer } from './usage-handlers.ts';
 
 /** Whether a message carries a session description. */
 export const hasSdp = (message: Pick<SipRequest, 'body' | 'contentType'>): boolean =>
@@ -40,4 +43,30 @@ export function replyToOffer(
   const sdp = handlers.answerOffer(request.bodyText, request);
   if (sdp === undefined) transaction.reply(488, { headers });
   else transaction.reply(200, { headers, contentType: 'application/sdp', body: sdp });
+}
+
+/** RFC 3261 14.2 and RFC 3311 5.2: try again after 0 to 10 seconds. */
+export function refuseForNow({ ids }: Pick<Stack, 'ids'>, transaction: ServerTransaction): void {
+  const seconds = Number.parseInt(ids.hex(2), 16) % 11;
+  transaction.reply(500, { headers: [['Retry-After', String(seconds)]] });
+}
+
+/**
+ * Answers a request inside a call that is about something else than the session.
+ * @param contact ours: a REFER makes a subscription, whose messages go there (RFC 3515 2.2).
+ */
+export function replyTo(
+  transaction: ServerTransaction,
+  answer: UsageAnswer,
+  allow: string,
+  contact: NameAddr | undefined,
+): void {
+  const { status, headers = [], afterwards = undefined } = typeof answer === 'number' ? { status: answer } : answer;
+  const { method } = transaction.request;
+  const methods: HeaderLines = status === 405 || method === 'OPTIONS' ? [['Allow', allow]] : [];
+  transaction.reply(status, {
+    headers: [...methods, ...headers],
+    ...(method === 'REFER' && contact && { contact }),
+  });
+  afterwards?.();
 }

@@ -282,6 +282,7 @@ class Outgoing implements OutgoingCall {
       digest: request.digest,
       allow,
       handlers: {
+        owner: () => handlers.owner?.(),
         answerOffer: (sdp, message) =>
           isWinner() ? handlers.answerOffer(sdp, message) : handlers.answerEarlyOffer?.(sdp, message, key),
         makeOffer: () => handlers.makeOffer(),

@@ -6,8 +6,13 @@ import type { Dialog } from './dialog.ts';
 /** Why a call that stood is over without our asking: the peer's BYE, or the peer is lost (as the status says). */
 export type UsageEnd = { by: 'bye'; request: SipRequest } | { by: 'lost'; status: number };
 
+/** How a request inside a call is answered: the status, with headers, and what is done when the answer is on its way. */
+export type UsageAnswer = number | { status: number; headers?: HeaderLines; afterwards?(): void };
+
 /** What the user of a call inside a dialog is asked and told. */
 export type UsageHandlers = {
+  /** Its user's own name of the call, for who finds the call by its dialog. */
+  owner?(): string | undefined;
   /** The peer offers anew (re-INVITE, UPDATE): the answer, or undefined to refuse and leave everything as it was. */
   answerOffer(sdp: string, request: SipRequest): string | undefined;
   /** An offer is wanted: for a re-INVITE of ours, or of the peer's without SDP. */
@@ -26,7 +31,7 @@ export type UsageHandlers = {
    */
   challengeStranger?(transaction: ServerTransaction, dialog: Dialog): boolean;
   /** A request inside the call that changes nothing of it (INFO, MESSAGE, NOTIFY…): the status to answer with. */
-  onRequest(request: SipRequest): number;
+  onRequest(request: SipRequest): UsageAnswer;
   /** How a request sent by `request` ended: the final status; 408 and 503 when there was none. */
   onRequestEnded?(label: string, status: number): void;
   /** UAS: a PRACK came before the answer, or soon after it; left out, none is expected. */

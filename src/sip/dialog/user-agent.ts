@@ -2,11 +2,12 @@ import type { DigestClient } from '../auth/client.ts';
 import { buildRequest, type HeaderLines } from '../message/build.ts';
 import type { SipRequest, SipResponse } from '../message/message.ts';
 import type { NameAddr } from '../message/name-addr.ts';
+import type { Replaces } from '../message/replaces.ts';
 import { sipUri, type Uri } from '../message/uri.ts';
 import type { ServerTransaction } from '../transaction/transaction.ts';
 import { kindOf } from '../transport/kind.ts';
 import type { Target } from '../transport/transport.ts';
-import { keyOfDialog, keyOfRequest, keyOfResponse } from './dialog.ts';
+import { dialogKey, keyOfDialog, keyOfRequest, keyOfResponse } from './dialog.ts';
 import {
   createIncomingCall,
   type IncomingCall,
@@ -87,6 +88,8 @@ export interface UserAgent {
   resume(data: IncomingCallData, handlers: IncomingHandlers, options?: IncomingTerms): IncomingCall;
   /** Sends a request of its own; what comes back tells how later requests of a subscription it made are known. */
   request(request: SingleRequest, handlers: SingleHandlers): SingleSent;
+  /** The call that a peer names (RFC 3891 3): `ended` when it was one until lately, undefined when it never was. */
+  callOf(replaces: Pick<Replaces, 'callId' | 'toTag' | 'fromTag'>): InviteUsage | 'ended' | undefined;
   /** Our Contact as a peer at `target` can reach it; undefined when nothing bound can. */
   contactFor(target: Target, asked?: Uri): NameAddr | undefined;
   /** Value of Allow. */
@@ -96,7 +99,10 @@ export interface UserAgent {
   close(): void;
 }
 
-const methodsInCalls = ['INVITE', 'ACK', 'CANCEL', 'BYE', 'UPDATE', 'INFO', 'PRACK'];
+const methodsInCalls = ['INVITE', 'ACK', 'CANCEL', 'BYE', 'UPDATE', 'INFO', 'PRACK', 'REFER'];
+
+/** Ended calls that are remembered, so that who names one is told that it was there. */
+const REMEMBERED_CALLS = 1_000;
 
 /** Methods that there is no sense in outside a dialog: what they are about is not there (RFC 3261 12.2.2, 15.1.2). */
 const methodsOfDialogs = new Set(['BYE', 'INFO', 'UPDATE', 'PRACK']);
@@ -105,6 +111,8 @@ export function createUserAgent(stack: Stack): UserAgent {
   const usages = new Map<string, InviteUsage>();
   /** Where the peers of the usages are: known there as long as the dialog lives. */
   const flows = new Map<string, Target>();
+  /** Keys of calls that have ended, the latest last. */
+  const ended = new Set<string>();
   const pending = new Set<object>();
   const handlers = new Map<string, (transaction: ServerTransaction) => void>();
   let inviteHandler: ((offer: CallOffer) => void) | undefined;
@@ -134,7 +142,11 @@ export function createUserAgent(stack: Stack): UserAgent {
     const peer = flows.get(key);
     if (peer) stack.peers?.release(peer);
     flows.delete(key);
-    usages.delete(key);
+    if (!usages.delete(key)) return;
+    ended.add(key);
+    for (const oldest of ended)
+      if (ended.size > REMEMBERED_CALLS) ended.delete(oldest);
+      else break;
   };
 
   const take = (
@@ -213,6 +225,10 @@ export function createUserAgent(stack: Stack): UserAgent {
     onRequest(method, handler) {
       handlers.set(method, handler);
     },
+    callOf({ callId, toTag, fromTag }) {
+      const key = dialogKey(callId, toTag, fromTag);
+      return usages.get(key) ?? (ended.has(key) ? 'ended' : undefined);
+    },
     contactFor,
     get allow() {
       return allow();
@@ -252,10 +268,13 @@ export function createUserAgent(stack: Stack): UserAgent {
   };
 }
 
+/** Extensions that a request may require (RFC 4028, 3891, 4488). */
+const supported: ReadonlySet<string> = new Set(['timer', 'replaces', 'norefersub']);
+
 /** The header of the 420 for options that a request requires and we have not (RFC 3261 8.2.2.3). */
 function unsupportedOf(request: SipRequest): HeaderLines | undefined {
-  const known = request.method === 'INVITE' ? ['timer', RELIABLE] : ['timer'];
-  const required = request.headerList('Require').filter((option) => !known.includes(option.toLowerCase()));
+  const isKnown = (option: string) => supported.has(option) || (option === RELIABLE && request.method === 'INVITE');
+  const required = request.headerList('Require').filter((option) => !isKnown(option.toLowerCase()));
   return required.length > 0 ? [['Unsupported', required.join(', ')]] : undefined;
 }
 

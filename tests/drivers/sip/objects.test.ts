@@ -170,6 +170,8 @@ objects('an endpoint, its AORs and credentials become settings of the driver', (
     identity: { pai: true, rpid: false, restricted: true, diversion: false, historyInfo: true, passports: false },
     sendConnectedLine: false,
     reliable: 'peer_supported',
+    allowTransfer: true,
+    transferHandling: 'core',
     symmetric: false,
     mediaEncryption: 'off',
     fromUser: 'us',

@@ -253,7 +253,7 @@ test('what belongs to no dialog is answered 481, an ACK is ignored', async () =>
 test('methods, extensions and addresses that we do not know are answered 405, 420 and 416', async () => {
   const bench = createBench();
   bench.send('PUBLISH');
-  assert.is((await bench.response()).header('Allow'), 'INVITE, ACK, CANCEL, BYE, UPDATE, INFO, PRACK');
+  assert.is((await bench.response()).header('Allow'), 'INVITE, ACK, CANCEL, BYE, UPDATE, INFO, PRACK, REFER');
   bench.send('INVITE', { headers: [['Require', '100rel, timer, precondition']] });
   assert.is((await bench.response()).header('Unsupported'), 'precondition');
   assert.equal(await bench.sent(), ['405 PUBLISH', '420 INVITE']);

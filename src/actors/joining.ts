@@ -1,0 +1,85 @@
+import { isEnding, lifeOf } from '../machines/channel.ts';
+import { AriError } from '../models/errors.ts';
+import type { TransferResult } from '../models/transfer.ts';
+import type { BridgeEntry, Bridges } from './bridges.ts';
+import type { ChannelEntry } from './channel-entry.ts';
+import type { Channels } from './channels.ts';
+import { plainEntry } from './dialer.ts';
+import type { Places } from './places.ts';
+import type { Joining } from './transfer-events.ts';
+
+/** The two calls of a party that wants them to be one. */
+type Calls = { first: ChannelEntry; second: ChannelEntry | undefined };
+type Neighbours = { channels: Channels; bridges: Bridges; places: Places };
+
+/** What came of it: where the far parties are now, or why they are where they were, or what the second call has called. */
+export type Joined =
+  | { destination: Joining['destination']; merged?: readonly [into: BridgeEntry, from: BridgeEntry] }
+  | { early: { context: string; extension: string } }
+  | { status: number; result: TransferResult };
+
+/**
+ * Joins the far parties of two calls that a party has (RFC 5589 7): those of the first go where the second is. Where the
+ * first has none (it talks to an application, or to the dialplan), those of the second go there.
+ */
+export function joinCalls({ first, second }: Calls, neighbours: Neighbours): Joined {
+  const { channels, bridges, places } = neighbours;
+  if (!second) return { status: 481, result: 'Fail' };
+  if (second === first || bridges.bridgeOf(first.id) === (bridges.bridgeOf(second.id) ?? null))
+    return { status: 603, result: 'Invalid' };
+  const parties = places.othersWith(first);
+  if (lifeOf(channels.snapshot(second)) !== 'up') return beforeAnswer(second, parties, channels);
+  if (parties.length > 0 && (parties.length === 1 || bridges.bridgeOf(second.id)))
+    return bringTo(first, second, parties, neighbours);
+  const [other, ...more] = places.othersWith(second);
+  if (!other || more.length > 0) return { status: 603, result: 'Invalid' };
+  return bringTo(second, first, [other], neighbours);
+}
+
+/** A caller that is not answered yet can be called for once more; for one that is being called nothing can be done. */
+function beforeAnswer(second: ChannelEntry, parties: readonly ChannelEntry[], channels: Channels): Joined {
+  const isCaller = lifeOf(channels.snapshot(second)) === 'ring';
+  if (!isCaller || parties.length === 0) return { status: 481, result: 'Fail' };
+  const { context, extension } = second.ownership.getSnapshot().context.start;
+  return { early: { context, extension } };
+}
+
+/** Brings parties that are with one call of somebody's to where the other is. */
+function bringTo(
+  from: ChannelEntry,
+  to: ChannelEntry,
+  [party, ...others]: readonly ChannelEntry[],
+  { channels, bridges, places }: Neighbours,
+): Joined {
+  if (!party) return { status: 603, result: 'Invalid' };
+  const [left, into] = [bridges.bridgeOf(from.id), bridges.bridgeOf(to.id)];
+  const app = places.applicationOf(to);
+  if (!into && app === undefined) {
+    const { appName } = channels.snapshot(to).context.dialplan;
+    places.goOn(party, to);
+    return { destination: { destination_type: 'application', destination_application: appName } };
+  }
+  if (!into && places.applicationOf(party) !== undefined) {
+    bridges.leave(party.id);
+    channels.tell(party, { type: 'move', app: app ?? '', args: [] });
+  } else places.bring(party, to);
+  if (!into) return { destination: { destination_type: 'application', destination_application: app ?? '' } };
+  for (const other of others) enter(other, into, { channels, bridges });
+  const destination = { destination_type: 'bridge', destination_bridge: into.id } as const;
+  return { destination, ...(left && others.length > 0 && { merged: [into, left] as const }) };
+}
+
+/** Lets one more in, where there is room. */
+function enter(
+  channel: ChannelEntry,
+  bridge: BridgeEntry,
+  { channels, bridges }: Pick<Neighbours, 'channels' | 'bridges'>,
+): void {
+  if (isEnding(channels.snapshot(channel))) return;
+  try {
+    bridges.enter(bridge, channel, plainEntry);
+  } catch (error) {
+    if (!(error instanceof AriError)) throw error;
+    bridges.leave(channel.id);
+  }
+}

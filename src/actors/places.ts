@@ -1,0 +1,132 @@
+import type { Logger } from '../lib/log.ts';
+import type { BridgeMember } from '../machines/bridge.ts';
+import { isEnding } from '../machines/channel.ts';
+import { AriError } from '../models/errors.ts';
+import { Cause } from '../telephony/causes.ts';
+import type { BridgeEntry, Bridges, Entry } from './bridges.ts';
+import { stopDialplan } from './channel-effects.ts';
+import type { ChannelEntry } from './channel-entry.ts';
+import type { Channels } from './channels.ts';
+import type { Companies } from './companies.ts';
+import { plainEntry } from './dialer.ts';
+
+export type PlacesOptions = {
+  channels: Channels;
+  bridges: Bridges;
+  companies: Companies;
+  log: Logger;
+};
+
+/** Where channels are (bridge, application, dialplan), and how one comes to be where another was. */
+export interface Places {
+  /** The application in control of a channel. */
+  applicationOf(channel: ChannelEntry): string | undefined;
+  /** The others in a channel's bridge, in the order in which they came. */
+  othersWith(channel: ChannelEntry): ChannelEntry[];
+  /**
+   * Puts a channel where another one is: into its bridge, its application (unless it has one of its own), its part in a
+   * Dial. The other is out of the bridge then, and nobody else's: whoever asks ends it.
+   */
+  take(newcomer: ChannelEntry, old: ChannelEntry): void;
+  /** Brings a channel, wherever it is, to where the dialplan is that another one runs. */
+  goOn(channel: ChannelEntry, old: ChannelEntry): void;
+  /** Lets a channel go from what the dialplan does with it, into the bridge of another one, whose place it takes. */
+  bring(channel: ChannelEntry, old: ChannelEntry): void;
+}
+
+/** Makes what knows where channels are. */
+export function createPlaces({ channels, bridges, companies, log }: PlacesOptions): Places {
+  const applicationOf = ({ ownership }: ChannelEntry): string | undefined => {
+    const { value, context } = ownership.getSnapshot();
+    return value === 'application' || value === 'moving' ? context.app : undefined;
+  };
+
+  const memberOf = (bridge: BridgeEntry, { id }: ChannelEntry): BridgeMember | undefined =>
+    bridges.snapshot(bridge).context.members.find(({ channelId }) => channelId === id);
+
+  /** In before the other is out, so that nobody is alone in between; the other way round where there is no room for both. */
+  const swap = (bridge: BridgeEntry, newcomer: ChannelEntry, old: ChannelEntry): void => {
+    const { channelId: _old, ...member } = memberOf(bridge, old) ?? { channelId: '', ...plainEntry };
+    const enter = (): void => bridges.enter(bridge, newcomer, member satisfies Entry);
+    try {
+      enter();
+      bridges.leave(old.id);
+    } catch (error) {
+      if (!(error instanceof AriError)) throw error;
+      bridges.leave(old.id);
+      enter();
+    }
+  };
+
+  const enterApplication = (newcomer: ChannelEntry, app: string, old: ChannelEntry): void => {
+    if (applicationOf(newcomer) !== undefined) return;
+    stopDialplan(newcomer);
+    channels.tell(newcomer, { type: 'enter', app, args: [], replaces: old.id });
+  };
+
+  /** From now on whoever is left alone, and is nobody's, is hung up; a bridge of the dialplan with nobody in it is no more. */
+  const watchOver = (bridge: BridgeEntry): void => {
+    const unwatch = bridge.actor.watch(({ context: { members, class: kind } }) => {
+      const [last, ...others] = members;
+      if (others.length > 0) return;
+      const alone = last && channels.find(last.channelId);
+      if (alone && isNobodys(alone) && !isEnding(channels.snapshot(alone)))
+        channels.tell(alone, { type: 'hangup', cause: Cause.normalClearing, by: 'server' });
+      if (last) return;
+      unwatch();
+      if (kind === 'basic' && bridges.find(bridge.id)) bridges.destroy(bridge);
+    });
+  };
+
+  const isNobodys = ({ ownership, run }: ChannelEntry): boolean => {
+    const { value } = ownership.getSnapshot();
+    return value === 'nobody' || (value === 'dialplan' && run === undefined);
+  };
+
+  return {
+    applicationOf,
+    othersWith(channel) {
+      const bridge = bridges.bridgeOf(channel.id);
+      return [...(bridge?.stays.values() ?? [])].map((stay) => stay.channel).filter((each) => each !== channel);
+    },
+
+    take(newcomer, old) {
+      const bridge = bridges.bridgeOf(old.id);
+      const app = applicationOf(old);
+      companies.replace(old, newcomer);
+      if (app !== undefined) enterApplication(newcomer, app, old);
+      if (!bridge) return;
+      swap(bridge, newcomer, old);
+      watchOver(bridge);
+      log.debug(
+        { channel: newcomer.id, replaced: old.id, bridge: bridge.id },
+        'a channel has taken the place of another',
+      );
+    },
+
+    goOn(channel, old) {
+      const { context, exten: extension, priority } = channels.snapshot(old).context.dialplan;
+      companies.depart(channel);
+      bridges.leave(channel.id);
+      stopDialplan(channel);
+      channels.tell(channel, {
+        type: applicationOf(channel) === undefined ? 'run' : 'continue',
+        position: { context, extension, priority },
+      });
+    },
+
+    bring(channel, old) {
+      const bridge = bridges.bridgeOf(old.id);
+      const from = bridges.bridgeOf(channel.id);
+      const app = applicationOf(old);
+      companies.depart(channel);
+      companies.replace(old, channel);
+      if (app !== undefined) enterApplication(channel, app, old);
+      if (bridge) swap(bridge, channel, old);
+      else bridges.leave(channel.id);
+      stopDialplan(channel);
+      if (bridge) watchOver(bridge);
+      if (from) watchOver(from);
+    },
+  };
+}

@@ -1,0 +1,105 @@
+import { allBridges, allChannels, bridgeTopic, channelTopic, type Topic } from '../bus/topics.ts';
+import type { TransferContext, TransferFact } from '../machines/transfer.ts';
+import type { Bridge } from '../models/bridge.ts';
+import type { Channel } from '../models/channel.ts';
+import type { AriEventBody } from '../models/events.ts';
+import type { TransferResult } from '../models/transfer.ts';
+
+/** A channel and whom it is with, as they are shown in the events of a transfer. */
+export type Scene = {
+  channel: Channel;
+  bridge?: Bridge;
+  /** The other one, where there is just one. */
+  peer?: Channel;
+};
+
+/** How the two calls were made one. */
+export type Joining = {
+  first: Scene;
+  second?: Scene;
+  destination: { destination_type: 'bridge' | 'application' | 'fail' } & {
+    destination_bridge?: string;
+    destination_application?: string;
+  };
+};
+
+const withBridge = ({ bridge, peer }: Scene) => ({
+  ...(peer && { connected_channel: peer }),
+  ...(bridge && { bridge }),
+});
+
+/** ChannelTransfer: what was asked for, of whom, and how far it is. */
+export function askedEvent(
+  { request: { extension, replaces } }: TransferContext,
+  { state }: Extract<TransferFact, { type: 'ChannelTransfer' }>,
+  by: Scene,
+  to: Scene | undefined,
+): AriEventBody {
+  const parameter = (parameter_name: string, parameter_value: string) => ({ parameter_name, parameter_value });
+  const { protocolId, localTag, remoteTag } = replaces ?? {};
+  return {
+    type: 'ChannelTransfer',
+    refer_to: {
+      requested_destination:
+        protocolId === undefined
+          ? { destination: extension }
+          : {
+              protocol_id: protocolId,
+              additional_protocol_params: [parameter('to-tag', localTag ?? ''), parameter('from-tag', remoteTag ?? '')],
+            },
+      ...(to && { destination_channel: to.channel, ...withBridge(to) }),
+    },
+    referred_by: { source_channel: by.channel, ...withBridge(by) },
+    ...(state === undefined ? {} : { state }),
+  };
+}
+
+/**
+ * BridgeBlindTransfer.
+ * @param replacing the channel that is in the place of whoever asked
+ */
+export function blindEvent(
+  { extension, context }: TransferContext,
+  result: TransferResult,
+  { channel, bridge, peer }: Scene,
+  replacing: Channel | undefined,
+): AriEventBody {
+  return {
+    type: 'BridgeBlindTransfer',
+    channel,
+    exten: extension,
+    context,
+    result,
+    is_external: true,
+    ...(bridge && { bridge }),
+    ...(peer && { transferee: peer }),
+    ...(replacing && { replace_channel: replacing }),
+  };
+}
+
+/** BridgeAttendedTransfer. */
+export function joinedEvent(result: TransferResult, { first, second = first, destination }: Joining): AriEventBody {
+  return {
+    type: 'BridgeAttendedTransfer',
+    transferer_first_leg: first.channel,
+    transferer_second_leg: second.channel,
+    ...(first.bridge && { transferer_first_leg_bridge: first.bridge }),
+    ...(second.bridge && { transferer_second_leg_bridge: second.bridge }),
+    ...(first.peer && { transferee: first.peer }),
+    ...(second !== first && second.peer && { transfer_target: second.peer }),
+    result,
+    is_external: true,
+    ...destination,
+  };
+}
+
+/** Who hears of a transfer between bridges: subscribers of those who take part, of their bridges, of who is in these, and of all. */
+export function sceneTopics(scenes: readonly Scene[], toAll: boolean): Topic[] {
+  const topics = new Set<Topic>(toAll ? [allChannels, allBridges] : []);
+  for (const { channel, bridge } of scenes) {
+    topics.add(channelTopic(channel.id));
+    if (bridge) topics.add(bridgeTopic(bridge.id));
+    for (const id of bridge?.channels ?? []) topics.add(channelTopic(id));
+  }
+  return [...topics];
+}

@@ -1,0 +1,359 @@
+import type { Bus } from '../bus/bus.ts';
+import type { Dialplan } from '../dialplan/dialplan.ts';
+import type { Ids } from '../lib/ids.ts';
+import type { Logger } from '../lib/log.ts';
+import { isEnding, lifeOf, noTimeout, ownVariable, passedOn } from '../machines/channel.ts';
+import {
+  failureStatus,
+  refuseTransferCommand,
+  type TransferCommand,
+  type TransferContext,
+  type TransferEvent,
+  type TransferFact,
+  transferMachine,
+} from '../machines/transfer.ts';
+import { AriError } from '../models/errors.ts';
+import { type TransferResult, type TransferState, transferStates } from '../models/transfer.ts';
+import { Cause } from '../telephony/causes.ts';
+import { DriverError, type TransferRequest, transferHandlingIn } from '../telephony/driver.ts';
+import type { BridgeEntry, Bridges } from './bridges.ts';
+import { controlledChannel } from './channel-control.ts';
+import type { ChannelEntry } from './channel-entry.ts';
+import type { Channels } from './channels.ts';
+import type { TransferDump } from './dumps.ts';
+import { joinCalls } from './joining.ts';
+import type { Places } from './places.ts';
+import { type Actor, type Beginning, type Runtime, spawn } from './spawn.ts';
+import { askedEvent, blindEvent, type Joining, joinedEvent, type Scene, sceneTopics } from './transfer-events.ts';
+
+type TransferActor = Actor<typeof transferMachine>;
+
+/** What a transfer holds beside its chart. */
+type Entry = {
+  actor: TransferActor;
+  /** Who asked and whom it was with, as they were last seen. */
+  scene: Scene;
+  joining: Joining | undefined;
+  unwatch: (() => void)[];
+};
+
+export type TransfersOptions = {
+  bus: Bus;
+  runtime: Runtime;
+  ids: Ids;
+  log: Logger;
+  channels: Channels;
+  bridges: Bridges;
+  places: Places;
+  dialplan: Pick<Dialplan, 'hasExtension'>;
+  /** How long the outcome of a transfer is waited for, in ms. */
+  timeoutMs: number;
+  /** Events as the field tells them: who hears of everything does not hear of transfers. */
+  fieldEvents?: boolean;
+};
+
+/** Owns the transfers that parties ask for. */
+export interface Transfers {
+  /** The far side of a channel asks to be put through to somebody else. */
+  ask(channel: ChannelEntry, request: TransferRequest): void;
+  /** A channel is about to end, or to leave its application: hears it before its bridge does. */
+  departing(channelId: string): void;
+  /**
+   * An application says how a transfer goes that was offered to it.
+   * @throws AriError channelNotFound, channelNotInStasis, calleeNotFound (nothing is being transferred),
+   *   transferStatesRequired, transferStatesInvalid, channelInvalidState (it is carried out here).
+   */
+  transferProgress(channelId: string, request: { states?: string | undefined }): void;
+  dump(): TransferDump[];
+  /** Takes transfers up again, after the channels and bridges they are about. */
+  restore(dumps: readonly TransferDump[]): void;
+  readonly size: number;
+}
+
+const commandOf: Readonly<Record<TransferState, TransferCommand['type']>> = {
+  channel_progress: 'client.progress',
+  channel_answered: 'client.answered',
+  channel_unavailable: 'client.unavailable',
+  channel_declined: 'client.declined',
+};
+
+/** Makes the owner of all transfers. */
+export function createTransfers(options: TransfersOptions): Transfers {
+  const { bus, runtime, ids, log, channels, bridges, places, dialplan, timeoutMs, fieldEvents = false } = options;
+  const transfers = new Map<string, Entry>();
+
+  const sceneOf = (channel: ChannelEntry): Scene => {
+    const bridge = bridges.bridgeOf(channel.id);
+    const [peer, ...others] = places.othersWith(channel);
+    return {
+      channel: channels.model(channel),
+      ...(bridge && { bridge: bridges.model(bridge) }),
+      ...(peer && others.length === 0 && { peer: channels.model(peer) }),
+    };
+  };
+
+  const living = (id: string): ChannelEntry | undefined => {
+    const channel = channels.find(id);
+    return channel && !isEnding(channels.snapshot(channel)) ? channel : undefined;
+  };
+
+  const send = (id: string, event: TransferEvent): void => transfers.get(id)?.actor.send(event);
+  const fail = (id: string, status: number, result: TransferResult): void =>
+    send(id, { type: 'target.failed', status, result });
+  const end = (channel: ChannelEntry | undefined): void => {
+    if (channel) channels.tell(channel, { type: 'hangup', cause: Cause.normalClearing, by: 'server' });
+  };
+
+  /* ---- Effects -------------------------------------------------------------------------------------------------- */
+
+  /** Makes the channel that calls the target, as if the dialplan of whoever is put through did. */
+  const openTarget = (transferer: ChannelEntry, context: TransferContext): ChannelEntry => {
+    const from = channels.snapshot(transferer).context;
+    const [transferee = transferer] = places.othersWith(transferer);
+    const { caller, linked, language } = channels.snapshot(transferee).context;
+    const who = { name: caller.name, number: caller.number };
+    const { referredBy, target } = context.request;
+    const told = {
+      BLINDTRANSFER: transferer.name,
+      SIPREFERTOHDR: `<${target}>`,
+      ...(referredBy !== undefined && { SIPREFERREDBYHDR: referredBy }),
+    };
+    const { variables, inheritance } = passedOn(from);
+    const always = Object.fromEntries(Object.keys(told).map((name) => [name, 'always' as const]));
+    return channels.openOutbound({
+      id: context.targetId,
+      technology: 'Local',
+      resource: `${context.extension}@${context.context}`,
+      origin: 'originated',
+      caller: { name: '', number: context.extension },
+      connected: who,
+      presented: who,
+      variables: { ...variables, ...told },
+      inheritance: { ...inheritance, ...always },
+      reported: [],
+      // Who sends a call elsewhere answers for what that costs.
+      accountCode: from.accountCode,
+      tenantId: from.tenantId,
+      language,
+      linked,
+      dialer: transferee,
+    });
+  };
+
+  const dialTarget = (context: TransferContext): void => {
+    const { id, transferer: transfererId, extension } = context;
+    const transferer = living(transfererId);
+    if (!transferer || places.othersWith(transferer).length === 0) return void fail(id, 603, 'Invalid');
+    // Such an extension would be read as another one, in another context.
+    const exists = !/[/@]/.test(extension) && dialplan.hasExtension(context.context, extension);
+    if (!exists) return void fail(id, 404, 'Fail');
+    watchBridge(id, bridges.bridgeOf(transferer.id));
+    try {
+      const target = openTarget(transferer, context);
+      watchTarget(id, target);
+      channels.tell(target, { type: 'dial', timeoutMs: noTimeout });
+    } catch (error) {
+      if (!(error instanceof DriverError || error instanceof AriError)) throw error;
+      log.info(
+        { channel: transfererId, extension, reason: error.message },
+        'the target of a transfer cannot be called',
+      );
+      fail(id, 503, 'Fail');
+    }
+  };
+
+  /** Why a target could not be had. A dialplan that called in vain ends as any other; it says why in DIALSTATUS. */
+  const causeOf = (target: ChannelEntry, inDialplan: ChannelEntry | undefined): number => {
+    const { cause } = channels.snapshot(target).context;
+    if (cause !== Cause.normalClearing || !inDialplan) return cause;
+    const status = ownVariable(channels.snapshot(inDialplan).context.variables, 'DIALSTATUS');
+    if (status === 'BUSY') return Cause.userBusy;
+    return status === 'CONGESTION' ? Cause.congestion : cause;
+  };
+
+  const watchTarget = (id: string, target: ChannelEntry): void => {
+    const inDialplan = channels.find(target.companionId ?? '');
+    const look = (): void => {
+      const snapshot = channels.snapshot(target);
+      if (isEnding(snapshot)) fail(id, failureStatus(causeOf(target, inDialplan)), 'Fail');
+      else if (lifeOf(snapshot) === 'ringing') send(id, { type: 'target.ringing' });
+      else if (lifeOf(snapshot) === 'up') send(id, { type: 'target.answered' });
+    };
+    transfers.get(id)?.unwatch.push(target.actor.watch(look));
+  };
+
+  /** Tells when nobody is left who could be put through. */
+  const watchBridge = (id: string, bridge: BridgeEntry | undefined): void => {
+    const entry = transfers.get(id);
+    if (!bridge || !entry) return;
+    const { transferer, targetId } = entry.actor.getSnapshot().context;
+    const look = ({ context: { members } }: ReturnType<typeof bridges.snapshot>): void => {
+      const isOther = ({ channelId }: { channelId: string }) => channelId !== transferer && channelId !== targetId;
+      const isThere = members.some(({ channelId }) => channelId === transferer || channelId === targetId);
+      if (!isThere || !members.some(isOther)) send(id, { type: 'transferees.left' });
+    };
+    entry.unwatch.push(bridge.actor.watch(look));
+  };
+
+  const join = ({ id, transferer, request }: TransferContext): void => {
+    const [first, second] = [living(transferer), living(request.replaces?.channelId ?? '')];
+    const entry = transfers.get(id);
+    if (!first || !entry) return;
+    const before = { first: sceneOf(first), ...(second && { second: sceneOf(second) }) };
+    const joined = joinCalls({ first, second }, { channels, bridges, places });
+    entry.joining = {
+      ...before,
+      destination: 'destination' in joined ? joined.destination : { destination_type: 'fail' },
+    };
+    if ('destination' in joined) {
+      if (joined.merged) publishMerged(joined.merged);
+      send(id, { type: 'parties.joined' });
+    } else if ('early' in joined) {
+      end(second);
+      send(id, { type: 'parties.early', ...joined.early });
+    } else send(id, { type: 'parties.refused', ...joined });
+  };
+
+  const publishMerged = ([into, from]: readonly [BridgeEntry, BridgeEntry]): void =>
+    bus.publish({
+      event: { type: 'BridgeMerged', bridge: bridges.model(into), bridge_from: bridges.model(from) },
+      topics: [...into.topics, ...from.topics],
+    });
+
+  const take = ({ transferer, targetId }: TransferContext): void => {
+    const [old, newcomer] = [channels.find(transferer), living(targetId)];
+    if (old && newcomer) places.take(newcomer, old);
+  };
+
+  const alert = ({ targetId }: TransferContext, type: 'ring' | 'ringStop'): void => {
+    const target = channels.find(targetId);
+    for (const other of target ? places.othersWith(target) : []) channels.tell(other, { type });
+  };
+
+  const machine = transferMachine.provide({
+    actions: {
+      tellTransferer: ({ context: { transferer, request } }, { status }) =>
+        channels.find(transferer)?.leg.tellTransfer(request.id, status),
+      dialTarget: ({ context }) => dialTarget(context),
+      joinParties: ({ context }) => join(context),
+      takePlace: ({ context }) => take(context),
+      alertTransferees: ({ context }) => alert(context, 'ring'),
+      calmTransferees: ({ context }) => alert(context, 'ringStop'),
+      endTransferer: ({ context: { transferer, request } }) => {
+        end(living(transferer));
+        end(living(request.replaces?.channelId ?? ''));
+      },
+      abandonTarget: ({ context: { targetId } }) => {
+        const target = living(targetId);
+        if (target) channels.tell(target, { type: 'hangup', cause: Cause.normalClearing, cancels: true, by: 'server' });
+      },
+    },
+  });
+
+  /* ---- Facts ---------------------------------------------------------------------------------------------------- */
+
+  const publish = (entry: Entry, context: TransferContext, fact: TransferFact): void => {
+    const channel = channels.find(context.transferer);
+    if (channel && bridges.bridgeOf(channel.id)) entry.scene = sceneOf(channel);
+    const { scene } = entry;
+    if (fact.type === 'ChannelTransfer') {
+      const second = channels.find(context.request.replaces?.channelId ?? '');
+      const event = askedEvent(context, fact, scene, second && sceneOf(second));
+      return void bus.publish({ event, topics: channel?.topics ?? [] });
+    }
+    if (fact.type === 'BridgeBlindTransfer') {
+      const target = channels.find(context.targetId);
+      const replacing = fact.result === 'Success' && target ? channels.model(target) : undefined;
+      const event = blindEvent(context, fact.result, scene, replacing);
+      return void bus.publish({ event, topics: sceneTopics([scene], !fieldEvents) });
+    }
+    const joining = entry.joining ?? { first: scene, destination: { destination_type: 'fail' } };
+    const event = joinedEvent(fact.result, joining);
+    const { first, second = first } = joining;
+    bus.publish({ event, topics: sceneTopics([first, second], !fieldEvents) });
+  };
+
+  const ended = (id: string, error: unknown): void => {
+    const entry = transfers.get(id);
+    transfers.delete(id);
+    for (const unwatch of entry?.unwatch ?? []) unwatch();
+    if (error === undefined || !entry) return;
+    // Nobody else would tell it, and what was called for it would be nobody's.
+    const { transferer, request, targetId } = entry.actor.getSnapshot().context;
+    channels.find(transferer)?.leg.tellTransfer(request.id, 500);
+    end(living(targetId));
+  };
+
+  const start = (id: string, scene: Scene, beginning: Beginning<TransferContext>): void => {
+    const entry: Entry = { actor: undefined as never, scene, joining: undefined, unwatch: [] };
+    spawn(machine, {
+      id,
+      ...beginning,
+      runtime,
+      onCreated: (actor) => {
+        entry.actor = actor;
+        transfers.set(id, entry);
+      },
+      onEmitted: (fact, { context }) => publish(entry, context, fact),
+      onEnded: (error) => ended(id, error),
+    });
+  };
+
+  const of = (channelId: string): TransferActor[] =>
+    [...transfers.values()]
+      .map(({ actor }) => actor)
+      .filter((actor) => actor.getSnapshot().context.transferer === channelId);
+
+  return {
+    ask(channel, request) {
+      const { variables, transferHandling } = channels.snapshot(channel).context;
+      const handling = transferHandling ?? transferHandlingIn(variables) ?? request.handling;
+      const context = ownVariable(variables, 'TRANSFER_CONTEXT') || request.context;
+      const id = ids.uuid();
+      const targetId = channels.freshId();
+      const input = { id, transferer: channel.id, request, handling, context, targetId, timeoutMs };
+      log.info(
+        { channel: channel.id, target: request.target, attended: request.replaces !== undefined, handling },
+        'a party asks for a transfer',
+      );
+      start(id, sceneOf(channel), { input: input as TransferContext });
+    },
+
+    departing(channelId) {
+      for (const actor of of(channelId)) actor.send({ type: 'transferer.left' });
+    },
+
+    transferProgress(channelId, { states }) {
+      const channel = controlledChannel(channels, channelId, 'transferProgress');
+      const pending = of(channel.id);
+      if (pending.length === 0) throw new AriError('calleeNotFound');
+      if (!states) throw new AriError('transferStatesRequired');
+      const state = transferStates.find((each) => each === states.toLowerCase());
+      if (!state) throw new AriError('transferStatesInvalid');
+      const type = commandOf[state];
+      const actor = pending.find((each) => refuseTransferCommand(each.getSnapshot(), type) === undefined);
+      if (!actor) throw new AriError('channelInvalidState');
+      actor.send({ type });
+    },
+
+    dump: () => [...transfers.values()].map(({ actor }) => actor.dump() as TransferDump),
+
+    restore(dumps) {
+      for (const from of dumps) {
+        const { id, transferer, targetId } = from.context;
+        const channel = channels.find(transferer);
+        const target = channels.find(targetId);
+        const seen = channel ?? target;
+        // Neither could be taken up: their ends are told by themselves.
+        if (!seen) continue;
+        start(id, sceneOf(seen), { from });
+        watchBridge(id, bridges.bridgeOf(transferer) ?? bridges.bridgeOf(targetId));
+        if (target) watchTarget(id, target);
+      }
+    },
+
+    get size() {
+      return transfers.size;
+    },
+  };
+}

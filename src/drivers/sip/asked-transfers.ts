@@ -1,0 +1,190 @@
+import type { UsageAnswer } from '../../sip/dialog/invite-usage.ts';
+import type { HeaderLines } from '../../sip/message/build.ts';
+import type { SipRequest } from '../../sip/message/message.ts';
+import { parseNameAddr } from '../../sip/message/name-addr.ts';
+import { parseReplaces, type Replaces } from '../../sip/message/replaces.ts';
+import { printable } from '../../sip/message/scan.ts';
+import { reasonPhrase } from '../../sip/message/status.ts';
+import { formatUri, percentDecode, type SipUri, type TelUri } from '../../sip/message/uri.ts';
+import type { TransferRequest } from '../../telephony/driver.ts';
+import type { EndpointConfig } from './config.ts';
+import { userOf } from './party.ts';
+import type { Services } from './services.ts';
+
+/** A REFER of a far side whose outcome it is told, or is not to be told (RFC 4488): plain data. */
+export type AskedTransfer = {
+  /** CSeq of the REFER, by which the subscription is told from others of the call (RFC 3515 2.4.6). */
+  readonly id: string;
+  /** Event header of its NOTIFYs; without it nothing is told. */
+  readonly event?: string;
+};
+
+export type AskedTransfersOptions = {
+  services: Services;
+  endpoint: EndpointConfig;
+  /** Whether the call stands: only then somebody can be put through. */
+  isUp(): boolean;
+  /** Sends a NOTIFY with a piece of a message inside the call; its end is told to {@link AskedTransfers.ended} under the label. */
+  send(label: string, headers: HeaderLines, fragment: string): void;
+  /** Call control is told. */
+  ask(transfer: TransferRequest): void;
+  /** What another process left. */
+  from?: readonly AskedTransfer[] | undefined;
+};
+
+/** Transfers that the far side of one call asks for: REFER in a dialog, and the subscription that it makes (RFC 3515). */
+export interface AskedTransfers {
+  receiveRefer(request: SipRequest): UsageAnswer;
+  /** SUBSCRIBE to how a transfer goes: refreshes the subscription, or ends it. */
+  receiveSubscribe(request: SipRequest): UsageAnswer;
+  /** Tells how a transfer goes; a status of 200 or more is the last word. Nothing happens for one that nobody asked for. */
+  tell(id: string, status: number): void;
+  /** How a request sent under a label ended. */
+  ended(label: string, status: number): void;
+  dump(): readonly AskedTransfer[];
+}
+
+const LABEL = 'transfer:';
+
+export function createAskedTransfers(options: AskedTransfersOptions): AskedTransfers {
+  const { services, endpoint, send } = options;
+  const { transferTimeoutMs, transfersPerCall } = services.config;
+  const pending = new Map((options.from ?? []).map((transfer) => [transfer.id, transfer]));
+  const seconds = Math.round(transferTimeoutMs / 1000);
+  let asked = (options.from?.length ?? 0) > 0;
+
+  const notify = ({ id, event }: AskedTransfer, status: number): void => {
+    if (event === undefined) return;
+    const state = status < 200 ? `active;expires=${seconds}` : 'terminated;reason=noresource';
+    const headers: HeaderLines = [
+      ['Event', event],
+      ['Subscription-State', state],
+    ];
+    send(LABEL + id, headers, `SIP/2.0 ${status} ${reasonPhrase(status)}\r\n`);
+  };
+
+  const tell = (id: string, status: number): void => {
+    const transfer = pending.get(id);
+    if (!transfer) return;
+    if (status >= 200) pending.delete(id);
+    notify(transfer, status);
+  };
+
+  return {
+    tell,
+    receiveRefer(request) {
+      const wanted = readRefer(request);
+      if ('status' in wanted) return refuse(services, endpoint, wanted);
+      const refusal = refuseTransfer(services, endpoint, wanted);
+      if (refusal) return refuse(services, endpoint, refusal);
+      // A 481 would end the call (RFC 3261 12.2.1.2).
+      if (!options.isUp()) return 603;
+      if (pending.size >= transfersPerCall) return 491;
+      const id = String(request.cseq.number);
+      const isQuiet = request.header('Refer-Sub')?.trim().toLowerCase() === 'false';
+      const transfer: AskedTransfer = isQuiet ? { id } : { id, event: asked ? `refer;id=${id}` : 'refer' };
+      asked = true;
+      pending.set(id, transfer);
+      return {
+        // RFC 4488 4: who wants no subscription gets none, and is told so.
+        status: isQuiet ? 200 : 202,
+        headers: isQuiet ? [['Refer-Sub', 'false']] : [],
+        afterwards() {
+          notify(transfer, 100);
+          options.ask(requestOf(services, endpoint, { id, wanted, request }));
+        },
+      };
+    },
+    receiveSubscribe(request) {
+      const event = request.header('Event') ?? '';
+      const id = /;\s*id=([^;\s]+)/i.exec(event)?.[1];
+      const transfer = [...pending.values()].find((each) =>
+        id === undefined ? each.event === 'refer' : each.id === id && each.event !== undefined,
+      );
+      if (!/^refer\b/i.test(event.trim())) return 489;
+      if (!transfer) return 481;
+      const ends = request.expires === 0;
+      if (ends) pending.set(transfer.id, { id: transfer.id });
+      return {
+        status: 200,
+        headers: [['Expires', ends ? '0' : String(seconds)]],
+        afterwards() {
+          if (!ends) return notify(transfer, 100);
+          const headers: HeaderLines = [
+            ['Event', transfer.event ?? 'refer'],
+            ['Subscription-State', 'terminated;reason=timeout'],
+          ];
+          send(LABEL + transfer.id, headers, 'SIP/2.0 100 Trying\r\n');
+        },
+      };
+    },
+    ended(label, status) {
+      // Who has no use for what it is told is told no more; the transfer goes on.
+      if (!label.startsWith(LABEL) || status < 300) return;
+      const id = label.slice(LABEL.length);
+      if (pending.has(id)) pending.set(id, { id });
+    },
+    dump: () => [...pending.values()],
+  };
+}
+
+/** What a REFER asks for. */
+type Wanted = { uri: SipUri | TelUri; replaces?: Replaces };
+type Refused = { status: number; why: string };
+
+/** Reads Refer-To (RFC 3515 2.1): there is one, an address to INVITE. */
+function readRefer(request: SipRequest): Wanted | Refused {
+  const lines = request.headerLines('Refer-To');
+  const address = lines.length === 1 ? parseNameAddr(lines[0]!) : undefined;
+  if (!address) return { status: 400, why: `${lines.length} Refer-To, or one that cannot be read` };
+  const { uri } = address;
+  if (uri.scheme === 'other') return { status: 603, why: 'a target that is no SIP address' };
+  if (uri.scheme === 'tel') return { uri };
+  const method = uri.params['method'];
+  if (method !== undefined && method.toUpperCase() !== 'INVITE') return { status: 603, why: `a target to ${method}` };
+  const named = Object.entries(uri.headers).filter(([name]) => name.toLowerCase() === 'replaces');
+  if (named.length === 0) return { uri };
+  const replaces = named.length === 1 ? parseReplaces(percentDecode(named[0]![1])) : undefined;
+  return replaces ? { uri, replaces } : { status: 400, why: 'a Replaces that cannot be read' };
+}
+
+/** Why an endpoint may not transfer there: what bounds its calls bounds its transfers. */
+function refuseTransfer(services: Services, endpoint: EndpointConfig, { uri, replaces }: Wanted): Refused | undefined {
+  if (!endpoint.allowTransfer) return { status: 603, why: 'it may not transfer' };
+  const { extensions = [] } = endpoint.allowance ?? {};
+  // Who is called already was called within these bounds.
+  if (replaces || extensions.length === 0 || services.isAmong(userOf(uri), extensions)) return undefined;
+  return { status: 403, why: `it may not transfer to ${userOf(uri)}` };
+}
+
+function refuse({ stack }: Services, { name }: EndpointConfig, { status, why }: Refused): number {
+  stack.log.info({ endpoint: name, status, why: printable(why) }, 'a transfer was refused');
+  return status;
+}
+
+function requestOf(
+  { agent }: Services,
+  endpoint: EndpointConfig,
+  { id, wanted, request }: { id: string; wanted: Wanted; request: SipRequest },
+): TransferRequest {
+  const { uri, replaces } = wanted;
+  const call = replaces && agent.callOf(replaces);
+  const channelId = call && call !== 'ended' ? call.owner : undefined;
+  const referredBy = request.header('Referred-By');
+  return {
+    id,
+    extension: userOf(uri),
+    context: endpoint.context,
+    target: formatUri(uri.scheme === 'tel' ? uri : { ...uri, headers: {} }),
+    ...(referredBy !== undefined && { referredBy }),
+    ...(replaces && {
+      replaces: {
+        protocolId: replaces.callId,
+        localTag: replaces.toTag,
+        remoteTag: replaces.fromTag,
+        ...(channelId !== undefined && { channelId }),
+      },
+    }),
+    handling: endpoint.transferHandling,
+  };
+}

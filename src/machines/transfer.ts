@@ -1,0 +1,259 @@
+import { type SnapshotFrom, setup } from 'xstate';
+import type { TransferResult, TransferState } from '../models/transfer.ts';
+import { Cause } from '../telephony/causes.ts';
+import type { TransferHandling, TransferRequest } from '../telephony/driver.ts';
+import { effect } from './effect.ts';
+import type { Expectations } from './expectations.ts';
+import type { Ignores } from './ignores.ts';
+
+/** What a transfer is made from: what the party asked for, and what was decided about it. */
+export type TransferInput = {
+  id: string;
+  /** Id of the channel whose far side asks. */
+  transferer: string;
+  request: TransferRequest;
+  handling: TransferHandling;
+  /** Context that the extension is looked up in. */
+  context: string;
+  /** Id of the channel that will call the target. */
+  targetId: string;
+  /** ms until nobody waits for the outcome any more. */
+  timeoutMs: number;
+};
+
+export type TransferContext = TransferInput & {
+  /** Whose call it belongs to, as those of playbacks and recordings. */
+  targetUri: string;
+  /** Extension that is called. */
+  extension: string;
+};
+
+/** Asked by the application that carries it out. */
+export type TransferCommand =
+  | { type: 'client.progress' }
+  | { type: 'client.answered' }
+  | { type: 'client.unavailable' }
+  | { type: 'client.declined' };
+
+export type TransferEvent =
+  | TransferCommand
+  /** The channel that calls the target alerts, is answered, or has failed; that is told as a SIP status. */
+  | { type: 'target.ringing' }
+  | { type: 'target.answered' }
+  | { type: 'target.failed'; status: number; result: TransferResult }
+  /** The two far parties are joined; or cannot be, told as a SIP status. */
+  | { type: 'parties.joined' }
+  | { type: 'parties.refused'; status: number; result: TransferResult }
+  /** The other call is not answered yet: what it called is to be called again for whoever is put through. */
+  | { type: 'parties.early'; context: string; extension: string }
+  /** Who asked has hung up. */
+  | { type: 'transferer.left' }
+  /** Nobody is left who could be put through. */
+  | { type: 'transferees.left' };
+
+export type TransferFact =
+  | { type: 'ChannelTransfer'; state?: TransferState }
+  | { type: 'BridgeBlindTransfer'; result: TransferResult }
+  | { type: 'BridgeAttendedTransfer'; result: TransferResult };
+
+const transfer = setup({
+  types: {
+    input: {} as TransferInput,
+    context: {} as TransferContext,
+    events: {} as TransferEvent,
+    emitted: {} as TransferFact,
+  },
+  actions: {
+    /** Tells who asked how it goes, as a SIP status. */
+    tellTransferer: effect<{ status: number }>('tellTransferer'),
+    /** Calls the target; answers with `target.…`. */
+    dialTarget: effect('dialTarget'),
+    /** Joins the far parties of both calls; answers with `parties.…`. */
+    joinParties: effect('joinParties'),
+    /** The channel that calls the target takes the place of the one whose far side asked. */
+    takePlace: effect('takePlace'),
+    /** Who is put through hears that the target alerts; and no longer. */
+    alertTransferees: effect('alertTransferees'),
+    calmTransferees: effect('calmTransferees'),
+    /** Ends the call of who asked: nothing is left for it. */
+    endTransferer: effect('endTransferer'),
+    /** The target is called no more. */
+    abandonTarget: effect('abandonTarget'),
+  },
+  guards: {
+    isForClient: ({ context }) => context.handling === 'client',
+    isAttended: ({ context }) => context.request.replaces !== undefined,
+  },
+  delays: {
+    /** How long the application, or the target, has. */
+    patience: ({ context }) => context.timeoutMs,
+  },
+});
+
+const { assign, emit } = transfer;
+
+const told = (status: number) => ({ type: 'tellTransferer', params: { status } }) as const;
+const tellFailure = {
+  type: 'tellTransferer',
+  params: ({ event }: { event: TransferEvent }) => ({
+    status: 'status' in event ? event.status : 480,
+  }),
+} as const;
+
+/** What a party is told of a target that could not be had, by the Q.850 cause (RFC 3398 8.2.6.1). */
+export function failureStatus(cause: number): number {
+  if (cause === Cause.userBusy) return 486;
+  if (cause === Cause.callRejected) return 603;
+  if (cause === Cause.unallocated || cause === Cause.noRouteDestination) return 404;
+  return cause === Cause.congestion ? 503 : 480;
+}
+
+const resultOf = (event: TransferEvent): TransferResult => ('result' in event ? event.result : 'Fail');
+const shown = (state: TransferState) => emit({ type: 'ChannelTransfer', state });
+const blind = (result: TransferResult) => emit({ type: 'BridgeBlindTransfer', result });
+const blindFailed = emit(({ event }) => ({ type: 'BridgeBlindTransfer', result: resultOf(event) }));
+
+/** What the application says, in each state in which it is heard. */
+const saidByClient = {
+  'client.progress': { target: 'progressing', actions: [shown('channel_progress'), told(100)] },
+  'client.answered': { target: 'completed', actions: [shown('channel_answered'), told(200)] },
+  'client.unavailable': { target: 'failed', actions: [shown('channel_unavailable'), told(503)] },
+  'client.declined': { target: 'failed', actions: [shown('channel_declined'), told(603)] },
+} as const;
+
+/** What becomes of a call to the target while who asked is still there. */
+const attended = {
+  'target.answered': { target: 'completed', actions: [blind('Success'), told(200), 'takePlace', 'endTransferer'] },
+  'target.failed': { target: 'recovered', actions: [blindFailed, tellFailure] },
+  'transferer.left': { target: 'handedOver', actions: ['takePlace', 'alertTransferees'] },
+  'transferees.left': { target: 'failed', actions: [blind('Fail'), told(487), 'abandonTarget'] },
+} as const;
+const givenUp = { target: 'recovered', actions: [blind('Fail'), told(408), 'abandonTarget'] } as const;
+
+/**
+ * A transfer that a party asks for: carried out by the application it is offered to, or here. Who is put through stays
+ * where it is until the target has answered or who asked has hung up, so that a transfer that fails leaves both as they
+ * were.
+ */
+export const transferMachine = transfer.createMachine({
+  id: 'transfer',
+  context: ({ input }) => ({
+    ...input,
+    targetUri: `channel:${input.transferer}`,
+    extension: input.request.extension,
+  }),
+  initial: 'asked',
+  states: {
+    /** Decides who carries it out, and how. */
+    asked: {
+      always: [
+        { guard: 'isForClient', target: 'offered', actions: emit({ type: 'ChannelTransfer' }) },
+        { guard: 'isAttended', target: 'joining' },
+        { target: 'dialing' },
+      ],
+    },
+    /** An application was told, and has said nothing yet. */
+    offered: {
+      on: { ...saidByClient, 'transferer.left': 'failed' },
+      after: { patience: { target: 'failed', actions: told(408) } },
+    },
+    /** The application carries it out. */
+    progressing: {
+      on: { ...saidByClient, 'transferer.left': 'failed' },
+      after: { patience: { target: 'failed', actions: told(408) } },
+    },
+    /** Both calls of who asked are made one. */
+    joining: {
+      entry: 'joinParties',
+      on: {
+        'parties.joined': {
+          target: 'completed',
+          actions: [emit({ type: 'BridgeAttendedTransfer', result: 'Success' }), told(200), 'endTransferer'],
+        },
+        'parties.refused': {
+          target: 'recovered',
+          actions: [emit(({ event }) => ({ type: 'BridgeAttendedTransfer', result: resultOf(event) })), tellFailure],
+        },
+        'parties.early': {
+          target: 'dialing',
+          actions: assign(({ event }) =>
+            event.type === 'parties.early' ? { context: event.context, extension: event.extension } : {},
+          ),
+        },
+        'transferer.left': 'failed',
+        'transferees.left': { target: 'failed', actions: told(487) },
+      },
+    },
+    /** The target is being called. */
+    dialing: {
+      entry: 'dialTarget',
+      on: {
+        ...attended,
+        'target.ringing': { target: 'ringing', actions: told(180) },
+      },
+      after: { patience: givenUp },
+    },
+    /** The target alerts. */
+    ringing: {
+      on: { ...attended },
+      after: { patience: givenUp },
+    },
+    /** Who asked has hung up; the channel that calls the target is in its place already. */
+    handedOver: {
+      on: {
+        'target.answered': { target: 'completed', actions: [blind('Success'), 'calmTransferees'] },
+        'target.failed': { target: 'failed', actions: [blindFailed, 'calmTransferees'] },
+        'transferees.left': { target: 'failed', actions: [blind('Fail'), 'abandonTarget'] },
+      },
+      after: { patience: { target: 'failed', actions: [blind('Fail'), 'calmTransferees', 'abandonTarget'] } },
+    },
+    completed: { type: 'final' },
+    /** Nobody is there to go back to, or the application has to see to that. */
+    failed: { type: 'final' },
+    /** It came to nothing, and both parties are with each other as before. */
+    recovered: { type: 'final' },
+  },
+});
+
+const ofClient = ['client.progress', 'client.answered', 'client.unavailable', 'client.declined'] as const;
+
+/** What it ignores, and why. */
+export const transferIgnores: Ignores<typeof transferMachine> = [
+  {
+    events: ['target.ringing', 'target.answered', 'target.failed'],
+    in: ['offered', 'progressing', 'joining'],
+    why: 'no target is called here',
+  },
+  { events: ['target.ringing'], in: ['ringing'], why: 'who asked knows it' },
+  { events: ['target.ringing'], in: ['handedOver'], why: 'who would be told of it has hung up' },
+  {
+    events: ['parties.joined', 'parties.refused', 'parties.early'],
+    in: ['offered', 'progressing', 'dialing', 'ringing', 'handedOver'],
+    why: 'two calls are not being joined',
+  },
+  { events: ['transferer.left'], in: ['handedOver'], why: 'it has left before' },
+  { events: ['transferees.left'], in: ['offered', 'progressing'], why: 'the application sees to who is put through' },
+];
+
+export type TransferSnapshot = SnapshotFrom<typeof transferMachine>;
+
+/** What clients may do with a transfer. */
+export const transferCommands = ofClient;
+
+/** Why a client may not say how a transfer goes now; undefined when it may: it was not offered to it. */
+export function refuseTransferCommand(
+  { value }: Pick<TransferSnapshot, 'value'>,
+  _command: TransferCommand['type'],
+): 'channelInvalidState' | undefined {
+  return value === 'offered' || value === 'progressing' ? undefined : 'channelInvalidState';
+}
+
+/** How long it is expected to stay in a state, and what would end that. */
+export const transferExpectations: Expectations<TransferSnapshot['value']> = {
+  offered: { atMost: 60_000, waitsFor: 'the application to say how the transfer goes' },
+  progressing: { atMost: 120_000, waitsFor: 'the application to say what came of the transfer' },
+  joining: { atMost: 2_000, waitsFor: 'the parties to be joined' },
+  dialing: { atMost: 60_000, waitsFor: 'a sign of the target' },
+  ringing: { atMost: 120_000, waitsFor: 'the target to answer' },
+  handedOver: { atMost: 120_000, waitsFor: 'the target to answer' },
+};

@@ -1,0 +1,137 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { initialTransition, transition } from 'xstate';
+import {
+  failureStatus,
+  refuseTransferCommand,
+  type TransferEvent,
+  type TransferInput,
+  transferCommands,
+  transferMachine,
+} from '../../src/machines/transfer.ts';
+import { Cause } from '../../src/telephony/causes.ts';
+import { chartSamples } from '../support/chart-samples.ts';
+import { assertCovered, coverChart } from '../support/charts.ts';
+
+const [blind, client, attended] = chartSamples.find(({ machine }) => machine.id === 'transfer')!
+  .inputs as TransferInput[];
+
+type Recorded = {
+  type: string;
+  params?: { event?: { type: string; state?: string; result?: string }; status?: number };
+};
+
+/** Takes a transfer through events; gives where it ended, and what the last event told and asked for. */
+function after(input: TransferInput | undefined, ...events: TransferEvent[]): [value: unknown, ...asked: string[]] {
+  let [snapshot, actions] = initialTransition(transferMachine, input!);
+  for (const event of events) [snapshot, actions] = transition(transferMachine, snapshot, event);
+  const asked = (actions as unknown as Recorded[])
+    .filter(({ type }) => !/^xstate\.(assign|raise|cancel)/.test(type))
+    .map(({ type, params }) =>
+      type === 'xstate.emit'
+        ? [params?.event?.type, params?.event?.state ?? params?.event?.result].filter(Boolean).join(' ')
+        : [type, params?.status].filter(Boolean).join(' '),
+    );
+  return [snapshot.value, ...asked];
+}
+const event = <T extends TransferEvent['type']>(type: T) => ({ type }) as Extract<TransferEvent, { type: T }>;
+const busy: TransferEvent = { type: 'target.failed', status: 486, result: 'Fail' };
+const patience = (state: string) => ({ type: `xstate.after.patience.transfer.${state}` }) as unknown as TransferEvent;
+
+const chart = suite('transfer chart');
+
+chart('a blind transfer calls the target, tells who asked of it, and puts its channel in that place', () => {
+  assert.equal(after(blind), ['dialing', 'dialTarget']);
+  assert.equal(after(blind, event('target.ringing')), ['ringing', 'tellTransferer 180']);
+  const done = ['completed', 'BridgeBlindTransfer Success', 'tellTransferer 200', 'takePlace', 'endTransferer'];
+  assert.equal(after(blind, event('target.ringing'), event('target.answered')), done);
+  assert.equal(after(blind, event('target.answered')), done);
+});
+
+chart('a target that cannot be had leaves both parties with each other', () => {
+  const lost = ['recovered', 'BridgeBlindTransfer Fail', 'tellTransferer 486'];
+  assert.equal(after(blind, busy), lost);
+  assert.equal(after(blind, event('target.ringing'), busy), lost);
+  const late = ['recovered', 'BridgeBlindTransfer Fail', 'tellTransferer 408', 'abandonTarget'];
+  assert.equal(after(blind, patience('dialing')), late);
+  assert.equal(after(blind, event('target.ringing'), patience('ringing')), late);
+});
+
+chart('who hangs up before the target answers has handed the call over; whoever waits hears it ring', () => {
+  const [left] = [event('transferer.left')];
+  assert.equal(after(blind, left), ['handedOver', 'takePlace', 'alertTransferees']);
+  assert.equal(after(blind, left, event('target.answered')), [
+    'completed',
+    'BridgeBlindTransfer Success',
+    'calmTransferees',
+  ]);
+  assert.equal(after(blind, left, busy), ['failed', 'BridgeBlindTransfer Fail', 'calmTransferees']);
+  assert.equal(after(blind, left, patience('handedOver')), [
+    ...['failed', 'BridgeBlindTransfer Fail', 'calmTransferees', 'abandonTarget'],
+  ]);
+});
+
+chart('when nobody is left to be put through the target is called no more', () => {
+  const gone = event('transferees.left');
+  assert.equal(after(blind, gone), ['failed', 'BridgeBlindTransfer Fail', 'tellTransferer 487', 'abandonTarget']);
+  assert.equal(after(blind, event('transferer.left'), gone), ['failed', 'BridgeBlindTransfer Fail', 'abandonTarget']);
+});
+
+chart('a transfer that is left to the application is told, and goes as that says', () => {
+  assert.equal(after(client), ['offered', 'ChannelTransfer']);
+  const progress = ['progressing', 'ChannelTransfer channel_progress', 'tellTransferer 100'];
+  assert.equal(after(client, event('client.progress')), progress);
+  assert.equal(after(client, event('client.progress'), event('client.progress')), progress);
+  for (const before of [[], [event('client.progress')]]) {
+    const said = (type: TransferEvent['type']) => after(client, ...before, event(type));
+    assert.equal(said('client.answered'), ['completed', 'ChannelTransfer channel_answered', 'tellTransferer 200']);
+    assert.equal(said('client.unavailable'), ['failed', 'ChannelTransfer channel_unavailable', 'tellTransferer 503']);
+    assert.equal(said('client.declined'), ['failed', 'ChannelTransfer channel_declined', 'tellTransferer 603']);
+    assert.equal(said('transferer.left'), ['failed']);
+  }
+  assert.equal(after(client, patience('offered')), ['failed', 'tellTransferer 408']);
+});
+
+chart('an attended transfer joins the parties, or leaves them where they are', () => {
+  assert.equal(after(attended), ['joining', 'joinParties']);
+  assert.equal(after(attended, event('parties.joined')), [
+    ...['completed', 'BridgeAttendedTransfer Success', 'tellTransferer 200', 'endTransferer'],
+  ]);
+  assert.equal(after(attended, { type: 'parties.refused', status: 481, result: 'Fail' }), [
+    ...['recovered', 'BridgeAttendedTransfer Fail', 'tellTransferer 481'],
+  ]);
+});
+
+chart('a second call that is not answered yet is made once more for whoever is put through', () => {
+  const early: TransferEvent = { type: 'parties.early', context: 'inside', extension: '300' };
+  assert.equal(after(attended, early), ['dialing', 'dialTarget']);
+  const [joining] = initialTransition(transferMachine, attended!);
+  const { context, extension } = transition(transferMachine, joining, early)[0].context;
+  assert.equal({ context, extension }, { context: 'inside', extension: '300' });
+});
+
+chart('an application may speak of a transfer that it was offered, and of no other', () => {
+  const allowed = (value: Parameters<typeof refuseTransferCommand>[0]['value']) =>
+    transferCommands.map((command) => refuseTransferCommand({ value }, command)).every((each) => each === undefined);
+  assert.ok(allowed('offered') && allowed('progressing'));
+  for (const value of ['joining', 'dialing', 'ringing', 'handedOver'] as const)
+    assert.is(refuseTransferCommand({ value }, 'client.answered'), 'channelInvalidState');
+});
+
+chart('why a target cannot be had is told as a status', () => {
+  const { userBusy, callRejected, unallocated, noRouteDestination, congestion, noAnswer } = Cause;
+  const causes = [userBusy, callRejected, unallocated, noRouteDestination, congestion, noAnswer];
+  assert.equal(causes.map(failureStatus), [486, 603, 404, 404, 503, 480]);
+});
+
+chart('every state and every transition is reached', () => {
+  const { inputs, events } = chartSamples.find(({ machine }) => machine === transferMachine)!;
+  const coverage = coverChart(transferMachine, {
+    inputs: inputs as TransferInput[],
+    events: events as TransferEvent[],
+    key: ({ context: { handling, extension } }) => [handling, extension],
+  });
+  assertCovered(transferMachine, coverage);
+});
+
+chart.run();
