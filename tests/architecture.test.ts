@@ -148,10 +148,10 @@ test(`no file is longer than ${linesAllowed} lines`, () => {
   assert.equal(long, []);
 });
 
-test('only spawn.ts runs charts', () => {
+test('only chart-run.ts says what charts do next', () => {
   const wrong = sources.filter(
     ({ path, code }) =>
-      /\bcreateActor\(/.test(code) || (path !== 'actors/spawn.ts' && /\bfastLogic\(\w+\);/.test(code)),
+      /\bcreateActor\(/.test(code) || (path !== 'actors/chart-run.ts' && /\bfastLogic\(\w+\);/.test(code)),
   );
   assert.equal(
     wrong.map(({ path }) => path),

@@ -1,10 +1,10 @@
 import type { Bus, Publication } from '../bus/bus.ts';
 import type { Logger } from '../lib/log.ts';
 import { type Applications, longestOwnName } from './applications.ts';
+import type { ActorDump } from './chart-run.ts';
 import type { OutboundConnectionDump } from './dumps.ts';
 import { dropSocket } from './outbound-connection-effects.ts';
 import type { Connection, OutboundConnectionSettings } from './outbound-connection-entry.ts';
-import type { ActorDump } from './spawn.ts';
 
 /** A connection for a call; `left` once the call has left the application, or never entered it. */
 export type CallConnection = Connection & {

@@ -3,6 +3,7 @@ import type { Logger } from '../lib/log.ts';
 import { shownUrl } from '../lib/shown-url.ts';
 import { isConnected } from '../machines/outbound-connection.ts';
 import type { Applications, Connected } from './applications.ts';
+import type { ActorDump } from './chart-run.ts';
 import type { Dump, OutboundConnectionDump } from './dumps.ts';
 import { type CallConnection, createOutboundCalls } from './outbound-calls.ts';
 import { bindOutboundConnectionEffects, describeConnection, dropSocket } from './outbound-connection-effects.ts';
@@ -13,7 +14,7 @@ import {
   type OpenSocket,
   type OutboundConnectionSettings,
 } from './outbound-connection-entry.ts';
-import { type ActorDump, type Runtime, spawn } from './spawn.ts';
+import { type Runtime, spawn } from './spawn.ts';
 
 export type {
   NarrowOf,

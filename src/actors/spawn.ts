@@ -1,5 +1,4 @@
 import type {
-  AnyActorScope,
   AnyMachineSnapshot,
   AnyStateMachine,
   EmittedFrom,
@@ -12,10 +11,10 @@ import type {
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { unasked } from '../machines/unasked.ts';
+import { type ActorDump, ChartRun, type Effect, failed, type StepSource, type Taking } from './chart-run.ts';
 import { type Deadline, deadlinesOf, withDeadlines } from './deadlines.ts';
-import { CommittedStep, type Contents, describeStep, restored, type Step } from './step.ts';
-import { fastLogic } from './table-logic.ts';
-import { createTurn, type Followed, type Steppable, type Turn } from './turn.ts';
+import { type CommittedStep, type Contents, describeStep, restored, type Step } from './step.ts';
+import { createTurn, type Followed, type KeptActor, type Steppable, type Turn } from './turn.ts';
 
 /** What every actor runs on: one for the whole process. */
 export type Runtime = {
@@ -61,15 +60,6 @@ export type SpawnOptions<M extends AnyStateMachine> = {
 /** What an actor begins with: the input of its chart, or what {@link Actor.dump} gave of an earlier one. */
 export type Beginning<I> = { input: I; from?: undefined } | { input?: undefined; from: ActorDump };
 
-/** An actor put down: plain JSON, and all that its chart needs to go on. */
-export type ActorDump = {
-  chart: string;
-  value: StateValue;
-  context: Readonly<Record<string, unknown>>;
-  /** The request that its last step followed from: what answers it later follows from it, too. */
-  request?: string | undefined;
-};
-
 /** A running chart. It ends by events that lead to a final state; there is no way to stop it from outside. */
 export interface Actor<M extends AnyStateMachine> {
   readonly id: string;
@@ -99,61 +89,38 @@ export function spawn<M extends AnyStateMachine>(machine: M, options: SpawnOptio
   return actor;
 }
 
-type Effect = { type: string; info: unknown; params: unknown; exec: (info: unknown, params: unknown) => void };
-/** An action as charts hand it over to be executed. */
-type Action = { type: string; info: unknown; params: unknown; exec: Effect['exec'] | undefined };
-/** A timer to start, or to forget where it has no event. */
-type Planned = { id: string; event?: EventObject; delayMs: number };
 type Timer = Deadline & { handle: unknown };
 type Watcher = (snapshot: AnyMachineSnapshot) => void;
 type Options = Pick<SpawnOptions<AnyStateMachine>, 'runtime' | 'onEnded' | 'onEmitted' | 'onEffectFailed'>;
 
 const nothing = (): void => {};
-/** The part of xstate's actor system that charts look at: it hears of every microstep. */
-const system = { _sendInspectionEvent: nothing };
 const none: readonly never[] = [];
 const nothingFollows: Followed = { publish: nothing, perform: nothing };
 
-const failed = (snapshot: AnyMachineSnapshot, error: unknown) =>
-  ({ ...snapshot, status: 'error', error }) as AnyMachineSnapshot;
-
-class RunningActor implements Steppable {
+class RunningActor implements Steppable, KeptActor {
   readonly id: string;
-  readonly #machine: AnyStateMachine;
-  readonly #logic: AnyStateMachine;
+  note: unknown;
+  readonly #run: ChartRun;
   readonly #options: Options;
-  readonly #scope: AnyActorScope;
   #snapshot!: AnyMachineSnapshot;
   #watchers: readonly Watcher[] = none;
   /** The timers that run, by id. */
   #timers: Map<string, Timer> | undefined;
-  /** What the transition under way asks for. */
-  #facts: EventObject[] = [];
-  #effects: Effect[] = [];
-  #planned: Planned[] = [];
   /** The request that its last step followed from. */
   #request: string | undefined;
 
   constructor(machine: AnyStateMachine, id: string, options: Options) {
     this.id = id;
-    this.#machine = machine;
-    this.#logic = fastLogic(machine);
+    this.#run = new ChartRun(machine, id, this);
     this.#options = options;
-    this.#scope = {
-      self: this,
-      id,
-      sessionId: id,
-      system,
-      logger: nothing,
-      defer: nothing,
-      emit: nothing,
-      stopChild: nothing,
-      actionExecutor: (action: Action) => this.#collect(action),
-    } as unknown as AnyActorScope;
+  }
+
+  get machine(): AnyStateMachine {
+    return this.#run.machine;
   }
 
   get chart(): string {
-    return this.#machine.id;
+    return this.machine.id;
   }
 
   send(event: EventObject): void {
@@ -174,7 +141,7 @@ class RunningActor implements Steppable {
   dump(): ActorDump {
     const { value, context } = this.#snapshot;
     return {
-      chart: this.#machine.id,
+      chart: this.chart,
       value: value as StateValue,
       context: context as ActorDump['context'],
       ...(this.#request !== undefined && { request: this.#request }),
@@ -185,18 +152,13 @@ class RunningActor implements Steppable {
     this.#options.runtime.actors.add(this);
     const first = from ? { type: restored } : { type: 'xstate.init', input };
     this.#options.runtime.turn.start((seq, causedBy) => {
-      const next = from ? this.#resume(from) : this.#logic.getInitialSnapshot(this.#scope, input as never);
-      const followed = this.#committed(undefined, next, first, seq, causedBy);
+      const next = from ? this.#run.resume(from) : this.#run.begin(input);
+      const taking = from ? 'restored' : 'begun';
+      const followed = this.#committed(taking, undefined, next, first, seq, causedBy, from && next);
       if (from) this.#goOnFrom(from);
       onCreated();
       return followed;
     });
-  }
-
-  /** @throws Error when the dump is of another chart, or in a state that this one does not have. */
-  #resume({ chart, value, context }: ActorDump): AnyMachineSnapshot {
-    if (chart !== this.#machine.id) throw new Error(`a dump of '${chart}' is none of '${this.#machine.id}'`);
-    return this.#machine.resolveState({ value, context } as never);
   }
 
   /** Plans again what the context says is to come, in the order in which it is due. */
@@ -218,48 +180,42 @@ class RunningActor implements Steppable {
   commit(event: EventObject, seq: number, causedBy: Step['causedBy']): Followed | undefined {
     const before = this.#snapshot;
     if (before.status !== 'active') return undefined;
-    return this.#committed(before, this.#next(before, event), event, seq, causedBy);
-  }
-
-  /** What the chart says comes next, purely. */
-  #next(before: AnyMachineSnapshot, event: EventObject): AnyMachineSnapshot {
-    try {
-      return this.#logic.transition(before, event, this.#scope) as AnyMachineSnapshot;
-    } catch (error) {
-      return failed(before, error);
-    }
-  }
-
-  #collect({ type, info, params, exec }: Action): void {
-    if (type === 'xstate.emit') this.#facts.push((params as { event: EventObject }).event);
-    else if (type === 'xstate.raise') {
-      const { event, id, delay } = params as { event: EventObject; id?: string; delay?: number };
-      // Without a delay the chart itself has it in its queue.
-      if (delay !== undefined) this.#planned.push({ id: id ?? event.type, event, delayMs: delay });
-    } else if (type === 'xstate.cancel') this.#planned.push({ id: (params as { sendId: string }).sendId, delayMs: 0 });
-    else if (exec) this.#effects.push({ type, info, params, exec });
+    return this.#committed('taken', before, this.#run.next(before, event), event, seq, causedBy);
   }
 
   /** The one place where a snapshot becomes the actor's state. */
   #committed(
+    taking: Taking,
     before: AnyMachineSnapshot | undefined,
     next: AnyMachineSnapshot,
     event: EventObject,
     seq: number,
     causedBy: Step['causedBy'],
+    besides?: StepSource['besides'],
   ): Followed {
+    const run = this.#run;
+    const { turn, clock } = this.#options.runtime;
     const crashed = next.status === 'error';
     // What a transition asked for that failed half-way never happened.
-    const facts = crashed ? none : this.#facts;
-    const effects = crashed ? none : this.#effects;
-    if (this.#facts.length > 0) this.#facts = [];
-    if (this.#effects.length > 0) this.#effects = [];
-    if (this.#planned.length > 0) next = this.#plan(next);
+    const facts = crashed || run.facts.length === 0 ? none : run.facts;
+    const effects = crashed || run.effects.length === 0 ? none : run.effects;
+    if (run.facts.length > 0) run.facts = [];
+    if (run.effects.length > 0) run.effects = [];
+    const isKept = turn.keeper !== undefined || turn.heard;
+    const at = isKept || run.planned.length > 0 ? clock.now() : 0;
+    if (run.planned.length > 0) next = this.#plan(next, at);
     if (next.status !== 'active') this.#forgetTimers();
     this.#snapshot = next;
-    const { turn } = this.#options.runtime;
-    this.#request = turn.request;
-    if (turn.heard || turn.keeper) this.#tell(before, next, event, seq, causedBy, facts, effects);
+    const { request } = turn;
+    this.#request = request;
+    if (isKept) {
+      const { id: object, chart } = this;
+      // biome-ignore format: one object, made for every step
+      this.#tell({
+        kind: 'step', order: 0, seq, at, object, chart, taking, event, besides, before, after: next, facts, effects,
+        causedBy, request,
+      });
+    }
     if (before === next && facts.length === 0 && effects.length === 0) return nothingFollows;
     return {
       publish: () => this.#publish(facts, next, before === next ? none : this.#watchers),
@@ -268,29 +224,15 @@ class RunningActor implements Steppable {
   }
 
   /** Tells of a step: to who keeps it as it is, to who listens described. */
-  #tell(
-    before: AnyMachineSnapshot | undefined,
-    next: AnyMachineSnapshot,
-    event: EventObject,
-    seq: number,
-    causedBy: Step['causedBy'],
-    facts: readonly EventObject[],
-    performed: readonly Effect[],
-  ): void {
-    const { turn, clock, log } = this.#options.runtime;
-    const at = clock.now();
-    const from = before?.value as StateValue | undefined;
-    const told = facts.length === 0 ? none : facts;
-    const effects = performed.length === 0 ? none : performed.map(({ type, params }) => ({ type, params }));
-    const step = { seq, at, object: this.id, chart: this.#machine.id, event, from, facts: told, effects, causedBy };
-    const committed = new CommittedStep(step, next as Contents, turn.request);
+  #tell(step: CommittedStep): void {
+    const { turn, log } = this.#options.runtime;
     const failed = (error: unknown) => log.error({ id: this.id, error }, 'a listener of steps failed');
     try {
-      turn.keeper?.(committed);
+      turn.keeper?.(step, this);
     } catch (error) {
       failed(error);
     }
-    if (turn.heard) turn.tell(describeStep(committed, before as Contents | undefined), failed);
+    if (turn.heard) turn.tell(describeStep(step, step.before as Contents | undefined), failed);
   }
 
   #publish(facts: readonly EventObject[], snapshot: AnyMachineSnapshot, watchers: readonly Watcher[]): void {
@@ -325,7 +267,7 @@ class RunningActor implements Steppable {
     }
     if (status === 'done') this.#end();
     else if (status === 'error') {
-      this.#options.runtime.log.error({ id: this.id, machine: this.#machine.id, error: crash }, 'an actor crashed');
+      this.#options.runtime.log.error({ id: this.id, machine: this.chart, error: crash }, 'an actor crashed');
       this.#end(crash);
     }
   }
@@ -334,7 +276,7 @@ class RunningActor implements Steppable {
     const { onEffectFailed, runtime } = this.#options;
     if (onEffectFailed) this.#guarded(() => onEffectFailed(error));
     else if (this.#snapshot.status !== 'active')
-      runtime.log.error({ id: this.id, machine: this.#machine.id, error }, 'an effect of an ended actor failed');
+      runtime.log.error({ id: this.id, machine: this.chart, error }, 'an effect of an ended actor failed');
     else runtime.turn.send(this.#crash(error), { type: 'effect.failed' });
   }
 
@@ -344,7 +286,7 @@ class RunningActor implements Steppable {
       requestOf: () => this.#request,
       commit: (event, seq, causedBy) => {
         const before = this.#snapshot;
-        return this.#committed(before, failed(before, error), event, seq, causedBy);
+        return this.#committed('crashed', before, failed(before, error), event, seq, causedBy);
       },
     };
   }
@@ -352,16 +294,16 @@ class RunningActor implements Steppable {
   /* ---- Deadlines -------------------------------------------------------------------------------------------------- */
 
   /** Starts and forgets the timers that the transition asked for, and notes in the context which ones run. */
-  #plan(snapshot: AnyMachineSnapshot): AnyMachineSnapshot {
-    const planned = this.#planned;
-    this.#planned = [];
+  #plan(snapshot: AnyMachineSnapshot, now: number): AnyMachineSnapshot {
+    const { planned } = this.#run;
+    this.#run.planned = [];
     if (snapshot.status !== 'active') return snapshot;
     const timers = (this.#timers ??= new Map<string, Timer>());
     let changed = false;
     for (const { id, event, delayMs } of planned) {
       changed = this.#forget(id) || changed;
       if (event === undefined) continue;
-      timers.set(id, this.#startTimer(id, { at: this.#options.runtime.clock.now() + delayMs, event }, delayMs));
+      timers.set(id, this.#startTimer(id, { at: now + delayMs, event }, delayMs));
       changed = true;
     }
     return changed ? withDeadlines(snapshot, timers) : snapshot;
@@ -385,7 +327,8 @@ class RunningActor implements Steppable {
         if (timers?.get(id) !== timer) return undefined;
         timers.delete(id);
         const before = this.#snapshot;
-        return this.#committed(before, this.#next(withDeadlines(before, timers), event), event, seq, causedBy);
+        const next = this.#run.next(withDeadlines(before, timers), event);
+        return this.#committed('expired', before, next, event, seq, causedBy, id);
       },
     };
   }

@@ -1,4 +1,5 @@
-import type { EventObject, StateValue } from 'xstate';
+import type { AnyMachineSnapshot, EventObject, StateValue } from 'xstate';
+import type { StepOutcome, StepSource } from './chart-run.ts';
 
 /**
  * What one event did to one actor: the only way to see charts at work from outside. A step is told when it is
@@ -37,43 +38,18 @@ export type Contents = { status: string; value: StateValue; context: object };
  * A step as it was committed: references to what it was made of, none of which changes any more. Nothing is compared,
  * copied or written for it; {@link describeStep} makes a {@link Step} of it when somebody asks.
  */
-export class CommittedStep implements Contents {
-  /** Place in the record of whoever keeps it; it is the keeper's to set. */
-  order = 0;
-  readonly seq: number;
-  readonly at: number;
-  readonly object: string;
-  readonly chart: string;
-  readonly event: EventObject;
-  readonly from: StateValue | undefined;
-  readonly status: string;
-  readonly value: StateValue;
-  readonly context: object;
-  readonly facts: readonly EventObject[];
-  readonly effects: Step['effects'];
-  readonly causedBy: Step['causedBy'];
-  readonly request: string | undefined;
-
-  constructor(
-    step: Pick<Step, 'seq' | 'at' | 'object' | 'chart' | 'event' | 'from' | 'facts' | 'effects' | 'causedBy'>,
-    after: Contents,
-    request: string | undefined,
-  ) {
-    this.seq = step.seq;
-    this.at = step.at;
-    this.object = step.object;
-    this.chart = step.chart;
-    this.event = step.event;
-    this.from = step.from;
-    this.status = after.status;
-    this.value = after.value;
-    this.context = after.context;
-    this.facts = step.facts;
-    this.effects = step.effects;
-    this.causedBy = step.causedBy;
-    this.request = request;
-  }
-}
+export type CommittedStep = StepSource &
+  StepOutcome & {
+    readonly kind: 'step';
+    /** Place in the record of whoever keeps it; it is the keeper's to set. */
+    order: number;
+    readonly seq: number;
+    readonly object: string;
+    readonly chart: string;
+    readonly before: AnyMachineSnapshot | undefined;
+    readonly causedBy: Step['causedBy'];
+    readonly request: string | undefined;
+  };
 
 /** Describes a step. `before` is what the object's chart was before it; left out, its change holds everything. */
 export const describeStep = (step: CommittedStep, before: Contents | undefined): Step => ({
@@ -82,13 +58,13 @@ export const describeStep = (step: CommittedStep, before: Contents | undefined):
   object: step.object,
   chart: step.chart,
   event: step.event,
-  from: step.from,
-  to: step.value,
+  from: step.before?.value as StateValue | undefined,
+  to: step.after.value as StateValue,
   facts: step.facts,
-  effects: step.effects,
+  effects: step.effects.map(({ type, params }) => ({ type, params })),
   causedBy: step.causedBy,
   ...(step.request === undefined ? {} : { request: step.request }),
-  change: changeOf(before, step),
+  change: changeOf(before, step.after as Contents),
 });
 
 /** What of a snapshot changed. */

@@ -1,3 +1,4 @@
+import type { AnyStateMachine } from 'xstate';
 import type { CommittedStep, Step } from './step.ts';
 
 /** An actor, as the turn sees it. */
@@ -17,6 +18,16 @@ export type EffectWatch = (
   effect: string,
   run: () => void,
 ) => void;
+
+/** A running actor, as who keeps steps sees it. */
+export interface KeptActor {
+  readonly machine: AnyStateMachine;
+  /** What the keeper notes of it; it is the keeper's alone. */
+  note: unknown;
+}
+
+/** Keeps steps. */
+export type StepKeeper = (step: CommittedStep, actor: KeptActor) => void;
 
 /** What follows a commit: its facts are published, then its effects are performed. Neither throws. */
 export type Followed = { publish(): void; perform(): void };
@@ -46,7 +57,7 @@ export interface Turn {
    * Keeps every step from now on, by reference, so that describing it can wait. There is one who keeps; what it throws
    * goes where {@link listen}'s goes. @returns a function that ends that.
    */
-  keep(keeper: (step: CommittedStep) => void): () => void;
+  keep(keeper: StepKeeper): () => void;
   /** Hears every step of every actor from now on. What it throws is logged. */
   listen(listener: (step: Step) => void): () => void;
   /** Who performs effects in our place, to watch them; there is one at most. */
@@ -54,7 +65,7 @@ export interface Turn {
   /** Whether somebody listens, so that steps have to be described. */
   readonly heard: boolean;
   /** Who keeps steps. */
-  readonly keeper: ((step: CommittedStep) => void) | undefined;
+  readonly keeper: StepKeeper | undefined;
   /** Tells a step to those who listen; what they throw goes to `failed`. */
   tell(step: Step, failed: (error: unknown) => void): void;
 }
@@ -67,7 +78,7 @@ const none: readonly never[] = [];
 class ProcessTurn implements Turn {
   effects: EffectWatch | undefined;
   #listeners: readonly ((step: Step) => void)[] = [];
-  #keeper: ((step: CommittedStep) => void) | undefined;
+  #keeper: StepKeeper | undefined;
   #seq = 0;
   #cause: Step['causedBy'];
   #request: string | undefined;
@@ -131,14 +142,14 @@ class ProcessTurn implements Turn {
     return this.#request;
   }
 
-  keep(keeper: (step: CommittedStep) => void): () => void {
+  keep(keeper: StepKeeper): () => void {
     this.#keeper = keeper;
     return () => {
       if (this.#keeper === keeper) this.#keeper = undefined;
     };
   }
 
-  get keeper(): ((step: CommittedStep) => void) | undefined {
+  get keeper(): StepKeeper | undefined {
     return this.#keeper;
   }
 

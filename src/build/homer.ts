@@ -1,7 +1,6 @@
 import type { Config } from '../config/schema.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Scope } from '../lib/scope.ts';
-import { isStep } from '../recorder/entries.ts';
 import { writeHep } from '../recorder/hep.ts';
 import type { Recorder } from '../recorder/recorder.ts';
 import { callIdOf } from '../recorder/sip-text.ts';
@@ -30,7 +29,7 @@ export async function buildHomer(
   let onTheirWay = 0;
   let left = 0;
   const unlisten = recorder.listen((entry, call) => {
-    if (isStep(entry) || entry.kind !== 'sip') return;
+    if (entry?.kind !== 'sip') return;
     if (onTheirWay >= mostOnTheirWay) {
       if (++left === 1) log.warn({}, 'the HEP collector is not reached fast enough; some messages are left out');
       return;

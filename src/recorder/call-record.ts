@@ -1,35 +1,29 @@
+import type { Snapshot } from '../actors/chart-run.ts';
 import type { CommittedStep } from '../actors/step.ts';
-import type { ChannelContext } from '../machines/channel.ts';
 import type { OwnershipContext } from '../machines/ownership.ts';
-import type { Entry } from './entries.ts';
-import { EntryList } from './entry-list.ts';
-import { joined, type Mask, nothingMasked } from './masks.ts';
-
-/** A channel of a call, as its last steps left it. */
-export type ChannelTrace = {
-  readonly id: string;
-  life: CommittedStep;
-  ownership: CommittedStep | undefined;
-  /** ms since the epoch; undefined while it is there. */
-  ended: number | undefined;
-};
+import { CallEntries } from './call-entries.ts';
+import type { ChannelTrace, ObjectHistory, OwningCall } from './history.ts';
+import type { Journal } from './journal.ts';
+import { joined, type Mask } from './masks.ts';
+import type { RowOwner } from './rows.ts';
 
 /** What is kept of one call: of channels that belong together. */
-export class CallRecord {
+export class CallRecord implements OwningCall, RowOwner {
   readonly id: string;
   /** When its first channel came, in ms since the epoch. */
   began: number;
   /** When its last channel went; undefined while it is live. */
   ended: number | undefined;
-  readonly entries = new EntryList();
-  readonly channels = new Map<string, ChannelTrace>();
+  readonly entries: CallEntries;
+  readonly channels: ChannelTrace[] = [];
   /** Applications that were in control of one of its channels. */
-  readonly applications = new Set<string>();
+  readonly applications: string[] = [];
   /** Other ids that it goes by: of calls that have become part of it. */
   readonly formerIds: string[] = [];
-  /** Objects beside channels, and SIP calls, that lead to it. */
-  readonly objects = new Set<string>();
-  readonly sipCalls = new Set<string>();
+  /** Charts that run for it, and those that ran while something of them is kept. */
+  histories: ObjectHistory[] = [];
+  /** SIP calls that lead to it. */
+  readonly sipCalls: string[] = [];
   live = 0;
   /** The call that it has become part of. */
   into: CallRecord | undefined;
@@ -38,46 +32,60 @@ export class CallRecord {
   mask: Mask;
   /** Place in the order of the last thing that changed it. */
   changed = 0;
+  /** Place of its newest row in the journal. */
+  last = 0;
+  /** Whether it is no longer kept. */
+  gone = false;
 
-  constructor(id: string, began: number, mask: Mask = nothingMasked) {
+  constructor(id: string, began: number, mask: Mask, journal: Journal) {
     this.id = id;
     this.began = began;
     this.mask = mask;
+    this.entries = new CallEntries(journal, this);
   }
 
   /** Takes in what a step of a channel's life, or of who controls it, says. */
-  trace(step: CommittedStep): void {
-    const known = this.channels.get(step.object);
-    if (step.chart === 'ownership') {
-      if (known) known.ownership = step;
-      const { app } = step.context as OwnershipContext;
-      if (app !== '') this.applications.add(app);
-      return;
+  trace(step: CommittedStep, history: ObjectHistory): void {
+    const { trace } = history;
+    if (step.chart === 'ownership') this.traceOwnership(history, step.after);
+    else if (trace) this.#traceLife(step, trace);
+    else {
+      const { object: id, at, after } = step;
+      const { value, context } = after;
+      const ended = after.status === 'active' ? undefined : at;
+      history.trace = { id, value, context, application: '', ended };
+      this.channels.push(history.trace);
+      if (ended === undefined) this.live++;
+      this.ended = this.live > 0 ? undefined : at;
     }
-    if (!known) {
-      this.channels.set(step.object, { id: step.object, life: step, ownership: undefined, ended: undefined });
-      this.live++;
-      this.ended = undefined;
-    } else known.life = step;
-    if (step.status === 'active') return;
-    const trace = this.channels.get(step.object);
-    if (trace?.ended !== undefined || !trace) return;
+  }
+
+  /** Takes in who controls a channel. */
+  traceOwnership(history: ObjectHistory, { value, context }: Snapshot): void {
+    const { app } = context as OwnershipContext;
+    if (app !== '' && !this.applications.includes(app)) this.applications.push(app);
+    history.trace ??= this.channels.find(({ id }) => id === history.object);
+    if (history.trace) history.trace.application = value === 'application' ? app : '';
+  }
+
+  #traceLife(step: CommittedStep, trace: ChannelTrace): void {
+    trace.value = step.after.value;
+    trace.context = step.after.context;
+    if (step.after.status === 'active' || trace.ended !== undefined) return;
     trace.ended = step.at;
     if (--this.live === 0) this.ended = step.at;
   }
 
-  add(entry: Entry): void {
-    this.entries.add(entry);
-    this.changed = entry.order;
-  }
-
   /** Makes another call part of this one. */
   absorb(other: CallRecord): void {
-    this.entries.merge(other.entries);
-    for (const [id, trace] of other.channels) this.channels.set(id, trace);
-    for (const app of other.applications) this.applications.add(app);
-    for (const each of other.objects) this.objects.add(each);
-    for (const each of other.sipCalls) this.sipCalls.add(each);
+    this.entries.absorb(other.entries);
+    this.channels.push(...other.channels);
+    for (const app of other.applications) if (!this.applications.includes(app)) this.applications.push(app);
+    for (const history of other.histories) {
+      history.call = this;
+      this.histories.push(history);
+    }
+    this.sipCalls.push(...other.sipCalls);
     this.mask = joined(this.mask, other.mask);
     this.formerIds.push(other.id, ...other.formerIds);
     this.began = Math.min(this.began, other.began);
@@ -88,4 +96,9 @@ export class CallRecord {
   }
 }
 
-export const channelContextOf = ({ life }: ChannelTrace): ChannelContext => life.context as ChannelContext;
+/** The call that a call has become part of, or itself. */
+export function current<C extends { readonly into: C | undefined }>(call: C): C {
+  let at = call;
+  while (at.into) at = at.into;
+  return at;
+}

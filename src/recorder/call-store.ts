@@ -1,9 +1,12 @@
 import type { CommittedStep } from '../actors/step.ts';
+import type { KeptActor } from '../actors/turn.ts';
 import type { BridgeContext } from '../machines/bridge.ts';
 import type { ChannelContext } from '../machines/channel.ts';
-import { CallRecord } from './call-record.ts';
-import type { Entry } from './entries.ts';
+import { CallRecord, current } from './call-record.ts';
+import { type Entry, type EventEntry, type Kept, readAll } from './entries.ts';
 import { EntryList } from './entry-list.ts';
+import { KeptStep, ObjectHistory, passOver } from './history.ts';
+import { Journal, numberOf, referenceOf, type Segment } from './journal.ts';
 import type { Mask } from './masks.ts';
 import { Queue } from './queue.ts';
 
@@ -19,9 +22,6 @@ export type StoreLimits = {
   others: number;
 };
 
-/** An object that runs: its chart's last step, and since when it is in its state. */
-export type Living = { step: CommittedStep; since: number; call: CallRecord | undefined };
-
 /** SIP calls without a channel, and objects without a call, whose entries wait for one. */
 const waitingLimit = 1_000;
 /** Entries that wait for the same call. */
@@ -29,19 +29,25 @@ const waitingEach = 50;
 /** Octets that a call takes beside its entries, roughly. */
 const octetsOfCall = 2_000;
 
-/** When all together take too much, so much of the bound is left afterwards: room is made seldom, and much at once. */
-const relieved = 0.9;
-
 /** Charts whose objects are channels. */
 const aboutChannel: ReadonlySet<string> = new Set(['channel', 'ownership', 'channelAudio', 'externalConnection']);
 
+/** Part of the entries of a call that goes when it gets too long, and entries that go at once at most. */
+const dropped = 0.25;
+const mostDropped = 1_000;
+
+/** Part of the memory that entries of live calls may take when the journal has let go of them. */
+const ownPart = 0.5;
+
 /**
  * Sorts entries by calls and bounds them: each entry is in one call, or in the rest. Of a call that gets too long the
- * oldest entries go; when all together take too much, the oldest ended call goes, then the oldest entries of live ones.
+ * oldest entries go; when all together take too much, the calls go that ended and have the oldest entries, then the
+ * oldest entries of live ones.
  */
 export class CallStore {
   readonly #limits: StoreLimits;
   readonly #mask: () => Mask;
+  readonly #journal: Journal;
   /** By id, former ids too; in the order in which calls began. */
   readonly #calls = new Map<string, CallRecord>();
   readonly #byChannel = new Map<string, CallRecord>();
@@ -49,26 +55,31 @@ export class CallStore {
   readonly #bySipCall = new Map<string, CallRecord>();
   /** In the order in which they ended; some may be live again, or gone. */
   readonly #ended = new Queue<CallRecord>();
-  readonly #waiting = new Map<string, Entry[]>();
+  readonly #waiting = new Map<string, Kept[]>();
   /** What belongs to no call. */
-  readonly others = new EntryList();
-  /** The objects that run, by chart and id. */
-  readonly living = new Map<string, Map<string, Living>>();
-  #octets = 0;
-  /** Beyond it room is made. */
-  #relieveAt: number;
+  readonly #others = new EntryList();
+  /** The charts that run. */
+  readonly living = new Set<ObjectHistory>();
+  /** Octets of calls beside the journal, roughly. */
+  #besides = 0;
+  /** Octets of entries of calls that are not in the journal. */
+  #own = 0;
   /** Calls that went before their time because all together took too much. */
   evicted = 0;
 
   constructor(limits: StoreLimits, mask: () => Mask) {
     this.#limits = limits;
-    this.#relieveAt = limits.octets;
     this.#mask = mask;
+    this.#journal = new Journal(
+      limits.octets,
+      (more) => this.octets + more <= limits.octets,
+      (segment) => this.#retired(segment),
+    );
   }
 
   /** Octets that all entries take, roughly. */
   get octets(): number {
-    return this.#octets;
+    return this.#journal.octets + this.#besides + this.#own + this.#others.octets;
   }
 
   /** Calls that are kept, oldest first. */
@@ -82,9 +93,9 @@ export class CallStore {
 
   /** Everything that is kept, in order. */
   all(): Entry[] {
-    const lists = [...this.calls().map(({ entries }) => entries.all()), this.others.all(), ...this.#waiting.values()];
+    const lists = [...this.calls().map(({ entries }) => entries.kept()), this.#others.all(), ...this.#waiting.values()];
     // A request may be in several calls.
-    return [...new Set(lists.flat())].sort((a, b) => a.order - b.order);
+    return readAll([...new Set(lists.flat())].sort((a, b) => a.order - b.order));
   }
 
   /** The call of a channel, of one that has ended too. */
@@ -102,82 +113,61 @@ export class CallStore {
   }
 
   /** The call that a step belongs to; undefined when it belongs to none, or to none yet. */
-  addStep(step: CommittedStep): CallRecord | undefined {
-    const living = this.#live(step);
-    const { chart, object } = step;
-    const isNew = chart === 'channel' && !this.#byChannel.has(object);
-    const call = chart === 'channel' ? this.#callOf(step) : (living.call ?? this.#found(step));
-    living.call = call;
+  addStep(step: CommittedStep, actor: KeptActor): CallRecord | undefined {
+    const history = this.#historyOf(step, actor);
+    const known = callOf(history, step);
+    const call = history.chart === 'channel' ? this.#callOfChannel(step, history, known) : (known ?? this.#found(step));
     if (!call) {
-      this.#addLoose(step);
+      this.#addLoose(step, history);
       return undefined;
     }
-    if (chart === 'channel' || chart === 'ownership') this.#trace(call, step);
-    if (isNew) this.#takeChannel(call, step);
-    this.put(call, step);
+    const isNew = known === undefined;
+    if (isNew) this.#assign(call, history);
+    if (history.chart === 'channel' || history.chart === 'ownership') this.#trace(call, step, history);
+    if (isNew && history.chart === 'channel') this.#takeChannel(call, step);
+    call.entries.addStep(step, history);
+    this.#added(call, step);
     return call;
   }
 
-  /** A step of what is in no call; some are in one later. */
-  #addLoose(step: CommittedStep): void {
-    const { chart, object, status } = step;
-    if (aboutChannel.has(chart)) this.wait(object, step);
-    else if (chart !== 'bridge') this.putOther(step);
-    else {
-      const key = `bridge:${object}`;
-      this.wait(key, step);
-      if (status !== 'active') this.#giveUp(key);
-    }
-  }
-
-  /** What a channel's call gets that was there before the channel. */
-  #takeChannel(call: CallRecord, { object, context }: CommittedStep): void {
-    this.#take(call, object);
-    const { protocolId } = context as ChannelContext;
-    if (protocolId === '') return;
-    this.#bySipCall.set(protocolId, call);
-    call.sipCalls.add(protocolId);
-    this.#take(call, `sip:${protocolId}`);
+  /** An event of a call. */
+  addEvent(call: CallRecord, event: EventEntry): void {
+    call.entries.addEvent(event);
+    this.#added(call, event);
   }
 
   /** Adds an entry to a call. */
-  put(call: CallRecord, entry: Entry): void {
-    const before = call.entries.octets;
-    call.add(entry);
+  put(call: CallRecord, entry: Kept): void {
+    call.entries.add(entry);
+    this.#added(call, entry);
+  }
+
+  #added(call: CallRecord, { order }: { readonly order: number }): void {
+    call.changed = order;
     const { stepsPerCall } = this.#limits;
-    if (call.entries.size > stepsPerCall) call.entries.drop(call.entries.size - stepsPerCall);
-    this.#octets += call.entries.octets - before;
-    if (this.#octets > this.#relieveAt) this.#relieve();
+    if (call.entries.size > stepsPerCall)
+      this.#cut(call, Math.min(mostDropped, Math.max(call.entries.size - stepsPerCall, stepsPerCall * dropped)));
   }
 
   /** Adds an entry that belongs to no call. */
-  putOther(entry: Entry): void {
-    const { others } = this;
-    const before = others.octets;
-    others.add(entry);
-    if (others.size > this.#limits.others) others.drop(others.size - this.#limits.others);
-    this.#octets += others.octets - before;
-    if (this.#octets > this.#relieveAt) this.#relieve();
+  putOther(entry: Kept): void {
+    this.#others.add(entry);
+    if (entry.kind === 'step') entry.history.isLoose = true;
+    while (this.#others.size > this.#limits.others) this.#dropOther();
   }
 
   /** Keeps an entry until its call is known; those that wait longest belong to none when there are too many. */
-  wait(key: string, entry: Entry): void {
+  wait(key: string, entry: Kept): void {
     const list = this.#waiting.get(key);
     if (list) {
-      if (list.length < waitingEach) list.push(entry);
+      if (list.length === waitingEach) this.putOther(list.shift() as Kept);
+      list.push(entry);
       return;
     }
     this.#waiting.set(key, [entry]);
     if (this.#waiting.size <= waitingLimit) return;
     const [oldest] = this.#waiting.keys();
     if (oldest !== undefined) this.#giveUp(oldest);
-  }
-
-  /** No call comes for what waits: it belongs to none. */
-  #giveUp(key: string): void {
-    const entries = this.#waiting.get(key) ?? [];
-    this.#waiting.delete(key);
-    for (const each of entries) this.putOther(each);
   }
 
   /** Lets go of calls that ended too long ago. @returns ids of those that went */
@@ -189,6 +179,10 @@ export class CallStore {
       this.#ended.shift();
       if (this.#forgetEnded(call)) went.push(call.id);
     }
+    for (let piece = this.#journal.oldest; piece; piece = this.#journal.oldest) {
+      if (this.#calls.size > 0 && piece.number(piece.first + piece.size - 1, numberOf.at) > due) break;
+      this.#journal.retire();
+    }
     return went;
   }
 
@@ -197,39 +191,82 @@ export class CallStore {
     return this.#ended.first !== undefined;
   }
 
-  #live(step: CommittedStep): Living {
-    const { chart, object } = step;
-    let ofChart = this.living.get(chart);
-    if (!ofChart) {
-      ofChart = new Map();
-      this.living.set(chart, ofChart);
+  #historyOf(step: CommittedStep, actor: KeptActor): ObjectHistory {
+    const noted = actor.note;
+    const history =
+      noted instanceof ObjectHistory && noted.keeper === this
+        ? noted
+        : new ObjectHistory(this, step.object, actor.machine, step.before, step.at);
+    if (history !== noted) {
+      actor.note = history;
+      this.living.add(history);
     }
-    const known = ofChart.get(object);
-    const living = known ?? { step, since: step.at, call: undefined };
-    if (known) {
-      if (known.step.value !== step.value) known.since = step.at;
-      known.step = step;
-      while (known.call?.into) known.call = known.call.into;
+    const { value, status } = step.after;
+    if (history.value !== value) {
+      history.value = value;
+      history.since = step.at;
     }
-    if (step.status === 'active') {
-      if (!known) ofChart.set(object, living);
-    } else if (known) ofChart.delete(object);
-    return living;
+    if (status !== 'active') {
+      history.ended = true;
+      this.living.delete(history);
+    }
+    return history;
+  }
+
+  #assign(call: CallRecord, history: ObjectHistory): void {
+    history.call = call;
+    call.histories.push(history);
+    if (aboutChannel.has(history.chart)) return;
+    this.#byObject.set(keyOf(history), call);
+    // It was given up for lost, and is found now.
+    if (history.isLoose) for (const entry of this.#others.take((each) => isOf(each, history))) this.put(call, entry);
+    history.isLoose = false;
+  }
+
+  /** A step of what is in no call; some are in one later. */
+  #addLoose(step: CommittedStep, history: ObjectHistory): void {
+    const { chart, object, after } = step;
+    const kept = new KeptStep(step, history);
+    if (aboutChannel.has(chart)) this.wait(object, kept);
+    else if (chart !== 'bridge') this.putOther(kept);
+    else {
+      const key = `bridge:${object}`;
+      this.wait(key, kept);
+      if (after.status !== 'active') this.#giveUp(key);
+    }
+  }
+
+  /** What a channel's call gets that was there before the channel. */
+  #takeChannel(call: CallRecord, { object, after }: CommittedStep): void {
+    this.#byChannel.set(object, call);
+    this.#take(call, object);
+    const { protocolId } = after.context as ChannelContext;
+    if (protocolId === '') return;
+    this.#bySipCall.set(protocolId, call);
+    call.sipCalls.push(protocolId);
+    this.#take(call, `sip:${protocolId}`);
+  }
+
+  /** No call comes for what waits: it belongs to none. */
+  #giveUp(key: string): void {
+    const entries = this.#waiting.get(key) ?? [];
+    this.#waiting.delete(key);
+    for (const each of entries) this.putOther(each);
   }
 
   /** The call of a channel, which its context names. */
-  #callOf(step: CommittedStep): CallRecord {
-    const { linked } = step.context as ChannelContext;
-    const own = this.#byChannel.get(step.object);
+  #callOfChannel(step: CommittedStep, history: ObjectHistory, own: CallRecord | undefined): CallRecord {
+    const { linked } = step.after.context as ChannelContext;
+    if (own && history.linked === linked.id) return own;
+    history.linked = linked.id;
     let call = this.#calls.get(linked.id);
-    if (own === call && own) return own;
+    if (own && own === call) return own;
     if (!call) {
-      call = new CallRecord(linked.id, step.at, this.#mask());
+      call = new CallRecord(linked.id, step.at, this.#mask(), this.#journal);
       this.#calls.set(linked.id, call);
-      this.#octets += octetsOfCall;
+      this.#besides += octetsOfCall;
     }
     if (own) this.#merge(call, own);
-    else this.#byChannel.set(step.object, call);
     return call;
   }
 
@@ -239,20 +276,20 @@ export class CallStore {
     if (!entries) return;
     this.#waiting.delete(key);
     for (const entry of entries) {
-      if (!('kind' in entry)) this.#adopt(call, entry);
+      if (entry.kind === 'step') this.#adopt(call, entry);
       this.put(call, entry);
     }
   }
 
-  #adopt(call: CallRecord, step: CommittedStep): void {
-    const living = this.living.get(step.chart)?.get(step.object);
-    if (living) living.call = call;
-    if (step.chart === 'ownership') call.trace(step);
+  #adopt(call: CallRecord, { history, besides }: KeptStep): void {
+    if (history.call !== call) this.#assign(call, history);
+    // What begins is in nobody's hands; what was taken up may be.
+    if (history.chart === 'ownership' && typeof besides === 'object') call.traceOwnership(history, besides);
   }
 
-  #trace(call: CallRecord, step: CommittedStep): void {
+  #trace(call: CallRecord, step: CommittedStep, history: ObjectHistory): void {
     const wasLive = call.ended === undefined;
-    call.trace(step);
+    call.trace(step, history);
     if (wasLive && call.ended !== undefined) this.#ended.push(call);
   }
 
@@ -261,16 +298,12 @@ export class CallStore {
     const { chart, object } = step;
     if (aboutChannel.has(chart)) return this.#byChannel.get(object);
     const call = chart === 'bridge' ? this.#ofMembers(step) : this.#ofTarget(step);
-    if (!call) return undefined;
-    const key = `${chart}:${object}`;
-    this.#byObject.set(key, call);
-    call.objects.add(key);
-    this.#take(call, key);
+    if (call) this.#take(call, `${chart}:${object}`);
     return call;
   }
 
   #ofMembers(step: CommittedStep): CallRecord | undefined {
-    const { members } = step.context as BridgeContext;
+    const { members } = step.after.context as BridgeContext;
     for (const { channelId } of members) {
       const call = this.#byChannel.get(channelId);
       if (call) return call;
@@ -279,7 +312,7 @@ export class CallStore {
   }
 
   #ofTarget(step: CommittedStep): CallRecord | undefined {
-    const { targetUri } = step.context as { targetUri?: string };
+    const { targetUri } = step.after.context as { targetUri?: string };
     if (targetUri === undefined) return undefined;
     const colon = targetUri.indexOf(':');
     const id = targetUri.slice(colon + 1);
@@ -288,48 +321,97 @@ export class CallStore {
 
   #merge(into: CallRecord, other: CallRecord): void {
     into.absorb(other);
-    this.#octets -= octetsOfCall;
+    this.#besides -= octetsOfCall;
     this.#calls.set(other.id, into);
     for (const id of other.formerIds) this.#calls.set(id, into);
-    for (const id of other.channels.keys()) this.#byChannel.set(id, into);
-    for (const key of other.objects) this.#byObject.set(key, into);
+    for (const { id } of other.channels) this.#byChannel.set(id, into);
+    for (const history of other.histories)
+      if (!aboutChannel.has(history.chart)) this.#byObject.set(keyOf(history), into);
     for (const id of other.sipCalls) this.#bySipCall.set(id, into);
   }
 
-  /** Makes room: ended calls go, oldest first; then what is left is shortened, the oldest call first. */
-  #relieve(): void {
-    const { octets } = this.#limits;
-    this.#makeRoom(octets * relieved);
-    // Where live calls alone take that much, it is not tried again at every step.
-    this.#relieveAt = Math.max(octets, this.#octets + octets * (1 - relieved));
-    if (this.#octets <= octets * relieved) this.#relieveAt = octets;
+  /* ---- Room ------------------------------------------------------------------------------------------------------- */
+
+  /** Lets the oldest entries of a call go, and what is known of charts of which nothing is left. */
+  #cut(call: CallRecord, count: number): void {
+    this.#changeOwn(call, () => call.entries.drop(Math.ceil(count)));
+    const left = new Set(call.entries.kept().flatMap((entry) => (entry.kind === 'step' ? [entry.history] : [])));
+    for (const history of call.histories)
+      if (history.ended && !left.has(history)) this.#byObject.delete(keyOf(history));
+    call.histories = call.histories.filter((history) => !history.ended || left.has(history));
   }
 
-  #makeRoom(target: number): void {
-    for (let call = this.#ended.shift(); call; call = this.#ended.shift()) {
-      if (this.#forgetEnded(call)) this.evicted++;
-      if (this.#octets <= target) return;
+  #changeOwn(call: CallRecord, change: () => void): void {
+    const before = call.entries.ownOctets;
+    change();
+    this.#own += call.entries.ownOctets - before;
+  }
+
+  /** A piece of the journal goes: the calls with it that ended, but not what is live. */
+  #retired(segment: Segment): void {
+    let last: CallRecord | undefined;
+    for (let place = segment.first; place < segment.first + segment.size; place++) {
+      const owner = segment.reference(place, referenceOf.owner) as CallRecord;
+      if (owner === last) continue;
+      last = owner;
+      this.#leave(current(owner));
     }
-    for (const { entries } of [{ entries: this.others }, ...this.#calls.values()]) {
-      const before = entries.octets;
-      entries.drop(Math.ceil(entries.size / 2));
-      this.#octets += entries.octets - before;
-      if (this.#octets <= target) return;
+    if (this.#own + this.#others.octets > this.#limits.octets * ownPart) this.#shorten();
+  }
+
+  #leave(call: CallRecord): void {
+    if (call.gone) return;
+    if (call.ended === undefined) this.#changeOwn(call, () => call.entries.takeOut());
+    else {
+      this.#forget(call);
+      this.evicted++;
     }
+  }
+
+  /** Entries outside the journal take too much: half of them go, of the oldest calls first. */
+  #shorten(): void {
+    const target = (this.#limits.octets * ownPart) / 2;
+    for (let left = Math.ceil(this.#others.size / 2); left > 0; left--) this.#dropOther();
+    for (const call of this.calls()) {
+      if (this.#own + this.#others.octets <= target) return;
+      if (call.entries.ownOctets > 0) this.#cut(call, call.entries.size / 2);
+    }
+  }
+
+  #dropOther(): void {
+    const entry = this.#others.shift();
+    if (entry?.kind === 'step') passOver(entry);
   }
 
   /** False when it is live again, or part of another, or gone. */
   #forgetEnded(call: CallRecord): boolean {
-    if (call.ended === undefined || call.into || this.#calls.get(call.id) !== call) return false;
+    if (call.ended === undefined || call.into || call.gone) return false;
     this.#forget(call);
     return true;
   }
 
   #forget(call: CallRecord): void {
-    this.#octets -= call.entries.octets + octetsOfCall;
+    call.gone = true;
+    this.#besides -= octetsOfCall;
+    this.#own -= call.entries.ownOctets;
     for (const id of [call.id, ...call.formerIds]) this.#calls.delete(id);
-    for (const id of call.channels.keys()) this.#byChannel.delete(id);
-    for (const key of call.objects) this.#byObject.delete(key);
+    for (const { id } of call.channels) this.#byChannel.delete(id);
+    for (const history of call.histories) if (!aboutChannel.has(history.chart)) this.#byObject.delete(keyOf(history));
     for (const id of call.sipCalls) this.#bySipCall.delete(id);
   }
+}
+
+const isOf = (entry: Kept, history: ObjectHistory): boolean => entry.kind === 'step' && entry.history === history;
+
+const keyOf = ({ chart, object }: ObjectHistory): string => `${chart}:${object}`;
+
+/** The call that an object is in. When that has gone, with all the steps before this one, it is in none any more. */
+function callOf(history: ObjectHistory, step: CommittedStep): CallRecord | undefined {
+  if (!history.call) return undefined;
+  const call = current(history.call);
+  // Nobody else gives it one.
+  if (!call.gone) return call as CallRecord;
+  history.call = undefined;
+  history.base = step.before;
+  return undefined;
 }

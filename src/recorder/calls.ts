@@ -1,10 +1,9 @@
-import type { CommittedStep } from '../actors/step.ts';
 import { type ChannelSnapshot, channelState } from '../machines/channel.ts';
-import type { OwnershipContext } from '../machines/ownership.ts';
 import type { Call, CallChannel, CallDetail, CallMask, CallPage, WaitingFor } from '../models/call.ts';
 import { AriError } from '../models/errors.ts';
 import { type Bundle, createBundle, type ServerDescription } from './bundle.ts';
-import { type CallRecord, type ChannelTrace, channelContextOf } from './call-record.ts';
+import type { CallRecord } from './call-record.ts';
+import type { ChannelTrace } from './history.ts';
 import { joined, type Mask, nothingMasked } from './masks.ts';
 import { writeMermaid } from './mermaid.ts';
 import { writePcap } from './pcap.ts';
@@ -72,7 +71,7 @@ export function createCalls(recorder: Recorder, stuck: Stuck, server: ServerDesc
     return found;
   };
   const model = (call: CallRecord): Call => {
-    const channels = [...call.channels.values()].map(writeChannel);
+    const channels = call.channels.map(writeChannel);
     const { ended } = call;
     return {
       id: call.id,
@@ -82,7 +81,7 @@ export function createCalls(recorder: Recorder, stuck: Stuck, server: ServerDesc
       duration_ms: (ended ?? clock.now()) - call.began,
       channels,
       applications: [...call.applications],
-      bridges: [...call.objects].filter((key) => key.startsWith('bridge:')).map((key) => key.slice('bridge:'.length)),
+      bridges: call.histories.filter(({ chart }) => chart === 'bridge').map(({ object }) => object),
       stuck: ended === undefined ? stuck.of(call) : [],
       entries: call.entries.size,
       gone: call.entries.gone,
@@ -141,8 +140,8 @@ function matches(
   if (seen && !seen(call.applications)) return false;
   if (state !== undefined && state !== (call.ended === undefined ? 'live' : 'ended')) return false;
   if (olderThan !== undefined && now - call.began < olderThan * 1000) return false;
-  if (app !== undefined && !call.applications.has(app)) return false;
-  const contexts = [...call.channels.values()].map(channelContextOf);
+  if (app !== undefined && !call.applications.includes(app)) return false;
+  const contexts = call.channels.map(({ context }) => context);
   if (endpoint !== undefined && !contexts.some((each) => isAt(each.endpoint, endpoint))) return false;
   if (number === undefined) return true;
   return contexts.some(({ caller, connected, dialplan, dialString }) =>
@@ -155,21 +154,18 @@ const writeMask = ({ digits, variables }: Mask): CallMask => ({ digits, variable
 const isAt = (endpoint: readonly [string, string] | undefined, wanted: string): boolean =>
   endpoint !== undefined && (endpoint.join('/').toLowerCase() === wanted.toLowerCase() || endpoint[1] === wanted);
 
-const snapshotOf = ({ value, context }: CommittedStep) => ({ value, context }) as unknown as ChannelSnapshot;
-
 function writeChannel(trace: ChannelTrace): CallChannel {
-  const { life, ownership, ended } = trace;
-  const { id, name, endpoint, caller, connected, dialplan, creationTime, cause } = channelContextOf(trace);
-  const owner = ownership?.value === 'application' ? (ownership.context as OwnershipContext).app : undefined;
+  const { application, value, ended } = trace;
+  const { id, name, endpoint, caller, connected, dialplan, creationTime, cause } = trace.context;
   return {
     id,
     name,
-    state: channelState(snapshotOf(life)),
-    life: String(life.value),
+    state: channelState(trace as unknown as ChannelSnapshot),
+    life: String(value),
     ...(endpoint ? { endpoint: endpoint.join('/') } : {}),
     caller: { name: caller.name, number: caller.number },
     connected: { name: connected.name, number: connected.number },
-    ...(owner === undefined ? {} : { application: owner }),
+    ...(application === '' ? {} : { application }),
     extension: `${dialplan.exten}@${dialplan.context}`,
     began: creationTime,
     ...(ended === undefined ? {} : { ended }),

@@ -1,4 +1,5 @@
-import { CommittedStep } from '../actors/step.ts';
+import type { CommittedStep } from '../actors/step.ts';
+import { type KeptStep, StepReader } from './history.ts';
 
 const none: readonly never[] = [];
 
@@ -106,16 +107,32 @@ export class MediaEntry {
   }
 }
 
-/** One thing that is recorded. All share one clock and one order. */
-export type Entry = CommittedStep | RequestEntry | EventEntry | SipEntry | MediaEntry;
+/** What is recorded beside steps. */
+export type Told = RequestEntry | EventEntry | SipEntry | MediaEntry;
 
-export const isStep = (entry: Entry): entry is CommittedStep => entry instanceof CommittedStep;
+/** One thing as it is kept. All share one clock and one order. */
+export type Kept = KeptStep | Told;
 
-/** Roughly what an entry takes of memory, in octets. Steps share most of what they refer to with their neighbours. */
-export function octetsOf(entry: Entry): number {
-  if (isStep(entry)) return 600;
-  if (entry.kind === 'event') return 160 + entry.json.length;
-  if (entry.kind === 'sip') return 240 + entry.head.length + (entry.body?.length ?? 0);
-  if (entry.kind === 'request') return 240 + entry.path.length + entry.query.length;
-  return 500;
+/** One thing that was recorded, as it was. */
+export type Entry = CommittedStep | Told;
+
+/** Roughly what an entry takes of the heap, in octets. */
+export function octetsOf(entry: Kept): number {
+  switch (entry.kind) {
+    case 'step':
+      return 250;
+    case 'event':
+      return 160 + entry.json.length;
+    case 'sip':
+      return 240 + entry.head.length + (entry.body?.length ?? 0);
+    case 'request':
+      return 240 + entry.path.length + entry.query.length;
+    case 'media':
+      return 500;
+  }
+}
+
+/** Things as they were, of what is kept of them in order. */
+export function readAll(kept: readonly Kept[], reader = new StepReader()): Entry[] {
+  return kept.map((entry) => (entry.kind === 'step' ? reader.read(entry) : entry));
 }

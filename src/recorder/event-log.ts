@@ -1,31 +1,48 @@
 import type { Resumption } from '../actors/applications.ts';
 import type { EventEntry } from './entries.ts';
-import { octetsOf } from './entries.ts';
-import { Queue } from './queue.ts';
+import { Journal, numberOf, referenceOf } from './journal.ts';
+import { type RowOwner, readRow, rowsOf, writeEvent } from './rows.ts';
+
+/** The rows of one application. */
+type Rows = RowOwner & { readonly application: string; gone: boolean };
 
 /** The last events made for applications, whoever they were for, bounded together. */
 export class EventLog {
-  readonly #limit: number;
-  readonly #events = new Queue<EventEntry>();
-  #octets = 0;
+  readonly #journal: Journal;
+  readonly #byApplication = new Map<string, Rows>();
 
   /** @param limit octets that all of them may take, roughly. */
   constructor(limit: number) {
-    this.#limit = limit;
+    this.#journal = new Journal(
+      limit,
+      (more) => this.#journal.octets + more <= limit,
+      (segment) => {
+        for (let place = segment.first; place < segment.first + segment.size; place++) {
+          const rows = segment.reference(place, referenceOf.owner) as Rows;
+          if (rows.last !== place) continue;
+          rows.gone = true;
+          this.#byApplication.delete(rows.application);
+        }
+      },
+    );
   }
 
-  get size(): number {
-    return this.#events.size;
+  /** Octets that they take, roughly. */
+  get octets(): number {
+    return this.#journal.octets;
   }
 
   add(entry: EventEntry): void {
-    this.#events.push(entry);
-    this.#octets += octetsOf(entry);
-    while (this.#octets > this.#limit) {
-      const oldest = this.#events.shift();
-      if (!oldest) return;
-      this.#octets -= octetsOf(oldest);
+    const { application } = entry;
+    let rows = this.#byApplication.get(application);
+    if (!rows) {
+      rows = { application, last: 0, gone: false };
+      this.#byApplication.set(application, rows);
     }
+    writeEvent(this.#journal, rows, entry);
+    // All of its others went to make room.
+    if (rows.gone) this.#byApplication.set(application, rows);
+    rows.gone = false;
   }
 
   /**
@@ -33,25 +50,30 @@ export class EventLog {
    * @param made how many events were made for it so far.
    */
   after(application: string, number: number, made: number): Resumption {
-    let kept: EventEntry[] = [];
-    let last = 0;
-    for (const entry of this.#events.all()) {
-      if (entry.application !== application) continue;
-      // It was gone for good in between, and its events are counted anew.
-      if (entry.number <= last) kept = [];
-      last = entry.number;
-      if (entry.number > number) kept.push(entry);
-    }
     if (number > made) return { events: [], lost: undefined };
-    const [first] = kept;
-    return { events: kept.map(({ json }) => json), lost: (first?.number ?? made + 1) - 1 - number };
+    const events: string[] = [];
+    let first = made + 1;
+    for (const [segment, place] of this.#rowsOf(application)) {
+      const each = segment.number(place, numberOf.number);
+      // What is further back is done with; or it was gone for good in between, and its events were counted anew.
+      if (each <= number || each >= first) break;
+      first = each;
+      events.push(segment.text(place, 'utf8'));
+    }
+    return { events: events.reverse(), lost: first - 1 - number };
   }
 
   /** The last events of an application, oldest first. */
   last(application: string, count: number): EventEntry[] {
-    return this.#events
-      .all()
-      .filter((entry) => entry.application === application)
-      .slice(-count);
+    const found: EventEntry[] = [];
+    for (const [segment, place] of this.#rowsOf(application)) {
+      if (found.length === count) break;
+      found.push(readRow(segment, place) as EventEntry);
+    }
+    return found.reverse();
+  }
+
+  #rowsOf(application: string) {
+    return rowsOf(this.#journal, this.#byApplication.get(application)?.last ?? 0);
   }
 }

@@ -10,9 +10,10 @@ import type {
   LiveOverview,
 } from '../models/live.ts';
 import type { EventTimelineEntry, TimelineEntry } from '../models/timeline.ts';
-import type { CallRecord } from './call-record.ts';
+import { type CallRecord, current } from './call-record.ts';
 import type { Calls } from './calls.ts';
-import { type Entry, type EventEntry, isStep } from './entries.ts';
+import { type EventEntry, readAll, type Told } from './entries.ts';
+import { StepReader } from './history.ts';
 import type { Recorder } from './recorder.ts';
 import { createTimelineWriter, type TimelineWriter } from './timeline.ts';
 
@@ -65,7 +66,7 @@ const quietTicks = 3;
 type Watcher = {
   /** The next message; undefined when there is nothing to tell. */
   next(): LiveMessage | undefined;
-  hear(entry: Entry, call: CallRecord | undefined): void;
+  hear(entry: Told | undefined, call: CallRecord | undefined): void;
   send(json: string): void;
 };
 
@@ -77,7 +78,6 @@ export function createLive(options: LiveOptions): Live {
   let timer: unknown;
 
   const place = () => ({ at: clock.now(), seq: recorder.order });
-  const resolve = (call: CallRecord): CallRecord => (call.into ? resolve(call.into) : call);
   const figures = (all: readonly CallRecord[]): LiveFigures => ({
     live_calls: all.filter(({ ended }) => ended === undefined).length,
     kept_calls: all.length,
@@ -111,7 +111,7 @@ export function createLive(options: LiveOptions): Live {
         quiet = quietTicks;
         const kept = seen();
         const ids = new Set(kept.map(({ id }) => id));
-        const told = [...new Set([...changed].map(resolve))].filter(({ id }) => ids.has(id));
+        const told = [...new Set([...changed].map(current))].filter(({ id }) => ids.has(id));
         const removed = [...shown].filter((id) => !ids.has(id));
         shown = new Set([...[...shown].filter((id) => ids.has(id)), ...told.slice(0, mostCalls).map(({ id }) => id)]);
         changed = new Set(told.slice(mostCalls));
@@ -132,27 +132,32 @@ export function createLive(options: LiveOptions): Live {
     let record = calls.record(id);
     let { mask } = record;
     let writer: TimelineWriter = createTimelineWriter(mask);
+    let reader = new StepReader();
     let whole = true;
     let dirty = true;
     let last = 0;
+    let told = Number.POSITIVE_INFINITY;
     return {
       hear(_entry, call) {
-        if (call && resolve(call) === resolve(record)) dirty = true;
+        if (call && current(call) === current(record)) dirty = true;
       },
       next(): LiveCall | undefined {
         if (!dirty) return undefined;
         dirty = false;
-        const now = resolve(record);
-        // What was shown until now may have to be hidden.
-        if (now !== record || now.mask !== mask) {
+        const now = current(record);
+        // What was shown until now may have to be hidden; of what went before it was told nothing can be told.
+        if (now !== record || now.mask !== mask || now.entries.gone > told) {
           record = now;
           ({ mask } = record);
           writer = createTimelineWriter(mask);
+          reader = new StepReader();
           whole = true;
           last = 0;
         }
-        const entries: TimelineEntry[] = record.entries.after(last).map((entry) => writer.write(entry));
+        const fresh = record.entries.kept().filter(({ order }) => order > last);
+        const entries: TimelineEntry[] = readAll(fresh, reader).map((entry) => writer.write(entry));
         last = recorder.order;
+        told = record.entries.gone + record.entries.size;
         const message: LiveCall = {
           type: 'call',
           ...place(),
@@ -177,7 +182,7 @@ export function createLive(options: LiveOptions): Live {
     };
     return {
       hear(entry) {
-        if (isStep(entry) || entry.kind !== 'event' || entry.application !== name) return;
+        if (entry?.kind !== 'event' || entry.application !== name) return;
         dirty = true;
         waiting.push(entry);
         if (waiting.length <= mostEvents) return;

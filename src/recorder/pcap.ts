@@ -1,5 +1,4 @@
 import type { Entry, SipEntry } from './entries.ts';
-import { isStep } from './entries.ts';
 import type { Mask } from './masks.ts';
 
 /** Packets that begin with an IP header (LINKTYPE_RAW). */
@@ -28,7 +27,7 @@ function fileHeader(): Buffer {
  * authenticates somebody is taken out.
  */
 export function writePcap(entries: readonly Entry[], mask: Mask): Buffer {
-  const messages = entries.filter((entry): entry is SipEntry => !isStep(entry) && entry.kind === 'sip');
+  const messages = entries.filter((entry): entry is SipEntry => entry.kind === 'sip');
   return Buffer.concat([fileHeader(), ...messages.flatMap((message) => writePacket(message, mask))]);
 }
 

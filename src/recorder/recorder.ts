@@ -1,11 +1,11 @@
 import type { CommittedStep } from '../actors/step.ts';
-import type { Turn } from '../actors/turn.ts';
+import type { KeptActor, Turn } from '../actors/turn.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { AriEventBody } from '../models/events.ts';
 import type { CallRecord } from './call-record.ts';
 import { CallStore, type StoreLimits } from './call-store.ts';
-import { type Entry, EventEntry, MediaEntry, RequestEntry, SipEntry, type SipPlace } from './entries.ts';
+import { EventEntry, MediaEntry, RequestEntry, SipEntry, type SipPlace, type Told } from './entries.ts';
 import { EventLog } from './event-log.ts';
 import type { Mask } from './masks.ts';
 import { Queue } from './queue.ts';
@@ -28,8 +28,8 @@ export type BegunRequest = ConstructorParameters<typeof RequestEntry>[0] & {
   looks: boolean;
 };
 
-/** Who hears what is recorded. */
-export type RecordListener = (entry: Entry, call: CallRecord | undefined) => void;
+/** Who hears what is recorded: of a step only whose call it belongs to. */
+export type RecordListener = (entry: Told | undefined, call: CallRecord | undefined) => void;
 
 /** Requests that steps may still follow from. */
 const rememberedRequests = 5_000;
@@ -38,8 +38,8 @@ const rememberedRequests = 5_000;
 const expiryMs = 5_000;
 
 /**
- * The flight recorder: everything that happens, in one order on one clock, sorted by calls and bounded. It keeps
- * references and describes nothing until somebody asks. Nothing waits for it and nothing depends on it.
+ * The flight recorder: everything that happens, in one order on one clock, sorted by calls and bounded. Of steps it keeps
+ * what came in; the charts say what that led to when somebody asks. Nothing waits for it and nothing depends on it.
  */
 export class Recorder {
   readonly store: CallStore;
@@ -61,7 +61,7 @@ export class Recorder {
     this.settings = settings;
     this.store = new CallStore(settings, () => this.settings.mask);
     this.events = new EventLog(settings.eventOctets);
-    this.#unkeep = turn.keep((step) => this.#keep(step));
+    this.#unkeep = turn.keep((step, actor) => this.#keep(step, actor));
   }
 
   /** Place in the order of the last thing that was recorded. */
@@ -97,7 +97,10 @@ export class Recorder {
     const entry = new EventEntry({ at: this.clock.now(), application, number, type: event.type, json, missed });
     entry.order = ++this.#order;
     this.events.add(entry);
-    this.#file(entry, this.#callOfEvent(event));
+    const call = this.#callOfEvent(event);
+    if (call) this.store.addEvent(call, entry);
+    else this.store.putOther(entry);
+    this.#tell(entry, call);
   }
 
   /** The call that an event was about, while it is kept. */
@@ -139,12 +142,12 @@ export class Recorder {
     this.#listeners = [];
   }
 
-  #keep(step: CommittedStep): void {
+  #keep(step: CommittedStep, actor: KeptActor): void {
     step.order = ++this.#order;
-    const call = this.store.addStep(step);
+    const call = this.store.addStep(step, actor);
     if (call && step.request !== undefined && call.lastRequest !== step.request) this.#link(call, step.request);
     if (this.#expiry === undefined && this.store.hasEnded) this.#expireSoon();
-    this.#tell(step, call);
+    this.#tell(undefined, call);
   }
 
   /** Puts the request that a step follows from before it. */
@@ -157,13 +160,13 @@ export class Recorder {
     this.#tell(entry, call);
   }
 
-  #file(entry: Entry, call: CallRecord | undefined): void {
+  #file(entry: Told, call: CallRecord | undefined): void {
     if (call) this.store.put(call, entry);
     else this.store.putOther(entry);
     this.#tell(entry, call);
   }
 
-  #tell(entry: Entry, call: CallRecord | undefined): void {
+  #tell(entry: Told | undefined, call: CallRecord | undefined): void {
     for (const listener of this.#listeners) {
       try {
         listener(entry, call);

@@ -9,8 +9,8 @@ import { ownershipExpectations } from '../machines/ownership.ts';
 import { playbackExpectations } from '../machines/playback.ts';
 import { transferExpectations } from '../machines/transfer.ts';
 import type { WaitingFor } from '../models/call.ts';
-import type { CallRecord } from './call-record.ts';
-import type { Living } from './call-store.ts';
+import { type CallRecord, current } from './call-record.ts';
+import type { ObjectHistory } from './history.ts';
 import type { Recorder } from './recorder.ts';
 
 /** By chart. */
@@ -47,27 +47,25 @@ export interface Stuck {
 export function createStuck(recorder: Recorder, lagging: (octets: number) => readonly Lagging[]): Stuck {
   const { store, clock } = recorder;
 
-  const judge = ({ step, since, call }: Living, now: number): WaitingFor | undefined => {
-    const expected = expectations[step.chart]?.[String(step.value)];
+  const judge = ({ chart, object, value, since, call }: ObjectHistory, now: number): WaitingFor | undefined => {
+    const expected = expectations[chart]?.[String(value)];
     if (!expected || now - since < expected.atMost) return undefined;
     return {
-      kind: step.chart === 'application' ? 'application' : 'object',
-      object: step.object,
-      chart: step.chart,
-      state: String(step.value),
+      kind: chart === 'application' ? 'application' : 'object',
+      object,
+      chart,
+      state: String(value),
       since,
       expected_ms: expected.atMost,
       waits_for: expected.waitsFor,
-      ...(call ? { call: call.id } : {}),
+      ...(call && !call.gone ? { call: current(call).id } : {}),
     };
   };
 
   return {
     all() {
       const now = clock.now();
-      const objects = [...store.living.values()].flatMap((ofChart) =>
-        [...ofChart.values()].flatMap((living) => judge(living, now) ?? []),
-      );
+      const objects = [...store.living].flatMap((history) => judge(history, now) ?? []);
       const sockets = lagging(laggingOctets).map(
         ({ client, octets }): WaitingFor => ({
           kind: 'socket',
@@ -81,21 +79,7 @@ export function createStuck(recorder: Recorder, lagging: (octets: number) => rea
     },
     of(call) {
       const now = clock.now();
-      const found: WaitingFor[] = [];
-      const look = (chart: string, id: string): void => {
-        const living = store.living.get(chart)?.get(id);
-        const waiting = living && judge(living, now);
-        if (waiting) found.push(waiting);
-      };
-      for (const { id, ended } of call.channels.values()) {
-        if (ended !== undefined) continue;
-        for (const chart of ['channel', 'ownership', 'externalConnection']) look(chart, id);
-      }
-      for (const key of call.objects) {
-        const colon = key.indexOf(':');
-        look(key.slice(0, colon), key.slice(colon + 1));
-      }
-      return found;
+      return call.histories.flatMap((history) => (history.ended ? [] : (judge(history, now) ?? [])));
     },
   };
 }

@@ -1,6 +1,6 @@
 import { type Change, type CommittedStep, type Contents, describeStep } from '../actors/step.ts';
 import type { StepEntry, TimelineEntry } from '../models/timeline.ts';
-import { type Entry, isStep, type SipEntry, type SipPlace } from './entries.ts';
+import type { Entry, SipEntry, SipPlace } from './entries.ts';
 import { type Mask, masked, maskedQuery } from './masks.ts';
 
 /** Writes out entries as clients see them. */
@@ -15,7 +15,7 @@ export function createTimelineWriter(mask: Mask): TimelineWriter {
   const writeStep = (step: CommittedStep): StepEntry => {
     const key = `${step.chart}:${step.object}`;
     const known = before.get(key);
-    before.set(key, step);
+    before.set(key, step.after as Contents);
     const { seq, at, object, chart, event, from, to, facts, effects, causedBy, request, change } = describeStep(
       step,
       known,
@@ -39,7 +39,7 @@ export function createTimelineWriter(mask: Mask): TimelineWriter {
   };
   return {
     write(entry) {
-      if (isStep(entry)) return masked(writeStep(entry), mask);
+      if (entry.kind === 'step') return masked(writeStep(entry), mask);
       const place = { seq: entry.order, at: entry.at };
       switch (entry.kind) {
         case 'request':

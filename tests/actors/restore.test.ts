@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type ActorDump, createRuntime, spawn } from '../../src/actors/spawn.ts';
+import type { ActorDump } from '../../src/actors/chart-run.ts';
+import { createRuntime, spawn } from '../../src/actors/spawn.ts';
 import { channelMachine } from '../../src/machines/channel.ts';
 import { bound, type Happening, happenings, pick, probe } from '../support/chart-runs.ts';
 import { type ChartSamples, chartSamples } from '../support/chart-samples.ts';

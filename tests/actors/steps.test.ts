@@ -3,8 +3,9 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { AnyStateMachine } from 'xstate';
 import { eventTypesOf } from '../../scripts/charts.ts';
+import { ChartRun, type Snapshot, workOut } from '../../src/actors/chart-run.ts';
 import { type Actor, createRuntime, spawn } from '../../src/actors/spawn.ts';
-import { replay, type SnapshotImage, type Step } from '../../src/actors/step.ts';
+import { type CommittedStep, replay, type SnapshotImage, type Step } from '../../src/actors/step.ts';
 import { bound, type Happening, happenings, pick, probe } from '../support/chart-runs.ts';
 import { allCharts, type ChartSamples, chartSamples } from '../support/chart-samples.ts';
 import { createRecordingLog } from '../support/log.ts';
@@ -28,7 +29,9 @@ function play(samples: ChartSamples, input: number, happening: readonly Happenin
   const seen: [kind: 'step' | 'fact' | 'effect' | 'end', what: unknown][] = [];
   const snapshots: SnapshotImage[] = [];
   const steps: Step[] = [];
+  const committed: CommittedStep[] = [];
   let actor: Actor<AnyStateMachine> | undefined;
+  runtime.turn.keep((step) => committed.push(step));
   runtime.turn.listen((step) => {
     steps.push(step);
     seen.push(['step', step]);
@@ -50,8 +53,11 @@ function play(samples: ChartSamples, input: number, happening: readonly Happenin
     if ('ms' in what) clock.advance(what.ms);
     else actor?.send(pick(samples.events, what.event));
   }
-  return { seen, snapshots, steps, lines, clock };
+  return { machine, seen, snapshots, steps, committed, lines, clock };
 }
+
+/** An effect without what carries it out. */
+const shown = ({ type, params }: { type: string; params: unknown }) => ({ type, params });
 
 const regime = suite('steps of every chart');
 
@@ -86,6 +92,23 @@ for (const samples of chartSamples) {
           snapshots.map(({ value }) => value),
           steps.map(({ to }) => to),
         );
+      }),
+      { numRuns: 200, seed },
+    );
+  });
+
+  regime(`${id}: a step can be worked out again, of what came in and the snapshot before it`, () => {
+    fc.assert(
+      fc.property(fc.nat(), happenings, (input, happening) => {
+        const { machine, committed } = play(samples, input, happening);
+        let before: Snapshot | undefined;
+        const run = new ChartRun(machine, 'again');
+        for (const { taking, at, event, besides, ...step } of committed) {
+          const { after, facts, effects } = workOut(run, before, { taking, at, event, besides });
+          assert.equal(imageOf(after), imageOf(step.after));
+          assert.equal([facts, effects.map(shown)], [step.facts, step.effects.map(shown)]);
+          before = after;
+        }
       }),
       { numRuns: 200, seed },
     );

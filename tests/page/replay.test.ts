@@ -17,7 +17,7 @@ replaying('models and operations are at every moment what the server gave then',
   world.runtime.turn.keep((step) => {
     const key = keyOf(step.object, step.chart);
     const known = before.get(key);
-    before.set(key, step);
+    before.set(key, step.after as Contents);
     const { seq, causedBy: _cause, change, ...told } = describeStep(step, known);
     const entry = { kind: 'step', ...told, seq, step: seq, change: { ...(known ? {} : { whole: true }), ...change } };
     timeline.push(JSON.parse(JSON.stringify(entry)) as StepEntry);

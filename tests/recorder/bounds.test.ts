@@ -1,58 +1,85 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { CommittedStep } from '../../src/actors/step.ts';
+import { assign, setup } from 'xstate';
+import { type Actor, createRuntime, spawn } from '../../src/actors/spawn.ts';
+import type { CallRecord } from '../../src/recorder/call-record.ts';
 import { CallStore } from '../../src/recorder/call-store.ts';
 import { EventEntry, SipEntry } from '../../src/recorder/entries.ts';
 import { nothingMasked } from '../../src/recorder/masks.ts';
+import { recordingLog } from '../support/call-control.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 
 const bounds = suite('bounds of the recorder');
 
 const limits = { stepsPerCall: 50, octets: 2_000_000, keepEndedMs: 60_000, others: 100 };
 const place = { address: '192.0.2.1', port: 5060 };
 
+/** The part of a channel that the recorder looks at. */
+const channelChart = setup({
+  types: {
+    input: {} as { id: string },
+    context: {} as { linked: { id: string; since: number }; protocolId: string; rounds: number },
+    events: {} as { type: 'go' } | { type: 'end' },
+  },
+}).createMachine({
+  id: 'channel',
+  context: ({ input: { id } }) => ({ linked: { id, since: 0 }, protocolId: `sip-${id}`, rounds: 0 }),
+  initial: 'ring',
+  states: {
+    ring: {
+      on: { go: { actions: assign(({ context }) => ({ rounds: context.rounds + 1 })) }, end: 'destroyed' },
+    },
+    destroyed: { type: 'final' },
+  },
+});
+
 /** Fills a store with calls, each of a few steps, messages and events, at a simulated pace of one a ms. */
 class Load {
   readonly store = new CallStore(limits, () => nothingMasked);
+  readonly #clock = new ManualClock();
+  readonly #runtime = createRuntime(this.#clock, recordingLog());
   #order = 0;
-  #now = 0;
   most = 0;
 
-  step(id: string, value: string, status = 'active', chart = 'channel'): void {
-    const context = { linked: { id, since: 0 }, protocolId: `sip-${id}` };
-    const event = { type: 'any' };
-    const committed = new CommittedStep(
-      { seq: 1, at: this.#now, object: id, chart, event, from: undefined, facts: [], effects: [], causedBy: undefined },
-      { status, value, context },
-      undefined,
-    );
-    committed.order = ++this.#order;
-    this.store.addStep(committed);
+  constructor() {
+    this.#runtime.turn.keep((step, actor) => {
+      step.order = ++this.#order;
+      this.store.addStep(step, actor);
+    });
+  }
+
+  channel(id: string): Actor<typeof channelChart> {
+    return spawn(channelChart, { id, input: { id }, runtime: this.#runtime, onEnded: () => {} });
   }
 
   call(id: string, entries: number): void {
-    this.#now++;
+    this.#clock.advance(1);
+    const at = this.now;
     const sip = new SipEntry({
-      ...{ at: this.#now, direction: 'in', protocol: 'udp', head: 'x'.repeat(500), body: undefined, bodyLength: 0 },
+      ...{ at, direction: 'in', protocol: 'udp', head: 'x'.repeat(500), body: undefined, bodyLength: 0 },
       ...{ local: place, remote: place },
     } as ConstructorParameters<typeof SipEntry>[0]);
     sip.order = ++this.#order;
     this.store.wait(`sip:sip-${id}`, sip);
-    this.step(id, 'ring');
+    const channel = this.channel(id);
     const call = this.store.find(id);
-    for (let at = 0; at < entries && call; at++) {
-      const told = { at: this.#now, application: 'a', number: at, type: 'X', json: '{}'.repeat(200), missed: false };
-      const event = new EventEntry(told);
+    for (let number = 0; number < entries && call; number++) {
+      const event = new EventEntry({ at, application: 'a', number, type: 'X', json: '{}'.repeat(200), missed: false });
       event.order = ++this.#order;
-      this.store.put(call, event);
+      this.store.addEvent(call, event);
     }
-    this.step(id, 'destroyed', 'done');
+    channel.send({ type: 'end' });
     this.most = Math.max(this.most, this.store.octets);
   }
 
   get now(): number {
-    return this.#now;
+    return this.#clock.now();
   }
 }
+
+/** What a call's steps tell, as it was when they were taken. */
+const roundsOf = (call: CallRecord | undefined): unknown[] =>
+  call?.entries.all().flatMap((entry) => (entry.kind === 'step' ? [entry.after.context.rounds] : [])) ?? [];
 
 bounds('100,000 calls leave it at its limit, with the newest of them, and it says how many went', () => {
   const load = new Load();
@@ -69,25 +96,58 @@ bounds('100,000 calls leave it at its limit, with the newest of them, and it say
   assert.is(store.ofChannel('c0'), undefined);
   assert.is(store.ofSipCall('sip-c0'), undefined);
   assert.is(store.ofSipCall('sip-c99999'), kept.at(-1));
-  assert.is(store.living.get('channel')?.size, 0);
+  assert.is(store.living.size, 0);
   store.expire(load.now + limits.keepEndedMs);
   assert.equal([store.calls(), store.octets, store.hasEnded], [[], 0, false]);
 });
 
-bounds('of a long call the oldest entries go, and it is told how many', () => {
+bounds('of a long call the oldest entries go, and it is told how many; what is left tells the truth', () => {
   const load = new Load();
-  load.call('long', 500);
-  const call = load.store.find('long');
-  assert.equal([call?.entries.size, call?.entries.gone], [50, 453]);
+  const channel = load.channel('long');
+  for (let round = 1; round <= 500; round++) {
+    channel.send({ type: 'go' });
+    const call = load.store.find('long');
+    const { size = 0, gone = 0 } = call?.entries ?? {};
+    assert.ok(size <= limits.stepsPerCall && size + gone === round + 1, `${size} are there, ${gone} went`);
+    if (round % 7 === 0)
+      assert.equal(
+        roundsOf(call),
+        Array.from({ length: size }, (_, at) => round + 1 - size + at),
+      );
+  }
 });
 
 bounds('calls that do not end are shortened when nothing else can go', () => {
   const load = new Load();
-  for (let at = 0; at < 2_000; at++) load.step(`live${at}`, 'ring');
-  for (let round = 0; round < 20; round++) for (let at = 0; at < 2_000; at++) load.step(`live${at}`, `up${round}`);
+  const channels = Array.from({ length: 2_000 }, (_, at) => load.channel(`live${at}`));
+  for (let round = 0; round < 20; round++) for (const channel of channels) channel.send({ type: 'go' });
   assert.ok(load.store.octets <= limits.octets + 2_000 * 2_000, `it took ${load.store.octets}`);
-  assert.is(load.store.calls().length, 2_000);
-  assert.ok(load.store.calls().some(({ entries }) => entries.gone > 0));
+  const calls = load.store.calls();
+  assert.is(calls.length, 2_000);
+  assert.ok(calls.some(({ entries }) => entries.gone > 0));
+  for (const call of calls) {
+    const { size } = call.entries;
+    assert.equal(
+      roundsOf(call),
+      Array.from({ length: size }, (_, at) => 21 - size + at),
+    );
+  }
+});
+
+bounds('a live call keeps all that it was while thousands of others come and go', () => {
+  const load = new Load();
+  const channel = load.channel('live');
+  for (let round = 1; round < 40; round++) {
+    channel.send({ type: 'go' });
+    for (let at = 0; at < 500; at++) load.call(`${round}-${at}`, 4);
+  }
+  const call = load.store.find('live');
+  assert.ok(load.store.evicted > 10_000);
+  assert.equal(
+    roundsOf(call),
+    Array.from({ length: 40 }, (_, at) => at),
+  );
+  assert.is(call?.entries.gone, 0);
 });
 
 bounds.run();

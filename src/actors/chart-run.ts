@@ -1,0 +1,154 @@
+import type { AnyActorScope, AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate';
+import { type Deadline, deadlinesOf, withDeadlines } from './deadlines.ts';
+import { fastLogic } from './table-logic.ts';
+
+/** A chart, what it is sent, and where it is: xstate's types, by the names of this house. */
+export type Chart = AnyStateMachine;
+export type ChartEvent = EventObject;
+export type Snapshot = AnyMachineSnapshot;
+
+/** An actor put down: plain JSON, and all that its chart needs to go on. */
+export type ActorDump = {
+  chart: string;
+  value: Snapshot['value'];
+  context: Readonly<Record<string, unknown>>;
+  /** The request that its last step followed from: what answers it later follows from it, too. */
+  request?: string | undefined;
+};
+
+/** What a transition wants done, in xstate's form. */
+export type Effect = { type: string; info: unknown; params: unknown; exec: (info: unknown, params: unknown) => void };
+/** A timer to start, or to forget where it has no event. */
+export type Planned = { id: string; event?: EventObject; delayMs: number };
+/** An action as charts hand it over to be executed. */
+type Action = { type: string; info: unknown; params: unknown; exec: Effect['exec'] | undefined };
+
+const nothing = (): void => {};
+/** The part of xstate's actor system that charts look at: it hears of every microstep. */
+const system = { _sendInspectionEvent: nothing };
+const none: readonly never[] = [];
+
+/** The snapshot of a chart that could not go on. */
+export const failed = (snapshot: AnyMachineSnapshot, error: unknown): AnyMachineSnapshot =>
+  ({ ...snapshot, status: 'error', error }) as AnyMachineSnapshot;
+
+/**
+ * A chart at work, purely: what an event leads to, and what the transition asks for, which is collected here and not
+ * done. Given the same snapshot and event it says the same at any time, so a step can be worked out again afterwards.
+ */
+export class ChartRun {
+  readonly machine: AnyStateMachine;
+  /** What the transitions since they were last taken asked for, in order. */
+  facts: EventObject[] = [];
+  effects: Effect[] = [];
+  planned: Planned[] = [];
+  readonly #logic: AnyStateMachine;
+  readonly #scope: AnyActorScope;
+
+  /** @param self what effects know the actor by; without one the chart is only worked out. */
+  constructor(machine: AnyStateMachine, id: string, self?: object) {
+    this.machine = machine;
+    this.#logic = fastLogic(machine);
+    this.#scope = {
+      self: self ?? this,
+      id,
+      sessionId: id,
+      system,
+      logger: nothing,
+      defer: nothing,
+      emit: nothing,
+      stopChild: nothing,
+      actionExecutor: (action: Action) => this.#collect(action),
+    } as unknown as AnyActorScope;
+  }
+
+  /** The first snapshot. */
+  begin(input: unknown): AnyMachineSnapshot {
+    return this.#logic.getInitialSnapshot(this.#scope, input as never);
+  }
+
+  /** The snapshot that was put down. @throws Error when it is of another chart, or in a state that this one lacks. */
+  resume({ chart, value, context }: ActorDump): AnyMachineSnapshot {
+    if (chart !== this.machine.id) throw new Error(`a dump of '${chart}' is none of '${this.machine.id}'`);
+    return this.machine.resolveState({ value, context } as never);
+  }
+
+  /** What comes next; a snapshot with the status `error` when the chart throws. */
+  next(before: AnyMachineSnapshot, event: EventObject): AnyMachineSnapshot {
+    try {
+      return this.#logic.transition(before, event, this.#scope) as AnyMachineSnapshot;
+    } catch (error) {
+      return failed(before, error);
+    }
+  }
+
+  #collect({ type, info, params, exec }: Action): void {
+    if (type === 'xstate.emit') this.facts.push((params as { event: EventObject }).event);
+    else if (type === 'xstate.raise') {
+      const { event, id, delay } = params as { event: EventObject; id?: string; delay?: number };
+      // Without a delay the chart itself has it in its queue.
+      if (delay !== undefined) this.planned.push({ id: id ?? event.type, event, delayMs: delay });
+    } else if (type === 'xstate.cancel') this.planned.push({ id: (params as { sendId: string }).sendId, delayMs: 0 });
+    else if (exec) this.effects.push({ type, info, params, exec });
+  }
+}
+
+/** How an actor came to a step: it began, was taken up from a dump, took an event, a delay ended, or an effect failed. */
+export type Taking = 'begun' | 'restored' | 'taken' | 'expired' | 'crashed';
+
+/** What of a step has to be kept so that it can be worked out again from the snapshot before it. */
+export type StepSource = {
+  readonly taking: Taking;
+  /** Wall-clock time in ms since the epoch. */
+  readonly at: number;
+  readonly event: EventObject;
+  /** Of `expired` the id of the delay; of `restored` the snapshot that was taken up. */
+  readonly besides: string | AnyMachineSnapshot | undefined;
+};
+
+/** What a step led to. */
+export type StepOutcome = {
+  readonly after: AnyMachineSnapshot;
+  readonly facts: readonly EventObject[];
+  readonly effects: readonly Effect[];
+};
+
+/** Works a step out again: the same snapshot, facts and effects as when it was taken, none of which is told or done. */
+export function workOut(run: ChartRun, before: AnyMachineSnapshot | undefined, source: StepSource): StepOutcome {
+  const { taking, at, besides } = source;
+  if (taking === 'restored') return { after: besides as AnyMachineSnapshot, facts: none, effects: none };
+  const after =
+    before === undefined ? run.begin((source.event as { input?: unknown }).input) : went(run, before, source);
+  const crashed = after.status === 'error';
+  const { facts, effects, planned } = run;
+  run.facts = [];
+  run.effects = [];
+  run.planned = [];
+  return {
+    after: crashed ? after : replan(after, planned, at),
+    facts: crashed ? none : facts,
+    effects: crashed ? none : effects,
+  };
+}
+
+function went(run: ChartRun, before: AnyMachineSnapshot, { taking, event, besides }: StepSource): AnyMachineSnapshot {
+  if (taking === 'crashed') return failed(before, undefined);
+  if (taking !== 'expired') return run.next(before, event);
+  const left = new Map(Object.entries(deadlinesOf(before)));
+  left.delete(besides as string);
+  return run.next(withDeadlines(before, left), event);
+}
+
+/** Notes in the context what timers run after a transition, as the actor did when it started and forgot them. */
+function replan(snapshot: AnyMachineSnapshot, planned: readonly Planned[], at: number): AnyMachineSnapshot {
+  if (planned.length === 0 || snapshot.status !== 'active') return snapshot;
+  const timers = new Map<string, Deadline>(Object.entries(deadlinesOf(snapshot)));
+  let changed = false;
+  for (const { id, event, delayMs } of planned) {
+    changed = timers.delete(id) || changed;
+    if (event === undefined) continue;
+    timers.set(id, { at: at + delayMs, event });
+    changed = true;
+  }
+  return changed ? withDeadlines(snapshot, timers) : snapshot;
+}

@@ -1,0 +1,128 @@
+import {
+  type Chart,
+  type ChartEvent,
+  ChartRun,
+  type Snapshot,
+  type StepSource,
+  type Taking,
+  workOut,
+} from '../actors/chart-run.ts';
+import type { CommittedStep, Step } from '../actors/step.ts';
+import type { ChannelContext } from '../machines/channel.ts';
+
+/** A channel of a call, as its last steps left it. */
+export type ChannelTrace = {
+  readonly id: string;
+  value: Snapshot['value'];
+  context: ChannelContext;
+  /** The application that controls it; '' for none. */
+  application: string;
+  /** ms since the epoch; undefined while it is there. */
+  ended: number | undefined;
+};
+
+/** A call, as its charts know it. */
+export interface OwningCall {
+  readonly id: string;
+  /** The call that it has become part of. */
+  readonly into: OwningCall | undefined;
+  /** Whether it is no longer kept. */
+  readonly gone: boolean;
+}
+
+/** One chart that runs, or ran: what is known of it beside its steps. */
+export class ObjectHistory {
+  /** Who keeps it. */
+  readonly keeper: object;
+  readonly object: string;
+  readonly chart: string;
+  readonly machine: Chart;
+  /** The snapshot before the first of its steps that is kept; undefined when that is its first one. */
+  base: Snapshot | undefined;
+  /** The call that it belongs to; one that has gone is no longer its own. */
+  call: OwningCall | undefined;
+  /** The state it is in, and since when, in ms since the epoch. */
+  value: Snapshot['value'] | undefined;
+  since: number;
+  /** Whether it has ended. */
+  ended = false;
+  /** Whether some of its steps belong to no call. */
+  isLoose = false;
+  /** Of a channel the id of the call that its last step named. */
+  linked = '';
+  /** The channel that it is about, in its call. */
+  trace: ChannelTrace | undefined;
+
+  constructor(keeper: object, object: string, machine: Chart, base: Snapshot | undefined, since: number) {
+    this.keeper = keeper;
+    this.object = object;
+    this.chart = machine.id;
+    this.machine = machine;
+    this.base = base;
+    this.value = base?.value;
+    this.since = since;
+  }
+}
+
+/** A step as it is kept: what came in. What it led to follows from the chart, and is worked out when somebody asks. */
+export class KeptStep implements StepSource {
+  readonly kind = 'step';
+  readonly order: number;
+  readonly at: number;
+  readonly seq: number;
+  readonly history: ObjectHistory;
+  readonly taking: Taking;
+  readonly event: ChartEvent;
+  readonly besides: StepSource['besides'];
+  readonly causedBy: Step['causedBy'];
+  readonly request: string | undefined;
+
+  constructor(
+    step: Pick<CommittedStep, 'order' | 'at' | 'seq' | 'taking' | 'event' | 'besides' | 'causedBy' | 'request'>,
+    history: ObjectHistory,
+  ) {
+    this.order = step.order;
+    this.at = step.at;
+    this.seq = step.seq;
+    this.history = history;
+    this.taking = step.taking;
+    this.event = step.event;
+    this.besides = step.besides;
+    this.causedBy = step.causedBy;
+    this.request = step.request;
+  }
+}
+
+/** Works out steps, in their order. It remembers how each chart was after the last one. */
+export class StepReader {
+  readonly #before = new Map<ObjectHistory, Snapshot | undefined>();
+
+  /** The next step of its object. */
+  read(step: KeptStep): CommittedStep {
+    const { history } = step;
+    const before = this.#before.has(history) ? this.#before.get(history) : history.base;
+    const outcome = workOut(runOf(history.machine), before, step);
+    this.#before.set(history, outcome.after);
+    const { order, seq, at, taking, event, besides, causedBy, request } = step;
+    const { object, chart } = history;
+    const source = { order, seq, at, taking, event, besides, causedBy, request };
+    return { kind: 'step', ...source, object, chart, before, ...outcome };
+  }
+}
+
+/** Lets a step go that is the first one kept of its object: what it led to is where the next one goes on from. */
+export function passOver(step: KeptStep): void {
+  const { history } = step;
+  history.base = workOut(runOf(history.machine), history.base, step).after;
+}
+
+const runs = new WeakMap<Chart, ChartRun>();
+
+function runOf(machine: Chart): ChartRun {
+  let run = runs.get(machine);
+  if (!run) {
+    run = new ChartRun(machine, machine.id);
+    runs.set(machine, run);
+  }
+  return run;
+}

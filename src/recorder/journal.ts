@@ -1,0 +1,183 @@
+/**
+ * Columns of a row. Numbers and texts lie outside the heap: whatever is kept on it is copied twice by the collector of
+ * young objects and then stays for that of the old ones, which costs more than everything else that recording does.
+ */
+export const numberOf = { order: 0, at: 1, previous: 2, number: 3, textAt: 4, textLength: 5, kind: 6 } as const;
+export const referenceOf = { owner: 0, subject: 1, content: 2, cause: 3, request: 4, besides: 5 } as const;
+const numbersEach = 7;
+const referencesEach = 6;
+
+/** How a text is written. */
+export type TextForm = 'utf8' | 'latin1';
+
+/** Octets that a text takes for each of its units, at most. */
+const mostEach = { utf8: 3, latin1: 1 } as const;
+
+/** Rows of a segment at most, and octets of text for each. */
+const mostRows = 2_048;
+const textEach = 256;
+/** What the objects that a row refers to take on the heap, roughly. */
+const referredEach = 100;
+const withoutText = numbersEach * 8 + referencesEach * 8 + referredEach;
+
+const fewestRows = 8;
+
+/** Segments that a journal is made of at least, so that room is made in small pieces. */
+const fewestSegments = 16;
+
+/** A piece of a journal: so many rows, and room for their texts. */
+export class Segment {
+  /** Place of its first row. */
+  first = 0;
+  size = 0;
+  readonly rows: number;
+  /** What it takes of memory, roughly. */
+  readonly octets: number;
+  readonly #numbers: Float64Array;
+  readonly #references: unknown[];
+  readonly #texts: Buffer;
+  #textEnd = 0;
+
+  /** @param textOctets room for texts. */
+  constructor(rows: number, textOctets: number) {
+    this.rows = rows;
+    this.octets = rows * withoutText + textOctets;
+    this.#numbers = new Float64Array(rows * numbersEach);
+    this.#references = new Array(rows * referencesEach).fill(undefined);
+    this.#texts = Buffer.allocUnsafeSlow(textOctets);
+  }
+
+  /** Whether a row with a text of so many octets goes into it. */
+  hasRoom(octets: number): boolean {
+    return this.size < this.rows && this.#textEnd + octets <= this.#texts.length;
+  }
+
+  number(place: number, column: number): number {
+    return this.#numbers[(place - this.first) * numbersEach + column] as number;
+  }
+
+  reference(place: number, column: number): unknown {
+    return this.#references[(place - this.first) * referencesEach + column];
+  }
+
+  setNumber(place: number, column: number, value: number): void {
+    this.#numbers[(place - this.first) * numbersEach + column] = value;
+  }
+
+  setReference(place: number, column: number, value: unknown): void {
+    this.#references[(place - this.first) * referencesEach + column] = value;
+  }
+
+  /** Writes the text of a row; there is room for it. */
+  write(place: number, text: string, form: TextForm): void {
+    const at = this.#textEnd;
+    const length = this.#texts.write(text, at, form);
+    this.setNumber(place, numberOf.textAt, at);
+    this.setNumber(place, numberOf.textLength, length);
+    this.#textEnd = at + length;
+  }
+
+  text(place: number, form: TextForm): string {
+    const at = this.number(place, numberOf.textAt);
+    return this.#texts.toString(form, at, at + this.number(place, numberOf.textLength));
+  }
+
+  /** Makes it empty, for another use. */
+  clear(): void {
+    this.#references.fill(undefined, 0, this.size * referencesEach);
+    this.size = 0;
+    this.#textEnd = 0;
+  }
+}
+
+/**
+ * Rows in the order in which they came, of which the oldest go, many at once. A row is known by its place, which counts
+ * from 1; rows of the same owner can be chained by the place of the `previous` one.
+ */
+export class Journal {
+  readonly #segments: Segment[] = [];
+  readonly #rows: number;
+  readonly #mayGrow: (octets: number) => boolean;
+  readonly #retired: (segment: Segment) => void;
+  #spare: Segment | undefined;
+  #places = 0;
+  #octets = 0;
+
+  /**
+   * @param octets that it may take, from which the size of its pieces follows.
+   * @param mayGrow whether so many octets more may be taken; if not, the oldest piece goes.
+   * @param retired hears of each piece before it goes.
+   */
+  constructor(octets: number, mayGrow: (octets: number) => boolean, retired: (segment: Segment) => void) {
+    const rows = Math.floor(octets / fewestSegments / (withoutText + textEach));
+    this.#rows = Math.min(mostRows, Math.max(fewestRows, rows));
+    this.#mayGrow = mayGrow;
+    this.#retired = retired;
+  }
+
+  /** Octets that it takes, roughly. */
+  get octets(): number {
+    return this.#octets;
+  }
+
+  /** Place of the newest row. */
+  get places(): number {
+    return this.#places;
+  }
+
+  /** The oldest piece. */
+  get oldest(): Segment | undefined {
+    return this.#segments[0];
+  }
+
+  /** Makes a new row, with room for a text of so many units. @returns where it is; its place is `places` */
+  open(units: number, form: TextForm): Segment {
+    const octets = units * mostEach[form];
+    let segment = this.#segments.at(-1);
+    if (!segment?.hasRoom(octets)) segment = this.#turn(octets);
+    segment.size++;
+    this.#places++;
+    return segment;
+  }
+
+  /** Where a row is; undefined when it has gone. */
+  find(place: number): Segment | undefined {
+    let low = 0;
+    let high = this.#segments.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#segments[middle] as Segment).first <= place) low = middle + 1;
+      else high = middle;
+    }
+    const segment = this.#segments[low - 1];
+    return segment && place < segment.first + segment.size ? segment : undefined;
+  }
+
+  /** Lets the oldest piece go. */
+  retire(): Segment | undefined {
+    const [segment] = this.#segments;
+    if (!segment) return undefined;
+    this.#retired(segment);
+    this.#segments.shift();
+    this.#octets -= segment.octets;
+    return segment;
+  }
+
+  /** Begins a new piece; one that has gone is used again where it suffices. */
+  #turn(textOctets: number): Segment {
+    const texts = Math.max(textOctets, this.#rows * textEach);
+    const needed = this.#rows * withoutText + texts;
+    while (this.#segments.length > 1 && !this.#mayGrow(needed)) {
+      const spare = this.retire();
+      spare?.clear();
+      if (spare?.octets === needed) this.#spare = spare;
+    }
+    const reused = this.#spare?.octets === needed ? this.#spare : undefined;
+    if (reused) this.#spare = undefined;
+    const segment = reused ?? new Segment(this.#rows, texts);
+    segment.first = this.#places + 1;
+    this.#segments.push(segment);
+    this.#octets += segment.octets;
+    return segment;
+  }
+}
