@@ -71,6 +71,7 @@ async function interfaceServer() {
       allowed_origins: [],
       pretty: false,
       validate: false,
+      tokens: { most: 10, longest_lifetime: 3_600 },
       sessions: { lifetime: 60, most: 1, ticket_lifetime: 30 },
       media_sockets: { log_in: true, message: 1_048_576 },
       limits: {

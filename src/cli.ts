@@ -42,12 +42,20 @@ Commands:
 Commands that ask a running server (as HOOKSWITCH_USER, at HOOKSWITCH_URL):
 ${questions}
 
+  token make <name> | list | revoke <name>
+                what stands for a user in place of its password, narrower than that, until it expires
+
 Options:
   -c, --config <file>   configuration file (YAML); without one the defaults stand
   -h, --help            this text
   -v, --version         the version
       --json            of what a running server tells: JSON, a line for each thing
       --app <name>      the application that \`tail\` follows
+      --user <name>     whose token it is (who asks when left out)
+      --expires <time>  how long the token is good: 90d, 12h, 30m, 3600s (30d when left out)
+      --read-only       the token may look but change nothing
+      --applications, --operations, --contexts, --endpoints <list>
+                        what the token is limited to, comma-separated; see docs/security.md
 
 Environment (stands above the file):
 ${rows.map(([name = '', text = '']) => `  ${name.padEnd(24)}${text}`).join('\n')}
@@ -62,6 +70,7 @@ async function main(args: string[]): Promise<number> {
   if (values.version) return print(`${version}\n`);
   const [command, ...rest] = positionals;
   if (command === 'certificate') return makeCertificate(rest);
+  if (command === 'token') return askForTokens(rest, values);
   const { commands } = await import('./operator/operate.ts');
   if (command !== undefined && Object.hasOwn(commands, command)) return ask(command, rest, values);
   if (rest.length > 0) return refuseUsage(`unexpected argument: ${rest[0]}`);
@@ -84,6 +93,13 @@ function parse(args: string[]) {
         version: { type: 'boolean', short: 'v' },
         json: { type: 'boolean' },
         app: { type: 'string' },
+        user: { type: 'string' },
+        expires: { type: 'string' },
+        'read-only': { type: 'boolean' },
+        applications: { type: 'string' },
+        operations: { type: 'string' },
+        contexts: { type: 'string' },
+        endpoints: { type: 'string' },
       },
     });
   } catch (error) {
@@ -171,18 +187,44 @@ async function ask(
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end.abort());
   // Whoever reads may stop to (`| head`).
   process.stdout.on('error', () => process.exit(exitCode.ok));
-  try {
-    await operate({ command, id: rest[0], app, json }, readClientSettings(process.env), {
+  return told(() =>
+    operate({ command, id: rest[0], app, json }, readClientSettings(process.env), {
       write: (text) => void process.stdout.write(text),
       now: () => systemClock.now(),
       signal: end.signal,
-    });
+    }),
+  );
+}
+
+/** Says in words why a server could not be asked. */
+async function told(ask: () => Promise<void>): Promise<number> {
+  try {
+    await ask();
     return exitCode.ok;
   } catch (error) {
     if (error instanceof TypeError || !(error instanceof Error)) throw error;
     process.stderr.write(`hookswitch: ${error.message}\n`);
     return exitCode.failed;
   }
+}
+
+type TokenOptions = {
+  [K in 'user' | 'expires' | 'applications' | 'operations' | 'contexts' | 'endpoints']?: string;
+} & { 'read-only'?: boolean; json?: boolean };
+
+/** Makes, lists or revokes tokens of a running server. */
+async function askForTokens(
+  [act = '', name, ...more]: readonly string[],
+  { user, expires, applications, operations, contexts, endpoints, 'read-only': readOnly, json = false }: TokenOptions,
+): Promise<number> {
+  const { operateTokens } = await import('./operator/tokens.ts');
+  const { readClientSettings } = await import('./config/client-file.ts');
+  if (!['make', 'list', 'revoke'].includes(act)) return refuseUsage('token wants make, list or revoke');
+  const extra = act === 'list' ? name : more[0];
+  if (extra !== undefined) return refuseUsage(`unexpected argument: ${extra}`);
+  if (act !== 'list' && name === undefined) return refuseUsage(`token ${act} needs the name of a token`);
+  const asked = { act, name, user, expires, applications, operations, contexts, endpoints, readOnly, json };
+  return told(() => operateTokens(asked, readClientSettings(process.env), (text) => void process.stdout.write(text)));
 }
 
 async function makeCertificate(asked: string[]): Promise<number> {

@@ -30,6 +30,7 @@ import { createModules } from '../stores/modules.ts';
 import { readPageFiles } from '../stores/page-files.ts';
 import { createSounds } from '../stores/sounds.ts';
 import { createSystem } from '../stores/system.ts';
+import { openTokens } from '../stores/tokens.ts';
 import { createLogLevels } from '../watch/log-levels.ts';
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
@@ -108,13 +109,22 @@ export async function buildInterface(
     prefix: Math.floor(base.clock.now()).toString(36),
   };
   const { answers, monitoring } = watched;
+  const options = httpSettings(config);
+  const settings = options.tokens;
+  const tokens = openTokens({
+    directory: config.general.data_directory,
+    ...{ clock, log: log.child({ part: 'http' }), settings },
+    secret: (length) => ids.secret(length),
+  });
+  scope.defer(() => tokens.close());
   const parts: AppDeps = {
     owners,
-    options: httpSettings(config),
+    options,
     entityId,
     followers,
     page: { version, files: page },
     secret: () => ids.secret(secretLength),
+    tokens,
     clock,
     log: log.child({ part: 'http' }),
     answers,
@@ -140,6 +150,7 @@ export async function buildInterface(
         'http.users',
         'http.allowed_origins',
         'http.sessions',
+        'http.tokens',
         ...followedLimits.map((limit) => `http.limits.${limit}`),
       ],
       apply(next) {

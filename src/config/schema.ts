@@ -3,9 +3,10 @@ import { logLevels } from '../lib/log.ts';
 import { longestApplicationName } from '../models/application.ts';
 import { listening } from './listening-settings.ts';
 import { recorder } from './recorder-settings.ts';
-import { choice, flag, group, list, named, number, optional, port, text, whole } from './setting.ts';
+import { choice, flag, group, list, named, number, port, text, whole } from './setting.ts';
 import { type endpoint, sip } from './sip-settings.ts';
 import { bridges, externalMedia, media, recordings, sounds } from './sound-settings.ts';
+import { user } from './user-settings.ts';
 import { cdr, metrics, partLevels } from './watch-settings.ts';
 
 /**
@@ -63,56 +64,6 @@ const general = group(
   'What concerns the whole server.',
 );
 
-const patterns = (description: string) =>
-  optional(list(Type.String({ minLength: 1, maxLength: 200 }), { commaList: true, description }));
-
-const scope = group(
-  {
-    applications: patterns('Applications that it may be, look at and send channels to.'),
-    operations: list(Type.String({ minLength: 1, maxLength: 200 }), {
-      default: ['*'],
-      commaList: true,
-      description:
-        'What it may do: `channels`, `channels:read`, `channels:change`, `channels:originate`, as the API documents name resources and operations.',
-    }),
-    contexts: patterns('Contexts of the dialplan that it may send channels to.'),
-    endpoints: patterns(
-      'What it may call, e.g. `PJSIP/alice`, `PJSIP/0049*@provider`, `Local/*@default`; a star stands for no `/` and no `@`.',
-    ),
-  },
-  'What the user is limited to; `*` stands for any letters. What is left out limits nothing, an empty list lets nothing through.',
-);
-
-const user = group(
-  {
-    name: Type.String({ minLength: 1, pattern: '^[^:]+$', description: 'The user name; holds no colon.' }),
-    password: optional(text({ description: 'The password as it is. Give this or `password_hash`.' })),
-    password_hash: optional(
-      text({ rule: 'passwordHash', description: 'The password as scrypt hash, made by `hookswitch hash`.' }),
-    ),
-    read_only: flag({ default: false, description: 'The user may look (GET, OPTIONS) but change nothing.' }),
-    may_register: flag({
-      default: false,
-      description:
-        'A read-only user may be an application all the same: calls enter it, and it takes over a WebSocket of that name. Otherwise its WebSocket only hears events.',
-    }),
-    allowed_addresses: optional(
-      list(Type.String({ rule: 'network' }), {
-        commaList: true,
-        description: 'Addresses and networks that the user may come from. Left out: anywhere.',
-      }),
-    ),
-    denied_addresses: optional(
-      list(Type.String({ rule: 'network' }), {
-        commaList: true,
-        description: 'Those that it may not come from, even if they are allowed.',
-      }),
-    ),
-    scope: optional(scope),
-  },
-  'Someone who may use the interface.',
-);
-
 const http = group(
   {
     bind: text({ default: '127.0.0.1', rule: 'address', description: 'Address to listen on; 0.0.0.0 for all.' }),
@@ -150,6 +101,17 @@ const http = group(
         }),
       },
       'Log-ins of the page.',
+    ),
+    tokens: group(
+      {
+        most: whole(1, 100_000, { default: 1_000, unit: 'tokens', description: 'Tokens at once.' }),
+        longest_lifetime: whole(60, 315_360_000, {
+          default: 31_536_000,
+          unit: 's',
+          description: 'Longest that a token may be good.',
+        }),
+      },
+      'Tokens, which stand for users in place of their passwords: `hookswitch token`.',
     ),
     limits: group(
       {

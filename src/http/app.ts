@@ -25,11 +25,12 @@ import { createPage } from './page.ts';
 import { createRequests } from './requests.ts';
 import { createResponder, type Responder, toRefusal } from './responses.ts';
 import { createRoutes, type Route } from './router.ts';
-import { apis, ari, hookswitch, operationNamed } from './routes/index.ts';
+import { apis, ari, hookswitch, operationNamed, operationNames } from './routes/index.ts';
 import { listenPath } from './routes/listening.ts';
 import { SegmentRouter } from './segment-router.ts';
 import { type Asker, createSessions } from './sessions.ts';
 import { createSockets, mediaPath, type Sockets } from './sockets.ts';
+import { createTokenOperations } from './token-operations.ts';
 import { createUnread, type Unread, type UnreadLimits } from './unread.ts';
 import { upgradesOf } from './upgrades.ts';
 
@@ -154,7 +155,14 @@ const unreadLimitsOf = ({ limits }: HttpOptions): UnreadLimits => ({
 export function createApp(deps: AppDeps): HttpApp {
   const { options, clock, log } = deps;
   const sessions = deps.owners.sessions ?? createSessions(options.sessions, clock, deps.secret);
-  const owners: Deps = { ...deps.owners, sessions };
+  const { tokens } = deps;
+  const tokenOperations =
+    tokens &&
+    createTokenOperations({
+      ...{ tokens, settings: options.tokens, names: operationNames, now: () => clock.now() },
+      users: () => options.users,
+    });
+  const owners: Deps = { ...deps.owners, sessions, tokens: deps.owners.tokens ?? tokenOperations };
   const origins = createOrigins(options.allowed_origins);
   const responder = createResponder({
     serverName,
@@ -167,7 +175,15 @@ export function createApp(deps: AppDeps): HttpApp {
   const { limits } = options;
   const turnedAway = createTally(clock, log, 'users came from addresses that they may not come from');
   const logInOf = (users: HttpOptions['users']): LogIn =>
-    createLogIn({ users, bans: owners.bans, passwordQueue: limits.password_queue, sessions, clock, turnedAway });
+    createLogIn({
+      users,
+      bans: owners.bans,
+      passwordQueue: limits.password_queue,
+      sessions,
+      tokens,
+      clock,
+      turnedAway,
+    });
   let logIn = logInOf(options.users);
   const connections = createConnections({ limits, clock, log });
   const unreadLimits = unreadLimitsOf(options);
@@ -234,16 +250,28 @@ export function createApp(deps: AppDeps): HttpApp {
     log.error({ error, path: c.req.path }, 'request failed');
     return responder.refusal(c.req.raw, toRefusal(error));
   });
+  /** Whoever logged in as a user that is no longer the same, or with a token that is gone, is out. */
+  const still = ({ token, ...user }: HttpUser): boolean =>
+    options.users.some((other) =>
+      // A token may be for looking alone where its user is not.
+      isDeepStrictEqual(other, token && user.read_only ? { ...user, read_only: other.read_only } : user),
+    ) &&
+    (!token || tokens?.get(token.name)?.digest === token.digest);
+  const review = (): void => {
+    sessions.review(still);
+    events.review(still);
+  };
+  tokens?.onRevoked(review);
   const reconfigure = (next: HttpOptions): void => {
     Object.assign(limits, next.limits);
     Object.assign(options.sessions, next.sessions);
+    Object.assign(options.tokens, next.tokens);
     Object.assign(unreadLimits, unreadLimitsOf(next));
     events.limitMessages(limits.websocket_message);
     origins.replace(next.allowed_origins);
     if (isDeepStrictEqual(options.users, next.users)) return;
     options.users = next.users;
-    sessions.replaceUsers(next.users);
-    events.review((user) => next.users.some((other) => isDeepStrictEqual(other, user)));
+    review();
     logIn = logInOf(next.users);
   };
   return { app, sockets, connections, unread, reconfigure };

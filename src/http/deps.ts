@@ -28,6 +28,7 @@ import type { StoredRecordings } from '../stores/stored-recordings.ts';
 import type { System } from '../stores/system.ts';
 import type { LogLevelControl } from '../watch/log-levels.ts';
 import type { Sessions } from './sessions.ts';
+import type { TokenOperations } from './token-operations.ts';
 
 /**
  * What the interface asks of the rest of the system: for each resource an owner with one method per operation. All
@@ -85,6 +86,8 @@ export type Owners = {
   live: Pick<Live, 'watch' | 'require'>;
   /** Lets users listen to calls. */
   listening: Pick<Listening, 'require' | 'begin'>;
+  /** What stands for users in place of their passwords; made by the interface itself. */
+  tokens: TokenOperations;
   /** Counts what the server holds. */
   usage: { get(): Promise<Usage> };
 };

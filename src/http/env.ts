@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import type { TokenSettings, Tokens } from '../stores/tokens.ts';
 import type { Health } from '../watch/health.ts';
 import type { Metrics } from '../watch/metrics.ts';
 import type { AnswerCounts } from './answer-counts.ts';
@@ -28,6 +29,7 @@ export type HttpOptions = {
     message: number;
   };
   sessions: SessionSettings;
+  tokens: TokenSettings;
   limits: ConnectionLimits & {
     /** Bytes of a request body. */
     body: number;
@@ -62,6 +64,8 @@ export type AppDeps = {
   followers?: RequestFollowers | undefined;
   clock: Clock;
   log: Logger;
+  /** Tokens that are kept; without it there are none. */
+  tokens?: Tokens;
   /** Counts answers; without it none are. */
   answers?: AnswerCounts;
   /** Without it there are neither metrics nor health. */

@@ -46,6 +46,9 @@ export interface EventsSocket {
   close(graceMs: number): Promise<void>;
 }
 
+/** Longest that a timer of Node waits, in ms. */
+const longestTimerMs = 2_147_483_647;
+
 /** Why a socket is closed with 1008. */
 export const notLetIn = 'the credentials are not good any more';
 
@@ -109,9 +112,26 @@ export function createEventsSocket(deps: EventsSocketDeps): EventsSocket {
   const corker = createCorker(clock);
   let closing = false;
 
+  /** Closes a socket when the token that it was opened with expires. @returns what ends the wait. */
+  const endWith = ({ raw, user }: Session): (() => void) => {
+    const expiresAt = user?.token?.expiresAt;
+    if (expiresAt === undefined) return () => {};
+    let timer: unknown;
+    const wait = (): void => {
+      const left = expiresAt - clock.now();
+      if (left <= 0) raw.close(1008, notLetIn);
+      else timer = clock.setTimeout(wait, Math.min(left, longestTimerMs));
+    };
+    wait();
+    return () => clock.clearTimeout(timer);
+  };
   const opened = (session: Session): boolean => {
     sessions.add(session);
-    void session.closed.then(() => sessions.delete(session));
+    const stopWaiting = endWith(session);
+    void session.closed.then(() => {
+      sessions.delete(session);
+      stopWaiting();
+    });
     return closing;
   };
   /** Checks the handshake (RFC 6455 4.2.1) and takes it up. A client whose versions do not fit is told ours. */

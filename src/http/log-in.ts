@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../lib/clock.ts';
 import { AriError } from '../models/errors.ts';
 import type { Bans } from '../stores/bans.ts';
+import type { KeptToken, Tokens } from '../stores/tokens.ts';
 import { accessOf } from './access/access.ts';
 import {
   apiKeyCredentials,
@@ -16,6 +17,7 @@ import {
 import type { Sources } from './parameters.ts';
 import { createPasswordQueue } from './password-queue.ts';
 import type { Sessions } from './sessions.ts';
+import { holderOf } from './token-operations.ts';
 
 export type LogInDeps = {
   users: readonly HttpUser[];
@@ -25,6 +27,8 @@ export type LogInDeps = {
   passwordQueue: number;
   /** Tokens and tickets of those who have logged in before. */
   sessions: Pick<Sessions, 'find' | 'redeem'>;
+  /** What stands for users in place of their passwords; nothing does where it is left out. */
+  tokens: Pick<Tokens, 'find'> | undefined;
   clock: Clock;
   /** Tells the log who came from where it may not. */
   turnedAway(told: { user: string; address: string }): void;
@@ -46,13 +50,24 @@ const inside: Client = { address: '', gone: () => false };
 
 /**
  * Makes the check of who asks. A well-formed Basic header is the only credentials looked at; without one the api_key
- * is. A token or ticket of a log-in stands for its user; one that is not good counts against nobody, because nobody
+ * is. A token of `tokens` does in place of the password, or as Bearer. A token or ticket of a log-in stands for its user; one that is not good counts against nobody, because nobody
  * guesses it. What was verified before is neither checked nor slowed again, whatever comes from the same address.
  * @throws Error for a user whose password hash cannot be read.
  */
-export function createLogIn({ users, bans, passwordQueue, sessions, clock, turnedAway }: LogInDeps): LogIn {
+export function createLogIn({ users, bans, passwordQueue, sessions, tokens, clock, turnedAway }: LogInDeps): LogIn {
   const authenticator = createAuthenticator(users, createPasswordQueue(passwordQueue));
   const byName = new Map(users.map((user) => [user.name, user]));
+
+  const holders = new WeakMap<KeptToken, HttpUser>();
+  /** Whom a token stands for, of the user of that name if one is given; the same object for the same token. */
+  const holder = (secret: string, name?: string): HttpUser | undefined => {
+    const token = tokens?.find(secret);
+    const user = token && (name === undefined || name === token.user) ? byName.get(token.user) : undefined;
+    if (!token || !user) return undefined;
+    const known = holders.get(token) ?? holderOf(user, token);
+    holders.set(token, known);
+    return known;
+  };
 
   /** @throws AriError addressDenied. What came over no connection of its own was let in with the one that it came over. */
   const admitFrom = <U extends HttpUser | undefined>(user: U, incoming: IncomingMessage | undefined): U => {
@@ -91,6 +106,9 @@ export function createLogIn({ users, bans, passwordQueue, sessions, clock, turne
   ): HttpUser | Promise<HttpUser> => {
     const known = authenticator.recall(carrier);
     if (known) return admitFrom(known, incoming);
+    // Nobody guesses a token, so whoever has one is neither slowed nor counted.
+    const bearer = holder(credentials.password, credentials.name);
+    if (bearer) return admitFrom(bearer, incoming);
     const client = incoming ? clientOf(incoming) : inside;
     if (incoming && bans?.verdict(client.address).action === 'ignore') {
       incoming.socket.destroy();
@@ -108,13 +126,13 @@ export function createLogIn({ users, bans, passwordQueue, sessions, clock, turne
     const known = header === null ? undefined : authenticator.recall(header);
     if (known) return admitFrom(known, incoming);
     const token = bearerToken(header);
-    const session = token === undefined ? undefined : sessions.find(token);
+    const session = token === undefined ? undefined : (sessions.find(token) ?? holder(token));
     if (session) return admitFrom(session, incoming);
     const basic = basicCredentials(header);
     if (basic && header) return verify(basic, header, incoming);
     const ticket = ticketOf(request, sources);
-    const holder = ticket === undefined ? undefined : sessions.redeem(ticket);
-    if (holder) return admitFrom(holder, incoming);
+    const guest = ticket === undefined ? undefined : sessions.redeem(ticket);
+    if (guest) return admitFrom(guest, incoming);
     const key = apiKeyOf(sources);
     const credentials = apiKeyCredentials(key);
     return credentials && key !== undefined ? verify(credentials, key, incoming) : 'nobody';

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../lib/clock.ts';
 import type { LogInSession, Ticket } from '../models/log-in-session.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
@@ -39,8 +38,8 @@ export interface Sessions {
   ticket(asker: Asker): Ticket;
   /** Whose ticket it is, which is used up with that; undefined for one that is not good. */
   redeem(ticket: string): HttpUser | undefined;
-  /** Other users are known from now on: tokens of those that are not the same any more end. */
-  replaceUsers(users: readonly HttpUser[]): void;
+  /** Log-ins of users that are let in no longer end. */
+  review(still: (user: HttpUser) => boolean): void;
   /** Tokens that are good, for tests and counts. */
   readonly size: number;
 }
@@ -98,7 +97,7 @@ export function createSessions(settings: SessionSettings, clock: Clock, secret: 
   return {
     open({ user }) {
       const token = secret();
-      const expiresAt = until(settings.lifetime);
+      const expiresAt = Math.min(until(settings.lifetime), user.token?.expiresAt ?? Number.POSITIVE_INFINITY);
       tokens.put(token, { user, expiresAt }, settings.most);
       return { token, user: user.name, read_only: user.read_only, expires: formatTimestamp(expiresAt) };
     },
@@ -117,8 +116,7 @@ export function createSessions(settings: SessionSettings, clock: Clock, secret: 
       tickets.remove(ticket);
       return user;
     },
-    replaceUsers(users) {
-      const still = (user: HttpUser) => users.some((other) => isDeepStrictEqual(other, user));
+    review(still) {
       tokens.keep(still);
       tickets.keep(still);
     },

@@ -16,5 +16,12 @@ export type HttpUser = {
   /** What it is limited to; nothing when left out. */
   scope?: ScopeSettings | undefined;
   /** The token that it came with in place of a password; what it is limited to besides. */
-  token?: { readonly name: string; readonly scopes: readonly ScopeSettings[]; readonly expiresAt: number | undefined };
+  token?: {
+    readonly name: string;
+    /** Which token it is, also when another has the name by now. */
+    readonly digest: string;
+    readonly scopes: readonly ScopeSettings[];
+    /** In ms since the Unix epoch. */
+    readonly expiresAt: number;
+  };
 };

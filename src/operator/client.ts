@@ -19,6 +19,8 @@ export interface Client {
   get<T>(path: string): Promise<T>;
   /** The text of an answer. @throws AskError. */
   text(path: string): Promise<string>;
+  /** The text of the answer to a command, with a JSON body. @throws AskError. */
+  ask(method: 'POST' | 'DELETE', path: string, body?: object): Promise<string>;
   /** Hears every message of a WebSocket until it closes, or `signal` says so. @throws AskError when it cannot be opened. */
   listen<T>(path: string, hear: (message: T) => void, signal: AbortSignal): Promise<void>;
 }
@@ -33,10 +35,10 @@ export function createClient({ url, user }: Server): Client {
   }
   const headers = { authorization: `Basic ${Buffer.from(user).toString('base64')}` };
 
-  const text = async (path: string): Promise<string> => {
+  const send = async (path: string, init: { method: string; headers: Record<string, string>; body?: string }) => {
     let response: Response;
     try {
-      response = await fetch(`${base}${path}`, { headers });
+      response = await fetch(`${base}${path}`, init);
     } catch (error) {
       throw new AskError(`${base} does not answer: ${reasonOf(error)}`);
     }
@@ -45,8 +47,16 @@ export function createClient({ url, user }: Server): Client {
     return answer;
   };
 
+  const text = (path: string): Promise<string> => send(path, { method: 'GET', headers });
+
   return {
     text,
+    ask: (method, path, body) =>
+      send(path, {
+        method,
+        headers: body ? { ...headers, 'content-type': 'application/json' } : headers,
+        ...(body && { body: JSON.stringify(body) }),
+      }),
     get: async <T>(path: string) => JSON.parse(await text(path)) as T,
     listen: <T>(path: string, hear: (message: T) => void, signal: AbortSignal) =>
       new Promise<void>((resolve, reject) => {

@@ -68,6 +68,11 @@ export const samples = {
   logChannel: { channel: '/var/log/x', type: 'File', status: 'Enabled', configuration: 'ERROR ' },
   module: { name: 'm', description: 'd', use_count: 0, status: 'Running', support_level: 'core' },
   tuple: { attribute: 'a', value: 'b' },
+  access: { user: 'writer', read_only: false, scopes: [], operations: ['channels:get'] },
+  token: {
+    ...{ name: 'ci', user: 'writer', scopes: [{ operations: ['channels'] }], read_only: false, made_by: 'writer' },
+    ...{ created: timestamp, expires: timestamp },
+  },
   ban: { address: '192.0.2.1', attempts: 3, users: ['a'], doors: ['http'], first: timestamp, last: timestamp },
   possible: {
     kind: 'playback',
@@ -267,6 +272,12 @@ const answers: { [K in Exclude<keyof Owners, 'belongings'>]: Partial<Record<keyo
   },
   live: { watch: () => undefined },
   listening: { begin: () => () => undefined },
+  tokens: {
+    list: [samples.token],
+    make: { token: 'hst_x', ...samples.token },
+    revoke: undefined,
+    access: samples.access,
+  },
 };
 
 export type Call = [method: string, ...args: unknown[]];
@@ -311,6 +322,7 @@ export const options: HttpOptions = {
   pretty: false,
   validate: true,
   sessions: { lifetime: 3600, most: 3, ticket_lifetime: 30 },
+  tokens: { most: 3, longest_lifetime: 86_400 },
   media_sockets: { log_in: true, message: 1_048_576 },
   limits: {
     body: 40_960,
@@ -341,6 +353,7 @@ export function createTestApp(
   changes: Partial<HttpOptions> = {},
   clock: Clock = systemClock,
   page: AppDeps['page'] = { version: '1.2.3', files: undefined },
+  tokens?: AppDeps['tokens'],
 ): TestApp {
   const logged: Record<string, unknown>[] = [];
   let secrets = 0;
@@ -355,6 +368,7 @@ export function createTestApp(
     options: { ...options, ...changes },
     entityId: '02:00:00:00:00:01',
     page,
+    ...(tokens && { tokens }),
     secret: () => `secret-${++secrets}`,
     clock,
     log: createLogger({ level: 'debug', destination }),

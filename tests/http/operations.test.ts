@@ -466,6 +466,22 @@ const rows: Row[] = [
     status: 200,
     answer: samples.possible,
   })),
+  { ask: 'GET /hookswitch/tokens', call: ['tokens.list', asker], status: 200, answer: [samples.token] },
+  { ask: 'GET /hookswitch/access', call: ['tokens.access', asker], status: 200, answer: samples.access },
+  {
+    ask: 'POST /hookswitch/tokens?name=ci&user=desk&expires_in=60&read_only=true&applications=a,b&operations=channels&contexts=c&endpoints=e',
+    call: [
+      'tokens.make',
+      {
+        ...{ name: 'ci', user: 'desk', expires_in: 60, read_only: true },
+        ...{ applications: ['a', 'b'], operations: ['channels'], contexts: ['c'], endpoints: ['e'] },
+      },
+      asker,
+    ],
+    status: 200,
+    answer: { token: 'hst_x', ...samples.token },
+  },
+  { ask: 'DELETE /hookswitch/tokens/ci', call: ['tokens.revoke', 'ci', asker], status: 204 },
   { ask: 'POST /hookswitch/sessions', call: ['sessions.open', asker], status: 200, answer: samples.session },
   { ask: 'DELETE /hookswitch/sessions', call: ['sessions.close', asker], status: 204 },
   { ask: 'POST /hookswitch/sessions/tickets', call: ['sessions.ticket', asker], status: 200, answer: samples.ticket },

@@ -20,6 +20,7 @@ import { recordings } from './recordings.ts';
 import { server } from './server.ts';
 import { sessions } from './sessions.ts';
 import { sounds } from './sounds.ts';
+import { tokens } from './tokens.ts';
 import { usage } from './usage.ts';
 
 const resources = inResources([
@@ -52,7 +53,7 @@ export const hookswitch: Api = {
   title: 'Hookswitch, beyond ARI',
   description: 'What the server tells and does beside the interface that it shares with others.',
   version: '1.0.0',
-  resources: inResources([allowed, bans, calls, charts, listening, live, logging, server, sessions, usage]),
+  resources: inResources([allowed, bans, calls, charts, listening, live, logging, server, sessions, tokens, usage]),
 };
 
 /** Everything that is served. */

@@ -1,0 +1,80 @@
+import Type from 'typebox';
+import { Access, NewToken, Token } from '../../models/token.ts';
+import { operation, pathParam, queryParam, type Resource } from '../operation.ts';
+
+const patterns = (description: string) => queryParam('list', description);
+
+/** Tokens: what stands for users in place of their passwords. */
+export const tokens: Resource = {
+  name: 'tokens',
+  description: 'Tokens: what stands for a user in place of its password, narrower than that, until it expires.',
+  operations: [
+    operation({
+      method: 'GET',
+      path: '/tokens',
+      nickname: 'list',
+      summary: 'List the tokens that are good; who is limited sees its own.',
+      owner: 'tokens',
+      returns: Type.Array(Token),
+      handle: (tokens, _params, asker) => tokens.list(asker),
+    }),
+    operation({
+      method: 'POST',
+      path: '/tokens',
+      nickname: 'make',
+      summary: 'Make a token.',
+      notes:
+        'Who is limited, by a scope, by a token or to looking, makes them for itself alone, and none that may do more or lasts longer than itself.',
+      owner: 'tokens',
+      params: {
+        name: queryParam('string', 'What it is revoked by: up to 64 letters, digits, `.`, `-`, `_` and `@`.', {
+          required: true,
+        }),
+        user: queryParam('string', 'Whom it stands for; who asks when left out.'),
+        expires_in: queryParam(
+          'int',
+          'How long it is good, in s; at most `http.tokens.longest_lifetime`, and 30 days when left out.',
+          {
+            min: 1,
+          },
+        ),
+        read_only: queryParam('boolean', 'It may look but change nothing.', { default: false }),
+        applications: patterns('Applications that it is limited to.'),
+        operations: patterns('Operations that it is limited to.'),
+        contexts: patterns('Contexts that it is limited to.'),
+        endpoints: patterns('Endpoints that it may call.'),
+      },
+      returns: NewToken,
+      errors: [
+        'tokenNameInvalid',
+        'tokenNameTaken',
+        'tokenUserUnknown',
+        'tokenScopeInvalid',
+        'tokenLifetimeInvalid',
+        'tooManyTokens',
+        'storageFailed',
+      ],
+      handle: (tokens, request, asker) => tokens.make(request, asker),
+    }),
+    operation({
+      method: 'DELETE',
+      path: '/tokens/{tokenName}',
+      nickname: 'revoke',
+      summary: 'End a token; what was opened with it is closed.',
+      owner: 'tokens',
+      params: { tokenName: pathParam('Name of the token.') },
+      errors: ['tokenNotFound', 'storageFailed'],
+      handle: (tokens, { tokenName }, asker) => tokens.revoke(tokenName, asker),
+    }),
+    operation({
+      method: 'GET',
+      path: '/access',
+      nickname: 'access',
+      summary: 'Who asks, and what it may do.',
+      owner: 'tokens',
+      everyone: true,
+      returns: Access,
+      handle: (tokens, _params, asker) => tokens.access(asker),
+    }),
+  ],
+};

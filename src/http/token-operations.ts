@@ -1,0 +1,129 @@
+import { AriError } from '../models/errors.ts';
+import { formatTimestamp } from '../models/timestamp.ts';
+import type { AccessScope, NewToken, Token, Access as WhoAmI } from '../models/token.ts';
+import type { KeptToken, TokenSettings, Tokens } from '../stores/tokens.ts';
+import { accessOf, notCovered } from './access/access.ts';
+import { type OperationName, operationPatternProblem } from './access/scope.ts';
+import type { Asker } from './sessions.ts';
+import type { HttpUser } from './user.ts';
+
+/** What is asked of a token; names as the operation has them. */
+export type TokenRequest = {
+  name?: string | undefined;
+  /** Whom it stands for; who asks when left out. */
+  user?: string | undefined;
+  /** How long it is good, in s. */
+  expires_in?: number | undefined;
+  read_only?: boolean | undefined;
+} & { [K in keyof AccessScope]?: string[] | undefined };
+
+/**
+ * Tokens as users handle them. Nobody makes one that may do more, or longer, than itself: whoever is limited makes them for
+ * itself alone, under all that it is limited by.
+ */
+export interface TokenOperations {
+  /** All, or those of who asks when that is limited. */
+  list(asker: Asker): Token[];
+  /** @throws AriError (rejects) tokenNameInvalid, tokenNameTaken, tokenUserUnknown, tokenScopeInvalid, tokenLifetimeInvalid, tooManyTokens, scopeDenied, storageFailed. */
+  make(request: TokenRequest, asker: Asker): Promise<NewToken>;
+  /** @throws AriError (rejects) tokenNotFound, storageFailed. */
+  revoke(name: string, asker: Asker): Promise<void>;
+  /** Who asks, and what it may do. */
+  access(asker: Asker): WhoAmI;
+}
+
+export type TokenOperationsOptions = {
+  tokens: Tokens;
+  settings: TokenSettings;
+  /** Read at every use. */
+  users(): readonly HttpUser[];
+  /** Everything that a scope can name. */
+  names: readonly OperationName[];
+  /** Now, in ms since the Unix epoch. */
+  now(): number;
+};
+
+/** How long a token is good when nobody says, in s. */
+const usualLifetime = 2_592_000;
+
+const scopeMembers = ['applications', 'operations', 'contexts', 'endpoints'] as const;
+
+const modelOf = ({ name, user, scopes, read_only, created, made_by, expires }: KeptToken): Token => ({
+  ...{ name, user, scopes, read_only, made_by },
+  created: formatTimestamp(created),
+  expires: formatTimestamp(expires),
+});
+
+/** The user as a token stands for it. */
+export const holderOf = (user: HttpUser, { name, digest, scopes, read_only, expires }: KeptToken): HttpUser => ({
+  ...user,
+  read_only: user.read_only || read_only,
+  token: { name, digest, scopes, expiresAt: expires },
+});
+
+const isLimited = (user: HttpUser): boolean => user.read_only || accessOf(user).scope !== undefined;
+
+/** Makes what carries out the operations on tokens. */
+export function createTokenOperations({
+  tokens,
+  settings,
+  users,
+  names,
+  now,
+}: TokenOperationsOptions): TokenOperations {
+  const readRequestedScope = (request: TokenRequest): AccessScope[] => {
+    const given = scopeMembers.flatMap((member) => {
+      const value = request[member];
+      return value === undefined
+        ? []
+        : [[member, value.map((each) => each.trim()).filter((each) => each !== '')] as const];
+    });
+    const problem = (request.operations ?? [])
+      .map((pattern) => operationPatternProblem(pattern, names))
+      .find((each) => each !== undefined);
+    if (problem !== undefined) throw new AriError('tokenScopeInvalid', { problem });
+    return given.length === 0 ? [] : [Object.fromEntries(given)];
+  };
+  const lifetimeOf = ({ expires_in: asked }: TokenRequest): number => {
+    const seconds = asked ?? Math.min(usualLifetime, settings.longest_lifetime);
+    if (seconds < 1 || seconds > settings.longest_lifetime)
+      throw new AriError('tokenLifetimeInvalid', { longest: String(settings.longest_lifetime) });
+    return seconds * 1000;
+  };
+  return {
+    list: ({ user }) =>
+      tokens
+        .list()
+        .filter((token) => !isLimited(user) || token.user === user.name)
+        .map(modelOf),
+
+    async make(request, { user: asker }) {
+      const { name = '', user = asker.name, read_only = false } = request;
+      if (!/^[\w.@-]{1,64}$/.test(name)) throw new AriError('tokenNameInvalid');
+      if (user !== asker.name && isLimited(asker)) throw notCovered(asker, `tokens of '${user}'`);
+      if (!users().some((each) => each.name === user)) throw new AriError('tokenUserUnknown', { name: user });
+      const scopes = [...((asker.token?.scopes ?? []) as AccessScope[]), ...readRequestedScope(request)];
+      const expires = Math.min(now() + lifetimeOf(request), asker.token?.expiresAt ?? Number.POSITIVE_INFINITY);
+      const wanted = { name, user, scopes, read_only: read_only || asker.read_only, made_by: asker.name, expires };
+      const { secret, token } = await tokens.make(wanted);
+      return { token: secret, ...modelOf(token) };
+    },
+
+    async revoke(name, { user }) {
+      if (isLimited(user) && tokens.get(name)?.user !== user.name) throw new AriError('tokenNotFound');
+      await tokens.revoke(name);
+    },
+
+    access({ user }) {
+      const { mayDo } = accessOf(user);
+      const { token, scope } = user;
+      return {
+        user: user.name,
+        ...(token && { token: token.name, expires: formatTimestamp(token.expiresAt) }),
+        read_only: user.read_only,
+        scopes: [...(scope ? [scope as AccessScope] : []), ...((token?.scopes ?? []) as AccessScope[])],
+        operations: names.filter(mayDo).map(({ resource, nickname }) => `${resource}:${nickname}`),
+      };
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import Type, { type Static } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { flag, model, text, texts } from './schema.ts';
+import { Timestamp } from './timestamp.ts';
+
+const patterns = (description: string) => Type.Optional(texts(description));
+
+/** What somebody is limited to; as `http.users[].scope` of the configuration. */
+export const AccessScope = model('AccessScope', 'What somebody is limited to; what is left out limits nothing.', {
+  applications: patterns('Applications to be, to look at and to send channels to; `*` stands for any letters.'),
+  operations: patterns('`resource`, `resource:read`, `resource:change`, `resource:operation`.'),
+  contexts: patterns('Contexts of the dialplan that channels may be sent to.'),
+  endpoints: patterns('What may be called; `*` stands for no `/` and no `@`.'),
+});
+export type AccessScope = Static<typeof AccessScope>;
+
+const token = {
+  name: text('What it is revoked by.'),
+  user: text('Whom it stands for.'),
+  scopes: Type.Array(AccessScope, { description: "What narrows it besides the user's own scope; all of them hold." }),
+  read_only: flag('Whether it may look but change nothing.'),
+  created: Timestamp,
+  made_by: text('The user that made it.'),
+  expires: Timestamp,
+};
+
+/** A token, without what stands for it. */
+export const Token = model('Token', 'What stands for a user until it expires or is revoked.', token);
+export type Token = Static<typeof Token>;
+
+export const NewToken = model('NewToken', 'A token that was just made.', {
+  token: text('Given in place of the password, or as `Authorization: Bearer`. It is shown this once.'),
+  ...token,
+});
+export type NewToken = Static<typeof NewToken>;
+
+/** A token as it is kept: only the digest of what stands for it. */
+const KeptToken = Type.Object({
+  name: Type.String(),
+  user: Type.String(),
+  /** SHA-256 of the token, in base64. */
+  digest: Type.String(),
+  /** What narrows it besides its user's scope; all of them hold. */
+  scopes: Type.Array(AccessScope),
+  read_only: Type.Boolean(),
+  made_by: Type.String(),
+  /** When it was made and when it ends, in ms since the Unix epoch. */
+  created: Type.Number(),
+  expires: Type.Number(),
+});
+export type KeptToken = Static<typeof KeptToken>;
+
+const keptToken = Compile(KeptToken);
+
+/** Whether something that was read is a token as it is kept. */
+export const isKeptToken = (element: unknown): element is KeptToken => keptToken.Check(element);
+
+/** Who asks, and what it may do. */
+export const Access = model('Access', 'Who asks, and what it may do.', {
+  user: text('The user.'),
+  token: Type.Optional(text('Name of the token that it came with.')),
+  read_only: flag('Whether it may look but change nothing.'),
+  scopes: Type.Array(AccessScope, { description: 'What limits it; all of them hold.' }),
+  operations: texts('What it may do, as `resource:operation`.'),
+  expires: Type.Optional(Timestamp),
+});
+export type Access = Static<typeof Access>;
