@@ -1,49 +1,128 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../config/schema.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Scope } from '../lib/scope.ts';
 import { writeHep } from '../recorder/hep.ts';
 import type { Recorder } from '../recorder/recorder.ts';
 import { callIdOf } from '../recorder/sip-text.ts';
+import { openOutflow } from '../sip/transport/outflow.ts';
 import { type OpenUdp, openUdpSocket } from '../sip/transport/udp.ts';
 
-/** Packets that may be on their way to the system; beyond it they are left out, counted, and told when it stops. */
+type HepSettings = Config['recorder']['hep'];
+
+/** Where packets go: a collector, by one of two ways. */
+type Way = {
+  /** False when it is left out. */
+  send(packet: Buffer): boolean;
+  readonly left: number;
+  close(): void | Promise<void>;
+};
+
+export type HomerOptions = {
+  recorder: Recorder;
+  clock: Clock;
+  log: Logger;
+  scope: Scope;
+  open?: OpenUdp | undefined;
+};
+
+/** Packets that may be on their way to the system over UDP; beyond it they are left out. */
 const mostOnTheirWay = 1_000;
 
-/**
- * Sends every SIP message to a collector of HEP3 packets, over UDP; nothing happens where none is configured. What cannot
- * be sent is counted: nothing waits for the collector. @throws ListenError (rejects) when no socket can be had.
- */
-export async function buildHomer(
-  { recorder: { hep } }: Config,
-  recorder: Recorder | undefined,
-  log: Logger,
-  scope: Scope,
-  open: OpenUdp = openUdpSocket,
-): Promise<void> {
-  if (hep.address === '' || !recorder) return;
+async function openDatagrams({ address, port }: HepSettings, log: Logger, open: OpenUdp): Promise<Way> {
   const socket = await open({
-    listen: { protocol: 'udp', host: hep.address.includes(':') ? '::' : '0.0.0.0', port: 0 },
+    listen: { protocol: 'udp', host: address.includes(':') ? '::' : '0.0.0.0', port: 0 },
     onDatagram: () => {},
     onError: (error) => log.warn({ error }, 'the socket to the HEP collector reported an error'),
   });
   let onTheirWay = 0;
   let left = 0;
-  const unlisten = recorder.listen((entry, call) => {
-    if (entry?.kind !== 'sip') return;
-    if (onTheirWay >= mostOnTheirWay) {
-      if (++left === 1) log.warn({}, 'the HEP collector is not reached fast enough; some messages are left out');
-      return;
-    }
-    onTheirWay++;
-    const packet = writeHep(entry, callIdOf(entry.head), hep, call?.mask ?? recorder.settings.mask);
-    socket.send(packet, hep.address, hep.port, (error) => {
-      onTheirWay--;
-      if (error && ++left === 1) log.warn({ error }, 'a message could not be sent to the HEP collector');
+  let complained = false;
+  return {
+    send(packet) {
+      if (onTheirWay >= mostOnTheirWay) {
+        left++;
+        return false;
+      }
+      onTheirWay++;
+      socket.send(packet, address, port, (error) => {
+        onTheirWay--;
+        if (!error) return;
+        left++;
+        if (!complained) log.warn({ error }, 'a message could not be sent to the HEP collector');
+        complained = true;
+      });
+      return true;
+    },
+    get left() {
+      return left;
+    },
+    close: () => socket.close(),
+  };
+}
+
+function openStream({ address, port, queue }: HepSettings, clock: Clock, log: Logger): Way {
+  let isLost = false;
+  return openOutflow({
+    ...{ address, port, queue, clock },
+    told(news) {
+      if (news.type === 'connected') log.info({ address, port }, 'connected to the HEP collector');
+      else if (!isLost) log.warn({ address, port, reason: news.reason }, 'the HEP collector is not connected');
+      isLost = news.type === 'lost';
+    },
+  });
+}
+
+/**
+ * Sends every SIP message to a collector of HEP3 packets, over UDP or TCP; nothing happens where none is configured. What
+ * cannot be sent is counted, and told when the collector is left: nothing waits for it.
+ * @returns what takes up other settings. @throws ListenError (rejects) when no socket can be had.
+ */
+export async function buildHomer(
+  first: HepSettings,
+  { recorder, clock, log, scope, open = openUdpSocket }: HomerOptions,
+): Promise<(next: HepSettings) => void> {
+  let settings = first;
+  let way: Way | undefined;
+  let complained = false;
+  let unlisten: (() => void) | undefined;
+  let changing: Promise<void> = Promise.resolve();
+
+  const leave = async (): Promise<void> => {
+    unlisten?.();
+    unlisten = undefined;
+    const gone = way;
+    way = undefined;
+    await gone?.close();
+    if (gone && gone.left > 0) log.warn({ messages: gone.left }, 'messages were not sent to the HEP collector');
+  };
+  const enter = async (): Promise<void> => {
+    if (settings.address === '') return;
+    way = settings.transport === 'tcp' ? openStream(settings, clock, log) : await openDatagrams(settings, log, open);
+    complained = false;
+    unlisten = recorder.listen((entry, call) => {
+      if (entry?.kind !== 'sip') return;
+      const packet = writeHep(entry, callIdOf(entry.head), settings, call?.mask ?? recorder.settings.mask);
+      if (way?.send(packet) !== false || complained) return;
+      complained = true;
+      log.warn({}, 'the HEP collector is not reached fast enough; some messages are left out');
     });
-  });
+  };
+  await enter();
   scope.defer(async () => {
-    unlisten();
-    if (left > 0) log.warn({ messages: left }, 'messages were not sent to the HEP collector');
-    await socket.close();
+    await changing;
+    await leave();
   });
+  return (next) => {
+    if (isDeepStrictEqual(next, settings)) return;
+    // One change after the other; what cannot be opened leaves no collector.
+    changing = changing
+      .then(leave)
+      .then(() => {
+        settings = next;
+        return enter();
+      })
+      .catch((error: unknown) => log.error({ error }, 'messages cannot be sent to the HEP collector'));
+  };
 }

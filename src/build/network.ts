@@ -5,7 +5,7 @@ import type { Logger } from '../lib/log.ts';
 import { unreadableDirectories } from '../media/file/index-sounds.ts';
 import { finishLeftovers } from '../media/file/recording-writer.ts';
 import { createMediaPlane } from '../media/media-plane.ts';
-import { certificateSettings, mediaSettings, soundDirectories, strangerLimits } from '../settings.ts';
+import { certificateSettings, mediaSettings, recorderSettings, soundDirectories, strangerLimits } from '../settings.ts';
 import { createTransactionLayer } from '../sip/transaction/layer.ts';
 import { learnExternalAddress } from '../sip/transport/external-address.ts';
 import { createGate } from '../sip/transport/gate.ts';
@@ -38,6 +38,17 @@ const followedLimits = [
   'source_transactions',
   'source_transaction_bytes',
 ] as const satisfies (keyof Config['sip']['limits'])[];
+
+/** What is recorded that follows the configuration; memory is taken, and measures are begun, when the server starts. */
+const followedOfRecorder = [
+  'entries_per_call',
+  'keep_ended',
+  'other_entries',
+  'sip_bodies',
+  'mask_digits',
+  'mask_variables',
+  'hep',
+] as const satisfies (keyof Config['recorder'])[];
 
 /**
  * The media plane, and SIP up to its transactions. Recordings that a crash left unfinished are finished first.
@@ -99,7 +110,12 @@ export async function buildNetwork(base: Base) {
   const messages = new MessageCounts();
   const transports = tracedTransports(sockets, sipLog, messages);
   scope.defer(() => transports.close());
-  await buildHomer(config, recorder, log.child({ part: 'recorder' }), scope, io.openUdp);
+  const homer =
+    recorder &&
+    (await buildHomer(config.recorder.hep, {
+      ...{ recorder, clock, scope, open: io.openUdp },
+      log: log.child({ part: 'recorder' }),
+    }));
   const { t1, t2, t4 } = config.sip.timers;
   const timers = { t1, t2, t4 };
   const transactions = createTransactionLayer({
@@ -108,6 +124,14 @@ export async function buildNetwork(base: Base) {
   });
   scope.defer(() => transactions.close());
   const reloads: Reloadable[] = [
+    {
+      settings: followedOfRecorder.map((setting) => `recorder.${setting}`),
+      apply(next) {
+        const { stepsPerCall, keepEndedMs, others, bodies, mask } = recorderSettings(next);
+        recorder?.reconfigure({ stepsPerCall, keepEndedMs, others, bodies, mask });
+        homer?.(next.recorder.hep);
+      },
+    },
     {
       settings: ['sip.allowed_origins'],
       apply(next) {

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { flag, group, list, number, port, text, whole } from './setting.ts';
+import { choice, flag, group, list, number, port, text, whole } from './setting.ts';
 
 /** What is recorded of calls, for those who look into them. */
 export const recorder = group(
@@ -51,10 +51,19 @@ export const recorder = group(
       {
         address: text({
           default: '',
-          description:
-            'Literal address of a collector of HEP3 packets (HOMER), to which SIP messages go over UDP. Empty: none.',
+          description: 'Literal address of a collector of HEP3 packets (HOMER), to which SIP messages go. Empty: none.',
         }),
-        port: port({ default: 9060, description: 'UDP port of the collector.' }),
+        port: port({ default: 9060, description: 'Port of the collector.' }),
+        transport: choice(['udp', 'tcp'], {
+          default: 'udp',
+          description: 'What carries the packets; a connection (tcp) that is lost is made again.',
+        }),
+        queue: whole(1_024, 1_000_000_000, {
+          default: 1_048_576,
+          unit: 'octets',
+          description:
+            'Packets that may wait for a connection (tcp) or on it; what comes beyond is left out, and told.',
+        }),
         agent: whole(0, 4_294_967_295, {
           default: 2001,
           unit: 'id',

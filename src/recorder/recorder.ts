@@ -69,6 +69,11 @@ export class Recorder {
     return this.#order;
   }
 
+  /** Takes up other settings: bounds hold for what comes, masks for calls that begin. The memory there is stays. */
+  reconfigure(next: Partial<Omit<RecorderSettings, 'octets' | 'eventOctets'>>): void {
+    Object.assign(this.settings, next);
+  }
+
   /** Hears of everything from now on. @returns a function that ends that. */
   listen(listener: RecordListener): () => void {
     this.#listeners = [...this.#listeners, listener];

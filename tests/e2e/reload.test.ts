@@ -132,4 +132,33 @@ reloading('a phone made at run time gives way to a configured one with its user 
   }),
 );
 
+reloading('what is recorded follows: bounds, and what is hidden of calls that begin; memory needs a restart', () =>
+  onServer({ dialplan, recorder: { entries_per_call: 1_000 } }, async (server) => {
+    const app = await server.app('app');
+    const digits = async (id: string): Promise<boolean> => {
+      await app.ok('POST', `/channels/${id}?endpoint=Local/1000@default&app=app&otherChannelId=${id}-other`);
+      await app.waitFor('StasisStart', ({ channel }) => channel.id === id);
+      await app.ok('POST', `/channels/${id}/dtmf?dtmf=9`);
+      const authorization = `Basic ${Buffer.from('tester:secret').toString('base64')}`;
+      const path = server.url.replace(/\/ari$/, `/hookswitch/calls/${id}`);
+      const text = await (await fetch(path, { headers: { authorization } })).text();
+      await app.ok('DELETE', `/channels/${id}`);
+      for (const each of [id, `${id}-other`])
+        await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === each);
+      return text.includes('"digits":"9"');
+    };
+    assert.is(await digits('shown'), true);
+    const report = change(server, ({ recorder }) => {
+      recorder.mask_digits = true;
+      recorder.entries_per_call = 500;
+      recorder.memory = 7;
+    });
+    assert.equal(report, {
+      applied: ['recorder.entries_per_call', 'recorder.mask_digits'],
+      needRestart: ['recorder.memory'],
+    });
+    assert.is(await digits('hidden'), false);
+  }),
+);
+
 reloading.run();

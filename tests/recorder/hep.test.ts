@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createRuntime } from '../../src/actors/spawn.ts';
@@ -36,8 +36,8 @@ hep('a SIP message comes to the collector as it was, without what authenticates 
   const recorder = createTestRecorder(createRuntime(systemClock, log), systemClock);
   const scope = new Scope();
   const config = loadConfig({ env: {} });
-  config.recorder.hep = { address: '127.0.0.1', port, agent: 7, key: 'shown' };
-  await buildHomer(config, recorder, log, scope);
+  const settings = { ...config.recorder.hep, address: '127.0.0.1', port, agent: 7, key: 'shown' };
+  await buildHomer(settings, { recorder, log, scope, clock: systemClock });
   const heard = once(collector, 'message') as Promise<[Buffer]>;
   const lines = ['OPTIONS sip:a SIP/2.0', 'Call-ID: x@y', 'CSeq: 1 OPTIONS', 'Authorization: Digest secret', '', ''];
   recorder.sip(
@@ -66,5 +66,73 @@ hep('a SIP message comes to the collector as it was, without what authenticates 
   collector.close();
   assert.equal(log.lines, []);
 });
+
+hep(
+  'over TCP packets follow one another, and a collector that is configured anew takes the place of another',
+  async () => {
+    const arrived: Buffer[] = [];
+    let seen = (): void => {};
+    const collector = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.on('data', (data) => {
+        arrived.push(data);
+        seen();
+      });
+    });
+    collector.listen(0, '127.0.0.1');
+    await once(collector, 'listening');
+    const other = createSocket('udp4');
+    other.bind(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = collector.address() as AddressInfo;
+    const log = recordingLog();
+    const recorder = createTestRecorder(createRuntime(systemClock, log), systemClock);
+    const scope = new Scope();
+    const base = loadConfig({ env: {} }).recorder.hep;
+    const stream = { ...base, address: '127.0.0.1', port, transport: 'tcp' as const };
+    const take = await buildHomer(stream, { recorder, log, scope, clock: systemClock });
+    const say = (name: string): void => {
+      const [local, remote] = [
+        { address: '192.0.2.1', port: 5060 },
+        { address: '192.0.2.9', port: 40_000 },
+      ];
+      const text = `OPTIONS sip:${name} SIP/2.0\r\nCall-ID: ${name}\r\nCSeq: 1 OPTIONS\r\n\r\n`;
+      recorder.sip('in', Buffer.from(text), 'udp', local, remote);
+    };
+    /** The packets of the stream, by the lengths that they tell. */
+    const packets = (): Buffer[] => {
+      const whole = Buffer.concat(arrived);
+      const found: Buffer[] = [];
+      for (let at = 0; at + 6 <= whole.length && at + whole.readUInt16BE(at + 4) <= whole.length; )
+        at += (found[found.push(whole.subarray(at, at + whole.readUInt16BE(at + 4))) - 1] as Buffer).length;
+      return found;
+    };
+    say('a');
+    say('b');
+    while (packets().length < 2)
+      await new Promise<void>((resolve) => {
+        seen = resolve;
+      });
+    assert.equal(
+      packets().map((packet) => String(read(packet).get(17))),
+      ['a', 'b'],
+    );
+    const heard = once(other, 'message') as Promise<[Buffer]>;
+    take({ ...base, address: '127.0.0.1', port: (other.address() as AddressInfo).port });
+    const talking = setInterval(() => say('c'), 10);
+    assert.is(String(read((await heard)[0]).get(17)), 'c');
+    clearInterval(talking);
+    assert.is(packets().length, 2);
+    take(base);
+    await scope.close();
+    recorder.close();
+    other.close();
+    collector.close();
+    assert.equal(
+      log.lines.filter(({ level }) => level !== 'info'),
+      [],
+    );
+  },
+);
 
 hep.run();
