@@ -9,7 +9,7 @@ import {
   storedName,
 } from '../machines/channel.ts';
 import type { Channel } from '../models/channel.ts';
-import type { TransferHandling } from '../telephony/driver.ts';
+import type { SipAbilities, TransferHandling } from '../telephony/driver.ts';
 import type { Indication, TalkDetection, ToneDetection } from '../telephony/media.ts';
 import type { ChannelEntry, ChannelPlaybacks } from './channel-entry.ts';
 import type { PlayTarget } from './playbacks.ts';
@@ -199,8 +199,12 @@ class ChannelDialplan implements DialplanChannel {
     return this.#entry.leg.header(name, index);
   }
 
-  addHeader(name: string, value: string): void {
-    this.#entry.leg.addHeader(name, value);
+  addHeader(name: string, value: string): boolean {
+    return this.#entry.leg.addHeader(name, value);
+  }
+
+  sip(): SipAbilities | undefined {
+    return this.#entry.leg.sip;
   }
 
   updateHeader(name: string, value: string): boolean {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Bus } from '../bus/bus.ts';
 import { endpointTopics } from '../bus/topics.ts';
+import type { PhonePlace } from '../dialplan/host.ts';
 import type { Logger } from '../lib/log.ts';
 import {
   type ContactEvent,
@@ -28,6 +29,8 @@ export interface Contacts extends ContactHost {
   of(technology: string, endpoint: string): ContactInfo[];
   /** All contacts, in the order of their first registration. */
   list(): ContactView[];
+  /** Where endpoints are, by id, as the dialplan asks for them. */
+  places(): PhonePlace[];
   /** Whether that contact is there with those very details. */
   knows(contact: ContactDetails): boolean;
   readonly size: number;
@@ -153,6 +156,22 @@ export function createContacts({ bus, runtime, log, endpoints }: ContactsOptions
         const snapshot = actor.getSnapshot();
         const { technology, endpoint } = snapshot.context.contact;
         return { endpoint: `${technology}/${endpoint}`, ...contactModel(snapshot), state: pathOf(snapshot) };
+      }),
+
+    places: () =>
+      [...actors.values()].map((actor) => {
+        const snapshot = actor.getSnapshot();
+        const { id, technology, endpoint, uri, aor } = snapshot.context.contact;
+        const { roundtrip_usec: roundtrip } = contactModel(snapshot);
+        const status = contactStatus(snapshot);
+        return {
+          id,
+          uri,
+          aor,
+          endpoint: `${technology}/${endpoint}`,
+          status,
+          ...(roundtrip !== undefined && { roundtrip }),
+        };
       }),
 
     knows: (contact) => isDeepStrictEqual(actors.get(contact.id)?.getSnapshot().context.contact, contact),

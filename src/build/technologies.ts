@@ -11,6 +11,7 @@ import { objectsOf } from '../drivers/sip/configured-objects.ts';
 import { createSipDriver } from '../drivers/sip/driver.ts';
 import { attributeOf, sipObjectTypes } from '../drivers/sip/objects.ts';
 import { createProvisioning } from '../drivers/sip/provisioning.ts';
+import { uriPart } from '../drivers/sip/uri-parts.ts';
 import { callerIds, dnsLimits, sipListens, sipSettings, webSockets } from '../settings.ts';
 import { cachedNames } from '../sip/location/cached-names.ts';
 import { createDynamicConfig } from '../stores/dynamic-config.ts';
@@ -119,10 +120,12 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   state.dialplanSystem.add({
     phones: {
       contacts: sip.dialContacts,
-      attribute(name, attribute) {
-        const endpoint = dynamicConfig.find('endpoint', name);
-        return endpoint && attributeOf(endpoint, attribute);
+      attribute(kind, name, attribute) {
+        const object = dynamicConfig.find(kind, name);
+        return object && attributeOf(object, attribute);
       },
+      places: contacts.places,
+      uriPart,
     },
   });
   provisioning.start({ find: dynamicConfig.find, made: dynamicConfig.made });

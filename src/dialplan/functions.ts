@@ -2,10 +2,12 @@ import { readTransferHandling } from '../telephony/driver.ts';
 import { shownParty } from '../telephony/party.ts';
 import { parseSeconds, splitArguments } from './arguments.ts';
 import { formatCallerId, parseCallerId, parsePresentation, presentationName } from './caller-id.ts';
+import type { DialplanFunction, SystemFunction } from './function.ts';
 import type { DialplanChannel, DialplanSystem, Identity } from './host.ts';
+import { pjsipFunctions } from './pjsip-functions.ts';
 import { readRedirection, redirectionChange, withParty } from './redirecting.ts';
 import { setWithin } from './subroutines.ts';
-import { type SystemFunction, systemFunctions } from './system-functions.ts';
+import { systemFunctions } from './system-functions.ts';
 import { textFunctions, type Values } from './text-functions.ts';
 import { timeoutMs, timeoutVariable } from './timeouts.ts';
 
@@ -14,13 +16,6 @@ export type FunctionRead = { ok: true; value: string } | FunctionFailure;
 /** What writing a function gave. `unknown`: no such function; `failed`: it cannot be written so. */
 export type FunctionWrite = { ok: true } | FunctionFailure;
 export type FunctionFailure = { ok: false; reason: 'unknown' | 'failed'; message: string };
-
-/** A function's text is what stands between its parentheses, as written. Undefined or a message means failure. */
-type DialplanFunction = {
-  read?: (channel: DialplanChannel, text: string, values: Values) => string | undefined;
-  /** True when written. */
-  write?: (channel: DialplanChannel, text: string, value: string) => boolean;
-};
 
 /** Whether a variable name asks for a function: it ends with `)`. */
 export const isFunction = (name: string): boolean => name.endsWith(')');
@@ -54,8 +49,8 @@ export function writeSystemFunction(system: DialplanSystem, expression: string, 
 
 const asRead = (expression: string, value: string | undefined): FunctionRead =>
   value === undefined ? failed(`${expression} cannot be read`) : { ok: true, value };
-const asWrite = (expression: string, written: boolean | undefined): FunctionWrite =>
-  written ? { ok: true } : failed(`${expression} cannot be written so`);
+const asWrite = (expression: string, written: boolean | string | undefined): FunctionWrite =>
+  written === true ? { ok: true } : failed(`${expression} cannot be written so${written ? `: ${written}` : ''}`);
 
 const failed = (message: string): FunctionFailure => ({ ok: false, reason: 'failed', message });
 
@@ -215,36 +210,6 @@ const channelFunction: DialplanFunction = {
   },
 };
 
-/** A header name is a token (RFC 3261 25.1), and no value may begin another line: neither can smuggle in a header. */
-const headerName = /^[A-Za-z0-9\-.!%*_+`'~]+$/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
-const controls = /[\u0000-\u0008\u000a-\u001f\u007f]/;
-
-const pjsipHeader: DialplanFunction = {
-  read: (channel, text) => {
-    const [action = '', name = '', index = '1'] = splitArguments(text).map((each) => each.trim());
-    if (channel.technology !== 'PJSIP' || action.toLowerCase() !== 'read' || !/^[1-9]\d{0,5}$/.test(index))
-      return undefined;
-    return headerName.test(name) ? channel.header(name, Number(index)) : undefined;
-  },
-  write: (channel, text, value) => {
-    const [action = '', name = ''] = splitArguments(text).map((each) => each.trim());
-    if (channel.technology !== 'PJSIP' || !headerName.test(name) || controls.test(value)) return false;
-    switch (action.toLowerCase()) {
-      case 'add':
-        channel.addHeader(name, value);
-        return true;
-      case 'update':
-        return channel.updateHeader(name, value);
-      case 'remove':
-        channel.removeHeader(name);
-        return true;
-      default:
-        return false;
-    }
-  },
-};
-
 /** How long it must be quiet until talking is over, in ms, and how loud talking is, where nothing is said of them. */
 const standardTalk = { silenceMs: 2_500, thresholdLevel: 256 } as const;
 
@@ -345,7 +310,7 @@ const functions: ReadonlyMap<string, DialplanFunction> = new Map<string, Dialpla
   ['CONNECTEDLINE', connectedLine],
   ['HOLD_INTERCEPT', holdIntercept],
   ['LOCAL', local],
-  ['PJSIP_HEADER', pjsipHeader],
+  ...pjsipFunctions,
   ['PJSIP_TRANSFER_HANDLING', transferHandling],
   ['REDIRECTING', redirecting],
   ['TALK_DETECT', talkDetect],

@@ -1,5 +1,5 @@
 import type { Channel } from '../models/channel.ts';
-import type { Redirection, TransferHandling } from '../telephony/driver.ts';
+import type { Redirection, SipAbilities, TransferHandling } from '../telephony/driver.ts';
 import type { Indication, TalkDetection, ToneDetection } from '../telephony/media.ts';
 import type { DialplanCalls, Stop } from './calls.ts';
 
@@ -45,6 +45,18 @@ export type Subroutine = {
 /** The step about to run: where it stands, the application, its arguments with all variables replaced. */
 export type EnteredStep = { position: Position; application: string; data: string };
 
+/** A place where an endpoint can be reached. */
+export type PhonePlace = {
+  id: string;
+  uri: string;
+  aor: string;
+  /** `technology/resource`. */
+  endpoint: string;
+  status: string;
+  /** The last round trip, in µs. */
+  roundtrip?: string;
+};
+
 /** Phones and lines as the dialplan's functions know them. Names are found in any case of letters. */
 export interface PhoneLookup {
   /**
@@ -52,8 +64,12 @@ export interface PhoneLookup {
    * no such address of record. Undefined when there is no such endpoint.
    */
   contacts(endpoint: string, aor?: string, user?: string): readonly string[] | undefined;
-  /** An attribute by its name in dynamic configuration; undefined when there is no such one, or no such endpoint. */
-  attribute(endpoint: string, attribute: string): string | undefined;
+  /** An attribute by its name in dynamic configuration; undefined when there is no such one, or no such object. */
+  attribute(kind: 'endpoint' | 'aor', name: string, attribute: string): string | undefined;
+  /** Where endpoints are, registered or configured. */
+  places(): readonly PhonePlace[];
+  /** A part of a URI, perhaps with a name before it, by the field's word for it; undefined when there is no such part. */
+  uriPart(uri: string, part: string): string | undefined;
 }
 
 /** What the dialplan's functions need of the system as a whole. No method throws. */
@@ -147,9 +163,11 @@ export interface DialplanChannel {
 
   /** A header of the request that made the call, by case-insensitive name; `index` from 1. */
   header(name: string, index?: number): string | undefined;
-  /** Headers for the request that will place the call. */
-  addHeader(name: string, value: string): void;
+  /** Headers for the request that will place the call; false for one that is not for applications, or too late. */
+  addHeader(name: string, value: string): boolean;
   /** Replaces the value of the first header of that name among those added; false when there is none. */
   updateHeader(name: string, value: string): boolean;
   removeHeader(name: string): void;
+  /** What SIP has beside; undefined for channels of other technologies. */
+  sip(): SipAbilities | undefined;
 }

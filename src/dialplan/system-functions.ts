@@ -1,14 +1,8 @@
 import { splitArguments } from './arguments.ts';
-import type { DialplanSystem } from './host.ts';
+import type { SystemFunction } from './function.ts';
+import { pjsipSystemFunctions } from './pjsip-functions.ts';
 
 /** The functions that ask and tell the whole system: they work with a channel and without one. */
-
-/** A function's text is what stands between its parentheses, as written. Undefined or false means that it failed. */
-export type SystemFunction = {
-  read?: (system: DialplanSystem, text: string) => string | undefined;
-  /** True when written. */
-  write?: (system: DialplanSystem, text: string, value: string) => boolean;
-};
 
 const global: SystemFunction = {
   read: (system, text) => system.globalVariable(text.trim()) ?? '',
@@ -42,23 +36,6 @@ const dialplanExists: SystemFunction = {
   },
 };
 
-/** `PJSIP_DIAL_CONTACTS(endpoint[,aor[,user]])`: what to dial to reach every place it is registered at, joined by `&`. */
-const dialContacts: SystemFunction = {
-  read: (system, text) => {
-    const [endpoint = '', aor = '', user = ''] = trimmed(text);
-    const contacts = system.phones()?.contacts(endpoint, aor || undefined, user || undefined);
-    return contacts?.map((uri) => `PJSIP/${endpoint}/${uri}`).join('&');
-  },
-};
-
-/** `PJSIP_ENDPOINT(endpoint,attribute)`, by the names of dynamic configuration. */
-const pjsipEndpoint: SystemFunction = {
-  read: (system, text) => {
-    const [endpoint = '', attribute = ''] = trimmed(text);
-    return system.phones()?.attribute(endpoint, attribute);
-  },
-};
-
 /** By name, in capitals. */
 export const systemFunctions: ReadonlyMap<string, SystemFunction> = new Map<string, SystemFunction>([
   ['DEVICE_STATE', deviceState],
@@ -66,6 +43,5 @@ export const systemFunctions: ReadonlyMap<string, SystemFunction> = new Map<stri
   ['GLOBAL', global],
   ['GLOBAL_DELETE', globalDelete],
   ['GLOBAL_EXISTS', { read: (system, text) => (system.globalVariable(text.trim()) === undefined ? '0' : '1') }],
-  ['PJSIP_DIAL_CONTACTS', dialContacts],
-  ['PJSIP_ENDPOINT', pjsipEndpoint],
+  ...pjsipSystemFunctions,
 ]);

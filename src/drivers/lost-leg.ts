@@ -31,7 +31,7 @@ export function createLostLeg(media: MediaPlane, channelId: string, report: Repo
     redirect: () => false,
     tellTransfer: nobody,
     header: () => undefined,
-    addHeader: nobody,
+    addHeader: () => false,
     updateHeader: () => false,
     removeHeader: nobody,
     dump: () => ({ version: 1 }),

@@ -20,7 +20,9 @@ export abstract class QuietLeg
   /** It asks for none. */
   tellTransfer(): void {}
   header(): undefined {}
-  addHeader(): void {}
+  addHeader(): boolean {
+    return false;
+  }
   updateHeader(): boolean {
     return false;
   }

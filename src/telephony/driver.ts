@@ -92,6 +92,23 @@ export type TransferRequest = {
 
 export type { DigitSequence };
 
+/** What a SIP call can be asked beside what all calls can. */
+export interface SipAbilities {
+  /** Names that begin so (in any case of letters) of headers as `Leg.header` reads them, each once. */
+  headerNames(beginning: string): string[];
+  /** A header of the answer to a call that we placed; `index` from 1. */
+  responseHeader(name: string, index: number): string | undefined;
+  responseHeaderNames(beginning: string): string[];
+  /** How digits travel, by the field's word (`rfc4733`, `info`, `inband`, `auto`). */
+  readonly digitMode: string;
+  /** False for no such word. A call that stands is negotiated anew. */
+  setDigitMode(mode: string): boolean;
+  /** The formats that are offered and accepted from now on; false when there is one that we have not, or none. */
+  setFormats(formats: readonly string[]): boolean;
+  /** Tells the peer that the session lives: by a new offer, or without one; false before the answer and after the end. */
+  refresh(method: 'invite' | 'update'): boolean;
+}
+
 /**
  * One technology's side of a channel. Every method returns at once and never throws for a state the far side
  * is in: what came of it is told by reports. After `hangup` exactly one `leg.ended` follows.
@@ -131,10 +148,12 @@ export interface Leg {
   tellTransfer(id: string, status: number): void;
   /** A header of the request that made the call, by case-insensitive name; undefined where there is none. `index` from 1. */
   header(name: string, index?: number): string | undefined;
-  /** Sets headers for the request that will place the call (before `dial`). */
-  addHeader(name: string, value: string): void;
+  /** Sets headers for the request that will place the call (before `dial`); false for one that is the technology's own. */
+  addHeader(name: string, value: string): boolean;
   updateHeader(name: string, value: string): boolean;
   removeHeader(name: string): void;
+  /** What SIP has beside; other technologies have none of it. */
+  readonly sip?: SipAbilities;
   /** Lets go of everything the leg holds, whatever state it is in; called once, also after a crash. */
   release(): void;
   /** Everything that the leg is: enough for its driver to go on with it in another process (`Driver.resume`). */

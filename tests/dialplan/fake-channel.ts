@@ -10,6 +10,7 @@ import type {
 } from '../../src/dialplan/host.ts';
 import type { Logger } from '../../src/lib/log.ts';
 import type { Channel } from '../../src/models/channel.ts';
+import type { SipAbilities } from '../../src/telephony/driver.ts';
 import type { Indication, TalkDetection, ToneDetection } from '../../src/telephony/media.ts';
 
 /** A channel that writes down what the dialplan does to it and answers when told. */
@@ -222,9 +223,16 @@ export class FakeChannel implements DialplanChannel {
   header(name: string, index = 1): string | undefined {
     return this.headers.get(name.toLowerCase())?.[index - 1];
   }
-  addHeader(name: string, value: string): void {
+  addHeader(name: string, value: string): boolean {
+    if (name === 'Via') return false;
     const key = name.toLowerCase();
     this.headers.set(key, [...(this.headers.get(key) ?? []), value]);
+    return true;
+  }
+  /** What SIP has beside. */
+  abilities: SipAbilities | undefined;
+  sip(): SipAbilities | undefined {
+    return this.abilities;
   }
   updateHeader(name: string, value: string): boolean {
     const values = this.headers.get(name.toLowerCase());

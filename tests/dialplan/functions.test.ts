@@ -311,8 +311,40 @@ test('the places and attributes of phones are read', () => {
   channel.knownPhones = {
     contacts: (endpoint, aor, user) =>
       endpoint === 'alice' ? (aor === 'other' ? [] : ['sip:a@1.2.3.4', `sip:${user}@b`]) : undefined,
-    attribute: (endpoint, attribute) => (`${endpoint}.${attribute}` === 'alice.context' ? 'default' : undefined),
+    attribute: (kind, name, attribute) => {
+      const known: Record<string, string> = { 'endpoint alice.context': 'default', 'aor desk.max_contacts': '2' };
+      return known[`${kind} ${name.toLowerCase()}.${attribute}`];
+    },
+    places: () => [
+      {
+        id: 'desk;1',
+        uri: 'sip:a@1.2.3.4',
+        aor: 'desk',
+        endpoint: 'PJSIP/alice',
+        status: 'Reachable',
+        roundtrip: '12',
+      },
+      { id: 'hall;2', uri: 'sip:h@1.2.3.4', aor: 'hall', endpoint: 'PJSIP/hall', status: 'Unknown' },
+    ],
+    uriPart: (uri, part) => (part === 'host' ? uri : undefined),
   };
+  for (const [expression, value] of [
+    ['PJSIP_AOR(Desk,contact)', 'desk;1'],
+    ['PJSIP_AOR(desk,max_contacts)', '2'],
+    ['PJSIP_AOR(nowhere,contact)', 'failed'],
+    ['PJSIP_AOR(desk,nonsense)', 'failed'],
+    ['PJSIP_CONTACT(desk;1,uri)', 'sip:a@1.2.3.4'],
+    ['PJSIP_CONTACT(desk;1,aor)', 'desk'],
+    ['PJSIP_CONTACT(desk;1,endpoint_name)', 'PJSIP/alice'],
+    ['PJSIP_CONTACT(desk;1,Status)', 'Reachable'],
+    ['PJSIP_CONTACT(desk;1,rtt)', '12'],
+    ['PJSIP_CONTACT(hall;2,rtt)', '0'],
+    ['PJSIP_CONTACT(desk;1,nonsense)', 'failed'],
+    ['PJSIP_CONTACT(nobody,uri)', 'failed'],
+    ['PJSIP_PARSE_URI("sip:a,b@c",Host)', 'sip:a,b@c'],
+    ['PJSIP_PARSE_URI(sip:a@c,shoe)', 'failed'],
+  ])
+    assert.is(asked(channel, expression!), value, expression);
   assert.is(asked(channel, 'PJSIP_DIAL_CONTACTS(alice,,99)'), 'PJSIP/alice/sip:a@1.2.3.4&PJSIP/alice/sip:99@b');
   assert.is(asked(channel, 'PJSIP_DIAL_CONTACTS(alice,other)'), '');
   assert.is(asked(channel, 'PJSIP_DIAL_CONTACTS(nobody)'), 'failed');
@@ -338,6 +370,75 @@ test('PJSIP_HEADER adds, updates and removes', () => {
   assert.equal(channel.headers.get('x-a'), ['3', '2']);
   assert.is(writeFunction(channel, 'PJSIP_HEADER(remove,X-A)', '').ok, true);
   assert.is(channel.headers.size, 0);
+});
+
+test('a header that is the stack own is refused by name', () => {
+  assert.equal(writeFunction(new FakeChannel(), 'PJSIP_HEADER(add,Via)', 'x'), {
+    ok: false,
+    reason: 'failed',
+    message:
+      'PJSIP_HEADER(add,Via) cannot be written so: the header Via is not for applications, or the call is under way',
+  });
+});
+
+test('what SIP calls have beside is asked of them, and of no others', () => {
+  const channel = new FakeChannel();
+  const asks = [
+    'PJSIP_HEADERS(X-)',
+    'PJSIP_RESPONSE_HEADER(read,Server)',
+    'PJSIP_RESPONSE_HEADERS()',
+    'PJSIP_DTMF_MODE()',
+    'PJSIP_MEDIA_OFFER(audio)',
+  ];
+  const tells: [string, string][] = [
+    ['PJSIP_DTMF_MODE()', 'INFO'],
+    ['PJSIP_MEDIA_OFFER(audio)', '!all,alaw,ulaw,!alaw, g722'],
+    ['PJSIP_SEND_SESSION_REFRESH()', 'invite'],
+    ['PJSIP_SEND_SESSION_REFRESH()', 'Update'],
+  ];
+  const read = (expression: string): string => {
+    const found = readFunction(channel, expression, values);
+    return found.ok ? found.value : found.reason;
+  };
+  const nothing = [...asks.map(read), ...tells.map((each) => writeFunction(channel, ...each).ok)];
+  assert.equal(nothing, [...asks.map(() => 'failed'), ...tells.map(() => false)]);
+  const said: string[] = [];
+  const note = (what: string): boolean => said.push(what) > 0;
+  channel.abilities = {
+    headerNames: (beginning) => [`${beginning}A`, `${beginning}B`],
+    responseHeader: (name, index) => `${name} ${index}`,
+    responseHeaderNames: (beginning) => [`all of ${beginning}`],
+    digitMode: 'rfc4733',
+    setDigitMode: (mode) => note(`digits ${mode}`),
+    setFormats: (formats) => note(`formats ${formats}`),
+    refresh: (method) => note(`refresh ${method}`),
+  };
+  assert.equal([...asks, 'PJSIP_HEADERS(X-*)', 'PJSIP_RESPONSE_HEADER(read,Server,2)'].map(read), [
+    'X-A,X-B',
+    'Server 1',
+    'all of ',
+    'rfc4733',
+    '(alaw|ulaw)',
+    'X-A,X-B',
+    'Server 2',
+  ]);
+  for (const each of tells) assert.is(writeFunction(channel, ...each).ok, true, each[0]);
+  assert.equal(said, ['digits info', 'formats ulaw,g722', 'refresh invite', 'refresh update']);
+  for (const [expression, value] of [
+    ['PJSIP_SEND_SESSION_REFRESH()', 'bye'],
+    ['PJSIP_MEDIA_OFFER(video)', 'vp8'],
+    ['PJSIP_RESPONSE_HEADER(add,Server)', 'x'],
+  ] as const)
+    assert.is(writeFunction(channel, expression, value).ok, false);
+  for (const expression of [
+    'PJSIP_RESPONSE_HEADER(add,Server)',
+    'PJSIP_RESPONSE_HEADER(read,a b)',
+    'PJSIP_MEDIA_OFFER(video)',
+  ])
+    assert.is(read(expression), 'failed');
+  channel.headers.set('x-a', ['1']).set('x-b', ['2']).set('y', ['3']);
+  assert.is(writeFunction(channel, 'PJSIP_HEADER(remove,X-*)', '').ok, true);
+  assert.equal([...channel.headers.keys()], ['y']);
 });
 
 test('a header name or value cannot smuggle in another header', () => {

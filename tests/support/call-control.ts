@@ -127,8 +127,9 @@ export class FakeLeg implements Leg {
     this.#asked(`transfer ${id}: ${status}`);
   }
   header(): undefined {}
-  addHeader(name: string, value: string): void {
+  addHeader(name: string, value: string): boolean {
     this.#asked(`header ${name}: ${value}`);
+    return true;
   }
   updateHeader(): boolean {
     return false;

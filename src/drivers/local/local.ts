@@ -119,14 +119,14 @@ class LocalLeg implements Leg {
   }
 
   /** Headers travel to the other half, where the dialplan can read them. */
-  addHeader(name: string, value: string): void {
+  addHeader(name: string, value: string): boolean {
     this.#headers.set(name.toLowerCase(), value);
+    return true;
   }
 
   updateHeader(name: string, value: string): boolean {
     if (!this.#headers.has(name.toLowerCase())) return false;
-    this.addHeader(name, value);
-    return true;
+    return this.addHeader(name, value);
   }
 
   removeHeader(name: string): void {

@@ -9,7 +9,7 @@ import type { CallOffer, IncomingTerms } from '../../sip/dialog/user-agent.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 import { parseUri } from '../../sip/message/uri.ts';
 import { Cause } from '../../telephony/causes.ts';
-import type { DigitSequence, Leg, Party, Report } from '../../telephony/driver.ts';
+import type { DigitSequence, Leg, Party, Report, SipAbilities } from '../../telephony/driver.ts';
 import { causeFromReason, causeFromStatus, reasonHeaders, statusFromCause } from './causes.ts';
 import { type EndpointConfig, reliabilityOf } from './config.ts';
 import { createLegCore, type LegCore, type LegCoreData } from './leg-core.ts';
@@ -17,6 +17,7 @@ import type { CallView, LegToken } from './legs.ts';
 import type { Negotiation } from './negotiation.ts';
 import { transferTarget } from './resource.ts';
 import type { Services } from './services.ts';
+import { sipAbilities } from './sip-abilities.ts';
 
 /** A call that came in and waits for call control to open its leg. */
 export interface InboundCall {
@@ -232,7 +233,13 @@ class InboundLeg implements Leg {
     return this.#call.request.headerLines(name)[index - 1];
   }
 
-  addHeader(): void {}
+  get sip(): SipAbilities {
+    return sipAbilities(this.core, { headers: () => this.#call.request.headers(), answer: () => undefined });
+  }
+
+  addHeader(): boolean {
+    return false;
+  }
 
   updateHeader(): boolean {
     return false;

@@ -34,6 +34,9 @@ export type LegCoreData = {
   readonly negotiation?: NegotiationData;
   /** What several called ones have answered the offer with. */
   readonly early?: EarlyMediaData;
+  /** How digits travel and which formats there may be, where they are not as the endpoint has them. */
+  readonly digits?: EndpointConfig['digits'];
+  readonly codecs?: readonly AudioCodec[];
   /** Who the far side last said that it is. */
   readonly connected?: Party;
   /** Who the far side was told last that it is connected to. */
@@ -115,12 +118,23 @@ export interface LegCore {
   refer(uri: string): void;
   /** Tells the far side how the transfer goes that it asked for. */
   tellTransfer(id: string, status: number): void;
+  /** How digits travel. */
+  readonly digits: EndpointConfig['digits'];
+  /** Other terms from the next offer on, which a call that stands is made at once. */
+  change(terms: { digits?: EndpointConfig['digits']; codecs?: readonly AudioCodec[] }): void;
+  /** See `SipAbilities.refresh`. */
+  refresh(method: 'invite' | 'update'): boolean;
   release(): void;
   dump(): LegCoreData;
 }
 
 /** When digits are looked for in the audio, by how they travel. */
 const inbandDigits = { auto: 'never', info: 'never', inband: 'always', auto_inband: 'without events' } as const;
+
+const digitTerms = (digits: EndpointConfig['digits']) => ({
+  telephoneEvents: digits === 'auto' || digits === 'auto_inband',
+  inbandDigits: inbandDigits[digits],
+});
 
 export function createLegCore(options: LegCoreOptions): LegCore {
   const { services, endpoint, report } = options;
@@ -131,6 +145,8 @@ export function createLegCore(options: LegCoreOptions): LegCore {
   let usage: InviteUsage | undefined = options.from?.usage;
   let negotiation: Negotiation | undefined;
   let early: EarlyMedia | undefined;
+  let digits = from?.digits ?? endpoint.digits;
+  let codecs = from?.codecs ?? options.codecs;
   let connected = from?.connected;
   let presented = from ? from.presented : options.presented;
   let heldTold = from?.heldTold ?? false;
@@ -208,9 +224,8 @@ export function createLegCore(options: LegCoreOptions): LegCore {
     negotiation = createNegotiation({
       session: opened,
       address: mediaAddress(services, opened, options.peer),
-      codecs: options.codecs,
-      telephoneEvents: endpoint.digits === 'auto' || endpoint.digits === 'auto_inband',
-      inbandDigits: inbandDigits[endpoint.digits],
+      codecs,
+      ...digitTerms(digits),
       srtp: {
         mode: endpoint.mediaEncryption,
         random: (octets) => Buffer.from(stack.ids.hex(2 * octets), 'hex').toString('base64'),
@@ -303,7 +318,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
     },
     get formats() {
       const agreed = negotiation?.agreed?.codec;
-      return agreed ? [agreed] : options.codecs;
+      return agreed ? [agreed] : codecs;
     },
     media: session,
     usageHandlers: {
@@ -368,7 +383,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
     present,
     sendDigits(sequence) {
       const current = usage;
-      const inAudio = endpoint.digits === 'inband' || endpoint.digits === 'auto_inband';
+      const inAudio = digits === 'inband' || digits === 'auto_inband';
       if (!inAudio && current && negotiation?.agreed && negotiation.agreed.telephoneEvent === undefined)
         infos.send(infosOf(sequence, stack.clock.now()));
       else session.sendDigits(sequence);
@@ -382,6 +397,21 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       usage?.request('refer', 'REFER', { headers: [['Refer-To', `<${uri}>`]] });
     },
     tellTransfer: transfers.tell,
+    get digits() {
+      return digits;
+    },
+    change(terms) {
+      digits = terms.digits ?? digits;
+      codecs = terms.codecs ?? codecs;
+      negotiation?.change({ codecs, ...digitTerms(digits) });
+      if (phase === 'up') usage?.reinvite();
+    },
+    refresh(method) {
+      if (phase !== 'up' || !usage) return false;
+      if (method === 'invite') usage.reinvite();
+      else usage.announce();
+      return true;
+    },
     release() {
       phase = 'ended';
       timers.clearAll();
@@ -392,6 +422,8 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       intents: [...intents],
       ...(negotiation && { negotiation: negotiation.dump() }),
       ...(early && { early: early.dump() }),
+      ...(digits !== endpoint.digits && { digits }),
+      ...(codecs !== options.codecs && { codecs }),
       ...(connected && { connected }),
       ...(presented && { presented }),
       heldTold,

@@ -60,6 +60,8 @@ export interface Negotiation {
   fork(silent: boolean, from?: NegotiationData): Negotiation;
   /** From now on what is agreed reaches the session at once. */
   speakUp(): void;
+  /** Other terms from the next offer or answer on. */
+  change(terms: Partial<Pick<NegotiationOptions, 'codecs' | 'telephoneEvents' | 'inbandDigits'>>): void;
   /** What is agreed; undefined before. */
   readonly agreed: AgreedAudio | undefined;
   dump(): NegotiationData;
@@ -68,7 +70,8 @@ export interface Negotiation {
 export function createNegotiation(options: NegotiationOptions): Negotiation {
   const { from } = options;
   const address = from?.address ?? options.address;
-  const local: LocalAudio = {
+  let terms = options;
+  let local: LocalAudio = {
     address,
     port: options.session.local.port,
     codecs: options.codecs,
@@ -81,7 +84,7 @@ export function createNegotiation(options: NegotiationOptions): Negotiation {
   let silent = options.silent ?? false;
 
   const looksForDigits = ({ telephoneEvent }: AgreedAudio): boolean =>
-    options.inbandDigits === 'always' || (options.inbandDigits === 'without events' && telephoneEvent === undefined);
+    terms.inbandDigits === 'always' || (terms.inbandDigits === 'without events' && telephoneEvent === undefined);
 
   const configure = (next: AgreedAudio) => {
     const { held: _held, ...flow } = next;
@@ -127,10 +130,14 @@ export function createNegotiation(options: NegotiationOptions): Negotiation {
       if (agreed) configure(agreed);
     },
     fork: (isSilent, data = { address, session: memory, wished }) =>
-      createNegotiation({ ...options, from: data, silent: isSilent }),
+      createNegotiation({ ...terms, from: data, silent: isSilent }),
     speakUp() {
       silent = false;
       if (agreed) configure(agreed);
+    },
+    change(change) {
+      terms = { ...terms, ...change };
+      local = { ...local, codecs: terms.codecs, telephoneEvents: terms.telephoneEvents };
     },
     get agreed() {
       return agreed;

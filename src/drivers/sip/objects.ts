@@ -1,6 +1,6 @@
 import { isNetwork } from '../../lib/addresses.ts';
 import { parseUri } from '../../sip/message/uri.ts';
-import { type AudioCodec, audioCodecs } from '../../sip/sdp/codecs.ts';
+import { audioCodecs, isAudioCodec } from '../../sip/sdp/codecs.ts';
 import { type Party, transferHandlingIn } from '../../telephony/driver.ts';
 import {
   type AorConfig,
@@ -118,8 +118,6 @@ const uris: Attribute = {
 
 /* ---- Codecs ---------------------------------------------------------------------------------------------------- */
 
-const isCodec = (name: string): name is AudioCodec => (audioCodecs as readonly string[]).includes(name);
-
 /** Formats of the field that there are no codecs for: they may be asked for, and are left out. */
 const otherFormats =
   /^(adpcm|codec2|g719|g723|g726|g726aal2|g729|gsm|h26[1345]p?|ilbc|jpeg|lpc10|mpeg4|png|red|silk\d*|siren(7|14)|slin(96|192)|speex(16|32)?|t140(red)?|testlaw|vp[89])$/;
@@ -131,8 +129,8 @@ function changeCodecs(list: string, given: string, allow: boolean): string | und
     const excluded = item.startsWith('!');
     // A packet length (`ulaw:20`) is the far side's to choose here.
     const name = (excluded ? item.slice(1) : item).replace(/:\d+$/, '');
-    if (name !== 'all' && !isCodec(name) && !otherFormats.test(name)) return undefined;
-    const named = name === 'all' ? [...audioCodecs] : [name].filter(isCodec);
+    if (name !== 'all' && !isAudioCodec(name) && !otherFormats.test(name)) return undefined;
+    const named = name === 'all' ? [...audioCodecs] : [name].filter(isAudioCodec);
     chosen = chosen.filter((codec) => !(named as string[]).includes(codec));
     if (allow !== excluded) chosen.push(...named);
   }
@@ -393,7 +391,7 @@ export function endpointOf(
     match: value('auth').trim() === '' ? matchOf(endpoint, identifies) : [],
     ...(value('set_var') === '' ? {} : { variables: variablesOf(value('set_var')) }),
     aor: aorOf(endpoint, find),
-    codecs: itemsOf(value('allow')).filter(isCodec),
+    codecs: itemsOf(value('allow')).filter(isAudioCodec),
     digits: digitsOfMode[value('dtmf_mode')] ?? 'auto',
     symmetric: value('rewrite_contact') === 'yes',
     trustIdentity: value('trust_id_inbound') === 'yes',

@@ -15,6 +15,7 @@ import type {
   Party,
   Redirection,
   Report,
+  SipAbilities,
 } from '../../telephony/driver.ts';
 import { answeredElsewhere, causeFromReason, causeFromStatus, reasonHeaders } from './causes.ts';
 import type { EndpointConfig } from './config.ts';
@@ -26,6 +27,7 @@ import { redirectionHeaders } from './redirections.ts';
 import { createRequestHeaders, type RequestHeaders } from './request-headers.ts';
 import { type Destination, type Resolved, transferTarget } from './resource.ts';
 import type { Services } from './services.ts';
+import { sipAbilities } from './sip-abilities.ts';
 
 export type OutboundOptions = {
   services: Services;
@@ -54,6 +56,8 @@ export type OutboundLegData = {
   /** Reports that are told once, and were. */
   readonly told: readonly Progress[];
   readonly redirection?: Redirection;
+  /** Headers of the 2xx. */
+  readonly answer?: HeaderLines;
   /** Headers that the application gave for the INVITE. */
   readonly headers: HeaderLines;
 };
@@ -87,6 +91,8 @@ class OutboundLeg implements Leg {
   #dialed: boolean;
   /** Who calls. */
   #caller: Party;
+  /** Headers of the 2xx. */
+  #answer: HeaderLines | undefined;
   /** How the call came to go to this endpoint. */
   #redirection: Redirection | undefined;
 
@@ -100,6 +106,7 @@ class OutboundLeg implements Leg {
     this.#dialed = from?.dialed ?? false;
     this.#caller = request.caller;
     this.#redirection = from?.redirection;
+    this.#answer = from?.answer;
     this.#core = createLegCore({
       services,
       endpoint: resolved.endpoint,
@@ -186,8 +193,12 @@ class OutboundLeg implements Leg {
     return this.#headers.get(name, index);
   }
 
-  addHeader(name: string, value: string): void {
-    this.#headers.add(name, value);
+  get sip(): SipAbilities {
+    return sipAbilities(this.#core, { headers: () => this.#headers.lines, answer: () => this.#answer });
+  }
+
+  addHeader(name: string, value: string): boolean {
+    return !this.#dialed && this.#headers.add(name, value);
   }
 
   updateHeader(name: string, value: string): boolean {
@@ -219,6 +230,7 @@ class OutboundLeg implements Leg {
       failures: [...this.#failures],
       told: [...this.#told],
       ...(this.#redirection && { redirection: this.#redirection }),
+      ...(this.#answer && { answer: this.#answer }),
       headers: this.#headers.lines,
     };
   }
@@ -346,6 +358,7 @@ class OutboundLeg implements Leg {
     this.#winner = call;
     for (const other of this.#calls.keys()) if (other !== call) other.hangup(answeredElsewhere);
     core.identify(response);
+    this.#answer = response.headers();
     // An answer given early (183) may be left out of the 2xx, by careless peers or after a PRACK: then it still holds.
     // One given reliably counts, whatever the 2xx says (RFC 6337 3.1.1).
     const sdp = hasSdp(response) && !call.usage!.isSettled ? response.bodyText : undefined;

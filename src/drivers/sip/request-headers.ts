@@ -4,7 +4,9 @@ import type { HeaderLines } from '../../sip/message/build.ts';
 export interface RequestHeaders {
   readonly lines: HeaderLines;
   get(name: string, index: number): string | undefined;
-  add(name: string, value: string): void;
+  /** False for a header that the stack writes itself, and for a name that is none. */
+  add(name: string, value: string): boolean;
+  names(beginning: string): string[];
   update(name: string, value: string): boolean;
   remove(name: string): void;
 }
@@ -28,6 +30,8 @@ const reserved = new Set([
     'l',
   ],
   ...['content-type', 'c', 'route', 'record-route', 'require', 'allow', 'authorization', 'proxy-authorization'],
+  ...['supported', 'k', 'proxy-require', 'content-encoding', 'e', 'session-expires', 'x', 'min-se', 'rseq', 'rack'],
+  ...['unsupported', 'path', 'service-route', 'www-authenticate', 'proxy-authenticate'],
 ]);
 
 export function createRequestHeaders(from: HeaderLines = []): RequestHeaders {
@@ -39,8 +43,11 @@ export function createRequestHeaders(from: HeaderLines = []): RequestHeaders {
     },
     get: (name, index) => lines.filter(named(name))[index - 1]?.[1],
     add(name, value) {
-      if (/^[\w!%*+`'~.-]+$/.test(name) && !reserved.has(name.toLowerCase())) lines = [...lines, [name, value]];
+      if (!/^[\w!%*+`'~.-]+$/.test(name) || reserved.has(name.toLowerCase())) return false;
+      lines = [...lines, [name, value]];
+      return true;
     },
+    names: (beginning) => namesThatBegin(lines, beginning),
     update(name, value) {
       const at = lines.findIndex(named(name));
       if (at < 0) return false;
@@ -51,4 +58,14 @@ export function createRequestHeaders(from: HeaderLines = []): RequestHeaders {
       lines = lines.filter((line) => !named(name)(line));
     },
   };
+}
+
+/** Names of headers that begin so, in any case of letters, each once. */
+export function namesThatBegin(lines: HeaderLines, beginning: string): string[] {
+  const found = new Map<string, string>();
+  for (const [name] of lines) {
+    const key = name.toLowerCase();
+    if (key.startsWith(beginning.toLowerCase()) && !found.has(key)) found.set(key, name);
+  }
+  return [...found.values()];
 }

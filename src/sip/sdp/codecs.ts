@@ -58,3 +58,6 @@ export function eventRateOf(codec: AudioCodec): 8000 | 48_000 {
 
 /** The number of comfort noise at 8000 Hz (RFC 3389 section 4). */
 export const comfortNoiseType = 13;
+
+/** Whether a name is that of a codec. */
+export const isAudioCodec = (name: string): name is AudioCodec => (audioCodecs as readonly string[]).includes(name);

@@ -121,7 +121,8 @@ async function tell({ acts, putDowns, lost }: Story): Promise<Told[]> {
   const note = (who: string, what: string) => void story.push({ at: clock.now() - start, who, what });
   const wire = new Wire(clock, lost, note);
   const ids = [countedIds(), countedIds()];
-  let channels = 0;
+  /** Counted for each by itself: which of two calls comes in first at the same moment is nobody's business. */
+  const channels = [0, 0];
   const media = [new StableMedia(), new StableMedia()];
 
   /** A process on the place of a node: its timers and sockets end with it. */
@@ -154,7 +155,7 @@ async function tell({ acts, putDowns, lost }: Story): Promise<Told[]> {
       media: media[node]!,
       host: {
         incoming(call) {
-          const id = `channel ${channels++}`;
+          const id = `channel ${channels[node]!++}`;
           legs.set(id, call.open(id, reportOf(node, id)));
           return true;
         },
@@ -199,7 +200,7 @@ async function tell({ acts, putDowns, lost }: Story): Promise<Told[]> {
   const act = ({ node, word, channel }: Act) => {
     const { driver, legs } = processes[node];
     if (word === 'call') {
-      const id = `channel ${channels++}`;
+      const id = `channel ${channels[node]!++}`;
       const request = { channelId: id, resource: 'other', caller: { name: '', number: '100' }, variables: {} };
       const { leg } = driver.open(request, reportOf(node, id));
       legs.set(id, leg);

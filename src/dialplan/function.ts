@@ -1,0 +1,16 @@
+import type { DialplanChannel, DialplanSystem } from './host.ts';
+import type { Values } from './text-functions.ts';
+
+/** A function of channels. Its text is what stands between its parentheses, as written. Undefined means failure. */
+export type DialplanFunction = {
+  read?: (channel: DialplanChannel, text: string, values: Values) => string | undefined;
+  /** True when written; a message may say why not. */
+  write?: (channel: DialplanChannel, text: string, value: string) => boolean | string;
+};
+
+/** A function of the whole system; likewise. */
+export type SystemFunction = {
+  read?: (system: DialplanSystem, text: string) => string | undefined;
+  /** True when written. */
+  write?: (system: DialplanSystem, text: string, value: string) => boolean;
+};

@@ -1,0 +1,44 @@
+import type { HeaderLines } from '../../sip/message/build.ts';
+import { isAudioCodec } from '../../sip/sdp/codecs.ts';
+import type { SipAbilities } from '../../telephony/driver.ts';
+import { digitsOfMode, modeOfDigits } from './digit-modes.ts';
+import type { LegCore } from './leg-core.ts';
+import { namesThatBegin } from './request-headers.ts';
+
+/** Words for how digits travel that applications may set. */
+const modes = new Set(['rfc4733', 'inband', 'info', 'auto', 'auto_info']);
+
+/** What applications may ask of a SIP call beside what all calls can. */
+export function sipAbilities(
+  core: Pick<LegCore, 'digits' | 'change' | 'refresh'>,
+  {
+    headers,
+    answer,
+  }: {
+    /** Headers of the request that made the call, or that will. */
+    headers(): HeaderLines;
+    /** Those of the answer to it, when it is ours. */
+    answer(): HeaderLines | undefined;
+  },
+): SipAbilities {
+  return {
+    headerNames: (beginning) => namesThatBegin(headers(), beginning),
+    responseHeader: (name, index) =>
+      answer()?.filter(([each]) => each.toLowerCase() === name.toLowerCase())[index - 1]?.[1],
+    responseHeaderNames: (beginning) => namesThatBegin(answer() ?? [], beginning),
+    get digitMode() {
+      return modeOfDigits[core.digits];
+    },
+    setDigitMode(mode) {
+      if (!modes.has(mode)) return false;
+      core.change({ digits: digitsOfMode[mode] ?? 'auto' });
+      return true;
+    },
+    setFormats(formats) {
+      if (formats.length === 0 || !formats.every(isAudioCodec)) return false;
+      core.change({ codecs: formats });
+      return true;
+    },
+    refresh: (method) => core.refresh(method),
+  };
+}

@@ -1,0 +1,31 @@
+import { parseNameAddr } from '../../sip/message/name-addr.ts';
+
+/**
+ * A part of an address by the field's word for it: `display`, `scheme`, `user`, `passwd`, `host`, `port`, `transport`,
+ * `method`, `ttl`, `maddr`, `lr`.
+ * @returns undefined when it is no address, or there is no such word; '' when it has no such part.
+ */
+export function uriPart(text: string, part: string): string | undefined {
+  const address = parseNameAddr(text);
+  if (!address || address.uri.scheme === 'other') return undefined;
+  const { uri, displayName = '' } = address;
+  if (part === 'display') return displayName;
+  if (part === 'scheme') return uri.scheme;
+  if (uri.scheme === 'tel') return part === 'user' ? uri.number : parts.has(part) ? '' : undefined;
+  switch (part) {
+    case 'user':
+      return uri.user ?? '';
+    case 'passwd':
+      return uri.password ?? '';
+    case 'host':
+      return uri.host;
+    case 'port':
+      return uri.port === undefined ? '' : String(uri.port);
+    case 'lr':
+      return uri.params['lr'] === undefined ? '' : '1';
+    default:
+      return parts.has(part) ? (uri.params[part] ?? '') : undefined;
+  }
+}
+
+const parts = new Set(['passwd', 'host', 'port', 'lr', 'transport', 'method', 'ttl', 'maddr']);
