@@ -1,6 +1,7 @@
 # docker build -t hookswitch .
 # docker run --network host -v hookswitch:/var/lib/hookswitch -v ./hookswitch.yaml:/etc/hookswitch/hookswitch.yaml:ro hookswitch
 #
+# Without a file of yours there the defaults stand. deploy/compose has it behind Kamailio.
 # Audio takes two UDP ports a call: --network host, or as few as are needed (media.rtp_ports) with -p.
 FROM node:22-slim AS build
 WORKDIR /build
@@ -15,8 +16,10 @@ COPY --from=build /build/package.json /build/hookswitch.example.yaml /build/LICE
 COPY --from=build /build/node_modules ./node_modules
 COPY --from=build /build/dist ./dist
 COPY --from=build /build/sounds ./sounds
-RUN mkdir -p /var/lib/hookswitch /etc/hookswitch && chown node:node /var/lib/hookswitch
+RUN mkdir -p /var/lib/hookswitch /etc/hookswitch && chown node:node /var/lib/hookswitch && \
+    echo '# The defaults.' > /etc/hookswitch/hookswitch.yaml
 ENV NODE_ENV=production \
+    HOOKSWITCH_CONFIG=/etc/hookswitch/hookswitch.yaml \
     HOOKSWITCH_HTTP_BIND=0.0.0.0 \
     HOOKSWITCH_SIP_BIND=0.0.0.0 \
     HOOKSWITCH_DATA=/var/lib/hookswitch/data \
@@ -28,6 +31,6 @@ EXPOSE 8088/tcp 5060/udp 5060/tcp 10000-20000/udp
 # Calls may end (general.drain_timeout), then they are hung up: docker stop --time 30
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.HOOKSWITCH_HTTP_PORT || 8088}/health/ready`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "/opt/hookswitch/dist/cli.js", "ready"]
 ENTRYPOINT ["node", "/opt/hookswitch/dist/cli.js"]
 CMD ["serve"]

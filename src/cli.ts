@@ -33,6 +33,7 @@ async function help(): Promise<string> {
 Commands:
   serve    run the telephone system
   check    read the configuration and say what is wrong with it
+  ready    ask whether the server of this configuration (or HOOKSWITCH_URL) takes calls; --wait <seconds> asks again
   import   read Asterisk's configuration (--from <directory>), write ours; a report on standard error
   hash     read a password from standard input, write it as password_hash
   certificate [<name> …]
@@ -50,6 +51,7 @@ Options:
   -h, --help            this text
   -v, --version         the version
       --json            of what a running server tells: JSON, a line for each thing
+      --wait <seconds>  how long \`ready\` asks again
       --app <name>      the application that \`tail\` follows
       --user <name>     whose token it is (who asks when left out)
       --expires <time>  how long the token is good: 90d, 12h, 30m, 3600s (30d when left out)
@@ -76,6 +78,7 @@ async function main(args: string[]): Promise<number> {
   if (rest.length > 0) return refuseUsage(`unexpected argument: ${rest[0]}`);
   if (command === 'serve') return runServer(values.config);
   if (command === 'check') return checkConfiguration(values.config);
+  if (command === 'ready') return askReady(values.config, values.wait);
   if (command === 'import') return importFrom(values.from);
   if (command === 'hash') return hash();
   return refuseUsage(command === undefined ? 'no command given' : `unknown command: ${command}`);
@@ -100,6 +103,7 @@ function parse(args: string[]) {
         operations: { type: 'string' },
         contexts: { type: 'string' },
         endpoints: { type: 'string' },
+        wait: { type: 'string' },
       },
     });
   } catch (error) {
@@ -153,6 +157,27 @@ async function checkConfiguration(file: string | undefined): Promise<number> {
   const { warnings } = await import('./config/load.ts');
   for (const warning of warnings(config)) process.stderr.write(`warning: ${warning}\n`);
   return print('configuration is valid\n');
+}
+
+/** Whether the server that a configuration describes takes calls. */
+async function askReady(file: string | undefined, wait = '0'): Promise<number> {
+  const seconds = Number(wait);
+  if (wait === '' || !Number.isFinite(seconds) || seconds < 0) return refuseUsage('--wait needs a number of seconds');
+  let url = process.env['HOOKSWITCH_URL'];
+  if (url === undefined) {
+    const config = await load(file);
+    if (!config) return exitCode.failed;
+    const { bind, port, tls } = config.http;
+    const host = bind === '0.0.0.0' ? '127.0.0.1' : bind === '::' ? '::1' : bind;
+    url = `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  }
+  if (!URL.canParse(url)) return refuseUsage(`'${url}' is no URL`);
+  const { untilReady } = await import('./operator/ready.ts');
+  const { systemClock } = await import('./lib/clock.ts');
+  const reason = await untilReady(url, seconds * 1000, systemClock);
+  if (reason === undefined) return print('ready\n');
+  process.stderr.write(`hookswitch: ${reason}\n`);
+  return exitCode.failed;
 }
 
 /** Runs until a signal; only comes back when it could not start. */

@@ -179,6 +179,29 @@ test('a password of the environment is used and not told', async () => {
   assert.is((await server.ended).code, 0);
 });
 
+test('ready says whether a server takes calls, and waits for one that does not yet', async () => {
+  const server = start(['serve']);
+  const { port } = new URL(told(await server.said(/try it/), 'HTTP'));
+  const of = { HOOKSWITCH_HTTP_PORT: port };
+  assert.equal(await run(['ready'], of), { code: 0, out: 'ready\n', err: '' });
+  const url = { HOOKSWITCH_URL: `http://127.0.0.1:${port}`, HOOKSWITCH_HTTP_PORT: '1' };
+  assert.equal(await run(['ready', '--wait', '10'], url), { code: 0, out: 'ready\n', err: '' });
+  server.process.kill('SIGTERM');
+  await server.ended;
+  const { code, out, err } = await run(['ready', '--wait', '0.3'], of);
+  assert.equal([code, out], [1, '']);
+  assert.match(err, new RegExp(`^hookswitch: http://127.0.0.1:${port}: .*ECONNREFUSED`));
+  for (const [args, reason] of [
+    [['ready', '--wait', 'long'], '--wait needs a number of seconds'],
+    [['ready', '--wait', '-1'], "Option '--wait' argument is ambiguous"],
+  ] as const) {
+    const wrong = await run(args, of);
+    assert.is(wrong.code, 2);
+    assert.ok(wrong.err.includes(reason), wrong.err);
+  }
+  assert.is((await run(['ready'], { HOOKSWITCH_URL: 'nowhere' })).code, 2);
+});
+
 test('a live call holds the end back until a second signal', async () => {
   const server = start(['serve'], { HOOKSWITCH_PASSWORD: 'opensesame' });
   const banner = await server.said(/is ready[\s\S]*hear yourself/);

@@ -68,17 +68,14 @@ packaged('it starts in an empty directory, is found healthy, and ends when it is
     const page = await fetch(`${url}/`, { headers: { accept: 'text/html' } });
     assert.is(page.status, 200);
     await page.text();
-    const [, ...words] = healthCheck();
-    execFileSync(process.execPath, words, { env: { ...env, HOOKSWITCH_HTTP_PORT: new URL(url).port } });
+    const words = healthCheck().map((word) => (word.endsWith('/cli.js') ? program : word));
+    assert.equal(words, ['node', program, 'ready']);
+    const asked = { env: { ...env, HOOKSWITCH_HTTP_PORT: new URL(url).port }, encoding: 'utf8' } as const;
+    assert.is(execFileSync(process.execPath, words.slice(1), asked), 'ready\n');
     const ended = new Promise((resolve) => child?.once('exit', resolve));
     child.kill('SIGTERM');
     assert.is(await ended, 0);
-    assert.throws(() =>
-      execFileSync(process.execPath, words, {
-        env: { ...env, HOOKSWITCH_HTTP_PORT: new URL(url).port },
-        stdio: 'ignore',
-      }),
-    );
+    assert.throws(() => execFileSync(process.execPath, words.slice(1), { ...asked, stdio: 'ignore' }));
   } finally {
     child?.kill('SIGKILL');
     rmSync(directory, { recursive: true, force: true });

@@ -1,61 +1,15 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { startBaresip } from '../support/baresip.ts';
 import { need } from '../support/need.ts';
-import { onServer, type TestServer } from '../support/server.ts';
+import { onServer } from '../support/server.ts';
 import { freePort } from '../support/sipp.ts';
 
-const speech = fileURLToPath(new URL('../../sounds/en/demo-congrats.wav', import.meta.url));
 const phones = suite('baresip, a phone that nobody wrote for these tests');
-
-/** What baresip needs to be a phone without a person: it answers by itself and speaks a prompt, or whatever is said. */
-const config = (port: number, more: readonly string[] = [`audio_source aufile,${speech}`]): string => `
-module_path /usr/lib/baresip/modules
-sip_listen 127.0.0.1:${port}
-net_interface 127.0.0.1
-${more.join('\n')}
-module g711.so
-module aufile.so
-module_tmp account.so
-module_app menu.so
-`;
-
-/** Starts a phone that registers as `name`; `command` is what its user enters once it runs. */
-async function startPhone(
-  program: string,
-  server: TestServer,
-  name: string,
-  { command, more }: { command?: string; more?: (directory: string) => readonly string[] } = {},
-) {
-  const directory = mkdtempSync(join(tmpdir(), 'hookswitch-baresip-'));
-  writeFileSync(join(directory, 'config'), config(await freePort(), more?.(directory)));
-  writeFileSync(join(directory, 'contacts'), '');
-  writeFileSync(
-    join(directory, 'accounts'),
-    `<sip:${name}@${server.sip()};transport=udp>;auth_user=${name};auth_pass=wonderland;regint=600;answermode=auto\n`,
-  );
-  const phone = spawn(program, ['-f', directory, '-v', ...(command ? ['-e', command] : [])], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let written = '';
-  for (const stream of [phone.stdout, phone.stderr]) stream.on('data', (chunk) => (written += String(chunk)));
-  const ended = once(phone, 'close');
-  server.closing({
-    explain: () => written,
-    async close() {
-      phone.kill('SIGKILL');
-      await ended;
-      rmSync(directory, { recursive: true, force: true });
-    },
-  });
-  return { phone, ended, directory };
-}
 
 need('baresip').test(phones, 'it registers, answers OPTIONS, is called, talks and is hung up', async (program) => {
   const endpoints = {
@@ -66,7 +20,7 @@ need('baresip').test(phones, 'it registers, answers OPTIONS, is called, talks an
   };
   await onServer({ endpoints }, async (server) => {
     const app = await server.app('desk', { subscribeAll: true });
-    const { phone, ended } = await startPhone(program, server, 'alice');
+    const { phone, ended } = await startBaresip(program, server, 'alice');
 
     const reachable = await app.waitFor(
       'ContactStatusChange',
@@ -97,9 +51,9 @@ need('baresip').test(phones, 'two of them call each other by number, without any
   const dialplan = { default: { '201': ['Dial(PJSIP/alice,30)'], '202': ['Dial(PJSIP/bob,30)'] } };
   await onServer({ dialplan, endpoints: { alice: phone('alice'), bob: phone('bob') } }, async (server) => {
     const watcher = await server.app('watcher', { subscribeAll: true });
-    await startPhone(program, server, 'bob');
+    await startBaresip(program, server, 'bob');
     await watcher.waitFor('ContactStatusChange', ({ contact_info }) => contact_info.aor === 'bob');
-    await startPhone(program, server, 'alice', { command: `/dial sip:202@${server.sip()}` });
+    await startBaresip(program, server, 'alice', { command: `/dial sip:202@${server.sip()}` });
     const { bridge, channel } = await watcher.waitFor(
       'ChannelEnteredBridge',
       (event) => event.bridge.channels.length === 2,
@@ -212,7 +166,7 @@ need('baresip').test(
       const app = await server.app('desk', { subscribeAll: true });
       const control = await freePort();
       const start = (name: 'alice' | 'bob', codec: string, shape: { rate: number; channels: number }) =>
-        startPhone(program, server, name, {
+        startBaresip(program, server, name, {
           more: (directory) => {
             const file = join(directory, 'tone.wav');
             writeTone(file, pitch[name], shape);
