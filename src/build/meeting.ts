@@ -8,6 +8,7 @@ import { createPlaces } from '../actors/places.ts';
 import type { Playbacks } from '../actors/playbacks.ts';
 import { createRecordingOperations } from '../actors/recording-operations.ts';
 import type { Recordings } from '../actors/recordings.ts';
+import { createReplacing } from '../actors/replacing.ts';
 import { createSnoops } from '../actors/snoops.ts';
 import { createTransfers } from '../actors/transfers.ts';
 import type { Dialplan } from '../dialplan/dialplan.ts';
@@ -54,6 +55,7 @@ export function buildMeeting(
     fieldEvents: compatibility === 'asterisk',
   });
   channels.onTransferAsked(transfers.ask);
+  channels.onReplacing(createReplacing({ channels, bridges, places }));
   // Before its bridge: the channel that is to be in its place comes there first.
   channels.onDeparture(transfers.departing);
   channels.onDeparture(bridges.leave);

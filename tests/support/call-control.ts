@@ -14,6 +14,7 @@ import { createPlaybacks } from '../../src/actors/playbacks.ts';
 import { createRecordingOperations } from '../../src/actors/recording-operations.ts';
 import { createRecordings } from '../../src/actors/recordings.ts';
 import { createRegistrations } from '../../src/actors/registrations.ts';
+import { createReplacing } from '../../src/actors/replacing.ts';
 import { createSnoops } from '../../src/actors/snoops.ts';
 import { createRuntime } from '../../src/actors/spawn.ts';
 import { createTransfers } from '../../src/actors/transfers.ts';
@@ -248,6 +249,7 @@ export function createCallControl({
     fieldEvents: compatibility === 'asterisk',
   });
   channels.onTransferAsked(transfers.ask);
+  channels.onReplacing(createReplacing({ channels, bridges, places }));
   channels.onDeparture(transfers.departing);
   channels.onDeparture(bridges.leave);
   channels.onHold(bridges.held);

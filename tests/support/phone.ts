@@ -37,8 +37,12 @@ export class Phone {
   /** The call it makes, until that is answered. */
   #calling: Dialog | undefined;
   #dialog: Dialog | undefined;
+  /** The call that it is being called with. */
+  #ringing: Pick<Dialog, 'callId' | 'from' | 'to'> | undefined;
   /** Ends the ringing, once it was called off. */
   #refuse: (() => void) | undefined;
+  /** Answers it. */
+  #answer: (() => void) | undefined;
   #said = '';
 
   private constructor(number: string, server: string, audio: RtpPeer) {
@@ -62,13 +66,16 @@ export class Phone {
     return this.#dialog !== undefined;
   }
 
-  /** Calls a number; resolves when it was answered. @throws Error when it is refused, or nobody answers. */
-  async call(extension: string): Promise<void> {
+  /**
+   * Calls a number; resolves when it was answered. @throws Error when it is refused, or nobody answers.
+   * @param lines further headers of the INVITE
+   */
+  async call(extension: string, lines: readonly string[] = []): Promise<void> {
     const target = `sip:${extension}@${this.#server.address}:${this.#server.port}`;
     const from = `<sip:${this.number}@127.0.0.1>;tag=${this.#tag}`;
     const branch = `z9hG4bK${randomUUID()}`;
     this.#calling = { target, from, to: `<${target}>`, callId: randomUUID(), cseq: 1, branch };
-    this.#request('INVITE', this.#calling, this.#sdp());
+    this.#request('INVITE', this.#calling, this.#sdp(), lines);
     await this.until(() => this.#calling === undefined, `an answer to ${this.number}`);
     if (!this.inCall) throw new Error(`${this.number} was not answered:\n${this.#said}`);
   }
@@ -91,7 +98,7 @@ export class Phone {
 
   /** How the call is named to others (RFC 3891): its Call-ID, our tag and that of the far side. */
   dialog(): { callId: string; ownTag: string; theirTag: string } {
-    const { callId, from, to } = this.#dialog ?? { callId: '', from: '', to: '' };
+    const { callId, from, to } = this.#dialog ?? this.#ringing ?? { callId: '', from: '', to: '' };
     const tagOf = (party: string) => /;tag=([^;>\s]+)/.exec(party)?.[1] ?? '';
     return { callId, ownTag: tagOf(from), theirTag: tagOf(to) };
   }
@@ -109,6 +116,11 @@ export class Phone {
     if (this.#dialog) this.#request('BYE', { ...this.#dialog, cseq: this.#dialog.cseq + 1 });
     this.#dialog = undefined;
     this.audio.hush();
+  }
+
+  /** Answers the call that rings. */
+  take(): void {
+    this.#answer?.();
   }
 
   /** Resolves when it was called and has answered. */
@@ -185,7 +197,14 @@ export class Phone {
       if (this.refuses !== undefined && !this.#dialog) return void answer(this.refuses);
       if (!this.answers && !this.#dialog) {
         this.rings = true;
+        this.#ringing = parties;
         this.#refuse = () => answer('487 Request Terminated');
+        this.#answer = () => {
+          this.rings = false;
+          this.#dialog = { ...parties, target: uriOf(message.one('Contact')), cseq: 1 };
+          this.#talkTo(message.body);
+          answer('200 OK', this.#sdp());
+        };
         answer('180 Ringing');
         return;
       }

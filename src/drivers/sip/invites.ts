@@ -10,6 +10,7 @@ import { type InboundCall, takeInboundCall } from './inbound-leg.ts';
 import { assertedParty, partyOf, userOf, withPrivacy } from './party.ts';
 import { redirectionOf } from './redirections.ts';
 import { createRefusals } from './refusals.ts';
+import { type Replacing, replacingOf } from './replacing.ts';
 import { channelName, isBusy, type Services } from './services.ts';
 
 /** Receives INVITEs that ask for a new call: finds out who calls and hands the call to call control. */
@@ -30,8 +31,12 @@ export function createInviteReceiver(
     if ('challenge' in identity) return endpoints.challenge(transaction, identity);
     const { endpoint } = identity;
     const { request } = transaction;
+    const replacing = replacingOf(services, request);
     const refusal =
-      refuseExtension(request, endpoint) ?? refuseCaller(services, request, endpoint) ?? refuseOffer(request, endpoint);
+      refuseReplacing(replacing) ??
+      refuseExtension(request, endpoint) ??
+      refuseCaller(services, request, endpoint, replacing !== undefined) ??
+      refuseOffer(request, endpoint);
     if (refusal) {
       const [status, reason, headers] = refusal;
       tellRefusal(transaction, status, reason);
@@ -52,7 +57,9 @@ export function createInviteReceiver(
     if (!transaction.reply(100)) return;
     const call = takeInboundCall(services, endpoint, offer);
     try {
-      if (host.incoming(incomingCall(services, endpoint, transaction.request, call))) return;
+      const incoming = incomingCall(services, endpoint, transaction.request, call);
+      const replaces = replacing && 'channelId' in replacing ? { replaces: replacing.channelId } : {};
+      if (host.incoming({ ...incoming, ...replaces })) return;
       tellRefusal(transaction, 503, 'call control takes no calls');
       call.refuse(503);
     } catch (error) {
@@ -98,13 +105,22 @@ function refuseExtension(request: SipRequest, { reliable }: EndpointConfig): Ref
 }
 
 /** Why an endpoint may not make that call: it has too many, or may not call that extension. */
-function refuseCaller(services: Services, request: SipRequest, endpoint: EndpointConfig): Refusal | undefined {
+function refuseCaller(
+  services: Services,
+  request: SipRequest,
+  endpoint: EndpointConfig,
+  replaces: boolean,
+): Refusal | undefined {
   if (isBusy(services, endpoint)) return [486, 'it has as many calls as it may have', []];
   const { extensions = [] } = endpoint.allowance ?? {};
   const extension = userOf(request.uri) || 's';
-  if (extensions.length === 0 || services.isAmong(extension, extensions)) return undefined;
+  // Who takes somebody's place calls no extension.
+  if (replaces || extensions.length === 0 || services.isAmong(extension, extensions)) return undefined;
   return [403, `it may not call ${extension}`, []];
 }
+
+const refuseReplacing = (replacing: Replacing | undefined): Refusal | undefined =>
+  replacing && 'status' in replacing ? [replacing.status, replacing.why, []] : undefined;
 
 /** Whether a caller understands what we describe audio with (RFC 3261 20.1); who says nothing does. */
 function takesDescriptions(request: SipRequest): boolean {

@@ -1,0 +1,52 @@
+import { isEnding, lifeOf } from '../machines/channel.ts';
+import { Cause } from '../telephony/causes.ts';
+import type { Bridges } from './bridges.ts';
+import type { ChannelEntry } from './channel-entry.ts';
+import type { Channels } from './channels.ts';
+import type { Places } from './places.ts';
+
+/**
+ * Lets a call that came in take the place of a channel (RFC 3891): it is answered, is then where that was, or gets what was to
+ * become of it, and that one ends. When the other is gone meanwhile, there is nothing to take.
+ */
+export function createReplacing({
+  channels,
+  bridges,
+  places,
+}: {
+  channels: Channels;
+  bridges: Pick<Bridges, 'bridgeOf'>;
+  places: Places;
+}): (newcomer: ChannelEntry, replaces: string) => void {
+  const living = (id: string): ChannelEntry | undefined => {
+    const channel = channels.find(id);
+    return channel && !isEnding(channels.snapshot(channel)) ? channel : undefined;
+  };
+
+  const takePlace = (newcomer: ChannelEntry, old: ChannelEntry): void => {
+    const isUp = lifeOf(channels.snapshot(old)) === 'up';
+    const { value, context } = old.ownership.getSnapshot();
+    const runsDialplan = value === 'dialplan' && !bridges.bridgeOf(old.id);
+    if (isUp && runsDialplan) places.goOn(newcomer, old);
+    else places.take(newcomer, old);
+    const { onAnswer } = context;
+    if (!isUp && onAnswer?.type === 'application')
+      channels.tell(newcomer, { type: 'enter', app: onAnswer.app, args: onAnswer.args, replaces: old.id });
+    else if (!isUp && onAnswer?.type === 'dialplan')
+      channels.tell(newcomer, { type: 'run', position: onAnswer.position });
+    const cause = isUp ? Cause.normalClearing : Cause.answeredElsewhere;
+    channels.tell(old, { type: 'hangup', cause, cancels: !isUp, by: 'server' });
+  };
+
+  return (newcomer, replaces) => {
+    if (!living(replaces)) return void channels.tell(newcomer, { type: 'finish', cause: Cause.callRejected });
+    const up = channels.answered(newcomer);
+    channels.tell(newcomer, { type: 'answer' });
+    void up.then((isUp) => {
+      if (!isUp) return;
+      const old = living(replaces);
+      if (old) takePlace(newcomer, old);
+      else channels.tell(newcomer, { type: 'finish', cause: Cause.normalClearing });
+    });
+  };
+}

@@ -1,0 +1,254 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { Phone } from '../support/phone.ts';
+import { onServer, type TestServer } from '../support/server.ts';
+import { freePort } from '../support/sipp.ts';
+
+/** Transfers between phones that share no code with the server, over real sockets. */
+const transfers = suite('transfers between three phones');
+
+const dialplan = {
+  default: {
+    '200': ['Dial(PJSIP/bob)'],
+    '300': ['Dial(PJSIP/carol)'],
+    '301': ['Dial(PJSIP/carol,1)'],
+    desk: ['Stasis(desk)'],
+  },
+};
+
+type World = { server: TestServer; alice: Phone; bob: Phone; carol: Phone; phone(number: string): Promise<Phone> };
+
+/** A server, Alice who calls, and Bob and Carol who can be called. */
+const test = (title: string, body: (world: World) => Promise<void>) =>
+  transfers(title, async () => {
+    const [bobsPort, carolsPort] = [await freePort(), await freePort()];
+    const endpoints = {
+      anonymous: { match: ['127.0.0.1'] },
+      bob: { aor: { contacts: [`sip:bob@127.0.0.1:${bobsPort}`] } },
+      carol: { aor: { contacts: [`sip:carol@127.0.0.1:${carolsPort}`] } },
+    };
+    await onServer({ dialplan, endpoints }, async (server) => {
+      const phones: Phone[] = [];
+      const phone = async (number: string, port = 0) => {
+        const opened = server.closing(await Phone.open(number, server.sip(), port));
+        phones.push(opened);
+        return opened;
+      };
+      const [alice, bob, carol] = [await phone('4711'), await phone('bob', bobsPort), await phone('carol', carolsPort)];
+      await body({ server, alice, bob, carol, phone });
+      // One of those who still talk hangs up, and that is heard by all others.
+      phones.find(({ inCall }) => inCall)?.hangup();
+      await Promise.all(phones.filter(({ inCall }) => inCall).map((each) => each.over()));
+    });
+  });
+
+/** Alice has called Bob, and both talk. */
+async function talk({ alice, bob }: World): Promise<void> {
+  await alice.call('200');
+  assert.ok(bob.inCall);
+}
+
+const pitches = [400, 700, 1100] as const;
+
+/** Both hear what the other says, and nobody else. */
+async function hearEachOther(one: Phone, other: Phone): Promise<void> {
+  one.audio.hum(400);
+  other.audio.hum(700);
+  await Promise.all([one.audio.hears([700], pitches), other.audio.hears([400], pitches)]);
+}
+
+/** The statuses that a phone was told of its transfer. */
+const news = (phone: Phone): string[] => phone.notified.map(({ fragment }) => fragment.replace('SIP/2.0 ', ''));
+const told = (phone: Phone, status: string) =>
+  phone.until(() => news(phone).some((each) => each.startsWith(status)), `${status} to ${phone.number}`);
+
+test('blind: the target answers, and who asked is let go', async (world) => {
+  const { alice, bob, carol } = world;
+  await talk(world);
+  assert.is(await bob.refer('<sip:300@127.0.0.1>'), 202);
+  await carol.answered();
+  await bob.over();
+  assert.equal([news(bob).at(0), news(bob).at(-1)], ['100 Trying', '200 OK']);
+  assert.is(bob.notified.at(-1)?.state, 'terminated;reason=noresource');
+  await hearEachOther(alice, carol);
+  carol.hangup();
+  await alice.over();
+});
+
+test('blind: who called may transfer as well', async (world) => {
+  const { alice, bob, carol } = world;
+  await talk(world);
+  assert.is(await alice.refer('<sip:300@127.0.0.1>'), 202);
+  await carol.answered();
+  await alice.over();
+  await hearEachOther(bob, carol);
+  bob.hangup();
+  await carol.over();
+});
+
+test('blind: a busy target leaves both talking', async (world) => {
+  const { alice, bob, carol } = world;
+  carol.refuses = '486 Busy Here';
+  await talk(world);
+  assert.is(await bob.refer('<sip:300@127.0.0.1>'), 202);
+  await told(bob, '486');
+  await hearEachOther(alice, bob);
+});
+
+test('blind: a target that does not answer leaves both talking', async (world) => {
+  const { alice, bob, carol } = world;
+  carol.answers = false;
+  await talk(world);
+  assert.is(await bob.refer('<sip:301@127.0.0.1>'), 202);
+  await told(bob, '180');
+  await told(bob, '480');
+  await hearEachOther(alice, bob);
+});
+
+test('blind: a target that is nobody is told, and nothing else happens', async (world) => {
+  const { alice, bob } = world;
+  await talk(world);
+  assert.is(await bob.refer('<sip:999@127.0.0.1>'), 202);
+  await told(bob, '404');
+  await hearEachOther(alice, bob);
+});
+
+test('blind: who asks may hang up while the target rings', async (world) => {
+  const { alice, bob, carol } = world;
+  carol.answers = false;
+  await talk(world);
+  await bob.refer('<sip:300@127.0.0.1>');
+  await told(bob, '180');
+  bob.hangup();
+  await carol.until(() => carol.rings, 'ringing');
+  assert.ok(alice.inCall);
+  carol.take();
+  await carol.answered();
+  await hearEachOther(alice, carol);
+});
+
+test('blind: when whoever is put through hangs up, the target stops ringing', async (world) => {
+  const { alice, bob, carol } = world;
+  carol.answers = false;
+  await talk(world);
+  await bob.refer('<sip:300@127.0.0.1>');
+  await told(bob, '180');
+  alice.hangup();
+  await bob.over();
+  await carol.until(() => !carol.rings, 'the end of ringing');
+});
+
+test('a flood of REFERs is one transfer', async (world) => {
+  const { alice, bob, carol } = world;
+  carol.answers = false;
+  await talk(world);
+  assert.is(await bob.refer('<sip:300@127.0.0.1>'), 202);
+  const statuses = new Set<number>();
+  for (let count = 0; count < 30; count++) statuses.add(await bob.refer('<sip:300@127.0.0.1>'));
+  assert.equal([...statuses], [491]);
+  alice.hangup();
+  await bob.over();
+});
+
+test('attended: both far parties talk, and both calls of who asked end', async (world) => {
+  const { alice, bob, carol, phone } = world;
+  await talk(world);
+  const consulting = await phone('4712');
+  await consulting.call('300');
+  assert.is(await bob.refer(`<sip:300@127.0.0.1?Replaces=${consulting.replaces()}>`), 202);
+  await Promise.all([bob.over(), consulting.over()]);
+  assert.is(news(bob).at(-1), '200 OK');
+  await hearEachOther(alice, carol);
+  alice.hangup();
+  await carol.over();
+});
+
+test('attended: a second call that has ended is told as 481, and both go on talking', async (world) => {
+  const { alice, bob, carol, phone } = world;
+  await talk(world);
+  const consulting = await phone('4712');
+  await consulting.call('300');
+  const named = consulting.replaces();
+  consulting.hangup();
+  await carol.over();
+  assert.is(await bob.refer(`<sip:300@127.0.0.1?Replaces=${named}>`), 202);
+  await told(bob, '481');
+  await hearEachOther(alice, bob);
+});
+
+test('left to the application: it is told what is asked, does it, and the phone hears what it says', async (world) => {
+  const { server, alice, carol } = world;
+  const app = await server.app('desk');
+  const calling = alice.call('desk');
+  const { channel } = await app.waitFor('StasisStart');
+  await app.ok('POST', `/channels/${channel.id}/answer`);
+  await calling;
+  await app.ok(
+    'POST',
+    `/channels/${channel.id}/variable?variable=${encodeURIComponent('PJSIP_TRANSFER_HANDLING()')}&value=ari-only`,
+  );
+  assert.is(await alice.refer('<sip:300@127.0.0.1>'), 202);
+  const asked = await app.waitFor('ChannelTransfer');
+  assert.equal(
+    [asked.refer_to, asked.referred_by.source_channel.id],
+    [{ requested_destination: { destination: '300' } }, channel.id],
+  );
+  await app.ok('POST', `/channels/${channel.id}/transfer_progress?states=channel_progress`);
+  await app.ok('POST', `/channels/${channel.id}/transfer_progress`, { states: 'channel_answered' });
+  const states = await Promise.all(
+    ['channel_progress', 'channel_answered'].map((state) =>
+      app.waitFor('ChannelTransfer', (each) => each.state === state),
+    ),
+  );
+  assert.is(states.length, 2);
+  await told(alice, '200');
+  assert.not.ok(carol.inCall);
+  assert.ok(alice.inCall);
+});
+
+test('INVITE with Replaces: a phone takes the place of another, in the call and at the one that rings', async (world) => {
+  const { alice, bob, carol, phone } = world;
+  await talk(world);
+  const dave = await phone('4713');
+  await dave.call('x', [`Replaces: ${decodeURIComponent(alice.replaces())}`]);
+  await alice.over();
+  await hearEachOther(dave, bob);
+  bob.hangup();
+  await dave.over();
+
+  carol.answers = false;
+  const calling = alice.call('300');
+  await carol.until(() => carol.rings, 'ringing');
+  const eve = await phone('4714');
+  await eve.call('x', [`Replaces: ${decodeURIComponent(carol.replaces())}`]);
+  await calling;
+  await carol.until(() => !carol.rings, 'the end of ringing');
+  await hearEachOther(alice, eve);
+});
+
+test('INVITE with Replaces: what cannot be replaced is refused as RFC 3891 has it', async (world) => {
+  const { alice, bob, phone } = world;
+  await talk(world);
+  const dave = await phone('4713');
+  const named = decodeURIComponent(alice.replaces());
+  const refused = async (replaces: string) => {
+    await isRefused(dave.call('x', [`Replaces: ${replaces}`]));
+    return Number(/SIP\/2\.0 ([4-6]\d\d)/.exec(dave.explain().split('> INVITE').at(-1) ?? '')?.[1]);
+  };
+  assert.is(await refused(`${named};early-only`), 486);
+  assert.is(await refused('nobody;to-tag=1;from-tag=2'), 481);
+  assert.is(await refused('nobody;to-tag=1'), 400);
+  alice.hangup();
+  await bob.over();
+  assert.is(await refused(named), 603);
+});
+
+async function isRefused(promise: Promise<unknown>): Promise<void> {
+  const outcome = await promise.then(
+    () => 'answered',
+    () => 'refused',
+  );
+  assert.is(outcome, 'refused');
+}
+
+transfers.run();
