@@ -376,6 +376,7 @@ export const recorderSettings = ({ recorder }: Config): RecorderSettings => ({
   others: recorder.other_entries,
   bodies: recorder.sip_bodies,
   mask: { digits: recorder.mask_digits, variables: new Set(recorder.mask_variables) },
+  rtp: { packets: recorder.rtp_headers, octets: recorder.rtp_memory * 1_000_000 },
 });
 
 /** What runs here, for reports of faults. */

@@ -80,6 +80,7 @@ export async function buildNetwork(base: Base) {
       config: mediaSettings(config),
       clock,
       log: log.child({ part: 'media' }),
+      trace: recorder?.rtp.on ? (id) => recorder.rtp.open(id) : undefined,
       measured: recorder && ((id, measures) => recorder.media(id, measures)),
       ...(io.startMediaThread && { startThread: io.startMediaThread }),
     });

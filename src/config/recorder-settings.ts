@@ -41,6 +41,17 @@ export const recorder = group(
       description:
         'How often codec, loss, jitter and level of a call are recorded; half as often after each 120 times. 0: never.',
     }),
+    rtp_headers: whole(0, 100_000, {
+      default: 0,
+      unit: 'packets',
+      description:
+        'Headers of RTP and RTCP packets that are kept of each channel, the last ones, for captures; 0: none. What is said is never kept.',
+    }),
+    rtp_memory: whole(1, 100_000, {
+      default: 32,
+      unit: 'MB',
+      description: 'Memory for the headers of all channels; those of the oldest go first.',
+    }),
     mask_digits: flag({ default: false, description: 'Never show the digits that parties press.' }),
     mask_variables: list(Type.String({ minLength: 1 }), {
       default: [],

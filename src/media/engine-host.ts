@@ -88,8 +88,8 @@ function carryOut(
       memory.add(command.block);
       return;
     case 'openRtp': {
-      const { request, session, slot, port, source } = command;
-      engine.openRtp(session, { memory: memory.of(slot), port, source }).then(
+      const { request, session, slot, port, source, trace } = command;
+      engine.openRtp(session, { memory: memory.of(slot), port, source, trace }).then(
         (local) => tell({ type: 'opened', request, ...local }),
         (error: unknown) => tell({ type: 'refused', request, reason: error instanceof Error ? error.message : '' }),
       );

@@ -26,6 +26,7 @@ import { Recorders } from './recorders.ts';
 import { PortPool } from './rtp/ports.ts';
 import { RtpEnd } from './rtp/rtp-end.ts';
 import type { Sockets } from './rtp/sockets.ts';
+import { tracedPair } from './rtp/traced-pair.ts';
 import { ownMemory, type SessionMemory } from './session-memory.ts';
 import { SnoopEnd } from './snoop-end.ts';
 import { TalkTap, type Tap } from './talk-tap.ts';
@@ -63,6 +64,8 @@ export type OpenRtp = {
   port?: number | undefined;
   /** The far side that was found before. */
   source?: MediaSource | undefined;
+  /** Takes the heads of its packets. */
+  trace?: SharedArrayBuffer | undefined;
 };
 
 /** Skipped ticks are not logged more often than this, in ms. */
@@ -111,7 +114,7 @@ export class MediaEngine {
    */
   async openRtp(
     session: number,
-    { memory = ownMemory(), port, source }: OpenRtp = {},
+    { memory = ownMemory(), port, source, trace }: OpenRtp = {},
   ): Promise<{ address: string; port: number }> {
     const { config, random32 } = this.#options;
     const { rtpTimeoutMs, keepalive, natSearchMs } = config;
@@ -132,8 +135,9 @@ export class MediaEngine {
         this.#ports.release(pair);
         throw new Error('the session was closed while it was opened');
       }
-      end.attach(pair);
-      return { address: config.announcedAddress ?? config.address, port: pair.rtp.port };
+      const address = config.announcedAddress ?? config.address;
+      end.attach(trace ? tracedPair(pair, trace, address, this.#options.clock) : pair);
+      return { address, port: pair.rtp.port };
     } catch (error) {
       if (this.#ends.get(session) === end) this.#close(session);
       throw error;
@@ -313,10 +317,8 @@ export class MediaEngine {
     for (const mix of this.#mixes.values()) mix.leave(end);
     this.#ties.forget(end);
     end.close(reason);
-    if (end instanceof RtpEnd) {
-      this.#measures.forget(end);
-      if (end.pair) this.#ports.release(end.pair);
-    }
+    this.#measures.forget(end);
+    if (end instanceof RtpEnd && end.pair) this.#ports.release(end.pair);
     this.#stopWhenIdle();
   }
 

@@ -1,4 +1,5 @@
 import type { MediaMeasures, RtpFlow } from '../telephony/media.ts';
+import type { End } from './end.ts';
 import type { EngineReport } from './protocol.ts';
 import type { RtpEnd } from './rtp/rtp-end.ts';
 
@@ -41,8 +42,8 @@ export class Measures {
     else this.#plans.set(end, { end, flow, dueAt: now + firstMs, everyMs, made: 0, listening: false });
   }
 
-  forget(end: RtpEnd): void {
-    this.#plans.delete(end);
+  forget(end: End): void {
+    this.#plans.delete(end as RtpEnd);
   }
 
   /** To be called once a tick. @param now monotonic ms. */

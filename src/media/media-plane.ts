@@ -34,6 +34,8 @@ export type MediaPlaneOptions = {
   startThread?: StartThread;
   /** Hears what is measured of sessions with RTP, by their ids, as often as {@link MediaConfig.measureMs} says. */
   measured?: ((id: string, measures: MediaMeasures) => void) | undefined;
+  /** Gives memory for the heads of the RTP packets of a session that is opened (`lib/rtp-trace.ts`), where they are kept. */
+  trace?: ((id: string) => SharedArrayBuffer | undefined) | undefined;
 };
 
 const noUsage: MediaUsage = {
@@ -176,11 +178,12 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
   }
 
   #sessionOptions(id: string, told: (report: MediaReport) => void): SessionProxyOptions {
-    const { measured } = this.#options;
+    const { measured, trace } = this.#options;
     return {
       id,
       told,
       measured: measured && ((measures) => measured(id, measures)),
+      trace: trace && (() => trace(id)),
       ended: (session) => this.#remove(session),
     };
   }

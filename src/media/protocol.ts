@@ -28,7 +28,16 @@ export type MediaCommand =
   /** Half of a local pair, joined with the other when that is there. */
   | { type: 'openLocal'; session: number; slot: number; peer?: number }
   /** `port` and `source` = goes on with a stream that another thread had: on that port, with that far side. */
-  | { type: 'openRtp'; session: number; slot: number; request: number; port?: number; source?: MediaSource }
+  | {
+      type: 'openRtp';
+      session: number;
+      slot: number;
+      request: number;
+      port?: number;
+      source?: MediaSource;
+      /** Where the heads of its packets are written down: see `lib/rtp-trace.ts`. */
+      trace?: SharedArrayBuffer;
+    }
   | {
       type: 'openSnoop';
       session: number;

@@ -9,6 +9,7 @@ export class RtpProxy extends SessionProxy implements RtpSession {
   local = { address: '', port: 0 };
   /** Settled once the port is there, or cannot be had. */
   readonly opened: Promise<void>;
+  readonly #trace: SharedArrayBuffer | undefined;
   #remote: RtpFlow['remote'] | undefined;
   #settle: { resolve(): void; reject(error: Error): void } = { resolve: () => {}, reject: () => {} };
 
@@ -18,6 +19,7 @@ export class RtpProxy extends SessionProxy implements RtpSession {
     this.opened = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
     });
+    this.#trace = options.trace?.();
     this.link = link;
     this.place = link.add(this);
     if (from) {
@@ -71,6 +73,7 @@ export class RtpProxy extends SessionProxy implements RtpSession {
 
   #open(): void {
     const { link, place, source } = this;
+    const trace = this.#trace;
     if (!link || !place) return;
     const { session, slot } = place;
     const { port } = this.local;
@@ -83,6 +86,7 @@ export class RtpProxy extends SessionProxy implements RtpSession {
           request,
           ...(port > 0 && { port }),
           ...(source && { source }),
+          ...(trace && { trace }),
         }),
         // At once: what the thread tells of the session next must find it open.
         (answer) => {

@@ -29,6 +29,8 @@ export type SessionProxyOptions = {
   told: (report: MediaReport) => void;
   /** Hears what is measured of it now and then. */
   measured?: ((measures: MediaMeasures) => void) | undefined;
+  /** Gives memory for the heads of its RTP packets; undefined where nobody wants them. */
+  trace?: (() => SharedArrayBuffer | undefined) | undefined;
   /** Hears that the session is over, once. */
   ended: (session: SessionProxy) => void;
 };

@@ -43,8 +43,11 @@ export interface Calls {
   stuck(): WaitingFor[];
   /** The source of a Mermaid sequence diagram. @throws AriError callNotFound. */
   mermaid(id: string): string;
-  /** The SIP messages as a capture file. @throws AriError callNotFound. */
-  pcap(id: string): Buffer;
+  /**
+   * The SIP messages as a capture file; with `headers` those of RTP as well. @throws AriError callNotFound, rtpNotKept,
+   * parameterInvalid.
+   */
+  pcap(id: string, rtp?: string): Buffer;
   /**
    * Hides digits, and values of variables, of a call from now on, also what was recorded of them before. What is hidden
    * stays hidden. @throws AriError callNotFound.
@@ -118,9 +121,14 @@ export function createCalls(recorder: Recorder, stuck: Stuck, server: ServerDesc
     get,
     stuck: stuck.all,
     mermaid: (id) => writeMermaid(get(id).timeline),
-    pcap(id) {
-      const { entries, mask } = record(id);
-      return writePcap(entries.all(), mask);
+    pcap(id, asked = 'none') {
+      if (asked !== 'none' && asked !== 'headers')
+        throw new AriError('parameterInvalid', { name: 'rtp', expected: "'none' or 'headers'" });
+      const rtp = asked === 'headers';
+      const { entries, mask, channels } = record(id);
+      if (rtp && !recorder.rtp.on) throw new AriError('rtpNotKept');
+      const packets = rtp ? recorder.rtp.of(channels.map((channel) => channel.id)) : [];
+      return writePcap(entries.all(), mask, packets);
     },
     mask(id, { digits = false, variables = [] }) {
       const call = record(id);

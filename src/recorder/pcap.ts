@@ -1,3 +1,4 @@
+import type { TracedPacket } from '../lib/rtp-trace.ts';
 import type { Entry, SipEntry } from './entries.ts';
 import type { Mask } from './masks.ts';
 
@@ -24,29 +25,46 @@ function fileHeader(): Buffer {
 /**
  * SIP messages as a capture file (libpcap 2.4) that Wireshark, tshark and sngrep read. Every message is one datagram,
  * whatever carried it. A message whose body is not kept says so in a header of its own, and that its length is 0; what
- * authenticates somebody is taken out.
+ * authenticates somebody is taken out. Of packets of RTP only the fixed header is there.
  */
-export function writePcap(entries: readonly Entry[], mask: Mask): Buffer {
+export function writePcap(entries: readonly Entry[], mask: Mask, rtp: readonly TracedPacket[] = []): Buffer {
   const messages = entries.filter((entry): entry is SipEntry => entry.kind === 'sip');
-  return Buffer.concat([fileHeader(), ...messages.flatMap((message) => writePacket(message, mask))]);
+  const packets = [
+    ...messages.map((message) => ({ at: message.at, write: () => writeMessage(message, mask) })),
+    ...rtp.map((packet) => ({ at: packet.at, write: () => writeHead(packet) })),
+  ].sort((one, other) => one.at - other.at);
+  return Buffer.concat([fileHeader(), ...packets.flatMap(({ write }) => write())]);
 }
 
-function writePacket(message: SipEntry, mask: Mask): Buffer[] {
+function writeMessage(message: SipEntry, mask: Mask): Buffer[] {
   const payload = Buffer.from(textOf(message, mask), 'latin1').subarray(0, longestPayload);
-  const [from, to] = message.direction === 'in' ? [message.remote, message.local] : [message.local, message.remote];
-  const length = payload.length + 8;
+  return writePacket(message, payload, payload.length);
+}
+
+/** A packet of audio of which the head is known, as if it had been cut when it was captured. */
+const writeHead = (packet: TracedPacket): Buffer[] => writePacket(packet, Buffer.from(packet.head), packet.length);
+
+/** @param length octets that the whole payload had */
+function writePacket(
+  about: Pick<SipEntry, 'at' | 'direction' | 'local' | 'remote'>,
+  payload: Buffer,
+  length: number,
+): Buffer[] {
+  const { at, direction, local, remote } = about;
+  const [from, to] = direction === 'in' ? [remote, local] : [local, remote];
+  const ipLength = length + 8;
   const headers = from.address.includes(':')
-    ? ipv6Header(from.address, to.address, length)
-    : ipv4Header(from.address, to.address, length);
+    ? ipv6Header(from.address, to.address, ipLength)
+    : ipv4Header(from.address, to.address, ipLength);
   const udp = Buffer.alloc(8);
   udp.writeUInt16BE(from.port & 0xffff, 0);
   udp.writeUInt16BE(to.port & 0xffff, 2);
-  udp.writeUInt16BE(length, 4);
+  udp.writeUInt16BE(ipLength, 4);
   const record = Buffer.alloc(16);
-  record.writeUInt32LE(Math.floor(message.at / 1000), 0);
-  record.writeUInt32LE(Math.floor((message.at % 1000) * 1000), 4);
-  record.writeUInt32LE(headers.length + length, 8);
-  record.writeUInt32LE(headers.length + length, 12);
+  record.writeUInt32LE(Math.floor(at / 1000), 0);
+  record.writeUInt32LE(Math.floor((at % 1000) * 1000), 4);
+  record.writeUInt32LE(headers.length + udp.length + payload.length, 8);
+  record.writeUInt32LE(headers.length + ipLength, 12);
   return [record, headers, udp, payload];
 }
 

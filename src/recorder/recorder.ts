@@ -9,6 +9,7 @@ import { EventEntry, MediaEntry, RequestEntry, SipEntry, type SipPlace, type Tol
 import { EventLog } from './event-log.ts';
 import type { Mask } from './masks.ts';
 import { Queue } from './queue.ts';
+import { type RtpTraceLimits, RtpTraces } from './rtp-traces.ts';
 import { callIdOf, headOf, isAboutCall, redactBody, redactHead } from './sip-text.ts';
 
 export type RecorderSettings = StoreLimits & {
@@ -18,6 +19,8 @@ export type RecorderSettings = StoreLimits & {
   bodies: boolean;
   /** What is not shown of new calls. */
   mask: Mask;
+  /** What is kept of RTP packets; nothing where left out. */
+  rtp?: RtpTraceLimits;
 };
 
 export type RecorderOptions = { turn: Pick<Turn, 'keep'>; clock: Clock; log: Logger; settings: RecorderSettings };
@@ -46,6 +49,8 @@ export class Recorder {
   readonly events: EventLog;
   readonly clock: Clock;
   readonly settings: RecorderSettings;
+  /** The heads of RTP packets. */
+  readonly rtp: RtpTraces;
   readonly #log: Logger;
   readonly #requests = new Map<string, RequestEntry>();
   readonly #requestOrder = new Queue<RequestEntry>();
@@ -60,6 +65,7 @@ export class Recorder {
     this.clock = clock;
     this.settings = settings;
     this.store = new CallStore(settings, () => this.settings.mask);
+    this.rtp = new RtpTraces(settings.rtp ?? { packets: 0, octets: 0 });
     this.events = new EventLog(settings.eventOctets);
     this.#unkeep = turn.keep((step, actor) => this.#keep(step, actor));
   }

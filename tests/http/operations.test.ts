@@ -518,7 +518,7 @@ const rows: Row[] = [
   },
   {
     ask: 'GET /hookswitch/calls/c1.pcap',
-    call: ['calls.pcap', 'c1'],
+    call: ['calls.pcap', 'c1', undefined],
     status: 200,
     answer: 'pcap',
     file: 'application/vnd.tcpdump.pcap',

@@ -56,11 +56,14 @@ export const calls: Resource = {
       nickname: 'getCapture',
       summary: 'Get the SIP messages of a call as a capture file.',
       notes:
-        'Each message is one datagram, whatever carried it. A message whose body is not recorded says so in a header.',
+        'Each message is one datagram, whatever carried it. A message whose body is not recorded says so in a header. With `rtp=headers` the last packets of RTP and RTCP are in it as well, cut behind their fixed header, where `recorder.rtp_headers` has them kept.',
       owner: 'calls',
-      params,
-      errors: ['callNotFound', 'rangeNotSatisfiable'],
-      handle: async (calls, { callId }) => fileOf('application/vnd.tcpdump.pcap', calls.pcap(callId)),
+      params: {
+        ...params,
+        rtp: queryParam('string', 'Which packets of audio to add.', { allowed: ['none', 'headers'], default: 'none' }),
+      },
+      errors: ['callNotFound', 'parameterInvalid', 'rtpNotKept', 'rangeNotSatisfiable'],
+      handle: async (calls, { callId, rtp }) => fileOf('application/vnd.tcpdump.pcap', calls.pcap(callId, rtp)),
     }),
     operation({
       method: 'PUT',

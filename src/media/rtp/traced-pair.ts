@@ -1,0 +1,31 @@
+import type { Clock } from '../../lib/clock.ts';
+import { RtpTraceWriter } from '../../lib/rtp-trace.ts';
+import type { PortPair } from './ports.ts';
+import type { PacketSocket } from './sockets.ts';
+
+/** The same ports, of whose packets the heads are written down, as they are on the network. */
+export function tracedPair(pair: PortPair, memory: SharedArrayBuffer, address: string, clock: Clock): PortPair {
+  const writer = new RtpTraceWriter(memory, address);
+  return { rtp: tracedSocket(pair.rtp, writer, clock), rtcp: tracedSocket(pair.rtcp, writer, clock) };
+}
+
+function tracedSocket(socket: PacketSocket, writer: RtpTraceWriter, clock: Clock): PacketSocket {
+  const { port: localPort } = socket;
+  return {
+    port: localPort,
+    send(packet, port, address) {
+      writer.put(packet, { at: clock.now(), direction: 'out', localPort, address, port });
+      socket.send(packet, port, address);
+    },
+    listen(listener) {
+      socket.listen(
+        listener &&
+          ((packet, address, port) => {
+            writer.put(packet, { at: clock.now(), direction: 'in', localPort, address, port });
+            listener(packet, address, port);
+          }),
+      );
+    },
+    close: () => socket.close(),
+  };
+}
