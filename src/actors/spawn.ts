@@ -14,7 +14,7 @@ import { unasked } from '../machines/unasked.ts';
 import { type ActorDump, ChartRun, type Effect, failed, type StepSource, type Taking } from './chart-run.ts';
 import { type Deadline, deadlinesOf, withDeadlines } from './deadlines.ts';
 import { type CommittedStep, type Contents, describeStep, restored, type Step } from './step.ts';
-import { createTurn, type Followed, type KeptActor, type Steppable, type Turn } from './turn.ts';
+import { clockCause, createTurn, type Followed, type KeptActor, type Steppable, type Turn } from './turn.ts';
 
 /** What every actor runs on: one for the whole process. */
 export type Runtime = {
@@ -312,7 +312,7 @@ class RunningActor implements Steppable, KeptActor {
   #startTimer(id: string, deadline: Deadline, delayMs: number): Timer {
     const { clock, turn } = this.#options.runtime;
     const timer: Timer = { ...deadline, handle: undefined };
-    const due = () => turn.send(this.#expire(id, timer), timer.event, 'clock');
+    const due = () => turn.send(this.#expire(id, timer), timer.event, clockCause);
     if (delayMs > 0) timer.handle = clock.setTimeout(due, delayMs);
     else clock.soon(due);
     return timer;

@@ -70,6 +70,12 @@ export interface Turn {
   tell(step: Step, failed: (error: unknown) => void): void;
 }
 
+/** What causes a step when a delay ends. */
+export const clockCause = 'clock';
+
+/** What causes the steps that a request leads to by itself. */
+export const requestCause = (id: string): string => `request ${id}`;
+
 /** Makes the turn of a process. There is one, so that all actors share it. */
 export const createTurn = (): Turn => new ProcessTurn();
 
@@ -132,7 +138,7 @@ class ProcessTurn implements Turn {
     const before = this.#request;
     this.#request = request;
     try {
-      return this.because(`request ${request}`, run);
+      return this.because(requestCause(request), run);
     } finally {
       this.#request = before;
     }

@@ -2,8 +2,10 @@ import type { CommittedStep } from '../actors/step.ts';
 import { type Entry, type EventEntry, type Kept, readAll } from './entries.ts';
 import { EntryList } from './entry-list.ts';
 import { type ObjectHistory, passOver } from './history.ts';
-import type { Journal } from './journal.ts';
-import { type RowOwner, readRow, rowsOf, writeEvent, writeRow, writeStep } from './rows.ts';
+import type { Journal, RowOwner } from './journal.ts';
+import { readRow, rowsOf, writeEvent, writeRow, writeStep } from './rows.ts';
+
+const none: readonly never[] = [];
 
 /**
  * What is kept of one call, in order: rows of the journal that all calls share, and, before the journal lets those go
@@ -13,8 +15,9 @@ export class CallEntries {
   readonly #journal: Journal;
   readonly #owner: RowOwner;
   /** Newest rows of calls that have become part of this one. */
-  #joined: number[] = [];
-  readonly #own = new EntryList();
+  #joined: readonly number[] = none;
+  /** Made when something is taken out of the journal: most calls end before. */
+  #taken: EntryList | undefined;
   /** How many there are. */
   size = 0;
   /** How many went. */
@@ -27,7 +30,7 @@ export class CallEntries {
 
   /** Octets of those that are not in the journal, roughly. */
   get ownOctets(): number {
-    return this.#own.octets;
+    return this.#taken?.octets ?? 0;
   }
 
   addStep(step: CommittedStep, history: ObjectHistory): void {
@@ -47,16 +50,18 @@ export class CallEntries {
 
   /** Takes them out of the journal, which is about to let them go. */
   takeOut(): void {
-    for (const entry of this.#rows()) this.#own.add(entry);
+    const own = this.#own();
+    for (const entry of this.#rows()) own.add(entry);
     this.#owner.last = 0;
-    this.#joined = [];
+    this.#joined = none;
   }
 
   /** Lets the oldest ones go. */
   drop(count: number): void {
     this.takeOut();
+    const own = this.#own();
     for (let left = count; left > 0; left--) {
-      const entry = this.#own.shift();
+      const entry = own.shift();
       if (!entry) break;
       if (entry.kind === 'step') passOver(entry);
       this.gone++;
@@ -67,8 +72,8 @@ export class CallEntries {
   /** As they are kept, oldest first. */
   kept(): Kept[] {
     const rows = this.#rows();
-    const own = this.#own.all();
-    if (own.length === 0 || rows.length === 0) return own.length === 0 ? rows : own;
+    const own = this.#taken?.all() ?? none;
+    if (own.length === 0 || rows.length === 0) return own.length === 0 ? rows : [...own];
     return [...own, ...rows].sort(byOrder);
   }
 
@@ -79,10 +84,15 @@ export class CallEntries {
 
   /** Takes the entries of another call into this one. */
   absorb(other: CallEntries): void {
-    this.#joined.push(other.#owner.last, ...other.#joined);
-    for (const entry of other.#own.take(() => true)) this.#own.add(entry);
+    this.#joined = [...this.#joined, other.#owner.last, ...other.#joined];
+    for (const entry of other.#taken?.take(() => true) ?? none) this.#own().add(entry);
     this.size += other.size;
     this.gone += other.gone;
+  }
+
+  #own(): EntryList {
+    this.#taken ??= new EntryList();
+    return this.#taken;
   }
 
   #rows(): Kept[] {

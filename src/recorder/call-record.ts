@@ -3,9 +3,8 @@ import type { CommittedStep } from '../actors/step.ts';
 import type { OwnershipContext } from '../machines/ownership.ts';
 import { CallEntries } from './call-entries.ts';
 import type { ChannelTrace, ObjectHistory, OwningCall } from './history.ts';
-import type { Journal } from './journal.ts';
+import type { Journal, RowOwner } from './journal.ts';
 import { joined, type Mask } from './masks.ts';
-import type { RowOwner } from './rows.ts';
 
 /** What is kept of one call: of channels that belong together. */
 export class CallRecord implements OwningCall, RowOwner {
@@ -15,15 +14,15 @@ export class CallRecord implements OwningCall, RowOwner {
   /** When its last channel went; undefined while it is live. */
   ended: number | undefined;
   readonly entries: CallEntries;
-  readonly channels: ChannelTrace[] = [];
+  channels: ChannelTrace[] = [];
   /** Applications that were in control of one of its channels. */
-  readonly applications: string[] = [];
+  applications: string[] = [];
   /** Other ids that it goes by: of calls that have become part of it. */
   readonly formerIds: string[] = [];
   /** Charts that run for it, and those that ran while something of them is kept. */
   histories: ObjectHistory[] = [];
   /** SIP calls that lead to it. */
-  readonly sipCalls: string[] = [];
+  sipCalls: string[] = [];
   live = 0;
   /** The call that it has become part of. */
   into: CallRecord | undefined;
@@ -54,7 +53,7 @@ export class CallRecord implements OwningCall, RowOwner {
       const { value, context } = after;
       const ended = after.status === 'active' ? undefined : at;
       history.trace = { id, value, context, application: '', ended };
-      this.channels.push(history.trace);
+      this.channels = added(this.channels, history.trace);
       if (ended === undefined) this.live++;
       this.ended = this.live > 0 ? undefined : at;
     }
@@ -63,7 +62,7 @@ export class CallRecord implements OwningCall, RowOwner {
   /** Takes in who controls a channel. */
   traceOwnership(history: ObjectHistory, { value, context }: Snapshot): void {
     const { app } = context as OwnershipContext;
-    if (app !== '' && !this.applications.includes(app)) this.applications.push(app);
+    if (app !== '' && !this.applications.includes(app)) this.applications = added(this.applications, app);
     history.trace ??= this.channels.find(({ id }) => id === history.object);
     if (history.trace) history.trace.application = value === 'application' ? app : '';
   }
@@ -94,6 +93,13 @@ export class CallRecord implements OwningCall, RowOwner {
     this.changed = Math.max(this.changed, other.changed);
     other.into = this;
   }
+}
+
+/** A list with one more: short ones take no more room than they need, where `push` would leave some for sixteen. */
+export function added<T>(list: T[], item: T): T[] {
+  if (list.length < 8) return [...list, item];
+  list.push(item);
+  return list;
 }
 
 /** The call that a call has become part of, or itself. */

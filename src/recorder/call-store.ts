@@ -2,11 +2,11 @@ import type { CommittedStep } from '../actors/step.ts';
 import type { KeptActor } from '../actors/turn.ts';
 import type { BridgeContext } from '../machines/bridge.ts';
 import type { ChannelContext } from '../machines/channel.ts';
-import { CallRecord, current } from './call-record.ts';
+import { added, CallRecord, current } from './call-record.ts';
 import { type Entry, type EventEntry, type Kept, readAll } from './entries.ts';
 import { EntryList } from './entry-list.ts';
 import { KeptStep, ObjectHistory, passOver } from './history.ts';
-import { Journal, numberOf, referenceOf, type Segment } from './journal.ts';
+import { Journal, numberOf, type Segment } from './journal.ts';
 import type { Mask } from './masks.ts';
 import { Queue } from './queue.ts';
 
@@ -215,7 +215,7 @@ export class CallStore {
 
   #assign(call: CallRecord, history: ObjectHistory): void {
     history.call = call;
-    call.histories.push(history);
+    call.histories = added(call.histories, history);
     if (aboutChannel.has(history.chart)) return;
     this.#byObject.set(keyOf(history), call);
     // It was given up for lost, and is found now.
@@ -243,7 +243,7 @@ export class CallStore {
     const { protocolId } = after.context as ChannelContext;
     if (protocolId === '') return;
     this.#bySipCall.set(protocolId, call);
-    call.sipCalls.push(protocolId);
+    call.sipCalls = added(call.sipCalls, protocolId);
     this.#take(call, `sip:${protocolId}`);
   }
 
@@ -349,13 +349,7 @@ export class CallStore {
 
   /** A piece of the journal goes: the calls with it that ended, but not what is live. */
   #retired(segment: Segment): void {
-    let last: CallRecord | undefined;
-    for (let place = segment.first; place < segment.first + segment.size; place++) {
-      const owner = segment.reference(place, referenceOf.owner) as CallRecord;
-      if (owner === last) continue;
-      last = owner;
-      this.#leave(current(owner));
-    }
+    for (const owner of segment.owners) this.#leave(current(owner as CallRecord));
     if (this.#own + this.#others.octets > this.#limits.octets * ownPart) this.#shorten();
   }
 

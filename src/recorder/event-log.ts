@@ -1,7 +1,7 @@
 import type { Resumption } from '../actors/applications.ts';
 import type { EventEntry } from './entries.ts';
-import { Journal, numberOf, referenceOf } from './journal.ts';
-import { type RowOwner, readRow, rowsOf, writeEvent } from './rows.ts';
+import { Journal, numberOf, type RowOwner } from './journal.ts';
+import { readRow, rowsOf, writeEvent } from './rows.ts';
 
 /** The rows of one application. */
 type Rows = RowOwner & { readonly application: string; gone: boolean };
@@ -17,9 +17,8 @@ export class EventLog {
       limit,
       (more) => this.#journal.octets + more <= limit,
       (segment) => {
-        for (let place = segment.first; place < segment.first + segment.size; place++) {
-          const rows = segment.reference(place, referenceOf.owner) as Rows;
-          if (rows.last !== place) continue;
+        for (const rows of segment.owners as Rows[]) {
+          if (rows.last >= segment.first + segment.size) continue;
           rows.gone = true;
           this.#byApplication.delete(rows.application);
         }

@@ -35,7 +35,6 @@ export class ObjectHistory {
   /** Who keeps it. */
   readonly keeper: object;
   readonly object: string;
-  readonly chart: string;
   readonly machine: Chart;
   /** The snapshot before the first of its steps that is kept; undefined when that is its first one. */
   base: Snapshot | undefined;
@@ -56,11 +55,14 @@ export class ObjectHistory {
   constructor(keeper: object, object: string, machine: Chart, base: Snapshot | undefined, since: number) {
     this.keeper = keeper;
     this.object = object;
-    this.chart = machine.id;
     this.machine = machine;
     this.base = base;
     this.value = base?.value;
     this.since = since;
+  }
+
+  get chart(): string {
+    return this.machine.id;
   }
 }
 

@@ -2,10 +2,25 @@
  * Columns of a row. Numbers and texts lie outside the heap: whatever is kept on it is copied twice by the collector of
  * young objects and then stays for that of the old ones, which costs more than everything else that recording does.
  */
-export const numberOf = { order: 0, at: 1, previous: 2, number: 3, textAt: 4, textLength: 5, kind: 6 } as const;
-export const referenceOf = { owner: 0, subject: 1, content: 2, cause: 3, request: 4, besides: 5 } as const;
-const numbersEach = 7;
-const referencesEach = 6;
+export const numberOf = {
+  order: 0,
+  at: 1,
+  previous: 2,
+  kind: 3,
+  number: 4,
+  cause: 5,
+  textAt: 6,
+  textLength: 7,
+} as const;
+export const referenceOf = { subject: 0, content: 1, rest: 2 } as const;
+const numbersEach = 8;
+const referencesEach = 3;
+
+/** Whose rows they are, chained from the newest one. */
+export type RowOwner = {
+  /** Place of its newest row; 0 for none. */
+  last: number;
+};
 
 /** How a text is written. */
 export type TextForm = 'utf8' | 'latin1';
@@ -30,6 +45,8 @@ export class Segment {
   /** Place of its first row. */
   first = 0;
   size = 0;
+  /** Who has rows in it; some may have taken them out. */
+  owners: RowOwner[] = [];
   readonly rows: number;
   /** What it takes of memory, roughly. */
   readonly octets: number;
@@ -85,6 +102,7 @@ export class Segment {
   /** Makes it empty, for another use. */
   clear(): void {
     this.#references.fill(undefined, 0, this.size * referencesEach);
+    this.owners = [];
     this.size = 0;
     this.#textEnd = 0;
   }
@@ -99,6 +117,7 @@ export class Journal {
   readonly #rows: number;
   readonly #mayGrow: (octets: number) => boolean;
   readonly #retired: (segment: Segment) => void;
+  #newest: Segment | undefined;
   #spare: Segment | undefined;
   #places = 0;
   #octets = 0;
@@ -131,12 +150,18 @@ export class Journal {
   }
 
   /** Makes a new row, with room for a text of so many units. @returns where it is; its place is `places` */
-  open(units: number, form: TextForm): Segment {
+  open(owner: RowOwner, order: number, at: number, units: number, form: TextForm): Segment {
     const octets = units * mostEach[form];
-    let segment = this.#segments.at(-1);
+    let segment = this.#newest;
     if (!segment?.hasRoom(octets)) segment = this.#turn(octets);
     segment.size++;
-    this.#places++;
+    const place = ++this.#places;
+    segment.setNumber(place, numberOf.order, order);
+    segment.setNumber(place, numberOf.at, at);
+    // Read now: to make room for the row may have moved the owner's others.
+    segment.setNumber(place, numberOf.previous, owner.last);
+    if (owner.last < segment.first) segment.owners.push(owner);
+    owner.last = place;
     return segment;
   }
 
@@ -160,6 +185,7 @@ export class Journal {
     this.#retired(segment);
     this.#segments.shift();
     this.#octets -= segment.octets;
+    if (segment === this.#newest) this.#newest = undefined;
     return segment;
   }
 
@@ -178,6 +204,7 @@ export class Journal {
     segment.first = this.#places + 1;
     this.#segments.push(segment);
     this.#octets += segment.octets;
+    this.#newest = segment;
     return segment;
   }
 }

@@ -1,8 +1,9 @@
 import type { ChartEvent, StepSource, Taking } from '../actors/chart-run.ts';
 import type { CommittedStep, Step } from '../actors/step.ts';
+import { clockCause, requestCause } from '../actors/turn.ts';
 import { EventEntry, type Kept, type MediaEntry, type RequestEntry, SipEntry } from './entries.ts';
 import { KeptStep, type ObjectHistory } from './history.ts';
-import { type Journal, numberOf, referenceOf, type Segment } from './journal.ts';
+import { type Journal, numberOf, type RowOwner, referenceOf, type Segment } from './journal.ts';
 
 /** What a row holds: for steps how they came about; what is kept as an object says itself what it is. */
 const kinds = ['begun', 'restored', 'taken', 'expired', 'crashed', 'event', 'missed', 'sip', 'object'] as const;
@@ -12,23 +13,14 @@ const firstOther = codeOf.event;
 /** The end of the headers of a SIP message. */
 const headEnd = '\r\n\r\n';
 
-/** Whose rows they are, chained from the newest one. */
-export type RowOwner = {
-  /** Place of its newest row; 0 for none. */
-  last: number;
-};
+/** What causes a step whose number is not known. */
+const noCause = -1;
+const byClock = -2;
+const byRequest = -3;
+const byOther = -4;
 
-function openRow(journal: Journal, owner: RowOwner, order: number, at: number, units: number, form: 'utf8' | 'latin1') {
-  const segment = journal.open(units, form);
-  const place = journal.places;
-  segment.setNumber(place, numberOf.order, order);
-  segment.setNumber(place, numberOf.at, at);
-  // To make room for the row may have moved the owner's others.
-  segment.setNumber(place, numberOf.previous, owner.last);
-  segment.setReference(place, referenceOf.owner, owner);
-  owner.last = place;
-  return segment;
-}
+/** What few steps have beside the request that they follow from. */
+type Rest = { readonly request: string | undefined; readonly cause: Step['causedBy']; readonly besides: unknown };
 
 /** Writes a step: what came in. */
 export function writeStep(
@@ -37,20 +29,46 @@ export function writeStep(
   step: Pick<CommittedStep, 'order' | 'at' | 'seq' | 'taking' | 'event' | 'besides' | 'causedBy' | 'request'>,
   history: ObjectHistory,
 ): void {
-  const segment = openRow(journal, owner, step.order, step.at, 0, 'latin1');
+  const { taking, event, besides, causedBy, request } = step;
+  const segment = journal.open(owner, step.order, step.at, 0, 'latin1');
   const place = journal.places;
-  segment.setNumber(place, numberOf.kind, codeOf[step.taking]);
+  const cause = causeNumber(causedBy, request);
+  segment.setNumber(place, numberOf.kind, codeOf[taking]);
   segment.setNumber(place, numberOf.number, step.seq);
+  segment.setNumber(place, numberOf.cause, cause);
   segment.setReference(place, referenceOf.subject, history);
-  segment.setReference(place, referenceOf.content, step.event);
-  segment.setReference(place, referenceOf.cause, step.causedBy);
-  segment.setReference(place, referenceOf.request, step.request);
-  segment.setReference(place, referenceOf.besides, step.besides);
+  segment.setReference(place, referenceOf.content, saysMore(event) ? event : event.type);
+  const isSimple = besides === undefined && cause !== byOther;
+  segment.setReference(
+    place,
+    referenceOf.rest,
+    isSimple ? request : ({ request, cause: causedBy, besides } satisfies Rest),
+  );
+}
+
+/** Whether an event has more than its type. */
+function saysMore(event: ChartEvent): boolean {
+  for (const name in event) if (name !== 'type') return true;
+  return false;
+}
+
+function causeNumber(cause: Step['causedBy'], request: string | undefined): number {
+  if (typeof cause === 'number') return cause;
+  if (cause === undefined) return noCause;
+  if (cause === clockCause) return byClock;
+  return request !== undefined && cause.endsWith(request) && cause === requestCause(request) ? byRequest : byOther;
+}
+
+function causeOf(number: number, request: string | undefined, rest: Rest | undefined): Step['causedBy'] {
+  if (number >= 0) return number;
+  if (number === byClock) return clockCause;
+  if (number === byRequest) return requestCause(request ?? '');
+  return rest?.cause;
 }
 
 /** Writes an event, as it was made for an application. */
 export function writeEvent(journal: Journal, owner: RowOwner, event: EventEntry): void {
-  const segment = openRow(journal, owner, event.order, event.at, event.json.length, 'utf8');
+  const segment = journal.open(owner, event.order, event.at, event.json.length, 'utf8');
   const place = journal.places;
   segment.setNumber(place, numberOf.kind, event.missed ? codeOf.missed : codeOf.event);
   segment.setNumber(place, numberOf.number, event.number);
@@ -61,7 +79,7 @@ export function writeEvent(journal: Journal, owner: RowOwner, event: EventEntry)
 
 function writeSip(journal: Journal, owner: RowOwner, sip: SipEntry): void {
   const text = sip.body === undefined ? sip.head : sip.head + sip.body;
-  const segment = openRow(journal, owner, sip.order, sip.at, text.length, 'latin1');
+  const segment = journal.open(owner, sip.order, sip.at, text.length, 'latin1');
   const place = journal.places;
   segment.setNumber(place, numberOf.kind, codeOf.sip);
   segment.setNumber(place, numberOf.number, sip.bodyLength);
@@ -76,7 +94,7 @@ export function writeRow(journal: Journal, owner: RowOwner, entry: Kept): void {
   else if (entry.kind === 'event') writeEvent(journal, owner, entry);
   else if (entry.kind === 'sip') writeSip(journal, owner, entry);
   else {
-    const segment = openRow(journal, owner, entry.order, entry.at, 0, 'latin1');
+    const segment = journal.open(owner, entry.order, entry.at, 0, 'latin1');
     segment.setNumber(journal.places, numberOf.kind, codeOf.object);
     segment.setReference(journal.places, referenceOf.subject, entry);
   }
@@ -90,12 +108,15 @@ export function readRow(segment: Segment, place: number): Kept {
   const number = segment.number(place, numberOf.number);
   const subject = segment.reference(place, referenceOf.subject);
   if (code < firstOther) {
+    const content = segment.reference(place, referenceOf.content) as ChartEvent | string;
+    const last = segment.reference(place, referenceOf.rest) as string | Rest | undefined;
+    const rest = typeof last === 'object' ? last : undefined;
+    const request = typeof last === 'object' ? last.request : last;
     const step = {
-      ...{ order, at, seq: number, taking: kinds[code] as Taking },
-      event: segment.reference(place, referenceOf.content) as ChartEvent,
-      besides: segment.reference(place, referenceOf.besides) as StepSource['besides'],
-      causedBy: segment.reference(place, referenceOf.cause) as Step['causedBy'],
-      request: segment.reference(place, referenceOf.request) as string | undefined,
+      ...{ order, at, seq: number, taking: kinds[code] as Taking, request },
+      event: typeof content === 'string' ? { type: content } : content,
+      besides: rest?.besides as StepSource['besides'],
+      causedBy: causeOf(segment.number(place, numberOf.cause), request, rest),
     };
     return new KeptStep(step, subject as ObjectHistory);
   }
