@@ -2,21 +2,29 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { patienceMs } from './ari-client.ts';
 
-/** A TypeScript program in a process of its own: an example, or a client that cannot live in the test's process. */
-export class Program {
+/** A program in a process of its own: a phone, a proxy, an example. */
+export class Command {
   /** Everything it has written so far, errors too. */
   written = '';
   readonly #child: ChildProcess;
+  readonly #forks: boolean;
   readonly #ended: Promise<unknown>;
   readonly #heard = new EventEmitter();
   #over = false;
 
-  /** @param file relative to the root of the project. @param env what stands above this process's environment. */
-  constructor(file: string, args: string[] = [], env: Record<string, string> = {}) {
-    this.#child = spawn(process.execPath, ['--import', 'tsx', file, ...args], {
+  /**
+   * @param env what stands above this process's environment.
+   * @param forks it starts processes of its own, which are to end with it.
+   */
+  constructor(program: string, args: readonly string[] = [], env: Record<string, string> = {}, forks = false) {
+    this.#forks = forks;
+    this.#child = spawn(program, args, {
       env: { ...process.env, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: forks,
     });
+    // Who does not read any more has ended, and that is told.
+    this.#child.stdin!.on('error', () => {});
     for (const stream of [this.#child.stdout!, this.#child.stderr!])
       stream.setEncoding('utf8').on('data', (chunk: string) => {
         this.written += chunk;
@@ -45,13 +53,34 @@ export class Program {
     return this.#child.exitCode;
   }
 
+  /** Enters a line, as who sits in front of it would. */
+  enter(line: string): void {
+    this.#child.stdin!.write(`${line}\n`);
+  }
+
+  /** Asks it to end; resolves when it has. */
+  async stop(): Promise<void> {
+    this.#child.kill('SIGTERM');
+    await this.#ended;
+  }
+
   explain(): string {
     return `program:\n${this.written}`;
   }
 
   /** Ends it, when it has not ended yet. */
   async close(): Promise<void> {
-    this.#child.kill('SIGKILL');
+    const { pid } = this.#child;
+    if (this.#forks && !this.#over && pid !== undefined) process.kill(-pid, 'SIGKILL');
+    else this.#child.kill('SIGKILL');
     await this.#ended;
+  }
+}
+
+/** A TypeScript program: an example, or a client that cannot live in the test's process. */
+export class Program extends Command {
+  /** @param file relative to the root of the project. @param env what stands above this process's environment. */
+  constructor(file: string, args: readonly string[] = [], env: Record<string, string> = {}) {
+    super(process.execPath, ['--import', 'tsx', file, ...args], env);
   }
 }

@@ -23,14 +23,17 @@ export const password = 'secret';
 const lingerMs = 60_000;
 
 type Steps = string | { label: string; app: string };
+type Context = Record<string, Steps[] | Record<string, string>>;
 
 export type TestServerOptions = {
   /** `dialplan` of the configuration. */
-  dialplan?: Record<string, Record<string, Steps[]>>;
+  dialplan?: Record<string, Context>;
   /** `sip.endpoints` of the configuration. */
   endpoints?: Record<string, object>;
   /** Other sections, as in the configuration file; `general` and `http` are the test server's own. */
   media?: object;
+  /** Settings of `sip` besides transports and endpoints. */
+  sip?: object;
   general?: object;
   /** Users of the interface; `tester` when left out. */
   users?: { name: string; password: string }[];
@@ -169,11 +172,11 @@ export class TestServer {
   }
 }
 
-/** Usage without what outlives calls: contacts stay as long as their registration, nonces as long as they are good. */
+/** Usage without what outlives calls: contacts stay as long as their registration, subscriptions as long as they are renewed, nonces as long as they are good. */
 function heldByCalls({ contacts: _contacts, ...usage }: Usage): object {
   // Registrations at providers are tried again and again, each by a transaction.
   const transactions = usage.registrations > 0 ? 0 : usage.sip.transactions;
-  return { ...usage, sip: { ...usage.sip, bindings: 0, nonces: 0, lines: 0, transactions } };
+  return { ...usage, sip: { ...usage.sip, bindings: 0, nonces: 0, lines: 0, subscriptions: 0, transactions } };
 }
 
 /** Starts a server on 127.0.0.1 with every check on; it knows the user `tester` with the password `secret`. */
@@ -207,6 +210,7 @@ function settings({
   dialplan,
   endpoints,
   media,
+  sip,
   general,
   applications,
   limits,
@@ -234,6 +238,7 @@ function settings({
           : []),
       ],
       endpoints: endpoints ?? { anonymous: { match: ['127.0.0.1'] } },
+      ...sip,
     },
     media: { rtp_ports: [0, 0], ...media },
     ...(applications && { applications }),
