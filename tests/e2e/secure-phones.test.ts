@@ -1,86 +1,82 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { srtpSuites } from '../../src/lib/srtp.ts';
+import { patienceMs } from '../support/ari-client.ts';
+import { startBaresipProgram } from '../support/baresip-program.ts';
 import { Authority, CertificateFiles } from '../support/certificates.ts';
+import { Kamailio } from '../support/kamailio.ts';
+import { Linphone, type LinphoneOptions } from '../support/linphone.ts';
 import { need } from '../support/need.ts';
 import { onServer, type TestServer } from '../support/server.ts';
-import { freePort } from '../support/sipp.ts';
 
-const speech = fileURLToPath(new URL('../../sounds/en/demo-congrats.wav', import.meta.url));
-const phones = suite<{ files: CertificateFiles; tls: object; ca: string }>('phones over TLS with SRTP');
+type World = { files: CertificateFiles; tls: object; ca: string; otherCa: string };
+const phones = suite<World>('phones over TLS with SRTP');
 
 phones.before((world) => {
   const authority = new Authority();
   world.files = new CertificateFiles();
   world.ca = world.files.authority(authority);
-  world.tls = { certificates: [world.files.pair('own', authority.sign('127.0.0.1'))], authorities: [world.ca] };
+  world.otherCa = world.files.authority(new Authority('somebody else'), 'other');
+  const pair = world.files.pair('own', authority.sign('127.0.0.1', 'localhost'));
+  world.tls = { certificates: [pair], authorities: [world.ca] };
 });
-phones.after(({ files }) => files.close());
+phones.after(({ files }) => files?.close());
 
-/** A program that is a phone without a person; what it writes explains a test that failed. */
-function run(server: TestServer, program: string, args: string[], directory: string, env = process.env) {
-  const phone = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'], env });
-  let written = '';
-  for (const stream of [phone.stdout, phone.stderr]) stream.on('data', (chunk) => (written += String(chunk)));
-  const ended = once(phone, 'close');
-  server.closing({
-    explain: () => written,
-    async close() {
-      phone.kill('SIGKILL');
-      await ended;
-      rmSync(directory, { recursive: true, force: true });
-    },
-  });
-  return phone;
-}
+const password = 'wonderland';
+const alice = (media_encryption: string) => ({
+  alice: { auth: { username: 'alice', password }, aor: { qualify_frequency: 60 }, media_encryption },
+});
 
 /** baresip, registered over TLS, that answers by itself and speaks a prompt. */
-async function startBaresip(program: string, server: TestServer, ca: string, encryption: string) {
-  const directory = mkdtempSync(join(tmpdir(), 'hookswitch-baresip-'));
-  const lines = [
-    'module_path /usr/lib/baresip/modules',
-    `sip_listen 127.0.0.1:${await freePort()}`,
-    `sip_cafile ${ca}`,
-    'net_interface 127.0.0.1',
-    `audio_source aufile,${speech}`,
-    'module g711.so',
-    'module aufile.so',
-    'module srtp.so',
-    'module_tmp account.so',
-    'module_app menu.so',
-    '',
-  ];
-  writeFileSync(join(directory, 'config'), lines.join('\n'));
-  writeFileSync(join(directory, 'contacts'), '');
+const baresip = async (program: string, server: TestServer, ca: string, encryption: string) => {
   const media = encryption === '' ? '' : `;mediaenc=${encryption}`;
-  writeFileSync(
-    join(directory, 'accounts'),
-    `<sip:alice@${server.sip('tls')};transport=tls>;auth_user=alice;auth_pass=wonderland;regint=600;answermode=auto${media}\n`,
+  const account = `<sip:alice@${server.sip('tls')};transport=tls>;auth_user=alice;auth_pass=${password}`;
+  return server.closing(
+    await startBaresipProgram(program, {
+      account: `${account};regint=600;answermode=auto${media}`,
+      settings: [`sip_cafile ${ca}`],
+      modules: ['srtp.so'],
+    }),
   );
-  return run(server, program, ['-f', directory, '-v'], directory);
-}
+};
 
-const alice = (media_encryption: string) => ({
-  alice: { auth: { username: 'alice', password: 'wonderland' }, aor: { qualify_frequency: 60 }, media_encryption },
-});
+const linphone = (program: string, server: TestServer, authorities: string, srtp: LinphoneOptions['srtp']) => {
+  const port = Number(server.sip('tls').split(':').at(-1));
+  return server.closing(new Linphone(program, { user: 'alice', password, port, authorities, srtp }));
+};
 
 /** Calls Alice, plays a prompt, and counts what came and went. */
-async function talk(server: TestServer): Promise<{ heard: boolean; spoke: boolean }> {
+async function talk(server: TestServer, answered = () => {}): Promise<{ heard: boolean; spoke: boolean }> {
   const app = await server.app('desk', { subscribeAll: true });
   await app.waitFor('ContactStatusChange', ({ contact_info }) => contact_info.contact_status === 'Reachable');
   const { id } = await app.ok<{ id: string }>('POST', '/channels?endpoint=PJSIP/alice&app=desk');
   await app.waitFor('StasisStart', ({ channel }) => channel.id === id);
+  answered();
   await app.ok('POST', `/channels/${id}/play?media=sound:hello-world`);
   await app.waitFor('PlaybackFinished', ({ playback }) => playback.state === 'done');
   const figures = await app.ok<{ rxcount: number; txcount: number }>('GET', `/channels/${id}/rtp_statistics`);
   await app.ok('DELETE', `/channels/${id}`);
   await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === id);
   return { heard: figures.rxcount > 10, spoke: figures.txcount > 10 };
+}
+
+/** Resolves once a line of the log matches, with those that do. */
+async function logged(server: TestServer, matches: RegExp): Promise<{ msg?: string; reason?: string }[]> {
+  const found = () => server.lines().filter((line) => matches.test(JSON.stringify(line)));
+  const deadline = performance.now() + patienceMs;
+  while (found().length === 0) {
+    assert.ok(performance.now() < deadline, `nothing that matches ${matches} was logged`);
+    await server.running.usage();
+  }
+  return found();
+}
+
+/** Calls a phone that does not take the call: the cause. */
+async function refused(server: TestServer): Promise<number> {
+  const app = await server.app('desk', { subscribeAll: true });
+  await app.waitFor('ContactStatusChange', ({ contact_info }) => contact_info.contact_status === 'Reachable');
+  const { id } = await app.ok<{ id: string }>('POST', '/channels?endpoint=PJSIP/alice&app=desk');
+  return (await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === id)).cause;
 }
 
 for (const [ours, theirs] of [
@@ -94,24 +90,97 @@ for (const [ours, theirs] of [
     `baresip talks over TLS: we ${ours}, it ${theirs || 'has no encryption'}`,
     async (program, { tls, ca }) => {
       await onServer({ endpoints: alice(ours), tls }, async (server) => {
-        await startBaresip(program, server, ca, theirs);
+        await baresip(program, server, ca, theirs);
         assert.equal(await talk(server), { heard: true, spoke: true });
       });
     },
   );
 
-need('baresip').test(
-  phones,
-  'a phone without encryption is not called where it is required',
-  async (program, { tls, ca }) => {
-    await onServer({ endpoints: alice('required'), tls }, async (server) => {
-      await startBaresip(program, server, ca, '');
-      const app = await server.app('desk', { subscribeAll: true });
-      await app.waitFor('ContactStatusChange', ({ contact_info }) => contact_info.contact_status === 'Reachable');
-      const { id } = await app.ok<{ id: string }>('POST', '/channels?endpoint=PJSIP/alice&app=desk');
-      const { cause } = await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === id);
-      assert.is.not(cause, 16);
+need('baresip').test(phones, 'a phone without encryption is not called where it is required', (program, { tls, ca }) =>
+  onServer({ endpoints: alice('required'), tls }, async (server) => {
+    await baresip(program, server, ca, '');
+    assert.is.not(await refused(server), 16);
+  }),
+);
+
+const suites = Object.keys(srtpSuites);
+
+// Who takes whatever is offered takes the first: a proxy in between leaves one.
+const proxy = need('kamailio');
+if (need('baresip').path || process.env['CI'])
+  for (const only of suites)
+    proxy.test(phones, `baresip talks with audio secret by ${only} alone`, async (kamailio) => {
+      await onServer({ endpoints: alice('required') }, async (server) => {
+        const drops = suites.filter((each) => each !== only);
+        const between = await Kamailio.start(kamailio, { role: 'proxy', behind: server.sip(), drops });
+        server.closing(between);
+        const account = `<sip:alice@${between.address};transport=udp>;auth_user=alice;auth_pass=${password}`;
+        const phone = server.closing(
+          await startBaresipProgram(need('baresip').path ?? 'baresip', {
+            account: `${account};regint=600;answermode=auto;mediaenc=srtp-mand`,
+            modules: ['srtp.so'],
+          }),
+        );
+        assert.equal(await talk(server), { heard: true, spoke: true });
+        await phone.until(new RegExp(`SRTP is Enabled \\(cryptosuite=${only}\\)`));
+      });
     });
+
+for (const [ours, theirs] of [
+  ['required', 'mandatory'],
+  ['best_effort', 'optional'],
+  ['optional', 'off'],
+] as const)
+  need('linphonec').test(
+    phones,
+    `linphonec talks over TLS: we ${ours}, its encryption is ${theirs}`,
+    async (program, { tls, ca }) => {
+      await onServer({ endpoints: alice(ours), tls }, async (server) => {
+        const phone = linphone(program, server, ca, theirs);
+        assert.equal(await talk(server, () => phone.speak()), { heard: true, spoke: true });
+      });
+    },
+  );
+
+need('linphonec').test(
+  phones,
+  'linphonec is not called where one side insists and the other has none',
+  (program, { tls, ca }) =>
+    onServer({ endpoints: alice('off'), tls }, async (server) => {
+      linphone(program, server, ca, 'mandatory');
+      assert.is.not(await refused(server), 16);
+    }),
+);
+
+need('linphonec').test(
+  phones,
+  'a phone that does not believe our certificate does not register, and the log says why',
+  async (program, { tls, otherCa }) => {
+    await onServer({ endpoints: alice('required'), tls }, async (server) => {
+      linphone(program, server, otherCa, 'mandatory');
+      const [line] = await logged(server, /not let in/);
+      assert.is(line?.reason, 'it does not believe our certificate (ERR_SSL_TLSV1_ALERT_UNKNOWN_CA)');
+    });
+  },
+);
+
+need('kamailio').test(
+  phones,
+  'a provider whose certificate is not believed is told nothing, and the log says why',
+  async (program, { files, tls }) => {
+    const stranger = new Authority('a stranger');
+    const shown = files.pair('stranger', stranger.sign('127.0.0.1'));
+    const provider = await Kamailio.start(program, { role: 'provider', tls: shown });
+    try {
+      const server = `sip:127.0.0.1:${provider.tlsPort};transport=tls`;
+      const trunk = { outbound_auth: { username: '49301', password }, registrations: [{ server }] };
+      await onServer({ endpoints: { trunk }, tls }, async (ours) => {
+        const [line] = await logged(ours, /has not proved over TLS/);
+        assert.is(line?.reason, 'unable to verify the first certificate');
+      });
+    } finally {
+      await provider.close();
+    }
   },
 );
 

@@ -18,6 +18,8 @@ export type KamailioOptions = {
   fixed?: string;
   /** `address:port` of the server that it stands in front of. */
   behind?: string;
+  /** Ways to keep audio secret that no session description gets through with, as with an old phone. */
+  drops?: readonly string[];
   /** What it shows over TLS; without it there is no TLS. */
   tls?: { certificate: string; key: string };
 };
@@ -91,7 +93,11 @@ const modules = [
   'textops',
 ];
 
-function configuration({ role, fixed, behind, tls }: KamailioOptions, port: number, tlsPort: number): string {
+function configuration(
+  { role, fixed, behind, drops = [], tls }: KamailioOptions,
+  port: number,
+  tlsPort: number,
+): string {
   return `#!KAMAILIO
 debug=2
 log_stderror=yes
@@ -122,6 +128,7 @@ request_route {
     exit;
   }
   t_check_trans();
+  ${drops.map((suite) => `replace_body_all("a=crypto:[0-9]+ ${suite} [^\\r\\n]*\\r\\n", "");`).join('\n  ')}
   route(${role === 'provider' ? 'PROVIDER' : 'PROXY'});
 }
 

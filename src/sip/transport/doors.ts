@@ -57,6 +57,26 @@ function tlsOptions(keys: TlsKeys | undefined, clientCertificates: ClientCertifi
   };
 }
 
+/** What the alerts and errors of OpenSSL mean to who runs the server, by how their codes end. */
+const unbelieved = [
+  'UNKNOWN_CA',
+  'BAD_CERTIFICATE',
+  'CERTIFICATE_UNKNOWN',
+  'CERTIFICATE_EXPIRED',
+  'CERTIFICATE_REVOKED',
+];
+const failures: readonly (readonly [codes: readonly string[], meaning: string])[] = [
+  [unbelieved.map((alert) => `_ALERT_${alert}`), 'it does not believe our certificate'],
+  [['_UNSUPPORTED_PROTOCOL', '_ALERT_PROTOCOL_VERSION'], 'it speaks no version of TLS that is allowed here'],
+  [['_PEER_DID_NOT_RETURN_A_CERTIFICATE'], 'it shows no certificate, which is required'],
+];
+
+/** Why a handshake failed: in words, with the library's own behind them. */
+function handshakeFailure({ code = '', message }: NodeJS.ErrnoException): string {
+  const meaning = failures.find(([ends]) => ends.some((end) => code.endsWith(end)))?.[1];
+  return meaning === undefined ? message : `${meaning} (${code})`;
+}
+
 function tlsDoor({ tls, onRefused }: DoorOptions, clientCertificates: ClientCertificates): Door {
   /** Who is in the middle of it, by address and port. */
   const waiting = new Map<string, (stream: Duplex) => void>();
@@ -73,7 +93,7 @@ function tlsDoor({ tls, onRefused }: DoorOptions, clientCertificates: ClientCert
     else entered(socket);
   });
   server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
-    onRefused(peerOf(socket), error.message);
+    onRefused(peerOf(socket), handshakeFailure(error));
     socket.destroy();
   });
   return {

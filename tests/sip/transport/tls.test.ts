@@ -166,9 +166,10 @@ test('clients must show a certificate where it is required; where it may be left
   // At most one line a minute for each party.
   assert.equal(
     lines.map((line) => (line as { reason: string }).reason),
-    ['peer did not return a certificate', 'its certificate is not believed: UNABLE_TO_VERIFY_LEAF_SIGNATURE'].map(
-      (reason) => lines.map((line) => (line as { reason: string }).reason).find((said) => said.includes(reason)),
-    ),
+    [
+      'it shows no certificate, which is required',
+      'its certificate is not believed: UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    ].map((reason) => lines.map((line) => (line as { reason: string }).reason).find((said) => said.includes(reason))),
   );
   assert.is(strict.messages.size + lax.messages.size, 0);
   await Promise.all([strict.transports.close(), lax.transports.close()]);
