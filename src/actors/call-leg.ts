@@ -24,6 +24,10 @@ export type CallLeg = {
   readonly context: string;
   readonly startedAt: number;
   answeredAt?: number | undefined;
+  /** Where it came from, `address:port`, where that is known. */
+  readonly source?: string | undefined;
+  /** The audio format that was agreed on, once it is answered. */
+  codec?: string | undefined;
   /** The applications that it entered, in order, each once; the first {@link mostApplications}. */
   readonly applications: string[];
   /** Recordings of it, and of the bridges that it was in meanwhile, by name; the first {@link mostRecordings}. */

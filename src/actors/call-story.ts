@@ -74,7 +74,7 @@ export interface CallStory {
 /** Technologies whose channels have nobody outside behind them. */
 const internal = new Set(['Local', 'Snoop']);
 
-const legOf = ({ context }: ChannelSnapshot): CallLeg => {
+const legOf = ({ context }: ChannelSnapshot, source: string | undefined): CallLeg => {
   const { caller, connected, dialplan, linked, endpoint, dialString } = context;
   const direction = context.origin === 'incoming' ? 'in' : 'out';
   const from = direction === 'in' || connected.number === '' ? caller : connected;
@@ -90,6 +90,7 @@ const legOf = ({ context }: ChannelSnapshot): CallLeg => {
     protocolId: context.protocolId,
     accountCode: context.accountCode,
     context: dialplan.context,
+    source,
     startedAt: context.creationTime,
     answeredAt: undefined,
     applications: [],
@@ -116,7 +117,7 @@ export function createCallStory({ clock, log }: Pick<Runtime, 'clock' | 'log'>):
     const before = putDown.get(entry.id);
     putDown.delete(entry.id);
     if (!isWanted(current)) return undefined;
-    const leg = before ?? legOf(current);
+    const leg = before ?? legOf(current, entry.leg.source);
     legs.set(leg.channel, leg);
     entries.set(leg.channel, entry);
     return leg;
@@ -143,6 +144,7 @@ export function createCallStory({ clock, log }: Pick<Runtime, 'clock' | 'log'>):
       const leg = legs.get(entry.id);
       if (!leg || leg.answeredAt !== undefined) return;
       leg.answeredAt = clock.now();
+      leg.codec = entry.leg.formats[0];
       tellOf(leg, (listener) => listener.answered?.(leg));
     },
 

@@ -90,6 +90,10 @@ class ChannelDialplan implements DialplanChannel {
     this.#tell({ type: 'variable.set', name, value });
   }
 
+  get typedAhead(): string[] {
+    return this.#entry.typedAhead;
+  }
+
   get subroutines(): Subroutine[] {
     return this.#entry.subroutines;
   }

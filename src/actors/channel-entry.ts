@@ -69,6 +69,8 @@ export type ChannelEntry = {
   run: Cancellation | undefined;
   /** The subroutines of the dialplan that it is in. */
   readonly subroutines: Subroutine[];
+  /** Keys that no step of the dialplan has read yet. */
+  readonly typedAhead: string[];
   /** Whether the dialplan has run on it. */
   ranDialplan: boolean;
   /** Who waits for the answer. */

@@ -21,6 +21,7 @@ export function setChannelVariable(
 ): void {
   if (isFunction(name)) {
     const written = writeFunction(channels.dialplanChannel(entry), name, value ?? '');
+    if (!written.ok) channels.warn(entry, written.message);
     if (!written.ok && written.reason === 'failed') throw new AriError('functionFailed');
     return;
   }
@@ -34,8 +35,10 @@ export function setRequestedVariables(
   requested: readonly RequestedVariable[],
 ): void {
   for (const variable of requested) {
-    if (isFunction(variable.name)) writeFunction(channels.dialplanChannel(entry), variable.name, variable.value);
-    else setChannelVariable(channels, entry, variable);
+    if (isFunction(variable.name)) {
+      const written = writeFunction(channels.dialplanChannel(entry), variable.name, variable.value);
+      if (!written.ok) channels.warn(entry, written.message);
+    } else setChannelVariable(channels, entry, variable);
   }
 }
 
@@ -61,7 +64,10 @@ export function createChannelVariables({
   const getOne = (entry: ChannelEntry, name: string): string => {
     const result = readVariableOrFunction(channels.dialplanChannel(entry), name, clock);
     if (result === undefined) throw new AriError('variableNotFound');
-    if (!result.ok) throw new AriError('functionUnreadable');
+    if (!result.ok) {
+      channels.warn(entry, result.message);
+      throw new AriError('functionUnreadable');
+    }
     return result.value;
   };
 

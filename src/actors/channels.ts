@@ -112,6 +112,8 @@ export interface Channels {
   /** Hangs up every channel. */
   hangupAll(cause: number): void;
   /** What applications do to the sound of channels. */
+  /** Logs what is wrong with a request about a channel that its answer does not say. */
+  warn(entry: ChannelEntry, what: string): void;
   readonly audio: ChannelAudio;
   /** Every channel, in the order in which they were made. */
   dump(): ChannelDump[];
@@ -301,6 +303,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     hangupAll(cause) {
       for (const entry of registry.all()) deliver(entry, { type: 'hangup', cause, by: 'server' });
     },
+    warn: ({ id }, what) => runtime.log.warn({ channel: id }, what),
     audio,
     dump: () => registry.all().map((entry) => dumpChannel(entry, audio)),
     restore(dumps, legOf) {
@@ -374,6 +377,7 @@ const makeEntry = (
   ownership: undefined as never,
   run: undefined,
   subroutines: [],
+  typedAhead: [],
   onUp: [],
   onDigit: new Set(),
   ranDialplan: false,

@@ -267,6 +267,8 @@ const LegDump = Type.Object({
   context: text,
   startedAt: number,
   answeredAt: optional(number),
+  source: optional(text),
+  codec: optional(text),
   applications: list(text),
   recordings: list(text),
 } satisfies Members<CallLeg>);

@@ -9,6 +9,7 @@ import { createWatchers } from '../actors/watchers.ts';
 import { createBus } from '../bus/bus.ts';
 import { readSystemFunction, writeSystemFunction } from '../dialplan/functions.ts';
 import type { DialplanSystem } from '../dialplan/host.ts';
+import type { Logger } from '../lib/log.ts';
 import { createEventCheck } from '../models/check-event.ts';
 import { banSettings } from '../settings.ts';
 import { createBans } from '../stores/bans.ts';
@@ -53,8 +54,14 @@ export function buildState({ config, clock, ids, log, runtime, recorder, scope, 
     bus,
     limit: limits.global_variables,
     // The field evaluates none of them here.
-    ...(config.general.compatibility === 'asterisk' ? {} : { readFunction: (call) => readOf(dialplanSystem, call) }),
-    writeFunction: (call, value) => writeSystemFunction(dialplanSystem, call, value).ok,
+    ...(config.general.compatibility === 'asterisk'
+      ? {}
+      : { readFunction: (call) => readOf(dialplanSystem, call, log) }),
+    writeFunction(call, value) {
+      const written = writeSystemFunction(dialplanSystem, call, value);
+      if (!written.ok) log.warn({}, written.message);
+      return written.ok;
+    },
   });
   const mailboxes = createMailboxes({ ...kept, limit: limits.mailboxes });
   scope.defer(() => mailboxes.close());
@@ -92,7 +99,8 @@ export function buildState({ config, clock, ids, log, runtime, recorder, scope, 
   };
 }
 
-const readOf = (system: DialplanSystem, call: string): string | undefined => {
+const readOf = (system: DialplanSystem, call: string, log: Logger): string | undefined => {
   const read = readSystemFunction(system, call);
+  if (!read.ok) log.warn({}, read.message);
   return read.ok ? read.value : undefined;
 };

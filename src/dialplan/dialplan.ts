@@ -142,7 +142,10 @@ export function createDialplan({
       inform: (message) => log.info({ channel: channel.id, ...position }, message),
       dialplan: surroundings,
     };
-    return application.run(step);
+    const verdict = application.run(step);
+    // Whatever takes time has heard what was pressed, and had no use for it.
+    if (verdict instanceof Promise && !application.readsKeys) channel.typedAhead.length = 0;
+    return verdict;
   };
 
   const proceed = async (channel: DialplanChannel, from: Position, signal: CancelSignal): Promise<Outcome> => {

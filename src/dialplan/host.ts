@@ -118,6 +118,8 @@ export interface DialplanChannel {
   note(name: string, value: string): void;
   /** The subroutines that it is in, the innermost last. Who calls one or returns changes the list. */
   readonly subroutines: Subroutine[];
+  /** Keys that the far side has pressed ahead: the next step that reads keys takes them first. */
+  readonly typedAhead: string[];
 
   caller(): Identity;
   setCaller(change: Partial<Identity>): void;

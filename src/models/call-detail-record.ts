@@ -50,6 +50,8 @@ export const CallDetailRecord = model('CallDetailRecord', 'One leg of a call tha
   technology: text('Technology of the channel, e.g. PJSIP.'),
   endpoint: optional(text('Name of the endpoint, where it belongs to one.')),
   peers: texts('Names of the channels that it last met in a bridge.'),
+  source: optional(text('Where it came from, `address:port`; of a leg in.')),
+  codec: optional(text('The audio format that was agreed on; absent when it was not answered.')),
   protocol_id: text("The technology's own id of the leg: SIP's Call-ID."),
   tenantid: optional(text('Tenant that it belonged to.')),
   applications: texts('The applications that it entered, in order.'),

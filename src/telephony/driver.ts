@@ -116,6 +116,8 @@ export interface SipAbilities {
 export interface Leg {
   /** The technology's own id of the call (SIP Call-ID); '' when it has none. */
   readonly protocolId: string;
+  /** Where the call comes from, `address:port`; left out where that is known of none. */
+  readonly source?: string;
   /** The audio formats it may have, by the field's names; once one is agreed on, that one first. */
   readonly formats: readonly string[];
   /** The leg's audio. Exists from the start; what is played before the far side listens is lost, not queued. */

@@ -54,6 +54,8 @@ function recordOf(leg: CallLeg, end: CallEnd, { ids, system, variables, tracepar
     technology: leg.technology,
     ...(leg.endpoint === undefined ? {} : { endpoint: leg.endpoint }),
     peers,
+    ...(leg.source === undefined ? {} : { source: leg.source }),
+    ...(leg.codec === undefined ? {} : { codec: leg.codec }),
     protocol_id: leg.protocolId,
     ...(last.tenantId ? { tenantid: last.tenantId } : {}),
     applications: leg.applications,

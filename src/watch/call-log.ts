@@ -23,7 +23,7 @@ export const createCallLog = (log: Logger): CallListener => {
       line(leg, () => partiesOf(leg), leg.direction === 'in' ? 'a call comes in' : 'a call goes out');
     },
     answered(leg) {
-      line(leg, () => ({ after_s: seconds((leg.answeredAt ?? leg.startedAt) - leg.startedAt) }), 'a call is answered');
+      line(leg, () => answerOf(leg), 'a call is answered');
     },
     entered(leg, application) {
       line(leg, () => ({ application }), 'a call enters an application');
@@ -40,13 +40,19 @@ export const createCallLog = (log: Logger): CallListener => {
   };
 };
 
-const partiesOf = ({ from, to, endpoint, name, protocolId }: CallLeg): object => ({
+const partiesOf = ({ from, to, endpoint, name, protocolId, source }: CallLeg): object => ({
   from: from.number,
   ...(from.name === '' ? {} : { from_name: from.name }),
   to,
   ...(endpoint === undefined ? {} : { endpoint }),
   name,
   ...(protocolId === '' ? {} : { protocol_id: protocolId }),
+  ...(source === undefined ? {} : { source }),
+});
+
+const answerOf = ({ startedAt, answeredAt = startedAt, codec }: CallLeg): object => ({
+  after_s: seconds(answeredAt - startedAt),
+  ...(codec === undefined ? {} : { codec }),
 });
 
 const endingOf = (leg: CallLeg, { at, by, cause, techCause, quality }: CallEnd): object => ({

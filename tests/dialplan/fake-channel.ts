@@ -63,6 +63,7 @@ export class FakeChannel implements DialplanChannel {
   }
 
   readonly subroutines: Subroutine[] = [];
+  readonly typedAhead: string[] = [];
 
   hangupCause(): number {
     return this.cause;

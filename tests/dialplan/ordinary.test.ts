@@ -236,6 +236,36 @@ for (const { keys, told } of [
     assert.is(channel.listeners, 0);
   });
 
+test('keys that are pressed ahead are read by the next steps that read keys', async () => {
+  const { channel, outcome } = start({
+    c: {
+      1: ['Answer', 'Read(A,,2)', 'Set(X=1)', 'Read(B,ask,2)', 'WaitExten(4)'],
+      7: ['NoOp(seven after ${A} and ${B})'],
+    },
+  });
+  await settled();
+  channel.press('12347');
+  await outcome;
+  assert.equal(noted(channel), ['seven after 12 and 34']);
+  // The prompt of what was known already is not begun.
+  assert.not(done(channel).some((call) => call.startsWith('play')));
+  assert.equal([channel.typedAhead, channel.listeners], [[], 0]);
+});
+
+test('what takes time in between passes over keys that were pressed ahead', async () => {
+  const { channel, clock, outcome } = start({
+    c: { 1: ['Answer', 'Read(A,,1)', 'Wait(1)', 'Read(B,,1,,1,1)', 'NoOp(${A} and ${B})'] },
+  });
+  await settled();
+  channel.press('12');
+  await settled();
+  clock.advance(1_000);
+  await settled();
+  clock.advance(1_000);
+  await outcome;
+  assert.equal(noted(channel), ['1 and ']);
+});
+
 test('WaitExten goes on with the next step, where there is one, rather than to t', async () => {
   const { channel, clock, outcome } = start({
     c: { 1: ['Set(TIMEOUT(response)=0.5)', 'WaitExten(,m(jazz))', 'NoOp(next)'], t: ['NoOp(t)'] },

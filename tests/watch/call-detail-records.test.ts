@@ -58,7 +58,7 @@ records('both legs of a call have one, with the words of the field and ours', ()
       const quality = { rx_lost: 0, rx_late: 0, rx_jitter_ms: 0, tx_lost: 0, tx_jitter_ms: 0 };
       const common = {
         ...{ accountcode: '', clid: '"Alice" <100>', src: '100', lastapp: 'Dial', lastdata: 'PJSIP/bob,30' },
-        ...{ disposition: 'ANSWERED', dcontext: 'default', technology: 'PJSIP', applications: [] },
+        ...{ codec: 'ulaw', disposition: 'ANSWERED', dcontext: 'default', technology: 'PJSIP', applications: [] },
         ...{ start: 0, answer: 0, end: 10, duration: 10, billsec: 10, duration_ms: 10_000, billable_ms: 10_000 },
         ...{ cause: 16, cause_text: 'Normal Clearing' },
       };
@@ -76,7 +76,14 @@ records('both legs of a call have one, with the words of the field and ours', ()
           {
             ...common,
             ...{ dst: '201', channel: 'PJSIP/alice-x', dstchannel: 'PJSIP/bob-x', uniqueid: '#2', linkedid: '#2' },
-            ...{ direction: 'in', endpoint: 'alice', peers: ['PJSIP/bob-x'], protocol_id: '#4', by: 'farSide' },
+            ...{
+              direction: 'in',
+              endpoint: 'alice',
+              source: '10.0.0.2:5060',
+              peers: ['PJSIP/bob-x'],
+              protocol_id: '#4',
+              by: 'farSide',
+            },
             ...{ recordings: [], variables: { ORDER: '4711' }, quality: undefined },
           },
         ],

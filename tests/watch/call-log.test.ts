@@ -39,11 +39,11 @@ log('a call through an application to another phone is told line by line', () =>
     await ask('DELETE', `/ari/channels/${id}`);
     await clock.run(1 * seconds);
     assert.equal(readable(partOf('calls', lines)).map(written), [
-      'a call comes in: call #1, channel #1, from 100, from_name Alice, to desk, endpoint alice, name PJSIP/alice-x, protocol_id #2',
+      'a call comes in: call #1, channel #1, from 100, from_name Alice, to desk, endpoint alice, name PJSIP/alice-x, protocol_id #2, source 10.0.0.2:5060',
       'a call enters an application: call #1, channel #1, application desk',
-      'a call is answered: call #1, channel #1, after_s 1',
+      'a call is answered: call #1, channel #1, after_s 1, codec ulaw',
       'a call goes out: call #3, channel #3, from 100, to bob, endpoint bob, name PJSIP/bob-x, protocol_id #4',
-      'a call is answered: call #3, channel #3, after_s 0',
+      'a call is answered: call #3, channel #3, after_s 0, codec ulaw',
       'a call enters an application: call #3, channel #3, application desk',
       'a call belongs to an older one from now on: call #1, channel #3, was #3',
       'a call has ended: call #1, channel #1, by farSide, cause 16, cause_text Normal Clearing, duration_s 14, talk_s 13, applications desk, rx 650, rx_lost 0, rx_late 0, rx_jitter_ms 0, tx 500, tx_lost 0, tx_jitter_ms 0, rtt_ms 0',
@@ -57,7 +57,7 @@ log('an application that is called but not connected is named, and who ended the
     call('desk');
     await clock.run(5 * seconds);
     assert.equal(readable(partOf('calls', lines)).map(written), [
-      'a call comes in: call #1, channel #1, from 100, from_name Alice, to desk, endpoint alice, name PJSIP/alice-x, protocol_id #2',
+      'a call comes in: call #1, channel #1, from 100, from_name Alice, to desk, endpoint alice, name PJSIP/alice-x, protocol_id #2, source 10.0.0.2:5060',
       'a call asks for an application that is not connected: call #1, channel #1, application desk',
       'a call has ended: call #1, channel #1, by dialplan, cause 16, cause_text Normal Clearing, duration_s 0, talk_s 0',
     ]);
@@ -97,6 +97,41 @@ log('a call that is refused is told with its source and the reason', () =>
     },
     { alice: { codecs: ['slin48'] } },
   ),
+);
+
+log('functions in requests that are not there, or do not take what they are given, are told with their channel', () =>
+  inWorld(async (world) => {
+    const { clock, lines, ask, request, call } = world;
+    connect(world, 'desk');
+    call('desk');
+    await clock.run(1 * seconds);
+    const [channel] = await ask<{ id: string }[]>('GET', '/ari/channels');
+    const count = lines.length;
+    const named = (name: string) => `variable?variable=${encodeURIComponent(name)}`;
+    const statuses = [
+      await request('GET', `/ari/channels/${channel?.id}/${named('NOSUCH(x)')}`),
+      await request('POST', `/ari/channels/${channel?.id}/${named('NOSUCH(x)')}&value=1`),
+      await request('POST', `/ari/channels/${channel?.id}/${named('CHANNEL(nothing)')}&value=1`),
+      await request('GET', `/ari/asterisk/${named('NOSUCH(x)')}`),
+      await request('POST', `/ari/asterisk/${named('NOSUCH(x)')}&value=1`),
+      await request('POST', '/ari/channels?endpoint=Local/echo@default&app=desk&channelId=c2', {
+        variables: { 'NOSUCH(x)': '1' },
+      }),
+    ].map(({ status }) => status);
+    assert.equal(statuses, [500, 204, 400, 200, 400, 200]);
+    const told = lines.slice(count).filter(({ level }) => level === 40);
+    assert.equal(
+      told.map((line) => [line.msg, line['channel']]),
+      [
+        ['there is no function NOSUCH', channel?.id],
+        ['there is no function NOSUCH', channel?.id],
+        ['CHANNEL(nothing) cannot be written so', channel?.id],
+        ['there is no function NOSUCH', undefined],
+        ['there is no function NOSUCH', undefined],
+        ['there is no function NOSUCH', 'c2'],
+      ],
+    );
+  }),
 );
 
 log('a channel that has no call behind it is told at debug, with its steps; the lines of others name its call', () =>

@@ -71,6 +71,8 @@ export type Application = {
   check?(call: ConfiguredCall): string | undefined;
   /** Says what is wrong with the text between the parentheses, as configured, while loading. */
   checkText?(text: string): string | undefined;
+  /** It reads keys, and those first that were pressed ahead. Others that wait pass over them. */
+  readonly readsKeys?: true;
   /** Runs it. No promise unless it has to wait. */
   run(step: Step): Verdict | Promise<Verdict>;
 };

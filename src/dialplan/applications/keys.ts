@@ -8,15 +8,19 @@ import { mediaUris } from './media.ts';
 /** Longest extension that is dialed, most keys that are read at once. */
 const mostKeys = 80;
 
-/** The keys that are pressed while an application waits for them; of what comes too fast the first ones are kept. */
+/**
+ * The keys that are pressed while an application waits for them, behind those that were pressed ahead; of what comes too fast
+ * the first ones are kept. What is not read is there for the next step.
+ */
 class Keys {
   readonly #step: Step;
   readonly #stop: () => void;
-  readonly #pressed: string[] = [];
+  readonly #pressed: string[];
   #told: (() => void) | undefined;
 
   constructor(step: Step) {
     this.#step = step;
+    this.#pressed = step.channel.typedAhead;
     this.#stop = step.channel.onDigit((digit) => {
       if (this.#pressed.length < mostKeys) this.#pressed.push(digit);
       this.#told?.();
@@ -84,6 +88,7 @@ async function dialed(step: Step, keys: Keys, first: string, context: string): P
 
 export const background: Application = {
   name: 'Background',
+  readsKeys: true,
   usage:
     'Background(file[&file…][,options[,language[,context]]]): plays, and goes to the extension that is dialed meanwhile',
   check: ({ args }) => (mediaUris(args[0] ?? '').length === 0 ? 'no file to play is given' : undefined),
@@ -110,6 +115,7 @@ export const background: Application = {
 
 export const waitExten: Application = {
   name: 'WaitExten',
+  readsKeys: true,
   usage: 'WaitExten([seconds[,m(class)]]): waits for an extension to be dialed; then the next step, or `t`',
   check: ({ args }) =>
     args[0]?.trim() && parseSeconds(args[0]) === undefined ? `"${args[0]}" is no number of seconds` : undefined,
@@ -151,6 +157,7 @@ async function readOnce(step: Step, keys: Keys, reading: Reading): Promise<{ dig
 
 export const read: Application = {
   name: 'Read',
+  readsKeys: true,
   usage: 'Read(variable[,file[&file…][,most digits[,options[,attempts[,seconds]]]]]): plays and reads digits up to #',
   check: ({ args }) => (args[0]?.trim() ? undefined : 'no variable is named'),
   run: async (step): Promise<Verdict> => {

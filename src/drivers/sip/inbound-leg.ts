@@ -127,6 +127,7 @@ function openLeg(options: LegOptions, state: Opening): Leg {
 
 class InboundLeg implements Leg {
   readonly protocolId: string;
+  readonly source: string;
   readonly core: LegCore;
   readonly #services: Services;
   readonly #endpoint: EndpointConfig;
@@ -141,6 +142,7 @@ class InboundLeg implements Leg {
     this.#call = call;
     this.#channelId = channelId;
     this.protocolId = call.request.callId;
+    this.source = textOf(call.source);
     this.#earlyAnswer = from?.earlyAnswer;
     this.core = createLegCore({
       services,
@@ -324,3 +326,6 @@ class InboundLeg implements Leg {
     else this.#call.usage.bye(reasonHeaders(cause));
   }
 }
+
+const textOf = ({ address, port }: IncomingCall['source']): string =>
+  `${address.includes(':') ? `[${address}]` : address}:${port}`;
