@@ -27,6 +27,7 @@ import { defaultMediaConfig, type MediaConfig } from './media/config.ts';
 import type { BuildInfo, Module } from './models/system.ts';
 import type { RecorderSettings } from './recorder/recorder.ts';
 import type { CacheLimits } from './sip/location/cached-names.ts';
+import { parseUri } from './sip/message/uri.ts';
 import type { TransactionLimits } from './sip/transaction/room.ts';
 import type { GateLimits } from './sip/transport/gate.ts';
 import { kindOf } from './sip/transport/kind.ts';
@@ -236,10 +237,11 @@ export const callerIds = { parse: parseCallerId, format: formatCallerId };
  */
 function lineDefaults({ registrations, outbound_auth, from_user, from_domain, aor }: EndpointConfig) {
   const [first] = registrations;
-  const host = first && /^sips?:(?:[^@]*@)?(\[[^\]]*\]|[^:;?]+)/i.exec(first.server)?.[1];
+  const server = first && parseUri(first.server);
+  const host = server?.scheme === 'sip' || server?.scheme === 'sips' ? server.host : '';
   return {
     fromUser: from_user || (first ? (outbound_auth?.username ?? '') : ''),
-    fromDomain: from_domain || (host ?? '').replace(/^\[(.*)\]$/, '$1'),
+    fromDomain: from_domain || host,
     contacts: first && aor.contacts.length === 0 ? [first.server] : aor.contacts,
   };
 }
@@ -306,6 +308,9 @@ export function sipEndpoint(name: string, endpoint: EndpointConfig): SipEndpoint
     },
     sendConnectedLine: endpoint.send_connected_line,
     reliable: endpoint['100rel'],
+    timers: endpoint.timers,
+    sessionSeconds: endpoint.timers_sess_expires,
+    shortestSessionSeconds: endpoint.timers_min_se,
     allowTransfer: endpoint.allow_transfer,
     transferHandling: transferHandlingIn(endpoint.variables) ?? endpoint.transfer_handling,
     ...(endpoint.language === '' ? {} : { language: endpoint.language }),

@@ -167,6 +167,17 @@ export const endpoint = group(
       description:
         'Tell the other side who it is connected to when that changes (UPDATE, else re-INVITE); only with send_pai or send_rpid.',
     }),
+    timers: choice(['no', 'yes', 'required', 'always'], {
+      default: 'yes',
+      description:
+        'Whether calls to it are watched by refreshing them (RFC 4028): no; yes, where it understands that; required, without it there is no call; always, by us alone where it does not. Callers get what they ask for.',
+    }),
+    timers_sess_expires: whole(90, 86_400, {
+      default: 1_800,
+      unit: 's',
+      description: 'How long such a call may be without a refresh.',
+    }),
+    timers_min_se: whole(90, 86_400, { default: 90, unit: 's', description: 'The shortest such time that we take.' }),
     '100rel': choice(['no', 'yes', 'required', 'peer_supported'], {
       default: 'yes',
       description:

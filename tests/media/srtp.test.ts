@@ -66,6 +66,51 @@ test('RFC 3711 B.2: counter mode', () => {
   );
 });
 
+test('RFC 3711 B.2: counter mode far into a stream', () => {
+  const keys = {
+    cipher: hex('2b7e151628aed2a6abf7158809cf4f3c'),
+    salt: hex('f0f1f2f3f4f5f6f7f8f9fafbfcfd'),
+    auth: Buffer.alloc(20),
+  };
+  const transform = createTransform(srtpSuites.AES_CM_128_HMAC_SHA1_80, keys, 'rtp');
+  const packet = Buffer.alloc(12 + 16 * 0xff02);
+  const layout = { header: 12, ssrc: 0, index: 0, trailer: Buffer.alloc(4), sendsTrailer: false };
+  const at = 12 + 16 * 0xfeff;
+  assert.is(
+    transform
+      .seal(packet, layout)
+      .subarray(at, at + 48)
+      .toString('hex'),
+    'ec8cdf7398607cb0f2d21675ea9ea1e4362b7c3c6773516318a077d7fc5073ae6a2cc3787889374fbeb4c81b17ba6c44',
+  );
+});
+
+test('RFC 7714 17.1 and 17.2: RTCP in Galois/counter mode, 128 and 256 bits', () => {
+  const packet = hex(`81c8000d 4d617273 4e545031 4e545032 52545020 0000042a 0000e930 4c756e61 deadbeef deadbeef deadbeef
+    deadbeef deadbeef`);
+  const trailer = hex('800005d4');
+  const layout = { header: 8, ssrc: 0x4d617273, index: 0x5d4, trailer, sendsTrailer: true };
+  const short = '000102030405060708090a0b0c0d0e0f';
+  for (const [suite, cipher, sealed] of [
+    [
+      'AEAD_AES_128_GCM',
+      short,
+      `81c8000d 4d617273 63e94885 dcdab67c a727d766 2f6b7e99 7ff5c0f7 6c06f32d c676a5f1 730d6fda 4ce09b46 86303ded
+        0bb9275b c84aa458 96cf4d2f c5abf872 45d9eade 800005d4`,
+    ],
+    [
+      'AEAD_AES_256_GCM',
+      `${short}101112131415161718191a1b1c1d1e1f`,
+      `81c8000d 4d617273 d50ae4d1 f5ce5d30 4ba297e4 7d470c28 2c3ece5d bffe0a50 a2eaa5c1 110555be 8415f658 c61de047
+        6f1b6fad 1d1eb30c 4446839f 57ff6f6c b26ac3be 800005d4`,
+    ],
+  ] as const) {
+    const keys = { cipher: hex(cipher), salt: hex('517569642070726f2071756f'), auth: Buffer.alloc(20) };
+    const transform = createTransform(srtpSuites[suite], keys, 'rtcp');
+    assert.is(transform.seal(packet, layout).toString('hex'), hex(sealed).toString('hex'));
+  }
+});
+
 test('RFC 7714 16.1: AES in Galois/counter mode, 128 and 256 bits', () => {
   const packet = hex(`8040f17b 8041f8d3 5501a0b2 47616c6c 69612065 7374206f 6d6e6973 20646976 69736120 696e2070 61727465
     73207472 6573`);

@@ -101,6 +101,13 @@ export type EndpointConfig = {
   trustIdentity: boolean;
   /** What it is told of who calls it. */
   identity: IdentityTelling;
+  /**
+   * Whether calls to it are watched (RFC 4028), by the field's words, how long without a refresh and at least, in s.
+   * `always`: by us alone where it knows nothing of that.
+   */
+  timers: 'no' | 'yes' | 'required' | 'always';
+  sessionSeconds: number;
+  shortestSessionSeconds: number;
   /** Reliable provisional responses (RFC 3262), by the field's words: see {@link reliabilityOf}. */
   reliable: 'no' | 'yes' | 'required' | 'peer_supported';
   /** Tell it who it is connected to when that changes; only by the headers of {@link IdentityTelling}. */
@@ -186,6 +193,9 @@ export const defaultEndpoint: Omit<EndpointConfig, 'name'> = {
   mediaEncryption: 'off',
   trustIdentity: false,
   identity: defaultIdentity,
+  timers: 'yes',
+  sessionSeconds: 1800,
+  shortestSessionSeconds: 90,
   reliable: 'yes',
   sendConnectedLine: true,
   allowTransfer: true,

@@ -12,5 +12,5 @@ export const keptByEndpoints = `
   overlap_context preferred_codec_only record_off_feature record_on_feature refer_blind_progress rpid_immediate rtcp_mux
   rtp_engine rtp_ipv6 sdp_owner sdp_session security_mechanisms send_aoc send_connected_line
   srtp_tag_32 sub_min_expiry suppress_moh_on_sendonly suppress_q850_reason_headers t38_bind_udptl_to_media_address
-  t38_udptl t38_udptl_ec t38_udptl_ipv6 t38_udptl_maxdatagram t38_udptl_nat timers_min_se timers_sess_expires tos_audio
+  t38_udptl t38_udptl_ec t38_udptl_ipv6 t38_udptl_maxdatagram t38_udptl_nat  tos_audio
   tos_video trust_connected_line use_ptime`;

@@ -224,6 +224,9 @@ export const sipObjectTypes = {
       outbound_proxy: uriOrNothing,
       '100rel': word('yes', 'yes', 'no', 'required', 'peer_supported'),
       subscribe_context: text(),
+      timers: word('yes', 'yes', 'no', 'required', 'always', 'forced'),
+      timers_sess_expires: number(1800, 90, 86_400),
+      timers_min_se: number(90, 90, 86_400),
       // What follows is kept only.
       aggregate_mwi: flag('yes'),
       allow_subscribe: flag('yes'),
@@ -249,7 +252,6 @@ export const sipObjectTypes = {
       rtp_symmetric: flag('no'),
       rtp_timeout: number(0, 0, 86_400),
       rtp_timeout_hold: number(0, 0, 86_400),
-      timers: word('yes', 'yes', 'no', 'required', 'always', 'forced'),
       tone_zone: text(),
       transport: text(),
       use_avpf: never,
@@ -405,6 +407,9 @@ export function endpointOf(
     },
     sendConnectedLine: value('send_connected_line') === 'yes',
     reliable: reliableOf(value('100rel')),
+    timers: timersOf(value('timers')),
+    sessionSeconds: Number(value('timers_sess_expires')),
+    shortestSessionSeconds: Number(value('timers_min_se')),
     allowTransfer: value('allow_transfer') === 'yes',
     transferHandling: transferHandlingIn(variablesOf(value('set_var'))) ?? 'core',
     ...(value('callerid') === '' ? {} : { callerId: callerIds.parse(value('callerid')) }),
@@ -417,6 +422,10 @@ export function endpointOf(
     ...unlessEmpty('tenantId', 'tenantid'),
   };
 }
+
+/** `forced` is another word for `always`. */
+const timersOf = (text: string): EndpointConfig['timers'] =>
+  text === 'no' || text === 'required' ? text : text === 'always' || text === 'forced' ? 'always' : 'yes';
 
 const reliableOf = (text: string): EndpointConfig['reliable'] =>
   text === 'no' || text === 'required' || text === 'peer_supported' ? text : 'yes';

@@ -133,7 +133,10 @@ export function createRegistrar(options: RegistrarOptions): (transaction: Server
     const identity = endpoints.identify(transaction);
     if ('challenge' in identity) return endpoints.challenge(transaction, identity);
     const { endpoint } = identity;
-    const aor = userOf(transaction.request.to.uri);
+    const { uri } = transaction.request.to;
+    // RFC 3261 10.3 step 5, RFC 4475 3.3.4: an AOR is a SIP or SIPS URI.
+    if (uri.scheme !== 'sip' && uri.scheme !== 'sips') return refuse(transaction, 400, 'an AOR that is no SIP URI');
+    const aor = userOf(uri);
     const isOwn = aor.toLowerCase() === (endpoint.aor.name ?? endpoint.name).toLowerCase();
     // Also for AORs that do not exist, so that nobody can find out which do.
     if (!isOwn || endpoint.aor.maxContacts === 0) {

@@ -21,7 +21,13 @@ import { earlyVerdict, hasSdp, type OfferVerdict, refuseForNow, replyTo } from '
 import { type AcceptedData, type OkDeadline, OkRepeats } from './ok-repeats.ts';
 import { glareMs, type ReinviteData, Reinviter } from './reinviter.ts';
 import { reliableNumber } from './reliable.ts';
-import { type SessionDeadline, SessionTimer, type SessionTimerData, tooShortSession } from './session-timer.ts';
+import {
+  type SessionDeadline,
+  SessionTimer,
+  type SessionTimerData,
+  type SessionWish,
+  tooShortSession,
+} from './session-timer.ts';
 import type { Stack } from './stack.ts';
 import type { UsageEnd, UsageHandlers } from './usage-handlers.ts';
 
@@ -59,6 +65,8 @@ export type UsageOptions = {
   digest?: DigestClient | undefined;
   /** Value of Allow. */
   allow: string;
+  /** What our INVITE asked for. */
+  session?: SessionWish | undefined;
   handlers: UsageHandlers;
 };
 
@@ -186,7 +194,8 @@ class Usage implements InviteUsage {
     if (next) this.#requests.update(next);
     if (request.method === 'BYE') return void this.#receiveBye(transaction);
     if (this.#state === 'ending' || this.#state === 'closed') return void transaction.reply(481);
-    if (request.method === 'PRACK') return void this.#receivePrack(transaction);
+    const { onPrack } = this.#options.handlers;
+    if (request.method === 'PRACK') return void (onPrack ? onPrack(transaction) : transaction.reply(481));
     // RFC 3261 14.2 and 21.4.13: a body that we cannot read is not the same as no offer.
     if (/^(INVITE|UPDATE)$/.test(request.method) && request.body.length > 0 && !hasSdp(request))
       return void transaction.reply(415, { headers: [['Accept', 'application/sdp']] });
@@ -262,6 +271,7 @@ class Usage implements InviteUsage {
       // A 2xx replaces target and route set of the early dialog (RFC 3261 13.2.2.4).
       const routes = [...response.recordRoutes].reverse();
       this.#requests.update({ ...refreshed(this.dialog, response), routes, remote: response.to });
+      if (this.#options.session) this.#sessionTimer.agree(response, this.#options.session);
     }
     this.#requests.acknowledge(response);
   }
@@ -439,12 +449,6 @@ class Usage implements InviteUsage {
       ...(sdp !== undefined && { contentType: 'application/sdp', body: sdp }),
     });
     if (!offered) handlers.onUpdated?.(request);
-  }
-
-  #receivePrack(transaction: ServerTransaction): void {
-    const { onPrack } = this.#options.handlers;
-    if (onPrack) onPrack(transaction);
-    else transaction.reply(481);
   }
 
   /** RFC 3311 5.2: no new offer while another is open. */

@@ -15,6 +15,7 @@ import {
   type SentData,
   sendRequest,
 } from './requester.ts';
+import { longerSession, type SessionWish, wishHeaders } from './session-timer.ts';
 import type { Stack } from './stack.ts';
 
 export type OutgoingHandlers = UsageHandlers & {
@@ -48,6 +49,8 @@ export type OutgoingRequest = {
   sdp: string;
   /** Whether its provisional responses may be, or have to be, reliable (RFC 3262). */
   reliable?: 'supported' | 'required' | undefined;
+  /** How long the session is to last without a refresh (RFC 4028); watched by nobody where it is left out. */
+  session?: SessionWish | undefined;
   digest?: DigestClient | undefined;
   /** Keep sending to the same place inside the dialog unless there is a route set. */
   symmetric?: boolean;
@@ -80,6 +83,8 @@ export type OutgoingCallData = {
   readonly dialogs: readonly { readonly key: string; readonly usage: UsageData }[];
   /** Key of the dialog of the answer. */
   readonly winner?: string;
+  /** The session that it asks for by now. */
+  readonly session?: SessionWish;
   /** The call was hung up, with these headers. */
   readonly hangup?: HeaderLines;
   /** The INVITE is decided. */
@@ -124,12 +129,14 @@ class Outgoing implements OutgoingCall {
   #over = false;
   #closed = false;
   #cseq = 0;
+  #session: SessionWish | undefined;
 
   constructor(options: OutgoingOptions) {
     this.#options = options;
     const { stack, request, from } = options;
     this.callId = from?.callId ?? request.callId ?? stack.ids.uuid();
     this.#tag = from?.tag ?? stack.ids.hex(16);
+    this.#session = from?.session ?? request.session;
   }
 
   get usage(): InviteUsage | undefined {
@@ -166,6 +173,7 @@ class Outgoing implements OutgoingCall {
       ...(this.#sent && { sent: this.#sent.data }),
       dialogs: [...this.#dialogs].map(([key, usage]) => ({ key, usage: usage.dump() })),
       ...(winner !== undefined && { winner }),
+      ...(this.#session && { session: this.#session }),
       ...(this.#hangupHeaders && { hangup: this.#hangupHeaders }),
       over: this.#over,
     };
@@ -206,7 +214,8 @@ class Outgoing implements OutgoingCall {
 
   #sending(target: Target): Sending {
     const { callId } = this;
-    const build = () => buildInvite(this.#options, { callId, tag: this.#tag, cseq: ++this.#cseq, target });
+    const build = () =>
+      buildInvite(this.#options, { callId, tag: this.#tag, cseq: ++this.#cseq, target, session: this.#session });
     return { target, digest: this.#options.request.digest, build };
   }
 
@@ -216,12 +225,22 @@ class Outgoing implements OutgoingCall {
       onProvisional: (response, request) => this.#provisional(response, request, target),
       onFinal: (response, request) => {
         if (response.status < 300) this.#success(response, request, target);
+        else if (this.#askLonger(response)) this.#send(target, this.#others);
         else if (response.status !== 503 || !this.#sendElsewhere()) this.#fail(() => handlers.onRefused(response));
       },
       onFailure: (status) => {
         if (!this.#sendElsewhere()) this.#fail(() => handlers.onFailed(status));
       },
     };
+  }
+
+  /** Whether the session is to be asked for once more, as long as a 422 wants it (RFC 4028 7.3). */
+  #askLonger(response: SipResponse): boolean {
+    const wish = this.#session;
+    const seconds = wish && longerSession(response, wish);
+    if (seconds === undefined || seconds > LONGEST_SESSION_SECONDS || this.#hangupHeaders || this.#over) return false;
+    this.#session = { ...wish!, seconds, minimum: Math.max(wish!.minimum, seconds) };
+    return true;
   }
 
   #provisional(response: SipResponse, request: SipRequest, target: Target): void {
@@ -281,6 +300,7 @@ class Outgoing implements OutgoingCall {
       contactFor,
       digest: request.digest,
       allow,
+      session: this.#session,
       handlers: {
         owner: () => handlers.owner?.(),
         answerOffer: (sdp, message) =>
@@ -320,9 +340,24 @@ class Outgoing implements OutgoingCall {
   }
 }
 
+/** The Require header of these options; none without any. */
+function requirement(...options: (string | false | undefined)[]): HeaderLines {
+  const required = options.filter((option) => option);
+  return required.length > 0 ? [['Require', required.join(', ')]] : [];
+}
+
+/** Longer ones are not worth watching, in s. */
+const LONGEST_SESSION_SECONDS = 86_400;
+
 function buildInvite(
   options: OutgoingOptions,
-  { callId, tag, cseq, target }: { callId: string; tag: string; cseq: number; target: Target },
+  {
+    callId,
+    tag,
+    cseq,
+    target,
+    session,
+  }: { callId: string; tag: string; cseq: number; target: Target; session: SessionWish | undefined },
 ): SipRequest {
   const { stack, request } = options;
   const from = typeof request.from === 'function' ? request.from(target) : request.from;
@@ -339,8 +374,9 @@ function buildInvite(
     ...(contact && { contact }),
     headers: [
       ['Allow', options.allow],
-      ['Supported', request.reliable === undefined ? '199' : '100rel, 199'],
-      ...(request.reliable === 'required' ? [['Require', '100rel'] as const] : []),
+      ['Supported', [...(request.reliable ? ['100rel'] : []), '199', ...(session ? ['timer'] : [])].join(', ')],
+      ...requirement(request.reliable === 'required' && '100rel', session?.required && 'timer'),
+      ...(session ? wishHeaders(session) : []),
       ['User-Agent', stack.userAgent],
       ...(headers ?? []),
     ],

@@ -1,6 +1,6 @@
 import type { HeaderLines } from '../message/build.ts';
 import { deltaSeconds } from '../message/delta-seconds.ts';
-import type { SipRequest } from '../message/message.ts';
+import type { SipMessage, SipRequest, SipResponse } from '../message/message.ts';
 
 /** Shortest session that anybody may ask for, in seconds (RFC 4028 4). */
 const MIN_SESSION_SECONDS = 90;
@@ -9,8 +9,8 @@ const MIN_SESSION_SECONDS = 90;
 export type SessionExpires = { seconds: number; refresher: 'uac' | 'uas' | undefined };
 
 /** Reads Session-Expires; undefined when it is missing or malformed. */
-export function sessionExpires(request: SipRequest): SessionExpires | undefined {
-  const match = /^\s*(\d+)\s*(?:;(.*))?$/.exec(request.header('Session-Expires') ?? '');
+export function sessionExpires(message: SipMessage): SessionExpires | undefined {
+  const match = /^\s*(\d+)\s*(?:;(.*))?$/.exec(message.header('Session-Expires') ?? '');
   const seconds = deltaSeconds(match?.[1]);
   if (!match || seconds === undefined) return undefined;
   const refresher = /(?:^|;)\s*refresher\s*=\s*(uac|uas)\s*(?:;|$)/i.exec(match[2] ?? '')?.[1]?.toLowerCase();
@@ -24,6 +24,29 @@ export function sessionExpires(request: SipRequest): SessionExpires | undefined 
 export function tooShortSession(request: SipRequest): HeaderLines | undefined {
   const session = sessionExpires(request);
   return session && session.seconds < MIN_SESSION_SECONDS ? [['Min-SE', String(MIN_SESSION_SECONDS)]] : undefined;
+}
+
+/** What an INVITE of ours asks for (RFC 4028 7.1). */
+export type SessionWish = {
+  seconds: number;
+  /** The shortest session that we take, in s; at least 90. */
+  minimum: number;
+  /** Without the other side's understanding there is no call. */
+  required?: boolean;
+  /** We refresh by ourselves where the other side knows nothing of this. */
+  always?: boolean;
+};
+
+/** The headers of an INVITE that asks for a watched session; what it supports and requires is said elsewhere. */
+export const wishHeaders = ({ seconds, minimum }: SessionWish): HeaderLines => [
+  ['Session-Expires', String(seconds)],
+  ['Min-SE', String(Math.max(minimum, MIN_SESSION_SECONDS))],
+];
+
+/** The session that a 422 asks for, in s; undefined when it asks for none that is longer than ours (RFC 4028 7.3). */
+export function longerSession(response: SipResponse, { seconds }: SessionWish): number | undefined {
+  const minimum = deltaSeconds(response.header('Min-SE')?.split(';')[0]?.trim());
+  return response.status === 422 && minimum !== undefined && minimum > seconds ? minimum : undefined;
 }
 
 /** Names of the deadlines of a session timer: half time when refreshing fell to us, and nobody refreshed in time. */
@@ -64,6 +87,14 @@ export class SessionTimer {
     if (wish === undefined) return [];
     const value = `${wish.seconds};refresher=${ours ? 'uas' : 'uac'}`;
     return [['Session-Expires', value], ...(able && !ours ? [['Require', 'timer'] as const] : [])];
+  }
+
+  /** The 2xx to an INVITE of ours that asked for a watched session (RFC 4028 7.2); time starts. */
+  agree(response: SipResponse, wish: SessionWish): void {
+    const told = sessionExpires(response);
+    if (told) this.#data = { seconds: Math.max(told.seconds, MIN_SESSION_SECONDS), ours: told.refresher !== 'uas' };
+    else this.#data = wish.always ? { seconds: wish.seconds, ours: true } : { ours: false };
+    this.renew();
   }
 
   /** Headers for a re-INVITE of ours. */

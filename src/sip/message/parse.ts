@@ -12,16 +12,17 @@ export type ParseFailure = {
   readonly status: number;
   /** The method, when it is a request and its first line could be read as far as that. */
   readonly method?: string | undefined;
-  /** The headers a response copies, as they came; undefined when it is a response or one of them is missing. */
+  /** The headers a response copies, as they came; undefined when it is a response, or nothing tells whose answer it is. */
   readonly answerable?: CopiedHeaders | undefined;
 };
 
 /** Header values that every response repeats, RFC 3261 8.2.6.2. */
 export type CopiedHeaders = {
   readonly vias: readonly string[];
-  readonly from: string;
-  readonly to: string;
-  readonly callId: string;
+  /** Undefined when it is missing: an answer is found by Via and CSeq alone (17.1.3). */
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+  readonly callId: string | undefined;
   readonly cseq: string;
 };
 
@@ -196,8 +197,8 @@ function copiedHeaders(raw: RawHeaders): CopiedHeaders | undefined {
   const to = value('to');
   const callId = value('call-id');
   const cseq = value('cseq');
-  if (vias.length === 0 || from === undefined || to === undefined || !callId || cseq === undefined) return undefined;
-  return { vias, from, to, callId, cseq };
+  if (vias.length === 0 || cseq === undefined) return undefined;
+  return { vias, from, to, callId: callId || undefined, cseq };
 }
 
 /** What refuses a request that could be read, for a reason its text does not show (no Content-Length on a stream). */
@@ -217,13 +218,14 @@ export function refuseMessage(message: SipMessage, problem: string, status: numb
 export function formatRejection(failure: ParseFailure, toTag: string, topVia?: string): Buffer | undefined {
   const { answerable, method, status } = failure;
   if (!answerable || method === undefined || method === 'ACK') return undefined;
-  const to = /;\s*tag\s*=/i.test(answerable.to) ? answerable.to : `${answerable.to};tag=${toTag}`;
+  const { from, to, callId } = answerable;
+  const tagged = to === undefined || /;\s*tag\s*=/i.test(to) ? to : `${to};tag=${toTag}`;
   const lines = [
     `SIP/2.0 ${status} ${reasonPhrase(status)}`,
     ...answerable.vias.map((via, i) => `Via: ${i === 0 && topVia !== undefined ? topVia : via}`),
-    `From: ${answerable.from}`,
-    `To: ${to}`,
-    `Call-ID: ${answerable.callId}`,
+    ...(from === undefined ? [] : [`From: ${from}`]),
+    ...(tagged === undefined ? [] : [`To: ${tagged}`]),
+    ...(callId === undefined ? [] : [`Call-ID: ${callId}`]),
     `CSeq: ${answerable.cseq}`,
     'Content-Length: 0',
     // What was copied was not understood: nothing of it may end a line or confuse whoever reads the answer.

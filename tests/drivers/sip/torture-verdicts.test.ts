@@ -86,7 +86,14 @@ const rfc4475: [section: string, about: string, sent: Parts | Buffer, verdict: V
     {
       start:
         "!interesting-Method0123456789_*+`.%indeed'~ sip:1_unusual.URI~(to-be!sure)&isn't+it$/crazy?,/;;*:&it+has=1,weird!*pas$wo~d_too.(doesn't-it)@example.com SIP/2.0",
-      headers: { Via: "SIP/2.0/UDP 192.0.2.9:5070;branch=z9hG4bK-.!%66*_+`'~" },
+      headers: {
+        Via: "SIP/2.0/UDP 192.0.2.9:5070;branch=z9hG4bK-.!%66*_+`'~",
+        To: '"BEL:\\\u0007 NUL:\\\u0000 DEL:\\\u007F" <sip:1_unusual.URI~(to-be!sure)&isn\'t+it$/crazy?,/;;*@example.com>',
+        From: "token1~` token2'+_ token3*%!.- <sip:mundane@example.com>;fromParam''~+*_!.-%=\"работающий\";tag=_token~1'+`*%!-.",
+        'Call-ID': 'intmeth.word%ZK-!.*_+\'@word`~)(><:\\/"][?}{',
+        "extensionHeader-!.%*+_`'~": '大停電',
+        'Max-Forwards': '255',
+      },
     },
     405,
   ],
@@ -96,7 +103,15 @@ const rfc4475: [section: string, about: string, sent: Parts | Buffer, verdict: V
     invite({ To: '<sip:%75se%72@example.com>' }, 'sip:sips%3Auser%40example.com@192.0.2.1'),
     486,
   ],
-  ['3.1.1.4', 'escaped nulls in URIs', register({ Contact: '<sip:%00@192.0.2.9>, <sip:%00%00@192.0.2.9>' }), 200],
+  [
+    '3.1.1.4',
+    'escaped nulls in URIs',
+    register({
+      From: '<sip:null-%00-null@example.com>;tag=839923423',
+      Contact: ['<sip:%00@192.0.2.9>', '<sip:%00%00@192.0.2.9>'],
+    }),
+    200,
+  ],
   [
     '3.1.1.5',
     'a percent sign where nothing is escaped',
@@ -114,6 +129,7 @@ const rfc4475: [section: string, about: string, sent: Parts | Buffer, verdict: V
       Via: [
         `SIP/2.0/UDP 192.0.2.9:5070;branch=z9hG4bKlong`,
         ...Array.from({ length: 33 }, (_, hop) => `SIP/2.0/TCP sip${hop}.example.com`),
+        `SIP/2.0/TCP host.example.com;received=192.0.2.5;branch=very${'long'.repeat(50)}branchvalue`,
       ],
     }),
     486,
@@ -121,7 +137,7 @@ const rfc4475: [section: string, about: string, sent: Parts | Buffer, verdict: V
   [
     '3.1.1.8',
     'extra octets behind the body of a datagram',
-    Buffer.concat([message(register()), Buffer.from('INVITE sip:x SIP/2.0\r\n')]),
+    Buffer.concat([message(register()), Buffer.from('\r\n'), message(invite())]),
     200,
   ],
   ['3.1.1.9', 'semicolons in the user part', options({}, 'sip:user;par=u%40example.net@192.0.2.1'), 200],
@@ -169,7 +185,12 @@ const rfc4475: [section: string, about: string, sent: Parts | Buffer, verdict: V
   [
     '3.1.2.4',
     'numbers that are too large in a request',
-    register({ CSeq: '36893488147419103232 REGISTER', 'Max-Forwards': '300' }),
+    register({
+      CSeq: '36893488147419103232 REGISTER',
+      'Max-Forwards': '300',
+      Expires: `1${'0'.repeat(100)}`,
+      Contact: '<sip:everybody@192.0.2.9>;expires=280297596632815',
+    }),
     400,
   ],
   [
@@ -177,7 +198,11 @@ const rfc4475: [section: string, about: string, sent: Parts | Buffer, verdict: V
     'numbers that are too large in a response',
     {
       start: 'SIP/2.0 503 Service Unavailable',
-      headers: { CSeq: '9292394834772304023312 OPTIONS', Warning: '1812 overture "In Progress"' },
+      headers: {
+        CSeq: '9292394834772304023312 OPTIONS',
+        'Retry-After': '949302838503028349304023988',
+        Warning: '1812 overture "In Progress"',
+      },
     },
     'silence',
   ],
@@ -238,20 +263,23 @@ const rfc4475: [section: string, about: string, sent: Parts | Buffer, verdict: V
     '3.3.1',
     'required headers that are missing',
     { start: 'INVITE sip:user@example.com SIP/2.0', headers: { From: '', To: '', 'Call-ID': '' } },
-    'silence',
+    400,
   ],
   ['3.3.2', 'a Request-URI of an unknown scheme', options({}, 'nobodyKnowsThisScheme:totallyopaquecontent'), 416],
   ['3.3.3', 'a Request-URI of a known scheme that is not SIP', options({}, 'soap.beep://192.0.2.103:3002'), 416],
   [
     '3.3.4',
     'unknown schemes in headers',
-    register({ To: '<isbn:2983792873>', From: '<http://www.example.com>;tag=3', Contact: '<name:John_Smith>' }),
-    403,
+    register({ To: 'isbn:2983792873', From: '<http://www.example.com>;tag=3234233', Contact: '<name:John_Smith>' }),
+    400,
   ],
   [
     '3.3.5',
     'Require of what nobody knows',
-    options({ Require: 'nothingSupportsThis, nothingSupportsThisEither' }),
+    options({
+      Require: 'nothingSupportsThis, nothingSupportsThisEither',
+      'Proxy-Require': 'noProxiesSupportThis, norDoAnyProxiesSupportThis',
+    }),
     420,
   ],
   ['3.3.6', 'a body of an unknown type', invite({ 'Content-Type': 'application/unknownformat' }), 415],
@@ -264,7 +292,13 @@ const rfc4475: [section: string, about: string, sent: Parts | Buffer, verdict: V
   [
     '3.3.8',
     'several values where there may be one',
-    invite({ CSeq: ['5 INVITE', '59 INVITE'], 'Max-Forwards': ['70', '5'] }),
+    invite({
+      CSeq: ['5 INVITE', '59 INVITE'],
+      'Call-ID': ['multi01.98asdh@192.0.2.1', 'multi01.98asdh@192.0.2.2'],
+      From: ['<sip:caller@example.com>;tag=3413415', '<sip:caller@example.com>;tag=2923420123'],
+      To: ['sip:user@example.com', 'sip:other@example.net'],
+      'Max-Forwards': ['70', '5'],
+    }),
     400,
   ],
   ['3.3.9', 'several Content-Length', options({ 'Content-Length': ['0', '5'] }), 400],
@@ -358,7 +392,18 @@ const rfc5118: typeof rfc4475 = [
     ),
     486,
   ],
-  ['4.10', 'three colons, which an old grammar wrote', options({}, 'sip:service@[2001:db8:::192.0.2.1]'), 200],
+  [
+    '4.10',
+    'three colons, which an old grammar wrote',
+    options({ To: 'sip:user@[2001:db8:::192.0.2.1]' }, 'sip:user@[2001:db8:::192.0.2.1]'),
+    200,
+  ],
+  [
+    '4.10',
+    'two colons, as is right',
+    options({ To: 'sip:user@[2001:db8::192.0.2.1]' }, 'sip:user@[2001:db8::192.0.2.1]'),
+    200,
+  ],
 ];
 
 /** What a user agent makes of a message. */

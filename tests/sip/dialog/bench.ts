@@ -2,6 +2,7 @@ import { createIds } from '../../../src/lib/ids.ts';
 import type { Logger } from '../../../src/lib/log.ts';
 import type { IncomingCall } from '../../../src/sip/dialog/incoming-call.ts';
 import type { Reliability } from '../../../src/sip/dialog/reliable.ts';
+import type { SessionWish } from '../../../src/sip/dialog/session-timer.ts';
 import { createUserAgent } from '../../../src/sip/dialog/user-agent.ts';
 import {
   type BuildResponseOptions,
@@ -147,10 +148,11 @@ export function createBench() {
       await settle();
     },
     /** A call of ours to the peer. */
-    call: (headers: HeaderLines = [], reliable?: 'supported' | 'required') =>
+    call: (headers: HeaderLines = [], reliable?: 'supported' | 'required', session?: SessionWish) =>
       agent.invite(
         {
           reliable,
+          session,
           uri: parseUri('sip:bob@192.0.2.9:5070')!,
           from: { uri: parseUri('sip:us@192.0.2.1')!, params: {} },
           to: { uri: parseUri('sip:bob@192.0.2.9')!, params: {} },

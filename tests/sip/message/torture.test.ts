@@ -391,7 +391,13 @@ test('a refused request is answered with its own headers, as far as it has them'
     ].join('\r\n'),
   );
   assert.match(answer({ start: 'OPTIONS sip:x SIP/3.0' })!, /^SIP\/2\.0 505 Version Not Supported\r\n/);
-  assert.is(answer({ headers: { 'Call-ID': '' } }), undefined);
+  // RFC 4475 3.3.1: ideally it is answered, with what it has.
+  assert.is(
+    answer({ headers: { 'Call-ID': '', From: '', To: '' } }),
+    'SIP/2.0 400 Bad Request\r\nVia: SIP/2.0/UDP host.example.com;branch=z9hG4bKt\r\nCSeq: 1 OPTIONS\r\nContent-Length: 0\r\n\r\n',
+  );
+  assert.is(answer({ headers: { CSeq: '' } }), undefined);
+  assert.is(answer({ headers: { Via: '' } }), undefined);
   assert.is(answer({ start: 'SIP/2.0 200 OK', headers: { CSeq: 'x' } }), undefined);
   assert.is(answer({ start: 'ACK sip:x SIP/2.0' }), undefined);
 });

@@ -1,0 +1,117 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { longerSession, type SessionWish } from '../../../src/sip/dialog/session-timer.ts';
+import { buildRequest, buildResponse, type HeaderLines } from '../../../src/sip/message/build.ts';
+import { createBench, nothing } from './bench.ts';
+
+type Bench = ReturnType<typeof createBench>;
+
+/** Session timers of calls that we place (RFC 4028 7). */
+const wish: SessionWish = { seconds: 1800, minimum: 90 };
+
+/** A call that asks for a watched session and is answered; what was said so far is forgotten. */
+async function answered(bench: Bench, session: SessionWish, headers: HeaderLines) {
+  const call = bench.call([], undefined, session);
+  const invite = await bench.request();
+  bench.answer(invite, 200, { headers });
+  await bench.heard();
+  await bench.sent();
+  return { call, invite };
+}
+
+test('an INVITE asks for a watched session, and requires it where that is wished', async () => {
+  const bench = createBench();
+  bench.call([], undefined, wish);
+  const invite = await bench.request();
+  const about = ['Supported', 'Require', 'Session-Expires', 'Min-SE'];
+  assert.equal(
+    about.map((name) => invite.header(name)),
+    ['199, timer', undefined, '1800', '90'],
+  );
+  bench.call([], 'required', { ...wish, required: true, minimum: 10 });
+  const requiring = await bench.request();
+  assert.equal(
+    about.map((name) => requiring.header(name)),
+    ['100rel, 199, timer', '100rel, timer', '1800', '90'],
+  );
+  bench.agent.close();
+});
+
+test('refreshing falls to us when the answer says so, or says nothing of it', async () => {
+  for (const value of ['600;refresher=uac', '600']) {
+    const bench = createBench();
+    await answered(bench, wish, [['Session-Expires', value]]);
+    await bench.advance(299_000);
+    assert.equal(await bench.sent(), []);
+    await bench.advance(1_000);
+    const refresh = await bench.request();
+    assert.equal([refresh.method, refresh.header('Session-Expires')], ['INVITE', '600;refresher=uac']);
+    bench.answer(refresh, 200);
+    await bench.sent();
+    await bench.advance(300_000);
+    assert.is((await bench.request()).method, 'INVITE');
+    bench.agent.close();
+  }
+});
+
+test('a peer that has to refresh and does not has lost the call', async () => {
+  const bench = createBench();
+  await answered(bench, wish, [['Session-Expires', '90;refresher=uas']]);
+  await bench.advance(60_000);
+  assert.is((await bench.request()).method, 'BYE');
+  assert.equal(await bench.heard(), ['ended lost408']);
+  assert.equal(await bench.leaks(), nothing);
+});
+
+test('a session that is shorter than may be is watched as the shortest that may be', async () => {
+  const bench = createBench();
+  await answered(bench, wish, [['Session-Expires', '1;refresher=uac']]);
+  await bench.advance(44_000);
+  assert.equal(await bench.sent(), []);
+  await bench.advance(1_000);
+  assert.is((await bench.request()).header('Session-Expires'), '90;refresher=uac');
+  bench.agent.close();
+});
+
+test('a peer that knows nothing of it is not watched, unless by us alone', async () => {
+  for (const always of [false, true]) {
+    const bench = createBench();
+    await answered(bench, { ...wish, always }, []);
+    await bench.advance(900_000);
+    assert.equal(await bench.sent(), always ? ['INVITE'] : []);
+    bench.agent.close();
+  }
+});
+
+test('a 422 is answered with as long a session as it wants, once for each longer one', async () => {
+  const bench = createBench();
+  bench.call([], undefined, wish);
+  const first = await bench.request();
+  bench.answer(first, 422, { headers: [['Min-SE', '3600']] });
+  const second = await bench.request();
+  assert.equal(
+    [second.method, second.header('Session-Expires'), second.header('Min-SE'), second.cseq.number - first.cseq.number],
+    ['INVITE', '3600', '3600', 1],
+  );
+  assert.equal([second.callId, second.fromTag], [first.callId, first.fromTag]);
+  bench.answer(second, 422, { headers: [['Min-SE', '3600']] });
+  assert.equal(await bench.heard(), ['refused 422', 'closed']);
+  assert.equal(await bench.leaks(), nothing);
+});
+
+test('a 422 that makes no sense is a refusal', () => {
+  const invite = buildRequest({
+    ...{ method: 'INVITE', uri: 'sip:a@b', from: '<sip:c@d>;tag=1', to: '<sip:a@b>', callId: 'x', cseq: 1 },
+  });
+  const asks = (status: number, value?: string) =>
+    longerSession(
+      buildResponse(invite, status, { toTag: 'x', headers: value === undefined ? [] : [['Min-SE', value]] }),
+      wish,
+    );
+  assert.equal(
+    [asks(422), asks(422, 'soon'), asks(422, '1800'), asks(486, '3600'), asks(422, '3600;x=y')],
+    [undefined, undefined, undefined, undefined, 3600],
+  );
+});
+
+test.run();
