@@ -1,4 +1,5 @@
 import type { Applications } from './actors/applications.ts';
+import { buildAudit } from './build/audit.ts';
 import { type Base, buildBase, type ServerIo } from './build/base.ts';
 import { buildCallControl } from './build/call-control.ts';
 import { buildCallDetailRecords } from './build/call-detail-records.ts';
@@ -72,6 +73,7 @@ async function build(base: Base): Promise<RunningServer> {
   const { config, clock, scope } = base;
   const network = await buildNetwork(base);
   const records = buildCallDetailRecords(base, network);
+  const audit = buildAudit(base);
   // Behind those who ask where in a trace a call is that has just ended.
   if (base.tracing) base.story.listen(base.tracing.calls);
   const state = buildState(base);
@@ -79,10 +81,11 @@ async function build(base: Base): Promise<RunningServer> {
   const technologies = await buildTechnologies(base, network, state, calls);
   const usage = buildUsage(network, state, calls, technologies);
   const answers = new AnswerCounts();
-  const monitoring = buildMonitoring(base, { network, state, calls, technologies, records }, answers);
+  const monitoring = buildMonitoring(base, { network, state, calls, technologies, records, audit }, answers);
   const { http, reloads } = await buildInterface(base, network, state, calls, technologies, {
     usage,
     answers,
+    audit,
     monitoring,
   });
   const { channels } = calls;

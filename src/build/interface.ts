@@ -32,6 +32,7 @@ import { createSounds } from '../stores/sounds.ts';
 import { createSystem } from '../stores/system.ts';
 import { openTokens } from '../stores/tokens.ts';
 import { createLogLevels } from '../watch/log-levels.ts';
+import type { buildAudit } from './audit.ts';
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
 import type { Network } from './network.ts';
@@ -71,7 +72,12 @@ export async function buildInterface(
   state: State,
   calls: CallControl,
   technologies: Technologies,
-  watched: { usage: ReturnType<typeof buildUsage>; answers: AnswerCounts; monitoring: Monitoring },
+  watched: {
+    usage: ReturnType<typeof buildUsage>;
+    answers: AnswerCounts;
+    monitoring: Monitoring;
+    audit: ReturnType<typeof buildAudit>;
+  },
 ) {
   const { config, clock, ids, log, scope, entityId, runtime, recorder } = base;
   const { outbound } = calls;
@@ -125,6 +131,7 @@ export async function buildInterface(
     page: { version, files: page },
     secret: () => ids.secret(secretLength),
     tokens,
+    audit: watched.audit,
     clock,
     log: log.child({ part: 'http' }),
     answers,

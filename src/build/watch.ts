@@ -5,6 +5,7 @@ import { channelState } from '../machines/channel.ts';
 import { version } from '../settings.ts';
 import { createHealth } from '../watch/health.ts';
 import { createMetrics, type Figures } from '../watch/metrics.ts';
+import type { buildAudit } from './audit.ts';
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
 import type { RecordFigures } from './call-detail-records.ts';
@@ -19,12 +20,13 @@ export type Floors = {
   calls: CallControl;
   technologies: Technologies;
   records(): RecordFigures;
+  audit: ReturnType<typeof buildAudit>;
 };
 
 /** Metrics and health: read from every floor when somebody asks, but for what is counted as calls go by. */
 export function buildMonitoring(
   { config, clock, story, scope, lifecycle, runtime }: Base,
-  { network, state, calls, technologies, records }: Floors,
+  { network, state, calls, technologies, records, audit }: Floors,
   answers: AnswerCounts,
 ): Monitoring {
   const loop = watchLoopDelay();
@@ -47,6 +49,7 @@ export function buildMonitoring(
     http: answers.figures(),
     bans: state.bans.size,
     records: records(),
+    audit: audit?.figures() ?? { lines: 0, lost: 0 },
     process: processFigures(),
     loopDelay: loop.read(),
   });

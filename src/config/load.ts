@@ -194,6 +194,7 @@ function resolveDirectories(config: Config, base: string): Config {
     general: { ...config.general, data_directory: resolve(base, config.general.data_directory) },
     recordings: { ...config.recordings, directory: resolve(base, config.recordings.directory) },
     sounds: { ...config.sounds, directories },
+    audit: { ...config.audit, file: config.audit.file && resolve(base, config.audit.file) },
     cdr: { ...config.cdr, file: config.cdr.file && resolve(base, config.cdr.file) },
     tls: {
       ...config.tls,

@@ -7,7 +7,7 @@ import { choice, flag, group, list, named, number, port, text, whole } from './s
 import { type endpoint, sip } from './sip-settings.ts';
 import { bridges, externalMedia, media, recordings, sounds } from './sound-settings.ts';
 import { user } from './user-settings.ts';
-import { cdr, metrics, partLevels } from './watch-settings.ts';
+import { audit, cdr, metrics, partLevels } from './watch-settings.ts';
 
 /**
  * Every setting there is: its type, default, unit and meaning. The checks (`check.ts`), the default configuration and
@@ -423,6 +423,7 @@ export const ConfigSchema = group(
     bridges,
     external_media: externalMedia,
     metrics,
+    audit,
     cdr,
     bans,
     recorder,

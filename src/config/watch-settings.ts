@@ -31,6 +31,29 @@ export const metrics = group(
   'What Prometheus may read.',
 );
 
+/** The section `audit`. */
+export const audit = group(
+  {
+    file: text({
+      default: '',
+      rule: 'file',
+      description:
+        'File that gets a line of JSON for every command over the interface and every log-in; relative to the configuration file. Empty: none.',
+    }),
+    file_size: number(0.001, 1_000_000, {
+      default: 50,
+      unit: 'MB',
+      description: 'Size at which the file is put aside as `<file>.1` and a new one is begun.',
+    }),
+    files: whole(0, 1_000, {
+      default: 10,
+      unit: 'files',
+      description: 'How many that were put aside are kept; the oldest go.',
+    }),
+  },
+  'Who did what over the interface.',
+);
+
 /** The section `cdr`. */
 export const cdr = group(
   {

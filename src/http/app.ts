@@ -8,6 +8,7 @@ import { createGuards } from './access/guard.ts';
 import { sightOf } from './access/sight.ts';
 import { createOpenApi } from './api-docs/openapi.ts';
 import { createApiDocs, perUser, present } from './api-docs.ts';
+import { createAudit } from './audit.ts';
 import { bearerToken, type HttpUser } from './auth.ts';
 import { type Checks, createChecks, type Next, type OperationOf } from './checks.ts';
 import { type Connections, createConnections } from './connections.ts';
@@ -189,8 +190,9 @@ export function createApp(deps: AppDeps): HttpApp {
   const unreadLimits = unreadLimitsOf(options);
   const unread = createUnread(unreadLimits);
   const requests = createRequests(deps.followers, clock);
+  const audit = deps.audit && createAudit(deps.audit, clock);
   const letIn: LogIn = (...asked) => logIn(...asked);
-  const checked = createChecks({ logIn: letIn, limits, connections, origins, responder, requests, log });
+  const checked = createChecks({ logIn: letIn, limits, connections, origins, responder, requests, audit, log });
 
   const guardOf = createGuards(owners);
   const [opensEvents, watches] = [operationNamed('events', 'eventWebsocket'), operationNamed('live', 'watch')];

@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import type { Logger } from '../lib/log.ts';
 import { AriError } from '../models/errors.ts';
 import { requireMayDo } from './access/access.ts';
-import type { OperationName } from './access/scope.ts';
+import type { Audit, AuditedOperation } from './audit.ts';
 import type { HttpUser } from './auth.ts';
 import { type Body, readBody } from './body.ts';
 import type { Connections } from './connections.ts';
@@ -19,7 +19,7 @@ type Answer = Response | Promise<Response>;
 export type Next = (c: Context<Env>, sources: Sources, user: HttpUser | undefined) => Answer;
 
 /** What a method asks for, as scopes name it; undefined for what is no operation. */
-export type OperationOf = (method: string) => OperationName | undefined;
+export type OperationOf = (method: string) => AuditedOperation | undefined;
 
 /**
  * Puts the checks before what carries a request out. Of what is no operation those who may only look may ask for GET and
@@ -35,6 +35,8 @@ export type ChecksDeps = {
   origins: Origins;
   responder: Responder;
   requests: Requests;
+  /** Writes down who did what; without it nobody does. */
+  audit?: Audit | undefined;
   log: Logger;
 };
 
@@ -55,18 +57,23 @@ type Admitted = { next: Next; operationOf: OperationOf };
  * Makes the checks before any operation, in the field's order: whether the connection may ask more, where the page is
  * from, body, credentials, leave to write. Whatever is thrown behind them becomes an answer here.
  */
-export function createChecks({ logIn, limits, connections, origins, responder, requests, log }: ChecksDeps): Checks {
+export function createChecks(deps: ChecksDeps): Checks {
+  const { logIn, limits, connections, origins, responder, requests, audit, log } = deps;
   const proceed = (c: Context<Env>, sources: Sources, user: HttpUser, { next, operationOf }: Admitted): Answer => {
     if (c.env?.incoming) connections.proved(c.env.incoming.socket);
-    return requests.follow(c, user, () => {
+    const operation = operationOf(c.req.method);
+    const written = audit?.begin(c, user, operation, sources);
+    const answer = requests.follow(c, user, () => {
       // Here, so that what is refused is recorded as well.
       try {
-        requireMayDo(user, c.req.method, operationOf(c.req.method));
+        requireMayDo(user, c.req.method, operation);
         return next(c, sources, user);
       } catch (error) {
         return refuse(c, error);
       }
     });
+    if (!written) return answer;
+    return answer instanceof Promise ? answer.catch((error) => refuse(c, error)).then(written) : written(answer);
   };
   const refuse = (c: Context<Env>, error: unknown): Response => {
     const refusal = toRefusal(error);
@@ -74,14 +81,28 @@ export function createChecks({ logIn, limits, connections, origins, responder, r
     putReason(c, refusal);
     return responder.refusal(c.req.raw, refusal);
   };
+  /** Whoever asks; that somebody is not let in is written down. */
+  const knownOf = (c: Context<Env>, sources: Sources): ReturnType<LogIn> => {
+    const refused = (error: unknown): never => {
+      if (error instanceof AriError) audit?.refused(c, sources, error.code);
+      throw error;
+    };
+    try {
+      const user = logIn(c.req.raw, sources, c.env?.incoming);
+      return user instanceof Promise ? user.catch(refused) : user;
+    } catch (error) {
+      return refused(error);
+    }
+  };
   const admit = (c: Context<Env>, { form, json }: Body, asked: Admitted): Answer => {
     const request = c.req.raw;
     const sources: Sources = { query: queryOf(request.url), form, json };
-    const user = c.env?.localUser ?? logIn(request, sources, c.env?.incoming);
+    const user = c.env?.localUser ?? knownOf(c, sources);
     if (user instanceof Promise) return user.then((known) => proceed(c, sources, known, asked));
     if (user !== 'nobody') return proceed(c, sources, user, asked);
     // A browser sends no credentials when it asks what it may do.
     if (request.method === 'OPTIONS') return asked.next(c, sources, undefined);
+    audit?.refused(c, sources, 'authenticationRequired');
     throw new AriError('authenticationRequired');
   };
   const told = (c: Context<Env>, answer: Response): Response => {

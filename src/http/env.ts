@@ -42,6 +42,9 @@ export type HttpOptions = {
   };
 };
 
+/** Where lines of the audit log go; a line that cannot be written is counted there and told. */
+export type AuditFile = { write(line: string): void };
+
 /** What those who watch over the server may ask it. */
 export type Monitoring = {
   metrics: Pick<Metrics, 'text' | 'contentType'>;
@@ -66,6 +69,8 @@ export type AppDeps = {
   log: Logger;
   /** Tokens that are kept; without it there are none. */
   tokens?: Tokens;
+  /** Takes the lines of the audit log; without it nobody writes down who did what. */
+  audit?: AuditFile | undefined;
   /** Counts answers; without it none are. */
   answers?: AnswerCounts;
   /** Without it there are neither metrics nor health. */

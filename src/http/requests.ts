@@ -114,6 +114,9 @@ export function createRequests(followers: RequestFollowers | undefined, clock: C
   };
 }
 
+/** The path of a URL, decoded where it can be. */
+export const pathOf = (url: string): string => urlParts(url)[0];
+
 /** Path, decoded where it can be, and query of a URL. */
 function urlParts(url: string): [path: string, query: string] {
   const start = url.indexOf('/', url.indexOf('//') + 2);

@@ -32,6 +32,8 @@ export type Figures = {
   http: { responses: Readonly<Record<string, number>>; refusals: Readonly<Record<string, number>> };
   /** Call detail records that were made, that were lost on one of their ways, and what waits for a webhook. */
   records: { made: number; lost: number; waitingOctets: number };
+  /** Lines of the audit log, and those that its disk did not take. */
+  audit: { lines: number; lost: number };
   /** Addresses with wrong log-ins. */
   bans: number;
   process: { rss: number; heapUsed: number; external: number; cpuUser: number; cpuSystem: number; uptime: number };
@@ -239,6 +241,10 @@ function createFigureMetrics(registry: Registry): (figures: Figures) => void {
     'Call detail records that a full spool or a failing disk did not take.',
     [],
     ({ records }) => one(records.lost),
+  );
+  counter('audit_lines_total', 'Lines of the audit log.', [], ({ audit }) => one(audit.lines));
+  counter('audit_lines_lost_total', 'Lines of the audit log that its disk did not take.', [], ({ audit }) =>
+    one(audit.lost),
   );
   gauge('call_detail_records_waiting_bytes', 'Call detail records that wait for the webhook.', [], ({ records }) =>
     one(records.waitingOctets),

@@ -353,7 +353,7 @@ export function createTestApp(
   changes: Partial<HttpOptions> = {},
   clock: Clock = systemClock,
   page: AppDeps['page'] = { version: '1.2.3', files: undefined },
-  tokens?: AppDeps['tokens'],
+  more: Pick<AppDeps, 'tokens' | 'audit'> = {},
 ): TestApp {
   const logged: Record<string, unknown>[] = [];
   let secrets = 0;
@@ -368,7 +368,7 @@ export function createTestApp(
     options: { ...options, ...changes },
     entityId: '02:00:00:00:00:01',
     page,
-    ...(tokens && { tokens }),
+    ...more,
     secret: () => `secret-${++secrets}`,
     clock,
     log: createLogger({ level: 'debug', destination }),

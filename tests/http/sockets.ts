@@ -53,11 +53,18 @@ export async function startTestServer(
     clock = systemClock,
     owners: others,
     tls,
+    more,
     ...changed
-  }: { refuse?: Error; clock?: Clock; owners?: Deps; tls?: TlsKeys } & Partial<ServerOptions['limits']> = {},
+  }: {
+    refuse?: Error;
+    clock?: Clock;
+    owners?: Deps;
+    tls?: TlsKeys;
+    more?: Parameters<typeof createTestApp>[4];
+  } & Partial<ServerOptions['limits']> = {},
 ): Promise<TestServer & { fakes: ReturnType<typeof createFakes> }> {
   const { fakes, owners, connections, connected } = createConnecting(refuse);
-  const app = createTestApp({ ...owners, ...others }, changes, clock);
+  const app = createTestApp({ ...owners, ...others }, changes, clock, undefined, more);
   const usual = { headers: 16_384, header_timeout: 5, request_timeout: 10, keep_alive: 15, busy_poll: 0 };
   const limits = { ...usual, ...changed };
   const server = await startHttpServer(

@@ -28,7 +28,7 @@ function createWorld(directory: string, clock = new ManualClock()) {
   const secret = (length: number) => `${++made}`.padStart(length, 'x');
   const store = openTokens({ directory, clock, log, settings, secret });
   const owners = { ...createFakes().owners, sessions: undefined, tokens: undefined, bans: undefined };
-  const app = createTestApp(owners, { users, tokens: settings }, clock, undefined, store);
+  const app = createTestApp(owners, { users, tokens: settings }, clock, undefined, { tokens: store });
   const ask = async (request: string, credentials: string, body?: object) => {
     const authorization = credentials.startsWith('Bearer') ? credentials : basic(credentials);
     const headers = { authorization, 'content-type': 'application/json' };

@@ -1,0 +1,155 @@
+import type { Context } from 'hono';
+import type { Clock } from '../lib/clock.ts';
+import type { AriErrorCode } from '../models/errors.ts';
+import { formatTimestamp } from '../models/timestamp.ts';
+import type { OperationName } from './access/scope.ts';
+import { apiKeyCredentials, apiKeyOf, basicCredentials, type HttpUser } from './auth.ts';
+import type { AuditFile, Env } from './env.ts';
+import type { Param, Params } from './operation.ts';
+import type { Sources } from './parameters.ts';
+import { pathOf, requestId } from './requests.ts';
+
+/** An operation as the audit log is told of it. */
+export type AuditedOperation = OperationName & { params?: Params; upgrade?: boolean };
+
+/**
+ * Writes down who did what: every command, that is what changes anything, opens a WebSocket or logs in, and every log-in that
+ * was refused. Each is one line of JSON. Secrets never enter: of parameters that are declared hidden, of bodies and of
+ * values of variables only names are told.
+ */
+export interface Audit {
+  /** Begins the line of a request. @returns what ends it with the answer; undefined for what is not written down. */
+  begin(
+    c: Context<Env>,
+    user: HttpUser,
+    operation: AuditedOperation | undefined,
+    sources: Sources,
+  ): ((response: Response) => Response) | undefined;
+  /** Somebody was not let in. */
+  refused(c: Context<Env>, sources: Sources, reason: AriErrorCode): void;
+}
+
+/** Longest text of a parameter that is told, in characters. */
+const longestText = 200;
+
+/** Lines about refused log-ins of one address in a minute; of those beyond it is told how many. */
+const refusalsPerMinute = 10;
+const minuteMs = 60_000;
+/** Addresses that are counted at once; those that came first go. */
+const mostAddresses = 1_000;
+/** How long a user that was seen at an address is not told of again, in ms, and how many are remembered. */
+const sameLogInMs = 3_600_000;
+const mostLogIns = 10_000;
+
+type Refusals = { since: number; lines: number; untold: number };
+
+const short = (text: string): string => (text.length > longestText ? `${text.slice(0, longestText)}…` : text);
+
+/** What may be told of a parameter. */
+function told({ hidden, type, whole }: Param, value: unknown): unknown {
+  if (hidden || whole) return undefined;
+  if (type === 'object')
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.keys(value).slice(0, 20).map(short)
+      : undefined;
+  if (Array.isArray(value)) return value.slice(0, 20).map((each) => short(String(each)));
+  return typeof value === 'string' ? short(value) : typeof value === 'object' ? undefined : value;
+}
+
+function paramsOf(params: Params, { query, form, json }: Sources): Record<string, unknown> | undefined {
+  const body = typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {};
+  let found: Record<string, unknown> | undefined;
+  for (const [name, param] of Object.entries(params)) {
+    if (param.in === 'path') continue;
+    const given = Object.hasOwn(body, name) ? body[name] : (query?.get(name) ?? form?.get(name));
+    const shown = given === undefined ? undefined : told(param, given);
+    if (shown !== undefined) (found ??= {})[name] = shown;
+  }
+  return found;
+}
+
+/** Makes what writes it. */
+export function createAudit(file: AuditFile, clock: Clock): Audit {
+  const refusals = new Map<string, Refusals>();
+  const logIns = new Map<string, number>();
+  const greeted = new WeakSet<object>();
+
+  const write = (line: object): void =>
+    file.write(`${JSON.stringify({ time: formatTimestamp(clock.now()), ...line })}\n`);
+  const fromOf = ({ env }: Context<Env>): string => env?.incoming?.socket.remoteAddress ?? env?.peer ?? '';
+  const doorOf = ({ env }: Context<Env>): object =>
+    env?.overWebSocket ? { door: 'websocket', application: env.application } : { door: 'rest' };
+  const who = ({ name, token }: HttpUser): object => (token ? { user: name, token: token.name } : { user: name });
+
+  /** A connection over which a user is seen for the first time in a while. */
+  const greet = (c: Context<Env>, user: HttpUser): void => {
+    const socket = c.env?.incoming?.socket;
+    if (!socket || greeted.has(socket)) return;
+    greeted.add(socket);
+    const from = fromOf(c);
+    const key = `${user.name} ${user.token?.name ?? ''} ${from}`;
+    const now = clock.monotonic();
+    if (now - (logIns.get(key) ?? Number.NEGATIVE_INFINITY) < sameLogInMs) return;
+    if (logIns.size >= mostLogIns) logIns.clear();
+    logIns.set(key, now);
+    write({ event: 'log-in', ...who(user), from });
+  };
+
+  const isCommand = (method: string, operation: AuditedOperation | undefined): operation is AuditedOperation =>
+    operation !== undefined && (method !== 'GET' || operation.upgrade === true || !operation.changesNothing);
+
+  return {
+    begin(c, user, operation, sources) {
+      greet(c, user);
+      const { method, url } = c.req.raw;
+      if (!isCommand(method, operation)) return undefined;
+      const begun = {
+        ...{ event: 'command', ...who(user), from: fromOf(c), ...doorOf(c) },
+        request: requestId(c.req.raw),
+        operation: `${operation.resource}:${operation.nickname}`,
+        ...{ method, path: short(pathOf(url)) },
+        params: operation.params && paramsOf(operation.params, sources),
+      };
+      return (response) => {
+        write({ ...begun, status: c.env?.upgraded ? 101 : response.status });
+        return response;
+      };
+    },
+
+    refused(c, sources, reason) {
+      const request = c.req.raw;
+      const credentials =
+        basicCredentials(request.headers.get('authorization')) ?? apiKeyCredentials(apiKeyOf(sources));
+      const bearer = /^bearer /i.test(request.headers.get('authorization') ?? '');
+      // Who brings nothing has not tried.
+      if (!credentials && !bearer && reason === 'authenticationRequired') return;
+      const from = fromOf(c);
+      const now = clock.monotonic();
+      let counted = refusals.get(from);
+      if (!counted || now - counted.since >= minuteMs) {
+        refusals.delete(from);
+        if (refusals.size >= mostAddresses)
+          for (const first of refusals.keys()) {
+            refusals.delete(first);
+            break;
+          }
+        counted = { since: now, lines: 0, untold: counted?.untold ?? 0 };
+        refusals.set(from, counted);
+      }
+      if (counted.lines >= refusalsPerMinute) {
+        counted.untold++;
+        return;
+      }
+      counted.lines++;
+      const { untold } = counted;
+      counted.untold = 0;
+      write({
+        event: 'log-in refused',
+        ...(credentials && { user: short(credentials.name) }),
+        ...{ from, ...doorOf(c), request: requestId(request), method: request.method },
+        ...{ path: short(pathOf(request.url)), reason },
+        ...(untold > 0 && { more: untold }),
+      });
+    },
+  };
+}
