@@ -2,8 +2,8 @@ import type { ComponentChildren } from 'preact';
 import { useCell } from './core/cell.ts';
 import { overview, useOverview } from './core/overview.ts';
 import { route, to } from './core/route.ts';
-import { logOut, session } from './core/session.ts';
-import { LiveMark } from './parts/bits.tsx';
+import { logOut, may, session } from './core/session.ts';
+import { Empty, LiveMark } from './parts/bits.tsx';
 import { Api } from './views/api.tsx';
 import { Applications } from './views/applications.tsx';
 import { CallView } from './views/call.tsx';
@@ -15,21 +15,34 @@ import { Phones } from './views/phones.tsx';
 
 /** The page as a whole: who has logged in, where they are, and what is shown there. */
 
-const places: readonly { path: string; name: string; icon: string }[] = [
-  { path: 'overview', name: 'Overview', icon: 'M4 13h6V4H4zm10 7h6v-9h-6zM4 20h6v-4H4zm10-12h6V4h-6z' },
+/** The places, each with the operation that it is nothing without. */
+const places: readonly { path: string; name: string; icon: string; needs?: string }[] = [
+  {
+    path: 'overview',
+    name: 'Overview',
+    needs: 'live:watch',
+    icon: 'M4 13h6V4H4zm10 7h6v-9h-6zM4 20h6v-4H4zm10-12h6V4h-6z',
+  },
   {
     path: 'calls',
     name: 'Calls',
+    needs: 'live:watch',
     icon: 'M6.5 4h3l1.5 4-2 1.5a11 11 0 0 0 5.5 5.5l1.5-2 4 1.5v3A2 2 0 0 1 18 19.5 14 14 0 0 1 4.500 6a2 2 0 0 1 2-2z',
   },
-  { path: 'applications', name: 'Applications', icon: 'M4 6h16v12H4zM4 10h16M8 14l2 1.500L8 17' },
+  { path: 'applications', name: 'Applications', needs: 'live:watch', icon: 'M4 6h16v12H4zM4 10h16M8 14l2 1.500L8 17' },
   {
     path: 'phones',
     name: 'Phones',
+    needs: 'endpoints:list',
     icon: 'M8 3h8a1 1 0 0 1 1 1v16a1 1 0 0 1-1 1H8a1 1 0 0 1-1-1V4a1 1 0 0 1 1-1zm3 15h2',
   },
   { path: 'api', name: 'API', icon: 'M8 7l-5 5 5 5M16 7l5 5-5 5M14 5l-4 14' },
-  { path: 'charts', name: 'Charts', icon: 'M9 4h6v5H9zM3 15h6v5H3zm12 0h6v5h-6zM12 9v3M6 15v-3h12v3' },
+  {
+    path: 'charts',
+    name: 'Charts',
+    needs: 'charts:list',
+    icon: 'M9 4h6v5H9zM3 15h6v5H3zm12 0h6v5h-6zM12 9v3M6 15v-3h12v3',
+  },
 ];
 
 function Icon({ path }: { path: string }) {
@@ -79,7 +92,9 @@ function LoggedIn() {
   const who = useCell(session);
   const at = useCell(route);
   const state = useOverview();
-  const here = at[0] ?? 'overview';
+  const mine = places.filter(({ needs }) => needs === undefined || may(needs));
+  const here = at[0] ?? mine[0]?.path ?? 'api';
+  const isMine = mine.some(({ path }) => path === here);
   return (
     <div class="shell">
       <a class="skip" href="#main">
@@ -91,7 +106,7 @@ function LoggedIn() {
           <span>Hookswitch</span>
         </a>
         <ul>
-          {places.map(({ path, name, icon }) => (
+          {mine.map(({ path, name, icon }) => (
             <li key={path}>
               <a href={to(path)} aria-current={path === here ? 'page' : undefined}>
                 <Icon path={icon} />
@@ -102,7 +117,7 @@ function LoggedIn() {
           ))}
         </ul>
         <div class="who">
-          <LiveMark state={state} />
+          {may('live:watch') ? <LiveMark state={state} /> : null}
           <span class="who-name">
             {who?.user}
             {who?.read_only ? <span class="pill plain">may look</span> : null}
@@ -113,7 +128,7 @@ function LoggedIn() {
         </div>
       </nav>
       <main id="main" tabIndex={-1}>
-        {view(at)}
+        {isMine ? view(at.length > 0 ? at : [here]) : <Empty>You may not look at this here.</Empty>}
       </main>
     </div>
   );

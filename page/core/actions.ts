@@ -38,6 +38,12 @@ const actions: Readonly<
     ],
     move: ['Move', 'POST', '/move', field('app', 'Application')],
     redirect: ['Redirect', 'POST', '/redirect', field('endpoint', 'Endpoint')],
+    transferProgress: [
+      'Tell how its transfer goes',
+      'POST',
+      '/transfer_progress',
+      field('states', 'State', 'channel_answered'),
+    ],
     setVariable: ['Set variable', 'POST', '/variable', field('variable', 'Name'), field('value', 'Value')],
   },
   bridge: {

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Chart } from '../../src/models/chart.ts';
-import { ask, askRaw } from './session.ts';
+import { ask, askRaw, may } from './session.ts';
 
 /** A chart and its drawing. */
 export type DrawnChart = { chart: Chart; svg: string };
@@ -26,7 +26,7 @@ export function useChart(name: string | undefined): DrawnChart | undefined {
   useEffect(() => {
     let wanted = true;
     setDrawn(undefined);
-    if (name !== undefined)
+    if (name !== undefined && may('charts:get'))
       load(name).then(
         (chart) => wanted && setDrawn(chart),
         () => undefined,

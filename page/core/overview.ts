@@ -2,6 +2,7 @@ import type { Call, WaitingFor } from '../../src/models/call.ts';
 import type { LiveApplication, LiveFigures, LiveOverview } from '../../src/models/live.ts';
 import { cell } from './cell.ts';
 import { type LiveState, useLive } from './live.ts';
+import { may } from './session.ts';
 
 /** All calls as they are now, kept up to date while the page is open. */
 export type OverviewState = {
@@ -49,7 +50,8 @@ function take({ at, calls: changed, removed, figures, applications, stuck }: Liv
 }
 
 /** Keeps {@link overview} up to date as long as the component is there. */
-export const useOverview = (): LiveState => useLive<LiveOverview>('/hookswitch/live', take);
+export const useOverview = (): LiveState =>
+  useLive<LiveOverview>(may('live:watch') ? '/hookswitch/live' : undefined, take);
 
 /** How fast something grew over the last seconds of the history, a second. */
 export function rateOf(history: readonly Moment[], pick: (moment: Moment) => number, overMs = 10_000): number {

@@ -1,8 +1,31 @@
 import type { LogInSession } from '../../src/models/log-in-session.ts';
+import type { Access } from '../../src/models/token.ts';
 import { cell } from './cell.ts';
 
 /** Who has logged in. The token lives here, in memory, and nowhere else: it goes when the page is closed. */
-export const session = cell<LogInSession | undefined>(undefined);
+export const session = cell<Session | undefined>(undefined);
+
+/** A log-in, and what whoever it stands for may do, as `resource:operation`. */
+export type Session = LogInSession & { operations: ReadonlySet<string> };
+
+/** Whether whoever has logged in may do it. */
+export const may = (operation: string): boolean => session.get()?.operations.has(operation) === true;
+
+/** What stands behind what views show beside their live messages. */
+const behind: Readonly<Record<string, string>> = {
+  '/ari/applications': 'applications:list',
+  '/ari/endpoints': 'endpoints:list',
+  '/hookswitch/charts': 'charts:list',
+  '/hookswitch/contacts': 'server:listContacts',
+  '/hookswitch/server': 'server:get',
+  '/hookswitch/usage': 'usage:get',
+};
+
+/** Whether whoever has logged in may look at what is there; what nobody knows of is asked for. */
+export const mayLookAt = (path: string): boolean => {
+  const operation = behind[path];
+  return operation === undefined || may(operation);
+};
 
 /** An answer that refuses. */
 export class Refused extends Error {
@@ -34,7 +57,10 @@ export async function logIn(name: string, password: string): Promise<void> {
   const body = (await answer.json().catch(() => ({}))) as LogInSession & { message?: string };
   if (!answer.ok)
     throw new Refused(answer.status, answer.status === 401 ? { message: 'Name or password is wrong' } : body);
-  session.set(body);
+  const access = await request('/hookswitch/access', 'GET', `Bearer ${body.token}`);
+  const { operations, message } = (await access.json()) as Access & { message?: string };
+  if (!access.ok) throw new Refused(access.status, message === undefined ? {} : { message });
+  session.set({ ...body, operations: new Set(operations) });
 }
 
 /** Forgets the token, here and on the server. */

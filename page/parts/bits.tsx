@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { LiveState } from '../core/live.ts';
-import { ask, Refused } from '../core/session.ts';
+import { ask, mayLookAt, Refused } from '../core/session.ts';
 
 /** Small things that every view is made of. */
 
@@ -103,7 +103,7 @@ export function useAsked<T>(
   const [error, setError] = useState<string>();
   const [turn, setTurn] = useState(0);
   useEffect(() => {
-    if (path === undefined) return undefined;
+    if (path === undefined || !mayLookAt(path)) return undefined;
     let wanted = true;
     const fetchOnce = () =>
       ask<T>('GET', path).then(

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { ServerInfo } from '../../src/models/server-info.ts';
 import { useCell } from '../core/cell.ts';
 import { type Listening, listenTo } from '../core/listen.ts';
-import { session } from '../core/session.ts';
+import { may, session } from '../core/session.ts';
 import { useAsked } from './bits.tsx';
 
 /** A button that lets the loudspeaker say what a channel says and hears; nothing where that is not allowed. */
@@ -16,8 +16,10 @@ export function ListenButton({ channel }: { channel: string }) {
   useEffect(() => {
     if (over) setOn(false);
   }, [over]);
-  const may = server?.listening === 'everyone' || (server?.listening === 'operators' && who?.read_only === false);
-  if (!may) return null;
+  const mayListen =
+    may('listening:listen') &&
+    (server?.listening === 'everyone' || (server?.listening === 'operators' && who?.read_only === false));
+  if (!mayListen) return null;
   return (
     <p class="listen">
       <button type="button" class={on ? 'small on' : 'small'} aria-pressed={on} onClick={() => setOn(!on)}>

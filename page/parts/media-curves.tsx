@@ -3,7 +3,7 @@ import type { Call } from '../../src/models/call.ts';
 import type { RTPstat } from '../../src/models/rtp-statistics.ts';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
 import { curvesOf, type Measure, measuresOf } from '../core/measures.ts';
-import { ask } from '../core/session.ts';
+import { ask, may } from '../core/session.ts';
 import { Panel } from './bits.tsx';
 import { Curve } from './curve.tsx';
 
@@ -30,7 +30,7 @@ function useMeasures(channels: readonly string[]): readonly Measure[] {
   const [measures, setMeasures] = useState<readonly Measure[]>([]);
   const wanted = channels.slice(0, mostChannels).join(' ');
   useEffect(() => {
-    if (wanted === '') return undefined;
+    if (wanted === '' || !may('channels:rtpstatistics')) return undefined;
     /** Those without RTP of their own. */
     const without = new Set<string>();
     const askAll = () => {

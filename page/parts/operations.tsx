@@ -1,12 +1,15 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { AllowedOperation, AllowedOperations } from '../../src/models/allowed-operations.ts';
+import { operationBehind } from '../../src/models/operation-names.ts';
 import { type Action, actionOf, withFields } from '../core/actions.ts';
-import { ask } from '../core/session.ts';
+import { ask, may } from '../core/session.ts';
 import { reasonOf } from './bits.tsx';
 
 /** Why an operation may not be done, and when it could be. */
-const reason = ({ message, allowed_in: states = [], chart }: AllowedOperation): string =>
-  `${message}${states.length === 0 ? '; no other state would allow it' : `; allowed when ${chart} is ${states.join(', ')}`}`;
+const reason = ({ message, allowed_in: states, chart }: AllowedOperation): string =>
+  states === undefined
+    ? `${message}`
+    : `${message}${states.length === 0 ? '; no other state would allow it' : `; allowed when ${chart} is ${states.join(', ')}`}`;
 
 function FieldForm({ action, onDone, onAsk }: { action: Action; onDone(): void; onAsk(path: string): void }) {
   const [values, setValues] = useState<Record<string, string>>(
@@ -39,6 +42,12 @@ function FieldForm({ action, onDone, onAsk }: { action: Action; onDone(): void; 
   );
 }
 
+/** What the charts allow, but the scope of who has logged in does not. */
+function withinScope(kind: AllowedOperations['kind'], each: AllowedOperation): AllowedOperation {
+  if (may(operationBehind(kind, each.operation))) return each;
+  return { operation: each.operation, allowed: false, message: 'You may not do this here' };
+}
+
 type OperationsProps = {
   possible: AllowedOperations;
   /** Only what is now can be acted upon. */
@@ -54,7 +63,7 @@ export function Operations({ possible, past }: OperationsProps) {
   useEffect(() => setTold((before) => (before?.bad ? undefined : before)), [state, past]);
   const known = possible.operations.flatMap((each) => {
     const action = actionOf(possible.kind, possible.id, each.operation);
-    return action ? [{ ...each, action }] : [];
+    return action ? [{ ...withinScope(possible.kind, each), action }] : [];
   });
   const send = ({ label, method }: Action, path: string) => {
     setTold(undefined);

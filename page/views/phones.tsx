@@ -5,7 +5,7 @@ import type { Endpoint } from '../../src/models/endpoint.ts';
 import type { ServerInfo } from '../../src/models/server-info.ts';
 import { useCell } from '../core/cell.ts';
 import { to } from '../core/route.ts';
-import { ask, session } from '../core/session.ts';
+import { ask, may, session } from '../core/session.ts';
 import { plural, stateNames } from '../core/words.ts';
 import { Empty, Panel, Pill, reasonOf, useAsked } from '../parts/bits.tsx';
 import { ChartDrawing, NextTransitions } from '../parts/chart.tsx';
@@ -49,7 +49,7 @@ export function Phones({ name }: { name: string | undefined }) {
         </Panel>
         <div>
           {shown ? <OneEndpoint endpoint={shown} contacts={of(shown)} /> : null}
-          {who?.read_only ? null : (
+          {who?.read_only || !may('asterisk:updateObject') ? null : (
             <MakePhone
               server={server}
               onMade={(account) => {

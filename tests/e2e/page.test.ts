@@ -22,6 +22,11 @@ const endpoints = { anonymous: { match: ['127.0.0.1'] }, alice: { auth: { userna
 const users = [
   { name: user, password },
   { name: 'looker', password: 'only looks', read_only: true },
+  {
+    ...{ name: 'desk', password: 'its own' },
+    scope: { applications: ['desk'], operations: ['*:read', 'channels:hangup'] },
+  },
+  { name: 'narrow', password: 'its own', scope: { operations: ['endpoints:read'] } },
 ];
 const pictures = fileURLToPath(new URL('../../docs/page', import.meta.url));
 const patienceMs = 15_000;
@@ -97,7 +102,8 @@ const test = (title: string, body: (world: World) => Promise<void>) =>
           await shown.getByLabel('Name').fill(name);
           await shown.getByLabel('Password').fill(secret);
           await shown.getByRole('button', { name: 'Log in' }).click();
-          await shown.getByRole('heading', { name: 'Overview' }).waitFor();
+          await shown.getByRole('button', { name: 'Log out' }).waitFor();
+          if (name !== 'narrow') await shown.getByRole('heading', { name: 'Overview' }).waitFor();
           return shown;
         };
         await body({ server, peer, place, open });
@@ -190,6 +196,27 @@ test('who may only look sees everything and has no buttons', async ({ server, pl
   await shown.getByRole('link', { name: 'Phones' }).click();
   await shown.getByText('alice').waitFor();
   assert.is(await shown.getByRole('heading', { name: 'Make a phone' }).count(), 0);
+  await app.ok('DELETE', `/channels/${channel.id}`);
+  await phone.done;
+});
+
+test('who is limited sees what its scope covers, and what it may not do is grey', async ({ server, place, open }) => {
+  const app = await server.app('desk');
+  const phone = place();
+  const { channel } = await app.waitFor('StasisStart');
+  await app.ok('POST', `/channels/${channel.id}/answer`);
+  const shown = await open({ name: 'desk', secret: 'its own' });
+  await shown.getByRole('link', { name: 'Calls' }).click();
+  await shown.getByRole('link', { name: /4711/ }).click();
+  await isLit(shown, 'channel', 'up');
+  const button = (name: string) => shown.getByRole('button', { name, exact: true });
+  assert.is(await button('Hold').getAttribute('aria-disabled'), 'true');
+  assert.is(await button('Hang up').getAttribute('aria-disabled'), 'false');
+  const places = await open({ name: 'narrow', secret: 'its own' });
+  const menu = places.getByRole('navigation', { name: 'Main' }).getByRole('listitem');
+  await menu.first().waitFor();
+  assert.equal(await menu.allTextContents(), ['Phones', 'API']);
+  await places.getByText('alice').waitFor();
   await app.ok('DELETE', `/channels/${channel.id}`);
   await phone.done;
 });

@@ -322,6 +322,30 @@ things('lists hold what is covered', async () => {
   );
 });
 
+things('what may be done to an object is what the scope covers of it', async () => {
+  const possible = {
+    ...{ kind: 'channel', id: 'mine', states: { channel: 'up' } },
+    operations: ['hangup', 'dtmf', 'moh'].map((operation) => ({ operation, allowed: true })),
+  };
+  const channels = { possible: () => possible } as never;
+  const user = named('desk', {
+    applications: ['desk'],
+    operations: ['operations', 'channels:hangup', 'channels:sendDTMF'],
+  });
+  const { ask: asked } = createTestApp({ ...owners, channels }, { users: [user] });
+  const headers = { authorization: basic('desk:secret') };
+  const answer = (await (await asked('GET /hookswitch/channels/mine/operations', { headers })).json()) as object;
+  const message = "The scope of 'desk' does not cover the operation channels:startMoh";
+  assert.equal(answer, {
+    ...possible,
+    operations: [
+      { operation: 'hangup', allowed: true },
+      { operation: 'dtmf', allowed: true },
+      { operation: 'moh', allowed: false, error: 'scopeDenied', status: 403, message },
+    ],
+  });
+});
+
 things('the documents show what the asker may do', async () => {
   const user = named('desk', { operations: ['channels:get', 'calls:read'] });
   const { ask: asked } = createTestApp(owners, { users: [user] });

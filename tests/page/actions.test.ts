@@ -1,12 +1,13 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { actionOf, withFields } from '../../page/core/actions.ts';
-import { apis } from '../../src/http/routes/index.ts';
+import { apis, operationNames } from '../../src/http/routes/index.ts';
 import { bridgeOperations } from '../../src/machines/bridge.ts';
 import { recordingCommands } from '../../src/machines/live-recording.ts';
 import { ownershipOperations } from '../../src/machines/ownership.ts';
 import { playbackCommands } from '../../src/machines/playback.ts';
 import type { AllowedOperations } from '../../src/models/allowed-operations.ts';
+import { operationBehind } from '../../src/models/operation-names.ts';
 
 const actions = suite('buttons of the page');
 
@@ -22,8 +23,11 @@ const without = ['channel bridge', 'bridge setVideoSource', 'bridge variable'];
 
 const declared = apis.flatMap(({ base, resources }) =>
   resources.flatMap((resource) =>
-    resource.operations.flatMap(({ method, paths, params }) =>
-      paths.map((path) => ({ method, path: `${base}${path}`, params: Object.keys(params) })),
+    resource.operations.flatMap(({ method, paths, params, nickname }) =>
+      paths.map((path) => ({
+        ...{ method, path: `${base}${path}`, params: Object.keys(params) },
+        ...{ resource: resource.name, nickname },
+      })),
     ),
   ),
 );
@@ -54,6 +58,20 @@ actions('every button asks for an operation that exists, with parameters that it
       assert.ok(found, `${action.method} ${path}`);
       for (const parameter of new URLSearchParams(query).keys())
         assert.ok(found?.params.includes(parameter), `${action.method} ${path} ${parameter}`);
+    }
+});
+
+actions('each operation of the charts is known by the name of the operation that asks for it', () => {
+  for (const [kind, names] of Object.entries(operations) as [AllowedOperations['kind'], readonly string[]][])
+    for (const name of names) {
+      const behind = operationBehind(kind, name);
+      const found = operationNames.find(({ resource, nickname }) => behind === `${resource}:${nickname}`);
+      assert.ok(found, `${kind} ${name}: ${behind}`);
+      const action = actionOf(kind, 'x', name);
+      if (!action) continue;
+      const [path = ''] = action.path.split('?');
+      const asked = declared.find((each) => each.method === action.method && isAt(path, each.path));
+      assert.is(`${asked?.resource}:${asked?.nickname}`, behind);
     }
 });
 

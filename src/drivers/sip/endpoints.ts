@@ -194,10 +194,13 @@ export function createEndpoints(
       // Who claims to be a phone with a password has to know it, also where strangers are let in.
       return local && !claimed(request)?.auth ? admitted(local, transaction, true) : refusal(verdict, source.address);
     },
-    challengeStranger({ auth, match }, transaction, dialog) {
+    challengeStranger({ name, auth, match }, transaction, dialog) {
       const { request, source } = transaction;
       const { address } = source;
-      if (match.some((pattern) => addressMatcher(pattern)(address)) || isOnRoute(dialog, address)) return false;
+      const entry = byName.get(name.toLowerCase());
+      // Of an endpoint that was changed or removed meanwhile the call goes by what it was.
+      const matches = entry?.config.match === match ? entry.matches : match.map(addressMatcher);
+      if (matches.some((matching) => matching(address)) || isOnRoute(dialog, address)) return false;
       if (!auth && isPeerAddress(dialog, address)) return false;
       const verdict = verify(request, address);
       if (verdict.result === 'accepted' && verdict.username === auth?.username) return false;

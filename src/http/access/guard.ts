@@ -1,7 +1,9 @@
 import type { TSchema } from 'typebox';
+import type { AllowedOperation, AllowedOperations } from '../../models/allowed-operations.ts';
 import type { WaitingFor } from '../../models/call.ts';
 import type { Endpoint } from '../../models/endpoint.ts';
 import { AriError, type AriErrorCode } from '../../models/errors.ts';
+import { operationBehind } from '../../models/operation-names.ts';
 import type { Deps } from '../deps.ts';
 import type { Named, Operation, ThingNamed } from '../operation.ts';
 import type { Asker } from '../sessions.ts';
@@ -173,7 +175,7 @@ export function createGuards(owners: Deps): (operation: Operation) => Guard {
         admit({ user, scope, sight, params });
         const answer = asMaker(asker, run);
         if (!narrow) return answer;
-        return answer instanceof Promise ? answer.then((all) => narrow(all, sight)) : narrow(answer, sight);
+        return answer instanceof Promise ? answer.then((all) => narrow(all, sight, user)) : narrow(answer, sight, user);
       },
     };
   };
@@ -185,7 +187,7 @@ function modelOf(schema: TSchema | undefined): string {
   return items?.$id === undefined ? ($id ?? '') : `${items.$id}[]`;
 }
 
-type Narrow = (answer: unknown, sight: Sight) => unknown;
+type Narrow = (answer: unknown, sight: Sight, user: Asker['user']) => unknown;
 
 const listOf =
   <T>(sees: (item: T, sight: Sight) => boolean): Narrow =>
@@ -197,6 +199,19 @@ const withoutChannels = (endpoint: Endpoint, sight: Sight): Endpoint => ({
   channel_ids: endpoint.channel_ids.filter((id) => sight.sees('channel', id) === true),
 });
 
+/** What may be done to an object, and what not because the scope does not cover it. */
+function withinScope(possible: AllowedOperations, user: Asker['user']): AllowedOperations {
+  const { mayDo } = accessOf(user);
+  const operations = possible.operations.map((each): AllowedOperation => {
+    const name = operationBehind(possible.kind, each.operation);
+    const [resource = '', nickname = ''] = name.split(':');
+    if (mayDo({ resource, nickname, changesNothing: false })) return each;
+    const { code: error, status, message } = notCovered(user, `the operation ${name}`);
+    return { operation: each.operation, allowed: false, error, status, message };
+  });
+  return { ...possible, operations };
+}
+
 /** What of an answer a scope may hold back, by the name of its model. */
 const narrowers: Readonly<Record<string, Narrow | undefined>> = {
   'Channel[]': listOf<{ id: string }>(({ id }, sight) => sight.sees('channel', id) === true),
@@ -204,6 +219,7 @@ const narrowers: Readonly<Record<string, Narrow | undefined>> = {
   'Application[]': listOf<{ name: string }>(({ name }, sight) => sight.seesAll([name])),
   'WaitingFor[]': listOf<WaitingFor>((waiting, sight) => seesWaiting(waiting, sight)),
   'Endpoint[]': (answer, sight) => (answer as Endpoint[]).map((endpoint) => withoutChannels(endpoint, sight)),
+  AllowedOperations: (answer, _sight, user) => withinScope(answer as AllowedOperations, user),
   Endpoint: (answer, sight) => withoutChannels(answer as Endpoint, sight),
 };
 

@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { Allowance } from '../../../src/drivers/sip/allowance.ts';
 import { defaultAor } from '../../../src/drivers/sip/config.ts';
 import type { LogIns } from '../../../src/drivers/sip/endpoints.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
@@ -62,6 +63,33 @@ const registrar = suite('registrar');
 
 registrar.after.each(async () => {
   for (const phone of phones.splice(0)) await phone.close();
+});
+
+registrar('a phone registers from where it may, over what it may use, and in its own name', async () => {
+  const bounded = (allowance: Allowance) => ({ endpoints: [{ ...alice, allowance }, bob] });
+  const outcomes = async (allowance: Allowance) => {
+    const { register, server, client } = await world(bounded(allowance));
+    const { status } = await register([['Contact', `<sip:alice@127.0.0.1:${client.port}>`]]);
+    return [status, server.contacts.size];
+  };
+  assert.equal(
+    [
+      await outcomes({ sources: ['127.0.0.0/8', '::1'], registrationSources: ['127.0.0.1'], protocols: ['udp'] }),
+      await outcomes({ registrationSources: ['10.0.0.0/8'] }),
+      await outcomes({ sources: ['2001:db8::/32'] }),
+      await outcomes({ protocols: ['tls', 'wss'] }),
+    ],
+    [
+      [200, 1],
+      [403, 0],
+      [403, 0],
+      [403, 0],
+    ],
+  );
+  const { register, server, client } = await world();
+  const contact: HeaderLines = [['Contact', `<sip:alice@127.0.0.1:${client.port}>`]];
+  assert.is((await register(contact, { user: 'alice', username: 'bob', password: 'builder' })).status, 403);
+  assert.is(server.contacts.size, 0);
 });
 
 registrar('wrong passwords are counted with source and user, right ones and first tries are not', async () => {

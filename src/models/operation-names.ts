@@ -1,0 +1,25 @@
+/** What asks for the things that charts decide, by the names that operations of the interface go by. */
+
+type Kind = 'channel' | 'bridge' | 'playback' | 'recording';
+
+/** Where the interface has another name than the charts. */
+const names: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
+  channel: {
+    continue: 'channels:continueInDialplan',
+    dtmf: 'channels:sendDTMF',
+    moh: 'channels:startMoh',
+    silence: 'channels:startSilence',
+    setVariable: 'channels:setChannelVar',
+    bridge: 'bridges:addChannel',
+    transferProgress: 'channels:transfer_progress',
+  },
+  bridge: { variable: 'bridges:setBridgeVar' },
+  playback: Object.fromEntries(
+    ['restart', 'pause', 'unpause', 'reverse', 'forward'].map((word) => [word, 'playbacks:control']),
+  ),
+  recording: {},
+};
+
+/** The operation of the interface, `resource:nickname`, behind what may be done to an object. */
+export const operationBehind = (kind: Kind, operation: string): string =>
+  names[kind][operation] ?? `${kind}s:${operation}`;
