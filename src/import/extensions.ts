@@ -14,7 +14,8 @@ type Step = { app: string; label?: string; place: Place };
 type Extension = { steps: Map<number, Step>; last: number };
 type Context = {
   place: Place;
-  include: { name: string; place: Place }[];
+  /** `times`: only at these, as GotoIfTime has them. */
+  include: { name: string; place: Place; times?: string }[];
   extensions: Map<string, Extension>;
   /** What lamps show that stand for extensions. */
   hints: Map<string, { devices: string; place: Place }>;
@@ -98,9 +99,10 @@ function readContext(section: Section, contexts: Map<string, Context>, report: R
 
 function readInclude({ value, place }: Entry, context: Context, report: Report): void {
   const [name = '', ...times] = value.split(/[,|]/).map((each) => each.trim());
-  if (times.some((each) => each !== '' && each !== '*'))
-    report.missing(place, `the include of ${name} at certain times: GotoIfTime in the extensions does so; left out`);
-  else context.include.push({ name, place });
+  if (times.every((each) => each === '' || each === '*')) context.include.push({ name, place });
+  else if (times.length > 4 || times.some((each) => /[?,:()$]/.test(each.replace(/\d:\d/g, ''))))
+    report.missing(place, `the include of ${name}: its times cannot be read; left out`);
+  else context.include.push({ name, place, times: [...times, '*', '*', '*'].slice(0, 4).join(',') });
 }
 
 /** The name of the extension; undefined when it is left out with all that belongs to it. */
@@ -178,7 +180,8 @@ function writeContext(
     if (!contexts.has(name)) report.missing(place, `the included context ${name} is not there: left out`);
     return contexts.has(name);
   });
-  if (there.length > 0) written['include'] = [...new Set(there.map(({ name }) => name))];
+  const always = there.filter(({ times }) => times === undefined);
+  if (always.length > 0) written['include'] = [...new Set(always.map(({ name }) => name))];
   const devices = [...hints].flatMap(([name, hint]) => {
     const translated = translateHint(hint.devices, hint.place, { globals, report });
     return translated === undefined ? [] : [[name, translated] as const];
@@ -200,8 +203,42 @@ function writeContext(
     report.took('steps of the dialplan', steps.size);
     written[reserved[name] ?? name] = list;
   }
+  for (const [name, list] of timedExtensions(there, extensions, contexts, report)) written[name] = list;
   report.took('extensions', extensions.size);
   return written;
+}
+
+/**
+ * What a context has of those that it includes at certain times: the same extensions, which go there at these times. At
+ * others they go where another include has the same, or else the call is over, as where the extension is not there.
+ */
+function timedExtensions(
+  include: Context['include'],
+  own: Context['extensions'],
+  contexts: ReadonlyMap<string, Context>,
+  report: Report,
+): Map<string, Written[]> {
+  const made = new Map<string, Written[]>();
+  for (const { name, place, times } of include) {
+    if (times === undefined) continue;
+    report.approximated(
+      place,
+      `${name} is included at certain times: its extensions are here, too, with GotoIfTime, and at other times a pattern of theirs hides wider ones of other includes`,
+    );
+    for (const extension of contexts.get(name)?.extensions.keys() ?? []) {
+      if (own.has(extension) || made.has(extension)) continue;
+      const steps: Written[] = [];
+      for (const other of include) {
+        if (!contexts.get(other.name)?.extensions.has(extension)) continue;
+        const target = `${other.name},${'${EXTEN}'},1`;
+        steps.push(other.times === undefined ? `Goto(${target})` : `GotoIfTime(${other.times}?${target})`);
+        if (other.times === undefined) break;
+      }
+      if (!steps.at(-1)?.toString().startsWith('Goto(')) steps.push('Hangup(UNALLOCATED)');
+      made.set(extension, steps);
+    }
+  }
+  return made;
 }
 
 /** A step that this dialplan takes; what it does not take ends the call, as nobody knows what it was to prevent. */

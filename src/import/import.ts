@@ -25,6 +25,7 @@ export type Imported = {
 const read = [
   'pjsip',
   'pjsip_wizard',
+  'acl',
   'extensions',
   'ari',
   'http',
@@ -36,7 +37,6 @@ const read = [
 
 /** Files that are there at times, and what they mean. */
 const unread: Readonly<Record<string, string>> = {
-  'acl.conf': 'access lists: let a firewall say who may come. Endpoints that name one are left out',
   'voicemail.conf': 'voicemail is an application (examples/voicemail.ts)',
   'queues.conf': 'queues are an application (examples/queue.ts)',
   'agents.conf': 'agents are an application (examples/queue.ts)',
@@ -64,7 +64,7 @@ export function importConfiguration(files: Files): Imported {
   ) as Record<(typeof read)[number], Section[] | undefined>;
   for (const [file, what] of Object.entries(unread)) if (!('missing' in files.read(file))) report.missing(file, what);
   const of = (name: (typeof read)[number]): Section[] => sections[name] ?? [];
-  const pjsip = importPjsip(of('pjsip'), of('pjsip_wizard'), report);
+  const pjsip = importPjsip({ plain: of('pjsip'), wizards: of('pjsip_wizard'), lists: of('acl') }, report);
   const endpoints = (pjsip.sip?.['endpoints'] ?? {}) as Record<string, { context?: string }>;
   const contexts = Object.values(endpoints).map(({ context = 'default' }) => context);
   const dialplan = importExtensions(of('extensions'), [...new Set(contexts)], report);

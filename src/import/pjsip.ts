@@ -1,5 +1,5 @@
-import { isNetwork } from '../lib/addresses.ts';
 import { formatNames } from '../lib/formats.ts';
+import { type Access, asNetwork, createAccess, together } from './access.ts';
 import { bindOf, type Part } from './part.ts';
 import type { Report } from './report.ts';
 import { type Section, Values } from './source.ts';
@@ -15,10 +15,14 @@ const codecs: ReadonlySet<string> = new Set(formatNames);
 /** The field's other names of them. */
 const codecNames: Readonly<Record<string, string>> = { pcmu: 'ulaw', pcma: 'alaw', slin8: 'slin', slinear: 'slin' };
 
-const firewall = 'there are no access lists: let a firewall say who may come, then write it into the output by hand';
+const firewall =
+  'its access list cannot be said as allow.sources: let a firewall say who may come, then write it into the output by hand';
 
-/** What `pjsip.conf` and `pjsip_wizard.conf` say. */
-export function importPjsip(plain: readonly Section[], wizards: readonly Section[], report: Report): Part {
+/** What `pjsip.conf` and `pjsip_wizard.conf` say, with the lists of `acl.conf`. */
+export function importPjsip(
+  { plain, wizards, lists }: Record<'plain' | 'wizards' | 'lists', readonly Section[]>,
+  report: Report,
+): Part {
   const sections = [...plain, ...wizardSections(wizards, report)];
   const objects = new Map<string, Values[]>();
   for (const section of sections) {
@@ -31,14 +35,17 @@ export function importPjsip(plain: readonly Section[], wizards: readonly Section
   for (const type of objects.keys())
     if (!known.has(type))
       for (const { place } of of(type)) report.missing(place, `objects of the type ${type} are not there: left out`);
-  const isRestricted = of('acl').some(restricts);
-  if (isRestricted)
-    for (const { place } of of('acl'))
+  const accessOf = createAccess(lists);
+  const everywhere = together(of('acl').flatMap((each) => [accessOf(each), accessOf(each, 'contact_')]));
+  const isRestricted = everywhere === 'unknown';
+  for (const { place } of everywhere === 'everybody' ? [] : of('acl'))
+    if (isRestricted)
       report.missing(
         place,
-        'an access list says who may speak SIP: there are none here, so SIP is bound to 127.0.0.1 until a firewall does the same and you change `bind`',
+        'an access list says who may speak SIP in a way that allow.sources cannot: SIP is bound to 127.0.0.1 until a firewall does the same and you change `bind`',
       );
-  const world: World = { of, report, notes: {} };
+    else report.approximated(place, 'who may speak SIP is said of each endpoint (allow.sources)');
+  const world: World = { of, report, notes: {}, accessOf, everywhere };
   const endpoints: Record<string, Endpoint> = {};
   for (const each of of('endpoint')) {
     const made = endpointOf(each, world);
@@ -57,7 +64,14 @@ export function importPjsip(plain: readonly Section[], wizards: readonly Section
   };
 }
 
-type World = { of(type: string): Values[]; report: Report; notes: Record<string, string> };
+type World = {
+  of(type: string): Values[];
+  report: Report;
+  notes: Record<string, string>;
+  accessOf: ReturnType<typeof createAccess>;
+  /** Whom the lists for all of SIP let in. */
+  everywhere: Access;
+};
 
 /** Types of objects that are read. */
 const known = new Set(['endpoint', 'aor', 'auth', 'identify', 'registration', 'transport', 'global', 'system', 'acl']);
@@ -65,22 +79,13 @@ const known = new Set(['endpoint', 'aor', 'auth', 'identify', 'registration', 't
 /** The type that a section of a fixed name has. */
 const implied = (name: string): string => (['global', 'system'].includes(name.toLowerCase()) ? name.toLowerCase() : '');
 
-const everything = new Set(['0.0.0.0/0', '0.0.0.0/0.0.0.0', '::/0']);
-
-/** Whether permit and deny keep anybody out: not when everybody is permitted last. */
-function restricts(values: Values): boolean {
-  const rules = values.entries.filter(({ key }) => /^(contact_)?(permit|deny|acl)$/i.test(key));
-  const last = rules.at(-1);
-  if (!last || rules.every(({ value }) => value === '')) return false;
-  return !(/permit$/i.test(last.key) && everything.has(last.value));
-}
-
 /* ---- Transports ---------------------------------------------------------------------------------------------- */
 
 function transportsOf({ of, report }: World, isRestricted: boolean): Record<string, unknown> {
   const transports: Record<string, unknown>[] = [];
   const seen = new Set<string>();
   let external = '';
+  const local = new Set<string>();
   for (const each of of('transport')) {
     const protocol = each.text('protocol').toLowerCase() || 'udp';
     if (!['udp', 'tcp', 'tls', 'ws', 'wss'].includes(protocol)) {
@@ -110,16 +115,17 @@ function transportsOf({ of, report }: World, isRestricted: boolean): Record<stri
     seen.add(key);
     transports.push(transport);
     external ||= each.text('external_signaling_address') || each.text('external_media_address');
-    if (each.text('local_net') !== '')
-      report.approximated(
-        each.place,
-        'local_net: sip.external_address is told to everybody, also to phones of your own network',
-      );
+    for (const net of each.list('local_net')) {
+      const network = asNetwork(net);
+      if (network === undefined) report.missing(each.place, `local_net ${net} is no network: left out`);
+      else local.add(network);
+    }
   }
   report.took('SIP transports', transports.length);
   return {
     transports,
     ...(external === '' ? {} : { external_address: external }),
+    ...(local.size === 0 ? {} : { local_networks: [...local] }),
   };
 }
 
@@ -203,8 +209,14 @@ function endpointOf(each: Values, world: World): Endpoint | undefined {
   if (encryption !== '' && encryption !== 'no' && encryption !== 'sdes')
     return left(`its audio is to be encrypted in a way that is not there (${encryption})`);
   if (each.flag('stir_shaken')) return left('its calls are to be signed (STIR/SHAKEN), which is not there');
-  if (restricts(each) || world.of('aor').some((aor) => each.list('aors').includes(aor.name) && restricts(aor)))
-    return left(firewall);
+  const aors = world.of('aor').filter((aor) => each.list('aors').includes(aor.name));
+  const access = together([
+    world.everywhere,
+    ...[each, ...aors].flatMap((values) => [world.accessOf(values), world.accessOf(values, 'contact_')]),
+  ]);
+  if (access === 'unknown') return left(firewall);
+  if (access !== 'everybody' && access.networks.length === 0) return left('its access list lets nobody in');
+  if (access !== 'everybody') report.took('access lists of endpoints, as allow.sources');
   const secrets = credentialsOf(each, world);
   if (secrets === 'left')
     return left('only calls from its address with its password are let in there, here it would be one of both');
@@ -212,6 +224,7 @@ function endpointOf(each: Values, world: World): Endpoint | undefined {
     ...(each.text('context') ? { context: each.text('context') } : {}),
     ...(each.text('subscribe_context') ? { subscribe_context: each.text('subscribe_context') } : {}),
     ...secrets,
+    ...(access === 'everybody' ? {} : { allow: { sources: access.networks } }),
     ...aorOf(each, world),
     ...codecsOf(each, report),
     ...callerOf(each),
@@ -316,19 +329,6 @@ function addressesOf(identify: Values, report: Report): string[] {
       report.missing(identify.place, `match ${match}: names are not looked up, put its addresses there`);
     return network ?? [];
   });
-}
-
-/** `10.0.0.0/255.255.0.0` as `10.0.0.0/16`; undefined for a name. */
-function asNetwork(text: string): string | undefined {
-  const [address = '', mask = ''] = text.split('/');
-  if (!/^\d+\.\d+\.\d+\.\d+$/.test(mask)) return isNetwork(text) ? text : undefined;
-  const bits = mask
-    .split('.')
-    .map((part) => Number(part).toString(2).padStart(8, '0'))
-    .join('');
-  return /^1*0*$/.test(bits) && isNetwork(address)
-    ? `${address}/${bits.indexOf('0') < 0 ? 32 : bits.indexOf('0')}`
-    : undefined;
 }
 
 function aorOf(each: Values, { of, report }: World): Record<string, unknown> {

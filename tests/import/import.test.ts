@@ -15,7 +15,7 @@ importing('a company of 40 phones: what is taken means the same, and nothing is 
   const { yaml, report } = imported(company);
   const config = checked(yaml);
   const { endpoints } = config.sip;
-  assert.is(Object.keys(endpoints).length, 41);
+  assert.is(Object.keys(endpoints).length, 42);
   const { context, auth, aor, codecs, caller_id, variables, match } = endpoints['117']!;
   assert.equal(
     { context, auth, codecs, caller_id, variables, match, most: aor.max_contacts },
@@ -30,7 +30,9 @@ importing('a company of 40 phones: what is taken means the same, and nothing is 
     },
   );
   assert.equal([endpoints['lobby']?.match, endpoints['lobby']?.auth], [['127.0.0.1', '10.2.0.0/16'], undefined]);
-  assert.equal([endpoints['browser'], endpoints['office'], endpoints['anonymous']], [undefined, undefined, undefined]);
+  assert.equal([endpoints['browser'], endpoints['anonymous']], [undefined, undefined]);
+  assert.equal(endpoints['office']?.allow.sources, ['10.0.0.0/8']);
+  assert.equal(config.sip.local_networks, ['192.168.0.0/16']);
   assert.equal(config.sip.transports, [{ protocol: 'udp', bind: '0.0.0.0', port: 5060 }]);
   assert.equal([config.sip.external_address, config.media.rtp_ports], ['203.0.113.5', [12_000, 12_999]]);
   assert.equal(config.http.bind, '127.0.0.1');
@@ -70,11 +72,10 @@ importing('a company of 40 phones: what is taken means the same, and nothing is 
       t: ['Hangup()'],
     },
   });
-  assert.equal(linesUnder(report, 'Taken').includes('41 endpoints'), true);
+  assert.equal(linesUnder(report, 'Taken').includes('42 endpoints'), true);
   const missing = linesUnder(report, 'Not there').join('\n');
   for (const words of [
     'endpoint browser is left out: WebRTC',
-    'endpoint office is left out: there are no access lists',
     'match lobby.example.org: names are not looked up',
     'codec g729 is not there',
     'CustomPresence:night of a hint: lamps show devices alone',
@@ -85,8 +86,8 @@ importing('a company of 40 phones: what is taken means the same, and nothing is 
     'the technology DAHDI cannot be dialed',
     'option L of Dial (a limit of the length: the call is not cut off)',
     'extensions for certain callers (704/101)',
-    'the include of night at certain times',
     'the included context gone is not there',
+    'the included context night is not there',
     'switch: dialplans of other places are not there',
     'queues.conf: queues are an application',
     'music of the mode custom',
@@ -98,7 +99,6 @@ importing('a company of 40 phones: what is taken means the same, and nothing is 
     'SIP/… is dialed as PJSIP/…',
     'services includes internal, which includes it',
     'there is no place nowhere,1,1: the call is hung up there',
-    'local_net',
     'the class default is the directory of that name',
   ])
     assert.ok(approximated.includes(words), `${words}\n${approximated}`);
@@ -220,10 +220,78 @@ importing('secret audio stays so, and a registration finds its line by its crede
 
 importing('an access list for everybody keeps SIP on this machine', () => {
   const { yaml, report } = imported({
-    'pjsip.conf': '[t]\ntype=transport\nbind=0.0.0.0\n[list]\ntype=acl\ndeny=0.0.0.0/0\npermit=10.0.0.0/8\n',
+    'pjsip.conf': '[t]\ntype=transport\nbind=0.0.0.0\n[list]\ntype=acl\ndeny=10.0.0.0/8\n',
   });
   assert.equal(checked(yaml).sip.transports[0]?.bind, '127.0.0.1');
   assert.ok(report.includes('an access list says who may speak SIP'));
+});
+
+importing('access lists that name whom they let in say so of the endpoints; others leave these out', () => {
+  const phone = (name: string, more: string) =>
+    `[${name}]\ntype=endpoint\nauth=${name}\naors=${name}\ncontext=c\nallow=ulaw\n${more}\n[${name}]\ntype=aor\nmax_contacts=1\n[${name}]\ntype=auth\nusername=${name}\npassword=pw\n`;
+  const files = {
+    'pjsip.conf': [
+      '[t]\ntype=transport\nbind=0.0.0.0\nlocal_net=192.168.0.0/255.255.0.0\nlocal_net=10.0.0.0/8\n',
+      phone('open', ''),
+      phone('listed', 'acl=office'),
+      phone('own', 'deny=0.0.0.0/0.0.0.0\npermit=192.168.7.0/255.255.255.0\npermit=10.1.2.3'),
+      phone('both', 'acl=office,office\ndeny=0.0.0.0/0\npermit=10.9.0.0/16'),
+      phone('excepted', 'deny=10.0.0.0/8'),
+      phone('nobody', 'acl=closed'),
+      phone('gone', 'acl=nowhere'),
+    ].join(''),
+    'acl.conf': '[office]\ndeny=0.0.0.0/0\npermit=10.1.0.0/16\n[closed]\npermit=10.0.0.0/8\ndeny=0.0.0.0/0\n',
+    'extensions.conf': '[c]\nexten => 1,1,Hangup\n',
+  };
+  const { yaml, report } = imported(files);
+  const { sip } = checked(yaml);
+  assert.equal(
+    Object.entries(sip.endpoints).map(([name, { allow }]) => [name, allow.sources]),
+    [
+      ['open', []],
+      ['listed', ['10.1.0.0/16']],
+      ['own', ['192.168.7.0/24', '10.1.2.3']],
+    ],
+  );
+  assert.equal(sip.local_networks, ['192.168.0.0/16', '10.0.0.0/8']);
+  for (const name of ['both', 'excepted', 'gone'])
+    assert.ok(report.includes(`endpoint ${name} is left out: its access`));
+  assert.ok(report.includes('endpoint nobody is left out: its access list lets nobody in'));
+
+  const all = imported({ ...files, 'pjsip.conf': `${files['pjsip.conf']}[all]\ntype=acl\nacl=office\n` });
+  const both = checked(all.yaml).sip;
+  assert.equal(
+    [both.transports[0]?.bind, Object.entries(both.endpoints).map(([name, { allow }]) => [name, allow.sources])],
+    [
+      '0.0.0.0',
+      [
+        ['open', ['10.1.0.0/16']],
+        ['listed', ['10.1.0.0/16']],
+      ],
+    ],
+  );
+});
+
+importing('what is included at certain times is gone to at these, and elsewhere or nowhere at others', () => {
+  const { yaml, report } = imported({
+    'extensions.conf': [
+      '[main]\nexten => 100,1,NoOp\ninclude => day,9:00-17:00,mon-fri\ninclude => night,17:00-9:00,*,*,*\ninclude => always',
+      '[day]\nexten => 100,1,Hangup\nexten => 200,1,NoOp(day)\nexten => _3XX,1,NoOp(day)',
+      '[night]\nexten => 200,1,NoOp(night)',
+      '[always]\nexten => _3XX,1,NoOp(always)',
+    ].join('\n'),
+  });
+  assert.equal(checked(yaml).dialplan['main'], {
+    include: ['always'],
+    '100': ['NoOp'],
+    '200': [
+      'GotoIfTime(9:00-17:00,mon-fri,*,*?day,${EXTEN},1)',
+      'GotoIfTime(17:00-9:00,*,*,*?night,${EXTEN},1)',
+      'Hangup(UNALLOCATED)',
+    ],
+    _3XX: ['GotoIfTime(9:00-17:00,mon-fri,*,*?day,${EXTEN},1)', 'Goto(always,${EXTEN},1)'],
+  });
+  assert.ok(report.includes('day is included at certain times'));
 });
 
 importing('nothing is read outside of the directory, and what includes itself ends', () =>

@@ -1,0 +1,63 @@
+import { isNetwork } from '../lib/addresses.ts';
+import { type Section, Values } from './source.ts';
+
+/** Access lists: `acl.conf`, and `permit`, `deny` and `acl` of objects in `pjsip.conf`. */
+
+/** Whom a list lets in: everybody, these networks alone, or whoever a firewall has to know. */
+export type Access = 'everybody' | 'unknown' | { readonly networks: readonly string[] };
+
+/** Every IPv4 or IPv6 address. */
+const everything = new Set(['0.0.0.0/0', '0.0.0.0/0.0.0.0', '0.0.0.0', '::/0', '::']);
+
+/** `10.0.0.0/255.255.0.0` as `10.0.0.0/16`; undefined for a name. */
+export function asNetwork(text: string): string | undefined {
+  const [address = '', mask = ''] = text.split('/');
+  if (!/^\d+\.\d+\.\d+\.\d+$/.test(mask)) return isNetwork(text) ? text : undefined;
+  const bits = mask
+    .split('.')
+    .map((part) => Number(part).toString(2).padStart(8, '0'))
+    .join('');
+  return /^1*0*$/.test(bits) && isNetwork(address)
+    ? `${address}/${bits.indexOf('0') < 0 ? 32 : bits.indexOf('0')}`
+    : undefined;
+}
+
+/** Makes what knows the lists of `acl.conf` by name. */
+export function createAccess(sections: readonly Section[]): (values: Values, prefix?: 'contact_') => Access {
+  const lists = new Map(sections.map((section) => [section.name.toLowerCase(), new Values(section)]));
+
+  /** What the rules of one list come to: the last one that fits decides, and whom none fits is let in. */
+  const ownOf = (values: Values, prefix: string): Access => {
+    // Both are asked for, whatever their order means.
+    for (const name of ['permit', 'deny']) values.text(`${prefix}${name}`);
+    let access: Access = 'everybody';
+    for (const { key, value } of values.entries) {
+      const name = key.toLowerCase();
+      const isPermit = name === `${prefix}permit`;
+      if (!isPermit && name !== `${prefix}deny`) continue;
+      for (const item of value.split(',').map((each) => each.trim())) {
+        if (item === '') continue;
+        const network = asNetwork(item);
+        if (everything.has(item)) access = isPermit ? 'everybody' : { networks: [] };
+        else if (network === undefined || !isPermit) return 'unknown';
+        else if (access !== 'everybody') access = { networks: [...access.networks, network] };
+      }
+    }
+    return access;
+  };
+
+  return (values, prefix) => {
+    const named = values.list(`${prefix ?? ''}acl`).map((name) => {
+      const list = lists.get(name.toLowerCase());
+      return list ? ownOf(list, '') : 'unknown';
+    });
+    return together([ownOf(values, prefix ?? ''), ...named]);
+  };
+}
+
+/** Whom all of them let in. */
+export function together(all: readonly Access[]): Access {
+  const bounds = all.filter((access) => access !== 'everybody');
+  const [first = 'everybody'] = bounds;
+  return bounds.every((access) => JSON.stringify(access) === JSON.stringify(first)) ? first : 'unknown';
+}
