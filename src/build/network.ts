@@ -1,13 +1,10 @@
-import { lookup } from 'node:dns/promises';
 import { audioAddress, type Config } from '../config/schema.ts';
-import { addressMatcher } from '../lib/addresses.ts';
 import type { Logger } from '../lib/log.ts';
 import { unreadableDirectories } from '../media/file/index-sounds.ts';
 import { finishLeftovers } from '../media/file/recording-writer.ts';
 import { createMediaPlane } from '../media/media-plane.ts';
 import { certificateSettings, mediaSettings, recorderSettings, soundDirectories, strangerLimits } from '../settings.ts';
 import { createTransactionLayer } from '../sip/transaction/layer.ts';
-import { learnExternalAddress } from '../sip/transport/external-address.ts';
 import { createGate } from '../sip/transport/gate.ts';
 import { createKnownPeers } from '../sip/transport/known-peers.ts';
 import { MessageCounts } from '../sip/transport/message-counts.ts';
@@ -22,6 +19,7 @@ import { recordingPath } from '../stores/recording-names.ts';
 import type { MediaPlane } from '../telephony/media.ts';
 import type { Base } from './base.ts';
 import { buildHomer } from './homer.ts';
+import { buildOutside, outsideSettings } from './outside.ts';
 import type { Reloadable } from './reload.ts';
 
 /** What packets come in by. Nothing listens yet: see `openSip` of the technologies. */
@@ -105,7 +103,7 @@ export async function buildNetwork(base: Base) {
     limits: limits.connections,
     isKnownAddress: (address) => peers.hasNeighbour(address),
     tls: certificates,
-    outside,
+    outside: outside.of,
     allowsOrigin: (origin) => origins.has('*') || origins.has(origin),
   });
   const messages = new MessageCounts();
@@ -139,6 +137,7 @@ export async function buildNetwork(base: Base) {
         origins = new Set(next.sip.allowed_origins);
       },
     },
+    { settings: outsideSettings, apply: outside.reconfigure },
     { settings: ['tls'], apply: (next) => takeCertificates(certificates, next, log) },
     {
       settings: followedLimits.map((limit) => `sip.limits.${limit}`),
@@ -149,34 +148,7 @@ export async function buildNetwork(base: Base) {
       },
     },
   ];
-  return { reloads, media, messages, transports, transactions, peers, gate, certificates, outside };
-}
-
-/**
- * Our address as a peer sees it, where it is not ours: as configured, or as a STUN server says; undefined for who is in one of
- * our own networks, and before anything is known.
- */
-async function buildOutside({ config, clock, ids, log, scope, io }: Base) {
-  const { external_address: fixed, stun_server: server, local_networks: networks } = config.sip;
-  const isLocal = networks.map(addressMatcher);
-  const learned =
-    fixed === '' && server !== ''
-      ? await learnExternalAddress({
-          server: () => stunServer(server),
-          bind: '0.0.0.0',
-          openUdp: io.openUdp ?? openUdpSocket,
-          ...{ clock, ids, log: log.child({ part: 'sip' }) },
-        })
-      : undefined;
-  scope.defer(() => learned?.close());
-  return (peer: string | undefined): string | undefined =>
-    peer !== undefined && isLocal.some((matches) => matches(peer)) ? undefined : fixed || learned?.now;
-}
-
-/** `host` or `host:port`. @throws Error (rejects) when the host has no IPv4 address. */
-async function stunServer(text: string): Promise<{ address: string; port: number }> {
-  const [host = '', port = '3478'] = text.split(':');
-  return { address: (await lookup(host, { family: 4 })).address, port: Number(port) };
+  return { reloads, media, messages, transports, transactions, peers, gate, certificates, outside: outside.of };
 }
 
 /** Files that cannot be used change nothing: who is spoken to goes on being spoken to. */

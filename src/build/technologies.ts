@@ -14,6 +14,7 @@ import { createProvisioning } from '../drivers/sip/provisioning.ts';
 import { uriPart } from '../drivers/sip/uri-parts.ts';
 import { callerIds, dnsLimits, sipListens, sipSettings, webSockets } from '../settings.ts';
 import { cachedNames } from '../sip/location/cached-names.ts';
+import type { NameServer } from '../sip/location/names.ts';
 import { createDynamicConfig } from '../stores/dynamic-config.ts';
 import { createHints } from '../stores/hints.ts';
 import type { ExternalAudio } from '../telephony/external.ts';
@@ -52,9 +53,15 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
       })
     : undefined;
 
-  const names = base.io.resolveHost
+  const namesOf = (of: Config) => cachedNames(createNameServer(of.sip.dns.servers), clock, dnsLimits(of));
+  let known = namesOf(config);
+  const names: NameServer | undefined = base.io.resolveHost
     ? undefined
-    : cachedNames(createNameServer(config.sip.dns.servers), clock, dnsLimits(config));
+    : {
+        naptr: (name) => known.naptr(name),
+        srv: (name) => known.srv(name),
+        addresses: (name) => known.addresses(name),
+      };
   const sipConfig = { ...sipSettings(config), outside: network.outside };
   const hints = createHints({
     ...{ bus, mailboxes, devicesOf: dialplan.hint },
@@ -158,6 +165,13 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   const reloads: Reloadable[] = [
     { settings: ['sip.endpoints'], apply: followEndpoints },
     { settings: ['dialplan'], apply: () => sip.reviewHints() },
+    {
+      // What other servers said is forgotten.
+      settings: ['sip.dns'],
+      apply(next) {
+        known = namesOf(next);
+      },
+    },
   ];
   return { reloads, sip, messages, dynamicConfig, listeners, external };
 }

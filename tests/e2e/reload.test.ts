@@ -1,8 +1,12 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Config } from '../../src/config/schema.ts';
-import { anybody, createPhone } from '../drivers/sip/support.ts';
-import { AriClient } from '../support/ari-client.ts';
+import { writeBindingResponse } from '../../src/lib/stun.ts';
+import { anybody, createPhone, trunkTo } from '../drivers/sip/support.ts';
+import { AriClient, patienceMs } from '../support/ari-client.ts';
+import { DnsServer } from '../support/dns-server.ts';
 import { registerPhone } from '../support/register.ts';
 import { onServer, type TestServer } from '../support/server.ts';
 
@@ -160,5 +164,64 @@ reloading('what is recorded follows: bounds, and what is hidden of calls that be
     assert.is(await digits('hidden'), false);
   }),
 );
+
+reloading('where others see us, and who is asked for names, follow', async () => {
+  const stun = createSocket('udp4').bind(0, '127.0.0.1');
+  await once(stun, 'listening');
+  stun.on('message', (asked, { port }) =>
+    stun.send(writeBindingResponse(asked, { address: '203.0.113.9', port })!, port, '127.0.0.1'),
+  );
+  const dns = new DnsServer({});
+  const names = await dns.start();
+  const phone = await createPhone({ config: { endpoints: [anybody] } });
+  const endpoints = {
+    lobby: { match: ['127.0.0.1'] },
+    far: { aor: { contacts: ['sip:provider.test'] } },
+  };
+  try {
+    await onServer({ endpoints, dialplan }, async (server) => {
+      const app = await server.app('app');
+      phone.driver.setEndpoint(trunkTo(`sip:${server.sip()}`));
+      /** The address that a phone is told to send its audio to. */
+      const told = async (): Promise<string> => {
+        const call = phone.open('1000@trunk');
+        call.leg.dial();
+        await call.heard('leg.answered');
+        const { address } = phone.media.sessions.get(call.id)!.flows[0]!.remote;
+        call.leg.hangup(16);
+        return address;
+      };
+      assert.is(await told(), '127.0.0.1');
+      const asked = change(server, (next) => {
+        next.sip.stun_server = `127.0.0.1:${stun.address().port}`;
+        next.sip.dns.servers = [names];
+      });
+      assert.equal(asked, { applied: ['sip.stun_server', 'sip.dns.servers'], needRestart: [] });
+      const deadline = performance.now() + patienceMs;
+      while ((await told()) !== '203.0.113.9') assert.ok(performance.now() < deadline, 'nothing was learned');
+      change(server, (next) => {
+        next.sip.stun_server = `127.0.0.1:${stun.address().port}`;
+        next.sip.dns.servers = [names];
+        next.sip.local_networks = ['127.0.0.0/8'];
+      });
+      assert.is(await told(), '127.0.0.1', 'in a network of our own');
+      const fixed = change(server, (next) => {
+        next.sip.external_address = '203.0.113.7';
+        next.sip.dns.servers = [names];
+      });
+      assert.equal(fixed.applied, ['sip.external_address', 'sip.stun_server', 'sip.local_networks']);
+      assert.is(await told(), '203.0.113.7');
+
+      const { id } = await app.ok<{ id: string }>('POST', '/channels?endpoint=PJSIP/far&app=app');
+      await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === id);
+      assert.ok(dns.asked.includes('_sip._udp.provider.test SRV'), dns.asked.join());
+    });
+  } finally {
+    stun.close();
+    dns.close();
+    await phone.finish();
+    await phone.close();
+  }
+});
 
 reloading.run();

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { company } from '../import/fixtures.ts';
+import { checked, company } from '../import/fixtures.ts';
 import { patienceMs } from '../support/ari-client.ts';
 import { need } from '../support/need.ts';
 
@@ -14,7 +14,7 @@ import { need } from '../support/need.ts';
 const commands = suite('commands of the guides');
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const guides = readdirSync(join(root, 'docs/guides')).map((name) => `docs/guides/${name}`);
+const guides = [...readdirSync(join(root, 'docs/guides')).map((name) => `docs/guides/${name}`), 'docs/providers.md'];
 const scripts = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts as Record<string, string>;
 
 /** The commands of a page in their order: of its shell blocks, and those that stand in its sentences. */
@@ -169,6 +169,13 @@ for (const page of ['README.md', ...guides]) {
     }
   });
 }
+
+commands('every configuration of the page about providers can be read', () => {
+  const page = readFileSync(join(root, 'docs/providers.md'), 'utf8');
+  const blocks = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, yaml = '']) => yaml);
+  assert.ok(blocks.length >= 4);
+  for (const yaml of blocks) checked(yaml);
+});
 
 commands('the pages that the guides point to are there', () => {
   const missing = guides.flatMap((page) =>
