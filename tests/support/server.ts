@@ -30,6 +30,8 @@ export type TestServerOptions = {
   dialplan?: Record<string, Context>;
   /** `sip.endpoints` of the configuration. */
   endpoints?: Record<string, object>;
+  /** Address that SIP is spoken at over udp and tcp; 127.0.0.1 when left out. */
+  sipBind?: string;
   /** Other sections, as in the configuration file; `general` and `http` are the test server's own. */
   media?: object;
   /** Settings of `sip` besides transports and endpoints. */
@@ -220,16 +222,18 @@ function settings({
   recorder,
   listening,
   users,
+  sipBind = '127.0.0.1',
 }: TestServerOptions): object {
   const port = { bind: '127.0.0.1', port: 0 };
+  const sipPort = { ...port, bind: sipBind };
   return {
     // Calls that do not end by themselves are to be seen, not to be hung up by the drain.
     general: { validate: true, data_directory: 'data', drain_timeout: (2 * patienceMs) / 1000, ...general },
     http: { ...port, users: users ?? [{ name: user, password }] },
     sip: {
       transports: [
-        { protocol: 'udp', ...port },
-        { protocol: 'tcp', ...port },
+        { protocol: 'udp', ...sipPort },
+        { protocol: 'tcp', ...sipPort },
         ...(tls
           ? [
               { protocol: 'tls', ...port },

@@ -37,6 +37,8 @@ export type PendingRequestData = {
   /** Where it went; undefined while the next hop is looked for. */
   readonly target?: Target;
   readonly sent?: SentData;
+  /** Where else it may go when nobody is there. */
+  readonly others?: readonly Target[];
 };
 
 /** Our side of a dialog: plain data. */
@@ -50,7 +52,11 @@ export type DialogRequestsData = {
 /** ACKs kept for 2xx that come again. One is current, the one before it may still be repeated. */
 const KEPT_ACKS = 2;
 
-type Pending = Omit<PendingRequestData, 'sent' | 'target'> & { target?: Target; sent?: Sent };
+type Pending = Omit<PendingRequestData, 'sent' | 'target' | 'others'> & {
+  target?: Target;
+  sent?: Sent;
+  others?: readonly Target[];
+};
 
 /** Our side of a dialog: its state, and the requests that we send in it, each with a label that says what it is for. */
 export class DialogRequests {
@@ -92,9 +98,18 @@ export class DialogRequests {
     const sent = this.#acks.get(cseq);
     if (sent) return void stack.transports.send(sent.bytes, sent.target);
     const ack = ackRequest(this.#dialog, cseq, { headers: [['User-Agent', stack.userAgent]] });
-    this.#toTarget((target) => {
-      if (target) this.#keepAck(cseq, stack.transactions.sendAck(ack, target), target);
-    });
+    this.#toTarget((target, others) => this.#sendAck(cseq, ack, [...(target ? [target] : []), ...others]));
+  }
+
+  /** The ACK has no answer: it goes elsewhere only when it cannot have arrived (RFC 3263 4.3). */
+  #sendAck(cseq: number, ack: SipRequest, [target, ...others]: readonly Target[]): void {
+    if (!target) return;
+    const { transactions } = this.#options.stack;
+    const elsewhere = () => {
+      ack.remove('Via');
+      this.#sendAck(cseq, ack, others);
+    };
+    this.#keepAck(cseq, transactions.sendAck(ack, target, others.length > 0 ? elsewhere : undefined), target);
   }
 
   dump(): DialogRequestsData {
@@ -108,11 +123,12 @@ export class DialogRequests {
   /** Goes on with what another process had sent; the dialog was given already. */
   restore({ acks, pending }: DialogRequestsData): void {
     for (const { cseq, octets, target } of acks) this.#acks.set(cseq, { bytes: Buffer.from(octets, 'base64'), target });
-    for (const { sent, target, ...rest } of pending) this.#resume({ ...rest }, target, sent);
+    for (const { sent, target, ...rest } of pending) this.#resume({ ...rest } as Pending, target, sent);
   }
 
   #find(pending: Pending): void {
-    this.#toTarget((target) => {
+    this.#toTarget((target, others) => {
+      pending.others = others;
       if (this.#options.isClosed()) this.#pending.delete(pending);
       else if (target) this.#go(pending, target);
       else {
@@ -141,17 +157,32 @@ export class DialogRequests {
   }
 
   #hearing(pending: Pending): SendingHandlers {
-    const { label } = pending;
+    const { label, target } = pending;
     return {
-      onFinal: (response) => this.#options.onFinal(label, response),
-      onFailure: (status) => this.#options.onFailure(label, status),
-      onOver: () => this.#pending.delete(pending),
+      onFinal: (response) => {
+        if (response.status !== 503 || !this.#goElsewhere(pending)) this.#options.onFinal(label, response);
+      },
+      onFailure: (status) => {
+        if (!this.#goElsewhere(pending)) this.#options.onFailure(label, status);
+      },
+      onOver: () => {
+        if (pending.target === target) this.#pending.delete(pending);
+      },
     };
   }
 
-  #toTarget(found: (target: Target | undefined) => void): void {
+  /** Tries the next place where the last one gave no sign of life (RFC 3263 4.3); false when there is none. */
+  #goElsewhere(pending: Pending): boolean {
+    const [next, ...others] = pending.others ?? [];
+    if (!next || this.#options.isClosed()) return false;
+    pending.others = others;
+    this.#go(pending, next);
+    return true;
+  }
+
+  #toTarget(found: (target: Target | undefined, others: readonly Target[]) => void): void {
     const hop = nextHop(this.#dialog);
-    if ('flow' in hop) found(hop.flow);
+    if ('flow' in hop) found(hop.flow, []);
     else locate(this.#options.stack, hop.uri, found);
   }
 

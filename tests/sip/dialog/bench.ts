@@ -4,6 +4,7 @@ import type { IncomingCall } from '../../../src/sip/dialog/incoming-call.ts';
 import type { Reliability } from '../../../src/sip/dialog/reliable.ts';
 import type { SessionWish } from '../../../src/sip/dialog/session-timer.ts';
 import { createUserAgent } from '../../../src/sip/dialog/user-agent.ts';
+import type { NameServer } from '../../../src/sip/location/names.ts';
 import {
   type BuildResponseOptions,
   buildRequest,
@@ -22,7 +23,7 @@ const silent = () => {};
 export const target: Target = { protocol: 'udp', address: '192.0.2.9', port: 5070 };
 
 /** A user agent on simulated time and network; the test is the peer, and `told` is what its user hears. */
-export function createBench() {
+export function createBench({ names }: { names?: NameServer } = {}) {
   const clock = new ManualClock();
   const transports = new FakeTransports(clock);
   const errors: string[] = [];
@@ -45,6 +46,7 @@ export function createBench() {
     log,
     timing: { t1Ms: 500, t2Ms: 4000 },
     userAgent: 'Test',
+    ...(names && { names }),
   });
   const told: string[] = [];
   /** Told of everything as it is said to the user. */
