@@ -53,3 +53,13 @@ export function valueAt(
   const found = values.findLast((value, index) => value !== null && (at === undefined || (times[index] ?? 0) <= at));
   return found ?? undefined;
 }
+
+/** What was measured, in a few words: `3 lost, jitter 2.1 ms, -23 dB`. */
+export function audioText(report: Measure['report']): string {
+  const { loss_heard: lost, jitter_heard_ms: jitter, level_db: level } = report;
+  return [
+    ...(lost === undefined ? [] : [`${String(lost)} lost`]),
+    ...(jitter === undefined ? [] : [`jitter ${String(jitter)} ms`]),
+    ...(level === undefined ? [] : [`${String(level)} dB`]),
+  ].join(', ');
+}

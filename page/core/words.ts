@@ -40,3 +40,13 @@ export const party = ({ name, number }: { name: string; number: string }): strin
 
 /** `1 call`, `2 calls`. */
 export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+/** `812 octets`, `12 kB`, `3.4 MB`. */
+export function octets(count: number): string {
+  if (count < 1_000) return plural(count, 'octet');
+  return count < 1_000_000 ? `${Math.round(count / 1_000)} kB` : `${(count / 1_000_000).toFixed(1)} MB`;
+}
+
+/** What all of them have not read. */
+export const lagOf = (sockets: readonly { unread: number }[]): number =>
+  sockets.reduce((sum, { unread }) => sum + unread, 0);

@@ -1,5 +1,6 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
+import { audioText } from '../core/measures.ts';
 import { offset, stateNames } from '../core/words.ts';
 import { Json } from './bits.tsx';
 import { Windowed } from './windowed.tsx';
@@ -76,11 +77,8 @@ export function shapeOf(entry: TimelineEntry): Shape {
       return {
         from: 1,
         to: 1,
-        text: String(entry.report.type ?? 'media'),
-        detail: Object.entries(entry.report)
-          .filter(([name]) => name !== 'type')
-          .map(([name, value]) => `${name} ${String(value)}`)
-          .join(', '),
+        text: `audio ${String(entry.report['codec'] ?? '')}`.trim(),
+        detail: audioText(entry.report),
         tone: 'media',
       };
   }

@@ -6,7 +6,7 @@ import { useCell } from '../core/cell.ts';
 import { useLive } from '../core/live.ts';
 import { overview } from '../core/overview.ts';
 import { to } from '../core/route.ts';
-import { clockTime, short } from '../core/words.ts';
+import { clockTime, lagOf, octets, plural, short } from '../core/words.ts';
 import { Empty, Json, LiveMark, Panel, Pill, Tile, useAsked } from '../parts/bits.tsx';
 import { Windowed } from '../parts/windowed.tsx';
 
@@ -38,6 +38,10 @@ export function Applications({ name }: { name: string | undefined }) {
                 <span class="row quiet">
                   <span>{short(application.events)} events</span>
                   <span>{short(application.missed)} missed</span>
+                  <span>{plural(application.sockets?.length ?? 0, 'socket')}</span>
+                  {lagOf(application.sockets ?? []) > 0 ? (
+                    <span>{octets(lagOf(application.sockets ?? []))} unread</span>
+                  ) : null}
                   <span>
                     {listens ? `${listens.channel_ids.length} channels, ${listens.bridge_ids.length} bridges` : ''}
                   </span>
@@ -103,6 +107,12 @@ function OneApplication({ name, described }: { name: string; described: Applicat
         <Tile label="Events" value={short(figures?.events ?? 0)} />
         <Tile label="Events a second" value={short(rate)} hint="over ten seconds" />
         <Tile label="Missed" value={short(figures?.missed ?? 0)} tone={(figures?.missed ?? 0) > 0 ? 'bad' : ''} />
+        <Tile
+          label="Lag"
+          value={octets(lagOf(figures?.sockets ?? []))}
+          hint={plural(figures?.sockets?.length ?? 0, 'socket')}
+          tone={lagOf(figures?.sockets ?? []) > 65_536 ? 'bad' : ''}
+        />
         <Tile label="Filter" value={filters.length === 0 ? 'all' : filters.length} hint={filters.join(', ')} />
         {described
           ? subscriptions(described).map(([kind, list]) => (
@@ -110,6 +120,17 @@ function OneApplication({ name, described }: { name: string; described: Applicat
             ))
           : null}
       </div>
+      {figures?.sockets ? (
+        <ul class="sockets" aria-label="WebSockets">
+          {figures.sockets.map(({ client, unread, resumed }) => (
+            <li key={client} class="row">
+              <code>{client}</code>
+              <span class="quiet">{unread === 0 ? 'has read everything' : `${octets(unread)} unread`}</span>
+              {resumed ? <Pill state="resumed" /> : null}
+            </li>
+          ))}
+        </ul>
+      ) : null}
       <Panel
         class="grow-panel"
         title="Events as they are sent"

@@ -228,6 +228,9 @@ export function CallView({ id }: { id: string }) {
         <h1>{ends ? `${ends.from} → ${ends.to}` : id}</h1>
         {call ? <Pill state={then ?? stateOf(call)} /> : null}
         {moment === undefined ? null : <Pill state="the past" tone="past" />}
+        {call?.masked ? (
+          <Pill state={`hidden: ${[...(call.masked.digits ? ['digits'] : []), ...call.masked.variables].join(', ')}`} />
+        ) : null}
         <span class="grow" />
         <span class="quiet facts">
           {call

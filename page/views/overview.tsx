@@ -7,7 +7,7 @@ import { causeText } from '../../src/telephony/causes.ts';
 import { useCell } from '../core/cell.ts';
 import { growth, overview, rateOf } from '../core/overview.ts';
 import { to } from '../core/route.ts';
-import { clockTime, duration, party, short } from '../core/words.ts';
+import { clockTime, duration, lagOf, octets, party, short } from '../core/words.ts';
 import { Empty, Panel, Pill, Tile, useAsked } from '../parts/bits.tsx';
 import { Curve } from '../parts/curve.tsx';
 
@@ -36,8 +36,15 @@ const counts = (value: object, prefix = ''): [string, number][] =>
         : [],
   );
 
+/** How a thread keeps up, where it does not. */
+function Lateness({ load }: { load: ServerInfo['media_load'][number] | undefined }) {
+  if (!load) return null;
+  if (load.skipped > 0) return <Pill state={`${short(load.skipped)} ticks left out`} tone="bad" />;
+  return <span class="quiet">{load.late === 0 ? 'in time' : `${short(load.late)} ticks late`}</span>;
+}
+
 /** How the audio sessions are spread over the media threads. */
-function Threads({ loads }: { loads: readonly number[] }) {
+function Threads({ loads, late }: { loads: readonly number[]; late: ServerInfo['media_load'] }) {
   const most = Math.max(1, ...loads);
   return (
     <ul class="threads" aria-label="Audio sessions of each media thread">
@@ -46,6 +53,7 @@ function Threads({ loads }: { loads: readonly number[] }) {
           <span class="quiet">Audio thread {place + 1}</span>
           <meter min={0} max={most} value={load} />
           <b class="number">{load}</b>
+          <Lateness load={late[place]} />
         </li>
       ))}
     </ul>
@@ -148,12 +156,13 @@ export function Overview() {
         <Panel title="Applications" extra={<a href={to('applications')}>All</a>}>
           {applications.length === 0 ? <Empty>No program has connected yet.</Empty> : null}
           <ul class="items">
-            {applications.slice(0, 8).map(({ name, connected: there, events, missed: lost }) => (
+            {applications.slice(0, 8).map(({ name, connected: there, events, missed: lost, sockets = [] }) => (
               <li key={name} class="row">
                 <Pill state={there ? 'connected' : 'away'} />
                 <a href={to('applications', name)}>{name}</a>
                 <span class="grow" />
                 <span class="quiet">{short(events)} events</span>
+                {lagOf(sockets) > 0 ? <Pill state={`${octets(lagOf(sockets))} unread`} tone="warn" /> : null}
                 {lost > 0 ? <Pill state={`${short(lost)} missed`} tone="bad" /> : null}
               </li>
             ))}
@@ -163,7 +172,9 @@ export function Overview() {
           title="What the server holds"
           extra={server ? <span class="quiet">{`${server.name} ${server.version}`}</span> : null}
         >
-          {server && server.media_threads.length > 0 ? <Threads loads={server.media_threads} /> : null}
+          {server && server.media_threads.length > 0 ? (
+            <Threads loads={server.media_threads} late={server.media_load} />
+          ) : null}
           {usage ? (
             <dl class="counts">
               {counts(usage)

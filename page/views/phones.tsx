@@ -78,7 +78,19 @@ function OneEndpoint({ endpoint, contacts }: { endpoint: Endpoint; contacts: rea
           ))}
         </p>
       ) : null}
-      {contacts.length === 0 ? <Empty>No contact: the phone is not registered, so it cannot be called.</Empty> : null}
+      {endpoint.registrations?.map(({ server, client, status, reason }) => (
+        <p class="row" key={`${server} ${client}`}>
+          <Pill state={status} tone={status === 'Registered' ? 'good' : 'warn'} />
+          <code>{client}</code>
+          <span class="quiet">
+            at {server}
+            {reason ? `: ${reason}` : ''}
+          </span>
+        </p>
+      ))}
+      {contacts.length === 0 && !endpoint.registrations ? (
+        <Empty>No contact: the phone is not registered, so it cannot be called.</Empty>
+      ) : null}
       {contacts.map((contact) => {
         const states = stateNames(contact.state);
         return (

@@ -81,7 +81,7 @@ export async function buildInterface(
 ) {
   const { config, clock, ids, log, scope, entityId, runtime, recorder } = base;
   const { outbound } = calls;
-  const opened: { unread?: Pick<Unread, 'lagging'> } = {};
+  const opened: { unread?: Pick<Unread, 'lagging' | 'carrying'> } = {};
   const views = recorder && buildViews(recorder, opened, base, state);
   const started = formatTimestamp(clock.now());
   const page = readPageFiles(pageDirectory);
@@ -96,13 +96,17 @@ export async function buildInterface(
     charts: page?.charts,
     contacts: state.contacts,
     server: {
-      get: () => ({
+      get: async () => ({
         name: 'Hookswitch',
         version,
         started,
         sip: listenersOf(technologies),
         listening: whoMayListen(config),
         media_threads: network.media.spread?.() ?? [],
+        media_load: ((await network.media.load?.(false)) ?? []).map(({ lateTicks: late, skippedTicks: skipped }) => ({
+          late,
+          skipped,
+        })),
       }),
     },
     logLevels: createLogLevels(log),
@@ -178,18 +182,24 @@ export async function buildInterface(
 /** What the recorder shows. */
 function buildViews(
   recorder: Recorder,
-  served: { unread?: Pick<Unread, 'lagging'> },
+  served: { unread?: Pick<Unread, 'lagging' | 'carrying'> },
   { config, clock, log, scope }: Base,
   { applications }: State,
 ) {
   const stuck = createStuck(recorder, (octets) => served.unread?.lagging(octets) ?? []);
   const server = { versions: versions(), config: () => config };
   const calls = createCalls(recorder, stuck, server);
-  const inNumbers = (name: string): LiveApplication => ({
-    name,
-    connected: applications.isConnected(name),
-    ...applications.figures(name),
-  });
+  const inNumbers = (name: string): LiveApplication => {
+    const sockets = served.unread?.carrying(name) ?? [];
+    return {
+      name,
+      connected: applications.isConnected(name),
+      ...applications.figures(name),
+      ...(sockets.length > 0 && {
+        sockets: sockets.map(({ client, octets: unread, resumed }) => ({ client, unread, resumed })),
+      }),
+    };
+  };
   const live = createLive({
     recorder,
     calls,

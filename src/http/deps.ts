@@ -70,7 +70,7 @@ export type Owners = {
   charts: Charts;
   contacts: Pick<Contacts, 'list'>;
   /** What the server is. */
-  server: { get(): ServerInfo };
+  server: { get(): ServerInfo | Promise<ServerInfo> };
   /** Log-ins of pages; made by the interface itself where left out. */
   sessions: Sessions;
   /** Counts wrong log-ins, by whatever door. */

@@ -76,6 +76,7 @@ export function createSession(deps: SessionDeps, corker: Corker, session: Sessio
     deps.unread.watch({
       address: sourceNetwork(socket.remoteAddress ?? ''),
       client: `${names.join(',')} at ${describe}`,
+      carries: { applications: names, resumed: session.resume !== undefined },
       unread: () => raw.bufferedAmount,
       cut: (excess, bytes) => {
         log.warn({ applications: names, client: describe, bytes, excess }, 'slow consumer is cut off');

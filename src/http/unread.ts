@@ -17,6 +17,8 @@ export type Output = {
   readonly address: string;
   /** Who reads it, for people. */
   readonly client?: string;
+  /** The applications whose events it carries, and whether it asked for those that were missed. */
+  readonly carries?: { readonly applications: readonly string[]; readonly resumed: boolean };
   /** Octets written that the client's system has not taken yet. */
   unread(): number;
   /** Ends it. For an excess of `socket` it may say goodbye; otherwise it must let go of what waits at once. */
@@ -36,6 +38,8 @@ export interface Unread {
   watch(output: Output): WatchedOutput;
   /** Those for whom at least so many octets wait. */
   lagging(octets: number): { client: string; octets: number }[];
+  /** Those that carry the events of an application. */
+  carrying(application: string): { client: string; octets: number; resumed: boolean }[];
 }
 
 type Source = { total: number; entries: Set<Entry> };
@@ -87,6 +91,14 @@ export function createUnread(limits: UnreadLimits): Unread {
           const octets = output.unread();
           return octets >= least ? [{ client: output.client ?? output.address, octets }] : [];
         }),
+      ),
+    carrying: (application) =>
+      [...sources.values()].flatMap(({ entries }) =>
+        [...entries].flatMap(({ output: { carries, client, address, unread } }) =>
+          carries?.applications.includes(application)
+            ? [{ client: client ?? address, octets: unread(), resumed: carries.resumed }]
+            : [],
+        ),
       ),
     watch(output) {
       const source = sources.get(output.address) ?? { total: 0, entries: new Set() };

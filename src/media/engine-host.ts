@@ -133,7 +133,11 @@ function carryOut(
       return;
     case 'load': {
       const { late: lateTicks, skipped: skippedTicks } = engine.ticks;
-      tell({ type: 'load', request: command.request, load: { lateTicks, skippedTicks, loopDelay: loopDelay?.() } });
+      tell({
+        type: 'load',
+        request: command.request,
+        load: { lateTicks, skippedTicks, loopDelay: command.delays ? loopDelay?.() : undefined },
+      });
       return;
     }
     case 'ping':

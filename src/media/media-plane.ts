@@ -149,9 +149,11 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
     return sum;
   }
 
-  async load(): Promise<PlaneLoad[]> {
+  async load(delays = true): Promise<PlaneLoad[]> {
     const links = this.#closed ? [] : this.#links.filter((link) => link?.alive);
-    const answers = await Promise.all(links.map((link) => link!.request((request) => ({ type: 'load', request }))));
+    const answers = await Promise.all(
+      links.map((link) => link!.request((request) => ({ type: 'load', request, delays }))),
+    );
     return answers.map(({ load }) => load);
   }
 

@@ -58,7 +58,7 @@ export type MediaCommand =
   | { type: 'openMix'; mix: number; kind: 'mixing' | 'holding' }
   | { type: 'statistics'; session: number; request: number }
   | { type: 'usage'; request: number }
-  | { type: 'load'; request: number }
+  | { type: 'load'; request: number; delays: boolean }
   /** Whether the thread lives; it answers at once. */
   | { type: 'ping' }
   | { type: 'shutdown'; request: number };

@@ -17,11 +17,19 @@ export const LiveFigures = model('LiveFigures', 'The server in numbers.', {
 });
 export type LiveFigures = Static<typeof LiveFigures>;
 
+export const LiveSocket = model('LiveSocket', 'A WebSocket that an application has opened.', {
+  client: text('Its applications and where it comes from.'),
+  unread: int('Octets of events that its client has not read yet.'),
+  resumed: Type.Boolean({ description: 'Whether it asked for the events that were missed before.' }),
+});
+export type LiveSocket = Static<typeof LiveSocket>;
+
 export const LiveApplication = model('LiveApplication', 'An application in numbers.', {
   name: text('Its name.'),
   connected: Type.Boolean({ description: 'Whether its WebSocket is there.' }),
   events: int('Events made for it so far.'),
   missed: int('How many of these it missed since its connection went.'),
+  sockets: Type.Optional(Type.Array(LiveSocket, { description: 'Its WebSockets; left out where there are none.' })),
 });
 export type LiveApplication = Static<typeof LiveApplication>;
 

@@ -448,8 +448,11 @@ export interface MediaPlane extends AudioMeeting {
   overhear?(id: string, overhearer: Overhearer): (() => void) | undefined;
   /** Counts of what is open: for tests, metrics and leak checks. */
   usage(): Promise<PlaneUsage>;
-  /** How each of its threads keeps up, in their order; left out, nobody can tell. */
-  load?(): Promise<PlaneLoad[]>;
+  /**
+   * How each of its threads keeps up, in their order; left out, nobody can tell. Who wants no `delays` leaves those that are
+   * measured to whoever asks for them next.
+   */
+  load?(delays?: boolean): Promise<PlaneLoad[]>;
   /** How many sessions each of its threads has, in their order; left out where it has none. */
   spread?(): number[];
   /** Ends every session and the thread. */

@@ -1,10 +1,14 @@
+import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { WebSocket } from 'ws';
+import { createPhone } from '../drivers/sip/support.ts';
 import { need } from '../support/need.ts';
+import { registerPhone } from '../support/register.ts';
 import { RtpPeer } from '../support/rtp-peer.ts';
 import { onServer, password, type TestServer, user } from '../support/server.ts';
 import { confirm, invite, provisional, receive, request, SippRun } from '../support/sipp.ts';
@@ -54,7 +58,7 @@ const test = (title: string, body: (world: World) => Promise<void>) =>
   browser.test(page, title, async (chromiumPath) => {
     const sippPath = sipp.path;
     if (!sippPath) return;
-    await onServer({ dialplan, endpoints, users }, async (server) => {
+    await onServer({ dialplan, endpoints, users, listening: { on: true } }, async (server) => {
       const opened = await launch(chromiumPath);
       const complaints: string[] = [];
       try {
@@ -117,7 +121,7 @@ const test = (title: string, body: (world: World) => Promise<void>) =>
 /** Pictures that the README shows. */
 const kept: ReadonlySet<string> = new Set([
   ...['overview', 'overview-dark', 'overview-narrow', 'calls', 'call', 'call-then', 'call-dark', 'call-narrow'],
-  ...['api', 'charts', 'phones'],
+  ...['api', 'charts', 'phones', 'phone', 'application', 'call-audio'],
 ]);
 
 /** Keeps a picture where that was asked for. */
@@ -131,6 +135,15 @@ const lit = (shown: Page, chart: string) => shown.locator(`[data-chart="${chart}
 const isLit = (shown: Page, chart: string, state: string) =>
   lit(shown, chart)
     .filter({ hasText: new RegExp(`^${state}$`) })
+    .waitFor();
+
+/** The state that is lit in the drawing of this name. */
+const isLitIn = (shown: Page, label: string, state: string) =>
+  shown
+    .getByLabel(label)
+    .locator('.state.lit text')
+    .filter({ hasText: new RegExp(`^${state}$`) })
+    .first()
     .waitFor();
 
 test('a call is seen from its ringing to its end, now and then', async ({ server, peer, place, open }) => {
@@ -159,6 +172,15 @@ test('a call is seen from its ringing to its end, now and then', async ({ server
   await shown.getByText('ChannelDtmfReceived 5').first().waitFor();
   await shown.getByRole('heading', { name: 'Audio' }).waitFor();
   await picture(shown, 'call');
+  // What is measured of the audio is drawn, and somebody listens.
+  peer.hum(440);
+  await shown.getByText('Level (dB)').waitFor();
+  await shown.getByRole('button', { name: 'Listen', exact: true }).click();
+  await shown.getByText('You hear both sides. It is logged that you do.').waitFor();
+  await shown.getByRole('button', { name: 'Stop listening' }).click();
+  await shown.getByRole('button', { name: 'Listen', exact: true }).waitFor();
+  await shown.getByRole('heading', { name: 'Audio' }).scrollIntoViewIfNeeded();
+  await picture(shown, 'call-audio');
 
   // A forbidden operation says why, and when it would be allowed.
   const dial = shown.getByRole('button', { name: 'Dial', exact: true });
@@ -192,6 +214,7 @@ test('who may only look sees everything and has no buttons', async ({ server, pl
   await app.ok('POST', `/channels/${channel.id}/answer`);
   await isLit(shown, 'channel', 'up');
   assert.is(await shown.getByRole('toolbar').count(), 0);
+  assert.is(await shown.getByRole('button', { name: 'Listen', exact: true }).count(), 0);
   assert.is(await shown.getByRole('button', { name: 'Hang up', exact: true }).count(), 0);
   await shown.getByRole('link', { name: 'Phones' }).click();
   await shown.getByText('alice').waitFor();
@@ -270,6 +293,37 @@ test('wrong passwords are told, and every view is there, wide and narrow', async
   for (const { id } of await app.ok<{ id: string }[]>('GET', '/channels'))
     await app.ok('DELETE', `/channels/${id}`).catch(() => undefined);
   await phone.done;
+});
+
+test('a registered phone shows the state of its contact, an application its sockets and whether they came back', async ({
+  server,
+  open,
+}) => {
+  const phone = await createPhone({ config: { endpoints: [] } });
+  try {
+    const port = Number(server.sip().split(':').at(-1));
+    assert.is(await registerPhone(phone, { port }, { user: 'alice', password: 'a secret' }), 200);
+    const app = await server.app('desk');
+    const again = new WebSocket(`${server.url.replace('http', 'ws')}/events?app=desk&resume=0`, {
+      headers: { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` },
+    });
+    server.closing({ close: () => again.terminate() });
+    await once(again, 'open');
+    const shown = await open();
+    await shown.getByRole('link', { name: 'Phones' }).click();
+    await shown.getByRole('link', { name: /alice/ }).click();
+    await isLitIn(shown, 'Registration and qualification', 'nonQualified');
+    await picture(shown, 'phone');
+    await shown.getByRole('link', { name: 'Applications' }).click();
+    await shown.getByRole('link', { name: /desk/ }).click();
+    await shown.getByLabel('WebSockets').getByText('resumed').waitFor();
+    await app.ok('POST', '/channels/call-1?endpoint=Local/wait@default&app=desk&otherChannelId=other');
+    await shown.getByText('StasisStart').first().waitFor();
+    await picture(shown, 'application');
+    await app.ok('DELETE', '/channels/call-1');
+  } finally {
+    await phone.close();
+  }
 });
 
 test('a phone is made, and told what to type', async ({ open }) => {

@@ -100,6 +100,7 @@ export const samples = {
     sip: [{ protocol: 'udp', host: '::', port: 5060 }],
     listening: 'nobody',
     media_threads: [3, 0],
+    media_load: [{ late: 2, skipped: 1 }],
   },
   contact: {
     endpoint: 'PJSIP/alice',

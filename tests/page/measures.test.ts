@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { curvesOf, measuresOf, valueAt } from '../../page/core/measures.ts';
+import { audioText, curvesOf, measuresOf, valueAt } from '../../page/core/measures.ts';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
 
 const drawing = suite('curves of what was measured');
@@ -50,6 +50,14 @@ drawing('at a moment of the past the value of then is told', () => {
     [0, 1, 2, 3, undefined].map((at) => valueAt(times, values, at)),
     [undefined, 5, 5, 7, 7],
   );
+});
+
+drawing('a measure is told in a few words', () => {
+  assert.is(
+    audioText({ codec: 'ulaw', loss_heard: 3, jitter_heard_ms: 2.1, level_db: -23 }),
+    '3 lost, jitter 2.1 ms, -23 dB',
+  );
+  assert.is(audioText({ codec: 'ulaw' }), '');
 });
 
 drawing.run();
