@@ -70,7 +70,11 @@ export function Curve({
               stroke,
               width: 1.75,
               spanGaps: true,
-              points: { show: false },
+              // A value alone makes no line.
+              points: {
+                show: (self: uPlot, series: number) =>
+                  (self.data[series] ?? []).filter((value) => typeof value === 'number').length < 3,
+              },
               ...(index === 0 ? { fill: `${stroke}22`, fillTo: range.low } : {}),
             };
           }),

@@ -51,6 +51,8 @@ export interface OutboundConnections {
   dump(): Pick<Dump, 'outboundConnections' | 'orphans'>;
   /** Takes connections up again, before {@link start}, which makes the sockets anew. Those not configured any more are gone. */
   restore(dump: Pick<Dump, 'outboundConnections' | 'orphans'>): void;
+  /** Connections for whose applications events wait, and how many. */
+  waiting(): { readonly connection: string; readonly events: number }[];
   /** Connections there are, those being made included. */
   readonly size: number;
   /** Unregisters the applications and ends everything. */
@@ -170,6 +172,11 @@ export function createOutboundConnections(options: OutboundConnectionsOptions): 
       calls.restoreOrphans(orphans);
     },
 
+    waiting: () =>
+      [...persistent.values(), ...calls.all()].flatMap(({ settings, outbox }) => {
+        const events = outbox.waiting().length;
+        return events === 0 ? [] : [{ connection: settings.name, events }];
+      }),
     get size() {
       return persistent.size + calls.size;
     },

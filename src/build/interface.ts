@@ -82,7 +82,7 @@ export async function buildInterface(
   const { config, clock, ids, log, scope, entityId, runtime, recorder } = base;
   const { outbound } = calls;
   const opened: { unread?: Pick<Unread, 'lagging' | 'carrying'> } = {};
-  const views = recorder && buildViews(recorder, opened, base, state);
+  const views = recorder && buildViews(recorder, opened, base, { ...state, outbound });
   const started = formatTimestamp(clock.now());
   const page = readPageFiles(pageDirectory);
   if (!page) log.warn({ directory: pageDirectory }, 'the page for people is not served: it was not built');
@@ -184,9 +184,9 @@ function buildViews(
   recorder: Recorder,
   served: { unread?: Pick<Unread, 'lagging' | 'carrying'> },
   { config, clock, log, scope }: Base,
-  { applications }: State,
+  { applications, outbound }: Pick<State, 'applications'> & Pick<CallControl, 'outbound'>,
 ) {
-  const stuck = createStuck(recorder, (octets) => served.unread?.lagging(octets) ?? []);
+  const stuck = createStuck(recorder, (octets) => served.unread?.lagging(octets) ?? [], outbound.waiting);
   const server = { versions: versions(), config: () => config };
   const calls = createCalls(recorder, stuck, server);
   const inNumbers = (name: string): LiveApplication => {

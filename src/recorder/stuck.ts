@@ -29,6 +29,12 @@ const expectations: Readonly<Record<string, Expectations<string>>> = {
 /** A client that does not read: who it is, and the octets that wait for it. */
 export type Lagging = { readonly client: string; readonly octets: number };
 
+/** Events that wait for an application that we connect to. */
+export type Mailbox = { readonly connection: string; readonly events: number };
+
+/** Events that may wait for an application before that is told. */
+const waitingEvents = 100;
+
 /** Octets that may wait for a client before it is said to be slow. */
 const laggingOctets = 65_536;
 
@@ -43,8 +49,13 @@ export interface Stuck {
 /**
  * Makes what finds it, out of the charts that run and what is expected of their states.
  * @param lagging the clients for whom at least so many octets wait
+ * @param mailboxes where events wait for an application that we connect to
  */
-export function createStuck(recorder: Recorder, lagging: (octets: number) => readonly Lagging[]): Stuck {
+export function createStuck(
+  recorder: Recorder,
+  lagging: (octets: number) => readonly Lagging[],
+  mailboxes: () => readonly Mailbox[] = () => [],
+): Stuck {
   const { store, clock } = recorder;
 
   const judge = ({ chart, object, value, since, call }: ObjectHistory, now: number): WaitingFor | undefined => {
@@ -75,7 +86,20 @@ export function createStuck(recorder: Recorder, lagging: (octets: number) => rea
           waits_for: `the client to read ${octets} octets`,
         }),
       );
-      return [...objects, ...sockets].sort((a, b) => a.since - b.since);
+      const waiting = mailboxes().flatMap(({ connection, events }): WaitingFor[] =>
+        events < waitingEvents
+          ? []
+          : [
+              {
+                kind: 'mailbox',
+                object: connection,
+                since: now,
+                expected_ms: 0,
+                waits_for: `the application to be there for ${events} events`,
+              },
+            ],
+      );
+      return [...objects, ...sockets, ...waiting].sort((a, b) => a.since - b.since);
     },
     of(call) {
       const now = clock.now();

@@ -76,8 +76,9 @@ standing('registers its applications at once, and says so when it is connected',
 });
 
 standing('keeps events while it is away, and sends them in order behind the word that it is back', () => {
-  const { sockets, userEvent, clock, applications } = world(persistent);
+  const { sockets, userEvent, clock, applications, outbound } = world(persistent);
   userEvent('early');
+  assert.equal(outbound.waiting(), [{ connection: 'desk', events: 1 }]);
   sockets[0]!.accept();
   userEvent('one');
   sockets[0]!.told.closed();

@@ -105,6 +105,29 @@ away('channels of an application that stays away are let go of as it is configur
   assert.is(clock.pending, 0);
 });
 
+away('a mailbox in which many events wait for an application is stuck', () => {
+  const world = createCallControl();
+  const recorder = createTestRecorder(world.runtime, world.clock);
+  let events = 99;
+  const stuck = createStuck(
+    recorder,
+    () => [],
+    () => [{ connection: 'robot', events }],
+  );
+  assert.equal(stuck.all(), []);
+  events = 100;
+  assert.equal(stuck.all(), [
+    {
+      kind: 'mailbox',
+      object: 'robot',
+      since: world.clock.now(),
+      expected_ms: 0,
+      waits_for: 'the application to be there for 100 events',
+    },
+  ]);
+  recorder.close();
+});
+
 away('what stays longer than expected is stuck, and says what it waits for', () => {
   const world = createCallControl();
   const recorder = createTestRecorder(world.runtime, world.clock);
