@@ -100,9 +100,14 @@ export function createMediaSockets(deps: MediaSocketsDeps): MediaSockets {
     };
   };
 
-  const accept = (c: Context<Env>, incoming: IncomingMessage, user: HttpUser | undefined): Response => {
+  /** The connection that is asked for, when it is one that the user sees. @throws AriError. */
+  const awaited = (c: Context<Env>, user: HttpUser | undefined) => {
     const connection = external.awaited(c.req.param('id') ?? '');
     if (user) requireSeen(user, connection.channelId);
+    return connection;
+  };
+  const accept = (c: Context<Env>, incoming: IncomingMessage, user: HttpUser | undefined): Response => {
+    const connection = awaited(c, user);
     connections.proved(incoming.socket);
     c.env.upgraded = true;
     incoming.socket.setNoDelay(true);
@@ -118,7 +123,7 @@ export function createMediaSockets(deps: MediaSocketsDeps): MediaSockets {
       if (request.method !== 'GET') return responder.refusal(request, new AriError('methodInvalid'), { Allow: 'GET' });
       const { incoming } = c.env;
       if (!incoming || c.env.outgoing || request.headers.get('upgrade')?.toLowerCase() !== 'websocket') {
-        external.awaited(c.req.param('id') ?? '');
+        awaited(c, user);
         throw new AriError('upgradeRequired');
       }
       const reason = handshakeProblem(request.headers, mediaProtocol);

@@ -211,6 +211,43 @@ for (const door of doors)
     }
   });
 
+const sockets = suite('WebSockets that a scope covers');
+
+sockets('each is opened by who may open it, for what the scope covers', async () => {
+  const everything = operationNames.map(({ resource, nickname }) => `${resource}:${nickname}`);
+  const but = (...names: string[]): ScopeSettings => ({
+    operations: everything.filter((each) => !names.includes(each)),
+  });
+  const within = named('within', { applications: ['desk'] });
+  const without = named(
+    'without',
+    but('events:eventWebsocket', 'live:watch', 'listening:listen', 'channels:externalMedia'),
+  );
+  const awaited = (id: string) => ({ taken: false, channelId: id, attach: () => undefined });
+  const { ask: asked } = createTestApp(
+    { ...owners, externalMedia: { awaited } as never, bans: undefined },
+    { users: [within, without] },
+  );
+  const statusOf = async (path: string, user: string) =>
+    (await asked(`GET ${path}`, { headers: { authorization: basic(`${user}:secret`) } })).status;
+  const tried = ['/ari/events?app=desk', '/hookswitch/live', '/hookswitch/live?app=desk', '/hookswitch/live?call=mine'];
+  const foreign = ['/ari/events?app=desk,other', '/hookswitch/live?app=other', '/hookswitch/live?call=foreign'];
+  const all = (paths: string[], user: string) => Promise.all(paths.map((path) => statusOf(path, user)));
+  assert.equal(
+    {
+      // Let in as far as that goes without a handshake.
+      mine: await all([...tried, '/media/mine'], 'within'),
+      foreign: await all([...foreign, '/media/foreign'], 'within'),
+      without: await all([...tried, '/media/mine', '/hookswitch/channels/mine/listen?ticket=x'], 'without'),
+    },
+    {
+      mine: [426, 426, 426, 426, 426],
+      foreign: [403, 404, 404, 403],
+      without: [403, 403, 403, 403, 403, 403],
+    },
+  );
+});
+
 const things = suite('things that a scope covers');
 
 /** The parameters of operations that name something. */
@@ -499,5 +536,6 @@ sources('who comes from where it may not is told so, whatever its password; othe
 
 sources.run();
 verbs.run();
+sockets.run();
 things.run();
 scopes.run();

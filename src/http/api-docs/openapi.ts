@@ -107,7 +107,11 @@ export function createOpenApi({ base, title, description, version, resources }: 
       securitySchemes: {
         basic: { type: 'http', scheme: 'basic' },
         apiKey: { type: 'apiKey', in: 'query', name: 'api_key', description: 'user:password' },
-        token: { type: 'http', scheme: 'bearer', description: 'of a log-in: POST /hookswitch/sessions' },
+        token: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'of a log-in (POST /hookswitch/sessions), or of `hookswitch token`',
+        },
       },
     },
   };
