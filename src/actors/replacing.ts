@@ -1,3 +1,4 @@
+import type { Logger } from '../lib/log.ts';
 import { isEnding, lifeOf } from '../machines/channel.ts';
 import { Cause } from '../telephony/causes.ts';
 import type { Bridges } from './bridges.ts';
@@ -13,10 +14,12 @@ export function createReplacing({
   channels,
   bridges,
   places,
+  log,
 }: {
   channels: Channels;
   bridges: Pick<Bridges, 'bridgeOf'>;
   places: Places;
+  log: Logger;
 }): (newcomer: ChannelEntry, replaces: string) => void {
   const living = (id: string): ChannelEntry | undefined => {
     const channel = channels.find(id);
@@ -42,11 +45,15 @@ export function createReplacing({
     if (!living(replaces)) return void channels.tell(newcomer, { type: 'finish', cause: Cause.callRejected });
     const up = channels.answered(newcomer);
     channels.tell(newcomer, { type: 'answer' });
-    void up.then((isUp) => {
+    const answered = (isUp: boolean): void => {
       if (!isUp) return;
       const old = living(replaces);
       if (old) takePlace(newcomer, old);
       else channels.tell(newcomer, { type: 'finish', cause: Cause.normalClearing });
+    };
+    up.then(answered).catch((error: unknown) => {
+      log.warn({ channel: newcomer.id, replaces, error }, 'a call could not take the place of another');
+      channels.tell(newcomer, { type: 'finish', cause: Cause.temporaryFailure });
     });
   };
 }

@@ -55,7 +55,7 @@ export function buildMeeting(
     fieldEvents: compatibility === 'asterisk',
   });
   channels.onTransferAsked(transfers.ask);
-  channels.onReplacing(createReplacing({ channels, bridges, places }));
+  channels.onReplacing(createReplacing({ channels, bridges, places, log }));
   // Before its bridge: the channel that is to be in its place comes there first.
   channels.onDeparture(transfers.departing);
   channels.onDeparture(bridges.leave);

@@ -209,7 +209,7 @@ export class Recorder {
     const { channel, peer, playback, bridge, recording } = event as {
       [name in 'channel' | 'peer' | 'bridge' | 'playback']?: { id?: string };
     } & { recording?: { name: string } };
-    const about = channel ?? peer;
+    const about = channel ?? peer ?? transfererOf(event);
     if (about?.id !== undefined) return this.store.ofChannel(about.id);
     if (playback?.id !== undefined) return this.store.ofObject('playback', playback.id);
     if (bridge?.id !== undefined) return this.store.ofObject('bridge', bridge.id);
@@ -225,3 +225,9 @@ export class Recorder {
     }, expiryMs);
   }
 }
+
+/** The channel whose far side asked for the transfer that an event is about. */
+const transfererOf = (event: AriEventBody): { id: string } | undefined => {
+  if (event.type === 'ChannelTransfer') return event.referred_by.source_channel;
+  return event.type === 'BridgeAttendedTransfer' ? event.transferer_first_leg : undefined;
+};

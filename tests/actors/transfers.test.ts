@@ -1,9 +1,10 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { putDown, takeUp } from '../../src/actors/put-down.ts';
 import type { AriEvent } from '../../src/models/events.ts';
 import { Cause } from '../../src/telephony/causes.ts';
 import type { TransferRequest } from '../../src/telephony/driver.ts';
-import { createCallControl, settled } from '../support/call-control.ts';
+import { createCallControl, FakeLeg, settled } from '../support/call-control.ts';
 import { refusal } from '../support/refusal.ts';
 
 /** Transfers with everything real but the technology: parties of a Dial, and of bridges that an application has made. */
@@ -470,18 +471,39 @@ test('who hears of everything hears of transfers, but as the field has it only w
 });
 
 test('a transfer that is put down goes on where it was', async () => {
+  const { bob, named, owners, clock } = await bridged();
+  bob.report({ type: 'leg.transferAsked', transfer: request() });
+  const target = named('Local/300@default').id;
+  const dump = JSON.parse(JSON.stringify(putDown(owners)));
+  const later = createCallControl({ contexts, now: clock.now() });
+  takeUp(later.owners, dump, {
+    legOf({ id }, report) {
+      const leg = new FakeLeg(id, report);
+      later.legs.set(id, leg);
+      return leg;
+    },
+  });
+  later.connect('app');
+  const [party, stand] = [later.legs.get('bob'), later.legs.get(target)];
+  stand?.report({ type: 'leg.ringing' });
+  stand?.report({ type: 'leg.answered' });
+  await settled();
+  assert.equal(
+    party?.calls.filter((call) => call.startsWith('transfer')),
+    ['transfer 2: 180', 'transfer 2: 200'],
+  );
+  assert.equal([later.bridges.get('b1').channels, later.transfers.size], [['alice', target], 0]);
+});
+
+test('a transfer whose channels are gone is not taken up', async () => {
   const { bob, leg, transfers, channels } = await dialed();
   bob.report({ type: 'leg.transferAsked', transfer: request() });
-  const dump = JSON.parse(JSON.stringify(transfers.dump()));
-  assert.equal(
-    dump.map(({ value, context }: { value: string; context: { transferer: string } }) => [value, context.transferer]),
-    [['dialing', bob.media.id]],
-  );
+  const dump = transfers.dump();
   leg('Fake/carol').report({ type: 'leg.hungUp', cause: 17 });
+  channels.hangupAll(16);
   await settled();
-  // Its channels are gone by now: it is taken up, and finds that.
   transfers.restore(dump);
-  assert.is(channels.size, 2);
+  assert.equal([channels.size, transfers.size], [0, 0]);
 });
 
 test.run();

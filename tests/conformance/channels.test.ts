@@ -91,6 +91,17 @@ cases('commands with no say about the state are refused for unknown channels and
   { ask: 'POST /channels/{free}/variables', with: { json: { variables: { A: '1' } } }, ...foreign },
 ]);
 
+cases('how a transfer goes is told by who controls the channel, and of a transfer that there is', [
+  { ask: 'POST /channels/{nobody}/transfer_progress?states=channel_answered', ...missing },
+  { ask: 'POST /channels/{free}/transfer_progress?states=channel_answered', ...foreign },
+  {
+    ask: 'POST /channels/{up}/transfer_progress?states=channel_answered',
+    status: 404,
+    message: 'Callee not found',
+    oursAlone: true,
+  },
+]);
+
 cases('commands are carried out on a channel that is up', [
   { ask: 'POST /channels/{up}/answer', status: 204 },
   { ask: 'POST /channels/{up}/ring', status: 204 },

@@ -4,8 +4,9 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { startBaresip } from '../support/baresip.ts';
+import { speech, startBaresip } from '../support/baresip.ts';
 import { need } from '../support/need.ts';
+import { Phone } from '../support/phone.ts';
 import { onServer } from '../support/server.ts';
 import { freePort } from '../support/sipp.ts';
 
@@ -142,10 +143,10 @@ function pieces({ samples, rate }: { samples: Int16Array; rate: number }, tones:
 }
 
 /** Asks something of a phone by its control connection: one command as a netstring of JSON. */
-async function tell(port: number, command: string): Promise<void> {
+async function tell(port: number, command: string, params?: string): Promise<void> {
   const socket = connect(port, '127.0.0.1');
   await once(socket, 'connect');
-  const text = JSON.stringify({ command });
+  const text = JSON.stringify({ command, ...(params !== undefined && { params }) });
   socket.write(`${text.length}:${text},`);
   await once(socket, 'data');
   socket.destroy();
@@ -214,5 +215,39 @@ need('baresip').test(
     });
   },
 );
+
+need('baresip').test(phones, 'it puts whoever calls it through to somebody else', async (program) => {
+  const carolsPort = await freePort();
+  const endpoints = {
+    anonymous: { match: ['127.0.0.1'] },
+    alice: { auth: { username: 'alice', password: 'wonderland' }, aor: {} },
+    carol: { aor: { contacts: [`sip:carol@127.0.0.1:${carolsPort}`] } },
+  };
+  const dialplan = { default: { '100': ['Dial(PJSIP/alice)'], '300': ['Dial(PJSIP/carol)'] } };
+  await onServer({ endpoints, dialplan }, async (server) => {
+    const app = await server.app('desk', { subscribeAll: true });
+    const control = await freePort();
+    await startBaresip(program, server, 'alice', {
+      more: () => [
+        `audio_source aufile,${speech}`,
+        ...['module_app ctrl_tcp.so', `ctrl_tcp_listen 127.0.0.1:${control}`],
+      ],
+    });
+    await app.waitFor('ContactStatusChange', ({ contact_info }) => contact_info.aor === 'alice');
+    const caller = server.closing(await Phone.open('4711', server.sip()));
+    const carol = server.closing(await Phone.open('carol', server.sip(), carolsPort));
+    await caller.call('100');
+    await tell(control, 'transfer', `sip:300@${server.sip()}`);
+    await carol.answered();
+    const told = await app.waitFor('BridgeBlindTransfer');
+    assert.equal([told.result, told.exten, told.channel.name.startsWith('PJSIP/alice-')], ['Success', '300', true]);
+    await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === told.channel.id);
+    caller.audio.hum(400);
+    carol.audio.hum(700);
+    await Promise.all([caller.audio.hears([700], [400, 700]), carol.audio.hears([400], [400, 700])]);
+    carol.hangup();
+    await caller.over();
+  });
+});
 
 phones.run();

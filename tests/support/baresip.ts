@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 import type { TestServer } from './server.ts';
 import { freePort } from './sipp.ts';
 
-const speech = fileURLToPath(new URL('../../sounds/en/demo-congrats.wav', import.meta.url));
+/** A prompt that lasts longer than a test. */
+export const speech = fileURLToPath(new URL('../../sounds/en/demo-congrats.wav', import.meta.url));
 
 /** What baresip needs to be a phone without a person: it answers by itself and speaks a prompt, or whatever is said. */
 const config = (port: number, more: readonly string[] = [`audio_source aufile,${speech}`]): string => `

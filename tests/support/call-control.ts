@@ -249,7 +249,7 @@ export function createCallControl({
     fieldEvents: compatibility === 'asterisk',
   });
   channels.onTransferAsked(transfers.ask);
-  channels.onReplacing(createReplacing({ channels, bridges, places }));
+  channels.onReplacing(createReplacing({ channels, bridges, places, log }));
   channels.onDeparture(transfers.departing);
   channels.onDeparture(bridges.leave);
   channels.onHold(bridges.held);

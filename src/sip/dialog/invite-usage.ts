@@ -257,6 +257,8 @@ class Usage implements InviteUsage {
       headers: [
         ['Server', stack.userAgent],
         ['Allow', allow],
+        // RFC 3891 5: phones look here whether they may name this call to others.
+        ['Supported', 'replaces, norefersub'],
         ...this.#sessionTimer.accept(transaction.request),
         ...headers,
       ],

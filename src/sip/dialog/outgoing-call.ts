@@ -374,7 +374,10 @@ function buildInvite(
     ...(contact && { contact }),
     headers: [
       ['Allow', options.allow],
-      ['Supported', [...(request.reliable ? ['100rel'] : []), '199', ...(session ? ['timer'] : [])].join(', ')],
+      [
+        'Supported',
+        [...(request.reliable ? ['100rel'] : []), '199', 'replaces', ...(session ? ['timer'] : [])].join(', '),
+      ],
       ...requirement(request.reliable === 'required' && '100rel', session?.required && 'timer'),
       ...(session ? wishHeaders(session) : []),
       ['User-Agent', stack.userAgent],
