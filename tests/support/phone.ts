@@ -172,7 +172,8 @@ export class Phone {
       // The ACK of a refusal belongs to the INVITE (RFC 3261 17.1.1.3).
       if (calling) this.#request('ACK', { ...calling, to: parties.to });
     } else {
-      this.#dialog = dialog;
+      // A 200 that is repeated changes nothing of a call that stands (RFC 3261 13.2.2.4).
+      if (this.#dialog?.callId !== dialog.callId) this.#dialog = dialog;
       this.#talkTo(message.body);
       this.#request('ACK', dialog);
     }
