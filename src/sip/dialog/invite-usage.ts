@@ -257,8 +257,7 @@ class Usage implements InviteUsage {
       headers: [
         ['Server', stack.userAgent],
         ['Allow', allow],
-        // RFC 3891 5: phones look here whether they may name this call to others.
-        ['Supported', 'replaces, norefersub'],
+        ['Supported', 'replaces, norefersub'], // RFC 3891 5, RFC 4488 4
         ...this.#sessionTimer.accept(transaction.request),
         ...headers,
       ],
