@@ -376,7 +376,6 @@ function headerOf(line: string): [name: string, value: string] {
 export const recorderSettings = ({ recorder }: Config): RecorderSettings => ({
   stepsPerCall: recorder.entries_per_call,
   octets: recorder.memory * 1_000_000,
-  eventOctets: recorder.events_memory * 1_000_000,
   keepEndedMs: recorder.keep_ended * 60_000,
   others: recorder.other_entries,
   bodies: recorder.sip_bodies,

@@ -12,14 +12,10 @@ export const recorder = group(
         'Steps, messages, requests and events that are kept of one call; the oldest go, and it is told how many.',
     }),
     memory: whole(1, 1_000_000, {
-      default: 64,
+      default: 80,
       unit: 'MB',
-      description: 'Memory for everything that is kept, roughly; ended calls go first, the oldest before others.',
-    }),
-    events_memory: whole(1, 1_000_000, {
-      default: 16,
-      unit: 'MB',
-      description: 'Memory for the last events of all applications, which those that come back may ask for (`resume`).',
+      description:
+        'Memory for everything that is kept, roughly; ended calls go first, the oldest before others. Applications that come back find their last events in it (`resume`).',
     }),
     keep_ended: number(0, 100_000, {
       default: 30,
@@ -29,7 +25,7 @@ export const recorder = group(
     other_entries: whole(0, 1_000_000, {
       default: 5_000,
       unit: 'entries',
-      description: 'Entries that belong to no call: registrations, contacts, applications, requests.',
+      description: 'Entries that belong to no call, events left out: registrations, contacts, applications, requests.',
     }),
     sip_bodies: flag({
       default: false,

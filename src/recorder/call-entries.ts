@@ -2,7 +2,7 @@ import type { CommittedStep } from '../actors/step.ts';
 import { type Entry, type EventEntry, type Kept, readAll } from './entries.ts';
 import { EntryList } from './entry-list.ts';
 import { type ObjectHistory, passOver } from './history.ts';
-import type { Journal, RowOwner } from './journal.ts';
+import type { Journal, RowOwner, Segment } from './journal.ts';
 import { readRow, rowsOf, writeEvent, writeRow, writeStep } from './rows.ts';
 
 const none: readonly never[] = [];
@@ -38,9 +38,10 @@ export class CallEntries {
     this.size++;
   }
 
-  addEvent(event: EventEntry): void {
-    writeEvent(this.#journal, this.#owner, event);
+  /** @returns the piece of the journal where it is. */
+  addEvent(event: EventEntry): Segment {
     this.size++;
+    return writeEvent(this.#journal, this.#owner, event);
   }
 
   add(entry: Kept): void {

@@ -6,9 +6,10 @@ import { added, CallRecord, current } from './call-record.ts';
 import { type Entry, type EventEntry, type Kept, readAll } from './entries.ts';
 import { EntryList } from './entry-list.ts';
 import { KeptStep, ObjectHistory, passOver } from './history.ts';
-import { Journal, numberOf, type Segment } from './journal.ts';
+import { Journal, numberOf, type RowOwner, type Segment } from './journal.ts';
 import type { Mask } from './masks.ts';
 import { Queue } from './queue.ts';
+import { readRow, rowsOf, writeEvent } from './rows.ts';
 
 /** Bounds of what is kept. */
 export type StoreLimits = {
@@ -36,6 +37,9 @@ const aboutChannel: ReadonlySet<string> = new Set(['channel', 'ownership', 'chan
 const dropped = 0.25;
 const mostDropped = 1_000;
 
+/** How long events are kept for applications that come back, in ms, however short calls are kept. */
+const leastMs = 600_000;
+
 /** Part of the memory that entries of live calls may take when the journal has let go of them. */
 const ownPart = 0.5;
 
@@ -47,7 +51,10 @@ const ownPart = 0.5;
 export class CallStore {
   readonly #limits: StoreLimits;
   readonly #mask: () => Mask;
-  readonly #journal: Journal;
+  /** What of calls, and of events of none, lies outside the heap. */
+  readonly journal: Journal;
+  /** Whose the events are that belong to no call. */
+  readonly #nobody: RowOwner = { last: 0 };
   /** By id, former ids too; in the order in which calls began. */
   readonly #calls = new Map<string, CallRecord>();
   readonly #byChannel = new Map<string, CallRecord>();
@@ -70,7 +77,7 @@ export class CallStore {
   constructor(limits: StoreLimits, mask: () => Mask) {
     this.#limits = limits;
     this.#mask = mask;
-    this.#journal = new Journal(
+    this.journal = new Journal(
       limits.octets,
       (more) => this.octets + more <= limits.octets,
       (segment) => this.#retired(segment),
@@ -79,7 +86,7 @@ export class CallStore {
 
   /** Octets that all entries take, roughly. */
   get octets(): number {
-    return this.#journal.octets + this.#besides + this.#own + this.#others.octets;
+    return this.journal.octets + this.#besides + this.#own + this.#others.octets;
   }
 
   /** Calls that are kept, oldest first. */
@@ -93,9 +100,10 @@ export class CallStore {
 
   /** Everything that is kept, in order. */
   all(): Entry[] {
-    const lists = [...this.calls().map(({ entries }) => entries.kept()), this.#others.all(), ...this.#waiting.values()];
+    const events = [...rowsOf(this.journal, this.#nobody.last)].map(([segment, place]) => readRow(segment, place));
+    const lists = [...this.calls().map(({ entries }) => entries.kept()), events, this.#others.all()];
     // A request may be in several calls.
-    return readAll([...new Set(lists.flat())].sort((a, b) => a.order - b.order));
+    return readAll([...new Set([...lists, ...this.#waiting.values()].flat())].sort((a, b) => a.order - b.order));
   }
 
   /** The call of a channel, of one that has ended too. */
@@ -130,10 +138,12 @@ export class CallStore {
     return call;
   }
 
-  /** An event of a call. */
-  addEvent(call: CallRecord, event: EventEntry): void {
-    call.entries.addEvent(event);
+  /** An event of a call, or of none. @returns the piece of the journal where it is, as its newest row */
+  addEvent(call: CallRecord | undefined, event: EventEntry): Segment {
+    if (!call) return writeEvent(this.journal, this.#nobody, event);
+    const segment = call.entries.addEvent(event);
     this.#added(call, event);
+    return segment;
   }
 
   /** Adds an entry to a call. */
@@ -179,9 +189,9 @@ export class CallStore {
       this.#ended.shift();
       if (this.#forgetEnded(call)) went.push(call.id);
     }
-    for (let piece = this.#journal.oldest; piece; piece = this.#journal.oldest) {
-      if (this.#calls.size > 0 && piece.number(piece.first + piece.size - 1, numberOf.at) > due) break;
-      this.#journal.retire();
+    for (let piece = this.journal.oldest; piece; piece = this.journal.oldest) {
+      if (piece.number(piece.first + piece.size - 1, numberOf.at) > Math.min(due, now - leastMs)) break;
+      this.journal.retire();
     }
     return went;
   }
@@ -262,7 +272,7 @@ export class CallStore {
     let call = this.#calls.get(linked.id);
     if (own && own === call) return own;
     if (!call) {
-      call = new CallRecord(linked.id, step.at, this.#mask(), this.#journal);
+      call = new CallRecord(linked.id, step.at, this.#mask(), this.journal);
       this.#calls.set(linked.id, call);
       this.#besides += octetsOfCall;
     }
@@ -349,7 +359,7 @@ export class CallStore {
 
   /** A piece of the journal goes: the calls with it that ended, but not what is live. */
   #retired(segment: Segment): void {
-    for (const owner of segment.owners) this.#leave(current(owner as CallRecord));
+    for (const owner of segment.owners) if (owner !== this.#nobody) this.#leave(current(owner as CallRecord));
     if (this.#own + this.#others.octets > this.#limits.octets * ownPart) this.#shorten();
   }
 

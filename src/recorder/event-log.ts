@@ -1,47 +1,27 @@
 import type { Resumption } from '../actors/applications.ts';
 import type { EventEntry } from './entries.ts';
-import { Journal, numberOf, type RowOwner } from './journal.ts';
-import { readRow, rowsOf, writeEvent } from './rows.ts';
+import { type Journal, numberOf, type Segment } from './journal.ts';
+import { readRow } from './rows.ts';
 
-/** The rows of one application. */
-type Rows = RowOwner & { readonly application: string; gone: boolean };
+/** Applications whose events may be looked for before those are forgotten of which nothing is left. */
+const manyApplications = 1_000;
 
-/** The last events made for applications, whoever they were for, bounded together. */
+/** The last events made for applications, as long as the journal has them: rows of an application are chained. */
 export class EventLog {
   readonly #journal: Journal;
-  readonly #byApplication = new Map<string, Rows>();
+  /** Place of the newest row of each application. */
+  readonly #newest = new Map<string, number>();
 
-  /** @param limit octets that all of them may take, roughly. */
-  constructor(limit: number) {
-    this.#journal = new Journal(
-      limit,
-      (more) => this.#journal.octets + more <= limit,
-      (segment) => {
-        for (const rows of segment.owners as Rows[]) {
-          if (rows.last >= segment.first + segment.size) continue;
-          rows.gone = true;
-          this.#byApplication.delete(rows.application);
-        }
-      },
-    );
+  constructor(journal: Journal) {
+    this.#journal = journal;
   }
 
-  /** Octets that they take, roughly. */
-  get octets(): number {
-    return this.#journal.octets;
-  }
-
-  add(entry: EventEntry): void {
-    const { application } = entry;
-    let rows = this.#byApplication.get(application);
-    if (!rows) {
-      rows = { application, last: 0, gone: false };
-      this.#byApplication.set(application, rows);
-    }
-    writeEvent(this.#journal, rows, entry);
-    // All of its others went to make room.
-    if (rows.gone) this.#byApplication.set(application, rows);
-    rows.gone = false;
+  /** The newest row of the journal is an event of an application. */
+  note(application: string, segment: Segment): void {
+    const place = this.#journal.places;
+    segment.setNumber(place, numberOf.sibling, this.#newest.get(application) ?? 0);
+    this.#newest.set(application, place);
+    if (this.#newest.size > manyApplications) this.#prune();
   }
 
   /**
@@ -72,7 +52,16 @@ export class EventLog {
     return found.reverse();
   }
 
-  #rowsOf(application: string) {
-    return rowsOf(this.#journal, this.#byApplication.get(application)?.last ?? 0);
+  *#rowsOf(application: string): Generator<[segment: Segment, place: number]> {
+    for (let place = this.#newest.get(application) ?? 0; place > 0; ) {
+      const segment = this.#journal.find(place);
+      if (!segment) return;
+      yield [segment, place];
+      place = segment.number(place, numberOf.sibling);
+    }
+  }
+
+  #prune(): void {
+    for (const [application, place] of this.#newest) if (!this.#journal.find(place)) this.#newest.delete(application);
   }
 }

@@ -5,15 +5,18 @@
 export const numberOf = {
   order: 0,
   at: 1,
+  /** Place of the row before of its owner. */
   previous: 2,
   kind: 3,
   number: 4,
   cause: 5,
   textAt: 6,
   textLength: 7,
+  /** Of an event the place of the one before of its application. */
+  sibling: 8,
 } as const;
 export const referenceOf = { subject: 0, content: 1, rest: 2 } as const;
-const numbersEach = 8;
+const numbersEach = 9;
 const referencesEach = 3;
 
 /** Whose rows they are, chained from the newest one. */

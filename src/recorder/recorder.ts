@@ -8,13 +8,10 @@ import { CallStore, type StoreLimits } from './call-store.ts';
 import { EventEntry, MediaEntry, RequestEntry, SipEntry, type SipPlace, type Told } from './entries.ts';
 import { EventLog } from './event-log.ts';
 import type { Mask } from './masks.ts';
-import { Queue } from './queue.ts';
 import { type RtpTraceLimits, RtpTraces } from './rtp-traces.ts';
 import { callIdOf, headOf, isAboutCall, redactBody, redactHead } from './sip-text.ts';
 
 export type RecorderSettings = StoreLimits & {
-  /** Octets of events that are kept for applications that come back. */
-  eventOctets: number;
   /** Whether bodies of SIP messages are kept. */
   bodies: boolean;
   /** What is not shown of new calls. */
@@ -34,8 +31,8 @@ export type BegunRequest = ConstructorParameters<typeof RequestEntry>[0] & {
 /** Who hears what is recorded: of a step only whose call it belongs to. */
 export type RecordListener = (entry: Told | undefined, call: CallRecord | undefined) => void;
 
-/** Requests that steps may still follow from. */
-const rememberedRequests = 5_000;
+/** Requests that steps may still follow from: so many at least, twice as many at most. */
+const rememberedRequests = 2_500;
 
 /** How often calls that ended long ago are looked for, in ms. */
 const expiryMs = 5_000;
@@ -52,8 +49,9 @@ export class Recorder {
   /** The heads of RTP packets. */
   readonly rtp: RtpTraces;
   readonly #log: Logger;
-  readonly #requests = new Map<string, RequestEntry>();
-  readonly #requestOrder = new Queue<RequestEntry>();
+  /** Requests by id: those of late, and those before. */
+  #requests = new Map<string, RequestEntry>();
+  #formerRequests = new Map<string, RequestEntry>();
   readonly #unkeep: () => void;
   #listeners: readonly RecordListener[] = [];
   #order = 0;
@@ -66,7 +64,7 @@ export class Recorder {
     this.settings = settings;
     this.store = new CallStore(settings, () => this.settings.mask);
     this.rtp = new RtpTraces(settings.rtp ?? { packets: 0, octets: 0 });
-    this.events = new EventLog(settings.eventOctets);
+    this.events = new EventLog(this.store.journal);
     this.#unkeep = turn.keep((step, actor) => this.#keep(step, actor));
   }
 
@@ -76,7 +74,7 @@ export class Recorder {
   }
 
   /** Takes up other settings: bounds hold for what comes, masks for calls that begin. The memory there is stays. */
-  reconfigure(next: Partial<Omit<RecorderSettings, 'octets' | 'eventOctets'>>): void {
+  reconfigure(next: Partial<Omit<RecorderSettings, 'octets'>>): void {
     Object.assign(this.settings, next);
   }
 
@@ -89,7 +87,8 @@ export class Recorder {
   }
 
   /** A request is carried out from now on. @returns what to call with the status of its answer */
-  requested({ looks, ...request }: BegunRequest): (status: number, durationMs: number) => void {
+  requested(request: BegunRequest): (status: number, durationMs: number) => void {
+    const { looks } = request;
     const entry = new RequestEntry(request);
     entry.order = ++this.#order;
     if (!looks) this.#remember(entry);
@@ -107,10 +106,8 @@ export class Recorder {
   sent(application: string, number: number, event: AriEventBody, json: string, missed: boolean): void {
     const entry = new EventEntry({ at: this.clock.now(), application, number, type: event.type, json, missed });
     entry.order = ++this.#order;
-    this.events.add(entry);
     const call = this.#callOfEvent(event);
-    if (call) this.store.addEvent(call, entry);
-    else this.store.putOther(entry);
+    this.events.note(application, this.store.addEvent(call, entry));
     this.#tell(entry, call);
   }
 
@@ -164,7 +161,7 @@ export class Recorder {
   /** Puts the request that a step follows from before it. */
   #link(call: CallRecord, id: string): void {
     call.lastRequest = id;
-    const entry = this.#requests.get(id);
+    const entry = this.#requests.get(id) ?? this.#formerRequests.get(id);
     if (!entry || entry.calls.includes(call.id)) return;
     entry.calls = [...entry.calls, call.id];
     this.store.put(call, entry);
@@ -187,12 +184,12 @@ export class Recorder {
     }
   }
 
+  /** Two generations, of which the older one goes as a whole, cost less than to delete one for each that comes. */
   #remember(entry: RequestEntry): void {
     this.#requests.set(entry.id, entry);
-    this.#requestOrder.push(entry);
-    if (this.#requestOrder.size <= rememberedRequests) return;
-    const oldest = this.#requestOrder.shift();
-    if (oldest && this.#requests.get(oldest.id) === oldest) this.#requests.delete(oldest.id);
+    if (this.#requests.size < rememberedRequests) return;
+    this.#formerRequests = this.#requests;
+    this.#requests = new Map();
   }
 
   /** The call that a path names: `/ari/channels/{id}/…`, `/hookswitch/calls/{id}/…`, and the same of bridges, playbacks and recordings. */

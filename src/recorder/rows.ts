@@ -67,7 +67,7 @@ function causeOf(number: number, request: string | undefined, rest: Rest | undef
 }
 
 /** Writes an event, as it was made for an application. */
-export function writeEvent(journal: Journal, owner: RowOwner, event: EventEntry): void {
+export function writeEvent(journal: Journal, owner: RowOwner, event: EventEntry): Segment {
   const segment = journal.open(owner, event.order, event.at, event.json.length, 'utf8');
   const place = journal.places;
   segment.setNumber(place, numberOf.kind, event.missed ? codeOf.missed : codeOf.event);
@@ -75,6 +75,7 @@ export function writeEvent(journal: Journal, owner: RowOwner, event: EventEntry)
   segment.setReference(place, referenceOf.subject, event.application);
   segment.setReference(place, referenceOf.content, event.type);
   segment.write(place, event.json, 'utf8');
+  return segment;
 }
 
 function writeSip(journal: Journal, owner: RowOwner, sip: SipEntry): void {

@@ -1,6 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createAbsences } from '../../src/actors/absences.ts';
+import { CallStore } from '../../src/recorder/call-store.ts';
 import { EventEntry } from '../../src/recorder/entries.ts';
 import { EventLog } from '../../src/recorder/event-log.ts';
 import { nothingMasked } from '../../src/recorder/masks.ts';
@@ -13,14 +14,23 @@ import { onServer, password, user } from '../support/server.ts';
 
 const away = suite('applications that were away');
 
-const event = (application: string, number: number, type = 'StasisStart'): EventEntry =>
-  new EventEntry({ at: 1, application, number, type, json: `${application}${number}`, missed: false });
+/** Events that belong to no call, in a store of so many octets. */
+function logOf(octets: number) {
+  const store = new CallStore({ stepsPerCall: 10, octets, keepEndedMs: 0, others: 0 }, () => nothingMasked);
+  const log = new EventLog(store.journal);
+  const add = (application: string, number: number): void => {
+    const json = `${application}${number}`;
+    const entry = new EventEntry({ at: 1, application, number, type: 'StasisStart', json, missed: false });
+    log.note(application, store.addEvent(undefined, entry));
+  };
+  return { log, add, store };
+}
 
 away('what is kept of an application comes in order; what is not is counted', () => {
-  const log = new EventLog(20_000);
-  for (let number = 1; number <= 100; number++) for (const app of ['a', 'b']) log.add(event(app, number));
+  const { log, add, store } = logOf(20_000);
+  for (let number = 1; number <= 100; number++) for (const app of ['a', 'b']) add(app, number);
   const kept = log.last('a', 1_000).map(({ json }) => json);
-  assert.ok(kept.length < 100 && kept.length > 4 && log.octets <= 20_000, `${kept.length} are kept`);
+  assert.ok(kept.length < 100 && kept.length > 4 && store.octets <= 20_000, `${kept.length} are kept`);
   const first = 101 - kept.length;
   assert.equal(
     kept,
@@ -33,8 +43,8 @@ away('what is kept of an application comes in order; what is not is counted', ()
 });
 
 away('an application that was gone for good in between is counted anew: its old numbers say nothing', () => {
-  const log = new EventLog(10_000);
-  for (const number of [1, 2, 3, 1, 2]) log.add(event('a', number));
+  const { log, add } = logOf(10_000);
+  for (const number of [1, 2, 3, 1, 2]) add('a', number);
   assert.equal(log.after('a', 1, 2), { events: ['a2'], lost: 0 });
   assert.equal(log.after('a', 3, 2), { events: [], lost: undefined });
 });

@@ -17,7 +17,6 @@ export const createTestRecorder = (
     settings: {
       stepsPerCall: 10_000,
       octets: 50_000_000,
-      eventOctets: 10_000_000,
       keepEndedMs: 600_000,
       others: 10_000,
       bodies: false,
