@@ -5,7 +5,6 @@ import type { NameAddr } from '../message/name-addr.ts';
 import type { Uri } from '../message/uri.ts';
 import type { ServerTransaction } from '../transaction/transaction.ts';
 import type { Target } from '../transport/transport.ts';
-import { Announcer, type AnnouncerData } from './announcer.ts';
 import { Deadlines, type DeadlinesData } from './deadlines.ts';
 import {
   type Dialog,
@@ -19,7 +18,7 @@ import {
 import { DialogRequests, type DialogRequestsData } from './dialog-requests.ts';
 import { earlyVerdict, hasSdp, type OfferVerdict, refuseForNow, replyTo } from './offers.ts';
 import { type AcceptedData, type OkDeadline, OkRepeats } from './ok-repeats.ts';
-import { glareMs, type ReinviteData, Reinviter } from './reinviter.ts';
+import { type RefreshDeadline, Refreshes, type RefreshesData } from './refreshes.ts';
 import { reliableNumber } from './reliable.ts';
 import {
   type SessionDeadline,
@@ -37,15 +36,13 @@ export type { UsageAnswer, UsageEnd, UsageHandlers } from './usage-handlers.ts';
 export type UsageState = 'early' | 'confirmed' | 'ending' | 'closed';
 
 /** Everything that a call inside a dialog is, as plain data: enough for another process to go on with it. */
-export type UsageData = {
+export type UsageData = RefreshesData & {
   readonly state: UsageState;
   readonly requests: DialogRequestsData;
   /** Our 200 that waits for its ACK. */
   readonly accepted?: AcceptedData;
   /** Headers of a BYE that waits for the ACK, too. */
   readonly bye?: HeaderLines;
-  readonly reinvite: ReinviteData;
-  readonly announcer: AnnouncerData;
   readonly sessionTimer: SessionTimerData;
   readonly deadlines: DeadlinesData<UsageDeadline>;
   /** Offer and answer of the INVITE were done before its final response. */
@@ -54,7 +51,7 @@ export type UsageData = {
   readonly rseq?: number;
 };
 
-type UsageDeadline = OkDeadline | SessionDeadline | 'reinvite' | 'announce';
+type UsageDeadline = OkDeadline | SessionDeadline | RefreshDeadline;
 
 export type UsageOptions = {
   stack: Stack;
@@ -115,8 +112,6 @@ export const createInviteUsage = (options: UsageOptions): InviteUsage => new Usa
 
 /** Labels of the requests that a usage sends of its own accord; those of `request` are told apart by their prefix. */
 const BYE = 'bye';
-const REINVITE = 'reinvite';
-const UPDATE = 'update';
 const PRACK = 'prack';
 const ASKED = 'asked:';
 
@@ -125,8 +120,7 @@ class Usage implements InviteUsage {
   readonly #deadlines: Deadlines<UsageDeadline>;
   readonly #requests: DialogRequests;
   readonly #repeats: OkRepeats;
-  readonly #reinviter: Reinviter;
-  readonly #announcer: Announcer;
+  readonly #refreshes: Refreshes;
   readonly #sessionTimer: SessionTimer;
   #state: UsageState = 'early';
   #byeHeaders: HeaderLines | undefined;
@@ -146,8 +140,8 @@ class Usage implements InviteUsage {
         okLost: () => this.#neverAcknowledged(),
         refreshSession: () => this.reinvite(),
         sessionExpired: () => this.#lose(408),
-        reinvite: () => this.#reinviter.waited(),
-        announce: () => this.#announcer.waited(),
+        reinvite: () => this.#refreshes.due.reinvite(),
+        announce: () => this.#refreshes.due.announce(),
       },
       failed: () => this.#lose(500),
     });
@@ -164,8 +158,19 @@ class Usage implements InviteUsage {
     this.#rseq = data?.rseq;
     this.#repeats = new OkRepeats(stack.timing, this.#deadlines);
     this.#sessionTimer = new SessionTimer(this.#deadlines, data?.sessionTimer);
-    this.#reinviter = new Reinviter(this.#reinviting(dialog), data?.reinvite);
-    this.#announcer = new Announcer(this.#announcing(dialog), data?.announcer);
+    this.#refreshes = new Refreshes(
+      {
+        ...options,
+        requests: this.#requests,
+        sessionTimer: this.#sessionTimer,
+        deadlines: this.#deadlines,
+        isConfirmed: () => this.#state === 'confirmed',
+        isUnacknowledged: () => this.#repeats.accepted !== undefined,
+        unusable: () => this.#unusable(),
+        lose: (status) => this.#lose(status),
+      },
+      data,
+    );
     if (data) this.#resume(data);
   }
 
@@ -216,12 +221,9 @@ class Usage implements InviteUsage {
     this.#repeats.stop();
     if (accepted.first && this.#state === 'confirmed') handlers.onAcknowledged?.();
     const awaited = accepted.offer && this.#state === 'confirmed';
-    if (awaited && !(hasSdp(ack) && handlers.acceptAnswer(ack.bodyText))) {
-      this.#end({ by: 'lost', status: 488 });
-      return void this.#sendBye([]);
-    }
+    if (awaited && !(hasSdp(ack) && handlers.acceptAnswer(ack.bodyText))) return void this.#unusable();
     if (this.#byeHeaders) this.#sendBye(this.#byeHeaders);
-    else this.#proceed();
+    else this.#refreshes.proceed();
   }
 
   get isSettled(): boolean {
@@ -287,11 +289,11 @@ class Usage implements InviteUsage {
   }
 
   reinvite(): void {
-    this.#reinviter.start();
+    this.#refreshes.reinvite();
   }
 
   announce(): void {
-    this.#announcer.start();
+    this.#refreshes.announce();
   }
 
   request(label: string, method: string, options?: DialogRequestOptions): void {
@@ -303,7 +305,7 @@ class Usage implements InviteUsage {
     this.#state = 'closed';
     this.#deadlines.clearAll();
     this.#repeats.stop();
-    this.#reinviter.end();
+    this.#refreshes.end();
     this.#options.handlers.onClosed();
   }
 
@@ -314,8 +316,7 @@ class Usage implements InviteUsage {
       requests: this.#requests.dump(),
       ...(accepted && { accepted }),
       ...(this.#byeHeaders && { bye: this.#byeHeaders }),
-      reinvite: this.#reinviter.data,
-      announcer: this.#announcer.data,
+      ...this.#refreshes.dump(),
       sessionTimer: this.#sessionTimer.data,
       deadlines: this.#deadlines.dump(),
       ...(this.#settled && { settled: true }),
@@ -332,89 +333,20 @@ class Usage implements InviteUsage {
     if (transaction) this.#repeats.resume(transaction, accepted);
   }
 
-  #reinviting(dialog: Dialog): ConstructorParameters<typeof Reinviter>[0] {
-    const { stack, handlers } = this.#options;
-    return {
-      glareMs: () => glareMs(Number.parseInt(stack.ids.hex(4), 16), dialog.ownsCallId),
-      canStart: () => this.#canStart(),
-      send: () =>
-        this.#requests.send(REINVITE, 'INVITE', {
-          headers: this.#refreshHeaders(),
-          contentType: 'application/sdp',
-          body: handlers.makeOffer(),
-        }),
-      cancel: () => this.#requests.cancel(REINVITE),
-      wait: (ms) => this.#deadlines.set('reinvite', ms),
-      accepted: (response) => {
-        this.#requests.update(refreshed(this.dialog, response));
-        this.#sessionTimer.renew();
-        this.#requests.acknowledge(response);
-      },
-      repeated: (response) => this.#requests.acknowledge(response),
-      answered: (sdp) => {
-        if (this.#state !== 'confirmed' || handlers.acceptAnswer(sdp)) return;
-        this.#end({ by: 'lost', status: 488 });
-        this.#sendBye([]);
-      },
-      refused: (status) => handlers.onOfferRefused?.(status),
-      lost: (status) => this.#lose(status),
-    };
-  }
-
-  #announcing(dialog: Dialog): ConstructorParameters<typeof Announcer>[0] {
-    const { stack } = this.#options;
-    return {
-      glareMs: () => glareMs(Number.parseInt(stack.ids.hex(4), 16), dialog.ownsCallId),
-      canStart: () => this.#canStart(),
-      isAllowed: () => this.dialog.takesUpdate === true,
-      send: () => this.#requests.send(UPDATE, 'UPDATE', { headers: this.#refreshHeaders() }),
-      reinvite: () => this.#reinviter.start(),
-      wait: (ms) => this.#deadlines.set('announce', ms),
-      accepted: (response) => {
-        this.#requests.update(refreshed(this.dialog, response));
-        this.#sessionTimer.renew();
-      },
-      lost: (status) => this.#lose(status),
-    };
-  }
-
-  /** Whether the call stands, and our 200 was acknowledged. */
-  #canStart(): boolean {
-    return this.#state === 'confirmed' && this.#repeats.accepted === undefined;
-  }
-
-  /** What stood in the way of requests of ours is gone. */
-  #proceed(): void {
-    this.#reinviter.proceed();
-    this.#announcer.proceed();
-  }
-
-  #refreshHeaders(): HeaderLines {
-    const { allow, handlers } = this.#options;
-    return [['Allow', allow], ...this.#sessionTimer.headers(), ...(handlers.standingHeaders?.() ?? [])];
-  }
-
   #receiveFinal(label: string, response: SipResponse): void {
     const { status } = response;
-    if (label === BYE) this.drop();
-    else if (label === REINVITE) this.#reinviter.receive(response);
     // Whatever is wrong with a PRACK, the final response to its INVITE decides.
-    else if (label === PRACK) return;
-    else if (label === UPDATE) {
-      if (this.#state === 'confirmed') this.#announcer.receive(response);
-    } else {
-      // RFC 5057 5.1: a NOTIFY that finds no subscription ends that, and nothing else.
-      const ofSubscription = response.cseq.method === 'NOTIFY' && status === 481;
-      if ((status === 481 && !ofSubscription) || status === 408) this.#lose(status);
-      this.#options.handlers.onRequestEnded?.(label.slice(ASKED.length), status);
-    }
+    if (label === PRACK || this.#refreshes.receive(label, response)) return;
+    if (label === BYE) return void this.drop();
+    // RFC 5057 5.1: a NOTIFY that finds no subscription ends that, and nothing else.
+    const ofSubscription = response.cseq.method === 'NOTIFY' && status === 481;
+    if ((status === 481 && !ofSubscription) || status === 408) this.#lose(status);
+    this.#options.handlers.onRequestEnded?.(label.slice(ASKED.length), status);
   }
 
   #requestFailed(label: string, status: 408 | 503): void {
+    if (label === PRACK || this.#refreshes.failed(label, status)) return;
     if (label === BYE) this.drop();
-    else if (label === REINVITE) this.#reinviter.failed(status);
-    else if (label === PRACK) return;
-    else if (label === UPDATE) this.#announcer.failed(status);
     else this.#options.handlers.onRequestEnded?.(label.slice(ASKED.length), status);
   }
 
@@ -467,7 +399,7 @@ class Usage implements InviteUsage {
   }
 
   #offerIsOpen(): boolean {
-    return this.#reinviter.busy || this.#repeats.accepted?.offer === true;
+    return this.#refreshes.offering || this.#repeats.accepted?.offer === true;
   }
 
   #neverAcknowledged(): void {
@@ -490,6 +422,12 @@ class Usage implements InviteUsage {
     this.#end({ by: 'lost', status });
     if (status === 481) this.drop();
     else this.#sendBye([]);
+  }
+
+  /** The peer's answer to an offer of ours is of no use. */
+  #unusable(): void {
+    this.#end({ by: 'lost', status: 488 });
+    this.#sendBye([]);
   }
 
   #sendBye(headers: HeaderLines): void {

@@ -1,0 +1,162 @@
+import type { HeaderLines } from '../message/build.ts';
+import type { SipResponse } from '../message/message.ts';
+import { Announcer, type AnnouncerData, type AnnouncerOptions } from './announcer.ts';
+import type { Deadlines } from './deadlines.ts';
+import { refreshed } from './dialog.ts';
+import type { DialogRequests } from './dialog-requests.ts';
+import { glareMs } from './one-at-a-time.ts';
+import { type ReinviteData, Reinviter, type ReinviterOptions } from './reinviter.ts';
+import type { SessionTimer } from './session-timer.ts';
+import type { Stack } from './stack.ts';
+import type { UsageHandlers } from './usage-handlers.ts';
+
+/** Where re-INVITEs and UPDATEs of ours stand: plain data. */
+export type RefreshesData = { readonly reinvite: ReinviteData; readonly announcer: AnnouncerData };
+
+/** Deadlines that end a pause which the peer asked for. */
+export type RefreshDeadline = 'reinvite' | 'announce';
+
+export type RefreshesOptions = {
+  stack: Stack;
+  /** Value of Allow. */
+  allow: string;
+  handlers: UsageHandlers;
+  requests: DialogRequests;
+  sessionTimer: SessionTimer;
+  deadlines: Pick<Deadlines<RefreshDeadline>, 'set'>;
+  /** Whether the call stands. */
+  isConfirmed(): boolean;
+  /** Whether a 200 of ours waits for its ACK. */
+  isUnacknowledged(): boolean;
+  /** The peer's answer is of no use: the call cannot go on. */
+  unusable(): void;
+  /** The peer has forgotten the dialog, or never answers. */
+  lose(status: number): void;
+};
+
+/** Labels of the requests. */
+const REINVITE = 'reinvite';
+const UPDATE = 'update';
+
+/** What we ask anew of the peer of a call that stands: an offer by re-INVITE, or that it hears of something, by UPDATE. */
+export class Refreshes {
+  readonly #options: RefreshesOptions;
+  readonly #reinviter: Reinviter;
+  readonly #announcer: Announcer;
+
+  constructor(options: RefreshesOptions, data: Partial<RefreshesData> = {}) {
+    this.#options = options;
+    this.#reinviter = new Reinviter(this.#reinviting(), data.reinvite);
+    this.#announcer = new Announcer(this.#announcing(), data.announcer);
+  }
+
+  /** An offer of ours waits for its answer. */
+  get offering(): boolean {
+    return this.#reinviter.busy;
+  }
+
+  /** Offers anew, now or when what is under way is done. */
+  reinvite(): void {
+    this.#reinviter.start();
+  }
+
+  /** Tells the standing headers, by UPDATE when the peer takes that, else by re-INVITE. */
+  announce(): void {
+    this.#announcer.start();
+  }
+
+  /** What stood in the way of requests of ours is gone. */
+  proceed(): void {
+    this.#reinviter.proceed();
+    this.#announcer.proceed();
+  }
+
+  /** What is done when the deadlines are due. */
+  readonly due: Record<RefreshDeadline, () => void> = {
+    reinvite: () => this.#reinviter.waited(),
+    announce: () => this.#announcer.waited(),
+  };
+
+  /** The final response to the request sent as `label`. @returns false when that was none of these. */
+  receive(label: string, response: SipResponse): boolean {
+    if (label === REINVITE) this.#reinviter.receive(response);
+    else if (label !== UPDATE) return false;
+    else if (this.#options.isConfirmed()) this.#announcer.receive(response);
+    return true;
+  }
+
+  /** Nobody answered (408), or nothing could be sent (503). @returns false when it was none of these. */
+  failed(label: string, status: 408 | 503): boolean {
+    if (label === REINVITE) this.#reinviter.failed(status);
+    else if (label !== UPDATE) return false;
+    else this.#announcer.failed(status);
+    return true;
+  }
+
+  /** The dialog is over. */
+  end(): void {
+    this.#reinviter.end();
+  }
+
+  dump(): RefreshesData {
+    return { reinvite: this.#reinviter.data, announcer: this.#announcer.data };
+  }
+
+  #reinviting(): ReinviterOptions {
+    const { requests, sessionTimer, deadlines, handlers, isConfirmed, unusable, lose } = this.#options;
+    return {
+      glareMs: () => this.#glareMs(),
+      canStart: () => this.#canStart(),
+      send: () =>
+        requests.send(REINVITE, 'INVITE', {
+          headers: this.#headers(),
+          contentType: 'application/sdp',
+          body: handlers.makeOffer(),
+        }),
+      cancel: () => requests.cancel(REINVITE),
+      wait: (ms) => deadlines.set('reinvite', ms),
+      accepted: (response) => {
+        requests.update(refreshed(requests.dialog, response));
+        sessionTimer.renew();
+        requests.acknowledge(response);
+      },
+      repeated: (response) => requests.acknowledge(response),
+      answered: (sdp) => {
+        if (isConfirmed() && !handlers.acceptAnswer(sdp)) unusable();
+      },
+      refused: (status) => handlers.onOfferRefused?.(status),
+      lost: lose,
+    };
+  }
+
+  #announcing(): AnnouncerOptions {
+    const { requests, sessionTimer, deadlines, lose } = this.#options;
+    return {
+      glareMs: () => this.#glareMs(),
+      canStart: () => this.#canStart(),
+      isAllowed: () => requests.dialog.takesUpdate === true,
+      send: () => requests.send(UPDATE, 'UPDATE', { headers: this.#headers() }),
+      reinvite: () => this.#reinviter.start(),
+      wait: (ms) => deadlines.set('announce', ms),
+      accepted: (response) => {
+        requests.update(refreshed(requests.dialog, response));
+        sessionTimer.renew();
+      },
+      lost: lose,
+    };
+  }
+
+  #glareMs(): number {
+    const { stack, requests } = this.#options;
+    return glareMs(Number.parseInt(stack.ids.hex(4), 16), requests.dialog.ownsCallId);
+  }
+
+  #canStart(): boolean {
+    return this.#options.isConfirmed() && !this.#options.isUnacknowledged();
+  }
+
+  #headers(): HeaderLines {
+    const { allow, handlers, sessionTimer } = this.#options;
+    return [['Allow', allow], ...sessionTimer.headers(), ...(handlers.standingHeaders?.() ?? [])];
+  }
+}
