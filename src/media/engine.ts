@@ -1,15 +1,9 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { ExternalRequest } from '../telephony/external.ts';
-import type {
-  AudioDirection,
-  MediaSource,
-  MixCommand,
-  RecordReport,
-  RtpStatistics,
-  SessionCommand,
-} from '../telephony/media.ts';
+import type { AudioDirection, MediaSource, MixCommand, RtpStatistics, SessionCommand } from '../telephony/media.ts';
 import type { MediaConfig } from './config.ts';
+import { Detectors } from './detectors.ts';
 import type { End } from './end.ts';
 import { openExternalEnd } from './external/open-external.ts';
 import { streamUsage } from './external/stream-end.ts';
@@ -21,7 +15,6 @@ import { Measures } from './measures.ts';
 import { Mixing } from './mix.ts';
 import { Overhearers } from './overhearers.ts';
 import type { EngineReport, MediaUsage, OverhearCommand, RelayedIn } from './protocol.ts';
-import { sourceOfEnd, sourceOfMix } from './recorder.ts';
 import { Recorders } from './recorders.ts';
 import { PortPool } from './rtp/ports.ts';
 import { RtpEnd } from './rtp/rtp-end.ts';
@@ -29,13 +22,13 @@ import type { Sockets } from './rtp/sockets.ts';
 import { tracedPair } from './rtp/traced-pair.ts';
 import { ownMemory, type SessionMemory } from './session-memory.ts';
 import { SnoopEnd } from './snoop-end.ts';
-import { TalkTap, type Tap } from './talk-tap.ts';
+import { Snoops } from './snoops.ts';
+import type { Tap } from './talk-tap.ts';
 import { Ticker } from './ticker.ts';
 import { type Bells, newBell, noBells } from './tie/bell.ts';
 import { TieEnd } from './tie/tie-end.ts';
 import type { TiePlan } from './tie/tie-wire.ts';
 import { Ties } from './tie/ties.ts';
-import { ToneTap } from './tone-tap.ts';
 
 export type MediaEngineOptions = {
   config: MediaConfig;
@@ -79,14 +72,12 @@ export class MediaEngine {
   readonly #ends = new Map<number, End>();
   readonly #mixes = new Map<number, Mixing>();
   readonly #taps = new Set<Tap>();
-  /** What looks for talk and for tones, by the end it listens to. */
-  readonly #detectors = { detectTalking: new Map<End, Tap>(), detectTone: new Map<End, Tap>() };
+  readonly #detectors: Detectors;
   readonly #recorders: Recorders;
   readonly #overhearers: Overhearers;
   readonly #ties: Ties;
   readonly #measures: Measures;
-  /** Snoops by the end they listen to: they end with it. */
-  readonly #snoops = new Map<End, Set<SnoopEnd>>();
+  readonly #snoops = new Snoops();
   #warnedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: MediaEngineOptions) {
@@ -100,8 +91,9 @@ export class MediaEngine {
       drainMs: config.portDrainMs,
       random32,
     });
-    this.#recorders = new Recorders({ taps: this.#taps, random32, limits: config.recording });
+    this.#recorders = new Recorders({ taps: this.#taps, random32, config, report });
     this.#overhearers = new Overhearers(this.#taps, report);
+    this.#detectors = new Detectors(this.#taps, report);
     this.#measures = new Measures({ everyMs: config.measureMs, report });
     const { bell = newBell(0), bells = noBells, phaseMs = 0 } = options;
     this.#ties = new Ties({ clock, bell, bells, failed: (end, error) => this.#fault(end.session, error) });
@@ -165,8 +157,7 @@ export class MediaEngine {
       return;
     }
     const end = new SnoopEnd({ ...this.#endOptions(session, memory), target: found, spy, whisper });
-    const snoops = this.#snoops.get(found) ?? new Set();
-    this.#snoops.set(found, snoops.add(end));
+    this.#snoops.add(found, end);
     this.#add(end);
   }
 
@@ -307,23 +298,16 @@ export class MediaEngine {
     const end = this.#ends.get(session);
     if (!end) return;
     this.#ends.delete(session);
-    this.#detect(end, 'detectTalking', undefined);
-    this.#detect(end, 'detectTone', undefined);
+    this.#detectors.forget(end);
     this.#recorders.end(end);
     this.#overhearers.forget(end);
-    for (const snoop of this.#snoops.get(end) ?? []) this.#endSnoop(snoop);
-    this.#snoops.delete(end);
-    for (const snoops of this.#snoops.values()) snoops.delete(end as SnoopEnd);
+    for (const { session: snoop } of this.#snoops.forget(end)) this.#end(snoop, 'who it listened to is gone');
     for (const mix of this.#mixes.values()) mix.leave(end);
     this.#ties.forget(end);
     end.close(reason);
     this.#measures.forget(end);
     if (end instanceof RtpEnd && end.pair) this.#ports.release(end.pair);
     this.#stopWhenIdle();
-  }
-
-  #endSnoop(snoop: SnoopEnd): void {
-    this.#end(snoop.session, 'who it listened to is gone');
   }
 
   /** Ends a session that has nothing to go on with; that is told when what was recorded of it is complete. */
@@ -364,59 +348,24 @@ export class MediaEngine {
       case 'close':
         this.#closeMix(mixing.mix);
         return;
-      case 'record': {
-        const { recording, request, progress } = command;
-        const { mix } = mixing;
-        const source = sourceOfMix(mixing, this.#options.config.defaultLanguage);
-        const told = (report: RecordReport) => this.#options.report({ type: 'mixRecorded', mix, recording, report });
-        this.#recorders.record(mixing, { recording, source, request, progress, told });
-        return;
-      }
+      case 'record':
       case 'controlRecording':
-        this.#recorders.control(mixing, command.recording, command.action);
+        this.#recorders.apply(mixing, command);
         return;
       default:
         mixing.apply(command);
     }
   }
 
-  /** One detector of a kind listens to an end at a time. */
-  #detect(end: End, kind: 'detectTalking' | 'detectTone', tap: Tap | undefined): void {
-    const detectors = this.#detectors[kind];
-    const before = detectors.get(end);
-    if (before) this.#endTap(before);
-    detectors.delete(end);
-    if (!tap) return;
-    detectors.set(end, tap);
-    this.#taps.add(tap);
-  }
-
-  #endTap(tap: Tap): void {
-    if (this.#taps.delete(tap)) tap.close();
-  }
-
   #applyToEnd(end: End, command: SessionCommand): void {
-    const { session } = end;
     switch (command.type) {
-      case 'detectTalking': {
-        const { detection } = command;
-        this.#detect(end, command.type, detection && new TalkTap(end, detection, this.#options.report));
+      case 'detectTalking':
+      case 'detectTone':
+        this.#detectors.apply(end, command);
         return;
-      }
-      case 'detectTone': {
-        const { detection } = command;
-        this.#detect(end, command.type, detection && new ToneTap(end, detection, this.#options.report));
-        return;
-      }
-      case 'record': {
-        const { recording, request, progress } = command;
-        const source = sourceOfEnd(end, request.channels, this.#options.config.defaultLanguage);
-        const told = (report: RecordReport) => this.#options.report({ type: 'recorded', session, recording, report });
-        this.#recorders.record(end, { recording, source, request, progress, told });
-        return;
-      }
+      case 'record':
       case 'controlRecording':
-        this.#recorders.control(end, command.recording, command.action);
+        this.#recorders.apply(end, command);
         return;
       default:
         end.apply(command);
@@ -469,7 +418,7 @@ export class MediaEngine {
         tap.tick();
       } catch (error) {
         this.#options.log.error({ error }, 'what listened to a media session failed');
-        this.#endTap(tap);
+        if (this.#taps.delete(tap)) tap.close();
       }
     }
   }

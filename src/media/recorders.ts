@@ -1,28 +1,22 @@
-import type { RecordAction, RecordReport, RecordRequest } from '../telephony/media.ts';
-import type { End } from './end.ts';
-import type { RecordingLimits } from './file/recording-writer.ts';
+import type { RecordReport, SessionCommand } from '../telephony/media.ts';
+import type { MediaConfig } from './config.ts';
+import { End } from './end.ts';
 import type { Mixing } from './mix.ts';
-import { Recorder, type RecordSource } from './recorder.ts';
+import type { EngineReport } from './protocol.ts';
+import { Recorder, sourceOfEnd, sourceOfMix } from './recorder.ts';
 import type { Tap } from './talk-tap.ts';
 
 export type RecordersOptions = {
   /** What is driven by the tick: recorders come and go there. */
   taps: Set<Tap>;
   random32: () => number;
-  /** How files are written. */
-  limits: RecordingLimits;
+  /** How files are written, and the language of what is heard first. */
+  config: Pick<MediaConfig, 'recording' | 'defaultLanguage'>;
+  report: (report: EngineReport) => void;
 };
 
-/** What is to be recorded. */
-export type RecordingOrder = {
-  /** Its number, which is its owner's. */
-  recording: number;
-  source: RecordSource;
-  request: RecordRequest;
-  /** See {@link RecordProgress}. */
-  progress?: SharedArrayBuffer | undefined;
-  told: (report: RecordReport) => void;
-};
+/** What can be asked of sessions and mixes about recordings. */
+export type RecordingCommand = Extract<SessionCommand, { type: 'record' | 'controlRecording' }>;
 
 /** All recordings under way in one thread, by what they record. */
 export class Recorders {
@@ -35,7 +29,13 @@ export class Recorders {
     this.#options = options;
   }
 
-  record(owner: End | Mixing, { recording, source, request, progress, told }: RecordingOrder): void {
+  /** Begins a recording, or does something to one. */
+  apply(owner: End | Mixing, command: RecordingCommand): void {
+    if (command.type === 'record') this.#record(owner, command);
+    else this.#recorders.get(owner)?.get(command.recording)?.control(command.action);
+  }
+
+  #record(owner: End | Mixing, { recording, request, progress }: RecordingCommand & { type: 'record' }): void {
     const recorders = this.#recorders.get(owner) ?? new Map<number, Recorder>();
     this.#recorders.set(owner, recorders);
     owner.onDigit = (digit) => {
@@ -44,14 +44,15 @@ export class Recorders {
     const unfinished = this.#unfinished.get(owner) ?? { recordings: 0, done: undefined };
     this.#unfinished.set(owner, unfinished);
     unfinished.recordings++;
+    const { recording: limits, defaultLanguage: language } = this.#options.config;
     const recorder = new Recorder({
-      source,
+      source: owner instanceof End ? sourceOfEnd(owner, request.channels, language) : sourceOfMix(owner, language),
       request,
       serial: this.#options.random32(),
-      limits: this.#options.limits,
+      limits,
       ...(progress && { progress: new Float64Array(progress) }),
       told: (report) => {
-        told(report);
+        this.#tell(owner, recording, report);
         if (report.type === 'record.started' || --unfinished.recordings > 0) return;
         this.#unfinished.delete(owner);
         unfinished.done?.();
@@ -65,10 +66,6 @@ export class Recorders {
     this.#options.taps.add(recorder);
   }
 
-  control(owner: End | Mixing, recording: number, action: RecordAction): void {
-    this.#recorders.get(owner)?.get(recording)?.control(action);
-  }
-
   /** What is recorded of an end or a mix that is gone is complete. */
   end(owner: End | Mixing): void {
     for (const each of [...(this.#recorders.get(owner)?.values() ?? [])]) each.close();
@@ -80,5 +77,10 @@ export class Recorders {
     const unfinished = this.#unfinished.get(owner);
     if (unfinished) unfinished.done = then;
     else then();
+  }
+
+  #tell(owner: End | Mixing, recording: number, report: RecordReport): void {
+    if (owner instanceof End) this.#options.report({ type: 'recorded', session: owner.session, recording, report });
+    else this.#options.report({ type: 'mixRecorded', mix: owner.mix, recording, report });
   }
 }
