@@ -170,7 +170,7 @@ export const endpoint = group(
     timers: choice(['no', 'yes', 'required', 'always'], {
       default: 'yes',
       description:
-        'Whether calls to it are watched by refreshing them (RFC 4028): no; yes, where it understands that; required, without it there is no call; always, by us alone where it does not. Callers get what they ask for.',
+        'Whether its calls are watched by refreshing them (RFC 4028): no; yes, where it understands that (when it calls, where it asks for that); required, without it there is no call; always, by us alone where it does not.',
     }),
     timers_sess_expires: whole(90, 86_400, {
       default: 1_800,

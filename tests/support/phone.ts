@@ -26,6 +26,8 @@ export class Phone {
   refuses: string | undefined;
   /** Whether it is being called and has not answered. */
   rings = false;
+  /** The INVITEs that it was called with, in order. */
+  readonly invites: { all(name: string): string[] }[] = [];
   /** What it was told of transfers that it asked for, in order. */
   readonly notified: TransferNews[] = [];
   /** Final statuses of requests inside its call, by CSeq. */
@@ -193,6 +195,7 @@ export class Phone {
       this.#refuse?.();
     }
     const callId = message.one('Call-ID');
+    if (method === 'INVITE' && !to.includes('tag=')) this.invites.push(message);
     if (method === 'INVITE' && (this.#dialog?.callId ?? callId) === callId) {
       const parties = { from: tagged, to: message.one('From'), callId };
       if (this.refuses !== undefined && !this.#dialog) return void answer(this.refuses);

@@ -1,4 +1,5 @@
 import type { DigestAlgorithm } from '../../sip/auth/digest.ts';
+import type { SessionTerms } from '../../sip/dialog/session-timer.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
 import type { SrtpPolicy } from '../../sip/sdp/sdes.ts';
 import type { Party, TransferHandling } from '../../telephony/driver.ts';
@@ -71,6 +72,13 @@ export const defaultIdentity: IdentityTelling = {
  */
 export const reliabilityOf = { no: 'no', yes: 'asked', peer_supported: 'able', required: 'required' } as const;
 
+/** How calls of an endpoint are watched, in both directions. */
+export function sessionTermsOf({ timers, sessionSeconds, shortestSessionSeconds }: EndpointConfig): SessionTerms {
+  if (timers === 'no') return 'off';
+  const wish = { seconds: Math.max(sessionSeconds, shortestSessionSeconds), minimum: shortestSessionSeconds };
+  return { ...wish, ...(timers === 'required' && { required: true }), ...(timers === 'always' && { always: true }) };
+}
+
 /** A phone or a line. */
 export type EndpointConfig = {
   /** What comes after `PJSIP/` in dial strings, and the user part of the AOR. */
@@ -102,8 +110,9 @@ export type EndpointConfig = {
   /** What it is told of who calls it. */
   identity: IdentityTelling;
   /**
-   * Whether calls to it are watched (RFC 4028), by the field's words, how long without a refresh and at least, in s.
-   * `always`: by us alone where it knows nothing of that.
+   * Whether its calls are watched (RFC 4028), by the field's words, how long without a refresh and at least, in s. Calls that
+   * come from it are watched as it asks for, with `required` and `always` also where it asks for nothing; `always`: by us
+   * alone where it knows nothing of that.
    */
   timers: 'no' | 'yes' | 'required' | 'always';
   sessionSeconds: number;

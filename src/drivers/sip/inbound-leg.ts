@@ -11,7 +11,7 @@ import { parseUri } from '../../sip/message/uri.ts';
 import { Cause } from '../../telephony/causes.ts';
 import type { DigitSequence, Leg, Party, Report, SipAbilities } from '../../telephony/driver.ts';
 import { causeFromReason, causeFromStatus, reasonHeaders, statusFromCause } from './causes.ts';
-import { type EndpointConfig, reliabilityOf } from './config.ts';
+import { type EndpointConfig, reliabilityOf, sessionTermsOf } from './config.ts';
 import { createLegCore, type LegCore, type LegCoreData } from './leg-core.ts';
 import type { CallView, LegToken } from './legs.ts';
 import type { Negotiation } from './negotiation.ts';
@@ -82,9 +82,10 @@ export function resumeInboundLeg(
   return openLeg({ services, endpoint, call, channelId, report, from: data }, state);
 }
 
-const termsOf = ({ symmetric, reliable }: EndpointConfig): IncomingTerms => ({
-  symmetric,
-  reliability: reliabilityOf[reliable],
+const termsOf = (endpoint: EndpointConfig): IncomingTerms => ({
+  symmetric: endpoint.symmetric,
+  reliability: reliabilityOf[endpoint.reliable],
+  session: sessionTermsOf(endpoint),
 });
 
 const handlersOf = (services: Services, endpoint: EndpointConfig, state: Opening): IncomingHandlers => ({

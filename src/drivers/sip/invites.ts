@@ -1,11 +1,12 @@
 import { hasOption, RELIABLE } from '../../sip/dialog/reliable.ts';
+import { TIMER, tooShortSession } from '../../sip/dialog/session-timer.ts';
 import type { CallOffer } from '../../sip/dialog/user-agent.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 import { printable } from '../../sip/message/scan.ts';
 import { parseDescription } from '../../sip/sdp/description.ts';
 import { usableAudio } from '../../sip/sdp/offer-answer.ts';
 import type { CallHost, Party } from '../../telephony/driver.ts';
-import type { EndpointConfig } from './config.ts';
+import { type EndpointConfig, sessionTermsOf } from './config.ts';
 import { type InboundCall, takeInboundCall } from './inbound-leg.ts';
 import { assertedParty, partyOf, userOf, withPrivacy } from './party.ts';
 import { redirectionOf } from './redirections.ts';
@@ -34,7 +35,9 @@ export function createInviteReceiver(
     const replacing = replacingOf(services, request);
     const refusal =
       refuseReplacing(replacing) ??
-      refuseExtension(request, endpoint) ??
+      refuseExtension(request, { tag: RELIABLE, what: 'reliable responses', mode: endpoint.reliable }) ??
+      refuseExtension(request, { tag: TIMER, what: 'session timers', mode: endpoint.timers }) ??
+      refuseSession(request, endpoint) ??
       refuseCaller(services, request, endpoint, replacing !== undefined) ??
       refuseOffer(request, endpoint);
     if (refusal) {
@@ -96,12 +99,21 @@ const callerOf = (request: SipRequest, endpoint: EndpointConfig): Party =>
 
 type Refusal = [status: number, reason: string, headers: readonly (readonly [string, string])[]];
 
-/** Why an endpoint's reliable responses and the caller's do not go together (RFC 3261 8.2.2.3, 21.4.16). */
-function refuseExtension(request: SipRequest, { reliable }: EndpointConfig): Refusal | undefined {
-  const isRequired = hasOption(request, 'Require', RELIABLE);
-  if (reliable === 'no' && isRequired) return [420, 'it requires reliable responses', [['Unsupported', RELIABLE]]];
-  if (reliable !== 'required' || isRequired || hasOption(request, 'Supported', RELIABLE)) return undefined;
-  return [421, 'it does not understand reliable responses', [['Require', RELIABLE]]];
+/** Why what an endpoint has of an extension and what the caller has do not go together (RFC 3261 8.2.2.3, 21.4.16). */
+function refuseExtension(
+  request: SipRequest,
+  { tag, what, mode }: { tag: string; what: string; mode: string },
+): Refusal | undefined {
+  const isRequired = hasOption(request, 'Require', tag);
+  if (mode === 'no' && isRequired) return [420, `it requires ${what}`, [['Unsupported', tag]]];
+  if (mode !== 'required' || isRequired || hasOption(request, 'Supported', tag)) return undefined;
+  return [421, `it does not understand ${what}`, [['Require', tag]]];
+}
+
+/** Why a session would have to be refreshed more often than the endpoint's may (RFC 4028 9). */
+function refuseSession(request: SipRequest, endpoint: EndpointConfig): Refusal | undefined {
+  const headers = tooShortSession(request, sessionTermsOf(endpoint));
+  return headers && [422, 'its session is too short', headers];
 }
 
 /** Why an endpoint may not make that call: it has too many, or may not call that extension. */

@@ -1,7 +1,6 @@
 import type { UsageHandlers } from '../../sip/dialog/invite-usage.ts';
 import { hasSdp } from '../../sip/dialog/offers.ts';
 import type { OutgoingCall, OutgoingCallData } from '../../sip/dialog/outgoing-call.ts';
-import type { SessionWish } from '../../sip/dialog/session-timer.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipResponse } from '../../sip/message/message.ts';
 import { formatUri, type Uri } from '../../sip/message/uri.ts';
@@ -19,7 +18,7 @@ import type {
   SipAbilities,
 } from '../../telephony/driver.ts';
 import { answeredElsewhere, causeFromReason, causeFromStatus, reasonHeaders } from './causes.ts';
-import type { EndpointConfig } from './config.ts';
+import { type EndpointConfig, sessionTermsOf } from './config.ts';
 import { digestClient, fromAddress, identityHeaders, ownHost } from './identity.ts';
 import { createLegCore, type LegCore, type LegCoreData } from './leg-core.ts';
 import type { CallView, LegToken } from './legs.ts';
@@ -288,7 +287,7 @@ class OutboundLeg implements Leg {
         headers: (target) => this.#inviteHeaders(target, destination.uri),
         sdp,
         reliable: endpoint.reliable === 'no' ? undefined : endpoint.reliable === 'required' ? 'required' : 'supported',
-        session: sessionOf(endpoint),
+        session: sessionTermsOf(endpoint),
         digest: digestClient(services, endpoint),
         symmetric: endpoint.symmetric,
       },
@@ -385,13 +384,6 @@ class OutboundLeg implements Leg {
   #hangupAll(headers?: HeaderLines): void {
     for (const call of this.#calls.keys()) call.hangup(headers);
   }
-}
-
-/** How a call to an endpoint is watched; undefined: by nobody. */
-function sessionOf({ timers, sessionSeconds, shortestSessionSeconds }: EndpointConfig): SessionWish | undefined {
-  if (timers === 'no') return undefined;
-  const wish = { seconds: Math.max(sessionSeconds, shortestSessionSeconds), minimum: shortestSessionSeconds };
-  return { ...wish, ...(timers === 'required' && { required: true }), ...(timers === 'always' && { always: true }) };
 }
 
 function failureOf(endpoint: EndpointConfig, response: SipResponse): Failure {

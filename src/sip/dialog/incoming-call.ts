@@ -24,6 +24,7 @@ import {
   ReliableResponses,
   wantsReliable,
 } from './reliable.ts';
+import type { SessionTerms } from './session-timer.ts';
 import type { Stack } from './stack.ts';
 
 export type IncomingHandlers = UsageHandlers & {
@@ -96,6 +97,8 @@ export type IncomingOptions = {
   symmetric: boolean;
   /** Whether its provisional responses are to be reliable. */
   reliability: Reliability;
+  /** How the session is watched. */
+  session?: SessionTerms;
   handlers: IncomingHandlers;
 };
 
@@ -161,6 +164,7 @@ class Incoming implements IncomingCall {
       from: 'deadlines' in from ? from.usage : this.#dialog(from),
       contactFor: options.contactFor,
       allow: options.allow,
+      session: options.session,
       handlers: {
         ...options.handlers,
         onEnded: (end) => this.#ended(end),

@@ -22,9 +22,9 @@ import { type RefreshDeadline, Refreshes, type RefreshesData } from './refreshes
 import { reliableNumber } from './reliable.ts';
 import {
   type SessionDeadline,
+  type SessionTerms,
   SessionTimer,
   type SessionTimerData,
-  type SessionWish,
   tooShortSession,
 } from './session-timer.ts';
 import type { Stack } from './stack.ts';
@@ -62,8 +62,8 @@ export type UsageOptions = {
   digest?: DigestClient | undefined;
   /** Value of Allow. */
   allow: string;
-  /** What our INVITE asked for. */
-  session?: SessionWish | undefined;
+  /** How the session is watched. */
+  session?: SessionTerms;
   handlers: UsageHandlers;
 };
 
@@ -157,7 +157,7 @@ class Usage implements InviteUsage {
     this.#settled = data?.settled ?? false;
     this.#rseq = data?.rseq;
     this.#repeats = new OkRepeats(stack.timing, this.#deadlines);
-    this.#sessionTimer = new SessionTimer(this.#deadlines, data?.sessionTimer);
+    this.#sessionTimer = new SessionTimer(this.#deadlines, options.session, data?.sessionTimer);
     this.#refreshes = new Refreshes(
       {
         ...options,
@@ -204,7 +204,9 @@ class Usage implements InviteUsage {
     // RFC 3261 14.2 and 21.4.13: a body that we cannot read is not the same as no offer.
     if (/^(INVITE|UPDATE)$/.test(request.method) && request.body.length > 0 && !hasSdp(request))
       return void transaction.reply(415, { headers: [['Accept', 'application/sdp']] });
-    const tooShort = /^(INVITE|UPDATE)$/.test(request.method) ? tooShortSession(request) : undefined;
+    const tooShort = /^(INVITE|UPDATE)$/.test(request.method)
+      ? tooShortSession(request, this.#options.session)
+      : undefined;
     if (tooShort) return void transaction.reply(422, { headers: tooShort });
     if (request.method === 'INVITE') return void this.#receiveInvite(transaction);
     if (request.method === 'UPDATE') return void this.#receiveUpdate(transaction);
@@ -274,7 +276,7 @@ class Usage implements InviteUsage {
       // A 2xx replaces target and route set of the early dialog (RFC 3261 13.2.2.4).
       const routes = [...response.recordRoutes].reverse();
       this.#requests.update({ ...refreshed(this.dialog, response), routes, remote: response.to });
-      if (this.#options.session) this.#sessionTimer.agree(response, this.#options.session);
+      this.#sessionTimer.agree(response);
     }
     this.#requests.acknowledge(response);
   }

@@ -15,7 +15,7 @@ import {
   type SentData,
   sendRequest,
 } from './requester.ts';
-import { longerSession, type SessionWish, wishHeaders } from './session-timer.ts';
+import { longerSession, type SessionTerms, type SessionWish, TIMER, wishHeaders } from './session-timer.ts';
 import type { Stack } from './stack.ts';
 
 export type OutgoingHandlers = UsageHandlers & {
@@ -49,8 +49,8 @@ export type OutgoingRequest = {
   sdp: string;
   /** Whether its provisional responses may be, or have to be, reliable (RFC 3262). */
   reliable?: 'supported' | 'required' | undefined;
-  /** How long the session is to last without a refresh (RFC 4028); watched by nobody where it is left out. */
-  session?: SessionWish | undefined;
+  /** How the session is to be watched (RFC 4028); where it is left out, as the peer asks for. */
+  session?: SessionTerms;
   digest?: DigestClient | undefined;
   /** Keep sending to the same place inside the dialog unless there is a route set. */
   symmetric?: boolean;
@@ -136,7 +136,7 @@ class Outgoing implements OutgoingCall {
     const { stack, request, from } = options;
     this.callId = from?.callId ?? request.callId ?? stack.ids.uuid();
     this.#tag = from?.tag ?? stack.ids.hex(16);
-    this.#session = from?.session ?? request.session;
+    this.#session = from?.session ?? (request.session === 'off' ? undefined : request.session);
   }
 
   get usage(): InviteUsage | undefined {
@@ -300,7 +300,7 @@ class Outgoing implements OutgoingCall {
       contactFor,
       digest: request.digest,
       allow,
-      session: this.#session,
+      session: this.#session ?? request.session,
       handlers: {
         owner: () => handlers.owner?.(),
         answerOffer: (sdp, message) =>
@@ -376,9 +376,9 @@ function buildInvite(
       ['Allow', options.allow],
       [
         'Supported',
-        [...(request.reliable ? ['100rel'] : []), '199', 'replaces', ...(session ? ['timer'] : [])].join(', '),
+        [...(request.reliable ? ['100rel'] : []), '199', 'replaces', ...(session ? [TIMER] : [])].join(', '),
       ],
-      ...requirement(request.reliable === 'required' && '100rel', session?.required && 'timer'),
+      ...requirement(request.reliable === 'required' && '100rel', session?.required && TIMER),
       ...(session ? wishHeaders(session) : []),
       ['User-Agent', stack.userAgent],
       ...(headers ?? []),

@@ -18,15 +18,24 @@ export function sessionExpires(message: SipMessage): SessionExpires | undefined 
 }
 
 /**
- * The headers of the 422 for a session that would have to be refreshed all the time, first or renewed (RFC 4028 9);
- * undefined when it is long enough.
+ * The headers of the 422 for a session that would have to be refreshed all the time, or more often than our terms allow,
+ * first or renewed (RFC 4028 9); undefined when it is long enough.
  */
-export function tooShortSession(request: SipRequest): HeaderLines | undefined {
+export function tooShortSession(request: SipRequest, terms?: SessionTerms): HeaderLines | undefined {
+  if (terms === 'off') return undefined;
+  const minimum = Math.max(terms?.minimum ?? 0, MIN_SESSION_SECONDS);
   const session = sessionExpires(request);
-  return session && session.seconds < MIN_SESSION_SECONDS ? [['Min-SE', String(MIN_SESSION_SECONDS)]] : undefined;
+  return session && session.seconds < minimum ? [['Min-SE', String(minimum)]] : undefined;
 }
 
-/** What an INVITE of ours asks for (RFC 4028 7.1). */
+/** The option tag of RFC 4028. */
+export const TIMER = 'timer';
+
+/** Whether a peer understands session timers. */
+const isAble = (request: SipRequest): boolean =>
+  [...request.headerList('Supported'), ...request.headerList('Require')].some((tag) => tag.toLowerCase() === TIMER);
+
+/** What we ask of a peer (RFC 4028 7.1, 9). */
 export type SessionWish = {
   seconds: number;
   /** The shortest session that we take, in s; at least 90. */
@@ -37,6 +46,9 @@ export type SessionWish = {
   always?: boolean;
 };
 
+/** How sessions with a peer are watched: as we wish, or not at all (`off`). Undefined: as the peer asks for. */
+export type SessionTerms = SessionWish | 'off' | undefined;
+
 /** The headers of an INVITE that asks for a watched session; what it supports and requires is said elsewhere. */
 export const wishHeaders = ({ seconds, minimum }: SessionWish): HeaderLines => [
   ['Session-Expires', String(seconds)],
@@ -45,9 +57,13 @@ export const wishHeaders = ({ seconds, minimum }: SessionWish): HeaderLines => [
 
 /** The session that a 422 asks for, in s; undefined when it asks for none that is longer than ours (RFC 4028 7.3). */
 export function longerSession(response: SipResponse, { seconds }: SessionWish): number | undefined {
-  const minimum = deltaSeconds(response.header('Min-SE')?.split(';')[0]?.trim());
+  const minimum = shortestOf(response);
   return response.status === 422 && minimum !== undefined && minimum > seconds ? minimum : undefined;
 }
+
+/** The shortest session that a message takes, in s. */
+const shortestOf = (message: SipMessage): number | undefined =>
+  deltaSeconds(message.header('Min-SE')?.split(';')[0]?.trim());
 
 /** Names of the deadlines of a session timer: half time when refreshing fell to us, and nobody refreshed in time. */
 export type SessionDeadline = 'refreshSession' | 'sessionExpired';
@@ -62,14 +78,16 @@ export type SessionTimerData = {
 
 type Times = { set(name: SessionDeadline, ms: number): void; clear(name: SessionDeadline): void };
 
-/** Keeps a session alive that its peer wants watched (RFC 4028); sessions nobody asks it for have no limit. */
+/** Keeps a session alive that one side wants watched (RFC 4028); sessions nobody asks it for have no limit. */
 export class SessionTimer {
   readonly #times: Times;
+  readonly #terms: SessionTerms;
   #data: SessionTimerData;
 
   /** @param data where another process left off; its deadlines are set already. */
-  constructor(times: Times, data: SessionTimerData = { ours: false }) {
+  constructor(times: Times, terms: SessionTerms, data: SessionTimerData = { ours: false }) {
     this.#times = times;
+    this.#terms = terms;
     this.#data = data;
   }
 
@@ -79,18 +97,27 @@ export class SessionTimer {
 
   /** A re-INVITE, UPDATE or first INVITE of the peer's is accepted: the headers for its 2xx; time starts anew. */
   accept(request: SipRequest): HeaderLines {
-    const wish = sessionExpires(request);
-    const able = [...request.headerList('Supported'), ...request.headerList('Require')].includes('timer');
+    const able = isAble(request);
+    const wish = this.#terms === 'off' ? undefined : (sessionExpires(request) ?? this.#ownWish(request, able));
     const ours = wish !== undefined && (wish.refresher === 'uas' || !able);
     this.#data = { seconds: wish?.seconds, ours };
     this.renew();
     if (wish === undefined) return [];
     const value = `${wish.seconds};refresher=${ours ? 'uas' : 'uac'}`;
-    return [['Session-Expires', value], ...(able && !ours ? [['Require', 'timer'] as const] : [])];
+    return [['Session-Expires', value], ...(able && !ours ? [['Require', TIMER] as const] : [])];
   }
 
-  /** The 2xx to an INVITE of ours that asked for a watched session (RFC 4028 7.2); time starts. */
-  agree(response: SipResponse, wish: SessionWish): void {
+  /** What we ask a peer for that asks for nothing (RFC 4028 9): refreshing falls to us then. */
+  #ownWish(request: SipRequest, able: boolean): SessionExpires | undefined {
+    const terms = this.#terms;
+    if (terms === undefined || terms === 'off' || !(terms.always || (terms.required && able))) return undefined;
+    return { seconds: Math.max(terms.seconds, shortestOf(request) ?? 0), refresher: 'uas' };
+  }
+
+  /** The 2xx to an INVITE of ours, which may have asked for a watched session (RFC 4028 7.2); time starts. */
+  agree(response: SipResponse): void {
+    const wish = this.#terms;
+    if (wish === undefined || wish === 'off') return;
     const told = sessionExpires(response);
     if (told) this.#data = { seconds: Math.max(told.seconds, MIN_SESSION_SECONDS), ours: told.refresher !== 'uas' };
     else this.#data = wish.always ? { seconds: wish.seconds, ours: true } : { ours: false };
@@ -102,7 +129,7 @@ export class SessionTimer {
     const { seconds, ours } = this.#data;
     if (seconds === undefined) return [];
     return [
-      ['Supported', 'timer'],
+      ['Supported', TIMER],
       ['Session-Expires', `${seconds};refresher=${ours ? 'uac' : 'uas'}`],
     ];
   }

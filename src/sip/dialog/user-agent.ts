@@ -25,7 +25,7 @@ import {
 } from './outgoing-call.ts';
 import { RELIABLE, type Reliability } from './reliable.ts';
 import { sendRequest } from './requester.ts';
-import { tooShortSession } from './session-timer.ts';
+import { type SessionTerms, tooShortSession } from './session-timer.ts';
 import type { Stack } from './stack.ts';
 
 /** A request outside any call: OPTIONS, MESSAGE, REFER, NOTIFY. */
@@ -63,8 +63,11 @@ export type UserAgentCounts = {
   pending: number;
 };
 
-/** `symmetric` is true where it is left out, and provisional responses are reliable where the caller requires it. */
-export type IncomingTerms = { symmetric?: boolean; reliability?: Reliability };
+/**
+ * `symmetric` is true where it is left out, provisional responses are reliable where the caller requires it, and the
+ * session is watched as the caller asks for.
+ */
+export type IncomingTerms = { symmetric?: boolean; reliability?: Reliability; session?: SessionTerms };
 
 /** A request of a peer that asks for a new call. */
 export type CallOffer = {
@@ -152,7 +155,7 @@ export function createUserAgent(stack: Stack): UserAgent {
   const take = (
     from: ServerTransaction | IncomingCallData,
     told: IncomingHandlers,
-    { symmetric = true, reliability = 'asked' }: IncomingTerms = {},
+    { symmetric = true, reliability = 'asked', session }: IncomingTerms = {},
   ): IncomingCall => {
     const call: IncomingCall = createIncomingCall({
       stack,
@@ -161,6 +164,7 @@ export function createUserAgent(stack: Stack): UserAgent {
       allow: allow(),
       symmetric,
       reliability,
+      session,
       handlers: {
         ...told,
         onClosed() {
@@ -204,6 +208,7 @@ export function createUserAgent(stack: Stack): UserAgent {
 
   const receiveInvite = (transaction: ServerTransaction) => {
     if (!inviteHandler || closed) return void transaction.reply(503);
+    // Shorter than anybody may ask for; whose the call is, and what that one allows, is found out later.
     const tooShort = tooShortSession(transaction.request);
     if (tooShort) return void transaction.reply(422, { headers: tooShort });
     inviteHandler({ transaction, take: (told, terms) => take(transaction, told, terms) });

@@ -1,6 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { EndpointConfig } from '../../../src/drivers/sip/config.ts';
+import type { HeaderLines } from '../../../src/sip/message/build.ts';
 import { audioAt, Carrier } from './carrier.ts';
 import { anybody, createPhone, endpoint, type Phone, trunkTo } from './support.ts';
 
@@ -50,30 +51,27 @@ early('who requires what the endpoint is not to know gets 420, who does not know
   const carrier = await Carrier.open();
   carriers.push(carrier);
   const answers: unknown[] = [];
-  for (const [reliable, header] of [
-    ['no', 'Require'],
-    ['required', 'X-None'],
-  ] as const) {
-    const phone = await createPhone({ config: { endpoints: [{ ...anybody, reliable }] } });
+  const rows: [Partial<EndpointConfig>, HeaderLines][] = [
+    [{ reliable: 'no' }, [['Require', '100rel']]],
+    [{ reliable: 'required' }, []],
+    [{ timers: 'no' }, [['Require', 'timer']]],
+    [{ timers: 'required' }, [['Supported', '100rel']]],
+    [{ shortestSessionSeconds: 300 }, [['Session-Expires', '299']]],
+  ];
+  for (const [terms, headers] of rows) {
+    const phone = await createPhone({ config: { endpoints: [{ ...anybody, ...terms }] } });
     phones.push(phone);
-    carrier.send({
-      method: 'INVITE',
-      port: phone.port,
-      callId: reliable,
-      headers: [[header, '100rel']],
-      sdp: audioAt(9),
-    });
-    const { status, ...message } = await carrier.response('INVITE').then((response) => ({
-      status: response.status,
-      unsupported: response.header('Unsupported'),
-      require: response.header('Require'),
-    }));
-    answers.push([status, message.unsupported, message.require]);
+    carrier.send({ method: 'INVITE', port: phone.port, callId: JSON.stringify(terms), headers, sdp: audioAt(9) });
+    const response = await carrier.response('INVITE');
+    answers.push([response.status, ...['Unsupported', 'Require', 'Min-SE'].map((name) => response.header(name))]);
     assert.is(phone.incoming.length, 0);
   }
   assert.equal(answers, [
-    [420, '100rel', undefined],
-    [421, undefined, '100rel'],
+    [420, '100rel', undefined, undefined],
+    [421, undefined, '100rel', undefined],
+    [420, 'timer', undefined, undefined],
+    [421, undefined, 'timer', undefined],
+    [422, undefined, undefined, '300'],
   ]);
 });
 

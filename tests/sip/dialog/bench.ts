@@ -2,7 +2,7 @@ import { createIds } from '../../../src/lib/ids.ts';
 import type { Logger } from '../../../src/lib/log.ts';
 import type { IncomingCall } from '../../../src/sip/dialog/incoming-call.ts';
 import type { Reliability } from '../../../src/sip/dialog/reliable.ts';
-import type { SessionWish } from '../../../src/sip/dialog/session-timer.ts';
+import type { SessionTerms } from '../../../src/sip/dialog/session-timer.ts';
 import { createUserAgent } from '../../../src/sip/dialog/user-agent.ts';
 import type { NameServer } from '../../../src/sip/location/names.ts';
 import {
@@ -59,6 +59,8 @@ export function createBench({ names }: { names?: NameServer } = {}) {
     status: 200,
     /** How calls that come in use reliable responses. */
     reliability: undefined as Reliability | undefined,
+    /** How calls that come in are watched. */
+    session: undefined as SessionTerms,
     /** For a request from a place where the peer was not heard before. */
     challenge: undefined as HeaderLines | undefined,
     /** Who the peer is to be told that it is connected to. */
@@ -102,7 +104,7 @@ export function createBench({ names }: { names?: NameServer } = {}) {
           onAnswerSent: () => user.reliability && void told.push('answer sent'),
           onSetupFailed: (status) => void told.push(`setup failed ${status}`),
         },
-        { reliability: user.reliability ?? 'asked' },
+        { reliability: user.reliability ?? 'asked', session: user.session },
       ),
     );
   });
@@ -150,7 +152,7 @@ export function createBench({ names }: { names?: NameServer } = {}) {
       await settle();
     },
     /** A call of ours to the peer. */
-    call: (headers: HeaderLines = [], reliable?: 'supported' | 'required', session?: SessionWish) =>
+    call: (headers: HeaderLines = [], reliable?: 'supported' | 'required', session?: SessionTerms) =>
       agent.invite(
         {
           reliable,

@@ -1,12 +1,12 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { longerSession, type SessionWish } from '../../../src/sip/dialog/session-timer.ts';
+import { longerSession, type SessionTerms, type SessionWish } from '../../../src/sip/dialog/session-timer.ts';
 import { buildRequest, buildResponse, type HeaderLines } from '../../../src/sip/message/build.ts';
 import { createBench, nothing } from './bench.ts';
 
 type Bench = ReturnType<typeof createBench>;
 
-/** Session timers of calls that we place (RFC 4028 7). */
+/** Session timers of calls that we place (RFC 4028 7), and what we want of calls that come in (RFC 4028 9). */
 const wish: SessionWish = { seconds: 1800, minimum: 90 };
 
 /** A call that asks for a watched session and is answered; what was said so far is forgotten. */
@@ -112,6 +112,69 @@ test('a 422 that makes no sense is a refusal', () => {
     [asks(422), asks(422, 'soon'), asks(422, '1800'), asks(486, '3600'), asks(422, '3600;x=y')],
     [undefined, undefined, undefined, undefined, 3600],
   );
+});
+
+/** What our 200 says of the session of a call that came in. */
+async function granted(bench: Bench, session: SessionTerms, headers: HeaderLines) {
+  bench.user.session = session;
+  bench.send('INVITE', { sdp: 'o', headers });
+  bench.incoming.at(-1)!.answer('our-answer');
+  const response = await bench.response();
+  bench.send('ACK', { toTag: response.toTag!, number: response.cseq.number });
+  return ['Session-Expires', 'Require'].map((name) => response.header(name));
+}
+
+const able: HeaderLines = [['Supported', 'timer']];
+const asks: HeaderLines = [...able, ['Session-Expires', '600']];
+
+test('a caller is watched as it asks for, also by us when it asks for nothing, or by nobody', async () => {
+  const rows: [SessionTerms, HeaderLines, (string | undefined)[]][] = [
+    [undefined, asks, ['600;refresher=uac', 'timer']],
+    [wish, asks, ['600;refresher=uac', 'timer']],
+    [wish, able, [undefined, undefined]],
+    [{ ...wish, required: true }, able, ['1800;refresher=uas', undefined]],
+    [{ ...wish, required: true }, [...able, ['Min-SE', '3600']], ['3600;refresher=uas', undefined]],
+    [{ ...wish, always: true }, asks, ['600;refresher=uac', 'timer']],
+    [{ ...wish, always: true }, able, ['1800;refresher=uas', undefined]],
+    [{ ...wish, always: true }, [], ['1800;refresher=uas', undefined]],
+    ['off', asks, [undefined, undefined]],
+    ['off', able, [undefined, undefined]],
+  ];
+  for (const [terms, headers, expected] of rows) {
+    const bench = createBench();
+    assert.equal(await granted(bench, terms, headers), expected, JSON.stringify([terms, headers]));
+    bench.agent.close();
+  }
+});
+
+test('the session of a caller that knows nothing of it is refreshed by us, and its call is lost when it is gone', async () => {
+  const bench = createBench();
+  await granted(bench, { ...wish, always: true, seconds: 90 }, []);
+  await bench.advance(45_000);
+  const refresh = await bench.request();
+  assert.equal([refresh.method, refresh.header('Session-Expires')], ['INVITE', '90;refresher=uac']);
+  await bench.heard();
+  await bench.advance(32_000);
+  assert.equal(await bench.heard(), ['ended lost408']);
+  assert.equal(await bench.leaks(), nothing);
+});
+
+test('a refresh that is shorter than our terms allow is refused with 422, and taken where nothing is watched', async () => {
+  const bench = createBench();
+  await granted(bench, { ...wish, minimum: 300 }, asks);
+  const { toTag } = await bench.response();
+  bench.send('UPDATE', { toTag: toTag!, headers: [...able, ['Session-Expires', '200']] });
+  assert.equal([(await bench.response()).status, (await bench.response()).header('Min-SE')], [422, '300']);
+  bench.agent.close();
+  const careless = createBench();
+  await granted(careless, 'off', []);
+  const { toTag: tag } = await careless.response();
+  careless.send('UPDATE', { toTag: tag!, headers: [...able, ['Session-Expires', '30']] });
+  assert.equal(
+    [(await careless.response()).status, (await careless.response()).header('Session-Expires')],
+    [200, undefined],
+  );
+  careless.agent.close();
 });
 
 test.run();
