@@ -15,6 +15,18 @@ export const formatNames = [
 
 export type FormatName = (typeof formatNames)[number];
 
+/** Every video format there is, by the field's name. Video is forwarded as it comes, never decoded. */
+export const videoFormatNames = ['vp8', 'vp9', 'h264', 'av1'] as const;
+
+export type VideoFormatName = (typeof videoFormatNames)[number];
+
+/** Whether a name is that of a video format. */
+export const isVideoFormat = (name: string): name is VideoFormatName =>
+  (videoFormatNames as readonly string[]).includes(name);
+
+/** What a receiver of video understands of feedback (RFC 4585, RFC 5104): a lost packet, a lost picture, a new one wanted. */
+export type VideoFeedback = { readonly nack: boolean; readonly pli: boolean; readonly fir: boolean };
+
 /** What a side that receives Opus asks of the one that sends (RFC 7587 section 6.1). */
 export type OpusWishes = {
   /** Highest rate that it plays, in Hz: what is above need not be sent. */

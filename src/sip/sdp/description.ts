@@ -1,12 +1,23 @@
 import { parse } from 'sdp-transform';
 import { type AudioCodec, codecNamed, codecOfStatic, comfortNoiseType } from './codecs.ts';
+import {
+  addressOf,
+  type Direction,
+  directionSaid,
+  type MediaLine,
+  parametersOf,
+  payloadTypes,
+  plainProfiles,
+  type RawMedia,
+  type RawSession,
+  type RtpMap,
+  rtpmapsOf,
+  secretProfiles,
+} from './media-line.ts';
 import { readSdes, type SdesLine } from './sdes.ts';
+import { readVideos, type VideoStream } from './video-stream.ts';
 
-/** Which way audio goes, seen from the side that wrote the description (RFC 8866 6.7). */
-export type Direction = 'sendrecv' | 'sendonly' | 'recvonly' | 'inactive';
-
-/** One `m=` line as it stands, enough to refuse it by repeating it with port 0 (RFC 3264 6). */
-export type MediaLine = { type: string; port: number; protocol: string; formats: readonly string[] };
+export type { Direction, MediaLine } from './media-line.ts';
 
 /** The audio stream of a description that we can talk to. */
 export type AudioStream = {
@@ -37,19 +48,15 @@ export type Description = {
   audio?: AudioStream;
   /** The same of those that will not do without SRTP (RTP/SAVP, RFC 3711 12). */
   secret?: AudioStream;
+  /** Its video streams that we could talk to, in order; left out when there is none. */
+  videos?: readonly VideoStream[];
 };
 
 export type DescriptionResult = { ok: true; description: Description } | { ok: false; problem: string };
 
-type RawMedia = ReturnType<typeof parse>['media'][number];
-
 const MAX_LENGTH = 32_768;
 const MAX_LINES = 32;
 const portPattern = /^(\d{1,5})(?:\/\d+)?$/;
-const directions = ['sendrecv', 'sendonly', 'recvonly', 'inactive'];
-/** RTP profiles without encryption, and with it; feedback messages (AVPF) may be ignored by us. */
-const profiles = ['RTP/AVP', 'RTP/AVPF'];
-const secretProfiles = ['RTP/SAVP', 'RTP/SAVPF'];
 
 /** Reads a session description (RFC 8866). Never throws: what cannot be read comes back as a `problem` in words. */
 export function parseDescription(text: string): DescriptionResult {
@@ -60,9 +67,18 @@ export function parseDescription(text: string): DescriptionResult {
     const session = parse(text);
     if (session.version !== 0) return { ok: false, problem: 'it does not begin with v=0' };
     if (session.media.length !== lines.length) return { ok: false, problem: 'its media lines cannot be read' };
-    const audio = findAudio(lines, session, profiles);
+    const audio = findAudio(lines, session, plainProfiles);
     const secret = findAudio(lines, session, secretProfiles);
-    return { ok: true, description: { lines, ...(audio && { audio }), ...(secret && { secret }) } };
+    const videos = readVideos(lines, session);
+    return {
+      ok: true,
+      description: {
+        lines,
+        ...(audio && { audio }),
+        ...(secret && { secret }),
+        ...(videos.length > 0 && { videos }),
+      },
+    };
   } catch (error) {
     return { ok: false, problem: error instanceof Error ? error.message : String(error) };
   }
@@ -108,15 +124,15 @@ function readMediaLines(text: string): MediaLine[] | string {
 
 function findAudio(
   lines: readonly MediaLine[],
-  session: ReturnType<typeof parse>,
+  session: RawSession,
   allowed: readonly string[],
 ): AudioStream | undefined {
   for (const [index, line] of lines.entries()) {
     if (line.type !== 'audio' || line.port === 0 || !allowed.includes(line.protocol)) continue;
     const media = session.media[index]!;
-    const address = String(media.connection?.ip ?? session.connection?.ip ?? '');
-    if (!isAddress(address)) continue;
-    return readAudio(index, line, media, address, session.direction);
+    const address = addressOf(media, session);
+    if (address === undefined) continue;
+    return readAudio(index, line, media, address, directionSaid(media, session));
   }
   return undefined;
 }
@@ -126,9 +142,8 @@ function readAudio(
   line: MediaLine,
   media: RawMedia,
   address: string,
-  sessionDirection: string | undefined,
+  direction: Direction,
 ): AudioStream {
-  const direction = media.direction ?? sessionDirection ?? 'sendrecv';
   const maps = rtpmapsOf(media);
   const telephoneEvent = payloadTypes(line).find((type) => isTelephoneEvent(maps.get(type), 8000));
   const wideTelephoneEvent = payloadTypes(line).find((type) => isTelephoneEvent(maps.get(type), 48_000));
@@ -144,30 +159,16 @@ function readAudio(
     codecs: payloadTypes(line).flatMap((payloadType) => {
       const codec = codecOf(maps.get(payloadType), payloadType);
       if (!codec) return [];
-      const parameters = media.fmtp?.find(({ payload }) => payload === payloadType)?.config;
-      return [{ codec, payloadType, ...(parameters !== undefined && { parameters: String(parameters) }) }];
+      const parameters = parametersOf(media, payloadType);
+      return [{ codec, payloadType, ...(parameters !== undefined && { parameters }) }];
     }),
     ...(telephoneEvent !== undefined && { telephoneEvent }),
     ...(wideTelephoneEvent !== undefined && { wideTelephoneEvent }),
     ...(comfortNoise !== undefined && { comfortNoise }),
     ...(ptimeMs !== undefined && { ptimeMs }),
     ...(maxPtimeMs !== undefined && { maxPtimeMs }),
-    direction: directions.includes(direction) ? (direction as Direction) : 'sendrecv',
+    direction,
   };
-}
-
-/** Each once, in the order listed: there are no more than 128. */
-const payloadTypes = (line: MediaLine): number[] => [
-  ...new Set(line.formats.map(Number).filter((type) => Number.isInteger(type) && type >= 0 && type <= 127)),
-];
-
-type RtpMap = RawMedia['rtp'][number];
-
-/** The first of several maps of one type counts. */
-function rtpmapsOf(media: RawMedia): ReadonlyMap<number, RtpMap> {
-  const maps = new Map<number, RtpMap>();
-  for (const map of media.rtp) if (!maps.has(map.payload)) maps.set(map.payload, map);
-  return maps;
 }
 
 function codecOf(map: RtpMap | undefined, payloadType: number): AudioCodec | undefined {
@@ -185,12 +186,6 @@ function isComfortNoise(map: RtpMap | undefined, payloadType: number): boolean {
   if (!map) return payloadType === comfortNoiseType;
   return String(map.codec).toUpperCase() === 'CN' && Number(map.rate ?? 8000) === 8000;
 }
-
-/** Only literal addresses: a media plane must not wait for name resolution. */
-const isAddress = (text: string): boolean =>
-  /^(\d{1,3}\.){3}\d{1,3}$/.test(text)
-    ? text.split('.').every((part) => Number(part) <= 255)
-    : text.includes(':') && /^[0-9a-f:.]+$/i.test(text);
 
 function milliseconds(value: unknown): number | undefined {
   const number = Number(value);

@@ -25,6 +25,24 @@ import {
   withKeys,
   writeSdes,
 } from './sdes.ts';
+import {
+  type AgreedVideo,
+  acceptVideos,
+  answerVideos,
+  type LocalVideo,
+  offerVideos,
+  type SaidVideo,
+  type VideoKeys,
+  videoMedia,
+} from './video-lines.ts';
+
+export type { AgreedVideo, LocalVideo } from './video-lines.ts';
+
+/** What we can do on one call. */
+export type LocalMedia = LocalAudio & {
+  /** Without it every video stream is refused. */
+  video?: LocalVideo | undefined;
+};
 
 /** What we can do with audio on one call. */
 export type LocalAudio = {
@@ -79,13 +97,17 @@ export type SdpSession = {
   readonly audioLine: number;
   /** Keys of SRTP that we told. */
   readonly keys?: ToldKeys;
+  /** Those of each video stream. */
+  readonly videoKeys?: VideoKeys;
 };
 
 export type Offered = { session: SdpSession; body: string };
 export type Answered =
-  | { ok: true; session: SdpSession; body: string; agreed: AgreedAudio }
+  | { ok: true; session: SdpSession; body: string; agreed: AgreedAudio; videos?: readonly AgreedVideo[] }
   | { ok: false; problem: string };
-export type Accepted = { ok: true; agreed: AgreedAudio } | { ok: false; problem: string };
+export type Accepted =
+  | { ok: true; agreed: AgreedAudio; videos?: readonly AgreedVideo[] }
+  | { ok: false; problem: string };
 
 /** Our numbers for telephone events at each clock. */
 const eventTypes = { 8000: 101, 48000: 110 } as const;
@@ -102,7 +124,7 @@ export const newSession = (sessionId: string): SdpSession => ({
 });
 
 /** Writes an offer with all our codecs; lines of an earlier exchange that are not ours stay refused. */
-export function writeOffer(session: SdpSession, local: LocalAudio, direction: Direction): Offered {
+export function writeOffer(session: SdpSession, local: LocalMedia, direction: Direction): Offered {
   const formats = local.codecs.map((codec) => codecNames[codec]);
   const rates = [...new Set(local.codecs.map(eventRateOf))].sort((a, b) => a - b);
   const events = rates.map((rate) => ({ payloadType: eventTypes[rate], rate }));
@@ -112,7 +134,8 @@ export function writeOffer(session: SdpSession, local: LocalAudio, direction: Di
   const isSecret = mode === 'required' || mode === 'best_effort' || session.keys !== undefined;
   const keys = local.srtp && isSecret ? offerKeys(session.keys ?? {}, local.srtp) : undefined;
   const audio = { formats, direction, events: local.telephoneEvents ? events : [], sdes: offeredLines(keys ?? {}) };
-  return say({ ...session, lines, ...(keys && { keys }) }, local, audio);
+  const videos = offerVideos(lines, local.video, local.srtp, session.videoKeys);
+  return say({ ...session, ...(keys && { keys }) }, local, audio, videos);
 }
 
 /**
@@ -122,7 +145,7 @@ export function writeOffer(session: SdpSession, local: LocalAudio, direction: Di
 export function answerOffer(
   session: SdpSession,
   offer: Description,
-  local: LocalAudio,
+  local: LocalMedia,
   wished: Direction = 'sendrecv',
 ): Answered {
   const found = usableAudio(offer, local.srtp?.mode ?? 'off');
@@ -137,8 +160,9 @@ export function answerOffer(
   const noise = codecNames[chosen.codec].rate === 8000 ? remote.comfortNoise : undefined;
   const keys = line && local.srtp ? withKeys(session.keys ?? {}, [line.key.suite], local.srtp) : session.keys;
   const ours = line && { suite: line.key.suite, key: keys?.[line.key.suite] ?? '' };
-  const spoken = { ...session, lines: offer.lines, audioLine: remote.line, ...(keys && { keys }) };
-  const said = say(spoken, local, {
+  const { agreed: videos, ...video } = answerVideos(offer, local.video, local.srtp, session.videoKeys);
+  const spoken = { ...session, audioLine: remote.line, ...(keys && { keys }) };
+  const audio = {
     sdes: line && ours ? [{ tag: line.tag, key: ours }] : [],
     formats: [
       { ...codecNames[chosen.codec], payloadType: chosen.payloadType },
@@ -146,7 +170,8 @@ export function answerOffer(
     ],
     direction,
     events: event ? [event] : [],
-  });
+  };
+  const said = say(spoken, local, audio, video);
   const agreed = agree(remote, chosen, event, direction);
   return {
     ok: true,
@@ -156,6 +181,7 @@ export function answerOffer(
       ...(noise !== undefined && { comfortNoise: noise }),
       ...(line && ours && { srtp: { local: ours, remote: line.key } }),
     },
+    ...(local.video && { videos }),
   };
 }
 
@@ -166,9 +192,9 @@ export function answerOffer(
  */
 export function acceptAnswer(
   answer: Description,
-  local: LocalAudio,
+  local: LocalMedia,
   offered: Direction = 'sendrecv',
-  session: { readonly keys?: ToldKeys } = {},
+  session: Partial<Pick<SdpSession, 'keys' | 'videoKeys' | 'lines'>> = {},
 ): Accepted {
   const remote = answer.secret ?? answer.audio;
   if (!remote) return { ok: false, problem: 'the answer refuses the audio' };
@@ -192,6 +218,9 @@ export function acceptAnswer(
       ...(offeredType !== chosen.payloadType && { receivePayloadType: offeredType }),
       ...(event && event.payloadType !== eventTypes[event.rate] && { receiveTelephoneEvent: eventTypes[event.rate] }),
     },
+    ...(local.video && {
+      videos: acceptVideos(answer, session.lines ?? [], local.video, local.srtp, session.videoKeys),
+    }),
   };
 }
 
@@ -255,16 +284,22 @@ type LocalLine = {
   sdes: readonly SdesLine[];
 };
 
-function say(session: SdpSession, local: LocalAudio, audio: LocalLine): Offered {
-  const same = writeBody(session, local, audio);
+function say(before: SdpSession, local: LocalAudio, audio: LocalLine, { lines, keys, written }: SaidVideo): Offered {
+  const session = { ...before, lines, ...(Object.keys(keys).length > 0 && { videoKeys: keys }) };
+  const same = writeBody(session, local, audio, written);
   if (session.body === '' || same === session.body) return { session: { ...session, body: same }, body: same };
   const next = { ...session, version: session.version + 1 };
-  const body = writeBody(next, local, audio);
+  const body = writeBody(next, local, audio, written);
   return { session: { ...next, body }, body };
 }
 
-function writeBody(session: SdpSession, local: LocalAudio, audio: LocalLine): string {
+function writeBody(session: SdpSession, local: LocalAudio, audio: LocalLine, videos: SaidVideo['written']): string {
   const ipVer = local.address.includes(':') ? 6 : 4;
+  const media = (line: MediaLine, index: number) => {
+    const video = videos.get(index);
+    if (video) return videoMedia(line, video);
+    return index === session.audioLine ? audioMedia(line, local, audio) : refused(line);
+  };
   return write({
     version: 0,
     origin: {
@@ -278,9 +313,7 @@ function writeBody(session: SdpSession, local: LocalAudio, audio: LocalLine): st
     name: 'Hookswitch',
     connection: { version: ipVer, ip: local.address },
     timing: { start: 0, stop: 0 },
-    media: session.lines.map((line, index) =>
-      index === session.audioLine ? audioMedia(line, local, audio) : refused(line),
-    ),
+    media: session.lines.map(media),
   });
 }
 

@@ -1,0 +1,249 @@
+import type { VideoFeedback, VideoFormatName } from '../../lib/formats.ts';
+import type { SrtpKeys } from '../../lib/srtp.ts';
+import {
+  type Description,
+  type Direction,
+  directionOf,
+  isNowhere,
+  type MediaLine,
+  mirrored,
+  receives,
+  sends,
+} from './description.ts';
+import {
+  isOfOurs,
+  offeredLines,
+  offerKeys,
+  type SdesLine,
+  type SrtpPolicy,
+  type ToldKeys,
+  withKeys,
+  writeSdes,
+} from './sdes.ts';
+import { answeredParameters, offerAnswered, VIDEO_CLOCK, videoNameOf, videoOffers, videoRank } from './video-codecs.ts';
+import { type VideoFormat, type VideoStream, videoLines } from './video-stream.ts';
+
+/** One video stream of a call, as we would have it. */
+export type LocalVideoStream = {
+  port: number;
+  /** Whether it is in our offers. An offer of the other side's is answered in any case. */
+  offered: boolean;
+  direction: Direction;
+  /** What our offers have of the codecs; all where left out. */
+  codecs?: readonly VideoFormatName[];
+  /** `a=label` (RFC 4574). */
+  label?: string;
+};
+
+/** What we can do with video on one call; its address is that of the audio. */
+export type LocalVideo = {
+  /** In our order of preference. */
+  codecs: readonly VideoFormatName[];
+  /** By number: the first is for the first `m=video` line. Those that come after are refused. */
+  streams: readonly LocalVideoStream[];
+};
+
+/** What both sides agreed on about one stream, ready for the media plane. */
+export type AgreedVideo = {
+  /** Its number among the video lines. */
+  stream: number;
+  remote: { address: string; port: number };
+  codec: VideoFormatName;
+  /** The number that we send with: the other side's. */
+  payloadType: number;
+  /** The number that the other side sends with: ours, where it is not the same. */
+  receivePayloadType?: number;
+  /** What the other side understands. */
+  feedback: VideoFeedback;
+  /** Bits a second that it takes at most. */
+  maxBitrate?: number;
+  srtp?: SrtpKeys;
+  send: boolean;
+  receive: boolean;
+};
+
+/** A line as we write it. */
+export type WrittenVideo = {
+  stream: LocalVideoStream;
+  formats: readonly { codec: VideoFormatName; payloadType: number; parameters?: string | undefined }[];
+  direction: Direction;
+  sdes: readonly SdesLine[];
+  feedback: readonly { payload: number | '*'; feedback: VideoFeedback }[];
+};
+
+/** The keys told so far, by the number of the stream: each has its own. */
+export type VideoKeys = Readonly<Record<string, ToldKeys>>;
+
+/** What is said of the video in one description: the lines by their place, and what they make of the session. */
+export type SaidVideo = {
+  lines: readonly MediaLine[];
+  written: ReadonlyMap<number, WrittenVideo>;
+  keys: VideoKeys;
+};
+
+const allFeedback: VideoFeedback = { nack: true, pli: true, fir: true };
+
+/**
+ * Our streams in an offer: each in its place, those that are new behind the others. The profile is that without feedback,
+ * which more phones take; that we understand feedback is said all the same.
+ */
+export function offerVideos(
+  lines: readonly MediaLine[],
+  local: LocalVideo | undefined,
+  srtp: SrtpPolicy | undefined,
+  told: VideoKeys = {},
+): SaidVideo {
+  const known = videoLines(lines);
+  const protocol = srtp?.mode === 'required' ? 'RTP/SAVP' : 'RTP/AVP';
+  const all = [...lines];
+  const written = new Map<number, WrittenVideo>();
+  let keys = told;
+  for (const [number, stream] of (local?.streams ?? []).entries()) {
+    // No place is left out: what comes behind it would be another stream's.
+    if (!local || (known[number] === undefined && !stream.offered)) break;
+    if (!stream.offered) continue;
+    const formats = videoOffers((stream.codecs ?? local.codecs).filter((codec) => local.codecs.includes(codec)));
+    const line = known[number] ?? all.length;
+    if (line === all.length)
+      all.push({ type: 'video', port: 0, protocol, formats: formats.map(({ payloadType }) => String(payloadType)) });
+    const isSecret = srtp?.mode === 'required' || srtp?.mode === 'best_effort' || keys[number] !== undefined;
+    if (srtp && isSecret) keys = { ...keys, [number]: offerKeys(keys[number] ?? {}, srtp) };
+    written.set(line, {
+      stream,
+      formats,
+      direction: stream.direction,
+      sdes: offeredLines(keys[number] ?? {}),
+      feedback: [{ payload: '*', feedback: allFeedback }],
+    });
+  }
+  return { lines: all, written, keys };
+}
+
+/** Answers the streams of an offer that we have a port for and a codec in common; the others are refused. */
+export function answerVideos(
+  offer: Description,
+  local: LocalVideo | undefined,
+  srtp: SrtpPolicy | undefined,
+  told: VideoKeys = {},
+): SaidVideo & { agreed: AgreedVideo[] } {
+  const written = new Map<number, WrittenVideo>();
+  const agreed: AgreedVideo[] = [];
+  let keys = told;
+  for (const [number, line] of local ? videoLines(offer.lines).entries() : []) {
+    const stream = local?.streams[number];
+    const remote = offer.videos?.find((each) => each.line === line);
+    const secret = remote && usableKeys(remote, srtp?.mode ?? 'off');
+    const chosen = local && remote && chooseFormat(local.codecs, remote.formats);
+    if (!stream || !secret || !chosen) continue;
+    if (secret.line && srtp) keys = { ...keys, [number]: withKeys(keys[number] ?? {}, [secret.line.key.suite], srtp) };
+    const ours = secret.line && keyOf(secret.line, keys[number]);
+    const direction = within(stream.direction, remote.direction);
+    written.set(line, {
+      stream,
+      formats: [{ ...chosen, parameters: answeredParameters(chosen.codec, chosen.parameters) }],
+      direction,
+      sdes: secret.line && ours ? [{ tag: secret.line.tag, key: ours.local }] : [],
+      feedback: [{ payload: chosen.payloadType, feedback: chosen.feedback }],
+    });
+    agreed.push({ ...agree(number, remote, chosen, direction), ...(ours && { srtp: ours }) });
+  }
+  return { lines: offer.lines, written, keys, agreed };
+}
+
+/** Reads what an answer says of the streams that we offered; what it refuses or gets wrong is left out. */
+export function acceptVideos(
+  answer: Description,
+  lines: readonly MediaLine[],
+  local: LocalVideo | undefined,
+  srtp: SrtpPolicy | undefined,
+  told: VideoKeys = {},
+): AgreedVideo[] {
+  const agreed: AgreedVideo[] = [];
+  for (const [number, line] of local ? videoLines(lines).entries() : []) {
+    const stream = local?.streams[number];
+    const remote = answer.videos?.find((each) => each.line === line);
+    if (!local || !stream?.offered || !remote) continue;
+    const key = remote.keys?.find((each) => isOfOurs(each) && told[number]?.[each.key.suite] !== undefined);
+    if ((remote.secret || srtp?.mode === 'required') && !key) continue;
+    const ours = key && keyOf(key, told[number]);
+    const [chosen, offered] = answeredFormat(local.codecs, remote.formats);
+    if (!chosen || !offered) continue;
+    agreed.push({
+      ...agree(number, remote, chosen, within(stream.direction, remote.direction)),
+      ...(ours && { srtp: ours }),
+      ...(offered.payloadType !== chosen.payloadType && { receivePayloadType: offered.payloadType }),
+    });
+  }
+  return agreed;
+}
+
+/** As `sdp-transform` writes a line of ours. */
+export function videoMedia(line: MediaLine, { stream, formats, direction, sdes, feedback }: WrittenVideo) {
+  return {
+    type: 'video',
+    port: stream.port,
+    protocol: line.protocol,
+    payloads: formats.map(({ payloadType }) => payloadType).join(' '),
+    rtp: formats.map(({ codec, payloadType }) => ({
+      payload: payloadType,
+      codec: videoNameOf(codec),
+      rate: VIDEO_CLOCK,
+    })),
+    fmtp: formats.flatMap(({ payloadType, parameters }) =>
+      parameters === undefined ? [] : [{ payload: payloadType, config: parameters }],
+    ),
+    rtcpFb: feedback.flatMap(({ payload, feedback: { nack, pli, fir } }) => [
+      ...(nack ? [{ payload: payload as number, type: 'nack' }] : []),
+      ...(pli ? [{ payload: payload as number, type: 'nack', subtype: 'pli' }] : []),
+      ...(fir ? [{ payload: payload as number, type: 'ccm', subtype: 'fir' }] : []),
+    ]),
+    direction,
+    ...(stream.label !== undefined && { label: stream.label }),
+    ...(sdes.length > 0 && { crypto: sdes.map(writeSdes) }),
+  };
+}
+
+/** Our preferred codec among those offered, in the way of it that most can read. */
+function chooseFormat(codecs: readonly VideoFormatName[], offered: readonly VideoFormat[]): VideoFormat | undefined {
+  const codec = codecs.find((wanted) => offered.some((each) => each.codec === wanted));
+  const [best] = offered.filter((each) => each.codec === codec).sort((a, b) => videoRank(a) - videoRank(b));
+  return best;
+}
+
+/** The first one that we did offer, with our offer of it. */
+function answeredFormat(codecs: readonly VideoFormatName[], answered: readonly VideoFormat[]) {
+  for (const chosen of answered) {
+    const offered = offerAnswered(codecs, chosen);
+    if (offered) return [chosen, offered] as const;
+  }
+  return [] as const;
+}
+
+/** Whether a stream is to be secret, and by which line; undefined: we cannot agree on that. */
+function usableKeys({ secret, keys }: VideoStream, mode: SrtpPolicy['mode']): { line?: SdesLine } | undefined {
+  const [line] = mode === 'off' ? [] : (keys ?? []);
+  if (line) return { line };
+  return secret || mode === 'required' ? undefined : {};
+}
+
+/** The keys of both sides, ours being of the suite of the other one's. */
+function keyOf({ key }: SdesLine, told: ToldKeys | undefined): SrtpKeys {
+  return { local: { suite: key.suite, key: told?.[key.suite] ?? '' }, remote: key };
+}
+
+/** What we wish, as far as the other side allows it. */
+function within(wished: Direction, said: Direction): Direction {
+  const allowed = mirrored(said);
+  return directionOf(sends(wished) && sends(allowed), receives(wished) && receives(allowed));
+}
+
+const agree = (stream: number, remote: VideoStream, chosen: VideoFormat, direction: Direction): AgreedVideo => ({
+  stream,
+  remote: { address: remote.address, port: remote.port },
+  codec: chosen.codec,
+  payloadType: chosen.payloadType,
+  feedback: chosen.feedback,
+  ...(remote.maxBitrate !== undefined && { maxBitrate: remote.maxBitrate }),
+  send: sends(direction) && !isNowhere(remote.address),
+  receive: receives(direction),
+});

@@ -1,0 +1,109 @@
+import type { VideoFeedback, VideoFormatName } from '../../lib/formats.ts';
+import {
+  addressOf,
+  type Direction,
+  directionSaid,
+  type MediaLine,
+  parametersOf,
+  payloadTypes,
+  plainProfiles,
+  type RawMedia,
+  type RawSession,
+  rtpmapsOf,
+  secretProfiles,
+} from './media-line.ts';
+import { readSdes, type SdesLine } from './sdes.ts';
+import { isForwardable, videoNamed } from './video-codecs.ts';
+
+/** One codec of a video stream as it was described. */
+export type VideoFormat = {
+  codec: VideoFormatName;
+  payloadType: number;
+  parameters?: string;
+  /** What its receiver understands. Congestion control (transport-cc, goog-remb) is read over: it is not promised. */
+  feedback: VideoFeedback;
+};
+
+/** A video stream of a description that we could talk to: with a port, a profile of RTP and an address. */
+export type VideoStream = {
+  /** Its place among the `m=` lines. */
+  line: number;
+  /** It will not do without SRTP (RTP/SAVP, RFC 3711 12). */
+  secret: boolean;
+  keys?: readonly SdesLine[];
+  address: string;
+  port: number;
+  /** Our codecs among those listed, in the order listed. */
+  formats: readonly VideoFormat[];
+  /** Bits a second that it takes at most. */
+  maxBitrate?: number;
+  direction: Direction;
+  /** `a=label` (RFC 4574). */
+  label?: string;
+};
+
+/** Longest label that is read. */
+const MAX_LABEL = 256;
+
+/** Reads the video streams of a description. */
+export function readVideos(lines: readonly MediaLine[], session: RawSession): VideoStream[] {
+  return lines.flatMap((line, index) => {
+    const secret = secretProfiles.includes(line.protocol);
+    if (line.type !== 'video' || line.port === 0 || !(secret || plainProfiles.includes(line.protocol))) return [];
+    const media = session.media[index]!;
+    const address = addressOf(media, session);
+    return address === undefined ? [] : [readVideo(index, line, media, session, { secret, address })];
+  });
+}
+
+/** The places of the video lines, those that are refused included: the number of a stream is its place in this list. */
+export const videoLines = (lines: readonly Pick<MediaLine, 'type'>[]): number[] =>
+  lines.flatMap(({ type }, index) => (type === 'video' ? [index] : []));
+
+function readVideo(
+  index: number,
+  line: MediaLine,
+  media: RawMedia,
+  session: RawSession,
+  { secret, address }: { secret: boolean; address: string },
+): VideoStream {
+  const maps = rtpmapsOf(media);
+  const keys = readSdes((media as { crypto?: unknown }).crypto);
+  const maxBitrate = bitrateOf(media.bandwidth) ?? bitrateOf(session.bandwidth);
+  const label = media.label === undefined ? undefined : String(media.label).slice(0, MAX_LABEL);
+  return {
+    line: index,
+    secret,
+    ...(keys.length > 0 && { keys }),
+    address,
+    port: line.port,
+    formats: payloadTypes(line).flatMap((payloadType) => {
+      const map = maps.get(payloadType);
+      const codec = map && videoNamed(String(map.codec), Number(map.rate));
+      const parameters = parametersOf(media, payloadType);
+      if (!codec || !isForwardable(codec, parameters)) return [];
+      const feedback = feedbackOf(media, payloadType);
+      return [{ codec, payloadType, ...(parameters !== undefined && { parameters }), feedback }];
+    }),
+    ...(maxBitrate !== undefined && { maxBitrate }),
+    direction: directionSaid(media, session),
+    ...(label !== undefined && { label }),
+  };
+}
+
+/** What `rtcp-fb` says of a payload type, or of all of them (RFC 4585 4.2). Also where the profile is not that of feedback. */
+function feedbackOf(media: RawMedia, payloadType: number): VideoFeedback {
+  const said = (media.rtcpFb ?? []).filter(({ payload }) => String(payload) === '*' || Number(payload) === payloadType);
+  const has = (type: string, subtype?: string): boolean =>
+    said.some((each) => String(each.type).toLowerCase() === type && each.subtype?.toLowerCase() === subtype);
+  return { nack: has('nack'), pli: has('nack', 'pli'), fir: has('ccm', 'fir') };
+}
+
+/** `b=TIAS` in bit/s (RFC 3890), or else `b=AS` in kbit/s (RFC 8866 5.8); undefined where neither is more than nothing. */
+function bitrateOf(bandwidth: RawMedia['bandwidth']): number | undefined {
+  const of = (name: string): number => {
+    const limit = Number(bandwidth?.find(({ type }) => type === name)?.limit);
+    return Number.isSafeInteger(limit) ? limit : 0;
+  };
+  return of('TIAS') || of('AS') * 1000 || undefined;
+}
