@@ -95,6 +95,23 @@ function carryOut(
       );
       return;
     }
+    case 'openVideo': {
+      const { request, session, stream } = command;
+      engine.openVideo(session, command).then(
+        (local) => tell({ type: 'opened', request, ...local }),
+        (error: unknown) => {
+          const reason = error instanceof Error ? error.message : '';
+          tell({
+            type: 'log',
+            level: 'warn',
+            fields: { session, stream, reason },
+            message: 'no video: it cannot be opened',
+          });
+          tell({ type: 'refused', request, reason });
+        },
+      );
+      return;
+    }
     case 'openLocal':
       engine.openLocal(command.session, memory.of(command.slot), command.peer);
       return;
@@ -127,6 +144,13 @@ function carryOut(
       return;
     case 'statistics':
       tell({ type: 'statistics', request: command.request, statistics: engine.statistics(command.session) });
+      return;
+    case 'videoStatistics':
+      tell({
+        type: 'videoStatistics',
+        request: command.request,
+        statistics: engine.videoStatistics(command.session),
+      });
       return;
     case 'usage':
       tell({ type: 'usage', request: command.request, usage: engine.usage() });

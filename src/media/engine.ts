@@ -2,6 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { ExternalRequest } from '../telephony/external.ts';
 import type { AudioDirection, MediaSource, MixCommand, RtpStatistics, SessionCommand } from '../telephony/media.ts';
+import type { VideoStatistics } from '../telephony/video.ts';
 import type { MediaConfig } from './config.ts';
 import { Detectors } from './detectors.ts';
 import type { End } from './end.ts';
@@ -29,6 +30,7 @@ import { type Bells, newBell, noBells } from './tie/bell.ts';
 import { TieEnd } from './tie/tie-end.ts';
 import type { TiePlan } from './tie/tie-wire.ts';
 import { Ties } from './tie/ties.ts';
+import { type OpenVideo, Videos } from './video/videos.ts';
 
 export type MediaEngineOptions = {
   config: MediaConfig;
@@ -78,6 +80,7 @@ export class MediaEngine {
   readonly #ties: Ties;
   readonly #measures: Measures;
   readonly #snoops = new Snoops();
+  readonly #videos: Videos;
   #warnedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: MediaEngineOptions) {
@@ -97,6 +100,7 @@ export class MediaEngine {
     this.#measures = new Measures({ everyMs: config.measureMs, report });
     const { bell = newBell(0), bells = noBells, phaseMs = 0 } = options;
     this.#ties = new Ties({ clock, bell, bells, failed: (end, error) => this.#fault(end.session, error) });
+    this.#videos = new Videos({ config, ports: this.#ports });
     this.#ticker = new Ticker(clock, (now, skipped) => this.#tick(now, skipped), phaseMs);
   }
 
@@ -134,6 +138,17 @@ export class MediaEngine {
       if (this.#ends.get(session) === end) this.#close(session);
       throw error;
     }
+  }
+
+  /** Opens a stream of video of a session. @throws Error when no port is free or either was closed meanwhile. */
+  async openVideo(session: number, open: OpenVideo): Promise<{ address: string; port: number }> {
+    if (!this.#ends.has(session)) throw new Error('the session was closed');
+    return this.#videos.open(session, open);
+  }
+
+  /** Figures of a session's streams of video. */
+  videoStatistics(session: number): VideoStatistics[] {
+    return this.#videos.statistics(session);
   }
 
   /** Opens half of a local pair; `peer` is the number of the other half, when that is open. */
@@ -304,6 +319,7 @@ export class MediaEngine {
     for (const { session: snoop } of this.#snoops.forget(end)) this.#end(snoop, 'who it listened to is gone');
     for (const mix of this.#mixes.values()) mix.leave(end);
     this.#ties.forget(end);
+    this.#videos.close(session);
     end.close(reason);
     this.#measures.forget(end);
     if (end instanceof RtpEnd && end.pair) this.#ports.release(end.pair);
@@ -352,6 +368,9 @@ export class MediaEngine {
       case 'controlRecording':
         this.#recorders.apply(mixing, command);
         return;
+      case 'video':
+      case 'show':
+        return;
       default:
         mixing.apply(command);
     }
@@ -366,6 +385,9 @@ export class MediaEngine {
       case 'record':
       case 'controlRecording':
         this.#recorders.apply(end, command);
+        return;
+      case 'configureVideo':
+        this.#videos.configure(end.session, command.stream, command.flow);
         return;
       default:
         end.apply(command);

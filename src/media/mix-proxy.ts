@@ -11,11 +11,13 @@ import type {
   RecordReport,
   RecordRequest,
 } from '../telephony/media.ts';
+import type { VideoMode } from '../telephony/video.ts';
 import type { EngineReport } from './protocol.ts';
 import { Plays, playHandle, Recordings, recordHandle } from './proxy-handles.ts';
 import type { SessionProxy } from './session-proxy.ts';
 import type { Linked, ThreadLink } from './thread-link.ts';
 import { type Membership, meet } from './tie-proxy.ts';
+import { MixVideo } from './video/mix-video.ts';
 
 export type MixProxyOptions = {
   id: string;
@@ -45,6 +47,10 @@ export class MixProxy implements Mix, Linked {
   readonly #members = new Map<SessionProxy, Joined>();
   readonly #plays = new Plays();
   readonly #recordings = new Recordings();
+  readonly #video = new MixVideo<SessionProxy>(
+    (command) => this.#send(command),
+    (session) => this.#members.get(session)?.as.number,
+  );
   #music: string | undefined;
   #item: { play: number; item: PlayItem } | undefined;
   #link: ThreadLink | undefined;
@@ -97,6 +103,7 @@ export class MixProxy implements Mix, Linked {
   forget(session: SessionProxy): void {
     this.#members.get(session)?.as.tie?.close();
     if (this.#members.delete(session) && session.mix === this) session.mix = undefined;
+    this.#video.left(session);
   }
 
   /** Threads were lost: members that live elsewhere now are joined anew. */
@@ -104,8 +111,11 @@ export class MixProxy implements Mix, Linked {
     if (this.#ended || !this.#link) return;
     for (const [session, { member, as }] of [...this.#members]) {
       if (as.tie ? as.tie.isBetween(session.thread, this.#link) : session.thread === this.#link) continue;
-      this.drop(session);
-      this.#admit(session, member, this.#link);
+      const link = this.#link;
+      this.#video.moved(() => {
+        this.drop(session);
+        this.#admit(session, member, link);
+      });
     }
   }
 
@@ -130,6 +140,20 @@ export class MixProxy implements Mix, Linked {
     this.#send(this.#recordings.order(recording, request));
     if (this.#ended || !this.#link) this.#recordings.failAll(mixClosed);
     return recordHandle(this.#recordings, recording, (command) => this.#send(command));
+  }
+
+  video(mode: VideoMode<MediaSession>): void {
+    const source = mode.mode === 'single' ? this.#options.sessionOf(mode.source) : undefined;
+    this.#video.ask({ mode: mode.mode, source });
+  }
+
+  show(session: MediaSession, sources: readonly (MediaSession | undefined)[]): void {
+    const proxy = this.#options.sessionOf(session);
+    if (!proxy || !this.#members.has(proxy)) return;
+    this.#video.show(
+      proxy,
+      sources.map((source) => source && this.#options.sessionOf(source)),
+    );
   }
 
   close(): void {
@@ -157,6 +181,9 @@ export class MixProxy implements Mix, Linked {
       case 'activeSpeaker':
         this.#options.told({ type: 'mix.activeSpeaker', session: this.#idOf(report.session) });
         return;
+      case 'videoSource':
+        this.#options.told({ type: 'mix.videoSource', session: this.#idOf(report.session) });
+        return;
       case 'mixFaulted':
         this.lost(report.reason);
         return;
@@ -175,9 +202,11 @@ export class MixProxy implements Mix, Linked {
   moveTo(link: ThreadLink): void {
     if (this.#ended) return;
     const members = [...this.#members];
-    for (const [session] of members) this.forget(session);
-    this.#open(link);
-    for (const [session, { member }] of members) this.#admit(session, member, link);
+    this.#video.moved(() => {
+      for (const [session] of members) this.forget(session);
+      this.#open(link);
+      for (const [session, { member }] of members) this.#admit(session, member, link);
+    });
     if (this.#music !== undefined) this.#send({ type: 'music', musicClass: this.#music });
     if (this.#item) this.#send({ type: 'play', ...this.#item });
     for (const command of this.#recordings.again()) this.#send(command);
@@ -206,12 +235,14 @@ export class MixProxy implements Mix, Linked {
     this.#members.set(session, { member, as });
     session.mix = this;
     this.#send({ type: 'join', session: as.number, member });
+    this.#video.admitted(session);
   }
 
   #open(link: ThreadLink): void {
     this.#link = link;
     this.#number = link.addMix(this);
     link.send({ type: 'openMix', mix: this.#number, kind: this.#options.kind });
+    this.#video.again();
   }
 
   #send(command: MixCommand): void {

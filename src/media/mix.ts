@@ -120,7 +120,7 @@ export class Mixing implements Meeting {
     this.reconsider();
   }
 
-  apply(command: Exclude<MixCommand, { session: number }>): void {
+  apply(command: Exclude<MixCommand, { session: number } | { type: 'video' }>): void {
     const { mix, report } = { ...this.#options };
     switch (command.type) {
       case 'play': {

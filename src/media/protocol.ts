@@ -11,6 +11,7 @@ import type {
   RtpStatistics,
   SessionCommand,
 } from '../telephony/media.ts';
+import type { VideoStatistics } from '../telephony/video.ts';
 import type { MediaConfig } from './config.ts';
 import type { TiePlan } from './tie/tie-wire.ts';
 
@@ -38,6 +39,16 @@ export type MediaCommand =
       /** Where the heads of its packets are written down: see `lib/rtp-trace.ts`. */
       trace?: SharedArrayBuffer;
     }
+  /** A stream of video of a session; the rest as above. `memory` is laid out as `video/stream-memory.ts` says. */
+  | {
+      type: 'openVideo';
+      session: number;
+      stream: number;
+      request: number;
+      memory: SharedArrayBuffer;
+      port?: number;
+      source?: MediaSource;
+    }
   | {
       type: 'openSnoop';
       session: number;
@@ -57,6 +68,7 @@ export type MediaCommand =
   | { type: 'openTieEnd'; session: number; plan: TiePlan }
   | { type: 'openMix'; mix: number; kind: 'mixing' | 'holding' }
   | { type: 'statistics'; session: number; request: number }
+  | { type: 'videoStatistics'; session: number; request: number }
   | { type: 'usage'; request: number }
   | { type: 'load'; request: number; delays: boolean }
   /** Whether the thread lives; it answers at once. */
@@ -103,12 +115,14 @@ export type EngineReport =
   | { type: 'relayed'; session: number; relay: RelayedOut }
   /** The far side was found elsewhere than its SDP says. */
   | { type: 'located'; session: number; source: MediaSource }
+  | { type: 'videoLocated'; session: number; stream: number; source: MediaSource }
   /** A session ended by a fault of the plane, or because its target did. */
   | { type: 'faulted'; session: number; reason: string }
   | { type: 'mixPlayed'; mix: number; play: number; report: PlayReport }
   | { type: 'mixRecorded'; mix: number; recording: number; report: RecordReport }
   | { type: 'mixTalking'; mix: number; session: number; talking: boolean; durationMs: number }
   | { type: 'activeSpeaker'; mix: number; session: number | undefined }
+  | { type: 'videoSource'; mix: number; session: number | undefined }
   | { type: 'mixFaulted'; mix: number; reason: string };
 
 export type MediaMessage =
@@ -116,6 +130,7 @@ export type MediaMessage =
   | { type: 'opened'; request: number; address: string; port: number }
   | { type: 'refused'; request: number; reason: string }
   | { type: 'statistics'; request: number; statistics: RtpStatistics | undefined }
+  | { type: 'videoStatistics'; request: number; statistics: VideoStatistics[] }
   | { type: 'usage'; request: number; usage: MediaUsage }
   | { type: 'load'; request: number; load: PlaneLoad }
   | { type: 'ended'; request: number }

@@ -1,7 +1,10 @@
 import type { MediaSessionDump, RtpFlow, RtpSession } from '../telephony/media.ts';
+import type { VideoFlow, VideoStatistics } from '../telephony/video.ts';
+import type { EngineReport } from './protocol.ts';
 import { memoryWord } from './session-memory.ts';
 import { SessionProxy, type SessionProxyOptions } from './session-proxy.ts';
 import type { ThreadLink } from './thread-link.ts';
+import { VideoLines } from './video/video-lines.ts';
 
 /** The main thread's side of an RTP session. */
 export class RtpProxy extends SessionProxy implements RtpSession {
@@ -10,6 +13,9 @@ export class RtpProxy extends SessionProxy implements RtpSession {
   /** Settled once the port is there, or cannot be had. */
   readonly opened: Promise<void>;
   readonly #trace: SharedArrayBuffer | undefined;
+  readonly #video = new VideoLines(() =>
+    !this.ended && this.link && this.place ? { link: this.link, place: this.place } : undefined,
+  );
   #remote: RtpFlow['remote'] | undefined;
   #settle: { resolve(): void; reject(error: Error): void } = { resolve: () => {}, reject: () => {} };
 
@@ -44,6 +50,7 @@ export class RtpProxy extends SessionProxy implements RtpSession {
     }
     this.#open();
     if (from) this.restore(from.standing);
+    if (from?.video) this.#video.restore(from.video);
   }
 
   configure(flow: RtpFlow): void {
@@ -53,8 +60,44 @@ export class RtpProxy extends SessionProxy implements RtpSession {
     this.ask({ type: 'configure', flow });
   }
 
+  openVideo(stream: number): Promise<{ address: string; port: number }> {
+    return this.#video.open(stream);
+  }
+
+  configureVideo(stream: number, flow: VideoFlow | undefined): void {
+    this.#video.configure(stream, flow);
+  }
+
+  videoStatistics(): Promise<VideoStatistics[]> {
+    return this.#video.statistics();
+  }
+
   override dump(): MediaSessionDump {
-    return { ...super.dump(), ...(this.local.port > 0 && { local: this.local }) };
+    return {
+      ...super.dump(),
+      ...(this.local.port > 0 && { local: this.local }),
+      ...(this.#video.any && { video: this.#video.dump() }),
+    };
+  }
+
+  override heard(report: EngineReport): void {
+    if (report.type === 'videoLocated') this.#video.located(report.stream, report.source);
+    else super.heard(report);
+  }
+
+  override close(): void {
+    super.close();
+    this.#video.end('the session was closed');
+  }
+
+  override lost(reason: string): void {
+    super.lost(reason);
+    this.#video.end(reason);
+  }
+
+  override moveTo(link: ThreadLink): void {
+    super.moveTo(link);
+    this.#video.again();
   }
 
   override audible(): number | undefined {

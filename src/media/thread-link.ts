@@ -24,7 +24,11 @@ type Asking = Extract<MediaCommand, { request: number }>;
 type AnswerTo<Command extends Asking> = Extract<
   Answer,
   {
-    type: Command['type'] extends 'openRtp' ? 'opened' : Command['type'] extends 'shutdown' ? 'ended' : Command['type'];
+    type: Command['type'] extends 'openRtp' | 'openVideo'
+      ? 'opened'
+      : Command['type'] extends 'shutdown'
+        ? 'ended'
+        : Command['type'];
   }
 >;
 type Pending = { resolve: (answer: Answer) => void; reject: (error: Error) => void };

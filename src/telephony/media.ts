@@ -1,12 +1,14 @@
 import type { FormatName, OpusWishes } from '../lib/formats.ts';
 import type { SrtpKeys } from '../lib/srtp.ts';
+import type { RtpStatistics } from './rtp-statistics.ts';
+import type { VideoFlow, VideoMix, VideoModeCommand, VideoSession, VideoStreamDump } from './video.ts';
 
 /**
  * The port between call control and the media plane. No packet crosses it: call control says what should sound,
  * the plane tells what happened. All calls return at once; the plane works in its own thread.
  */
 
-export type { FormatName };
+export type { FormatName, RtpStatistics };
 
 /** Codecs that can be agreed on with a far side: any format. Linear audio is L16 there (RFC 3551 section 4.5.11). */
 export type Codec = FormatName;
@@ -59,27 +61,6 @@ export type DigitSequence = {
 
 /** Call-progress tones a channel can be given locally (per tone zone). */
 export type Indication = 'ringing' | 'busy' | 'congestion' | 'silence';
-
-/** RTP figures of one session, named as the interface's RTPstat. Jitter and rtt in seconds. */
-export type RtpStatistics = {
-  txcount: number;
-  rxcount: number;
-  txoctetcount: number;
-  rxoctetcount: number;
-  txploss: number;
-  rxploss: number;
-  local_ssrc: number;
-  remote_ssrc: number;
-  txjitter: number;
-  rxjitter: number;
-  rtt?: number;
-  maxrtt?: number;
-  minrtt?: number;
-  normdevrtt?: number;
-  stdevrtt?: number;
-  /** Packets that came when their turn was over; left out where none did. */
-  late?: number;
-};
 
 /** What was measured of the audio of a leg with RTP; counts are since it began. */
 export type MediaMeasures = {
@@ -134,6 +115,7 @@ export type RecordAction = 'stop' | 'discard' | 'pause' | 'resume' | 'mute' | 'u
  */
 export type SessionCommand =
   | { type: 'configure'; flow: RtpFlow }
+  | { type: 'configureVideo'; stream: number; flow: VideoFlow | undefined }
   | { type: 'play'; play: number; item: PlayItem }
   | { type: 'control'; play: number; action: PlayAction }
   | { type: 'seek'; play: number; ms: number }
@@ -153,6 +135,8 @@ export type SessionCommand =
 export type MixCommand =
   | { type: 'join'; session: number; member: MixMember }
   | { type: 'leave'; session: number }
+  | ({ type: 'video' } & VideoModeCommand)
+  | { type: 'show'; session: number; sources: (number | undefined)[] }
   | Extract<SessionCommand, { type: 'play' | 'control' | 'seek' | 'music' | 'record' | 'controlRecording' | 'close' }>;
 
 /** What the media plane tells about a session unasked. */
@@ -197,6 +181,8 @@ export type MediaSessionDump = {
     /** SRTP: what must go on, as no number may be used twice with a key. */
     secret?: { rollovers: number; control: number; heardRollovers: number };
   };
+  /** Its streams of video, when it has any. */
+  video?: VideoStreamDump[];
   /** The item being played and where it is: to be played again from there by whoever restores. */
   item?: { item: PlayItem; positionMs: number; paused: boolean };
 };
@@ -310,11 +296,13 @@ export type MixReport =
   | { type: 'mix.talking'; session: string; talking: boolean; durationMs?: number }
   /** Who is heard foremost has changed; undefined = nobody talks. */
   | { type: 'mix.activeSpeaker'; session: string | undefined }
+  /** Whom all are shown has changed, in the modes `single` and `talker`; undefined = nobody sends video. */
+  | { type: 'mix.videoSource'; session: string | undefined }
   /** The mix is gone by a fault of the media plane: its members hear nobody any more. The last report. */
   | { type: 'mix.lost'; reason: string };
 
 /** Sessions that hear each other. All calls return at once; those on a closed mix do nothing. */
-export interface Mix {
+export interface Mix extends VideoMix<MediaSession> {
   readonly id: string;
   /** Lets a session in; one that is in another mix leaves that first. */
   join(session: MediaSession, member: MixMember): void;
@@ -382,7 +370,7 @@ export type RtpFlow = {
 };
 
 /** The audio of a leg with RTP. */
-export interface RtpSession extends MediaSession {
+export interface RtpSession extends MediaSession, VideoSession {
   /** Our address and port, as told in SDP. RTCP is on port + 1. */
   readonly local: { address: string; port: number };
   /** Sets or changes the flow; nothing is sent before the first call. Symmetric RTP may then relock the remote. */

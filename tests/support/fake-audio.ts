@@ -13,6 +13,7 @@ import type {
   RecordReport,
   RecordRequest,
 } from '../../src/telephony/media.ts';
+import type { VideoMode } from '../../src/telephony/video.ts';
 
 /** A recorder that remembers what it is asked, and tells what the test says. */
 export class FakeRecorder {
@@ -135,6 +136,12 @@ export class FakeMix extends FakeAudio implements Mix {
   }
   leave(session: MediaSession): void {
     this.sessions.delete(session.id);
+  }
+  video(mode: VideoMode<MediaSession>): void {
+    this.calls.push(`video ${mode.mode}${mode.mode === 'single' ? ` ${mode.source.id}` : ''}`);
+  }
+  show(session: MediaSession, sources: readonly (MediaSession | undefined)[]): void {
+    this.calls.push(`show ${session.id} ${sources.map((source) => source?.id ?? 'nobody').join()}`);
   }
   close(): void {
     this.closed = true;

@@ -61,6 +61,12 @@ export class FakeMedia implements MediaPlane {
       told,
       closed: false,
       configure: (flow) => void session.flows.push(flow),
+      openVideo: async (stream) => {
+        asked.push(`openVideo ${stream}`);
+        return { address: '127.0.0.1', port: (this.#port += 2) };
+      },
+      configureVideo: (stream, flow) => void asked.push(`configureVideo ${stream} ${flow?.codec ?? 'off'}`),
+      videoStatistics: async () => [],
       play: (item) => {
         asked.push(`play ${item.uri}`);
         return {

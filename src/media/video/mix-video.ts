@@ -1,0 +1,71 @@
+import type { MixCommand } from '../../telephony/media.ts';
+import type { VideoModeName } from '../../telephony/video.ts';
+
+type Asked<Session> = { mode: VideoModeName; source?: Session | undefined };
+
+/**
+ * What holds of a mix's video on the main thread: whom its members shall be shown. Members get other numbers when threads
+ * are lost, and may be named before they come; so it is said again whenever that changes.
+ */
+export class MixVideo<Session> {
+  readonly #send: (command: MixCommand) => void;
+  readonly #numberOf: (session: Session) => number | undefined;
+  #asked: Asked<Session> = { mode: 'none' };
+  readonly #shows = new Map<Session, readonly (Session | undefined)[]>();
+
+  /** @param numberOf a member's number in the mix's thread; undefined for who is none. */
+  constructor(send: (command: MixCommand) => void, numberOf: (session: Session) => number | undefined) {
+    this.#send = send;
+    this.#numberOf = numberOf;
+  }
+
+  /** See {@link VideoMix.video}. */
+  ask(asked: Asked<Session>): void {
+    this.#asked = asked;
+    this.#sendMode();
+  }
+
+  /** See {@link VideoMix.show}. */
+  show(session: Session, sources: readonly (Session | undefined)[]): void {
+    this.#shows.set(session, sources);
+    this.#sendShow(session, sources);
+  }
+
+  /** A member has come, under a number that nobody knows yet. */
+  admitted(member: Session): void {
+    if (this.#asked.source === member) this.#sendMode();
+    for (const [session, sources] of this.#shows)
+      if (session === member || sources.includes(member)) this.#sendShow(session, sources);
+  }
+
+  /** A member has left: what it was shown is forgotten. */
+  left(session: Session): void {
+    this.#shows.delete(session);
+  }
+
+  /** The mix lives elsewhere. `moving` is done meanwhile: members that leave by it are shown the same when they come again. */
+  moved(moving: () => void): void {
+    const shows = [...this.#shows];
+    moving();
+    for (const [session, sources] of shows) this.#shows.set(session, sources);
+    this.again();
+  }
+
+  /** Says all that holds. */
+  again(): void {
+    if (this.#asked.mode !== 'none') this.#sendMode();
+    for (const [session, sources] of this.#shows) this.#sendShow(session, sources);
+  }
+
+  #sendMode(): void {
+    const { mode, source } = this.#asked;
+    const number = source && this.#numberOf(source);
+    this.#send({ type: 'video', mode, ...(number !== undefined && { source: number }) });
+  }
+
+  #sendShow(member: Session, sources: readonly (Session | undefined)[]): void {
+    const session = this.#numberOf(member);
+    if (session === undefined) return;
+    this.#send({ type: 'show', session, sources: sources.map((source) => source && this.#numberOf(source)) });
+  }
+}

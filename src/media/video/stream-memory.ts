@@ -1,0 +1,34 @@
+import { memoryWord, type SessionMemory } from '../session-memory.ts';
+
+/**
+ * Numbers of a stream of video that outlive its thread; indices of its words. Those that SRTP needs are where a session has
+ * them, so that the same decorator works on both.
+ */
+export const videoWord = {
+  /** 1 once the numbers are drawn: what follows is worth going on with. */
+  begun: memoryWord.begun,
+  ssrc: memoryWord.ssrc,
+  /** Sequence number of the next packet, never wrapped. */
+  sequence: memoryWord.sequence,
+  /** Highest RTP timestamp that was sent, never wrapped, and when: wall-clock time in ms. */
+  timestamp: memoryWord.timestamp,
+  sentAt: memoryWord.origin,
+  /** Picture id and TL0PICIDX of the next frame. */
+  pictureId: memoryWord.play,
+  tl0: memoryWord.positionMs,
+  packets: memoryWord.packets,
+  octets: memoryWord.octets,
+} as const;
+
+/** Words of one stream, 8 octets each. */
+const words = 16;
+
+/** Memory for the numbers of one stream, which both threads see. */
+export function newStreamMemory(): SharedArrayBuffer {
+  return new SharedArrayBuffer(words * Float64Array.BYTES_PER_ELEMENT);
+}
+
+/** The numbers in it. */
+export function streamNumbers(memory: SharedArrayBuffer): SessionMemory {
+  return new Float64Array(memory);
+}

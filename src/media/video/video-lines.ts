@@ -1,0 +1,169 @@
+import type { MediaSource } from '../../telephony/media.ts';
+import type { VideoFlow, VideoStatistics, VideoStreamDump } from '../../telephony/video.ts';
+import type { Place, ThreadLink } from '../thread-link.ts';
+import { newStreamMemory, streamNumbers } from './stream-memory.ts';
+
+/** Where the session lives just now. */
+export type Lives = { link: ThreadLink; place: Place };
+
+type Line = {
+  stream: number;
+  memory: SharedArrayBuffer;
+  /** Our address and port, once it has any. */
+  local: { address: string; port: number } | undefined;
+  source: MediaSource | undefined;
+  flow: VideoFlow | undefined;
+  opened: Promise<{ address: string; port: number }>;
+  resolve: (local: { address: string; port: number }) => void;
+  reject: (error: Error) => void;
+};
+
+/**
+ * The main thread's side of a session's streams of video: what is asked goes to its thread, and what holds is kept, so that
+ * they can be opened again in another one.
+ */
+export class VideoLines {
+  readonly #lives: () => Lives | undefined;
+  readonly #lines = new Map<number, Line>();
+
+  /** @param lives where its session lives; undefined once that is over. */
+  constructor(lives: () => Lives | undefined) {
+    this.#lives = lives;
+  }
+
+  /** Whether any stream is open. */
+  get any(): boolean {
+    return this.#lines.size > 0;
+  }
+
+  /** See {@link VideoSession.openVideo}. */
+  open(stream: number): Promise<{ address: string; port: number }> {
+    const known = this.#lines.get(stream);
+    if (known) return known.opened;
+    if (!Number.isInteger(stream) || stream < 0) return Promise.reject(new Error(`${stream} is no number of a stream`));
+    const line = this.#add(stream);
+    this.#open(line);
+    return line.opened;
+  }
+
+  /** See {@link VideoSession.configureVideo}. */
+  configure(stream: number, flow: VideoFlow | undefined): void {
+    const line = this.#lines.get(stream);
+    if (!line) return;
+    const before = line.flow?.remote;
+    if (!flow) this.#lines.delete(stream);
+    else if (before && (before.address !== flow.remote.address || before.port !== flow.remote.port))
+      line.source = undefined;
+    line.flow = flow;
+    this.#configure(line);
+  }
+
+  /** See {@link VideoSession.videoStatistics}. */
+  async statistics(): Promise<VideoStatistics[]> {
+    const lives = this.#lives();
+    if (!lives || !this.any) return [];
+    const { session } = lives.place;
+    // A thread that ends meanwhile leaves nothing to tell.
+    const answer = await lives.link
+      .request((request) => ({ type: 'videoStatistics', session, request }))
+      .catch(() => undefined);
+    return answer?.statistics ?? [];
+  }
+
+  /** The far side of a stream was found elsewhere than its SDP says. */
+  located(stream: number, source: MediaSource): void {
+    const line = this.#lines.get(stream);
+    if (line) line.source = source;
+  }
+
+  /** The session lives elsewhere now: its streams are opened there, on the same ports. */
+  again(): void {
+    for (const line of this.#lines.values()) {
+      this.#open(line);
+      this.#configure(line);
+    }
+  }
+
+  /** What is needed to go on with those that are open. */
+  dump(): VideoStreamDump[] {
+    return [...this.#lines.values()].flatMap(({ stream, local, source, flow, memory }) =>
+      local
+        ? [{ stream, local, ...(source && { source }), ...(flow && { flow }), numbers: [...streamNumbers(memory)] }]
+        : [],
+    );
+  }
+
+  /** Goes on with streams of another process. */
+  restore(dumps: readonly VideoStreamDump[]): void {
+    for (const { stream, local, source, flow, numbers } of dumps) {
+      const line = this.#add(stream);
+      Object.assign(line, { local, source, flow });
+      streamNumbers(line.memory).set(numbers.slice(0, streamNumbers(line.memory).length));
+      this.#open(line);
+      this.#configure(line);
+    }
+  }
+
+  /** The session is over. */
+  end(reason: string): void {
+    for (const { reject } of this.#lines.values()) reject(new Error(reason));
+    this.#lines.clear();
+  }
+
+  #add(stream: number): Line {
+    let settle: Pick<Line, 'resolve' | 'reject'> | undefined;
+    const opened = new Promise<{ address: string; port: number }>((resolve, reject) => {
+      settle = { resolve, reject };
+    });
+    // Whoever asked hears of it; where nobody did, as after a restart, the thread's log tells.
+    opened.catch(() => {});
+    const line = {
+      ...{ stream, memory: newStreamMemory(), opened, ...settle! },
+      ...{ local: undefined, source: undefined, flow: undefined },
+    };
+    this.#lines.set(stream, line);
+    return line;
+  }
+
+  #open(line: Line): void {
+    const lives = this.#lives();
+    if (!lives) {
+      this.#fail(line, new Error('the session was closed'));
+      return;
+    }
+    const { link, place } = lives;
+    const { stream, memory, local, source } = line;
+    link
+      .request(
+        (request) => ({
+          type: 'openVideo',
+          session: place.session,
+          stream,
+          request,
+          memory,
+          ...(local && { port: local.port }),
+          ...(source && { source }),
+        }),
+        ({ address, port }) => {
+          line.local = { address, port };
+          line.resolve(line.local);
+        },
+      )
+      .catch((error: Error) => {
+        // In another thread by now, or about to be: that one will answer.
+        const now = this.#lives();
+        if (now && (now.place !== place || !link.alive)) return;
+        this.#fail(line, error);
+      });
+  }
+
+  #fail(line: Line, error: Error): void {
+    if (this.#lines.get(line.stream) === line) this.#lines.delete(line.stream);
+    line.reject(error);
+  }
+
+  #configure({ stream, flow }: Line): void {
+    const lives = this.#lives();
+    if (lives) lives.link.send({ type: 'configureVideo', session: lives.place.session, stream, flow });
+  }
+}

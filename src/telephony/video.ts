@@ -1,0 +1,106 @@
+import type { SrtpKeys } from '../lib/srtp.ts';
+import type { RtpStatistics } from './rtp-statistics.ts';
+
+/**
+ * The port between call control and the forwarding of video. A *video stream* of a session is one `m=video` line of its leg,
+ * numbered from 0 in the order of the lines: in stream 0 the far side's own camera comes in, and all of them can show it
+ * others. Nothing is decoded: who is shown sends what the viewer's far side can decode, or is not shown to it.
+ */
+
+/** Codecs of video by their names here; in SDP they are VP8, VP9, H264 and AV1. */
+export type VideoCodec = 'vp8' | 'vp9' | 'h264' | 'av1';
+
+/** What a far side understands of feedback (RFC 4585, 5104). We send only that; of what it sends we take all. */
+export type VideoFeedback = {
+  /** Lost packets are asked for again. */
+  nack: boolean;
+  /** A key frame is asked for by a picture loss indication. */
+  pli: boolean;
+  /** A key frame is asked for by a full intra request, where it knows no picture loss indication. */
+  fir: boolean;
+};
+
+/** How one video stream flows, once offer and answer agree. */
+export type VideoFlow = {
+  remote: { address: string; port: number };
+  codec: VideoCodec;
+  /** RTP payload type that we send with, 0–127. */
+  payloadType: number;
+  /** The one that the far side sends with, where it was told another than it told us (RFC 3264 5.1). */
+  receivePayloadType?: number;
+  feedback: VideoFeedback;
+  /** Bit/s that the far side takes (`b=TIAS`, `b=AS`): it is never sent more; frames are left out instead. */
+  maxBitrate?: number;
+  /** Keys of SRTP; without them video goes in the clear. Never to be logged. */
+  srtp?: SrtpKeys;
+  /** Our direction: whether we send and take video. */
+  send: boolean;
+  receive: boolean;
+};
+
+/** Figures of one video stream of a session. */
+export type VideoStatistics = RtpStatistics & {
+  stream: number;
+  codec: VideoCodec;
+  /** Key frames that began to arrive, and how often we asked for one. */
+  key_frames: number;
+  key_frames_asked: number;
+  /** Packets sent again because they were missed, and those that we asked for again. */
+  sent_again: number;
+  asked_again: number;
+  /** How often another source began to be shown, and packets left out: of nobody shown, or beyond what the far side takes. */
+  switches: number;
+  left_out: number;
+};
+
+/** Whom the members of a mix are shown. */
+export type VideoMode<Session> =
+  /** Nobody. */
+  | { mode: 'none' }
+  /** All are shown one source; while that sends nothing, whoever `talker` would show. */
+  | { mode: 'single'; source: Session }
+  /** All are shown who talks, who is shown the one before; two see each other. */
+  | { mode: 'talker' }
+  /** Each is shown in each of its streams whom {@link VideoMix.show} says. */
+  | { mode: 'sfu' };
+
+/** Its names. */
+export type VideoModeName = VideoMode<unknown>['mode'];
+
+/** The same in numbers of sessions, as a mix is asked it. */
+export type VideoModeCommand = { mode: VideoModeName; source?: number };
+
+/** What a session with RTP can do with video. */
+export interface VideoSession {
+  /**
+   * Opens a pair of ports for a stream; one that is open already keeps its own.
+   * @returns our address and port, as told in SDP. @throws Error (rejects) when no port is free or the session is over.
+   */
+  openVideo(stream: number): Promise<{ address: string; port: number }>;
+  /** Sets or changes how a stream that was opened flows; undefined = its line is disabled: its ports are let go. */
+  configureVideo(stream: number, flow: VideoFlow | undefined): void;
+  /** Figures of the streams that flow, in their order. */
+  videoStatistics(): Promise<VideoStatistics[]>;
+}
+
+/** What a mix can do with video. */
+export interface VideoMix<Session> {
+  /** Says whom its members are shown; `none` to begin with. */
+  video(mode: VideoMode<Session>): void;
+  /**
+   * In the mode `sfu`: whom a member is shown in each of its streams, by their order; undefined = nobody. Holds until it is
+   * asked again, or the member leaves. Members that are not there (yet) are not shown (yet).
+   */
+  show(session: Session, sources: readonly (Session | undefined)[]): void;
+}
+
+/** What is needed to go on with a stream of video elsewhere: plain JSON. */
+export type VideoStreamDump = {
+  stream: number;
+  local: { address: string; port: number };
+  /** Where its far side was found, when elsewhere than its SDP says. */
+  source?: { address: string; port: number };
+  flow?: VideoFlow;
+  /** The stream it sends, in words of `media/video/stream-memory.ts`. */
+  numbers: number[];
+};
