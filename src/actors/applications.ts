@@ -154,6 +154,8 @@ export type ApplicationsOptions = {
   queueLimit?: number | undefined;
   /** Hears of every event that is made for an application. */
   record?: DeliveryOptions['record'];
+  /** Where in a trace events are. */
+  traced?: DeliveryOptions['traced'];
   /** The events of an application behind a number, of which `made` were made so far. Left out, none are kept. */
   kept?: ((name: string, number: number, made: number) => Resumption) | undefined;
   /** The connection of an application has gone, or is there again. */
@@ -204,6 +206,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
     entityId,
     check,
     record: options.record,
+    traced: options.traced,
     request: () => runtime.turn.request,
     onReleased: (name) => registry.find(name)?.send({ type: 'subscriptions.ended' }),
   });

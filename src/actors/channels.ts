@@ -228,8 +228,9 @@ export function createChannels(options: ChannelsOptions): Channels {
         names.set(entry.name, entry);
       },
       onEmitted: (fact, current) => {
-        publisher.life(entry, fact, current);
+        // First, so that the event can say where in the trace of its call it is.
         story?.life(entry, fact, current);
+        publisher.life(entry, fact, current);
       },
       onEffectFailed: onEffectFailed(entry),
       onEnded: (error) => ended(entry, error),

@@ -24,7 +24,7 @@ import type { Reloadable } from './reload.ts';
 export type State = ReturnType<typeof buildState>;
 
 /** The bus, the applications that listen to it, and what publishes on it without being a call. */
-export function buildState({ config, clock, ids, log, runtime, recorder, scope, entityId }: Base) {
+export function buildState({ config, clock, ids, log, runtime, recorder, tracing, scope, entityId }: Base) {
   const { limits } = config;
   const kept = { directory: config.general.data_directory, clock, log };
   const bus = createBus({ log, request: () => runtime.turn.request });
@@ -37,6 +37,7 @@ export function buildState({ config, clock, ids, log, runtime, recorder, scope, 
   const applications = createApplications({
     ...{ bus, clock, log, runtime, entityId, check, limits, resolve: eventSources },
     queueLimit: Math.floor(config.http.limits.websocket_queue / 2),
+    traced: tracing && ((causedBy, channel) => tracing.fieldsOf(causedBy, channel)),
     record: recorder && ((...event) => recorder.sent(...event)),
     presenceChanged: (...presence) => presenceChanged.to?.(...presence),
     kept: recorder && ((...asked) => recorder.events.after(...asked)),

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
-import type { AriEventBody } from '../models/events.ts';
+import type { AriEventBody, TraceFields } from '../models/events.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 import type { Bus, Publication } from './bus.ts';
 import { EventFilter, type FilterLists } from './event-filter.ts';
@@ -60,6 +60,8 @@ export type DeliveryOptions = {
   record?: ((name: string, seq: number, event: AriEventBody, json: string, missed: boolean) => void) | undefined;
   /** The request that an event follows from which is written for one application. */
   request?: (() => string | undefined) | undefined;
+  /** Where in a trace an event is that follows from a request, or is about a channel. Left out where nobody traces. */
+  traced?: ((causedBy: string | undefined, channel: string | undefined) => TraceFields | undefined) | undefined;
   /** An application has lost its last subscription to a channel, bridge or endpoint. */
   onReleased: (name: string) => void;
 };
@@ -127,19 +129,30 @@ export type ReceiverDump = {
   narrowed?: { by: string; after: number } | undefined;
 };
 
+/** Fields as they are written behind other members of an object. */
+const membersOf = (fields: TraceFields | undefined): string =>
+  fields ? `,${JSON.stringify(fields).slice(1, -1)}` : '';
+
+/** The channel that an event is about; undefined when it is about none. */
+const channelOf = (event: AriEventBody, topics: readonly Topic[]): string | undefined =>
+  'channel' in event && event.channel ? event.channel.id : topics.find(isOneChannel)?.slice(allChannels.length);
+
+const isOneChannel = (topic: Topic): boolean => topic.startsWith(allChannels) && topic !== allChannels;
+
 const isHolding = (topic: Topic): boolean => !topic.startsWith('deviceState:');
 
 export function createDelivery(options: DeliveryOptions): Delivery {
-  const { bus, clock, log, entityId, check, record, request, onReleased } = options;
+  const { bus, clock, log, entityId, check, record, request, traced, onReleased } = options;
   const receivers = new Map<string, Receiver>();
   const subscriptions = new Subscriptions<Receiver>();
   const idMember = `,"asterisk_id":${JSON.stringify(entityId)},"seq":`;
   let publications = 0;
 
   /** An event as JSON with its time but without its last brace, ready for what is the receiver's own. */
-  const open = (event: AriEventBody, causedBy: string | undefined): string => {
+  const open = (event: AriEventBody, causedBy: string | undefined, topics: readonly Topic[]): string => {
     const cause = causedBy === undefined ? '' : `,"caused_by":${JSON.stringify(causedBy)}`;
-    return `${JSON.stringify(event).slice(0, -1)}${cause},"timestamp":"${formatTimestamp(clock.now())}"`;
+    const trace = traced ? membersOf(traced(causedBy, channelOf(event, topics))) : '';
+    return `${JSON.stringify(event).slice(0, -1)}${cause}${trace},"timestamp":"${formatTimestamp(clock.now())}"`;
   };
 
   const checked = (name: string, json: string): string => {
@@ -182,7 +195,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
         miss(receiver, event, '');
         return;
       }
-      opened ??= open(event, causedBy);
+      opened ??= open(event, causedBy, topics);
       if (receiver.connection) write(receiver, receiver.connection, event, opened);
       else miss(receiver, event, opened);
     };
@@ -261,7 +274,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
     send(name, connection, event) {
       const receiver = receivers.get(name);
-      if (receiver) write(receiver, connection, event, open(event, request?.()));
+      if (receiver) write(receiver, connection, event, open(event, request?.(), []));
     },
 
     subscribe(name, topic) {

@@ -32,6 +32,11 @@ export type Param = {
   whole?: true;
   /** What it names: something that the scope of who asks has to cover. */
   names?: Named;
+  /**
+   * It is the id of something new that will be found under this path: words that stand for something else there are
+   * refused.
+   */
+  newIn?: `/${string}`;
   /** It may hold what is nobody's business: digits, texts, values. It is written to no log. */
   hidden?: true;
 };
@@ -207,6 +212,9 @@ export type Api = {
 /** A path variable. */
 export const pathParam = (description: string, names?: Named) =>
   ({ in: 'path', type: 'string', required: true, description, ...(names && { names }) }) as const;
+
+/** Ids of new channels, whose operations are found under `/channels/<id>`. */
+export const newChannel = { newIn: '/channels' } as const;
 
 /** A parameter of the query; also accepted in a form or JSON body. */
 export const queryParam = <const T extends ParamType, const O extends Omit<Param, 'in' | 'type' | 'description'>>(

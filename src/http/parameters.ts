@@ -176,8 +176,32 @@ function readerOf(name: string, param: Param): Reader {
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Makes the reader of an operation's parameters once, so that a request without any costs nothing. */
-export function createParamReader(params: Params): ParamReader {
+/**
+ * Makes the reader of an operation's parameters once, so that a request without any costs nothing.
+ * @param fixed words that are no ids of new things, by the path under which these would be found.
+ */
+export function createParamReader(
+  params: Params,
+  fixed: ReadonlyMap<string, ReadonlySet<string>> = new Map(),
+): ParamReader {
+  const read = readerOfAll(params);
+  const ids = Object.entries(params).flatMap(([name, { newIn = '' }]) => {
+    const words = fixed.get(newIn);
+    return words ? [{ name, words, path: newIn }] : [];
+  });
+  if (ids.length === 0) return read;
+  return (before, sources) => {
+    const values = read(before, sources);
+    for (const { name, words, path } of ids) {
+      const id = values[name];
+      if (typeof id === 'string' && words.has(id))
+        throw new AriError('parameterInvalid', { name, expected: `another id: ${path}/${id} is an operation` });
+    }
+    return values;
+  };
+}
+
+function readerOfAll(params: Params): ParamReader {
   const readers = Object.entries(params)
     .filter(([, param]) => param.in !== 'path')
     .map(([name, param]) => readerOf(name, param));

@@ -37,7 +37,15 @@ export interface RestOverWebSocket {
 }
 
 type Json = Record<string, unknown>;
-type Inner = { uri: string; method: string; query: string; contentType: string | undefined; body: string | undefined };
+type Inner = {
+  uri: string;
+  method: string;
+  query: string;
+  contentType: string | undefined;
+  body: string | undefined;
+  /** Headers that say where in a trace it is. */
+  trace: Record<string, string>;
+};
 type Problem = { problem: string };
 
 const methods = new Set(['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'HEAD']);
@@ -55,6 +63,15 @@ function readQueryStrings(value: unknown): string | undefined {
   if (!Array.isArray(value) || !value.every(isPair)) return undefined;
   return value.map((pair) => `${encodeURIComponent(pair.name)}=${encodeURIComponent(pair.value)}`).join('&');
 }
+
+/** Where in a trace a request is. What is no value of these headers is left out, as over HTTP nobody would read it. */
+const readTrace = (request: Json): Record<string, string> =>
+  Object.fromEntries(
+    ['traceparent', 'tracestate'].flatMap((name) => {
+      const value = textOf(request[name]);
+      return /^[\x20-\x7e]{1,512}$/.test(value) ? [[name, value]] : [];
+    }),
+  );
 
 function bodyProblem(body: string, contentType: string): string | undefined {
   if (contentType === '') return "No 'content_type' for 'message_body'.";
@@ -80,9 +97,10 @@ function readInner(request: Json): Inner | Problem {
   if (query === undefined) return { problem: "Unable to parse 'query_strings' array." };
   const body = textOf(request.message_body);
   const contentType = textOf(request.content_type);
-  if (body === '') return { uri, method, query, contentType: undefined, body: undefined };
+  const trace = readTrace(request);
+  if (body === '') return { uri, method, query, contentType: undefined, body: undefined, trace };
   const problem = bodyProblem(body, contentType);
-  return problem ? { problem } : { uri, method, query, contentType, body };
+  return problem ? { problem } : { uri, method, query, contentType, body, trace };
 }
 
 /** The URL that an inner request stands for; everything behind `/ari/` is the client's. */
@@ -145,7 +163,7 @@ export function createRestOverWebSocket(deps: RestOverWebSocketDeps): RestOverWe
   };
 
   const ask = async (inner: Inner, id: string): Promise<Answer> => {
-    const headers: Record<string, string> = { authorization: deps.authorization };
+    const headers: Record<string, string> = { ...inner.trace, authorization: deps.authorization };
     // What is no name for a request is no header either.
     if (/^[\x21-\x7e]{1,64}$/.test(id)) headers['x-request-id'] = id;
     if (inner.contentType) headers['content-type'] = inner.contentType;

@@ -90,9 +90,28 @@ function byLiteralsFirst(one: string, other: string): number {
   return ones.length - others.length;
 }
 
+/**
+ * Words that stand beside a variable in the paths of operations, by the path before them: `/channels` has `create`. What
+ * had one as its id could not be reached.
+ */
+export function fixedWords(operations: readonly Operation[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const paths = operations.flatMap((each) => each.paths.map((path) => path.split('/')));
+  const before = (segments: readonly string[], at: number): string => segments.slice(0, at).join('/');
+  const withVariable = new Set(
+    paths.flatMap((path) => path.flatMap((segment, at) => (isVariable(segment) ? [before(path, at)] : []))),
+  );
+  const words = new Map<string, Set<string>>();
+  for (const path of paths)
+    for (const [at, segment] of path.entries())
+      if (at > 0 && !isVariable(segment) && withVariable.has(before(path, at)))
+        words.set(before(path, at), (words.get(before(path, at)) ?? new Set()).add(segment));
+  return words;
+}
+
 /** The routes of the operations whose owner exists, in the order they must be matched. */
 export function createRoutes(operations: readonly Operation[], deps: RouterDeps): Route[] {
   const guardOf = createGuards(deps.owners);
+  const fixed = fixedWords(operations);
   const byPath = new Map<string, Map<Method, Prepared>>();
   for (const operation of operations) {
     const owner = deps.owners[operation.owner];
@@ -100,7 +119,7 @@ export function createRoutes(operations: readonly Operation[], deps: RouterDeps)
     for (const path of operation.paths) {
       const here = byPath.get(path) ?? new Map<Method, Prepared>();
       if (here.has(operation.method)) throw new Error(`${operation.method} ${path} is declared twice`);
-      here.set(operation.method, prepare({ operation, path, owner, guardOf, validate: deps.validate }));
+      here.set(operation.method, prepare({ operation, path, owner, guardOf, fixed, validate: deps.validate }));
       byPath.set(path, here);
     }
   }
@@ -112,10 +131,11 @@ type Declared = {
   path: string;
   owner: unknown;
   guardOf: ReturnType<typeof createGuards>;
+  fixed: ReadonlyMap<string, ReadonlySet<string>>;
   validate: boolean;
 };
 
-function prepare({ operation, path, owner, guardOf, validate }: Declared): Prepared {
+function prepare({ operation, path, owner, guardOf, fixed, validate }: Declared): Prepared {
   const names = [...path.matchAll(variable)].map(([, name]) => name as string);
   const undeclared = names.find((name) => operation.params[name]?.in !== 'path');
   // An alias may put into the path what the main path takes from the query, but nothing unknown.
@@ -124,7 +144,7 @@ function prepare({ operation, path, owner, guardOf, validate }: Declared): Prepa
     operation,
     owner,
     names,
-    read: createParamReader(operation.params),
+    read: createParamReader(operation.params, fixed),
     guard: guardOf(operation),
     check: validate && operation.returns && !operation.file ? createCheck(operation.returns) : undefined,
   };

@@ -247,8 +247,17 @@ export const EventStamp = Type.Object({
   caused_by: Type.Optional(
     text('Id of the request that it follows from (its X-Request-Id), when it follows from one.'),
   ),
+  traceparent: Type.Optional(
+    text(
+      'Where in a trace it is (W3C Trace Context): of the request that it follows from, else of its call. Where traces are made.',
+    ),
+  ),
+  tracestate: Type.Optional(text('What others have added to that trace (W3C Trace Context), when there is something.')),
 });
 export type EventStamp = Static<typeof EventStamp>;
+
+/** Where in a trace an event is, as W3C Trace Context writes it. */
+export type TraceFields = Pick<EventStamp, 'traceparent' | 'tracestate'>;
 
 /** What one event of the given type carries, before it is stamped. */
 export type AriEventBodyOf<T extends AriEventType> = { type: T } & Static<TObject<(typeof events)[T][1]>>;

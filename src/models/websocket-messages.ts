@@ -22,6 +22,8 @@ export const RESTRequest = model('RESTRequest', 'A REST request carried over the
     Type.Array(RESTQueryStringParameter, { description: 'Parameters, instead of a query.' }),
   ),
   message_body: Type.Optional(text('Body of the request.')),
+  traceparent: Type.Optional(text('Where in a trace the request is (W3C Trace Context), as the header over HTTP.')),
+  tracestate: Type.Optional(text('What others have added to that trace (W3C Trace Context).')),
 });
 export type RESTRequest = Static<typeof RESTRequest>;
 

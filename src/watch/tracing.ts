@@ -13,6 +13,7 @@ import {
 } from '@opentelemetry/api';
 import type { CallEnd, CallLeg, CallListener } from '../actors/call-story.ts';
 import type { EffectWatch } from '../actors/turn.ts';
+import type { TraceFields } from '../models/events.ts';
 
 /** A request of a client, as traces show it. */
 export type TracedRequest = {
@@ -34,6 +35,11 @@ export interface Tracing {
   readonly effects: EffectWatch;
   /** The headers that say where in a trace the call of a channel is; none when it is in none. */
   headersOf(channel: string): Record<string, string>;
+  /**
+   * The same for an event that follows from a request or is about a channel, as W3C Trace Context has it: the request's
+   * place when it is still known, else the call's; undefined when it is in no trace.
+   */
+  fieldsOf(request: string | undefined, channel: string | undefined): TraceFields | undefined;
 }
 
 /** Requests that are remembered, so that what follows from them late is still told as theirs. */
@@ -93,6 +99,13 @@ export function createTracing(version: string, requestOf: () => string | undefin
     },
   };
 
+  /** As the SDK writes it into headers. */
+  const written = (place: Context | undefined): Record<string, string> => {
+    const headers: Record<string, string> = {};
+    if (place) propagation.inject(place, headers);
+    return headers;
+  };
+
   return {
     calls,
 
@@ -138,11 +151,12 @@ export function createTracing(version: string, requestOf: () => string | undefin
       }
     },
 
-    headersOf(channel) {
-      const headers: Record<string, string> = {};
-      const call = callOf(channel);
-      if (call) propagation.inject(call, headers);
-      return headers;
+    headersOf: (channel) => written(callOf(channel)),
+
+    fieldsOf(request, channel) {
+      const asked = request === undefined ? undefined : requests.get(request);
+      const { traceparent, tracestate } = written(asked ?? (channel === undefined ? undefined : callOf(channel)));
+      return traceparent === undefined ? undefined : { traceparent, ...(tracestate && { tracestate }) };
     },
   };
 }

@@ -36,9 +36,9 @@ class Line {
   }
 
   /** Asks over the socket; the status of the answer. */
-  async ask(method: string, uri: string): Promise<unknown> {
+  async ask(method: string, uri: string, more: object = {}): Promise<unknown> {
     const request_id = `${method} ${uri}`;
-    this.socket.send(JSON.stringify({ type: 'RESTRequest', request_id, method, uri }));
+    this.socket.send(JSON.stringify({ type: 'RESTRequest', request_id, method, uri, ...more }));
     const answer = await this.#first((message) => message['request_id'] === request_id);
     return answer['status_code'];
   }
@@ -161,6 +161,38 @@ outbound('the connection of a call goes on in its trace, and so may the program'
       await line.ask('DELETE', `channels/${(channel as { id: string }).id}`);
       server.clock.skip(3_000);
       await line.closed;
+    });
+  } finally {
+    trace.disable();
+    propagation.disable();
+    await program.close();
+    await provider.shutdown();
+  }
+});
+
+outbound('each message of a persistent connection says where in a trace it is, in both directions', async () => {
+  const provider = new NodeTracerProvider();
+  provider.register();
+  const program = await startProgram();
+  const applications = { desk: { url: program.url, apps: ['desk'], ...quick } };
+  try {
+    await onServer({ applications, dialplan }, async () => {
+      const line = await program.line();
+      const mine = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', tracestate: 'shop=1' };
+      const uri = 'channels/c1?endpoint=Local/echo@default&app=desk';
+      assert.is(await line.ask('POST', uri, mine), 200);
+      const started = await line.message('StasisStart');
+      // What follows from the request is in its trace, and brings what others have added.
+      assert.match(String(started['traceparent']), /^00-4bf92f3577b34da6a3ce929d0e0e4736-[0-9a-f]{16}-01$/);
+      assert.is(started['tracestate'], 'shop=1');
+      // What is no place in a trace begins one of its own.
+      assert.is(await line.ask('DELETE', 'channels/c1', { traceparent: 'no trace', tracestate: 7 }), 204);
+      const gone = await line.message('StasisEnd');
+      assert.match(
+        `${String(gone['traceparent'])} ${String(gone['tracestate'])}`,
+        /^00-[0-9a-f]{32}-[0-9a-f]{16}-01 und/,
+      );
+      assert.not.match(String(gone['traceparent']), /4bf92f3577b34da6a3ce929d0e0e4736/);
     });
   } finally {
     trace.disable();

@@ -1,5 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { fixedWords } from '../../src/http/router.ts';
+import { apis, ari } from '../../src/http/routes/index.ts';
 import { createFakes, createTestApp, json } from './fakes.ts';
 
 const routing = suite('routing');
@@ -29,6 +31,47 @@ for (const [ask, call] of reached) {
     assert.equal(fakes.calls, [call]);
   });
 }
+
+routing('no channel is given an id that stands for an operation, wherever ids of new channels are given', async () => {
+  const words = ['create', 'externalMedia', 'originate'];
+  const operations = ari.resources.flatMap((resource) => resource.operations);
+  assert.equal([...(fixedWords(operations).get('/channels') ?? [])].sort(), words);
+  const asked: string[] = [];
+  for (const { method, paths, params, nickname } of operations)
+    for (const [name, param] of Object.entries(params)) {
+      if (param.newIn === undefined) continue;
+      asked.push(`${nickname} ${name}`);
+      for (const word of words) {
+        const path = (paths[0] ?? '').replace(`{${name}}`, word).replace('{channelId}', 'c1');
+        const query = param.in === 'query' ? `?${name}=${word}` : '';
+        const answer = await app.ask(`${method} /ari${path}${query}`);
+        assert.equal(
+          [answer.status, await answer.json()],
+          [400, { message: `Parameter '${name}' must be another id: /channels/${word} is an operation` }],
+        );
+      }
+    }
+  assert.equal(asked, [
+    'externalMedia channelId',
+    'originate otherChannelId',
+    'originate channelId',
+    'create otherChannelId',
+    'create channelId',
+    'originateWithId otherChannelId',
+    'snoopChannel snoopId',
+    'snoopChannelWithId snoopId',
+  ]);
+  assert.equal(fakes.calls, []);
+});
+
+routing('words beside variables are words of channels, or technologies, which are no ids', () => {
+  assert.equal(
+    apis.flatMap(({ base, resources }) =>
+      [...fixedWords(resources.flatMap(({ operations }) => operations)).keys()].map((path) => base + path),
+    ),
+    ['/ari/endpoints', '/ari/channels'],
+  );
+});
 
 const slash = (path: string) => ({ message: `ARI URLs do not end with a slash. Try ${path}` });
 const missing = { message: 'Resource not found' };

@@ -123,6 +123,65 @@ tracing(
     ),
 );
 
+tracing('events say where in a trace they are: that of the request they follow from, else that of their call', () =>
+  traced((exporter) =>
+    inWorld(async (world) => {
+      const { clock, call, ask, request, server } = world;
+      await clock.run(1 * seconds);
+      let heard: { type: string; traceparent?: string; tracestate?: string }[] = [];
+      const send = (json: string) => void heard.push(JSON.parse(json) as (typeof heard)[number]);
+      server.connect({ names: ['desk'], subscribeAll: true, send, describe: 'the test' });
+      const told = () => {
+        const events = heard.map(({ type, traceparent, tracestate }) => [type, traceparent, tracestate]);
+        heard = [];
+        return events.filter(([type]) => !['ChannelDialplan', 'ChannelVarset'].includes(type ?? ''));
+      };
+      /** Where the spans of that name are, the last one first. */
+      const placesOf = (name: string): string[] =>
+        exporter
+          .getFinishedSpans()
+          .filter((span) => span.name === name)
+          .map((span) => `00-${span.spanContext().traceId}-${span.spanContext().spanId}-01`)
+          .reverse();
+
+      const first = call('echo');
+      await clock.run(1 * seconds);
+      first.leg.hangup(16);
+      await clock.run(1 * seconds);
+      const [place] = placesOf('call in');
+      assert.equal(told(), [
+        ['ChannelCreated', place, undefined],
+        ['DeviceStateChanged', undefined, undefined],
+        ['EndpointStateChange', undefined, undefined],
+        ['ChannelStateChange', place, undefined],
+        ['ChannelHangupRequest', place, undefined],
+        ['ChannelDestroyed', place, undefined],
+        ['DeviceStateChanged', undefined, undefined],
+        ['EndpointStateChange', undefined, undefined],
+      ]);
+
+      const second = call('desk');
+      await clock.run(1 * seconds);
+      const [{ id } = { id: '' }] = await ask<{ id: string }[]>('GET', '/ari/channels');
+      const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+      await request('POST', `/ari/channels/${id}/answer`, undefined, { traceparent, tracestate: 'shop=1' });
+      await clock.run(1 * seconds);
+      const events = told();
+      second.leg.hangup(16);
+      await clock.run(1 * seconds);
+      const [other] = placesOf('call in');
+      assert.equal(events, [
+        ['ChannelCreated', other, undefined],
+        ['DeviceStateChanged', undefined, undefined],
+        ['EndpointStateChange', undefined, undefined],
+        ['StasisStart', other, undefined],
+        ['ChannelStateChange', placesOf('POST /ari/channels/:channelId/answer')[0], 'shop=1'],
+      ]);
+      await server.close();
+    }),
+  ),
+);
+
 tracing('a leg that the dialplan calls belongs to the trace of who calls', () =>
   traced((exporter) =>
     inWorld(async ({ clock, call, server }) => {

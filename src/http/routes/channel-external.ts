@@ -1,5 +1,5 @@
 import { Channel } from '../../models/channel.ts';
-import { bodyParam, operation, queryParam } from '../operation.ts';
+import { bodyParam, newChannel, operation, queryParam } from '../operation.ts';
 import { entryErrors } from './variables.ts';
 
 /** Channels whose far side is a server. */
@@ -12,7 +12,7 @@ export const externalOperations = [
     notes: 'The server is connected to before the channel is there; the answer shows all variables of the channel.',
     owner: 'externalMedia',
     params: {
-      channelId: queryParam('string', 'Id for the new channel; up to 149 characters.'),
+      channelId: queryParam('string', 'Id for the new channel; up to 149 characters.', newChannel),
       app: queryParam('string', 'Application that gets the channel.', { required: true, names: 'application' }),
       variables: bodyParam('Variables to set on the channel: a value, or an object with value and report_events.', {
         names: 'variables',

@@ -2,7 +2,7 @@ import { Channel } from '../../models/channel.ts';
 import { LiveRecording } from '../../models/live-recording.ts';
 import { Playback } from '../../models/playback.ts';
 import { RTPstat } from '../../models/rtp-statistics.ts';
-import { operation, pathParam, queryParam } from '../operation.ts';
+import { newChannel, operation, pathParam, queryParam } from '../operation.ts';
 import { channelId, commandErrors, controlErrors } from './channel-common.ts';
 import { playbackLocation, playErrors, playParams, recordErrors, recordingLocation, recordParams } from './playing.ts';
 
@@ -94,8 +94,16 @@ export const mediaOperations = [
   }),
   ...(
     [
-      ['/channels/{channelId}/snoop', 'snoopChannel', queryParam('string', 'Id for the channel that listens.')],
-      ['/channels/{channelId}/snoop/{snoopId}', 'snoopChannelWithId', pathParam('Id for the channel that listens.')],
+      [
+        '/channels/{channelId}/snoop',
+        'snoopChannel',
+        queryParam('string', 'Id for the channel that listens.', newChannel),
+      ],
+      [
+        '/channels/{channelId}/snoop/{snoopId}',
+        'snoopChannelWithId',
+        { ...pathParam('Id for the channel that listens.'), ...newChannel },
+      ],
     ] as const
   ).map(([path, nickname, snoopId]) =>
     operation({

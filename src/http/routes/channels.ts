@@ -3,7 +3,7 @@ import { Channel } from '../../models/channel.ts';
 import type { AriErrorCode } from '../../models/errors.ts';
 import { transferStates } from '../../models/transfer.ts';
 import { Variable, Variables } from '../../models/variable.ts';
-import { bodyParam, operation, pathParam, queryParam, type Resource } from '../operation.ts';
+import { bodyParam, newChannel, operation, pathParam, queryParam, type Resource } from '../operation.ts';
 import { channelId, commandErrors, controlErrors } from './channel-common.ts';
 import { externalOperations } from './channel-external.ts';
 import { mediaOperations } from './channel-media.ts';
@@ -31,7 +31,7 @@ const originateErrors = [
 const creation = {
   endpoint: queryParam('string', 'Whom to call, as technology/resource.', { required: true, names: 'endpoint' }),
   appArgs: queryParam('string', 'Arguments for the application, comma-separated.'),
-  otherChannelId: queryParam('string', 'Id for the second half of a Local channel.'),
+  otherChannelId: queryParam('string', 'Id for the second half of a Local channel.', newChannel),
   originator: queryParam('string', 'Id of the channel on whose behalf the new one is made; excludes formats.', {
     names: 'channel',
   }),
@@ -41,7 +41,7 @@ const creation = {
   }),
 } as const;
 
-const newId = queryParam('string', 'Id for the new channel; up to 149 characters.');
+const newId = queryParam('string', 'Id for the new channel; up to 149 characters.', newChannel);
 
 const origination = {
   ...creation,
