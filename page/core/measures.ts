@@ -14,7 +14,7 @@ export type Range = { low: number; high: number };
 const drawn: readonly { title: string; members: Readonly<Record<string, string>>; range: Range }[] = [
   { title: 'Loss (packets)', members: { loss_heard: 'heard', loss_sent: 'sent' }, range: { low: 0, high: 4 } },
   { title: 'Jitter (ms)', members: { jitter_heard_ms: 'heard', jitter_sent_ms: 'sent' }, range: { low: 0, high: 4 } },
-  { title: 'Level (dB)', members: { level_db: 'heard' }, range: { low: -90, high: 0 } },
+  { title: 'Level (dB)', members: { level_db: 'heard', level_sent_db: 'sent' }, range: { low: -90, high: 0 } },
 ];
 
 /** Lines of one curve at most. */
@@ -56,10 +56,18 @@ export function valueAt(
 
 /** What was measured, in a few words: `3 lost, jitter 2.1 ms, -23 dB`. */
 export function audioText(report: Measure['report']): string {
-  const { loss_heard: lost, jitter_heard_ms: jitter, level_db: level } = report;
+  const {
+    loss_heard: lost,
+    jitter_heard_ms: jitter,
+    level_db: level,
+    level_sent_db: sent,
+    dropped_ms: dropped,
+  } = report;
   return [
     ...(lost === undefined ? [] : [`${String(lost)} lost`]),
     ...(jitter === undefined ? [] : [`jitter ${String(jitter)} ms`]),
+    ...(dropped === undefined || dropped === 0 ? [] : [`${String(dropped)} ms left out`]),
     ...(level === undefined ? [] : [`${String(level)} dB`]),
+    ...(sent === undefined ? [] : [`sent ${String(sent)} dB`]),
   ].join(', ');
 }

@@ -6,6 +6,8 @@ import type { Channels } from './channels.ts';
 
 /** Settings of listening in; names and units as in the configuration's `listening`. */
 export type ListeningSettings = {
+  /** Whether anybody may listen. */
+  on: boolean;
   /** Users who may only look may listen, too. */
   read_only: boolean;
   /** Who may listen at once, all calls together. */
@@ -19,20 +21,22 @@ export type Listener = { readonly name: string; readonly read_only: boolean };
 export type Heard = {
   /** 100 ms of linear samples of 16 bits at 8 kHz, little end first. Who does not say `taken` misses what comes next. */
   audio(samples: Uint8Array<ArrayBuffer>, taken: () => void): void;
-  /** The channel is no more. The last call. */
-  ended(): void;
+  /** It is over, for this reason in words: the channel is no more, or nobody may listen any more. The last call. */
+  ended(reason: string): void;
 };
 
 /** Lets users of the interface hear what both sides of a channel say. No party notices, and no application is told. */
 export interface Listening {
-  /** @throws AriError listeningDenied, channelNotFound, tooManyListeners: what {@link begin} would. */
+  /** @throws AriError listeningOff, listeningDenied, channelNotFound, tooManyListeners: what {@link begin} would. */
   require(channelId: string, listener: Listener): void;
   /**
    * Begins to listen; that is logged, and so is its end.
    * @returns a function that ends it.
-   * @throws AriError listeningDenied, channelNotFound, tooManyListeners, nothingToHear.
+   * @throws AriError listeningOff, listeningDenied, channelNotFound, tooManyListeners, nothingToHear.
    */
   begin(channelId: string, listener: Listener, heard: Heard): () => void;
+  /** Takes up other settings. Who may not listen by them listens no more; of those who may, none is sent away. */
+  reconfigure(next: ListeningSettings): void;
   /** Those who listen now. */
   readonly listeners: number;
 }
@@ -46,16 +50,20 @@ export type ListeningOptions = {
 };
 
 /** Makes what lets users listen. */
-export function createListening({ channels, media, settings, clock, log }: ListeningOptions): Listening {
-  let listeners = 0;
+export function createListening({ channels, media, settings: initial, clock, log }: ListeningOptions): Listening {
+  let settings = initial;
+  /** Who listens, and how that is ended. */
+  const listeners = new Map<() => void, Listener>();
+  const mayListen = ({ read_only: readOnly }: Listener): boolean => settings.on && (!readOnly || settings.read_only);
 
-  const require: Listening['require'] = (channelId, { name, read_only: readOnly }) => {
-    if (readOnly && !settings.read_only) {
-      log.warn({ channel: channelId, user: name }, 'a user who may only look wanted to listen to a channel');
+  const require: Listening['require'] = (channelId, listener) => {
+    if (!settings.on) throw new AriError('listeningOff');
+    if (!mayListen(listener)) {
+      log.warn({ channel: channelId, user: listener.name }, 'a user who may only look wanted to listen to a channel');
       throw new AriError('listeningDenied');
     }
     channels.get(channelId);
-    if (listeners >= settings.most) throw new AriError('tooManyListeners', { most: String(settings.most) });
+    if (listeners.size >= settings.most) throw new AriError('tooManyListeners', { most: String(settings.most) });
   };
 
   return {
@@ -67,26 +75,35 @@ export function createListening({ channels, media, settings, clock, log }: Liste
       const end = (): boolean => {
         if (over) return false;
         over = true;
-        listeners--;
+        listeners.delete(sendAway);
         const seconds = Math.round((clock.monotonic() - began) / 100) / 10;
         log.info({ channel: channelId, user: listener.name, seconds }, 'a user listens to a channel no more');
         return true;
       };
+      const sendAway = (): void => {
+        if (!end()) return;
+        stop?.();
+        heard.ended('you may not listen any more');
+      };
       const stop = media.overhear?.(channelId, {
         heard: heard.audio,
         ended() {
-          if (end()) heard.ended();
+          if (end()) heard.ended('the channel has ended');
         },
       });
       if (!stop) throw new AriError('nothingToHear');
-      listeners++;
+      listeners.set(sendAway, listener);
       log.info({ channel: channelId, user: listener.name }, 'a user listens to a channel');
       return () => {
         if (end()) stop();
       };
     },
+    reconfigure(next) {
+      settings = next;
+      for (const [sendAway, listener] of [...listeners]) if (!mayListen(listener)) sendAway();
+    },
     get listeners() {
-      return listeners;
+      return listeners.size;
     },
   };
 }

@@ -84,12 +84,14 @@ export async function buildInterface(
   const opened: { unread?: Pick<Unread, 'lagging' | 'carrying'> } = {};
   const views = recorder && buildViews(recorder, opened, base, { ...state, outbound });
   const started = formatTimestamp(clock.now());
+  const listening = buildListening(base, network, calls);
+  let listeningSettings = config.listening;
   const page = readPageFiles(pageDirectory);
   if (!page) log.warn({ directory: pageDirectory }, 'the page for people is not served: it was not built');
   const owners = {
     ...(await buildOwners(base, state, calls, technologies)),
     ...views,
-    listening: buildListening(base, network, calls),
+    listening,
     usage: { get: watched.usage },
     bans: state.bans,
     belongings: state.belongings,
@@ -101,7 +103,7 @@ export async function buildInterface(
         version,
         started,
         sip: listenersOf(technologies),
-        listening: whoMayListen(config),
+        listening: whoMayListen(listeningSettings),
         media_threads: network.media.spread?.() ?? [],
         media_load: ((await network.media.load?.(false)) ?? []).map(({ lateTicks: late, skippedTicks: skipped }) => ({
           late,
@@ -171,6 +173,13 @@ export async function buildInterface(
     },
   ];
   reloads.push({
+    settings: ['listening'],
+    apply(next) {
+      listeningSettings = next.listening;
+      listening.reconfigure(listeningSettings);
+    },
+  });
+  reloads.push({
     settings: ['metrics.allowed'],
     apply(next) {
       monitoring.networks.allowed = next.metrics.allowed;
@@ -213,14 +222,12 @@ function buildViews(
   return { calls, live };
 }
 
-/** Lets users listen to calls; undefined where nobody may. */
+/** Lets users listen to calls, where that is on. */
 function buildListening({ config: { listening }, clock, log }: Base, { media }: Network, { channels }: CallControl) {
-  return listening.on
-    ? createListening({ channels, media, settings: listening, clock, log: log.child({ part: 'http' }) })
-    : undefined;
+  return createListening({ channels, media, settings: listening, clock, log: log.child({ part: 'http' }) });
 }
 
-const whoMayListen = ({ listening }: Config): ServerInfo['listening'] => {
+const whoMayListen = (listening: Config['listening']): ServerInfo['listening'] => {
   if (!listening.on) return 'nobody';
   return listening.read_only ? 'everyone' : 'operators';
 };

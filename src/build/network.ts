@@ -37,14 +37,21 @@ const followedLimits = [
   'source_transaction_bytes',
 ] as const satisfies (keyof Config['sip']['limits'])[];
 
-/** What is recorded that follows the configuration; memory is taken, and measures are begun, when the server starts. */
+/**
+ * What is recorded that follows the configuration. Whether anything is does not: calls that are live would be known from
+ * their middle only, and nothing of them could be worked out.
+ */
 const followedOfRecorder = [
   'entries_per_call',
+  'memory',
   'keep_ended',
   'other_entries',
   'sip_bodies',
   'mask_digits',
   'mask_variables',
+  'media_interval',
+  'rtp_headers',
+  'rtp_memory',
   'hep',
 ] as const satisfies (keyof Config['recorder'])[];
 
@@ -78,7 +85,7 @@ export async function buildNetwork(base: Base) {
       config: mediaSettings(config),
       clock,
       log: log.child({ part: 'media' }),
-      trace: recorder?.rtp.on ? (id) => recorder.rtp.open(id) : undefined,
+      trace: recorder && ((id) => recorder.rtp.open(id)),
       measured: recorder && ((id, measures) => recorder.media(id, measures)),
       ...(io.startMediaThread && { startThread: io.startMediaThread }),
     });
@@ -126,8 +133,8 @@ export async function buildNetwork(base: Base) {
     {
       settings: followedOfRecorder.map((setting) => `recorder.${setting}`),
       apply(next) {
-        const { stepsPerCall, keepEndedMs, others, bodies, mask } = recorderSettings(next);
-        recorder?.reconfigure({ stepsPerCall, keepEndedMs, others, bodies, mask });
+        recorder?.reconfigure(recorderSettings(next));
+        if (recorder) media.measure?.(mediaSettings(next).measureMs);
         homer?.(next.recorder.hep);
       },
     },

@@ -4,7 +4,7 @@ import { choice, flag, group, list, number, port, text, whole } from './setting.
 /** What is recorded of calls, for those who look into them. */
 export const recorder = group(
   {
-    off: flag({ default: false, description: 'Record nothing; calls cannot be looked into then.' }),
+    off: flag({ default: false, description: 'Record nothing; calls cannot be looked into then. Needs a restart.' }),
     entries_per_call: whole(10, 1_000_000, {
       default: 2_000,
       unit: 'entries',
@@ -35,7 +35,7 @@ export const recorder = group(
       default: 5,
       unit: 's',
       description:
-        'How often codec, loss, jitter and level of a call are recorded; half as often after each 120 times. 0: never.',
+        'How often codec, loss, jitter and levels of a call are recorded; half as often after each 120 times. 0: never.',
     }),
     rtp_headers: whole(0, 100_000, {
       default: 0,

@@ -43,7 +43,7 @@ export function createListenSocket({ listening, sockets, responder, log, guard }
               // What waits is bounded by what was not taken: the next pieces are left out where they are made.
               if (raw.readyState === raw.OPEN) raw.send(samples, () => taken());
             },
-            ended: () => raw.close(1000, 'the channel has ended'),
+            ended: (reason) => raw.close(1000, reason),
           });
         } catch (error) {
           raw.close(1008, error instanceof AriError ? error.message.slice(0, longestReason) : 'nothing to hear');

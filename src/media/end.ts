@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
-import type { FormatName, SessionCommand } from '../telephony/media.ts';
+import type { Codec, FormatName, SessionCommand } from '../telephony/media.ts';
 import { decodeInto, octetsPerSample, samplesPerMs, storedFor } from './codec/codecs.ts';
 import { meanLevel } from './dsp/level.ts';
 import { addInto } from './dsp/mixer.ts';
@@ -9,6 +9,7 @@ import type { EngineReport } from './protocol.ts';
 import { RateChanger } from './rate-changer.ts';
 import { DigitSender } from './rtp/digit-sender.ts';
 import type { RtpHeader } from './rtp/header.ts';
+import { PacketLevel } from './rtp/packet-level.ts';
 import type { SessionMemory } from './session-memory.ts';
 import { tickMs } from './ticker.ts';
 import { Voice } from './voice.ts';
@@ -48,6 +49,9 @@ export interface PacketTaker {
   sayAtOnce(frame: Frame, now: number): void;
 }
 
+/** Mean amplitudes of what comes from a far side and goes there just now; undefined where nothing does. */
+export type Passing = { heard: number | undefined; said: number | undefined };
+
 /** What is mixed into what an end hears or says: a whisperer. */
 export interface Whisper {
   /** What it says just now; undefined = nothing. */
@@ -78,6 +82,8 @@ export abstract class End implements PacketTaker {
   digitsHeard = 0;
   /** When a packet of another far side was passed on to it last, monotonic ms. */
   forwardedAt = Number.NEGATIVE_INFINITY;
+  /** How loud packets are that go to its far side, while somebody looks. */
+  protected readonly passingLevel = new PacketLevel();
   #heard: Frame | undefined;
   #heardAlone: Frame | undefined;
   #said: Frame | undefined;
@@ -187,6 +193,22 @@ export abstract class End implements PacketTaker {
   /** The same, for who looks now and then and not at every tick. */
   get levelNow(): number {
     return this.level;
+  }
+
+  /** Looks how loud what passes is, until called again with false. It goes the same way as before. */
+  watchPassing(on: boolean): void {
+    this.passingLevel.watch(on, this.passingCodec);
+  }
+
+  /** What passes, as far as that is known without asking for frames. */
+  get passing(): Passing {
+    const said = this.passingLevel.latest ?? (this.framed ? levelOf(this.saidAlone) : undefined);
+    return { heard: levelOf(this.heardAlone), said };
+  }
+
+  /** What packets are in that go to its far side; undefined where none can be looked at. */
+  protected get passingCodec(): Codec | undefined {
+    return undefined;
   }
 
   /** What has come and gone in its meeting may concern others. */
@@ -300,6 +322,7 @@ export abstract class End implements PacketTaker {
   /** Ends the session; an item under way is told `reason`. */
   close(reason: string): void {
     this.voice.close(reason);
+    this.passingLevel.close();
   }
 
   /** Somebody wants what the far side says, or nobody does any more. */
@@ -365,3 +388,6 @@ export abstract class End implements PacketTaker {
     return whole ?? frame;
   }
 }
+
+/** Mean amplitude of a frame; undefined of none. */
+export const levelOf = (frame: Frame | undefined): number | undefined => frame && meanLevel(frame.samples);

@@ -164,6 +164,9 @@ function carryOut(
       });
       return;
     }
+    case 'measure':
+      engine.measure(command.everyMs);
+      return;
     case 'ping':
       tell({ type: 'pong' });
       return;

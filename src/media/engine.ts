@@ -87,12 +87,8 @@ export class MediaEngine {
     this.#options = options;
     const { config, clock, sockets, random32, report } = options;
     this.#ports = new PortPool({
-      clock,
-      sockets,
-      address: config.address,
-      range: config.ports,
-      drainMs: config.portDrainMs,
-      random32,
+      ...{ clock, sockets, random32 },
+      ...{ address: config.address, range: config.ports, drainMs: config.portDrainMs },
     });
     this.#recorders = new Recorders({ taps: this.#taps, random32, config, report });
     this.#overhearers = new Overhearers(this.#taps, report);
@@ -117,11 +113,7 @@ export class MediaEngine {
     const faulted = (error: unknown) => this.#fault(session, error);
     const end = new RtpEnd({
       ...this.#endOptions(session, memory),
-      random32,
-      rtpTimeoutMs,
-      keepalive,
-      natSearchMs,
-      faulted,
+      ...{ random32, rtpTimeoutMs, keepalive, natSearchMs, faulted },
     });
     if (source) end.resume(source);
     this.#add(end);
@@ -261,6 +253,11 @@ export class MediaEngine {
     }
   }
 
+  /** Measures sessions so often from now on, in ms; 0 = never. */
+  measure(everyMs: number): void {
+    this.#measures.change(everyMs, this.#options.clock.monotonic());
+  }
+
   /** RTP figures of a session; undefined when it has no RTP. */
   statistics(session: number): RtpStatistics | undefined {
     const found = this.#ends.get(session);
@@ -306,6 +303,8 @@ export class MediaEngine {
 
   #add(end: End): void {
     this.#ends.set(end.session, end);
+    // What has RTP is measured when it is known how its audio flows.
+    if (!(end instanceof RtpEnd || end instanceof TieEnd)) this.#measures.opened(end, this.#options.clock.monotonic());
     this.#ticker.start();
   }
 

@@ -1,5 +1,5 @@
-import type { SessionCommand } from '../telephony/media.ts';
-import { anyCodec, End, type PacketTaker } from './end.ts';
+import type { Codec, SessionCommand } from '../telephony/media.ts';
+import { anyCodec, End, type PacketTaker, type Passing } from './end.ts';
 import { emptyFrame, type Frame } from './frame.ts';
 import { emptyHeader, type RtpHeader, readHeader } from './rtp/header.ts';
 import { digitOfEvent } from './rtp/telephone-event.ts';
@@ -26,6 +26,8 @@ export class LocalEnd extends End {
   #asking = false;
   #beyond: string | undefined;
   #sounded = false;
+  /** The other half whose packets are looked at. */
+  #watchedPeer: LocalEnd | undefined;
   readonly #unheard = new Uint8Array(tickMs * 8 * 2);
 
   override get sampleRate(): undefined {
@@ -67,6 +69,7 @@ export class LocalEnd extends End {
 
   override forward(packet: Uint8Array, header: RtpHeader, _isEvent: boolean, now: number): void {
     this.forwardedAt = now;
+    this.passingLevel.look(packet, header.payloadStart, header.payloadEnd);
     const peer = this.#peer;
     if (peer) peer.#arrive(packet, header, now);
   }
@@ -89,6 +92,25 @@ export class LocalEnd extends End {
     if (on === this.#echoing) return;
     this.#echoing = on;
     this.#followEcho();
+  }
+
+  override watchPassing(on: boolean): void {
+    super.watchPassing(on);
+    if (on) this.#watchedPeer = this.#peer;
+    this.#watchedPeer?.passingLevel.watch(on, this.#watchedPeer.passingCodec);
+  }
+
+  override get passing(): Passing {
+    const peer = this.#peer;
+    return { heard: peer && !this.#muted.in ? peer.#saying : undefined, said: this.#saying };
+  }
+
+  get #saying(): number | undefined {
+    return super.passing.said;
+  }
+
+  protected override get passingCodec(): Codec | undefined {
+    return this.#beyond === anyCodec ? undefined : (this.#beyond as Codec | undefined);
   }
 
   override receive(): void {

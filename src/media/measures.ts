@@ -1,7 +1,8 @@
-import type { MediaMeasures, RtpFlow } from '../telephony/media.ts';
+import type { AudioMeasures, MediaMeasures, RtpFlow } from '../telephony/media.ts';
 import type { End } from './end.ts';
+import { StreamEnd } from './external/stream-end.ts';
 import type { EngineReport } from './protocol.ts';
-import type { RtpEnd } from './rtp/rtp-end.ts';
+import { RtpEnd } from './rtp/rtp-end.ts';
 
 export type MeasuresOptions = {
   /** How often each session is measured, in ms; 0 = never. */
@@ -18,62 +19,89 @@ const mostAtOneRate = 120;
 /** What is said of silence, in dB. */
 const floorDb = -90;
 
-type Plan = { end: RtpEnd; flow: RtpFlow; dueAt: number; everyMs: number; made: number; listening: boolean };
+type Plan = { end: End; flow: RtpFlow | undefined; dueAt: number; everyMs: number; made: number; listening: boolean };
 
 /**
- * Measures sessions with RTP now and then, and tells. Between two measures nothing is done for them: how loud a far side
- * is, is heard for a tenth of a second, or taken from whoever decodes it anyway.
+ * Measures sessions now and then, and tells. Between two measures nothing is done for them: how loud a far side with RTP
+ * is, and what it hears, is heard for a tenth of a second, or taken from whoever decodes it anyway. Of other sessions it is
+ * looked at what passes, and where nothing does nothing is told.
  */
 export class Measures {
-  readonly #options: MeasuresOptions;
-  readonly #plans = new Map<RtpEnd, Plan>();
+  readonly #report: (report: EngineReport) => void;
+  readonly #plans = new Map<End, Plan>();
+  #everyMs: number;
   #lookAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: MeasuresOptions) {
-    this.#options = options;
+  constructor({ everyMs, report }: MeasuresOptions) {
+    this.#everyMs = everyMs;
+    this.#report = report;
   }
 
-  /** Measures an end from now on, whose audio flows like this. */
+  /** Measures an end with RTP from now on, whose audio flows like this. */
   flowing(end: RtpEnd, flow: RtpFlow, now: number): void {
-    const { everyMs } = this.#options;
-    if (everyMs === 0) return;
     const plan = this.#plans.get(end);
     if (plan) plan.flow = flow;
-    else this.#plans.set(end, { end, flow, dueAt: now + firstMs, everyMs, made: 0, listening: false });
+    else this.#add(end, flow, now);
+  }
+
+  /** Measures an end without RTP from now on. */
+  opened(end: End, now: number): void {
+    this.#add(end, undefined, now);
   }
 
   forget(end: End): void {
-    this.#plans.delete(end as RtpEnd);
+    this.#plans.delete(end);
+  }
+
+  /** Measures so often from now on, in ms; 0 = never. */
+  change(everyMs: number, now: number): void {
+    this.#everyMs = everyMs;
+    for (const plan of this.#plans.values()) {
+      if (plan.listening) listen(plan, false);
+      Object.assign(plan, { everyMs, made: 0, dueAt: now + Math.min(firstMs, everyMs) });
+    }
   }
 
   /** To be called once a tick. @param now monotonic ms. */
   tick(now: number): void {
-    if (now < this.#lookAt || this.#plans.size === 0) return;
+    if (this.#everyMs === 0 || now < this.#lookAt || this.#plans.size === 0) return;
     this.#lookAt = now + lookMs;
     for (const plan of this.#plans.values()) {
       if (now < plan.dueAt) continue;
       if (plan.listening) this.#tell(plan, now);
-      else plan.end.watchLevel(true);
-      plan.listening = !plan.listening;
+      else listen(plan, true);
     }
+  }
+
+  #add(end: End, flow: RtpFlow | undefined, now: number): void {
+    const everyMs = this.#everyMs;
+    this.#plans.set(end, { end, flow, dueAt: now + firstMs, everyMs, made: 0, listening: false });
   }
 
   #tell(plan: Plan, now: number): void {
     const { end, flow } = plan;
-    const level = end.levelNow;
-    end.watchLevel(false);
-    if (++plan.made % mostAtOneRate === 0) plan.everyMs *= 2;
+    const measures = end instanceof RtpEnd && flow ? measuresOf(end, flow) : passingOf(end);
+    listen(plan, false);
     plan.dueAt = now + plan.everyMs - lookMs;
-    this.#options.report({ type: 'measured', session: end.session, measures: measuresOf(end, flow, level) });
+    if (!measures) return;
+    if (++plan.made % mostAtOneRate === 0) plan.everyMs *= 2;
+    this.#report({ type: 'measured', session: end.session, measures });
   }
+}
+
+function listen(plan: Plan, on: boolean): void {
+  plan.listening = on;
+  if (plan.flow) plan.end.watchLevel(on);
+  plan.end.watchPassing(on);
 }
 
 const tenths = (value: number): number => Math.round(value * 10) / 10;
 const decibels = (level: number): number =>
   level === 0 ? floorDb : Math.max(floorDb, tenths(20 * Math.log10(level / 32_768)));
 
-function measuresOf(end: RtpEnd, { codec, send, receive }: RtpFlow, level: number): MediaMeasures {
+function measuresOf(end: RtpEnd, { codec, send, receive }: RtpFlow): MediaMeasures {
   const { rxcount, txcount, rxploss, txploss, rxjitter, txjitter, rtt, late = 0 } = end.statistics();
+  const { said } = end.passing;
   return {
     codec,
     flow: send ? (receive ? 'sendrecv' : 'sendonly') : receive ? 'recvonly' : 'inactive',
@@ -86,6 +114,23 @@ function measuresOf(end: RtpEnd, { codec, send, receive }: RtpFlow, level: numbe
     ...(rtt !== undefined && { rtt_ms: tenths(rtt * 1000) }),
     late,
     digits: end.digitsHeard,
-    ...(rxcount > 0 && { level_db: decibels(level) }),
+    ...(rxcount > 0 && { level_db: decibels(end.levelNow) }),
+    ...(send && said !== undefined && { level_sent_db: decibels(said) }),
+  };
+}
+
+/** What passes an end without RTP; undefined where nothing does. */
+function passingOf(end: End): AudioMeasures | undefined {
+  const { heard, said } = end.passing;
+  if (heard === undefined && said === undefined) return undefined;
+  return {
+    ...(end instanceof StreamEnd && {
+      codec: end.codec,
+      waiting_ms: Math.round(end.queuedMs),
+      dropped_ms: Math.round(end.droppedMs),
+    }),
+    digits: end.digitsHeard,
+    ...(heard !== undefined && { level_db: decibels(heard) }),
+    ...(said !== undefined && { level_sent_db: decibels(said) }),
   };
 }

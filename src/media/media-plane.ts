@@ -70,10 +70,13 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
   readonly #lostAt: number[][];
   #bells = 0;
   #closed = false;
+  /** See {@link MediaConfig.measureMs}. */
+  #measureMs: number;
 
   constructor(options: MediaPlaneOptions) {
     this.#options = options;
     this.#startThread = options.startThread ?? startWorker;
+    this.#measureMs = options.config.measureMs;
     const places = Math.max(1, options.config.threads);
     this.#links = new Array(places).fill(undefined);
     this.#lostAt = Array.from(this.#links, () => []);
@@ -157,6 +160,12 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
     return answers.map(({ load }) => load);
   }
 
+  measure(everyMs: number): void {
+    this.#measureMs = everyMs;
+    if (this.#closed) return;
+    for (const link of this.#links) link?.send({ type: 'measure', everyMs });
+  }
+
   spread(): number[] {
     return this.#links.map((_link, place) => this.#loadOf(place));
   }
@@ -218,7 +227,8 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
 
   /** Starts the thread of a place: the first time, or after a crash. */
   #start(place: number): ThreadLink {
-    const { config, clock, log } = this.#options;
+    const { clock, log } = this.#options;
+    const config = { ...this.#options.config, measureMs: this.#measureMs };
     const bell = newBell(++this.#bells);
     const link: ThreadLink = new ThreadLink(this.#startThread({ config, thread: place, bell }), {
       clock,

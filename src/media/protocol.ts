@@ -71,6 +71,8 @@ export type MediaCommand =
   | { type: 'videoStatistics'; session: number; request: number }
   | { type: 'usage'; request: number }
   | { type: 'load'; request: number; delays: boolean }
+  /** Sessions are measured so often from now on, in ms; 0 = never. */
+  | { type: 'measure'; everyMs: number }
   /** Whether the thread lives; it answers at once. */
   | { type: 'ping' }
   | { type: 'shutdown'; request: number };

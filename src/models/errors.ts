@@ -55,6 +55,7 @@ export const ariErrors = {
   logPartsInvalid: { status: 400, message: 'Parts are an object of levels by part' },
   callNotFound: { status: 404, message: 'Nothing is recorded of this call' },
   rtpNotKept: { status: 409, message: 'Headers of RTP are not kept (recorder.rtp_headers)' },
+  listeningOff: { status: 404, message: 'Nobody may listen here (listening.on)' },
   listeningDenied: { status: 403, message: 'Listening is not for a user who may only look (listening.read_only)' },
   tooManyListeners: { status: 409, message: 'No more than {most} may listen at once (listening.most)' },
   nothingToHear: { status: 409, message: 'Nothing can be heard of this channel' },

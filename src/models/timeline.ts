@@ -81,7 +81,7 @@ export const MediaTimelineEntry = model('MediaEntry', 'What the media plane told
   ...place,
   object: text('Id of the channel.'),
   report: anyObject(
-    'What was measured, by name: `codec`, `flow`, packets, loss, `late` packets and `digits` since it began, jitter and round trip in ms, `level_db` of what was heard just then.',
+    "What was measured, by name: `codec`, `flow`, packets, loss, `late` packets and `digits` since it began, jitter and round trip in ms, `level_db` of what was heard and `level_sent_db` of what was sent just then. Of a channel without RTP only what passes: levels, and of a server's audio `waiting_ms` and `dropped_ms`.",
   ),
 });
 export type MediaTimelineEntry = Static<typeof MediaTimelineEntry>;

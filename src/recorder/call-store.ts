@@ -89,6 +89,11 @@ export class CallStore {
     return this.journal.octets + this.#besides + this.#own + this.#others.octets;
   }
 
+  /** Lets the oldest go until all take no more than they may. */
+  makeRoom(): void {
+    while (this.octets > this.#limits.octets) if (!this.journal.retire()) return;
+  }
+
   /** Calls that are kept, oldest first. */
   calls(): CallRecord[] {
     return [...new Set(this.#calls.values())];

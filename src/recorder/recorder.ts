@@ -73,9 +73,11 @@ export class Recorder {
     return this.#order;
   }
 
-  /** Takes up other settings: bounds hold for what comes, masks for calls that begin. The memory there is stays. */
-  reconfigure(next: Partial<Omit<RecorderSettings, 'octets'>>): void {
+  /** Takes up other settings: bounds hold for what comes, masks and heads of RTP for calls that begin. */
+  reconfigure(next: Partial<RecorderSettings>): void {
     Object.assign(this.settings, next);
+    this.store.makeRoom();
+    if (next.rtp) this.rtp.reconfigure(next.rtp);
   }
 
   /** Hears of everything from now on. @returns a function that ends that. */

@@ -10,11 +10,18 @@ export type RtpTraceLimits = {
 
 /** The heads of RTP packets, by channels: the oldest channels go when all together take too much. */
 export class RtpTraces {
-  readonly #limits: RtpTraceLimits;
+  #limits: RtpTraceLimits;
   readonly #ofChannel = new Map<string, SharedArrayBuffer>();
+  #octets = 0;
 
   constructor(limits: RtpTraceLimits) {
     this.#limits = limits;
+  }
+
+  /** Takes up other bounds: for channels that begin, and of what there is the oldest goes that is too much. */
+  reconfigure(limits: RtpTraceLimits): void {
+    this.#limits = limits;
+    this.#shrink(this.on ? limits.octets : 0);
   }
 
   /** Whether any are kept. */
@@ -26,15 +33,25 @@ export class RtpTraces {
   open(channelId: string): SharedArrayBuffer | undefined {
     if (!this.on) return undefined;
     const { packets, octets } = this.#limits;
-    const most = Math.floor(octets / rtpTraceOctets(packets));
-    for (const oldest of this.#ofChannel.keys()) {
-      if (this.#ofChannel.size < most) break;
-      this.#ofChannel.delete(oldest);
-    }
+    this.#forget(channelId);
+    this.#shrink(octets - rtpTraceOctets(packets));
     const memory = newRtpTrace(packets);
-    this.#ofChannel.delete(channelId);
     this.#ofChannel.set(channelId, memory);
+    this.#octets += memory.byteLength;
     return memory;
+  }
+
+  /** Lets the oldest channels go until the others take no more than this. */
+  #shrink(octets: number): void {
+    for (const oldest of this.#ofChannel.keys()) {
+      if (this.#octets <= octets) return;
+      this.#forget(oldest);
+    }
+  }
+
+  #forget(channelId: string): void {
+    this.#octets -= this.#ofChannel.get(channelId)?.byteLength ?? 0;
+    this.#ofChannel.delete(channelId);
   }
 
   /** Channels of which something may be kept. */

@@ -62,8 +62,23 @@ export type DigitSequence = {
 /** Call-progress tones a channel can be given locally (per tone zone). */
 export type Indication = 'ringing' | 'busy' | 'congestion' | 'silence';
 
-/** What was measured of the audio of a leg with RTP; counts are since it began. */
-export type MediaMeasures = {
+/** What was measured of audio; counts are since it began. */
+export type AudioMeasures = {
+  /** Left out where audio is in none. */
+  codec?: FormatName;
+  /** Audio of a server that waits to be heard, and that was left out, in ms. */
+  waiting_ms?: number;
+  dropped_ms?: number;
+  /** Digits that the far side pressed. */
+  digits: number;
+  /** How loud the far side is just now: mean amplitude in dB below full scale, at least -90; left out where nothing came. */
+  level_db?: number;
+  /** The same of what we send to it; left out where nothing was sent. */
+  level_sent_db?: number;
+};
+
+/** What was measured of the audio of a leg with RTP. */
+export type RtpMeasures = AudioMeasures & {
   codec: Codec;
   /** Which way audio goes, as SDP says it, seen from us: `sendrecv`, `sendonly`, `recvonly`, `inactive`. */
   flow: string;
@@ -79,11 +94,10 @@ export type MediaMeasures = {
   rtt_ms?: number;
   /** Packets that came when their turn was over. */
   late: number;
-  /** Digits that the far side pressed. */
-  digits: number;
-  /** How loud the far side is just now: mean amplitude in dB below full scale, at least -90; left out where nothing came. */
-  level_db?: number;
 };
+
+/** What is told of a session now and then. */
+export type MediaMeasures = AudioMeasures | RtpMeasures;
 
 /** When a far side counts as talking. */
 export type TalkDetection = {
@@ -441,6 +455,8 @@ export interface MediaPlane extends AudioMeeting {
    * measured to whoever asks for them next.
    */
   load?(delays?: boolean): Promise<PlaneLoad[]>;
+  /** Measures sessions so often from now on, in ms; 0 = never. A plane that has no such method goes on as it was. */
+  measure?(everyMs: number): void;
   /** How many sessions each of its threads has, in their order; left out where it has none. */
   spread?(): number[];
   /** Ends every session and the thread. */

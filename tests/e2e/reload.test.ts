@@ -2,11 +2,14 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { WebSocket } from 'ws';
 import type { Config } from '../../src/config/schema.ts';
 import { writeBindingResponse } from '../../src/lib/stun.ts';
+import type { CallDetail } from '../../src/models/call.ts';
 import { anybody, createPhone, trunkTo } from '../drivers/sip/support.ts';
 import { AriClient, patienceMs } from '../support/ari-client.ts';
 import { DnsServer } from '../support/dns-server.ts';
+import { Phone } from '../support/phone.ts';
 import { registerPhone } from '../support/register.ts';
 import { onServer, type TestServer } from '../support/server.ts';
 
@@ -136,32 +139,93 @@ reloading('a phone made at run time gives way to a configured one with its user 
   }),
 );
 
-reloading('what is recorded follows: bounds, and what is hidden of calls that begin; memory needs a restart', () =>
-  onServer({ dialplan, recorder: { entries_per_call: 1_000 } }, async (server) => {
+reloading(
+  'what is recorded follows: bounds, and what is hidden of calls that begin; whether at all needs a restart',
+  () =>
+    onServer({ dialplan, recorder: { entries_per_call: 1_000 } }, async (server) => {
+      const app = await server.app('app');
+      const digits = async (id: string): Promise<boolean> => {
+        await app.ok('POST', `/channels/${id}?endpoint=Local/1000@default&app=app&otherChannelId=${id}-other`);
+        await app.waitFor('StasisStart', ({ channel }) => channel.id === id);
+        await app.ok('POST', `/channels/${id}/dtmf?dtmf=9`);
+        const authorization = `Basic ${Buffer.from('tester:secret').toString('base64')}`;
+        const path = server.url.replace(/\/ari$/, `/hookswitch/calls/${id}`);
+        const text = await (await fetch(path, { headers: { authorization } })).text();
+        await app.ok('DELETE', `/channels/${id}`);
+        for (const each of [id, `${id}-other`])
+          await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === each);
+        return text.includes('"digits":"9"');
+      };
+      assert.is(await digits('shown'), true);
+      const report = change(server, ({ recorder }) => {
+        recorder.mask_digits = true;
+        recorder.entries_per_call = 500;
+        recorder.memory = 7;
+        recorder.off = true;
+      });
+      assert.equal(report, {
+        applied: ['recorder.entries_per_call', 'recorder.memory', 'recorder.mask_digits'],
+        needRestart: ['recorder.off'],
+      });
+      assert.is(await digits('hidden'), false);
+    }),
+);
+
+reloading('how often audio is measured, heads of packets and who may listen follow, while a call is up', () =>
+  onServer({ dialplan: { default: { '_X.': ['Stasis(app)'] } }, recorder: { media_interval: 0 } }, async (server) => {
     const app = await server.app('app');
-    const digits = async (id: string): Promise<boolean> => {
-      await app.ok('POST', `/channels/${id}?endpoint=Local/1000@default&app=app&otherChannelId=${id}-other`);
-      await app.waitFor('StasisStart', ({ channel }) => channel.id === id);
-      await app.ok('POST', `/channels/${id}/dtmf?dtmf=9`);
-      const authorization = `Basic ${Buffer.from('tester:secret').toString('base64')}`;
-      const path = server.url.replace(/\/ari$/, `/hookswitch/calls/${id}`);
-      const text = await (await fetch(path, { headers: { authorization } })).text();
-      await app.ok('DELETE', `/channels/${id}`);
-      for (const each of [id, `${id}-other`])
-        await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === each);
-      return text.includes('"digits":"9"');
+    const authorization = `Basic ${Buffer.from('tester:secret').toString('base64')}`;
+    const own = server.url.replace(/\/ari$/, '/hookswitch');
+    const get = (path: string, method = 'GET') => fetch(`${own}${path}`, { method, headers: { authorization } });
+    const listen = async (id: string) => {
+      const { ticket } = (await (await get('/sessions/tickets', 'POST')).json()) as { ticket: string };
+      const socket = new WebSocket(`${own.replace('http', 'ws')}/channels/${id}/listen?ticket=${ticket}`);
+      server.closing({ close: () => socket.terminate() });
+      socket.on('error', () => {});
+      const refused = new Promise<number>((resolve) => {
+        socket.on('unexpected-response', (_request, { statusCode = 0 }) => resolve(statusCode));
+      });
+      return { socket, outcome: await Promise.race([once(socket, 'open').then(() => 'open' as const), refused]) };
     };
-    assert.is(await digits('shown'), true);
-    const report = change(server, ({ recorder }) => {
-      recorder.mask_digits = true;
-      recorder.entries_per_call = 500;
-      recorder.memory = 7;
+    const enter = async (from: string) => {
+      const phone = server.closing(await Phone.open(from, server.sip()));
+      const called = phone.call('100');
+      const { channel } = await app.waitFor('StasisStart', (event) => event.channel.caller.number === from);
+      await app.ok('POST', `/channels/${channel.id}/answer`);
+      await called;
+      return { phone, id: channel.id };
+    };
+    const first = await enter('4711');
+    assert.is((await listen(first.id)).outcome, 404);
+    assert.is((await get(`/calls/${first.id}.pcap?rtp=headers`)).status, 409);
+
+    const report = change(server, (next) => {
+      Object.assign(next.recorder, { media_interval: 0.5, rtp_headers: 20, rtp_memory: 2 });
+      next.listening.on = true;
     });
     assert.equal(report, {
-      applied: ['recorder.entries_per_call', 'recorder.mask_digits'],
-      needRestart: ['recorder.memory'],
+      applied: ['recorder.media_interval', 'recorder.rtp_headers', 'recorder.rtp_memory', 'listening.on'],
+      needRestart: [],
     });
-    assert.is(await digits('hidden'), false);
+    const measured = async () => {
+      const { timeline } = (await (await get(`/calls/${first.id}`)).json()) as CallDetail;
+      return timeline.filter(({ kind }) => kind === 'media').length;
+    };
+    first.phone.audio.hum(440);
+    while ((await measured()) < 2) await first.phone.audio.until(() => true, 'audio');
+    assert.is((await get(`/calls/${first.id}.pcap?rtp=headers`)).status, 200);
+    const heard = await listen(first.id);
+    assert.is(heard.outcome, 'open');
+
+    const closed = once(heard.socket, 'close');
+    change(server, (next) => {
+      Object.assign(next.recorder, { media_interval: 0.5, rtp_headers: 0 });
+    });
+    const [code, reason] = await closed;
+    assert.equal([code, String(reason)], [1000, 'you may not listen any more']);
+    assert.is((await listen(first.id)).outcome, 404);
+    assert.is((await get(`/calls/${first.id}.pcap?rtp=headers`)).status, 409);
+    first.phone.hangup();
   }),
 );
 

@@ -1,12 +1,13 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { defaultMediaConfig } from '../../src/media/config.ts';
+import { defaultMediaConfig, type MediaConfig } from '../../src/media/config.ts';
 import { MediaEngine } from '../../src/media/engine.ts';
 import { AudioSocketReader, audioSocketFrame } from '../../src/media/external/audio-socket.ts';
 import { IncomingAudio } from '../../src/media/external/incoming-audio.ts';
 import type { Wire, WireListener } from '../../src/media/external/wires.ts';
 import type { EngineReport } from '../../src/media/protocol.ts';
 import type { ExternalRequest } from '../../src/telephony/external.ts';
+import type { AudioMeasures } from '../../src/telephony/media.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { FakeNetwork, memoryLogger, rampLoader } from './support.ts';
 
@@ -40,12 +41,12 @@ const request = {
   direction: 'both',
 } satisfies ExternalRequest;
 
-function open(more: { direction?: 'both' | 'in' | 'out' } = {}) {
+function open(more: { direction?: 'both' | 'in' | 'out' } = {}, settings: Partial<MediaConfig> = {}) {
   const clock = new ManualClock();
   const reports: EngineReport[] = [];
   const wires: FakeWire[] = [];
   const engine = new MediaEngine({
-    config: defaultMediaConfig,
+    config: { ...defaultMediaConfig, ...settings },
     clock,
     log: memoryLogger(),
     sockets: new FakeNetwork(),
@@ -112,6 +113,24 @@ test('a far side that reads late loses audio, and is heard again', () => {
   assert.not(reports.some(({ type }) => type === 'faulted'));
   engine.close();
   assert.ok(wire.ended);
+});
+
+test('what a server says and hears is measured, and what was left out of it', () => {
+  const { clock, engine, reports, wire } = open({}, { measureMs: 1_000 });
+  wire.listener.opened({ address: '127.0.0.1', port: 4000 });
+  clock.advance(2_000);
+  const measured = () => reports.flatMap((report) => (report.type === 'measured' ? [report.measures] : []));
+  assert.equal(measured(), [], 'nothing passes, nothing is told');
+  engine.apply({ session: 1, type: 'echo', on: true });
+  for (let at = 0; at < 2_000; at += 20) {
+    wire.listener.received(frame(8_192));
+    wire.unsent = 0;
+    clock.advance(20);
+  }
+  const { waiting_ms: waiting = -1, ...rest } = measured()[0] as AudioMeasures;
+  assert.ok(waiting >= 0 && waiting <= 60, `${waiting} ms wait`);
+  assert.equal(rest, { codec: 'slin', dropped_ms: 0, digits: 0, level_db: -12, level_sent_db: -12 });
+  engine.close();
 });
 
 test('with direction in nothing is sent, with out nothing is heard', () => {

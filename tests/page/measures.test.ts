@@ -57,6 +57,7 @@ drawing('a measure is told in a few words', () => {
     audioText({ codec: 'ulaw', loss_heard: 3, jitter_heard_ms: 2.1, level_db: -23 }),
     '3 lost, jitter 2.1 ms, -23 dB',
   );
+  assert.is(audioText({ dropped_ms: 40, level_db: -23, level_sent_db: -90 }), '40 ms left out, -23 dB, sent -90 dB');
   assert.is(audioText({ codec: 'ulaw' }), '');
 });
 

@@ -36,11 +36,20 @@ recorded('codec, loss, jitter and level of a call stand in its record, also when
       timeline.flatMap((entry) => (entry.kind === 'media' ? [entry.object] : [])),
       [channel?.id],
     );
-    const [{ packets_heard: heard, packets_sent: sent, jitter_heard_ms: jitter, level_db: level, ...report } = {}] =
-      reportsOf(timeline);
+    const [
+      {
+        packets_heard: heard,
+        packets_sent: sent,
+        jitter_heard_ms: jitter,
+        level_db: level,
+        level_sent_db: back,
+        ...report
+      } = {},
+    ] = reportsOf(timeline);
     assert.ok(Number(heard) > 20 && Number(sent) > 20 && Number(jitter) >= 0, JSON.stringify({ heard, sent, jitter }));
     // A sine with its peak at a quarter of full scale: its mean amplitude is 2/π of that.
     assert.ok(Math.abs(Number(level) - 20 * Math.log10(((2 / Math.PI) * 8_000) / 32_768)) < 1, `${level} dB`);
+    assert.ok(Math.abs(Number(back) - Number(level)) < 1, `${back} dB come back`);
     assert.equal(report, {
       codec: 'ulaw',
       flow: 'sendrecv',

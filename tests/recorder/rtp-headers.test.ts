@@ -99,6 +99,14 @@ headers('all together are bounded: those of the oldest channel go', () => {
     new Array(3).fill(rtpTraceOctets(10)),
   );
   assert.equal(traces.channels, ['b', 'c']);
+  traces.open('b');
+  assert.equal(traces.channels, ['c', 'b'], 'who is opened again is the newest');
+  traces.reconfigure({ packets: 40, octets: rtpTraceOctets(40) });
+  assert.equal(traces.channels, ['c', 'b'], 'they take no more than they may');
+  traces.open('d');
+  assert.equal(traces.channels, ['d'], 'a longer one needs the room of both');
+  traces.reconfigure({ packets: 0, octets: rtpTraceOctets(40) });
+  assert.equal([traces.channels, traces.on, traces.open('e')], [[], false, undefined]);
   assert.is(new RtpTraces({ packets: 0, octets: 1_000 }).open('a'), undefined);
 });
 

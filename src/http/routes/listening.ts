@@ -23,6 +23,7 @@ export const listening: Resource = {
       returns: Listened,
       errors: [
         'authenticationRequired',
+        'listeningOff',
         'listeningDenied',
         'channelNotFound',
         'tooManyListeners',

@@ -1,9 +1,9 @@
 import type { ExternalDirection } from '../../telephony/external.ts';
-import type { PlaneUsage, SessionCommand } from '../../telephony/media.ts';
+import type { FormatName, PlaneUsage, SessionCommand } from '../../telephony/media.ts';
 import { type AudioCodec, maximumPayload } from '../codec/audio-codec.ts';
 import { openCodec } from '../codec/open-codec.ts';
 import type { MediaConfig } from '../config.ts';
-import { End, type EndOptions } from '../end.ts';
+import { End, type EndOptions, levelOf, type Passing } from '../end.ts';
 import { emptyFrame, type Frame } from '../frame.ts';
 import { RateChanger } from '../rate-changer.ts';
 import { digitOfEvent } from '../rtp/telephone-event.ts';
@@ -49,6 +49,15 @@ export abstract class StreamEnd extends End {
 
   override get sampleRate(): number {
     return this.#codec.sampleRate;
+  }
+
+  get codec(): FormatName {
+    return this.#codec.codec;
+  }
+
+  override get passing(): Passing {
+    const said = this.#direction === 'in' ? undefined : levelOf(this.saidAlone);
+    return { heard: levelOf(this.heardAlone), said: said !== undefined && this.#muted.out ? 0 : said };
   }
 
   /** Audio of the server that is not heard yet, and what was left out of it so far, in ms. */

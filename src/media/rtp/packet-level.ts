@@ -19,24 +19,25 @@ export class PacketLevel {
   #level = 0;
   #leftMs = -graceMs;
 
-  get watched(): boolean {
-    return this.#codec !== undefined;
-  }
-
-  /** One more wants to know, or one less. */
-  watch(on: boolean, codec: Codec): void {
+  /** One more wants to know, or one less. @param codec undefined while there is nothing that can be looked at. */
+  watch(on: boolean, codec: Codec | undefined): void {
     this.#watchers += on ? 1 : -1;
     // Others go on hearing what they hear.
     if (this.#watchers === (on ? 1 : 0)) this.open(codec);
   }
 
   /** What comes now is of this codec. */
-  open(codec: Codec): void {
+  open(codec: Codec | undefined): void {
     this.close();
     this.#leftMs = -graceMs;
-    if (this.#watchers === 0) return;
+    if (this.#watchers === 0 || !codec) return;
     this.#codec = openCodec(codec, { order: 'network' });
     this.#samples = new Int16Array((this.#codec.sampleRate * longestPacketMs) / 1000);
+  }
+
+  /** Takes the payload of a packet where somebody watches. */
+  look(packet: Uint8Array, from: number, to: number): void {
+    if (this.#codec) this.put(packet.subarray(from, to));
   }
 
   /** Takes the payload of a packet. */
@@ -52,6 +53,11 @@ export class PacketLevel {
   /** Mean amplitude of what came last, while it is not over; for who does not {@link take} tick by tick. */
   get now(): number {
     return this.#leftMs <= -graceMs ? 0 : this.#level;
+  }
+
+  /** The same; undefined where nothing has come. */
+  get latest(): number | undefined {
+    return this.#leftMs <= -graceMs ? undefined : this.#level;
   }
 
   /** Mean amplitude of the next tick. */

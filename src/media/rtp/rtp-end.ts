@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { RtpFlow, RtpStatistics, SessionCommand } from '../../telephony/media.ts';
+import type { Codec, RtpFlow, RtpStatistics, SessionCommand } from '../../telephony/media.ts';
 import type { AudioCodec } from '../codec/audio-codec.ts';
-import { isLaw, silenceOctet, storedFor } from '../codec/codecs.ts';
+import { isLaw, silenceOctet, silencePayload, storedFor } from '../codec/codecs.ts';
 import { openCodec } from '../codec/open-codec.ts';
 import { type OpusOptions, opusOptionsOf } from '../codec/opus.ts';
 import { End, type EndOptions, type PacketTaker } from '../end.ts';
@@ -191,13 +191,13 @@ export class RtpEnd extends End {
     if (!flow?.send || this.voice.active || !this.digits.idle) return;
     const payloadType = isEvent ? flow.telephoneEvent : flow.payloadType;
     if (payloadType === undefined) return;
-    const length = header.payloadEnd - header.payloadStart;
-    if (!isEvent && this.#muted.out) {
-      const { codec } = flow;
-      if (!isLaw(codec)) return;
-      packet.fill(silenceOctet(codec), header.payloadStart, header.payloadEnd);
+    const { payloadStart, payloadEnd } = header;
+    if (!isEvent) {
+      if (this.#muted.out && !silencePayload(flow.codec, packet, payloadStart, payloadEnd)) return;
+      this.passingLevel.look(packet, payloadStart, payloadEnd);
     }
-    const ours = this.#sender.forward(packet, header, payloadType, isEvent ? 0 : this.#packets.unitsOf(length), now);
+    const units = isEvent ? 0 : this.#packets.unitsOf(payloadEnd - payloadStart);
+    const ours = this.#sender.forward(packet, header, payloadType, units, now);
     this.forwardedAt = now;
     if (ours) this.#send(ours);
   }
@@ -245,6 +245,10 @@ export class RtpEnd extends End {
     this.#meter.watch(on, this.#codec.codec);
   }
 
+  protected override get passingCodec(): Codec {
+    return this.#codec.codec;
+  }
+
   override get level(): number {
     return this.listened ? super.level : this.#meter.take();
   }
@@ -277,6 +281,7 @@ export class RtpEnd extends End {
       this.#silence = undefined;
       if (this.listened) this.listenedChanged();
       this.#meter.open(flow.codec);
+      this.passingLevel.open(flow.codec);
     }
     const { clockRate } = this.#codec;
     this.#sender.setClockRate(clockRate, now);
@@ -342,8 +347,7 @@ export class RtpEnd extends End {
       this.mix?.reconsider();
     }
     const { sequence, payloadStart, payloadEnd } = header;
-    if (this.#meter.watched && isAudio && !this.listened && !this.#muted.in)
-      this.#meter.put(packet.subarray(payloadStart, payloadEnd));
+    if (isAudio && !this.listened && !this.#muted.in) this.#meter.look(packet, payloadStart, payloadEnd);
     if (isEvent || (this.#partner && !isNoise)) this.#forward(packet, isEvent, now);
     else this.#playout?.put({ sequence, packet, payloadStart, payloadEnd, at: now, isNoise });
     if (isNoise || !this.#echoing || !flow.send || this.framed) return;
@@ -382,14 +386,13 @@ export class RtpEnd extends End {
       if (type === undefined) continue;
       header.payloadType = type;
       const isAudio = type === flow.payloadType;
+      const { payloadStart, payloadEnd } = header;
       if (isAudio) {
         if (this.#muted.in) continue;
-        if (this.#muted.out) {
-          if (!isLaw(flow.codec)) continue;
-          packet.fill(silenceOctet(flow.codec), header.payloadStart, header.payloadEnd);
-        }
+        if (this.#muted.out && !silencePayload(flow.codec, packet, payloadStart, payloadEnd)) continue;
+        this.passingLevel.look(packet, payloadStart, payloadEnd);
       }
-      const units = isAudio ? this.#packets.unitsOf(header.payloadEnd - header.payloadStart) : 0;
+      const units = isAudio ? this.#packets.unitsOf(payloadEnd - payloadStart) : 0;
       this.#send(this.#sender.echo(packet, header, units, now));
     }
   }
@@ -423,19 +426,16 @@ export class RtpEnd extends End {
       const samples = this.#packetMs * 8;
       const packet = Buffer.allocUnsafe(headerLength + samples);
       const sounds = this.voice.fill(packet, headerLength, samples);
-      this.#sendOctets(packet, samples, sounds, keepalive, now);
+      if (flow?.send && (sounds || keepalive)) this.#sendOctets(packet, samples, sounds, flow, now);
+      else this.#sender.pause();
     }
   }
 
   /** G.711 from the file to the packet, sample by octet. */
-  #sendOctets(packet: Uint8Array, samples: number, sounds: boolean, keepalive: boolean, now: number): void {
-    const flow = this.#flow;
-    if (!flow?.send || (!sounds && !keepalive)) {
-      this.#sender.pause();
-      return;
-    }
+  #sendOctets(packet: Uint8Array, samples: number, sounds: boolean, flow: RtpFlow, now: number): void {
     if (!sounds || this.#muted.out) packet.fill(silenceOctet(this.voice.codec), headerLength);
     this.#sender.audio(packet, flow.payloadType, samples, now);
+    this.passingLevel.look(packet, headerLength, packet.length);
     this.#send(packet);
   }
 
@@ -453,11 +453,9 @@ export class RtpEnd extends End {
     }
     const samples = this.#rate.samples(this.#muted.out ? this.#silent() : frame);
     this.#packets.push(samples, (packet, units) => {
-      if (!packet) {
-        this.#sender.pause();
-        return;
-      }
+      if (!packet) return this.#sender.pause();
       this.#sender.audio(packet, flow.payloadType, units, now);
+      this.passingLevel.look(packet, headerLength, packet.length);
       this.#send(packet);
     });
   }
