@@ -20,6 +20,8 @@ export type ExternalConnectionEvent =
   | { type: 'socket.opened' }
   /** The server's first audio. */
   | { type: 'audio.flowed' }
+  /** The media thread that had the socket is gone; another one connects again, to the same server. */
+  | { type: 'socket.cut' }
   /** The socket could not be opened, or is closed. */
   | { type: 'socket.closed'; reason: string }
   /** The channel's leg is let go of. */
@@ -47,8 +49,8 @@ const externalConnection = setup({
 });
 
 /**
- * The connection of a channel to a server that audio is exchanged with. It is made once: a server that goes away has
- * forgotten the call.
+ * The connection of a channel to a server that audio is exchanged with. It is made again only where it was cut on our side:
+ * a server that goes away has forgotten the call.
  */
 export const externalConnectionMachine = externalConnection.createMachine({
   id: 'externalConnection',
@@ -65,8 +67,13 @@ export const externalConnectionMachine = externalConnection.createMachine({
       after: { connectionTimeout: { target: 'lost', actions: 'keepReason' } },
     },
     /** Connected; the server has said nothing yet. */
-    started: { entry: 'tellStarted', on: { 'audio.flowed': 'flowing' } },
-    flowing: {},
+    started: { entry: 'tellStarted', on: { 'audio.flowed': 'flowing', 'socket.cut': 'reconnecting' } },
+    flowing: { on: { 'socket.cut': 'reconnecting' } },
+    /** The channel stays, and hears nobody meanwhile. */
+    reconnecting: {
+      on: { 'socket.opened': 'started' },
+      after: { connectionTimeout: { target: 'lost', actions: 'keepReason' } },
+    },
     lost: { type: 'final', entry: ['closeSocket', 'tellLost'] },
     closed: { type: 'final', entry: 'closeSocket' },
   },
@@ -75,8 +82,13 @@ export const externalConnectionMachine = externalConnection.createMachine({
 /** What it ignores, and why. */
 export const externalConnectionIgnores: Ignores<typeof externalConnectionMachine> = [
   { events: ['socket.opened'], in: ['started', 'flowing'], why: 'it is open already' },
-  { events: ['audio.flowed'], in: ['connecting'], why: 'nobody can speak before there is a connection' },
+  {
+    events: ['audio.flowed'],
+    in: ['connecting', 'reconnecting'],
+    why: 'nobody can speak before there is a connection',
+  },
   { events: ['audio.flowed'], in: ['flowing'], why: 'it flows already' },
+  { events: ['socket.cut'], in: ['connecting', 'reconnecting'], why: 'it is being made, and has its time for that' },
 ];
 
 export type ExternalConnectionSnapshot = SnapshotFrom<typeof externalConnectionMachine>;
@@ -84,4 +96,5 @@ export type ExternalConnectionSnapshot = SnapshotFrom<typeof externalConnectionM
 /** How long it is expected to stay in a state, and what would end that. */
 export const externalConnectionExpectations: Expectations<ExternalConnectionSnapshot['value']> = {
   connecting: { atMost: 30_000, waitsFor: 'the server to take the connection' },
+  reconnecting: { atMost: 30_000, waitsFor: 'the server to take the connection again' },
 };

@@ -4,7 +4,10 @@ import type { EngineReport } from './protocol.ts';
 import { SessionProxy, type SessionProxyOptions } from './session-proxy.ts';
 import type { ThreadLink } from './thread-link.ts';
 
-/** The main thread's side of a session that is connected to a server. A connection that is lost with its thread stays so. */
+/**
+ * The main thread's side of a session that is connected to a server. A connection that is lost with its thread is made
+ * again by another one; the WebSocket that a server has opened to us is in no such thread, and only its session is new.
+ */
 export class ExternalProxy extends SessionProxy implements ExternalSession {
   readonly #request: ExternalRequest;
   readonly #told: (report: ExternalReport) => void;
@@ -76,8 +79,11 @@ export class ExternalProxy extends SessionProxy implements ExternalSession {
     }
   }
 
-  override moveTo(): void {
-    this.lost('the media thread ended');
+  override moveTo(link: ThreadLink): void {
+    super.moveTo(link);
+    if (this.ended) return;
+    this.#told({ type: 'media.cut' });
+    this.#relay?.again();
   }
 
   protected override open(): void {

@@ -130,11 +130,16 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
     return snoop;
   }
 
-  openExternal(id: string, request: ExternalRequest, told: (report: ExternalReport) => void): ExternalSession {
+  openExternal(
+    id: string,
+    request: ExternalRequest,
+    told: (report: ExternalReport) => void,
+    near?: string,
+  ): ExternalSession {
     if (this.#closed) throw new Error('the media plane is closed');
     const relayBytes = this.#options.config.external.unsentBytes;
     const options = { ...this.#sessionOptions(id, () => {}), told };
-    const proxy = new ExternalProxy(options, this.#thread(), { request, relayBytes });
+    const proxy = new ExternalProxy(options, this.#near(near), { request, relayBytes });
     this.#add(proxy);
     return proxy;
   }
@@ -181,7 +186,7 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
     { near, from }: { near?: string | undefined; from?: MediaSessionDump },
   ): Promise<RtpSession> {
     if (this.#closed) throw new Error('the media plane is closed');
-    const link = this.#thread(near === undefined ? undefined : this.#byId.get(near)?.thread);
+    const link = this.#near(near);
     const proxy = new RtpProxy(this.#sessionOptions(id, told), link, from);
     this.#add(proxy);
     await proxy.opened;
@@ -208,6 +213,11 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
     this.#sessions.delete(session);
     if (this.#byId.get(session.id) === session) this.#byId.delete(session.id);
     session.mix?.forget(session);
+  }
+
+  /** A thread for a session that will probably meet the one of an id. */
+  #near(id: string | undefined): ThreadLink {
+    return this.#thread(id === undefined ? undefined : this.#byId.get(id)?.thread);
   }
 
   /** A thread for a session: `near`, unless that has far more to do than others, or else the one with the least to do. */

@@ -82,7 +82,8 @@ export type OverhearCommand = { type: 'overhear'; overhearer: number; action: 'b
 
 /** What a WebSocket that the main thread holds tells its session; `taken` counts octets that its system has now. */
 export type RelayedIn =
-  | { type: 'opened'; local: { address: string; port: number } }
+  /** `again`: it was open before, for a session that is gone. */
+  | { type: 'opened'; local: { address: string; port: number }; again?: true }
   | { type: 'message'; message: Uint8Array | string }
   | { type: 'taken'; octets: number }
   | { type: 'closed'; reason: string };

@@ -77,7 +77,9 @@ export type ExternalReport =
   | MediaReport
   /** The server has taken the connection; `local` is our end of it. */
   | { type: 'media.connected'; local: { address: string; port: number } }
-  /** Its first audio has arrived. Told once. */
+  /** Its media thread is gone, and the connection with it; another thread connects again: `media.connected` or `media.lost`. */
+  | { type: 'media.cut' }
+  /** Its first audio has arrived. Told once for each connection. */
   | { type: 'media.flowing' }
   /** The server wants the channel to be hung up. */
   | { type: 'media.hangupAsked' }
@@ -89,11 +91,18 @@ export interface ExternalAudio {
   /**
    * Begins to connect; nothing is told before this has returned. A connection that cannot be made or breaks is told
    * `media.lost`, the last report. Whoever asks decides how long it may take.
+   *
+   * @param near id of a session that it will probably meet: they cost less in one thread.
    */
-  openExternal(id: string, request: ExternalRequest, told: (report: ExternalReport) => void): ExternalSession;
+  openExternal(
+    id: string,
+    request: ExternalRequest,
+    told: (report: ExternalReport) => void,
+    near?: string,
+  ): ExternalSession;
 }
 
-/** What is told about a connection to whoever owns the leg: `started` once at most, and `lost` as the last. */
+/** What is told about a connection to whoever owns the leg: `started` each time it is made, and `lost` as the last. */
 export type ConnectionOutcome = { type: 'started' } | { type: 'lost'; reason: string };
 
 /** What a connection does when its state asks for it. */
@@ -109,6 +118,8 @@ export type ConnectionSocket = {
 export type ConnectionEvent =
   | { type: 'socket.opened' }
   | { type: 'audio.flowed' }
+  /** It was cut on our side, and is being made again. */
+  | { type: 'socket.cut' }
   /** It could not be opened, or is closed. */
   | { type: 'socket.closed'; reason: string };
 

@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { decode, encode } from '../../src/media/codec/codecs.ts';
+import type { Bridge } from '../../src/models/bridge.ts';
 import type { Channel } from '../../src/models/channel.ts';
 import { AudioSocketServer } from '../support/audio-socket-server.ts';
 import { RtpPeer } from '../support/rtp-peer.ts';
@@ -102,6 +103,44 @@ for (const [format, rate] of [
     await call.until(() => call.isClosed, 'the goodbye');
     assert.is(call.frames.at(-1)?.kind, 0x00);
   });
+
+test('a media thread that dies takes no call with it: servers are connected to again, and all hear each other again', async (server, outside) => {
+  const app = await server.app('desk');
+  const peer = server.closing(await RtpPeer.open());
+  const rtp = await app.ok<Channel>(
+    'POST',
+    `/channels/externalMedia?app=desk&external_host=127.0.0.1:${peer.port}&format=ulaw&channelId=rtp`,
+  );
+  await app.ok('POST', external(outside, '&format=slin&channelId=ai'));
+  for (const id of ['rtp', 'ai']) await app.waitFor('StasisStart', ({ channel }) => channel.id === id);
+  await app.ok('POST', '/bridges/room?type=mixing');
+  await app.ok('POST', '/bridges/room/addChannel?channel=rtp,ai');
+  peer.sendTo(Number(rtp.channelvars?.['UNICASTRTP_LOCAL_PORT']));
+  for (const round of [0, 1]) {
+    const call = await outside.call(round);
+    const speaking = peer.speak(Buffer.from(encode('ulaw', sine(440, 8000, 1000))));
+    await call.until(() => audible(call.samples()).length >= 8000 * 0.3, 'audio of the phone');
+    const heard = peer.packets.length;
+    call.send(0x10, octetsOf(sine(1000, 8000, 60)));
+    const sinceThen = () => Buffer.concat(peer.packets.slice(heard).map(({ payload }) => payload));
+    await peer.until(() => audible(decode('ulaw', sinceThen())).length >= 8000 * 0.04, 'audio of the server');
+    await speaking;
+    if (round === 0) await server.endMediaThreads();
+  }
+  const { value } = await app.ok<{ value: string }>('GET', '/channels/ai/variable?variable=local_port');
+  assert.is(Number(value), outside.calls[1]?.socket.remotePort, 'it tells where it is connected now');
+  assert.equal((await app.ok<Bridge>('GET', '/bridges/room')).channels, ['rtp', 'ai']);
+  outside.stopListening();
+  await server.endMediaThreads();
+  const destroyed = await app.waitFor('ChannelDestroyed');
+  assert.equal(
+    [destroyed.channel.id, destroyed.cause],
+    ['ai', 41],
+    'a server that cannot be had again ends its channel',
+  );
+  await app.ok('DELETE', '/channels/rtp');
+  await app.ok('DELETE', '/bridges/room');
+});
 
 test(
   'a phone of RTP and a server of AudioSocket hear each other in a bridge',

@@ -6,9 +6,10 @@ import { assertCovered, coverChart } from '../support/charts.ts';
 
 const input = { id: 'c1', connectionTimeoutMs: 3000 };
 const timeout = 'xstate.after.connectionTimeout.externalConnection.connecting';
+const timeoutAgain = 'xstate.after.connectionTimeout.externalConnection.reconnecting';
 
 /** Takes a connection through events; gives where it ended, why, and what the last event asked for. */
-function after(...events: (ExternalConnectionEvent | { type: typeof timeout })[]) {
+function after(...events: (ExternalConnectionEvent | { type: typeof timeout | typeof timeoutAgain })[]) {
   let [snapshot, actions] = initialTransition(externalConnectionMachine, input);
   for (const event of events)
     [snapshot, actions] = transition(externalConnectionMachine, snapshot, event as ExternalConnectionEvent);
@@ -33,6 +34,19 @@ chart('one that cannot be made, takes too long or breaks is lost, and says why',
   assert.equal(after({ type: timeout }), { ...lost, reason: 'no answer in time' });
 });
 
+chart('one that is cut on our side is made again, in the same time, and lost when it cannot be', () => {
+  const flowing = [{ type: 'socket.opened' }, { type: 'audio.flowed' }] as const;
+  const cut = { type: 'socket.cut' } as const;
+  for (const before of [flowing.slice(0, 1), flowing]) {
+    assert.equal(after(...before, cut), { value: 'reconnecting', reason: '', asked: [] });
+    assert.equal(after(...before, cut, cut).value, 'reconnecting');
+    assert.equal(after(...before, cut, ...flowing).value, 'flowing');
+    const lost = { value: 'lost', asked: ['closeSocket', 'tellLost'] };
+    assert.equal(after(...before, cut, closed), { ...lost, reason: 'refused' });
+    assert.equal(after(...before, cut, { type: timeoutAgain }), { ...lost, reason: 'no answer in time' });
+  }
+});
+
 chart('one whose leg is released is closed, and tells nothing', () => {
   for (const before of [
     [],
@@ -45,7 +59,13 @@ chart('one whose leg is released is closed, and tells nothing', () => {
 chart('every state and transition is reached', () => {
   const coverage = coverChart(externalConnectionMachine, {
     inputs: [input],
-    events: [{ type: 'socket.opened' }, { type: 'audio.flowed' }, closed, { type: 'leg.released' }],
+    events: [
+      { type: 'socket.opened' },
+      { type: 'socket.cut' },
+      { type: 'audio.flowed' },
+      closed,
+      { type: 'leg.released' },
+    ],
   });
   assertCovered(externalConnectionMachine, coverage);
 });

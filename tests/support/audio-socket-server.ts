@@ -98,6 +98,11 @@ export class AudioSocketServer {
     return this.calls[number]!;
   }
 
+  /** Takes no more calls; those that it has go on. */
+  stopListening(): void {
+    this.#server.close();
+  }
+
   close(): void {
     for (const { socket } of this.calls) socket.destroy();
     this.#server.close();

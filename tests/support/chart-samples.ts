@@ -256,7 +256,7 @@ export const chartSamples: readonly ChartSamples[] = [
   samplesOf(externalConnectionMachine, {
     inputs: [{ id: 'c1', connectionTimeoutMs: 3000 }],
     events: [
-      ...plain('socket.opened', 'audio.flowed', 'leg.released'),
+      ...plain('socket.opened', 'socket.cut', 'audio.flowed', 'leg.released'),
       { type: 'socket.closed', reason: 'the far side closed the connection' },
     ],
   }),

@@ -5,6 +5,7 @@ import { defaults } from '../../src/config/load.ts';
 import type { DialplanConfig } from '../../src/config/schema.ts';
 import { startServer } from '../../src/main.ts';
 import type { Usage } from '../../src/models/usage.ts';
+import { mediaThreads } from './server.ts';
 
 /**
  * The server that the conformance tests ask. `HOOKSWITCH_CONFORMANCE_URL` (ending in `/ari`) and
@@ -91,6 +92,7 @@ async function startOwn(compatibility: 'hookswitch' | 'asterisk'): Promise<Targe
     guest: { ...open, match: ['127.0.0.1'] },
   };
   config.media.rtp_ports = [0, 0];
+  if (mediaThreads > 0) config.media.threads = mediaThreads;
   config.recordings.directory = join(directory, 'recordings');
   config.dialplan = conformanceDialplan;
   const server = await startServer(config);

@@ -9,6 +9,7 @@ import { validate } from '../../src/dialplan/parse.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/log.ts';
 import { type RunningServer, startServer } from '../../src/main.ts';
+import { type MediaThread, startWorker } from '../../src/media/start-worker.ts';
 import type { Usage } from '../../src/models/usage.ts';
 import type { Protocol } from '../../src/sip/transport/kind.ts';
 import { createLogChannels } from '../../src/stores/log-channels.ts';
@@ -18,6 +19,9 @@ import { SkippingClock } from './skipping-clock.ts';
 /** Name and password of the user that tests work as. */
 export const user = 'tester';
 export const password = 'secret';
+
+/** How many media threads servers of tests have; as many as the machine suggests when 0 or not told. */
+export const mediaThreads = Number(process.env.HOOKSWITCH_TEST_MEDIA_THREADS ?? 0);
 
 /** Longer than anything of a call that ended may linger (RFC 3261: 64 × T1 = 32 s, and T4). */
 const lingerMs = 60_000;
@@ -66,6 +70,8 @@ export class TestServer {
   readonly #closing: Closing[] = [];
   readonly #lines: LogLine[];
   readonly #atStart: Usage;
+  readonly #threads: MediaThread[];
+  #endsThreads = false;
 
   constructor(parts: {
     running: RunningServer;
@@ -74,6 +80,7 @@ export class TestServer {
     directory: string;
     lines: LogLine[];
     atStart: Usage;
+    threads: MediaThread[];
   }) {
     this.running = parts.running;
     this.config = parts.config;
@@ -81,11 +88,18 @@ export class TestServer {
     this.#directory = parts.directory;
     this.#lines = parts.lines;
     this.#atStart = parts.atStart;
+    this.#threads = parts.threads;
   }
 
   /** Base URL of the interface, ending in `/ari`. */
   get url(): string {
     return this.running.addresses.http;
+  }
+
+  /** Ends every media thread that runs, as a fault in it would; what they had goes on in others. */
+  async endMediaThreads(): Promise<void> {
+    this.#endsThreads = true;
+    await Promise.all(this.#threads.splice(0).map((thread) => thread.terminate()));
   }
 
   /** `address:port` of SIP. */
@@ -129,7 +143,8 @@ export class TestServer {
 
   /** The sentences of the errors that were logged. */
   errors(): string[] {
-    return this.#lines.filter(({ level }) => level >= 50).map((line) => JSON.stringify(line));
+    const ours = ({ msg }: LogLine) => this.#endsThreads && msg === 'the media thread ended';
+    return this.#lines.filter((line) => line.level >= 50 && !ours(line)).map((line) => JSON.stringify(line));
   }
 
   /**
@@ -190,8 +205,15 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const config = loadConfig({ file, env: {}, checkDialplan: validate });
   const clock = new SkippingClock();
   const lines: LogLine[] = [];
-  const running = await startServer(config, { clock, logging: collectingLog(options.logLevel ?? 'error', lines) });
-  return new TestServer({ running, config, clock, directory, lines, atStart: await running.usage() });
+  const threads: MediaThread[] = [];
+  const startMediaThread: typeof startWorker = (start) => {
+    const thread = startWorker(start);
+    threads.push(thread);
+    return thread;
+  };
+  const logging = collectingLog(options.logLevel ?? 'error', lines);
+  const running = await startServer(config, { clock, logging, startMediaThread });
+  return new TestServer({ running, config, clock, directory, lines, atStart: await running.usage(), threads });
 }
 
 /** Runs a test on a server of its own; a test that did not fail must leave nothing of its calls behind. */
@@ -244,7 +266,7 @@ function settings({
       endpoints: endpoints ?? { anonymous: { match: ['127.0.0.1'] } },
       ...sip,
     },
-    media: { rtp_ports: [0, 0], ...media },
+    media: { rtp_ports: [0, 0], ...(mediaThreads && { threads: mediaThreads }), ...media },
     ...(applications && { applications }),
     ...(limits && { limits }),
     ...(external_media && { external_media }),

@@ -6,7 +6,10 @@ import { heardOf } from '../heard.ts';
 import { QuietLeg } from '../quiet-leg.ts';
 
 const isOfAnySession = (report: ExternalReport): report is MediaReport =>
-  report.type !== 'media.connected' && report.type !== 'media.flowing' && report.type !== 'media.answerAsked';
+  report.type !== 'media.connected' &&
+  report.type !== 'media.cut' &&
+  report.type !== 'media.flowing' &&
+  report.type !== 'media.answerAsked';
 
 export type ExternalLegOptions = {
   protocolId: string;

@@ -1,5 +1,5 @@
 import { Cause } from '../../telephony/causes.ts';
-import { type Driver, DriverError, type OpenedLeg, type Report } from '../../telephony/driver.ts';
+import { type Driver, DriverError, type LegRequest, type OpenedLeg, type Report } from '../../telephony/driver.ts';
 import type {
   ArrivedSocket,
   AwaitedConnection,
@@ -45,6 +45,12 @@ type Planned = {
   protocolId: string;
 };
 
+/** Our end of a connection, as a channel's variables tell it. */
+const localVariables = ({ address, port }: { address: string; port: number }) => ({
+  local_address: address,
+  local_port: String(port),
+});
+
 /** Octets of 20 ms of a format, as a server is told; 0 where packets differ. */
 function frameOctets(codec: Codec): number {
   if (codec === 'opus') return 0;
@@ -54,7 +60,7 @@ function frameOctets(codec: Codec): number {
 
 /** Drivers of channels whose far side is a server. */
 export function createExternalDriver(options: ExternalDriverOptions): ExternalDriver & { drivers: readonly Driver[] } {
-  const { media, connections, ids, webSockets, authorities: authoritiesNow } = options;
+  const { media, connections, ids, webSockets, learned, authorities: authoritiesNow } = options;
   /** Connections that a server opens, by the id that it names. */
   const awaited = new Map<string, Awaited>();
 
@@ -63,18 +69,19 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
   /** A session with a connection that is watched over, and the leg that it is for as soon as there is one. */
   const connect = (
     channelId: string,
-    { request, answered }: { request: ExternalRequest; answered: 'at once' | 'when asked' },
+    { request, answered, near }: Pick<Planned, 'request' | 'answered'> & { near?: string | undefined },
     told: { started(local: { address: string; port: number }): void; lost(reason: string): void },
   ) => {
     let session: ExternalSession | undefined;
     let leg: ExternalLeg | undefined;
     let local = { address: '', port: 0 };
     let lost: string | undefined;
+    let isAgain = false;
     const awaitedId = request.transport === 'awaitedWebSocket' ? request.start.connectionId : undefined;
     let gone: number = awaitedId === undefined ? Cause.temporaryFailure : Cause.noAnswer;
     const socket: ConnectionSocket = {
       open() {
-        session = media.openExternal(channelId, request, hear);
+        session = media.openExternal(channelId, request, hear, near);
         if (awaitedId !== undefined) awaited.set(awaitedId, new Awaited(channelId, session));
       },
       close() {
@@ -84,6 +91,8 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
       told(outcome) {
         if (outcome.type === 'started') {
           gone = Cause.temporaryFailure;
+          if (isAgain && awaitedId === undefined) learned(channelId, localVariables(local));
+          isAgain = true;
           told.started(local);
           if (answered === 'at once') leg?.connect();
         } else {
@@ -99,7 +108,8 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
       if (report.type === 'media.connected') {
         local = report.local;
         connection.tell({ type: 'socket.opened' });
-      } else if (report.type === 'media.flowing') connection.tell({ type: 'audio.flowed' });
+      } else if (report.type === 'media.cut') connection.tell({ type: 'socket.cut' });
+      else if (report.type === 'media.flowing') connection.tell({ type: 'audio.flowed' });
       else if (report.type === 'media.lost') connection.tell({ type: 'socket.closed', reason: report.reason });
       else if (report.type === 'media.answerAsked') leg?.connect();
       else leg?.hear(report);
@@ -178,12 +188,12 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
     return new Promise<PreparedExternal>((resolve, reject) => {
       let isOpen = false;
       const connected = connect(channelId, planned, {
-        started({ address, port }) {
+        started(local) {
           isOpen = true;
           resolve({
             technology,
             name,
-            variables: { ...variables, local_address: address, local_port: String(port) },
+            variables: { ...variables, ...localVariables(local) },
             open: (report) => connected.legFor(protocolId, report, true),
             abandon: connected.release,
           });
@@ -209,9 +219,13 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
   };
 
   /** A leg whose connection is still being made: a dial string cannot wait for it. */
-  const opened = (channelId: string, planned: Planned, report: Report): OpenedLeg => {
+  const opened = ({ channelId, near }: LegRequest, planned: Planned, report: Report): OpenedLeg => {
     const { name, variables, protocolId } = planned;
-    const leg = connect(channelId, planned, { started: () => {}, lost: () => {} }).legFor(protocolId, report, false);
+    const leg = connect(channelId, { ...planned, near }, { started: () => {}, lost: () => {} }).legFor(
+      protocolId,
+      report,
+      false,
+    );
     return { name, leg, variables };
   };
 
@@ -222,10 +236,11 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
   const audioSocketDriver: Driver = {
     technology: audioSocket,
     /** `AudioSocket/host:port/uuid/c(slin)`; without a format the first of the request, or else `slin`. */
-    open({ channelId, resource, formats }, report) {
+    open(request, report) {
+      const { resource, formats } = request;
       const [server = '', uuid = '', parameters = ''] = resource.split('/');
       const format = readOptions(parameters).get('c') || formats?.[0] || 'slin';
-      return opened(channelId, planAudioSocket(server, uuid, format, 'both'), report);
+      return opened(request, planAudioSocket(server, uuid, format, 'both'), report);
     },
     resume,
   };
@@ -233,11 +248,12 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
   const webSocketDriver: Driver = {
     technology: webSocket,
     /** `WebSocket/name/c(ulaw)f(json)n`, or `INCOMING` for a name; without a format the first of the request, or else `ulaw`. */
-    open({ channelId, resource, formats }, report) {
+    open(request, report) {
+      const { channelId, resource, formats } = request;
       const [server = '', parameters = ''] = resource.split('/');
       const options = readOptions(parameters);
       const format = options.get('c') || formats?.[0] || 'ulaw';
-      return opened(channelId, planWebSocket(channelId, server, { format, direction: 'both', options }), report);
+      return opened(request, planWebSocket(channelId, server, { format, direction: 'both', options }), report);
     },
     resume,
   };

@@ -69,8 +69,8 @@ export function createUnicastRtp({ media, ids, log, resolveHost, learned }: Unic
   };
 
   /** @throws DriverError (rejects) `capacity`. */
-  const openSession = (channelId: string, hear: (report: MediaReport) => void): Promise<RtpSession> =>
-    media.openRtp(channelId, hear).catch((error: unknown) => {
+  const openSession = (channelId: string, hear: (report: MediaReport) => void, near?: string): Promise<RtpSession> =>
+    media.openRtp(channelId, hear, near).catch((error: unknown) => {
       throw new DriverError('capacity', (error as Error).message, { cause: error });
     });
 
@@ -89,7 +89,7 @@ export function createUnicastRtp({ media, ids, log, resolveHost, learned }: Unic
      * `UnicastRTP/host:port/c(slin16)`; without a format the first of the request, or else `ulaw`. The channel is Up as
      * soon as there is a port, which its variables tell from then on.
      */
-    open({ channelId, resource, formats }, report) {
+    open({ channelId, resource, formats, near }, report) {
       const [server = '', parameters = ''] = resource.split('/');
       const codec = readCodec(readOptions(parameters).get('c') || formats?.[0] || 'ulaw');
       const { host, port } = readServer(server);
@@ -100,6 +100,7 @@ export function createUnicastRtp({ media, ids, log, resolveHost, learned }: Unic
         return openSession(
           channelId,
           hearFor(() => leg),
+          near,
         );
       });
       const session = createPendingSession(channelId, opening, log, (error) => {

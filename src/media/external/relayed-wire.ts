@@ -24,7 +24,7 @@ export class RelayedWire implements Wire {
     switch (relay.type) {
       case 'opened':
         this.#open = true;
-        this.#listener.opened(relay.local);
+        this.#listener.opened(relay.local, relay.again);
         return;
       case 'message':
         this.#received.add(weightOf(relay.message));

@@ -10,15 +10,20 @@ import { Tally, weightOf } from './tally.ts';
 export class SocketRelay {
   readonly #socket: ArrivedSocket;
   readonly #bound: number;
-  readonly #sent: Tally;
+  readonly #tell: (relay: RelayedIn) => void;
+  /** What the system has taken of what the present session sent. */
+  #sent: Tally;
   #waiting = 0;
   #paused = false;
+  /** Why it is closed; undefined while it is open. */
+  #closed: string | undefined;
 
   /** @param tell takes what goes to the session. @param bound octets that may be under way. */
   constructor(socket: ArrivedSocket, tell: (relay: RelayedIn) => void, bound: number) {
     this.#socket = socket;
     this.#bound = bound;
-    this.#sent = new Tally(bound, (octets) => tell({ type: 'taken', octets }));
+    this.#tell = tell;
+    this.#sent = this.#newTally();
     tell({ type: 'opened', local: socket.local });
     socket.listen({
       received: (message) => {
@@ -28,24 +33,52 @@ export class SocketRelay {
         this.#paused = true;
         socket.pause();
       },
-      closed: (reason) => tell({ type: 'closed', reason }),
+      closed: (reason) => {
+        this.#closed = reason;
+        tell({ type: 'closed', reason });
+      },
     });
+  }
+
+  /** Another session takes the place of one that is gone: what was under way to that one is lost. */
+  again(): void {
+    this.#sent = this.#newTally();
+    this.#waiting = 0;
+    if (this.#closed !== undefined) {
+      this.#tell({ type: 'closed', reason: this.#closed });
+      return;
+    }
+    this.#tell({ type: 'opened', local: this.#socket.local, again: true });
+    this.#goOn();
   }
 
   /** What the session tells. */
   hear(relay: RelayedOut): void {
     if (relay.type === 'message') {
       const weight = weightOf(relay.message);
-      this.#socket.send(relay.message, () => this.#sent.add(weight));
+      const sent = this.#sent;
+      this.#socket.send(relay.message, () => sent.add(weight));
       return;
     }
     this.#waiting -= relay.octets;
-    if (!this.#paused || this.#waiting > this.#bound / 2) return;
-    this.#paused = false;
-    this.#socket.resume();
+    if (this.#waiting <= this.#bound / 2) this.#goOn();
   }
 
   end(): void {
     this.#socket.end();
+  }
+
+  #goOn(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    this.#socket.resume();
+  }
+
+  /** One that belongs to a session that is gone tells nothing any more. */
+  #newTally(): Tally {
+    const tally: Tally = new Tally(this.#bound, (octets) => {
+      if (this.#sent === tally) this.#tell({ type: 'taken', octets });
+    });
+    return tally;
   }
 }

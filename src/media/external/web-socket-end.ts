@@ -38,12 +38,14 @@ export class WebSocketEnd extends StreamEnd {
     this.#form = { json, tellsCounts: options.bounds.countsInText };
     this.#channelId = start.channelId;
     const listener: WireListener = {
-      opened: (local) => {
+      opened: (local, again) => {
         this.#connected = true;
         const { connectionId, channel, channelId, variables } = start;
         const about = { connection_id: connectionId, channel, channel_id: channelId, format: codec };
         const size = { optimal_frame_size: frameOctets, ptime: tickMs };
         this.#tell('MEDIA_START', { fields: { ...about, ...size }, more: { channel_variables: variables } });
+        // It may have been told to pause by a session that is gone.
+        if (again) this.#tell('MEDIA_XON');
         this.report({ type: 'connected', session: this.session, local });
       },
       received: (octets) => this.#takeAudio(octets),

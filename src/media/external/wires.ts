@@ -4,7 +4,8 @@ import type { Clock } from '../../lib/clock.ts';
 
 /** Hears what becomes of a connection; nothing after `closed`, which is told once, and never by our own `end`. */
 export type WireListener = {
-  opened(local: { address: string; port: number }): void;
+  /** @param again it was open before, and what was on its way to us or had been asked is forgotten. */
+  opened(local: { address: string; port: number }, again?: boolean): void;
   /** The octets are the listener's to keep. */
   received(octets: Uint8Array): void;
   /** A message of text, where there are messages. */
