@@ -1,6 +1,13 @@
 import type { Dialplan } from '../dialplan/dialplan.ts';
 import { Cancellation } from '../lib/cancellation.ts';
-import { type ChannelContext, channelMachine, type Inheritance, isEnding, type Position } from '../machines/channel.ts';
+import {
+  type ChannelContext,
+  channelMachine,
+  type Forward,
+  type Inheritance,
+  isEnding,
+  type Position,
+} from '../machines/channel.ts';
 import { ownershipMachine } from '../machines/ownership.ts';
 import { Cause } from '../telephony/causes.ts';
 import type { DialDetails, Party, TransferRequest } from '../telephony/driver.ts';
@@ -19,6 +26,8 @@ export type ChannelEffectsOptions = {
   holdPeer(entry: ChannelEntry, musicClass: string | undefined): void;
   /** Its far side asks to be put through to somebody else. */
   askTransfer(entry: ChannelEntry, transfer: TransferRequest): void;
+  /** Its far side sends its call elsewhere, where that is to go on. */
+  followForward(entry: ChannelEntry, forward: Forward): void;
   /** Whether events are told as the field does. */
   fieldEvents: boolean;
   view: ChannelView;
@@ -58,6 +67,8 @@ export function bindChannelEffects(options: ChannelEffectsOptions) {
       sendDigits: ({ context }, { sequence }) => perform(context.id, ({ leg }) => leg.sendDigits(sequence)),
       holdPeer: ({ context }, { musicClass }) => perform(context.id, (entry) => options.holdPeer(entry, musicClass)),
       askTransfer: ({ context }, { transfer }) => perform(context.id, (entry) => options.askTransfer(entry, transfer)),
+      followForward: ({ context }, { forward }) =>
+        perform(context.id, (entry) => options.followForward(entry, forward)),
       presentParty: ({ context }) => perform(context.id, presentParty),
       hangupLeg: ({ context }, { cause }) => perform(context.id, (entry) => hangupLeg(entry, cause, options)),
       giveUpLeg: ({ context }) => perform(context.id, (entry) => tell(entry, { type: 'leg.ended' })),

@@ -39,7 +39,9 @@ export function createChannelPublisher(options: ChannelPublisherOptions): Channe
 
   /** The event of a fact; of a hang-up in the words of the field where these are asked for. */
   const eventOf = (entry: ChannelEntry, fact: ChannelFact, { context }: ChannelSnapshot): AriEventBody => {
-    const event = channelEvent(fact, view.model(entry), context.caller.presentation);
+    const forwarded = fact.type === 'Dial' && fact.forwarded !== undefined ? find(fact.forwarded) : undefined;
+    const about = { ...channelEvent(fact, view.model(entry), context.caller.presentation) };
+    const event = forwarded && about.type === 'Dial' ? { ...about, forwarded: view.model(forwarded) } : about;
     if (!fieldEvents || event.type !== 'ChannelHangupRequest') return event;
     if (event.soft) return { ...event, cause: fieldFlags.asked };
     // A phone that hangs up an answered call gives no cause.

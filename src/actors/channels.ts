@@ -4,7 +4,7 @@ import type { DialplanCalls } from '../dialplan/calls.ts';
 import type { Dialplan } from '../dialplan/dialplan.ts';
 import type { DialplanSystem } from '../dialplan/host.ts';
 import type { Ids } from '../lib/ids.ts';
-import type { ChannelContext, ChannelInput, ChannelSnapshot, OnAnswer } from '../machines/channel.ts';
+import type { ChannelContext, ChannelInput, ChannelSnapshot, Forward, OnAnswer } from '../machines/channel.ts';
 import type { OwnershipInput } from '../machines/ownership.ts';
 import type { Channel } from '../models/channel.ts';
 import { Cause } from '../telephony/causes.ts';
@@ -92,6 +92,8 @@ export interface Channels {
   onHold(listener: (channelId: string, musicClass: string | undefined) => void): void;
   /** Hears when the far side of a channel asks to be put through to somebody else; without anybody it is refused. */
   onTransferAsked(listener: (channel: ChannelEntry, transfer: TransferRequest) => void): void;
+  /** Hears of a call that its far side sends elsewhere; without anybody it ends. */
+  onForwarded(listener: (channel: ChannelEntry, forward: Forward) => void): void;
   /** Hears of a call that came in to take the place of a channel; without anybody it is hung up. */
   onReplacing(listener: (newcomer: ChannelEntry, replaces: string) => void): void;
   /** Tells who listens that a channel goes. */
@@ -138,6 +140,10 @@ export function createChannels(options: ChannelsOptions): Channels {
   const onHold: ((channelId: string, musicClass: string | undefined) => void)[] = [];
   const onGone: ((channelId: string) => void)[] = [];
   let onTransferAsked = ({ leg }: ChannelEntry, { id }: TransferRequest): void => leg.tellTransfer(id, 603);
+  let onForwarded = (entry: ChannelEntry, { target }: Forward): void => {
+    deliver(entry, { type: 'forwarded', target });
+    deliver(entry, { type: 'finish', cause: Cause.numberChanged, by: 'farSide' });
+  };
   let onReplacing = (newcomer: ChannelEntry, _replaces: string): void =>
     deliver(newcomer, { type: 'finish', cause: Cause.facilityNotImplemented });
   const depart = ({ id }: ChannelEntry): void => {
@@ -167,6 +173,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     depart,
     holdPeer,
     askTransfer: (entry: ChannelEntry, transfer: TransferRequest) => onTransferAsked(entry, transfer),
+    followForward: (entry: ChannelEntry, forward: Forward) => onForwarded(entry, forward),
     fieldEvents,
     view,
     dialplan,
@@ -284,6 +291,9 @@ export function createChannels(options: ChannelsOptions): Channels {
     onHold: (listener) => void onHold.push(listener),
     onTransferAsked(listener) {
       onTransferAsked = listener;
+    },
+    onForwarded(listener) {
+      onForwarded = listener;
     },
     onReplacing(listener) {
       onReplacing = listener;

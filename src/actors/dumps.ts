@@ -63,6 +63,7 @@ const identity = Type.Object({
       reason: optional(text),
       origReason: optional(text),
       count: optional(number),
+      followed: optional(Type.Array(text)),
     }),
   ),
 });

@@ -4,6 +4,7 @@ import type { Broadcasts } from '../actors/broadcasts.ts';
 import type { Channels } from '../actors/channels.ts';
 import { Companies } from '../actors/companies.ts';
 import { createDialplanCalls } from '../actors/dialplan-calls.ts';
+import { createForwarding } from '../actors/forwarding.ts';
 import { createPlaces } from '../actors/places.ts';
 import type { Playbacks } from '../actors/playbacks.ts';
 import { createRecordingOperations } from '../actors/recording-operations.ts';
@@ -55,6 +56,7 @@ export function buildMeeting(
     fieldEvents: compatibility === 'asterisk',
   });
   channels.onTransferAsked(transfers.ask);
+  channels.onForwarded(createForwarding({ channels, companies, applications, log }));
   channels.onReplacing(createReplacing({ channels, bridges, places, log }));
   // Before its bridge: the channel that is to be in its place comes there first.
   channels.onDeparture(transfers.departing);

@@ -237,6 +237,11 @@ export const endpoint = group(
       },
       'What it may do, whoever knows its password: bounds what a stolen password costs.',
     ),
+    redirect_method: choice(['none', 'user', 'uri_core'], {
+      default: 'none',
+      description:
+        'Whether calls that it forwards (302) go on there: none; user, to what it names as if it dialed that in its context, within allow.extensions; uri_core, to the address that it names.',
+    }),
     allow_transfer: flag({
       default: true,
       description: 'Let it put calls through to others (REFER): to whom it may call by itself, see allow.extensions.',
@@ -326,6 +331,12 @@ export const sip = group(
       },
       'Times of the SIP transactions.',
     ),
+    most_redirections: whole(0, 100, {
+      default: 5,
+      unit: 'redirections',
+      description:
+        'How often a call may have been redirected, here and before it came in, to be forwarded once more; nor is it forwarded twice to the same place.',
+    }),
     transfers: group(
       {
         per_call: whole(1, 100, {

@@ -11,6 +11,7 @@ import {
   requestedThere,
   stateChanged,
 } from './channel-setup.ts';
+import type { ChannelEvent, ChannelFact } from './channel-vocabulary.ts';
 
 const { assign, emit } = channel;
 
@@ -22,6 +23,14 @@ const ending = (lastState: ChannelState) =>
     'dialplan.ended': { target: '#hangingUp', actions: [keepEnd(lastState)] },
     finish: { target: '#hangingUp', actions: [keepEnd(lastState)] },
   }) as const;
+
+const toldForward = (forward: string, forwarded?: string): ChannelFact => ({
+  type: 'Dial',
+  dialstatus: 'CANCEL',
+  dialstring: '',
+  forward,
+  ...(forwarded !== undefined && { forwarded }),
+});
 
 /** An outbound call that is not answered. How the dialing ended is told of an originate alone. */
 const endingUnanswered = (lastState: ChannelState) =>
@@ -35,17 +44,31 @@ const endingUnanswered = (lastState: ChannelState) =>
       { guard: 'isOriginated', target: '#hangingUp', actions: [keepEnd(lastState), requestedThere, dialEnded] },
       { target: '#hangingUp', actions: [keepEnd(lastState), requestedThere] },
     ],
-    'leg.forwarded': {
-      target: '#hangingUp',
-      actions: [
-        keepOwnEnd(lastState, Cause.numberChanged, 'farSide'),
-        emit(({ event }) => ({
-          type: 'Dial',
-          dialstatus: 'CANCEL',
-          dialstring: '',
-          forward: eventOf(event, 'leg.forwarded').target,
-        })),
-      ],
+    'leg.forwarded': [
+      {
+        guard: 'isFollowed',
+        actions: {
+          type: 'followForward',
+          params: ({ event }: { event: ChannelEvent }) => {
+            const { target, redirection } = eventOf(event, 'leg.forwarded');
+            return { forward: { target, redirection: redirection! } };
+          },
+        },
+      },
+      {
+        target: '#hangingUp',
+        actions: [
+          keepOwnEnd(lastState, Cause.numberChanged, 'farSide'),
+          emit(({ event }) => toldForward(eventOf(event, 'leg.forwarded').target)),
+        ],
+      },
+    ],
+    // The call of its successor is told before its own end.
+    forwarded: {
+      actions: emit(({ event }) => {
+        const { target, successor } = eventOf(event, 'forwarded');
+        return toldForward(target, successor);
+      }),
     },
   }) as const;
 

@@ -9,6 +9,7 @@ import type {
   ChannelFact,
   ChannelInput,
   EndedBy,
+  Forward,
   Identity,
 } from './channel-vocabulary.ts';
 import { effect } from './effect.ts';
@@ -88,6 +89,8 @@ export const channel = setup({
     presentParty: effect('presentParty'),
     /** Its far side asks to be put through to somebody else. */
     askTransfer: effect<{ transfer: TransferRequest }>('askTransfer'),
+    /** Its far side sends the call elsewhere, where it is to go on. */
+    followForward: effect<{ forward: Forward }>('followForward'),
     hangupLeg: effect<{ cause: number }>('hangupLeg'),
     /** Answers with `leg.ended` in place of a leg that does not. */
     giveUpLeg: effect('giveUpLeg'),
@@ -97,6 +100,8 @@ export const channel = setup({
     isIncoming: ({ context }) => context.origin === 'incoming',
     isAttached: ({ context }) => context.origin === 'attached',
     isOriginated: ({ context }) => context.origin === 'originated',
+    isFollowed: ({ context, event }) =>
+      context.origin === 'originated' && event.type === 'leg.forwarded' && event.redirection !== undefined,
     interceptsHold: ({ context }) => context.interceptsHold === true,
     keepsCaller: ({ context, event }) => event.type === 'caller.set' && isSame(context.caller, event.caller),
     setsQuietly: ({ event }) => event.type === 'connected.set' && event.quietly === true,

@@ -64,6 +64,9 @@ export type ChannelInput = {
  */
 export type EndedBy = 'farSide' | 'application' | 'dialplan' | 'server' | 'timeout' | 'fault';
 
+/** Where a call is to go on that its far side has sent elsewhere, and how it came to that. */
+export type Forward = { target: string; redirection: Redirection };
+
 export type ChannelContext = ChannelInput & {
   linked: LinkedCall;
   /** Q.850 cause the channel ends with; 0 until one is known. */
@@ -106,6 +109,8 @@ export type ChannelCommand =
   | { type: 'tenantId.set'; tenantId: string }
   | { type: 'holdIntercept.set'; on: boolean }
   | { type: 'transferHandling.set'; handling: TransferHandling }
+  /** Its call goes on elsewhere, where its far side has sent it: by that channel, or by none where that was not possible. */
+  | { type: 'forwarded'; target: string; successor?: string }
   /** It has met an older call and belongs to that from now on. */
   | { type: 'linked.set'; linked: LinkedCall }
   | { type: 'userEvent'; name: string; fields: Readonly<Record<string, string>> };
@@ -150,4 +155,5 @@ export type ChannelFact =
   | { type: 'ChannelHold'; musicClass: string }
   | { type: 'ChannelUnhold' }
   | { type: 'ChannelUserevent'; name: string; fields: Readonly<Record<string, string>> }
-  | { type: 'Dial'; dialstatus: DialStatus; dialstring: string; forward: string };
+  /** `forwarded` is the channel that calls where the far side forwards the call to. */
+  | { type: 'Dial'; dialstatus: DialStatus; dialstring: string; forward: string; forwarded?: string };

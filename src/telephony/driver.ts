@@ -39,8 +39,11 @@ export type LegReport =
   | { type: 'leg.unheld' }
   /** The far side's identity changed or became known (P-Asserted-Identity, a Local half's caller). */
   | { type: 'leg.connectedLine'; party: Party }
-  /** The call was forwarded elsewhere by the far side (SIP 302): the new target as `tech/resource`. */
-  | { type: 'leg.forwarded'; target: string }
+  /**
+   * The call was forwarded elsewhere by the far side (SIP 302): the new target as `tech/resource`. With a redirection it is
+   * to go on there, and that says how it came to it.
+   */
+  | { type: 'leg.forwarded'; target: string; redirection?: Redirection }
   /** The far side of a call that stands asks to be put through to somebody else (SIP REFER). */
   | { type: 'leg.transferAsked'; transfer: TransferRequest };
 

@@ -19,6 +19,8 @@ export type Redirection = {
   origReason?: RedirectReason;
   /** How often. */
   count?: number;
+  /** Where calls went on for that, of all that this server was told of, in order. */
+  followed?: readonly string[];
 };
 
 /** Why calls are redirected, in the field's words: forwarded when busy, when nobody answers, always, and others. */

@@ -253,6 +253,12 @@ chart('every state is reached and every transition taken by paths made from the 
       { type: 'leg.unheld' },
       { type: 'leg.connectedLine', party: { name: 'C', number: '3' } },
       { type: 'leg.forwarded', target: 'PJSIP/bob' },
+      {
+        type: 'leg.forwarded',
+        target: 'Local/300@default',
+        redirection: { from: { name: '', number: '200' }, count: 1, followed: ['Local/300@default'] },
+      },
+      { type: 'forwarded', target: 'Local/300@default', successor: 'c2' },
     ],
     key: ({ context }) => `${context.origin} ${context.interceptsHold}`,
   });
@@ -264,6 +270,20 @@ chart('a channel begins a call of its own unless it was made for one; it is told
   const there = after(attached, { type: 'bridge.entered', bridgeId: 'b1' });
   assert.is(channelState(there.snapshot), 'Up');
   assert.equal([there.snapshot.context.linked.id, there.snapshot.context.bridgeId], ['c0', 'b1']);
+});
+
+chart('a forwarded call goes on by another channel where that is wanted, which is told before it ends', () => {
+  const redirection = { from: { name: '', number: '200' }, count: 1 };
+  const forward = { type: 'leg.forwarded', target: 'Local/3@x', redirection } as const;
+  const followed = after(outbound, dial, forward);
+  const effect = { effect: 'followForward', forward: { target: 'Local/3@x', redirection } };
+  assert.equal([followed.told, followed.life], [[effect], 'dialing']);
+  const told = { type: 'Dial', dialstatus: 'CANCEL', dialstring: '', forward: 'Local/3@x' };
+  const gone = after(outbound, dial, forward, { type: 'forwarded', target: 'Local/3@x', successor: 'c2' });
+  assert.equal([gone.told, gone.life], [[{ ...told, forwarded: 'c2' }], 'dialing']);
+  // Who dials by itself is told, and does what it likes.
+  const own = after(created, dial, forward);
+  assert.equal([own.told[0], own.life, own.snapshot.context.cause], [told, 'hangingUp', 22]);
 });
 
 chart('without a timeout an unanswered call may ring for as long as a timer can run', () => {

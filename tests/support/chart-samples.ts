@@ -164,6 +164,12 @@ export const chartSamples: readonly ChartSamples[] = [
       { type: 'leg.toneDetected' },
       { type: 'leg.connectedLine', party: { name: 'C', number: '3' } },
       { type: 'leg.forwarded', target: 'PJSIP/bob' },
+      {
+        type: 'leg.forwarded',
+        target: 'Local/300@default',
+        redirection: { from: { name: '', number: '200' }, count: 1, followed: ['Local/300@default'] },
+      },
+      { type: 'forwarded', target: 'Local/300@default', successor: 'c2' },
     ],
   }),
   samplesOf(ownershipMachine, {

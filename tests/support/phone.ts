@@ -24,6 +24,8 @@ export class Phone {
   answers = true;
   /** The response that it refuses calls with, e.g. `486 Busy Here`; it takes them when left out. */
   refuses: string | undefined;
+  /** Where it forwards calls to when it refuses them (Contact). */
+  forwardsTo: string | undefined;
   /** Whether it is being called and has not answered. */
   rings = false;
   /** The INVITEs that it was called with, in order. */
@@ -61,6 +63,11 @@ export class Phone {
     phone.#sip.bind(port, '127.0.0.1');
     await once(phone.#sip, 'listening');
     return phone;
+  }
+
+  /** Where SIP is spoken. */
+  get port(): number {
+    return this.#sip.address().port;
   }
 
   /** Whether it is in a call that was answered. */
@@ -187,7 +194,8 @@ export class Phone {
     const tagged = to.includes('tag=') ? to : `${to};tag=${this.#tag}`;
     const answer = (status: string, body = ''): void => {
       const lines = copied.flatMap((name) => message.all(name).map((value) => `${name}: ${value}`));
-      this.#send([`SIP/2.0 ${status}`, ...lines, `To: ${tagged}`, this.#contact()], body);
+      const contact = status.startsWith('3') ? `Contact: <${this.forwardsTo}>` : this.#contact();
+      this.#send([`SIP/2.0 ${status}`, ...lines, `To: ${tagged}`, contact], body);
     };
     if (method === 'BYE') this.#dialog = undefined;
     if (method === 'CANCEL') {
@@ -243,7 +251,7 @@ export class Phone {
   }
 
   #contact(): string {
-    return `Contact: <sip:${this.number}@127.0.0.1:${this.#sip.address().port}>`;
+    return `Contact: <sip:${this.number}@127.0.0.1:${this.port}>`;
   }
 
   #talkTo(sdp: string): void {

@@ -132,6 +132,11 @@ export type EndpointConfig = {
   registrations?: readonly RegistrationConfig[];
   /** What it may do; without it all that its context offers, from wherever its password is known. */
   allowance?: Allowance;
+  /**
+   * Whether calls that it forwards (302) go on there, by the field's words: `user` as what it dials, in its context;
+   * `uri_core` at the address that it names.
+   */
+  redirects: 'none' | 'user' | 'uri_core';
   /** Whether its calls may be put through to others when it asks for that. */
   allowTransfer: boolean;
   /** Who carries out the transfers that it asks for. */
@@ -174,6 +179,8 @@ export type SipConfig = {
     /** ms between two times that a subscriber is told of changes. */
     intervalMs: number;
   };
+  /** Redirections of one call, from its first caller on, after which it is forwarded no more. */
+  mostRedirections: number;
   /** Transfers of one call that may be under way at a time. */
   transfersPerCall: number;
   /** ms that a party which asks for a transfer is told of it at most. */
@@ -207,6 +214,7 @@ export const defaultEndpoint: Omit<EndpointConfig, 'name'> = {
   shortestSessionSeconds: 90,
   reliable: 'yes',
   sendConnectedLine: true,
+  redirects: 'none',
   allowTransfer: true,
   transferHandling: 'core',
   symmetric: true,
@@ -221,6 +229,7 @@ export const defaultSipConfig: SipConfig = {
   t1Ms: 500,
   t2Ms: 4000,
   subscriptions: { most: 10_000, perEndpoint: 100, minimumSeconds: 60, maximumSeconds: 86_400, intervalMs: 1000 },
+  mostRedirections: 5,
   transfersPerCall: 1,
   transferTimeoutMs: 60_000,
   endpoints: [],

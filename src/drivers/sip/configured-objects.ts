@@ -52,6 +52,7 @@ export function objectsOf(
         send_diversion: yesOrNo(rest.identity.diversion),
         send_history_info: yesOrNo(rest.identity.historyInfo),
         send_connected_line: yesOrNo(rest.sendConnectedLine),
+        redirect_method: rest.redirects,
         allow_transfer: yesOrNo(rest.allowTransfer),
         '100rel': rest.reliable,
         timers: rest.timers,

@@ -7,7 +7,7 @@ import type { AudioCodec } from '../../sip/sdp/codecs.ts';
 import { isNowhere } from '../../sip/sdp/description.ts';
 import type { Target } from '../../sip/transport/transport.ts';
 import { Cause } from '../../telephony/causes.ts';
-import type { DigitSequence, LegReport, Party, Report } from '../../telephony/driver.ts';
+import type { DigitSequence, LegReport, Party, Redirection, Report } from '../../telephony/driver.ts';
 import type { MediaReport, MediaSessionDump, RtpSession } from '../../telephony/media.ts';
 import { heardOf } from '../heard.ts';
 import { createPendingSession, type PendingSession } from '../pending-session.ts';
@@ -103,7 +103,7 @@ export interface LegCore {
   up(usage: InviteUsage): void;
   /** The far side has ended or refused it. */
   gone(cause: number, techCause?: number): void;
-  forwarded(target: string): void;
+  forwarded(target: string, redirection?: Redirection): void;
   /** Tells `leg.ended`, the last report. */
   ended(): void;
   /** Tells the far side who it is connected to, unless it knows or is not to. */
@@ -368,10 +368,10 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       options.onChanged();
     },
     gone,
-    forwarded(target) {
+    forwarded(target, redirection) {
       if (isOver()) return;
       phase = 'gone';
-      report({ type: 'leg.forwarded', target });
+      report({ type: 'leg.forwarded', target, ...(redirection && { redirection }) });
     },
     ended() {
       if (phase === 'ended') return;

@@ -219,6 +219,7 @@ export const sipObjectTypes = {
       send_history_info: flag('no'),
       send_connected_line: flag('yes'),
       allow_transfer: flag('yes'),
+      redirect_method: word('user', 'none', 'user', 'uri_core', 'uri_pjsip'),
       from_user: text(),
       from_domain: host,
       outbound_proxy: uriOrNothing,
@@ -267,7 +268,6 @@ export const sipObjectTypes = {
       contact_acl: nothing,
       contact_permit: nothing,
       contact_deny: nothing,
-      redirect_method: word('user', 'user', 'uri_core', 'uri_pjsip'),
       set_var: settings,
       ...kept(keptByEndpoints),
     },
@@ -410,6 +410,7 @@ export function endpointOf(
     timers: timersOf(value('timers')),
     sessionSeconds: Number(value('timers_sess_expires')),
     shortestSessionSeconds: Number(value('timers_min_se')),
+    redirects: redirectsOf(value('redirect_method')),
     allowTransfer: value('allow_transfer') === 'yes',
     transferHandling: transferHandlingIn(variablesOf(value('set_var'))) ?? 'core',
     ...(value('callerid') === '' ? {} : { callerId: callerIds.parse(value('callerid')) }),
@@ -424,6 +425,9 @@ export function endpointOf(
 }
 
 /** `forced` is another word for `always`. */
+const redirectsOf = (text: string): EndpointConfig['redirects'] =>
+  text === 'none' || text === 'user' ? text : 'uri_core';
+
 const timersOf = (text: string): EndpointConfig['timers'] =>
   text === 'no' || text === 'required' ? text : text === 'always' || text === 'forced' ? 'always' : 'yes';
 

@@ -3,7 +3,7 @@ import { hasSdp } from '../../sip/dialog/offers.ts';
 import type { OutgoingCall, OutgoingCallData } from '../../sip/dialog/outgoing-call.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipResponse } from '../../sip/message/message.ts';
-import { formatUri, type Uri } from '../../sip/message/uri.ts';
+import type { Uri } from '../../sip/message/uri.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
 import type { Target } from '../../sip/transport/transport.ts';
 import { Cause } from '../../telephony/causes.ts';
@@ -19,6 +19,7 @@ import type {
 } from '../../telephony/driver.ts';
 import { answeredElsewhere, causeFromReason, causeFromStatus, reasonHeaders } from './causes.ts';
 import { type EndpointConfig, sessionTermsOf } from './config.ts';
+import { forwardOf } from './forwards.ts';
 import { digestClient, fromAddress, identityHeaders, ownHost } from './identity.ts';
 import { createLegCore, type LegCore, type LegCoreData } from './leg-core.ts';
 import type { CallView, LegToken } from './legs.ts';
@@ -68,7 +69,7 @@ type Placed = { readonly destination: Destination; readonly sdp: string; readonl
 type Progress = 'leg.proceeding' | 'leg.ringing' | 'leg.progressed';
 
 /** How one branch of a forked call failed. */
-type Failure = { status: number; cause: number; forwardedTo?: string };
+type Failure = { status: number; cause: number; forward?: { target: string; redirection?: Redirection } };
 
 /**
  * A call to an endpoint: one INVITE to each of its contacts, the first 2xx wins (RFC 3261 16.7 as a caller); new, or taken
@@ -297,7 +298,7 @@ class OutboundLeg implements Leg {
         onBranchEnded: (branch) => this.#core.earlyEnded(branch),
         answerEarlyOffer: (offer, _request, branch) => this.#core.earlyOffer(branch, offer),
         onAnswered: (response, branch) => this.#answered(call, response, branch),
-        onRefused: (response) => this.#failed(call, failureOf(endpoint, response)),
+        onRefused: (response) => this.#failed(call, failureOf(services, endpoint, response, this.#redirection)),
         onFailed: (status) => this.#failed(call, { status, cause: causeFromStatus(status) }),
       },
       from,
@@ -377,7 +378,7 @@ class OutboundLeg implements Leg {
     else if (this.#calls.size > 0) return;
     if (this.#winner || core.phase !== 'setup') return;
     const best = this.#failures.reduce((a, b) => (rank(b) < rank(a) ? b : a));
-    if (best.forwardedTo !== undefined) core.forwarded(best.forwardedTo);
+    if (best.forward) core.forwarded(best.forward.target, best.forward.redirection);
     else core.gone(best.cause, best.status);
   }
 
@@ -386,14 +387,15 @@ class OutboundLeg implements Leg {
   }
 }
 
-function failureOf(endpoint: EndpointConfig, response: SipResponse): Failure {
+function failureOf(
+  services: Services,
+  endpoint: EndpointConfig,
+  response: SipResponse,
+  before: Redirection | undefined,
+): Failure {
   const { status } = response;
-  const contact = status < 400 ? response.contact : undefined;
-  return {
-    status,
-    cause: causeFromReason(response) ?? causeFromStatus(status),
-    ...(contact && { forwardedTo: `PJSIP/${endpoint.name}/${formatUri(contact.uri)}` }),
-  };
+  const forward = status < 400 ? forwardOf(services, endpoint, response, before) : undefined;
+  return { status, cause: causeFromReason(response) ?? causeFromStatus(status), ...(forward && { forward }) };
 }
 
 /** Which of several failures tells the caller most: somebody's decision before nobody's answer (RFC 3261 16.7 step 6). */

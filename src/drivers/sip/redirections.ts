@@ -139,6 +139,39 @@ function targetReason({ from, to }: { from: NameAddr; to: NameAddr }): RedirectR
   return reasonOfCause[Number(told)] ?? 'unknown';
 }
 
+/** What a called party says when it sends a call elsewhere. */
+export type Forwarding = {
+  /** The call as it came to that party. */
+  before: Redirection | undefined;
+  by: Party;
+  to: Party;
+  reason: RedirectReason | undefined;
+  /** Where it goes on, as `tech/resource`. */
+  target: string;
+};
+
+/**
+ * How a call came to be where a called party has sent it; undefined when it may not go there: it was redirected so often
+ * already, or has been there.
+ */
+export function redirected(
+  { before, by, to, reason = 'cfu', target }: Forwarding,
+  most: number,
+): Redirection | undefined {
+  const { count = before ? 1 : 0, followed = [], orig = before?.from, origReason = before?.reason } = before ?? {};
+  const isSame = (other: string) => other.toLowerCase() === target.toLowerCase();
+  if (count >= most || followed.some(isSame)) return undefined;
+  return {
+    from: by,
+    ...(orig && { orig }),
+    to,
+    reason,
+    ...(origReason && { origReason }),
+    count: Math.min(count + 1, mostCounted),
+    followed: [...followed, target],
+  };
+}
+
 export type RedirectionTelling = {
   diversion: boolean;
   historyInfo: boolean;

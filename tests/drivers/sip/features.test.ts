@@ -1,9 +1,10 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { defaultAor } from '../../../src/drivers/sip/config.ts';
+import { defaultAor, type EndpointConfig } from '../../../src/drivers/sip/config.ts';
 import { buildRequest } from '../../../src/sip/message/build.ts';
 import type { SipRequest } from '../../../src/sip/message/message.ts';
 import type { ServerTransaction } from '../../../src/sip/transaction/transaction.ts';
+import type { Redirection } from '../../../src/telephony/driver.ts';
 import {
   anybody,
   createPhone,
@@ -164,6 +165,41 @@ features('a 302 before the answer is told as forwarded', async () => {
   assert.equal(await out.heard('leg.forwarded'), { type: 'leg.forwarded', target: 'PJSIP/trunk/sip:bob@192.0.2.1' });
   assert.equal(await inbound.heard('leg.hungUp'), { type: 'leg.hungUp', cause: 23, techCause: 302 });
 });
+
+const from = { name: '', number: 'trunk' };
+const bob = { name: '', number: 'bob' };
+const told = { type: 'leg.forwarded', target: 'PJSIP/trunk/sip:bob@192.0.2.1' } as const;
+const goesOn = (target: string, more = {}) => ({
+  type: 'leg.forwarded',
+  target,
+  redirection: { from, to: bob, reason: 'cfu', count: 1, followed: [target], ...more },
+});
+
+for (const [about, rest, before, expected] of [
+  ['as what the phone dials', { redirects: 'user' }, undefined, goesOn('Local/bob@default')],
+  ['at the address that it names', { redirects: 'uri_core' }, undefined, goesOn(told.target)],
+  [
+    'as one more redirection',
+    { redirects: 'user' },
+    { from: { name: '', number: '1' }, reason: 'cfb', count: 4, followed: ['Local/1@default'] },
+    goesOn('Local/bob@default', {
+      ...{ orig: { name: '', number: '1' }, origReason: 'cfb', count: 5 },
+      followed: ['Local/1@default', 'Local/bob@default'],
+    }),
+  ],
+  ['nowhere after too many redirections', { redirects: 'user' }, { from, count: 5 }, told],
+  ['not twice to the same place', { redirects: 'user' }, { from, followed: ['Local/BOB@default'] }, told],
+  ['not where the phone may not call', { redirects: 'uri_core', allowance: { extensions: ['600'] } }, undefined, told],
+] as [string, Partial<EndpointConfig>, Redirection | undefined, unknown][])
+  features(`a call that is forwarded by a 302 goes on ${about}`, async () => {
+    const callee = await taker();
+    const caller = await phone({ config: { endpoints: [trunkTo(callee.uri, rest)] } });
+    const out = caller.open('600@trunk');
+    out.leg.dial({ caller: { name: '', number: '' }, ...(before && { redirection: before }) });
+    const inbound = await callee.rung();
+    inbound.leg.redirect('PJSIP/sip:bob@192.0.2.1');
+    assert.equal(await out.heard('leg.forwarded'), expected);
+  });
 
 /** Makes a phone take REFERs as a real one does; each request comes to the test. */
 const refersTo = (callee: Phone, told: (request: SipRequest, transaction: ServerTransaction) => void) =>

@@ -176,6 +176,7 @@ objects('an endpoint, its AORs and credentials become settings of the driver', (
     timers: 'always',
     sessionSeconds: 600,
     shortestSessionSeconds: 120,
+    redirects: 'user',
     allowTransfer: true,
     transferHandling: 'core',
     symmetric: false,

@@ -1,0 +1,72 @@
+import { channelTopic } from '../bus/topics.ts';
+import type { Logger } from '../lib/log.ts';
+import type { Forward } from '../machines/channel.ts';
+import { AriError } from '../models/errors.ts';
+import { Cause } from '../telephony/causes.ts';
+import { DriverError } from '../telephony/driver.ts';
+import { shownParty } from '../telephony/party.ts';
+import type { ChannelApplications, ChannelEntry } from './channel-entry.ts';
+import { readEndpoint } from './channel-requests.ts';
+import type { Channels } from './channels.ts';
+import type { Companies } from './companies.ts';
+
+export type ForwardingOptions = {
+  channels: Channels;
+  companies: Companies;
+  applications: Pick<ChannelApplications, 'addInterest'>;
+  log: Logger;
+};
+
+/**
+ * Makes what follows calls that their far sides send elsewhere: another channel calls there, for whoever had the first one
+ * called, and that one ends. What the new one does when it is answered, and how long it may take, is as it was.
+ */
+export function createForwarding({ channels, companies, applications, log }: ForwardingOptions) {
+  const open = (old: ChannelEntry, { target, redirection }: Forward): ChannelEntry | undefined => {
+    const { caller, connected, variables, inheritance, accountCode, tenantId, language, linked } =
+      channels.snapshot(old).context;
+    const { onAnswer } = old.ownership.getSnapshot().context;
+    try {
+      return channels.openOutbound({
+        id: channels.freshId(),
+        ...readEndpoint(target),
+        origin: 'originated',
+        caller: { ...caller, redirection },
+        connected,
+        presented: shownParty(connected),
+        variables,
+        inheritance,
+        reported: [],
+        accountCode,
+        tenantId,
+        language,
+        linked,
+        ...(onAnswer && { onAnswer }),
+        ...(old.dialer && { dialer: old.dialer }),
+      });
+    } catch (error) {
+      if (!(error instanceof DriverError || error instanceof AriError)) throw error;
+      log.info({ channel: old.id, target, reason: error.message }, 'a call could not be forwarded');
+      return undefined;
+    }
+  };
+
+  return (old: ChannelEntry, forward: Forward): void => {
+    const { target } = forward;
+    const successor = open(old, forward);
+    if (successor) {
+      const { onAnswer } = successor.ownership.getSnapshot().context;
+      if (onAnswer?.type === 'application')
+        for (const id of [successor.id, successor.companionId])
+          if (id !== undefined) applications.addInterest(onAnswer.app, channelTopic(id));
+      companies.replace(old, successor);
+    }
+    channels.tell(old, { type: 'forwarded', target, ...(successor && { successor: successor.id }) });
+    if (successor) {
+      const { dialTimeoutMs } = channels.snapshot(old).context;
+      channels.tell(successor, { type: 'dial', timeoutMs: dialTimeoutMs });
+      log.info({ channel: old.id, target, successor: successor.id }, 'a call is forwarded');
+    }
+    channels.tell(old, { type: 'finish', cause: Cause.numberChanged, by: 'farSide' });
+  };
+}

@@ -1,0 +1,56 @@
+import type { SipResponse } from '../../sip/message/message.ts';
+import { formatUri, type Uri } from '../../sip/message/uri.ts';
+import type { Redirection } from '../../telephony/driver.ts';
+import type { EndpointConfig } from './config.ts';
+import { partyOf, userOf } from './party.ts';
+import { redirected, redirectionOf } from './redirections.ts';
+import type { Services } from './services.ts';
+
+/** The responses that say where somebody is: several choices, moved for good or for now (RFC 3261 21.3). */
+const movedStatuses: ReadonlySet<number> = new Set([300, 301, 302]);
+
+/**
+ * Where a called party sends its call, as `tech/resource`, with a redirection when it is to go on there; undefined when it
+ * names nothing.
+ */
+export function forwardOf(
+  services: Services,
+  endpoint: EndpointConfig,
+  response: SipResponse,
+  before: Redirection | undefined,
+): { target: string; redirection?: Redirection } | undefined {
+  const { contact } = response;
+  if (!contact) return undefined;
+  const told = { target: atAddress(endpoint, contact.uri) };
+  if (endpoint.redirects === 'none' || !movedStatuses.has(response.status)) return told;
+  const { config, stack } = services;
+  const target = endpoint.redirects === 'user' ? asDialed(endpoint, contact.uri) : told.target;
+  const extension = userOf(contact.uri);
+  const refuse = (why: string) => {
+    stack.log.info({ endpoint: endpoint.name, target: target ?? told.target, why }, 'a call is not forwarded');
+    return told;
+  };
+  if (target === undefined) return refuse('it names no extension');
+  const { extensions = [] } = endpoint.allowance ?? {};
+  if (extensions.length > 0 && !services.isAmong(extension, extensions)) return refuse(`it may not call ${extension}`);
+  const itself = redirectionOf(response);
+  const redirection = redirected(
+    {
+      before,
+      by: endpoint.callerId ?? itself?.from ?? { name: '', number: endpoint.name },
+      to: partyOf(contact),
+      reason: itself?.reason,
+      target,
+    },
+    config.mostRedirections,
+  );
+  return redirection ? { target, redirection } : refuse('it was there before, or was redirected too often');
+}
+
+const atAddress = ({ name }: EndpointConfig, uri: Uri): string => `PJSIP/${name}/${formatUri(uri)}`;
+
+/** An extension that would be read as another one, in another context, is none. */
+function asDialed({ context }: EndpointConfig, uri: Uri): string | undefined {
+  const extension = userOf(uri);
+  return extension === '' || /[/@]/.test(extension) ? undefined : `Local/${extension}@${context}`;
+}

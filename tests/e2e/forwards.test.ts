@@ -1,0 +1,107 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { AriClient } from '../support/ari-client.ts';
+import { Phone } from '../support/phone.ts';
+import { onServer, type TestServer } from '../support/server.ts';
+import { freePort } from '../support/sipp.ts';
+
+/** Phones that forward their calls (302), over real sockets. */
+const forwards = suite('forwarded calls');
+
+const dialplan = {
+  default: {
+    '200': ['Dial(PJSIP/bob)'],
+    '300': ['Dial(PJSIP/carol)'],
+    desk: ['Stasis(desk)'],
+  },
+};
+
+type World = { server: TestServer; app: AriClient; alice: Phone; bob: Phone; carol: Phone };
+
+/** A server, Alice who calls, and Bob, who forwards to 300, and Carol, who is that. */
+const test = (title: string, settings: object, body: (world: World) => Promise<void>) =>
+  forwards(title, async () => {
+    const [bobsPort, carolsPort] = [await freePort(), await freePort()];
+    const endpoints = {
+      anonymous: { match: ['127.0.0.1'] },
+      bob: { aor: { contacts: [`sip:bob@127.0.0.1:${bobsPort}`] }, redirect_method: 'user', ...settings },
+      carol: { aor: { contacts: [`sip:carol@127.0.0.1:${carolsPort}`] }, redirect_method: 'user' },
+    };
+    await onServer({ dialplan, endpoints }, async (server) => {
+      const phone = async (number: string, port = 0) => server.closing(await Phone.open(number, server.sip(), port));
+      const [alice, bob, carol] = [await phone('4711'), await phone('bob', bobsPort), await phone('carol', carolsPort)];
+      bob.refuses = '302 Moved Temporarily';
+      bob.forwardsTo = `sip:300@${server.sip()}`;
+      const app = await server.app('desk', { subscribeAll: true });
+      await body({ server, app, alice, bob, carol });
+      alice.hangup();
+      await Promise.all([alice.over(), carol.over()]);
+    });
+  });
+
+/** The Dial events of a call, in short: who is dialed, how far, and where that one forwards to. */
+const dials = ({ events }: AriClient) =>
+  events.flatMap((event) =>
+    event.type === 'Dial'
+      ? [[short(event.peer.name), event.dialstatus, event.forward, event.forwarded && short(event.forwarded.name)]]
+      : [],
+  );
+const short = (name: string): string => name.replace(/-[0-9a-f]+(;\d)?$/, '');
+
+test('the dialplan’s Dial goes on with who is named, who is told how it came to that', {}, async (world) => {
+  const { app, alice, carol } = world;
+  await alice.call('200');
+  assert.ok(carol.inCall);
+  assert.equal(carol.invites[0]?.all('Diversion'), ['<sip:bob@127.0.0.1>;reason=unconditional']);
+  await app.waitFor('Dial', ({ peer, dialstatus }) => peer.name.startsWith('PJSIP/carol') && dialstatus === 'ANSWER');
+  assert.equal(dials(app).slice(0, 5), [
+    ['PJSIP/bob', '', '', undefined],
+    ['PJSIP/bob', 'CANCEL', 'Local/300@default', 'Local/300@default'],
+    ['Local/300@default', '', '', undefined],
+    ['PJSIP/carol', '', '', undefined],
+    ['PJSIP/carol', 'ANSWER', '', undefined],
+  ]);
+});
+
+test('a call that an application places goes on and comes to that application', {}, async (world) => {
+  const { app, carol } = world;
+  const { id } = await app.ok<{ id: string }>('POST', '/channels?endpoint=PJSIP/bob&app=desk&appArgs=x');
+  const { channel, args } = await app.waitFor('StasisStart');
+  assert.equal([short(channel.name), args], ['Local/300@default', ['x']]);
+  assert.is.not(channel.id, id);
+  const gone = await app.waitFor('ChannelDestroyed', (event) => event.channel.id === id);
+  assert.is(gone.cause, 22);
+  await app.ok('DELETE', `/channels/${channel.id}`);
+  await carol.over();
+});
+
+test('at the address that is named', { redirect_method: 'uri_core' }, async ({ app, alice, bob, carol }) => {
+  bob.forwardsTo = `sip:carol@127.0.0.1:${carol.port}`;
+  await alice.call('200');
+  assert.ok(carol.inCall);
+  assert.equal(
+    dials(app).filter(([, , forward]) => forward !== ''),
+    [['PJSIP/bob', 'CANCEL', `PJSIP/bob/${bob.forwardsTo}`, 'PJSIP/bob']],
+  );
+});
+
+test('two who forward to each other are called once each', {}, async ({ app, server, alice, bob, carol }) => {
+  carol.refuses = '302 Moved Temporarily';
+  carol.forwardsTo = `sip:200@${server.sip()}`;
+  await alice.call('200').then(
+    () => assert.unreachable(),
+    () => {},
+  );
+  assert.equal([bob.invites.length, carol.invites.length], [2, 1]);
+  await app.waitFor('Dial', ({ forward = '' }) => forward.startsWith('PJSIP/bob/'));
+  assert.equal(
+    dials(app).filter(([, , forward]) => forward !== ''),
+    [
+      ['PJSIP/bob', 'CANCEL', 'Local/300@default', 'Local/300@default'],
+      ['PJSIP/carol', 'CANCEL', 'Local/200@default', 'Local/200@default'],
+      ['PJSIP/bob', 'CANCEL', `PJSIP/bob/${bob.forwardsTo}`, undefined],
+    ],
+  );
+});
+
+forwards.run();
