@@ -1,6 +1,39 @@
 import type { Codec } from '../telephony/media.ts';
 import { defaultRecordingLimits, type RecordingLimits } from './file/recording-writer.ts';
 
+/** Settings of video. */
+export type VideoConfig = {
+  /** Streams that one session may have. */
+  streams: number;
+  /** How often a source is asked for a key frame, at most, by whomever it is wanted. */
+  keyFramesPerSecond: number;
+  /** Packets of each stream that are kept for who misses some, and for how long, in ms; as many are asked for again. */
+  resendPackets: number;
+  resendMs: number;
+  /** A source that sends nothing for this long counts as lost, in ms. */
+  sourceTimeoutMs: number;
+  /** How long somebody must have the floor before all are shown them, and how long at least they are, in ms. */
+  talkerAfterMs: number;
+  talkerHoldMs: number;
+  /** RTCP packets of one stream that are read in a tick; more are dropped. */
+  controlsPerTick: number;
+  /** Octets that may wait between two threads for one session's video, in each direction. */
+  tieBytes: number;
+};
+
+/** What holds where the configuration says nothing. */
+export const defaultVideoConfig: VideoConfig = {
+  streams: 32,
+  keyFramesPerSecond: 2,
+  resendPackets: 256,
+  resendMs: 1000,
+  sourceTimeoutMs: 3000,
+  talkerAfterMs: 500,
+  talkerHoldMs: 2000,
+  controlsPerTick: 8,
+  tieBytes: 1_048_576,
+};
+
 /** Settings of the media plane. */
 export type MediaConfig = {
   /** Address that RTP and RTCP ports are bound to. */
@@ -52,6 +85,7 @@ export type MediaConfig = {
     /** Text messages over WebSockets tell what was heard and left out as well, which the field's do not. */
     countsInText: boolean;
   };
+  video: VideoConfig;
   /** Bound of the cache of sound files, in bytes of payload. */
   cacheBytes: number;
 };
@@ -76,5 +110,6 @@ export const defaultMediaConfig: MediaConfig = {
   keepalive: false,
   external: { backlogMs: 300, unsentBytes: 65_536, stallMs: 5000, messageBytes: 1_048_576, countsInText: true },
   recording: defaultRecordingLimits,
+  video: defaultVideoConfig,
   cacheBytes: 64 * 1024 * 1024,
 };

@@ -133,6 +133,9 @@ function carryOut(
     case 'openTieEnd':
       engine.openTieEnd(command.session, command.plan);
       return;
+    case 'openVideoTie':
+      engine.openVideoTie(command);
+      return;
     case 'openMix':
       engine.openMix(command.mix, command.kind);
       return;

@@ -15,7 +15,7 @@ import { LocalEnd } from './local-end.ts';
 import { Measures } from './measures.ts';
 import { Mixing } from './mix.ts';
 import { Overhearers } from './overhearers.ts';
-import type { EngineReport, MediaUsage, OverhearCommand, RelayedIn } from './protocol.ts';
+import type { EngineReport, MediaCommand, MediaUsage, OverhearCommand, RelayedIn } from './protocol.ts';
 import { Recorders } from './recorders.ts';
 import { PortPool } from './rtp/ports.ts';
 import { RtpEnd } from './rtp/rtp-end.ts';
@@ -96,7 +96,8 @@ export class MediaEngine {
     this.#measures = new Measures({ everyMs: config.measureMs, report });
     const { bell = newBell(0), bells = noBells, phaseMs = 0 } = options;
     this.#ties = new Ties({ clock, bell, bells, failed: (end, error) => this.#fault(end.session, error) });
-    this.#videos = new Videos({ config, ports: this.#ports });
+    const { log } = options;
+    this.#videos = new Videos({ config, clock, log, random32, report, bells, ports: this.#ports, ties: this.#ties });
     this.#ticker = new Ticker(clock, (now, skipped) => this.#tick(now, skipped), phaseMs);
   }
 
@@ -136,6 +137,11 @@ export class MediaEngine {
   async openVideo(session: number, open: OpenVideo): Promise<{ address: string; port: number }> {
     if (!this.#ends.has(session)) throw new Error('the session was closed');
     return this.#videos.open(session, open);
+  }
+
+  /** Lets video pass between a session and a mix, one of which is in another thread. */
+  openVideoTie({ session, plan, at, beside }: Extract<MediaCommand, { type: 'openVideoTie' }>): void {
+    if (this.#ends.has(session)) this.#videos.openTie(session, plan, at, beside);
   }
 
   /** Figures of a session's streams of video. */
@@ -201,6 +207,7 @@ export class MediaEngine {
   closeTie(session: number, tie: number): void {
     const end = this.#ends.get(session);
     if (end) this.#ties.leave(end, tie);
+    this.#videos.closeTie(session, tie);
   }
 
   /** Opens what stands for a session of another thread in mixes of this one. */
@@ -210,7 +217,7 @@ export class MediaEngine {
 
   openMix(mix: number, kind: 'mixing' | 'holding'): void {
     const { loader, report } = this.#options;
-    this.#mixes.set(mix, new Mixing({ mix, kind, loader, report }));
+    this.#mixes.set(mix, new Mixing({ mix, kind, loader, report, video: this.#videos.forwarder(mix) }));
     this.#ticker.start();
   }
 
@@ -352,6 +359,7 @@ export class MediaEngine {
         if (!end) return;
         for (const other of this.#mixes.values()) if (other !== mixing) other.leave(end);
         this.#ties.leave(end);
+        if (!(end instanceof TieEnd)) this.#videos.closeTie(command.session);
         mixing.join(end, command.member);
         return;
       }
@@ -369,6 +377,7 @@ export class MediaEngine {
         return;
       case 'video':
       case 'show':
+        mixing.video.apply(command, this.#options.clock.monotonic());
         return;
       default:
         mixing.apply(command);
@@ -419,9 +428,11 @@ export class MediaEngine {
       }
     }
     this.#ties.tick();
+    this.#videos.tick(now);
     for (const mix of this.#mixes.values()) {
       try {
         mix.tick(now);
+        mix.video.tick(mix.speaker, now);
       } catch (error) {
         this.#faultMix(mix.mix, error);
       }

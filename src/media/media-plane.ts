@@ -109,6 +109,7 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
       kind,
       told,
       tieBytes: this.#options.config.tieBytes,
+      videoTieBytes: this.#options.config.video.tieBytes,
       thread: (near) => (this.#closed ? undefined : this.#thread(near)),
       sessionOf: ({ id: session }) => this.#byId.get(session),
       ended: (ended) => this.#mixes.delete(ended),

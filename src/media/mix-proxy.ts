@@ -29,6 +29,8 @@ export type MixProxyOptions = {
   thread: (near?: ThreadLink) => ThreadLink | undefined;
   /** Octets that may wait between two threads for one member. */
   tieBytes: number;
+  /** The same of its video. */
+  videoTieBytes: number;
   /** Hears that the mix is over, once. */
   ended: (mix: MixProxy) => void;
 };
@@ -104,6 +106,11 @@ export class MixProxy implements Mix, Linked {
     this.#members.get(session)?.as.tie?.close();
     if (this.#members.delete(session) && session.mix === this) session.mix = undefined;
     this.#video.left(session);
+  }
+
+  /** A member has video from now on. */
+  videoOpened(session: SessionProxy): void {
+    this.#members.get(session)?.as.tie?.openVideo(this.#options.videoTieBytes);
   }
 
   /** Threads were lost: members that live elsewhere now are joined anew. */
@@ -233,6 +240,7 @@ export class MixProxy implements Mix, Linked {
     const as = meet(session, link, this.#options.tieBytes);
     if (!as) return;
     this.#members.set(session, { member, as });
+    if (session.hasVideo) as.tie?.openVideo(this.#options.videoTieBytes);
     session.mix = this;
     this.#send({ type: 'join', session: as.number, member });
     this.#video.admitted(session);

@@ -10,6 +10,7 @@ import type { AudioLoader } from './item-loader.ts';
 import type { EngineReport } from './protocol.ts';
 import { RateChanger } from './rate-changer.ts';
 import { tickMs } from './ticker.ts';
+import type { Forwarder } from './video/forwarder.ts';
 import { Voice } from './voice.ts';
 
 export type MixingOptions = {
@@ -18,6 +19,8 @@ export type MixingOptions = {
   kind: 'mixing' | 'holding';
   loader: AudioLoader;
   report: (report: EngineReport) => void;
+  /** Who of its members is shown whom. */
+  video: Forwarder;
 };
 
 /** When a member counts as talking. */
@@ -43,6 +46,7 @@ type Member = MixMember & {
  */
 export class Mixing implements Meeting {
   readonly mix: number;
+  readonly video: Forwarder;
   readonly #options: MixingOptions;
   readonly #members = new Map<End, Member>();
   readonly #voice: Voice;
@@ -63,6 +67,7 @@ export class Mixing implements Meeting {
 
   constructor(options: MixingOptions) {
     this.mix = options.mix;
+    this.video = options.video;
     this.#options = options;
     this.#voice = new Voice(options.loader, 'slin');
   }
@@ -70,6 +75,11 @@ export class Mixing implements Meeting {
   /** Whether packets go through as they are, are mixed, or there is nobody to hear anybody. */
   get state(): 'apart' | 'forwarding' | 'mixing' {
     return this.#state;
+  }
+
+  /** Who has the floor; undefined = nobody. */
+  get speaker(): number | undefined {
+    return this.#speaker.current;
   }
 
   get playing(): boolean {
@@ -105,6 +115,7 @@ export class Mixing implements Meeting {
         detector: new TalkDetector(talkDetection),
       });
       end.mix = this;
+      this.video.join(end.session);
     }
     this.reconsider();
   }
@@ -113,6 +124,7 @@ export class Mixing implements Meeting {
     const member = this.#members.get(end);
     if (!member) return;
     this.#members.delete(end);
+    this.video.leave(end.session);
     this.#release(end);
     end.mix = undefined;
     this.#endTalking(member);

@@ -66,6 +66,8 @@ export type MediaCommand =
   | { type: 'closeTie'; session: number; tie: number }
   /** A session of another thread is to be a member of mixes of this one. */
   | { type: 'openTieEnd'; session: number; plan: TiePlan }
+  /** Video passes between a session and a mix that are joined by a tie; `at` says which of them is in this thread. */
+  | { type: 'openVideoTie'; session: number; plan: TiePlan; at: 'session' | 'mix'; beside: number }
   | { type: 'openMix'; mix: number; kind: 'mixing' | 'holding' }
   | { type: 'statistics'; session: number; request: number }
   | { type: 'videoStatistics'; session: number; request: number }

@@ -60,8 +60,14 @@ export class RtpProxy extends SessionProxy implements RtpSession {
     this.ask({ type: 'configure', flow });
   }
 
+  override get hasVideo(): boolean {
+    return this.#video.any;
+  }
+
   openVideo(stream: number): Promise<{ address: string; port: number }> {
-    return this.#video.open(stream);
+    const opened = this.#video.open(stream);
+    this.mix?.videoOpened(this);
+    return opened;
   }
 
   configureVideo(stream: number, flow: VideoFlow | undefined): void {

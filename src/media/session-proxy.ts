@@ -78,7 +78,18 @@ export abstract class SessionProxy implements MediaSession, Linked {
   }
 
   /** The mix it is a member of. */
-  mix: { drop(session: SessionProxy): void; forget(session: SessionProxy): void } | undefined;
+  mix:
+    | {
+        drop(session: SessionProxy): void;
+        forget(session: SessionProxy): void;
+        videoOpened(session: SessionProxy): void;
+      }
+    | undefined;
+
+  /** Whether it has any stream of video. */
+  get hasVideo(): boolean {
+    return false;
+  }
 
   /**
    * Its number in its thread, where it is opened now at the latest, so that it can be heard and listened to.

@@ -11,6 +11,7 @@ export class TieProxy implements Linked {
   readonly #endLink: ThreadLink;
   readonly #session: number;
   readonly #tie: number;
+  #hasVideo = false;
 
   /** @param session is open in `endLink`, under this number. */
   constructor(session: number, endLink: ThreadLink, mixLink: ThreadLink, tieBytes: number) {
@@ -31,6 +32,24 @@ export class TieProxy implements Linked {
       type: 'openTie',
       session,
       plan: { tie: this.#tie, outgoing: toMix, incoming: toEnd, farBell: mixLink.bell, farTie: far },
+    });
+  }
+
+  /** Lets video pass as well, from now on. @param octets that may wait in each direction. */
+  openVideo(octets: number): void {
+    if (this.#hasVideo) return;
+    this.#hasVideo = true;
+    const [near, far] = [this.#endLink.nextTie(), this.#mixLink.nextTie()];
+    const toMix = newRing(octets);
+    const toEnd = newRing(octets);
+    const beside = this.#tie;
+    this.#mixLink.send({
+      ...{ type: 'openVideoTie', session: this.number, at: 'mix', beside },
+      plan: { tie: far, outgoing: toEnd, incoming: toMix, farBell: this.#endLink.bell, farTie: near },
+    });
+    this.#endLink.send({
+      ...{ type: 'openVideoTie', session: this.#session, at: 'session', beside },
+      plan: { tie: near, outgoing: toMix, incoming: toEnd, farBell: this.#mixLink.bell, farTie: far },
     });
   }
 

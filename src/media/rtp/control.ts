@@ -9,7 +9,6 @@ import {
 } from 'rtp.js/packets';
 import type { Clock } from '../../lib/clock.ts';
 import type { Reception } from './reception.ts';
-import type { RtpSender } from './sender.ts';
 
 /** Seconds between 1900, where NTP time begins, and 1970. */
 const ntpEpoch = 2_208_988_800;
@@ -20,6 +19,18 @@ const cnameItem = 1;
 
 /** Round-trip times so far, in seconds. */
 export type RoundTrip = { last: number; minimum: number; maximum: number; mean: number; deviation: number };
+
+/** What is told of a stream that we send. */
+export interface SentStream {
+  readonly ssrc: number;
+  /** Packets and octets of payload sent so far. */
+  readonly packets: number;
+  readonly octets: number;
+  /** Units of the timestamps per second, in Hz. */
+  readonly clockRate: number;
+  /** The timestamp of the moment `now` (monotonic ms), below 2^32. */
+  timestampAt(now: number): number;
+}
 
 /** RTCP of one session: our reports, and what those of the far side tell about our stream. */
 export class RtcpControl {
@@ -53,7 +64,7 @@ export class RtcpControl {
   }
 
   /** A sender report, or a receiver report when nothing was sent since the last one, with our name. */
-  report(sender: RtpSender, reception: Reception): Uint8Array {
+  report(sender: SentStream, reception: Reception): Uint8Array {
     const reports = this.#receptionReports(reception);
     const compound = new CompoundPacket();
     if (sender.packets > this.#packetsReported) {
@@ -76,7 +87,7 @@ export class RtcpControl {
   }
 
   /** Says good-bye, behind the empty report that every compound packet begins with (RFC 3550 section 6.1). */
-  bye(sender: RtpSender): Uint8Array {
+  bye(sender: SentStream): Uint8Array {
     const bye = new ByePacket();
     bye.addSsrc(sender.ssrc);
     const compound = new CompoundPacket();
@@ -86,8 +97,16 @@ export class RtcpControl {
     return octets(compound);
   }
 
+  /** Tells the far side something at once, behind what every compound packet begins with. @param feedback whole packets. */
+  behindReport(sender: SentStream, feedback: readonly Uint8Array[]): Uint8Array {
+    const compound = new CompoundPacket();
+    compound.addPacket(this.#receiverReport(sender.ssrc, []));
+    compound.addPacket(this.#name(sender.ssrc));
+    return Buffer.concat([octets(compound), ...feedback]);
+  }
+
   /** Takes a packet of the far side. What is no RTCP is ignored; returns whether it was one. */
-  receive(packet: Uint8Array, sender: RtpSender): boolean {
+  receive(packet: Uint8Array, sender: SentStream): boolean {
     // Version 2, no padding in the first packet, which is a report (RFC 3550 A.2).
     if (packet.length < 8 || packet[0]! >> 6 !== 2 || (packet[1] !== 200 && packet[1] !== 201)) return false;
     try {
@@ -117,7 +136,7 @@ export class RtcpControl {
     this.#lastReport = { ntpMiddle, at: this.#clock.monotonic(), ssrc: report.getSsrc() };
   }
 
-  #heardReport(report: ReceptionReport, sender: RtpSender): void {
+  #heardReport(report: ReceptionReport, sender: SentStream): void {
     this.remoteLost = Math.max(0, report.getTotalLost());
     this.remoteJitter = report.getJitter() / sender.clockRate;
     const sent = report.getLastSRTimestamp();

@@ -20,6 +20,8 @@ export class Reception {
   ssrc: number | undefined;
   packets = 0;
   octets = 0;
+  /** How often a source began, or began its numbers anew. */
+  starts = 0;
   #lostBefore = 0;
   #baseSequence = 0;
   #highest = 0;
@@ -97,6 +99,7 @@ export class Reception {
   }
 
   #restart(sequence: number): void {
+    this.starts++;
     this.#baseSequence = sequence;
     this.#highest = sequence;
     this.#cycles = 0;

@@ -1,10 +1,9 @@
 import type { RtpStatistics } from '../../telephony/media.ts';
-import type { RtcpControl } from './control.ts';
+import type { RtcpControl, SentStream } from './control.ts';
 import type { Reception } from './reception.ts';
-import type { RtpSender } from './sender.ts';
 
 type Sides = {
-  sender: RtpSender;
+  sender: SentStream;
   control: RtcpControl;
   reception: Reception;
   /** In Hz. */

@@ -22,6 +22,8 @@ export class Ties {
   /** By slot of the bell. */
   readonly #sides = new Map<number, Set<TieMeeting | TieEnd>>();
   readonly #slots = new Map<TieMeeting | TieEnd, number>();
+  /** What else is rung for, by slot: it catches what it throws. */
+  readonly #others = new Map<number, Set<() => void>>();
 
   constructor(options: TiesOptions) {
     this.#options = options;
@@ -59,6 +61,17 @@ export class Ties {
     if (end instanceof TieEnd) this.#removeSide(end);
   }
 
+  /** Calls `woken` when another thread rings for a number of ours. @returns a function that ends that. */
+  watch(tie: number, woken: () => void): () => void {
+    const slot = tie % bellSlots;
+    this.#others.set(slot, (this.#others.get(slot) ?? new Set()).add(woken));
+    return () => {
+      const others = this.#others.get(slot);
+      others?.delete(woken);
+      if (others?.size === 0) this.#others.delete(slot);
+    };
+  }
+
   /** Second phase of a tick. */
   tick(): void {
     for (const meeting of this.#meetings.values()) this.#guard(meeting, () => meeting.tick());
@@ -66,6 +79,7 @@ export class Ties {
 
   #wake(slot: number): void {
     for (const side of this.#sides.get(slot) ?? []) this.#guard(side, () => side.wake());
+    for (const woken of this.#others.get(slot) ?? []) woken();
   }
 
   #guard(side: TieMeeting | TieEnd, fn: () => void): void {

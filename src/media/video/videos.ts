@@ -1,11 +1,28 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
 import type { MediaSource } from '../../telephony/media.ts';
 import type { VideoFlow, VideoStatistics } from '../../telephony/video.ts';
 import type { MediaConfig } from '../config.ts';
+import type { EngineReport } from '../protocol.ts';
 import type { PortPair, PortPool } from '../rtp/ports.ts';
+import type { Bells } from '../tie/bell.ts';
+import type { TiePlan } from '../tie/tie-wire.ts';
+import type { Ties } from '../tie/ties.ts';
+import type { VideoMember } from './camera.ts';
+import { Forwarder } from './forwarder.ts';
+import { VideoSide } from './video-side.ts';
+import { VideoStream } from './video-stream.ts';
+import { VideoTieMeeting, VideoTieMember } from './video-ties.ts';
 
 export type VideosOptions = {
   config: MediaConfig;
+  clock: Clock;
+  log: Logger;
+  random32: () => number;
   ports: PortPool;
+  ties: Ties;
+  bells: Bells;
+  report: (report: EngineReport) => void;
 };
 
 /** How a stream is opened. */
@@ -19,50 +36,152 @@ export type OpenVideo = {
   source?: MediaSource | undefined;
 };
 
-type Stream = { pair: PortPair | undefined; flow: VideoFlow | undefined };
+type TieSide = VideoTieMeeting | VideoTieMember;
 
-/** All streams of video of one thread. */
+/** All streams of video of one thread, and what stands for those of others. */
 export class Videos {
   readonly #options: VideosOptions;
-  readonly #sessions = new Map<number, Map<number, Stream>>();
+  /** Of sessions that live here. */
+  readonly #sides = new Map<number, VideoSide>();
+  /** Sides of ties, by the number of their session here, and how they are no longer woken. */
+  readonly #ties = new Map<number, { side: TieSide; end: () => void }>();
+  readonly #memberOf = (session: number): VideoMember | undefined => {
+    const tie = this.#ties.get(session)?.side;
+    return tie instanceof VideoTieMember ? tie : this.#sides.get(session);
+  };
 
   constructor(options: VideosOptions) {
     this.#options = options;
   }
 
+  /** Who of a mix is shown whom. */
+  forwarder(mix: number): Forwarder {
+    const { config, report } = this.#options;
+    return new Forwarder({ mix, config: config.video, memberOf: this.#memberOf, report });
+  }
+
   /** Opens a stream with ports of its own. @throws Error when there are none, or it was closed meanwhile. */
-  async open(session: number, { stream: number, port }: OpenVideo): Promise<{ address: string; port: number }> {
+  async open(session: number, open: OpenVideo): Promise<{ address: string; port: number }> {
     const { ports, config } = this.#options;
-    const stream: Stream = { pair: undefined, flow: undefined };
-    const streams = this.#sessions.get(session) ?? new Map<number, Stream>();
-    this.#sessions.set(session, streams.set(number, stream));
-    const pair = await (port === undefined ? ports.acquire() : ports.acquireAt(port));
-    if (this.#sessions.get(session)?.get(number) !== stream) {
+    const side = this.#sideOf(session);
+    if (side.streams.has(open.stream)) throw new Error('the stream is open already');
+    if (side.streams.size >= config.video.streams) throw new Error('a session may have no more streams of video');
+    const stream = this.#newStream(session, open);
+    side.opened(stream);
+    let pair: PortPair;
+    try {
+      pair = await (open.port === undefined ? ports.acquire() : ports.acquireAt(open.port));
+    } catch (error) {
+      this.#closeStream(session, stream);
+      throw error;
+    }
+    if (this.#sides.get(session)?.streams.get(open.stream) !== stream) {
       ports.release(pair);
       throw new Error('the stream was closed while it was opened');
     }
-    stream.pair = pair;
+    stream.attach(pair);
     return { address: config.announcedAddress ?? config.address, port: pair.rtp.port };
   }
 
   /** Sets how a stream flows; undefined = it is closed. */
   configure(session: number, number: number, flow: VideoFlow | undefined): void {
-    const streams = this.#sessions.get(session);
-    const stream = streams?.get(number);
-    if (!streams || !stream) return;
-    stream.flow = flow;
-    if (flow) return;
-    streams.delete(number);
+    const stream = this.#sides.get(session)?.streams.get(number);
+    if (!stream) return;
+    if (flow) this.#guard(session, stream, () => stream.configure(flow));
+    else this.#closeStream(session, stream);
+  }
+
+  /** Figures of the streams that flow, in their order. */
+  statistics(session: number): VideoStatistics[] {
+    const streams = [...(this.#sides.get(session)?.streams.values() ?? [])];
+    return streams
+      .map((stream) => stream.statistics())
+      .filter((statistics) => statistics !== undefined)
+      .sort((one, other) => one.stream - other.stream);
+  }
+
+  /** Lets video pass between a session and a mix that are not in the same thread. */
+  openTie(session: number, plan: TiePlan, at: 'session' | 'mix', beside: number): void {
+    const { bells, ties } = this.#options;
+    this.closeTie(session);
+    const side =
+      at === 'mix'
+        ? new VideoTieMember(session, plan, bells)
+        : new VideoTieMeeting(this.#sideOf(session), plan, beside, bells);
+    const end = ties.watch(plan.tie, () => this.#guardTie(session, () => side.wake()));
+    this.#ties.set(session, { side, end });
+  }
+
+  /** @param beside only the one beside that tie of audio, when it is given. */
+  closeTie(session: number, beside?: number): void {
+    const tie = this.#ties.get(session);
+    if (!tie || (beside !== undefined && (!(tie.side instanceof VideoTieMeeting) || tie.side.beside !== beside)))
+      return;
+    this.#ties.delete(session);
+    tie.end();
+    tie.side.close();
+  }
+
+  /** To be called once a tick, before forwarders are. @param now monotonic ms. */
+  tick(now: number): void {
+    for (const [session, side] of this.#sides)
+      for (const stream of side.streams.values()) this.#guard(session, stream, () => stream.tick(now));
+    for (const [session, { side }] of this.#ties) this.#guardTie(session, () => side.tick());
+  }
+
+  /** A session is over, whatever it was. */
+  close(session: number): void {
+    this.closeTie(session);
+    for (const stream of [...(this.#sides.get(session)?.streams.values() ?? [])]) this.#closeStream(session, stream);
+    this.#sides.delete(session);
+  }
+
+  #sideOf(session: number): VideoSide {
+    const known = this.#sides.get(session);
+    if (known) return known;
+    const side = new VideoSide();
+    this.#sides.set(session, side);
+    return side;
+  }
+
+  #newStream(session: number, { stream: number, memory, source }: OpenVideo): VideoStream {
+    const { config, clock, random32, report } = this.#options;
+    const stream: VideoStream = new VideoStream({
+      ...{ session, stream: number, clock, random32, memory, config: config.video, natSearchMs: config.natSearchMs },
+      located: (found) => report({ type: 'videoLocated', session, stream: number, source: found }),
+      faulted: (error) => this.#fault(session, stream, error),
+    });
+    if (source) stream.resume(source);
+    return stream;
+  }
+
+  #closeStream(session: number, stream: VideoStream): void {
+    const streams = this.#sides.get(session)?.streams;
+    if (streams?.get(stream.stream) === stream) streams.delete(stream.stream);
+    stream.close();
     if (stream.pair) this.#options.ports.release(stream.pair);
   }
 
-  statistics(_session: number): VideoStatistics[] {
-    return [];
+  #guard(session: number, stream: VideoStream, fn: () => void): void {
+    try {
+      fn();
+    } catch (error) {
+      this.#fault(session, stream, error);
+    }
   }
 
-  /** A session is over. */
-  close(session: number): void {
-    for (const number of [...(this.#sessions.get(session)?.keys() ?? [])]) this.configure(session, number, undefined);
-    this.#sessions.delete(session);
+  /** A mistake of ours in one stream ends that stream and no other. */
+  #fault(session: number, stream: VideoStream, error: unknown): void {
+    this.#options.log.error({ error, session, stream: stream.stream }, 'a stream of video failed');
+    this.#closeStream(session, stream);
+  }
+
+  #guardTie(session: number, fn: () => void): void {
+    try {
+      fn();
+    } catch (error) {
+      this.#options.log.error({ error, session }, 'a tie of video failed');
+      this.closeTie(session);
+    }
   }
 }

@@ -1,0 +1,127 @@
+import type { SrtpKeys } from '../../lib/srtp.ts';
+import type { SessionMemory } from '../session-memory.ts';
+import { SecurePair } from '../srtp/secure-pair.ts';
+import type { PortPair } from './ports.ts';
+import { isReachable } from './reachable.ts';
+import { type PacketAddress, SourceLock } from './source-lock.ts';
+
+export type FarSideOptions = {
+  /** Numbers of SRTP that must go on. */
+  memory: SessionMemory;
+  /** See {@link MediaConfig.natSearchMs}. */
+  natSearchMs: number;
+  /** The far side was found elsewhere than its SDP says. */
+  located: (source: PacketAddress) => void;
+  /** A datagram that may be RTP; whether it is the far side's is for {@link FarSide.admits} to say. */
+  packet: (packet: Uint8Array, address: string, port: number) => void;
+  /** RTCP from the address of the far side. @returns whether it was any. */
+  control: (packet: Uint8Array) => boolean;
+  /** A datagram could not be handled: a fault of ours, never of the datagram. */
+  faulted: (error: unknown) => void;
+};
+
+/** Packets in a row, and the longest time they may take in ms, that show a far side behind a NAT. */
+const natRow = { needed: 4, withinMs: 1000 };
+
+/** Whom a pair of ports speaks with: who is heard, where packets go, in the clear or not. */
+export class FarSide {
+  readonly #options: FarSideOptions;
+  readonly #lock: SourceLock;
+  #pair: PortPair | undefined;
+  /** What packets go through: the pair, or what makes them secret over it. */
+  #wire: PortPair | undefined;
+  #keys: SrtpKeys | undefined;
+  /** Nothing is heard before offer and answer agree. */
+  #agreed = false;
+  /** Where RTCP of the far side comes from, and which far side that was. */
+  #controlFrom: { port: number; target: PacketAddress } | undefined;
+  /** Whom packets went to last, and whether any can. */
+  #target: PacketAddress | undefined;
+  #reachable = false;
+
+  constructor(options: FarSideOptions) {
+    this.#options = options;
+    const { natSearchMs: searchMs, located } = options;
+    this.#lock = new SourceLock({ ...natRow, searchMs, located });
+  }
+
+  /** The ports, once they are bound. */
+  get pair(): PortPair | undefined {
+    return this.#pair;
+  }
+
+  /** Begins to hear what arrives. */
+  attach(pair: PortPair): void {
+    this.#pair = pair;
+    this.#hear();
+  }
+
+  /** Goes on with a far side that was found before: see {@link SourceLock.resume}. */
+  resume(source: PacketAddress): void {
+    this.#lock.resume(source);
+  }
+
+  /** What offer and answer agreed on. @param expecting whether the far side will send. @param now monotonic ms. */
+  agree(remote: PacketAddress, keys: SrtpKeys | undefined, expecting: boolean, now: number): void {
+    this.#keys = keys;
+    this.#agreed = true;
+    this.#lock.signal(remote, expecting, now);
+    this.#hear();
+  }
+
+  /** Whether a packet is to be used: see {@link SourceLock.admits}. */
+  admits(address: string, port: number, ssrc: number, sequence: number, now: number): boolean {
+    return this.#lock.admits(address, port, ssrc, sequence, now);
+  }
+
+  /** Sends a packet, if it can go anywhere. */
+  send(packet: Uint8Array): void {
+    const { target } = this.#lock;
+    if (target !== this.#target) {
+      this.#target = target;
+      this.#reachable = target !== undefined && isReachable(target);
+    }
+    if (this.#reachable) this.#wire?.rtp.send(packet, target!.port, target!.address);
+  }
+
+  /** Sends RTCP to where that of the far side comes from, or else to the port above that of its packets. */
+  sendControl(packet: Uint8Array): void {
+    const { target } = this.#lock;
+    if (!target || !isReachable(target)) return;
+    const port = this.#controlFrom?.target === target ? this.#controlFrom.port : target.port + 1;
+    if (port <= 0xffff) this.#wire?.rtcp.send(packet, port, target.address);
+  }
+
+  /** Hears nothing any more. The ports are whoever's they were. */
+  close(): void {
+    this.#wire?.rtp.listen(undefined);
+    this.#wire?.rtcp.listen(undefined);
+    this.#wire = undefined;
+  }
+
+  #hear(): void {
+    const pair = this.#pair;
+    const keys = this.#keys;
+    if (!pair || !this.#agreed) return;
+    if (keys && this.#wire instanceof SecurePair) this.#wire.use(keys);
+    if (this.#wire && this.#wire instanceof SecurePair === (keys !== undefined)) return;
+    const wire = keys ? new SecurePair(pair, keys, this.#options.memory) : pair;
+    this.#wire = wire;
+    const { packet: heard, control, faulted } = this.#options;
+    wire.rtp.listen((packet, address, port) => {
+      try {
+        heard(packet, address, port);
+      } catch (error) {
+        faulted(error);
+      }
+    });
+    wire.rtcp.listen((packet, address, port) => {
+      try {
+        const { target } = this.#lock;
+        if (target && address === target.address && control(packet)) this.#controlFrom = { port, target };
+      } catch (error) {
+        faulted(error);
+      }
+    });
+  }
+}

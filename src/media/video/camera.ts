@@ -1,0 +1,62 @@
+import type { VideoCodec } from '../../telephony/video.ts';
+import { emptyMark, type FrameMark } from './frame-mark.ts';
+
+/** A packet of a camera, as those who show it get it. All but its octets is the camera's again when they return. */
+export type VideoPacket = {
+  camera: Camera;
+  codec: VideoCodec;
+  /** The whole packet; its payload lies between the offsets. Not to be changed. */
+  octets: Uint8Array;
+  payloadStart: number;
+  payloadEnd: number;
+  /** The last packet of its frame. */
+  marker: boolean;
+  /** Sequence number and timestamp, never wrapped; they go on while `generation` is the same. */
+  index: number;
+  time: number;
+  /** Another one = the camera began anew: what it sends goes on from nothing that was shown before. */
+  generation: number;
+  /** Decoding can begin here; with `sets` before it, where it has any. */
+  key: boolean;
+  mark: FrameMark;
+  /** Parameter sets of H.264 that a picture needs which comes without; they were heard before. */
+  sets: readonly Uint8Array[];
+};
+
+/** A packet to be filled: one per camera, so that passing packets on allocates nothing. */
+export function emptyPacket(camera: Camera): VideoPacket {
+  return {
+    ...{ camera, codec: 'vp8', octets: new Uint8Array(0), payloadStart: 0, payloadEnd: 0, marker: false },
+    ...{ index: 0, time: 0, generation: 0, key: false, mark: emptyMark(), sets: [] },
+  };
+}
+
+/** Who shows a camera to somebody. */
+export interface Viewer {
+  take(packet: VideoPacket): void;
+}
+
+/** What a far side's camera sends, here or in another thread. */
+export interface Camera {
+  /** Number of its session, in this thread or that of the mix. */
+  readonly session: number;
+  /** Whether it sends just now. */
+  readonly live: boolean;
+  /** Begins to hand its packets to a viewer; once is enough. */
+  watch(viewer: Viewer): void;
+  unwatch(viewer: Viewer): void;
+  /** Somebody needs a key frame. It is asked for as often as is allowed, by whomever it is wanted. */
+  askKeyFrame(): void;
+}
+
+/** A member of a mix as who decides whom it is shown sees it, here or in another thread. */
+export interface VideoMember {
+  /** Undefined while nothing of it can come in. */
+  readonly camera: Camera | undefined;
+  /** Shows a camera in one of its streams, from its next key frame on; undefined = nobody. The same again changes nothing. */
+  show(stream: number, camera: Camera | undefined): void;
+  /** Shows nobody in this stream and those behind it. */
+  showNoneFrom(stream: number): void;
+  /** Shows a camera nowhere any more. */
+  hide(camera: Camera): void;
+}

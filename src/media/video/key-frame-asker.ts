@@ -1,0 +1,36 @@
+/**
+ * Asks a source for key frames on behalf of many: at once, but never more often than is allowed; what is asked in between is
+ * asked once, as soon as it may be.
+ */
+export class KeyFrameAsker {
+  readonly #everyMs: number;
+  readonly #send: () => boolean;
+  #at = Number.NEGATIVE_INFINITY;
+  #wanted = false;
+  /** How often it was asked. */
+  asked = 0;
+
+  /** @param perSecond how often the source may be asked. @param send asks it; false where that cannot be done (yet). */
+  constructor(perSecond: number, send: () => boolean) {
+    this.#everyMs = 1000 / perSecond;
+    this.#send = send;
+  }
+
+  /** @param now monotonic ms. */
+  ask(now: number): void {
+    this.#wanted = true;
+    this.tick(now);
+  }
+
+  /** A key frame has come: whoever asked before has it. */
+  arrived(): void {
+    this.#wanted = false;
+  }
+
+  tick(now: number): void {
+    if (!this.#wanted || now - this.#at < this.#everyMs || !this.#send()) return;
+    this.#wanted = false;
+    this.#at = now;
+    this.asked++;
+  }
+}

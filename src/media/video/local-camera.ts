@@ -1,0 +1,226 @@
+import type { VideoCodec, VideoFlow } from '../../telephony/video.ts';
+import type { VideoConfig } from '../config.ts';
+import { type RtpHeader, sequenceDistance, timestampDistance } from '../rtp/header.ts';
+import { Reception } from '../rtp/reception.ts';
+import { type Camera, emptyPacket, type VideoPacket, type Viewer } from './camera.ts';
+import { intraRequest, missing, pictureLoss } from './feedback.ts';
+import { nal, parameterSets } from './h264.ts';
+import { KeyFrameAsker } from './key-frame-asker.ts';
+import { MissedPackets } from './missed-packets.ts';
+import { readMark } from './read-mark.ts';
+
+export type LocalCameraOptions = {
+  session: number;
+  config: VideoConfig;
+  /** Monotonic time in ms. */
+  now: () => number;
+  /** Where its generations begin to be counted: not where those of another camera of the session did. */
+  generation: number;
+  /** Our SSRC, which feedback names. */
+  ssrc: () => number;
+  /** Tells the far side something by RTCP. */
+  tell: (feedback: Uint8Array) => void;
+};
+
+/** Units of timestamps of video per ms (90 kHz). */
+export const unitsPerMs = 90;
+/** A step of the timestamps that is farther from the time that went by than this is another timeline, in ms. */
+const longestJumpMs = 10_000;
+/** Numbers that are remembered so that a packet that comes twice is known. More than RFC 3550 lets a packet be late by. */
+const remembered = 256;
+/** Octets of a parameter set that are kept. */
+const longestSet = 512;
+
+/** The camera of a far side whose packets come in here. */
+export class LocalCamera implements Camera {
+  readonly session: number;
+  readonly reception = new Reception();
+  readonly missed: MissedPackets;
+  readonly asker: KeyFrameAsker;
+  readonly #options: LocalCameraOptions;
+  readonly #viewers = new Set<Viewer>();
+  readonly #packet: VideoPacket;
+  readonly #seen = new Float64Array(remembered);
+  #flow: VideoFlow | undefined;
+  #starts = 0;
+  /** The newest packet: its numbers, and when it came. */
+  #highest = 0;
+  #time = 0;
+  #heardAt = Number.NEGATIVE_INFINITY;
+  #intraRequests = 0;
+  /** H.264: the parameter sets that came last, and the frame they came with. */
+  #sets: { sps: Uint8Array | undefined; pps: Uint8Array | undefined; time: number } | undefined;
+  #pictureTime: number | undefined;
+  /** Key frames that began, and packets that made no sense or came twice. */
+  keyFrames = 0;
+  leftOut = 0;
+
+  constructor(options: LocalCameraOptions) {
+    const { session, config } = options;
+    this.session = session;
+    this.#options = options;
+    this.#packet = emptyPacket(this);
+    this.#packet.generation = options.generation;
+    this.missed = new MissedPackets(config.resendPackets);
+    this.asker = new KeyFrameAsker(config.keyFramesPerSecond, () => this.#askNow());
+  }
+
+  get live(): boolean {
+    return this.#flow?.receive === true && this.#options.now() - this.#heardAt < this.#options.config.sourceTimeoutMs;
+  }
+
+  /** The codec that comes in, once that is agreed. */
+  get codec(): VideoCodec | undefined {
+    return this.#flow?.codec;
+  }
+
+  /** Sets how its packets come in. */
+  configure(flow: VideoFlow): void {
+    if (this.#flow && this.#flow.codec !== flow.codec) this.#begin();
+    this.#flow = flow;
+  }
+
+  watch(viewer: Viewer): void {
+    this.#viewers.add(viewer);
+  }
+
+  unwatch(viewer: Viewer): void {
+    this.#viewers.delete(viewer);
+    if (this.#viewers.size === 0) this.missed.clear();
+  }
+
+  askKeyFrame(): void {
+    this.asker.ask(this.#options.now());
+  }
+
+  /** Takes a packet of the far side into account and hands it on. */
+  receive(octets: Uint8Array, header: RtpHeader, now: number): void {
+    const flow = this.#flow;
+    if (!flow) return;
+    const { reception } = this;
+    const { ssrc, sequence, timestamp, payloadStart, payloadEnd } = header;
+    const arrival = Math.floor(now * unitsPerMs);
+    if (!reception.receive(ssrc, sequence, timestamp, payloadEnd - payloadStart, arrival)) return;
+    if (reception.starts !== this.#starts || this.#jumped(timestamp, now)) this.#begin();
+    const packet = this.#packet;
+    const isFirst = this.#highest === 0;
+    // Far from 0, so that those before the first have numbers too.
+    if (isFirst) this.#highest = 0x1_0000 + sequence - 1;
+    const index = this.#highest + sequenceDistance(this.#highest & 0xffff, sequence);
+    if (this.#isKnown(index)) return;
+    const time = isFirst ? timestamp : this.#time + timestampDistance(this.#time % 0x1_0000_0000, timestamp);
+    if (index > this.#highest) {
+      if (!isFirst && index > this.#highest + 1 && this.#viewers.size > 0)
+        this.missed.skipped(this.#highest + 1, index, now);
+      this.#highest = index;
+      this.#time = time;
+      this.#heardAt = now;
+    } else this.missed.came(index);
+    if (!flow.receive || !this.#read(flow.codec, octets, header, time)) return;
+    packet.octets = octets;
+    packet.payloadStart = payloadStart;
+    packet.payloadEnd = payloadEnd;
+    packet.marker = header.marker;
+    packet.index = index;
+    packet.time = time;
+    if (packet.key) {
+      this.keyFrames++;
+      this.asker.arrived();
+      this.missed.before(index);
+    }
+    for (const viewer of this.#viewers) viewer.take(packet);
+  }
+
+  /** Asks for what is due. @param now monotonic ms. */
+  tick(now: number): void {
+    this.asker.tick(now);
+    if (this.missed.size === 0) return;
+    const due = this.missed.due(now);
+    const { ssrc } = this.reception;
+    if (due.length === 0 || ssrc === undefined || !this.#flow?.feedback.nack) return;
+    this.#options.tell(
+      missing(
+        this.#options.ssrc(),
+        ssrc,
+        due.map((index) => index & 0xffff),
+      ),
+    );
+  }
+
+  /** Nobody is handed anything any more. */
+  close(): void {
+    this.#viewers.clear();
+    this.#flow = undefined;
+  }
+
+  /** What comes now goes on from nothing. */
+  #begin(): void {
+    this.#starts = this.reception.starts;
+    this.#packet.generation = (this.#packet.generation + 1) >>> 0;
+    this.#highest = 0;
+    this.#seen.fill(0);
+    this.#sets = undefined;
+    this.#pictureTime = undefined;
+    this.missed.clear();
+  }
+
+  #jumped(timestamp: number, now: number): boolean {
+    if (this.#highest === 0) return false;
+    const stepMs = timestampDistance(this.#time % 0x1_0000_0000, timestamp) / unitsPerMs;
+    return Math.abs(stepMs - (now - this.#heardAt)) > longestJumpMs;
+  }
+
+  #isKnown(index: number): boolean {
+    const slot = index % remembered;
+    if (this.#seen[slot]! >= index) {
+      this.leftOut++;
+      return true;
+    }
+    this.#seen[slot] = index;
+    return false;
+  }
+
+  /** Reads what the packet says about frames; false when it cannot be shown to anybody. */
+  #read(codec: VideoCodec, octets: Uint8Array, { payloadStart, payloadEnd }: RtpHeader, time: number): boolean {
+    const packet = this.#packet;
+    packet.codec = codec;
+    packet.sets = [];
+    // Padding alone: it keeps its place among the numbers.
+    if (payloadStart === payloadEnd) {
+      packet.key = false;
+      packet.mark.pictureIdBits = 0;
+      packet.mark.tl0At = -1;
+      return true;
+    }
+    if (!readMark(codec, octets, payloadStart, payloadEnd, packet.mark)) {
+      this.leftOut++;
+      return false;
+    }
+    packet.key = packet.mark.key;
+    if (codec === 'h264') this.#readSets(octets, payloadStart, payloadEnd, time);
+    return true;
+  }
+
+  /** Pictures of H.264 that come without the sets they need are given those that came before. */
+  #readSets(octets: Uint8Array, start: number, end: number, time: number): void {
+    const packet = this.#packet;
+    parameterSets(octets, start, end, (type, from, to) => {
+      this.#sets ??= { sps: undefined, pps: undefined, time };
+      this.#sets.time = time;
+      if (to - from <= longestSet) this.#sets[type === nal.sps ? 'sps' : 'pps'] = octets.slice(from, to);
+    });
+    if (!packet.mark.idr || packet.key || this.#sets?.time === time || this.#pictureTime === time) return;
+    this.#pictureTime = time;
+    packet.key = true;
+    packet.sets = [this.#sets?.sps, this.#sets?.pps].filter((set) => set !== undefined);
+  }
+
+  #askNow(): boolean {
+    const { ssrc } = this.reception;
+    const feedback = this.#flow?.feedback;
+    if (ssrc === undefined || !feedback || (!feedback.pli && !feedback.fir)) return false;
+    const ours = this.#options.ssrc();
+    this.#options.tell(feedback.pli ? pictureLoss(ours, ssrc) : intraRequest(ours, ssrc, ++this.#intraRequests & 0xff));
+    return true;
+  }
+}

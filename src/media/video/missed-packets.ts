@@ -1,0 +1,61 @@
+type Missed = { at: number; asked: number; askedAt: number };
+
+/** When a packet counts as lost, how often and how soon it is asked for again, and when it is given up, in ms. */
+const waits = { reorderMs: 20, againMs: 100, most: 3, givenUpMs: 1000 };
+
+/** Packets of a source that have not come, by their numbers, to be asked for again. */
+export class MissedPackets {
+  readonly #missed = new Map<number, Missed>();
+  readonly #most: number;
+  /** How often packets were asked for. */
+  asked = 0;
+
+  /** @param most packets that are missed at a time; where more are, none is asked for. */
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get size(): number {
+    return this.#missed.size;
+  }
+
+  /** Packets from `from` to before `to` were left out. */
+  skipped(from: number, to: number, now: number): void {
+    if (this.#missed.size + to - from > this.#most) {
+      this.#missed.clear();
+      return;
+    }
+    for (let index = from; index < to; index++)
+      this.#missed.set(index, { at: now, asked: 0, askedAt: Number.NEGATIVE_INFINITY });
+  }
+
+  /** One has come after all. */
+  came(index: number): void {
+    if (this.#missed.size > 0) this.#missed.delete(index);
+  }
+
+  /** A key frame begins: nobody needs what was before. */
+  before(index: number): void {
+    for (const each of this.#missed.keys()) if (each < index) this.#missed.delete(each);
+  }
+
+  clear(): void {
+    this.#missed.clear();
+  }
+
+  /** Those that are to be asked for now, in their order. */
+  due(now: number): number[] {
+    if (this.#missed.size === 0) return [];
+    const due: number[] = [];
+    for (const [index, missed] of this.#missed) {
+      if (missed.asked >= waits.most || now - missed.at > waits.givenUpMs) this.#missed.delete(index);
+      else if (now - missed.at >= waits.reorderMs && now - missed.askedAt >= waits.againMs) {
+        missed.asked++;
+        missed.askedAt = now;
+        due.push(index);
+      }
+    }
+    this.asked += due.length;
+    return due.sort((one, other) => one - other);
+  }
+}

@@ -1,0 +1,67 @@
+type Stored = { number: number; packet: Uint8Array; at: number; again: number; againAt: number };
+
+export type PacketStoreOptions = {
+  /** Packets that are kept, at most. */
+  packets: number;
+  /** How long each is kept, in ms. */
+  ms: number;
+};
+
+/** A packet is sent again so often, and not sooner after the last time than this, in ms: who asks more is not answered. */
+const again = { most: 2, everyMs: 20 };
+
+/** The last packets of a stream that was sent, for who missed some. Bounded in number and time. */
+export class PacketStore {
+  readonly #options: PacketStoreOptions;
+  readonly #slots: (Stored | undefined)[] = [];
+  /** The lowest number that may still be kept, and the one behind the highest. */
+  #from = 0;
+  #to = 0;
+
+  constructor(options: PacketStoreOptions) {
+    this.#options = options;
+  }
+
+  /** Keeps a packet. @param number its sequence number, never wrapped. */
+  put(number: number, packet: Uint8Array, at: number): void {
+    const { packets } = this.#options;
+    if (packets === 0 || number < this.#to - packets) return;
+    // What numbers left out are of another time.
+    if (this.#to === this.#from || number - this.#to > packets) {
+      this.clear();
+      this.#from = number;
+      this.#to = number;
+    }
+    this.#slots[number % packets] = { number, packet, at, again: 0, againAt: Number.NEGATIVE_INFINITY };
+    if (number >= this.#to) this.#to = number + 1;
+    this.#from = Math.max(Math.min(this.#from, number), this.#to - packets);
+  }
+
+  /** A packet that somebody misses, by its number of 16 bits; undefined when it is gone, or was sent again often enough. */
+  take(sequence: number, now: number): Uint8Array | undefined {
+    if (this.#to === this.#from) return undefined;
+    const last = this.#to - 1;
+    const stored = this.#slots[(last - ((last - sequence) & 0xffff)) % this.#options.packets];
+    if (!stored || (stored.number & 0xffff) !== sequence || now - stored.at > this.#options.ms) return undefined;
+    if (stored.again >= again.most || now - stored.againAt < again.everyMs) return undefined;
+    stored.again++;
+    stored.againAt = now;
+    return stored.packet;
+  }
+
+  /** Lets go of what was kept long enough. */
+  expire(now: number): void {
+    const { packets, ms } = this.#options;
+    for (; this.#from < this.#to; this.#from++) {
+      const slot = this.#from % packets;
+      const stored = this.#slots[slot];
+      if (stored && stored.number === this.#from && now - stored.at <= ms) return;
+      this.#slots[slot] = undefined;
+    }
+  }
+
+  clear(): void {
+    this.#slots.length = 0;
+    this.#from = this.#to;
+  }
+}

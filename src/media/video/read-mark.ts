@@ -1,0 +1,28 @@
+import type { VideoCodec } from '../../telephony/video.ts';
+import { readAv1 } from './av1.ts';
+import type { FrameMark } from './frame-mark.ts';
+import { readH264 } from './h264.ts';
+import { readVp8 } from './vp8.ts';
+import { readVp9 } from './vp9.ts';
+
+/**
+ * Reads what the payload of a packet tells into `mark`. False, and `mark` is not to be used, for one that is cut off or makes
+ * no sense: nobody can decode it.
+ */
+export function readMark(codec: VideoCodec, packet: Uint8Array, start: number, end: number, mark: FrameMark): boolean {
+  mark.key = false;
+  mark.idr = false;
+  mark.pictureIdBits = 0;
+  mark.pictureIdAt = -1;
+  mark.tl0At = -1;
+  switch (codec) {
+    case 'vp8':
+      return readVp8(packet, start, end, mark);
+    case 'vp9':
+      return readVp9(packet, start, end, mark);
+    case 'h264':
+      return readH264(packet, start, end, mark);
+    case 'av1':
+      return readAv1(packet, start, end, mark);
+  }
+}

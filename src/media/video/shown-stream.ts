@@ -1,0 +1,342 @@
+import type { VideoFlow } from '../../telephony/video.ts';
+import type { VideoConfig } from '../config.ts';
+import type { SentStream } from '../rtp/control.ts';
+import { headerLength, writeHeader } from '../rtp/header.ts';
+import type { SessionMemory } from '../session-memory.ts';
+import type { Camera, VideoPacket, Viewer } from './camera.ts';
+import { rewriteMark } from './frame-mark.ts';
+import { unitsPerMs } from './local-camera.ts';
+import { PacketStore } from './packet-store.ts';
+import { Rate } from './rate.ts';
+import { videoWord } from './stream-memory.ts';
+
+const { begun, ssrc, sequence, timestamp, sentAt, pictureId, tl0, packets, octets } = videoWord;
+
+export type ShownStreamOptions = {
+  config: VideoConfig;
+  /** Monotonic time in ms, and wall-clock time at its 0. */
+  now: () => number;
+  clockZero: number;
+  /** 32 random bits: SSRC and the first numbers (RFC 3550 section 5.1). */
+  random32: () => number;
+  /** Where the stream's numbers are kept; one that has begun is gone on with. */
+  memory: SessionMemory;
+  /** Sends a packet to the far side. It does not change any more. */
+  send: (packet: Uint8Array) => void;
+  /** A packet could not be handled: a fault of ours in this stream, not in the camera's. */
+  faulted: (error: unknown) => void;
+};
+
+/** How long a frame that was begun is waited for before the next source begins, in ms. */
+const frameEndMs = 30;
+/** How often somebody who waits for a key frame asks for it again, in ms; the source is asked as often as is allowed. */
+const askAgainMs = 1000;
+const wholeTimestamp = 0x1_0000_0000;
+/** What a packet holds that only keeps its number: octets of padding (RFC 3550 section 5.1). */
+const paddingOctets = 4;
+
+/**
+ * One stream of video to a far side: one SSRC whose sequence numbers, timestamps and picture ids go on without a jump, whoever
+ * is shown. Another source begins with a key frame of its own; until then the one before goes on. What a source left out, or
+ * the network lost, stays left out of the numbers; what comes late of a source that is not shown any more is dropped.
+ */
+export class ShownStream implements Viewer, SentStream {
+  readonly clockRate = unitsPerMs * 1000;
+  readonly #options: ShownStreamOptions;
+  readonly #memory: SessionMemory;
+  readonly #store: PacketStore;
+  readonly #rate = new Rate();
+  #flow: VideoFlow | undefined;
+  /** Whose packets go out, and who shall follow. */
+  #shown: Camera | undefined;
+  #next: Camera | undefined;
+  /** Packets of the next one that wait for the end of the frame under way. */
+  #held: VideoPacket[] | undefined;
+  #heldSince = 0;
+  /** Nothing is sent before a key frame: the numbers of the source begin anew with it. */
+  #waits = true;
+  /** More came than the far side takes: that has to be over first. */
+  #tooMuch = false;
+  #askedAt = Number.NEGATIVE_INFINITY;
+  /** A camera whose codec the far side does not take: it is not asked for key frames. */
+  #foreign: Camera | undefined;
+  /** What the numbers of the source are changed by, and where it began. */
+  #generation = -1;
+  #firstIndex = 0;
+  #firstTime = 0;
+  #indexOffset = 0;
+  #timeOffset = 0;
+  #pictureOffset = 0;
+  #tl0Offset = 0;
+  /** The newest packet that went out: whether it ended a frame, of what timestamp of the source, and when. */
+  #ended = true;
+  #lastTime: number | undefined;
+  #lastAt = Number.NEGATIVE_INFINITY;
+  /** How often another source began to be shown; packets left out, and sent again. */
+  switches = 0;
+  leftOut = 0;
+  sentAgain = 0;
+
+  constructor(options: ShownStreamOptions) {
+    this.#options = options;
+    const { config, memory, random32 } = options;
+    this.#memory = memory;
+    this.#store = new PacketStore({ packets: config.resendPackets, ms: config.resendMs });
+    if (memory[begun] === 1) return;
+    memory[ssrc] = random32();
+    // RFC 3711 3.3.1: in the lower half, so that nobody is wrong about a number that begins again when the first are lost.
+    memory[sequence] = random32() & 0x7fff;
+    memory[timestamp] = random32();
+    memory[pictureId] = random32() & 0x7fff;
+    memory[tl0] = random32() & 0xff;
+    memory[packets] = 0;
+    memory[octets] = 0;
+    memory[begun] = 1;
+  }
+
+  get ssrc(): number {
+    return this.#memory[ssrc]!;
+  }
+
+  get packets(): number {
+    return this.#memory[packets]!;
+  }
+
+  get octets(): number {
+    return this.#memory[octets]!;
+  }
+
+  /** The camera that is shown, or will be. */
+  get camera(): Camera | undefined {
+    return this.#next ?? this.#shown;
+  }
+
+  timestampAt(now: number): number {
+    const memory = this.#memory;
+    const sinceMs = now + this.#options.clockZero - memory[sentAt]!;
+    const units = memory[packets]! > 0 ? Math.max(0, Math.round(sinceMs * unitsPerMs)) : 0;
+    return (memory[timestamp]! + units) % wholeTimestamp;
+  }
+
+  configure(flow: VideoFlow): void {
+    const before = this.#flow;
+    this.#flow = flow;
+    this.#foreign = undefined;
+    this.#rate.limit(flow.maxBitrate, this.#options.now());
+    // Another codec, or a far side that hears again after it did not: it begins with a key frame.
+    if (before && (before.codec !== flow.codec || before.send !== flow.send)) this.#waits = true;
+  }
+
+  /** See {@link VideoMember.show}. */
+  show(camera: Camera | undefined): void {
+    if (camera === this.camera) return;
+    if (this.#next && this.#next !== this.#shown) this.#next.unwatch(this);
+    this.#next = undefined;
+    this.#held = undefined;
+    if (camera === this.#shown) return;
+    if (!camera) {
+      this.#shown?.unwatch(this);
+      this.#shown = undefined;
+      this.#waits = true;
+      return;
+    }
+    this.#next = camera;
+    this.#foreign = undefined;
+    camera.watch(this);
+    this.#ask(camera);
+  }
+
+  take(packet: VideoPacket): void {
+    const flow = this.#flow;
+    if (!flow?.send || packet.codec !== flow.codec) {
+      if (flow?.send) this.#foreign = packet.camera;
+      this.leftOut++;
+      return;
+    }
+    try {
+      if (packet.camera === this.#shown) this.#follow(packet);
+      else if (packet.camera === this.#next) this.#await(packet);
+    } catch (error) {
+      this.#options.faulted(error);
+    }
+  }
+
+  /** The far side misses a packet. @param number 16 bits. */
+  missed(number: number): void {
+    const packet = this.#store.take(number, this.#options.now());
+    if (!packet) return;
+    this.sentAgain++;
+    this.#rate.took(packet.length);
+    this.#options.send(packet);
+  }
+
+  /** The far side needs a key frame. */
+  keyFrameAsked(): void {
+    (this.#shown ?? this.#next)?.askKeyFrame();
+  }
+
+  /** To be called once a tick. @param now monotonic ms. */
+  tick(now: number): void {
+    if (this.#held && now - this.#heldSince >= frameEndMs) this.#switch();
+    const camera = this.#next ?? (this.#waits ? this.#shown : undefined);
+    if (camera && !this.#held && now - this.#askedAt >= askAgainMs && camera.live) this.#ask(camera);
+    this.#store.expire(now);
+  }
+
+  close(): void {
+    this.show(undefined);
+    this.#store.clear();
+  }
+
+  #ask(camera: Camera): void {
+    if (!this.#flow?.send || camera === this.#foreign) return;
+    this.#askedAt = this.#options.now();
+    camera.askKeyFrame();
+  }
+
+  /** A packet of the camera that is to follow. */
+  #await(packet: VideoPacket): void {
+    if (this.#held) {
+      this.#held.push(copyOf(packet));
+      if (this.#held.length >= this.#options.config.resendPackets) this.#switch();
+      return;
+    }
+    if (!packet.key) {
+      this.leftOut++;
+      packet.camera.askKeyFrame();
+      return;
+    }
+    const now = this.#options.now();
+    const isUnderWay = !this.#ended && now - this.#lastAt < frameEndMs;
+    this.#held = [isUnderWay ? copyOf(packet) : packet];
+    this.#heldSince = now;
+    if (!isUnderWay) this.#switch();
+  }
+
+  /** The next one is shown from now on. */
+  #switch(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    this.#shown?.unwatch(this);
+    this.#shown = this.#next;
+    this.#next = undefined;
+    this.#waits = true;
+    this.switches++;
+    for (const packet of held) this.#follow(packet);
+  }
+
+  /** A packet of the camera that is shown. */
+  #follow(packet: VideoPacket): void {
+    const now = this.#options.now();
+    const isNewer = packet.time !== this.#lastTime;
+    if (isNewer && this.#held) {
+      // The end of the frame under way is lost.
+      this.leftOut++;
+      this.#switch();
+      return;
+    }
+    if (isNewer && !this.#rate.admits(now)) this.#tooMuch = true;
+    if (this.#tooMuch && this.#rate.recovered(now)) {
+      this.#tooMuch = false;
+      this.#waits = true;
+    }
+    if (this.#tooMuch || packet.generation !== this.#generation) this.#waits = true;
+    if (this.#waits) {
+      if (!packet.key || this.#tooMuch) {
+        this.leftOut++;
+        if (!this.#tooMuch) packet.camera.askKeyFrame();
+        return;
+      }
+      this.#begin(packet, now);
+    }
+    if (packet.index < this.#firstIndex || packet.time < this.#firstTime) {
+      this.leftOut++;
+      return;
+    }
+    this.#forward(packet, now);
+    if (packet.marker && this.#held) this.#switch();
+  }
+
+  /** Lets the numbers of a source go on where those of the one before ended. */
+  #begin(packet: VideoPacket, now: number): void {
+    const memory = this.#memory;
+    const { mark } = packet;
+    this.#waits = false;
+    this.#generation = packet.generation;
+    this.#firstIndex = packet.index;
+    this.#firstTime = packet.time;
+    const sinceMs = now + this.#options.clockZero - memory[sentAt]!;
+    const units = memory[packets]! > 0 ? Math.max(1, Math.round(sinceMs * unitsPerMs)) : 0;
+    this.#timeOffset = memory[timestamp]! + units - packet.time;
+    this.#pictureOffset = memory[pictureId]! - mark.pictureId;
+    this.#tl0Offset = memory[tl0]! - mark.tl0;
+    for (const set of packet.sets) this.#insert(set, packet.time, now);
+    this.#indexOffset = memory[sequence]! - packet.index;
+  }
+
+  #forward(packet: VideoPacket, now: number): void {
+    const { octets: from, payloadStart, payloadEnd, marker, mark } = packet;
+    const length = payloadEnd - payloadStart;
+    const isEmpty = length === 0;
+    const out = Buffer.allocUnsafe(headerLength + (isEmpty ? paddingOctets : length));
+    if (isEmpty) out.fill(0, headerLength);
+    else out.set(from.subarray(payloadStart, payloadEnd), headerLength);
+    if (mark.pictureIdBits > 0 || mark.tl0At >= 0) this.#rewrite(out, packet);
+    this.#send(out, packet.index + this.#indexOffset, packet.time + this.#timeOffset, marker, now);
+    if (isEmpty) {
+      out[0]! |= 0x20;
+      out[out.length - 1] = paddingOctets;
+    }
+    if (packet.time !== this.#lastTime) this.#lastTime = packet.time;
+    this.#options.send(out);
+  }
+
+  /** Sends a parameter set before the picture that needs it, as a packet of its own (RFC 6184 5.6). */
+  #insert(set: Uint8Array, time: number, now: number): void {
+    const out = Buffer.allocUnsafe(headerLength + set.length);
+    out.set(set, headerLength);
+    this.#send(out, this.#memory[sequence]!, time + this.#timeOffset, false, now);
+    this.#options.send(out);
+  }
+
+  /** Numbers a packet and keeps it for who misses it. */
+  #send(out: Uint8Array, index: number, time: number, marker: boolean, now: number): void {
+    const memory = this.#memory;
+    writeHeader(out, marker, this.#flow!.payloadType, index & 0xffff, time % wholeTimestamp, memory[ssrc]!);
+    if (index >= memory[sequence]!) {
+      memory[sequence] = index + 1;
+      this.#ended = marker;
+      this.#lastAt = now;
+      if (time > memory[timestamp]!) memory[timestamp] = time;
+      memory[sentAt] = now + this.#options.clockZero;
+    }
+    memory[packets]!++;
+    memory[octets]! += out.length - headerLength;
+    this.#rate.took(out.length);
+    this.#store.put(index, out, now);
+  }
+
+  #rewrite(out: Uint8Array, { mark, payloadStart }: VideoPacket): void {
+    const memory = this.#memory;
+    const ids = {
+      pictureId: (mark.pictureId + this.#pictureOffset) & 0x7fff,
+      tl0: (mark.tl0 + this.#tl0Offset) & 0xff,
+    };
+    rewriteMark(out, mark, headerLength - payloadStart, ids);
+    // Those of late packets are behind.
+    if (mark.pictureIdBits > 0) {
+      const whole = 1 << mark.pictureIdBits;
+      const ahead = (ids.pictureId + 1 - memory[pictureId]!) & (whole - 1);
+      if (ahead < whole / 2) memory[pictureId] = (memory[pictureId]! + ahead) & 0x7fff;
+    }
+    if (mark.tl0At >= 0) {
+      const ahead = (ids.tl0 + 1 - memory[tl0]!) & 0xff;
+      if (ahead < 0x80) memory[tl0] = (memory[tl0]! + ahead) & 0xff;
+    }
+  }
+}
+
+/** A packet that may be kept. */
+function copyOf(packet: VideoPacket): VideoPacket {
+  return { ...packet, mark: { ...packet.mark } };
+}

@@ -1,0 +1,157 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { VideoFlow, VideoStatistics } from '../../telephony/video.ts';
+import type { VideoConfig } from '../config.ts';
+import { RtcpControl } from '../rtp/control.ts';
+import { FarSide } from '../rtp/far-side.ts';
+import { emptyHeader, readHeader } from '../rtp/header.ts';
+import type { PortPair } from '../rtp/ports.ts';
+import type { PacketAddress } from '../rtp/source-lock.ts';
+import { statisticsOf } from '../rtp/statistics.ts';
+import { type IntraRequests, readFeedback } from './feedback.ts';
+import { LocalCamera } from './local-camera.ts';
+import { ShownStream } from './shown-stream.ts';
+import { streamNumbers } from './stream-memory.ts';
+
+export type VideoStreamOptions = {
+  session: number;
+  stream: number;
+  clock: Clock;
+  config: VideoConfig;
+  /** See {@link MediaConfig.natSearchMs}. */
+  natSearchMs: number;
+  random32: () => number;
+  memory: SharedArrayBuffer;
+  located: (source: PacketAddress) => void;
+  /** It cannot go on: a fault of ours. */
+  faulted: (error: unknown) => void;
+};
+
+/** One stream of video of a session: a pair of ports, what comes in there, and what is shown there. */
+export class VideoStream {
+  readonly stream: number;
+  readonly camera: LocalCamera;
+  readonly shown: ShownStream;
+  readonly #clock: Clock;
+  readonly #config: VideoConfig;
+  readonly #control: RtcpControl;
+  readonly #far: FarSide;
+  readonly #header = emptyHeader();
+  readonly #intra: IntraRequests = { last: -1 };
+  #flow: VideoFlow | undefined;
+  /** RTCP packets that may still be read in this tick. */
+  #controlsLeft = 0;
+
+  constructor(options: VideoStreamOptions) {
+    const { session, stream, clock, config, random32 } = options;
+    const memory = streamNumbers(options.memory);
+    this.stream = stream;
+    this.#clock = clock;
+    this.#config = config;
+    this.#control = new RtcpControl(clock, random32);
+    const now = () => clock.monotonic();
+    this.#far = new FarSide({
+      memory,
+      natSearchMs: options.natSearchMs,
+      located: options.located,
+      faulted: options.faulted,
+      packet: (packet, address, port) => this.#receive(packet, address, port),
+      control: (packet) => this.#receiveControl(packet),
+    });
+    this.shown = new ShownStream({
+      config,
+      now,
+      clockZero: clock.now() - clock.monotonic(),
+      random32,
+      memory,
+      send: (packet) => this.#far.send(packet),
+      faulted: options.faulted,
+    });
+    this.camera = new LocalCamera({
+      session,
+      config,
+      now,
+      generation: random32(),
+      ssrc: () => this.shown.ssrc,
+      tell: (feedback) => this.#far.sendControl(this.#control.behindReport(this.shown, [feedback])),
+    });
+  }
+
+  /** The ports, once they are bound. */
+  get pair(): PortPair | undefined {
+    return this.#far.pair;
+  }
+
+  get flow(): VideoFlow | undefined {
+    return this.#flow;
+  }
+
+  /** Begins to hear what arrives. */
+  attach(pair: PortPair): void {
+    this.#far.attach(pair);
+  }
+
+  /** Goes on with a far side that was found before. */
+  resume(source: PacketAddress): void {
+    this.#far.resume(source);
+  }
+
+  configure(flow: VideoFlow): void {
+    this.#flow = flow;
+    this.camera.configure(flow);
+    this.shown.configure(flow);
+    this.#far.agree(flow.remote, flow.srtp, flow.receive, this.#clock.monotonic());
+  }
+
+  /** To be called once a tick. @param now monotonic ms. */
+  tick(now: number): void {
+    this.#controlsLeft = this.#config.controlsPerTick;
+    if (!this.#flow) return;
+    this.camera.tick(now);
+    this.shown.tick(now);
+    if (this.#control.due(now)) this.#far.sendControl(this.#control.report(this.shown, this.camera.reception));
+  }
+
+  /** Figures so far; undefined while nothing flows. */
+  statistics(): VideoStatistics | undefined {
+    const flow = this.#flow;
+    if (!flow) return undefined;
+    const { camera, shown, stream } = this;
+    const { clockRate } = shown;
+    return {
+      ...statisticsOf({ sender: shown, control: this.#control, reception: camera.reception, clockRate, late: 0 }),
+      stream,
+      codec: flow.codec,
+      key_frames: camera.keyFrames,
+      key_frames_asked: camera.asker.asked,
+      sent_again: shown.sentAgain,
+      asked_again: camera.missed.asked,
+      switches: shown.switches,
+      left_out: shown.leftOut + camera.leftOut,
+    };
+  }
+
+  /** Ends it: says good-bye and hears nothing any more. Its ports are to be given back. */
+  close(): void {
+    if (this.shown.packets > 0) this.#far.sendControl(this.#control.bye(this.shown));
+    this.#far.close();
+    this.camera.close();
+    this.shown.close();
+  }
+
+  #receive(packet: Uint8Array, address: string, port: number): void {
+    const flow = this.#flow;
+    const header = this.#header;
+    if (!flow || !readHeader(packet, header)) return;
+    if (header.payloadType !== (flow.receivePayloadType ?? flow.payloadType)) return;
+    const now = this.#clock.monotonic();
+    if (this.#far.admits(address, port, header.ssrc, header.sequence, now)) this.camera.receive(packet, header, now);
+  }
+
+  #receiveControl(packet: Uint8Array): boolean {
+    if (this.#controlsLeft <= 0) return false;
+    this.#controlsLeft--;
+    const isReport = this.#control.receive(packet, this.shown);
+    readFeedback(packet, this.shown.ssrc, this.#intra, this.shown, this.#config.resendPackets);
+    return isReport;
+  }
+}

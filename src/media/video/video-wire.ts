@@ -1,0 +1,128 @@
+import type { VideoCodec } from '../../telephony/video.ts';
+import { type Bells, ringFor } from '../tie/bell.ts';
+import { Ring } from '../tie/ring.ts';
+import type { TiePlan } from '../tie/tie-wire.ts';
+import type { VideoPacket } from './camera.ts';
+
+/** What the sides of a tie tell each other besides packets; cameras are named by the numbers of their sessions at the mix. */
+export type VideoTieMessage =
+  /** Of the session: whether its camera sends. */
+  | { type: 'camera'; live: boolean }
+  /** Somebody needs a key frame: of a camera there, or of the session's own. */
+  | { type: 'ask'; camera?: number }
+  /** Of the mix: whether anybody is shown the session's camera, and whom the session is shown in a stream. */
+  | { type: 'watch'; on: boolean }
+  | { type: 'show'; stream: number; camera?: number };
+
+/** A packet that was carried between threads: what was known of it goes with it. */
+export type CarriedPacket = Pick<VideoPacket, 'codec' | 'octets' | 'index' | 'time' | 'generation' | 'key' | 'sets'>;
+
+/** Hears what the other side sent, in its order. */
+export interface VideoWireListener {
+  hearPacket(camera: number, packet: CarriedPacket): void;
+  hearMessage(message: VideoTieMessage): void;
+}
+
+const kinds = { packet: 1, message: 2 } as const;
+const codecs: readonly VideoCodec[] = ['vp8', 'vp9', 'h264', 'av1'];
+/** Camera, generation, index, time, codec, number of parameter sets. */
+const prefixOctets = 28;
+const longestRecord = 0xffff;
+/** Messages that wait for room, at most; a thread that takes none for so long is about to be ended. */
+const mostWaiting = 1024;
+
+/** Carries packets and messages of video to and from another thread, in order. Packets that find no room are lost. */
+export class VideoWire {
+  readonly #out: Ring;
+  readonly #in: Ring;
+  readonly #bells: Bells;
+  readonly #farBell: Int32Array;
+  readonly #farTie: number;
+  readonly #waiting: VideoTieMessage[] = [];
+  readonly #record = Buffer.alloc(longestRecord);
+
+  constructor({ outgoing, incoming, farBell, farTie }: TiePlan, bells: Bells) {
+    this.#out = new Ring(outgoing);
+    this.#in = new Ring(incoming);
+    this.#bells = bells;
+    this.#farBell = new Int32Array(farBell);
+    this.#farTie = farTie;
+  }
+
+  /** Passes a packet on at once; false when it is lost. */
+  packet(camera: number, packet: VideoPacket): boolean {
+    const record = this.#record;
+    const { octets, sets } = packet;
+    let length = prefixOctets + sets.reduce((sum, set) => sum + 2 + set.length, 0) + octets.length;
+    if (length > longestRecord || !this.#clear()) return false;
+    record.writeUInt32LE(camera, 0);
+    record.writeUInt32LE(packet.generation, 4);
+    record.writeDoubleLE(packet.index, 8);
+    record.writeDoubleLE(packet.time, 16);
+    record.writeUInt16LE(codecs.indexOf(packet.codec), 24);
+    record.writeUInt16LE(sets.length, 26);
+    length = prefixOctets;
+    for (const set of sets) {
+      record.writeUInt16LE(set.length, length);
+      record.set(set, length + 2);
+      length += 2 + set.length;
+    }
+    record.set(octets, length);
+    const isWritten = this.#out.write(kinds.packet, packet.key, record.subarray(0, length + octets.length));
+    if (isWritten) this.#ring();
+    return isWritten;
+  }
+
+  /** Tells the other side at once, or as soon as there is room. */
+  tell(message: VideoTieMessage): void {
+    if (this.#waiting.length < mostWaiting) this.#waiting.push(message);
+    this.#clear();
+  }
+
+  /** Hands out everything that has come. */
+  read(listener: VideoWireListener): void {
+    this.#clear();
+    for (let record = this.#in.read(); record; record = this.#in.read()) {
+      const { kind, flag, octets } = record;
+      if (kind === kinds.packet)
+        this.#readPacket(Buffer.from(octets.buffer, octets.byteOffset, octets.length), flag, listener);
+      else listener.hearMessage(JSON.parse(Buffer.from(octets).toString()) as VideoTieMessage);
+    }
+  }
+
+  #readPacket(record: Buffer, key: boolean, listener: VideoWireListener): void {
+    const sets: Uint8Array[] = [];
+    let at = prefixOctets;
+    for (let left = record.readUInt16LE(26); left > 0; left--) {
+      const length = record.readUInt16LE(at);
+      sets.push(record.subarray(at + 2, at + 2 + length));
+      at += 2 + length;
+    }
+    listener.hearPacket(record.readUInt32LE(0), {
+      codec: codecs[record.readUInt16LE(24)]!,
+      octets: record.subarray(at),
+      index: record.readDoubleLE(8),
+      time: record.readDoubleLE(16),
+      generation: record.readUInt32LE(4),
+      key,
+      sets,
+    });
+  }
+
+  /** Writes the messages that wait; false while one does: nothing may overtake it. */
+  #clear(): boolean {
+    if (this.#waiting.length === 0) return true;
+    let written = 0;
+    for (const message of this.#waiting) {
+      if (!this.#out.write(kinds.message, false, Buffer.from(JSON.stringify(message)))) break;
+      written++;
+    }
+    this.#waiting.splice(0, written);
+    if (written > 0) this.#ring();
+    return this.#waiting.length === 0;
+  }
+
+  #ring(): void {
+    ringFor(this.#bells, this.#farBell, this.#farTie);
+  }
+}

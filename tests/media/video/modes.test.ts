@@ -1,0 +1,115 @@
+import { test as inOne } from 'uvu';
+import * as assert from 'uvu/assert';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { defaultMediaConfig, defaultVideoConfig } from '../../../src/media/config.ts';
+import { createMediaPlane } from '../../../src/media/media-plane.ts';
+import type { Mix, MixReport } from '../../../src/telephony/media.ts';
+import { need } from '../../support/need.ts';
+import { type ClipCodec, type Colour, clipOf } from '../../support/video/clips.ts';
+import { decode, framesOf, gapsIn, inTurn } from '../../support/video/pictures.ts';
+import { openVideoCall, type VideoCall } from '../../support/video/video-call.ts';
+import { memoryLogger } from '../support.ts';
+
+const ffmpeg = need('ffmpeg');
+const member = { role: 'participant', muted: false, passDigits: false } as const;
+
+type Room = { mix: Mix; calls: VideoCall[]; reports: MixReport[]; told(count: number): Promise<void> };
+
+/** A mix of far sides that each send a colour, in so many threads. */
+async function inRoom(
+  { threads, codec, senders, streams = 1 }: { threads: number; codec: ClipCodec; senders: Colour[]; streams?: number },
+  run: (room: Room) => Promise<void>,
+): Promise<void> {
+  const config = {
+    ...defaultMediaConfig,
+    ports: { first: 0, last: 0 },
+    threads,
+    video: { ...defaultVideoConfig, sourceTimeoutMs: 600 },
+  };
+  const plane = createMediaPlane({ config, clock: systemClock, log: memoryLogger() });
+  const reports: MixReport[] = [];
+  let heard = () => {};
+  const mix = plane.openMix('room', 'mixing', (report) => {
+    if (report.type !== 'mix.videoSource') return;
+    reports.push(report);
+    heard();
+  });
+  const calls: VideoCall[] = [];
+  try {
+    for (const [index, colour] of senders.entries()) {
+      const call = await openVideoCall(plane, `c${index}`, { codec, streams });
+      calls.push(call);
+      mix.join(call.session, member);
+      call.peer.show(await clipOf(codec, colour));
+    }
+    const told = async (count: number) => {
+      while (reports.length < count) await new Promise<void>((resolve) => (heard = resolve));
+    };
+    await run({ mix, calls, reports, told });
+  } finally {
+    for (const { peers } of calls) for (const peer of peers) await peer.close();
+    await plane.close();
+  }
+}
+
+/** What a far side sees of what has come so far: colours in turn; numbers go on, and nobody complains. */
+async function seen(codec: ClipCodec, call: VideoCall, stream = 0): Promise<Colour[]> {
+  const { packets } = call.peers[stream]!;
+  assert.is(new Set(packets.map(({ ssrc }) => ssrc)).size, 1, 'one source');
+  assert.is(gapsIn(packets), 0, 'no gaps');
+  const { pictures, complaints } = await decode(codec, framesOf(codec, packets));
+  assert.is(complaints, '');
+  return inTurn(pictures);
+}
+
+for (const [codec, threads] of [
+  ['vp8', 1],
+  ['h264', 3],
+] as const) {
+  const where = `${codec}, ${threads === 1 ? 'one thread' : `${threads} threads`}`;
+
+  ffmpeg.test(inOne, `two far sides see each other (${where})`, () =>
+    inRoom({ threads, codec, senders: ['red', 'green'] }, async ({ mix, calls: [one, two] }) => {
+      mix.video({ mode: 'talker' });
+      await Promise.all([one!.peer.sees(5), two!.peer.sees(5)]);
+      assert.equal([await seen(codec, one!), await seen(codec, two!)], [['green'], ['red']]);
+    }),
+  );
+
+  ffmpeg.test(inOne, `one source is shown to all, another one from its next key frame on (${where})`, () =>
+    inRoom({ threads, codec, senders: ['red', 'green', 'blue'] }, async ({ mix, calls, reports }) => {
+      const [red, green, blue] = calls as [VideoCall, VideoCall, VideoCall];
+      mix.video({ mode: 'single', source: red.session });
+      await Promise.all(calls.map(({ peer }) => peer.sees(4)));
+      const asked = green.peer.feedback.filter(({ type }) => type === 'pli').length;
+      mix.video({ mode: 'single', source: green.session });
+      await green.peer.until(
+        () => green.peer.feedback.filter(({ type }) => type === 'pli').length > asked,
+        'a key frame request',
+      );
+      await Promise.all(calls.map(({ peer }) => peer.sees(6)));
+      for (const call of [red, green, blue]) assert.equal(await seen(codec, call), ['red', 'green']);
+      assert.equal(reports, []);
+    }),
+  );
+
+  ffmpeg.test(inOne, `each is shown each other in a stream of its own (${where})`, () =>
+    inRoom({ threads, codec, senders: ['red', 'green', 'blue'], streams: 2 }, async ({ mix, calls }) => {
+      const [red, green, blue] = calls as [VideoCall, VideoCall, VideoCall];
+      mix.video({ mode: 'sfu' });
+      mix.show(red.session, [green.session, blue.session]);
+      mix.show(green.session, [red.session, blue.session]);
+      mix.show(blue.session, [red.session, green.session]);
+      await Promise.all(calls.flatMap(({ peers }) => peers.map((peer) => peer.sees(5))));
+      const all: Colour[][][] = [];
+      for (const call of calls) all.push([await seen(codec, call, 0), await seen(codec, call, 1)]);
+      assert.equal(all, [
+        [['green'], ['blue']],
+        [['red'], ['blue']],
+        [['red'], ['green']],
+      ]);
+    }),
+  );
+}
+
+inOne.run();

@@ -1,0 +1,149 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type ClipCodec, type Colour, colours, startCode } from './clips.ts';
+
+/** A packet of video that was received. */
+export type VideoPacketHeard = {
+  marker: boolean;
+  payloadType: number;
+  sequence: number;
+  timestamp: number;
+  ssrc: number;
+  payload: Buffer;
+};
+
+/** Frames that packets make, in their order; those of which a packet lacks are left out. */
+export function framesOf(codec: ClipCodec, packets: readonly VideoPacketHeard[]): Buffer[] {
+  const frames: Buffer[] = [];
+  let current: VideoPacketHeard[] = [];
+  for (const packet of inOrder(packets)) {
+    if (current.length > 0 && current[0]!.timestamp !== packet.timestamp) current = [];
+    const last = current.at(-1);
+    if (last && ((last.sequence + 1) & 0xffff) !== packet.sequence) current = [];
+    if (packet.payload.length > 0) current.push(packet);
+    if (!packet.marker || current.length === 0) continue;
+    const frame = codec === 'vp8' ? vp8Frame(current) : picture(current);
+    if (frame) frames.push(frame);
+    current = [];
+  }
+  return frames;
+}
+
+/** Packets by their numbers, each once. */
+export function inOrder<Packet extends { sequence: number }>(packets: readonly Packet[]): Packet[] {
+  const first = packets[0];
+  if (!first) return [];
+  let highest = first.sequence;
+  const numbered = new Map<number, Packet>();
+  for (const packet of packets) {
+    const number = highest + (((packet.sequence - (highest & 0xffff)) << 16) >> 16);
+    highest = Math.max(highest, number);
+    if (!numbered.has(number)) numbered.set(number, packet);
+  }
+  return [...numbered].sort(([one], [other]) => one - other).map(([, packet]) => packet);
+}
+
+/** How many numbers between the first packet and the last nobody sent, or were lost. */
+export function gapsIn(packets: readonly { sequence: number }[]): number {
+  const ordered = inOrder(packets);
+  let gaps = 0;
+  for (let index = 1; index < ordered.length; index++)
+    gaps += ((ordered[index]!.sequence - ordered[index - 1]!.sequence) & 0xffff) - 1;
+  return gaps;
+}
+
+function vp8Frame(packets: readonly VideoPacketHeard[]): Buffer | undefined {
+  if ((packets[0]!.payload[0]! & 0x17) !== 0x10) return undefined;
+  return Buffer.concat(packets.map(({ payload }) => payload.subarray(descriptorLength(payload))));
+}
+
+/** RFC 7741 section 4.2. */
+function descriptorLength(payload: Buffer): number {
+  if (!(payload[0]! & 0x80)) return 1;
+  const has = payload[1]!;
+  let length = 2;
+  if (has & 0x80) length += payload[2]! & 0x80 ? 2 : 1;
+  if (has & 0x40) length++;
+  if (has & 0x30) length++;
+  return length;
+}
+
+/** The picture id of a packet of VP8; undefined where it has none. */
+export function pictureIdOf(payload: Buffer): number | undefined {
+  if (!(payload[0]! & 0x80) || !(payload[1]! & 0x80)) return undefined;
+  return payload[2]! & 0x80 ? ((payload[2]! & 0x7f) << 8) | payload[3]! : payload[2]!;
+}
+
+function picture(packets: readonly VideoPacketHeard[]): Buffer | undefined {
+  const parts: Buffer[] = [];
+  for (const { payload } of packets) {
+    const type = payload[0]! & 0x1f;
+    if (type === 24) {
+      for (let at = 1; at + 2 <= payload.length; ) {
+        const length = payload.readUInt16BE(at);
+        parts.push(startCode, payload.subarray(at + 2, at + 2 + length));
+        at += 2 + length;
+      }
+    } else if (type === 28) {
+      if (payload[1]! & 0x80) parts.push(startCode, Buffer.from([(payload[0]! & 0xe0) | (payload[1]! & 0x1f)]));
+      else if (parts.length === 0) return undefined;
+      parts.push(payload.subarray(2));
+    } else parts.push(startCode, payload);
+  }
+  return Buffer.concat(parts);
+}
+
+/** What a decoder makes of frames: the colour of each picture, and what it complained of. */
+export type Decoded = { pictures: Colour[]; complaints: string };
+
+/** Decodes frames by ffmpeg. */
+export async function decode(codec: ClipCodec, frames: readonly Buffer[]): Promise<Decoded> {
+  if (frames.length === 0) return { pictures: [], complaints: '' };
+  const input = codec === 'vp8' ? ivf(frames) : Buffer.concat(frames);
+  const decoder = spawn('ffmpeg', [
+    ...['-v', 'error', '-threads', '1', '-f', codec === 'vp8' ? 'ivf' : 'h264', '-i', 'pipe:0'],
+    ...['-vf', 'scale=1:1:flags=area', '-fps_mode', 'passthrough', '-f', 'rawvideo', '-pix_fmt', 'rgb24', 'pipe:1'],
+  ]);
+  const output: Buffer[] = [];
+  const complaints: Buffer[] = [];
+  decoder.stdout.on('data', (data: Buffer) => output.push(data));
+  decoder.stderr.on('data', (data: Buffer) => complaints.push(data));
+  // A decoder that ends early says why.
+  decoder.stdin.on('error', () => {});
+  decoder.stdin.end(input);
+  await once(decoder, 'close');
+  const octets = Buffer.concat(output);
+  const pictures: Colour[] = [];
+  for (let at = 0; at + 3 <= octets.length; at += 3) pictures.push(nearest([...octets.subarray(at, at + 3)]));
+  return { pictures, complaints: Buffer.concat(complaints).toString() };
+}
+
+/** What is shown in turn: each colour once, however many pictures it had. */
+export const inTurn = (pictures: readonly Colour[]): Colour[] =>
+  pictures.filter((colour, index) => colour !== pictures[index - 1]);
+
+function nearest(mean: readonly number[]): Colour {
+  const distance = (colour: Colour) =>
+    colours[colour].reduce((sum, part, index) => sum + (part - mean[index]!) ** 2, 0);
+  const names = Object.keys(colours) as Colour[];
+  return names.reduce((best, name) => (distance(name) < distance(best) ? name : best));
+}
+
+function ivf(frames: readonly Buffer[]): Buffer {
+  const header = Buffer.alloc(32);
+  header.write('DKIF', 0);
+  header.writeUInt16LE(32, 6);
+  header.write('VP80', 8);
+  header.writeUInt16LE(160, 12);
+  header.writeUInt16LE(120, 14);
+  header.writeUInt32LE(15, 16);
+  header.writeUInt32LE(1, 20);
+  header.writeUInt32LE(frames.length, 24);
+  const parts = frames.flatMap((frame, index) => {
+    const head = Buffer.alloc(12);
+    head.writeUInt32LE(frame.length, 0);
+    head.writeUInt32LE(index, 4);
+    return [head, frame];
+  });
+  return Buffer.concat([header, ...parts]);
+}
