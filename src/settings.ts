@@ -18,6 +18,7 @@ import type { Allowance } from './drivers/sip/allowance.ts';
 import {
   defaultEndpoint,
   defaultSipConfig,
+  type OpusTerms,
   type RegistrationConfig,
   type SipConfig,
   type EndpointConfig as SipEndpoint,
@@ -62,11 +63,29 @@ export const soundDirectories = ({ sounds }: Config): string[] =>
 export const musicDirectories = ({ sounds }: Config): string[] =>
   sounds.music.map((directory) => (directory === 'builtin' ? `${builtinSounds}/music` : directory));
 
+/** What is asked for of Opus, and how it is sent. */
+const opusTerms = (opus: Config['media']['opus']): OpusTerms => ({
+  wishes: {
+    fec: opus.fec,
+    dtx: opus.dtx,
+    cbr: opus.cbr,
+    maxPlaybackRate: opus.max_playback_rate,
+    ...(opus.max_average_bit_rate !== undefined && { maxAverageBitrate: opus.max_average_bit_rate }),
+  },
+  sending: {
+    bitRate: opus.bit_rate,
+    complexity: opus.complexity,
+    fec: opus.fec,
+    lossPercent: opus.expected_loss,
+  },
+});
+
 export const mediaSettings = (config: Config): MediaConfig => ({
   ...defaultMediaConfig,
   address: audioAddress(config),
   ports: { first: config.media.rtp_ports[0], last: config.media.rtp_ports[1] },
   codecs: config.media.codecs,
+  opus: opusTerms(config.media.opus).sending,
   soundsDirectories: soundDirectories(config),
   defaultLanguage: config.sounds.default_language,
   musicDirectories: musicDirectories(config),
@@ -209,8 +228,9 @@ export const banSettings = ({ bans }: Config): BanSettings => ({
 
 const userAgent = (name: string): string => (name.includes('/') ? name : `${name}/${version}`);
 
-export const sipSettings = ({ sip }: Config): SipConfig => ({
+export const sipSettings = ({ sip, media }: Config): SipConfig => ({
   ...defaultSipConfig,
+  opus: opusTerms(media.opus),
   userAgent: userAgent(sip.user_agent),
   realm: sip.realm,
   algorithms: sip.digest_algorithms,
@@ -290,6 +310,7 @@ export function sipEndpoint(name: string, endpoint: EndpointConfig): SipEndpoint
     },
     ...allowanceOf(endpoint),
     codecs: endpoint.codecs,
+    ...(endpoint.opus && { opus: opusTerms(endpoint.opus) }),
     digits: endpoint.digits,
     mediaEncryption: endpoint.media_encryption,
     symmetric: endpoint.symmetric,

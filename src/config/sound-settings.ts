@@ -1,6 +1,46 @@
 import { Type } from 'typebox';
 import { choice, codec, flag, group, list, named, number, optional, text, whole } from './setting.ts';
 
+/** How Opus is sent, and what is asked for of far sides: for all, or for one endpoint. */
+export const opusSettings = {
+  bit_rate: whole(6_000, 510_000, {
+    default: 24_000,
+    unit: 'bit/s',
+    description: 'Opus that we send, on average at most; a far side that asks for less is sent less.',
+  }),
+  complexity: whole(0, 10, {
+    default: 3,
+    unit: 'of 10',
+    description: 'How much work is put into a packet: 9 costs twice as much as 3.',
+  }),
+  fec: flag({
+    default: true,
+    description:
+      'Ask for packets that carry a poorer copy of the one before (useinbandfec), and send such to who asks for them.',
+  }),
+  expected_loss: whole(0, 100, {
+    default: 5,
+    unit: '%',
+    description: 'Packets that are expected to get lost: how much of the bit rate goes into these copies.',
+  }),
+  dtx: flag({
+    default: false,
+    description: 'Ask for next to nothing in silence (usedtx). Who asks for that is sent so in any case.',
+  }),
+  cbr: flag({ default: false, description: 'Ask for a constant bit rate. Who asks for that is sent so in any case.' }),
+  max_playback_rate: whole(8_000, 48_000, {
+    default: 48_000,
+    unit: 'Hz',
+    description: 'Ask for nothing that only a higher rate could play (maxplaybackrate).',
+  }),
+  max_average_bit_rate: optional(
+    whole(6_000, 510_000, {
+      unit: 'bit/s',
+      description: 'Ask for no more than this (maxaveragebitrate). Left out: what the far side likes.',
+    }),
+  ),
+};
+
 /** The section `media`. */
 export const media = group(
   {
@@ -21,6 +61,7 @@ export const media = group(
       commaList: true,
       description: 'Codecs there are at all, the preferred one first.',
     }),
+    opus: group(opusSettings, 'Opus, which is always mono: how it is sent, and what far sides are asked for.'),
     rtp_timeout: number(0, 86_400, {
       default: 0,
       unit: 's',

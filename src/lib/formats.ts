@@ -27,6 +27,18 @@ export const isVideoFormat = (name: string): name is VideoFormatName =>
 /** What a receiver of video understands of feedback (RFC 4585, RFC 5104): a lost packet, a lost picture, a new one wanted. */
 export type VideoFeedback = { readonly nack: boolean; readonly pli: boolean; readonly fir: boolean };
 
+/** How we send Opus, within what the far side asks for. */
+export type OpusSending = {
+  /** Bits a second, on average at most. */
+  bitRate: number;
+  /** Work put into a packet, 0 to 10. */
+  complexity: number;
+  /** Each packet carries a poorer copy of the one before, where the far side can use it. */
+  fec: boolean;
+  /** Packets out of a hundred that are expected to get lost: how much of the bit rate goes into copies. */
+  lossPercent: number;
+};
+
 /** What a side that receives Opus asks of the one that sends (RFC 7587 section 6.1). */
 export type OpusWishes = {
   /** Highest rate that it plays, in Hz: what is above need not be sent. */

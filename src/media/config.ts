@@ -1,4 +1,6 @@
+import type { OpusSending } from '../lib/formats.ts';
 import type { Codec } from '../telephony/media.ts';
+import { defaultOpusOptions } from './codec/opus.ts';
 import { defaultRecordingLimits, type RecordingLimits } from './file/recording-writer.ts';
 
 /** Settings of video. */
@@ -46,6 +48,8 @@ export type MediaConfig = {
   portDrainMs: number;
   /** Codecs there are, in order of preference. */
   codecs: readonly Codec[];
+  /** How Opus is sent. */
+  opus: OpusSending;
   /** Directories searched for `sound:` names, in this order. */
   soundsDirectories: readonly string[];
   /** Language tried last, before names without a language. */
@@ -96,6 +100,7 @@ export const defaultMediaConfig: MediaConfig = {
   ports: { first: 10_000, last: 20_000 },
   portDrainMs: 500,
   codecs: ['ulaw', 'alaw'],
+  opus: defaultOpusOptions,
   soundsDirectories: ['sounds'],
   defaultLanguage: 'en',
   musicDirectories: ['sounds/music'],

@@ -110,11 +110,11 @@ export class MediaEngine {
     { memory = ownMemory(), port, source, trace }: OpenRtp = {},
   ): Promise<{ address: string; port: number }> {
     const { config, random32 } = this.#options;
-    const { rtpTimeoutMs, keepalive, natSearchMs } = config;
+    const { rtpTimeoutMs, keepalive, natSearchMs, opus } = config;
     const faulted = (error: unknown) => this.#fault(session, error);
     const end = new RtpEnd({
       ...this.#endOptions(session, memory),
-      ...{ random32, rtpTimeoutMs, keepalive, natSearchMs, faulted },
+      ...{ random32, rtpTimeoutMs, keepalive, natSearchMs, opus, faulted },
     });
     if (source) end.resume(source);
     this.#add(end);
@@ -180,6 +180,7 @@ export class MediaEngine {
     const options = {
       ...this.#endOptions(session, memory),
       bounds: config.external,
+      opus: config.opus,
       lost: (reason: string) => this.#end(session, reason),
     };
     this.#add(openExternalEnd(options, request, wires));

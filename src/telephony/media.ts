@@ -1,4 +1,4 @@
-import type { FormatName, OpusWishes } from '../lib/formats.ts';
+import type { FormatName, OpusSending, OpusWishes } from '../lib/formats.ts';
 import type { SrtpKeys } from '../lib/srtp.ts';
 import type { RtpStatistics } from './rtp-statistics.ts';
 import type { VideoFlow, VideoMix, VideoModeCommand, VideoSession, VideoStreamDump } from './video.ts';
@@ -372,6 +372,8 @@ export type RtpFlow = {
   comfortNoise?: number;
   /** How Opus is sent, where that is the codec: what the far side asks for. */
   opus?: OpusWishes;
+  /** How it is sent at most, where that is not as for everybody. */
+  opusSending?: OpusSending;
   /** Digits are looked for in the audio itself: the far side sends no events. */
   inbandDigits?: boolean;
   /** Packet time in ms that we send with. */

@@ -1,3 +1,4 @@
+import type { OpusSending, OpusWishes } from '../../lib/formats.ts';
 import type { DigestAlgorithm } from '../../sip/auth/digest.ts';
 import type { SessionTerms } from '../../sip/dialog/session-timer.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
@@ -79,6 +80,9 @@ export function sessionTermsOf({ timers, sessionSeconds, shortestSessionSeconds 
   return { ...wish, ...(timers === 'required' && { required: true }), ...(timers === 'always' && { always: true }) };
 }
 
+/** What far sides are asked for of Opus, and how that is sent to them at most. */
+export type OpusTerms = { wishes: OpusWishes; sending: OpusSending };
+
 /** A phone or a line. */
 export type EndpointConfig = {
   /** What comes after `PJSIP/` in dial strings, and the user part of the AOR. */
@@ -96,6 +100,8 @@ export type EndpointConfig = {
   aor: AorConfig;
   /** In our order of preference; at least one. */
   codecs: readonly AudioCodec[];
+  /** What it is asked for of Opus, and how that is sent to it; as everybody where left out. */
+  opus?: OpusTerms;
   /**
    * How digits travel: `auto` = RFC 4733 events when the other side takes them, else INFO; `info` = always INFO; `inband` =
    * as tones in the audio; `auto_inband` = RFC 4733 events when the other side takes them, else as tones.
@@ -153,6 +159,8 @@ export type EndpointConfig = {
 
 /** What the SIP driver is told by the configuration. */
 export type SipConfig = {
+  /** What holds of Opus for endpoints that say nothing; the stack's and the plane's own ways where left out. */
+  opus?: OpusTerms | undefined;
   /** Value of User-Agent and Server, e.g. `Hookswitch/0.1.0`. */
   userAgent: string;
   /** Realm of our challenges. */

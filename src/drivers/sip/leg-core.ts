@@ -226,6 +226,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       address: mediaAddress(services, opened, options.peer),
       codecs,
       ...digitTerms(digits),
+      opus: endpoint.opus ?? services.config.opus,
       srtp: {
         mode: endpoint.mediaEncryption,
         random: (octets) => Buffer.from(stack.ids.hex(2 * octets), 'hex').toString('base64'),

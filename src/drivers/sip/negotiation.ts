@@ -1,3 +1,4 @@
+import type { OpusSending, OpusWishes } from '../../lib/formats.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
 import { type Direction, directionOf, parseDescription } from '../../sip/sdp/description.ts';
 import {
@@ -27,6 +28,8 @@ export type NegotiationOptions = {
   address: string;
   codecs: readonly AudioCodec[];
   telephoneEvents: boolean;
+  /** What we ask for of Opus, and how we send it at most. */
+  opus?: { wishes: OpusWishes; sending: OpusSending } | undefined;
   /** Whether audio is secret. */
   srtp: SrtpPolicy;
   /** When digits are looked for in the audio itself: where no events are agreed on, or in any case. */
@@ -76,6 +79,7 @@ export function createNegotiation(options: NegotiationOptions): Negotiation {
     port: options.session.local.port,
     codecs: options.codecs,
     telephoneEvents: options.telephoneEvents,
+    opus: options.opus?.wishes,
     srtp: options.srtp,
   };
   let memory: SdpSession = from?.session ?? newSession(options.sessionId);
@@ -88,7 +92,11 @@ export function createNegotiation(options: NegotiationOptions): Negotiation {
 
   const configure = (next: AgreedAudio) => {
     const { held: _held, ...flow } = next;
-    options.session.configure({ ...flow, ...(looksForDigits(next) && { inbandDigits: true }) });
+    options.session.configure({
+      ...flow,
+      ...(flow.codec === 'opus' && terms.opus && { opusSending: terms.opus.sending }),
+      ...(looksForDigits(next) && { inbandDigits: true }),
+    });
   };
 
   const settle = (next: AgreedAudio) => {

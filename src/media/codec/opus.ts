@@ -1,6 +1,6 @@
 import type { OpusDecoderHandle, OpusEncoderHandle } from 'libopus-wasm';
 import { Application, Bandwidth, createDecoder, createEncoder, loadLibopus } from 'libopus-wasm';
-import type { OpusWishes } from '../../lib/formats.ts';
+import type { OpusSending, OpusWishes } from '../../lib/formats.ts';
 import type { AudioCodec } from './audio-codec.ts';
 
 /** How a stream of Opus is sent and received: what the far side's fmtp asked for (RFC 7587 section 6.1). */
@@ -35,16 +35,19 @@ export const defaultOpusOptions: Readonly<Required<OpusOptions>> = {
   complexity: 3,
 };
 
-/** How a far side wants its stream to be sent; nothing where it asks for nothing. */
-export function opusOptionsOf(wishes: OpusWishes | undefined): OpusOptions {
-  if (!wishes) return {};
-  const { maxPlaybackRate, maxAverageBitrate, fec, dtx, cbr } = wishes;
+/** How a stream is sent to a far side: within what we send at most, as it wants it where it says so. */
+export function opusOptionsOf(wishes: OpusWishes | undefined, sending: OpusSending = defaultOpusOptions): OpusOptions {
+  const { bitRate, complexity, fec, lossPercent } = sending;
+  if (!wishes) return { bitRate, complexity, fec, lossPercent };
+  const { maxPlaybackRate, maxAverageBitrate = bitRate, dtx, cbr } = wishes;
   return {
-    fec,
+    complexity,
+    lossPercent,
+    fec: fec && wishes.fec,
     dtx,
     cbr,
+    bitRate: Math.min(maxAverageBitrate, bitRate),
     ...(maxPlaybackRate !== undefined && { maxPlaybackRate }),
-    ...(maxAverageBitrate !== undefined && { bitRate: Math.min(maxAverageBitrate, defaultOpusOptions.bitRate) }),
   };
 }
 

@@ -12,6 +12,7 @@ import { IncomingAudio } from './incoming-audio.ts';
 export type StreamEndOptions = EndOptions & {
   direction: ExternalDirection;
   bounds: MediaConfig['external'];
+  opus: MediaConfig['opus'];
   incoming: { mostMs: number; keepMs: number };
   /** The connection is over; nothing more is told of it. */
   lost: (reason: string) => void;
@@ -36,12 +37,12 @@ export abstract class StreamEnd extends End {
 
   constructor(options: StreamEndOptions) {
     super(options);
-    const { codec, direction, bounds, incoming, lost } = options;
+    const { codec, direction, bounds, opus, incoming, lost } = options;
     this.lost = lost;
     this.#bounds = bounds;
     this.#direction = direction;
     this.incoming = new IncomingAudio({ codec, ...incoming });
-    this.#codec = openCodec(codec, { order: 'host' });
+    this.#codec = openCodec(codec, { order: 'host', opus });
     this.#rate = new RateChanger(this.#codec.sampleRate);
     this.#silence = emptyFrame(this.#codec.sampleRate);
     this.#payload = new Uint8Array(maximumPayload(this.#silence.samples.length));

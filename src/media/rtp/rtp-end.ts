@@ -4,6 +4,7 @@ import type { AudioCodec } from '../codec/audio-codec.ts';
 import { isLaw, silenceOctet, silencePayload, storedFor } from '../codec/codecs.ts';
 import { openCodec } from '../codec/open-codec.ts';
 import { type OpusOptions, opusOptionsOf } from '../codec/opus.ts';
+import type { MediaConfig } from '../config.ts';
 import { End, type EndOptions, type PacketTaker } from '../end.ts';
 import { emptyFrame, type Frame } from '../frame.ts';
 import { InbandDigits } from '../inband-digits.ts';
@@ -33,6 +34,7 @@ export type RtpEndOptions = EndOptions & {
   rtpTimeoutMs: number;
   keepalive: boolean;
   natSearchMs: number;
+  opus: MediaConfig['opus'];
   /** A packet could not be handled: a fault of ours, never of the packet. */
   faulted: (error: unknown) => void;
 };
@@ -272,7 +274,7 @@ export class RtpEnd extends End {
     this.#flow = flow;
     this.#hear();
     this.#packetMs = Math.min(longestPacketMs, Math.max(10, Math.round(flow.ptimeMs / 10) * 10 || tickMs));
-    const opus = opusOptionsOf(flow.opus);
+    const opus = flow.codec === 'opus' ? opusOptionsOf(flow.opus, flow.opusSending ?? this.#options.opus) : {};
     if (flow.codec !== this.#codec.codec || !isDeepStrictEqual(opus, this.#opus)) {
       this.#opus = opus;
       this.#codec.close();

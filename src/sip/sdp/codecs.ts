@@ -23,7 +23,7 @@ export const codecNames: Readonly<Record<AudioCodec, CodecName>> = {
   ulaw: { payloadType: 0, name: 'PCMU', rate: 8000 },
   alaw: { payloadType: 8, name: 'PCMA', rate: 8000 },
   g722: { payloadType: 9, name: 'G722', rate: 8000 },
-  opus: { payloadType: 107, name: 'opus', rate: 48_000, channels: 2, parameters: 'useinbandfec=1' },
+  opus: { payloadType: 107, name: 'opus', rate: 48_000, channels: 2 },
   slin: linear(112, 8000),
   slin12: linear(113, 12_000),
   slin16: linear(114, 16_000),

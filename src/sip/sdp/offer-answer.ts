@@ -14,7 +14,7 @@ import {
   receives,
   sends,
 } from './description.ts';
-import { readOpusWishes } from './opus-parameters.ts';
+import { readOpusWishes, usualOpusWishes, writeOpusWishes } from './opus-parameters.ts';
 import {
   isOfOurs,
   offeredLines,
@@ -52,6 +52,8 @@ export type LocalAudio = {
   codecs: readonly AudioCodec[];
   /** Whether digits may travel as RFC 4733 events. */
   telephoneEvents: boolean;
+  /** What we ask for of Opus; as usual where left out. */
+  opus?: OpusWishes | undefined;
   /** Whether audio is secret; without it never. */
   srtp?: SrtpPolicy | undefined;
 };
@@ -125,7 +127,7 @@ export const newSession = (sessionId: string): SdpSession => ({
 
 /** Writes an offer with all our codecs; lines of an earlier exchange that are not ours stay refused. */
 export function writeOffer(session: SdpSession, local: LocalMedia, direction: Direction): Offered {
-  const formats = local.codecs.map((codec) => codecNames[codec]);
+  const formats = local.codecs.map((codec) => nameOf(codec, local));
   const rates = [...new Set(local.codecs.map(eventRateOf))].sort((a, b) => a - b);
   const events = rates.map((rate) => ({ payloadType: eventTypes[rate], rate }));
   const mode = local.srtp?.mode ?? 'off';
@@ -165,7 +167,7 @@ export function answerOffer(
   const audio = {
     sdes: line && ours ? [{ tag: line.tag, key: ours }] : [],
     formats: [
-      { ...codecNames[chosen.codec], payloadType: chosen.payloadType },
+      { ...nameOf(chosen.codec, local), payloadType: chosen.payloadType },
       ...(noise === undefined ? [] : [{ payloadType: noise, name: 'CN', rate: 8000 }]),
     ],
     direction,
@@ -237,6 +239,12 @@ export function usableAudio(
     if (remote && line) return { remote, line };
   }
   return audio && mode !== 'required' ? { remote: audio } : undefined;
+}
+
+/** How a codec is written, with what we say about it. */
+function nameOf(codec: AudioCodec, { opus = usualOpusWishes }: LocalAudio): CodecName {
+  const parameters = codec === 'opus' ? writeOpusWishes(opus) : '';
+  return { ...codecNames[codec], ...(parameters !== '' && { parameters }) };
 }
 
 type EventFormat = { payloadType: number; rate: keyof typeof eventTypes };

@@ -4,6 +4,23 @@ import type { OpusWishes } from '../../lib/formats.ts';
 const playbackRates = { least: 8000, most: 48_000 };
 const bitRates = { least: 6000, most: 510_000 };
 
+/** What we ask for where nothing else is configured. */
+export const usualOpusWishes: OpusWishes = { fec: true, dtx: false, cbr: false };
+
+/** Writes what we ask for as an `fmtp` of Opus; what RFC 7587 takes for granted is left out. '' where that is all. */
+export function writeOpusWishes({ maxPlaybackRate, maxAverageBitrate, fec, dtx, cbr }: OpusWishes): string {
+  const said = [
+    ...(maxPlaybackRate === undefined || maxPlaybackRate >= playbackRates.most
+      ? []
+      : [`maxplaybackrate=${maxPlaybackRate}`]),
+    ...(maxAverageBitrate === undefined ? [] : [`maxaveragebitrate=${maxAverageBitrate}`]),
+    ...(fec ? ['useinbandfec=1'] : []),
+    ...(dtx ? ['usedtx=1'] : []),
+    ...(cbr ? ['cbr=1'] : []),
+  ];
+  return said.join('; ');
+}
+
 /**
  * Reads what an `fmtp` of Opus asks for; what cannot be read asks for nothing. `stereo` is left out: who prefers it takes
  * mono as well, and mono is what there is.

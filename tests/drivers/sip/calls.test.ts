@@ -64,6 +64,30 @@ calls('both sides of a call know each other as long as it lives', async () => {
   assert.is(callee.peers.size, 0);
 });
 
+calls(
+  'Opus is asked for and sent as each side is configured: an endpoint in its own way, or in that of all',
+  async () => {
+    const sending = { bitRate: 16_000, complexity: 2, fec: true, lossPercent: 10 };
+    const caller = { wishes: { fec: true, dtx: true, cbr: false, maxAverageBitrate: 20_000 }, sending };
+    const callee = { wishes: { fec: false, dtx: false, cbr: true, maxPlaybackRate: 8000 }, sending };
+    const called = await createPhone({
+      config: { endpoints: [{ ...anybody, codecs: ['opus'] }], opus: callee },
+    });
+    const calling = await createPhone({
+      config: { endpoints: [trunkTo(called.uri, { codecs: ['opus'], opus: caller })], opus: callee },
+    });
+    phones.push(called, calling);
+    const { out, inbound } = await answered(calling, called);
+    const [ours] = calling.media.sessions.get(out.id)!.flows;
+    const [theirs] = called.media.sessions.get(inbound.id)!.flows;
+    assert.equal([ours?.opus, ours?.opusSending], [callee.wishes, sending]);
+    assert.equal([theirs?.opus, theirs?.opusSending], [caller.wishes, sending]);
+    out.leg.hangup(16);
+    await inbound.heard('leg.hungUp');
+    inbound.leg.hangup(16);
+  },
+);
+
 for (const protocol of ['udp', 'tcp'] as const) {
   calls(`a call over ${protocol} rings, is answered and ended by the caller`, async () => {
     const { caller, callee } = await world({ protocol });

@@ -116,7 +116,19 @@ test('what is sent is no wider than the far side plays, no more than it takes, a
   assert.ok(low.perSecond < 12_000 * 1.1 && low.sizes > 5, JSON.stringify(low));
   const even = await bits(opusOptionsOf({ fec: false, dtx: false, cbr: true }));
   assert.is(even.sizes, 1);
-  assert.equal(opusOptionsOf(undefined), {});
+  const sending = { bitRate: 16_000, complexity: 7, fec: true, lossPercent: 20 };
+  assert.equal(opusOptionsOf(undefined, sending), sending);
+  assert.equal(
+    opusOptionsOf({ maxAverageBitrate: 40_000, maxPlaybackRate: 8000, fec: true, dtx: true, cbr: false }, sending),
+    { ...sending, maxPlaybackRate: 8000, dtx: true, cbr: false },
+    'never more than is configured',
+  );
+  assert.is(
+    opusOptionsOf({ fec: false, dtx: false, cbr: false }, sending).fec,
+    false,
+    'no copies that nobody asks for',
+  );
+  assert.is(opusOptionsOf({ fec: true, dtx: false, cbr: false }, { ...sending, fec: false }).fec, false);
 });
 
 test('a stream of 16 kHz is read by one of 48 kHz', async () => {

@@ -125,6 +125,27 @@ test('what the other side asks of Opus is read, in offers and answers; what cann
     assert.equal(wishes(nonsense), { fec: false, dtx: false, cbr: false });
 });
 
+test('what we ask of Opus is said in offers and answers; what goes without saying is not', () => {
+  const said = (opus?: LocalAudio['opus']) => {
+    const ours: LocalAudio = { ...local, codecs: ['opus'], telephoneEvents: false, opus };
+    const theirs = read(remoteText('m=audio 4000 RTP/AVP 96', 'a=rtpmap:96 opus/48000/2'));
+    const answered = answerOffer(newSession('7'), theirs, ours);
+    const lines = [writeOffer(newSession('7'), ours, 'sendrecv').body, answered.ok ? answered.body : ''].map((body) =>
+      body.split('\r\n').filter((line) => line.startsWith('a=fmtp')),
+    );
+    assert.equal(
+      lines[0]!.map((line) => line.replace(':107', ':96')),
+      lines[1],
+    );
+    return lines[1];
+  };
+  assert.equal(said(), ['a=fmtp:96 useinbandfec=1']);
+  assert.equal(said({ fec: false, dtx: false, cbr: false, maxPlaybackRate: 48_000 }), []);
+  assert.equal(said({ fec: true, dtx: true, cbr: true, maxPlaybackRate: 16_000, maxAverageBitrate: 20_000 }), [
+    'a=fmtp:96 maxplaybackrate=16000; maxaveragebitrate=20000; useinbandfec=1; usedtx=1; cbr=1',
+  ]);
+});
+
 test('comfort noise is taken where it is offered for the clock of the codec, and not offered', () => {
   const agreed = (codecs: LocalAudio['codecs'], ...lines: string[]) => {
     const offer = read(remoteText(...lines));
