@@ -1,4 +1,6 @@
+import type { Outcome } from '../dialplan/applications/application.ts';
 import type { Dialplan } from '../dialplan/dialplan.ts';
+import { enterSubroutine } from '../dialplan/subroutines.ts';
 import { Cancellation } from '../lib/cancellation.ts';
 import {
   type ChannelContext,
@@ -205,6 +207,30 @@ function runDialplan(entry: ChannelEntry, from: Position, { dialplan, tell, view
       tell(entry, { type: 'dialplan.ended', cause: outcome.type === 'hangup' ? outcome.cause : Cause.normalClearing });
     if (entry.run === run) entry.run = undefined;
   });
+}
+
+/** A priority that no extension has: who comes back there has come to the end. */
+const beyond = 1_000_000;
+
+/**
+ * Brings a channel that nobody has through a place of the dialplan as through a subroutine, and says how that ended:
+ * `ended` also when it came back by Return. Ends with the channel.
+ */
+export async function visitSubroutine(
+  entry: ChannelEntry,
+  { position, args }: { position: Position; args: readonly string[] },
+  { dialplan, view }: Pick<ChannelEffectsOptions, 'dialplan' | 'view'>,
+): Promise<Outcome> {
+  // What is told while a fact is heard comes behind its step, and the first step reads the arguments.
+  await Promise.resolve();
+  if (isEnding(view.snapshot(entry))) return { type: 'aborted' };
+  const run = new Cancellation();
+  entry.run = run;
+  const host = view.dialplanChannel(entry);
+  enterSubroutine(host, { ...position, priority: beyond }, args);
+  const outcome = await dialplan.run(host, position, run);
+  if (entry.run === run) entry.run = undefined;
+  return outcome;
 }
 
 type Entry = { app: string; args: readonly string[]; moved: boolean };

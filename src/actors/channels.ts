@@ -1,8 +1,9 @@
 import type { Bus } from '../bus/bus.ts';
 import { channelTopics } from '../bus/topics.ts';
+import type { Outcome } from '../dialplan/applications/application.ts';
 import type { DialplanCalls } from '../dialplan/calls.ts';
 import type { Dialplan } from '../dialplan/dialplan.ts';
-import type { DialplanSystem } from '../dialplan/host.ts';
+import type { DialplanSystem, Position } from '../dialplan/host.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { ChannelContext, ChannelInput, ChannelSnapshot, Forward, OnAnswer } from '../machines/channel.ts';
 import type { OwnershipInput } from '../machines/ownership.ts';
@@ -18,7 +19,7 @@ import {
   type StartOptions,
 } from './channel-creation.ts';
 import type { createChannelDialplan } from './channel-dialplan.ts';
-import { bindChannelEffects, resumeOwnership, stopDialplan } from './channel-effects.ts';
+import { bindChannelEffects, resumeOwnership, stopDialplan, visitSubroutine } from './channel-effects.ts';
 import type {
   ChannelApplications,
   ChannelEndpoints,
@@ -104,6 +105,8 @@ export interface Channels {
   onGone(listener: (channelId: string) => void): void;
   /** What the dialplan's functions read and write of a channel. */
   dialplanChannel(entry: ChannelEntry): ReturnType<typeof createChannelDialplan>;
+  /** Brings a channel that nobody has through a subroutine of the dialplan; `aborted` when it is taken away, or ends. */
+  visit(entry: ChannelEntry, subroutine: { position: Position; args: readonly string[] }): Promise<Outcome>;
   playTarget(entry: ChannelEntry): PlayTarget;
   /** Other variables and functions are shown in every event from now on (`general.channelvars`). */
   show(channelvars: readonly string[]): void;
@@ -329,6 +332,7 @@ export function createChannels(options: ChannelsOptions): Channels {
         story?.restored(entry);
       }
     },
+    visit: (entry, subroutine) => visitSubroutine(entry, subroutine, effects),
     resume() {
       for (const entry of registry.all()) resumeOwnership(entry, effects);
     },

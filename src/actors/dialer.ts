@@ -1,4 +1,6 @@
+import type { Outcome } from '../dialplan/applications/application.ts';
 import type { DialOutcome, DialRequest, DialResult, Ongoing } from '../dialplan/calls.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { BridgeInput } from '../machines/bridge.ts';
 import { isEnding, lifeOf, noTimeout, passedOn } from '../machines/channel.ts';
@@ -8,6 +10,7 @@ import { DriverError } from '../telephony/driver.ts';
 import { shownParty } from '../telephony/party.ts';
 import type { BridgeEntry, Bridges } from './bridges.ts';
 import type { ChannelEntry } from './channel-entry.ts';
+import { readDigits } from './channel-requests.ts';
 import type { Channels } from './channels.ts';
 import type { Companies, Company } from './companies.ts';
 
@@ -18,7 +21,7 @@ export type DialerOptions = {
   bridges: Bridges;
   /** Where it is asked who takes whose place. */
   companies: Companies;
-  clock: { now(): number };
+  clock: Clock;
   log: Logger;
   /** Makes a bridge for the dialplan. @throws AriError tooManyBridges. */
   openBridge(type?: BridgeInput['type'], name?: string): BridgeEntry;
@@ -37,6 +40,20 @@ function outcomeOf(cause: number): DialOutcome {
   if (cause === Cause.userBusy) return 'BUSY';
   if (cause === Cause.congestion) return 'CONGESTION';
   return cause === Cause.noRouteDestination || cause === Cause.subscriberAbsent ? 'CHANUNAVAIL' : 'NOANSWER';
+}
+
+/**
+ * What becomes of a call whose subroutine has ended, by the variable that it leaves (GOSUB_RESULT); undefined where both are
+ * joined. What it did not come to the end of, or says another word of, joins nobody.
+ */
+function verdictOf(
+  { type }: Outcome,
+  word: string,
+): (Pick<DialResult, 'goesOn'> & { status?: DialOutcome }) | undefined {
+  const result = word.trim().toUpperCase();
+  if (type === 'ended' && result === '') return undefined;
+  if (result === 'BUSY' || result === 'CONGESTION' || result === 'CHANUNAVAIL') return { status: result, goesOn: true };
+  return result === 'CONTINUE' ? { goesOn: true } : {};
 }
 
 export function dialFor(caller: ChannelEntry, request: DialRequest, options: DialerOptions): Ongoing<DialResult> {
@@ -181,9 +198,36 @@ class DialAttempt implements Company {
     this.#callees = this.#callees.filter((each) => each !== callee);
     callee.unwatch();
     this.#over = true;
-    this.#stopWaiting();
+    const { subroutine, announcement } = this.#request;
+    const waits = subroutine !== undefined || announcement !== undefined;
+    // Until both are joined the caller hears what it heard.
+    if (!waits) this.#stopWaiting();
     this.#release(Cause.answeredElsewhere);
-    void this.#join(callee).then((result) => this.#settle(result));
+    this.#peer = callee.entry;
+    this.stop = () => this.#letGo();
+    void (waits ? this.#prepare(callee) : this.#join(callee)).then((result) => this.#settle(result));
+  }
+
+  /** Who answered is hung up, unless it is somebody else's by now. */
+  #letGo(): void {
+    if (this.#peer && !this.#abandoned)
+      this.#options.channels.tell(this.#peer, { type: 'hangup', cause: Cause.normalClearing, by: 'dialplan' });
+  }
+
+  /** What is done with who answered before both are joined, if it lets itself be joined then. */
+  async #prepare(callee: Callee): Promise<DialResult> {
+    const { channels } = this.#options;
+    const { entry } = callee;
+    const { subroutine, announcement } = this.#request;
+    const host = channels.dialplanChannel(entry);
+    const outcome = subroutine && (await channels.visit(entry, subroutine));
+    const verdict = outcome && verdictOf(outcome, host.variable('GOSUB_RESULT') ?? '');
+    if (!verdict && announcement && !isEnding(channels.snapshot(entry))) await host.play(announcement).done;
+    this.#stopWaiting();
+    if (isEnding(channels.snapshot(this.#caller))) return { status: 'CANCEL' };
+    if (!verdict && !isEnding(channels.snapshot(entry))) return this.#join(callee);
+    this.#letGo();
+    return { status: 'ANSWER', peer: { name: entry.name, number: callee.number }, answeredMs: 0, ...verdict };
   }
 
   /** Answers the caller, and joins both until one of them goes. */
@@ -191,12 +235,7 @@ class DialAttempt implements Company {
     const { channels, bridges, clock, log } = this.#options;
     const caller = this.#caller;
     const peer = { name: entry.name, number };
-    this.#peer = entry;
-    const hangUp = (): void => {
-      if (this.#peer && !this.#abandoned)
-        channels.tell(this.#peer, { type: 'hangup', cause: Cause.normalClearing, by: 'dialplan' });
-    };
-    this.stop = hangUp;
+    const hangUp = (): void => this.#letGo();
     if (lifeOf(channels.snapshot(caller)) !== 'up') {
       const up = channels.answered(caller);
       channels.tell(caller, { type: 'answer' });
@@ -215,7 +254,9 @@ class DialAttempt implements Company {
         if (!this.#abandoned) bridges.destroy(bridge);
       };
       this.stop = part;
+      const unbind = this.#bound(entry, part);
       await alone(bridge);
+      unbind();
       if (!this.#abandoned) bridges.destroy(bridge);
     } catch (error) {
       if (!(error instanceof AriError)) throw error;
@@ -223,6 +264,28 @@ class DialAttempt implements Company {
     }
     hangUp();
     return { status: 'ANSWER', peer, answeredMs: clock.now() - since };
+  }
+
+  /** What ends the call besides one of both going: its limit, a key; and the keys that are pressed at its start. */
+  #bound(entry: ChannelEntry, part: () => void): () => void {
+    const { channels, clock } = this.#options;
+    const { limitMs, starEnds = [], digits } = this.#request;
+    const caller = this.#caller;
+    const timer = limitMs === undefined ? undefined : clock.setTimeout(part, limitMs);
+    const onStar = (digit: string): void => {
+      if (digit === '*') part();
+    };
+    const sides = starEnds.map((side) => (side === 'called' ? entry : caller));
+    for (const { onDigit } of sides) onDigit.add(onStar);
+    for (const [side, keys] of [
+      [entry, digits?.called],
+      [caller, digits?.calling],
+    ] as const)
+      if (keys) channels.tell(side, { type: 'dtmf', sequence: readDigits({ dtmf: keys }) });
+    return () => {
+      if (timer !== undefined) clock.clearTimeout(timer);
+      for (const { onDigit } of sides) onDigit.delete(onStar);
+    };
   }
 
   #end(result: DialResult): void {

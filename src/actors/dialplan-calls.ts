@@ -1,4 +1,5 @@
 import type { DialplanCalls, DialplanRecording, Ongoing, RecordOutcome } from '../dialplan/calls.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
 import type { BridgeInput } from '../machines/bridge.ts';
@@ -23,7 +24,7 @@ export type DialplanCallsOptions = {
   stored: Pick<StoredRecordings, 'placeFor'>;
   broadcasts: Pick<Broadcasts, 'offer'>;
   ids: Ids;
-  clock: { now(): number };
+  clock: Clock;
   log: Logger;
 };
 

@@ -1,3 +1,5 @@
+import type { Position } from './position.ts';
+
 /** What the dialplan does with other channels than the one it runs on. */
 
 /** Ends what was begun. May be called at any time, more than once, also after the channel is gone: then it does nothing. */
@@ -11,6 +13,16 @@ export type DialRequest = {
   timeoutMs: number | undefined;
   /** What the caller hears meanwhile: `alert` only when they ring, `ring` from the start, or music of a class. */
   waiting: 'alert' | 'ring' | { music: string };
+  /** Longest that both are joined, in ms; left out, for as long as they like. */
+  limitMs?: number;
+  /** Where who answers goes in the dialplan before both are joined, as into a subroutine, with its arguments. */
+  subroutine?: { position: Position; args: readonly string[] };
+  /** What who answers hears before both are joined, as media URIs. */
+  announcement?: readonly string[];
+  /** Keys that are pressed for who answers, and for who calls, before both are joined. */
+  digits?: { called: string; calling: string };
+  /** Who may end the call with the key `*`. */
+  starEnds?: readonly ('called' | 'calling')[];
 };
 
 /** How calling ended, in the words of the variable DIALSTATUS. */
@@ -22,6 +34,8 @@ export type DialResult = {
   peer?: { name: string; number: string };
   /** How long both were joined, in ms. */
   answeredMs?: number;
+  /** Who answered was let go by its subroutine, which has the caller go on. */
+  goesOn?: true;
 };
 
 /** Something that goes on until it ends by itself or is stopped. */

@@ -2,14 +2,14 @@ import type { Channel } from '../models/channel.ts';
 import type { Redirection, SipAbilities, TransferHandling } from '../telephony/driver.ts';
 import type { Indication, TalkDetection, ToneDetection } from '../telephony/media.ts';
 import type { DialplanCalls, Stop } from './calls.ts';
+import type { Position } from './position.ts';
+
+export type { Position } from './position.ts';
 
 /**
  * What the dialplan needs of the channel it runs on. Whoever owns channels implements it; the dialplan knows no
  * actor, no leg and no media plane. No method throws, whatever state the channel is in.
  */
-
-/** A place in the dialplan. Priorities count from 1. */
-export type Position = { context: string; extension: string; priority: number };
 
 /** An identity as the functions CALLERID and CONNECTEDLINE read and write it; absent fields are not known. */
 export type Identity = {

@@ -10,6 +10,7 @@ import type { Part } from './part.ts';
 import { importPjsip } from './pjsip.ts';
 import { Report } from './report.ts';
 import { type Files, readSections, type Section } from './source.ts';
+import { wizardHints } from './wizard.ts';
 
 /** What comes of a configuration of Asterisk. */
 export type Imported = {
@@ -67,7 +68,8 @@ export function importConfiguration(files: Files): Imported {
   const pjsip = importPjsip({ plain: of('pjsip'), wizards: of('pjsip_wizard'), lists: of('acl') }, report);
   const endpoints = (pjsip.sip?.['endpoints'] ?? {}) as Record<string, { context?: string }>;
   const contexts = Object.values(endpoints).map(({ context = 'default' }) => context);
-  const dialplan = importExtensions(of('extensions'), [...new Set(contexts)], report);
+  const extensions = [...of('extensions'), ...wizardHints(of('pjsip_wizard'), report)];
+  const dialplan = importExtensions(extensions, [...new Set(contexts)], report);
   const parts: Part[] = [
     importInterface({ ari: of('ari'), http: of('http'), clients: of('websocket_client') }, report),
     importMedia({ rtp: of('rtp'), music: of('musiconhold'), asterisk: of('asterisk') }, report),

@@ -23,6 +23,7 @@ export function importMedia({ rtp, music, asterisk }: MediaFiles, report: Report
       ...(options.text('entityid') ? { entity_id: options.text('entityid') } : {}),
     },
     media: rtpOf(values(rtp, 'general', 'rtp.conf'), report),
+    ...stunOf(values(rtp, 'general', 'rtp.conf'), report),
     sounds: {
       directories: [join(data, 'sounds'), 'builtin'],
       ...musicOf(music, data, report),
@@ -34,8 +35,10 @@ export function importMedia({ rtp, music, asterisk }: MediaFiles, report: Report
 
 function rtpOf(rtp: Values, report: Report): Record<string, unknown> {
   const [first, last] = [rtp.number('rtpstart', 1_024, 65_534), rtp.number('rtpend', 1_025, 65_535)];
-  for (const key of ['stunaddr', 'turnaddr'])
-    if (rtp.text(key) !== '') report.missing(rtp.place, `${key}: the address behind a NAT is sip.external_address`);
+  for (const key of ['turnaddr', 'turnusername', 'turnpassword'])
+    if (rtp.text(key) !== '') report.missing(rtp.place, `${key}: audio is not relayed by a server (TURN); left out`);
+  for (const key of ['stun_blacklist', 'stun_deny', 'ice_deny', 'ice_blacklist'])
+    if (rtp.text(key) !== '') report.missing(rtp.place, `${key}: no candidates are told (ICE); left out`);
   if (rtp.flag('strictrtp') === false)
     report.approximated(
       rtp.place,
@@ -47,6 +50,21 @@ function rtpOf(rtp: Values, report: Report): Record<string, unknown> {
   }
   report.took('range of ports of audio');
   return { rtp_ports: [first, last] };
+}
+
+/** `host`, `host:port`, `[address]:port`. */
+const isHost = (text: string): boolean => /^(?:\[[0-9a-f:]+\]|[\w.-]+)(?::\d{1,5})?$/i.test(text);
+
+/** Who says what our address outside is, for signalling and audio. */
+function stunOf(rtp: Values, report: Report): { sip?: { stun_server: string } } {
+  const server = rtp.text('stunaddr');
+  if (server === '') return {};
+  if (!isHost(server)) {
+    report.missing(rtp.place, `stunaddr ${server} is no host and port: left out`);
+    return {};
+  }
+  report.took('STUN servers, as sip.stun_server, where no external address is written');
+  return { sip: { stun_server: server } };
 }
 
 /** Directories that hold classes: those here are sub-directories of what `sounds.music` names. */

@@ -1,5 +1,6 @@
 import { readCall } from '../dialplan/applications/conditional.ts';
 import { splitBranches } from '../dialplan/branches.ts';
+import { translateDial } from './dial.ts';
 import type { Report } from './report.ts';
 import type { Place } from './source.ts';
 
@@ -102,9 +103,6 @@ const renamed: Readonly<Record<string, string>> = {
 const own = <T>(table: Readonly<Record<string, T>>, name: string): T | undefined =>
   Object.hasOwn(table, name) ? table[name] : undefined;
 
-/** Options of Dial that there are. */
-const dialOptions = 'gmr';
-
 /**
  * A step as ours: with global variables put in, and what is not there replaced. What it cannot translate it gives back as it
  * is; `parseStep` says so.
@@ -168,6 +166,13 @@ function tellFunctions(data: string, place: Place, { functions, report }: Vocabu
 
 function translateSet(data: string, place: Place, { functions, report }: Vocabulary): string {
   const [, name] = /^([A-Za-z_]\w*)\(/.exec(data.trim()) ?? [];
+  if (/^TIMEOUT\(\s?absolute\s?\)/i.test(data.trim())) {
+    report.missing(
+      place,
+      'TIMEOUT(absolute): calls are not cut off by it, left out; S(seconds) of Dial ends a call in time',
+    );
+    return 'NoOp';
+  }
   if (name === undefined || functions.has(name.toUpperCase())) return `Set(${data})`;
   report.missing(place, `the function ${name} cannot be written: left out`);
   return 'NoOp';
@@ -180,74 +185,6 @@ function translateMacro(data: string, place: Place, report: Report): string {
     `Macro is Gosub here: end the extension s of macro-${name.trim()} with Return, and read EXTEN before it is called (MACRO_EXTEN is not there)`,
   );
   return `Gosub(macro-${name.trim()},s,1${args.length > 0 ? `(${args.join(',')})` : ''})`;
-}
-
-/** Dial with our technologies and options. */
-function translateDial(data: string, place: Place, report: Report): string {
-  const plain = data.replaceAll(/\$\{PJSIP_DIAL_CONTACTS\(([^()]*)\)\}/g, 'PJSIP/$1');
-  const [targets = '', seconds = '', options = '', ...more] = splitOutside(plain);
-  const ours = targets.replaceAll(/(^|&)\s?SIP\//gi, '$1PJSIP/');
-  if (ours !== targets) report.approximated(place, 'SIP/… is dialed as PJSIP/…');
-  for (const [, technology = ''] of ours.matchAll(/(?:^|&)([A-Za-z]\w{0,30})\//g))
-    if (!/^(PJSIP|Local|AudioSocket|WebSocket|UnicastRTP)$/i.test(technology))
-      report.missing(place, `the technology ${technology} cannot be dialed: DIALSTATUS is CHANUNAVAIL`);
-  const letters = options.replaceAll(/\([^()]*\)/g, '').replaceAll(/\s/g, '');
-  for (const letter of new Set(letters))
-    if (!dialOptions.includes(letter) && /[A-Za-z]/.test(letter))
-      report.missing(
-        place,
-        `option ${letter} of Dial${optionWords[letter] ? ` (${optionWords[letter]})` : ''}: left out`,
-      );
-  if (more.length > 0) report.missing(place, 'the URL of Dial: left out');
-  const kept = keptOptions(options);
-  const args = [ours, seconds, kept];
-  while (args.length > 1 && args.at(-1) === '') args.pop();
-  return `Dial(${args.join(',')})`;
-}
-
-const optionWords: Readonly<Record<string, string>> = {
-  A: 'an announcement for who is called',
-  b: 'steps before the call',
-  c: 'an answer elsewhere',
-  H: 'hanging up with *',
-  h: 'hanging up with *',
-  K: 'parking',
-  k: 'parking',
-  L: 'a limit of the length: the call is not cut off',
-  M: 'a macro for who is called',
-  S: 'a limit of the length: the call is not cut off',
-  T: 'transfers by keys',
-  t: 'transfers by keys',
-  U: 'a subroutine for who is called',
-  W: 'recording by keys',
-  w: 'recording by keys',
-  X: 'recording by keys',
-  x: 'recording by keys',
-};
-
-/** The options that there are, with what stands in parentheses behind them. */
-function keptOptions(options: string): string {
-  let kept = '';
-  for (let at = 0; at < options.length; at++) {
-    const end = options[at + 1] === '(' ? options.indexOf(')', at) : at;
-    const last = end < 0 ? options.length - 1 : end;
-    if (dialOptions.includes(options[at]!)) kept += options.slice(at, last + 1);
-    at = last;
-  }
-  return kept;
-}
-
-/** Splits at commas outside of parentheses and braces, keeping everything as it is written. */
-function splitOutside(text: string): string[] {
-  const parts: string[] = [''];
-  let depth = 0;
-  for (const char of text) {
-    if ('({['.includes(char)) depth++;
-    if (')}]'.includes(char)) depth = Math.max(0, depth - 1);
-    if (char === ',' && depth === 0) parts.push('');
-    else parts[parts.length - 1] += char;
-  }
-  return parts;
 }
 
 /** The branches of ExecIf, each of which is a step. */

@@ -17,7 +17,7 @@ const prefixes: Readonly<Record<string, string>> = {
 export function wizardSections(wizards: readonly Section[], report: Report): Section[] {
   return wizards.flatMap((section) => {
     const values = new Values(section);
-    if (values.text('type').toLowerCase() !== 'wizard') {
+    if (!isWizard(values)) {
       report.missing(section.place, `[${section.name}] is no wizard: left out`);
       return [];
     }
@@ -25,6 +25,43 @@ export function wizardSections(wizards: readonly Section[], report: Report): Sec
     return sectionsOf(values, report);
   });
 }
+
+const isWizard = (values: Values): boolean => values.text('type').toLowerCase() === 'wizard';
+
+/** The sections of extensions.conf that wizards stand for: hints, and what is done when their extensions are called. */
+export function wizardHints(wizards: readonly Section[], report: Report): Section[] {
+  return wizards.flatMap((section) => {
+    const values = new Values(section);
+    if (!isWizard(values) || !values.flag('has_hint')) return [];
+    const { name, place } = values;
+    const extension = values.text('hint_exten');
+    if (extension === '') {
+      report.missing(
+        place,
+        'has_hint without hint_exten: write hints: { <extension>: PJSIP/… } in a context of the dialplan',
+      );
+      return [];
+    }
+    const context = values.text('hint_context') || values.text('endpoint/context') || 'default';
+    const application = values.text('hint_application').replaceAll('${HINT}', `PJSIP/${name}`);
+    const exten = (priority: string, what: string): Entry => ({
+      ...{ key: 'exten', value: `${extension},${priority},${what}`, place },
+    });
+    const entries = [exten('hint', `PJSIP/${name}`), ...(application === '' ? [] : [exten('1', application)])];
+    return [{ name: context, place, entries }];
+  });
+}
+
+/** Keys of a wizard itself. */
+const own = new Set([
+  ...['type', 'transport', 'remote_hosts', 'outbound_proxy', 'sends_auth', 'accepts_auth', 'sends_registrations'],
+  ...['accepts_registrations', 'sends_line_with_registrations', 'has_hint', 'hint_context', 'hint_exten'],
+  ...['hint_application', 'has_phoneprov', 'server_uri_pattern', 'client_uri_pattern', 'contact_pattern'],
+]);
+
+/** A pattern of a URI for a host: `sip:${USERNAME}@${REMOTE_HOST}`. */
+const filled = (pattern: string, host: string, username: string): string =>
+  pattern.replaceAll('${REMOTE_HOST}', host).replaceAll('${USERNAME}', username);
 
 function sectionsOf(values: Values, report: Report): Section[] {
   const { name, place } = values;
@@ -41,21 +78,30 @@ function sectionsOf(values: Values, report: Report): Section[] {
   });
   for (const { key, place: at } of values.entries) {
     const [head = '', rest] = key.split('/');
-    if (rest !== undefined && !Object.hasOwn(prefixes, head.toLowerCase()))
+    if (rest === undefined ? !own.has(head.toLowerCase()) : !Object.hasOwn(prefixes, head.toLowerCase()))
       report.missing(at, `${key} of a wizard is not there: left out`);
   }
+  if (values.flag('has_phoneprov')) report.missing(place, 'has_phoneprov: files for phones are served by a web server');
+  const username = values.text('outbound_auth/username');
+  const proxy = values.text('outbound_proxy');
+  const patterns = {
+    contact: values.text('contact_pattern') || 'sip:${REMOTE_HOST}',
+    server: values.text('server_uri_pattern') || 'sip:${REMOTE_HOST}',
+    client: values.text('client_uri_pattern') || (username === '' ? '' : 'sip:${USERNAME}@${REMOTE_HOST}'),
+  };
   const hosts = values.list('remote_hosts');
   const accepts = values.flag('accepts_auth') ?? false;
   const sends = values.flag('sends_auth') ?? false;
   const registers = values.flag('sends_registrations') ?? false;
-  if (values.flag('has_hint'))
-    report.missing(place, `has_hint: write hints: { extension: PJSIP/${name} } in its context of the dialplan`);
-  const contacts = values.flag('accepts_registrations') ? [] : hosts.map((host) => entry('contact', `sip:${host}`));
+  const contacts = values.flag('accepts_registrations')
+    ? []
+    : hosts.map((host) => entry('contact', filled(patterns.contact, host, username)));
   return [
     make('endpoint', name, [
       entry('aors', name),
       ...(accepts ? [entry('auth', `${name}-iauth`)] : []),
       ...(sends ? [entry('outbound_auth', `${name}-oauth`)] : []),
+      ...(proxy === '' ? [] : [entry('outbound_proxy', proxy)]),
       ...of('endpoint'),
     ]),
     make('aor', name, [...contacts, ...of('aor')]),
@@ -74,7 +120,8 @@ function sectionsOf(values: Values, report: Report): Section[] {
       ? hosts.map((host) =>
           make('registration', `${name}-reg`, [
             entry('endpoint', name),
-            entry('server_uri', `sip:${host}`),
+            entry('server_uri', filled(patterns.server, host, username)),
+            ...(patterns.client === '' ? [] : [entry('client_uri', filled(patterns.client, host, username))]),
             ...of('registration'),
           ]),
         )

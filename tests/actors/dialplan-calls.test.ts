@@ -4,9 +4,9 @@ import { createCallControl, inShort, settled } from '../support/call-control.ts'
 
 const test = suite('the dialplan brings channels together');
 
-/** One who calls `extension`, and an application that hears everything. */
-function world(contexts: Record<string, string[]>) {
-  const control = createCallControl({ contexts: { default: { s: ['Wait(60)'], ...contexts } } });
+/** One who calls `extension`, and an application that hears everything. `places`: contexts beside. */
+function world(contexts: Record<string, string[]>, places: Record<string, Record<string, string[]>> = {}) {
+  const control = createCallControl({ contexts: { default: { s: ['Wait(60)'], ...contexts }, ...places } });
   const { events } = control.connect('all', true);
   const said = (): string[] =>
     events
@@ -157,6 +157,153 @@ test('with g the dialplan goes on after the call; r rings at once, m plays music
   w.report(w.called().at(-1)!, { type: 'leg.answered' });
   await settled();
   assert.match(JSON.stringify(w.channels.audio.snapshot('c')?.value), /"background":"nothing"/);
+});
+
+test('a call is cut off at its limit, and the dialplan goes on where it says so', async () => {
+  for (const options of ['L(60000:10000:5000)g', 'S(60)g', 'L(60000)S(90)g']) {
+    const w = world({ '202': [`Dial(Fake/bob,20,${options})`, 'Wait(60)'] });
+    w.incoming('a', '202');
+    w.clock.advance(10_000);
+    w.report(w.called()[0]!, { type: 'leg.answered' });
+    await settled();
+    w.clock.advance(59_999);
+    await settled();
+    assert.is(w.operations.get('a').dialplan.app_name, 'Dial', options);
+    w.clock.advance(1);
+    await settled();
+    assert.equal([w.operations.get('a').dialplan.app_name, w.variables('a')['ANSWEREDTIME']], ['Wait', '60'], options);
+    assert.equal([w.channels.size, w.bridges.size], [1, 0], options);
+  }
+});
+
+test('a limit is over with its call', async () => {
+  const w = world({ '202': ['Dial(Fake/bob,20,S(60)g)', 'Wait(600)'] });
+  w.incoming('a', '202');
+  const bob = w.called()[0]!;
+  w.report(bob, { type: 'leg.answered' });
+  await settled();
+  w.report(bob, { type: 'leg.hungUp', cause: 16 });
+  await settled();
+  assert.is(w.clock.pending, 1);
+});
+
+/** Asks for a key; without 1 it says what its second argument is. */
+const screening = {
+  screen: {
+    s: [
+      'Set(HEARD=${ARG1})',
+      'Read(KEY,,1,,1,5)',
+      'GotoIf($["${KEY}" = "1"]?5)',
+      'Set(GOSUB_RESULT=${ARG2})',
+      'Return',
+    ],
+  },
+};
+
+test('who answers is asked first (U): only who takes the call is joined, and the caller waits until then', async () => {
+  const w = world({ '202': ['Dial(Fake/bob,20,U(screen^me^CONTINUE)r)', 'Wait(60)'] }, screening);
+  const caller = w.incoming('a', '202');
+  const [bob = ''] = w.called();
+  w.report(bob, { type: 'leg.answered' });
+  await settled();
+  assert.equal([caller.calls, w.bridges.size, w.variables(bob)['HEARD']], [['ring'], 0, 'me']);
+  w.report(bob, { type: 'leg.digit', digit: '1', durationMs: 100 });
+  await settled();
+  assert.equal(
+    [caller.calls, w.bridges.list()[0]?.channels],
+    [
+      ['ring', 'stopRinging', 'answer', 'present  <202>'],
+      ['a', bob],
+    ],
+  );
+  assert.equal(w.variables(bob)['ARG1'], undefined);
+});
+
+const verdicts: readonly [word: string, status: string, goesOn: boolean][] = [
+  ['CONTINUE', 'ANSWER', true],
+  ['BUSY', 'BUSY', true],
+  ['CONGESTION', 'CONGESTION', true],
+  ['CHANUNAVAIL', 'CHANUNAVAIL', true],
+  ['ABORT', 'ANSWER', false],
+  ['GOTO:default^s^1', 'ANSWER', false],
+];
+for (const [word, status, goesOn] of verdicts)
+  test(`a subroutine of who answers that says ${word} joins nobody; the caller ${goesOn ? 'goes on' : 'is hung up'}`, async () => {
+    const w = world({ '202': [`Dial(Fake/bob,20,U(screen^me^${word}))`, 'Wait(60)'] }, screening);
+    w.incoming('a', '202');
+    const [bob = ''] = w.called();
+    w.report(bob, { type: 'leg.answered' });
+    await settled();
+    w.said();
+    w.clock.advance(5_000);
+    await settled();
+    assert.is(w.channels.find(bob), undefined);
+    assert.equal(
+      w.said().filter((line) => /BridgeCreated|DIALSTATUS|Destroyed/.test(line)),
+      [
+        `ChannelDestroyed 16 ${bob}`,
+        `ChannelVarset DIALSTATUS=${status} a`,
+        ...(goesOn ? [] : ['ChannelDestroyed 16 a']),
+      ],
+    );
+    assert.is(w.channels.size, goesOn ? 1 : 0);
+  });
+
+test('who is asked may hang up, and so may who waits; a place that is not there lets nobody through', async () => {
+  const w = world(
+    { '202': ['Dial(Fake/bob,20,U(screen))', 'Wait(60)'], '203': ['Set(X=gone)', 'Dial(Fake/bob,,U(${X}))'] },
+    screening,
+  );
+  for (const leaves of ['callee', 'caller'] as const) {
+    const caller = w.incoming('a', '202');
+    const bob = w.called().at(-1)!;
+    w.report(bob, { type: 'leg.answered' });
+    await settled();
+    if (leaves === 'callee') w.report(bob, { type: 'leg.hungUp', cause: 16 });
+    else caller.report({ type: 'leg.hungUp', cause: 16 });
+    await settled();
+    assert.equal([w.channels.size, w.bridges.size], [0, 0], leaves);
+  }
+  w.incoming('c', '203');
+  w.report(w.called().at(-1)!, { type: 'leg.answered' });
+  await settled();
+  assert.equal([w.channels.size, w.bridges.size], [0, 0]);
+});
+
+test('who answers hears what is announced, and keys are pressed for both, before they are joined', async () => {
+  const w = world({ '202': ['Dial(Fake/bob,20,A(beep&hello)D(12#:9))'] });
+  const caller = w.incoming('a', '202');
+  const bob = w.called()[0]!;
+  w.report(bob, { type: 'leg.answered' });
+  await settled();
+  const { media } = w.legs.get(bob)!;
+  const heard = () => media.calls.filter((call) => call.startsWith('play'));
+  assert.equal([heard(), w.bridges.size], [['play sound:beep'], 0]);
+  media.finish();
+  assert.equal([heard(), w.bridges.size], [['play sound:beep', 'play sound:hello'], 0]);
+  media.finish();
+  await settled();
+  assert.is(w.bridges.size, 1);
+  const pressed = [w.legs.get(bob)!, caller].map(({ calls }) => calls.filter((call) => call.startsWith('sendDigits')));
+  assert.equal(pressed, [['sendDigits 12#'], ['sendDigits 9']]);
+});
+
+test('the key * ends a call for whoever has it', async () => {
+  for (const option of ['h', 'H']) {
+    const w = world({ '202': [`Dial(Fake/bob,20,${option})`] });
+    const caller = w.incoming('a', '202');
+    const callee = w.legs.get(w.called()[0]!)!;
+    callee.report({ type: 'leg.answered' });
+    await settled();
+    const [has, hasNot] = option === 'h' ? [callee, caller] : [caller, callee];
+    hasNot.report({ type: 'leg.digit', digit: '*', durationMs: 100 });
+    has.report({ type: 'leg.digit', digit: '#', durationMs: 100 });
+    await settled();
+    assert.is(w.channels.size, 2, option);
+    has.report({ type: 'leg.digit', digit: '*', durationMs: 100 });
+    await settled();
+    assert.equal([w.channels.size, w.bridges.size], [0, 0], option);
+  }
 });
 
 test('a room joins everyone who calls it, and is gone with the last', async () => {

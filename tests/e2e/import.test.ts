@@ -1,8 +1,10 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parse } from 'yaml';
 import { anybody, createPhone } from '../drivers/sip/support.ts';
-import { applicationsOnly, carrier, company, imported } from '../import/fixtures.ts';
+import { applicationsOnly, carrier, company, imported, line } from '../import/fixtures.ts';
 import { Phone } from '../support/phone.ts';
 import { registerPhone } from '../support/register.ts';
 import { onServer, startTestServer, type TestServerOptions } from '../support/server.ts';
@@ -12,7 +14,7 @@ const calls = suite('calls through configurations that were brought along');
 /** What came out, on ports that the system chose: phones, dialplan and users as they are written. */
 function brought(files: Readonly<Record<string, string>>): TestServerOptions {
   const { sip, dialplan, http } = parse(imported(files).yaml) as {
-    sip: { endpoints: Record<string, object> };
+    sip: { endpoints: Record<string, object>; stun_server?: string };
     dialplan: NonNullable<TestServerOptions['dialplan']>;
     http?: { users?: { name: string; password: string }[] };
   };
@@ -81,6 +83,66 @@ calls('a line at a provider: its calls go to an application with the caller clea
     await app.ok('DELETE', `/channels/${id}`);
     await line.over();
   });
+});
+
+/** A port that nobody has. */
+async function sparePort(): Promise<number> {
+  const socket = createSocket('udp4').bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  const { port } = socket.address();
+  socket.close();
+  await once(socket, 'close');
+  return port;
+}
+
+calls('a line that registers: who takes its calls is asked first, and ours end at their limit', async () => {
+  const provider = await startTestServer({
+    endpoints: { 49301: { auth: { username: '49301', password: 'secret' } } },
+    dialplan: { default: { s: ['Hangup'], 555: ['Answer', 'Wait(7200)'] } },
+  });
+  const at = { provider: Number(provider.sip().split(':').at(-1)), phone: await sparePort() };
+  const brings = brought(line(at));
+  try {
+    await onServer(brings, async (server) => {
+      const app = await server.app('mailbox', { subscribeAll: true });
+      const registered = ({ registrations = [] }: { registrations?: { status: string }[] }): boolean =>
+        registrations.some(({ status }) => status === 'Registered');
+      if (!registered(await app.ok('GET', '/endpoints/PJSIP/provider')))
+        await app.waitFor('EndpointStateChange', ({ endpoint }) => registered(endpoint as object));
+      const home = server.closing(await Phone.open('home', server.sip(), at.phone));
+      const exchange = await provider.app('exchange');
+      const known = new Set<string>();
+      /** Of a channel that was not heard of in this way before. */
+      const isNew = ({ id }: { id: string }): boolean => !known.has(id) && known.add(id) !== undefined;
+      for (const key of ['1', '2']) {
+        const { id } = await exchange.ok<{ id: string }>(
+          'POST',
+          '/channels?endpoint=PJSIP/49301&app=exchange&callerId=Dora%20%3C555%3E',
+        );
+        await app.waitFor('ChannelDialplan', ({ channel }) => channel.dialplan.app_name === 'Read' && isNew(channel));
+        await home.audio.press(key, 100);
+        if (key === '1') {
+          await exchange.waitFor('StasisStart', ({ channel }) => channel.id === id);
+          const bridge = await app.waitFor('ChannelEnteredBridge', (event) => event.bridge.channels.length === 2);
+          assert.is(bridge.bridge.bridge_class, 'basic');
+          home.hangup();
+        }
+        // Behind the call (g), and without one.
+        const { args, channel } = await app.waitFor('StasisStart', (event) => isNew(event.channel));
+        assert.equal(args, ['ANSWER']);
+        await app.ok('DELETE', `/channels/${channel.id}`);
+        await exchange.waitFor('ChannelDestroyed', (event) => event.channel.id === id);
+        await home.over();
+      }
+
+      const { id } = await app.ok<{ id: string }>('POST', '/channels?endpoint=Local/0555@internal&app=mailbox');
+      await app.waitFor('StasisStart', ({ channel }) => channel.id === id);
+      server.clock.skip(3_600_000);
+      await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === id);
+    });
+  } finally {
+    await provider.close();
+  }
 });
 
 calls('a server of applications: users log in, every call is theirs', () =>

@@ -250,3 +250,76 @@ uri=wss://ai.example.org/media
     '[udp]\ntype=transport\nprotocol=udp\nbind=127.0.0.1:5070\n[gate]\ntype=endpoint\ncontext=in\nallow=!all,ulaw\n[gate]\ntype=identify\nendpoint=gate\nmatch=127.0.0.1\n',
   'extensions.conf': '[in]\nexten => _X.,1,Stasis(desk,${EXTEN})\n',
 };
+
+/**
+ * A line at a provider as most have it: an object for each thing, which registers there; calls ring a phone, whose user is
+ * asked first, as a phone at home might be a mailbox.
+ * @param at ports of SIP of the provider and of the phone.
+ */
+export const line = (at: { provider: number; phone: number }) => ({
+  'pjsip.conf': `
+[simpletrans]
+type=transport
+protocol=udp
+bind=127.0.0.1
+[line](!)
+type=endpoint
+transport=simpletrans
+disallow=all
+allow=alaw,ulaw
+[provider](line)
+context=from-line
+outbound_auth=provider
+aors=provider
+from_user=49301
+from_domain=127.0.0.1
+send_pai=yes
+[provider]
+type=auth
+auth_type=userpass
+username=49301
+password=secret
+[provider]
+type=aor
+contact=sip:127.0.0.1:${at.provider}
+[provider]
+type=identify
+endpoint=provider
+match=127.0.0.1/32
+[provider-registration]
+type=registration
+transport=simpletrans
+outbound_auth=provider
+server_uri=sip:127.0.0.1:${at.provider}
+client_uri=sip:49301@127.0.0.1:${at.provider}
+contact_user=49301
+retry_interval=30
+expiration=600
+line=yes
+endpoint=provider
+[home](line)
+context=internal
+aors=home
+[home]
+type=aor
+contact=sip:home@127.0.0.1:${at.phone}
+`,
+  'rtp.conf': '[general]\nrtpstart=10000\nrtpend=20000\nstunaddr=stun.example.org:3478\n',
+  'extensions.conf': `
+[from-line]
+exten => 49301,1,Verbose(1,call from \${CALLERID(num)})
+ same => n,Dial(PJSIP/home,30,tkU(ask^\${CALLERID(num)})L(3600000:60000)g)
+ same => n,Goto(closed,s,1)
+[ask]
+exten => s,1,Read(KEY,,1,,1,10)
+ same => n,GotoIf($["\${KEY}" = "1"]?taken)
+ same => n,Set(GOSUB_RESULT=CONTINUE)
+ same => n(taken),Return()
+[closed]
+exten => s,1,Stasis(mailbox,\${DIALSTATUS})
+ same => n,Hangup()
+[internal]
+exten => _0X.,1,Set(TIMEOUT(absolute)=3600)
+ same => n,Dial(PJSIP/\${EXTEN:1}@provider,60,TS(3600))
+`,
+});

@@ -7,7 +7,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { directoryFiles } from '../../src/import/directory.ts';
 import { readSections } from '../../src/import/source.ts';
-import { applicationsOnly, carrier, checked, company, imported, linesUnder, withDirectory } from './fixtures.ts';
+import { applicationsOnly, carrier, checked, company, imported, line, linesUnder, withDirectory } from './fixtures.ts';
 
 const importing = suite('the configuration of Asterisk brought along');
 
@@ -37,7 +37,7 @@ importing('a company of 40 phones: what is taken means the same, and nothing is 
   assert.equal([config.sip.external_address, config.media.rtp_ports], ['203.0.113.5', [12_000, 12_999]]);
   assert.equal(config.http.bind, '127.0.0.1');
   assert.equal(config.dialplan, {
-    ring: { s: ['NoOp(ring ${ARG1})', 'Dial(${ARG1},20,r)', 'Return(${DIALSTATUS})'] },
+    ring: { s: ['NoOp(ring ${ARG1})', 'Dial(${ARG1},20,rL(60000))', 'Return(${DIALSTATUS})'] },
     internal: {
       include: ['services'],
       hints: { 100: 'PJSIP/100&Custom:night' },
@@ -84,7 +84,7 @@ importing('a company of 40 phones: what is taken means the same, and nothing is 
     'the function DB, which is read as empty',
     'the function CDR cannot be written',
     'the technology DAHDI cannot be dialed',
-    'option L of Dial (a limit of the length: the call is not cut off)',
+    'option t of Dial (transfers by keys: phones put calls through themselves (REFER)',
     'extensions for certain callers (704/101)',
     'the included context gone is not there',
     'the included context night is not there',
@@ -124,6 +124,149 @@ importing('a line of the wizard', () => {
     [{ server: 'sip:127.0.0.1:5099', retry: 30, expiration: 3_600 }],
   );
   assert.ok(linesUnder(report, 'Taken').includes('1 registrations at providers'));
+});
+
+importing('a line that registers: its objects are one endpoint, its calls are asked about and cut off', () => {
+  const { yaml, report } = imported(line({ provider: 5098, phone: 5097 }));
+  const config = checked(yaml);
+  const { provider, home } = config.sip.endpoints;
+  assert.equal(
+    [provider?.match, provider?.outbound_auth, provider?.aor.contacts, provider?.from_user, provider?.send_pai],
+    [['127.0.0.1/32'], { username: '49301', password: 'secret' }, ['sip:127.0.0.1:5098'], '49301', true],
+  );
+  assert.equal(
+    provider?.registrations.map(({ server, client, contact_user, retry, expiration }) => ({
+      ...{ server, client, contact_user, retry, expiration },
+    })),
+    [
+      {
+        ...{ server: 'sip:127.0.0.1:5098', client: 'sip:49301@127.0.0.1:5098', contact_user: '49301' },
+        ...{ retry: 30, expiration: 600 },
+      },
+    ],
+  );
+  assert.equal([home?.match, home?.auth, home?.aor.contacts], [[], undefined, ['sip:home@127.0.0.1:5097']]);
+  assert.equal([config.sip.stun_server, config.sip.external_address], ['stun.example.org:3478', '']);
+  assert.equal(config.dialplan, {
+    'from-line': {
+      49301: [
+        'Verbose(1,call from ${CALLERID(num)})',
+        'Dial(PJSIP/home,30,U(ask^${CALLERID(num)})L(3600000:60000)g)',
+        'Goto(closed,s,1)',
+      ],
+    },
+    ask: {
+      s: [
+        'Read(KEY,,1,,1,10)',
+        'GotoIf($["${KEY}" = "1"]?taken)',
+        'Set(GOSUB_RESULT=CONTINUE)',
+        { label: 'taken', app: 'Return()' },
+      ],
+    },
+    closed: { s: ['Stasis(mailbox,${DIALSTATUS})', 'Hangup()'] },
+    internal: { '_0X.': ['NoOp', 'Dial(PJSIP/${EXTEN:1}@provider,60,S(3600))'] },
+  });
+  assert.equal(linesUnder(report, 'Not there'), [
+    'extensions.conf:4: option t of Dial (transfers by keys: phones put calls through themselves (REFER), or an application hears the keys): left out',
+    'extensions.conf:4: option k of Dial (parking by keys: an application parks in a holding bridge): left out',
+    'extensions.conf:15: TIMEOUT(absolute): calls are not cut off by it, left out; S(seconds) of Dial ends a call in time',
+    'extensions.conf:16: option T of Dial (transfers by keys: phones put calls through themselves (REFER), or an application hears the keys): left out',
+  ]);
+});
+
+const dialed: readonly [options: string, ours: string | undefined, told: string][] = [
+  ['g', 'g', ''],
+  ['rm(jazz)g', 'rm(jazz)g', ''],
+  ['A(beep)D(1w2:3)hHS(60)', 'A(beep)D(1w2:3)hHS(60)', ''],
+  ['D(1:2:3)', 'D(1:2:3)', 'keys are pressed after the answer, not before'],
+  ['L(5000:1000)', 'L(5000:1000)', 'nobody is warned before'],
+  ['U(screen^${CALLERID(num)}^x)g', 'U(screen^${CALLERID(num)}^x)g', ''],
+  ['M(screen^a)', 'U(macro-screen^a)', 'option M of Dial is U: who answers goes through macro-screen, s, 1'],
+  ['R', 'r', 'option R of Dial is r'],
+  ['aCfiNnoz', '', ''],
+  ['o(100)', '', 'option o of Dial (it is not there): left out'],
+  ['F(c^s^1)b(h^a^1(x))B(h^a^1)', '', 'steps for the caller before the call: write Gosub in front of Dial'],
+  ['tTkKwWxXceEdIOQ(17)s(x)y', '', 'recording by keys: an application records (POST /channels/{channelId}/record)'],
+  ['G(c^s^1)', undefined, 'option G of Dial (both go elsewhere instead of being joined'],
+  ['gP(x)', undefined, 'option P of Dial (the caller is asked who it is'],
+  ['p', undefined, 'whether to take the call: write U(context), which asks): the call is hung up there'],
+  ['u(prohib)', undefined, 'write Set(CALLERID(pres)=…) in front of Dial'],
+  ['${OPTIONS}', '${OPTIONS}', 'options of Dial in a variable (${OPTIONS})'],
+  ['U(gone)', 'gone', 'there is no place gone,s,1: the call is hung up there'],
+];
+for (const [options, ours, told] of dialed)
+  importing(`the options ${options} of Dial`, () => {
+    const { yaml, report } = imported({
+      'extensions.conf': `[c]\nexten => 1,1,Dial(PJSIP/a,20,${options})\n[screen]\nexten => s,1,Return()\n[macro-screen]\nexten => s,1,Return()\n`,
+    });
+    const step = ours === '' ? 'Dial(PJSIP/a,20)' : `Dial(PJSIP/a,20,${ours})`;
+    const hangup = ours === undefined ? 'Hangup(FACILITY_NOT_IMPLEMENTED)' : 'Hangup';
+    assert.equal(checked(yaml).dialplan['c'], { 1: [ours === undefined || ours === 'gone' ? hangup : step] });
+    const [, missing = ''] = report.split('Not there:');
+    if (told === '') assert.not.match(missing, /option/);
+    else assert.ok(report.includes(told), report);
+  });
+
+importing('wizards: hints, patterns of URIs, a proxy; what they hold beside is told', () => {
+  const { yaml, report } = imported({
+    'pjsip_wizard.conf': `
+[phone](!)
+type=wizard
+accepts_registrations=yes
+accepts_auth=yes
+endpoint/allow=ulaw
+endpoint/context=in
+has_hint=yes
+hint_application=Gosub(ring,s,1(\${HINT}))
+[alice](phone)
+hint_exten=101
+inbound_auth/username=alice
+inbound_auth/password=a
+has_phoneprov=yes
+phoneprov/MAC=001122
+[bob](phone)
+hint_context=lamps
+hint_exten=102
+hint_application=
+inbound_auth/username=bob
+inbound_auth/password=b
+[eve](phone)
+inbound_auth/username=eve
+inbound_auth/password=e
+[trunk]
+type=wizard
+remote_hosts=192.0.2.7:5070
+sends_auth=yes
+sends_registrations=yes
+outbound_auth/username=77
+outbound_auth/password=t
+outbound_proxy=sip:192.0.2.8\\;lr
+server_uri_pattern=sip:\${REMOTE_HOST}\\;transport=tcp
+client_uri_pattern=sip:\${USERNAME}@example.org
+contact_pattern=sip:\${REMOTE_HOST}\\;transport=tcp
+endpoint/allow=alaw
+colour=green
+`,
+    'extensions.conf': '[in]\nexten => 1,1,Hangup()\n[ring]\nexten => s,1,Dial(${ARG1},20)\n same => n,Return()\n',
+  });
+  const config = checked(yaml);
+  assert.equal(config.dialplan, {
+    in: { hints: { 101: 'PJSIP/alice' }, 1: ['Hangup()'], 101: ['Gosub(ring,s,1(PJSIP/alice))'] },
+    ring: { s: ['Dial(${ARG1},20)', 'Return()'] },
+    lamps: { hints: { 102: 'PJSIP/bob' } },
+    default: {},
+  });
+  const { trunk } = config.sip.endpoints;
+  assert.equal(
+    [trunk?.aor.contacts, trunk?.outbound_proxy, trunk?.registrations.map(({ server, client }) => [server, client])],
+    [
+      ['sip:192.0.2.7:5070;transport=tcp'],
+      'sip:192.0.2.8;lr',
+      [['sip:192.0.2.7:5070;transport=tcp', 'sip:77@example.org']],
+    ],
+  );
+  for (const words of ['has_hint without hint_exten', 'has_phoneprov: files', 'phoneprov/MAC', 'colour of a wizard'])
+    assert.ok(linesUnder(report, 'Not there').join('\n').includes(words), `${words}\n${report}`);
 });
 
 importing('a server of applications: users, addresses, programs that are connected to', () => {

@@ -108,8 +108,8 @@ export class FakeLeg implements Leg {
     this.#asked(`hangup ${cause}`);
     if (this.ends) this.report({ type: 'leg.ended' });
   }
-  sendDigits(): void {
-    this.#asked('sendDigits');
+  sendDigits({ digits }: { digits: string }): void {
+    this.#asked(`sendDigits ${digits}`);
   }
   hold(): void {
     this.#asked('hold');

@@ -78,7 +78,7 @@ export type Application = {
 };
 
 /** Longest time a timer can be set for, in ms (a 32-bit signed number; more would fire at once). */
-const longestTimer = 2 ** 31 - 1;
+export const longestTimer = 2 ** 31 - 1;
 
 /**
  * Waits until `finish` is called or the signal is aborted, whichever is first; then stops what `begin` began. Never

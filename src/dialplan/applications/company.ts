@@ -1,7 +1,8 @@
 import { Cause } from '../../telephony/causes.ts';
 import { parseSeconds } from '../arguments.ts';
 import type { DialRequest, Ongoing } from '../calls.ts';
-import { type Application, answer, type Step, timer, type Verdict, waitFor } from './application.ts';
+import { type Application, answer, longestTimer, type Step, timer, type Verdict, waitFor } from './application.ts';
+import { mediaUris } from './media.ts';
 
 /** Applications that bring a channel together with others. */
 
@@ -24,6 +25,9 @@ function readOptions(text: string): ReadonlyMap<string, string> {
   return options;
 }
 
+/** Parts of an option's argument: `screen^one^two`. */
+const partsOf = (text: string): string[] => text.split('^').map((each) => each.trim());
+
 /** Waits for something that goes on; undefined when the channel was taken away meanwhile. */
 async function until<T>({ signal }: Step, begin: () => Ongoing<T>): Promise<T | undefined> {
   let result: T | undefined;
@@ -38,12 +42,44 @@ async function until<T>({ signal }: Step, begin: () => Ongoing<T>): Promise<T | 
   return signal.aborted ? undefined : result;
 }
 
+/** Longest call that `L(…)` (in ms; when to warn of the end may follow, which is not done) and `S(…)` (in s) allow. */
+function limitOf(options: ReadonlyMap<string, string>, { warn }: Pick<Step, 'warn'>): number | undefined {
+  const limits = (['L', 'S'] as const).flatMap((letter) => {
+    const text = options.get(letter);
+    if (text === undefined) return [];
+    const ms = letter === 'L' ? Number(text.split(':')[0] || Number.NaN) : (parseSeconds(text) ?? Number.NaN);
+    if (!(ms > 0)) warn(`"${letter}(${text})" is no limit, the call has none`);
+    return ms > 0 ? [Math.min(ms, longestTimer)] : [];
+  });
+  return limits.length > 0 ? Math.min(...limits) : undefined;
+}
+
+/** What the options of Dial ask for besides how the caller waits. */
+function readDialOptions(options: ReadonlyMap<string, string>, step: Step): Partial<DialRequest> {
+  const limitMs = limitOf(options, step);
+  const [context = '', ...args] = partsOf(options.get('U') ?? '');
+  const announcement = mediaUris(options.get('A') ?? '');
+  const [called = '', calling = ''] = (options.get('D') ?? '').split(':');
+  const starEnds = (['called', 'calling'] as const).filter((side) => options.has(side === 'called' ? 'h' : 'H'));
+  return {
+    ...(limitMs !== undefined && { limitMs }),
+    ...(options.has('U') && { subroutine: { position: { context, extension: 's', priority: 1 }, args } }),
+    ...(announcement.length > 0 && { announcement }),
+    ...((called || calling) && { digits: { called, calling } }),
+    ...(starEnds.length > 0 && { starEnds }),
+  };
+}
+
 const isDialString = (target: string): boolean => /^[^/]+\/./.test(target);
 
 export const dial: Application = {
   name: 'Dial',
-  usage: 'Dial(technology/resource[&…][,seconds[,options]]): calls, and joins whoever answers; options g, m, r',
-  check: ({ args }) => {
+  usage:
+    'Dial(technology/resource[&…][,seconds[,options]]): calls, and joins whoever answers; options A, D, g, H, h, L, m, r, S, U',
+  check: ({ args, exists }) => {
+    const screen = readOptions(args[2] ?? '').get('U');
+    const [context = ''] = partsOf(screen ?? '');
+    if (screen !== undefined && !exists(context, 's', '1')) return `there is no place ${context},s,1`;
     const targets = lines(args[0] ?? '');
     if (targets.length === 0) return 'nobody to call is given';
     const wrong = targets.find((target) => !isDialString(target));
@@ -62,14 +98,15 @@ export const dial: Application = {
     if (music !== undefined) waiting = { music: music || 'default' };
     else if (options.has('r')) waiting = 'ring';
     const timeoutMs = parseSeconds(args[1] ?? '');
-    const result = await until(step, () => channel.company().dial({ targets, timeoutMs, waiting }));
+    const more = readDialOptions(options, step);
+    const result = await until(step, () => channel.company().dial({ targets, timeoutMs, waiting, ...more }));
     if (!result) return undefined;
     channel.note('DIALSTATUS', result.status);
     channel.note('DIALEDPEERNAME', result.peer?.name ?? '');
     channel.note('DIALEDPEERNUMBER', result.peer?.number ?? '');
     channel.note('ANSWEREDTIME', String(Math.floor((result.answeredMs ?? 0) / 1000)));
     // Once the call was joined there is nothing left to do for it, unless the dialplan says so.
-    return result.status === 'ANSWER' && !options.has('g')
+    return result.status === 'ANSWER' && !options.has('g') && !result.goesOn
       ? { type: 'hangup', cause: Cause.normalClearing }
       : undefined;
   },

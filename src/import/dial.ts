@@ -1,0 +1,132 @@
+import type { Report } from './report.ts';
+import type { Place } from './source.ts';
+import { splitOutside } from './split.ts';
+
+/** `Dial` of the field: whom it calls, and its options. */
+
+/** Options that mean the same here. */
+const same = new Set('ADgHhLmrSU');
+
+/** Options for what is so here anyhow, or cannot happen: calls are not forwarded, and each leg has a record of its own. */
+const needless = new Set('aCfiNnoz');
+
+/** Options that are left out, and what to do instead: nobody is called, heard or let in who would not be there. */
+const leftOut: Readonly<Record<string, string>> = {
+  b: 'steps for who is called before it is called: an application sets variables and headers with POST /channels',
+  B: 'steps for the caller before the call: write Gosub in front of Dial',
+  c: 'those who do not get the call are told that somebody else has it only when somebody has',
+  d: 'leaving by a key while it rings: an application hears the keys',
+  E: 'the extension h for who was called: it is run for the caller',
+  e: 'the extension h for who was called: it is run for the caller',
+  F: 'who was called goes on elsewhere: it is hung up; an application can keep it',
+  I: 'who is connected is told all the same',
+  K: 'parking by keys: an application parks in a holding bridge',
+  k: 'parking by keys: an application parks in a holding bridge',
+  O: 'operator services: an application calls back',
+  Q: 'the cause that those who do not get the call are told: it is 26 or 16',
+  s: 'a tag of the caller: set a variable',
+  T: 'transfers by keys: phones put calls through themselves (REFER), or an application hears the keys',
+  t: 'transfers by keys: phones put calls through themselves (REFER), or an application hears the keys',
+  W: 'recording by keys: an application records (POST /channels/{channelId}/record)',
+  w: 'recording by keys: an application records (POST /channels/{channelId}/record)',
+  X: 'recording by keys: an application records (POST /channels/{channelId}/record)',
+  x: 'recording by keys: an application records (POST /channels/{channelId}/record)',
+};
+
+/** Options without which somebody would be called or shown who was not to be: the step ends the call. */
+const essential: Readonly<Record<string, string>> = {
+  G: 'both go elsewhere instead of being joined: write Stasis, and let an application join them',
+  P: 'the caller is asked who it is, and the called whether to take the call: write U(context), which asks',
+  p: 'the called is asked whether to take the call: write U(context), which asks',
+  u: 'how the caller is shown: write Set(CALLERID(pres)=…) in front of Dial',
+};
+
+type Option = { letter: string; argument?: string };
+
+/** Dial with technologies and options of ours; a step that ends the call where it would do what it was not to do. */
+export function translateDial(data: string, place: Place, report: Report): string {
+  const plain = data.replaceAll(/\$\{PJSIP_DIAL_CONTACTS\(([^()]*)\)\}/g, 'PJSIP/$1');
+  const [targets = '', seconds = '', options = '', ...more] = splitOutside(plain);
+  const ours = targets.replaceAll(/(^|&)\s?SIP\//gi, '$1PJSIP/');
+  if (ours !== targets) report.approximated(place, 'SIP/… is dialed as PJSIP/…');
+  for (const [, technology = ''] of ours.matchAll(/(?:^|&)([A-Za-z]\w{0,30})\//g))
+    if (!/^(PJSIP|Local|AudioSocket|WebSocket|UnicastRTP)$/i.test(technology))
+      report.missing(place, `the technology ${technology} cannot be dialed: DIALSTATUS is CHANUNAVAIL`);
+  if (more.length > 0) report.missing(place, 'the URL of Dial: left out');
+  const kept = keptOptions(options, place, report);
+  if (kept === undefined) return 'Hangup(FACILITY_NOT_IMPLEMENTED)';
+  const args = [ours, seconds, kept];
+  while (args.length > 1 && args.at(-1) === '') args.pop();
+  return `Dial(${args.join(',')})`;
+}
+
+/** The options as ours; undefined where one is missing that the call must not go on without. */
+function keptOptions(text: string, place: Place, report: Report): string | undefined {
+  // What a variable holds is known when it is there.
+  if (/^[^(]*\$\{/.test(text.replaceAll(/[A-Za-z]\([^()]*\)/g, ''))) {
+    report.missing(
+      place,
+      `options of Dial in a variable (${text}): of those that it holds only ${[...same].join(' ')} count`,
+    );
+    return text;
+  }
+  let kept: string | undefined = '';
+  for (const option of readOptions(text)) {
+    const { letter, argument } = option;
+    if (Object.hasOwn(essential, letter)) {
+      report.missing(place, `option ${letter} of Dial (${essential[letter]}): the call is hung up there`);
+      kept = undefined;
+    } else {
+      const ours = optionOf(option, place, report);
+      if (kept !== undefined && ours)
+        kept += ours.argument === undefined ? ours.letter : `${ours.letter}(${ours.argument})`;
+      else if (!ours && !(needless.has(letter) && !argument))
+        report.missing(place, `option ${letter} of Dial (${leftOut[letter] ?? 'it is not there'}): left out`);
+    }
+  }
+  return kept;
+}
+
+/** An option as ours; undefined where there is none. */
+function optionOf({ letter, argument }: Option, place: Place, report: Report): Option | undefined {
+  if (letter === 'R') {
+    report.approximated(place, 'option R of Dial is r: the caller hears ringing until the answer');
+    return { letter: 'r' };
+  }
+  if (letter === 'M') {
+    const [name = '', ...args] = (argument ?? '').split('^');
+    report.approximated(
+      place,
+      `option M of Dial is U: who answers goes through macro-${name}, s, 1; MACRO_RESULT is GOSUB_RESULT, and at its end stands Return`,
+    );
+    return { letter: 'U', argument: [`macro-${name}`, ...args].join('^') };
+  }
+  if (!same.has(letter)) return undefined;
+  if (letter === 'L' && argument?.includes(':'))
+    report.approximated(place, 'option L of Dial: the call ends in time, and nobody is warned before');
+  if (letter === 'D' && (argument ?? '').split(':').length > 2)
+    report.approximated(place, 'option D of Dial: keys are pressed after the answer, not before');
+  return argument === undefined ? { letter } : { letter, argument };
+}
+
+/** Letters with what stands in parentheses behind them, which may hold others. */
+function readOptions(text: string): Option[] {
+  const found: Option[] = [];
+  for (let at = 0; at < text.length; at++) {
+    const letter = text.charAt(at);
+    if (!/[A-Za-z]/.test(letter)) continue;
+    if (text[at + 1] !== '(') {
+      found.push({ letter });
+      continue;
+    }
+    let depth = 0;
+    let end = at + 1;
+    for (; end < text.length; end++) {
+      if (text[end] === '(') depth++;
+      if (text[end] === ')' && --depth === 0) break;
+    }
+    found.push({ letter, argument: text.slice(at + 2, end) });
+    at = end;
+  }
+  return found;
+}
