@@ -1,90 +1,232 @@
-import type { Snapshot } from '../actors/chart-run.ts';
+import type { Chart, Snapshot } from '../actors/chart-run.ts';
 import type { CommittedStep } from '../actors/step.ts';
-import type { OwnershipContext } from '../machines/ownership.ts';
-import { CallEntries } from './call-entries.ts';
-import type { ChannelTrace, ObjectHistory, OwningCall } from './history.ts';
+import type { ChannelContext } from '../machines/channel.ts';
+import { type Entry, type Kept, readAll } from './entries.ts';
+import { EntryList } from './entry-list.ts';
 import type { Journal, RowOwner } from './journal.ts';
+import { type KeptChart, passOver } from './kept-step.ts';
 import { joined, type Mask } from './masks.ts';
+import { readRow, rowsOf } from './rows.ts';
 
-/** What is kept of one call: of channels that belong together. */
-export class CallRecord implements OwningCall, RowOwner {
+const none: readonly never[] = [];
+
+/** Charts that are about a channel, whose id they bear. */
+const aboutChannel: ReadonlySet<string> = new Set(['ownership', 'channelAudio', 'externalConnection']);
+
+/**
+ * How a chart comes into a call: it is of a channel, which brings its call along; of who controls it, or about it; of a
+ * bridge, whose first member decides; of what has a target; or it never does (applications, contacts and the like).
+ */
+export type Role = 'channel' | 'ownership' | 'aboutChannel' | 'bridge' | 'ofTarget' | 'none';
+
+function roleOf(chart: string, { context }: Snapshot): Role {
+  if (chart === 'channel' || chart === 'ownership' || chart === 'bridge') return chart;
+  if (aboutChannel.has(chart)) return 'aboutChannel';
+  return 'targetUri' in (context as object) ? 'ofTarget' : 'none';
+}
+
+/** One chart that runs, or ran: what is known of it beside its steps, and what of it is kept. */
+export class ObjectHistory implements RowOwner, KeptChart {
+  /** Who keeps it. */
+  readonly keeper: object;
+  readonly object: string;
+  readonly machine: Chart;
+  readonly role: Role;
+  /** The snapshot before the first of its steps that is kept; undefined when that is its first one. */
+  base: Snapshot | undefined;
+  /** The call that it belongs to. */
+  call: CallRecord | undefined;
+  /** The one before it among those of its call. */
+  before: ObjectHistory | undefined;
+  /** Place of its newest row in the journal. */
+  last = 0;
+  /** What the journal was about to let go of. */
+  taken: EntryList | undefined;
+  /** How many entries of it are kept. */
+  size = 0;
+  /** The state it is in, and since when, in ms since the epoch. */
+  value: Snapshot['value'] | undefined;
+  since: number;
+  /** When it ended, in ms since the epoch; undefined while it runs. */
+  ended: number | undefined;
+  /** All that was kept of it has gone: its next step is the first one again. */
+  isLost = false;
+  /** Of a channel and who controls it: as the last step left it. */
+  snapshot: Snapshot | undefined;
+  /** Of a channel the id of the call that its last step named. */
+  linked = '';
+  /** Of who controls a channel the applications that did. */
+  applications: readonly string[] = none;
+  /** The request that the last step with one followed from, once that stands in its call. */
+  request: string | undefined;
+
+  constructor(keeper: object, machine: Chart, { object, before, after, at }: CommittedStep) {
+    this.keeper = keeper;
+    this.object = object;
+    this.machine = machine;
+    this.role = roleOf(machine.id, after);
+    this.base = before;
+    this.value = before?.value;
+    this.since = at;
+  }
+
+  get chart(): string {
+    return this.machine.id;
+  }
+
+  /** What is kept of it. */
+  kept(journal: Journal): Kept[] {
+    const kept = this.taken?.all() ?? [];
+    for (const [segment, place] of rowsOf(journal, this.last)) kept.push(readRow(segment, place));
+    return kept;
+  }
+
+  /** Takes what is kept of it out of the journal, which is about to let some of that go. */
+  takeOut(journal: Journal): void {
+    const rows = [...rowsOf(journal, this.last)];
+    if (rows.length > 0) this.taken ??= new EntryList();
+    for (const [segment, place] of rows.reverse()) this.taken?.add(readRow(segment, place));
+    this.last = 0;
+  }
+
+  /** Lets go of all that is kept of it. */
+  lose(): void {
+    this.call = undefined;
+    this.before = undefined;
+    this.last = 0;
+    this.taken = undefined;
+    this.size = 0;
+    this.isLost = true;
+  }
+}
+
+/** A channel of a call, as its last steps left it. */
+export type ChannelTrace = {
+  readonly id: string;
+  readonly value: Snapshot['value'];
+  readonly context: ChannelContext;
+  /** The application that controls it; '' for none. */
+  readonly application: string;
+  /** ms since the epoch; undefined while it is there. */
+  readonly ended: number | undefined;
+};
+
+/**
+ * What is kept of one call: of channels that belong together. While it goes on only its histories are noted; what can be
+ * told of it is made out of these when somebody asks.
+ */
+export class CallRecord {
   readonly id: string;
   /** When its first channel came, in ms since the epoch. */
   began: number;
   /** When its last channel went; undefined while it is live. */
   ended: number | undefined;
-  readonly entries: CallEntries;
-  channels: ChannelTrace[] = [];
-  /** Applications that were in control of one of its channels. */
-  applications: string[] = [];
   /** Other ids that it goes by: of calls that have become part of it. */
   readonly formerIds: string[] = [];
-  /** Charts that run for it, and those that ran while something of them is kept. */
-  histories: ObjectHistory[] = [];
-  /** SIP calls that lead to it. */
-  sipCalls: string[] = [];
+  /** The chart that came last, and through it those before: those that run, and those that ran while something of them is kept. */
+  newest: ObjectHistory | undefined;
+  /** Channels that are there. */
   live = 0;
   /** The call that it has become part of. */
   into: CallRecord | undefined;
-  /** The request that the last entry with one followed from. */
-  lastRequest: string | undefined;
   mask: Mask;
   /** Place in the order of the last thing that changed it. */
   changed = 0;
-  /** Place of its newest row in the journal. */
-  last = 0;
+  /** Entries that are kept, and those that went. */
+  size = 0;
+  dropped = 0;
   /** Whether it is no longer kept. */
   gone = false;
+  readonly #journal: Journal;
 
   constructor(id: string, began: number, mask: Mask, journal: Journal) {
     this.id = id;
     this.began = began;
     this.mask = mask;
-    this.entries = new CallEntries(journal, this);
+    this.#journal = journal;
   }
 
-  /** Takes in what a step of a channel's life, or of who controls it, says. */
-  trace(step: CommittedStep, history: ObjectHistory): void {
-    const { trace } = history;
-    if (step.chart === 'ownership') this.traceOwnership(history, step.after);
-    else if (trace) this.#traceLife(step, trace);
-    else {
-      const { object: id, at, after } = step;
-      const { value, context } = after;
-      const ended = after.status === 'active' ? undefined : at;
-      history.trace = { id, value, context, application: '', ended };
-      this.channels = added(this.channels, history.trace);
-      if (ended === undefined) this.live++;
-      this.ended = this.live > 0 ? undefined : at;
+  /** What is kept of it, in order: of each chart rows of the journal, and what that let go of while the call was live. */
+  kept(): Kept[] {
+    return this.histories.flatMap((history) => history.kept(this.#journal)).sort(byOrder);
+  }
+
+  /** What is kept of it as it was, in order. */
+  all(): Entry[] {
+    return readAll(this.kept());
+  }
+
+  /** Lets the oldest entries go. @returns the charts of which something is left */
+  drop(count: number): Set<ObjectHistory> {
+    const { histories } = this;
+    for (const history of histories) history.takeOut(this.#journal);
+    const all = histories
+      .flatMap((history) => (history.taken?.all() ?? []).map((entry) => ({ entry, history })))
+      .sort((a, b) => byOrder(a.entry, b.entry));
+    for (const { entry, history } of all.splice(0, count)) {
+      history.taken?.shift();
+      if (entry.kind === 'step') passOver(entry);
+      history.size--;
+      this.size--;
+      this.dropped++;
     }
+    return new Set(all.map(({ history }) => history));
   }
 
-  /** Takes in who controls a channel. */
-  traceOwnership(history: ObjectHistory, { value, context }: Snapshot): void {
-    const { app } = context as OwnershipContext;
-    if (app !== '' && !this.applications.includes(app)) this.applications = added(this.applications, app);
-    history.trace ??= this.channels.find(({ id }) => id === history.object);
-    if (history.trace) history.trace.application = value === 'application' ? app : '';
+  /** Its charts, oldest first. */
+  get histories(): ObjectHistory[] {
+    const found: ObjectHistory[] = [];
+    for (let each = this.newest; each; each = each.before) found.push(each);
+    return found.reverse();
   }
 
-  #traceLife(step: CommittedStep, trace: ChannelTrace): void {
-    trace.value = step.after.value;
-    trace.context = step.after.context;
-    if (step.after.status === 'active' || trace.ended !== undefined) return;
-    trace.ended = step.at;
-    if (--this.live === 0) this.ended = step.at;
+  /** Octets of entries that are not in the journal, roughly. */
+  get ownOctets(): number {
+    let octets = 0;
+    for (let each = this.newest; each; each = each.before) octets += each.taken?.octets ?? 0;
+    return octets;
+  }
+
+  /** Its channels, oldest first. */
+  get channels(): ChannelTrace[] {
+    const { histories } = this;
+    const controlled = new Map<string, string>();
+    for (const { role, object, snapshot, applications } of histories)
+      if (role === 'ownership' && snapshot?.value === 'application') controlled.set(object, applications.at(-1) ?? '');
+    return histories.flatMap(({ role, object: id, snapshot, ended }) => {
+      if (role !== 'channel' || !snapshot) return [];
+      return [{ id, value: snapshot.value, context: snapshot.context, application: controlled.get(id) ?? '', ended }];
+    });
+  }
+
+  /** Applications that were in control of one of its channels. */
+  get applications(): string[] {
+    return [...new Set(this.histories.flatMap(({ applications }) => applications))];
+  }
+
+  /** A chart is part of it from now on, with what is kept of it. */
+  take(history: ObjectHistory): void {
+    history.call = this;
+    history.before = this.newest;
+    this.newest = history;
+    this.size += history.size;
+  }
+
+  /** Keeps only some of its charts. */
+  keepOnly(wanted: (history: ObjectHistory) => boolean): void {
+    const kept = this.histories.filter(wanted);
+    this.newest = undefined;
+    for (const history of kept) {
+      history.before = this.newest;
+      this.newest = history;
+    }
   }
 
   /** Makes another call part of this one. */
   absorb(other: CallRecord): void {
-    this.entries.absorb(other.entries);
-    this.channels.push(...other.channels);
-    for (const app of other.applications) if (!this.applications.includes(app)) this.applications.push(app);
-    for (const history of other.histories) {
-      history.call = this;
-      this.histories.push(history);
-    }
-    this.sipCalls.push(...other.sipCalls);
+    for (const history of other.histories) this.take(history);
+    other.newest = undefined;
+    this.dropped += other.dropped;
     this.mask = joined(this.mask, other.mask);
     this.formerIds.push(other.id, ...other.formerIds);
     this.began = Math.min(this.began, other.began);
@@ -95,16 +237,11 @@ export class CallRecord implements OwningCall, RowOwner {
   }
 }
 
-/** A list with one more: short ones take no more room than they need, where `push` would leave some for sixteen. */
-export function added<T>(list: T[], item: T): T[] {
-  if (list.length < 8) return [...list, item];
-  list.push(item);
-  return list;
-}
-
 /** The call that a call has become part of, or itself. */
-export function current<C extends { readonly into: C | undefined }>(call: C): C {
+export function current(call: CallRecord): CallRecord {
   let at = call;
   while (at.into) at = at.into;
   return at;
 }
+
+const byOrder = (a: Kept, b: Kept): number => a.order - b.order;

@@ -2,14 +2,14 @@ import type { CommittedStep } from '../actors/step.ts';
 import type { KeptActor } from '../actors/turn.ts';
 import type { BridgeContext } from '../machines/bridge.ts';
 import type { ChannelContext } from '../machines/channel.ts';
-import { added, CallRecord, current } from './call-record.ts';
+import type { OwnershipContext } from '../machines/ownership.ts';
+import { CallRecord, ObjectHistory } from './call-record.ts';
 import { type Entry, type EventEntry, type Kept, readAll } from './entries.ts';
-import { EntryList } from './entry-list.ts';
-import { KeptStep, ObjectHistory, passOver } from './history.ts';
-import { Journal, numberOf, type RowOwner, type Segment } from './journal.ts';
+import { Journal, numberOf, octetsOfRows, type RowOwner, type Segment } from './journal.ts';
+import { type KeptStep, passOver } from './kept-step.ts';
 import type { Mask } from './masks.ts';
 import { Queue } from './queue.ts';
-import { readRow, rowsOf, writeEvent } from './rows.ts';
+import { readRow, rowsOf, writeEvent, writeRow, writeStep } from './rows.ts';
 
 /** Bounds of what is kept. */
 export type StoreLimits = {
@@ -19,19 +19,16 @@ export type StoreLimits = {
   octets: number;
   /** ms that calls are kept when they have ended. */
   keepEndedMs: number;
-  /** Entries that belong to no call. */
+  /** Entries of what is never in a call, roughly. */
   others: number;
 };
 
-/** SIP calls without a channel, and objects without a call, whose entries wait for one. */
+/** SIP calls without a channel whose entries wait for one. */
 const waitingLimit = 1_000;
-/** Entries that wait for the same call. */
+/** Entries that wait for the same channel. */
 const waitingEach = 50;
 /** Octets that a call takes beside its entries, roughly. */
 const octetsOfCall = 2_000;
-
-/** Charts whose objects are channels. */
-const aboutChannel: ReadonlySet<string> = new Set(['channel', 'ownership', 'channelAudio', 'externalConnection']);
 
 /** Part of the entries of a call that goes when it gets too long, and entries that go at once at most. */
 const dropped = 0.25;
@@ -40,36 +37,45 @@ const mostDropped = 1_000;
 /** How long events are kept for applications that come back, in ms, however short calls are kept. */
 const leastMs = 600_000;
 
-/** Part of the memory that entries of live calls may take when the journal has let go of them. */
+/** Part of the memory that entries may take that the journal has let go of while their call was live. */
 const ownPart = 0.5;
 
 /**
- * Sorts entries by calls and bounds them: each entry is in one call, or in the rest. Of a call that gets too long the
- * oldest entries go; when all together take too much, the calls go that ended and have the oldest entries, then the
- * oldest entries of live ones.
+ * Keeps what happens, chained by the chart that it is of, and bounds it. Which charts are a call is known all the time, at
+ * the cost of a few words for each chart; what is told of a call is made of them when somebody asks. Of a call that gets
+ * too long the oldest entries go; when all together take too much, the calls go that ended and have the oldest entries,
+ * then the oldest entries of live ones.
  */
 export class CallStore {
   readonly #limits: StoreLimits;
   readonly #mask: () => Mask;
-  /** What of calls, and of events of none, lies outside the heap. */
+  /** What can be of calls, and events of none. */
   readonly journal: Journal;
-  /** Whose the events are that belong to no call. */
+  /** What never is in a call, so that no number of it pushes calls out. */
+  readonly #rest: Journal;
+  /** Whose the entries are that belong to nothing: of each journal. */
   readonly #nobody: RowOwner = { last: 0 };
+  readonly #nobodyElse: RowOwner = { last: 0 };
   /** By id, former ids too; in the order in which calls began. */
   readonly #calls = new Map<string, CallRecord>();
-  readonly #byChannel = new Map<string, CallRecord>();
-  readonly #byObject = new Map<string, CallRecord>();
-  readonly #bySipCall = new Map<string, CallRecord>();
+  readonly #channels = new Map<string, ObjectHistory>();
+  readonly #ofCharts: Readonly<Record<string, Map<string, ObjectHistory>>> = {
+    bridge: new Map(),
+    playback: new Map(),
+    liveRecording: new Map(),
+  };
+  readonly #bySipCall = new Map<string, ObjectHistory>();
+  /** What is about channels that have taken no step yet. */
+  #early: ObjectHistory[] = [];
   /** In the order in which they ended; some may be live again, or gone. */
   readonly #ended = new Queue<CallRecord>();
+  /** SIP messages whose channel may come. */
   readonly #waiting = new Map<string, Kept[]>();
-  /** What belongs to no call. */
-  readonly #others = new EntryList();
   /** The charts that run. */
   readonly living = new Set<ObjectHistory>();
-  /** Octets of calls beside the journal, roughly. */
+  /** Octets of calls beside the journals, roughly. */
   #besides = 0;
-  /** Octets of entries of calls that are not in the journal. */
+  /** Octets of entries that the journal has let go of. */
   #own = 0;
   /** Calls that went before their time because all together took too much. */
   evicted = 0;
@@ -82,11 +88,17 @@ export class CallStore {
       (more) => this.octets + more <= limits.octets,
       (segment) => this.#retired(segment),
     );
+    const octets = octetsOfRows(limits.others);
+    this.#rest = new Journal(
+      octets,
+      (more) => this.#rest.octets + more <= octets,
+      (segment) => this.#passOver(segment),
+    );
   }
 
   /** Octets that all entries take, roughly. */
   get octets(): number {
-    return this.journal.octets + this.#besides + this.#own + this.#others.octets;
+    return this.journal.octets + this.#besides + this.#own + this.#rest.octets;
   }
 
   /** Lets the oldest go until all take no more than they may. */
@@ -105,84 +117,93 @@ export class CallStore {
 
   /** Everything that is kept, in order. */
   all(): Entry[] {
-    const events = [...rowsOf(this.journal, this.#nobody.last)].map(([segment, place]) => readRow(segment, place));
-    const lists = [...this.calls().map(({ entries }) => entries.kept()), events, this.#others.all()];
+    const histories = new Set([...this.living, ...this.calls().flatMap((call) => call.histories)]);
+    const kept = [...histories].flatMap(({ taken }) => taken?.all() ?? []);
+    for (const journal of [this.journal, this.#rest])
+      for (const { last } of journal.owners())
+        for (const [segment, place] of rowsOf(journal, last)) kept.push(readRow(segment, place));
     // A request may be in several calls.
-    return readAll([...new Set([...lists, ...this.#waiting.values()].flat())].sort((a, b) => a.order - b.order));
+    const all = [...new Set([...kept, ...[...this.#waiting.values()].flat()])];
+    return readAll(all.sort((a, b) => a.order - b.order));
+  }
+
+  /** What is kept of a channel, of one that has ended too. */
+  channel(id: string): ObjectHistory | undefined {
+    return this.#channels.get(id);
+  }
+
+  /** What is kept of a bridge, playback or recording. */
+  object(chart: 'bridge' | 'playback' | 'liveRecording', id: string): ObjectHistory | undefined {
+    return this.#ofCharts[chart]?.get(id);
+  }
+
+  /** What is kept of the channel of a SIP call. */
+  sipCall(callId: string): ObjectHistory | undefined {
+    return this.#bySipCall.get(callId);
   }
 
   /** The call of a channel, of one that has ended too. */
   ofChannel(id: string): CallRecord | undefined {
-    return this.#byChannel.get(id);
-  }
-
-  /** The call of another object, e.g. `bridge` and its id. */
-  ofObject(chart: string, id: string): CallRecord | undefined {
-    return this.#byObject.get(`${chart}:${id}`);
+    return this.#channels.get(id)?.call;
   }
 
   ofSipCall(callId: string): CallRecord | undefined {
-    return this.#bySipCall.get(callId);
+    return this.#bySipCall.get(callId)?.call;
   }
 
-  /** The call that a step belongs to; undefined when it belongs to none, or to none yet. */
-  addStep(step: CommittedStep, actor: KeptActor): CallRecord | undefined {
-    const history = this.#historyOf(step, actor);
-    const known = callOf(history, step);
-    const call = history.chart === 'channel' ? this.#callOfChannel(step, history, known) : (known ?? this.#found(step));
-    if (!call) {
-      this.#addLoose(step, history);
-      return undefined;
+  /** Keeps a step. @returns what is kept of its chart */
+  addStep(step: CommittedStep, actor: KeptActor): ObjectHistory {
+    const noted = actor.note;
+    const isKnown = noted instanceof ObjectHistory && noted.keeper === this;
+    const history = isKnown ? noted : this.#begin(step, actor);
+    if (history.isLost) this.#beginAgain(step, history);
+    const { value, status } = step.after;
+    if (history.value !== value) {
+      history.value = value;
+      history.since = step.at;
     }
-    const isNew = known === undefined;
-    if (isNew) this.#assign(call, history);
-    if (history.chart === 'channel' || history.chart === 'ownership') this.#trace(call, step, history);
-    if (isNew && history.chart === 'channel') this.#takeChannel(call, step);
-    call.entries.addStep(step, history);
-    this.#added(call, step);
-    return call;
+    this.#look(step, history);
+    if (history.role === 'none') writeStep(this.#rest, history, step, history);
+    else {
+      writeStep(this.journal, history, step, history);
+      // To make room for it may have cost all that was kept of it.
+      if (history.isLost) history.lose();
+      else this.#added(history, step.order);
+    }
+    if (status !== 'active' && history.ended === undefined) this.#end(history, step.at);
+    return history;
   }
 
-  /** An event of a call, or of none. @returns the piece of the journal where it is, as its newest row */
-  addEvent(call: CallRecord | undefined, event: EventEntry): Segment {
-    if (!call) return writeEvent(this.journal, this.#nobody, event);
-    const segment = call.entries.addEvent(event);
-    this.#added(call, event);
+  /** Keeps an event of something, or of nothing. @returns the piece of the journal where it is, as its newest row */
+  addEvent(history: ObjectHistory | undefined, event: EventEntry): Segment {
+    const segment = writeEvent(this.journal, history ?? this.#nobody, event);
+    if (history) this.#added(history, event.order);
     return segment;
   }
 
-  /** Adds an entry to a call. */
-  put(call: CallRecord, entry: Kept): void {
-    call.entries.add(entry);
-    this.#added(call, entry);
+  /** Keeps an entry with something. */
+  put(history: ObjectHistory, entry: Kept): void {
+    writeRow(this.journal, history, entry);
+    this.#added(history, entry.order);
   }
 
-  #added(call: CallRecord, { order }: { readonly order: number }): void {
-    call.changed = order;
-    const { stepsPerCall } = this.#limits;
-    if (call.entries.size > stepsPerCall)
-      this.#cut(call, Math.min(mostDropped, Math.max(call.entries.size - stepsPerCall, stepsPerCall * dropped)));
-  }
-
-  /** Adds an entry that belongs to no call. */
+  /** Keeps an entry that belongs to nothing. */
   putOther(entry: Kept): void {
-    this.#others.add(entry);
-    if (entry.kind === 'step') entry.history.isLoose = true;
-    while (this.#others.size > this.#limits.others) this.#dropOther();
+    writeRow(this.#rest, this.#nobodyElse, entry);
   }
 
-  /** Keeps an entry until its call is known; those that wait longest belong to none when there are too many. */
-  wait(key: string, entry: Kept): void {
-    const list = this.#waiting.get(key);
+  /** Keeps an entry of a SIP call until its channel comes; those that wait longest belong to none when there are too many. */
+  wait(callId: string, entry: Kept): void {
+    const list = this.#waiting.get(callId);
     if (list) {
       if (list.length === waitingEach) this.putOther(list.shift() as Kept);
       list.push(entry);
       return;
     }
-    this.#waiting.set(key, [entry]);
+    this.#waiting.set(callId, [entry]);
     if (this.#waiting.size <= waitingLimit) return;
     const [oldest] = this.#waiting.keys();
-    if (oldest !== undefined) this.#giveUp(oldest);
+    for (const each of this.#takeWaiting(oldest ?? '')) this.putOther(each);
   }
 
   /** Lets go of calls that ended too long ago. @returns ids of those that went */
@@ -192,7 +213,10 @@ export class CallStore {
     for (let call = this.#ended.first; call; call = this.#ended.first) {
       if (call.ended !== undefined && call.ended > due) break;
       this.#ended.shift();
-      if (this.#forgetEnded(call)) went.push(call.id);
+      // It may be live again, or part of another, or gone.
+      if (call.ended === undefined || call.into || call.gone) continue;
+      this.#forget(call);
+      went.push(call.id);
     }
     for (let piece = this.journal.oldest; piece; piece = this.journal.oldest) {
       if (piece.number(piece.first + piece.size - 1, numberOf.at) > Math.min(due, now - leastMs)) break;
@@ -206,132 +230,109 @@ export class CallStore {
     return this.#ended.first !== undefined;
   }
 
-  #historyOf(step: CommittedStep, actor: KeptActor): ObjectHistory {
-    const noted = actor.note;
-    const history =
-      noted instanceof ObjectHistory && noted.keeper === this
-        ? noted
-        : new ObjectHistory(this, step.object, actor.machine, step.before, step.at);
-    if (history !== noted) {
-      actor.note = history;
-      this.living.add(history);
-    }
-    const { value, status } = step.after;
-    if (history.value !== value) {
-      history.value = value;
-      history.since = step.at;
-    }
-    if (status !== 'active') {
-      history.ended = true;
-      this.living.delete(history);
-    }
+  /* ---- Which call ------------------------------------------------------------------------------------------------- */
+
+  #begin(step: CommittedStep, actor: KeptActor): ObjectHistory {
+    const history = new ObjectHistory(this, actor.machine, step);
+    actor.note = history;
+    this.living.add(history);
+    this.#ofCharts[history.chart]?.set(history.object, history);
     return history;
   }
 
-  #assign(call: CallRecord, history: ObjectHistory): void {
-    history.call = call;
-    call.histories = added(call.histories, history);
-    if (aboutChannel.has(history.chart)) return;
-    this.#byObject.set(keyOf(history), call);
-    // It was given up for lost, and is found now.
-    if (history.isLoose) for (const entry of this.#others.take((each) => isOf(each, history))) this.put(call, entry);
-    history.isLoose = false;
+  /** What was kept of it went with the call it was in. */
+  #beginAgain({ before }: CommittedStep, history: ObjectHistory): void {
+    history.isLost = false;
+    history.base = before;
+    this.#ofCharts[history.chart]?.set(history.object, history);
   }
 
-  /** A step of what is in no call; some are in one later. */
-  #addLoose(step: CommittedStep, history: ObjectHistory): void {
-    const { chart, object, after } = step;
-    const kept = new KeptStep(step, history);
-    if (aboutChannel.has(chart)) this.wait(object, kept);
-    else if (chart !== 'bridge') this.putOther(kept);
-    else {
-      const key = `bridge:${object}`;
-      this.wait(key, kept);
-      if (after.status !== 'active') this.#giveUp(key);
+  /** Takes from a step what says which call its chart is in, and who is in control. */
+  #look(step: CommittedStep, history: ObjectHistory): void {
+    const { role } = history;
+    if (role === 'channel') {
+      history.snapshot = step.after;
+      const { linked } = step.after.context as ChannelContext;
+      if (history.linked !== linked.id) this.#link(step, history, linked.id);
+      return;
     }
+    if (role === 'ownership') {
+      history.snapshot = step.after;
+      const { app } = step.after.context as OwnershipContext;
+      const { applications } = history;
+      if (app !== '' && applications.at(-1) !== app)
+        history.applications = [...applications.filter((each) => each !== app), app];
+    }
+    if (history.call === undefined && role !== 'none') this.#found(step, history)?.take(history);
   }
 
-  /** What a channel's call gets that was there before the channel. */
-  #takeChannel(call: CallRecord, { object, after }: CommittedStep): void {
-    this.#byChannel.set(object, call);
-    this.#take(call, object);
-    const { protocolId } = after.context as ChannelContext;
-    if (protocolId === '') return;
-    this.#bySipCall.set(protocolId, call);
-    call.sipCalls = added(call.sipCalls, protocolId);
-    this.#take(call, `sip:${protocolId}`);
-  }
-
-  /** No call comes for what waits: it belongs to none. */
-  #giveUp(key: string): void {
-    const entries = this.#waiting.get(key) ?? [];
-    this.#waiting.delete(key);
-    for (const each of entries) this.putOther(each);
-  }
-
-  /** The call of a channel, which its context names. */
-  #callOfChannel(step: CommittedStep, history: ObjectHistory, own: CallRecord | undefined): CallRecord {
-    const { linked } = step.after.context as ChannelContext;
-    if (own && history.linked === linked.id) return own;
-    history.linked = linked.id;
-    let call = this.#calls.get(linked.id);
-    if (own && own === call) return own;
+  /** A channel is new in a call, which its context names. */
+  #link(step: CommittedStep, history: ObjectHistory, id: string): void {
+    history.linked = id;
+    const own = history.call;
+    let call = this.#calls.get(id);
+    if (own && own === call) return;
     if (!call) {
-      call = new CallRecord(linked.id, step.at, this.#mask(), this.journal);
-      this.#calls.set(linked.id, call);
+      call = new CallRecord(id, step.at, this.#mask(), this.journal);
+      this.#calls.set(id, call);
       this.#besides += octetsOfCall;
     }
     if (own) this.#merge(call, own);
-    return call;
+    else this.#takeChannel(call, step, history);
   }
 
-  /** Gives a call what has waited for it. */
-  #take(call: CallRecord, key: string): void {
-    const entries = this.#waiting.get(key);
-    if (!entries) return;
-    this.#waiting.delete(key);
-    for (const entry of entries) {
-      if (entry.kind === 'step') this.#adopt(call, entry);
-      this.put(call, entry);
+  #takeChannel(call: CallRecord, { object, after }: CommittedStep, history: ObjectHistory): void {
+    call.take(history);
+    if (history.ended === undefined) {
+      call.live++;
+      call.ended = undefined;
     }
+    this.#channels.set(object, history);
+    for (const each of this.#early) if (each.object === object) call.take(each);
+    this.#early = this.#early.filter((each) => each.call === undefined && each.ended === undefined && !each.isLost);
+    const { protocolId } = after.context as ChannelContext;
+    if (protocolId === '') return;
+    this.#bySipCall.set(protocolId, history);
+    for (const entry of this.#takeWaiting(protocolId)) this.put(history, entry);
   }
 
-  #adopt(call: CallRecord, { history, besides }: KeptStep): void {
-    if (history.call !== call) this.#assign(call, history);
-    // What begins is in nobody's hands; what was taken up may be.
-    if (history.chart === 'ownership' && typeof besides === 'object') call.traceOwnership(history, besides);
-  }
-
-  #trace(call: CallRecord, step: CommittedStep, history: ObjectHistory): void {
-    const wasLive = call.ended === undefined;
-    call.trace(step, history);
-    if (wasLive && call.ended !== undefined) this.#ended.push(call);
+  #takeWaiting(callId: string): readonly Kept[] {
+    const entries = this.#waiting.get(callId) ?? [];
+    this.#waiting.delete(callId);
+    return entries;
   }
 
   /** The call of what is no channel: that of what it is about. */
-  #found(step: CommittedStep): CallRecord | undefined {
-    const { chart, object } = step;
-    if (aboutChannel.has(chart)) return this.#byChannel.get(object);
-    const call = chart === 'bridge' ? this.#ofMembers(step) : this.#ofTarget(step);
-    if (call) this.#take(call, `${chart}:${object}`);
+  #found({ object, after }: CommittedStep, history: ObjectHistory): CallRecord | undefined {
+    const { role } = history;
+    if (role === 'bridge') return this.#ofMembers(after.context as BridgeContext);
+    if (role === 'ofTarget') return this.#ofTarget((after.context as { targetUri: string }).targetUri);
+    const call = this.ofChannel(object);
+    if (!call && !this.#early.includes(history)) this.#early.push(history);
     return call;
   }
 
-  #ofMembers(step: CommittedStep): CallRecord | undefined {
-    const { members } = step.after.context as BridgeContext;
+  #ofMembers({ members }: BridgeContext): CallRecord | undefined {
     for (const { channelId } of members) {
-      const call = this.#byChannel.get(channelId);
+      const call = this.ofChannel(channelId);
       if (call) return call;
     }
     return undefined;
   }
 
-  #ofTarget(step: CommittedStep): CallRecord | undefined {
-    const { targetUri } = step.after.context as { targetUri?: string };
-    if (targetUri === undefined) return undefined;
+  #ofTarget(targetUri: string): CallRecord | undefined {
     const colon = targetUri.indexOf(':');
     const id = targetUri.slice(colon + 1);
-    return targetUri.startsWith('channel') ? this.#byChannel.get(id) : this.#byObject.get(`bridge:${id}`);
+    return targetUri.startsWith('channel') ? this.ofChannel(id) : this.object('bridge', id)?.call;
+  }
+
+  #end(history: ObjectHistory, at: number): void {
+    history.ended = at;
+    this.living.delete(history);
+    const { call } = history;
+    if (history.role !== 'channel' || !call || --call.live > 0) return;
+    call.ended = at;
+    this.#ended.push(call);
   }
 
   #merge(into: CallRecord, other: CallRecord): void {
@@ -339,88 +340,94 @@ export class CallStore {
     this.#besides -= octetsOfCall;
     this.#calls.set(other.id, into);
     for (const id of other.formerIds) this.#calls.set(id, into);
-    for (const { id } of other.channels) this.#byChannel.set(id, into);
-    for (const history of other.histories)
-      if (!aboutChannel.has(history.chart)) this.#byObject.set(keyOf(history), into);
-    for (const id of other.sipCalls) this.#bySipCall.set(id, into);
   }
 
   /* ---- Room ------------------------------------------------------------------------------------------------------- */
 
-  /** Lets the oldest entries of a call go, and what is known of charts of which nothing is left. */
-  #cut(call: CallRecord, count: number): void {
-    this.#changeOwn(call, () => call.entries.drop(Math.ceil(count)));
-    const left = new Set(call.entries.kept().flatMap((entry) => (entry.kind === 'step' ? [entry.history] : [])));
-    for (const history of call.histories)
-      if (history.ended && !left.has(history)) this.#byObject.delete(keyOf(history));
-    call.histories = call.histories.filter((history) => !history.ended || left.has(history));
+  #added(history: ObjectHistory, order: number): void {
+    history.size++;
+    const { call } = history;
+    if (!call) return;
+    call.changed = order;
+    const { stepsPerCall } = this.#limits;
+    if (++call.size > stepsPerCall)
+      this.#cut(call, Math.min(mostDropped, Math.max(call.size - stepsPerCall, stepsPerCall * dropped)));
   }
 
-  #changeOwn(call: CallRecord, change: () => void): void {
-    const before = call.entries.ownOctets;
-    change();
-    this.#own += call.entries.ownOctets - before;
+  /** Lets the oldest entries of a call go, and what is known of charts of which nothing is left. */
+  #cut(call: CallRecord, count: number): void {
+    const before = call.ownOctets;
+    const left = call.drop(Math.ceil(count));
+    this.#own += call.ownOctets - before;
+    call.keepOnly((history) => {
+      const stays = history.ended === undefined || history.role === 'channel' || left.has(history);
+      if (!stays) this.#unname(history);
+      return stays;
+    });
   }
 
   /** A piece of the journal goes: the calls with it that ended, but not what is live. */
   #retired(segment: Segment): void {
-    for (const owner of segment.owners) if (owner !== this.#nobody) this.#leave(current(owner as CallRecord));
-    if (this.#own + this.#others.octets > this.#limits.octets * ownPart) this.#shorten();
+    for (const owner of segment.owners) if (owner instanceof ObjectHistory && !owner.isLost) this.#leave(owner);
+    if (this.#own > this.#limits.octets * ownPart) this.#shorten();
   }
 
-  #leave(call: CallRecord): void {
-    if (call.gone) return;
-    if (call.ended === undefined) this.#changeOwn(call, () => call.entries.takeOut());
-    else {
+  #leave(history: ObjectHistory): void {
+    const { call } = history;
+    if (call && call.ended !== undefined) {
       this.#forget(call);
       this.evicted++;
+    } else if (!call && history.ended !== undefined) this.#lose(history);
+    else {
+      const before = history.taken?.octets ?? 0;
+      history.takeOut(this.journal);
+      this.#own += (history.taken?.octets ?? 0) - before;
+    }
+  }
+
+  /** A piece of what is never in a call goes: charts that run go on from behind it. */
+  #passOver(segment: Segment): void {
+    for (const owner of segment.owners) {
+      if (!(owner instanceof ObjectHistory) || owner.ended !== undefined) continue;
+      const rows = [...rowsOf(this.#rest, owner.last)].filter(([piece]) => piece === segment);
+      for (const [piece, place] of rows.reverse()) passOver(readRow(piece, place) as KeptStep);
     }
   }
 
   /** Entries outside the journal take too much: half of them go, of the oldest calls first. */
   #shorten(): void {
     const target = (this.#limits.octets * ownPart) / 2;
-    for (let left = Math.ceil(this.#others.size / 2); left > 0; left--) this.#dropOther();
     for (const call of this.calls()) {
-      if (this.#own + this.#others.octets <= target) return;
-      if (call.entries.ownOctets > 0) this.#cut(call, call.entries.size / 2);
+      if (this.#own <= target) return;
+      if (call.ownOctets > 0) this.#cut(call, call.size / 2);
     }
-  }
-
-  #dropOther(): void {
-    const entry = this.#others.shift();
-    if (entry?.kind === 'step') passOver(entry);
-  }
-
-  /** False when it is live again, or part of another, or gone. */
-  #forgetEnded(call: CallRecord): boolean {
-    if (call.ended === undefined || call.into || call.gone) return false;
-    this.#forget(call);
-    return true;
+    for (const history of this.living) {
+      if (this.#own <= target) return;
+      if (!history.call && history.taken) this.#lose(history);
+    }
   }
 
   #forget(call: CallRecord): void {
     call.gone = true;
     this.#besides -= octetsOfCall;
-    this.#own -= call.entries.ownOctets;
     for (const id of [call.id, ...call.formerIds]) this.#calls.delete(id);
-    for (const { id } of call.channels) this.#byChannel.delete(id);
-    for (const history of call.histories) if (!aboutChannel.has(history.chart)) this.#byObject.delete(keyOf(history));
-    for (const id of call.sipCalls) this.#bySipCall.delete(id);
+    for (const history of call.histories) this.#lose(history);
+    call.newest = undefined;
   }
-}
 
-const isOf = (entry: Kept, history: ObjectHistory): boolean => entry.kind === 'step' && entry.history === history;
+  /** Lets go of all that is kept of a chart. */
+  #lose(history: ObjectHistory): void {
+    this.#own -= history.taken?.octets ?? 0;
+    this.#unname(history);
+    history.lose();
+  }
 
-const keyOf = ({ chart, object }: ObjectHistory): string => `${chart}:${object}`;
-
-/** The call that an object is in. When that has gone, with all the steps before this one, it is in none any more. */
-function callOf(history: ObjectHistory, step: CommittedStep): CallRecord | undefined {
-  if (!history.call) return undefined;
-  const call = current(history.call);
-  // Nobody else gives it one.
-  if (!call.gone) return call as CallRecord;
-  history.call = undefined;
-  history.base = step.before;
-  return undefined;
+  /** Nobody finds it by its name any more; another may bear that by now. */
+  #unname(history: ObjectHistory): void {
+    const { object, snapshot } = history;
+    const names = history.role === 'channel' ? this.#channels : this.#ofCharts[history.chart];
+    if (names?.get(object) === history) names.delete(object);
+    const { protocolId = '' } = (snapshot?.context as Partial<ChannelContext> | undefined) ?? {};
+    if (protocolId !== '' && this.#bySipCall.get(protocolId) === history) this.#bySipCall.delete(protocolId);
+  }
 }

@@ -2,8 +2,7 @@ import { type ChannelSnapshot, channelState } from '../machines/channel.ts';
 import type { Call, CallChannel, CallDetail, CallMask, CallPage, WaitingFor } from '../models/call.ts';
 import { AriError } from '../models/errors.ts';
 import { type Bundle, createBundle, type ServerDescription } from './bundle.ts';
-import type { CallRecord } from './call-record.ts';
-import type { ChannelTrace } from './history.ts';
+import type { CallRecord, ChannelTrace } from './call-record.ts';
 import { joined, type Mask, nothingMasked } from './masks.ts';
 import { writeMermaid } from './mermaid.ts';
 import { writePcap } from './pcap.ts';
@@ -86,8 +85,8 @@ export function createCalls(recorder: Recorder, stuck: Stuck, server: ServerDesc
       applications: [...call.applications],
       bridges: call.histories.filter(({ chart }) => chart === 'bridge').map(({ object }) => object),
       stuck: ended === undefined ? stuck.of(call) : [],
-      entries: call.entries.size,
-      gone: call.entries.gone,
+      entries: call.size,
+      gone: call.dropped,
       seq: call.changed,
       ...(call.mask.digits || call.mask.variables.size > 0 ? { masked: writeMask(call.mask) } : {}),
     };
@@ -95,7 +94,7 @@ export function createCalls(recorder: Recorder, stuck: Stuck, server: ServerDesc
 
   const get = (id: string): CallDetail => {
     const call = record(id);
-    return { ...model(call), timeline: writeTimeline(call.entries.all(), call.mask) };
+    return { ...model(call), timeline: writeTimeline(call.all(), call.mask) };
   };
 
   return {
@@ -125,10 +124,10 @@ export function createCalls(recorder: Recorder, stuck: Stuck, server: ServerDesc
       if (asked !== 'none' && asked !== 'headers')
         throw new AriError('parameterInvalid', { name: 'rtp', expected: "'none' or 'headers'" });
       const rtp = asked === 'headers';
-      const { entries, mask, channels } = record(id);
+      const call = record(id);
       if (rtp && !recorder.rtp.on) throw new AriError('rtpNotKept');
-      const packets = rtp ? recorder.rtp.of(channels.map((channel) => channel.id)) : [];
-      return writePcap(entries.all(), mask, packets);
+      const packets = rtp ? recorder.rtp.of(call.channels.map((channel) => channel.id)) : [];
+      return writePcap(call.all(), call.mask, packets);
     },
     mask(id, { digits = false, variables = [] }) {
       const call = record(id);

@@ -1,5 +1,5 @@
 import type { CommittedStep } from '../actors/step.ts';
-import { type KeptStep, StepReader } from './history.ts';
+import { type KeptStep, StepReader } from './kept-step.ts';
 
 const none: readonly never[] = [];
 

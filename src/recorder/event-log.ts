@@ -19,7 +19,7 @@ export class EventLog {
   /** The newest row of the journal is an event of an application. */
   note(application: string, segment: Segment): void {
     const place = this.#journal.places;
-    segment.setNumber(place, numberOf.sibling, this.#newest.get(application) ?? 0);
+    segment.follow(place, this.#newest.get(application) ?? 0);
     this.#newest.set(application, place);
     if (this.#newest.size > manyApplications) this.#prune();
   }

@@ -38,6 +38,9 @@ const textEach = 256;
 const referredEach = 100;
 const withoutText = numbersEach * 8 + referencesEach * 8 + referredEach;
 
+/** What so many rows take, roughly. */
+export const octetsOfRows = (rows: number): number => rows * (withoutText + textEach);
+
 const fewestRows = 8;
 
 /** Segments that a journal is made of at least, so that room is made in small pieces. */
@@ -80,20 +83,42 @@ export class Segment {
     return this.#references[(place - this.first) * referencesEach + column];
   }
 
-  setNumber(place: number, column: number, value: number): void {
-    this.#numbers[(place - this.first) * numbersEach + column] = value;
+  /** A new row. */
+  add(order: number, at: number, previous: number): void {
+    const start = this.size++ * numbersEach;
+    this.#numbers[start + numberOf.order] = order;
+    this.#numbers[start + numberOf.at] = at;
+    this.#numbers[start + numberOf.previous] = previous;
   }
 
-  setReference(place: number, column: number, value: unknown): void {
-    this.#references[(place - this.first) * referencesEach + column] = value;
+  /** What a row holds. */
+  describe(place: number, kind: number, number: number, cause = 0): void {
+    const start = (place - this.first) * numbersEach;
+    this.#numbers[start + numberOf.kind] = kind;
+    this.#numbers[start + numberOf.number] = number;
+    this.#numbers[start + numberOf.cause] = cause;
+  }
+
+  /** What a row refers to. */
+  refer(place: number, subject: unknown, content?: unknown, rest?: unknown): void {
+    const start = (place - this.first) * referencesEach;
+    this.#references[start + referenceOf.subject] = subject;
+    this.#references[start + referenceOf.content] = content;
+    this.#references[start + referenceOf.rest] = rest;
+  }
+
+  /** Chains a row, of an event, to the one before of its application. */
+  follow(place: number, sibling: number): void {
+    this.#numbers[(place - this.first) * numbersEach + numberOf.sibling] = sibling;
   }
 
   /** Writes the text of a row; there is room for it. */
   write(place: number, text: string, form: TextForm): void {
     const at = this.#textEnd;
     const length = this.#texts.write(text, at, form);
-    this.setNumber(place, numberOf.textAt, at);
-    this.setNumber(place, numberOf.textLength, length);
+    const start = (place - this.first) * numbersEach;
+    this.#numbers[start + numberOf.textAt] = at;
+    this.#numbers[start + numberOf.textLength] = length;
     this.#textEnd = at + length;
   }
 
@@ -152,19 +177,20 @@ export class Journal {
     return this.#segments[0];
   }
 
+  /** All who have rows in it, and some who had. */
+  owners(): Set<RowOwner> {
+    return new Set(this.#segments.flatMap(({ owners }) => owners));
+  }
+
   /** Makes a new row, with room for a text of so many units. @returns where it is; its place is `places` */
   open(owner: RowOwner, order: number, at: number, units: number, form: TextForm): Segment {
     const octets = units * mostEach[form];
     let segment = this.#newest;
     if (!segment?.hasRoom(octets)) segment = this.#turn(octets);
-    segment.size++;
-    const place = ++this.#places;
-    segment.setNumber(place, numberOf.order, order);
-    segment.setNumber(place, numberOf.at, at);
-    // Read now: to make room for the row may have moved the owner's others.
-    segment.setNumber(place, numberOf.previous, owner.last);
+    // The owner's newest row is read now: to make room for this one may have moved its others.
+    segment.add(order, at, owner.last);
     if (owner.last < segment.first) segment.owners.push(owner);
-    owner.last = place;
+    owner.last = ++this.#places;
     return segment;
   }
 

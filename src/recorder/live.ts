@@ -13,7 +13,7 @@ import type { EventTimelineEntry, TimelineEntry } from '../models/timeline.ts';
 import { type CallRecord, current } from './call-record.ts';
 import type { Calls } from './calls.ts';
 import { type EventEntry, readAll, type Told } from './entries.ts';
-import { StepReader } from './history.ts';
+import { StepReader } from './kept-step.ts';
 import type { Recorder } from './recorder.ts';
 import { createTimelineWriter, type TimelineWriter } from './timeline.ts';
 
@@ -146,7 +146,7 @@ export function createLive(options: LiveOptions): Live {
         dirty = false;
         const now = current(record);
         // What was shown until now may have to be hidden; of what went before it was told nothing can be told.
-        if (now !== record || now.mask !== mask || now.entries.gone > told) {
+        if (now !== record || now.mask !== mask || now.dropped > told) {
           record = now;
           ({ mask } = record);
           writer = createTimelineWriter(mask);
@@ -154,10 +154,10 @@ export function createLive(options: LiveOptions): Live {
           whole = true;
           last = 0;
         }
-        const fresh = record.entries.kept().filter(({ order }) => order > last);
+        const fresh = record.kept().filter(({ order }) => order > last);
         const entries: TimelineEntry[] = readAll(fresh, reader).map((entry) => writer.write(entry));
         last = recorder.order;
-        told = record.entries.gone + record.entries.size;
+        told = record.dropped + record.size;
         const message: LiveCall = {
           type: 'call',
           ...place(),

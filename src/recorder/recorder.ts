@@ -3,7 +3,7 @@ import type { KeptActor, Turn } from '../actors/turn.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { AriEventBody } from '../models/events.ts';
-import type { CallRecord } from './call-record.ts';
+import type { CallRecord, ObjectHistory } from './call-record.ts';
 import { CallStore, type StoreLimits } from './call-store.ts';
 import { EventEntry, MediaEntry, RequestEntry, SipEntry, type SipPlace, type Told } from './entries.ts';
 import { EventLog } from './event-log.ts';
@@ -98,9 +98,8 @@ export class Recorder {
       entry.status = status;
       entry.durationMs = durationMs;
       if (looks && status < 400) return;
-      const call = entry.calls.length > 0 ? this.store.find(entry.calls[0] ?? '') : this.#callOfPath(entry.path);
-      if (entry.calls.length === 0) this.#file(entry, call);
-      else this.#tell(entry, call);
+      if (entry.calls.length === 0) this.#file(entry, this.#ofPath(entry.path));
+      else this.#tell(entry, this.store.find(entry.calls[0] ?? ''));
     };
   }
 
@@ -108,14 +107,14 @@ export class Recorder {
   sent(application: string, number: number, event: AriEventBody, json: string, missed: boolean): void {
     const entry = new EventEntry({ at: this.clock.now(), application, number, type: event.type, json, missed });
     entry.order = ++this.#order;
-    const call = this.#callOfEvent(event);
-    this.events.note(application, this.store.addEvent(call, entry));
-    this.#tell(entry, call);
+    const history = this.#ofEvent(event);
+    this.events.note(application, this.store.addEvent(history, entry));
+    this.#tell(entry, history?.call);
   }
 
   /** The call that an event was about, while it is kept. */
   callOf({ json }: EventEntry): CallRecord | undefined {
-    return this.#callOfEvent(JSON.parse(json) as AriEventBody);
+    return this.#ofEvent(JSON.parse(json) as AriEventBody)?.call;
   }
 
   /** A SIP message came in or went out. */
@@ -130,18 +129,18 @@ export class Recorder {
     });
     entry.order = ++this.#order;
     const callId = callIdOf(head);
-    const call = this.store.ofSipCall(callId);
-    if (!call && isAboutCall(head)) {
-      this.store.wait(`sip:${callId}`, entry);
+    const history = this.store.sipCall(callId);
+    if (!history && isAboutCall(head)) {
+      this.store.wait(callId, entry);
       this.#tell(entry, undefined);
-    } else this.#file(entry, call);
+    } else this.#file(entry, history);
   }
 
   /** The media plane told something of a channel. */
   media(channelId: string, report: Readonly<Record<string, string | number>>): void {
     const entry = new MediaEntry(this.clock.now(), channelId, report);
     entry.order = ++this.#order;
-    this.#file(entry, this.store.ofChannel(channelId));
+    this.#file(entry, this.store.channel(channelId));
   }
 
   /** Stops recording; what is kept stays. */
@@ -154,26 +153,28 @@ export class Recorder {
 
   #keep(step: CommittedStep, actor: KeptActor): void {
     step.order = ++this.#order;
-    const call = this.store.addStep(step, actor);
-    if (call && step.request !== undefined && call.lastRequest !== step.request) this.#link(call, step.request);
+    const history = this.store.addStep(step, actor);
+    if (step.request !== undefined && step.request !== history.request) this.#link(history, step.request);
     if (this.#expiry === undefined && this.store.hasEnded) this.#expireSoon();
-    this.#tell(undefined, call);
+    if (this.#listeners.length > 0) this.#tell(undefined, history.call);
   }
 
-  /** Puts the request that a step follows from before it. */
-  #link(call: CallRecord, id: string): void {
-    call.lastRequest = id;
+  /** Puts the request that a step follows from into its call. */
+  #link(history: ObjectHistory, id: string): void {
+    const { call } = history;
+    if (!call) return;
+    history.request = id;
     const entry = this.#requests.get(id) ?? this.#formerRequests.get(id);
     if (!entry || entry.calls.includes(call.id)) return;
     entry.calls = [...entry.calls, call.id];
-    this.store.put(call, entry);
+    this.store.put(history, entry);
     this.#tell(entry, call);
   }
 
-  #file(entry: Told, call: CallRecord | undefined): void {
-    if (call) this.store.put(call, entry);
+  #file(entry: Told, history: ObjectHistory | undefined): void {
+    if (history) this.store.put(history, entry);
     else this.store.putOther(entry);
-    this.#tell(entry, call);
+    this.#tell(entry, history?.call);
   }
 
   #tell(entry: Told | undefined, call: CallRecord | undefined): void {
@@ -194,25 +195,25 @@ export class Recorder {
     this.#requests = new Map();
   }
 
-  /** The call that a path names: `/ari/channels/{id}/…`, `/hookswitch/calls/{id}/…`, and the same of bridges, playbacks and recordings. */
-  #callOfPath(path: string): CallRecord | undefined {
+  /** What a path names: `/ari/channels/{id}/…`, `/hookswitch/calls/{id}/…`, and the same of bridges, playbacks and recordings. */
+  #ofPath(path: string): ObjectHistory | undefined {
     const [, , resource, id] = path.split('/');
     if (id === undefined) return undefined;
-    if (resource === 'calls') return this.store.find(id) ?? this.store.ofChannel(id);
-    if (resource === 'channels') return this.store.ofChannel(id);
-    const chart = { bridges: 'bridge', playbacks: 'playback' }[resource ?? ''];
-    return chart ? this.store.ofObject(chart, id) : undefined;
+    if (resource === 'calls') return this.store.find(id)?.newest ?? this.store.channel(id);
+    if (resource === 'channels') return this.store.channel(id);
+    if (resource === 'bridges') return this.store.object('bridge', id);
+    return resource === 'playbacks' ? this.store.object('playback', id) : undefined;
   }
 
-  #callOfEvent(event: AriEventBody): CallRecord | undefined {
+  #ofEvent(event: AriEventBody): ObjectHistory | undefined {
     const { channel, peer, playback, bridge, recording } = event as {
       [name in 'channel' | 'peer' | 'bridge' | 'playback']?: { id?: string };
     } & { recording?: { name: string } };
     const about = channel ?? peer ?? transfererOf(event);
-    if (about?.id !== undefined) return this.store.ofChannel(about.id);
-    if (playback?.id !== undefined) return this.store.ofObject('playback', playback.id);
-    if (bridge?.id !== undefined) return this.store.ofObject('bridge', bridge.id);
-    return recording && this.store.ofObject('liveRecording', recording.name);
+    if (about?.id !== undefined) return this.store.channel(about.id);
+    if (playback?.id !== undefined) return this.store.object('playback', playback.id);
+    if (bridge?.id !== undefined) return this.store.object('bridge', bridge.id);
+    return recording && this.store.object('liveRecording', recording.name);
   }
 
   #expireSoon(): void {

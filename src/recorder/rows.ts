@@ -2,8 +2,8 @@ import type { ChartEvent, StepSource, Taking } from '../actors/chart-run.ts';
 import type { CommittedStep, Step } from '../actors/step.ts';
 import { clockCause, requestCause } from '../actors/turn.ts';
 import { EventEntry, type Kept, type MediaEntry, type RequestEntry, SipEntry } from './entries.ts';
-import { KeptStep, type ObjectHistory } from './history.ts';
 import { type Journal, numberOf, type RowOwner, referenceOf, type Segment } from './journal.ts';
+import { type KeptChart, KeptStep } from './kept-step.ts';
 
 /** What a row holds: for steps how they came about; what is kept as an object says itself what it is. */
 const kinds = ['begun', 'restored', 'taken', 'expired', 'crashed', 'event', 'missed', 'sip', 'object'] as const;
@@ -27,23 +27,16 @@ export function writeStep(
   journal: Journal,
   owner: RowOwner,
   step: Pick<CommittedStep, 'order' | 'at' | 'seq' | 'taking' | 'event' | 'besides' | 'causedBy' | 'request'>,
-  history: ObjectHistory,
+  history: KeptChart,
 ): void {
   const { taking, event, besides, causedBy, request } = step;
   const segment = journal.open(owner, step.order, step.at, 0, 'latin1');
   const place = journal.places;
   const cause = causeNumber(causedBy, request);
-  segment.setNumber(place, numberOf.kind, codeOf[taking]);
-  segment.setNumber(place, numberOf.number, step.seq);
-  segment.setNumber(place, numberOf.cause, cause);
-  segment.setReference(place, referenceOf.subject, history);
-  segment.setReference(place, referenceOf.content, saysMore(event) ? event : event.type);
+  segment.describe(place, codeOf[taking], step.seq, cause);
   const isSimple = besides === undefined && cause !== byOther;
-  segment.setReference(
-    place,
-    referenceOf.rest,
-    isSimple ? request : ({ request, cause: causedBy, besides } satisfies Rest),
-  );
+  const rest = isSimple ? request : ({ request, cause: causedBy, besides } satisfies Rest);
+  segment.refer(place, history, saysMore(event) ? event : event.type, rest);
 }
 
 /** Whether an event has more than its type. */
@@ -56,8 +49,14 @@ function causeNumber(cause: Step['causedBy'], request: string | undefined): numb
   if (typeof cause === 'number') return cause;
   if (cause === undefined) return noCause;
   if (cause === clockCause) return byClock;
-  return request !== undefined && cause.endsWith(request) && cause === requestCause(request) ? byRequest : byOther;
+  return request !== undefined && isCause(cause, request) ? byRequest : byOther;
 }
+
+const ofRequest = requestCause('');
+
+/** Whether a cause is that of a request, without making it anew. */
+const isCause = (cause: string, request: string): boolean =>
+  cause.length === ofRequest.length + request.length && cause.startsWith(ofRequest) && cause.endsWith(request);
 
 function causeOf(number: number, request: string | undefined, rest: Rest | undefined): Step['causedBy'] {
   if (number >= 0) return number;
@@ -67,14 +66,16 @@ function causeOf(number: number, request: string | undefined, rest: Rest | undef
 }
 
 /** Writes an event, as it was made for an application. */
-export function writeEvent(journal: Journal, owner: RowOwner, event: EventEntry): Segment {
-  const segment = journal.open(owner, event.order, event.at, event.json.length, 'utf8');
+export function writeEvent(
+  journal: Journal,
+  owner: RowOwner,
+  { order, at, application, number, type, json, missed }: Omit<EventEntry, 'kind'>,
+): Segment {
+  const segment = journal.open(owner, order, at, json.length, 'utf8');
   const place = journal.places;
-  segment.setNumber(place, numberOf.kind, event.missed ? codeOf.missed : codeOf.event);
-  segment.setNumber(place, numberOf.number, event.number);
-  segment.setReference(place, referenceOf.subject, event.application);
-  segment.setReference(place, referenceOf.content, event.type);
-  segment.write(place, event.json, 'utf8');
+  segment.describe(place, missed ? codeOf.missed : codeOf.event, number);
+  segment.refer(place, application, type);
+  segment.write(place, json, 'utf8');
   return segment;
 }
 
@@ -82,10 +83,9 @@ function writeSip(journal: Journal, owner: RowOwner, sip: SipEntry): void {
   const text = sip.body === undefined ? sip.head : sip.head + sip.body;
   const segment = journal.open(owner, sip.order, sip.at, text.length, 'latin1');
   const place = journal.places;
-  segment.setNumber(place, numberOf.kind, codeOf.sip);
-  segment.setNumber(place, numberOf.number, sip.bodyLength);
   const { direction, protocol, local, remote } = sip;
-  segment.setReference(place, referenceOf.subject, { direction, protocol, local, remote });
+  segment.describe(place, codeOf.sip, sip.bodyLength);
+  segment.refer(place, { direction, protocol, local, remote });
   segment.write(place, text, 'latin1');
 }
 
@@ -96,8 +96,8 @@ export function writeRow(journal: Journal, owner: RowOwner, entry: Kept): void {
   else if (entry.kind === 'sip') writeSip(journal, owner, entry);
   else {
     const segment = journal.open(owner, entry.order, entry.at, 0, 'latin1');
-    segment.setNumber(journal.places, numberOf.kind, codeOf.object);
-    segment.setReference(journal.places, referenceOf.subject, entry);
+    segment.describe(journal.places, codeOf.object, 0);
+    segment.refer(journal.places, entry);
   }
 }
 
@@ -119,7 +119,7 @@ export function readRow(segment: Segment, place: number): Kept {
       besides: rest?.besides as StepSource['besides'],
       causedBy: causeOf(segment.number(place, numberOf.cause), request, rest),
     };
-    return new KeptStep(step, subject as ObjectHistory);
+    return new KeptStep(step, subject as KeptChart);
   }
   if (code === codeOf.object) return subject as RequestEntry | MediaEntry;
   if (code === codeOf.sip) {

@@ -9,8 +9,7 @@ import { ownershipExpectations } from '../machines/ownership.ts';
 import { playbackExpectations } from '../machines/playback.ts';
 import { transferExpectations } from '../machines/transfer.ts';
 import type { WaitingFor } from '../models/call.ts';
-import { type CallRecord, current } from './call-record.ts';
-import type { ObjectHistory } from './history.ts';
+import type { CallRecord, ObjectHistory } from './call-record.ts';
 import type { Recorder } from './recorder.ts';
 
 /** By chart. */
@@ -69,7 +68,7 @@ export function createStuck(
       since,
       expected_ms: expected.atMost,
       waits_for: expected.waitsFor,
-      ...(call && !call.gone ? { call: current(call).id } : {}),
+      ...(call ? { call: call.id } : {}),
     };
   };
 
@@ -103,7 +102,7 @@ export function createStuck(
     },
     of(call) {
       const now = clock.now();
-      return call.histories.flatMap((history) => (history.ended ? [] : (judge(history, now) ?? [])));
+      return call.histories.flatMap((history) => (history.ended !== undefined ? [] : (judge(history, now) ?? [])));
     },
   };
 }

@@ -33,6 +33,28 @@ const channelChart = setup({
   },
 });
 
+/** Something that goes on and on, and says who is in it: the part of a bridge that the recorder looks at. */
+const roundsOfChart = (id: string) =>
+  setup({
+    types: {
+      context: {} as { members: { channelId: string }[]; rounds: number },
+      events: {} as { type: 'go'; member?: string },
+    },
+  }).createMachine({
+    id,
+    context: { members: [], rounds: 0 },
+    on: {
+      go: {
+        actions: assign(({ context, event: { member } }) => ({
+          rounds: context.rounds + 1,
+          members: member === undefined ? [] : [{ channelId: member }],
+        })),
+      },
+    },
+  });
+const bridgeChart = roundsOfChart('bridge');
+const contactChart = roundsOfChart('contact');
+
 /** Fills a store with calls, each of a few steps, messages and events, at a simulated pace of one a ms. */
 class Load {
   readonly store = new CallStore(limits, () => nothingMasked);
@@ -52,6 +74,10 @@ class Load {
     return spawn(channelChart, { id, input: { id }, runtime: this.#runtime, onEnded: () => {} });
   }
 
+  object(chart: typeof bridgeChart, id: string): Actor<typeof bridgeChart> {
+    return spawn(chart, { id, input: undefined, runtime: this.#runtime, onEnded: () => {} });
+  }
+
   call(id: string, entries: number): void {
     this.#clock.advance(1);
     const at = this.now;
@@ -60,13 +86,13 @@ class Load {
       ...{ local: place, remote: place },
     } as ConstructorParameters<typeof SipEntry>[0]);
     sip.order = ++this.#order;
-    this.store.wait(`sip:sip-${id}`, sip);
+    this.store.wait(`sip-${id}`, sip);
     const channel = this.channel(id);
-    const call = this.store.find(id);
-    for (let number = 0; number < entries && call; number++) {
+    const kept = this.store.channel(id);
+    for (let number = 0; number < entries; number++) {
       const event = new EventEntry({ at, application: 'a', number, type: 'X', json: '{}'.repeat(200), missed: false });
       event.order = ++this.#order;
-      this.store.addEvent(call, event);
+      this.store.addEvent(kept, event);
     }
     channel.send({ type: 'end' });
     this.most = Math.max(this.most, this.store.octets);
@@ -79,7 +105,7 @@ class Load {
 
 /** What a call's steps tell, as it was when they were taken. */
 const roundsOf = (call: CallRecord | undefined): unknown[] =>
-  call?.entries.all().flatMap((entry) => (entry.kind === 'step' ? [entry.after.context.rounds] : [])) ?? [];
+  call?.all().flatMap((entry) => (entry.kind === 'step' ? [entry.after.context.rounds] : [])) ?? [];
 
 bounds('100,000 calls leave it at its limit, with the newest of them, and it says how many went', () => {
   const load = new Load();
@@ -109,7 +135,7 @@ bounds('of a long call the oldest entries go, and it is told how many; what is l
   for (let round = 1; round <= 500; round++) {
     channel.send({ type: 'go' });
     const call = load.store.find('long');
-    const { size = 0, gone = 0 } = call?.entries ?? {};
+    const { size = 0, dropped: gone = 0 } = call ?? {};
     assert.ok(size <= limits.stepsPerCall && size + gone === round + 1, `${size} are there, ${gone} went`);
     if (round % 7 === 0)
       assert.equal(
@@ -126,9 +152,9 @@ bounds('calls that do not end are shortened when nothing else can go', () => {
   assert.ok(load.store.octets <= limits.octets + 2_000 * 2_000, `it took ${load.store.octets}`);
   const calls = load.store.calls();
   assert.is(calls.length, 2_000);
-  assert.ok(calls.some(({ entries }) => entries.gone > 0));
+  assert.ok(calls.some(({ dropped }) => dropped > 0));
   for (const call of calls) {
-    const { size } = call.entries;
+    const { size } = call;
     assert.equal(
       roundsOf(call),
       Array.from({ length: size }, (_, at) => 21 - size + at),
@@ -149,7 +175,51 @@ bounds('a live call keeps all that it was while thousands of others come and go'
     roundsOf(call),
     Array.from({ length: 40 }, (_, at) => at),
   );
-  assert.is(call?.entries.gone, 0);
+  assert.is(call?.dropped, 0);
+});
+
+bounds('what outlives its call goes on truly, without what went with that, and is of the next call it meets', () => {
+  const load = new Load();
+  const bridge = load.object(bridgeChart, 'b');
+  load.call('first', 1);
+  bridge.send({ type: 'go', member: 'first' });
+  bridge.send({ type: 'go' });
+  assert.is(load.store.object('bridge', 'b')?.call?.id, 'first');
+  for (let at = 0; load.store.find('first'); at++) load.call(`c${at}`, 4);
+  assert.is(load.store.object('bridge', 'b'), undefined);
+  const channel = load.channel('second');
+  bridge.send({ type: 'go', member: 'second' });
+  channel.send({ type: 'go' });
+  bridge.send({ type: 'go', member: 'second' });
+  const rounds = load.store
+    .find('second')
+    ?.all()
+    .map((entry) => (entry.kind === 'step' ? [entry.chart, entry.after.context.rounds] : []));
+  assert.equal(rounds, [
+    ['channel', 0],
+    ['bridge', 3],
+    ['channel', 1],
+    ['bridge', 4],
+  ]);
+});
+
+bounds('what never is in a call pushes none out, and its last steps tell the truth', () => {
+  const load = new Load();
+  load.call('kept', 1);
+  const contacts = [load.object(contactChart, 'one'), load.object(contactChart, 'other')];
+  for (let round = 1; round <= 5_000; round++) for (const contact of contacts) contact.send({ type: 'go' });
+  assert.ok(load.store.find('kept'));
+  const rounds = load.store
+    .all()
+    .flatMap((entry) =>
+      entry.kind === 'step' && entry.chart === 'contact' ? [[entry.object, entry.after.context.rounds]] : [],
+    );
+  const count = rounds.length / 2;
+  assert.ok(count > 20 && count < 200, `${count} are kept of each`);
+  assert.equal(
+    rounds.slice(-40),
+    Array.from({ length: 20 }, (_, at) => ['one', 'other'].map((id) => [id, 4_981 + at])).flat(),
+  );
 });
 
 bounds.run();

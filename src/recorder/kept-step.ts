@@ -8,62 +8,14 @@ import {
   workOut,
 } from '../actors/chart-run.ts';
 import type { CommittedStep, Step } from '../actors/step.ts';
-import type { ChannelContext } from '../machines/channel.ts';
 
-/** A channel of a call, as its last steps left it. */
-export type ChannelTrace = {
-  readonly id: string;
-  value: Snapshot['value'];
-  context: ChannelContext;
-  /** The application that controls it; '' for none. */
-  application: string;
-  /** ms since the epoch; undefined while it is there. */
-  ended: number | undefined;
-};
-
-/** A call, as its charts know it. */
-export interface OwningCall {
-  readonly id: string;
-  /** The call that it has become part of. */
-  readonly into: OwningCall | undefined;
-  /** Whether it is no longer kept. */
-  readonly gone: boolean;
-}
-
-/** One chart that runs, or ran: what is known of it beside its steps. */
-export class ObjectHistory {
-  /** Who keeps it. */
-  readonly keeper: object;
+/** The chart whose steps are kept. */
+export interface KeptChart {
   readonly object: string;
+  readonly chart: string;
   readonly machine: Chart;
   /** The snapshot before the first of its steps that is kept; undefined when that is its first one. */
   base: Snapshot | undefined;
-  /** The call that it belongs to; one that has gone is no longer its own. */
-  call: OwningCall | undefined;
-  /** The state it is in, and since when, in ms since the epoch. */
-  value: Snapshot['value'] | undefined;
-  since: number;
-  /** Whether it has ended. */
-  ended = false;
-  /** Whether some of its steps belong to no call. */
-  isLoose = false;
-  /** Of a channel the id of the call that its last step named. */
-  linked = '';
-  /** The channel that it is about, in its call. */
-  trace: ChannelTrace | undefined;
-
-  constructor(keeper: object, object: string, machine: Chart, base: Snapshot | undefined, since: number) {
-    this.keeper = keeper;
-    this.object = object;
-    this.machine = machine;
-    this.base = base;
-    this.value = base?.value;
-    this.since = since;
-  }
-
-  get chart(): string {
-    return this.machine.id;
-  }
 }
 
 /** A step as it is kept: what came in. What it led to follows from the chart, and is worked out when somebody asks. */
@@ -72,7 +24,7 @@ export class KeptStep implements StepSource {
   readonly order: number;
   readonly at: number;
   readonly seq: number;
-  readonly history: ObjectHistory;
+  readonly history: KeptChart;
   readonly taking: Taking;
   readonly event: ChartEvent;
   readonly besides: StepSource['besides'];
@@ -81,7 +33,7 @@ export class KeptStep implements StepSource {
 
   constructor(
     step: Pick<CommittedStep, 'order' | 'at' | 'seq' | 'taking' | 'event' | 'besides' | 'causedBy' | 'request'>,
-    history: ObjectHistory,
+    history: KeptChart,
   ) {
     this.order = step.order;
     this.at = step.at;
@@ -97,7 +49,7 @@ export class KeptStep implements StepSource {
 
 /** Works out steps, in their order. It remembers how each chart was after the last one. */
 export class StepReader {
-  readonly #before = new Map<ObjectHistory, Snapshot | undefined>();
+  readonly #before = new Map<KeptChart, Snapshot | undefined>();
 
   /** The next step of its object. */
   read(step: KeptStep): CommittedStep {
