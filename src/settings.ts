@@ -246,6 +246,7 @@ export const sipSettings = ({ sip, media }: Config): SipConfig => ({
   mostRedirections: sip.most_redirections,
   transfersPerCall: sip.transfers.per_call,
   transferTimeoutMs: sip.transfers.timeout * 1000,
+  video: { delayMs: sip.video.renegotiate_delay, intervalMs: sip.video.renegotiate_interval * 1000 },
   endpoints: Object.entries(sip.endpoints).map(([name, endpoint]) => sipEndpoint(name, endpoint)),
 });
 
@@ -311,6 +312,8 @@ export function sipEndpoint(name: string, endpoint: EndpointConfig): SipEndpoint
     ...allowanceOf(endpoint),
     codecs: endpoint.codecs,
     ...(endpoint.opus && { opus: opusTerms(endpoint.opus) }),
+    videoCodecs: endpoint.video_codecs,
+    maxVideoStreams: endpoint.max_video_streams,
     digits: endpoint.digits,
     mediaEncryption: endpoint.media_encryption,
     symmetric: endpoint.symmetric,

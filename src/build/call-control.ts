@@ -6,6 +6,7 @@ import { createOutboundConnections } from '../actors/outbound-connections.ts';
 import { createPlaybacks } from '../actors/playbacks.ts';
 import { createRecordings } from '../actors/recordings.ts';
 import { createDialplan } from '../dialplan/dialplan.ts';
+import { videoFormatNames } from '../lib/formats.ts';
 import { absencePolicies, outboundConnections } from '../settings.ts';
 import { createStoredRecordings } from '../stores/stored-recordings.ts';
 import type { Base } from './base.ts';
@@ -85,7 +86,7 @@ export function buildCallControl(
     playbacks,
     applications,
     dialplan,
-    formats: new Set(config.media.codecs),
+    formats: new Set([...config.media.codecs, ...videoFormatNames]),
     compatibility: general.compatibility,
     variablesLimit: limits.channel_variables,
     clock,

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { choice, codec, flag, group, list, named, number, opaque, optional, port, text, whole } from './setting.ts';
 import { opusSettings } from './sound-settings.ts';
+import { endpointVideo, video } from './video-settings.ts';
 
 /** Ports of `sip.transports` that name none. The ports of HTTP, which WebSockets have by right, are for a web server. */
 export const standardSipPorts = { udp: 5060, tcp: 5060, tls: 5061, ws: 8080, wss: 8443 } as const;
@@ -134,6 +135,7 @@ export const endpoint = group(
       description: 'Codecs to offer and accept, the preferred one first.',
     }),
     opus: optional(group(opusSettings, 'Opus for this endpoint, in place of all that media.opus says.')),
+    ...endpointVideo,
     caller_id: text({
       default: '',
       description: 'Caller id of its calls, `"Name" <number>`. Empty: what the phone says.',
@@ -354,6 +356,7 @@ export const sip = group(
       },
       'Calls that phones put through to others.',
     ),
+    video,
     limits: group(
       {
         stranger_rate: whole(1, 1_000_000, {

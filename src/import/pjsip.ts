@@ -1,6 +1,6 @@
-import { formatNames } from '../lib/formats.ts';
 import { type Access, asNetwork, createAccess, together } from './access.ts';
 import { bindOf, type Part } from './part.ts';
+import { codecsOf } from './pjsip-codecs.ts';
 import type { Report } from './report.ts';
 import { type Section, Values } from './source.ts';
 import { wizardSections } from './wizard.ts';
@@ -9,11 +9,6 @@ import { wizardSections } from './wizard.ts';
 
 /** An endpoint as the configuration file has it, in parts. */
 type Endpoint = Record<string, unknown>;
-
-/** Codecs that there are. */
-const codecs: ReadonlySet<string> = new Set(formatNames);
-/** The field's other names of them. */
-const codecNames: Readonly<Record<string, string>> = { pcmu: 'ulaw', pcma: 'alaw', slin8: 'slin', slinear: 'slin' };
 
 const firewall =
   'its access list cannot be said as allow.sources: let a firewall say who may come, then write it into the output by hand';
@@ -363,33 +358,6 @@ function aorOf(each: Values, { of, report }: World): Record<string, unknown> {
       ...number('default_expiration', 1, 604_800),
     },
   };
-}
-
-function codecsOf(each: Values, report: Report): { codecs: string[] } {
-  let chosen: string[] = [];
-  const unknown = new Set<string>();
-  for (const { key, value } of each.entries) {
-    const isAllow = key.toLowerCase() === 'allow';
-    if (!isAllow && key.toLowerCase() !== 'disallow') continue;
-    for (const item of value
-      .toLowerCase()
-      .split(/[,&|]/)
-      .flatMap((word) => word.trim() || [])) {
-      const isExcluded = item.startsWith('!');
-      const given = item.replace(/^!/, '').replace(/:\d+$/, '');
-      const name = (Object.hasOwn(codecNames, given) ? codecNames[given] : undefined) ?? given;
-      const named = name === 'all' ? ['ulaw', 'alaw', 'g722', 'opus'] : [name];
-      chosen = chosen.filter((codec) => !named.includes(codec));
-      if (isAllow !== isExcluded) {
-        chosen.push(...named.filter((codec) => codecs.has(codec)));
-        for (const codec of named) if (!codecs.has(codec)) unknown.add(codec);
-      }
-    }
-  }
-  for (const codec of unknown) report.missing(each.place, `codec ${codec} is not there: left out`);
-  if (chosen.length > 0) return { codecs: chosen };
-  report.approximated(each.place, 'none of its codecs is there: ulaw and alaw are offered');
-  return { codecs: ['ulaw', 'alaw'] };
 }
 
 /** What reliable provisional responses may be, where it is not as usual. */

@@ -1,4 +1,5 @@
 import type { OpusSending, OpusWishes } from '../../lib/formats.ts';
+import type { VideoFormatName } from '../../lib/formats.ts';
 import type { DigestAlgorithm } from '../../sip/auth/digest.ts';
 import type { SessionTerms } from '../../sip/dialog/session-timer.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
@@ -102,6 +103,10 @@ export type EndpointConfig = {
   codecs: readonly AudioCodec[];
   /** What it is asked for of Opus, and how that is sent to it; as everybody where left out. */
   opus?: OpusTerms;
+  /** Of video, likewise; without any its calls have none. */
+  videoCodecs: readonly VideoFormatName[];
+  /** Video streams that a call of it may have. */
+  maxVideoStreams: number;
   /**
    * How digits travel: `auto` = RFC 4733 events when the other side takes them, else INFO; `info` = always INFO; `inband` =
    * as tones in the audio; `auto_inband` = RFC 4733 events when the other side takes them, else as tones.
@@ -193,6 +198,8 @@ export type SipConfig = {
   transfersPerCall: number;
   /** ms that a party which asks for a transfer is told of it at most. */
   transferTimeoutMs: number;
+  /** How often a phone is told of new video streams at most, and how long further changes are waited for, in ms. */
+  video: { delayMs: number; intervalMs: number };
   endpoints: readonly EndpointConfig[];
 };
 
@@ -213,6 +220,8 @@ export const defaultEndpoint: Omit<EndpointConfig, 'name'> = {
   match: [],
   aor: defaultAor,
   codecs: ['ulaw', 'alaw'],
+  videoCodecs: [],
+  maxVideoStreams: 1,
   digits: 'auto',
   mediaEncryption: 'off',
   trustIdentity: false,
@@ -240,5 +249,6 @@ export const defaultSipConfig: SipConfig = {
   mostRedirections: 5,
   transfersPerCall: 1,
   transferTimeoutMs: 60_000,
+  video: { delayMs: 200, intervalMs: 2000 },
   endpoints: [],
 };

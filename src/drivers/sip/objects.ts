@@ -1,4 +1,5 @@
 import { isNetwork } from '../../lib/addresses.ts';
+import { isVideoFormat, videoFormatNames } from '../../lib/formats.ts';
 import { parseUri } from '../../sip/message/uri.ts';
 import { audioCodecs, isAudioCodec } from '../../sip/sdp/codecs.ts';
 import { type Party, transferHandlingIn } from '../../telephony/driver.ts';
@@ -120,19 +121,23 @@ const uris: Attribute = {
 
 /** Formats of the field that there are no codecs for: they may be asked for, and are left out. */
 const otherFormats =
-  /^(adpcm|codec2|g719|g723|g726|g726aal2|g729|gsm|h26[1345]p?|ilbc|jpeg|lpc10|mpeg4|png|red|silk\d*|siren(7|14)|slin(96|192)|speex(16|32)?|t140(red)?|testlaw|vp[89])$/;
+  /^(adpcm|codec2|g719|g723|g726|g726aal2|g729|gsm|h26[135]p?|h264p|ilbc|jpeg|lpc10|mpeg4|png|red|silk\d*|siren(7|14)|slin(96|192)|speex(16|32)?|t140(red)?|testlaw)$/;
 
-/** `ulaw,alaw`, `all`, `!alaw`: item by item on a list of codecs. */
+const isCodec = (name: string): boolean => isAudioCodec(name) || isVideoFormat(name);
+
+/** `ulaw,vp8`, `all`, `!alaw`: item by item on a list of codecs. Video has to be named: `all` of what is let in is all audio. */
 function changeCodecs(list: string, given: string, allow: boolean): string | undefined {
   let chosen = itemsOf(list);
   for (const item of itemsOf(given.toLowerCase())) {
     const excluded = item.startsWith('!');
     // A packet length (`ulaw:20`) is the far side's to choose here.
     const name = (excluded ? item.slice(1) : item).replace(/:\d+$/, '');
-    if (name !== 'all' && !isAudioCodec(name) && !otherFormats.test(name)) return undefined;
-    const named = name === 'all' ? [...audioCodecs] : [name].filter(isAudioCodec);
-    chosen = chosen.filter((codec) => !(named as string[]).includes(codec));
-    if (allow !== excluded) chosen.push(...named);
+    if (name !== 'all' && !isCodec(name) && !otherFormats.test(name)) return undefined;
+    const letsIn = allow !== excluded;
+    const all = letsIn ? audioCodecs : [...audioCodecs, ...videoFormatNames];
+    const named: readonly string[] = name === 'all' ? all : [name].filter(isCodec);
+    chosen = chosen.filter((codec) => !named.includes(codec));
+    if (letsIn) chosen.push(...named);
   }
   return chosen.join(',');
 }
@@ -197,7 +202,7 @@ const aor = defaultAor;
 export const sipObjectTypes = {
   endpoint: {
     isId,
-    check: ({ allow: chosen }: Values) => (chosen === '' ? 'no codec is left' : undefined),
+    check: ({ allow: chosen }: Values) => (itemsOf(chosen ?? '').some(isAudioCodec) ? undefined : 'no codec is left'),
     attributes: {
       context: text('default'),
       disallow,
@@ -220,6 +225,7 @@ export const sipObjectTypes = {
       send_connected_line: flag('yes'),
       allow_transfer: flag('yes'),
       redirect_method: word('user', 'none', 'user', 'uri_core', 'uri_pjsip'),
+      max_video_streams: number(1, 1, 32),
       from_user: text(),
       from_domain: host,
       outbound_proxy: uriOrNothing,
@@ -394,6 +400,8 @@ export function endpointOf(
     ...(value('set_var') === '' ? {} : { variables: variablesOf(value('set_var')) }),
     aor: aorOf(endpoint, find),
     codecs: itemsOf(value('allow')).filter(isAudioCodec),
+    videoCodecs: itemsOf(value('allow')).filter(isVideoFormat),
+    maxVideoStreams: Number(value('max_video_streams')),
     digits: digitsOfMode[value('dtmf_mode')] ?? 'auto',
     symmetric: value('rewrite_contact') === 'yes',
     trustIdentity: value('trust_id_inbound') === 'yes',

@@ -1,0 +1,45 @@
+import { formatNames, isVideoFormat, videoFormatNames } from '../lib/formats.ts';
+import type { Report } from './report.ts';
+import type { Values } from './source.ts';
+
+/** Codecs that there are. */
+const codecs: ReadonlySet<string> = new Set([...formatNames, ...videoFormatNames]);
+/** The field's other names of them. */
+const otherNames: Readonly<Record<string, string>> = { pcmu: 'ulaw', pcma: 'alaw', slin8: 'slin', slinear: 'slin' };
+/** What `all` is where it lets in: of video each codec has to be named. */
+const usual = ['ulaw', 'alaw', 'g722', 'opus'];
+
+/** What `allow` and `disallow` of an endpoint leave, audio and video apart, and how many streams of video it may have. */
+export function codecsOf(each: Values, report: Report): Record<string, unknown> {
+  let chosen: string[] = [];
+  const unknown = new Set<string>();
+  for (const { key, value } of each.entries) {
+    const isAllow = key.toLowerCase() === 'allow';
+    if (!isAllow && key.toLowerCase() !== 'disallow') continue;
+    for (const item of value
+      .toLowerCase()
+      .split(/[,&|]/)
+      .flatMap((word) => word.trim() || [])) {
+      const isExcluded = item.startsWith('!');
+      const given = item.replace(/^!/, '').replace(/:\d+$/, '');
+      const name = (Object.hasOwn(otherNames, given) ? otherNames[given] : undefined) ?? given;
+      const letsIn = isAllow !== isExcluded;
+      const named = name === 'all' ? [...usual, ...(letsIn ? [] : videoFormatNames)] : [name];
+      chosen = chosen.filter((codec) => !named.includes(codec));
+      if (letsIn) {
+        chosen.push(...named.filter((codec) => codecs.has(codec)));
+        for (const codec of named) if (!codecs.has(codec)) unknown.add(codec);
+      }
+    }
+  }
+  for (const codec of unknown) report.missing(each.place, `codec ${codec} is not there: left out`);
+  const video = chosen.filter(isVideoFormat);
+  const audio = chosen.filter((codec) => !isVideoFormat(codec));
+  if (audio.length === 0)
+    report.approximated(each.place, 'none of its codecs for audio is there: ulaw and alaw are offered');
+  const streams = each.number('max_video_streams', 1, 32) ?? 1;
+  return {
+    codecs: audio.length > 0 ? audio : ['ulaw', 'alaw'],
+    ...(video.length > 0 && { video_codecs: video, ...(streams > 1 && { max_video_streams: streams }) }),
+  };
+}
