@@ -60,6 +60,8 @@ export type ChannelCreationOptions = {
   tell(entry: ChannelEntry, message: ChannelMessage): void;
   /** A call came in to take the place of the channel with that id. */
   replace(newcomer: ChannelEntry, replaces: string): void;
+  /** The video of a channel is otherwise than before: its bridge's business. */
+  videoChanged(id: string): void;
   /** Calls back once nothing of a channel is recorded any more: its end is told after that of its recordings. */
   whenSettled(id: string, then: () => void): void;
   ids: Ids;
@@ -92,7 +94,7 @@ const nobody = { name: '', number: '' } as const;
 
 /** Makes what brings channels to life. */
 export function createChannelCreation(options: ChannelCreationOptions): ChannelCreation {
-  const { find, start, tell, whenSettled, ids, now, defaultLanguage, fieldEvents } = options;
+  const { find, start, tell, videoChanged, whenSettled, ids, now, defaultLanguage, fieldEvents } = options;
   const drivers = new Map<string, Driver>();
   let accepting = true;
 
@@ -100,7 +102,8 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
     (id: string) =>
     (report: LegReport): void => {
       const entry = find(id);
-      if (entry && report.type === 'leg.ended') whenSettled(id, () => tell(entry, report));
+      if (report.type === 'leg.videoChanged') videoChanged(id);
+      else if (entry && report.type === 'leg.ended') whenSettled(id, () => tell(entry, report));
       else if (entry) tell(entry, report);
     };
 

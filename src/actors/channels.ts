@@ -91,6 +91,8 @@ export interface Channels {
   onDeparture(listener: (channelId: string) => void): void;
   /** Hears when a channel puts us on hold, with the class of music for whoever it is connected to, or takes us back. */
   onHold(listener: (channelId: string, musicClass: string | undefined) => void): void;
+  /** Hears when the video of a channel is otherwise than before. */
+  onVideo(listener: (channelId: string) => void): void;
   /** Hears when the far side of a channel asks to be put through to somebody else; without anybody it is refused. */
   onTransferAsked(listener: (channel: ChannelEntry, transfer: TransferRequest) => void): void;
   /** Hears of a call that its far side sends elsewhere; without anybody it ends. */
@@ -141,6 +143,7 @@ export function createChannels(options: ChannelsOptions): Channels {
   const calls = { of: noCalls };
   const onDeparture: ((channelId: string) => void)[] = [];
   const onHold: ((channelId: string, musicClass: string | undefined) => void)[] = [];
+  const onVideo: ((channelId: string) => void)[] = [];
   const onGone: ((channelId: string) => void)[] = [];
   let onTransferAsked = ({ leg }: ChannelEntry, { id }: TransferRequest): void => leg.tellTransfer(id, 603);
   let onForwarded = (entry: ChannelEntry, { target }: Forward): void => {
@@ -265,6 +268,9 @@ export function createChannels(options: ChannelsOptions): Channels {
     start,
     tell: deliver,
     replace: (newcomer, replaces) => onReplacing(newcomer, replaces),
+    videoChanged: (id) => {
+      for (const told of onVideo) told(id);
+    },
     whenSettled,
     ids,
     now,
@@ -292,6 +298,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     attach: creation.attach,
     onDeparture: (listener) => void onDeparture.push(listener),
     onHold: (listener) => void onHold.push(listener),
+    onVideo: (listener) => void onVideo.push(listener),
     onTransferAsked(listener) {
       onTransferAsked = listener;
     },

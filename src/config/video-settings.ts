@@ -13,7 +13,7 @@ export const endpointVideo = {
     default: 1,
     unit: 'streams',
     description:
-      'Video streams that a call may have: its own camera, and in a bridge of type video_sfu the others beside. Each takes two ports.',
+      'Video streams that a call may have: its own camera, and in a bridge of type video_sfu the others beside. Each takes two ports of a call with video.',
   }),
 };
 

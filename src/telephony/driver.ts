@@ -1,5 +1,6 @@
 import type { DigitSequence, MediaSession } from './media.ts';
 import type { Party, Redirection } from './party.ts';
+import type { VideoCodec } from './video.ts';
 
 /**
  * The port between call control and a technology (SIP, Local, external media).
@@ -44,6 +45,8 @@ export type LegReport =
    * to go on there, and that says how it came to it.
    */
   | { type: 'leg.forwarded'; target: string; redirection?: Redirection }
+  /** What {@link LegVideo} says is otherwise than before. */
+  | { type: 'leg.videoChanged' }
   /** The far side of a call that stands asks to be put through to somebody else (SIP REFER). */
   | { type: 'leg.transferAsked'; transfer: TransferRequest };
 
@@ -95,6 +98,39 @@ export type TransferRequest = {
 
 export type { DigitSequence };
 
+/** One stream of video as it is agreed on. */
+export type LegVideoStream = {
+  /** Its number among the video lines; in 0 the far side's own camera comes in. */
+  stream: number;
+  codec: VideoCodec;
+  /** Whether the far side takes video in it, and whether we take the far side's. */
+  send: boolean;
+  receive: boolean;
+};
+
+/** Whom the far side is shown in one stream. */
+export type ShownStream = {
+  /** The codec of who is shown: nothing is decoded. */
+  codec: VideoCodec;
+  /** What the description of the session says of the stream (RFC 4574). */
+  label?: string;
+};
+
+/** The video of a leg. */
+export interface LegVideo {
+  /** What is agreed on, by the numbers of the streams; empty before, and where the far side has none. */
+  readonly streams: readonly LegVideoStream[];
+  /** As many streams as there may be: what the far side has refused counts no more. */
+  readonly capacity: number;
+  /** The formats it may have, by the field's names; once one is agreed on, that one. */
+  readonly formats: readonly VideoCodec[];
+  /**
+   * The far side is to have as many streams as these, for whom they say; the first is its own and stays, whatever is said.
+   * It is told so at a measured pace (SIP re-INVITE), and `leg.videoChanged` follows. Those that it refuses are not tried again.
+   */
+  show(streams: readonly ShownStream[]): void;
+}
+
 /** What a SIP call can be asked beside what all calls can. */
 export interface SipAbilities {
   /** Names that begin so (in any case of letters) of headers as `Leg.header` reads them, each once. */
@@ -125,6 +161,8 @@ export interface Leg {
   readonly formats: readonly string[];
   /** The leg's audio. Exists from the start; what is played before the far side listens is lost, not queued. */
   readonly media: MediaSession;
+  /** Its video; left out where it has none. */
+  readonly video?: LegVideo | undefined;
   /** Outbound only: place the call. Who calls is known by `LegRequest.caller` where nothing is said. */
   dial(details?: DialDetails): void;
   /** Inbound, unanswered: tell the caller it is alerting (SIP 180). Answered: play ringback locally. */

@@ -169,7 +169,7 @@ dynamic('what provisioning programs send is taken: what only tunes is kept and s
       const shown = Object.fromEntries(made.map(({ attribute, value }) => [attribute, value]));
       assert.equal(
         ['allow', 't38_udptl', 'bundle', 'timers_sess_expires', 'set_var'].map((name) => shown[name]),
-        ['ulaw,alaw,g722', 'no', 'no', '1800', 'OFFICE=Berlin;TEAM=sales, east'],
+        ['ulaw,alaw,g722,h264', 'no', 'no', '1800', 'OFFICE=Berlin;TEAM=sales, east'],
       );
       await client.ok('PUT', at('endpoint', 'erin'), fields({ auth: '' }));
       await client.ok('PUT', at('identify', 'erin'), fields({ endpoint: 'erin', match: '127.0.0.1' }));

@@ -1,5 +1,4 @@
-import type { OpusSending, OpusWishes } from '../../lib/formats.ts';
-import type { VideoFormatName } from '../../lib/formats.ts';
+import type { OpusSending, OpusWishes, VideoFormatName } from '../../lib/formats.ts';
 import type { DigestAlgorithm } from '../../sip/auth/digest.ts';
 import type { SessionTerms } from '../../sip/dialog/session-timer.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';

@@ -318,9 +318,9 @@ function resumeLeg(services: Services, data: LegData, channelId: string, report:
     if (!endpoint) throw new DriverError('endpoint', `there is no endpoint "${leg.endpoint}" any more`);
     return resumeInboundLeg(services, endpoint, leg, { channelId, report });
   }
-  const { request, codecs } = leg;
+  const { request, codecs, videoCodecs = [] } = leg;
   const resolved = resolveResource(services, request.resource);
-  return createOutboundLeg({ services, request, resolved, codecs, report, from: leg });
+  return createOutboundLeg({ services, request, resolved, codecs, videoCodecs, report, from: leg });
 }
 
 function openLeg(services: Services, request: LegRequest, report: Report): OpenedLeg {
@@ -334,12 +334,13 @@ function openLeg(services: Services, request: LegRequest, report: Report): Opene
       'format',
       `endpoint "${endpoint.name}" has none of the formats ${request.formats?.join(',')}`,
     );
+  const videoCodecs = endpoint.videoCodecs.filter((codec) => request.formats?.includes(codec) ?? true);
   return {
     name: channelName(services, endpoint),
     endpoint: ['PJSIP', endpoint.name],
     context: endpoint.context,
     ...(endpoint.tenantId !== undefined && { tenantId: endpoint.tenantId }),
-    leg: createOutboundLeg({ services, request, resolved, codecs, report }),
+    leg: createOutboundLeg({ services, request, resolved, codecs, videoCodecs, report }),
   };
 }
 

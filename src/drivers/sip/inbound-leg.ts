@@ -9,7 +9,7 @@ import type { CallOffer, IncomingTerms } from '../../sip/dialog/user-agent.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 import { parseUri } from '../../sip/message/uri.ts';
 import { Cause } from '../../telephony/causes.ts';
-import type { DigitSequence, Leg, Party, Report, SipAbilities } from '../../telephony/driver.ts';
+import type { DigitSequence, Leg, LegVideo, Party, Report, SipAbilities } from '../../telephony/driver.ts';
 import { causeFromReason, causeFromStatus, reasonHeaders, statusFromCause } from './causes.ts';
 import { type EndpointConfig, reliabilityOf, sessionTermsOf } from './config.ts';
 import { createLegCore, type LegCore, type LegCoreData } from './leg-core.ts';
@@ -150,6 +150,7 @@ class InboundLeg implements Leg {
       endpoint,
       channelId,
       codecs: endpoint.codecs,
+      video: { codecs: endpoint.videoCodecs, offered: videoLinesIn(call.request.bodyText) },
       peer: call.source,
       report,
       from: from && { data: from.core, usage: from.core.phase === 'setup' ? undefined : call.usage },
@@ -173,6 +174,10 @@ class InboundLeg implements Leg {
 
   get media(): Leg['media'] {
     return this.core.media;
+  }
+
+  get video(): LegVideo | undefined {
+    return this.core.video;
   }
 
   dial(): void {}
@@ -327,6 +332,9 @@ class InboundLeg implements Leg {
     else this.#call.usage.bye(reasonHeaders(cause));
   }
 }
+
+/** How many video lines an offer has, at most: their ports are to be there when it is answered. */
+const videoLinesIn = (sdp: string): number => sdp.split('\nm=video ').length - 1;
 
 const textOf = ({ address, port }: IncomingCall['source']): string =>
   `${address.includes(':') ? `[${address}]` : address}:${port}`;

@@ -1,3 +1,4 @@
+import type { VideoFormatName } from '../../lib/formats.ts';
 import { guarded } from '../../lib/guard.ts';
 import type { InviteUsage, UsageAnswer, UsageHandlers } from '../../sip/dialog/invite-usage.ts';
 import { Timers } from '../../sip/dialog/stack.ts';
@@ -17,6 +18,7 @@ import type { EndpointConfig } from './config.ts';
 import { EarlyMedia, type EarlyMediaData } from './early-media.ts';
 import { identityHeaders } from './identity.ts';
 import { InfoDigits, type InfoToSend, infosOf, parseInfoDigit } from './info-digits.ts';
+import { VideoStreams, type VideoStreamsData } from './leg-video.ts';
 import { receiveMessage } from './messages.ts';
 import { createNegotiation, type Negotiation, type NegotiationData } from './negotiation.ts';
 import { assertedParty } from './party.ts';
@@ -49,6 +51,7 @@ export type LegCoreData = {
   readonly infos: readonly InfoToSend[];
   /** Transfers that the far side has asked for and that are not decided. */
   readonly transfers?: readonly AskedTransfer[];
+  readonly video?: VideoStreamsData;
   readonly media: MediaSessionDump;
 };
 
@@ -59,6 +62,8 @@ export type LegCoreOptions = {
   /** A channel that it will probably meet. */
   near?: string | undefined;
   codecs: readonly AudioCodec[];
+  /** Codecs of video; without any there is none. And how many streams of it are in the offer that the call came with. */
+  video: { codecs: readonly VideoFormatName[]; offered: number };
   /** Towards whom the address in our SDP must make sense; undefined when there is nobody. */
   peer: Target | undefined;
   report: Report;
@@ -84,6 +89,7 @@ export interface LegCore {
   /** The codec agreed on; before, all that may be. */
   readonly formats: readonly AudioCodec[];
   readonly media: PendingSession;
+  readonly video: VideoStreams | undefined;
   readonly usageHandlers: UsageHandlers;
   /** Does what an intent says once the port is open, in order, unless the leg is over by then. */
   when(intent: string): void;
@@ -156,6 +162,22 @@ export function createLegCore(options: LegCoreOptions): LegCore {
     usage?.request('digit', 'INFO', { contentType: 'application/dtmf-relay', body }),
   );
 
+  const video =
+    options.video.codecs.length === 0
+      ? undefined
+      : new VideoStreams({
+          stack,
+          timers,
+          channelId: options.channelId,
+          codecs: options.video.codecs,
+          most: endpoint.maxVideoStreams,
+          pace: services.config.video,
+          canOffer: () => phase === 'up',
+          offer: () => usage?.reinvite(),
+          changed: () => tell({ type: 'leg.videoChanged' }),
+          from: from?.video,
+        });
+
   const transfers = createAskedTransfers({
     services,
     endpoint,
@@ -187,9 +209,10 @@ export function createLegCore(options: LegCoreOptions): LegCore {
   const told = contain('a report of the media', (report: MediaReport) => hear(report));
   // Where the port was not open yet there is nothing but what was asked meanwhile.
   const reopened = from?.media.local && from.media;
+  const opening = reopened ? media.reopenRtp(reopened, told) : media.openRtp(options.channelId, told, options.near);
   const session = createPendingSession(
     options.channelId,
-    reopened ? media.reopenRtp(reopened, told) : media.openRtp(options.channelId, told, options.near),
+    video ? opening.then((opened) => video.open(opened, options.video.offered).then(() => opened)) : opening,
     stack.log,
     (error) => {
       // When ports run out this is told for every call: the reason, not where in the program it was found.
@@ -233,6 +256,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       },
       sessionId: from?.negotiation?.session.sessionId ?? String(Number.parseInt(stack.ids.hex(8), 16)),
       from: from?.negotiation,
+      video,
       onHeld: tellHeld,
     });
     if (from?.early) early = new EarlyMedia(negotiation, from.early);
@@ -322,6 +346,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       return agreed ? [agreed] : codecs;
     },
     media: session,
+    video,
     usageHandlers: {
       owner: () => options.channelId,
       answerOffer(sdp, request) {
@@ -333,7 +358,10 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       standingHeaders: identity,
       onUpdated: identify,
       acceptAnswer: (sdp) => negotiation?.accept(sdp) ?? false,
-      onOfferRefused: (status) => stack.log.info({ channel: options.channelId, status }, 'a new offer was refused'),
+      onOfferRefused(status) {
+        stack.log.info({ channel: options.channelId, status }, 'a new offer was refused');
+        video?.refused();
+      },
       onRequestEnded(label, status) {
         transfers.ended(label, status);
         if (label === 'refer' && status >= 300)
@@ -366,6 +394,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       phase = 'up';
       if (silentEarly) negotiation?.renew();
       tell({ type: 'leg.answered' });
+      video?.consider();
       options.onChanged();
     },
     gone,
@@ -431,6 +460,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       silentEarly,
       infos: infos.waiting,
       ...(transfers.dump().length > 0 && { transfers: transfers.dump() }),
+      ...(video && { video: video.dump() }),
       media: session.dump(),
     }),
   };

@@ -3,15 +3,19 @@ import type { AudioCodec } from '../../sip/sdp/codecs.ts';
 import { type Direction, directionOf, parseDescription } from '../../sip/sdp/description.ts';
 import {
   type AgreedAudio,
+  type AgreedVideo,
   acceptAnswer,
   answerOffer,
   type LocalAudio,
+  type LocalMedia,
+  type LocalVideo,
   newSession,
   type SdpSession,
   writeOffer,
 } from '../../sip/sdp/offer-answer.ts';
 import type { SrtpPolicy } from '../../sip/sdp/sdes.ts';
 import type { RtpSession } from '../../telephony/media.ts';
+import type { VideoStreams } from './leg-video.ts';
 
 /** What was said and agreed so far: plain data. */
 export type NegotiationData = {
@@ -20,6 +24,10 @@ export type NegotiationData = {
   readonly session: SdpSession;
   readonly wished: Direction;
   readonly agreed?: AgreedAudio;
+  /** What is agreed of video. */
+  readonly videos?: readonly AgreedVideo[];
+  /** What our last offer said of it. */
+  readonly offered?: LocalVideo;
 };
 
 export type NegotiationOptions = {
@@ -38,6 +46,8 @@ export type NegotiationOptions = {
   sessionId: string;
   /** Where another process left off; its address then counts. */
   from?: NegotiationData | undefined;
+  /** The call's video; without it every stream of it is refused. */
+  video?: VideoStreams | undefined;
   /** What is agreed does not reach the session: another one's does. */
   silent?: boolean;
   /** The far side has put us on hold, or taken us back. */
@@ -85,7 +95,10 @@ export function createNegotiation(options: NegotiationOptions): Negotiation {
   let memory: SdpSession = from?.session ?? newSession(options.sessionId);
   let wished: Direction = from?.wished ?? 'sendrecv';
   let agreed: AgreedAudio | undefined = from?.agreed;
+  let videos: readonly AgreedVideo[] = from?.videos ?? [];
+  let offered: LocalVideo | undefined = from?.offered;
   let silent = options.silent ?? false;
+  const { video } = options;
 
   const looksForDigits = ({ telephoneEvent }: AgreedAudio): boolean =>
     terms.inbandDigits === 'always' || (terms.inbandDigits === 'without events' && telephoneEvent === undefined);
@@ -108,27 +121,49 @@ export function createNegotiation(options: NegotiationOptions): Negotiation {
     if (held !== wasHeld) options.onHeld(held);
   };
 
-  const dump = (): NegotiationData => ({ address, session: memory, wished, ...(agreed && { agreed }) });
+  const settleVideo = (next: readonly AgreedVideo[] | undefined, said: LocalVideo | undefined, isOurOffer: boolean) => {
+    videos = next ?? [];
+    if (!silent && said) video?.settle(videos, said, isOurOffer);
+  };
+
+  /** What we can do now, also of video. */
+  const media = (purpose: Parameters<VideoStreams['local']>[1]): LocalMedia =>
+    video ? { ...local, video: video.local(wished, purpose) } : local;
+
+  const dump = (): NegotiationData => ({
+    address,
+    session: memory,
+    wished,
+    ...(agreed && { agreed }),
+    ...(videos.length > 0 && { videos }),
+    ...(offered && { offered }),
+  });
 
   return {
     offer() {
-      const { session, body } = writeOffer(memory, local, wished);
+      const ours = media(memory.body === '' ? 'first offer' : 'offer');
+      const { session, body } = writeOffer(memory, ours, wished);
       memory = session;
+      offered = ours.video;
       return body;
     },
     answer(sdp) {
       const offer = parseDescription(sdp);
-      const answer = offer.ok ? answerOffer(memory, offer.description, local, wished) : undefined;
+      const ours = media('answer');
+      const answer = offer.ok ? answerOffer(memory, offer.description, ours, wished) : undefined;
       if (!answer?.ok) return undefined;
       memory = answer.session;
       settle(answer.agreed);
+      settleVideo(answer.videos, ours.video, false);
       return answer.body;
     },
     accept(sdp) {
       const answer = parseDescription(sdp);
-      const accepted = answer.ok ? acceptAnswer(answer.description, local, wished, memory) : undefined;
+      const ours = offered ? { ...local, video: offered } : local;
+      const accepted = answer.ok ? acceptAnswer(answer.description, ours, wished, memory) : undefined;
       if (!accepted?.ok) return false;
       settle(accepted.agreed);
+      settleVideo(accepted.videos, offered, true);
       return true;
     },
     hold(on) {
@@ -137,11 +172,13 @@ export function createNegotiation(options: NegotiationOptions): Negotiation {
     renew() {
       if (agreed) configure(agreed);
     },
-    fork: (isSilent, data = { address, session: memory, wished }) =>
+    fork: (isSilent, data = { address, session: memory, wished, ...(offered && { offered }) }) =>
       createNegotiation({ ...terms, from: data, silent: isSilent }),
     speakUp() {
       silent = false;
-      if (agreed) configure(agreed);
+      if (!agreed) return;
+      configure(agreed);
+      video?.resettle(videos);
     },
     change(change) {
       terms = { ...terms, ...change };

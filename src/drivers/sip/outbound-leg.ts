@@ -1,3 +1,4 @@
+import type { VideoFormatName } from '../../lib/formats.ts';
 import type { UsageHandlers } from '../../sip/dialog/invite-usage.ts';
 import { hasSdp } from '../../sip/dialog/offers.ts';
 import type { OutgoingCall, OutgoingCallData } from '../../sip/dialog/outgoing-call.ts';
@@ -12,6 +13,7 @@ import type {
   DigitSequence,
   Leg,
   LegRequest,
+  LegVideo,
   Party,
   Redirection,
   Report,
@@ -35,6 +37,7 @@ export type OutboundOptions = {
   request: LegRequest;
   resolved: Resolved;
   codecs: readonly AudioCodec[];
+  videoCodecs: readonly VideoFormatName[];
   report: Report;
   /** Where another process left off. */
   from?: OutboundLegData;
@@ -46,6 +49,8 @@ export type OutboundLegData = {
   readonly kind: 'outbound';
   readonly request: LegRequest;
   readonly codecs: readonly AudioCodec[];
+  /** Of video; none where left out. */
+  readonly videoCodecs?: readonly VideoFormatName[];
   readonly callId: string;
   readonly core: LegCoreData;
   readonly dialed: boolean;
@@ -114,6 +119,7 @@ class OutboundLeg implements Leg {
       channelId: request.channelId,
       near: request.near,
       codecs: options.codecs,
+      video: { codecs: options.videoCodecs, offered: 1 },
       peer: resolved.destinations()[0]?.target,
       report: options.report,
       presented: request.caller,
@@ -132,6 +138,10 @@ class OutboundLeg implements Leg {
 
   get media(): Leg['media'] {
     return this.#core.media;
+  }
+
+  get video(): LegVideo | undefined {
+    return this.#core.video;
   }
 
   dial(details?: DialDetails): void {
@@ -223,6 +233,7 @@ class OutboundLeg implements Leg {
       kind: 'outbound',
       request: { ...this.#options.request, caller: this.#caller },
       codecs: this.#options.codecs,
+      ...(this.#options.videoCodecs.length > 0 && { videoCodecs: this.#options.videoCodecs }),
       callId: this.protocolId,
       core: this.#core.dump(),
       dialed: this.#dialed,

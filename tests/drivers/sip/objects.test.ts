@@ -32,9 +32,11 @@ objects('codecs are allowed and disallowed item by item; formats without a codec
   assert.is(allow('ulaw', 'alaw'), 'ulaw', 'the first of a request starts anew');
   assert.is(allow('ulaw', 'alaw', true), 'alaw,ulaw', 'further ones are added');
   assert.is(allow('ulow'), undefined);
-  assert.is(read('endpoint', 'disallow', 'all', 'ulaw,alaw'), '');
+  assert.is(allow('ulaw,vp8,h263,h264'), 'ulaw,vp8,h264', 'video has to be named');
+  assert.is(read('endpoint', 'disallow', 'all', 'ulaw,alaw,vp8'), '');
   assert.is(read('endpoint', 'disallow', 'ulaw', 'ulaw,alaw'), 'alaw');
   assert.is(sipObjectTypes.endpoint.check({ allow: '' }), 'no codec is left');
+  assert.is(sipObjectTypes.endpoint.check({ allow: 'vp8' }), 'no codec is left');
   assert.is(sipObjectTypes.endpoint.check({ allow: 'ulaw' }), undefined);
 });
 
@@ -129,7 +131,8 @@ objects('an endpoint, its AORs and credentials become settings of the driver', (
     auth: 'in',
     outbound_auth: 'out',
     aors: 'desk,nowhere,hall',
-    allow: 'alaw',
+    allow: 'h264,alaw,vp8',
+    max_video_streams: '5',
     callerid: 'Carol',
     language: 'de',
     accountcode: 'sales',
@@ -167,6 +170,8 @@ objects('an endpoint, its AORs and credentials become settings of the driver', (
       defaultExpirationSeconds: 3_600,
     },
     codecs: ['alaw'],
+    videoCodecs: ['h264', 'vp8'],
+    maxVideoStreams: 5,
     digits: 'info',
     callerId: { name: 'Carol', number: '' },
     trustIdentity: true,

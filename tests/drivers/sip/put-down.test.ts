@@ -28,7 +28,7 @@ const test = suite('legs that are put down and taken up');
 const STEP_MS = 5;
 const HOP_MS = 10;
 
-type Word = 'call' | 'ring' | 'progress' | 'answer' | 'hangup' | 'hold' | 'unhold' | 'digits' | 'redirect';
+type Word = 'call' | 'ring' | 'progress' | 'answer' | 'hangup' | 'hold' | 'unhold' | 'digits' | 'redirect' | 'show';
 type Told = { at: number; who: string; what: string };
 type Act = { after: number; node: 0 | 1; word: Word; channel: number };
 type Story = { acts: Act[]; putDowns: number[]; lost: number[] };
@@ -84,13 +84,20 @@ class Wire {
 /** Gives a leg that is taken up the port that it had. */
 class StableMedia extends FakeMedia {
   readonly #locals = new Map<string, { address: string; port: number }>();
+  readonly #videos = new Map<string, number>();
   #next = 40_000;
 
   override async openRtp(id: string, told: (report: MediaReport) => void): Promise<RtpSession> {
     const session = await super.openRtp(id, told);
     const local = this.#locals.get(id) ?? { address: '127.0.0.1', port: (this.#next += 2) };
     this.#locals.set(id, local);
-    return Object.assign(session, { local });
+    const openVideo = async (stream: number) => {
+      const name = `${id} ${stream}`;
+      const port = this.#videos.get(name) ?? 50_000 + 2 * this.#videos.size;
+      this.#videos.set(name, port);
+      return { address: '127.0.0.1', port };
+    };
+    return Object.assign(session, { local, openVideo });
   }
 }
 
@@ -145,6 +152,8 @@ async function tell({ acts, putDowns, lost }: Story): Promise<Told[]> {
           endpoint('other', {
             match: ['192.0.2.1'],
             aor: { ...defaultAor, contacts: [`sip:other@192.0.2.1:${portOf(1 - node)}`] },
+            videoCodecs: ['vp8'],
+            maxVideoStreams: 3,
             digits: node === 0 ? 'auto' : 'info',
             reliable: node === 0 ? 'yes' : 'peer_supported',
           }),
@@ -211,7 +220,12 @@ async function tell({ acts, putDowns, lost }: Story): Promise<Told[]> {
     if (word === 'hangup') leg.hangup(16);
     else if (word === 'digits')
       leg.sendDigits({ digits: '12', beforeMs: 0, betweenMs: 100, durationMs: 100, afterMs: 0 });
-    else if (word === 'redirect') leg.redirect('sip:elsewhere@192.0.2.7');
+    else if (word === 'show') {
+      const shown = [...Array(1 + (channel % 3)).keys()].map(
+        (label) => ({ codec: 'vp8', label: `c${label}` }) as const,
+      );
+      leg.video?.show(shown);
+    } else if (word === 'redirect') leg.redirect('sip:elsewhere@192.0.2.7');
     else leg[word]();
   };
 
@@ -258,6 +272,7 @@ const acts = fc.array(
       'unhold',
       'digits',
       'redirect',
+      'show',
     ),
     channel: fc.nat(3),
   }),

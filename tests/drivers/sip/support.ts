@@ -23,6 +23,7 @@ import { createTransports } from '../../../src/sip/transport/transports.ts';
 import type { ContactDetails } from '../../../src/telephony/contacts.ts';
 import type { IncomingCall, Leg, LegReport, LegRequest, OpenedLeg } from '../../../src/telephony/driver.ts';
 import type { MediaPlane, MediaReport, RtpFlow, RtpSession } from '../../../src/telephony/media.ts';
+import type { VideoFlow } from '../../../src/telephony/video.ts';
 
 const silent = () => {};
 export const noLog: Logger = {
@@ -38,6 +39,9 @@ export const noLog: Logger = {
 /** A session that remembers what was asked of it. */
 export type FakeSession = RtpSession & {
   flows: RtpFlow[];
+  /** How its streams of video flow, and which have ports. */
+  videos: Map<number, VideoFlow>;
+  videoPorts: Map<number, number>;
   asked: string[];
   told(report: MediaReport): void;
   closed: boolean;
@@ -47,7 +51,12 @@ export type FakeSession = RtpSession & {
 export class FakeMedia implements MediaPlane {
   readonly sessions = new Map<string, FakeSession>();
   failWith: Error | undefined;
+  failVideo = false;
   #port = 40_000;
+
+  protected nextPort(): number {
+    return (this.#port += 2);
+  }
 
   async openRtp(id: string, told: (report: MediaReport) => void): Promise<RtpSession> {
     if (this.failWith) throw this.failWith;
@@ -57,15 +66,25 @@ export class FakeMedia implements MediaPlane {
       id,
       local: { address: '127.0.0.1', port: (this.#port += 2) },
       flows: [],
+      videos: new Map(),
+      videoPorts: new Map(),
       asked,
       told,
       closed: false,
       configure: (flow) => void session.flows.push(flow),
       openVideo: async (stream) => {
-        asked.push(`openVideo ${stream}`);
-        return { address: '127.0.0.1', port: (this.#port += 2) };
+        if (this.failVideo) throw new Error('no port is free');
+        const port = session.videoPorts.get(stream) ?? this.nextPort();
+        session.videoPorts.set(stream, port);
+        return { address: '127.0.0.1', port };
       },
-      configureVideo: (stream, flow) => void asked.push(`configureVideo ${stream} ${flow?.codec ?? 'off'}`),
+      configureVideo: (stream, flow) => {
+        if (flow) session.videos.set(stream, flow);
+        else {
+          session.videos.delete(stream);
+          session.videoPorts.delete(stream);
+        }
+      },
       videoStatistics: async () => [],
       play: (item) => {
         asked.push(`play ${item.uri}`);

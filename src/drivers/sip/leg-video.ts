@@ -1,0 +1,302 @@
+import type { VideoFormatName } from '../../lib/formats.ts';
+import { guarded } from '../../lib/guard.ts';
+import type { Stack, Timers } from '../../sip/dialog/stack.ts';
+import type { Direction } from '../../sip/sdp/description.ts';
+import type { AgreedVideo, LocalVideo } from '../../sip/sdp/offer-answer.ts';
+import type { LegVideo, LegVideoStream, ShownStream } from '../../telephony/driver.ts';
+import type { RtpSession } from '../../telephony/media.ts';
+
+/** The video of a leg, as plain data. */
+export type VideoStreamsData = {
+  readonly agreed: readonly AgreedVideo[];
+  /** Whom the far side is to be shown. */
+  readonly wanted: readonly ShownStream[];
+  /** Streams up to this one were asked for by us: they go when nobody is to be shown in them. */
+  readonly asked: number;
+  /** As many streams as the far side takes. */
+  readonly limit: number;
+  /** The labels that it was told, by stream. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** When it may be told of new streams again, and is to be, in ms since the epoch. */
+  readonly quietUntil: number;
+  readonly dueAt?: number;
+};
+
+export type VideoStreamsOptions = {
+  stack: Pick<Stack, 'clock' | 'log'>;
+  timers: Timers;
+  channelId: string;
+  /** Codecs in our order of preference; at least one. */
+  codecs: readonly VideoFormatName[];
+  /** Streams there may be. */
+  most: number;
+  /** How long further changes are waited for, and how often the far side is told at most, in ms. */
+  pace: { delayMs: number; intervalMs: number };
+  /** Whether the call stands, so that it can be negotiated anew. */
+  canOffer(): boolean;
+  /** Negotiates anew. */
+  offer(): void;
+  /** What is agreed has changed. */
+  changed(): void;
+  from?: VideoStreamsData | undefined;
+};
+
+/**
+ * The video of one leg: its ports, what is agreed of its streams, and whom the far side is to be shown in them. What many
+ * changes come to is told it at once, and not more often than the settings say. What it has refused it is not asked again.
+ */
+export class VideoStreams implements LegVideo {
+  readonly #options: VideoStreamsOptions;
+  /** Our ports by stream. */
+  readonly #ports = new Map<number, number>();
+  readonly #opening = new Map<number, Promise<void>>();
+  #session: RtpSession | undefined;
+  #agreed: readonly AgreedVideo[];
+  #wanted: readonly ShownStream[];
+  #asked: number;
+  #limit: number;
+  #labels: Readonly<Record<string, string>>;
+  #quietUntil: number;
+  #dueAt: number | undefined;
+  #timer: unknown;
+
+  constructor(options: VideoStreamsOptions) {
+    const { from, most } = options;
+    this.#options = options;
+    this.#agreed = from?.agreed ?? [];
+    this.#wanted = from?.wanted ?? [];
+    this.#asked = from?.asked ?? 1;
+    this.#limit = from?.limit ?? most;
+    this.#labels = from?.labels ?? {};
+    this.#quietUntil = from?.quietUntil ?? 0;
+    if (from?.dueAt !== undefined) this.#tellAt(from.dueAt);
+  }
+
+  get streams(): readonly LegVideoStream[] {
+    return this.#agreed.map(({ stream, codec, send, receive }) => ({ stream, codec, send, receive }));
+  }
+
+  get capacity(): number {
+    return Math.min(this.#limit, this.#options.most);
+  }
+
+  get formats(): readonly VideoFormatName[] {
+    const [first] = this.#agreed;
+    return first ? [first.codec] : this.#options.codecs;
+  }
+
+  /** The session is there: opens its ports. Resolves when those that can be had are open; never rejects. */
+  async open(session: RtpSession, streams: number): Promise<void> {
+    this.#session = session;
+    await this.#openUpTo(Math.max(streams, this.#kept()));
+  }
+
+  show(streams: readonly ShownStream[]): void {
+    this.#wanted = streams.slice(0, this.#options.most);
+    this.consider();
+  }
+
+  /** Tells the far side of new streams, when it is to be told of any and as soon as it may be. */
+  consider(): void {
+    if (this.#timer !== undefined || !this.#options.canOffer() || !this.#isNews()) return;
+    const now = this.#options.stack.clock.now();
+    this.#tellAt(Math.max(now + this.#options.pace.delayMs, this.#quietUntil));
+  }
+
+  /**
+   * What we can do now.
+   * @param wished `sendonly` while we hold the far side.
+   * @param purpose a first offer has our first stream; what we show others in is for us to send alone, unless it is offered.
+   */
+  local(wished: Direction, purpose: 'first offer' | 'offer' | 'answer'): LocalVideo {
+    const streams: LocalVideo['streams'][number][] = [];
+    for (let stream = 0; stream < this.#portsInARow(); stream++) {
+      const { codec, label } = this.#wanted[stream] ?? {};
+      const ours = stream > 0 && stream < this.#asked;
+      const first = purpose === 'first offer' && stream === 0;
+      streams.push({
+        port: this.#ports.get(stream) ?? 0,
+        offered: first || (ours ? this.#isWanted(stream) : this.#of(stream) !== undefined),
+        direction: ours && purpose !== 'answer' ? 'sendonly' : wished,
+        ...(stream > 0 && codec !== undefined && { codecs: [codec] }),
+        ...(label !== undefined && { label }),
+      });
+    }
+    return { codecs: this.#options.codecs, streams };
+  }
+
+  /**
+   * Offer and answer agree on this.
+   * @param offered what we offered, where the offer was ours; its labels, and what of it was refused, are remembered.
+   */
+  settle(agreed: readonly AgreedVideo[], said: LocalVideo, isOurOffer: boolean): void {
+    const before = this.#agreed;
+    const seen = this.#seen();
+    this.#agreed = agreed;
+    for (const { stream } of agreed) if (stream >= this.#limit) this.#limit = stream + 1;
+    if (isOurOffer) this.#limit = Math.min(this.#limit, this.#refusedFrom(said));
+    const told = agreed.flatMap(({ stream }) => {
+      const label = said.streams[stream]?.label;
+      return label === undefined ? [] : [[String(stream), label] as const];
+    });
+    this.#labels = Object.fromEntries(told);
+    this.#configure(before);
+    this.#tellChange(seen);
+    this.consider();
+  }
+
+  /** What we offered came to nothing: the far side is not asked for it again. */
+  refused(): void {
+    const seen = this.#seen();
+    this.#limit = Math.max(1, this.#highest() + 1);
+    this.#labels = Object.fromEntries(
+      this.#wanted.flatMap(({ label }, stream) => (label === undefined ? [] : [[String(stream), label]])),
+    );
+    this.#tellChange(seen);
+  }
+
+  /** Another description counts from now on than the one that was settled last (an early dialog that won). */
+  resettle(agreed: readonly AgreedVideo[]): void {
+    const before = this.#agreed;
+    const seen = this.#seen();
+    this.#agreed = agreed;
+    this.#configure(before);
+    this.#tellChange(seen);
+  }
+
+  dump(): VideoStreamsData {
+    return {
+      agreed: this.#agreed,
+      wanted: this.#wanted,
+      asked: this.#asked,
+      limit: this.#limit,
+      labels: this.#labels,
+      quietUntil: this.#quietUntil,
+      ...(this.#dueAt !== undefined && { dueAt: this.#dueAt }),
+    };
+  }
+
+  /** What others see of it. */
+  #seen(): string {
+    return JSON.stringify([this.capacity, this.streams]);
+  }
+
+  #tellChange(seen: string): void {
+    if (this.#seen() !== seen) this.#options.changed();
+  }
+
+  #of(stream: number): AgreedVideo | undefined {
+    return this.#agreed.find((each) => each.stream === stream);
+  }
+
+  /** Streams from the first one on that have a port: a place is never left out. */
+  #portsInARow(): number {
+    let count = 0;
+    while (this.#ports.has(count)) count++;
+    return count;
+  }
+
+  /** Streams that have a port in any case. */
+  #kept(): number {
+    return this.#agreed.length > 0 ? this.#options.most : 1;
+  }
+
+  #highest(): number {
+    return Math.max(-1, ...this.#agreed.map(({ stream }) => stream));
+  }
+
+  #isWanted(stream: number): boolean {
+    return stream < this.capacity && this.#wanted[stream] !== undefined;
+  }
+
+  /** The first of those that we asked for which was not taken. */
+  #refusedFrom({ streams }: LocalVideo): number {
+    const refused = streams.findIndex(({ offered }, stream) => stream > 0 && offered && !this.#of(stream));
+    return refused < 0 ? this.#options.most : refused;
+  }
+
+  /** Whether what is agreed is not what is wanted. The first stream is the far side's own: nobody asks it to have one. */
+  #isNews(): boolean {
+    if (!this.#of(0)) return false;
+    const last = Math.max(this.#asked, this.#wanted.length);
+    for (let stream = 0; stream < last; stream++) {
+      const agreed = this.#of(stream);
+      const wanted = this.#isWanted(stream) ? this.#wanted[stream] : undefined;
+      if (stream > 0 && (agreed === undefined) !== (wanted === undefined)) return true;
+      if (stream > 0 && agreed && agreed.codec !== wanted?.codec) return true;
+      if (agreed && wanted?.label !== undefined && this.#labels[stream] !== wanted.label) return true;
+    }
+    return false;
+  }
+
+  #tellAt(at: number): void {
+    const { stack, timers } = this.#options;
+    this.#dueAt = at;
+    this.#timer = timers.start(
+      () => {
+        this.#timer = undefined;
+        this.#dueAt = undefined;
+        this.#tell();
+      },
+      Math.max(0, at - stack.clock.now()),
+    );
+  }
+
+  #tell(): void {
+    const { stack, channelId, pace } = this.#options;
+    if (!this.#options.canOffer() || !this.#isNews()) return;
+    const count = Math.min(this.#wanted.length, this.capacity);
+    this.#quietUntil = stack.clock.now() + pace.intervalMs;
+    this.#asked = Math.max(this.#asked, count);
+    const offer = guarded(stack.log, 'offering video', () => {
+      // Without ports there are as many streams as there are ports.
+      const had = this.#portsInARow();
+      if (had < count) this.#limit = Math.max(1, had);
+      if (this.#options.canOffer()) this.#options.offer();
+    });
+    this.#openUpTo(count).then(offer, (error: unknown) => stack.log.error({ channel: channelId, error }, 'no video'));
+  }
+
+  /** Opens the ports that are missing among the first ones. Never rejects. */
+  async #openUpTo(count: number): Promise<void> {
+    const missing = [...Array(Math.min(count, this.#options.most)).keys()].filter((stream) => !this.#ports.has(stream));
+    await Promise.all(missing.map((stream) => this.#openPort(stream)));
+  }
+
+  #openPort(stream: number): Promise<void> {
+    const session = this.#session;
+    const under = this.#opening.get(stream);
+    if (under || !session) return under ?? Promise.resolve();
+    const opening = session.openVideo(stream).then(
+      ({ port }) => {
+        this.#ports.set(stream, port);
+      },
+      (error: unknown) => {
+        const { stack, channelId } = this.#options;
+        const reason = error instanceof Error ? error.message : String(error);
+        stack.log.warn({ channel: channelId, stream, reason }, 'no port could be opened for video');
+      },
+    );
+    const done = opening.finally(() => this.#opening.delete(stream));
+    this.#opening.set(stream, done);
+    return done;
+  }
+
+  /**
+   * Has the session do what is agreed. A call with video keeps a port for each stream that there may be, one without a port for
+   * the first: the far side may add streams at any time, and wants an answer at once.
+   */
+  #configure(before: readonly AgreedVideo[]): void {
+    const session = this.#session;
+    if (!session) return;
+    const kept = this.#kept();
+    for (const { stream, ...flow } of this.#agreed) session.configureVideo(stream, flow);
+    for (const { stream, ...flow } of before)
+      if (!this.#of(stream) && stream < kept) session.configureVideo(stream, { ...flow, send: false, receive: false });
+    for (const stream of [...this.#ports.keys()].filter((each) => each >= kept)) {
+      session.configureVideo(stream, undefined);
+      this.#ports.delete(stream);
+    }
+    this.#openUpTo(kept).catch(() => {});
+  }
+}

@@ -1,0 +1,209 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { ShownStream } from '../../../src/telephony/driver.ts';
+import {
+  anybody,
+  createPhone,
+  type endpoint,
+  type Phone,
+  type PhoneOptions,
+  type TestChannel,
+  trunkTo,
+} from './support.ts';
+
+const phones: Phone[] = [];
+const phone = async (options: PhoneOptions = {}): Promise<Phone> => {
+  const made = await createPhone(options);
+  phones.push(made);
+  return made;
+};
+
+type Terms = Parameters<typeof endpoint>[1];
+const vp8: Terms = { videoCodecs: ['vp8'] };
+/** Streams are told of at once. */
+const pace = { delayMs: 1, intervalMs: 1 };
+
+/** A call that stands between two that have video as they say, and what the caller sent. */
+async function connected(callerHas: Terms, calleeHas: Terms, options: { formats?: string[]; pace?: typeof pace } = {}) {
+  const sent: string[] = [];
+  const config = { video: options.pace ?? pace };
+  const callee = await phone({ config: { ...config, endpoints: [{ ...anybody, ...calleeHas }] } });
+  const caller = await phone({
+    config: { ...config, endpoints: [trunkTo(callee.uri, callerHas)] },
+    lets: (text) => {
+      if (/^INVITE /.test(text)) sent.push(text);
+      return true;
+    },
+  });
+  const out = caller.open('600@trunk', options.formats ? { formats: options.formats } : {});
+  out.leg.dial();
+  const inbound = await callee.rung();
+  inbound.leg.answer();
+  await out.heard('leg.answered');
+  return { caller, callee, out, inbound, sent };
+}
+
+/** Stream, port of the far side, and direction of what flows. */
+const flows = (at: Phone, { id }: TestChannel) =>
+  [...at.media.sessions.get(id)!.videos].map(([stream, { remote, codec, send, receive }]) => [
+    stream,
+    remote.port,
+    codec,
+    `${send ? 'send' : ''}${receive ? 'recv' : ''}`,
+  ]);
+const ports = (at: Phone, { id }: TestChannel) => at.media.sessions.get(id)!.videoPorts;
+const invites = (sent: readonly string[]) => new Set(sent.map((text) => /CSeq: (\d+)/.exec(text)?.[1])).size;
+const lines = (text: string | undefined) =>
+  (text ?? '').split('\r\n').filter((line) => /^(m=video|a=label)/.test(line));
+const shown = (...labels: string[]): ShownStream[] => labels.map((label) => ({ codec: 'vp8', label }));
+
+const video = suite('video of SIP calls');
+
+video.after.each(async () => {
+  const all = phones.splice(0);
+  await Promise.all(all.map((each) => each.finish()));
+  for (const each of all) {
+    const { dialogs, pending, legs } = each.driver.counts();
+    assert.equal([dialogs, pending, legs, each.media.sessions.size], [0, 0, 0, 0]);
+    await each.close();
+  }
+});
+
+video('two that have a codec in common see each other', async () => {
+  const { caller, callee, out, inbound } = await connected({ videoCodecs: ['h264', 'vp8'] }, vp8);
+  assert.equal(flows(caller, out), [[0, ports(callee, inbound).get(0), 'vp8', 'sendrecv']]);
+  assert.equal(flows(callee, inbound), [[0, ports(caller, out).get(0), 'vp8', 'sendrecv']]);
+  const streams = [{ stream: 0, codec: 'vp8', send: true, receive: true }];
+  assert.equal([out.leg.video?.streams, out.leg.video?.formats], [streams, ['vp8']]);
+  assert.equal(out.told.slice(-2), ['leg.videoChanged', 'leg.answered']);
+  assert.equal(inbound.told, ['leg.videoChanged', 'leg.answered']);
+});
+
+video('without codecs of video on one side, or in the formats that were asked for, a call has none', async () => {
+  const refused = await connected(vp8, {});
+  assert.equal([refused.out.leg.video?.streams, refused.inbound.leg.video], [[], undefined]);
+  assert.equal(lines(refused.sent[0]), [`m=video ${ports(refused.caller, refused.out).get(0)} RTP/AVP 96`]);
+  const unasked = await connected(vp8, vp8, { formats: ['ulaw'] });
+  assert.equal([unasked.out.leg.video, unasked.inbound.leg.video?.streams], [undefined, []]);
+  assert.equal(unasked.inbound.told, ['leg.answered']);
+  const asked = await connected(
+    { videoCodecs: ['vp8', 'h264'] },
+    { videoCodecs: ['vp8', 'h264'] },
+    {
+      formats: ['ulaw', 'h264'],
+    },
+  );
+  assert.equal(asked.out.leg.video?.formats, ['h264']);
+});
+
+video('a call goes on without video where no port can be had for it', async () => {
+  const callee = await phone({ config: { endpoints: [{ ...anybody, ...vp8 }] } });
+  callee.media.failVideo = true;
+  const caller = await phone({ config: { endpoints: [trunkTo(callee.uri, vp8)] } });
+  const out = caller.open('600@trunk');
+  out.leg.dial();
+  (await callee.rung()).leg.answer();
+  await out.heard('leg.answered');
+  assert.equal(out.leg.video?.streams, []);
+});
+
+video('hold keeps the streams: who holds sends on, and is sent nothing', async () => {
+  const { caller, callee, out, inbound } = await connected(vp8, vp8);
+  out.leg.hold();
+  await inbound.heard('leg.held');
+  assert.equal(flows(callee, inbound), [[0, ports(caller, out).get(0), 'vp8', 'recv']]);
+  out.leg.unhold();
+  await inbound.heard('leg.unheld');
+  assert.equal(flows(callee, inbound), [[0, ports(caller, out).get(0), 'vp8', 'sendrecv']]);
+  await caller.facts.until(() => flows(caller, out)[0]![3] === 'sendrecv', 'the answer');
+});
+
+video('a far side is told of the streams it is to have, with their labels, and of fewer again', async () => {
+  const many: Terms = { ...vp8, maxVideoStreams: 4 };
+  const { caller, callee, out, inbound, sent } = await connected(many, many);
+  const { video: streams } = out.leg;
+  const until = async (count: number) => {
+    await callee.facts.until(() => inbound.leg.video!.streams.length === count, 'streams');
+    await caller.facts.until(() => streams!.streams.length === count, 'streams');
+  };
+  streams!.show(shown('b', 'c', 'd'));
+  await until(3);
+  const [first, second, third] = [0, 1, 2].map((stream) => ports(caller, out).get(stream));
+  assert.equal(lines(sent.at(-1)), [
+    `m=video ${first} RTP/AVP 96`,
+    'a=label:b',
+    `m=video ${second} RTP/AVP 96`,
+    'a=label:c',
+    `m=video ${third} RTP/AVP 96`,
+    'a=label:d',
+  ]);
+  assert.equal(
+    flows(callee, inbound).map(([stream, port, , way]) => [stream, port, way]),
+    [
+      [0, first, 'sendrecv'],
+      [1, second, 'recv'],
+      [2, third, 'recv'],
+    ],
+  );
+  streams!.show(shown('b'));
+  await until(1);
+  assert.equal(lines(sent.at(-1)), [
+    `m=video ${first} RTP/AVP 96`,
+    'a=label:b',
+    'm=video 0 RTP/AVP 96',
+    'm=video 0 RTP/AVP 96',
+  ]);
+  // What is over flows no more; the ports stay for what may come.
+  assert.equal(
+    flows(caller, out).map(([stream, , , way]) => [stream, way]),
+    [
+      [0, 'sendrecv'],
+      [1, ''],
+      [2, ''],
+    ],
+  );
+  assert.equal([...ports(caller, out).keys()], [0, 1, 2, 3]);
+  const before = invites(sent);
+  streams!.show(shown('b'));
+  out.leg.hold();
+  await inbound.heard('leg.held');
+  assert.is(invites(sent), before + 1);
+});
+
+video('what a far side refuses is not asked of it again', async () => {
+  const { caller, out, sent } = await connected({ ...vp8, maxVideoStreams: 8 }, { ...vp8, maxVideoStreams: 2 });
+  const { video: streams } = out.leg;
+  streams!.show(shown('b', 'c', 'd', 'e'));
+  await caller.facts.until(() => streams!.capacity === 2, 'a refusal');
+  assert.is(streams!.streams.length, 2);
+  const before = invites(sent);
+  streams!.show(shown('b', 'c', 'e', 'd', 'f'));
+  out.leg.hold();
+  await caller.facts.until(() => invites(sent) > before, 'a re-INVITE');
+  assert.is(lines(sent.at(-1)).filter((line) => line.startsWith('m=') && !line.includes(' 0 ')).length, 2);
+});
+
+video('many changes at once are one re-INVITE, and the next ones wait for their turn', async () => {
+  const many: Terms = { ...vp8, maxVideoStreams: 16 };
+  const { out, inbound, callee, sent } = await connected(many, many, { pace: { delayMs: 20, intervalMs: 60 } });
+  const labels = [...'bcdefghijk'];
+  const before = invites(sent);
+  for (let count = 1; count <= labels.length; count++) out.leg.video!.show(shown(...labels.slice(0, count)));
+  await callee.facts.until(() => inbound.leg.video!.streams.length === labels.length, 'all streams');
+  assert.is(invites(sent) - before, 1);
+  for (let count = labels.length; count > 0; count--) out.leg.video!.show(shown(...labels.slice(0, count)));
+  await callee.facts.until(() => inbound.leg.video!.streams.length === 1, 'no streams');
+  assert.is(invites(sent) - before, 2);
+});
+
+video('both sides add streams at the same time: the glare is over after a while, and both have theirs', async () => {
+  const many: Terms = { ...vp8, maxVideoStreams: 3 };
+  const { out, inbound, caller, callee } = await connected(many, many);
+  out.leg.video!.show(shown('b', 'c'));
+  inbound.leg.video!.show(shown('x', 'y', 'z'));
+  // Whoever tries first again adds its own; the other side's wish comes on top of that.
+  await caller.facts.until(() => out.leg.video!.streams.length === 3, 'streams');
+  await callee.facts.until(() => inbound.leg.video!.streams.length === 3, 'streams');
+});
+
+video.run();
