@@ -19,6 +19,8 @@ export type MediaBench = {
   seconds: number;
   /** `media.threads` of ours; 0 = its default. */
   threads: number;
+  /** `media.sockets` of ours. */
+  sockets: string;
   /** Measured just before ours, each time. */
   reference: Subject | undefined;
 };
@@ -26,14 +28,14 @@ export type MediaBench = {
 type Measured = { legs: number; seconds: number; figures: CallerFigures; cpu: number; resident: number };
 
 /** Measures every scenario with every number of legs: the reference, the C forwarder where it can be compared, and ours. */
-export async function benchMedia({ scenarios, legs, seconds, threads, reference }: MediaBench): Promise<void> {
+export async function benchMedia({ scenarios, legs, seconds, threads, sockets, reference }: MediaBench): Promise<void> {
   for (const count of legs) {
     const least = await measureForwarder(count, seconds);
     if (least) print('C forwarder', 'pairs', least);
     for (const scenario of scenarios) {
       const theirs = reference && (await measure(reference, scenario, { legs: count, seconds }));
       if (reference && theirs) print(reference.name, scenario.name, theirs, { least });
-      const server = await startServerProcess({}, threads > 0 ? { threads } : {});
+      const server = await startServerProcess({}, { sockets, ...(threads > 0 && { threads }) });
       try {
         print(server.name, scenario.name, await measure(server, scenario, { legs: count, seconds }), { least, theirs });
       } finally {

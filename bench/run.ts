@@ -1,11 +1,12 @@
 /**
  * Measures the built server from outside.
  *
- *   npm run bench -- [control] [media] [--seconds 10] [--calls 100,500,1000] [--scenarios echo,pairs,…] [--threads 0]
+ *   npm run bench -- [control] [media] [--seconds 10] [--calls 100,500,1000] [--scenarios echo,pairs,…] [--threads 0] [--sockets auto]
  *
- * Without a word both parts run. `--calls` are legs; scenarios: `media-scenarios.ts`; `--threads` is `media.threads` of ours. Where
- * there is a C compiler the least that forwarding can cost is measured in the same run (`forwarder.c`). Figures depend on the machine; the ratios are what to look at. A server of the same
- * interface that runs beside it is measured in turn with ours when it is named (`referenceServer`).
+ * Without a word both parts run. `--calls` are legs; scenarios: `media-scenarios.ts`; `--threads` and
+ * `--sockets` are those of `media` of ours. Where there is a C compiler the least that forwarding can cost is measured in the same
+ * run (`forwarder.c`). Figures depend on the machine; the ratios are what to look at. A server of the same interface that runs
+ * beside it is measured in turn with ours when it is named (`referenceServer`).
  */
 import { parseArgs } from 'node:util';
 import { benchControlPlane } from './control-plane.ts';
@@ -20,6 +21,7 @@ const { values, positionals } = parseArgs({
     calls: { type: 'string', default: '100,500,1000' },
     scenarios: { type: 'string', default: scenarios.map(({ name }) => name).join(',') },
     threads: { type: 'string', default: '0' },
+    sockets: { type: 'string', default: 'auto' },
   },
 });
 const reference = referenceServer();
@@ -33,5 +35,6 @@ if (wanted('media'))
     legs: values.calls.split(',').map(Number),
     seconds,
     threads: Number(values.threads),
+    sockets: values.sockets,
     reference,
   });

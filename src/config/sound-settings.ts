@@ -79,6 +79,11 @@ export const media = group(
       description:
         'Threads that audio is spread over, at most; 0 for one less than the machine has cores (at least one).',
     }),
+    sockets: choice(['auto', 'dgram', 'native'], {
+      default: 'auto',
+      description:
+        'How audio is sent and heard: dgram with the sockets of Node, native with calls of the kernel, which cost less where there are many calls (Linux; needs the optional package koffi, else it is dgram), auto with native once a thread has many calls.',
+    }),
     thread_backlog: whole(4_096, 1_048_576, {
       default: 16_384,
       unit: 'bytes',

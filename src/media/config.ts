@@ -2,6 +2,7 @@ import type { OpusSending } from '../lib/formats.ts';
 import type { Codec } from '../telephony/media.ts';
 import { defaultOpusOptions } from './codec/opus.ts';
 import { defaultRecordingLimits, type RecordingLimits } from './file/recording-writer.ts';
+import type { SocketKind } from './rtp/system-sockets.ts';
 
 /** Settings of video. */
 export type VideoConfig = {
@@ -64,6 +65,8 @@ export type MediaConfig = {
   natSearchMs: number;
   /** Threads that sessions are spread over, at most; each is started when it gets its first. */
   threads: number;
+  /** How they send and hear. */
+  sockets: SocketKind;
   /** Octets that may wait between two threads for one session. */
   tieBytes: number;
   /** A media thread that answers nothing for this long is ended, in ms. */
@@ -108,6 +111,7 @@ export const defaultMediaConfig: MediaConfig = {
   rtpTimeoutMs: 0,
   natSearchMs: 30_000,
   threads: 1,
+  sockets: 'auto',
   tieBytes: 16_384,
   threadTimeoutMs: 5000,
   measureMs: 0,

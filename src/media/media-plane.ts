@@ -19,6 +19,7 @@ import { ExternalProxy } from './external-proxy.ts';
 import { createLocalPair } from './local-pair.ts';
 import { MixProxy } from './mix-proxy.ts';
 import type { MediaUsage } from './protocol.ts';
+import { closeLeft, newDescriptorTable } from './rtp/descriptors.ts';
 import { RtpProxy } from './rtp-proxy.ts';
 import type { SessionProxy, SessionProxyOptions } from './session-proxy.ts';
 import { SnoopProxy } from './snoop-proxy.ts';
@@ -241,12 +242,17 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
     const { clock, log } = this.#options;
     const config = { ...this.#options.config, measureMs: this.#measureMs };
     const bell = newBell(++this.#bells);
-    const link: ThreadLink = new ThreadLink(this.#startThread({ config, thread: place, bell }), {
+    const descriptors = newDescriptorTable();
+    const link: ThreadLink = new ThreadLink(this.#startThread({ config, thread: place, bell, descriptors }), {
       clock,
       log,
       timeoutMs: config.threadTimeoutMs,
       bell,
-      lost: (reason) => this.#lost(link, place, reason),
+      lost: (reason) => {
+        // Before others bind the same ports.
+        closeLeft(descriptors);
+        this.#lost(link, place, reason);
+      },
     });
     this.#links[place] = link;
     return link;

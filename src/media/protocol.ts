@@ -149,4 +149,6 @@ export type WorkerStart = {
   thread: number;
   /** Where others ring that have something for it: see `tie/bell.ts`. */
   bell: SharedArrayBuffer;
+  /** Where it writes down what it leaves open when it is lost: see `rtp/descriptors.ts`. */
+  descriptors: SharedArrayBuffer;
 };

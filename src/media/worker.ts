@@ -4,24 +4,34 @@ import { systemClock } from '../lib/clock.ts';
 import { watchLoopDelay } from '../lib/loop-delay.ts';
 import { hostEngine } from './engine-host.ts';
 import { systemWires } from './external/wires.ts';
-import type { MediaCommand, WorkerStart } from './protocol.ts';
-import { udpSockets } from './rtp/sockets.ts';
+import type { MediaCommand, MediaMessage, WorkerStart } from './protocol.ts';
+import { openSystemSockets } from './rtp/system-sockets.ts';
 import { systemBells } from './tie/bell.ts';
 
 /**
  * The media thread: hosts the engine with the system's clock and sockets. Started by {@link createMediaPlane}; it ends
  * when the main thread ends it.
  */
-function run(start: WorkerStart, port: NonNullable<typeof parentPort>): void {
+async function run(start: WorkerStart, port: NonNullable<typeof parentPort>): Promise<void> {
+  const { sockets, ...used } = await openSystemSockets({
+    kind: start.config.sockets,
+    clock: systemClock,
+    descriptors: start.descriptors,
+  });
   const world = {
     clock: systemClock,
-    sockets: udpSockets,
+    sockets,
     wires: systemWires(systemClock),
     random32: createRandom32(),
     bells: systemBells(systemClock),
     loopDelay: watchLoopDelay().read,
   };
-  const carryOut = hostEngine(start, world, (messages) => port.postMessage(messages));
+  const post = (messages: MediaMessage[]) => port.postMessage(messages);
+  const message = 'sockets of a media thread';
+  post([
+    { type: 'log', level: used.reason && start.config.sockets === 'native' ? 'warn' : 'info', fields: used, message },
+  ]);
+  const carryOut = hostEngine(start, world, post);
   port.on('message', (commands: MediaCommand[]) => carryOut(commands));
 }
 
@@ -38,4 +48,4 @@ function createRandom32(): () => number {
   };
 }
 
-if (parentPort) run(workerData as WorkerStart, parentPort);
+if (parentPort) await run(workerData as WorkerStart, parentPort);

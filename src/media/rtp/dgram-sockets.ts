@@ -1,0 +1,58 @@
+import { createSocket, type Socket } from 'node:dgram';
+import { isIPv6 } from 'node:net';
+import { type PacketListener, type PacketSocket, receiveBufferBytes, type Sockets } from './sockets.ts';
+
+/** Sockets of node:dgram: a turn of the event loop for each packet. Destinations are IP addresses: nothing is ever looked up in DNS. */
+export const dgramSockets: Sockets = {
+  bind(address, port) {
+    const family = isIPv6(address) ? 6 : 4;
+    const socket = createSocket({
+      type: family === 6 ? 'udp6' : 'udp4',
+      // Node would pass even an IP address through its resolver and the thread pool: measured, p99 2.5 instead of 0.8 ms.
+      lookup: (host, _options, told) => told(null, host, family),
+      recvBufferSize: receiveBufferBytes,
+    });
+    const bound = new Promise<PacketSocket>((resolve, reject) => {
+      socket.once('error', reject);
+      socket.bind({ address, port, exclusive: true }, () => {
+        socket.off('error', reject);
+        resolve(new DgramSocket(socket));
+      });
+    });
+    return bound.catch((error: unknown) => {
+      socket.close();
+      throw error;
+    });
+  },
+};
+
+class DgramSocket implements PacketSocket {
+  readonly port: number;
+  readonly #socket: Socket;
+  #listener: PacketListener | undefined;
+  #open = true;
+
+  /** @param socket is bound. */
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    this.port = socket.address().port;
+    // An unreachable far side shows as an error of a later send: the packet is lost, nothing else.
+    socket.on('error', () => {});
+    socket.on('message', (packet, { address, port }) => this.#listener?.(packet, address, port));
+  }
+
+  send(packet: Uint8Array, port: number, address: string): void {
+    if (this.#open) this.#socket.send(packet, port, address);
+  }
+
+  listen(listener: PacketListener | undefined): void {
+    this.#listener = listener;
+  }
+
+  close(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.#listener = undefined;
+    this.#socket.close();
+  }
+}

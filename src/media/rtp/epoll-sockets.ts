@@ -1,0 +1,225 @@
+import { isIPv6 } from 'node:net';
+import { getSystemErrorName } from 'node:util';
+import type { Clock } from '../../lib/clock.ts';
+import type { Descriptors } from './descriptors.ts';
+import { type AddressFamily, addressFamily, SocketAddress } from './socket-address.ts';
+import { type PacketListener, type PacketSocket, receiveBufferBytes, type Sockets } from './sockets.ts';
+import { epollEvent, type SystemCalls } from './system-calls.ts';
+
+/** Numbers of Linux, of socket(2), socket(7) and epoll_ctl(2). */
+const datagram = 2;
+const nonBlocking = 0o4000;
+const closeOnExec = 0o2000000;
+const socketLevel = 1;
+const receiveBuffer = 8;
+const add = 1;
+const readable = 1;
+
+/** Octets of the longest datagram. */
+const longestPacket = 65_536;
+/** Sockets that one call finds, and how often such calls follow each other before others have their turn. */
+const foundAtOnce = 256;
+const roundsAtOnce = 8;
+/** Between two looks, in ms; and when nothing was found that many times in a row. */
+const paceMs = 1;
+const idlePaceMs = 5;
+const idleLooks = 200;
+
+export type EpollSocketsOptions = {
+  calls: SystemCalls;
+  clock: Pick<Clock, 'setTimeout' | 'clearTimeout' | 'soon'>;
+  /** Where it is written down what is open. */
+  descriptors: Descriptors;
+};
+
+/**
+ * UDP sockets that are read by calls of the kernel: one epoll descriptor knows which have something, and every millisecond
+ * each of those is read, once in every round, so that nobody waits for another that is busier. That costs no turn of the
+ * event loop for each packet, but a thread that is woken 1000 times a second: it is for threads with many sockets.
+ */
+export class EpollSockets implements Sockets {
+  readonly #options: EpollSocketsOptions;
+  readonly #epoll: number;
+  readonly #epollEntry: number;
+  readonly #sockets = new Map<number, EpollSocket>();
+  readonly #events = new Int32Array(new ArrayBuffer(foundAtOnce * epollEvent.words * 4));
+  readonly #packet = Buffer.allocUnsafeSlow(longestPacket);
+  readonly #length = new Uint32Array(new ArrayBuffer(4));
+  #nothingFound = 0;
+  #timer: unknown;
+
+  /** @throws Error with `code` EMFILE and the like. */
+  constructor(options: EpollSocketsOptions) {
+    this.#options = options;
+    const { calls } = options;
+    this.#epoll = checked(calls, 'epoll_create1', calls.epoll_create1(closeOnExec));
+    this.#epollEntry = this.#note(this.#epoll);
+  }
+
+  async bind(address: string, port: number): Promise<PacketSocket> {
+    const { calls } = this.#options;
+    const family = isIPv6(address) ? addressFamily.ipv6 : addressFamily.ipv4;
+    const descriptor = checked(calls, 'socket', calls.socket(family, datagram | nonBlocking | closeOnExec, 0));
+    const entry = this.#note(descriptor);
+    const close = (): void => {
+      this.#sockets.delete(descriptor);
+      calls.close(descriptor);
+      this.#options.descriptors.forget(entry);
+      if (this.#sockets.size === 0) this.#rest();
+    };
+    try {
+      const bound = this.#bind(descriptor, family, address, port);
+      const socket = new EpollSocket({ calls, descriptor, family, port: bound, closed: close });
+      if (this.#sockets.size === 0) this.#plan();
+      this.#sockets.set(descriptor, socket);
+      return socket;
+    } catch (error) {
+      close();
+      throw error;
+    }
+  }
+
+  /** Closes all sockets and what watches them. */
+  close(): void {
+    for (const socket of [...this.#sockets.values()]) socket.close();
+    this.#options.calls.close(this.#epoll);
+    this.#options.descriptors.forget(this.#epollEntry);
+  }
+
+  /** @returns the port. */
+  #bind(descriptor: number, family: AddressFamily, address: string, port: number): number {
+    const { calls } = this.#options;
+    const own = new SocketAddress(calls);
+    if (!own.write(family, address, port)) throw failure('bind', 'EINVAL');
+    calls.setsockopt(descriptor, socketLevel, receiveBuffer, new Int32Array([receiveBufferBytes]), 4);
+    checked(calls, 'bind', calls.bind(descriptor, own.octets, own.length));
+    this.#length[0] = own.octets.length;
+    checked(calls, 'getsockname', calls.getsockname(descriptor, own.octets, this.#length));
+    const event = new Int32Array(epollEvent.words);
+    event[0] = readable;
+    event[epollEvent.data] = descriptor;
+    checked(calls, 'epoll_ctl', calls.epoll_ctl(this.#epoll, add, descriptor, event));
+    own.look();
+    return own.port;
+  }
+
+  #note(descriptor: number): number {
+    const entry = this.#options.descriptors.note(descriptor);
+    if (entry !== undefined) return entry;
+    this.#options.calls.close(descriptor);
+    throw failure('socket', 'EMFILE');
+  }
+
+  #plan(): void {
+    const { clock } = this.#options;
+    this.#timer = clock.setTimeout(this.#look, this.#nothingFound < idleLooks ? paceMs : idlePaceMs);
+  }
+
+  #rest(): void {
+    this.#options.clock.clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#nothingFound = 0;
+  }
+
+  /** Reads what is there, and looks again: at once when there is more, but not before others had their turn. */
+  readonly #look = (): void => {
+    if (this.#sockets.size === 0) return;
+    let more = true;
+    try {
+      more = this.#read();
+    } finally {
+      if (more) this.#options.clock.soon(this.#look);
+      else if (this.#sockets.size > 0) this.#plan();
+    }
+  };
+
+  /** @returns whether there may be more. */
+  #read(): boolean {
+    const { calls } = this.#options;
+    for (let round = 0; round < roundsAtOnce; round++) {
+      const found = calls.epoll_wait(this.#epoll, this.#events, foundAtOnce, 0);
+      if (found <= 0) {
+        this.#nothingFound = round === 0 ? this.#nothingFound + 1 : 0;
+        return false;
+      }
+      for (let event = 0; event < found; event++) {
+        const descriptor = this.#events[event * epollEvent.words + epollEvent.data]!;
+        this.#sockets.get(descriptor)?.read(this.#packet, this.#length);
+      }
+    }
+    return true;
+  }
+}
+
+type EpollSocketOptions = {
+  calls: SystemCalls;
+  descriptor: number;
+  family: AddressFamily;
+  port: number;
+  /** Closes the descriptor. */
+  closed: () => void;
+};
+
+class EpollSocket implements PacketSocket {
+  readonly port: number;
+  readonly #calls: SystemCalls;
+  readonly #descriptor: number;
+  readonly #family: AddressFamily;
+  readonly #closed: () => void;
+  /** Whom packets came from and went to last. */
+  readonly #source: SocketAddress;
+  readonly #destination: SocketAddress;
+  #listener: PacketListener | undefined;
+  #open = true;
+
+  constructor({ calls, descriptor, family, port, closed }: EpollSocketOptions) {
+    this.port = port;
+    this.#calls = calls;
+    this.#descriptor = descriptor;
+    this.#family = family;
+    this.#closed = closed;
+    this.#source = new SocketAddress(calls);
+    this.#destination = new SocketAddress(calls);
+  }
+
+  send(packet: Uint8Array, port: number, address: string): void {
+    const destination = this.#destination;
+    if (!this.#open || !destination.write(this.#family, address, port)) return;
+    // Whatever is wrong, even that the kernel has no room: the packet is lost, nothing else.
+    this.#calls.sendto(this.#descriptor, packet, packet.length, 0, destination.octets, destination.length);
+  }
+
+  listen(listener: PacketListener | undefined): void {
+    this.#listener = listener;
+  }
+
+  close(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.#listener = undefined;
+    this.#closed();
+  }
+
+  /** Takes one packet, if there is one. @param room and @param length are used by all. */
+  read(room: Buffer, length: Uint32Array): void {
+    const source = this.#source;
+    length[0] = source.octets.length;
+    const count = this.#calls.recvfrom(this.#descriptor, room, room.length, 0, source.octets, length);
+    // Nothing there, or an error of what was sent earlier, which it tells once.
+    if (count < 0 || !this.#listener) return;
+    source.look();
+    const packet = Buffer.allocUnsafe(count);
+    room.copy(packet, 0, 0, count);
+    this.#listener(packet, source.address, source.port);
+  }
+}
+
+/** @throws Error with its `code` when a call has failed. */
+function checked(calls: SystemCalls, call: string, result: number): number {
+  if (result >= 0) return result;
+  throw failure(call, getSystemErrorName(-calls.errno()));
+}
+
+function failure(call: string, code: string): Error {
+  return Object.assign(new Error(`${call} ${code}`), { code, syscall: call });
+}

@@ -1,0 +1,73 @@
+import type { Clock } from '../../lib/clock.ts';
+import { Descriptors } from './descriptors.ts';
+import { dgramSockets } from './dgram-sockets.ts';
+import { EpollSockets } from './epoll-sockets.ts';
+import type { PacketSocket, Sockets } from './sockets.ts';
+import { loadSystemCalls } from './system-calls.ts';
+
+/** Which sockets a media thread uses: those of Node, those read by calls of the kernel, or these once it has many. */
+export type SocketKind = 'auto' | 'dgram' | 'native';
+
+/**
+ * Sockets of a thread from which on those read by calls of the kernel cost less: below that, waking the thread every
+ * millisecond costs more than it saves, and a packet that comes alone is heard sooner by node:dgram.
+ */
+const many = 64;
+
+export type SystemSocketsOptions = {
+  kind: SocketKind;
+  clock: Clock;
+  /** Where descriptors are written down that somebody has to close when the thread is lost: see `descriptors.ts`. */
+  descriptors: SharedArrayBuffer;
+};
+
+/**
+ * The sockets of this system.
+ * @returns what they are in effect, and `reason`: why it is not what was asked for.
+ */
+export async function openSystemSockets({
+  kind,
+  clock,
+  descriptors,
+}: SystemSocketsOptions): Promise<{ sockets: Sockets; kind: SocketKind; reason?: string }> {
+  if (kind === 'dgram') return { sockets: dgramSockets, kind };
+  try {
+    const calls = await loadSystemCalls();
+    const native = new EpollSockets({ calls, clock, descriptors: new Descriptors(descriptors) });
+    return { sockets: kind === 'native' ? native : manySockets(dgramSockets, native), kind };
+  } catch (error) {
+    return { sockets: dgramSockets, kind: 'dgram', reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** The first sockets that are open are `few`, those beyond are `more`. */
+export function manySockets(few: Sockets, more: Sockets, most = many): Sockets {
+  let open = 0;
+  return {
+    async bind(address, port) {
+      if (open >= most) return more.bind(address, port);
+      open++;
+      try {
+        return counted(await few.bind(address, port), () => open--);
+      } catch (error) {
+        open--;
+        throw error;
+      }
+    },
+  };
+}
+
+/** @param closed is called once. */
+function counted(socket: PacketSocket, closed: () => void): PacketSocket {
+  let isOpen = true;
+  return {
+    port: socket.port,
+    send: (packet, port, address) => socket.send(packet, port, address),
+    listen: (listener) => socket.listen(listener),
+    close() {
+      if (isOpen) closed();
+      isOpen = false;
+      socket.close();
+    },
+  };
+}
