@@ -1,5 +1,5 @@
 import type { DialplanCalls } from '../dialplan/calls.ts';
-import type { DialplanChannel, DialplanSystem, EnteredStep, Identity, Subroutine } from '../dialplan/host.ts';
+import type { DialplanChannel, DialplanSystem, EnteredStep, Identity, Position, Subroutine } from '../dialplan/host.ts';
 import {
   type ChannelContext,
   type ChannelEvent,
@@ -179,8 +179,16 @@ class ChannelDialplan implements DialplanChannel {
     this.#entry.leg.media.detectTalking(detection);
   }
 
-  detectTone(detection: ToneDetection | undefined): void {
+  detectTone(
+    detection: ToneDetection | undefined,
+    then: { times: number; to: { in?: Position; out?: Position } } = { times: 1, to: {} },
+  ): void {
+    this.#tell({ type: 'tones.set', tones: detection && { ...then, heard: { in: 0, out: 0 } } });
     this.#entry.leg.media.detectTone(detection);
+  }
+
+  tonesHeard(): { in: number; out: number } | undefined {
+    return this.#context.tones?.heard;
   }
 
   interceptHold(on: boolean): void {

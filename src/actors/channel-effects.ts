@@ -73,6 +73,7 @@ export function bindChannelEffects(options: ChannelEffectsOptions) {
         perform(context.id, (entry) => options.followForward(entry, forward)),
       presentParty: ({ context }) => perform(context.id, presentParty),
       hangupLeg: ({ context }, { cause }) => perform(context.id, (entry) => hangupLeg(entry, cause, options)),
+      goOnAt: ({ context }, { position }) => perform(context.id, (entry) => goOnAt(entry, position, options)),
       giveUpLeg: ({ context }) => perform(context.id, (entry) => tell(entry, { type: 'leg.ended' })),
       stopDialplan: ({ context }) => perform(context.id, (entry) => leaveDialplan(entry, options)),
     },
@@ -231,6 +232,16 @@ export async function visitSubroutine(
   const outcome = await dialplan.run(host, position, run);
   if (entry.run === run) entry.run = undefined;
   return outcome;
+}
+
+/** Takes a channel out of its application, or away from what its dialplan does, to go on elsewhere in the dialplan. */
+function goOnAt(entry: ChannelEntry, position: Position, { tell, view }: ChannelEffectsOptions): void {
+  if (isEnding(view.snapshot(entry))) return;
+  const { value } = entry.ownership.getSnapshot();
+  if (value === 'application') tell(entry, { type: 'continue', position });
+  if (value !== 'dialplan') return;
+  stopDialplan(entry);
+  tell(entry, { type: 'run', position });
 }
 
 type Entry = { app: string; args: readonly string[]; moved: boolean };

@@ -53,6 +53,8 @@ export function createDialplanSystem(): DialplanSystemDirectory {
       }
     },
 
+    priorityOf: (...place) => parts.dialplan?.resolveLabel(...place),
+
     placeExists(context, extension, priority) {
       const { dialplan } = parts;
       if (!dialplan || extension === undefined) return dialplan?.hasContext(context) ?? false;

@@ -90,6 +90,13 @@ const channelContext = {
   bridgeId: optional(text),
   interceptsHold: optional(Type.Boolean()),
   transferHandling: optional(oneOf('core', 'client')),
+  tones: optional(
+    Type.Object({
+      times: number,
+      to: Type.Object({ in: optional(position), out: optional(position) }),
+      heard: Type.Object({ in: number, out: number }),
+    }),
+  ),
   cause: number,
   techCause: optional(number),
   endedBy: optional(oneOf('farSide', 'application', 'dialplan', 'server', 'timeout', 'fault')),

@@ -37,3 +37,16 @@ export function parseSeconds(text: string): number | undefined {
   const trimmed = text.trim();
   return /^(\d+(\.\d*)?|\.\d+)$/.test(trimmed) ? Math.round(Number(trimmed) * 1000) : undefined;
 }
+
+/** Letters with what stands in parentheses behind them: `m(jazz)g` → m: 'jazz', g: ''. */
+export function readOptions(text: string): ReadonlyMap<string, string> {
+  const options = new Map<string, string>();
+  let at = 0;
+  while (at < text.length) {
+    const letter = text.charAt(at++);
+    const end = text.charAt(at) === '(' ? text.indexOf(')', at) : -1;
+    options.set(letter, end < 0 ? '' : text.slice(at + 1, end));
+    if (end >= 0) at = end + 1;
+  }
+  return options;
+}

@@ -10,6 +10,7 @@ import { setWithin } from './subroutines.ts';
 import { systemFunctions } from './system-functions.ts';
 import { textFunctions, type Values } from './text-functions.ts';
 import { timeoutMs, timeoutVariable } from './timeouts.ts';
+import { toneDetect } from './tone-detect.ts';
 
 /** What reading a function gave. `unknown`: no such function; `failed`: its arguments make no sense or it cannot be read. */
 export type FunctionRead = { ok: true; value: string } | FunctionFailure;
@@ -225,33 +226,6 @@ const talkDetect: DialplanFunction = {
       silenceMs: Number(silence) || standardTalk.silenceMs,
       thresholdLevel: Number(level) || standardTalk.thresholdLevel,
     });
-    return true;
-  },
-};
-
-/** How long a tone must sound where nothing is said of that, in ms. */
-const standardToneMs = 500;
-/** Highest frequency there is in any format, in Hz, and longest tone, in ms. */
-const most = { hertz: 24_000, toneMs: 3_600_000 } as const;
-
-/**
- * `TONE_DETECT(frequency[,duration in ms[,options]])=`, whatever is assigned: tells when the tone sounds. Options: `r` only
- * in what the channel's far side says, `t` only in what it hears, `x` ends it. One tone a channel is looked for.
- */
-const toneDetect: DialplanFunction = {
-  write: (channel, text) => {
-    const [hertz = '', duration = '', options = ''] = splitArguments(text).map((each) => each.trim());
-    if (!/^[rtx]{0,3}$/.test(options)) return false;
-    if (options.includes('x')) {
-      channel.detectTone(undefined);
-      return true;
-    }
-    if (![hertz, duration].every((each) => /^\d{0,9}$/.test(each))) return false;
-    const durationMs = Number(duration) || standardToneMs;
-    if (hertz === '' || Number(hertz) < 1 || Number(hertz) > most.hertz || durationMs > most.toneMs) return false;
-    const [received, sent] = [options.includes('r'), options.includes('t')];
-    const direction = received === sent ? 'both' : received ? 'in' : 'out';
-    channel.detectTone({ hertz: Number(hertz), durationMs, direction });
     return true;
   },
 };

@@ -86,6 +86,8 @@ export interface DialplanSystem {
 
   /** Whether there is such a place in the dialplan; a priority may be a label. */
   placeExists(context: string, extension?: string, priority?: string): boolean;
+  /** The priority of a label; undefined where there is none. */
+  priorityOf(context: string, extension: string, label: string): number | undefined;
   /** Undefined where there are no phones. */
   phones(): PhoneLookup | undefined;
 }
@@ -154,8 +156,16 @@ export interface DialplanChannel {
   company(): DialplanCalls;
   /** Tells when the far side talks and when it stops, from now on; undefined: no longer. */
   detectTalking(detection: TalkDetection | undefined): void;
-  /** Starts telling when a tone sounds, or stops it (undefined). */
-  detectTone(detection: ToneDetection | undefined): void;
+  /**
+   * Starts telling when a tone sounds, or stops it (undefined). Having heard it so many `times`, or a signal once, the channel
+   * goes on at a place: one for what its far side says, one for what that hears.
+   */
+  detectTone(
+    detection: ToneDetection | undefined,
+    then?: { times: number; to: { in?: Position; out?: Position } },
+  ): void;
+  /** How often the tone was heard; undefined while none is listened for. */
+  tonesHeard(): { in: number; out: number } | undefined;
   /** Whether it is only told that the far side holds us, and nobody hears music for it. */
   interceptHold(on: boolean): void;
   /** Who carries out the transfers that the far side asks for from now on. */

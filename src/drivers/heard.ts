@@ -11,7 +11,7 @@ export function heardOf(told: MediaReport): LegReport | undefined {
     case 'media.talkingFinished':
       return { type: 'leg.talkingFinished', durationMs: told.durationMs };
     case 'media.toneDetected':
-      return { type: 'leg.toneDetected' };
+      return { ...told, type: 'leg.toneDetected' };
     default:
       return undefined;
   }

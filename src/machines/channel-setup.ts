@@ -11,6 +11,7 @@ import type {
   EndedBy,
   Forward,
   Identity,
+  Position,
 } from './channel-vocabulary.ts';
 import { effect } from './effect.ts';
 
@@ -91,6 +92,8 @@ export const channel = setup({
     askTransfer: effect<{ transfer: TransferRequest }>('askTransfer'),
     /** Its far side sends the call elsewhere, where it is to go on. */
     followForward: effect<{ forward: Forward }>('followForward'),
+    /** The dialplan goes on at a place, whoever has the channel now. */
+    goOnAt: effect<{ position: Position }>('goOnAt'),
     hangupLeg: effect<{ cause: number }>('hangupLeg'),
     /** Answers with `leg.ended` in place of a leg that does not. */
     giveUpLeg: effect('giveUpLeg'),
@@ -103,6 +106,8 @@ export const channel = setup({
     isFollowed: ({ context, event }) =>
       context.origin === 'originated' && event.type === 'leg.forwarded' && event.redirection !== undefined,
     interceptsHold: ({ context }) => context.interceptsHold === true,
+    leadsElsewhere: ({ context, event }) =>
+      event.type === 'leg.toneDetected' && toneTarget(context, event) !== undefined,
     keepsCaller: ({ context, event }) => event.type === 'caller.set' && isSame(context.caller, event.caller),
     setsQuietly: ({ event }) => event.type === 'connected.set' && event.quietly === true,
     keepsConnected: ({ context, event }) => event.type === 'connected.set' && isSame(context.connected, event.party),
@@ -168,3 +173,20 @@ export const dialEnded = emit(({ context, event }) => ({
   dialstring: context.dialString,
   forward: '',
 }));
+
+/* ---- Tones that are listened for ------------------------------------------------------------------------------- */
+
+type ToneHeard = Extract<ChannelEvent, { type: 'leg.toneDetected' }>;
+
+/** A tone counts each time it is heard; signals do not. */
+export const withTone = ({ tones }: ChannelContext, { direction, signal }: ToneHeard): Partial<ChannelContext> =>
+  tones && signal === undefined
+    ? { tones: { ...tones, heard: { ...tones.heard, [direction]: tones.heard[direction] + 1 } } }
+    : {};
+
+/** Where a channel goes on that hears a tone, or a signal; undefined where it stays. */
+export function toneTarget(context: ChannelContext, event: ToneHeard): Position | undefined {
+  const { tones } = { ...context, ...withTone(context, event) };
+  const isDue = event.signal !== undefined || (tones && tones.heard[event.direction] >= tones.times);
+  return isDue ? tones?.to[event.direction] : undefined;
+}

@@ -84,6 +84,16 @@ export type ChannelContext = ChannelInput & {
   interceptsHold?: boolean | undefined;
   /** Who carries out the transfers that its far side asks for; as its technology has it when left out. */
   transferHandling?: TransferHandling | undefined;
+  /** The tone that is listened for (TONE_DETECT), and how often it was heard. */
+  tones?: ToneWatch | undefined;
+};
+
+/** What becomes of a tone that is heard: where the channel goes on when it was heard that often, or a signal once. */
+export type ToneWatch = {
+  times: number;
+  /** Where to, when the far side says it, and when the far side hears it. */
+  to: { in?: Position; out?: Position };
+  heard: { in: number; out: number };
 };
 
 /** Asked from above. */
@@ -108,6 +118,8 @@ export type ChannelCommand =
   | { type: 'accountCode.set'; accountCode: string }
   | { type: 'tenantId.set'; tenantId: string }
   | { type: 'holdIntercept.set'; on: boolean }
+  /** Counts begin anew; undefined: nothing is listened for any more. */
+  | { type: 'tones.set'; tones: ToneWatch | undefined }
   | { type: 'transferHandling.set'; handling: TransferHandling }
   /** Its call goes on elsewhere, where its far side has sent it: by that channel, or by none where that was not possible. */
   | { type: 'forwarded'; target: string; successor?: string }

@@ -3,7 +3,7 @@ import type { Channel, ChannelState } from '../models/channel.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 import { Cause } from '../telephony/causes.ts';
 import { life } from './channel-life.ts';
-import { channel, eventOf, noTimeout, storedName, withEntry } from './channel-setup.ts';
+import { channel, eventOf, noTimeout, storedName, toneTarget, withEntry, withTone } from './channel-setup.ts';
 
 import type { ChannelContext, Inheritance } from './channel-vocabulary.ts';
 import type { Expectations } from './expectations.ts';
@@ -45,6 +45,8 @@ const setCaller = assign(({ context, event }) => ({
 const setConnected = assign(({ context, event }) => ({
   connected: { ...context.connected, ...eventOf(event, 'connected.set').party },
 }));
+
+const countTone = assign(({ context, event }) => withTone(context, eventOf(event, 'leg.toneDetected')));
 
 const variableChanged = emit(({ event }) => {
   const { name, value } = eventOf(event, 'variable.set');
@@ -145,7 +147,21 @@ export const channelMachine = channel.createMachine({
       })),
     },
     'leg.talkingStarted': { actions: emit({ type: 'ChannelTalkingStarted' }) },
-    'leg.toneDetected': { actions: emit({ type: 'ChannelToneDetected' }) },
+    'tones.set': { actions: assign(({ event }) => ({ tones: eventOf(event, 'tones.set').tones })) },
+    'leg.toneDetected': [
+      {
+        guard: 'leadsElsewhere',
+        actions: [
+          {
+            type: 'goOnAt',
+            params: ({ context, event }) => ({ position: toneTarget(context, eventOf(event, 'leg.toneDetected'))! }),
+          },
+          countTone,
+          emit({ type: 'ChannelToneDetected' }),
+        ],
+      },
+      { actions: [countTone, emit({ type: 'ChannelToneDetected' })] },
+    ],
     'leg.talkingFinished': {
       actions: emit(({ event }) => ({
         type: 'ChannelTalkingFinished',

@@ -10,12 +10,14 @@ export type DetectCommand = Extract<SessionCommand, { type: 'detectTalking' | 'd
 /** What looks for talk and for tones in one thread: of each kind one at a time for an end. */
 export class Detectors {
   readonly #taps: Set<Tap>;
+  readonly #toneZone: string;
   readonly #report: (report: EngineReport) => void;
   readonly #ofEnds = { detectTalking: new Map<End, Tap>(), detectTone: new Map<End, Tap>() };
 
-  /** @param taps what the engine lets take at the end of each tick */
-  constructor(taps: Set<Tap>, report: (report: EngineReport) => void) {
+  /** @param taps what the engine lets take at the end of each tick. @param toneZone country whose signals are looked for. */
+  constructor(taps: Set<Tap>, toneZone: string, report: (report: EngineReport) => void) {
     this.#taps = taps;
+    this.#toneZone = toneZone;
     this.#report = report;
   }
 
@@ -43,6 +45,6 @@ export class Detectors {
 
   #tap(end: End, command: DetectCommand): Tap | undefined {
     if (command.type === 'detectTalking') return command.detection && new TalkTap(end, command.detection, this.#report);
-    return command.detection && new ToneTap(end, command.detection, this.#report);
+    return command.detection && new ToneTap(end, command.detection, this.#toneZone, this.#report);
   }
 }

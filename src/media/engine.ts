@@ -92,7 +92,7 @@ export class MediaEngine {
     });
     this.#recorders = new Recorders({ taps: this.#taps, random32, config, report });
     this.#overhearers = new Overhearers(this.#taps, report);
-    this.#detectors = new Detectors(this.#taps, report);
+    this.#detectors = new Detectors(this.#taps, config.toneZone, report);
     this.#measures = new Measures({ everyMs: config.measureMs, report });
     const { bell = newBell(0), bells = noBells, phaseMs = 0 } = options;
     this.#ties = new Ties({ clock, bell, bells, failed: (end, error) => this.#fault(end.session, error) });

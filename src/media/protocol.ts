@@ -10,6 +10,7 @@ import type {
   RecordReport,
   RtpStatistics,
   SessionCommand,
+  ToneSignal,
 } from '../telephony/media.ts';
 import type { VideoStatistics } from '../telephony/video.ts';
 import type { MediaConfig } from './config.ts';
@@ -106,7 +107,7 @@ export type EngineReport =
   | { type: 'digitSent'; session: number; digit: string; durationMs: number }
   | { type: 'talkingStarted'; session: number }
   | { type: 'talkingFinished'; session: number; durationMs: number }
-  | { type: 'toneDetected'; session: number }
+  | { type: 'toneDetected'; session: number; direction: 'in' | 'out'; signal?: ToneSignal }
   | { type: 'timedOut'; session: number }
   /** Audio for somebody who listens. */
   | { type: 'overheard'; session: number; overhearer: number; audio: Uint8Array<ArrayBuffer> }

@@ -204,7 +204,11 @@ export abstract class SessionProxy implements MediaSession, Linked {
         this.told({ type: 'media.talkingFinished', durationMs: report.durationMs });
         return;
       case 'toneDetected':
-        this.told({ type: 'media.toneDetected' });
+        this.told({
+          type: 'media.toneDetected',
+          direction: report.direction,
+          ...(report.signal && { signal: report.signal }),
+        });
         return;
       case 'timedOut':
         this.told({ type: 'media.timedOut' });

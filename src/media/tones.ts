@@ -1,4 +1,6 @@
+import type { ToneSignal } from '../telephony/media.ts';
 import { encode, type StoredCodec, samplesPerMs } from './codec/codecs.ts';
+import type { SignalPattern } from './dsp/signal-detector.ts';
 import type { Segment, Sequence } from './sequence.ts';
 
 /** The tones every zone has, by the field's names. */
@@ -89,6 +91,19 @@ const highestFrequency = 4000;
 /** Whether tones of this country are known. */
 export function isToneZone(code: string): boolean {
   return zones.has(code.toLowerCase());
+}
+
+/** Signals of the network that can be made out, as tones of a zone. */
+const signalTones = { busy: 'busy', dial: 'dial', information: 'info', ringing: 'ring' } as const;
+
+/** What the signals of a zone sound like. */
+export function signalPatterns(zone: string): SignalPattern<ToneSignal>[] {
+  return Object.entries(signalTones).map(([name, tone]) => ({
+    name: name as ToneSignal,
+    parts: parseToneList(toneList(zone, tone) ?? us[tone])!
+      .filter(({ frequencies }) => frequencies.length > 0)
+      .map(({ frequencies, durationMs }) => ({ hertz: frequencies, ms: durationMs })),
+  }));
 }
 
 /** The list of a zone's tone; undefined for a name or a zone that is not known. */

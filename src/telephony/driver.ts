@@ -1,4 +1,4 @@
-import type { DigitSequence, MediaSession } from './media.ts';
+import type { DigitSequence, MediaSession, ToneSignal } from './media.ts';
 import type { Party, Redirection } from './party.ts';
 import type { VideoCodec } from './video.ts';
 
@@ -33,8 +33,8 @@ export type LegReport =
   /** The far side began to talk, or stopped after so many ms; told where that is listened for. */
   | { type: 'leg.talkingStarted' }
   | { type: 'leg.talkingFinished'; durationMs: number }
-  /** A tone was heard that is listened for. */
-  | { type: 'leg.toneDetected' }
+  /** A tone, or a signal, was heard that is listened for: see `media.toneDetected`. */
+  | { type: 'leg.toneDetected'; direction: 'in' | 'out'; signal?: ToneSignal }
   /** The far side put us on hold, or took us back. */
   | { type: 'leg.held'; musicClass?: string }
   | { type: 'leg.unheld' }

@@ -107,14 +107,21 @@ export type TalkDetection = {
   silenceMs: number;
 };
 
-/** A tone of one frequency to look for. */
+/** Signals of the network that can be told apart, as they sound in the configured country. */
+export type ToneSignal = 'busy' | 'dial' | 'information' | 'ringing';
+
+/** A tone of one frequency to look for, and signals of the network. */
 export type ToneDetection = {
-  /** In Hz. */
+  /** In Hz; 0 = no tone, only signals. */
   hertz: number;
   /** How long it must sound before it is told, in ms. */
   durationMs: number;
   /** Where: in what the far side says, in what it hears, or both. */
   direction: Exclude<AudioDirection, 'none'>;
+  /** How far it must be above all else that sounds, in dB; 2 where left out. */
+  thresholdDb?: number;
+  /** Signals that are told as soon as they are made out. */
+  signals?: readonly ToneSignal[];
 };
 
 /** What can be done to an item being played. */
@@ -163,8 +170,11 @@ export type MediaReport =
   | { type: 'media.talkingStarted' }
   /** It fell silent; `durationMs` is how long it had talked, in ms. */
   | { type: 'media.talkingFinished'; durationMs: number }
-  /** The tone that was looked for has sounded long enough: told once each time it sounds, in either direction. */
-  | { type: 'media.toneDetected' }
+  /**
+   * The tone that was looked for has sounded long enough, or a signal was made out: told once each time it sounds. `in` = the
+   * far side says it, `out` = it hears it.
+   */
+  | { type: 'media.toneDetected'; direction: 'in' | 'out'; signal?: ToneSignal }
   /** The session is gone by a fault of the media plane: nothing will sound any more. The last report. */
   | { type: 'media.lost'; reason: string };
 

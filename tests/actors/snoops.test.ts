@@ -84,10 +84,10 @@ test('a tone is told where it is looked for', async () => {
   for (const variable of ['TONE_DETECT(2100)', 'TONE_DETECT(1100,300,r)', 'TONE_DETECT(0,,x)'])
     w.operations.setVariable('s1', { variable, value: '' });
   w.said();
-  session.told({ type: 'media.toneDetected' });
+  session.told({ type: 'media.toneDetected', direction: 'in' });
   assert.equal(w.said(), ['ChannelToneDetected s1']);
   assert.equal(session.calls, ['detectTone 2100', 'detectTone 1100', 'detectTone off']);
-  for (const wrong of ['', '0', '99999', '-1', '2100,x', '2100,300,g(a)', '2100,300,b'])
+  for (const wrong of ['', '0', '99999', '-1', '2100,x', '2100,300,g(nowhere,1,1)', '2100,300,l'])
     assert.equal(
       refusal(() => w.operations.setVariable('s1', { variable: `TONE_DETECT(${wrong})`, value: '' })),
       [400, 'Failed to execute function'],

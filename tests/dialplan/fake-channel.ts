@@ -96,6 +96,7 @@ export class FakeChannel implements DialplanChannel {
       this.devices.set(name, state);
       return true;
     },
+    priorityOf: (...place) => (this.places.has(place.join()) ? 7 : undefined),
     placeExists: (...place) => this.places.has(place.filter((part) => part !== undefined).join()),
     phones: () => this.knownPhones,
   };
@@ -206,8 +207,12 @@ export class FakeChannel implements DialplanChannel {
     this.calls.push(`detectTalking ${JSON.stringify(detection)}`);
   }
 
-  detectTone(detection: ToneDetection | undefined): void {
-    this.calls.push(`detectTone ${JSON.stringify(detection)}`);
+  heard: { in: number; out: number } | undefined;
+  detectTone(detection: ToneDetection | undefined, then?: object): void {
+    this.calls.push(`detectTone ${JSON.stringify(detection)}${then ? ` ${JSON.stringify(then)}` : ''}`);
+  }
+  tonesHeard(): { in: number; out: number } | undefined {
+    return this.heard;
   }
   handleTransfers(handling: string): void {
     this.calls.push(`handleTransfers ${handling}`);

@@ -248,7 +248,9 @@ chart('every state is reached and every transition taken by paths made from the 
       { type: 'leg.digit', digit: '1', durationMs: 100 },
       { type: 'leg.talkingStarted' },
       { type: 'leg.talkingFinished', durationMs: 900 },
-      { type: 'leg.toneDetected' },
+      { type: 'tones.set', tones: { times: 1, to: { in: position }, heard: { in: 0, out: 0 } } },
+      { type: 'leg.toneDetected', direction: 'in' },
+      { type: 'leg.toneDetected', direction: 'out' },
       { type: 'leg.held' },
       { type: 'leg.unheld' },
       { type: 'leg.connectedLine', party: { name: 'C', number: '3' } },
@@ -260,7 +262,7 @@ chart('every state is reached and every transition taken by paths made from the 
       },
       { type: 'forwarded', target: 'Local/300@default', successor: 'c2' },
     ],
-    key: ({ context }) => `${context.origin} ${context.interceptsHold}`,
+    key: ({ context }) => `${context.origin} ${context.interceptsHold} ${context.tones !== undefined}`,
   });
   assertCovered(channelMachine, coverage);
 });

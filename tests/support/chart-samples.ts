@@ -161,7 +161,9 @@ export const chartSamples: readonly ChartSamples[] = [
       { type: 'leg.digit', digit: '1', durationMs: 100 },
       { type: 'leg.talkingStarted' },
       { type: 'leg.talkingFinished', durationMs: 900 },
-      { type: 'leg.toneDetected' },
+      { type: 'tones.set', tones: { times: 2, to: { in: position }, heard: { in: 1, out: 0 } } },
+      { type: 'leg.toneDetected', direction: 'in' },
+      { type: 'leg.toneDetected', direction: 'out', signal: 'busy' },
       { type: 'leg.connectedLine', party: { name: 'C', number: '3' } },
       { type: 'leg.forwarded', target: 'PJSIP/bob' },
       {

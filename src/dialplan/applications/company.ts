@@ -1,5 +1,5 @@
 import { Cause } from '../../telephony/causes.ts';
-import { parseSeconds } from '../arguments.ts';
+import { parseSeconds, readOptions } from '../arguments.ts';
 import type { DialRequest, Ongoing } from '../calls.ts';
 import { type Application, answer, longestTimer, type Step, timer, type Verdict, waitFor } from './application.ts';
 import { mediaUris } from './media.ts';
@@ -11,19 +11,6 @@ const lines = (text: string): string[] =>
     .split('&')
     .map((each) => each.trim())
     .filter((each) => each !== '');
-
-/** Letters with what stands in parentheses behind them: `m(jazz)g` → m: 'jazz', g: ''. Others are ignored. */
-function readOptions(text: string): ReadonlyMap<string, string> {
-  const options = new Map<string, string>();
-  let at = 0;
-  while (at < text.length) {
-    const letter = text.charAt(at++);
-    const end = text.charAt(at) === '(' ? text.indexOf(')', at) : -1;
-    options.set(letter, end < 0 ? '' : text.slice(at + 1, end));
-    if (end >= 0) at = end + 1;
-  }
-  return options;
-}
 
 /** Parts of an option's argument: `screen^one^two`. */
 const partsOf = (text: string): string[] => text.split('^').map((each) => each.trim());

@@ -8,12 +8,14 @@ export type ToneDetection = {
   durationMs: number;
   /** Sampling rate in Hz. */
   sampleRate: number;
+  /** How far it must be above all else that sounds, in dB; 2 where left out. */
+  thresholdDb?: number | undefined;
 };
 
 /** Time of a block, in ms: filters some 50 Hz apart. */
 const blockMs = 20;
-/** How much of all that sounds the tone must be, as power. */
-const leastShare = 0.6;
+/** How much of all that sounds the tone must be where nothing is said of that, as power. */
+const usualShare = 0.6;
 /** Weakest tone, as amplitude. */
 const weakest = 250;
 /** Blocks without the tone that are passed over: a click in the line does not make it begin anew. */
@@ -24,14 +26,17 @@ export class ToneDetector {
   readonly #filter: Goertzel;
   readonly #block: number;
   readonly #blocksNeeded: number;
+  readonly #leastShare: number;
   #filled = 0;
   #energy = 0;
   #heard = 0;
   #missed = 0;
 
-  constructor({ hertz, durationMs, sampleRate }: ToneDetection) {
+  constructor({ hertz, durationMs, sampleRate, thresholdDb }: ToneDetection) {
     this.#filter = new Goertzel(hertz, sampleRate);
     this.#block = Math.round((sampleRate * blockMs) / 1000);
+    const above = 10 ** ((thresholdDb ?? 0) / 10);
+    this.#leastShare = thresholdDb === undefined ? usualShare : above / (1 + above);
     this.#blocksNeeded = Math.max(1, Math.floor(durationMs / blockMs));
   }
 
@@ -52,7 +57,7 @@ export class ToneDetector {
   #judge(): boolean {
     const power = this.#filter.power();
     const sounds =
-      power >= (weakest * this.#block * 0.5) ** 2 && power >= leastShare * this.#energy * this.#block * 0.5;
+      power >= (weakest * this.#block * 0.5) ** 2 && power >= this.#leastShare * this.#energy * this.#block * 0.5;
     this.#filled = 0;
     this.#energy = 0;
     if (sounds) {

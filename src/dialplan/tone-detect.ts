@@ -1,0 +1,95 @@
+import type { ToneSignal } from '../telephony/media.ts';
+import { readOptions, splitArguments } from './arguments.ts';
+import type { DialplanFunction } from './function.ts';
+import type { DialplanChannel, Position } from './host.ts';
+
+/** How long a tone must sound where nothing is said of that, in ms. */
+const standardToneMs = 500;
+/** Highest frequency there is in any format, in Hz, longest tone, in ms, highest threshold, in dB, and most times. */
+const most = { hertz: 24_000, toneMs: 3_600_000, decibels: 60, times: 1_000_000 } as const;
+
+/** Letters that ask for signals of the network. */
+const signalLetters: Readonly<Record<string, ToneSignal>> = { a: 'information', b: 'busy', c: 'dial', p: 'ringing' };
+/** All letters: `s` changes nothing, as in the field. */
+const letters = /^[abcdghnprstx]$/;
+
+const isWhole = (text: string): boolean => /^\d{1,9}$/.test(text);
+
+/** A place as written: `[[context,]extension,]priority or label`, what is missing as the channel is; undefined for none. */
+function place(channel: DialplanChannel, written: string): Position | undefined {
+  const { dialplan } = channel.channel();
+  const parts = splitArguments(written).map((each) => each.trim());
+  const [target = '', extension = dialplan.exten, context = dialplan.context] = parts.reverse();
+  if (parts.length > 3 || !channel.system.placeExists(context, extension, target)) return undefined;
+  const priority = isWhole(target) ? Number(target) : channel.system.priorityOf(context, extension, target);
+  return priority === undefined ? undefined : { context, extension, priority };
+}
+
+/** The places that `g` (what the far side says) and `h` (what it hears) name; undefined where one is none. */
+function places(channel: DialplanChannel, options: ReadonlyMap<string, string>) {
+  const to: { in?: Position; out?: Position } = {};
+  for (const [letter, direction] of [
+    ['g', 'in'],
+    ['h', 'out'],
+  ] as const) {
+    const written = options.get(letter);
+    if (written === undefined) continue;
+    const found = place(channel, written);
+    if (!found) return undefined;
+    to[direction] = found;
+  }
+  return to;
+}
+
+/** Text behind the second comma, whatever it holds, with what stands before. */
+function split(text: string): [hertz: string, duration: string, options: string] {
+  const [hertz = '', duration = '', ...options] = text.split(',');
+  return [hertz.trim(), duration.trim(), options.join(',').trim()];
+}
+
+/**
+ * `TONE_DETECT(frequency[,duration in ms[,options]])=`, whatever is assigned: tells when the tone sounds. 0 Hz looks for
+ * signals only. Options: `r` only in what the channel's far side says, `t` only in what it hears, `x` ends it; `a` special
+ * information tones, `b` busy, `c` dial tone, `p` ringing, made out as soon as they sound; `d(x)` dB above all else; `g(place)`
+ * and `h(place)` where to go on having heard it (there), `n(x)` times. One tone a channel is looked for.
+ * `TONE_DETECT(rx)` and `TONE_DETECT(tx)` read how often it was heard.
+ */
+export const toneDetect: DialplanFunction = {
+  read(channel, text) {
+    const heard = channel.tonesHeard();
+    const direction = text.trim().toLowerCase();
+    if (!heard || (direction !== 'rx' && direction !== 'tx')) return undefined;
+    return String(direction === 'rx' ? heard.in : heard.out);
+  },
+  write(channel, text) {
+    const [hertz, duration, written] = split(text);
+    const options = readOptions(written);
+    if (![...options.keys()].every((letter) => letters.test(letter))) return false;
+    if (options.has('x')) {
+      channel.detectTone(undefined);
+      return true;
+    }
+    const signals = Object.keys(signalLetters).flatMap((letter) => (options.has(letter) ? signalLetters[letter]! : []));
+    const [decibels, times = '1'] = [options.get('d'), options.get('n')];
+    if (!isWhole(hertz) || !(duration === '' || isWhole(duration)) || !isWhole(times)) return false;
+    if (decibels !== undefined && !(isWhole(decibels) && Number(decibels) <= most.decibels)) return false;
+    const durationMs = Number(duration) || standardToneMs;
+    if (Number(hertz) > most.hertz || (hertz === '0' && signals.length === 0)) return false;
+    if (durationMs > most.toneMs || Number(times) < 1 || Number(times) > most.times) return false;
+    const to = places(channel, options);
+    if (!to) return false;
+    const [received, sent] = [options.has('r'), options.has('t')];
+    const direction = received === sent ? 'both' : received ? 'in' : 'out';
+    channel.detectTone(
+      {
+        hertz: Number(hertz),
+        durationMs,
+        direction,
+        ...(decibels !== undefined && { thresholdDb: Number(decibels) }),
+        ...(signals.length > 0 && { signals }),
+      },
+      { times: Number(times), to },
+    );
+    return true;
+  },
+};

@@ -1,0 +1,108 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createCallControl, inShort, settled } from '../support/call-control.ts';
+import { refusal } from '../support/refusal.ts';
+
+const test = suite('tones that channels listen for');
+
+const contexts = {
+  default: {
+    app: ['Stasis(app)', 'Wait(60)'],
+    waits: ['Answer', 'Set(TONE_DETECT(2600,1000,g(default,got,1)n(2))=)', 'Wait(60)'],
+    got: [{ label: 'here', app: 'NoOp(${TONE_DETECT(rx)} ${TONE_DETECT(tx)})' }, 'Wait(60)'],
+  },
+};
+
+async function world(extension: string) {
+  const control = createCallControl({ contexts });
+  const { events } = control.connect('app', true);
+  const leg = control.incoming('a', extension)!;
+  await settled();
+  if (extension === 'app') control.operations.answer('a');
+  events.splice(0);
+  const said = (): string[] => events.splice(0).map(inShort);
+  const set = (text: string) => control.operations.setVariable('a', { variable: `TONE_DETECT(${text})`, value: '' });
+  const read = (text: string) => control.operations.getVariable('a', { variable: `TONE_DETECT(${text})` }).value;
+  return { ...control, leg, said, set, read };
+}
+
+test('each time is counted for its direction, and the count is read; setting another tone counts anew', async () => {
+  const w = await world('app');
+  const refused = () => refusal(() => w.read('rx'));
+  assert.equal(refused(), [500, 'Unable to read provided function']);
+  w.set('2600');
+  w.said();
+  w.leg.report({ type: 'leg.toneDetected', direction: 'in' });
+  w.leg.report({ type: 'leg.toneDetected', direction: 'in' });
+  w.leg.report({ type: 'leg.toneDetected', direction: 'out' });
+  w.leg.report({ type: 'leg.toneDetected', direction: 'out', signal: 'busy' });
+  assert.equal(w.said(), new Array(4).fill('ChannelToneDetected'));
+  assert.equal([w.read('rx'), w.read('tx')], ['2', '1'], 'signals are not counted');
+  assert.equal(
+    refusal(() => w.read('both')),
+    [500, 'Unable to read provided function'],
+  );
+  w.set('1100');
+  assert.equal([w.read('rx'), w.read('tx')], ['0', '0']);
+  w.set('0,,x');
+  assert.equal(refused(), [500, 'Unable to read provided function']);
+});
+
+test('the dialplan goes on elsewhere when the tone was heard as often as said, and knows how often', async () => {
+  const w = await world('waits');
+  w.leg.report({ type: 'leg.toneDetected', direction: 'in' });
+  w.leg.report({ type: 'leg.toneDetected', direction: 'out' });
+  await settled();
+  assert.equal(w.said(), ['ChannelToneDetected', 'ChannelToneDetected']);
+  w.leg.report({ type: 'leg.toneDetected', direction: 'in' });
+  await settled();
+  assert.equal(w.said(), ['ChannelToneDetected', 'ChannelDialplan NoOp', 'ChannelDialplan Wait']);
+  const { exten, app_name } = w.operations.get('a').dialplan;
+  assert.equal([exten, app_name], ['got', 'Wait']);
+});
+
+test('a channel in an application leaves it for the place, by a label too, and signals lead there at once', async () => {
+  const w = await world('app');
+  w.set('0,,bh(default,got,here)');
+  w.said();
+  w.leg.report({ type: 'leg.toneDetected', direction: 'in', signal: 'busy' });
+  assert.equal(w.said(), ['ChannelToneDetected'], 'it is what the far side hears that leads on');
+  w.leg.report({ type: 'leg.toneDetected', direction: 'out', signal: 'busy' });
+  await settled();
+  assert.equal(w.said().slice(0, 3), ['ChannelToneDetected', 'StasisEnd', 'ChannelVarset STASISSTATUS=SUCCESS']);
+  assert.equal(w.operations.get('a').dialplan.exten, 'got');
+  w.operations.hangup('a', {});
+  w.said();
+  w.leg.report({ type: 'leg.toneDetected', direction: 'out', signal: 'busy' });
+  await settled();
+  assert.equal([w.said(), w.channels.size], [[], 0]);
+});
+
+test('what makes no sense is refused, and nothing is listened for', async () => {
+  const w = await world('app');
+  for (const wrong of [
+    '',
+    '0',
+    '99999',
+    '-1',
+    '2600,x',
+    '2600,3600001',
+    '2600,,l',
+    '2600,,g(nowhere,1,1)',
+    '2600,,g',
+    '2600,,n(0)',
+    '2600,,d(61)',
+    '2600,,d',
+  ])
+    assert.equal(
+      refusal(() => w.set(wrong)),
+      [400, 'Failed to execute function'],
+      wrong,
+    );
+  assert.equal(
+    refusal(() => w.read('rx')),
+    [500, 'Unable to read provided function'],
+  );
+});
+
+test.run();
