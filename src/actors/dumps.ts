@@ -240,6 +240,7 @@ const transferContext = {
   extension: text,
   targetId: text,
   timeoutMs: number,
+  callBack: optional(Type.Object({ channelId: text, target: text })),
 } satisfies Members<TransferContext>;
 
 /** A schema has the members of its context, all of them and no others. */

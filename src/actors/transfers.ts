@@ -19,6 +19,7 @@ import { DriverError, type TransferRequest, transferHandlingIn } from '../teleph
 import type { BridgeEntry, Bridges } from './bridges.ts';
 import { controlledChannel } from './channel-control.ts';
 import type { ChannelEntry } from './channel-entry.ts';
+import { readEndpoint } from './channel-requests.ts';
 import type { Channels } from './channels.ts';
 import type { TransferDump } from './dumps.ts';
 import { joinCalls } from './joining.ts';
@@ -48,6 +49,8 @@ export type TransfersOptions = {
   dialplan: Pick<Dialplan, 'hasExtension'>;
   /** How long the outcome of a transfer is waited for, in ms. */
   timeoutMs: number;
+  /** Whether who has hung up on a transfer is called back when its target cannot be had. */
+  callsBack?: boolean;
   /** Events as the field tells them: who hears of everything does not hear of transfers. */
   fieldEvents?: boolean;
 };
@@ -70,6 +73,8 @@ export interface Transfers {
   readonly size: number;
 }
 
+const nobody = { name: '', number: '' } as const;
+
 const commandOf: Readonly<Record<TransferState, TransferCommand['type']>> = {
   channel_progress: 'client.progress',
   channel_answered: 'client.answered',
@@ -79,7 +84,19 @@ const commandOf: Readonly<Record<TransferState, TransferCommand['type']>> = {
 
 /** Makes the owner of all transfers. */
 export function createTransfers(options: TransfersOptions): Transfers {
-  const { bus, runtime, ids, log, channels, bridges, places, dialplan, timeoutMs, fieldEvents = false } = options;
+  const {
+    bus,
+    runtime,
+    ids,
+    log,
+    channels,
+    bridges,
+    places,
+    dialplan,
+    timeoutMs,
+    callsBack = false,
+    fieldEvents = false,
+  } = options;
   const transfers = new Map<string, Entry>();
 
   const sceneOf = (channel: ChannelEntry): Scene => {
@@ -162,6 +179,47 @@ export function createTransfers(options: TransfersOptions): Transfers {
     }
   };
 
+  /** Calls who asked back, in the place of the target, which is out of it then. */
+  const callBack = ({ id, targetId, callBack: back, timeoutMs: patience }: TransferContext): void => {
+    const old = channels.find(targetId);
+    const [transferee] = old ? places.othersWith(old) : [];
+    if (!old || !transferee || !back) return void send(id, { type: 'transferer.lost' });
+    const { caller, linked, language, accountCode, tenantId } = channels.snapshot(transferee).context;
+    const who = { name: caller.name, number: caller.number };
+    try {
+      const newcomer = channels.openOutbound({
+        id: back.channelId,
+        ...readEndpoint(back.target),
+        origin: 'originated',
+        caller: nobody,
+        connected: who,
+        presented: who,
+        variables: {},
+        inheritance: {},
+        reported: [],
+        ...{ accountCode, tenantId, language, linked },
+        dialer: transferee,
+      });
+      places.take(newcomer, old);
+      watchCallBack(id, newcomer);
+      channels.tell(newcomer, { type: 'dial', timeoutMs: patience });
+      log.info({ channel: newcomer.id, target: back.target }, 'who asked for a transfer is called back');
+    } catch (error) {
+      if (!(error instanceof DriverError || error instanceof AriError)) throw error;
+      log.info({ target: back.target, reason: error.message }, 'who asked for a transfer cannot be called back');
+      send(id, { type: 'transferer.lost' });
+    }
+  };
+
+  const watchCallBack = (id: string, channel: ChannelEntry): void => {
+    const look = (): void => {
+      const snapshot = channels.snapshot(channel);
+      if (isEnding(snapshot)) send(id, { type: 'transferer.lost' });
+      else if (lifeOf(snapshot) === 'up') send(id, { type: 'transferer.returned' });
+    };
+    transfers.get(id)?.unwatch.push(channel.actor.watch(look));
+  };
+
   /** Why a target could not be had. A dialplan that called in vain ends as any other; it says why in DIALSTATUS. */
   const causeOf = (target: ChannelEntry, inDialplan: ChannelEntry | undefined): number => {
     const { cause } = channels.snapshot(target).context;
@@ -171,26 +229,32 @@ export function createTransfers(options: TransfersOptions): Transfers {
     return status === 'CONGESTION' ? Cause.congestion : cause;
   };
 
+  const lookAtTarget = (
+    id: string,
+    target: ChannelEntry,
+    inDialplan = channels.find(target.companionId ?? ''),
+  ): void => {
+    const snapshot = channels.snapshot(target);
+    if (isEnding(snapshot)) fail(id, failureStatus(causeOf(target, inDialplan)), 'Fail');
+    else if (lifeOf(snapshot) === 'ringing') send(id, { type: 'target.ringing' });
+    else if (lifeOf(snapshot) === 'up') send(id, { type: 'target.answered' });
+  };
+
   const watchTarget = (id: string, target: ChannelEntry): void => {
     const inDialplan = channels.find(target.companionId ?? '');
-    const look = (): void => {
-      const snapshot = channels.snapshot(target);
-      if (isEnding(snapshot)) fail(id, failureStatus(causeOf(target, inDialplan)), 'Fail');
-      else if (lifeOf(snapshot) === 'ringing') send(id, { type: 'target.ringing' });
-      else if (lifeOf(snapshot) === 'up') send(id, { type: 'target.answered' });
-    };
-    transfers.get(id)?.unwatch.push(target.actor.watch(look));
+    transfers.get(id)?.unwatch.push(target.actor.watch(() => lookAtTarget(id, target, inDialplan)));
   };
 
   /** Tells when nobody is left who could be put through. */
   const watchBridge = (id: string, bridge: BridgeEntry | undefined): void => {
     const entry = transfers.get(id);
     if (!bridge || !entry) return;
-    const { transferer, targetId } = entry.actor.getSnapshot().context;
+    const { transferer, targetId, callBack: back } = entry.actor.getSnapshot().context;
+    const own = new Set([transferer, targetId, back?.channelId]);
     const look = ({ context: { members } }: ReturnType<typeof bridges.snapshot>): void => {
-      const isOther = ({ channelId }: { channelId: string }) => channelId !== transferer && channelId !== targetId;
-      const isThere = members.some(({ channelId }) => channelId === transferer || channelId === targetId);
-      if (!isThere || !members.some(isOther)) send(id, { type: 'transferees.left' });
+      const isThere = members.some(({ channelId }) => own.has(channelId));
+      const isOther = members.some(({ channelId }) => !own.has(channelId));
+      if (!isThere || !isOther) send(id, { type: 'transferees.left' });
     };
     entry.unwatch.push(bridge.actor.watch(look));
   };
@@ -220,14 +284,20 @@ export function createTransfers(options: TransfersOptions): Transfers {
       topics: [...into.topics, ...from.topics],
     });
 
+  const abandon = (channelId = ''): void => {
+    const called = living(channelId);
+    if (called) channels.tell(called, { type: 'hangup', cause: Cause.normalClearing, cancels: true, by: 'server' });
+  };
+
   const take = ({ transferer, targetId }: TransferContext): void => {
     const [old, newcomer] = [channels.find(transferer), living(targetId)];
     if (old && newcomer) places.take(newcomer, old);
   };
 
-  const alert = ({ targetId }: TransferContext, type: 'ring' | 'ringStop'): void => {
-    const target = channels.find(targetId);
-    for (const other of target ? places.othersWith(target) : []) channels.tell(other, { type });
+  /** Those who are put through, with whoever stands in the place of who asked. */
+  const alert = ({ targetId, callBack: back }: TransferContext, type: 'ring' | 'ringStop'): void => {
+    const stands = [back?.channelId, targetId].flatMap((id) => channels.find(id ?? '') ?? []);
+    for (const other of stands.flatMap(places.othersWith)) channels.tell(other, { type });
   };
 
   const machine = transferMachine.provide({
@@ -243,10 +313,9 @@ export function createTransfers(options: TransfersOptions): Transfers {
         end(living(transferer));
         end(living(request.replaces?.channelId ?? ''));
       },
-      abandonTarget: ({ context: { targetId } }) => {
-        const target = living(targetId);
-        if (target) channels.tell(target, { type: 'hangup', cause: Cause.normalClearing, cancels: true, by: 'server' });
-      },
+      callBack: ({ context }) => callBack(context),
+      abandonCallBack: ({ context }) => abandon(context.callBack?.channelId),
+      abandonTarget: ({ context }) => abandon(context.targetId),
     },
   });
 
@@ -311,7 +380,12 @@ export function createTransfers(options: TransfersOptions): Transfers {
       const context = ownVariable(variables, 'TRANSFER_CONTEXT') || request.context;
       const id = ids.uuid();
       const targetId = channels.freshId();
-      const input = { id, transferer: channel.id, request, handling, context, targetId, timeoutMs };
+      const place = channels.snapshot(channel).context.endpoint;
+      const back = callsBack && place ? { channelId: channels.freshId(), target: place.join('/') } : undefined;
+      const input = {
+        ...{ id, transferer: channel.id, request, handling, context, targetId, timeoutMs },
+        ...(back && { callBack: back }),
+      };
       log.info(
         { channel: channel.id, target: request.target, attended: request.replaces !== undefined, handling },
         'a party asks for a transfer',
@@ -321,6 +395,12 @@ export function createTransfers(options: TransfersOptions): Transfers {
 
     departing(channelId) {
       for (const actor of of(channelId)) actor.send({ type: 'transferer.left' });
+      // A channel that stands for who asked is there until another one is in its place.
+      const stand = channels.find(channelId);
+      for (const { actor } of stand ? [...transfers.values()] : []) {
+        const { value, context } = actor.getSnapshot();
+        if (value === 'handedOver' && context.targetId === channelId) lookAtTarget(context.id, stand!);
+      }
     },
 
     transferProgress(channelId, { states }) {
@@ -340,15 +420,17 @@ export function createTransfers(options: TransfersOptions): Transfers {
 
     restore(dumps) {
       for (const from of dumps) {
-        const { id, transferer, targetId } = from.context;
+        const { id, transferer, targetId, callBack: back } = from.context;
         const channel = channels.find(transferer);
         const target = channels.find(targetId);
-        const seen = channel ?? target;
-        // Neither could be taken up: their ends are told by themselves.
+        const returning = channels.find(back?.channelId ?? '');
+        const seen = channel ?? target ?? returning;
+        // None could be taken up: their ends are told by themselves.
         if (!seen) continue;
         start(id, sceneOf(seen), { from });
-        watchBridge(id, bridges.bridgeOf(transferer) ?? bridges.bridgeOf(targetId));
+        watchBridge(id, bridges.bridgeOf(seen.id));
         if (target) watchTarget(id, target);
+        if (returning) watchCallBack(id, returning);
       }
     },
 

@@ -53,6 +53,7 @@ export function buildMeeting(
   const transfers = createTransfers({
     ...{ bus, runtime, ids, log, channels, bridges, places, dialplan },
     timeoutMs: config.sip.transfers.timeout * 1000,
+    callsBack: config.sip.transfers.call_back,
     fieldEvents: compatibility === 'asterisk',
   });
   channels.onTransferAsked(transfers.ask);

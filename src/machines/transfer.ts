@@ -19,6 +19,8 @@ export type TransferInput = {
   targetId: string;
   /** ms until nobody waits for the outcome any more. */
   timeoutMs: number;
+  /** Id of the channel that would call the party back, and where, as `tech/resource`; left out where it is not to be. */
+  callBack?: { channelId: string; target: string };
 };
 
 export type TransferContext = TransferInput & {
@@ -48,6 +50,9 @@ export type TransferEvent =
   | { type: 'parties.early'; context: string; extension: string }
   /** Who asked has hung up. */
   | { type: 'transferer.left' }
+  /** Who asked has answered the call back, or cannot be had either. */
+  | { type: 'transferer.returned' }
+  | { type: 'transferer.lost' }
   /** Nobody is left who could be put through. */
   | { type: 'transferees.left' };
 
@@ -79,9 +84,14 @@ const transfer = setup({
     endTransferer: effect('endTransferer'),
     /** The target is called no more. */
     abandonTarget: effect('abandonTarget'),
+    /** Calls who asked back, in the place of the target; answers with `transferer.…`. */
+    callBack: effect('callBack'),
+    /** That call ends. */
+    abandonCallBack: effect('abandonCallBack'),
   },
   guards: {
     isForClient: ({ context }) => context.handling === 'client',
+    canCallBack: ({ context }) => context.callBack !== undefined,
     isAttended: ({ context }) => context.request.replaces !== undefined,
   },
   delays: {
@@ -202,15 +212,32 @@ export const transferMachine = transfer.createMachine({
     handedOver: {
       on: {
         'target.answered': { target: 'completed', actions: [blind('Success'), 'calmTransferees'] },
-        'target.failed': { target: 'failed', actions: [blindFailed, 'calmTransferees'] },
+        'target.failed': [
+          { guard: 'canCallBack', target: 'callingBack', actions: [blindFailed, 'callBack'] },
+          { target: 'failed', actions: [blindFailed, 'calmTransferees'] },
+        ],
         'transferees.left': { target: 'failed', actions: [blind('Fail'), 'abandonTarget'] },
       },
-      after: { patience: { target: 'failed', actions: [blind('Fail'), 'calmTransferees', 'abandonTarget'] } },
+      after: {
+        patience: [
+          { guard: 'canCallBack', target: 'callingBack', actions: [blind('Fail'), 'callBack', 'abandonTarget'] },
+          { target: 'failed', actions: [blind('Fail'), 'calmTransferees', 'abandonTarget'] },
+        ],
+      },
+    },
+    /** The target could not be had: who asked is called back, in its place; whoever waits hears it ring. */
+    callingBack: {
+      on: {
+        'transferer.returned': { target: 'recovered', actions: 'calmTransferees' },
+        'transferer.lost': { target: 'failed', actions: 'calmTransferees' },
+        'transferees.left': { target: 'failed', actions: 'abandonCallBack' },
+      },
+      after: { patience: { target: 'failed', actions: ['calmTransferees', 'abandonCallBack'] } },
     },
     completed: { type: 'final' },
     /** Nobody is there to go back to, or the application has to see to that. */
     failed: { type: 'final' },
-    /** It came to nothing, and both parties are with each other as before. */
+    /** It came to nothing, and both parties are with each other as before, or again. */
     recovered: { type: 'final' },
   },
 });
@@ -221,17 +248,22 @@ const ofClient = ['client.progress', 'client.answered', 'client.unavailable', 'c
 export const transferIgnores: Ignores<typeof transferMachine> = [
   {
     events: ['target.ringing', 'target.answered', 'target.failed'],
-    in: ['offered', 'progressing', 'joining'],
-    why: 'no target is called here',
+    in: ['offered', 'progressing', 'joining', 'callingBack'],
+    why: 'no target is called here, or any more',
   },
   { events: ['target.ringing'], in: ['ringing'], why: 'who asked knows it' },
   { events: ['target.ringing'], in: ['handedOver'], why: 'who would be told of it has hung up' },
   {
     events: ['parties.joined', 'parties.refused', 'parties.early'],
-    in: ['offered', 'progressing', 'dialing', 'ringing', 'handedOver'],
+    in: ['offered', 'progressing', 'dialing', 'ringing', 'handedOver', 'callingBack'],
     why: 'two calls are not being joined',
   },
-  { events: ['transferer.left'], in: ['handedOver'], why: 'it has left before' },
+  { events: ['transferer.left'], in: ['handedOver', 'callingBack'], why: 'it has left before' },
+  {
+    events: ['transferer.returned', 'transferer.lost'],
+    in: ['offered', 'progressing', 'joining', 'dialing', 'ringing', 'handedOver'],
+    why: 'who asked is not called back',
+  },
   { events: ['transferees.left'], in: ['offered', 'progressing'], why: 'the application sees to who is put through' },
 ];
 
@@ -256,4 +288,5 @@ export const transferExpectations: Expectations<TransferSnapshot['value']> = {
   dialing: { atMost: 60_000, waitsFor: 'a sign of the target' },
   ringing: { atMost: 120_000, waitsFor: 'the target to answer' },
   handedOver: { atMost: 120_000, waitsFor: 'the target to answer' },
+  callingBack: { atMost: 120_000, waitsFor: 'who asked to answer' },
 };

@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { AriEvent } from '../../src/models/events.ts';
 import { Phone } from '../support/phone.ts';
 import { onServer, type TestServer } from '../support/server.ts';
 import { freePort } from '../support/sipp.ts';
@@ -127,6 +128,33 @@ test('blind: who asks may hang up while the target rings', async (world) => {
   await hearEachOther(alice, carol);
 });
 
+test('blind: who has hung up is called back when the target is busy, and both talk again', async (world) => {
+  const { alice, bob, carol } = world;
+  carol.answers = false;
+  await talk(world);
+  await bob.refer('<sip:300@127.0.0.1>');
+  await told(bob, '180');
+  bob.hangup();
+  await carol.until(() => carol.rings, 'ringing');
+  carol.decline('486 Busy Here');
+  await bob.answered();
+  await hearEachOther(alice, bob);
+});
+
+test('blind: when neither the target nor who asked can be had, the call is over', async (world) => {
+  const { alice, bob, carol } = world;
+  carol.answers = false;
+  await talk(world);
+  await bob.refer('<sip:300@127.0.0.1>');
+  await told(bob, '180');
+  bob.refuses = '486 Busy Here';
+  bob.hangup();
+  await carol.until(() => carol.rings, 'ringing');
+  carol.decline('486 Busy Here');
+  await alice.over();
+  assert.is(bob.invites.length, 2);
+});
+
 test('blind: when whoever is put through hangs up, the target stops ringing', async (world) => {
   const { alice, bob, carol } = world;
   carol.answers = false;
@@ -159,6 +187,47 @@ test('attended: both far parties talk, and both calls of who asked end', async (
   await Promise.all([bob.over(), consulting.over()]);
   assert.is(news(bob).at(-1), '200 OK');
   await hearEachOther(alice, carol);
+  alice.hangup();
+  await carol.over();
+});
+
+/** The ids of what an event names, and everything else of it but what says when and where. */
+const inShort = ({ timestamp: _at, asterisk_id: _by, application: _to, ...event }: AriEvent) =>
+  Object.fromEntries(
+    Object.entries(event)
+      .filter(([name]) => !/^(sequence|seq|trace\w*|caused_by)$/.test(name))
+      .map(([name, value]) => [name, value && typeof value === 'object' && 'id' in value ? value.id : value]),
+  );
+
+test('an application hears of transfers with all that the events have', async (world) => {
+  const { server, alice, bob, carol, phone } = world;
+  const app = await server.app('desk', { subscribeAll: true });
+  await talk(world);
+  const all = await app.ok<{ id: string; name: string }[]>('GET', '/channels');
+  const idOf = (name: string) => all.find((each) => each.name.startsWith(`PJSIP/${name}`))?.id;
+  const [bridge] = await app.ok<{ id: string }[]>('GET', '/bridges');
+  assert.is(await bob.refer('<sip:999@127.0.0.1>'), 202);
+  const blind = await app.waitFor('BridgeBlindTransfer');
+  assert.equal(inShort(blind), {
+    ...{ type: 'BridgeBlindTransfer', channel: idOf('bob'), bridge: bridge?.id, transferee: idOf('anonymous') },
+    ...{ exten: '999', context: 'default', result: 'Fail', is_external: true },
+  });
+
+  const consulting = await phone('4712');
+  await consulting.call('300');
+  const bridges = await app.ok<{ id: string; channels: string[] }[]>('GET', '/bridges');
+  const channels = await app.ok<{ id: string; name: string }[]>('GET', '/channels');
+  const second = bridges.find(({ id }) => id !== bridge?.id);
+  const carols = channels.find(({ name }) => name.startsWith('PJSIP/carol'))?.id;
+  const consults = second?.channels.find((id) => id !== carols);
+  await bob.refer(`<sip:300@127.0.0.1?Replaces=${consulting.replaces()}>`);
+  assert.equal(inShort(await app.waitFor('BridgeAttendedTransfer')), {
+    ...{ type: 'BridgeAttendedTransfer', result: 'Success', is_external: true, transferee: idOf('anonymous') },
+    ...{ transferer_first_leg: idOf('bob'), transferer_first_leg_bridge: bridge?.id },
+    ...{ transferer_second_leg: consults, transferer_second_leg_bridge: second?.id, transfer_target: carols },
+    ...{ destination_type: 'bridge', destination_bridge: second?.id },
+  });
+  await Promise.all([bob.over(), consulting.over()]);
   alice.hangup();
   await carol.over();
 });

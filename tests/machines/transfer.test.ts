@@ -13,7 +13,7 @@ import { Cause } from '../../src/telephony/causes.ts';
 import { chartSamples } from '../support/chart-samples.ts';
 import { assertCovered, coverChart } from '../support/charts.ts';
 
-const [blind, client, attended] = chartSamples.find(({ machine }) => machine.id === 'transfer')!
+const [blind, client, calledBack, attended] = chartSamples.find(({ machine }) => machine.id === 'transfer')!
   .inputs as TransferInput[];
 
 type Recorded = {
@@ -71,6 +71,20 @@ chart('who hangs up before the target answers has handed the call over; whoever 
   ]);
 });
 
+chart('who has hung up is called back when the target cannot be had, where that is wanted', () => {
+  const left = event('transferer.left');
+  const failed = ['callingBack', 'BridgeBlindTransfer Fail', 'callBack'];
+  assert.equal(after(calledBack, left, busy), failed);
+  assert.equal(after(calledBack, left, patience('handedOver')), [...failed, 'abandonTarget']);
+  const back = (...events: TransferEvent[]) => after(calledBack, left, busy, ...events);
+  assert.equal(back(event('transferer.returned')), ['recovered', 'calmTransferees']);
+  assert.equal(back(event('transferer.lost')), ['failed', 'calmTransferees']);
+  assert.equal(back(event('transferees.left')), ['failed', 'abandonCallBack']);
+  assert.equal(back(patience('callingBack')), ['failed', 'calmTransferees', 'abandonCallBack']);
+  // Who is still there needs no call.
+  assert.equal(after(calledBack, busy), ['recovered', 'BridgeBlindTransfer Fail', 'tellTransferer 486']);
+});
+
 chart('when nobody is left to be put through the target is called no more', () => {
   const gone = event('transferees.left');
   assert.equal(after(blind, gone), ['failed', 'BridgeBlindTransfer Fail', 'tellTransferer 487', 'abandonTarget']);
@@ -114,7 +128,7 @@ chart('an application may speak of a transfer that it was offered, and of no oth
   const allowed = (value: Parameters<typeof refuseTransferCommand>[0]['value']) =>
     transferCommands.map((command) => refuseTransferCommand({ value }, command)).every((each) => each === undefined);
   assert.ok(allowed('offered') && allowed('progressing'));
-  for (const value of ['joining', 'dialing', 'ringing', 'handedOver'] as const)
+  for (const value of ['joining', 'dialing', 'ringing', 'handedOver', 'callingBack'] as const)
     assert.is(refuseTransferCommand({ value }, 'client.answered'), 'channelInvalidState');
 });
 
@@ -129,7 +143,7 @@ chart('every state and every transition is reached', () => {
   const coverage = coverChart(transferMachine, {
     inputs: inputs as TransferInput[],
     events: events as TransferEvent[],
-    key: ({ context: { handling, extension } }) => [handling, extension],
+    key: ({ context: { handling, extension, callBack } }) => [handling, extension, callBack?.channelId],
   });
   assertCovered(transferMachine, coverage);
 });

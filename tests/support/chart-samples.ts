@@ -67,6 +67,8 @@ const transferInput = (change: Partial<InputFrom<typeof transferMachine>>): Inpu
   ...change,
 });
 
+const callBack = { channelId: 'c10', target: 'PJSIP/bob' };
+
 const contact = {
   id: 'alice;1',
   uri: 'sip:alice@192.0.2.9',
@@ -272,11 +274,13 @@ export const chartSamples: readonly ChartSamples[] = [
     inputs: [
       transferInput({}),
       transferInput({ handling: 'client' }),
+      transferInput({ callBack }),
       transferInput({ request: { ...transferRequest, replaces: { protocolId: 'x', localTag: '1', remoteTag: '2' } } }),
     ],
     events: [
       ...plain('client.progress', 'client.answered', 'client.unavailable', 'client.declined'),
       ...plain('target.ringing', 'target.answered', 'parties.joined', 'transferer.left', 'transferees.left'),
+      ...plain('transferer.returned', 'transferer.lost'),
       { type: 'target.failed', status: 486, result: 'Fail' },
       { type: 'parties.refused', status: 481, result: 'Fail' },
       { type: 'parties.early', context: 'default', extension: '300' },

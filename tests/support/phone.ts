@@ -47,6 +47,7 @@ export class Phone {
   #refuse: (() => void) | undefined;
   /** Answers it. */
   #answer: (() => void) | undefined;
+  #decline: ((status: string) => void) | undefined;
   #said = '';
 
   private constructor(number: string, server: string, audio: RtpPeer) {
@@ -132,6 +133,11 @@ export class Phone {
     this.#answer?.();
   }
 
+  /** Refuses the call that rings. */
+  decline(status: string): void {
+    this.#decline?.(status);
+  }
+
   /** Resolves when it was called and has answered. */
   answered(): Promise<void> {
     return this.until(() => this.inCall, `a call to ${this.number}`);
@@ -210,6 +216,10 @@ export class Phone {
       if (!this.answers && !this.#dialog) {
         this.rings = true;
         this.#ringing = parties;
+        this.#decline = (status) => {
+          this.rings = false;
+          answer(status);
+        };
         this.#refuse = () => answer('487 Request Terminated');
         this.#answer = () => {
           this.rings = false;
