@@ -1,9 +1,10 @@
 /* The least that forwarding RTP between pairs of sockets can cost: what a media plane is compared with.
  *
- *   cc -O2 -o forwarder forwarder.c && ./forwarder LEGS
+ *   cc -O2 -o forwarder forwarder.c && ./forwarder LEGS [GROUP]
  *
- * Binds LEGS UDP ports on 127.0.0.1, writes them in one line, and passes what comes for one of a pair (0 and 1, 2 and 3, …) on
- * from the other, with an SSRC and a sequence of its own, to where that one's packets come from. Ends with its parent. */
+ * Binds LEGS UDP ports on 127.0.0.1, writes them in one line, and passes what comes for one of a group of GROUP (2: 0 and 1,
+ * 2 and 3, …) on from each other one, with an SSRC and a sequence of its own, to where that one's packets come from. One that is
+ * alone in its group hears itself. Ends with its parent. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdint.h>
@@ -25,7 +26,8 @@ struct leg {
 
 int main(int count, char **words) {
   int legs = count > 1 ? atoi(words[1]) : 0;
-  if (legs < 1) return 2;
+  int group = count > 2 ? atoi(words[2]) : 2;
+  if (legs < 1 || group < 2) return 2;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   struct rlimit files = {0};
   getrlimit(RLIMIT_NOFILE, &files);
@@ -54,18 +56,22 @@ int main(int count, char **words) {
     for (int e = 0; e < ready; e++) {
       uint32_t number = events[e].data.u32;
       struct leg *from = &all[number];
-      struct leg *to = &all[(int)(number ^ 1) < legs ? number ^ 1 : number];
+      int first = (int)number - (int)number % group;
+      int last = first + group < legs ? first + group : legs;
       struct sockaddr_in source;
       socklen_t length = sizeof source;
       ssize_t octets;
       while ((octets = recvfrom(from->socket, packet, sizeof packet, 0, (struct sockaddr *)&source, &length)) >= 12) {
         from->far = source;
         length = sizeof source;
-        if (to->far.sin_port == 0) continue;
-        uint16_t sequence = htons(to->sequence++);
-        memcpy(packet + 2, &sequence, 2);
-        memcpy(packet + 8, &to->ssrc, 4);
-        sendto(to->socket, packet, (size_t)octets, 0, (struct sockaddr *)&to->far, sizeof to->far);
+        for (int n = first; n < last; n++) {
+          struct leg *to = &all[n];
+          if ((to == from && last - first > 1) || to->far.sin_port == 0) continue;
+          uint16_t sequence = htons(to->sequence++);
+          memcpy(packet + 2, &sequence, 2);
+          memcpy(packet + 8, &to->ssrc, 4);
+          sendto(to->socket, packet, (size_t)octets, 0, (struct sockaddr *)&to->far, sizeof to->far);
+        }
       }
     }
   }

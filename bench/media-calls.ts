@@ -1,10 +1,8 @@
 /** Calls of phones with audio, joined as scenarios say: placed, fed and checked by a separate process (media-caller.ts). */
-import { execFileSync, fork, spawn } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { on } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { startForwarder } from './forwarder.ts';
 import { BenchApplication } from './media-bridges.ts';
 import type { CallerFigures, CallerReport, CallerTask } from './media-caller.ts';
 import type { Scenario } from './media-scenarios.ts';
@@ -104,24 +102,13 @@ async function measure(
 
 /** The same packets through `forwarder.c`; undefined where it cannot be compiled. */
 async function measureForwarder(legs: number, seconds: number): Promise<Measured | undefined> {
-  const directory = mkdtempSync(join(tmpdir(), 'hookswitch-forwarder-'));
-  const program = join(directory, 'forwarder');
-  try {
-    execFileSync('cc', ['-O2', '-o', program, fileURLToPath(new URL('forwarder.c', import.meta.url))], {
-      stdio: 'ignore',
-    });
-  } catch {
-    console.log('media: forwarder.c cannot be compiled here, nothing is compared with it');
-    rmSync(directory, { recursive: true });
-    return undefined;
-  }
-  const forwarder = spawn(program, [String(legs)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const forwarder = await startForwarder(legs);
+  if (!forwarder) return undefined;
   const phones = await Phones.open();
   try {
-    const ports = await firstLine(forwarder.stdout);
-    const pid = forwarder.pid!;
+    const { pid, ports } = forwarder;
     const before = residentOctets(pid);
-    const task = { sip: '', ports: ports.split(' ').map(Number), calls: legs, seconds, hearing: 'neighbour' as const };
+    const task = { sip: '', ports, calls: legs, seconds, hearing: 'neighbour' as const };
     phones.ask(task);
     await phones.report('up');
     const cpuBefore = cpuMs(pid);
@@ -132,18 +119,8 @@ async function measureForwarder(legs: number, seconds: number): Promise<Measured
     return { legs, seconds, figures, cpu, resident };
   } finally {
     phones.close();
-    forwarder.kill();
-    rmSync(directory, { recursive: true });
+    forwarder.close();
   }
-}
-
-async function firstLine(stream: NodeJS.ReadableStream): Promise<string> {
-  let text = '';
-  for await (const chunk of stream) {
-    text += String(chunk);
-    if (text.includes('\n')) break;
-  }
-  return text.trim();
 }
 
 /** CPU of one packet that comes and goes, in µs. */

@@ -1,9 +1,9 @@
 /**
  * Measures the built server from outside.
  *
- *   npm run bench -- [control] [media] [--seconds 10] [--calls 100,500,1000] [--scenarios echo,pairs,…] [--threads 0] [--sockets auto]
+ *   npm run bench -- [control] [media] [video] [--seconds 10] [--calls 100,500,1000] [--scenarios echo,pairs,…] [--threads 0] [--sockets auto]
  *
- * Without a word both parts run. `--calls` are legs; scenarios: `media-scenarios.ts`; `--threads` and
+ * Without a word all parts run. `--calls` are legs; scenarios: `media-scenarios.ts`; `--threads` and
  * `--sockets` are those of `media` of ours. Where there is a C compiler the least that forwarding can cost is measured in the same
  * run (`forwarder.c`). Figures depend on the machine; the ratios are what to look at. A server of the same interface that runs
  * beside it is measured in turn with ours when it is named (`referenceServer`).
@@ -13,6 +13,7 @@ import { benchControlPlane } from './control-plane.ts';
 import { benchMedia } from './media-calls.ts';
 import { scenarios, scenariosOf } from './media-scenarios.ts';
 import { referenceServer } from './server-process.ts';
+import { benchVideo } from './video.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -38,3 +39,4 @@ if (wanted('media'))
     sockets: values.sockets,
     reference,
   });
+if (wanted('video')) await benchVideo(seconds, Number(values.threads));

@@ -20,8 +20,8 @@ export type Colour = keyof typeof colours;
 /** Frames of a clip as an encoder made them; the first is a key frame, and no other. */
 export type Clip = { codec: ClipCodec; colour: Colour; frames: readonly Buffer[] };
 
-export const framesPerSecond = 15;
-const seconds = 4;
+export const framesPerSecond = 30;
+const seconds = 2;
 const size = '160x120';
 const run = promisify(execFile);
 const made = new Map<string, Promise<Clip>>();

@@ -1,0 +1,355 @@
+import { randomBytes } from 'node:crypto';
+import { createSocket } from 'node:dgram';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { systemClock } from '../../../src/lib/clock.ts';
+import type { SrtpKey } from '../../../src/lib/srtp.ts';
+import { defaultMediaConfig, defaultVideoConfig } from '../../../src/media/config.ts';
+import { createMediaPlane } from '../../../src/media/media-plane.ts';
+import { type MediaThread, startWorker } from '../../../src/media/start-worker.ts';
+import type { MediaPlane, Mix, MixReport } from '../../../src/telephony/media.ts';
+import type { VideoCodec } from '../../../src/telephony/video.ts';
+import { need } from '../../support/need.ts';
+import { RtpPeer } from '../../support/rtp-peer.ts';
+import { type Colour, clipOf } from '../../support/video/clips.ts';
+import { decode, framesOf, gapsIn, inOrder, inTurn, pictureIdOf } from '../../support/video/pictures.ts';
+import { openVideoCall, usualVideo, type VideoCall } from '../../support/video/video-call.ts';
+import { VideoPeer } from '../../support/video/video-peer.ts';
+import { memoryLogger, usualFlow } from '../support.ts';
+
+const ffmpeg = need('ffmpeg');
+const member = { role: 'participant', muted: false, passDigits: false } as const;
+const config = {
+  ...defaultMediaConfig,
+  ports: { first: 0, last: 0 },
+  threadTimeoutMs: 60_000,
+  video: { ...defaultVideoConfig, sourceTimeoutMs: 500, talkerAfterMs: 200, talkerHoldMs: 200 },
+};
+
+type Stage = {
+  plane: MediaPlane;
+  threads: MediaThread[];
+  mix: Mix;
+  /** Whom all were said to be shown, in turn. */
+  sources: (string | undefined)[];
+  /** Resolves when so many were said. */
+  told(count: number): Promise<void>;
+  call: (id: string, colour?: Colour, options?: Parameters<typeof openVideoCall>[2]) => Promise<VideoCall>;
+};
+
+/** A plane with a mix, and calls that are ended with it. */
+async function onStage(threadCount: number, run: (stage: Stage) => Promise<void>): Promise<void> {
+  const threads: MediaThread[] = [];
+  const startThread: typeof startWorker = (start) => {
+    const thread = startWorker(start);
+    threads.push(thread);
+    return thread;
+  };
+  const log = memoryLogger();
+  const plane = createMediaPlane({ config: { ...config, threads: threadCount }, clock: systemClock, log, startThread });
+  const sources: (string | undefined)[] = [];
+  let heard = () => {};
+  const mix = plane.openMix('room', 'mixing', (report: MixReport) => {
+    if (report.type !== 'mix.videoSource') return;
+    sources.push(report.session);
+    heard();
+  });
+  const peers: VideoPeer[] = [];
+  const call: Stage['call'] = async (id, colour, options) => {
+    const opened = await openVideoCall(plane, id, options);
+    peers.push(...opened.peers);
+    mix.join(opened.session, member);
+    if (colour) opened.peer.show(await clipOf((options?.codec ?? 'vp8') as 'vp8' | 'h264', colour));
+    return opened;
+  };
+  const told = async (count: number) => {
+    while (sources.length < count) await new Promise<void>((resolve) => (heard = resolve));
+  };
+  try {
+    await run({ plane, threads, mix, sources, told, call });
+  } finally {
+    for (const peer of peers) await peer.close();
+    await plane.close();
+  }
+}
+
+/** What a far side makes of all that has come. */
+async function pictures({ packets }: VideoPeer, codec: 'vp8' | 'h264' = 'vp8'): Promise<Colour[]> {
+  const { pictures: decoded, complaints } = await decode(codec, framesOf(codec, packets));
+  assert.is(complaints, '');
+  return inTurn(decoded);
+}
+
+const count = (peer: VideoPeer, type: string): number => peer.feedback.filter((each) => each.type === type).length;
+
+ffmpeg.test(test, 'who talks is shown to the others and sees who talked before; who stops sending makes room', () =>
+  onStage(3, async ({ mix, call, sources, told }) => {
+    const calls = [await call('r', 'red'), await call('g', 'green'), await call('b', 'blue')];
+    const [red, green, blue] = calls as [VideoCall, VideoCall, VideoCall];
+    const voices: RtpPeer[] = [];
+    for (const { session } of calls) {
+      const voice = await RtpPeer.open();
+      voices.push(voice);
+      voice.sendTo(session.local.port);
+      session.configure({ ...usualFlow, remote: { address: '127.0.0.1', port: voice.port } });
+    }
+    try {
+      mix.video({ mode: 'talker' });
+      await told(1);
+      voices[1]!.hum(440);
+      while (sources.at(-1) !== 'g') await told(sources.length + 1);
+      await Promise.all(calls.map(({ peer }) => peer.sees(6)));
+      voices[1]!.hush();
+      voices[2]!.hum(660);
+      while (sources.at(-1) !== 'b') await told(sources.length + 1);
+      await Promise.all(calls.map(({ peer }) => peer.sees(6)));
+      assert.equal(
+        [(await pictures(red.peer)).slice(-2), (await pictures(green.peer)).at(-1), (await pictures(blue.peer)).at(-1)],
+        [['green', 'blue'], 'blue', 'green'],
+      );
+      const before = sources.length;
+      blue.peer.show(undefined);
+      await told(before + 1);
+      assert.is(sources.at(-1), 'g');
+      await green.peer.sees(3);
+      for (const { peer } of calls) assert.is(gapsIn(peer.packets), 0);
+    } finally {
+      for (const voice of voices) await voice.close();
+    }
+  }),
+);
+
+ffmpeg.test(test, 'a source that is lost is replaced while it is away, and shown again when it comes back', () =>
+  onStage(1, async ({ mix, call, sources, told }) => {
+    const red = await call('r', 'red');
+    const green = await call('g', 'green');
+    const blue = await call('b');
+    mix.video({ mode: 'single', source: red.session });
+    await blue.peer.sees(4);
+    red.peer.show(undefined);
+    await told(1);
+    await blue.peer.sees(4);
+    red.peer.show(await clipOf('vp8', 'red'));
+    await told(2);
+    await blue.peer.sees(4);
+    assert.equal(sources, ['g', 'r']);
+    assert.equal(await pictures(blue.peer), ['red', 'green', 'red']);
+    mix.leave(red.session);
+    await told(3);
+    assert.is(sources.at(-1), 'g');
+    assert.ok(green);
+  }),
+);
+
+ffmpeg.test(test, 'a lost thread opens its streams again on their ports, and their numbers go on', () =>
+  onStage(3, async ({ threads, mix, call }) => {
+    const red = await call('r', 'red');
+    const green = await call('g', 'green');
+    mix.video({ mode: 'talker' });
+    await Promise.all([red.peer.sees(4), green.peer.sees(4)]);
+    for (const lost of [1, 0]) {
+      const seen = [red.peer.packets.length, green.peer.packets.length];
+      await threads[lost]!.terminate();
+      for (const [index, { peer }] of [red, green].entries())
+        await peer.until(
+          () => peer.packets.length > seen[index]! + 20 && count(peer, 'pli') > 0,
+          'video after a thread was lost',
+        );
+    }
+    for (const [{ peer }, colour] of [
+      [red, 'green'],
+      [green, 'red'],
+    ] as const) {
+      assert.is(new Set(peer.packets.map(({ ssrc }) => ssrc)).size, 1);
+      assert.is(gapsIn(peer.packets), 0);
+      const ordered = inOrder(peer.packets);
+      for (let index = 1; index < ordered.length; index++)
+        assert.ok(((ordered[index]!.timestamp - ordered[index - 1]!.timestamp) | 0) >= 0);
+      assert.ok((await pictures(peer)).every((each) => each === colour));
+    }
+  }),
+);
+
+ffmpeg.test(test, 'a session that is put down goes on on its ports, with its numbers', async () => {
+  const clip = await clipOf('vp8', 'red');
+  const peers = [await VideoPeer.open(), await VideoPeer.open()];
+  const plane = createMediaPlane({ config, clock: systemClock, log: memoryLogger() });
+  const mix = plane.openMix('room', 'mixing', () => {});
+  const sessions = [await plane.openRtp('a', () => {}), await plane.openRtp('b', () => {})];
+  for (const [index, session] of sessions.entries()) {
+    const { port } = await session.openVideo(0);
+    peers[index]!.sendTo(port);
+    session.configureVideo(0, { ...usualVideo, remote: { address: '127.0.0.1', port: peers[index]!.port } });
+    mix.join(session, member);
+  }
+  mix.video({ mode: 'talker' });
+  peers[0]!.show(clip);
+  await peers[1]!.sees(3);
+  // Asked last, so nothing is sent behind what the dump says.
+  mix.video({ mode: 'none' });
+  await sessions[1]!.videoStatistics();
+  const dumps = JSON.parse(JSON.stringify(sessions.map((session) => session.dump())));
+  await plane.close();
+  const again = createMediaPlane({ config, clock: systemClock, log: memoryLogger() });
+  const next = again.openMix('room', 'mixing', () => {});
+  for (const dump of dumps) next.join(await again.reopenRtp(dump, () => {}), member);
+  next.video({ mode: 'talker' });
+  await peers[1]!.sees(3);
+  assert.is(new Set(peers[1]!.packets.map(({ ssrc }) => ssrc)).size, 1);
+  assert.is(gapsIn(peers[1]!.packets), 0);
+  const ids = inOrder(peers[1]!.packets).map(({ payload }) => pictureIdOf(payload)!);
+  for (let index = 1; index < ids.length; index++) assert.ok([0, 1].includes((ids[index]! - ids[index - 1]!) & 0x7fff));
+  assert.equal(await pictures(peers[1]!), ['red']);
+  for (const peer of peers) await peer.close();
+  await again.close();
+});
+
+ffmpeg.test(test, 'lost packets are asked for again, and sent again to who misses them', () =>
+  onStage(1, async ({ mix, call }) => {
+    // Every tenth packet of the sender is lost on its way to us.
+    const loses = (sent: number) => sent % 10 === 9;
+    const red = await call('r', 'red', { peer: { loses } });
+    const green = await call('g');
+    mix.video({ mode: 'talker' });
+    await green.peer.sees(20);
+    const last = green.peer.packets.at(-1)!;
+    await green.peer.until(
+      () => gapsIn(green.peer.packets.filter(({ timestamp }) => ((timestamp - last.timestamp) | 0) <= 0)) === 0,
+      'what was lost',
+    );
+    const before = green.peer.packets.length;
+    green.peer.miss(last.sequence);
+    await green.peer.until(
+      () => green.peer.packets.slice(before).some(({ sequence }) => sequence === last.sequence),
+      'a packet again',
+    );
+    const again = green.peer.packets.slice(before).find(({ sequence }) => sequence === last.sequence);
+    assert.equal(again, last);
+    const [received] = await red.session.videoStatistics();
+    const [shown] = await green.session.videoStatistics();
+    assert.ok(received!.asked_again > 0);
+    assert.is(shown!.sent_again, 1);
+    assert.is(count(red.peer, 'nack') > 0, true);
+  }),
+);
+
+ffmpeg.test(test, 'however often viewers ask, a source is asked for a key frame twice a second at most', () =>
+  onStage(1, async ({ mix, call }) => {
+    const red = await call('r', 'red', { flow: { feedback: { nack: false, pli: false, fir: true } } });
+    const viewers = [await call('g'), await call('b')];
+    mix.video({ mode: 'single', source: red.session });
+    await Promise.all(viewers.map(({ peer }) => peer.sees(3)));
+    const storm = setInterval(() => {
+      for (const { peer } of viewers) for (let each = 0; each < 50; each++) peer.askKeyFrame();
+    }, 5);
+    await viewers[0]!.peer.sees(50);
+    clearInterval(storm);
+    const asked = red.peer.feedback.filter(({ type }) => type === 'fir').map(({ at }) => at);
+    assert.ok(asked.length >= 3, `${asked.length} requests`);
+    // A clock of the system may be a few ms off.
+    for (let index = 1; index < asked.length; index++) assert.ok(asked[index]! - asked[index - 1]! > 400);
+    assert.is(count(red.peer, 'pli'), 0);
+    assert.is(gapsIn(viewers[0]!.peer.packets), 0);
+  }),
+);
+
+ffmpeg.test(test, 'strangers, other payload types, cut packets and noise change nothing of what is seen', () =>
+  onStage(1, async ({ mix, call }) => {
+    const red = await call('r', 'red');
+    const green = await call('g');
+    mix.video({ mode: 'talker' });
+    await green.peer.sees(3);
+    const { port } = await red.session.openVideo(0);
+    const stranger = createSocket('udp4');
+    const whole = [...red.peer.sent.values()].at(-1)!;
+    const noise = Array.from({ length: 200 }, (_, index) => randomBytes(index));
+    for (let sent = 0; sent < 100_000; sent += 200) {
+      for (const octets of noise) stranger.send(octets, port + (sent % 2), '127.0.0.1');
+      stranger.send(whole, port, '127.0.0.1');
+      await new Promise<void>((soon) => setImmediate(soon));
+    }
+    stranger.close();
+    for (const octets of noise) red.peer.sendRaw(octets);
+    for (let length = 0; length < 16; length++) red.peer.sendRaw(whole.subarray(0, length));
+    const other = Buffer.from(whole);
+    other[1] = 97;
+    red.peer.sendRaw(other);
+    await green.peer.sees(5);
+    assert.is(new Set(green.peer.packets.map(({ ssrc }) => ssrc)).size, 1);
+    assert.is(gapsIn(green.peer.packets), 0);
+    assert.equal(await pictures(green.peer), ['red']);
+  }),
+);
+
+const key = (): SrtpKey => ({ suite: 'AES_CM_128_HMAC_SHA1_80', key: randomBytes(30).toString('base64') });
+
+ffmpeg.test(test, 'secret video is opened and made secret again: a plane understands another one', () =>
+  onStage(1, async ({ plane, mix, call }) => {
+    const viewer = await call('g');
+    const far = createMediaPlane({ config, clock: systemClock, log: memoryLogger() });
+    const [local, remote] = [key(), key()];
+    const near = await plane.openRtp('near', () => {});
+    const beyond = await far.openRtp('beyond', () => {});
+    const [nearPort, beyondPort] = [await near.openVideo(0), await beyond.openVideo(0)];
+    near.configureVideo(0, { ...usualVideo, remote: beyondPort, srtp: { local, remote } });
+    beyond.configureVideo(0, { ...usualVideo, remote: nearPort, srtp: { local: remote, remote: local } });
+    mix.join(near, member);
+    const red = await openVideoCall(far, 'red');
+    const farMix = far.openMix('far', 'mixing', () => {});
+    farMix.join(beyond, member);
+    farMix.join(red.session, member);
+    red.peer.show(await clipOf('vp8', 'red'));
+    farMix.video({ mode: 'talker' });
+    mix.video({ mode: 'talker' });
+    await viewer.peer.sees(5);
+    assert.equal(await pictures(viewer.peer), ['red']);
+    await red.peer.close();
+    await far.close();
+  }),
+);
+
+test('streams are opened once, bounded, and let go with their line or their session', () =>
+  onStage(1, async ({ plane }) => {
+    const before = await plane.usage();
+    const session = await plane.openRtp('a', () => {});
+    const first = await session.openVideo(0);
+    assert.equal(await session.openVideo(0), first);
+    await Promise.all(Array.from({ length: config.video.streams - 1 }, (_, index) => session.openVideo(index + 1)));
+    const refused = await session.openVideo(99).then(
+      () => 'opened',
+      (error: Error) => error.message,
+    );
+    assert.is(refused, 'a session may have no more streams of video');
+    assert.is((await plane.usage()).ports, before.ports + 1 + config.video.streams);
+    session.configureVideo(1, undefined);
+    assert.is((await plane.usage()).ports, before.ports + config.video.streams);
+    assert.not.equal(await session.openVideo(1), first);
+    session.close();
+    assert.equal(await plane.usage(), before);
+    const closed = await session.openVideo(0).then(
+      () => 'opened',
+      (error: Error) => error.message,
+    );
+    assert.is(closed, 'the session was closed');
+  }));
+
+ffmpeg.test(test, 'figures of a stream tell what came, what was shown and what was asked', () =>
+  onStage(1, async ({ mix, call }) => {
+    const red = await call('r', 'red');
+    const green = await call('g');
+    mix.video({ mode: 'talker' });
+    await green.peer.sees(10);
+    const [received] = await red.session.videoStatistics();
+    const [shown] = await green.session.videoStatistics();
+    const codec: VideoCodec = 'vp8';
+    assert.equal(
+      { stream: received!.stream, codec: received!.codec, remote: received!.remote_ssrc, switches: received!.switches },
+      { stream: 0, codec, remote: red.peer.ssrc, switches: 0 },
+    );
+    assert.ok(received!.rxcount > 10 && received!.key_frames > 0 && received!.key_frames_asked > 0);
+    assert.is(shown!.local_ssrc, green.peer.packets[0]!.ssrc);
+    assert.ok(shown!.txcount >= green.peer.packets.length && shown!.switches === 1);
+  }),
+);
+
+test.run();
