@@ -5,7 +5,7 @@ import { listening } from './listening-settings.ts';
 import { recorder } from './recorder-settings.ts';
 import { choice, flag, group, list, named, number, port, text, whole } from './setting.ts';
 import { type endpoint, sip } from './sip-settings.ts';
-import { bridges, externalMedia, media, recordings, sounds, video } from './sound-settings.ts';
+import { bridges, externalMedia, media, recordings, sounds } from './sound-settings.ts';
 import { user } from './user-settings.ts';
 import { audit, cdr, metrics, partLevels } from './watch-settings.ts';
 
@@ -418,7 +418,6 @@ export const ConfigSchema = group(
     absences,
     sip,
     media,
-    video,
     sounds,
     recordings,
     bridges,

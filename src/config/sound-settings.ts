@@ -41,6 +41,61 @@ export const opusSettings = {
   ),
 };
 
+/** How video is passed on: `media.video`. */
+const video = group(
+  {
+    streams: whole(1, 1000, {
+      default: 32,
+      unit: 'streams',
+      description: 'Most streams of video of one call: the one it sends itself in, and those it is shown others in.',
+    }),
+    key_frames: number(0.1, 60, {
+      default: 2,
+      unit: 'per second',
+      description:
+        'Most key frames that a source is asked for, by however many that need one: a key frame is many times larger than others.',
+    }),
+    resend_packets: whole(0, 8192, {
+      default: 256,
+      unit: 'packets',
+      description:
+        'Packets of each stream that are kept for who misses some; as many that we miss are asked for again. 0: none.',
+    }),
+    resend_time: whole(0, 60_000, {
+      default: 1000,
+      unit: 'ms',
+      description: 'How long they are kept.',
+    }),
+    source_timeout: number(0.1, 3600, {
+      default: 3,
+      unit: 's',
+      description: 'A source that sends nothing for this long is lost: somebody else is shown instead.',
+    }),
+    talker_after: whole(0, 60_000, {
+      default: 500,
+      unit: 'ms',
+      description: 'How long somebody must have talked before all are shown them, where a bridge follows the talker.',
+    }),
+    talker_hold: whole(0, 600_000, {
+      default: 2000,
+      unit: 'ms',
+      description: 'How long at least the same one is shown there.',
+    }),
+    control_packets: whole(50, 50_000, {
+      default: 400,
+      unit: 'per second',
+      description: 'RTCP packets of one stream that are read; more are dropped.',
+    }),
+    thread_backlog: whole(65_536, 67_108_864, {
+      default: 1_048_576,
+      unit: 'bytes',
+      description:
+        'Video that may wait between two media threads for one call, in each direction; what does not fit is lost.',
+    }),
+  },
+  'Video: how it is passed on in bridges.',
+);
+
 /** The section `media`. */
 export const media = group(
   {
@@ -94,67 +149,13 @@ export const media = group(
       unit: 's',
       description: 'A media thread that does nothing for this long is ended and started again.',
     }),
+    video,
     tone_zone: choice(['us', 'gb', 'uk', 'de', 'fr'], {
       default: 'us',
       description: 'Country whose call-progress tones are played.',
     }),
   },
   'Audio.',
-);
-
-/** The section `video`. */
-export const video = group(
-  {
-    streams: whole(1, 1000, {
-      default: 32,
-      unit: 'streams',
-      description: 'Most streams of video of one call: the one it sends itself in, and those it is shown others in.',
-    }),
-    key_frames: number(0.1, 60, {
-      default: 2,
-      unit: 'per second',
-      description:
-        'Most key frames that a source is asked for, by however many that need one: a key frame is many times larger than others.',
-    }),
-    resend_packets: whole(0, 8192, {
-      default: 256,
-      unit: 'packets',
-      description:
-        'Packets of each stream that are kept for who misses some; as many that we miss are asked for again. 0: none.',
-    }),
-    resend_time: whole(0, 60_000, {
-      default: 1000,
-      unit: 'ms',
-      description: 'How long they are kept.',
-    }),
-    source_timeout: number(0.1, 3600, {
-      default: 3,
-      unit: 's',
-      description: 'A source that sends nothing for this long is lost: somebody else is shown instead.',
-    }),
-    talker_after: whole(0, 60_000, {
-      default: 500,
-      unit: 'ms',
-      description: 'How long somebody must have talked before all are shown them, where a bridge follows the talker.',
-    }),
-    talker_hold: whole(0, 600_000, {
-      default: 2000,
-      unit: 'ms',
-      description: 'How long at least the same one is shown there.',
-    }),
-    control_packets: whole(50, 50_000, {
-      default: 400,
-      unit: 'per second',
-      description: 'RTCP packets of one stream that are read; more are dropped.',
-    }),
-    thread_backlog: whole(65_536, 67_108_864, {
-      default: 1_048_576,
-      unit: 'bytes',
-      description:
-        'Video that may wait between two media threads for one call, in each direction; what does not fit is lost.',
-    }),
-  },
-  'Video: how it is passed on in bridges.',
 );
 
 /** The section `sounds`. */

@@ -1,0 +1,112 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { newBell, noBells } from '../../../src/media/tie/bell.ts';
+import { newRing } from '../../../src/media/tie/ring.ts';
+import type { Camera, VideoMember, VideoPacket, Viewer } from '../../../src/media/video/camera.ts';
+import { VideoTieMeeting, VideoTieMember } from '../../../src/media/video/video-ties.ts';
+import { HandCamera, type HandClock } from './cameras.ts';
+
+/** A session in one thread, a mix in another, and what joins them; nobody is woken but by ticks. */
+function tied(octets: number) {
+  const clock: HandClock = { now: 0 };
+  const own = new HandCamera(1, clock);
+  const shown: (Camera | undefined)[] = [];
+  const member: VideoMember = {
+    camera: own.camera,
+    show: (stream, camera) => void (shown[stream] = camera),
+    showNoneFrom: () => {},
+    hide: () => {},
+  };
+  const [toMix, toSession] = [newRing(octets), newRing(octets)];
+  const [nearBell, farBell] = [newBell(1), newBell(2)];
+  const near = { tie: 1, outgoing: toMix, incoming: toSession, farBell, farTie: 2 };
+  const far = { tie: 2, outgoing: toSession, incoming: toMix, farBell: nearBell, farTie: 1 };
+  const meeting = new VideoTieMeeting(member, near, 0, noBells);
+  const atMix = new VideoTieMember(71, far, noBells);
+  return { clock, own, shown, meeting, atMix, other: new HandCamera(2, clock) };
+}
+
+const viewer = (): Viewer & { packets: VideoPacket[] } => {
+  const packets: VideoPacket[] = [];
+  return { packets, take: (packet) => void packets.push({ ...packet, mark: { ...packet.mark } }) };
+};
+
+test('packets of a camera cross only while somebody there watches, with all that is known of them', () => {
+  const { own, meeting, atMix, clock } = tied(65_536);
+  own.receive(...own.frame(1));
+  meeting.tick();
+  atMix.tick();
+  assert.is(atMix.camera.live, true);
+  const watching = viewer();
+  const direct = viewer();
+  own.camera.watch(direct);
+  own.receive(...own.frame(2));
+  atMix.tick();
+  atMix.camera.watch(watching);
+  meeting.tick();
+  direct.packets.length = 0;
+  own.receive(...own.frame(3));
+  atMix.tick();
+  const plain = ({ camera: _camera, octets, ...rest }: VideoPacket) => ({ ...rest, octets: [...octets] });
+  assert.is(watching.packets.length, 3);
+  assert.equal(watching.packets.map(plain), direct.packets.map(plain));
+  assert.ok(watching.packets.every(({ camera }) => camera === atMix.camera && camera.session === 71));
+  atMix.camera.askKeyFrame();
+  meeting.tick();
+  assert.equal(own.told, ['206/1']);
+  atMix.camera.unwatch(watching);
+  meeting.tick();
+  own.receive(...own.frame(1));
+  clock.now += 10_000;
+  meeting.tick();
+  atMix.tick();
+  assert.equal([watching.packets.length, atMix.camera.live], [3, false]);
+});
+
+test('a camera that is shown in several streams crosses once, and is asked for key frames from there', () => {
+  const { other, shown, meeting, atMix } = tied(65_536);
+  other.receive(...other.frame(1));
+  atMix.show(0, other.camera);
+  atMix.show(2, other.camera);
+  meeting.tick();
+  assert.is(shown[0], shown[2]);
+  const watching = viewer();
+  shown[0]!.watch(watching);
+  other.receive(...other.frame(2));
+  meeting.tick();
+  assert.equal(
+    watching.packets.map(({ camera }) => camera.session),
+    [2, 2],
+  );
+  shown[0]!.askKeyFrame();
+  atMix.tick();
+  assert.equal(other.told, ['206/1']);
+  atMix.hide(other.camera);
+  meeting.tick();
+  assert.equal(
+    [...shown].map((camera) => camera),
+    [undefined, undefined, undefined],
+  );
+  other.receive(...other.frame(2));
+  meeting.tick();
+  assert.is(watching.packets.length, 2);
+});
+
+test('what finds no room is lost, nobody waits, and a key frame is asked for', () => {
+  const { other, shown, meeting, atMix } = tied(1024);
+  other.receive(...other.frame(1));
+  atMix.show(0, other.camera);
+  meeting.tick();
+  const watching = viewer();
+  shown[0]!.watch(watching);
+  for (let frame = 0; frame < 100; frame++) other.receive(...other.frame(1));
+  assert.equal(other.told, ['206/1']);
+  meeting.tick();
+  const crossed = watching.packets.length;
+  assert.ok(crossed > 3 && crossed < 30, `${crossed} crossed`);
+  other.receive(...other.frame(1));
+  meeting.tick();
+  assert.is(watching.packets.length, crossed + 1);
+});
+
+test.run();
