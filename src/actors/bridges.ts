@@ -17,6 +17,7 @@ import { AriError } from '../models/errors.ts';
 import type { AriEventBody } from '../models/events.ts';
 import type { AudioMeeting, Mix, MixMember, MixReport } from '../telephony/media.ts';
 import { meet } from './bridge-meeting.ts';
+import { BridgeVideo } from './bridge-video.ts';
 import type { ChannelEntry } from './channel-entry.ts';
 import type { Channels } from './channels.ts';
 import type { BridgeDump } from './dumps.ts';
@@ -33,6 +34,7 @@ export type BridgeEntry = {
   readonly topics: readonly Topic[];
   actor: BridgeActor;
   mix: Mix;
+  readonly video: BridgeVideo;
   /** The channels in it by id, in the order of entering; each until its leaving has been told. */
   readonly stays: Map<string, Stay>;
 };
@@ -88,6 +90,8 @@ export interface Bridges {
   enter(bridge: BridgeEntry, channel: ChannelEntry, entry: Entry): void;
   /** Lets a channel out of the bridge that it is in; nothing happens when it is in none. */
   leave(channelId: string): void;
+  /** The video of a channel is otherwise than before. */
+  videoChanged(channelId: string): void;
   /** One of two lets the other hear music of a class (it holds us), or no longer. */
   held(channelId: string, musicClass: string | undefined): void;
   /** The bridge that a channel is in. */
@@ -141,9 +145,13 @@ export function createBridges(options: BridgesOptions): Bridges {
   };
 
   const mixReports = (id: string) => (report: MixReport) => {
+    const bridge = registry.find(id);
+    if (report.type === 'mix.videoSource' && bridge) {
+      bridge.video.lastSource = report.session;
+      tell(bridge, { type: 'mix.videoSource', channelId: report.session });
+    }
     if (report.type !== 'mix.lost') return;
     log.error({ bridge: id, reason: report.reason }, 'the media plane lost a bridge; it is joined again');
-    const bridge = registry.find(id);
     if (bridge) tell(bridge, { type: 'mix.lost' });
   };
 
@@ -154,11 +162,33 @@ export function createBridges(options: BridgesOptions): Bridges {
     if (!stay) return;
     const { channel } = stay;
     bridge.mix.join(channel.leg.media, mixMember(member));
+    if (channel.leg.video) seeEachOther(bridge);
     endHoldMusic(bridge);
     channels.tell(channel, { type: 'bridge.entered', bridgeId: bridge.id });
     // Who explicitly waits in a holding bridge hears music (behaviour of the field); others hear announcers only.
     if (snapshot(bridge).context.type === 'holding' && member.role === 'holding_participant') setMusic(stay, 'default');
     meet(channels, snapshot(bridge).context, staysIn(bridge), member.channelId);
+  };
+
+  /** Whom a mixing bridge shows to whom, after something that matters for it has changed. */
+  const seeEachOther = (bridge: BridgeEntry): void => {
+    const { context } = snapshot(bridge);
+    if (context.type !== 'mixing') return;
+    bridge.video.tell(bridge.mix, context, staysIn(bridge));
+    bridge.video.arrange(bridge.mix, context, staysIn(bridge));
+  };
+
+  /** The mode is another one. Who is shown in it by then was told before, and lost with the mode. */
+  const showVideo = (bridge: BridgeEntry): void => {
+    seeEachOther(bridge);
+    const { lastSource } = bridge.video;
+    if (lastSource !== undefined && snapshot(bridge).context.videoMode === 'talker')
+      tell(bridge, { type: 'mix.videoSource', channelId: lastSource });
+  };
+
+  const videoChanged: Bridges['videoChanged'] = (channelId) => {
+    const bridge = whereabouts.get(channelId)?.bridge;
+    if (bridge) tell(bridge, { type: 'member.videoChanged', channelId });
   };
 
   const part = (bridge: BridgeEntry, channelId: string): void => {
@@ -167,6 +197,10 @@ export function createBridges(options: BridgesOptions): Bridges {
     bridge.stays.delete(channelId);
     whereabouts.delete(channelId);
     bridge.mix.leave(stay.channel.leg.media);
+    if (stay.channel.leg.video) {
+      bridge.video.left(stay);
+      seeEachOther(bridge);
+    }
     setMusic(stay, undefined);
     endHoldMusic(bridge);
     if (stay.app !== undefined) applications.removeInterest(stay.app, bridgeTopic(bridge.id));
@@ -195,6 +229,7 @@ export function createBridges(options: BridgesOptions): Bridges {
   const reopen = (bridge: BridgeEntry): void => {
     bridge.mix.close();
     bridge.mix = openMix(bridge.id, snapshot(bridge).context.type);
+    bridge.video.reset();
     joinAll(bridge);
   };
 
@@ -205,6 +240,7 @@ export function createBridges(options: BridgesOptions): Bridges {
       if (stay) bridge.mix.join(stay.channel.leg.media, mixMember(member));
     }
     if (musicClass !== undefined) bridge.mix.music(musicClass);
+    seeEachOther(bridge);
   };
 
   const endWorks = (bridge: BridgeEntry): void => {
@@ -218,6 +254,8 @@ export function createBridges(options: BridgesOptions): Bridges {
       joinMix: ({ context }, { member }) => perform(context.id, (bridge) => join(bridge, member)),
       leaveMix: ({ context }, { channelId }) => perform(context.id, (bridge) => part(bridge, channelId)),
       reopenMix: ({ context }) => perform(context.id, reopen),
+      showVideo: ({ context }) => perform(context.id, showVideo),
+      arrangeVideo: ({ context }) => perform(context.id, seeEachOther),
       playMusic: ({ context }, { musicClass }) => perform(context.id, ({ mix }) => mix.music(musicClass)),
       removeMembers: ({ context }) =>
         perform(context.id, (bridge) => {
@@ -289,6 +327,7 @@ export function createBridges(options: BridgesOptions): Bridges {
       topics: bridgeTopics(id),
       actor: undefined as never,
       mix: openMix(id, type),
+      video: new BridgeVideo(),
       stays: new Map(),
     };
     spawn(machine, {
@@ -329,6 +368,11 @@ export function createBridges(options: BridgesOptions): Bridges {
     if (snapshot(bridge).context.type === 'holding' && isAnnouncer(entry) && others.some(isAnnouncer)) leave(channelId);
   };
 
+  const shownTo = ({ video }: BridgeEntry, id: string): { shown?: string[] } => {
+    const shown = video.shownTo(id);
+    return shown === undefined ? {} : { shown };
+  };
+
   const find = (id: string): BridgeEntry | undefined => {
     const bridge = registry.find(id);
     return bridge && isOpen(snapshot(bridge)) ? bridge : undefined;
@@ -351,6 +395,7 @@ export function createBridges(options: BridgesOptions): Bridges {
     enter,
     leave,
     held,
+    videoChanged,
     bridgeOf: (channelId) => whereabouts.get(channelId)?.bridge,
     tell,
     snapshot,
@@ -369,6 +414,7 @@ export function createBridges(options: BridgesOptions): Bridges {
           channelId: channel.id,
           hasMusic,
           ...(app === undefined ? {} : { app }),
+          ...shownTo(bridge, channel.id),
         })),
       })),
 
@@ -376,12 +422,13 @@ export function createBridges(options: BridgesOptions): Bridges {
       for (const { actor, stays } of dumps) {
         const { id, type } = actor.context;
         const bridge = start(id, type, { from: actor });
-        for (const { channelId, app, hasMusic } of stays) {
+        for (const { channelId, app, hasMusic, shown } of stays) {
           const channel = channels.find(channelId);
           if (!channel) continue;
           const stay: Stay = { bridge, channel, app, hasMusic };
           bridge.stays.set(channelId, stay);
           whereabouts.set(channelId, stay);
+          bridge.video.restore(channelId, shown);
         }
         joinAll(bridge);
       }

@@ -66,6 +66,10 @@ class ChannelDialplan implements DialplanChannel {
     return this.#entry.leg.formats;
   }
 
+  get videoFormats(): readonly string[] {
+    return this.#entry.leg.video?.formats ?? [];
+  }
+
   channel(): Channel {
     return this.#access.model(this.#entry);
   }

@@ -135,8 +135,9 @@ const bridgeContext = {
       inhibitsConnectedLine: Type.Boolean(),
     }),
   ),
-  videoMode: oneOf('talker', 'single', 'sfu'),
+  videoMode: oneOf('none', 'talker', 'single', 'sfu'),
   videoSource: optional(text),
+  videoLock: optional(text),
   musicClass: optional(text),
 } satisfies Members<BridgeContext>;
 
@@ -284,8 +285,13 @@ const LegDump = Type.Object({
 
 const BridgeDump = Type.Object({
   actor: actorOf('bridge', bridgeContext),
-  /** Who is in it: the application that hears of the bridge because of it, and whether its music comes from being here. */
-  stays: list(Type.Object({ channelId: text, app: optional(text), hasMusic: Type.Boolean() })),
+  /**
+   * Who is in it: the application that hears of the bridge because of it, whether its music comes from being here, and whom it
+   * is shown in its streams of video where each is shown others.
+   */
+  stays: list(
+    Type.Object({ channelId: text, app: optional(text), hasMusic: Type.Boolean(), shown: optional(list(text)) }),
+  ),
 });
 
 const PlaybackDump = Type.Object({

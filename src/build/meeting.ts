@@ -63,6 +63,7 @@ export function buildMeeting(
   channels.onDeparture(transfers.departing);
   channels.onDeparture(bridges.leave);
   channels.onHold(bridges.held);
+  channels.onVideo(bridges.videoChanged);
   eventSources.add({
     bridge(id) {
       const bridge = bridges.find(id);

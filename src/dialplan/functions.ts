@@ -191,8 +191,7 @@ const channelItems: Readonly<Record<string, (channel: DialplanChannel) => string
   audionativeformat: ({ formats }) => formatList(formats),
   audioreadformat: ({ formats: [current = 'slin'] }) => current,
   audiowriteformat: ({ formats: [current = 'slin'] }) => current,
-  // Streams of video are not opened.
-  videonativeformat: () => formatList([]),
+  videonativeformat: ({ videoFormats }) => formatList(videoFormats),
   'pjsip,call-id': (channel) => channel.channel().protocol_id,
 };
 

@@ -102,6 +102,8 @@ export interface DialplanChannel {
   readonly endpoint?: readonly [technology: string, resource: string] | undefined;
   /** The audio formats of the call in its technology, the one in use first; of a call being set up those it may have. */
   readonly formats: readonly string[];
+  /** The same of its video; empty where it has none. */
+  readonly videoFormats: readonly string[];
   /** The system that it is part of. */
   readonly system: DialplanSystem;
   /** The channel as clients see it now. */

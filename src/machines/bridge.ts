@@ -44,8 +44,10 @@ export type BridgeContext = BridgeInput & {
   /** In the order of entering. */
   members: readonly BridgeMember[];
   videoMode: VideoMode;
-  /** The channel whose picture was asked for. */
+  /** The channel whose picture is shown. */
   videoSource?: string | undefined;
+  /** The channel whose picture was asked for: while it sends none, that of another is shown. */
+  videoLock?: string | undefined;
   /** The class of music that everyone hears; absent when it is off. */
   musicClass?: string | undefined;
 };
@@ -67,7 +69,11 @@ export type BridgeEvent =
   /** Everything that played on it or recorded it has told its end. */
   | { type: 'works.ended' }
   /** The media plane lost the mix. */
-  | { type: 'mix.lost' };
+  | { type: 'mix.lost' }
+  /** It shows another channel than before; undefined = nobody sends video. */
+  | { type: 'mix.videoSource'; channelId: string | undefined }
+  /** What was agreed on with a channel about its video has changed. */
+  | { type: 'member.videoChanged'; channelId: string };
 
 export type BridgeFact =
   | { type: 'BridgeCreated' }
@@ -88,6 +94,10 @@ const bridge = setup({
     leaveMix: effect<{ channelId: string }>('leaveMix'),
     /** Opens the mix again and lets everybody in. */
     reopenMix: effect('reopenMix'),
+    /** Has the mix show whom the mode says; of the mode `talker` it tells whom that is. */
+    showVideo: effect<{ mode: VideoMode; source: string | undefined }>('showVideo'),
+    /** Shows each of its members the others, in the mode `sfu`. */
+    arrangeVideo: effect('arrangeVideo'),
     playMusic: effect<{ musicClass: string | undefined }>('playMusic'),
     /** Lets the members leave, one after another. */
     removeMembers: effect('removeMembers'),
@@ -100,9 +110,24 @@ const bridge = setup({
     isSource: ({ context, event }) => event.type === 'leave' && context.videoSource === event.channelId,
     isLastAndSource: ({ context, event }) =>
       event.type === 'leave' && context.members.length === 1 && context.videoSource === event.channelId,
+    isSourceAndLock: ({ context, event }) =>
+      event.type === 'leave' && context.videoSource === event.channelId && context.videoLock === event.channelId,
+    isLock: ({ context, event }) => event.type === 'leave' && context.videoLock === event.channelId,
+    isLastAndLock: ({ context, event }) =>
+      event.type === 'leave' && context.members.length === 1 && context.videoLock === event.channelId,
     isSourceAlready: ({ context, event }) =>
-      event.type === 'setVideoSource' && context.videoSource === event.channelId && context.videoMode === 'single',
+      event.type === 'setVideoSource' &&
+      context.videoLock === event.channelId &&
+      context.videoSource === event.channelId,
+    isShownAlready: ({ context, event }) => event.type === 'setVideoSource' && context.videoSource === event.channelId,
+    followsTalkers: ({ context }) => context.videoMode === 'talker',
     hasSource: ({ context }) => context.videoSource !== undefined,
+    /** In other modes nobody is shown to all, and a member that has left is told of by nobody any more. */
+    isNewSource: ({ context, event }) =>
+      event.type === 'mix.videoSource' &&
+      (context.videoMode === 'talker' || context.videoMode === 'single') &&
+      context.videoSource !== event.channelId &&
+      (event.channelId === undefined || context.members.some(({ channelId }) => channelId === event.channelId)),
   },
   delays: { worksTimeout: 5_000 },
 });
@@ -143,13 +168,27 @@ const forgetSource = assign({ videoSource: undefined });
 const loseSource = [sourceChanges, forgetSource] as const;
 
 /** Without a source of its own a bridge shows who talks. */
-const followTalkers = assign({ videoMode: 'talker' });
+const followTalkers = assign({ videoMode: 'talker', videoLock: undefined });
+const lockSource = assign(({ event }) =>
+  event.type === 'setVideoSource'
+    ? { videoSource: event.channelId, videoLock: event.channelId, videoMode: 'single' as const }
+    : {},
+);
+const forgetLock = assign({ videoLock: undefined });
+const show = {
+  type: 'showVideo',
+  params: ({ context }: { context: BridgeContext }) => ({ mode: context.videoMode, source: context.videoLock }),
+} as const;
 
+/** Whose picture was asked for takes that wish along. */
 const leaving = (last: 'empty' | 'closing') =>
   [
-    { guard: 'isLastAndSource', target: last, actions: [...loseSource, forgetMember, left, part] },
+    { guard: 'isLastAndSource', target: last, actions: [...loseSource, forgetLock, forgetMember, left, part] },
+    { guard: 'isLastAndLock', target: last, actions: [forgetLock, forgetMember, left, part] },
     { guard: 'isLast', target: last, actions: [forgetMember, left, part] },
+    { guard: 'isSourceAndLock', actions: [...loseSource, forgetLock, forgetMember, left, part, show] },
     { guard: 'isSource', actions: [...loseSource, forgetMember, left, part] },
+    { guard: 'isLock', actions: [forgetLock, forgetMember, left, part, show] },
     { actions: [forgetMember, left, part] },
   ] as const;
 
@@ -184,7 +223,7 @@ const living = {
  */
 export const bridgeMachine = bridge.createMachine({
   id: 'bridge',
-  context: ({ input }) => ({ ...input, members: [], videoMode: videoModeOf(input.flags) }),
+  context: ({ input }) => ({ ...input, members: [], videoMode: videoModeOf(input) }),
   initial: 'new',
   states: {
     /** Only passed through: what has just been made is told once. */
@@ -194,7 +233,7 @@ export const bridgeMachine = bridge.createMachine({
       on: {
         ...living,
         enter: { target: 'occupied', actions: [keepMember, entered, join] },
-        clearVideoSource: { actions: followTalkers },
+        clearVideoSource: { actions: [followTalkers, show] },
         destroy: 'closing',
       },
     },
@@ -205,16 +244,22 @@ export const bridgeMachine = bridge.createMachine({
         leave: [...leaving('empty')],
         setVideoSource: [
           { guard: 'isSourceAlready' },
-          {
-            actions: [
-              sourceChanges,
-              assign(({ event }) =>
-                event.type === 'setVideoSource' ? { videoSource: event.channelId, videoMode: 'single' as const } : {},
-              ),
-            ],
-          },
+          { guard: 'isShownAlready', actions: [lockSource, show] },
+          { actions: [sourceChanges, lockSource, show] },
         ],
-        clearVideoSource: [{ guard: 'hasSource', actions: [...loseSource, followTalkers] }, { actions: followTalkers }],
+        clearVideoSource: [
+          { guard: 'followsTalkers' },
+          { guard: 'hasSource', actions: [...loseSource, followTalkers, show] },
+          { actions: [followTalkers, show] },
+        ],
+        'mix.videoSource': {
+          guard: 'isNewSource',
+          actions: [
+            sourceChanges,
+            assign(({ event }) => (event.type === 'mix.videoSource' ? { videoSource: event.channelId } : {})),
+          ],
+        },
+        'member.videoChanged': { actions: 'arrangeVideo' },
         destroy: 'emptying',
       },
     },
@@ -240,14 +285,22 @@ export const bridgeIgnores: Ignores<typeof bridgeMachine> = [
     in: ['emptying', 'closing'],
     why: 'it was found while it was open, and is not any more',
   },
-  { events: ['leave'], in: ['empty', 'closing'], why: 'nobody is in it' },
+  { events: ['leave', 'member.videoChanged'], in: ['empty', 'closing'], why: 'nobody is in it' },
+  { events: ['member.videoChanged'], in: ['emptying'], why: 'everybody leaves' },
+  {
+    events: ['mix.videoSource'],
+    in: ['empty', 'emptying', 'closing'],
+    why: 'nobody is left to be shown: that the source has left was told with its leaving',
+  },
   { events: ['mix.lost'], in: ['emptying', 'closing'], why: 'it is not needed any more' },
   { events: ['works.ended'], in: ['empty', 'occupied', 'emptying'], why: 'nobody has asked them to end' },
 ];
 
 export type BridgeSnapshot = SnapshotFrom<typeof bridgeMachine>;
 
-function videoModeOf(flags: readonly BridgeFlag[]): VideoMode {
+/** Only applications say who is seen; elsewhere two see each other all the same. */
+function videoModeOf({ class: kind, flags }: Pick<BridgeInput, 'class' | 'flags'>): VideoMode {
+  if (kind === 'basic') return 'none';
   if (flags.includes('video_sfu')) return 'sfu';
   return flags.includes('video_single') ? 'single' : 'talker';
 }

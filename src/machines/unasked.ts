@@ -11,6 +11,8 @@ export const unasked: ReadonlySet<string> = new Set([
   'leg.unheld',
   'leg.connectedLine',
   'leg.transferAsked',
+  'member.videoChanged',
   'mix.lost',
+  'mix.videoSource',
   'media.lost',
 ]);

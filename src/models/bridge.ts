@@ -7,7 +7,7 @@ export const bridgeTypes = ['mixing', 'holding'] as const;
 export type BridgeType = (typeof bridgeTypes)[number];
 
 /** Whose picture members of a bridge see. */
-export type VideoMode = 'talker' | 'single' | 'sfu';
+export type VideoMode = 'none' | 'talker' | 'single' | 'sfu';
 
 /** Channels that are joined. */
 export const Bridge = model('Bridge', 'Channels that hear each other, or that wait together.', {
@@ -18,7 +18,7 @@ export const Bridge = model('Bridge', 'Channels that hear each other, or that wa
   creator: text('Who made it: Stasis for applications; empty otherwise.'),
   name: text('Name given by whoever made it; empty when none was.'),
   channels: texts('Ids of the channels in it.'),
-  video_mode: Type.Optional(text('Whose picture is shown: talker, single or sfu.')),
+  video_mode: Type.Optional(text('Whose picture is shown: talker, single or sfu; none where nobody has said.')),
   video_source_id: Type.Optional(text('Channel whose picture is shown, when it is known.')),
   creationtime: Timestamp,
   creation: Type.Optional(Timestamp),

@@ -27,6 +27,7 @@ export class FakeChannel implements DialplanChannel {
   readonly places = new Set<string>();
   knownPhones: PhoneLookup | undefined;
   formats: readonly string[] = ['alaw', 'ulaw'];
+  videoFormats: readonly string[] = [];
   readonly devices = new Map<string, string>();
   readonly headers = new Map<string, string[]>();
   identity: Identity = { name: 'Alice', number: '1001' };

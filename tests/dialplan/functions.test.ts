@@ -273,7 +273,8 @@ test('CHANNEL tells the formats of the call', () => {
   const items = ['audionativeformat', 'audioreadformat', 'audiowriteformat', 'videonativeformat', 'priority'];
   assert.equal(items.map(read), ['(alaw|ulaw)', 'alaw', 'alaw', '(nothing)', '7']);
   channel.formats = [];
-  assert.equal(items.slice(0, 2).map(read), ['(nothing)', 'slin']);
+  channel.videoFormats = ['vp8'];
+  assert.equal([...items.slice(0, 2), 'videonativeformat'].map(read), ['(nothing)', 'slin', '(vp8)']);
   assert.is(read('nonsense'), 'failed');
 });
 

@@ -114,26 +114,84 @@ test('the technology is the one the field would use for so many', () => {
   assert.is(technology([enter('a'), enter('b'), enter('c')], 0, { type: 'holding' }), 'holding_bridge');
 });
 
+const changed = (old: string | undefined) => ({ type: 'BridgeVideoSourceChanged', old });
+const shows = (mode: string, channelId?: string) => ['showVideo', { mode, source: channelId }];
+const clear: BridgeEvent = { type: 'clearVideoSource' };
+const mixShows = (channelId?: string): BridgeEvent => ({ type: 'mix.videoSource', channelId });
+const seen = ({ snapshot }: ReturnType<typeof after>) => {
+  const { video_mode, video_source_id } = bridgeModel(snapshot);
+  return [video_mode, video_source_id];
+};
+
 test('a video source is shown, told when it changes, and lost when it leaves', () => {
   const set = after([enter('a'), enter('b'), source('a')]);
-  assert.equal(set.last, [{ type: 'BridgeVideoSourceChanged', old: undefined }]);
-  const { video_mode, video_source_id } = bridgeModel(set.snapshot);
-  assert.equal([video_mode, video_source_id], ['single', 'a']);
+  assert.equal(set.last, [changed(undefined), shows('single', 'a')]);
+  assert.equal(seen(set), ['single', 'a']);
   assert.equal(after([enter('a'), source('a'), source('a')]).last, []);
-  assert.equal(after([enter('a'), enter('b'), source('a'), source('b')]).last, [
-    { type: 'BridgeVideoSourceChanged', old: 'a' },
-  ]);
+  assert.equal(after([enter('a'), enter('b'), source('a'), source('b')]).last, [changed('a'), shows('single', 'b')]);
   const gone = after([enter('a'), enter('b'), source('a'), leave('a')]);
-  assert.equal(gone.last.slice(0, 2), [
-    { type: 'BridgeVideoSourceChanged', old: 'a' },
+  assert.equal(gone.last, [
+    changed('a'),
     { type: 'ChannelLeftBridge', channelId: 'a' },
+    ['leaveMix', { channelId: 'a' }],
+    shows('single'),
   ]);
-  assert.is(bridgeModel(gone.snapshot).video_source_id, undefined);
-  const cleared = after([enter('a'), source('a'), { type: 'clearVideoSource' }]);
-  assert.equal(cleared.last, [{ type: 'BridgeVideoSourceChanged', old: 'a' }]);
-  assert.is(bridgeModel(cleared.snapshot).video_mode, 'talker');
-  assert.equal(after([{ type: 'clearVideoSource' }], { flags: ['video_single'] }).last, []);
-  assert.is(bridgeModel(after([], { flags: ['video_sfu', 'video_single'] }).snapshot).video_mode, 'sfu');
+  assert.equal(seen(gone), ['single', undefined]);
+  const cleared = after([enter('a'), source('a'), clear]);
+  assert.equal(cleared.last, [changed('a'), shows('talker')]);
+  assert.equal(seen(cleared), ['talker', undefined]);
+  assert.equal(after([enter('a'), source('a'), clear, clear]).last, []);
+  assert.equal(after([clear], { flags: ['video_single'] }).last, [shows('talker')]);
+  assert.equal(after([enter('a'), clear], { flags: ['video_single'] }).last, [shows('talker')]);
+});
+
+test('its mode is as its type says, and none where no application has made it', () => {
+  assert.equal(seen(after([])), ['talker', undefined]);
+  assert.equal(seen(after([], { flags: ['video_single'] })), ['single', undefined]);
+  assert.equal(seen(after([], { flags: ['video_sfu', 'video_single'] })), ['sfu', undefined]);
+  assert.equal(seen(after([], { class: 'basic', flags: ['video_single'] })), ['none', undefined]);
+});
+
+test('who talks is the source as soon as the mix shows it, and of members alone', () => {
+  const both = [enter('a'), enter('b')];
+  const talks = after([...both, mixShows('a')]);
+  assert.equal([talks.last, seen(talks)], [[changed(undefined)], ['talker', 'a']]);
+  assert.equal(after([...both, mixShows('a'), mixShows('a')]).last, []);
+  assert.equal(after([...both, mixShows('a'), mixShows('b')]).last, [changed('a')]);
+  assert.equal(after([...both, mixShows('a'), mixShows()]).last, [changed('a')]);
+  assert.equal(after([...both, mixShows('c')]).last, []);
+  for (const change of [{ flags: ['video_sfu'] }, { class: 'basic' }] as const)
+    assert.equal(after([...both, mixShows('a')], change).last, []);
+});
+
+test('a source that was asked for is the one again when it sends, and one that talks can be made it', () => {
+  const lost = after([enter('a'), enter('b'), source('a'), mixShows('b')]);
+  assert.equal([lost.last, seen(lost)], [[changed('a')], ['single', 'b']]);
+  const back = after([enter('a'), enter('b'), source('a'), mixShows('b'), mixShows('a')]);
+  assert.equal([back.last, seen(back)], [[changed('b')], ['single', 'a']]);
+  const asked = after([enter('a'), mixShows('a'), source('a')]);
+  assert.equal([asked.last, seen(asked)], [[shows('single', 'a')], ['single', 'a']]);
+  // Whoever was asked for leaves while another is shown: the wish goes with it.
+  const left = after([enter('a'), enter('b'), source('a'), mixShows('b'), leave('a')]);
+  assert.equal(left.last, [
+    { type: 'ChannelLeftBridge', channelId: 'a' },
+    ['leaveMix', { channelId: 'a' }],
+    shows('single'),
+  ]);
+  assert.equal([seen(left), left.snapshot.context.videoLock], [['single', 'b'], undefined]);
+});
+
+test('where each sees the others, nobody is the source of all until one is asked for', () => {
+  const sfu = { flags: ['video_sfu'] } as const;
+  assert.equal(after([enter('a'), { type: 'member.videoChanged', channelId: 'a' }], sfu).last, [['arrangeVideo']]);
+  const asked = after([enter('a'), source('a')], sfu);
+  assert.equal(
+    [asked.last, seen(asked)],
+    [
+      [changed(undefined), shows('single', 'a')],
+      ['single', 'a'],
+    ],
+  );
 });
 
 test('variables are shown when that was asked for, and no longer once they are removed', () => {
@@ -186,9 +244,17 @@ test('every state and transition is reached', () => {
         destroy,
         { type: 'works.ended' },
         { type: 'mix.lost' },
+        mixShows('a'),
+        mixShows(),
+        { type: 'member.videoChanged', channelId: 'a' },
       ];
     },
-    key: ({ context }) => [context.members.map(({ channelId }) => channelId), context.videoSource, context.videoMode],
+    key: ({ context }) => [
+      context.members.map(({ channelId }) => channelId),
+      context.videoSource,
+      context.videoLock,
+      context.videoMode,
+    ],
   });
   assertCovered(bridgeMachine, coverage);
 });

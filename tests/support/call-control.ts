@@ -31,7 +31,16 @@ import { AriError } from '../../src/models/errors.ts';
 import type { AriEvent } from '../../src/models/events.ts';
 import { createEndpoints } from '../../src/stores/endpoints.ts';
 import { createGlobalVariables } from '../../src/stores/variables.ts';
-import type { DialDetails, Driver, IncomingCall, Leg, LegReport, Party, Report } from '../../src/telephony/driver.ts';
+import type {
+  DialDetails,
+  Driver,
+  IncomingCall,
+  Leg,
+  LegReport,
+  LegVideo,
+  Party,
+  Report,
+} from '../../src/telephony/driver.ts';
 import type { MediaPlane } from '../../src/telephony/media.ts';
 import { FakeMedia, FakeMeeting } from './fake-audio.ts';
 import { ManualClock } from './manual-clock.ts';
@@ -67,6 +76,7 @@ export class FakeLeg implements Leg {
   readonly protocolId = 'call-1';
   readonly formats = ['ulaw', 'alaw'];
   readonly media: FakeMedia;
+  video: LegVideo | undefined;
   readonly calls: string[] = [];
   readonly report: Report;
   /** Whether `hangup` is answered with `leg.ended` at once. */
@@ -253,6 +263,7 @@ export function createCallControl({
   channels.onDeparture(transfers.departing);
   channels.onDeparture(bridges.leave);
   channels.onHold(bridges.held);
+  channels.onVideo(bridges.videoChanged);
   const broadcasts = createBroadcasts({ bus, clock, ids, applications, model: channels.model });
   channels.bringTogether(
     createDialplanCalls({

@@ -1,0 +1,267 @@
+import fc from 'fast-check';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { BridgeVideo } from '../../src/actors/bridge-video.ts';
+import type { BridgeContext } from '../../src/machines/bridge.ts';
+import type { LegVideo, LegVideoStream, ShownStream } from '../../src/telephony/driver.ts';
+import type { VideoCodec } from '../../src/telephony/video.ts';
+import { createCallControl, type FakeLeg, settled } from '../support/call-control.ts';
+import { FakeMedia, FakeMix } from '../support/fake-audio.ts';
+
+const test = suite('who sees whom in a bridge');
+
+/** The video of a leg whose far side agrees to everything, as far as it takes streams, when the test lets it. */
+class FakeVideo implements LegVideo {
+  readonly formats: readonly VideoCodec[];
+  readonly asked: ShownStream[][] = [];
+  streams: readonly LegVideoStream[];
+  capacity: number;
+
+  constructor(capacity = 4, codec: VideoCodec = 'vp8', camera = true) {
+    this.capacity = capacity;
+    this.formats = [codec];
+    this.streams = [{ stream: 0, codec, send: true, receive: camera }];
+  }
+
+  show(streams: readonly ShownStream[]): void {
+    this.asked.push([...streams]);
+  }
+
+  /** What was asked for last is agreed on. */
+  agree(): void {
+    const [own] = this.streams;
+    const more = (this.asked.at(-1) ?? []).slice(1, this.capacity);
+    this.streams = [
+      ...(own ? [own] : []),
+      ...more.map(({ codec }, index) => ({ stream: index + 1, codec, send: true, receive: false })),
+    ];
+  }
+}
+
+type Member = { channel: { id: string; leg: { media: FakeMedia; video: FakeVideo } } };
+const member = (id: string, video = new FakeVideo()): Member => ({
+  channel: { id, leg: { media: new FakeMedia(id, () => {}), video } },
+});
+const room = (change: Partial<BridgeContext> = {}) =>
+  ({ videoMode: 'sfu', videoLock: undefined, flags: [], ...change }) as unknown as BridgeContext;
+const sfu = room();
+
+test('each member is shown the others, once it has the streams for them', () => {
+  const video = new BridgeVideo();
+  const mix = new FakeMix('b1', 'mixing', () => {});
+  const all = [member('a'), member('b'), member('c')];
+  assert.ok(video.tell(mix, sfu, all));
+  video.arrange(mix, sfu, all);
+  const first = all[0]!.channel.leg.video;
+  assert.equal(first.asked, [[{ codec: 'vp8' }, { codec: 'vp8' }]]);
+  assert.equal(mix.calls, ['video sfu', 'show a b,nobody', 'show b a,nobody', 'show c a,nobody']);
+  for (const { channel } of all) channel.leg.video.agree();
+  mix.calls.splice(0);
+  video.arrange(mix, sfu, all);
+  video.arrange(mix, sfu, all);
+  assert.equal(mix.calls, ['show a b,c', 'show b a,c', 'show c a,b']);
+});
+
+test('streams are labelled with the channels that they show, where that is asked for', () => {
+  const video = new BridgeVideo();
+  const all = [member('a'), member('b'), member('c')];
+  video.arrange(new FakeMix('b1', 'mixing', () => {}), room({ flags: ['video_sfu', 'sdp_label'] }), all);
+  assert.equal(all[1]!.channel.leg.video.asked.at(-1), [
+    { codec: 'vp8', label: 'a' },
+    { codec: 'vp8', label: 'c' },
+  ]);
+});
+
+test('who leaves makes room: the last one takes the place, and one who waited comes in', () => {
+  const video = new BridgeVideo();
+  const mix = new FakeMix('b1', 'mixing', () => {});
+  const [a, b, c, d, e] = [member('a', new FakeVideo(2)), member('b'), member('c'), member('d'), member('e')];
+  video.arrange(mix, sfu, [a, b, c, d, e]);
+  assert.equal(video.shownTo('a'), ['b', 'c'], 'those who came first');
+  video.left(b);
+  video.arrange(mix, sfu, [a, c, d, e]);
+  assert.equal(video.shownTo('a'), ['c', 'd']);
+  assert.equal(b.channel.leg.video.asked.at(-1), []);
+  // Its far side takes one stream alone, as it turned out.
+  a.channel.leg.video.capacity = 1;
+  video.arrange(mix, sfu, [a, c, d, e]);
+  assert.equal(video.shownTo('a'), ['c']);
+});
+
+test('nobody is shown what it cannot read, nor who has no camera', () => {
+  const video = new BridgeVideo();
+  const mix = new FakeMix('b1', 'mixing', () => {});
+  const dark = member('dark', new FakeVideo(4, 'vp8', false));
+  const all = [member('a'), member('h', new FakeVideo(4, 'h264')), dark];
+  for (const { channel } of all) channel.leg.video.agree();
+  video.arrange(mix, sfu, all);
+  assert.equal(video.shownTo('dark'), ['a', 'h']);
+  assert.equal(video.shownTo('a'), ['h']);
+  assert.equal(mix.calls, ['show dark a,nobody']);
+});
+
+test('another mode takes the streams away again, and shows one to all', () => {
+  const video = new BridgeVideo();
+  const mix = new FakeMix('b1', 'mixing', () => {});
+  const all = [member('a'), member('b')];
+  video.tell(mix, sfu, all);
+  video.arrange(mix, sfu, all);
+  mix.calls.splice(0);
+  const single = room({ videoMode: 'single', videoLock: 'b' });
+  assert.equal([video.tell(mix, single, all), video.tell(mix, single, all)], [true, false]);
+  video.arrange(mix, single, all);
+  video.tell(mix, room({ videoMode: 'single' }), all);
+  assert.equal(mix.calls, ['video single b', 'show a ', 'show b ', 'video talker']);
+  assert.equal(
+    all.map(({ channel }) => channel.leg.video.asked.at(-1)),
+    [[], []],
+  );
+  assert.is(video.shownTo('a'), undefined);
+});
+
+test('calls without video cost nothing', () => {
+  const video = new BridgeVideo();
+  const mix = new FakeMix('b1', 'mixing', () => {});
+  const plain = { channel: { id: 'a', leg: { media: new FakeMedia('a', () => {}) } } };
+  assert.not(video.tell(mix, sfu, [plain]));
+  video.arrange(mix, sfu, [plain]);
+  video.left(plain);
+  assert.equal(mix.calls, []);
+});
+
+test('whoever comes and goes in whatever mode, each sees as many others as it can, and nothing is left behind', () => {
+  const step = fc.oneof(
+    fc.record({ do: fc.constant('enter' as const), who: fc.nat(7), capacity: fc.integer({ min: 1, max: 4 }) }),
+    fc.record({ do: fc.constant('leave' as const), who: fc.nat(7) }),
+    fc.record({ do: fc.constant('agree' as const), who: fc.nat(7) }),
+    fc.record({ do: fc.constant('refuse' as const), who: fc.nat(7) }),
+    fc.record({ do: fc.constant('mode' as const), mode: fc.constantFrom('sfu', 'talker', 'single', 'none') }),
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+      const video = new BridgeVideo();
+      const mix = new FakeMix('b1', 'mixing', () => {});
+      const present: Member[] = [];
+      const everybody: Member[] = [];
+      let context = sfu;
+      const leave = (gone: Member) => {
+        present.splice(present.indexOf(gone), 1);
+        video.left(gone);
+      };
+      for (const each of steps) {
+        const who = 'who' in each ? `c${each.who}` : '';
+        const known = present.find(({ channel }) => channel.id === who);
+        if (each.do === 'enter' && !known) {
+          const one = member(who, new FakeVideo(each.capacity));
+          present.push(one);
+          everybody.push(one);
+        } else if (each.do === 'leave' && known) leave(known);
+        else if (each.do === 'agree') known?.channel.leg.video.agree();
+        else if (each.do === 'refuse' && known) known.channel.leg.video.capacity = 1;
+        else if (each.do === 'mode') context = room({ videoMode: each.mode as BridgeContext['videoMode'] });
+        video.tell(mix, context, present);
+        video.arrange(mix, context, present);
+        for (const { channel } of present) {
+          const shown = video.shownTo(channel.id);
+          const others = present.filter((other) => other.channel !== channel).length;
+          if (context.videoMode !== 'sfu') assert.is(shown, undefined);
+          else {
+            assert.is(shown?.length, Math.min(others, channel.leg.video.capacity));
+            assert.is(new Set(shown).size, shown?.length);
+            assert.not.ok(shown?.includes(channel.id));
+            assert.ok(shown?.every((id) => present.some((other) => other.channel.id === id)));
+          }
+        }
+      }
+      for (const gone of [...present]) leave(gone);
+      for (const { channel } of everybody) {
+        assert.is(video.shownTo(channel.id), undefined);
+        const { asked } = channel.leg.video;
+        assert.equal(asked.at(-1) ?? [], []);
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+/** Three callers with cameras in the application `app`. */
+async function world() {
+  const control = createCallControl({ contexts: { default: { app: ['Stasis(app)', 'Wait(60)'] } } });
+  const { events } = control.connect('app');
+  const videos: Record<string, FakeVideo> = {};
+  for (const id of ['a', 'b', 'c']) {
+    control.incoming(id, 'app');
+    const video = new FakeVideo();
+    videos[id] = video;
+    (control.channels.get(id).leg as FakeLeg).video = video;
+  }
+  await settled();
+  events.splice(0);
+  const sources = () =>
+    events
+      .splice(0)
+      .flatMap((event) =>
+        event.type === 'BridgeVideoSourceChanged'
+          ? [[event.bridge.video_mode, event.bridge.video_source_id, event.old_video_source_id]]
+          : [],
+      );
+  return { ...control, videos, sources };
+}
+
+test('in a bridge that follows who talks, applications hear who is seen, and lock it with a command', async () => {
+  const w = await world();
+  w.bridgeOperations.create({ bridgeId: 'b1' });
+  w.bridgeOperations.addChannel('b1', { channel: ['a', 'b', 'c'] });
+  const mix = w.meeting.mix('b1');
+  assert.equal(mix.calls.splice(0), ['video talker']);
+  mix.told({ type: 'mix.videoSource', session: 'b' });
+  assert.equal(w.sources(), [['talker', 'b', undefined]]);
+  w.bridgeOperations.setVideoSource('b1', 'b');
+  w.bridgeOperations.setVideoSource('b1', 'a');
+  assert.equal(w.sources(), [['single', 'a', 'b']]);
+  assert.equal(mix.calls.splice(0), ['video single b', 'video single a']);
+  mix.told({ type: 'mix.videoSource', session: 'a' });
+  w.bridgeOperations.clearVideoSource('b1');
+  // The mix goes on to show whom it has shown.
+  assert.equal(w.sources(), [
+    ['talker', undefined, 'a'],
+    ['talker', 'a', undefined],
+  ]);
+  w.bridgeOperations.removeChannel('b1', { channel: ['a'] });
+  assert.equal(w.sources(), [['talker', undefined, 'a']]);
+});
+
+test('in a bridge of type video_sfu members get streams as others come, answer and go, also after it was taken up', async () => {
+  const w = await world();
+  w.bridgeOperations.create({ bridgeId: 'b1', type: 'video_sfu,sdp_label' });
+  w.bridgeOperations.addChannel('b1', { channel: ['a', 'b'] });
+  const asked = (id: string) => w.videos[id]!.asked.at(-1)?.map(({ label }) => label);
+  assert.equal([asked('a'), asked('b')], [['b'], ['a']]);
+  w.bridgeOperations.addChannel('b1', { channel: ['c'] });
+  assert.equal(
+    [asked('a'), asked('b'), asked('c')],
+    [
+      ['b', 'c'],
+      ['a', 'c'],
+      ['a', 'b'],
+    ],
+  );
+  w.videos['a']!.agree();
+  (w.channels.get('a').leg as FakeLeg).report({ type: 'leg.videoChanged' });
+  assert.equal(w.meeting.mix('b1').calls.at(-1), 'show a b,c');
+  const [dump] = w.bridges.dump();
+  assert.equal(
+    dump!.stays.map(({ shown }) => shown),
+    [
+      ['b', 'c'],
+      ['a', 'c'],
+      ['a', 'b'],
+    ],
+  );
+  w.meeting.mix('b1').told({ type: 'mix.lost', reason: 'a test' });
+  assert.equal(w.meeting.mix('b1').calls, ['video sfu', 'show a b,c', 'show b a,nobody', 'show c a,nobody']);
+  w.bridgeOperations.destroy('b1');
+  assert.equal([asked('a'), asked('b'), asked('c')], [[], [], []]);
+});
+
+test.run();
