@@ -12,6 +12,7 @@ import { Charts } from './views/charts.tsx';
 import { LogIn } from './views/log-in.tsx';
 import { Overview } from './views/overview.tsx';
 import { Phones } from './views/phones.tsx';
+import { Server } from './views/server.tsx';
 
 /** The page as a whole: who has logged in, where they are, and what is shown there. */
 
@@ -35,6 +36,12 @@ const places: readonly { path: string; name: string; icon: string; needs?: strin
     name: 'Phones',
     needs: 'endpoints:list',
     icon: 'M8 3h8a1 1 0 0 1 1 1v16a1 1 0 0 1-1 1H8a1 1 0 0 1-1-1V4a1 1 0 0 1 1-1zm3 15h2',
+  },
+  {
+    path: 'server',
+    name: 'Server',
+    needs: 'server:get',
+    icon: 'M4 5h16v5H4zM4 14h16v5H4zM7.500 7.500h.01M7.500 16.500h.01',
   },
   { path: 'api', name: 'API', icon: 'M8 7l-5 5 5 5M16 7l5 5-5 5M14 5l-4 14' },
   {
@@ -68,6 +75,8 @@ function view([place = 'overview', id]: readonly string[]): ComponentChildren {
       return <Applications name={id} />;
     case 'phones':
       return <Phones name={id} />;
+    case 'server':
+      return <Server />;
     case 'api':
       return <Api chosen={id} />;
     case 'charts':

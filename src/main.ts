@@ -87,6 +87,7 @@ async function build(base: Base): Promise<RunningServer> {
     answers,
     audit,
     monitoring,
+    records,
   });
   const { channels } = calls;
   const { sip, listeners } = technologies;

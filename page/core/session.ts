@@ -16,7 +16,10 @@ const behind: Readonly<Record<string, string>> = {
   '/ari/applications': 'applications:list',
   '/ari/endpoints': 'endpoints:list',
   '/hookswitch/charts': 'charts:list',
+  '/hookswitch/bans': 'bans:list',
   '/hookswitch/contacts': 'server:listContacts',
+  '/hookswitch/tokens': 'tokens:list',
+  '/hookswitch/watchers': 'server:listWatchers',
   '/hookswitch/server': 'server:get',
   '/hookswitch/usage': 'usage:get',
 };

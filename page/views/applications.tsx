@@ -114,12 +114,19 @@ function OneApplication({ name, described }: { name: string; described: Applicat
           tone={lagOf(figures?.sockets ?? []) > 65_536 ? 'bad' : ''}
         />
         <Tile label="Filter" value={filters.length === 0 ? 'all' : filters.length} hint={filters.join(', ')} />
-        {described
-          ? subscriptions(described).map(([kind, list]) => (
-              <Tile key={kind} label={kind} value={list.length} hint={list.slice(0, 2).join(', ')} />
-            ))
-          : null}
       </div>
+      {described ? (
+        <section class="tiles" aria-label="Subscriptions">
+          {subscriptions(described).map(([kind, list]) => (
+            <Tile
+              key={kind}
+              label={kind}
+              value={list.length}
+              hint={list.slice(0, 2).join(', ') || 'not subscribed to any'}
+            />
+          ))}
+        </section>
+      ) : null}
       {figures?.sockets ? (
         <ul class="sockets" aria-label="WebSockets">
           {figures.sockets.map(({ client, unread, resumed }) => (

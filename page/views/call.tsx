@@ -18,12 +18,16 @@ import { Operations } from '../parts/operations.tsx';
 import { endsOf, stateOf } from './calls.tsx';
 
 /** The charts that stand for an object of their own; others (`ownership` …) belong to one of these. */
-const primary: ReadonlySet<string> = new Set(['channel', 'playback', 'bridge', 'liveRecording', 'externalConnection']);
+const primary: ReadonlySet<string> = new Set([
+  ...['channel', 'playback', 'bridge', 'liveRecording', 'externalConnection', 'transfer'],
+]);
 const kindNames: Readonly<Record<string, string>> = {
   channel: 'Channel',
   playback: 'Playback',
   bridge: 'Bridge',
   liveRecording: 'Recording',
+  externalConnection: 'Connection to a server',
+  transfer: 'Transfer',
 };
 
 /** An object with its charts, the one that stands for it first. */

@@ -7,6 +7,7 @@ import { causeText } from '../../src/telephony/causes.ts';
 import { useCell } from '../core/cell.ts';
 import { growth, overview, rateOf } from '../core/overview.ts';
 import { to } from '../core/route.ts';
+import { may } from '../core/session.ts';
 import { clockTime, duration, lagOf, octets, party, short } from '../core/words.ts';
 import { Empty, Panel, Pill, Tile, useAsked } from '../parts/bits.tsx';
 import { Curve } from '../parts/curve.tsx';
@@ -40,7 +41,8 @@ const counts = (value: object, prefix = ''): [string, number][] =>
 function Lateness({ load }: { load: ServerInfo['media_load'][number] | undefined }) {
   if (!load) return null;
   if (load.skipped > 0) return <Pill state={`${short(load.skipped)} ticks left out`} tone="bad" />;
-  return <span class="quiet">{load.late === 0 ? 'in time' : `${short(load.late)} ticks late`}</span>;
+  const late = load.late === 0 ? 'in time' : `${short(load.late)} ticks late`;
+  return <span class="quiet">{load.delay ? `${late}, event loop ${load.delay.p99} ms` : late}</span>;
 }
 
 /** How the audio sessions are spread over the media threads. */
@@ -168,10 +170,7 @@ export function Overview() {
             ))}
           </ul>
         </Panel>
-        <Panel
-          title="What the server holds"
-          extra={server ? <span class="quiet">{`${server.name} ${server.version}`}</span> : null}
-        >
+        <Panel title="What the server holds" extra={may('server:get') ? <a href={to('server')}>More</a> : null}>
           {server && server.media_threads.length > 0 ? (
             <Threads loads={server.media_threads} late={server.media_load} />
           ) : null}

@@ -127,6 +127,8 @@ export interface Applications {
   forget(topic: Topic): void;
   /** As `Delivery.figures`. */
   figures(name: string): { events: number; missed: number; unread: number };
+  /** Applications that were connected to a server before this one, and how many events wait for them to come back. */
+  waiting(): { readonly application: string; readonly events: number }[];
   /** Every application, with what it is subscribed to and what it was sent. */
   dump(): Pick<Dump, 'applications' | 'connections'>;
   /**
@@ -428,6 +430,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
     removeInterest: (name, topic) => void delivery.unsubscribe(name, topic),
     forget: (topic) => delivery.forget(topic),
     figures: (name) => delivery.figures(name),
+    waiting: () => [...away].map(([application, outbox]) => ({ application, events: outbox.waiting().length })),
 
     dump: () => ({
       applications: registry.all().map((actor): ApplicationDump => {

@@ -78,6 +78,8 @@ export interface Playbacks {
   targetGone(kind: PlayTarget['kind'], id: string): void;
   /** The queue of a target, for other work that needs the target for itself (recordings). */
   queueOf(target: { kind: PlayTarget['kind']; id: string }): MediaQueue;
+  /** Targets on which something waits for what sounds or is recorded there, and how much. */
+  waiting(): { readonly kind: string; readonly id: string; readonly works: number }[];
   /** Whether anything plays or waits on a target. */
   isBusy(kind: PlayTarget['kind'], id: string): boolean;
   /** Every playback that clients know of, in the order of asking; the dialplan's begin again with its step. */
@@ -262,6 +264,11 @@ export function createPlaybacks(deps: {
     },
 
     targetGone: (kind, id) => queues.get(`${kind}:${id}`)?.close(),
+    waiting: () =>
+      [...queues].flatMap(([key, { size }]) => {
+        const colon = key.indexOf(':');
+        return size < 2 ? [] : [{ kind: key.slice(0, colon), id: key.slice(colon + 1), works: size - 1 }];
+      }),
     isBusy: (kind, id) => queues.has(`${kind}:${id}`),
     queueOf,
 

@@ -1,5 +1,6 @@
 import type { Logger } from '../lib/log.ts';
 import { isTelling, type WatcherEvent, type WatcherInput, watcherMachine } from '../machines/watcher.ts';
+import type { WatcherView } from '../models/watcher.ts';
 import type { WatcherAnswer, WatcherDetails, WatcherDriver, WatcherEnd, WatcherHost } from '../telephony/watchers.ts';
 import type { WatcherDump } from './dumps.ts';
 import { type Actor, type Beginning, type Runtime, spawn } from './spawn.ts';
@@ -12,6 +13,8 @@ export type WatchersOptions = { runtime: Runtime; log: Logger };
 export interface Watchers extends WatcherHost {
   /** Makes the technology known that phones subscribe over. */
   attach(driver: WatcherDriver): void;
+  /** Every watcher and what it watches, in the order of their first subscription. */
+  list(): WatcherView[];
   readonly size: number;
   /** Every watcher, in the order of their first subscription. */
   dump(): WatcherDump[];
@@ -110,6 +113,12 @@ export function createWatchers({ runtime, log }: WatchersOptions): Watchers {
       for (const id of [...(byTopic.get(topic) ?? [])]) actors.get(id)?.send({ type: 'subject.changed' });
     },
 
+    list: () =>
+      [...actors.values()].map((actor) => {
+        const { value, context } = actor.getSnapshot();
+        const { technology, endpoint, topics } = context.watcher;
+        return { endpoint: `${technology}/${endpoint}`, topics: [...topics], state: value, told: context.attempt };
+      }),
     get size() {
       return actors.size;
     },

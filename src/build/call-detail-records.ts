@@ -21,12 +21,12 @@ type Output = { take(line: string): boolean; octets(): number };
 
 /**
  * Writes call detail records to a file and brings them to a webhook, as the configuration says; without either nobody
- * hears of calls for it. @throws StorageError when a directory or the file cannot be used.
+ * hears of calls for it. @returns what became of them; undefined where none are made. @throws StorageError when a directory or the file cannot be used.
  */
 export function buildCallDetailRecords(
   base: Base,
   { certificates }: Pick<Network, 'certificates'>,
-): () => RecordFigures {
+): () => RecordFigures | undefined {
   const { config, ids, log: all, story, scope, entityId } = base;
   const log = all.child({ part: 'records' });
   const figures = { made: 0, lost: 0 };
@@ -51,7 +51,10 @@ export function buildCallDetailRecords(
     );
   // Before what takes them is closed.
   scope.defer(() => story.settled());
-  return () => ({ ...figures, waitingOctets: outputs.reduce((sum, output) => sum + output.octets(), 0) });
+  return () =>
+    outputs.length === 0
+      ? undefined
+      : { ...figures, waitingOctets: outputs.reduce((sum, output) => sum + output.octets(), 0) };
 }
 
 function toFile({ config: { cdr }, clock, scope }: Base, log: Base['log'] | ReturnType<Base['log']['child']>) {

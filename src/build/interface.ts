@@ -7,6 +7,7 @@ import { createOutboundSockets } from '../http/outbound-socket.ts';
 import type { RequestFollowers } from '../http/request-followers.ts';
 import { startHttpServer } from '../http/server.ts';
 import type { Unread } from '../http/unread.ts';
+import type { LoopDelay } from '../lib/loop-reader.ts';
 import { indexSounds } from '../media/file/index-sounds.ts';
 import type { LiveApplication } from '../models/live.ts';
 import type { ServerInfo } from '../models/server-info.ts';
@@ -14,7 +15,7 @@ import { formatTimestamp } from '../models/timestamp.ts';
 import { createCalls } from '../recorder/calls.ts';
 import { createLive } from '../recorder/live.ts';
 import type { Recorder } from '../recorder/recorder.ts';
-import { createStuck } from '../recorder/stuck.ts';
+import { createStuck, type Mailbox } from '../recorder/stuck.ts';
 import {
   buildInfo,
   httpSettings,
@@ -35,6 +36,8 @@ import { createLogLevels } from '../watch/log-levels.ts';
 import type { buildAudit } from './audit.ts';
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
+import type { buildCallDetailRecords, RecordFigures } from './call-detail-records.ts';
+import { buildMailboxes } from './mailboxes.ts';
 import type { Network } from './network.ts';
 import type { Reloadable } from './reload.ts';
 import type { State } from './state.ts';
@@ -77,12 +80,14 @@ export async function buildInterface(
     answers: AnswerCounts;
     monitoring: Monitoring;
     audit: ReturnType<typeof buildAudit>;
+    records: ReturnType<typeof buildCallDetailRecords>;
   },
 ) {
   const { config, clock, ids, log, scope, entityId, runtime, recorder } = base;
   const { outbound } = calls;
   const opened: { unread?: Pick<Unread, 'lagging' | 'carrying'> } = {};
-  const views = recorder && buildViews(recorder, opened, base, { ...state, outbound });
+  const mailboxes = buildMailboxes(state, calls, watched.records);
+  const views = recorder && buildViews(recorder, opened, base, { ...state, mailboxes });
   const started = formatTimestamp(clock.now());
   const listening = buildListening(base, network, calls);
   let listeningSettings = config.listening;
@@ -97,6 +102,7 @@ export async function buildInterface(
     belongings: state.belongings,
     charts: page?.charts,
     contacts: state.contacts,
+    watchers: state.watchers,
     server: {
       get: async () => ({
         name: 'Hookswitch',
@@ -105,10 +111,7 @@ export async function buildInterface(
         sip: listenersOf(technologies),
         listening: whoMayListen(listeningSettings),
         media_threads: network.media.spread?.() ?? [],
-        media_load: ((await network.media.load?.(false)) ?? []).map(({ lateTicks: late, skippedTicks: skipped }) => ({
-          late,
-          skipped,
-        })),
+        ...(await workOf(network, watched)),
       }),
     },
     logLevels: createLogLevels(log),
@@ -193,9 +196,9 @@ function buildViews(
   recorder: Recorder,
   served: { unread?: Pick<Unread, 'lagging' | 'carrying'> },
   { config, clock, log, scope }: Base,
-  { applications, outbound }: Pick<State, 'applications'> & Pick<CallControl, 'outbound'>,
+  { applications, mailboxes }: Pick<State, 'applications'> & { mailboxes: () => Mailbox[] },
 ) {
-  const stuck = createStuck(recorder, (octets) => served.unread?.lagging(octets) ?? [], outbound.waiting);
+  const stuck = createStuck(recorder, (octets) => served.unread?.lagging(octets) ?? [], mailboxes);
   const server = { versions: versions(), config: () => config };
   const calls = createCalls(recorder, stuck, server);
   const inNumbers = (name: string): LiveApplication => {
@@ -235,6 +238,35 @@ const whoMayListen = (listening: Config['listening']): ServerInfo['listening'] =
 /** Where SIP is spoken. */
 const listenersOf = ({ listeners }: Technologies) =>
   listeners.map(({ protocol, host, port }) => ({ protocol, host, port }));
+
+/** How the server keeps up, and what it writes down beside calls. */
+async function workOf(
+  { media }: Network,
+  {
+    audit,
+    records,
+    monitoring,
+  }: { audit: ReturnType<typeof buildAudit>; records: () => RecordFigures | undefined; monitoring: Monitoring },
+): Promise<Pick<ServerInfo, 'media_load' | 'event_loop' | 'records' | 'audit'>> {
+  const figures = records();
+  const loads = (await media.load?.('people')) ?? [];
+  return {
+    media_load: loads.map(({ lateTicks: late, skippedTicks: skipped, loopDelay }) => ({
+      ...{ late, skipped },
+      ...(loopDelay && { delay: inMs(loopDelay) }),
+    })),
+    event_loop: inMs(monitoring.loopDelay()),
+    ...(figures && {
+      records: { made: figures.made, lost: figures.lost, waiting_octets: figures.waitingOctets },
+    }),
+    ...(audit && { audit: audit.figures() }),
+  };
+}
+
+const inMs = ({ mean, p99, max }: LoopDelay): LoopDelay => {
+  const ms = (seconds: number): number => Math.round(seconds * 10_000) / 10;
+  return { mean: ms(mean), p99: ms(p99), max: ms(max) };
+};
 
 /** Whom the operations of the interface ask. */
 async function buildOwners(

@@ -19,7 +19,7 @@ export type Floors = {
   state: State;
   calls: CallControl;
   technologies: Technologies;
-  records(): RecordFigures;
+  records(): RecordFigures | undefined;
   audit: ReturnType<typeof buildAudit>;
 };
 
@@ -48,7 +48,7 @@ export function buildMonitoring(
     load: (await media.load?.()) ?? [],
     http: answers.figures(),
     bans: state.bans.size,
-    records: records(),
+    records: records() ?? { made: 0, lost: 0, waitingOctets: 0 },
     audit: audit?.figures() ?? { lines: 0, lost: 0 },
     process: processFigures(),
     loopDelay: loop.read(),
@@ -56,7 +56,7 @@ export function buildMonitoring(
   const metrics = createMetrics(version, read);
   story.listen(metrics.calls);
   const health = createHealth({ clock, isDraining: () => lifecycle.draining, askMedia: () => media.usage() });
-  return { metrics, health, networks: { allowed: config.metrics.allowed } };
+  return { metrics, health, loopDelay: () => loop.read('people'), networks: { allowed: config.metrics.allowed } };
 }
 
 function countChannels({ channels }: CallControl): Figures['channels'] {

@@ -11,6 +11,7 @@ import type { Playbacks } from '../actors/playbacks.ts';
 import type { RecordingOperations } from '../actors/recording-operations.ts';
 import type { Snoops } from '../actors/snoops.ts';
 import type { Transfers } from '../actors/transfers.ts';
+import type { Watchers } from '../actors/watchers.ts';
 import type { ServerInfo } from '../models/server-info.ts';
 import type { Usage } from '../models/usage.ts';
 import type { Calls } from '../recorder/calls.ts';
@@ -69,6 +70,7 @@ export type Owners = {
   dynamicConfig: Pick<DynamicConfig, 'get' | 'update' | 'delete'>;
   charts: Charts;
   contacts: Pick<Contacts, 'list'>;
+  watchers: Pick<Watchers, 'list'>;
   /** What the server is. */
   server: { get(): ServerInfo | Promise<ServerInfo> };
   /** Log-ins of pages; made by the interface itself where left out. */

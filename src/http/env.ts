@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import type { LoopDelay } from '../lib/loop-reader.ts';
 import type { TokenSettings, Tokens } from '../stores/tokens.ts';
 import type { Health } from '../watch/health.ts';
 import type { Metrics } from '../watch/metrics.ts';
@@ -49,6 +50,8 @@ export type AuditFile = { write(line: string): void };
 export type Monitoring = {
   metrics: Pick<Metrics, 'text' | 'contentType'>;
   health: Health;
+  /** How late the event loop of the main thread was since this was last asked. */
+  loopDelay(): LoopDelay;
   /** Networks whose members see metrics without credentials. Read at every request. */
   networks: { allowed: readonly string[] };
 };

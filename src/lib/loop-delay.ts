@@ -1,18 +1,25 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
-
-/** How late a thread's event loop was for what was due, since it was last asked; in s. */
-export type LoopDelay = { mean: number; p99: number; max: number };
+import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
+import type { LoopDelay, LoopReader } from './loop-reader.ts';
 
 const nothing: LoopDelay = { mean: 0, p99: 0, max: 0 };
 /** How often the delay is looked at, in ms. */
 const resolutionMs = 20;
 
-/** Watches the event loop of the thread that calls this, until it is closed. */
-export function watchLoopDelay(): { read(): LoopDelay; close(): void } {
-  const histogram = monitorEventLoopDelay({ resolution: resolutionMs });
-  histogram.enable();
+/** Watches the event loop of the thread that calls this, until it is closed. For people it does so once they have asked. */
+export function watchLoopDelay(): { read(reader?: LoopReader): LoopDelay; close(): void } {
+  const histograms = new Map<LoopReader, IntervalHistogram>();
+  const of = (reader: LoopReader): IntervalHistogram => {
+    const known = histograms.get(reader);
+    if (known) return known;
+    const histogram = monitorEventLoopDelay({ resolution: resolutionMs });
+    histogram.enable();
+    histograms.set(reader, histogram);
+    return histogram;
+  };
+  of('metrics');
   return {
-    read() {
+    read(reader = 'metrics') {
+      const histogram = of(reader);
       // What is due every 20 ms comes no earlier: the time in between is no delay.
       const late = (ns: number): number => Math.max(0, ns / 1e9 - resolutionMs / 1e3);
       const { mean, max, count } = histogram;
@@ -20,6 +27,8 @@ export function watchLoopDelay(): { read(): LoopDelay; close(): void } {
       histogram.reset();
       return delay;
     },
-    close: () => void histogram.disable(),
+    close() {
+      for (const histogram of histograms.values()) histogram.disable();
+    },
   };
 }

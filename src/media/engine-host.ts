@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import type { LoopReader } from '../lib/loop-reader.ts';
 import type { PlaneLoad } from '../telephony/media.ts';
 import { loadOpus } from './codec/opus.ts';
 import { MediaEngine } from './engine.ts';
@@ -24,8 +25,8 @@ export type EngineWorld = {
   random32: () => number;
   /** How threads wake each other. */
   bells: Bells;
-  /** How late the event loop was since this was last asked; left out where the thread is not the engine's own. */
-  loopDelay?: () => NonNullable<PlaneLoad['loopDelay']>;
+  /** How late the event loop was since its reader last asked; left out where the thread is not the engine's own. */
+  loopDelay?: (reader: LoopReader) => NonNullable<PlaneLoad['loopDelay']>;
 };
 
 /**
@@ -163,7 +164,7 @@ function carryOut(
       tell({
         type: 'load',
         request: command.request,
-        load: { lateTicks, skippedTicks, loopDelay: command.delays ? loopDelay?.() : undefined },
+        load: { lateTicks, skippedTicks, loopDelay: loopDelay?.(command.reader) },
       });
       return;
     }

@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import type { LoopReader } from '../lib/loop-reader.ts';
 import type { ExternalAudio, ExternalReport, ExternalRequest, ExternalSession } from '../telephony/external.ts';
 import type {
   AudioDirection,
@@ -159,10 +160,10 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
     return sum;
   }
 
-  async load(delays = true): Promise<PlaneLoad[]> {
+  async load(reader: LoopReader = 'metrics'): Promise<PlaneLoad[]> {
     const links = this.#closed ? [] : this.#links.filter((link) => link?.alive);
     const answers = await Promise.all(
-      links.map((link) => link!.request((request) => ({ type: 'load', request, delays }))),
+      links.map((link) => link!.request((request) => ({ type: 'load', request, reader }))),
     );
     return answers.map(({ load }) => load);
   }

@@ -1,3 +1,4 @@
+import type { LoopReader } from '../lib/loop-reader.ts';
 import type { ExternalRequest } from '../telephony/external.ts';
 import type {
   AudioDirection,
@@ -73,7 +74,7 @@ export type MediaCommand =
   | { type: 'statistics'; session: number; request: number }
   | { type: 'videoStatistics'; session: number; request: number }
   | { type: 'usage'; request: number }
-  | { type: 'load'; request: number; delays: boolean }
+  | { type: 'load'; request: number; reader: LoopReader }
   /** Sessions are measured so often from now on, in ms; 0 = never. */
   | { type: 'measure'; everyMs: number }
   /** Whether the thread lives; it answers at once. */

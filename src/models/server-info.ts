@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { int, model, text } from './schema.ts';
+import { double, int, model, text } from './schema.ts';
 import { Timestamp } from './timestamp.ts';
 
 /** A place where SIP is spoken. */
@@ -10,10 +10,38 @@ export const SipListener = model('SipListener', 'A place where SIP is spoken.', 
 });
 export type SipListener = Static<typeof SipListener>;
 
+/** How late an event loop was. */
+export const LoopDelay = model(
+  'LoopDelay',
+  'How late the event loop of a thread was for what was due, since this was asked before; in ms.',
+  {
+    mean: double('On average.'),
+    p99: double('99 of 100 times no later than this.'),
+    max: double('At most.'),
+  },
+);
+export type LoopDelay = Static<typeof LoopDelay>;
+
+/** What became of call detail records. */
+export const RecordCounts = model('RecordCounts', 'What became of call detail records since the start.', {
+  made: int('Records that were made.'),
+  lost: int('Records that were lost: a disk or the webhook did not take them.'),
+  waiting_octets: int('Octets that wait for the webhook.'),
+});
+export type RecordCounts = Static<typeof RecordCounts>;
+
+/** What became of the audit log. */
+export const AuditCounts = model('AuditCounts', 'What became of lines of the audit log since the start.', {
+  lines: int('Lines that were written, or should have been.'),
+  lost: int('Lines that were lost: the disk did not take them.'),
+});
+export type AuditCounts = Static<typeof AuditCounts>;
+
 /** How a media thread keeps up. */
 export const ThreadLoad = model('ThreadLoad', 'How a media thread keeps up: audio is made every 20 ms.', {
   late: int('Ticks that ran late since the start.'),
   skipped: int('Ticks that were left out since the start.'),
+  delay: Type.Optional(LoopDelay),
 });
 export type ThreadLoad = Static<typeof ThreadLoad>;
 
@@ -28,5 +56,8 @@ export const ServerInfo = model('ServerInfo', 'The server: what it is, and where
   }),
   media_threads: Type.Array(Type.Integer(), { description: 'Audio sessions of each media thread, in their order.' }),
   media_load: Type.Array(ThreadLoad, { description: 'How each media thread keeps up, in their order.' }),
+  event_loop: LoopDelay,
+  records: Type.Optional(RecordCounts),
+  audit: Type.Optional(AuditCounts),
 });
 export type ServerInfo = Static<typeof ServerInfo>;

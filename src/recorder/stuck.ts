@@ -28,11 +28,18 @@ const expectations: Readonly<Record<string, Expectations<string>>> = {
 /** A client that does not read: who it is, and the octets that wait for it. */
 export type Lagging = { readonly client: string; readonly octets: number };
 
-/** Events that wait for an application that we connect to. */
-export type Mailbox = { readonly connection: string; readonly events: number };
-
-/** Events that may wait for an application before that is told. */
-const waitingEvents = 100;
+/**
+ * Where work waits for somebody: whose it is, how much waits, how much may before that is told, and what would end it. (The
+ * inboxes of actors are none: an event that is sent has been dealt with when `send` returns.)
+ */
+export type Mailbox = {
+  readonly owner: string;
+  readonly waiting: number;
+  readonly atMost: number;
+  readonly waitsFor: string;
+  /** The channel whose call it is of. */
+  readonly channel?: string | undefined;
+};
 
 /** Octets that may wait for a client before it is said to be slow. */
 const laggingOctets = 65_536;
@@ -48,7 +55,7 @@ export interface Stuck {
 /**
  * Makes what finds it, out of the charts that run and what is expected of their states.
  * @param lagging the clients for whom at least so many octets wait
- * @param mailboxes where events wait for an application that we connect to
+ * @param mailboxes where work waits
  */
 export function createStuck(
   recorder: Recorder,
@@ -56,6 +63,8 @@ export function createStuck(
   mailboxes: () => readonly Mailbox[] = () => [],
 ): Stuck {
   const { store, clock } = recorder;
+  /** Since when the mailboxes and sockets that stood there last have done so. */
+  let stood = new Map<string, number>();
 
   const judge = ({ chart, object, value, since, call }: ObjectHistory, now: number): WaitingFor | undefined => {
     const expected = expectations[chart]?.[String(value)];
@@ -76,28 +85,21 @@ export function createStuck(
     all() {
       const now = clock.now();
       const objects = [...store.living].flatMap((history) => judge(history, now) ?? []);
-      const sockets = lagging(laggingOctets).map(
-        ({ client, octets }): WaitingFor => ({
-          kind: 'socket',
-          object: client,
-          since: now,
-          expected_ms: 0,
-          waits_for: `the client to read ${octets} octets`,
-        }),
+      const before = stood;
+      stood = new Map();
+      const stands = (kind: 'socket' | 'mailbox', object: string, waitsFor: string): WaitingFor => {
+        const since = before.get(`${kind} ${object}`) ?? now;
+        stood.set(`${kind} ${object}`, since);
+        return { kind, object, since, expected_ms: 0, waits_for: waitsFor };
+      };
+      const sockets = lagging(laggingOctets).map(({ client, octets }) =>
+        stands('socket', client, `the client to read ${octets} octets`),
       );
-      const waiting = mailboxes().flatMap(({ connection, events }): WaitingFor[] =>
-        events < waitingEvents
-          ? []
-          : [
-              {
-                kind: 'mailbox',
-                object: connection,
-                since: now,
-                expected_ms: 0,
-                waits_for: `the application to be there for ${events} events`,
-              },
-            ],
-      );
+      const waiting = mailboxes().flatMap(({ owner, waiting: count, atMost, waitsFor, channel }) => {
+        if (count < atMost) return [];
+        const call = channel === undefined ? undefined : store.ofChannel(channel);
+        return [{ ...stands('mailbox', owner, waitsFor), ...(call && { call: call.id }) }];
+      });
       return [...objects, ...sockets, ...waiting].sort((a, b) => a.since - b.since);
     },
     of(call) {

@@ -1,4 +1,5 @@
 import type { FormatName, OpusSending, OpusWishes } from '../lib/formats.ts';
+import type { LoopReader } from '../lib/loop-reader.ts';
 import type { SrtpKeys } from '../lib/srtp.ts';
 import type { RtpStatistics } from './rtp-statistics.ts';
 import type { VideoFlow, VideoMix, VideoModeCommand, VideoSession, VideoStreamDump } from './video.ts';
@@ -463,10 +464,9 @@ export interface MediaPlane extends AudioMeeting {
   /** Counts of what is open: for tests, metrics and leak checks. */
   usage(): Promise<PlaneUsage>;
   /**
-   * How each of its threads keeps up, in their order; left out, nobody can tell. Who wants no `delays` leaves those that are
-   * measured to whoever asks for them next.
+   * How each of its threads keeps up, in their order; left out, nobody can tell. Delays are those since this reader last asked.
    */
-  load?(delays?: boolean): Promise<PlaneLoad[]>;
+  load?(reader?: LoopReader): Promise<PlaneLoad[]>;
   /** Measures sessions so often from now on, in ms; 0 = never. A plane that has no such method goes on as it was. */
   measure?(everyMs: number): void;
   /** How many sessions each of its threads has, in their order; left out where it has none. */

@@ -122,7 +122,9 @@ playing('playbacks on one target wait for one another, those on another do not',
   assert.is(playbacks.playOn(target, { media: ['sound:b'], playbackId: 'p2' }).state, 'queued');
   playbacks.playOn({ ...target, id: 'c2', media: other }, { media: ['sound:c'], playbackId: 'p3', lang: 'de' });
   assert.equal(other.items, [{ uri: 'sound:c', language: 'de', offsetMs: 0 }]);
+  assert.equal(playbacks.waiting(), [{ kind: 'channel', id: 'c1', works: 1 }]);
   media.finish();
+  assert.equal(playbacks.waiting(), []);
   media.finish();
   assert.equal(events, [
     'PlaybackStarted p1 sound:a playing',

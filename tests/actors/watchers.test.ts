@@ -62,6 +62,10 @@ watchers('each hears of what it watches, and of nothing else', async () => {
   subscribe(lamp('a'));
   subscribe(lamp('b', { topics: ['mailbox:b', 'device:carol'] }));
   await settle();
+  assert.equal(all.list(), [
+    { endpoint: 'Fake/alice', topics: ['device:bob'], state: 'resting', told: 1 },
+    { endpoint: 'Fake/alice', topics: ['mailbox:b', 'device:carol'], state: 'resting', told: 1 },
+  ]);
   await pass(1_000);
   set(1);
   await settle();

@@ -100,8 +100,12 @@ export const samples = {
     sip: [{ protocol: 'udp', host: '::', port: 5060 }],
     listening: 'nobody',
     media_threads: [3, 0],
-    media_load: [{ late: 2, skipped: 1 }],
+    media_load: [{ late: 2, skipped: 1, delay: { mean: 0.1, p99: 1.5, max: 12 } }],
+    event_loop: { mean: 0.2, p99: 2, max: 30.5 },
+    records: { made: 7, lost: 1, waiting_octets: 300 },
+    audit: { lines: 12, lost: 0 },
   },
+  watcher: { endpoint: 'PJSIP/bob', topics: ['device:pjsip/alice'], state: 'settled', told: 3 },
   contact: {
     endpoint: 'PJSIP/alice',
     uri: 'sip:alice@192.0.2.1',
@@ -211,6 +215,7 @@ const answers: { [K in Exclude<keyof Owners, 'belongings'>]: Partial<Record<keyo
   playbacks: { playOnChannel: samples.playback, get: samples.playback, possible: samples.possible },
   server: { get: samples.server },
   contacts: { list: [samples.contact] },
+  watchers: { list: [samples.watcher] },
   sessions: { open: samples.session, ticket: samples.ticket },
   charts: { list: [samples.chartSummary], get: samples.chart, svg: Promise.resolve(storedFile('<svg/>')) },
   applications: {

@@ -487,6 +487,7 @@ const rows: Row[] = [
   { ask: 'POST /hookswitch/sessions/tickets', call: ['sessions.ticket', asker], status: 200, answer: samples.ticket },
   { ask: 'GET /hookswitch/server', call: ['server.get'], status: 200, answer: samples.server },
   { ask: 'GET /hookswitch/contacts', call: ['contacts.list'], status: 200, answer: [samples.contact] },
+  { ask: 'GET /hookswitch/watchers', call: ['watchers.list'], status: 200, answer: [samples.watcher] },
   { ask: 'GET /hookswitch/charts', call: ['charts.list'], status: 200, answer: [samples.chartSummary] },
   { ask: 'GET /hookswitch/charts/door', call: ['charts.get', 'door'], status: 200, answer: samples.chart },
   { ask: 'GET /hookswitch/charts/door.svg', call: ['charts.svg', 'door'], status: 200, answer: '<svg/>', file: true },

@@ -115,26 +115,33 @@ away('channels of an application that stays away are let go of as it is configur
   assert.is(clock.pending, 0);
 });
 
-away('a mailbox in which many events wait for an application is stuck', () => {
+away('a mailbox in which much waits is stuck, since it was seen so first, and stands in its call', () => {
   const world = createCallControl();
   const recorder = createTestRecorder(world.runtime, world.clock);
-  let events = 99;
+  const events = { robot: 99, queue: 0 };
   const stuck = createStuck(
     recorder,
     () => [],
-    () => [{ connection: 'robot', events }],
+    () => [
+      { owner: 'robot', waiting: events.robot, atMost: 100, waitsFor: `the application, ${events.robot} events` },
+      { owner: 'channel:b', waiting: events.queue, atMost: 10, waitsFor: 'what sounds to end', channel: 'b' },
+    ],
   );
   assert.equal(stuck.all(), []);
-  events = 100;
-  assert.equal(stuck.all(), [
-    {
-      kind: 'mailbox',
-      object: 'robot',
-      since: world.clock.now(),
-      expected_ms: 0,
-      waits_for: 'the application to be there for 100 events',
-    },
-  ]);
+  world.incoming('b');
+  events.robot = 100;
+  const since = world.clock.now();
+  const robot = { kind: 'mailbox', object: 'robot', since, expected_ms: 0, waits_for: 'the application, 100 events' };
+  assert.equal(stuck.all(), [robot]);
+  world.clock.advance(1_000);
+  events.queue = 10;
+  const queue = { kind: 'mailbox', object: 'channel:b', since: since + 1_000, expected_ms: 0 };
+  assert.equal(stuck.all(), [robot, { ...queue, waits_for: 'what sounds to end', call: 'b' }]);
+  events.robot = 0;
+  assert.equal(
+    stuck.all().map(({ object }) => object),
+    ['channel:b'],
+  );
   recorder.close();
 });
 

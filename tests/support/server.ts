@@ -50,6 +50,8 @@ export type TestServerOptions = {
   tls?: object;
   metrics?: object;
   recorder?: object;
+  cdr?: object;
+  audit?: object;
   listening?: object;
   /** Lines of this level and above are shown; errors always fail the test that closes the server. */
   logLevel?: Config['general']['log_level'];
@@ -242,6 +244,8 @@ function settings({
   tls,
   metrics,
   recorder,
+  cdr,
+  audit,
   listening,
   users,
   sipBind = '127.0.0.1',
@@ -273,6 +277,8 @@ function settings({
     ...(tls && { tls }),
     ...(metrics && { metrics }),
     ...(recorder && { recorder }),
+    ...(cdr && { cdr }),
+    ...(audit && { audit }),
     ...(listening && { listening }),
     ...(dialplan && { dialplan }),
   };

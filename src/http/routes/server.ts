@@ -1,12 +1,13 @@
 import Type from 'typebox';
 import { ContactView } from '../../models/contact.ts';
 import { ServerInfo } from '../../models/server-info.ts';
+import { WatcherView } from '../../models/watcher.ts';
 import { operation, type Resource } from '../operation.ts';
 
-/** Server: what it is, and who is registered with it. */
+/** Server: what it is, who is registered with it and who watches. */
 export const server: Resource = {
   name: 'server',
-  description: 'Server: what it is, where phones reach it, and where they are.',
+  description: 'Server: what it is, where phones reach it, where they are and whom they watch.',
   operations: [
     operation({
       method: 'GET',
@@ -25,6 +26,15 @@ export const server: Resource = {
       owner: 'contacts',
       returns: Type.Array(ContactView),
       handle: (contacts) => contacts.list(),
+    }),
+    operation({
+      method: 'GET',
+      path: '/watchers',
+      nickname: 'listWatchers',
+      summary: 'List the phones that watch others (lamps) or messages that wait.',
+      owner: 'watchers',
+      returns: Type.Array(WatcherView),
+      handle: (watchers) => watchers.list(),
     }),
   ],
 };

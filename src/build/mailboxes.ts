@@ -1,0 +1,43 @@
+import type { Mailbox } from '../recorder/stuck.ts';
+import type { CallControl } from './call-control.ts';
+import type { RecordFigures } from './call-detail-records.ts';
+import type { State } from './state.ts';
+
+/** Events that may wait for an application, work for a channel or bridge, and octets for the webhook, before that is told. */
+const most = { events: 100, works: 10, octets: 65_536 };
+
+/** Where work waits for somebody: events for applications that are away, what is to sound, records for their webhook. */
+export const buildMailboxes =
+  (
+    { applications }: Pick<State, 'applications'>,
+    { outbound, playbacks }: Pick<CallControl, 'outbound' | 'playbacks'>,
+    records: () => RecordFigures | undefined,
+  ) =>
+  (): Mailbox[] => {
+    const away = [
+      ...outbound.waiting().map(({ connection, events }) => ({ owner: connection, events })),
+      ...applications.waiting().map(({ application, events }) => ({ owner: application, events })),
+    ];
+    const octets = records()?.waitingOctets ?? 0;
+    return [
+      ...away.map(({ owner, events }) => ({
+        owner,
+        waiting: events,
+        atMost: most.events,
+        waitsFor: `the application to be there for ${events} events`,
+      })),
+      ...playbacks.waiting().map(({ kind, id, works }) => ({
+        owner: `${kind}:${id}`,
+        waiting: works,
+        atMost: most.works,
+        waitsFor: `what sounds or is recorded on it to end, with ${works} more behind it`,
+        channel: kind === 'channel' ? id : undefined,
+      })),
+      {
+        owner: 'cdr.webhook',
+        waiting: octets,
+        atMost: most.octets,
+        waitsFor: `the webhook to take ${octets} octets of call detail records`,
+      },
+    ];
+  };

@@ -1,0 +1,150 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { WebSocket } from 'ws';
+import { isLit, pageTests, picture, type World } from '../support/browser.ts';
+import { Phone } from '../support/phone.ts';
+import { password, startTestServer, type TestServer, user } from '../support/server.ts';
+import { watcherOf } from '../support/watcher.ts';
+
+/** What an operator looks after, in a real browser: lines at providers, transfers, who has a way in, what is written down. */
+
+const page = suite('the page for operators');
+const test = pageTests(page);
+const directory = mkdtempSync(join(tmpdir(), 'hookswitch-operators-'));
+page.after(() => rmSync(directory, { recursive: true, force: true }));
+
+/** Asks as a user with a password. */
+const asked = ({ server }: World, path: string, method = 'GET', secret = password) =>
+  fetch(server.url.replace(/\/ari$/, path), {
+    method,
+    headers: { authorization: `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}` },
+  });
+
+let provider: TestServer | undefined;
+const account = { username: '49301', password: 'secret' };
+
+test(
+  'how lines are registered at their provider is shown, and why not',
+  async ({ open }) => {
+    try {
+      const shown = await open();
+      await shown.getByRole('link', { name: 'Phones' }).click();
+      await shown.getByRole('link', { name: /^\S+ line/ }).click();
+      await shown.getByText('Registered', { exact: true }).waitFor();
+      await shown.getByText(`at sip:${provider?.sip()}`).waitFor();
+      await shown.getByText('sip:49301@127.0.0.1', { exact: true }).waitFor();
+      await picture(shown, 'line');
+      await shown.getByRole('link', { name: /^\S+ wrong/ }).click();
+      await shown.getByText('Rejected', { exact: true }).waitFor();
+      await shown.getByText(`at sip:${provider?.sip()}: 401 Unauthorized`).waitFor();
+    } finally {
+      await provider?.close();
+    }
+  },
+  async () => {
+    provider = await startTestServer({ endpoints: { 49301: { auth: account } } });
+    const line = (password: string) => ({
+      outbound_auth: { ...account, password },
+      registrations: [{ server: `sip:${provider?.sip()}` }],
+    });
+    return { endpoints: { line: line('secret'), wrong: line('not it') } };
+  },
+);
+
+test('a transfer has its chart in the call, from the asking to the end', async ({ server, open }) => {
+  const alice = server.closing(await Phone.open('4711', server.sip()));
+  await alice.call('wait');
+  const shown = await open();
+  await shown.getByRole('link', { name: 'Calls' }).click();
+  await shown.getByRole('link', { name: /4711/ }).first().click();
+  await isLit(shown, 'channel', 'up');
+  assert.is(await alice.refer('<sip:wait@127.0.0.1>'), 202);
+  // Once it is over it is folded.
+  const transfer = shown.locator('[data-chart="transfer"].over');
+  await transfer.getByText('Transfer', { exact: true }).waitFor();
+  await transfer.getByRole('button').first().click();
+  await transfer.locator('.state.lit text', { hasText: /^(completed|failed|recovered)$/ }).waitFor();
+  if (alice.inCall) alice.hangup();
+});
+
+test(
+  'who has a way in, who watches whom, and what is written down stand on the page of the server',
+  async (world) => {
+    const { server, open } = world;
+    const { subscribe, told } = await watcherOf(server);
+    assert.is((await subscribe('300', 'dialog')).status, 200);
+    await told('300', 1);
+    assert.is((await asked(world, '/hookswitch/tokens?name=ci&read_only=true', 'POST')).status, 200);
+    assert.is((await asked(world, '/ari/channels', 'GET', 'not it')).status, 401);
+    const shown = await open();
+    await shown.getByRole('link', { name: 'Server' }).click();
+    const tile = (name: string) => shown.locator('.tile', { hasText: name });
+    await tile('Call detail records').getByText('none lost').waitFor();
+    await tile('Audit log').getByText('none lost').waitFor();
+    const threads = shown.getByRole('table').getByRole('row');
+    assert.equal((await threads.allTextContents()).map((row) => row.replace(/\d.*/, '')).slice(1, 2), [
+      'Call control—',
+    ]);
+    await shown.getByText('device:pjsip/alice').waitFor();
+    await shown.getByText('1 time by http as tester').waitFor();
+    await picture(shown, 'server');
+    await shown.getByRole('button', { name: 'Forgive 127.0.0.1' }).click();
+    await shown.getByText('Nobody has given one of late.').waitFor();
+    await shown.getByRole('button', { name: 'Revoke ci' }).click();
+    await shown.getByText('None: everybody comes with a password.').waitFor();
+    assert.equal(await (await asked(world, '/hookswitch/tokens')).json(), []);
+
+    const looker = await open({ name: 'looker', secret: 'only looks' });
+    await looker.getByRole('link', { name: 'Server' }).click();
+    await tile('Audit log').waitFor();
+    assert.is(await looker.getByRole('button', { name: /Revoke|Forgive/ }).count(), 0);
+  },
+  () => ({
+    dialplan: { default: { hints: { '300': 'PJSIP/alice' }, '300': ['Hangup'] } },
+    cdr: { file: join(directory, 'calls.jsonl') },
+    audit: { file: join(directory, 'audit.jsonl') },
+  }),
+);
+
+test('a log-in leaves nothing in the browser, and what is foreign does not run there', async ({
+  server,
+  open,
+  complaints,
+}) => {
+  const shown = await open();
+  const kept = await shown.evaluate('[document.cookie, localStorage.length, sessionStorage.length]');
+  assert.equal(kept, ['', 0, 0]);
+  const ran = await shown.evaluate(`(() => {
+    const script = document.createElement('script');
+    script.textContent = 'window.foreign = true';
+    document.head.append(script);
+    return window.foreign === true;
+  })()`);
+  assert.is(ran, false, 'a script that stands in the page runs');
+  assert.match(complaints.splice(0).join('\n'), /^Executing inline script violates .*script-src 'self'/);
+  // By the ticket that opened it nobody opens a WebSocket again.
+  const sockets: string[] = [];
+  shown.on('websocket', (socket) => sockets.push(socket.url()));
+  await shown.getByRole('link', { name: 'Applications' }).click();
+  await shown.reload();
+  await shown.getByLabel('Password').waitFor();
+  await shown.getByLabel('Name').fill(user);
+  await shown.getByLabel('Password').fill(password);
+  const opened = shown.waitForEvent('websocket');
+  await shown.getByRole('button', { name: 'Log in' }).click();
+  const { search } = new URL((await opened).url());
+  assert.match(search, /^\?ticket=/);
+  await shown.getByText('live', { exact: true }).first().waitFor();
+  const again = new WebSocket(`${server.url.replace(/^http(.*)\/ari$/, 'ws$1/hookswitch/live')}${search}`);
+  again.on('error', () => {});
+  const [, refused] = (await once(again, 'unexpected-response')) as [unknown, IncomingMessage];
+  assert.is(refused.statusCode, 401);
+  again.terminate();
+});
+
+page.run();

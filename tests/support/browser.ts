@@ -1,0 +1,160 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { need } from './need.ts';
+import { RtpPeer } from './rtp-peer.ts';
+import { onServer, password, type TestServer, type TestServerOptions, user } from './server.ts';
+import { confirm, invite, provisional, receive, request, SippRun } from './sipp.ts';
+
+/** The page in a real browser, with a real call. With HOOKSWITCH_PICTURES set, pictures of it go to docs/page. */
+
+const sipp = need('sipp');
+const browser = need('chromium');
+const dialplan = {
+  default: { '_X.': ['Stasis(desk,${EXTEN})'], wait: ['Answer', 'Wait(60)'], engaged: ['Busy'], gone: ['Hangup(1)'] },
+};
+const endpoints = { anonymous: { match: ['127.0.0.1'] }, alice: { auth: { username: 'alice', password: 'a secret' } } };
+const users = [
+  { name: user, password },
+  { name: 'looker', password: 'only looks', read_only: true },
+  {
+    ...{ name: 'desk', password: 'its own' },
+    scope: { applications: ['desk'], operations: ['*:read', 'channels:hangup'] },
+  },
+  { name: 'narrow', password: 'its own', scope: { operations: ['endpoints:read'] } },
+];
+const pictures = fileURLToPath(new URL('../../docs/page', import.meta.url));
+const patienceMs = 15_000;
+
+const launch = (executablePath: string): Promise<Browser> =>
+  chromium.launch({
+    executablePath,
+    args: [
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+
+/** What a test of the page has; `complaints` of pages fail it in the end. */
+export type World = {
+  server: TestServer;
+  peer: RtpPeer;
+  place(): SippRun;
+  open(options?: Opening): Promise<Page>;
+  complaints: string[];
+};
+type Opening = { width?: number; height?: number; dark?: boolean; name?: string; secret?: string };
+
+/**
+ * Tests with a server, the audio of a phone, and pages that are logged in; what a page complains about fails them.
+ * @param more settings of the server besides the usual ones; what has to be there before may be made then
+ */
+export const pageTests =
+  (page: Test<Record<string, unknown>>) =>
+  (
+    title: string,
+    body: (world: World) => Promise<void>,
+    more: () => TestServerOptions | Promise<TestServerOptions> = () => ({}),
+  ) =>
+    browser.test(page, title, async (chromiumPath) => {
+      const sippPath = sipp.path;
+      if (!sippPath) return;
+      const { endpoints: others, ...rest } = await more();
+      const settings = { dialplan, endpoints: { ...endpoints, ...others }, users, listening: { on: true }, ...rest };
+      await onServer(settings, async (server) => {
+        const opened = await launch(chromiumPath);
+        const complaints: string[] = [];
+        try {
+          const peer = server.closing(await RtpPeer.open());
+          const place = () =>
+            server.closing(
+              new SippRun(sippPath, {
+                remote: server.sip(),
+                service: '100',
+                steps: [
+                  invite({ mediaPort: peer.port, from: '4711' }),
+                  provisional(),
+                  receive(200),
+                  request('ACK', 1),
+                  receive('BYE'),
+                  confirm(),
+                ],
+              }),
+            );
+          const open = async ({
+            width = 1400,
+            height = 900,
+            dark = false,
+            name = user,
+            secret = password,
+          }: Opening = {}) => {
+            const context = await opened.newContext({
+              viewport: { width, height },
+              colorScheme: dark ? 'dark' : 'light',
+              reducedMotion: 'reduce',
+            });
+            const shown = await context.newPage();
+            shown.setDefaultTimeout(patienceMs);
+            shown.on('console', (message) => {
+              // A channel may go while its figures are asked for.
+              if (message.type() !== 'error' || message.location().url.endsWith('/rtp_statistics')) return;
+              complaints.push(`${message.text()} ${message.location().url}`);
+            });
+            shown.on('pageerror', (error) => complaints.push(String(error)));
+            shown.on('request', (asked) => {
+              if (!asked.url().startsWith(server.url.replace(/\/ari$/, '')) && !asked.url().startsWith('data:'))
+                complaints.push(`asked elsewhere: ${asked.url()}`);
+            });
+            await shown.goto(server.url.replace(/\/ari$/, '/'));
+            await shown.getByLabel('Name').fill(name);
+            await shown.getByLabel('Password').fill(secret);
+            await shown.getByRole('button', { name: 'Log in' }).click();
+            await shown.getByRole('button', { name: 'Log out' }).waitFor();
+            if (name !== 'narrow') await shown.getByRole('heading', { name: 'Overview' }).waitFor();
+            return shown;
+          };
+          await body({ server, peer, place, open, complaints });
+          assert.equal(complaints, []);
+        } finally {
+          await opened.close();
+        }
+      });
+    });
+
+/** Pictures that the README shows. */
+export const kept: ReadonlySet<string> = new Set([
+  ...['overview', 'overview-dark', 'overview-narrow', 'calls', 'call', 'call-then', 'call-dark', 'call-narrow'],
+  ...['api', 'charts', 'phones', 'phone', 'application', 'call-audio', 'server', 'line'],
+]);
+
+/** Keeps a picture where that was asked for. */
+export async function picture(shown: Page, name: string): Promise<void> {
+  if (!process.env['HOOKSWITCH_PICTURES'] || !kept.has(name)) return;
+  mkdirSync(pictures, { recursive: true });
+  await shown.screenshot({ path: join(pictures, `${name}.png`) });
+}
+
+const lit = (shown: Page, chart: string) => shown.locator(`[data-chart="${chart}"] .state.lit text`);
+/** The state that is lit in the chart of this name. */
+export const isLit = (shown: Page, chart: string, state: string) =>
+  lit(shown, chart)
+    .filter({ hasText: new RegExp(`^${state}$`) })
+    .waitFor();
+
+/** The state that is lit in the drawing of this name. */
+export const isLitIn = (shown: Page, label: string, state: string) =>
+  shown
+    .getByLabel(label)
+    .locator('.state.lit text')
+    .filter({ hasText: new RegExp(`^${state}$`) })
+    .first()
+    .waitFor();
