@@ -217,9 +217,14 @@ async function ask(
       write: (text) => void process.stdout.write(text),
       now: () => systemClock.now(),
       signal: end.signal,
+      style: styleOf(process.stdout),
     }),
   );
 }
+
+/** Lines of a terminal are cut to its width, and coloured unless somebody said otherwise (no-color.org). */
+const styleOf = ({ isTTY, columns }: NodeJS.WriteStream) =>
+  isTTY ? { colours: !process.env['NO_COLOR'], columns } : { colours: false };
 
 /** Says in words why a server could not be asked. */
 async function told(ask: () => Promise<void>): Promise<number> {

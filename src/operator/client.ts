@@ -21,7 +21,7 @@ export interface Client {
   text(path: string): Promise<string>;
   /** The text of the answer to a command, with a JSON body. @throws AskError. */
   ask(method: 'POST' | 'DELETE', path: string, body?: object): Promise<string>;
-  /** Hears every message of a WebSocket until it closes, or `signal` says so. @throws AskError when it cannot be opened. */
+  /** Hears every message of a WebSocket until `signal` says so. @throws AskError when it cannot be opened, or is closed. */
   listen<T>(path: string, hear: (message: T) => void, signal: AbortSignal): Promise<void>;
 }
 
@@ -63,19 +63,40 @@ export function createClient({ url, user }: Server): Client {
         const socket = new WebSocket(`${base.replace(/^http/, 'ws')}${path}`, { headers });
         signal.addEventListener('abort', () => socket.terminate(), { once: true });
         socket.on('message', (data) => hear(JSON.parse(String(data)) as T));
-        socket.on('unexpected-response', (_request, { statusCode }) => {
-          reject(new AskError(`${statusCode}: the server does not let it be watched`));
-          socket.terminate();
+        socket.on('unexpected-response', (_request, response) => {
+          textOf(response).then(
+            (answer) => {
+              reject(new AskError(`${response.statusCode}: ${messageOf(answer)}`));
+              socket.terminate();
+            },
+            (error: unknown) => reject(new AskError(`${base}: ${reasonOf(error)}`)),
+          );
         });
-        socket.on('error', (error) => reject(new AskError(`${base}: ${error.message}`)));
-        socket.on('close', () => resolve());
+        socket.on('error', (error) => reject(new AskError(`${base} does not answer: ${reasonOf(error)}`)));
+        socket.on('close', () => {
+          if (signal.aborted) resolve();
+          else reject(new AskError(`${base} has closed the connection`));
+        });
       }),
   };
 }
 
+/** Most of a refusal that is read, in letters. */
+const mostOfRefusal = 65_536;
+
+async function textOf(response: AsyncIterable<unknown>): Promise<string> {
+  let text = '';
+  for await (const part of response) if (text.length < mostOfRefusal) text += String(part);
+  return text;
+}
+
 function reasonOf(error: unknown): string {
-  const { cause, message } = error as { cause?: { code?: string; message?: string }; message: string };
-  return cause?.code ?? cause?.message ?? message;
+  const { cause, code, message } = error as {
+    cause?: { code?: string; message?: string };
+    code?: string;
+    message: string;
+  };
+  return cause?.code ?? cause?.message ?? code ?? message;
 }
 
 function messageOf(body: string): string {

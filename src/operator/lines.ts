@@ -1,10 +1,11 @@
+import type { Application } from '../models/application.ts';
 import type { Call, WaitingFor } from '../models/call.ts';
+import type { ContactView } from '../models/contact.ts';
+import type { Endpoint } from '../models/endpoint.ts';
 import type { TimelineEntry } from '../models/timeline.ts';
+import type { Cell, Tone } from './table.ts';
 
-/** What commands write for people: a line for each thing. */
-
-/** Text from outside, so that it cannot steer a terminal. */
-export const plain = (text: string): string => text.replaceAll(/\p{Cc}/gu, '?');
+/** What commands write for people: a line for each thing, in columns. */
 
 const clock = (ms: number): string => new Date(ms).toISOString().slice(11, 23);
 
@@ -15,36 +16,135 @@ export function span(ms: number): string {
   return seconds < 7_200 ? `${Math.floor(seconds / 60)}m` : `${Math.floor(seconds / 3_600)}h`;
 }
 
-/** A call in a line. */
-export function callLine({ id, state, duration_ms: duration, channels, applications, stuck }: Call): string {
-  const parties = channels.map(({ name, life, caller, extension }) => `${name} ${life} ${caller.number}→${extension}`);
-  const late = stuck.length === 0 ? '' : `  STUCK: ${stuck.map(({ waits_for: what }) => what).join(', ')}`;
-  return plain(`${id}  ${state}  ${span(duration)}  [${parties.join(' | ')}]  ${applications.join(',')}${late}`);
+const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+/** What states mean to whoever looks. */
+const toneOf = (state: string): Tone | undefined =>
+  (
+    ({
+      ...{ up: 'good', online: 'good', Registered: 'good', live: 'good' },
+      ...{ ring: 'lit', ringing: 'lit', dialing: 'lit', unknown: 'lit', Trying: 'lit', Unregistered: 'lit' },
+      ...{ busy: 'bad', Rejected: 'bad', offline: 'quiet', ended: 'quiet', destroyed: 'quiet' },
+    }) as Record<string, Tone>
+  )[state];
+
+/** Heads of the columns of {@link callCells}, and their widths where there is one call only. */
+export const callHeads = ['CALL', 'STATE', 'FOR', 'FROM', 'TO', 'APPLICATIONS', 'WAITS FOR', 'CHANNELS'] as const;
+export const callWidths = [16, 9, 5, 12, 10, 12, 9] as const;
+
+/** A call in columns. */
+export function callCells({ id, state, duration_ms: duration, channels, applications, stuck }: Call): Cell[] {
+  const [first] = channels;
+  const life = state === 'ended' ? 'ended' : (first?.life ?? state);
+  return [
+    { text: id, tone: 'strong' },
+    { text: life, tone: toneOf(life) },
+    { text: span(duration) },
+    { text: first?.caller.number || first?.caller.name || '-' },
+    { text: first?.extension.split('@')[0] || '-' },
+    { text: applications.join(' ') || '-' },
+    { text: stuck.map(({ waits_for: what }) => what).join(', ') || '-', tone: stuck.length > 0 ? 'bad' : undefined },
+    { text: channels.map(({ name }) => name).join(' ') },
+  ];
 }
 
-/** What is stuck in a line. */
-export const stuckLine = (
+export const stuckHeads = ['FOR', 'WHAT', 'STATE', 'CALL', 'WAITS FOR'] as const;
+
+/** What is stuck in columns. */
+export const stuckCells = (
   { kind, object, chart, state, since, waits_for: what, call }: WaitingFor,
   now: number,
-): string =>
-  plain(
-    `${span(now - since)}  ${chart ?? kind} ${object}${state ? ` in ${state}` : ''}  waits for ${what}${call ? `  (call ${call})` : ''}`,
-  );
+): Cell[] => [
+  { text: span(now - since), tone: 'bad' },
+  { text: `${chart ?? kind} ${object}`, tone: 'strong' },
+  { text: state ?? '-' },
+  { text: call ?? '-' },
+  { text: what },
+];
+
+export const applicationHeads = ['APPLICATION', 'SUBSCRIBED TO'] as const;
+
+/** An application in columns. */
+export const applicationCells = (application: Application): Cell[] => {
+  const {
+    name,
+    channel_ids: channels,
+    bridge_ids: bridges,
+    endpoint_ids: endpoints,
+    device_names: devices,
+  } = application;
+  const counts = [
+    [channels.length, 'channel'],
+    [bridges.length, 'bridge'],
+    [endpoints.length, 'endpoint'],
+    [devices.length, 'device'],
+  ] as const;
+  const some = counts.filter(([count]) => count > 0).map(([count, noun]) => plural(count, noun));
+  return [
+    { text: name, tone: 'strong' },
+    { text: some.join(', ') || 'nothing', tone: some.length > 0 ? undefined : 'quiet' },
+  ];
+};
+
+export const phoneHeads = ['PHONE', 'STATE', 'CALLS', 'WHERE'] as const;
+
+/** An endpoint in columns, with the contacts and registrations that it has. */
+export const phoneCells = (
+  { technology, resource, state = 'unknown', channel_ids: channels, registrations = [] }: Endpoint,
+  contacts: readonly ContactView[],
+): Cell[] => {
+  const own = contacts.filter(({ endpoint }) => endpoint === `${technology}/${resource}`);
+  const where = [
+    ...own.map(({ uri, contact_status: status }) => `${uri} ${status}`),
+    ...registrations.map(
+      ({ server, status, reason }) => `at ${server} ${status}${reason === undefined ? '' : ` (${reason})`}`,
+    ),
+  ];
+  return [
+    { text: `${technology}/${resource}`, tone: 'strong' },
+    { text: state, tone: toneOf(state) },
+    { text: String(channels.length) },
+    { text: where.join(', ') || '-' },
+  ];
+};
+
+/** What caused a step, in words: what began, or after which delay. */
+function causeText(event: string): string {
+  if (event === 'xstate.init') return 'begins';
+  const [, delay] = /^xstate\.after\.([^.]+)/.exec(event) ?? [];
+  return delay === undefined ? event : `after ${delay}`;
+}
 
 const stateText = (state: unknown): string => (typeof state === 'string' ? state : JSON.stringify(state));
 
-/** An entry of a timeline in a line. */
-export function entryLine(entry: TimelineEntry): string {
-  return plain(`${clock(entry.at)}  ${entry.kind.padEnd(7)}  ${textOf(entry)}`);
-}
+/** Widths of the columns of {@link entryCells}. */
+export const entryWidths = [12, 7] as const;
+
+const toneOfKind: Readonly<Record<TimelineEntry['kind'], Tone | undefined>> = {
+  step: 'lit',
+  event: 'good',
+  request: 'strong',
+  sip: undefined,
+  media: 'quiet',
+};
+
+/** An entry of a timeline in columns: when (UTC), what it is, and what happened. */
+export const entryCells = (entry: TimelineEntry): Cell[] => [
+  { text: clock(entry.at), tone: 'quiet' },
+  { text: entry.kind, tone: toneOfKind[entry.kind] },
+  { text: textOf(entry), tone: isTrouble(entry) ? 'bad' : undefined },
+];
+
+const isTrouble = (entry: TimelineEntry): boolean =>
+  (entry.kind === 'event' && entry.missed) || (entry.kind === 'request' && entry.status >= 400);
 
 function textOf(entry: TimelineEntry): string {
   switch (entry.kind) {
     case 'step': {
-      const from = entry.from === undefined ? '' : `${stateText(entry.from)} → `;
+      const from = entry.from === undefined || entry.from === entry.to ? '' : `${stateText(entry.from)} → `;
       const facts = entry.facts.map((fact) => fact['type']).join(', ');
       const effects = entry.effects.map((effect) => effect['type']).join(', ');
-      return `${entry.chart} ${entry.object}: ${entry.event['type']}: ${from}${stateText(entry.to)}${facts && ` / ${facts}`}${effects && ` ! ${effects}`}`;
+      return `${entry.chart} ${entry.object}: ${causeText(String(entry.event['type']))}: ${from}${stateText(entry.to)}${facts && ` / ${facts}`}${effects && ` ! ${effects}`}`;
     }
     case 'request':
       return `${entry.user}: ${entry.method} ${entry.path} ${entry.status} (${entry.duration_ms.toFixed(1)} ms)`;
@@ -53,6 +153,8 @@ function textOf(entry: TimelineEntry): string {
     case 'sip':
       return `${entry.direction === 'in' ? 'from' : 'to'} ${entry.remote}: ${entry.first_line}`;
     case 'media':
-      return `${entry.object}: ${JSON.stringify(entry.report)}`;
+      return `${entry.object}: ${Object.entries(entry.report)
+        .map(([name, value]) => `${name} ${String(value)}`)
+        .join(', ')}`;
   }
 }

@@ -1,9 +1,23 @@
 import type { Application } from '../models/application.ts';
 import type { Call, CallDetail, CallPage, WaitingFor } from '../models/call.ts';
+import type { ContactView } from '../models/contact.ts';
 import type { Endpoint } from '../models/endpoint.ts';
 import type { LiveApplicationEvents, LiveCall, LiveOverview } from '../models/live.ts';
 import { AskError, type Client, createClient, type Server } from './client.ts';
-import { callLine, entryLine, plain, stuckLine } from './lines.ts';
+import {
+  applicationCells,
+  applicationHeads,
+  callCells,
+  callHeads,
+  callWidths,
+  entryCells,
+  entryWidths,
+  phoneCells,
+  phoneHeads,
+  stuckCells,
+  stuckHeads,
+} from './lines.ts';
+import { type Cell, lineOf, type Style, tableOf } from './table.ts';
 
 /** What a command is given besides the server. */
 export type Asked = {
@@ -22,53 +36,74 @@ export type Surroundings = {
   now(): number;
   /** Ends what would go on for ever. */
   signal: AbortSignal;
+  /** How it is shown; without colours, and lines of any length, where left out. */
+  style?: Style;
 };
 
 /** The commands that ask a running server, with what they need. */
-export const commands: Readonly<Record<string, { about: string; needsId?: true }>> = {
-  calls: { about: 'list the calls that are live' },
+export const commands: Readonly<Record<string, { about: string; needsId?: true; none?: string }>> = {
+  calls: { about: 'list the calls that are live', none: 'no call is live' },
   call: { about: 'show everything that was recorded of a call', needsId: true },
-  apps: { about: 'list the applications' },
-  phones: { about: 'list the endpoints' },
+  apps: { about: 'list the applications', none: 'no application is known' },
+  phones: { about: 'list the endpoints', none: 'there is no phone' },
   tail: { about: 'follow the events of an application (--app), or all calls' },
-  stuck: { about: 'list what stays longer than expected, and what it waits for' },
+  stuck: { about: 'list what stays longer than expected, and what it waits for', none: 'nothing waits too long' },
   bundle: { about: 'write everything about a call as one file, without secrets', needsId: true },
   watch: { about: 'follow a call', needsId: true },
 };
 
 /** Asks a server and writes its answer. @throws AskError. */
-export async function operate(asked: Asked, server: Server, { write, now, signal }: Surroundings): Promise<void> {
+export async function operate(asked: Asked, server: Server, surroundings: Surroundings): Promise<void> {
+  const { write, now, signal, style = { colours: false } } = surroundings;
   const client = createClient(server);
-  const each = <T>(items: readonly T[], line: (item: T) => string): void => {
-    for (const item of items) write(`${asked.json ? JSON.stringify(item) : line(item)}\n`);
+  const list = <T>(items: readonly T[], heads: readonly string[], cells: (item: T) => Cell[]): void => {
+    if (asked.json) for (const item of items) write(`${JSON.stringify(item)}\n`);
+    // Who looks is told that there is nothing; what reads lines gets none.
+    else if (items.length === 0 && style.columns !== undefined)
+      write(`${commands[asked.command]?.none ?? 'nothing'}\n`);
+    else write(tableOf(heads, items.map(cells), style));
+  };
+  const each = <T>(items: readonly T[], widths: readonly number[], cells: (item: T) => Cell[]): void => {
+    for (const item of items) write(asked.json ? `${JSON.stringify(item)}\n` : lineOf(cells(item), widths, style));
   };
   const call = encodeURIComponent(asked.id ?? '');
   const acts: Readonly<Record<string, () => Promise<void>>> = {
-    calls: async () => each(await liveCalls(client), callLine),
+    calls: async () => list(await liveCalls(client), callHeads, callCells),
     async call() {
       const { timeline, ...rest } = await client.get<CallDetail>(`/hookswitch/calls/${call}`);
-      each([rest], callLine);
-      each(timeline, entryLine);
+      list([rest], callHeads, callCells);
+      each(timeline, entryWidths, entryCells);
     },
-    apps: async () =>
-      each(
-        await client.get<Application[]>('/ari/applications'),
-        ({ name, channel_ids: channels, bridge_ids: bridges }) =>
-          plain(`${name}  ${channels.length} channels, ${bridges.length} bridges`),
-      ),
-    phones: async () =>
-      each(await client.get<Endpoint[]>('/ari/endpoints'), ({ technology, resource, state, channel_ids: channels }) =>
-        plain(`${technology}/${resource}  ${state ?? 'unknown'}  ${channels.length} channels`),
-      ),
-    stuck: async () => each(await client.get<WaitingFor[]>('/hookswitch/stuck'), (item) => stuckLine(item, now())),
+    apps: async () => list(await client.get<Application[]>('/ari/applications'), applicationHeads, applicationCells),
+    async phones() {
+      const endpoints = await client.get<Endpoint[]>('/ari/endpoints');
+      // Who may see the endpoints may not see where they are.
+      const contacts = asked.json
+        ? []
+        : await client.get<ContactView[]>('/hookswitch/contacts').catch((error: unknown) => {
+            if (error instanceof AskError) return [];
+            throw error;
+          });
+      list(endpoints, phoneHeads, (endpoint) => phoneCells(endpoint, contacts));
+    },
+    stuck: async () =>
+      list(await client.get<WaitingFor[]>('/hookswitch/stuck'), stuckHeads, (item) => stuckCells(item, now())),
     bundle: async () => write(`${await client.text(`/hookswitch/calls/${call}/bundle`)}\n`),
     watch: () =>
-      client.listen<LiveCall>(`/hookswitch/live?call=${call}`, ({ entries }) => each(entries, entryLine), signal),
+      client.listen<LiveCall>(
+        `/hookswitch/live?call=${call}`,
+        ({ entries }) => each(entries, entryWidths, entryCells),
+        signal,
+      ),
     tail() {
       if (asked.app === undefined)
-        return client.listen<LiveOverview>('/hookswitch/live', ({ calls }) => each(calls, callLine), signal);
+        return client.listen<LiveOverview>(
+          '/hookswitch/live',
+          ({ calls }) => each(calls, callWidths, callCells),
+          signal,
+        );
       const path = `/hookswitch/live?app=${encodeURIComponent(asked.app)}`;
-      return client.listen<LiveApplicationEvents>(path, ({ events }) => each(events, entryLine), signal);
+      return client.listen<LiveApplicationEvents>(path, ({ events }) => each(events, entryWidths, entryCells), signal);
     },
   };
   const act = acts[asked.command];

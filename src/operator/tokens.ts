@@ -1,6 +1,6 @@
 import type { NewToken, Token } from '../models/token.ts';
 import { AskError, createClient, type Server } from './client.ts';
-import { plain } from './lines.ts';
+import { plain } from './plain.ts';
 
 /** What `hookswitch token` is asked for. */
 export type TokenAsked = {

@@ -1,0 +1,112 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { operate } from '../../src/operator/operate.ts';
+import { lineOf, type Style, tableOf } from '../../src/operator/table.ts';
+import { onServer, password, type TestServer, user } from '../support/server.ts';
+
+/** The commands at the terminal, against a running server. */
+const operator = suite('the commands at the terminal');
+
+const dialplan = { default: { wait: ['Answer', 'Wait(60)'], ring: ['Ringing', 'Wait(60)'] } };
+
+type Wish = { command: string; id?: string; app?: string; json?: boolean };
+
+/** What a command writes; ended after so many lines where it would go on. */
+async function says(
+  server: TestServer,
+  { json = false, ...wish }: Wish,
+  style?: Style,
+  lines = 1_000,
+): Promise<string[]> {
+  const written: string[] = [];
+  const end = new AbortController();
+  await operate(
+    { json, ...wish },
+    { url: server.url, user: `${user}:${password}` },
+    {
+      write(text) {
+        written.push(...text.split('\n').filter((line) => line !== ''));
+        if (written.length >= lines) end.abort();
+      },
+      now: () => server.clock.now(),
+      signal: end.signal,
+      ...(style && { style }),
+    },
+  );
+  return written;
+}
+
+const refusal = (asked: Promise<unknown>): Promise<string> =>
+  asked.then(
+    () => 'nothing was refused',
+    (error: unknown) => `${(error as Error).name} ${(error as Error).message}`,
+  );
+
+operator('lists stand in columns under their heads; of nothing only a terminal hears', () =>
+  onServer({ dialplan }, async (server) => {
+    assert.equal(await says(server, { command: 'calls' }), []);
+    assert.equal(await says(server, { command: 'calls' }, { colours: false, columns: 80 }), ['no call is live']);
+    const app = await server.app('desk');
+    await app.ok('POST', '/channels/c1?endpoint=Local/wait@default&app=desk&callerId=Alice%20<201>&otherChannelId=c2');
+    await app.waitFor('StasisStart');
+    const [heads = '', call = '', ...more] = await says(server, { command: 'calls' });
+    assert.match(heads, /^CALL {2}STATE {2}FOR {2}FROM {2}TO {4}APPLICATIONS {2}WAITS FOR {2}CHANNELS$/);
+    assert.match(call, /^c1 {4}up {5}\ds {3}201 {3}wait {2}desk {10}- {10}Local\/wait@default-\w+;1 Local\/\S+;2$/);
+    assert.equal(more, []);
+    assert.equal(await says(server, { command: 'apps' }), ['APPLICATION  SUBSCRIBED TO', 'desk         2 channels']);
+    assert.equal(await says(server, { command: 'phones' }), [
+      'PHONE            STATE    CALLS  WHERE',
+      'PJSIP/anonymous  offline  0      -',
+    ]);
+    assert.equal(await says(server, { command: 'stuck' }), []);
+    const [json = ''] = await says(server, { command: 'calls', json: true });
+    assert.is((JSON.parse(json) as { id: string }).id, 'c1');
+
+    // A call with all that was recorded of it; it is followed while it goes on.
+    const all = await says(server, { command: 'call', id: 'c1' });
+    assert.match(
+      all[2] ?? '',
+      /^\d\d:\d\d:\d\d\.\d{3} {2}request {2}tester: POST \/ari\/channels\/c1 200 \([\d.]+ ms\)$/,
+    );
+    assert.ok(all.some((line) => /step {5}channel c1: begins: down \/ ChannelCreated$/.test(line)));
+    assert.ok(all.some((line) => /event {4}to desk #\d+: StasisStart$/.test(line)));
+    assert.match(
+      (await says(server, { command: 'watch', id: 'c1' }, undefined, 3))[0] ?? '',
+      /request {2}tester: POST/,
+    );
+    assert.ok((await says(server, { command: 'tail', app: 'desk' }, undefined, 2)).length >= 2);
+    assert.match((await says(server, { command: 'tail' }, undefined, 1))[0] ?? '', /^c1 /);
+    const [bundle = ''] = await says(server, { command: 'bundle', id: 'c1' });
+    assert.is((JSON.parse(bundle) as { format: string }).format, 'hookswitch-bundle');
+    await app.ok('DELETE', '/channels/c1');
+    await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === 'c1');
+  }),
+);
+
+operator('what the server refuses is said in its words', () =>
+  onServer({ dialplan }, async (server) => {
+    assert.is(
+      await refusal(says(server, { command: 'call', id: 'none' })),
+      'AskError 404: Nothing is recorded of this call',
+    );
+    assert.is(
+      await refusal(says(server, { command: 'watch', id: 'none' })),
+      'AskError 404: Nothing is recorded of this call',
+    );
+    assert.is(await refusal(says(server, { command: 'tail', app: 'none' })), 'AskError 404: Application not found');
+  }),
+);
+
+operator('lines are cut to the width of a terminal, and coloured where that is wanted', () => {
+  const rows = [[{ text: 'a-long-name', tone: 'strong' as const }, { text: 'what\u001bever\nit is' }]];
+  assert.is(tableOf(['NAME', 'WHAT'], rows, { colours: false }), 'NAME         WHAT\na-long-name  what?ever?it is\n');
+  assert.is(
+    tableOf(['NAME', 'WHAT'], rows, { colours: false, columns: 18 }),
+    'NAME         WHAT\na-long-name  what…\n',
+  );
+  assert.is(tableOf(['NAME', 'WHAT'], rows, { colours: false, columns: 6 }), 'NAME\na-lon…\n');
+  assert.is(lineOf(rows[0] ?? [], [3], { colours: true }), '\u001b[1ma-long-name\u001b[0m  what?ever?it is\n');
+  assert.is(tableOf(['NAME'], [], { colours: true }), '');
+});
+
+operator.run();
