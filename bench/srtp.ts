@@ -67,7 +67,7 @@ const note = (what: string, took: number) => best.set(what, Math.min(best.get(wh
 for (let round = 0; round < rounds; round++) {
   note('plain', await timed(overSocket));
   for (const suite of suites) {
-    const sealer = new Sealer(keyOf(suite), { rollovers: 0, control: 0 });
+    const sealer = new Sealer(keyOf(suite), { audio: 0, control: 0 });
     const opener = new Opener(keyOf(suite));
     const sealed: Buffer[] = [];
     note(`${suite} protect`, await timed(() => void sealed.push(...plain.map((packet) => sealer.audio(packet)!))));

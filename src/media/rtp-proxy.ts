@@ -1,7 +1,7 @@
 import type { MediaSessionDump, RtpFlow, RtpSession } from '../telephony/media.ts';
 import type { VideoFlow, VideoStatistics } from '../telephony/video.ts';
 import type { EngineReport } from './protocol.ts';
-import { memoryWord } from './session-memory.ts';
+import { memoryWord, secretWords } from './session-memory.ts';
 import { SessionProxy, type SessionProxyOptions } from './session-proxy.ts';
 import type { ThreadLink } from './thread-link.ts';
 import { VideoLines } from './video/video-lines.ts';
@@ -43,9 +43,7 @@ export class RtpProxy extends SessionProxy implements RtpSession {
         memory[memoryWord.clockRate] = stream.clockRate;
         memory[memoryWord.packets] = stream.packets;
         memory[memoryWord.octets] = stream.octets;
-        memory[memoryWord.rollovers] = stream.secret?.rollovers ?? 0;
-        memory[memoryWord.control] = stream.secret?.control ?? 0;
-        memory[memoryWord.heardRollovers] = stream.secret?.heardRollovers ?? 0;
+        for (const word of secretWords) memory[memoryWord[word]] = stream.secret?.[word] ?? 0;
       }
     }
     this.#open();

@@ -18,11 +18,26 @@ export const memoryWord = {
   /** The item being played (0 = none), and how far it is, in ms. */
   play: 9,
   positionMs: 10,
-  /** SRTP: how often our sequence numbers have begun again, the index of our last RTCP, and the former of the far side. */
-  rollovers: 11,
+  /** SRTP: what comes after the highest index of our audio (0 before the first), and the index of our last RTCP. */
+  sealed: 11,
   control: 12,
-  heardRollovers: 13,
+  /** The same of what the far side sends, its RTCP as well, and its SSRC and one (0 = none): nothing older is taken. */
+  opened: 13,
+  openedControl: 14,
+  openedSource: 15,
 } as const;
+
+/** The words of SRTP: what must go on as it was, in another thread or process. */
+export const secretWords = ['sealed', 'control', 'opened', 'openedControl', 'openedSource'] as const;
+
+/** What stands in them. */
+export const secretNumbers = (memory: SessionMemory): Record<(typeof secretWords)[number], number> => ({
+  sealed: memory[memoryWord.sealed]!,
+  control: memory[memoryWord.control]!,
+  opened: memory[memoryWord.opened]!,
+  openedControl: memory[memoryWord.openedControl]!,
+  openedSource: memory[memoryWord.openedSource]!,
+});
 
 /** Words of one session, 8 octets each. */
 export const memoryWords = 16;

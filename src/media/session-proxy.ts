@@ -21,7 +21,7 @@ import type {
 import { OverhearingSide } from './overhearers.ts';
 import type { EngineReport, OverhearCommand } from './protocol.ts';
 import { Plays, playHandle, Recordings, recordHandle } from './proxy-handles.ts';
-import { memoryWord, type SessionMemory } from './session-memory.ts';
+import { memoryWord, type SessionMemory, secretNumbers, secretWords } from './session-memory.ts';
 import type { Linked, Place, ThreadLink } from './thread-link.ts';
 
 export type SessionProxyOptions = {
@@ -334,8 +334,6 @@ function streamOf(memory: SessionMemory): NonNullable<MediaSessionDump['stream']
     clockRate: word('clockRate'),
     packets: word('packets'),
     octets: word('octets'),
-    ...(word('control') + word('rollovers') + word('heardRollovers') > 0 && {
-      secret: { rollovers: word('rollovers'), control: word('control'), heardRollovers: word('heardRollovers') },
-    }),
+    ...(secretWords.some((name) => word(name) > 0) && { secret: secretNumbers(memory) }),
   };
 }

@@ -204,7 +204,7 @@ export type MediaSessionDump = {
     packets: number;
     octets: number;
     /** SRTP: what must go on, as no number may be used twice with a key. */
-    secret?: { rollovers: number; control: number; heardRollovers: number };
+    secret?: { sealed: number; control: number; opened: number; openedControl: number; openedSource: number };
   };
   /** Its streams of video, when it has any. */
   video?: VideoStreamDump[];

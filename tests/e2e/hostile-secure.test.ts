@@ -92,7 +92,7 @@ function sipRequest(
 class Caller {
   readonly #socket: TLSSocket;
   readonly #audio: UdpSocket;
-  readonly #sealer = new Sealer(ours, { rollovers: 0, control: 0 });
+  readonly #sealer = new Sealer(ours, { audio: 0, control: 0 });
   readonly #framer = new StreamFramer();
   readonly #messages: SipMessage[] = [];
   readonly rtp: number;

@@ -37,7 +37,7 @@ function rtp(sequence: number, payload = 'sixteen octets..', ssrc = 0xcafebabe):
   return packet;
 }
 
-const numbers = () => ({ rollovers: 0, control: 0 });
+const numbers = () => ({ audio: 0, control: 0 });
 const suites = Object.keys(srtpSuites) as SrtpSuite[];
 
 test('RFC 3711 B.3: the keys of a session follow from the master key', () => {
@@ -187,7 +187,7 @@ test('sequence numbers that begin again are followed, both ways, whatever is los
   const [sealer, opener] = [new Sealer(key, sending), new Opener(key)];
   const sealed = new Map<number, Buffer>();
   for (let index = 65_000; index < 65_000 + 3 * 65_536; index++) sealed.set(index, sealer.audio(rtp(index % 65_536))!);
-  assert.is(sending.rollovers, 3);
+  assert.is(sending.audio, 65_000 + 3 * 65_536);
   const opened = (index: number) => opener.audio(sealed.get(index)!) !== undefined;
   const order = [
     65_000, 65_535, 65_537, 65_536, 65_534, 90_000, 120_000, 131_071, 131_072, 131_070, 160_000, 190_000, 196_700,
@@ -203,14 +203,65 @@ test('sequence numbers that begin again are followed, both ways, whatever is los
 test('a thread that takes over goes on with the numbers, and never makes a keystream twice', () => {
   const key = keyOf('AEAD_AES_128_GCM');
   const sending = numbers();
-  const first = new Sealer(key, sending);
-  for (let sequence = 65_530; sequence < 65_540; sequence++) first.audio(rtp(sequence % 65_536));
-  first.control(hex('81c8000bcafebabe00112233'));
-  assert.equal(sending, { rollovers: 1, control: 1 });
-  const second = new Sealer(key, sending, 3);
-  const opener = new Opener(key, { rollovers: 1 });
-  assert.equal(opener.audio(second.audio(rtp(4))!), rtp(4));
-  assert.equal(second.control(hex('81c8000bcafebabe00112233'))!.readUInt32BE(8 + 4 + 16), 0x8000_0002);
+  const heard = { audio: 0, control: 0, source: 0 };
+  const [first, before] = [new Sealer(key, sending), new Opener(key, heard)];
+  for (let index = 65_530; index < 65_540; index++) before.audio(first.audio(rtp(index % 65_536))!);
+  before.control(first.control(hex('81c8000bcafebabe00112233'))!);
+  assert.equal(sending, { audio: 65_540, control: 1 });
+  assert.equal(heard, { audio: 65_540, control: 2, source: 0xcafebabe + 1 });
+  const [second, after] = [new Sealer(key, sending), new Opener(key, heard)];
+  assert.equal(after.audio(second.audio(rtp(4))!), rtp(4));
+  const report = second.control(hex('81c8000bcafebabe00112233'))!;
+  assert.equal(report.readUInt32BE(8 + 4 + 16), 0x8000_0002);
+  assert.ok(after.control(report));
+});
+
+test('a thread that ended between the number of a packet and the packet leaves the count right', () => {
+  const key = keyOf('AES_CM_128_HMAC_SHA1_80');
+  for (const lost of [65_535, 65_536, 65_537]) {
+    const sending = numbers();
+    const [first, opener] = [new Sealer(key, sending), new Opener(key)];
+    for (let index = 65_500; index < lost; index++) opener.audio(first.audio(rtp(index % 65_536))!);
+    // The number was taken, and nothing was sealed with it.
+    const second = new Sealer(key, sending);
+    const next = rtp((lost + 1) % 65_536);
+    assert.equal(opener.audio(second.audio(next)!), next, String(lost));
+    assert.is(sending.audio, lost + 2);
+  }
+});
+
+test('what came before a thread was lost is not taken again, and does not keep out what comes next', () => {
+  const key = keyOf('AES_CM_128_HMAC_SHA1_80');
+  const heard = { audio: 0, control: 0, source: 0 };
+  const [sealer, before] = [new Sealer(key, numbers()), new Opener(key, heard)];
+  const sealed: Buffer[] = [];
+  for (let index = 30_000; index < 65_546; index++) sealed.push(sealer.audio(rtp(index % 65_536))!);
+  const report = sealer.control(hex('81c8000bcafebabe00112233'))!;
+  for (const packet of [...sealed.slice(0, -1), report])
+    packet === report ? before.control(packet) : before.audio(packet);
+  const after = new Opener(key, heard);
+  assert.equal(
+    [sealed[0]!, sealed.at(-3)!, sealed.at(-2)!].map((packet) => after.audio(packet)),
+    [undefined, undefined, undefined],
+  );
+  assert.is(after.control(report), undefined);
+  assert.ok(after.audio(sealed.at(-1)!));
+});
+
+test('a new key of the far side may go on counting, or begin', () => {
+  for (const begins of [false, true]) {
+    const heard = { audio: 3 * 65_536 + 7, control: 0, source: 0 };
+    const key = keyOf('AES_CM_128_HMAC_SHA1_80');
+    const sealer = new Sealer(key, { audio: begins ? 0 : heard.audio, control: 0 });
+    assert.equal(new Opener(key, heard).audio(sealer.audio(rtp(7))!), rtp(7));
+  }
+});
+
+test('a packet from before the first one of all is not sent: another one will have its number', () => {
+  const sealer = new Sealer(keyOf('AES_CM_128_HMAC_SHA1_80'), numbers());
+  assert.ok(sealer.audio(rtp(2)));
+  assert.ok(sealer.audio(rtp(1)));
+  assert.is(sealer.audio(rtp(65_535)), undefined);
 });
 
 test('a window of 64 packets: each once, in any order, none older', () => {

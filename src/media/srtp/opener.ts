@@ -1,13 +1,21 @@
 import { type SrtpKey, srtpSuites } from '../../lib/srtp.ts';
 import { ReplayWindow } from './replay-window.ts';
-import { controlHeaderLength, encryptedMark, read32, rtpHeaderLength, word } from './sealer.ts';
+import {
+  controlHeaderLength,
+  encryptedMark,
+  nearestIndex,
+  read32,
+  rolloversOf,
+  rtpHeaderLength,
+  word,
+} from './sealer.ts';
 import { sessionKeys } from './session-keys.ts';
 import { createTransform, type Transform } from './transform.ts';
 
 /** What is known of one source: how far its numbers have come, and which of the last came. */
 type SourceState = {
-  rollovers: number;
-  sequence: number;
+  /** The highest index of its audio; -1 before the first. */
+  highest: number;
   readonly audio: ReplayWindow;
   readonly control: ReplayWindow;
 };
@@ -15,9 +23,13 @@ type SourceState = {
 /** Sources remembered; a call has one, and another one when its far side changes. */
 const MAX_SOURCES = 4;
 
-/** How often the far side's sequence numbers have begun again: kept where the end of a thread cannot lose it. */
+/** How far the far side has come: kept where the end of a thread cannot lose it. */
 export interface HeardNumbers {
-  rollovers: number;
+  /** What comes after the highest index of its audio, and of its RTCP; 0 before the first. */
+  audio: number;
+  control: number;
+  /** Its SSRC and one: who it is about; 0 for nobody, as with a key that is new. */
+  source: number;
 }
 
 /**
@@ -33,12 +45,13 @@ export class Opener {
   refused = 0;
 
   /** @param numbers with what was known before of the far side, if anything was. */
-  constructor(key: SrtpKey, numbers: HeardNumbers = { rollovers: 0 }) {
+  constructor(key: SrtpKey, numbers: HeardNumbers = { audio: 0, control: 0, source: 0 }) {
     this.#numbers = numbers;
     const suite = srtpSuites[key.suite];
     const keys = sessionKeys(key);
     this.#audio = createTransform(suite, keys.rtp, 'rtp');
     this.#control = createTransform(suite, keys.rtcp, 'rtcp');
+    if (numbers.source > 0) this.#remember(numbers.source - 1, numbers.audio - 1, numbers.control - 1);
   }
 
   /** The packet of audio within; undefined when it is left out. */
@@ -48,19 +61,19 @@ export class Opener {
     const ssrc = read32(packet, 8);
     const sequence = (packet[2]! << 8) | packet[3]!;
     const state = this.#sources.get(ssrc);
-    const candidates = state ? [rolloversOf(state, sequence)] : this.#likely();
-    for (const rollovers of candidates) {
-      const index = rollovers * 0x1_0000 + sequence;
-      if (rollovers < 0 || (state && !state.audio.admits(index))) continue;
-      const layout = { header, ssrc, index, trailer: word(rollovers), sendsTrailer: false };
+    const begun = state !== undefined && state.highest >= 0;
+    const candidates = begun ? [nearestIndex(state.highest, sequence)] : this.#likely(sequence);
+    for (const index of candidates) {
+      if (index < 0 || (state && !state.audio.admits(index))) continue;
+      const layout = { header, ssrc, index, trailer: word(rolloversOf(index)), sendsTrailer: false };
       const opened = this.#audio.open(packet, layout);
       if (!opened) continue;
-      const known = state ?? this.#remember(ssrc, rollovers, sequence);
+      const known = state ?? this.#remember(ssrc);
       known.audio.take(index);
-      if (index > known.rollovers * 0x1_0000 + known.sequence) {
-        known.rollovers = rollovers;
-        known.sequence = sequence;
-        this.#numbers.rollovers = rollovers;
+      if (index > known.highest) {
+        known.highest = index;
+        this.#numbers.audio = index + 1;
+        this.#numbers.source = ssrc + 1;
       }
       return opened;
     }
@@ -83,7 +96,8 @@ export class Opener {
     const layout = { header: controlHeaderLength, ssrc, index, trailer, sendsTrailer: true };
     const opened = this.#control.open(packet, layout);
     if (!opened) return this.#refuse();
-    (state ?? this.#remember(ssrc, 0, -1)).control.take(index);
+    (state ?? this.#remember(ssrc)).control.take(index);
+    this.#numbers.control = Math.max(this.#numbers.control, index + 1);
     return opened;
   }
 
@@ -91,14 +105,16 @@ export class Opener {
     return this.#control.trailerIsLast ? length - 4 : length - 4 - this.#control.tag;
   }
 
-  /** What a source that is new may have counted: it begins, or goes on where another thread or key left off. */
-  #likely(): readonly number[] {
-    const { rollovers } = this.#numbers;
-    return rollovers === 0 ? [0, 1] : [rollovers, rollovers + 1, 0];
+  /** What a source that is new may have counted: it begins, or goes on where another key left off. */
+  #likely(sequence: number): readonly number[] {
+    const { audio: next } = this.#numbers;
+    const rollovers = next === 0 ? 0 : rolloversOf(next - 1);
+    const counts = rollovers === 0 ? [0, 1] : [rollovers, rollovers + 1, 0];
+    return counts.map((count) => count * 0x1_0000 + sequence);
   }
 
-  #remember(ssrc: number, rollovers: number, sequence: number): SourceState {
-    const state = { rollovers, sequence, audio: new ReplayWindow(), control: new ReplayWindow() };
+  #remember(ssrc: number, highest = -1, control = -1): SourceState {
+    const state = { highest, audio: new ReplayWindow(highest), control: new ReplayWindow(control) };
     this.#sources.set(ssrc, state);
     if (this.#sources.size > MAX_SOURCES) this.#sources.delete(this.#sources.keys().next().value!);
     return state;
@@ -108,12 +124,4 @@ export class Opener {
     this.refused++;
     return undefined;
   }
-}
-
-/** The count of rollovers that brings a sequence number nearest to the last one (RFC 3711 3.3.1). */
-function rolloversOf({ rollovers, sequence }: SourceState, next: number): number {
-  // RTCP came first: no audio has been heard yet.
-  if (sequence < 0) return 0;
-  if (sequence < 0x8000) return next - sequence > 0x8000 ? rollovers - 1 : rollovers;
-  return sequence - 0x8000 > next ? rollovers + 1 : rollovers;
 }

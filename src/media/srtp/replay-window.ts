@@ -7,6 +7,14 @@ export class ReplayWindow {
   #near = 0;
   #far = 0;
 
+  /** @param highest the largest index that was taken before: nothing up to it is admitted. */
+  constructor(highest = -1) {
+    this.#highest = highest;
+    if (highest < 0) return;
+    this.#near = -1;
+    this.#far = -1;
+  }
+
   /** Whether an index is neither too old nor there already. */
   admits(index: number): boolean {
     const behind = this.#highest - index;

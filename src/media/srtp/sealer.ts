@@ -4,8 +4,8 @@ import { createTransform, type Transform } from './transform.ts';
 
 /** What must never begin again with the same key, or what was secret is not: kept where the end of a thread cannot lose it. */
 export interface SendingNumbers {
-  /** How often the sequence numbers of our audio have begun again (RFC 3711 3.3.1). */
-  rollovers: number;
+  /** What comes after the highest index of our audio, which counts sequence numbers on (RFC 3711 3.3.1); 0 before the first. */
+  audio: number;
   /** The index of the last RTCP packet. */
   control: number;
 }
@@ -32,44 +32,46 @@ export function word(value: number): Uint8Array {
   return Uint8Array.of(value >>> 24, (value >>> 16) & 255, (value >>> 8) & 255, value & 255);
 }
 
+/** The index nearest to the last one that has such a sequence number; negative when that is before the first of all. */
+export function nearestIndex(last: number, sequence: number): number {
+  const ahead = (sequence - last) & 0xffff;
+  return last + (ahead < 0x8000 ? ahead : ahead - 0x1_0000);
+}
+
+/** How often sequence numbers have begun again before an index. */
+export const rolloversOf = (index: number): number => Math.floor(index / 0x1_0000) >>> 0;
+
 /** Makes what we send secret, with a key of ours. All is of one source. */
 export class Sealer {
   readonly #audio: Transform;
   readonly #control: Transform;
   readonly #numbers: SendingNumbers;
-  #lastSequence: number | undefined;
 
-  /** @param lastSequence of the audio that went out before with this key, if any did. */
-  constructor(key: SrtpKey, numbers: SendingNumbers, lastSequence?: number) {
+  /** @param numbers with what went out before, if anything did: another key does not begin them again (RFC 3711 3.3.1). */
+  constructor(key: SrtpKey, numbers: SendingNumbers) {
     const suite = srtpSuites[key.suite];
     const keys = sessionKeys(key);
     this.#audio = createTransform(suite, keys.rtp, 'rtp');
     this.#control = createTransform(suite, keys.rtcp, 'rtcp');
     this.#numbers = numbers;
-    this.#lastSequence = lastSequence;
   }
 
-  /** A packet of audio, in the order of its numbers; undefined when it is none. */
+  /** A packet of audio; undefined when it is none. */
   audio(packet: Uint8Array): Buffer | undefined {
     const header = rtpHeaderLength(packet);
     if (header === undefined) return undefined;
     const sequence = (packet[2]! << 8) | packet[3]!;
-    const last = this.#lastSequence;
-    let { rollovers } = this.#numbers;
-    const step = last === undefined ? 0 : (sequence - last) & 0xffff;
-    if (last !== undefined && step < 0x8000) {
-      if (sequence < last) rollovers = (rollovers + 1) >>> 0;
-    } else if (last !== undefined && sequence > last) rollovers = (rollovers - 1) >>> 0;
-    if (last === undefined || step < 0x8000) {
-      this.#lastSequence = sequence;
-      this.#numbers.rollovers = rollovers;
-    }
-    const index = rollovers * 0x1_0000 + sequence;
+    const { audio: next } = this.#numbers;
+    const index = next === 0 ? sequence : nearestIndex(next - 1, sequence);
+    // One from before the first of all: its number will be that of another one.
+    if (index < 0) return undefined;
+    // Before anything is sealed: whoever goes on after us never makes this one again.
+    if (index >= next) this.#numbers.audio = index + 1;
     return this.#audio.seal(packet, {
       header,
       ssrc: read32(packet, 8),
       index,
-      trailer: word(rollovers),
+      trailer: word(rolloversOf(index)),
       sendsTrailer: false,
     });
   }

@@ -2,10 +2,10 @@ import type { SrtpKeys } from '../../lib/srtp.ts';
 import type { PortPair } from '../rtp/ports.ts';
 import type { PacketListener, PacketSocket } from '../rtp/sockets.ts';
 import { memoryWord, type SessionMemory } from '../session-memory.ts';
-import { Opener } from './opener.ts';
-import { Sealer } from './sealer.ts';
+import { type HeardNumbers, Opener } from './opener.ts';
+import { Sealer, type SendingNumbers } from './sealer.ts';
 
-const { rollovers, control, heardRollovers, packets, sequence } = memoryWord;
+const { sealed, control, opened, openedControl, openedSource } = memoryWord;
 
 /** Makes a packet another one; undefined when there is none to be passed on. */
 type Change = (packet: Uint8Array) => Uint8Array | undefined;
@@ -45,39 +45,71 @@ export class SecurePair implements PortPair {
     const isSame = (one: SrtpKeys['local'], other: SrtpKeys['local']) =>
       one.key === other.key && one.suite === other.suite;
     if (!isSame(local, keys.local)) this.#sealer = this.#newSealer(keys);
-    if (!isSame(remote, keys.remote)) this.#opener = this.#newOpener(keys);
+    if (!isSame(remote, keys.remote)) {
+      // What was made with another key is no proof of what may still come with this one.
+      this.#memory[openedSource] = 0;
+      this.#memory[openedControl] = 0;
+      this.#opener = this.#newOpener(keys);
+    }
     this.#keys = keys;
   }
 
   #newSealer({ local }: SrtpKeys): Sealer {
-    const memory = this.#memory;
-    const numbers = {
-      get rollovers() {
-        return memory[rollovers]!;
-      },
-      set rollovers(count) {
-        memory[rollovers] = count;
-      },
-      get control() {
-        return memory[control]!;
-      },
-      set control(index) {
-        memory[control] = index;
-      },
-    };
-    return new Sealer(local, numbers, memory[packets]! > 0 ? (memory[sequence]! - 1) & 0xffff : undefined);
+    return new Sealer(local, new SealedWords(this.#memory));
   }
 
   #newOpener({ remote }: SrtpKeys): Opener {
-    const memory = this.#memory;
-    return new Opener(remote, {
-      get rollovers() {
-        return memory[heardRollovers]!;
-      },
-      set rollovers(count) {
-        memory[heardRollovers] = count;
-      },
-    });
+    return new Opener(remote, new OpenedWords(this.#memory));
+  }
+}
+
+/** What we have sent, in the memory of a session. */
+class SealedWords implements SendingNumbers {
+  readonly #memory: SessionMemory;
+
+  constructor(memory: SessionMemory) {
+    this.#memory = memory;
+  }
+
+  get audio(): number {
+    return this.#memory[sealed]!;
+  }
+  set audio(next: number) {
+    this.#memory[sealed] = next;
+  }
+  get control(): number {
+    return this.#memory[control]!;
+  }
+  set control(index: number) {
+    this.#memory[control] = index;
+  }
+}
+
+/** What we have heard, in the memory of a session. */
+class OpenedWords implements HeardNumbers {
+  readonly #memory: SessionMemory;
+
+  constructor(memory: SessionMemory) {
+    this.#memory = memory;
+  }
+
+  get audio(): number {
+    return this.#memory[opened]!;
+  }
+  set audio(next: number) {
+    this.#memory[opened] = next;
+  }
+  get control(): number {
+    return this.#memory[openedControl]!;
+  }
+  set control(next: number) {
+    this.#memory[openedControl] = next;
+  }
+  get source(): number {
+    return this.#memory[openedSource]!;
+  }
+  set source(source: number) {
+    this.#memory[openedSource] = source;
   }
 }
 
