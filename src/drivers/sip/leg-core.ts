@@ -66,6 +66,8 @@ export type LegCoreOptions = {
   video: { codecs: readonly VideoFormatName[]; offered: number };
   /** Towards whom the address in our SDP must make sense; undefined when there is nobody. */
   peer: Target | undefined;
+  /** Finds the peer, where that has to be known before anything is described; never rejects. */
+  locating?: Promise<Target | undefined> | undefined;
   report: Report;
   /** What is done when `when` was asked for it and the port is open, by name. */
   intents: Readonly<Record<string, (negotiation: Negotiation) => void>>;
@@ -209,10 +211,19 @@ export function createLegCore(options: LegCoreOptions): LegCore {
   const told = contain('a report of the media', (report: MediaReport) => hear(report));
   // Where the port was not open yet there is nothing but what was asked meanwhile.
   const reopened = from?.media.local && from.media;
+  let { peer } = options;
   const opening = reopened ? media.reopenRtp(reopened, told) : media.openRtp(options.channelId, told, options.near);
+  const withVideo = video
+    ? opening.then((opened) => video.open(opened, options.video.offered).then(() => opened))
+    : opening;
   const session = createPendingSession(
     options.channelId,
-    video ? opening.then((opened) => video.open(opened, options.video.offered).then(() => opened)) : opening,
+    options.locating === undefined
+      ? withVideo
+      : Promise.all([withVideo, options.locating]).then(([opened, found]) => {
+          peer ??= found;
+          return opened;
+        }),
     stack.log,
     (error) => {
       // When ports run out this is told for every call: the reason, not where in the program it was found.
@@ -246,7 +257,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
   const negotiate = (opened: RtpSession) => {
     negotiation = createNegotiation({
       session: opened,
-      address: mediaAddress(services, opened, options.peer),
+      address: mediaAddress(services, opened, peer),
       codecs,
       ...digitTerms(digits),
       opus: endpoint.opus ?? services.config.opus,
@@ -278,7 +289,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
   };
 
   const identity = (): HeaderLines => {
-    const target = usage?.dialog.flow ?? options.peer;
+    const target = usage?.dialog.flow ?? peer;
     if (!endpoint.sendConnectedLine || !presented || !target) return [];
     return identityHeaders(services, endpoint, presented, target, options.calls ? 'calling' : 'called');
   };

@@ -1,5 +1,6 @@
 import type { VideoFormatName } from '../../lib/formats.ts';
 import type { UsageHandlers } from '../../sip/dialog/invite-usage.ts';
+import { locate } from '../../sip/dialog/locate.ts';
 import { hasSdp } from '../../sip/dialog/offers.ts';
 import type { OutgoingCall, OutgoingCallData } from '../../sip/dialog/outgoing-call.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
@@ -23,7 +24,7 @@ import { answeredElsewhere, causeFromReason, causeFromStatus, reasonHeaders } fr
 import { type EndpointConfig, sessionTermsOf } from './config.ts';
 import { forwardOf } from './forwards.ts';
 import { digestClient, fromAddress, identityHeaders, ownHost } from './identity.ts';
-import { createLegCore, type LegCore, type LegCoreData } from './leg-core.ts';
+import { createLegCore, type LegCore, type LegCoreData, type LegCoreOptions } from './leg-core.ts';
 import type { CallView, LegToken } from './legs.ts';
 import type { Negotiation } from './negotiation.ts';
 import { redirectionHeaders } from './redirections.ts';
@@ -120,7 +121,7 @@ class OutboundLeg implements Leg {
       near: request.near,
       codecs: options.codecs,
       video: { codecs: options.videoCodecs, offered: 1 },
-      peer: resolved.destinations()[0]?.target,
+      ...towards(services, resolved),
       report: options.report,
       presented: request.caller,
       calls: true,
@@ -396,6 +397,14 @@ class OutboundLeg implements Leg {
   #hangupAll(headers?: HeaderLines): void {
     for (const call of this.#calls.keys()) call.hangup(headers);
   }
+}
+
+/** Whom our SDP has to make sense to: the first place, looked for where that decides which address of ours is told. */
+function towards({ stack, config }: Services, resolved: Resolved): Pick<LegCoreOptions, 'peer' | 'locating'> {
+  const [first] = resolved.destinations();
+  if (!first || first.target || config.outside?.(undefined) === undefined) return { peer: first?.target };
+  const uri = first.routes[0]?.uri ?? first.uri;
+  return { peer: undefined, locating: new Promise((resolve) => locate(stack, uri, resolve)) };
 }
 
 function failureOf(

@@ -78,4 +78,24 @@ location('what is too large for a datagram goes over TCP, or by UDP to who does 
   );
 });
 
+for (const [about, resource, isLocal, expected] of [
+  ['the other side of a NAT is told our address there', '600@trunk', false, '203.0.113.7'],
+  ['who is found on our side of a NAT is told our own address', '600@trunk', true, '127.0.0.1'],
+  ['so is who is called at an address of its own', 'trunk/sip:600@{callee}', true, '127.0.0.1'],
+  ['and at an address on the other side ours there', 'trunk/sip:600@{callee}', false, '203.0.113.7'],
+] as const)
+  location(about, async () => {
+    const callee = await phone({ config: { endpoints: [anybody] }, protocol: 'tcp' });
+    const outside = (peer: string | undefined) => (isLocal && peer === '127.0.0.1' ? undefined : '203.0.113.7');
+    const caller = await phone({ config: { ...trunk, outside }, protocol: 'tcp', names: domainOf(callee.port) });
+    caller.open(resource.replace('{callee}', `127.0.0.1:${callee.port};transport=tcp`)).leg.dial();
+    const inbound = await callee.rung();
+    inbound.leg.answer();
+    await inbound.heard('leg.answered');
+    assert.equal(
+      callee.media.sessions.get(inbound.id)?.flows.map(({ remote }) => remote.address),
+      [expected],
+    );
+  });
+
 location.run();
