@@ -39,4 +39,7 @@ if (wanted('media'))
     sockets: values.sockets,
     reference,
   });
-if (wanted('video')) await benchVideo(seconds, Number(values.threads));
+if (wanted('video')) {
+  const sockets = values.sockets as Parameters<typeof benchVideo>[2];
+  await benchVideo(seconds, Number(values.threads), sockets);
+}

@@ -1,12 +1,12 @@
 /** The media plane that the video benchmark measures, in a process of its own: opens what it is told, and says where. */
 import { systemClock } from '../src/lib/clock.ts';
 import type { Logger } from '../src/lib/log.ts';
-import { defaultMediaConfig } from '../src/media/config.ts';
+import { defaultMediaConfig, type MediaConfig } from '../src/media/config.ts';
 import { createMediaPlane } from '../src/media/media-plane.ts';
 import type { RtpSession } from '../src/telephony/media.ts';
 
 /** What it is asked for: bridges of so many members, whose far sides are at these ports. */
-export type VideoTask = { ports: number[]; group: number; threads: number };
+export type VideoTask = { ports: number[]; group: number; threads: number; sockets: MediaConfig['sockets'] };
 
 const address = '127.0.0.1';
 const say = (fields: object, message: string) => console.log(message, fields);
@@ -22,8 +22,8 @@ const log: Logger = {
   },
 };
 
-async function open({ ports, group, threads }: VideoTask): Promise<number[]> {
-  const config = { ...defaultMediaConfig, address, ports: { first: 0, last: 0 }, threads };
+async function open({ ports, group, threads, sockets }: VideoTask): Promise<number[]> {
+  const config = { ...defaultMediaConfig, address, ports: { first: 0, last: 0 }, threads, sockets };
   const plane = createMediaPlane({ config, clock: systemClock, log });
   const cameras: number[] = [];
   for (let first = 0; first < ports.length; first += group) {

@@ -124,7 +124,7 @@ function print(name: string, seconds: number, measured: Measured, least?: Measur
 }
 
 /** Measures each scenario for so many seconds: the C forwarder, then ours. */
-export async function benchVideo(seconds: number, threads: number): Promise<void> {
+export async function benchVideo(seconds: number, threads: number, sockets: VideoTask['sockets']): Promise<void> {
   for (const { name, group, groups } of scenarios) {
     const far = await FarSides.open(group * groups);
     const forwarder = await startForwarder(group * groups, group);
@@ -134,7 +134,7 @@ export async function benchVideo(seconds: number, threads: number): Promise<void
     far.close();
     const ours = await FarSides.open(group * groups);
     const plane = fork(fileURLToPath(new URL('./video-plane.ts', import.meta.url)));
-    const task: VideoTask = { ports: ours.ports, group, threads: Math.max(1, threads) };
+    const task: VideoTask = { ports: ours.ports, group, threads: Math.max(1, threads), sockets };
     plane.send(task);
     const [ports] = (await once(plane, 'message')) as [number[]];
     print(`${name}, ours`, seconds, await measure(plane.pid!, ours, ports, seconds, group), least);

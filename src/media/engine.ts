@@ -135,8 +135,9 @@ export class MediaEngine {
 
   /** Opens a stream of video of a session. @throws Error when no port is free or either was closed meanwhile. */
   async openVideo(session: number, open: OpenVideo): Promise<{ address: string; port: number }> {
-    if (!this.#ends.has(session)) throw new Error('the session was closed');
-    return this.#videos.open(session, open);
+    const end = this.#ends.get(session);
+    if (!end) throw new Error('the session was closed');
+    return this.#videos.open(session, { ...open, cname: end instanceof RtpEnd ? end.cname : undefined });
   }
 
   /** Lets video pass between a session and a mix, one of which is in another thread. */

@@ -36,7 +36,8 @@ export interface SentStream {
 export class RtcpControl {
   readonly #clock: Clock;
   readonly #random32: () => number;
-  readonly #cname: string;
+  /** Our name: random, and the same in all that is to be played in time with each other. */
+  readonly cname: string;
   #dueAt: number;
   #packetsReported = 0;
   /** Middle 32 bits of the NTP time of the last sender report, when it came and of which source. */
@@ -47,11 +48,13 @@ export class RtcpControl {
   /** Jitter of our stream at the far side, in seconds. */
   remoteJitter = 0;
 
-  constructor(clock: Clock, random32: () => number) {
+  /** @param cname that of another session of the same far side, when there is one. */
+  constructor(clock: Clock, random32: () => number, cname?: string) {
     this.#clock = clock;
     this.#random32 = random32;
     // A random name per session tells nothing about the machine (RFC 7022 section 4.2).
-    this.#cname = [random32(), random32(), random32()].map((word) => word.toString(16).padStart(8, '0')).join('');
+    this.cname =
+      cname ?? [random32(), random32(), random32()].map((word) => word.toString(16).padStart(8, '0')).join('');
     // The first report comes after half the interval (RFC 3550 section 6.2).
     this.#dueAt = clock.monotonic() + this.#spread(reportIntervalMs / 2);
   }
@@ -185,7 +188,7 @@ export class RtcpControl {
   #name(ssrc: number): SdesPacket {
     const chunk = new SdesChunk();
     chunk.setSsrc(ssrc);
-    chunk.addItem(cnameItem, this.#cname);
+    chunk.addItem(cnameItem, this.cname);
     const packet = new SdesPacket();
     packet.addChunk(chunk);
     return packet;

@@ -74,6 +74,12 @@ export class FarSide {
     return this.#lock.admits(address, port, ssrc, sequence, now);
   }
 
+  /** Whether this is the far side that was found. */
+  isFound(address: string, port: number): boolean {
+    const { locked, target } = this.#lock;
+    return locked && target?.address === address && target.port === port;
+  }
+
   /** Sends a packet, if it can go anywhere. */
   send(packet: Uint8Array): void {
     const { target } = this.#lock;

@@ -9,11 +9,11 @@ import { End, type EndOptions, type PacketTaker } from '../end.ts';
 import { emptyFrame, type Frame } from '../frame.ts';
 import { InbandDigits } from '../inband-digits.ts';
 import { RateChanger } from '../rate-changer.ts';
-import { SecurePair } from '../srtp/secure-pair.ts';
 import { tickMs } from '../ticker.ts';
 import { RtcpControl } from './control.ts';
 import type { DigitStep } from './digit-sender.ts';
 import { DigitTone } from './digit-tone.ts';
+import { FarSide } from './far-side.ts';
 import { FramePackets } from './frame-packets.ts';
 import { emptyHeader, headerLength, type RtpHeader, readHeader } from './header.ts';
 import { JitterBuffer } from './jitter-buffer.ts';
@@ -21,10 +21,9 @@ import { isComfortNoise, meaningOf } from './meaning.ts';
 import { PacketLevel } from './packet-level.ts';
 import { Playout } from './playout.ts';
 import type { PortPair } from './ports.ts';
-import { isReachable } from './reachable.ts';
 import { Reception } from './reception.ts';
 import { RtpSender } from './sender.ts';
-import { type PacketAddress, SourceLock } from './source-lock.ts';
+import type { PacketAddress } from './source-lock.ts';
 import { statisticsOf } from './statistics.ts';
 import { DigitReceiver, readEvent } from './telephone-event.ts';
 
@@ -42,15 +41,13 @@ export type RtpEndOptions = EndOptions & {
 const longestPacketMs = 200;
 /** A stream heard this short ago is under way, in ms. */
 const runningMs = 60;
-/** Packets in a row, and the longest time they may take in ms, that show a far side behind a NAT. */
-const natRow = { needed: 4, withinMs: 1000 };
 
 /** The RTP side of a leg: one port, one stream out, one far side heard. */
 export class RtpEnd extends End {
   readonly #options: RtpEndOptions;
   readonly #sender: RtpSender;
   readonly #control: RtcpControl;
-  readonly #lock: SourceLock;
+  readonly #far: FarSide;
   readonly #reception = new Reception();
   readonly #digitReceiver: DigitReceiver;
   readonly #header = emptyHeader();
@@ -58,9 +55,6 @@ export class RtpEnd extends End {
   #inband: InbandDigits | undefined;
   /** Its far side describes noise instead of sending it: others hear it in frames. */
   #sendsNoise = false;
-  #pair: PortPair | undefined;
-  /** What packets go through: the pair, or what makes them secret over it. */
-  #wire: PortPair | undefined;
   #flow: RtpFlow | undefined;
   /** The codec of the flow: its encoder is ours, decoders belong to playouts. */
   #codec: AudioCodec;
@@ -80,11 +74,6 @@ export class RtpEnd extends End {
   #muted = { in: false, out: false };
   readonly #digitTone = new DigitTone();
   #silence: Frame | undefined;
-  /** Where RTCP of the far side comes from, and which far side that was. */
-  #rtcpFrom: { port: number; target: PacketAddress } | undefined;
-  /** Whom packets went to last, and whether any can. */
-  #target: PacketAddress | undefined;
-  #reachable = false;
   /** When the far side was last heard or expected anew, monotonic ms. */
   #heardAt = 0;
   #timedOut = false;
@@ -97,10 +86,13 @@ export class RtpEnd extends End {
     this.#options = options;
     this.#sender = new RtpSender({ random32, memory, clockZero: clock.now() - clock.monotonic() });
     this.#control = new RtcpControl(clock, random32);
-    this.#lock = new SourceLock({
-      ...natRow,
-      searchMs: options.natSearchMs,
+    this.#far = new FarSide({
+      memory,
+      natSearchMs: options.natSearchMs,
       located: (source) => this.report({ type: 'located', session: this.session, source }),
+      packet: (packet, address, port) => this.#receive(packet, address, port),
+      control: (packet) => this.#control.receive(packet, this.#sender),
+      faulted: options.faulted,
     });
     this.#codec = openCodec(options.codec, { order: 'network' });
     this.#packets = new FramePackets(this.#codec, this.#packetMs);
@@ -108,43 +100,24 @@ export class RtpEnd extends End {
     this.#digitReceiver = new DigitReceiver((digit, durationMs) => this.#tellDigit(digit, durationMs));
   }
 
+  /** The name that it has in RTCP: what has the same is played in time with it (RFC 3550 section 6.5.1). */
+  get cname(): string {
+    return this.#control.cname;
+  }
+
   /** The ports, once they are bound. */
   get pair(): PortPair | undefined {
-    return this.#pair;
+    return this.#far.pair;
   }
 
   /** Begins to hear what arrives. */
   attach(pair: PortPair): void {
-    this.#pair = pair;
-    this.#hear();
-  }
-
-  /** Hears what arrives: with keys only what was made with the far side's. */
-  #hear(): void {
-    const srtp = this.#flow?.srtp;
-    if (!this.#pair) return;
-    if (srtp && this.#wire instanceof SecurePair) this.#wire.use(srtp);
-    const isSame = this.#wire && this.#wire instanceof SecurePair === (srtp !== undefined);
-    if (isSame) return;
-    const wire = srtp ? new SecurePair(this.#pair, srtp, this.memory) : this.#pair;
-    this.#wire = wire;
-    wire.rtp.listen((packet, address, port) => {
-      try {
-        this.#receive(packet, address, port);
-      } catch (error) {
-        this.#options.faulted(error);
-      }
-    });
-    wire.rtcp.listen((packet, address, port) => {
-      const { target } = this.#lock;
-      if (!target || address !== target.address) return;
-      if (this.#control.receive(packet, this.#sender)) this.#rtcpFrom = { port, target };
-    });
+    this.#far.attach(pair);
   }
 
   /** Goes on with a far side that was found before: see {@link SourceLock.resume}. */
   resume(source: PacketAddress): void {
-    this.#lock.resume(source);
+    this.#far.resume(source);
   }
 
   override get sampleRate(): number {
@@ -201,7 +174,7 @@ export class RtpEnd extends End {
     const units = isEvent ? 0 : this.#packets.unitsOf(payloadEnd - payloadStart);
     const ours = this.#sender.forward(packet, header, payloadType, units, now);
     this.forwardedAt = now;
-    if (ours) this.#send(ours);
+    if (ours) this.#far.send(ours);
   }
 
   statistics(): RtpStatistics {
@@ -214,7 +187,8 @@ export class RtpEnd extends End {
     this.#digitReceiver.expire(now);
     if (this.#held.size > 0) this.#releaseEcho(now);
     this.#watch(now);
-    if (this.#flow && this.#control.due(now)) this.#sendControl(this.#control.report(this.#sender, this.#reception));
+    if (this.#flow && this.#control.due(now))
+      this.#far.sendControl(this.#control.report(this.#sender, this.#reception));
     if (!this.#playout) return;
     const frame = this.#playout.pull(now);
     const heard = this.#inband ? this.#inband.take(frame) : frame;
@@ -235,9 +209,8 @@ export class RtpEnd extends End {
 
   override close(reason: string): void {
     super.close(reason);
-    if (this.#sender.packets > 0) this.#sendControl(this.#control.bye(this.#sender));
-    this.#wire?.rtp.listen(undefined);
-    this.#wire?.rtcp.listen(undefined);
+    if (this.#sender.packets > 0) this.#far.sendControl(this.#control.bye(this.#sender));
+    this.#far.close();
     this.#playout?.close();
     this.#meter.close();
     this.#codec.close();
@@ -272,7 +245,6 @@ export class RtpEnd extends End {
   #configure(flow: RtpFlow): void {
     const now = this.clock.monotonic();
     this.#flow = flow;
-    this.#hear();
     this.#packetMs = Math.min(longestPacketMs, Math.max(10, Math.round(flow.ptimeMs / 10) * 10 || tickMs));
     const opus = flow.codec === 'opus' ? opusOptionsOf(flow.opus, flow.opusSending ?? this.#options.opus) : {};
     if (flow.codec !== this.#codec.codec || !isDeepStrictEqual(opus, this.#opus)) {
@@ -291,7 +263,7 @@ export class RtpEnd extends End {
     this.#packets = new FramePackets(this.#codec, this.#packetMs);
     this.#creditMs = 0;
     this.voice.convert(storedFor(flow.codec));
-    this.#lock.signal(flow.remote, flow.receive, now);
+    this.#far.agree(flow.remote, flow.srtp, flow.receive, now);
     this.#heardAt = now;
     this.#timedOut = false;
     this.#detectDigits(flow.inbandDigits === true);
@@ -332,7 +304,7 @@ export class RtpEnd extends End {
       return;
     }
     const now = this.clock.monotonic();
-    if (!this.#lock.admits(address, port, header.ssrc, header.sequence, now)) return;
+    if (!this.#far.admits(address, port, header.ssrc, header.sequence, now)) return;
     if (header.ssrc !== this.#reception.ssrc) this.#startSource();
     const length = header.payloadEnd - header.payloadStart;
     const arrival = isAudio ? Math.floor((now * this.#codec.clockRate) / 1000) : undefined;
@@ -365,9 +337,7 @@ export class RtpEnd extends End {
   }
 
   #heardOther(address: string, port: number): void {
-    const target = this.#lock.target;
-    if (this.#lock.locked && target?.address === address && target.port === port)
-      this.#heardAt = this.clock.monotonic();
+    if (this.#far.isFound(address, port)) this.#heardAt = this.clock.monotonic();
   }
 
   #startSource(): void {
@@ -395,7 +365,7 @@ export class RtpEnd extends End {
         this.passingLevel.look(packet, payloadStart, payloadEnd);
       }
       const units = isAudio ? this.#packets.unitsOf(payloadEnd - payloadStart) : 0;
-      this.#send(this.#sender.echo(packet, header, units, now));
+      this.#far.send(this.#sender.echo(packet, header, units, now));
     }
   }
 
@@ -438,7 +408,7 @@ export class RtpEnd extends End {
     if (!sounds || this.#muted.out) packet.fill(silenceOctet(this.voice.codec), headerLength);
     this.#sender.audio(packet, flow.payloadType, samples, now);
     this.passingLevel.look(packet, headerLength, packet.length);
-    this.#send(packet);
+    this.#far.send(packet);
   }
 
   /** Sends what a mix, a whisperer or the voice say together. */
@@ -458,7 +428,7 @@ export class RtpEnd extends End {
       if (!packet) return this.#sender.pause();
       this.#sender.audio(packet, flow.payloadType, units, now);
       this.passingLevel.look(packet, headerLength, packet.length);
-      this.#send(packet);
+      this.#far.send(packet);
     });
   }
 
@@ -471,7 +441,7 @@ export class RtpEnd extends End {
     const flow = this.#flow;
     if (!flow?.send) return;
     if (flow.telephoneEvent !== undefined)
-      this.#send(this.#sender.event(step, flow.telephoneEvent, flow.telephoneEventRate ?? 8000, now));
+      this.#far.send(this.#sender.event(step, flow.telephoneEvent, flow.telephoneEventRate ?? 8000, now));
     else this.#sendDigitTone(step, now);
   }
 
@@ -480,21 +450,5 @@ export class RtpEnd extends End {
     const tone = this.#digitTone.next(step, storedFor(this.#codec.codec));
     if (tone) this.#sendSamples(tone, now);
     else this.#sender.pause();
-  }
-
-  #send(packet: Uint8Array): void {
-    const { target } = this.#lock;
-    if (target !== this.#target) {
-      this.#target = target;
-      this.#reachable = target !== undefined && isReachable(target);
-    }
-    if (this.#reachable) this.#wire?.rtp.send(packet, target!.port, target!.address);
-  }
-
-  #sendControl(packet: Uint8Array): void {
-    const target = this.#lock.target;
-    if (!target || !isReachable(target)) return;
-    const port = this.#rtcpFrom?.target === target ? this.#rtcpFrom.port : target.port + 1;
-    if (port <= 0xffff) this.#wire?.rtcp.send(packet, port, target.address);
   }
 }

@@ -20,6 +20,8 @@ export type VideoStreamOptions = {
   /** See {@link MediaConfig.natSearchMs}. */
   natSearchMs: number;
   random32: () => number;
+  /** The name that the session's audio has in RTCP. */
+  cname: string | undefined;
   memory: SharedArrayBuffer;
   located: (source: PacketAddress) => void;
   /** It cannot go on: a fault of ours. */
@@ -47,7 +49,7 @@ export class VideoStream {
     this.stream = stream;
     this.#clock = clock;
     this.#config = config;
-    this.#control = new RtcpControl(clock, random32);
+    this.#control = new RtcpControl(clock, random32, options.cname);
     const now = () => clock.monotonic();
     this.#far = new FarSide({
       memory,

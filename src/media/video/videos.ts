@@ -34,6 +34,8 @@ export type OpenVideo = {
   port?: number | undefined;
   /** The far side that was found before. */
   source?: MediaSource | undefined;
+  /** The name that the session's audio has in RTCP. */
+  cname?: string | undefined;
 };
 
 type TieSide = VideoTieMeeting | VideoTieMember;
@@ -144,10 +146,19 @@ export class Videos {
     return side;
   }
 
-  #newStream(session: number, { stream: number, memory, source }: OpenVideo): VideoStream {
+  #newStream(session: number, { stream: number, memory, source, cname }: OpenVideo): VideoStream {
     const { config, clock, random32, report } = this.#options;
     const stream: VideoStream = new VideoStream({
-      ...{ session, stream: number, clock, random32, memory, config: config.video, natSearchMs: config.natSearchMs },
+      ...{
+        session,
+        stream: number,
+        clock,
+        random32,
+        memory,
+        cname,
+        config: config.video,
+        natSearchMs: config.natSearchMs,
+      },
       located: (found) => report({ type: 'videoLocated', session, stream: number, source: found }),
       faulted: (error) => this.#fault(session, stream, error),
     });

@@ -131,4 +131,23 @@ test('garbage and forged packets are ignored', () => {
   );
 });
 
+test('what is told at once stands behind an empty report and our name', () => {
+  const { control: rtcp, sender } = control();
+  const loss = Uint8Array.from([0x81, 206, 0, 2, 0, 0, 0, 9, 1, 2, 3, 4]);
+  const octets = rtcp.behindReport(sender, [loss, loss]);
+  assert.equal(
+    dump(octets).map((each) => each.packetType),
+    [201, 202, 206, 206],
+  );
+  assert.equal(octets.subarray(-24), Buffer.concat([loss, loss]));
+});
+
+test('streams that are played in time with each other have one name', () => {
+  const { control: rtcp, clock, sender } = control();
+  const other = new RtcpControl(clock, () => 7, rtcp.cname);
+  assert.is(other.cname, rtcp.cname);
+  assert.ok(Buffer.from(other.bye(sender)).includes(rtcp.cname));
+  assert.is.not(new RtcpControl(clock, () => 7).cname, rtcp.cname);
+});
+
 test.run();
