@@ -46,6 +46,7 @@ export type TestServerOptions = {
   applications?: object;
   limits?: object;
   external_media?: object;
+  recordings?: object;
   /** Certificates; SIP is then spoken over tls and wss as well. */
   tls?: object;
   metrics?: object;
@@ -241,6 +242,7 @@ function settings({
   applications,
   limits,
   external_media,
+  recordings,
   tls,
   metrics,
   recorder,
@@ -274,6 +276,7 @@ function settings({
     ...(applications && { applications }),
     ...(limits && { limits }),
     ...(external_media && { external_media }),
+    ...(recordings && { recordings }),
     ...(tls && { tls }),
     ...(metrics && { metrics }),
     ...(recorder && { recorder }),
