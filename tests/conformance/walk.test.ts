@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { callIn, callUp, create, hangupAll } from '../support/conformance-cases.ts';
@@ -6,7 +6,10 @@ import { type App, type AskOptions, Client } from '../support/conformance-client
 import { surface } from '../support/conformance-surface.ts';
 import { openTarget } from '../support/conformance-target.ts';
 
-/** Every operation with every parameter, every event, and every row of the specification in its own words: all are there. */
+/**
+ * Every operation with every parameter, and every row of the specification in its own words: all are there. Every event is heard in
+ * `e2e/every-event.test.ts`.
+ */
 const test = suite('the whole interface, walked through');
 let client: Client;
 let app: App;
@@ -78,30 +81,6 @@ test('every operation is carried out, whatever parameters it is asked with', asy
       missing.push(`${line}: ${answer.status} ${answer.text}`);
   }
   assert.equal(missing, []);
-});
-
-/* ---- Events ---------------------------------------------------------------------------------------------------------- */
-
-/** Everything in `src` but the descriptions of events and what is made of these. */
-function sources(directory = new URL('../../src/', import.meta.url)): string {
-  return readdirSync(directory, { withFileTypes: true })
-    .map((entry) => {
-      if (entry.isDirectory())
-        return /^(models|api-docs)$/.test(entry.name) ? '' : sources(new URL(`${entry.name}/`, directory));
-      return entry.name.endsWith('.ts') ? readFileSync(new URL(entry.name, directory), 'utf8') : '';
-    })
-    .join('\n');
-}
-
-test('every event is raised somewhere, or said to be raised by nothing', () => {
-  if (!client.target.ours) return;
-  const text = sources();
-  const raised = surface.events.filter((type) => text.includes(`'${type}'`));
-  const said = surface.events.filter((type) => new RegExp(`\\b${type}\\b`).test(notThere));
-  assert.equal(
-    surface.events.filter((type) => !raised.includes(type)),
-    said,
-  );
 });
 
 /* ---- The specification's rows, in its own words ---------------------------------------------------------------------- */
