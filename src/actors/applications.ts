@@ -8,6 +8,7 @@ import {
 } from '../bus/delivery.ts';
 import { allBridges, allChannels, allDeviceStates, allEndpoints, type Topic } from '../bus/topics.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { LimitHit } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import {
   type ApplicationFact,
@@ -154,6 +155,8 @@ export type ApplicationsOptions = {
   limits?: Pick<Limits, 'applications' | 'subscriptions'> | undefined;
   /** Bytes of events that wait for an application that was taken up and is not connected yet; none when left out. */
   queueLimit?: number | undefined;
+  /** Hears of events that wait no more because too many do. */
+  hit?: LimitHit | undefined;
   /** Hears of every event that is made for an application. */
   record?: DeliveryOptions['record'];
   /** Where in a trace events are. */
@@ -457,7 +460,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
         delivery.restore(name, rest as ReceiverDump);
         if (observes) observed.add(name);
         if (!isActiveApplication(start(name, { from: actor }).getSnapshot())) continue;
-        const outbox = createOutbox({ limit: queueLimit, log: log.child({ application: name }) });
+        const outbox = createOutbox({ limit: queueLimit, log: log.child({ application: name }), hit: options.hit });
         outbox.restore(waiting);
         away.set(name, outbox);
         delivery.attach(name, { send: outbox.take, describe: 'not connected again yet' }, false);

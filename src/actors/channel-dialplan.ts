@@ -1,5 +1,6 @@
 import type { DialplanCalls } from '../dialplan/calls.ts';
 import type { DialplanChannel, DialplanSystem, EnteredStep, Identity, Position, Subroutine } from '../dialplan/host.ts';
+import type { LimitHit } from '../lib/limit-counts.ts';
 import {
   type ChannelContext,
   type ChannelEvent,
@@ -25,6 +26,8 @@ export type ChannelAccess = {
   system: DialplanSystem;
   /** Variables that a channel may have. */
   variablesLimit: number;
+  /** Hears of variables that are one too many. */
+  hit?: LimitHit;
   /** What a channel can be brought into. */
   callsOf(entry: ChannelEntry): DialplanCalls;
 };
@@ -85,7 +88,10 @@ class ChannelDialplan implements DialplanChannel {
   setVariable(name: string, value: string | undefined): boolean {
     const { variables } = this.#context;
     const isNew = value !== undefined && ownVariable(variables, storedName(name)) === undefined;
-    if (isNew && Object.keys(variables).length >= this.#access.variablesLimit) return false;
+    if (isNew && Object.keys(variables).length >= this.#access.variablesLimit) {
+      this.#access.hit?.('limits.channel_variables');
+      return false;
+    }
     this.#tell({ type: 'variable.set', name, value });
     return true;
   }

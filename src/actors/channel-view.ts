@@ -19,7 +19,10 @@ export interface ChannelView {
   show(channelvars: readonly string[]): void;
 }
 
-export type ChannelViewOptions = Pick<ChannelAccess, 'tell' | 'playbacks' | 'system' | 'variablesLimit' | 'callsOf'> & {
+export type ChannelViewOptions = Pick<
+  ChannelAccess,
+  'tell' | 'playbacks' | 'system' | 'variablesLimit' | 'hit' | 'callsOf'
+> & {
   /** Wall-clock time, in ms since the epoch. */
   now(): number;
   /** Variables and functions shown in every event of a channel. */

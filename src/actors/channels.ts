@@ -5,6 +5,7 @@ import type { DialplanCalls } from '../dialplan/calls.ts';
 import type { Dialplan } from '../dialplan/dialplan.ts';
 import type { DialplanSystem, Position } from '../dialplan/host.ts';
 import type { Ids } from '../lib/ids.ts';
+import type { LimitHit } from '../lib/limit-counts.ts';
 import type { ChannelContext, ChannelInput, ChannelSnapshot, Forward, OnAnswer } from '../machines/channel.ts';
 import type { OwnershipInput } from '../machines/ownership.ts';
 import type { Channel } from '../models/channel.ts';
@@ -44,6 +45,8 @@ export type ChannelSettings = {
   defaultLanguage: string;
   /** Variables that one channel may have, whoever sets them; any number when left out. */
   variablesLimit?: number;
+  /** Hears of variables that the dialplan may not set, because there are too many. */
+  hit?: LimitHit;
   /** Events as the field tells them where ours differ on purpose. */
   fieldEvents?: boolean;
 };
@@ -136,7 +139,13 @@ export interface Channels {
 /** Makes the owner of all channels, out of what they need, what their charts ask for and what is told of them. */
 export function createChannels(options: ChannelsOptions): Channels {
   const { bus, runtime, ids, dialplan, applications, playbacks, endpoints, system, settings, story } = options;
-  const { channelvars, defaultLanguage, fieldEvents = false, variablesLimit = Number.POSITIVE_INFINITY } = settings;
+  const {
+    channelvars,
+    defaultLanguage,
+    fieldEvents = false,
+    variablesLimit = Number.POSITIVE_INFINITY,
+    hit,
+  } = settings;
   const registry = new Registry<ChannelEntry>('channelNotFound');
   const names = new Map<string, ChannelEntry>();
   const onIdle: (() => void)[] = [];
@@ -167,6 +176,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     playbacks,
     system,
     variablesLimit,
+    ...(hit && { hit }),
     callsOf: (entry) => calls.of(entry),
     now: () => runtime.clock.now(),
     channelvars,

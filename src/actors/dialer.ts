@@ -1,10 +1,12 @@
 import type { Outcome } from '../dialplan/applications/application.ts';
 import type { DialOutcome, DialRequest, DialResult, Ongoing } from '../dialplan/calls.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { LimitHit } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import type { BridgeInput } from '../machines/bridge.ts';
 import { isEnding, lifeOf, noTimeout, passedOn } from '../machines/channel.ts';
 import { AriError } from '../models/errors.ts';
+import { countLimit } from '../models/limits.ts';
 import { Cause } from '../telephony/causes.ts';
 import { DriverError } from '../telephony/driver.ts';
 import { shownParty } from '../telephony/party.ts';
@@ -23,6 +25,8 @@ export type DialerOptions = {
   companies: Companies;
   clock: Clock;
   log: Logger;
+  /** Hears of bounds that were met. */
+  hit: LimitHit;
   /** Makes a bridge for the dialplan. @throws AriError tooManyBridges. */
   openBridge(type?: BridgeInput['type'], name?: string): BridgeEntry;
 };
@@ -260,6 +264,7 @@ class DialAttempt implements Company {
       if (!this.#abandoned) bridges.destroy(bridge);
     } catch (error) {
       if (!(error instanceof AriError)) throw error;
+      countLimit(error, this.#options.hit);
       log.warn({ channel: caller.id, reason: error.message }, 'two parties could not be joined');
     }
     hangUp();

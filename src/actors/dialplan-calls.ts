@@ -1,10 +1,12 @@
 import type { DialplanCalls, DialplanRecording, Ongoing, RecordOutcome } from '../dialplan/calls.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
+import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import type { BridgeInput } from '../machines/bridge.ts';
 import { isEnding } from '../machines/channel.ts';
 import { AriError } from '../models/errors.ts';
+import { countLimit } from '../models/limits.ts';
 import { recordingFormats } from '../models/live-recording.ts';
 import type { StoredRecordings } from '../stores/stored-recordings.ts';
 import type { RecordReport } from '../telephony/media.ts';
@@ -26,13 +28,15 @@ export type DialplanCallsOptions = {
   ids: Ids;
   clock: Clock;
   log: Logger;
+  /** Hears of bounds that were met. */
+  hit?: LimitHit | undefined;
 };
 
 const nothing = (): void => {};
 
 /** What the dialplan of each channel does with other channels, in bridges of its own that clients only look at. */
 export function createDialplanCalls(options: DialplanCallsOptions): (entry: ChannelEntry) => DialplanCalls {
-  const { channels, bridges, ids, clock, log } = options;
+  const { channels, bridges, ids, clock, log, hit = uncounted } = options;
   const rooms = new Map<string, BridgeEntry>();
 
   const openBridge = (type: BridgeInput['type'] = 'mixing', name = ''): BridgeEntry =>
@@ -54,6 +58,7 @@ export function createDialplanCalls(options: DialplanCallsOptions): (entry: Chan
       return what();
     } catch (error) {
       if (!(error instanceof AriError)) throw error;
+      countLimit(error, hit);
       log.warn({ channel: entry.id, reason: error.message }, 'a channel could not be joined with others');
       return undefined;
     }
@@ -123,7 +128,7 @@ export function createDialplanCalls(options: DialplanCallsOptions): (entry: Chan
     return { done, stop: () => stop() };
   };
 
-  const dialing: DialerOptions = { channels, bridges, companies: options.companies, clock, log, openBridge };
+  const dialing: DialerOptions = { channels, bridges, companies: options.companies, clock, log, hit, openBridge };
   return (entry) => ({
     dial: (request) => dialFor(entry, request, dialing),
     join: (name) => join(entry, name),

@@ -1,4 +1,5 @@
 import type { Narrow as HearsOnly } from '../bus/delivery.ts';
+import type { LimitHit } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import type { outboundConnectionMachine } from '../machines/outbound-connection.ts';
 import type { Connected } from './applications.ts';
@@ -70,11 +71,11 @@ export type Connection = {
 export const makeConnection = (
   settings: OutboundConnectionSettings,
   names: readonly string[],
-  { queueLimit, log }: { queueLimit: number; log: Logger },
+  { queueLimit, log, hit }: { queueLimit: number; log: Logger; hit?: LimitHit | undefined },
 ): Connection => ({
   settings,
   names,
-  outbox: createOutbox({ limit: queueLimit, log: log.child({ applications: names.join(',') }) }),
+  outbox: createOutbox({ limit: queueLimit, log: log.child({ applications: names.join(',') }), hit }),
   actor: undefined as never,
   attempt: 0,
   socket: undefined,

@@ -1,4 +1,5 @@
 import type { Bus } from '../bus/bus.ts';
+import type { LimitHit } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import { shownUrl } from '../lib/shown-url.ts';
 import { isConnected } from '../machines/outbound-connection.ts';
@@ -35,6 +36,8 @@ export type OutboundConnectionsOptions = {
   headersOf?: ((channel: string) => Readonly<Record<string, string>>) | undefined;
   /** Bytes of events kept for an application that is away. */
   queueLimit: number;
+  /** Hears of events that are not kept. */
+  hit?: LimitHit | undefined;
 };
 
 /** Owns the WebSockets that this system makes to applications. */

@@ -1,3 +1,4 @@
+import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 
 /** Events on their way to a connection that may be away for a while: they wait, in order, up to a number of bytes. */
@@ -20,9 +21,11 @@ export type OutboxOptions = {
   /** Bytes that may wait; further events are dropped, counted, and told to the log twice: at the first and in the end. */
   limit: number;
   log: Logger;
+  /** Hears of each event that is dropped, by the setting that bounds what waits. */
+  hit?: LimitHit | undefined;
 };
 
-export function createOutbox({ limit, log }: OutboxOptions): Outbox {
+export function createOutbox({ limit, log, hit = uncounted }: OutboxOptions): Outbox {
   let send: ((json: string) => void) | undefined;
   let waiting: string[] = [];
   let bytes = 0;
@@ -32,6 +35,7 @@ export function createOutbox({ limit, log }: OutboxOptions): Outbox {
     const size = Buffer.byteLength(json);
     // Once something is missing nothing may follow it unseen: the gap stays in one place.
     if (dropped > 0 || bytes + size > limit) {
+      hit('http.limits.websocket_queue');
       if (++dropped === 1) log.warn({ bytes, limit }, 'an application is away for too long: its events are lost');
       return;
     }

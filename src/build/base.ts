@@ -4,6 +4,7 @@ import type { Config } from '../config/schema.ts';
 import type { startHttpServer } from '../http/server.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { type CountedIds, createIds } from '../lib/ids.ts';
+import { LimitCounts } from '../lib/limit-counts.ts';
 import type { RootLogger } from '../lib/log.ts';
 import type { Scope } from '../lib/scope.ts';
 import { createLogging, type Logging } from '../logging.ts';
@@ -56,6 +57,8 @@ export type Base = {
   entityId: string;
   /** Tells traces; undefined where nobody collects them. */
   tracing: Tracing | undefined;
+  /** How often bounds were met. */
+  limitCounts: LimitCounts;
   /** Where in its life the server is. */
   lifecycle: { draining: boolean };
   /** What was put in place of the system's own. */
@@ -97,6 +100,7 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
     story,
     recorder,
     tracing,
+    limitCounts: new LimitCounts(),
     lifecycle: { draining: false },
     logChannels,
     scope,

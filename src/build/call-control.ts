@@ -20,7 +20,7 @@ export type CallControl = ReturnType<typeof buildCallControl>;
 
 /** Playbacks, the dialplan, channels and what may be done to them, the WebSockets that calls may need. */
 export function buildCallControl(
-  { config, clock, ids, log, runtime, scope, story, tracing }: Base,
+  { config, clock, ids, log, runtime, scope, story, tracing, limitCounts }: Base,
   state: State,
   { media }: Network,
 ) {
@@ -32,6 +32,7 @@ export function buildCallControl(
     clock,
     log: log.child({ part: 'dialplan' }),
     subroutineDepth: limits.subroutines,
+    hit: limitCounts.hit,
   });
   dialplanSystem.add({ dialplan });
   const outbound = createOutboundConnections({
@@ -42,6 +43,7 @@ export function buildCallControl(
     log: log.child({ part: 'outbound' }),
     headersOf: tracing && ((channel) => tracing.headersOf(channel)),
     queueLimit: Math.floor(config.http.limits.websocket_queue / 2),
+    hit: limitCounts.hit,
   });
   const stored = createStoredRecordings({ directory: config.recordings.directory, log });
   const { compatibility } = general;
@@ -70,6 +72,7 @@ export function buildCallControl(
       channelvars: general.channelvars,
       defaultLanguage: config.sounds.default_language,
       variablesLimit: limits.channel_variables,
+      hit: limitCounts.hit,
       fieldEvents: general.compatibility === 'asterisk',
     },
   });
@@ -92,7 +95,7 @@ export function buildCallControl(
     clock,
   });
   const broadcasts = createBroadcasts({ bus, clock, ids, applications, model: channels.model });
-  const meeting = buildMeeting({ config, clock, ids, log, runtime }, state, media, {
+  const meeting = buildMeeting({ config, clock, ids, log, runtime, limitCounts }, state, media, {
     channels,
     playbacks,
     recordings,

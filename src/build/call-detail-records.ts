@@ -92,7 +92,7 @@ function openFile<T>(path: string, open: () => T): T {
 }
 
 function toWebhook(
-  { config, clock, ids, scope }: Base,
+  { config, clock, ids, scope, limitCounts: { hit } }: Base,
   certificates: Network['certificates'],
   log: ReturnType<Base['log']['child']>,
 ) {
@@ -119,6 +119,7 @@ function toWebhook(
   return {
     take(line: string) {
       const taken = spool.put(line);
+      if (!taken) hit('cdr.webhook.spool');
       if (taken) delivery.wake();
       return taken;
     },

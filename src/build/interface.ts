@@ -144,6 +144,7 @@ export async function buildInterface(
     clock,
     log: log.child({ part: 'http' }),
     answers,
+    hit: base.limitCounts.hit,
     monitoring,
   };
   const served = createApp(parts);

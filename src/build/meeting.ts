@@ -30,7 +30,14 @@ type Calls = {
 
 /** What channels do together: bridges, recordings of them, and channels that listen to others. */
 export function buildMeeting(
-  { config, clock, ids, log, runtime }: Pick<Base, 'config' | 'clock' | 'ids' | 'log' | 'runtime'>,
+  {
+    config,
+    clock,
+    ids,
+    log,
+    runtime,
+    limitCounts: { hit },
+  }: Pick<Base, 'config' | 'clock' | 'ids' | 'log' | 'runtime' | 'limitCounts'>,
   { bus, applications, belongings, eventSources }: State,
   media: AudioMeeting,
   { channels, playbacks, recordings, stored, broadcasts, dialplan }: Calls,
@@ -85,6 +92,8 @@ export function buildMeeting(
   const recordingOperations = createRecordingOperations({ channels, bridges, playbacks, recordings, compatibility });
   const snoopDriver = createSnoopDriver({ media, ids });
   const snoops = createSnoops({ channels, driver: snoopDriver });
-  channels.bringTogether(createDialplanCalls({ channels, bridges, companies, stored, broadcasts, ids, clock, log }));
+  channels.bringTogether(
+    createDialplanCalls({ channels, bridges, companies, stored, broadcasts, ids, clock, log, hit }),
+  );
   return { bridges, transfers, bridgeOperations, recordingOperations, snoops, snoopDriver };
 }

@@ -85,19 +85,21 @@ export async function buildNetwork(base: Base) {
       config: mediaSettings(config),
       clock,
       log: log.child({ part: 'media' }),
+      hit: base.limitCounts.hit,
       trace: recorder && ((id) => recorder.rtp.open(id)),
       measured: recorder && ((id, measures) => recorder.media(id, measures)),
       ...(io.startMediaThread && { startThread: io.startMediaThread }),
     });
   scope.defer(() => media.close());
   const sipLog = log.child({ part: 'sip' });
+  const { hit } = base.limitCounts;
   const certificates = createCertificates(certificateSettings(config), { clock, log: log.child({ part: 'tls' }) });
   scope.defer(() => certificates.close());
   const outside = await buildOutside(base);
   let origins = new Set(config.sip.allowed_origins);
   const limits = strangerLimits(config);
   const peers = createKnownPeers();
-  const gate = createGate({ limits: limits.gate, peers, clock, log: sipLog });
+  const gate = createGate({ limits: limits.gate, peers, clock, log: sipLog, hit });
   const sockets = createTransports({
     clock,
     log: sipLog,
@@ -108,6 +110,7 @@ export async function buildNetwork(base: Base) {
       ((direction, bytes, protocol, { host: address, port }, remote) =>
         recorder.sip(direction, bytes, protocol, { address, port }, remote)),
     limits: limits.connections,
+    hit,
     isKnownAddress: (address) => peers.hasNeighbour(address),
     tls: certificates,
     outside: outside.of,
@@ -126,7 +129,7 @@ export async function buildNetwork(base: Base) {
   const timers = { t1, t2, t4 };
   const transactions = createTransactionLayer({
     ...{ transports, clock, ids, log: sipLog, timers },
-    ...{ limits: limits.transactions, peers, awaitsRestore: from !== undefined },
+    ...{ limits: limits.transactions, hit, peers, awaitsRestore: from !== undefined },
   });
   scope.defer(() => transactions.close());
   const reloads: Reloadable[] = [

@@ -24,7 +24,18 @@ import type { Reloadable } from './reload.ts';
 export type State = ReturnType<typeof buildState>;
 
 /** The bus, the applications that listen to it, and what publishes on it without being a call. */
-export function buildState({ config, clock, ids, log, runtime, recorder, tracing, scope, entityId }: Base) {
+export function buildState({
+  config,
+  clock,
+  ids,
+  log,
+  runtime,
+  recorder,
+  tracing,
+  limitCounts,
+  scope,
+  entityId,
+}: Base) {
   const { limits } = config;
   const kept = { directory: config.general.data_directory, clock, log };
   const bus = createBus({ log, request: () => runtime.turn.request });
@@ -37,6 +48,7 @@ export function buildState({ config, clock, ids, log, runtime, recorder, tracing
   const applications = createApplications({
     ...{ bus, clock, log, runtime, entityId, check, limits, resolve: eventSources },
     queueLimit: Math.floor(config.http.limits.websocket_queue / 2),
+    hit: limitCounts.hit,
     traced: tracing && ((causedBy, channel) => tracing.fieldsOf(causedBy, channel)),
     record: recorder && ((...event) => recorder.sent(...event)),
     presenceChanged: (...presence) => presenceChanged.to?.(...presence),
@@ -54,6 +66,7 @@ export function buildState({ config, clock, ids, log, runtime, recorder, tracing
   const globals = createGlobalVariables({
     bus,
     limit: limits.global_variables,
+    hit: limitCounts.hit,
     // The field evaluates none of them here.
     ...(config.general.compatibility === 'asterisk'
       ? {}

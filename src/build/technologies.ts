@@ -89,6 +89,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
     hint: hints.of,
     watchers,
     messageReceived: messages.received,
+    hit: base.limitCounts.hit,
     isAmong: createExtensionLists(),
     resolveHost,
     ...(names && { names }),

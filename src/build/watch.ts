@@ -25,7 +25,7 @@ export type Floors = {
 
 /** Metrics and health: read from every floor when somebody asks, but for what is counted as calls go by. */
 export function buildMonitoring(
-  { config, clock, story, scope, lifecycle, runtime }: Base,
+  { config, clock, story, scope, lifecycle, runtime, recorder, limitCounts }: Base,
   { network, state, calls, technologies, records, audit }: Floors,
   answers: AnswerCounts,
 ): Monitoring {
@@ -47,6 +47,7 @@ export function buildMonitoring(
     media: await media.usage(),
     load: (await media.load?.()) ?? [],
     http: answers.figures(),
+    limits: { ...limitCounts.figures(), ...(recorder?.store.evicted && { 'recorder.memory': recorder.store.evicted }) },
     bans: state.bans.size,
     records: records() ?? { made: 0, lost: 0, waitingOctets: 0 },
     audit: audit?.figures() ?? { lines: 0, lost: 0 },

@@ -1,5 +1,6 @@
 import type { CancelSignal } from '../lib/cancellation.ts';
 import type { Clock } from '../lib/clock.ts';
+import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import { Cause } from '../telephony/causes.ts';
 import type { Outcome, Step, Surroundings, Verdict } from './applications/application.ts';
@@ -61,6 +62,8 @@ export type DialplanOptions = {
   log: Logger;
   /** How many subroutines may be inside one another on a channel. */
   subroutineDepth?: number;
+  /** Hears of bounds that were met. */
+  hit?: LimitHit;
 };
 
 /** How deep subroutines may be where nothing is said of it. */
@@ -75,6 +78,7 @@ export function createDialplan({
   clock,
   log,
   subroutineDepth = standardDepth,
+  hit = uncounted,
 }: DialplanOptions): Dialplan {
   let current = parse(configured);
 
@@ -90,6 +94,7 @@ export function createDialplan({
     applicationAt: ({ context, extension, priority }) =>
       lookUp(contexts, context, extension)?.steps[priority - 1]?.application.name,
     subroutineDepth,
+    hit,
   });
 
   const scopeOf = (channel: DialplanChannel, position?: Position): Scope => {

@@ -171,6 +171,7 @@ export function createApp(deps: AppDeps): HttpApp {
     pretty: options.pretty,
     realm: options.auth_realm,
     counts: deps.answers,
+    hit: deps.hit,
   });
   const app = new Hono<Env>({ getPath: routingPath, router: new SegmentRouter() });
   const { limits } = options;
@@ -186,9 +187,9 @@ export function createApp(deps: AppDeps): HttpApp {
       turnedAway,
     });
   let logIn = logInOf(options.users);
-  const connections = createConnections({ limits, clock, log });
+  const connections = createConnections({ limits, clock, log, hit: deps.hit });
   const unreadLimits = unreadLimitsOf(options);
-  const unread = createUnread(unreadLimits);
+  const unread = createUnread(unreadLimits, deps.hit);
   const requests = createRequests(deps.followers, clock);
   const audit = deps.audit && createAudit(deps.audit, clock);
   const letIn: LogIn = (...asked) => logIn(...asked);

@@ -2,6 +2,7 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { sourceNetwork } from '../lib/addresses.ts';
 import type { Clock } from '../lib/clock.ts';
+import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import { createTally } from '../lib/tally.ts';
 
@@ -19,7 +20,13 @@ export type ConnectionLimits = {
   unread_total: number;
 };
 
-export type ConnectionsDeps = { limits: ConnectionLimits; clock: Clock; log: Logger };
+export type ConnectionsDeps = {
+  limits: ConnectionLimits;
+  clock: Clock;
+  log: Logger;
+  /** Hears of the bounds that were met. */
+  hit?: LimitHit | undefined;
+};
 
 /**
  * The connections of the server: how many there may be, and what those may hold whose clients do not read. Where there
@@ -64,7 +71,7 @@ const unreadPerConnection = 65_536;
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
 
 /** Watches nothing before {@link Connections.attach}. */
-export function createConnections({ limits, clock, log }: ConnectionsDeps): Connections {
+export function createConnections({ limits, clock, log, hit = uncounted }: ConnectionsDeps): Connections {
   const all = new Map<Socket, Connection>();
   const sources = new Map<string, Source>();
   /** In the order they came. */
@@ -88,6 +95,7 @@ export function createConnections({ limits, clock, log }: ConnectionsDeps): Conn
   /** Closes the one that has been a stranger longest; the newest when all others have proved who they are. */
   const closeOne = (candidates: ReadonlySet<Connection>, limit: string): void => {
     const [victim] = candidates;
+    hit(limit);
     if (!victim) return;
     tellClosed({ client: victim.address, limit });
     forget(victim);
@@ -122,7 +130,8 @@ export function createConnections({ limits, clock, log }: ConnectionsDeps): Conn
     all.set(secure, connection);
   };
 
-  const slow = (connection: Connection, octets: number): void => {
+  const slow = (connection: Connection, octets: number, limit: string): void => {
+    hit(limit);
     tellSlow({ client: connection.address, bytes: octets });
     connection.socket.destroy();
   };
@@ -137,7 +146,7 @@ export function createConnections({ limits, clock, log }: ConnectionsDeps): Conn
     const now = clock.monotonic();
     if (due === undefined || socket.bytesWritten - unread >= due.octets) {
       connection.due = { octets: socket.bytesWritten, readBy: now + limits.response_timeout * 1000 };
-    } else if (now >= due.readBy) slow(connection, unread);
+    } else if (now >= due.readBy) slow(connection, unread, 'http.limits.response_timeout');
     return unread;
   };
   /** Cuts off those that hold most until the rest is within the limit. */
@@ -147,7 +156,7 @@ export function createConnections({ limits, clock, log }: ConnectionsDeps): Conn
     if (total <= most) return;
     for (const { connection, unread } of left.sort((one, other) => other.unread - one.unread)) {
       if (total <= most) break;
-      slow(connection, unread);
+      slow(connection, unread, 'http.limits.unread_total');
       total -= unread;
     }
   };

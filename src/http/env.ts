@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../lib/clock.ts';
+import type { LimitHit } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import type { LoopDelay } from '../lib/loop-reader.ts';
 import type { TokenSettings, Tokens } from '../stores/tokens.ts';
@@ -76,6 +77,8 @@ export type AppDeps = {
   audit?: AuditFile | undefined;
   /** Counts answers; without it none are. */
   answers?: AnswerCounts;
+  /** Hears of the bounds that were met. */
+  hit?: LimitHit | undefined;
   /** Without it there are neither metrics nor health. */
   monitoring?: Monitoring;
 };

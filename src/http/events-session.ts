@@ -109,7 +109,10 @@ export function createSession(deps: SessionDeps, corker: Corker, session: Sessio
     onOpen: (_event, { raw }) => {
       if (!raw) return;
       socket.setKeepAlive(true, keepAliveMs);
-      raw.on('error', (error) => log.debug({ error, client: describe }, 'WebSocket error'));
+      raw.on('error', (error: NodeJS.ErrnoException) => {
+        if (error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') deps.hit?.('http.limits.websocket_message');
+        log.debug({ error, client: describe }, 'WebSocket error');
+      });
       const closed = new Promise<void>((resolve) => {
         ended = resolve;
       });

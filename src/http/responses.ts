@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Context } from 'hono';
+import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
 import { AriError } from '../models/errors.ts';
+import { countLimit } from '../models/limits.ts';
 import type { AnswerCounts } from './answer-counts.ts';
 import { type FileAnswer, isFresh, readRange } from './file-answers.ts';
 import type { Origins } from './origins.ts';
@@ -19,6 +21,8 @@ export type ResponderOptions = {
   realm: string;
   /** Counts answers; without it none are. */
   counts?: Pick<AnswerCounts, 'answered' | 'refused'> | undefined;
+  /** Hears of the bounds that refusals tell of. */
+  hit?: LimitHit | undefined;
 };
 
 /** Makes answers with the headers that every answer has. */
@@ -63,7 +67,14 @@ function preflightHeaders(request: Request, verbs: string): HeaderRecord | undef
 type OwnHeaders = { plain: HeaderRecord; json: HeaderRecord; ok: { status: number; headers: HeaderRecord } };
 
 /** Makes the one writer of answers. */
-export function createResponder({ serverName, origins, pretty, realm, counts }: ResponderOptions): Responder {
+export function createResponder({
+  serverName,
+  origins,
+  pretty,
+  realm,
+  counts,
+  hit = uncounted,
+}: ResponderOptions): Responder {
   const [alike, varying] = [{}, { Vary: 'Origin' }].map((vary) => {
     const plain: HeaderRecord = { Server: serverName, 'Cache-Control': 'no-cache, no-store', ...vary };
     const json: HeaderRecord = { ...plain, 'Content-Type': 'application/json' };
@@ -112,6 +123,7 @@ export function createResponder({ serverName, origins, pretty, realm, counts }: 
       const headers = headersFor(request, own().json, { ...perStatus[error.status], ...extra });
       const { status, reason: statusText } = error;
       counts?.refused(error.code, status);
+      countLimit(error, hit);
       return new Response(
         stringify(error.toBody()),
         statusText ? { status, statusText, headers } : { status, headers },

@@ -1,3 +1,5 @@
+import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
+
 /** What may wait for clients that do not read, in octets. */
 export type UnreadLimits = {
   /** For one of them. */
@@ -49,7 +51,7 @@ type Entry = { output: Output; source: Source; counted: number; cut: boolean };
  * Counts what outputs hold when they are written to, so that writing costs the same however many there are. A client
  * that reads in between is counted too high until then; all are counted anew before one is cut because of others.
  */
-export function createUnread(limits: UnreadLimits): Unread {
+export function createUnread(limits: UnreadLimits, hit: LimitHit = uncounted): Unread {
   const sources = new Map<string, Source>();
   let total = 0;
 
@@ -80,6 +82,7 @@ export function createUnread(limits: UnreadLimits): Unread {
       const { counted, output } = victim;
       const excess = total > limits.total ? 'total' : 'address';
       remove(victim);
+      hit(excess === 'total' ? 'http.limits.unread_total' : 'http.limits.address_share');
       output.cut(excess, counted);
     }
   };
@@ -112,6 +115,7 @@ export function createUnread(limits: UnreadLimits): Unread {
           count(entry, octets);
           if (octets > limits.socket && !entry.cut) {
             entry.cut = true;
+            hit('http.limits.websocket_queue');
             output.cut('socket', octets);
           }
           if (total > limits.total || source.total > limits.address) relieve();

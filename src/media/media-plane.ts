@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
+import type { LimitHit } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import type { LoopReader } from '../lib/loop-reader.ts';
 import type { ExternalAudio, ExternalReport, ExternalRequest, ExternalSession } from '../telephony/external.ts';
@@ -21,6 +22,7 @@ import { createLocalPair } from './local-pair.ts';
 import { MixProxy } from './mix-proxy.ts';
 import type { MediaUsage } from './protocol.ts';
 import { closeLeft, newDescriptorTable } from './rtp/descriptors.ts';
+import { noPortFree } from './rtp/ports.ts';
 import { RtpProxy } from './rtp-proxy.ts';
 import type { SessionProxy, SessionProxyOptions } from './session-proxy.ts';
 import { SnoopProxy } from './snoop-proxy.ts';
@@ -38,6 +40,8 @@ export type MediaPlaneOptions = {
   measured?: ((id: string, measures: MediaMeasures) => void) | undefined;
   /** Gives memory for the heads of the RTP packets of a session that is opened (`lib/rtp-trace.ts`), where they are kept. */
   trace?: ((id: string) => SharedArrayBuffer | undefined) | undefined;
+  /** Hears of sessions for which there was no port. */
+  hit?: LimitHit | undefined;
 };
 
 const noUsage: MediaUsage = {
@@ -192,7 +196,12 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
     const link = this.#near(near);
     const proxy = new RtpProxy(this.#sessionOptions(id, told), link, from);
     this.#add(proxy);
-    await proxy.opened;
+    try {
+      await proxy.opened;
+    } catch (error) {
+      if ((error as Error).message.startsWith(noPortFree)) this.#options.hit?.('media.rtp_ports');
+      throw error;
+    }
     return proxy;
   }
 

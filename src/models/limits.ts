@@ -1,4 +1,22 @@
-import { AriError } from './errors.ts';
+import type { LimitHit } from '../lib/limit-counts.ts';
+import { AriError, type AriErrorCode } from './errors.ts';
+
+/** The settings whose bound a refusal tells of, by its code. */
+const bounds: Readonly<Partial<Record<AriErrorCode, string>>> = {
+  requestBodyTooLarge: 'http.limits.body',
+  tooManyPipelined: 'http.limits.pipelined',
+  tooManyLogIns: 'http.limits.password_queue',
+  tooManyTokens: 'http.tokens.most',
+  tooManyListeners: 'listening.most',
+  bridgeFull: 'bridges.channels',
+  tooManyBridges: 'bridges.most',
+  tooManyRecordings: 'recordings.live',
+};
+
+/** The setting whose bound a refusal tells of; undefined when it tells of none. */
+export function limitOf({ code, parameters }: AriError): string | undefined {
+  return code === 'limitReached' ? `limits.${parameters['limit']}` : bounds[code];
+}
 
 /** What clients may make no more of than a setting allows; names as in the configuration's `limits`. */
 export type Limits = {
@@ -18,6 +36,12 @@ export type Limits = {
   /** Objects of dynamic configuration. */
   dynamic_objects: number;
 };
+
+/** Counts the bound that a refusal tells of, if any. */
+export function countLimit(refusal: AriError, hit: LimitHit): void {
+  const limit = limitOf(refusal);
+  if (limit !== undefined) hit(limit);
+}
 
 /**
  * Refuses what would be one too many. Asked before anything is changed.

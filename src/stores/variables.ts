@@ -1,5 +1,6 @@
 import type { Bus } from '../bus/bus.ts';
 import { allChannels } from '../bus/topics.ts';
+import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
 import { AriError } from '../models/errors.ts';
 import { requireWithin } from '../models/limits.ts';
 import type { Variable } from '../models/variable.ts';
@@ -36,6 +37,8 @@ export type GlobalVariablesOptions = {
   writeFunction?: (call: string, value: string) => boolean;
   /** Variables that there may be; any number when left out. */
   limit?: number | undefined;
+  /** Hears of variables that are not set because there are too many. */
+  hit?: LimitHit | undefined;
 };
 
 export function createGlobalVariables({
@@ -43,6 +46,7 @@ export function createGlobalVariables({
   readFunction,
   writeFunction,
   limit = Number.POSITIVE_INFINITY,
+  hit = uncounted,
 }: GlobalVariablesOptions): GlobalVariables {
   const values = new Map<string, string>();
   const stored = (name: string): string => name.replace(/^_{1,2}/, '');
@@ -60,7 +64,11 @@ export function createGlobalVariables({
 
   return {
     get: (name) => values.get(stored(name)),
-    set,
+    set(name, value) {
+      const isSet = set(name, value);
+      if (!isSet) hit('limits.global_variables');
+      return isSet;
+    },
 
     getGlobalVar(variable) {
       if (!variable) throw new AriError('variableNameRequired');

@@ -30,6 +30,8 @@ export type Figures = {
   /** By thread of the media plane. */
   load: readonly PlaneLoad[];
   http: { responses: Readonly<Record<string, number>>; refusals: Readonly<Record<string, number>> };
+  /** How often bounds were met, by the setting that makes them. */
+  limits: Readonly<Record<string, number>>;
   /** Call detail records that were made, that were lost on one of their ways, and what waits for a webhook. */
   records: { made: number; lost: number; waitingOctets: number };
   /** Lines of the audit log, and those that its disk did not take. */
@@ -229,11 +231,11 @@ function createFigureMetrics(registry: Registry): (figures: Figures) => void {
   counter('http_responses_total', 'Answers of the interface by status.', ['status'], ({ http }) =>
     each(http.responses, 'status'),
   );
-  counter(
-    'http_refusals_total',
-    'Refusals of the interface by reason; limits are among them.',
-    ['reason'],
-    ({ http }) => each(http.refusals, 'reason'),
+  counter('http_refusals_total', 'Refusals of the interface by reason.', ['reason'], ({ http }) =>
+    each(http.refusals, 'reason'),
+  );
+  counter('limits_hit_total', 'How often a bound was met, by the setting that makes it.', ['limit'], ({ limits }) =>
+    each(limits, 'limit'),
   );
   counter('call_detail_records_total', 'Call detail records that were made.', [], ({ records }) => one(records.made));
   counter(

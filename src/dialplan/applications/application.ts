@@ -1,5 +1,6 @@
 import type { CancelSignal } from '../../lib/cancellation.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { LimitHit } from '../../lib/limit-counts.ts';
 import type { Stop } from '../calls.ts';
 import type { DialplanChannel, Position } from '../host.ts';
 
@@ -51,6 +52,8 @@ export type Surroundings = {
   applicationAt(position: Position): string | undefined;
   /** How many subroutines may be inside one another. */
   readonly subroutineDepth: number;
+  /** Hears of bounds that were met. */
+  readonly hit: LimitHit;
 };
 
 /** What is known of a step while the dialplan is loaded and its arguments are constant. */

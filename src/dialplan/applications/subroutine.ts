@@ -25,9 +25,10 @@ function call(text: string, step: Step): Verdict {
   const position = resolve(place, step);
   const { subroutines } = step.channel;
   if (!position) step.warn(`there is no place ${place.join(',')}`);
-  else if (subroutines.length >= step.dialplan.subroutineDepth)
+  else if (subroutines.length >= step.dialplan.subroutineDepth) {
+    step.dialplan.hit('limits.subroutines');
     step.warn(`more than ${step.dialplan.subroutineDepth} subroutines are inside one another`);
-  else {
+  } else {
     enterSubroutine(step.channel, nextOf(step), args);
     return { type: 'goto', position };
   }

@@ -79,7 +79,10 @@ export function createAskedTransfers(options: AskedTransfersOptions): AskedTrans
       if (refusal) return refuse(services, endpoint, refusal);
       // A 481 would end the call (RFC 3261 12.2.1.2).
       if (!options.isUp()) return 603;
-      if (pending.size >= transfersPerCall) return 491;
+      if (pending.size >= transfersPerCall) {
+        services.hit('sip.transfers.per_call');
+        return 491;
+      }
       const id = String(request.cseq.number);
       const isQuiet = request.header('Refer-Sub')?.trim().toLowerCase() === 'false';
       const transfer: AskedTransfer = isQuiet ? { id } : { id, event: asked ? `refer;id=${id}` : 'refer' };

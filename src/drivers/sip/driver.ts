@@ -1,5 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Ids } from '../../lib/ids.ts';
+import { type LimitHit, uncounted } from '../../lib/limit-counts.ts';
 import type { Logger } from '../../lib/log.ts';
 import { createVerifier } from '../../sip/auth/verifier.ts';
 import type { Stack } from '../../sip/dialog/stack.ts';
@@ -71,6 +72,8 @@ export type SipDriverOptions = {
   logIns?: LogIns;
   /** Hears text messages that endpoints send. */
   messageReceived?: (message: TextMessage) => void;
+  /** Hears of the bounds that were met. */
+  hit?: LimitHit | undefined;
 };
 
 /** What the driver holds now; all zero when nothing is going on, bindings and nonces aside. */
@@ -169,6 +172,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     passports: new Passports(),
     isAmong: options.isAmong ?? ((extension, extensions) => extensions.includes(extension)),
     messageReceived: (message) => options.messageReceived?.(message),
+    hit: options.hit ?? uncounted,
   };
   const qualifier = createQualifier(services);
   const referrals = createReferrals(services);

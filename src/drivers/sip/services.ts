@@ -1,3 +1,4 @@
+import type { LimitHit } from '../../lib/limit-counts.ts';
 import type { Stack } from '../../sip/dialog/stack.ts';
 import type { UserAgent } from '../../sip/dialog/user-agent.ts';
 import type { Target } from '../../sip/transport/transport.ts';
@@ -36,6 +37,8 @@ export type Services = {
   /** Whether an extension is one of a list of extensions and patterns of the dialplan. */
   isAmong(extension: string, extensions: readonly string[]): boolean;
   messageReceived(message: TextMessage): void;
+  /** Hears of the bounds that were met. */
+  hit: LimitHit;
 };
 
 /** The host that we are for a peer. */

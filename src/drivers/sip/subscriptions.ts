@@ -250,9 +250,14 @@ export function createSubscriptions(services: Services, { mailbox, hint, watcher
     const { endpoint } = identity;
     const subject = subjectOf(endpoint, event, userOf(request.uri));
     if (!subject) return void transaction.reply(404);
-    if ((perEndpoint.get(endpoint.name) ?? 0) >= limits.perEndpoint) return void transaction.reply(403);
-    if (subscriptions.size >= limits.most)
+    if ((perEndpoint.get(endpoint.name) ?? 0) >= limits.perEndpoint) {
+      services.hit('sip.subscriptions.per_endpoint');
+      return void transaction.reply(403);
+    }
+    if (subscriptions.size >= limits.most) {
+      services.hit('sip.subscriptions.most');
       return void transaction.reply(503, { headers: [['Retry-After', String(limits.minimumSeconds)]] });
+    }
     const dialog = uasDialog(request, toTag, source, endpoint.symmetric ? source : undefined);
     const eventId = /;\s*id\s*=\s*([\w.!%*+`'~-]+)/i.exec(request.header('Event') ?? '')?.[1];
     const subscription = { dialog, endpoint: endpoint.name, subject, eventId, endsAt: 0, version: 0, told: [] };

@@ -4,6 +4,9 @@ import type { PacketSocket, Sockets } from './sockets.ts';
 /** An even port for RTP and the odd one above it for RTCP (RFC 3550 section 11). */
 export type PortPair = { rtp: PacketSocket; rtcp: PacketSocket };
 
+/** What the reason begins with when a range has no pair left. */
+export const noPortFree = 'no free pair of RTP ports';
+
 export type PortPoolOptions = {
   clock: Clock;
   sockets: Sockets;
@@ -65,7 +68,7 @@ export class PortPool {
       }
       if (this.#waiting.length >= this.#draining.size) {
         const { first, last } = this.#options.range;
-        throw new Error(`no free pair of RTP ports in ${first}-${last} on ${this.#options.address}`);
+        throw new Error(`${noPortFree} in ${first}-${last} on ${this.#options.address}`);
       }
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }

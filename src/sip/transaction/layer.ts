@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { guardedClock } from '../../lib/guard.ts';
 import type { Ids } from '../../lib/ids.ts';
+import type { LimitHit } from '../../lib/limit-counts.ts';
 import type { Logger } from '../../lib/log.ts';
 import { keptRequest } from '../message/kept.ts';
 import type { SipRequest, SipResponse } from '../message/message.ts';
@@ -39,6 +40,8 @@ export type TransactionLayerOptions = {
   readonly timers?: Partial<TimerValues> | undefined;
   /** What server transactions may hold; what is left out has its default. */
   readonly limits?: Partial<TransactionLimits> | undefined;
+  /** Hears of the bounds that were met. */
+  readonly hit?: LimitHit | undefined;
   /** Who has shown who it is; without it everybody has. */
   readonly peers?: KnownPeers | undefined;
   /** Nothing that comes in before {@link TransactionLayer.restore} is heard: whoever sent it sends it again. */
@@ -86,6 +89,7 @@ class Transactions implements TransactionLayer {
     log,
     timers,
     limits,
+    hit,
     peers,
     inspect,
     awaitsRestore = false,
@@ -99,7 +103,7 @@ class Transactions implements TransactionLayer {
       clock: guardedClock(clock, log, 'a timer of a SIP transaction'),
       timers: { ...defaultTimerValues, ...timers },
       inspect,
-      room: new Room({ ...defaultTransactionLimits, ...limits }),
+      room: new Room({ ...defaultTransactionLimits, ...limits }, hit),
       send: (bytes, target, onFailure) => transports.send(bytes, target, onFailure),
       sendCancel: (cancel, target) => this.#sendCancel(cancel, target),
       guard: (call) => this.#guard(call),

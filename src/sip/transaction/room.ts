@@ -1,3 +1,5 @@
+import { type LimitHit, uncounted } from '../../lib/limit-counts.ts';
+
 /** How much server transactions may hold. */
 export type TransactionLimits = {
   /** Server transactions alive at once. */
@@ -28,8 +30,12 @@ export class Room {
   readonly #strangers: Share = { transactions: 0, octets: 0 };
   readonly #bySource = new Map<string, Share>();
 
-  constructor(limits: TransactionLimits) {
+  readonly #hit: LimitHit;
+
+  /** @param hit hears of the bounds for which there was no room. */
+  constructor(limits: TransactionLimits, hit: LimitHit = uncounted) {
     this.#limits = limits;
+    this.#hit = hit;
   }
 
   /** Takes up other limits; who has a place keeps it. */
@@ -44,11 +50,17 @@ export class Room {
    */
   take(stranger: string | undefined, octets: number): Seat | undefined {
     const { transactions, octets: whole, sourceTransactions, sourceOctets } = this.#limits;
-    if (!fits(this.#all, octets, transactions, whole)) return undefined;
+    const isFull = (share: Share, places: number, most: number, limit: '' | 'source_'): boolean => {
+      if (share.transactions >= places) this.#hit(`sip.limits.${limit}transactions`);
+      else if (share.octets + octets > most) this.#hit(`sip.limits.${limit}transaction_bytes`);
+      else return false;
+      return true;
+    };
+    if (isFull(this.#all, transactions, whole, '')) return undefined;
     if (stranger !== undefined) {
-      if (!fits(this.#strangers, octets, transactions / 2, whole / 2)) return undefined;
+      if (isFull(this.#strangers, transactions / 2, whole / 2, '')) return undefined;
       const own = this.#bySource.get(stranger) ?? { transactions: 0, octets: 0 };
-      if (!fits(own, octets, sourceTransactions, sourceOctets)) return undefined;
+      if (isFull(own, sourceTransactions, sourceOctets, 'source_')) return undefined;
       this.#bySource.set(stranger, own);
     }
     const seat: Seat = { stranger, octets: 0 };
@@ -76,10 +88,6 @@ export class Room {
     add(this.#strangers, places, more);
     add(this.#bySource.get(seat.stranger)!, places, more);
   }
-}
-
-function fits(share: Share, octets: number, transactions: number, whole: number): boolean {
-  return share.transactions < transactions && share.octets + octets <= whole;
 }
 
 function add(share: Share, transactions: number, octets: number): void {

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../lib/clock.ts';
+import type { LimitHit } from '../../lib/limit-counts.ts';
 import type { Frame } from '../message/stream-framer.ts';
 import type { SendFailure, Source } from './transport.ts';
 
@@ -29,6 +30,8 @@ export type QueueBudget = {
   queued: number;
   /** Makes room for more, at the cost of whoever has queued most; false when that is the one that asks. */
   makeRoom(bytes: number, asking: Connection): boolean;
+  /** Hears of the bounds that were met. */
+  readonly hit: LimitHit;
 };
 
 export type ConnectionOptions = {
@@ -117,7 +120,7 @@ export class Connection {
       onClosed(this);
     });
     if (connected) {
-      this.#firstTimer = clock.setTimeout(() => this.destroy(), limits.firstMessageTimeout);
+      this.#firstTimer = clock.setTimeout(() => this.#tooSlow('first_message'), limits.firstMessageTimeout);
       this.#watchIdle(limits.idleTimeout);
     } else this.#awaitConnection(connectEvent);
   }
@@ -142,7 +145,9 @@ export class Connection {
   /** Sends or queues bytes; a failure is reported once, perhaps at once. */
   send(bytes: Buffer, onFailure: (failure: SendFailure) => void): void {
     const length = this.#stream.writableLength + bytes.length;
-    if (length > this.#limits.maxQueuedBytes || !this.#budget.makeRoom(bytes.length, this)) {
+    const isTooMuch = length > this.#limits.maxQueuedBytes;
+    if (isTooMuch) this.#budget.hit('sip.limits.connection_queue');
+    if (isTooMuch || !this.#budget.makeRoom(bytes.length, this)) {
       this.destroy();
       onFailure({ reason: 'overload', target: this.source });
       return;
@@ -168,7 +173,7 @@ export class Connection {
     });
     if (!this.#isStalled()) return;
     this.#stream.pause();
-    this.#drainTimer ??= this.#clock.setTimeout(() => this.destroy(), this.#limits.partialTimeout);
+    this.#drainTimer ??= this.#clock.setTimeout(() => this.#tooSlow('partial_message'), this.#limits.partialTimeout);
   }
 
   #isStalled(): boolean {
@@ -198,6 +203,12 @@ export class Connection {
     // A peer that reads nothing would hold the connection open for ever.
     this.#connectTimer ??= this.#clock.setTimeout(() => this.#stream.destroy(), this.#limits.connectTimeout);
     this.#stream.end();
+  }
+
+  /** The peer had its time. */
+  #tooSlow(limit: 'first_message' | 'partial_message'): void {
+    this.#budget.hit(`sip.limits.${limit}`);
+    this.destroy();
   }
 
   /** Closes at once; what is queued is lost. */
@@ -230,7 +241,10 @@ export class Connection {
       this.#partialTimer = undefined;
     }
     if (this.#framer.isPartial) {
-      this.#partialTimer ??= this.#clock.setTimeout(() => this.destroy(), this.#limits.partialTimeout);
+      this.#partialTimer ??= this.#clock.setTimeout(
+        () => this.#tooSlow('partial_message'),
+        this.#limits.partialTimeout,
+      );
     }
     // However often it asked: what waits to be read by a peer that does not read must not grow by what it sends.
     if (frames.some(({ type }) => type === 'ping')) this.send(pong, () => {});

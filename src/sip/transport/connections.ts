@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { sourceNetwork } from '../../lib/addresses.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { LimitHit } from '../../lib/limit-counts.ts';
 import type { TlsKeys } from '../../lib/tls.ts';
 import { type Frame, StreamFramer } from '../message/stream-framer.ts';
 import { Connection, type ConnectionLimits, type QueueBudget } from './connection.ts';
@@ -37,6 +38,8 @@ export type ConnectionsOptions = {
   readonly admits: (source: Source) => boolean;
   readonly onFrame: (frame: Frame, connection: Connection) => void;
   readonly onClosed: (connection: number, target: Target) => void;
+  /** Hears of the bounds that were met. */
+  readonly hit: LimitHit;
   /** Trouble of a listening socket, after it is bound. */
   readonly onError: (error: Error) => void;
 };
@@ -61,7 +64,7 @@ export class Connections {
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
-    this.#budget = { queued: 0, makeRoom: (bytes, asking) => this.#makeRoom(bytes, asking) };
+    this.#budget = { queued: 0, makeRoom: (bytes, asking) => this.#makeRoom(bytes, asking), hit: options.hit };
   }
 
   /** All that are open, those that are not through their handshake yet among them. */
@@ -131,8 +134,10 @@ export class Connections {
   #beginHandshake(socket: Socket, source: string, target: Target): boolean {
     const { clock, maxSourceHandshakes, handshakeTimeout, isKnownAddress, admits, onRefused } = this.#options;
     socket.on('error', () => {});
+    const { hit } = this.#options;
     const under = [...this.#entering.values()].filter((each) => each === source).length;
     const isTooMany = under >= maxSourceHandshakes && !isKnownAddress(target.address);
+    if (isTooMany) hit('sip.limits.source_handshakes');
     if (isTooMany || !admits({ ...target, listener: target.listener! })) {
       socket.destroy();
       return false;
@@ -140,6 +145,7 @@ export class Connections {
     this.#entering.set(socket, source);
     const timer = clock.setTimeout(() => {
       if (!this.#entering.has(socket)) return;
+      hit('sip.limits.handshake');
       onRefused(target, target.protocol, 'its handshake took too long');
       socket.destroy();
     }, handshakeTimeout);
@@ -151,8 +157,11 @@ export class Connections {
   }
 
   #isFullFor(address: string): boolean {
-    const { maxSourceConnections, isKnownAddress } = this.#options;
-    return (this.#bySource.get(sourceNetwork(address)) ?? 0) >= maxSourceConnections && !isKnownAddress(address);
+    const { maxSourceConnections, isKnownAddress, hit } = this.#options;
+    if ((this.#bySource.get(sourceNetwork(address)) ?? 0) < maxSourceConnections || isKnownAddress(address))
+      return false;
+    hit('sip.limits.source_connections');
+    return true;
   }
 
   #forgetSource(source: string): void {
@@ -164,6 +173,7 @@ export class Connections {
   /** A full house closes the oldest connection that has not said anything yet; false when there is none. */
   #makePlace(): boolean {
     if (this.size < this.#options.maxConnections) return true;
+    this.#options.hit('sip.limits.connections');
     const [entering] = this.#entering.keys();
     if (entering) {
       entering.destroy();
@@ -179,6 +189,7 @@ export class Connections {
 
   #makeRoom(bytes: number, asking: Connection): boolean {
     while (this.#budget.queued + bytes > this.#options.maxQueuedBytesInAll) {
+      this.#options.hit('sip.limits.connection_queues');
       let greediest = asking;
       for (const connection of this.#byId.values()) if (connection.queued > greediest.queued) greediest = connection;
       if (greediest === asking) return false;

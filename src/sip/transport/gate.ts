@@ -1,5 +1,6 @@
 import { sourceNetwork } from '../../lib/addresses.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { type LimitHit, uncounted } from '../../lib/limit-counts.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { KnownPeers } from './known-peers.ts';
 import type { Source } from './transport.ts';
@@ -38,6 +39,8 @@ export type GateOptions = {
   readonly peers: KnownPeers;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Hears of the bounds that were met. */
+  readonly hit?: LimitHit | undefined;
 };
 
 /** Whoever has sent no more than this of late is quiet, and has a share of its own. */
@@ -48,7 +51,7 @@ const REPORT_EVERY_MS = 60_000;
  * A gate that the known pass freely and strangers at a bounded rate. Half of what strangers may send together is for
  * quiet addresses, so that a new phone gets through while loud ones fight over the other half.
  */
-export function createGate({ limits: start, peers, clock, log }: GateOptions): Gate {
+export function createGate({ limits: start, peers, clock, log, hit = uncounted }: GateOptions): Gate {
   let limits: GateLimits = { ...defaultGateLimits, ...start };
   /** In the order of last use. */
   const buckets = new Map<string, Bucket>();
@@ -65,12 +68,16 @@ export function createGate({ limits: start, peers, clock, log }: GateOptions): G
     const bucket = buckets.get(network) ?? new Bucket(limits.sourceRate, limits.sourceBurst, now);
     buckets.delete(network);
     buckets.set(network, bucket);
-    if (buckets.size > limits.sources) buckets.delete(buckets.keys().next().value!);
+    if (buckets.size > limits.sources) {
+      buckets.delete(buckets.keys().next().value!);
+      hit('sip.limits.sources');
+    }
     return bucket;
   };
 
-  const refuse = (source: Source, now: number): false => {
+  const refuse = (source: Source, now: number, limit?: string): false => {
     refused++;
+    if (limit !== undefined) hit(limit);
     if (now - toldAt >= REPORT_EVERY_MS) {
       log.warn({ messages: refused - told, last: source.address }, 'SIP messages of strangers were not read');
       toldAt = now;
@@ -86,9 +93,9 @@ export function createGate({ limits: start, peers, clock, log }: GateOptions): G
       if (isIgnored(source.address)) return refuse(source, now);
       const own = bucketOf(source.address, now);
       const isQuiet = own.left(now) >= limits.sourceBurst - QUIET;
-      if (!own.take(now)) return refuse(source, now);
+      if (!own.take(now)) return refuse(source, now, 'sip.limits.source_rate');
       if (peers.hasNeighbour(source.address) || (isQuiet ? quiet : loud).take(now)) return true;
-      return refuse(source, now);
+      return refuse(source, now, 'sip.limits.stranger_rate');
     },
     ignore(test) {
       isIgnored = test;

@@ -1,6 +1,7 @@
 import type { RemoteInfo } from 'node:dgram';
 import type { Clock } from '../../lib/clock.ts';
 import { guarded, guardedClock } from '../../lib/guard.ts';
+import { type LimitHit, uncounted } from '../../lib/limit-counts.ts';
 import type { Logger } from '../../lib/log.ts';
 import { isBindingRequest, writeBindingResponse } from '../../lib/stun.ts';
 import { createTally } from '../../lib/tally.ts';
@@ -40,6 +41,8 @@ export type TransportsOptions = {
   readonly gate?: Pick<Gate, 'admits'> | undefined;
   /** Hears of every message that goes in or out. */
   readonly onTraffic?: TrafficListener | undefined;
+  /** Hears of the bounds that were met. */
+  readonly hit?: LimitHit | undefined;
   /** Whether anybody at an address is known; without it everybody is. */
   readonly isKnownAddress?: ((address: string) => boolean) | undefined;
   /** Certificates and authorities; without them there is no TLS. */
@@ -109,6 +112,7 @@ class SocketTransports implements Transports {
     allowsOrigin = () => false,
     outside = () => undefined,
     onTraffic,
+    hit = uncounted,
   }: TransportsOptions) {
     const refusals = createTally(clock, log, 'peers were not let in to speak SIP');
     this.#log = log;
@@ -134,6 +138,7 @@ class SocketTransports implements Transports {
           'a SIP peer has not proved over TLS who it is: nothing was sent to it',
         ),
       maxQueuedBytesInAll: all.maxQueuedBytesInAll,
+      hit,
       isKnownAddress,
       admits: (source) => gate?.admits(source) ?? true,
       onFrame: guarded(log, 'taking a SIP message from a stream', (frame: Frame, connection: Connection) =>

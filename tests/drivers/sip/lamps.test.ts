@@ -289,6 +289,7 @@ lamps('a phone may watch so much, and all phones together', async () => {
   });
   assert.is((await tight.subscribe([dialogEvent])).status, 200);
   assert.is((await tight.subscribe([dialogEvent], { callId: 'more' })).status, 403);
+  assert.equal(tight.server.limits.figures(), { 'sip.subscriptions.per_endpoint': 1 });
   await tight.heard(1);
   const full = await world({
     config: {
@@ -299,6 +300,7 @@ lamps('a phone may watch so much, and all phones together', async () => {
   assert.is((await full.subscribe([dialogEvent])).status, 200);
   const refused = await full.subscribe([dialogEvent], { callId: 'more' });
   assert.equal([refused.status, refused.header('Retry-After')], [503, '60']);
+  assert.equal(full.server.limits.figures(), { 'sip.subscriptions.most': 1 });
   await full.heard(1);
 });
 

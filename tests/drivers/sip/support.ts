@@ -14,6 +14,7 @@ import type { TextMessage } from '../../../src/drivers/sip/services.ts';
 import type { Watched } from '../../../src/drivers/sip/subscriptions.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createIds } from '../../../src/lib/ids.ts';
+import { LimitCounts } from '../../../src/lib/limit-counts.ts';
 import type { Logger } from '../../../src/lib/log.ts';
 import type { NameServer } from '../../../src/sip/location/names.ts';
 import { createTransactionLayer } from '../../../src/sip/transaction/layer.ts';
@@ -284,7 +285,9 @@ export async function createPhone({
   const transactions = createTransactionLayer({ transports: wrapped, clock, ids, log: noLog, timers, peers });
   const watchers = createWatchers({ runtime: createRuntime(clock, noLog), log: noLog });
   let next = 0;
+  const limits = new LimitCounts();
   const driver: SipDriver = createSipDriver({
+    hit: limits.hit,
     config: { ...defaultSipConfig, subscriptions, t1Ms: 50, t2Ms: 200, ...config },
     transports: wrapped,
     transactions,
@@ -331,6 +334,8 @@ export async function createPhone({
   driver.start();
   return {
     driver,
+    /** The bounds that were met. */
+    limits,
     watchers,
     media,
     channels,

@@ -52,10 +52,11 @@ transfers('a REFER is accepted, told as it goes, and is over with the last word'
 });
 
 transfers('a second one tells itself from the first by its number, and one too many is refused for now', async () => {
-  const { phone, channel } = await called();
+  const { driver, phone, channel } = await called();
   assert.is(await phone.refer('<sip:300@pbx.example>'), 202);
   const first = asked(await channel.heard('leg.transferAsked'))!;
   assert.is(await phone.refer('<sip:301@pbx.example>'), 491);
+  assert.equal(driver.limits.figures(), { 'sip.transfers.per_call': 1 });
   channel.leg.tellTransfer(first.id, 480);
   assert.is(await phone.refer('<sip:302@pbx.example>'), 202);
   await phone.until(() => phone.notified.length === 3, 'three NOTIFYs');

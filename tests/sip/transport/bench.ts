@@ -1,4 +1,5 @@
 import { systemClock } from '../../../src/lib/clock.ts';
+import { LimitCounts } from '../../../src/lib/limit-counts.ts';
 import type { SipMessage } from '../../../src/sip/message/message.ts';
 import type { ParseFailure } from '../../../src/sip/message/parse.ts';
 import type { Protocol } from '../../../src/sip/transport/kind.ts';
@@ -43,6 +44,8 @@ export type Party = {
   readonly messages: Inbox<{ message: SipMessage; source: Source }>;
   readonly malformed: Inbox<{ failure: ParseFailure; source: Source }>;
   readonly closed: Inbox<number>;
+  /** The bounds that were met. */
+  readonly limits: LimitCounts;
 };
 
 /** Transports on 127.0.0.1 (UDP, TCP and what else is named, any ports) and what they receive. */
@@ -50,8 +53,9 @@ export async function openParty(
   options: Partial<TransportsOptions> = {},
   more: readonly Listen[] = [],
 ): Promise<Party> {
-  const transports = createTransports({ clock: systemClock, log, ...options });
-  const party: Party = { transports, messages: new Inbox(), malformed: new Inbox(), closed: new Inbox() };
+  const limits = new LimitCounts();
+  const transports = createTransports({ clock: systemClock, log, hit: limits.hit, ...options });
+  const party: Party = { transports, messages: new Inbox(), malformed: new Inbox(), closed: new Inbox(), limits };
   transports.onMessage((message, source) => party.messages.put({ message, source }));
   transports.onMalformed((failure, source) => party.malformed.put({ failure, source }));
   transports.onConnectionClosed((connection) => party.closed.put(connection));

@@ -52,6 +52,7 @@ test('a peer that goes on reading nothing is cut off after a while', async () =>
   send();
   clock.advance(1_000);
   assert.is(await party.closed.next(), source.connection);
+  assert.equal(party.limits.figures(), { 'sip.limits.partial_message': 1 });
   socket.destroy();
   await party.transports.close();
   assert.is(clock.pending, 0);
@@ -69,6 +70,7 @@ test('when all connections together have too much queued, the one with most is c
   assert.is(party.transports.counts().connections, 1);
   const all = [40_000, 20_000, 50_000].map((size) => failureOf(party.transports, Buffer.alloc(size), modest.source));
   assert.is((await Promise.race(all)).reason, 'overload');
+  assert.equal(party.limits.figures(), { 'sip.limits.connection_queues': 2 });
   await party.transports.close();
 });
 
@@ -87,6 +89,7 @@ test('a connection that does not say anything that makes sense is closed after a
   clock.advance(1_000);
   await gone;
   assert.is(party.transports.counts().connections, 1);
+  assert.equal(party.limits.figures(), { 'sip.limits.first_message': 3 });
   party.transports.send(request, source);
   await once(good, 'data');
   good.destroy();
@@ -101,6 +104,7 @@ test('an address where nobody is known has only so many connections, others have
   const sockets = [await dial(party), await dial(party)];
   const third = await dial(party);
   await once(third.resume(), 'close');
+  assert.equal(party.limits.figures(), { 'sip.limits.source_connections': 1 });
   known.add('127.0.0.1');
   sockets.push((await introduced(party)).socket);
   for (const socket of sockets) socket.destroy();
@@ -120,6 +124,7 @@ test('a full house makes place by closing the oldest connection that has said no
   assert.is(party.transports.counts().connections, 2);
   const turnedAway = await dial(party);
   await once(turnedAway.resume(), 'close');
+  assert.equal(party.limits.figures(), { 'sip.limits.connections': 2 });
   for (const { socket } of [first, last]) socket.destroy();
   await party.transports.close();
 });

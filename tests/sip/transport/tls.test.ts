@@ -246,6 +246,7 @@ test('a handshake that takes too long is given up; one address may have so many 
   const closed = sockets.map((socket) => once(socket.resume(), 'close'));
   clock.advance(1_000);
   await Promise.all(closed);
+  assert.equal(party.limits.figures(), { 'sip.limits.source_handshakes': 1, 'sip.limits.handshake': 2 });
   await party.transports.close();
   assert.equal([party.transports.counts().connections, clock.pending], [0, 0]);
 });
