@@ -14,9 +14,12 @@ const socketLevel = 1;
 const receiveBuffer = 8;
 const add = 1;
 const readable = 1;
+/** MSG_TRUNC of recv(2): the length told is that of the whole datagram. */
+const truncated = 0x20;
 
-/** Octets of the longest datagram. */
-const longestPacket = 65_536;
+/** Octets of the longest packet that is taken whole, and of the memory that packets are read into one behind the other. */
+const longestPacket = 16_384;
+const slabBytes = 131_072;
 /** Sockets that one call finds, and how often such calls follow each other before others have their turn. */
 const foundAtOnce = 256;
 const roundsAtOnce = 8;
@@ -43,8 +46,10 @@ export class EpollSockets implements Sockets {
   readonly #epollEntry: number;
   readonly #sockets = new Map<number, EpollSocket>();
   readonly #events = new Int32Array(new ArrayBuffer(foundAtOnce * epollEvent.words * 4));
-  readonly #packet = Buffer.allocUnsafeSlow(longestPacket);
-  readonly #length = new Uint32Array(new ArrayBuffer(4));
+  readonly #eventsAt: number;
+  readonly #room: Room;
+  /** Numbers the looks. */
+  #looks = 0;
   #nothingFound = 0;
   #timer: unknown;
 
@@ -54,6 +59,8 @@ export class EpollSockets implements Sockets {
     const { calls } = options;
     this.#epoll = checked(calls, 'epoll_create1', calls.epoll_create1(closeOnExec));
     this.#epollEntry = this.#note(this.#epoll);
+    this.#eventsAt = calls.addressOf(this.#events);
+    this.#room = new Room(calls);
   }
 
   async bind(address: string, port: number): Promise<PacketSocket> {
@@ -93,8 +100,7 @@ export class EpollSockets implements Sockets {
     if (!own.write(family, address, port)) throw failure('bind', 'EINVAL');
     calls.setsockopt(descriptor, socketLevel, receiveBuffer, new Int32Array([receiveBufferBytes]), 4);
     checked(calls, 'bind', calls.bind(descriptor, own.octets, own.length));
-    this.#length[0] = own.octets.length;
-    checked(calls, 'getsockname', calls.getsockname(descriptor, own.octets, this.#length));
+    checked(calls, 'getsockname', calls.getsockname(descriptor, own.octets, new Uint32Array([own.octets.length])));
     const event = new Int32Array(epollEvent.words);
     event[0] = readable;
     event[epollEvent.data] = descriptor;
@@ -136,18 +142,54 @@ export class EpollSockets implements Sockets {
   /** @returns whether there may be more. */
   #read(): boolean {
     const { calls } = this.#options;
+    const look = ++this.#looks;
     for (let round = 0; round < roundsAtOnce; round++) {
-      const found = calls.epoll_wait(this.#epoll, this.#events, foundAtOnce, 0);
-      if (found <= 0) {
-        this.#nothingFound = round === 0 ? this.#nothingFound + 1 : 0;
-        return false;
-      }
+      const found = calls.epoll_wait(this.#epoll, this.#eventsAt, foundAtOnce, 0);
+      if (round === 0) this.#nothingFound = found > 0 ? 0 : this.#nothingFound + 1;
+      if (found <= 0) return false;
+      let again = found === foundAtOnce;
       for (let event = 0; event < found; event++) {
-        const descriptor = this.#events[event * epollEvent.words + epollEvent.data]!;
-        this.#sockets.get(descriptor)?.read(this.#packet, this.#length);
+        const socket = this.#sockets.get(this.#events[event * epollEvent.words + epollEvent.data]!);
+        if (socket?.read(this.#room, look)) again = true;
       }
+      // Audio comes packet by packet: nobody else is asked again before the next look.
+      if (!again) return false;
     }
     return true;
+  }
+}
+
+/** Where packets are read to: memory behind each other, so that each may be kept without being copied. */
+class Room {
+  readonly #calls: SystemCalls;
+  readonly #length = new Uint32Array(new ArrayBuffer(4));
+  /** Where the kernel finds how long an address may be, and says how long it is. */
+  readonly lengthAt: number;
+  #slab = Buffer.alloc(0);
+  #slabAt = 0;
+  #used = 0;
+
+  constructor(calls: SystemCalls) {
+    this.#calls = calls;
+    this.lengthAt = calls.addressOf(this.#length);
+  }
+
+  /** Where the next packet of up to {@link longestPacket} octets may go. @param addressLength of whom it is from, at most. */
+  next(addressLength: number): number {
+    this.#length[0] = addressLength;
+    if (this.#slab.length - this.#used < longestPacket) {
+      this.#slab = Buffer.allocUnsafeSlow(slabBytes);
+      this.#slabAt = this.#calls.addressOf(this.#slab);
+      this.#used = 0;
+    }
+    return this.#slabAt + this.#used;
+  }
+
+  /** The packet that went there. */
+  take(length: number): Buffer {
+    const packet = this.#slab.subarray(this.#used, this.#used + length);
+    this.#used += length;
+    return packet;
   }
 }
 
@@ -170,6 +212,8 @@ class EpollSocket implements PacketSocket {
   readonly #source: SocketAddress;
   readonly #destination: SocketAddress;
   #listener: PacketListener | undefined;
+  /** Number of the look that found a packet last. */
+  #heardAt = Number.NEGATIVE_INFINITY;
   #open = true;
 
   constructor({ calls, descriptor, family, port, closed }: EpollSocketOptions) {
@@ -186,7 +230,7 @@ class EpollSocket implements PacketSocket {
     const destination = this.#destination;
     if (!this.#open || !destination.write(this.#family, address, port)) return;
     // Whatever is wrong, even that the kernel has no room: the packet is lost, nothing else.
-    this.#calls.sendto(this.#descriptor, packet, packet.length, 0, destination.octets, destination.length);
+    this.#calls.sendto(this.#descriptor, packet, packet.length, 0, destination.at, destination.length);
   }
 
   listen(listener: PacketListener | undefined): void {
@@ -200,17 +244,19 @@ class EpollSocket implements PacketSocket {
     this.#closed();
   }
 
-  /** Takes one packet, if there is one. @param room and @param length are used by all. */
-  read(room: Buffer, length: Uint32Array): void {
+  /** Takes one packet, if there is one. @returns whether it had one at the last look as well: there may be more behind it. */
+  read(room: Room, look: number): boolean {
     const source = this.#source;
-    length[0] = source.octets.length;
-    const count = this.#calls.recvfrom(this.#descriptor, room, room.length, 0, source.octets, length);
-    // Nothing there, or an error of what was sent earlier, which it tells once.
-    if (count < 0 || !this.#listener) return;
+    const packetAt = room.next(source.octets.length);
+    const length = this.#calls.recvfrom(this.#descriptor, packetAt, longestPacket, truncated, source.at, room.lengthAt);
+    // Nothing there, an error of what was sent earlier, which it tells once, or longer than any packet of audio or video.
+    if (length < 0 || length > longestPacket) return false;
+    const isBusy = look - this.#heardAt <= 1;
+    this.#heardAt = look;
+    if (!this.#listener) return isBusy;
     source.look();
-    const packet = Buffer.allocUnsafe(count);
-    room.copy(packet, 0, 0, count);
-    this.#listener(packet, source.address, source.port);
+    this.#listener(room.take(length), source.address, source.port);
+    return isBusy;
   }
 }
 

@@ -8,6 +8,8 @@ export class FramePackets {
   readonly #samples: Int16Array;
   readonly #perPacket: number;
   #count = 0;
+  /** Where payloads are made, however long. */
+  #payload = new Uint8Array(0);
 
   /** @param codec is only used, not closed. @param packetMs length of a packet, in ms. */
   constructor(codec: AudioCodec, packetMs: number) {
@@ -52,8 +54,16 @@ export class FramePackets {
   }
 
   #encode(samples: Int16Array, send: (packet: Uint8Array | undefined, units: number) => void): void {
-    const packet = Buffer.allocUnsafe(headerLength + maximumPayload(samples.length));
-    const length = this.#codec.encode(samples, packet.subarray(headerLength));
-    send(length > 0 ? packet.subarray(0, headerLength + length) : undefined, this.units);
+    const most = maximumPayload(samples.length);
+    if (this.#payload.length < most) this.#payload = new Uint8Array(most);
+    const length = this.#codec.encode(samples, this.#payload);
+    if (length === 0) {
+      send(undefined, this.units);
+      return;
+    }
+    // As long as it is, not as it might have been: what packets take decides how often the heap is collected.
+    const packet = Buffer.allocUnsafe(headerLength + length);
+    packet.set(this.#payload.subarray(0, length), headerLength);
+    send(packet, this.units);
   }
 }

@@ -42,6 +42,8 @@ export class Playout {
   readonly #frame: Frame;
   readonly #held: (HeldPacket | undefined)[] = new Array(window).fill(undefined);
   readonly #decoded: Int16Array;
+  /** The first of them: the frame that is given out next. */
+  readonly #next: Int16Array;
   #decodedCount = 0;
   #count = 0;
   #expected = -1;
@@ -68,6 +70,7 @@ export class Playout {
     this.#concealer = new Concealer(codec.sampleRate);
     this.#frame = emptyFrame(codec.sampleRate);
     this.#decoded = new Int16Array(((longestPacketMs + tickMs) * codec.sampleRate) / 1000);
+    this.#next = this.#decoded.subarray(0, frameSamples(codec.sampleRate));
   }
 
   /** Takes a packet; its octets are kept until its turn. @param at monotonic ms. */
@@ -100,8 +103,8 @@ export class Playout {
       while (this.#decodedCount < needed && this.#count > 0 && this.#playing) this.#decodeNext();
     }
     if (this.#decodedCount < needed && !this.#fillUp(needed)) return undefined;
-    this.#frame.samples.set(this.#decoded.subarray(0, needed));
-    this.#decoded.copyWithin(0, needed, this.#decodedCount);
+    this.#frame.samples.set(this.#next);
+    if (this.#decodedCount > needed) this.#decoded.copyWithin(0, needed, this.#decodedCount);
     this.#decodedCount -= needed;
     return this.#frame;
   }
@@ -153,7 +156,7 @@ export class Playout {
     const slot = this.#expected % window;
     const next = this.#held[slot];
     this.#skip();
-    const free = this.#decoded.subarray(this.#decodedCount);
+    const free = this.#decodedCount === 0 ? this.#decoded : this.#decoded.subarray(this.#decodedCount);
     if (!next) {
       const behind = this.#held[this.#expected % window];
       const copy = behind?.packet.subarray(behind.payloadStart, behind.payloadEnd);
@@ -169,7 +172,8 @@ export class Playout {
     this.#noising = false;
     const count = this.#codec.decode(next.packet.subarray(next.payloadStart, next.payloadEnd), free);
     if (count === 0) return;
-    this.#concealer.heard(free.subarray(0, count));
+    const isWholeFrame = this.#decodedCount === 0 && count === this.#next.length;
+    this.#concealer.heard(isWholeFrame ? this.#next : free.subarray(0, count));
     this.#decodedCount += count;
     this.#concealedMs = 0;
   }

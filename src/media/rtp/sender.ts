@@ -234,13 +234,14 @@ export class RtpSender {
   }
 }
 
+/** Modulo 2^32, without what is behind the point: the shift does just that, also with what is negative. */
 function wrapped(at: number): number {
-  return ((at % wholeClock) + wholeClock) % wholeClock;
+  return at >>> 0;
 }
 
 /** The packet without contributing sources, extension and padding, in the same memory where it can be. */
 function withPlainHeader(received: Uint8Array, header: RtpHeader): Uint8Array {
-  return header.payloadStart === headerLength
-    ? received.subarray(0, header.payloadEnd)
-    : Buffer.concat([received.subarray(0, headerLength), received.subarray(header.payloadStart, header.payloadEnd)]);
+  if (header.payloadStart === headerLength)
+    return header.payloadEnd === received.length ? received : received.subarray(0, header.payloadEnd);
+  return Buffer.concat([received.subarray(0, headerLength), received.subarray(header.payloadStart, header.payloadEnd)]);
 }

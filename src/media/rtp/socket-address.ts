@@ -20,6 +20,8 @@ const textRoom = 64;
 export class SocketAddress {
   /** Memory that calls read and write. */
   readonly octets = new Uint8Array(new ArrayBuffer(room));
+  /** Where that is. */
+  readonly at: number;
   readonly #calls: SystemCalls;
   readonly #words = new Int32Array(this.octets.buffer);
   readonly #known = new Int32Array(this.#words.length);
@@ -28,12 +30,11 @@ export class SocketAddress {
 
   constructor(calls: SystemCalls) {
     this.#calls = calls;
+    this.at = calls.addressOf(this.octets);
   }
 
-  /** How many octets are the address. */
-  get length(): number {
-    return lengths[this.#family];
-  }
+  /** How many octets are the address that was written last. */
+  length = 0;
 
   /** As text, in the form that `node:dgram` has it; {@link look} says of which octets. */
   get address(): string {
@@ -51,7 +52,7 @@ export class SocketAddress {
     // Family and port, then the address of IPv4; flow labels are nobody's.
     const isKnown =
       words[0] === known[0] &&
-      (this.#family === addressFamily.ipv4
+      (this.octets[0] === addressFamily.ipv4
         ? words[1] === known[1]
         : words[2] === known[2] &&
           words[3] === known[3] &&
@@ -67,6 +68,7 @@ export class SocketAddress {
     const { octets } = this;
     octets.fill(0);
     octets[0] = family;
+    this.length = lengths[family];
     octets[2] = port >> 8;
     octets[3] = port;
     const [text = '', zone] = address.split('%');
@@ -77,15 +79,11 @@ export class SocketAddress {
     return isWritten;
   }
 
-  get #family(): AddressFamily {
-    return this.octets[0] === addressFamily.ipv6 ? addressFamily.ipv6 : addressFamily.ipv4;
-  }
-
   #read(): void {
     const { octets } = this;
     this.#known.set(this.#words);
     this.#port = (octets[2]! << 8) | octets[3]!;
-    const family = this.#family;
+    const family = octets[0] === addressFamily.ipv6 ? addressFamily.ipv6 : addressFamily.ipv4;
     const text = Buffer.alloc(textRoom);
     this.#calls.inet_ntop(family, octets.subarray(addressAt[family]), text, textRoom);
     this.#address = untilZero(text) + (family === addressFamily.ipv6 ? this.#zone() : '');

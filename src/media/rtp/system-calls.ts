@@ -2,9 +2,12 @@ import { arch, endianness, platform } from 'node:os';
 
 /**
  * The calls of the kernel that UDP sockets need, as the C library has them: −1 is a failure, of which `errno` tells which.
- * Memory is written and read where it is. None of them waits.
+ * Memory is written and read where it is. None of them waits. Where packets pass, memory is named by its address, which is found
+ * once instead of for each of them; whoever passes an address holds the memory.
  */
 export type SystemCalls = {
+  /** Where memory is that lies outside the heap: it stays there as long as somebody holds it. */
+  addressOf(memory: Uint8Array | Int32Array | Uint32Array): number;
   socket(family: number, type: number, protocol: number): number;
   bind(descriptor: number, address: Uint8Array, length: number): number;
   /** @param length of `address`; the real one is written there. */
@@ -12,23 +15,23 @@ export type SystemCalls = {
   setsockopt(descriptor: number, level: number, option: number, value: Int32Array, length: number): number;
   recvfrom(
     descriptor: number,
-    packet: Uint8Array,
+    packetAt: number,
     room: number,
     flags: number,
-    source: Uint8Array,
-    sourceLength: Uint32Array,
+    sourceAt: number,
+    sourceLengthAt: number,
   ): number;
   sendto(
     descriptor: number,
     packet: Uint8Array,
     length: number,
     flags: number,
-    destination: Uint8Array,
+    destinationAt: number,
     destinationLength: number,
   ): number;
   epoll_create1(flags: number): number;
   epoll_ctl(waiting: number, operation: number, descriptor: number, event: Int32Array): number;
-  epoll_wait(waiting: number, events: Int32Array, most: number, timeoutMs: number): number;
+  epoll_wait(waiting: number, eventsAt: number, most: number, timeoutMs: number): number;
   close(descriptor: number): number;
   /** Writes the octets of an address; 0 = it is none of that family. */
   inet_pton(family: number, text: string, octets: Uint8Array): number;
@@ -47,17 +50,17 @@ const prototypes = {
   bind: 'int bind(int, const void *, uint32_t)',
   getsockname: 'int getsockname(int, void *, void *)',
   setsockopt: 'int setsockopt(int, int, int, const void *, uint32_t)',
-  recvfrom: 'int64_t recvfrom(int, void *, uint64_t, int, void *, void *)',
-  sendto: 'int64_t sendto(int, const void *, uint64_t, int, const void *, uint32_t)',
+  recvfrom: 'int64_t recvfrom(int, uint64_t, uint64_t, int, uint64_t, uint64_t)',
+  sendto: 'int64_t sendto(int, const void *, uint64_t, int, uint64_t, uint32_t)',
   epoll_create1: 'int epoll_create1(int)',
   epoll_ctl: 'int epoll_ctl(int, int, int, const void *)',
-  epoll_wait: 'int epoll_wait(int, void *, int, int)',
+  epoll_wait: 'int epoll_wait(int, uint64_t, int, int)',
   close: 'int close(int)',
   inet_pton: 'int inet_pton(int, const char *, void *)',
   inet_ntop: 'uintptr_t inet_ntop(int, const void *, void *, uint32_t)',
   if_nametoindex: 'uint32_t if_nametoindex(const char *)',
   if_indextoname: 'uintptr_t if_indextoname(uint32_t, void *)',
-} satisfies Record<Exclude<keyof SystemCalls, 'errno'>, string>;
+} satisfies Record<Exclude<keyof SystemCalls, 'errno' | 'addressOf'>, string>;
 
 /**
  * The kernel's calls through koffi. @throws Error saying why they cannot be had: another system than Linux with 64 bits, or
@@ -66,11 +69,11 @@ const prototypes = {
 export async function loadSystemCalls(): Promise<SystemCalls> {
   if (platform() !== 'linux' || !['x64', 'arm64'].includes(arch()) || endianness() !== 'LE')
     throw new Error(`not known on ${platform()} (${arch()})`);
-  const { load, errno } = (await import('koffi')).default;
+  const { load, errno, address } = (await import('koffi')).default;
   // What the program itself is linked with, whatever C library that is.
   const library = load(null);
   const calls = Object.entries(prototypes).map(([name, prototype]) => [name, library.func(prototype)]);
-  return { ...Object.fromEntries(calls), errno };
+  return { ...Object.fromEntries(calls), errno, addressOf: (memory: Uint8Array) => Number(address(memory)) };
 }
 
 /** Words of 32 bits of an `epoll_event`, and which of them is the first of its data: packed only on x64 (epoll_ctl(2)). */

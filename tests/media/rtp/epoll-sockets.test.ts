@@ -1,4 +1,4 @@
-import { closeSync, openSync, readdirSync } from 'node:fs';
+import { closeSync, readdirSync, readlinkSync } from 'node:fs';
 import { test as plain } from 'uvu';
 import * as assert from 'uvu/assert';
 import { systemClock } from '../../../src/lib/clock.ts';
@@ -42,7 +42,17 @@ function hearing(socket: PacketSocket, heard: Heard[] = []): Heard[] {
 const say = (socket: PacketSocket, text: string, to: PacketSocket, address = '127.0.0.1'): void =>
   socket.send(Buffer.from(text), to.port, address);
 
-const openDescriptors = (): number => readdirSync('/proc/self/fd').length;
+/** Sockets and epoll descriptors that the process has: files come and go with what Node itself does. */
+function openDescriptors(): number {
+  const links = readdirSync('/proc/self/fd').map((descriptor) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${descriptor}`);
+    } catch {
+      return 'closed meanwhile';
+    }
+  });
+  return links.filter((link) => link.startsWith('socket:') || link.includes('[eventpoll]')).length;
+}
 
 for (const address of ['127.0.0.1', '::1'])
   test(`packets come with the address and port of whom they are from, also of several far sides in turn (${address})`, async () => {
@@ -53,7 +63,8 @@ for (const address of ['127.0.0.1', '::1'])
     say(one!, 'b', here!, address);
     say(other!, 'c', here!, address);
     say(one!, '', here!, address);
-    clock.advance(1);
+    // What comes in a burst is seen to be one at the second look.
+    clock.advance(2);
     assert.equal(heard, [
       { text: 'a', address, port: one!.port },
       { text: 'b', address, port: one!.port },
@@ -163,7 +174,7 @@ test('who has a hundred packets waiting lets others have theirs in between', asy
   quiet!.listen(() => heard.push('quiet'));
   for (let packet = 0; packet < 100; packet++) say(sender!, 'x', busy!);
   for (let packet = 0; packet < 3; packet++) say(sender!, 'x', quiet!);
-  clock.advance(1);
+  clock.advance(2);
   assert.ok(heard.lastIndexOf('quiet') <= 5, heard.join(' '));
   // Others have had their turn meanwhile.
   assert.ok(heard.length < 103);
@@ -241,16 +252,14 @@ test('what a lost thread left open is closed, but no descriptor that stands for 
   assert.is(openDescriptors(), before);
   const table = newDescriptorTable();
   const held = new Descriptors(table);
-  const file = openSync('/dev/null', 'r');
   const socket = calls!.socket(2, 2, 0);
   held.note(socket);
   closeSync(socket);
   const stranger = calls!.socket(2, 2, 0);
   assert.is(stranger, socket);
   closeLeft(table);
-  assert.is(openDescriptors(), before + 2);
+  assert.is(openDescriptors(), before + 1);
   closeSync(stranger);
-  closeSync(file);
   const entries = [other.note(0), other.note(1)];
   other.forget(entries[0]!);
   assert.is(other.note(2), entries[0]);
