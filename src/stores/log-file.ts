@@ -1,4 +1,4 @@
-import { createWriteStream, mkdirSync, openSync, type WriteStream } from 'node:fs';
+import { closeSync, createWriteStream, mkdirSync, openSync, readSync, statSync, type WriteStream } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Clock } from '../lib/clock.ts';
 
@@ -23,6 +23,20 @@ export interface LogFile {
   close(): Promise<void>;
 }
 
+/** Whether a file ends within a line. */
+function isTorn(path: string): boolean {
+  const size = statSync(path).size;
+  if (size === 0) return false;
+  const last = Buffer.alloc(1);
+  const descriptor = openSync(path, 'r');
+  try {
+    readSync(descriptor, last, 0, 1, size - 1);
+  } finally {
+    closeSync(descriptor);
+  }
+  return last[0] !== 10;
+}
+
 /** How long to wait before a file is opened again, in ms: the first time, and at most. */
 const retryMs = { first: 1_000, most: 60_000 } as const;
 /** Lines that may wait for a slow disk, in octets; those beyond are lost. */
@@ -36,11 +50,15 @@ export function openLogFile({ path, clock, tellLost, onFailed }: LogFileOptions)
   let lost = 0;
   let failing = false;
   let closed = false;
+  /** What the file ends with is half a line: of a disk that was full, or of a process that was killed. */
+  let torn = false;
 
   const open = (): void => {
     mkdirSync(dirname(path), { recursive: true });
     // Opened here rather than by the stream, so that a failure is known at once.
-    const opened = createWriteStream(path, { fd: openSync(path, 'a') });
+    const descriptor = openSync(path, 'a');
+    torn = isTorn(path);
+    const opened = createWriteStream(path, { fd: descriptor });
     opened.on('error', (error) => failed(opened, error));
     stream = opened;
   };
@@ -84,9 +102,11 @@ export function openLogFile({ path, clock, tellLost, onFailed }: LogFileOptions)
         return;
       }
       const untold = lost;
+      const before = torn ? '\n' : '';
       lost = 0;
-      if (untold === 0) put(stream, line, 0);
-      else put(stream, tellLost(untold) + line, untold);
+      torn = false;
+      if (untold === 0) put(stream, before + line, 0);
+      else put(stream, before + tellLost(untold) + line, untold);
     },
     close() {
       closed = true;

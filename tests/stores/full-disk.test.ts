@@ -1,0 +1,44 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { need } from '../support/need.ts';
+
+const full = suite('a disk that is full');
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+/** As whoever runs the tests, in a name space of one's own, where anybody may mount. */
+need('unshare').test(
+  full,
+  'costs what was to be kept meanwhile, tells of it, and is written to again when it has room',
+  () => {
+    const directory = mkdtempSync(join(tmpdir(), 'hookswitch-full-'));
+    try {
+      const mounted = 'mount -t tmpfs -o size=512k tmpfs "$0" && exec "$@"';
+      const program = [
+        process.execPath,
+        '--import',
+        here('../support/typescript.mjs'),
+        here('full-disk.ts'),
+        directory,
+      ];
+      const said = execFileSync('unshare', ['--mount', '--map-root-user', 'sh', '-c', mounted, directory, ...program], {
+        encoding: 'utf8',
+      });
+      assert.equal(JSON.parse(said), {
+        told: ['recording: disk, no space is left on the disk', 'records: ENOSPC', 'spool: ENOSPC false'],
+        records: [1, 'torn', '3 lost', 5],
+        log: [1, 'torn', '2 lost', 5],
+        waiting: [1, 2, 3, 4],
+        spool: [1, 2, 3, 4],
+      });
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
+  },
+);
+
+full.run();

@@ -1,0 +1,108 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createLogger } from '../../src/lib/log.ts';
+import { defaultRecordingLimits, openRecording } from '../../src/media/file/recording-writer.ts';
+import { createLogChannels } from '../../src/stores/log-channels.ts';
+import { openRotatedFile } from '../../src/stores/rotated-file.ts';
+import { openSpool } from '../../src/stores/spool.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+
+/**
+ * What keeps things on the disk, on one that becomes full and has room again. Run in a name space of its own, where a small
+ * file system is mounted in the directory that is given; tells as JSON what came of it.
+ */
+const [, , directory = ''] = process.argv;
+const clock = new ManualClock();
+const told: string[] = [];
+const until = async (holds: () => boolean): Promise<void> => {
+  while (!holds()) await new Promise((resolve) => setImmediate(resolve));
+};
+const textOf = (name: string): string => readFileSync(join(directory, name), 'utf8');
+/** Longer than a page of memory, so that the disk takes a part of it. */
+const record = (id: number): string => `${JSON.stringify({ id, text: 'x'.repeat(9_000) })}\n`;
+
+const records = openRotatedFile({
+  ...{ path: join(directory, 'calls.jsonl'), clock, maximumOctets: 10_000_000, keep: 1 },
+  tellLost: (lost) => `${JSON.stringify({ lost })}\n`,
+  onStuck: () => told.push('stuck'),
+  onFailed: (error) => told.push(`records: ${(error as NodeJS.ErrnoException).code}`),
+});
+const spool = openSpool({
+  ...{ directory: join(directory, 'spool'), maximumOctets: 10_000_000, batch: 100 },
+  onFailed: (error, lost) => told.push(`spool: ${(error as NodeJS.ErrnoException).code} ${lost}`),
+});
+const channels = createLogChannels({
+  directory: join(directory, 'log'),
+  console: { write() {} },
+  consoleLevels: [],
+  clock,
+});
+const log = createLogger({ level: 'info', destination: channels.destination });
+channels.add('all', '*');
+const writer = await openRecording(
+  {
+    ...defaultRecordingLimits,
+    ...{ path: join(directory, 'said.wav'), format: 'wav', channels: 1, ifExists: 'fail', serial: 1 },
+  },
+  (error) => told.push(`recording: ${error.code}, ${error.message}`),
+);
+
+records.write(record(1));
+spool.put(record(1));
+log.info({ id: 1, text: 'x'.repeat(9_000) }, 'before');
+await until(() => [textOf('calls.jsonl'), textOf('log/all')].every((text) => text.endsWith('\n')));
+for (let size = 65_536; size >= 1_024; size /= 2)
+  for (let number = 0; ; number++)
+    try {
+      writeFileSync(join(directory, `ballast-${size}-${number}`), Buffer.alloc(size));
+    } catch {
+      break;
+    }
+
+for (const id of [2, 3]) {
+  records.write(record(id));
+  spool.put(record(id));
+  log.info({ id, text: 'x'.repeat(9_000) }, 'full');
+}
+for (let frame = 0; frame < 3_000; frame++) writer.write(new Int16Array(writer.sampleRate / 50));
+await until(
+  () =>
+    records.failed &&
+    channels.list()[1]?.status === 'Disabled' &&
+    ['spool', 'recording'].every((what) => told.some((line) => line.startsWith(what))),
+);
+records.write(record(4));
+
+for (let size = 65_536; size >= 1_024; size /= 2)
+  for (let number = 0; number < 1_000; number++) rmSync(join(directory, `ballast-${size}-${number}`), { force: true });
+rmSync(join(directory, 'said.wav.part'), { force: true });
+clock.advance(1_000);
+records.write(record(5));
+spool.put(record(4));
+log.info({ id: 5 }, 'after');
+const kept = await spool.oldest();
+await Promise.all([records.close(), spool.close(), channels.close()]);
+
+type Line = { id?: number; lost?: number };
+/** The ids of the lines in a file, and how many were lost; `torn` where the disk took but a part of one. */
+const linesOf = (name: string): (number | string)[] =>
+  textOf(name)
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      try {
+        const { id, lost } = JSON.parse(line) as Line;
+        return id ?? `${lost} lost`;
+      } catch {
+        return 'torn';
+      }
+    });
+process.stdout.write(
+  JSON.stringify({
+    told: told.toSorted(),
+    records: linesOf('calls.jsonl'),
+    log: linesOf('log/all'),
+    waiting: kept?.lines.map((line) => (JSON.parse(line) as Line).id),
+    spool: linesOf('spool/0000000001.jsonl'),
+  }),
+);
