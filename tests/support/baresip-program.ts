@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { Command } from './program.ts';
 import { freePort } from './sipp.ts';
 
-const speech = fileURLToPath(new URL('../../sounds/en/demo-congrats.wav', import.meta.url));
+/** A prompt that lasts longer than a test. */
+export const speech = fileURLToPath(new URL('../../sounds/en/demo-congrats.wav', import.meta.url));
 
 export type BaresipOptions = {
   /** Address of record with parameters of the account, e.g. `<sip:alice@127.0.0.1:5060>;regint=600`. */
@@ -20,15 +21,19 @@ export type BaresipOptions = {
   command?: string;
 };
 
-/** baresip, a phone that nobody wrote for these tests, without a person: what it says is a prompt. */
-export async function startBaresipProgram(program: string, options: BaresipOptions): Promise<Command> {
-  const { account, modules = [], settings = [], contacts = [], command } = options;
-  const directory = mkdtempSync(join(tmpdir(), 'hookswitch-baresip-'));
+/** A new directory for baresip, in which its configuration can be written. */
+export const baresipDirectory = (): string => mkdtempSync(join(tmpdir(), 'hookswitch-baresip-'));
+
+/** Writes what baresip needs to be a phone without a person; it says a prompt unless `settings` say what. */
+export async function configureBaresip(
+  directory: string,
+  { account, modules = [], settings = [], contacts = [] }: Omit<BaresipOptions, 'command'>,
+): Promise<void> {
   const lines = [
     'module_path /usr/lib/baresip/modules',
     `sip_listen 127.0.0.1:${await freePort()}`,
     'net_interface 127.0.0.1',
-    `audio_source aufile,${speech}`,
+    ...(settings.some((line) => line.startsWith('audio_source')) ? [] : [`audio_source aufile,${speech}`]),
     ...settings,
     ...['g711.so', 'aufile.so', ...modules.filter((module) => !module.startsWith('app '))].map(
       (each) => `module ${each}`,
@@ -41,7 +46,19 @@ export async function startBaresipProgram(program: string, options: BaresipOptio
   writeFileSync(join(directory, 'config'), lines.join('\n'));
   writeFileSync(join(directory, 'contacts'), `${contacts.join('\n')}\n`);
   writeFileSync(join(directory, 'accounts'), `${account}\n`);
-  const phone = new Command(program, ['-f', directory, '-v', ...(command ? ['-e', command] : [])]);
+}
+
+/** What baresip is started with. */
+export const baresipArguments = (directory: string, command?: string): string[] => [
+  ...['-f', directory, '-v'],
+  ...(command ? ['-e', command] : []),
+];
+
+/** baresip, a phone that nobody wrote for these tests, without a person: what it says is a prompt. */
+export async function startBaresipProgram(program: string, { command, ...options }: BaresipOptions): Promise<Command> {
+  const directory = baresipDirectory();
+  await configureBaresip(directory, options);
+  const phone = new Command(program, baresipArguments(directory, command));
   const close = phone.close.bind(phone);
   phone.close = async () => {
     await close();
