@@ -243,12 +243,8 @@ function endpointOf(each: Values, world: World): Endpoint | undefined {
       each.place,
       'mailboxes: voicemail is an application (examples/voicemail.ts), which tells the phones by PUT /mailboxes',
     );
-  if (
-    each.text('call_group') ||
-    each.text('pickup_group') ||
-    each.text('named_call_group') ||
-    each.text('named_pickup_group')
-  )
+  const groups = ['call_group', 'pickup_group', 'named_call_group', 'named_pickup_group'].map((key) => each.text(key));
+  if (groups.some((group) => group !== ''))
     report.missing(each.place, 'picking up calls of a group: an application can redirect them');
   for (const { key, place } of each.unused())
     if (!isQuiet(key)) report.missing(place, `${key} of endpoints is not there: left out`);
