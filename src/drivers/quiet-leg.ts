@@ -19,12 +19,14 @@ export abstract class QuietLeg
   }
   /** It asks for none. */
   tellTransfer(): void {}
-  header(): undefined {}
-  addHeader(): boolean {
+  header(_name: string): string | undefined {
+    return undefined;
+  }
+  addHeader(_name: string, _value: string): boolean {
     return false;
   }
-  updateHeader(): boolean {
+  updateHeader(_name: string, _value: string): boolean {
     return false;
   }
-  removeHeader(): void {}
+  removeHeader(_name: string): void {}
 }

@@ -1,11 +1,19 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { createExternalConnections } from '../../src/actors/external-connections.ts';
+import { createExternalMedia } from '../../src/actors/external-media.ts';
+import { createExternalDriver } from '../../src/drivers/external/external.ts';
+import { createIds } from '../../src/lib/ids.ts';
 import { AriError } from '../../src/models/errors.ts';
 import type { AriEvent } from '../../src/models/events.ts';
-import { createCallControl, settled } from '../support/call-control.ts';
+import type { ExternalReport, ExternalSession } from '../../src/telephony/external.ts';
+import { createCallControl, FakeMedia, settled } from '../support/call-control.ts';
 
-/** Channels, bridges, playbacks, recordings and snoops together, with anything done to them in any order. */
+/**
+ * Channels, bridges, playbacks, recordings, snoops, external media and offered calls together, with anything done to them in any
+ * order.
+ */
 const test = suite('a whole system, whatever is done to it');
 
 const channels = ['a', 'b', 'c', 'd'];
@@ -57,6 +65,14 @@ const deeds = [
   'calleeAnswers',
   'calleeRefuses',
   'loseThread',
+  'external',
+  'serverTakes',
+  'serverSpeaks',
+  'serverAsks',
+  'serverGoes',
+  'offer',
+  'claim',
+  'tone',
 ] as const;
 const deed: fc.Arbitrary<Deed> = fc.record({
   what: fc.constantFrom(...deeds),
@@ -71,6 +87,7 @@ const contexts = {
     app: ['Stasis(app)', 'Wait(1)'],
     dial: ['Dial(Fake/x&Fake/y,30,m)', 'Echo'],
     room: ['ConfBridge(one)'],
+    offer: ['StasisBroadcast(1000,,,yes)', 'Wait(1)'],
   },
 };
 
@@ -93,6 +110,7 @@ function world() {
   const recorders = () =>
     [...[...legs.values()].map(({ media }) => media), ...w.meeting.mixes].flatMap((audio) => audio.recorders);
 
+  const outside = openOutside(w);
   const doIt: Record<Deed['what'], (deed: Deed) => void> = {
     call: ({ channel }) => {
       if (!w.channels.has(channel)) calledBy(channel, 'app');
@@ -158,9 +176,86 @@ function world() {
         if (!mix.closed) mix.told({ type: 'mix.lost', reason: 'its thread died' });
       for (const leg of legs.values()) leg.media.finish({ type: 'media.failed', reason: 'its thread died' });
       for (const recorder of recorders()) if (!recorder.isOver) recorder.fail('its thread died');
+      outside.tell({ type: 'media.cut' });
+    },
+    external: () => outside.open(made++),
+    serverTakes: () => outside.tell({ type: 'media.connected', local: { address: '127.0.0.1', port: 1 } }),
+    serverSpeaks: () => outside.tell({ type: 'media.flowing' }),
+    serverAsks: () => outside.tell({ type: 'media.hangupAsked' }),
+    serverGoes: () => outside.tell({ type: 'media.lost', reason: 'x' }),
+    offer: ({ channel }) => {
+      if (!w.channels.has(channel)) calledBy(channel, 'offer');
+    },
+    claim: ({ channel }) => w.broadcasts.claim({ channelId: channel, application: 'other' }),
+    tone: ({ channel }) => {
+      w.operations.setVariable(channel, { variable: 'TONE_DETECT(2600,,g(default,app,1))', value: '' });
+      legs.get(channel)?.report({ type: 'leg.toneDetected', direction: 'in' });
     },
   };
-  return { ...w, events, legs, callers, doIt };
+  return { ...w, events, legs, callers, outside, doIt };
+}
+
+/** Media of a channel whose far side is a server. */
+class FakeExternal extends FakeMedia implements ExternalSession {
+  readonly tell: (report: ExternalReport) => void;
+  closed = false;
+
+  constructor(id: string, tell: (report: ExternalReport) => void) {
+    super(id, tell);
+    this.tell = tell;
+  }
+
+  attach(): void {}
+  override close(): void {
+    this.closed = true;
+    super.close();
+  }
+}
+
+/** Servers outside, by the driver and the charts of their connections; what their sockets do is up to the story. */
+function openOutside(w: ReturnType<typeof createCallControl>) {
+  const sessions: FakeExternal[] = [];
+  const { log, runtime, clock, channels, applications } = w;
+  const connections = createExternalConnections({
+    ...{ runtime, log, most: 20 },
+    ...{ connectionTimeoutMs: 3000, arrivalTimeoutMs: 3000 },
+  });
+  const driver = createExternalDriver({
+    media: {
+      openRtp: () => Promise.reject(new Error('no ports')),
+      openExternal(id, _request, told) {
+        const session = new FakeExternal(id, told);
+        sessions.push(session);
+        return session;
+      },
+    },
+    ids: createIds(clock),
+    ...{ log, connections, webSockets: new Map() },
+    resolveHost: () => Promise.reject(new Error('no names')),
+    learned: () => {},
+  });
+  for (const each of driver.drivers) channels.addDriver(each);
+  const media = createExternalMedia({
+    ...{ channels, applications, driver, turn: runtime.turn },
+    ...{ compatibility: 'hookswitch', variablesLimit: 100 },
+  });
+  const host = { external_host: 'server.example:9092', transport: 'tcp', encapsulation: 'audiosocket', format: 'slin' };
+  return {
+    sessions,
+    connections,
+    /** Made by the interface's operation, or by a dial string. */
+    open(number: number): void {
+      const uuid = `40325ec2-5efd-4bd3-805f-${String(number).padStart(12, '0')}`;
+      const id = `e${number}`;
+      if (number % 2 === 0)
+        media.externalMedia({ ...host, app: 'app', data: uuid, channelId: id }).catch(() => {
+          // Refused, when the server goes before it has taken the connection.
+        });
+      else w.operations.originate({ endpoint: `AudioSocket/server.example:9092/${uuid}`, app: 'app', channelId: id });
+    },
+    /** What the socket of the last one tells that is still there. */
+    tell: (report: ExternalReport) => sessions.findLast(({ closed }) => !closed)?.tell(report),
+  };
 }
 
 type World = ReturnType<typeof world>;
@@ -235,6 +330,11 @@ test('a channel is in one bridge at most, what began ends once, and nothing is l
         check(w);
       }
       w.channels.hangupAll(16);
+      await settled();
+      // Connections that no server took in time, and channels that came of those that one did.
+      w.clock.advance(3_000);
+      await settled();
+      w.channels.hangupAll(16);
       for (const bridge of bridges) if (w.bridges.find(bridge)) w.bridgeOperations.destroy(bridge);
       w.clock.advance(10_000);
       await settled();
@@ -248,6 +348,8 @@ test('a channel is in one bridge at most, what began ends once, and nothing is l
       for (const { calls } of [...w.legs.values(), ...w.callers])
         assert.is(calls.filter((call) => call === 'release').length, 1, 'every leg is let go of once');
       for (const mix of w.meeting.mixes) assert.is(mix.closed, true);
+      assert.is(w.outside.connections.size, 0, 'no connection is left');
+      for (const session of w.outside.sessions) assert.ok(session.closed, `${session.id} is closed`);
       checkEnds(w.events);
       checkStays(w.events);
     }),

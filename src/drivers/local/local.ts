@@ -12,6 +12,7 @@ import {
 } from '../../telephony/driver.ts';
 import type { MediaPlane, MediaReport, MediaSession, MediaSessionDump } from '../../telephony/media.ts';
 import { heardOf } from '../heard.ts';
+import { QuietLeg } from '../quiet-leg.ts';
 import { grant, wishesOf } from '../standing.ts';
 
 /**
@@ -37,8 +38,8 @@ type LocalLegData = LegData & {
   readonly media: MediaSessionDump;
 };
 
-/** One half. Told its peer when both exist. */
-class LocalLeg implements Leg {
+/** One half. Told its peer when both exist. There is no far side to put on hold, to tell names or to send elsewhere. */
+class LocalLeg extends QuietLeg implements Leg {
   readonly protocolId = '';
   readonly formats = ['slin'];
   readonly media: MediaSession;
@@ -50,6 +51,7 @@ class LocalLeg implements Leg {
   readonly #headers: Map<string, string>;
 
   constructor(place: Place, media: MediaSession, report: Report, from?: LocalLegData) {
+    super();
     this.#place = place;
     this.media = media;
     this.report = report;
@@ -73,11 +75,11 @@ class LocalLeg implements Leg {
     this.media.indicate(undefined);
   }
 
-  progress(): void {
+  override progress(): void {
     if (!this.#answered) this.#tellPeer({ type: 'leg.progressed' });
   }
 
-  answer(): void {
+  override answer(): void {
     if (this.#answered || this.#ended) return;
     this.#answered = true;
     const { peer } = this;
@@ -97,39 +99,23 @@ class LocalLeg implements Leg {
     this.media.sendDigits(sequence);
   }
 
-  /** The other half would hear music, were there any; it is not told, as there is nobody who put it on hold. */
-  hold(): void {}
-
-  unhold(): void {}
-
-  /** The other half has its own idea of whom it is connected to. */
-  present(): void {}
-
-  /** There is nobody to send elsewhere. */
-  redirect(): boolean {
-    return false;
-  }
-
-  /** Nobody there asks for transfers. */
-  tellTransfer(): void {}
-
-  header(name: string): string | undefined {
+  override header(name: string): string | undefined {
     const { peer } = this;
     return peer ? peer.#added(name) : undefined;
   }
 
   /** Headers travel to the other half, where the dialplan can read them. */
-  addHeader(name: string, value: string): boolean {
+  override addHeader(name: string, value: string): boolean {
     this.#headers.set(name.toLowerCase(), value);
     return true;
   }
 
-  updateHeader(name: string, value: string): boolean {
+  override updateHeader(name: string, value: string): boolean {
     if (!this.#headers.has(name.toLowerCase())) return false;
     return this.addHeader(name, value);
   }
 
-  removeHeader(name: string): void {
+  override removeHeader(name: string): void {
     this.#headers.delete(name.toLowerCase());
   }
 
