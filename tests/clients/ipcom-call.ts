@@ -36,4 +36,27 @@ await client.channels.hangup(made.id);
 const [{ cause }] = (await destroyed) as [{ cause: number }];
 assert.is(cause, 16);
 
+// Two calls in a bridge, and an announcement to both.
+const bridge = await client.bridges.createBridge({ type: 'mixing', bridgeId: 'room' });
+const callers: string[] = [];
+for (const number of [1, 2]) {
+  const entered = once(heard, 'StasisStart');
+  const { id } = await client.channels.originate({ endpoint: 'Local/1000@default', app: 'desk', appArgs: `${number}` });
+  await entered;
+  callers.push(id);
+}
+await client.bridges.addChannels(bridge.id, { channel: callers });
+assert.equal((await client.bridges.get(bridge.id)).channels, callers);
+const announced = once(heard, 'PlaybackFinished');
+await client.bridges.playMedia(bridge.id, { media: 'sound:beep' });
+assert.is((await announced)[0].playback.target_uri, `bridge:${bridge.id}`);
+for (const id of callers) {
+  const gone = once(heard, 'ChannelDestroyed');
+  await client.channels.hangup(id);
+  await gone;
+}
+assert.equal((await client.bridges.get(bridge.id)).channels, []);
+await client.bridges.destroy(bridge.id);
+assert.equal(await client.bridges.list(), []);
+
 process.stdout.write('the call is over\n', () => process.exit(0));

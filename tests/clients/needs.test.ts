@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import type { Bridge } from '../../src/models/bridge.ts';
 import type { Channel } from '../../src/models/channel.ts';
 import type { AriClient } from '../support/ari-client.ts';
+import { AudioSocketServer } from '../support/audio-socket-server.ts';
 import { RtpPeer } from '../support/rtp-peer.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
@@ -135,6 +136,100 @@ needs(
     await peer.until(() => peer.packets.length > 0, 'audio of the bridge');
     await app.request('DELETE', `/playbacks/${id}-kick`);
     for (const each of [id, caller.id]) await app.ok('DELETE', `/channels/${each}`);
+  },
+);
+
+needs(
+  'bridges are found by what they are, and by who is in them; who moves leaves the first before it enters',
+  async () => {
+    const name = fresh('wazo');
+    await app.ok('POST', `/bridges/${name}?type=holding&name=${name}`);
+    await app.ok('POST', `/bridges/${name}/moh?mohClass=default`);
+    await app.ok('DELETE', `/bridges/${name}/moh`);
+    const found = async (is: (bridge: Bridge) => boolean) =>
+      (await app.ok<Bridge[]>('GET', '/bridges')).filter(is).map(({ id }) => id);
+    assert.equal(await found((bridge) => bridge.name === name && bridge.bridge_type === 'holding'), [name]);
+    const [caller, other] = [await called(), fresh('bridge')];
+    await app.ok('POST', `/bridges/${other}?type=mixing`);
+    const watch = await server.app('watch');
+    await watch.ok('POST', `/applications/watch/subscription?eventSource=bridge:${other}`);
+    await app.ok('POST', `/bridges/${name}/addChannel?channel=${caller.id}&role=announcer`);
+    assert.equal(await found(({ channels }) => channels.includes(caller.id)), [name]);
+    await app.ok('POST', `/bridges/${other}/addChannel?channel=${caller.id}&inhibitConnectedLineUpdates=true`);
+    await app.waitFor('ChannelEnteredBridge', ({ bridge }) => bridge.id === other);
+    const moves = app.events.flatMap((event) =>
+      (event.type === 'ChannelEnteredBridge' || event.type === 'ChannelLeftBridge') && event.channel?.id === caller.id
+        ? [`${event.type} ${event.bridge.id}`]
+        : [],
+    );
+    assert.equal(moves, [`ChannelEnteredBridge ${name}`, `ChannelLeftBridge ${name}`, `ChannelEnteredBridge ${other}`]);
+    assert.is((await app.request('POST', `/bridges/${name}/removeChannel?channel=${caller.id}`)).status, 422);
+    await app.ok('DELETE', `/bridges/${other}`);
+    await watch.waitFor('BridgeDestroyed');
+    assert.equal(
+      app.events.filter(({ type }) => type === 'BridgeDestroyed'),
+      [],
+      'told to who has subscribed to the bridge',
+    );
+    assert.is((await app.ok<Channel>('GET', `/channels/${caller.id}`)).id, caller.id, 'it stays in the application');
+    assert.is((await app.request('DELETE', `/bridges/${other}`)).status, 404);
+    await app.ok('DELETE', `/bridges/${name}`);
+    await app.ok('DELETE', `/channels/${caller.id}`);
+  },
+);
+
+needs(
+  'bridges play, record and have variables; their end is told in order, and asking once more is no fault',
+  async () => {
+    const [caller, bridge] = [await called(), fresh('bridge')];
+    await app.ok('POST', `/bridges/${bridge}?type=mixing`);
+    await app.ok('POST', `/bridges/${bridge}/addChannel?channel=${caller.id}`);
+    await app.ok('POST', `/bridges/${bridge}/play/${bridge}-kick?media=sound:silence/1`);
+    await app.ok('DELETE', `/playbacks/${bridge}-kick`);
+    const { playback } = await app.waitFor('PlaybackFinished', (event) => event.playback.id === `${bridge}-kick`);
+    assert.is(playback.target_uri, `bridge:${bridge}`);
+    const name = fresh('recorded');
+    await app.ok('POST', `/bridges/${bridge}/record?name=${name}&format=wav&maxDurationSeconds=1`);
+    const { recording } = await app.waitFor('RecordingFinished', (event) => event.recording.name === name);
+    assert.is(recording.target_uri, `bridge:${bridge}`);
+    await app.ok('DELETE', `/recordings/stored/${name}`);
+    await app.ok('POST', `/bridges/${bridge}/variable?variable=COLOUR&value=green`);
+    assert.equal(await app.ok('GET', `/bridges/${bridge}/variable?variable=COLOUR`), { value: 'green' });
+    await app.ok('DELETE', `/channels/${caller.id}`);
+    await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === caller.id);
+    const story = app.story(caller.id);
+    assert.equal(
+      ['ChannelLeftBridge', 'StasisEnd', 'ChannelDestroyed'].map((type) => story.indexOf(type)),
+      [...['ChannelLeftBridge', 'StasisEnd', 'ChannelDestroyed'].map((type) => story.indexOf(type))].sort(
+        (a, b) => a - b,
+      ),
+    );
+    assert.is((await app.request('DELETE', `/channels/${caller.id}`)).status, 404);
+    await app.ok('DELETE', `/bridges/${bridge}`);
+  },
+);
+
+needs(
+  'servers are dialed: AudioSocket by originate, WebSocket by create and dial, which tells the connection',
+  async () => {
+    const outside = server.closing(await AudioSocketServer.open());
+    const [ai, ws] = [fresh('ai'), fresh('ws')];
+    const endpoint = path(`AudioSocket/${outside.address}/40325ec2-5efd-4bd3-805f-53576e581d13/c(slin)`);
+    await app.ok('POST', `/channels?endpoint=${endpoint}&app=desk&channelId=${ai}`);
+    await outside.call();
+    await app.waitFor('StasisStart', ({ channel }) => channel.id === ai);
+    await app.ok('POST', `/channels/create?endpoint=${path('WebSocket/INCOMING/c(ulaw)')}&app=desk&channelId=${ws}`);
+    await app.ok('POST', `/channels/${ws}/dial`);
+    const { peer, dialstatus } = await app.waitFor('Dial', (event) => event.peer.id === ws);
+    assert.is(dialstatus, '');
+    assert.match(String(peer.channelvars?.['MEDIA_WEBSOCKET_CONNECTION_ID']), /^[0-9a-f-]{36}$/);
+    for (const id of [ai, ws]) await app.ok('DELETE', `/channels/${id}`);
+    const made = await app.ok<Channel>(
+      'POST',
+      '/channels/externalMedia?app=desk&external_host=localhost:10000&format=slin16&transport=udp&encapsulation=rtp&direction=both',
+    );
+    assert.is.not(made.id, 'externalMedia', 'it is no channel of that name');
+    await app.ok('DELETE', `/channels/${made.id}`);
   },
 );
 
