@@ -122,7 +122,10 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
     fixed: objectsOf(sipConfig.endpoints, callerIds),
     limit: config.limits.dynamic_objects,
     refuses: provisioning.refuses,
-    onChanged: provisioning.changed,
+    onChanged(kind, id) {
+      provisioning.changed(kind, id);
+      registrations.follow(sip.wantedRegistrations());
+    },
   });
   scope.defer(() => dynamicConfig.close());
   state.dialplanSystem.add({

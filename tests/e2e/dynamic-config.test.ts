@@ -216,6 +216,59 @@ for (const [attribute, value, problem] of [
     }),
   );
 
+dynamic('a line registers as long as a registration says so, with the credentials of its endpoint', async () => {
+  const provider = await startTestServer({ endpoints: { 49301: { auth: { username: '49301', password: 'secret' } } } });
+  try {
+    await onServer({ endpoints }, async (server) => {
+      const app = await server.app('watch', { subscribeAll: true });
+      type Model = { registrations?: { status: string }[] };
+      const statusOf = async () =>
+        (await app.ok<Model>('GET', '/endpoints/PJSIP/trunk')).registrations?.map(({ status }) => status);
+      await app.ok('PUT', at('auth', 'trunk'), fields({ username: '49301', password: 'secret' }));
+      await app.ok('PUT', at('endpoint', 'trunk'), fields({ outbound_auth: 'trunk', allow: 'ulaw' }));
+      const line = { server_uri: `sip:${provider.sip()}`, client_uri: 'sip:49301@127.0.0.1', outbound_auth: 'trunk' };
+      const sent = { ...line, line: 'yes', endpoint: 'trunk', max_retries: '10', support_path: 'yes' };
+      const made = await app.ok<Tuple[]>('PUT', at('registration', 'trunk'), fields(sent));
+      assert.equal(
+        made
+          .filter(({ attribute }) => Object.hasOwn(sent, attribute))
+          .map(({ attribute, value }) => [attribute, value]),
+        made
+          .filter(({ attribute }) => Object.hasOwn(sent, attribute))
+          .map(({ attribute }) => [attribute, sent[attribute as keyof typeof sent]]),
+      );
+      const isThere = ({ registrations = [] }: Model): boolean =>
+        registrations.some(({ status }) => status === 'Registered');
+      if (!isThere(await app.ok('GET', '/endpoints/PJSIP/trunk')))
+        await app.waitFor('EndpointStateChange', ({ endpoint }) => isThere(endpoint as unknown as Model));
+      assert.equal([(await provider.running.usage()).sip.bindings, await statusOf()], [1, ['Registered']]);
+
+      const refusals = await Promise.all(
+        [
+          { ...line, outbound_auth: 'other', endpoint: 'trunk' },
+          { ...line, endpoint: 'desk' },
+          { ...line, security_negotiation: 'mediasec' },
+          { server_uri: '' },
+        ].map((values) => app.request('PUT', at('registration', 'more'), fields(values))),
+      );
+      assert.equal(
+        refusals.map(({ body }) => (body as { message: string }).message.replace(/^.*validation: /, '')),
+        [
+          'outbound_auth is not that of the endpoint trunk, whose password is shown to the registrar',
+          'the endpoint desk stands in the configuration file',
+          'security_negotiation is not there: without it the endpoint would be less safe than it is meant to be. Only "no" is taken',
+          'server_uri is missing',
+        ],
+      );
+      await app.ok('DELETE', at('registration', 'trunk'));
+      assert.equal(await statusOf(), undefined);
+    });
+    assert.is((await provider.running.usage()).sip.bindings, 0);
+  } finally {
+    await provider.close();
+  }
+});
+
 dynamic('an endpoint is known by its address as long as an identify says so, and only without a password', () =>
   onServer({ endpoints, dialplan: { default: { s: ['Wait(1)'], 1: ['Answer', 'Wait(60)'] } } }, async (server) => {
     const client = server.client();

@@ -27,7 +27,9 @@ export function objectsOf(
   endpoints: readonly EndpointConfig[],
   callerIds: CallerIds,
 ): Record<SipObjectKind, SipObject[]> {
-  const objects: Record<SipObjectKind, SipObject[]> = { endpoint: [], aor: [], auth: [], identify: [] };
+  const objects: Record<SipObjectKind, SipObject[]> = {
+    ...{ endpoint: [], aor: [], auth: [], identify: [], registration: [] },
+  };
   for (const { name, auth, outboundAuth, aor: place, ...rest } of endpoints) {
     objects.endpoint.push({
       id: name,
@@ -71,6 +73,21 @@ export function objectsOf(
       objects.identify.push({
         id: name,
         values: { ...initialOf('identify'), endpoint: name, match: rest.match.join(',') },
+      });
+    for (const [index, registration] of (rest.registrations ?? []).entries())
+      objects.registration.push({
+        id: index === 0 ? name : `${name}-${index + 1}`,
+        values: {
+          ...initialOf('registration'),
+          endpoint: name,
+          outbound_auth: outboundAuth ? `${name}-outbound` : '',
+          server_uri: registration.server,
+          client_uri: registration.client ?? '',
+          contact_user: registration.contactUser ?? '',
+          expiration: String(registration.expirationSeconds),
+          retry_interval: String(registration.retryMs / 1000),
+          forbidden_retry_interval: String(registration.rejectedRetryMs / 1000),
+        },
       });
     objects.aor.push({
       id: name,

@@ -10,6 +10,7 @@ import {
   defaultIdentity,
   type EndpointConfig,
   type EndpointSecret,
+  type RegistrationConfig,
 } from './config.ts';
 import { digitsOfMode } from './digit-modes.ts';
 import { keptByEndpoints } from './kept-attributes.ts';
@@ -332,6 +333,24 @@ export const sipObjectTypes = {
       transport: text(),
     },
   },
+  registration: {
+    isId,
+    check: ({ server_uri: server }: Values) => (server === '' ? 'server_uri is missing' : undefined),
+    attributes: {
+      server_uri: uriOrNothing,
+      client_uri: uriOrNothing,
+      contact_user: text(),
+      endpoint: text(),
+      outbound_auth: text(),
+      expiration: number(3_600, 30, 604_800),
+      retry_interval: number(60, 1, 86_400),
+      forbidden_retry_interval: number(0, 0, 604_800),
+      security_negotiation: never,
+      // Calls that a registration brings are known by its Contact in any case; proxies are those of the endpoint.
+      ...kept(`line transport max_retries fatal_retry_interval auth_rejection_permanent support_path support_outbound
+        outbound_proxy contact_header_params max_random_initial_delay user_agent security_mechanisms`),
+    },
+  },
 } as const;
 
 export type SipObjectKind = keyof typeof sipObjectTypes;
@@ -374,20 +393,49 @@ function aorOf(endpoint: SipObject, find: FindObject): AorConfig {
   };
 }
 
+/** Whether a registration is an endpoint's: it names it, or, where it names none, has its credentials. */
+export function belongsTo({ values }: SipObject, endpoint: SipObject): boolean {
+  const named = (values['endpoint'] ?? '').toLowerCase();
+  if (named !== '') return named === endpoint.id.toLowerCase();
+  const credentials = itemsOf(values['outbound_auth'] ?? '');
+  return credentials.length > 0 && namesIn(endpoint, 'outbound_auth')[0] === credentials[0];
+}
+
+/** Where an endpoint registers; tries are at most ten minutes apart. */
+const registrationsOf = (endpoint: SipObject, made: readonly SipObject[]): RegistrationConfig[] =>
+  made
+    .filter((registration) => belongsTo(registration, endpoint))
+    .map(({ values }) => {
+      const { server_uri: server = '', client_uri: client, contact_user: contactUser } = values;
+      const retryMs = Number(values['retry_interval']) * 1000;
+      return {
+        server,
+        ...(client && { client }),
+        ...(contactUser && { contactUser }),
+        expirationSeconds: Number(values['expiration']),
+        retryMs,
+        longestRetryMs: Math.max(retryMs, 600_000),
+        rejectedRetryMs: Number(values['forbidden_retry_interval']) * 1000,
+      };
+    });
+
 /**
  * An endpoint as the driver has it. What it names and is not there gives it no password, and so lets nobody in.
  * @param identifies what says where its calls come from: heeded only where it asks for no password, as an address would
  *   otherwise let in without one.
+ * @param registrations where lines register.
  */
 export function endpointOf(
   endpoint: SipObject,
   find: FindObject,
   callerIds: CallerIds,
   identifies: readonly SipObject[] = [],
+  registrations: readonly SipObject[] = [],
 ): EndpointConfig {
   const value = (attribute: string): string => endpoint.values[attribute] ?? '';
   const inbound = credentialsOf(namesIn(endpoint, 'auth'), find);
   const outbound = credentialsOf(namesIn(endpoint, 'outbound_auth'), find);
+  const lines = registrationsOf(endpoint, registrations);
   const unlessEmpty = <K extends string>(key: K, attribute: string) =>
     (value(attribute) === '' ? {} : { [key]: value(attribute) }) as Partial<Record<K, string>>;
   return {
@@ -399,6 +447,7 @@ export function endpointOf(
     match: value('auth').trim() === '' ? matchOf(endpoint, identifies) : [],
     ...(value('set_var') === '' ? {} : { variables: variablesOf(value('set_var')) }),
     aor: aorOf(endpoint, find),
+    ...(lines.length > 0 && { registrations: lines }),
     codecs: itemsOf(value('allow')).filter(isAudioCodec),
     videoCodecs: itemsOf(value('allow')).filter(isVideoFormat),
     maxVideoStreams: Number(value('max_video_streams')),

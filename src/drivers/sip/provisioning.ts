@@ -62,7 +62,7 @@ export function createProvisioning(options: ProvisioningOptions): Provisioning {
 
   const set = (endpoint: SipObject): void => {
     if (!isKnown(endpoint.id)) added(endpoint.id);
-    driver.setEndpoint(endpointOf(endpoint, find, callerIds, objects.made('identify')));
+    driver.setEndpoint(endpointOf(endpoint, find, callerIds, objects.made('identify'), objects.made('registration')));
   };
 
   const remove = (name: string): void => {
@@ -80,10 +80,14 @@ export function createProvisioning(options: ProvisioningOptions): Provisioning {
 
   const refuses: Provisioning['refuses'] = (kind, object) => {
     if (kind === 'aor') return undefined;
-    if (kind === 'identify') {
+    if (kind === 'identify' || kind === 'registration') {
       const endpoint = find('endpoint', object.values['endpoint'] ?? '');
       const isOurs = endpoint === undefined || made().some(({ id }) => same(id, endpoint.id));
-      return isOurs ? undefined : `the endpoint ${endpoint.id} stands in the configuration file`;
+      if (!isOurs) return `the endpoint ${endpoint.id} stands in the configuration file`;
+      const credentials = kind === 'registration' ? (object.values['outbound_auth'] ?? '') : '';
+      return credentials !== '' && endpoint && !includes(namesIn(endpoint, 'outbound_auth'), credentials)
+        ? `outbound_auth is not that of the endpoint ${endpoint.id}, whose password is shown to the registrar`
+        : undefined;
     }
     const withObject: FindObject = (wanted, id) => (wanted === kind && same(id, object.id) ? object : find(wanted, id));
     const affected =
@@ -122,7 +126,7 @@ export function createProvisioning(options: ProvisioningOptions): Provisioning {
     review,
 
     changed(kind, id) {
-      if (kind === 'identify') {
+      if (kind === 'identify' || kind === 'registration') {
         // Whom it named before is not known any more: all follow.
         for (const endpoint of made()) if (isKnown(endpoint.id)) set(endpoint);
         return;
