@@ -188,6 +188,37 @@ test('phones behind a proxy register, are called and call through it (Path, Reco
   await proxy.until(/got BYE for [^\n]*\n.*got BYE for/s);
 });
 
+test('a phone behind a proxy puts its caller through to another one there (REFER along the route set)', async (world) => {
+  const users = ['alice', 'bob', 'carol'];
+  const server = await world.server({
+    endpoints: Object.fromEntries(users.map((user) => [user, { auth: { username: user, password } }])),
+    dialplan: { default: { '1000': ['Dial(PJSIP/bob)'], '2000': ['Dial(PJSIP/carol)'] } },
+  });
+  const proxy = await world.proxy({ role: 'proxy', behind: server.sip() });
+  const app = await server.app('desk', { subscribeAll: true });
+  const phones = await Promise.all(users.map((user) => world.phone(user, proxy)));
+  const [alice, bob, carol] = phones as [Phone, Phone, Phone];
+  for (const [index, phone] of phones.entries()) await register(phone, proxy, users[index]!);
+
+  const out = alice.open('1000@trunk');
+  out.leg.dial();
+  const atBob = await bob.rung();
+  atBob.leg.answer();
+  await out.heard('leg.answered');
+  await app.waitFor('ChannelEnteredBridge', ({ channel }) => channel?.name.startsWith('PJSIP/bob') ?? false);
+  assert.ok(atBob.leg.redirect(`PJSIP/sip:2000@${server.sip()}`));
+  const atCarol = await carol.rung();
+  atCarol.leg.answer();
+  const { result, channel, exten } = await app.waitFor('BridgeBlindTransfer');
+  assert.equal([result, exten], ['Success', '2000']);
+  assert.match(channel.name, /^PJSIP\/bob-/);
+  await ended(app, channel.id);
+  await proxy.until(/got REFER for/);
+  out.leg.hangup(16);
+  await atCarol.heard('leg.hungUp');
+  atCarol.leg.hangup(16);
+});
+
 test('of two proxies of a domain the second serves while the first is dead, and when it dies', async (world) => {
   const dead = await freePort();
   const [first, second] = [await world.proxy({ role: 'provider' }), await world.proxy({ role: 'provider' })];
