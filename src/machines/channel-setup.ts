@@ -14,9 +14,10 @@ import type {
   Position,
 } from './channel-vocabulary.ts';
 import { effect } from './effect.ts';
+import { longestTimeout } from './longest-timeout.ts';
 
-/** The longest time a timer can take, 24.8 days: what "no timeout" means. */
-export const noTimeout = 2_147_483_647;
+/** What "no timeout" means, in ms. */
+export const noTimeout = longestTimeout;
 
 /** Status of a dial that the far side refused, by Q.850 cause (ARI: 17, 34, 3 and 20 have words of their own). */
 export function refusedDialStatus(cause: number): DialStatus {

@@ -3,6 +3,7 @@ import type { ContactInfo, ContactStatus } from '../models/contact.ts';
 import type { ContactDetails } from '../telephony/contacts.ts';
 import { effect } from './effect.ts';
 import type { Ignores } from './ignores.ts';
+import { longestTimeout } from './longest-timeout.ts';
 
 export type ContactInput = { contact: ContactDetails };
 
@@ -28,9 +29,6 @@ export type ContactEvent =
   | { type: 'system.closing' };
 
 export type ContactFact = { type: 'ContactStatusChange' };
-
-/** What timers can hold, 24.8 days in ms; a registration that lasts longer is renewed long before. */
-const longestTimeout = 2 ** 31 - 1;
 
 const contact = setup({
   types: {

@@ -2,6 +2,7 @@ import { type SnapshotFrom, setup } from 'xstate';
 import type { WatcherAnswer, WatcherDetails, WatcherEnd } from '../telephony/watchers.ts';
 import { effect } from './effect.ts';
 import type { Ignores } from './ignores.ts';
+import { longestTimeout } from './longest-timeout.ts';
 
 export type WatcherInput = { watcher: WatcherDetails };
 
@@ -45,9 +46,6 @@ export type WatcherEvent =
   | { type: 'interval.over' }
   /** The system stops. */
   | { type: 'system.closing' };
-
-/** What timers can hold, 24.8 days in ms; a subscription that lasts longer is renewed long before. */
-const longestTimeout = 2 ** 31 - 1;
 
 const watcher = setup({
   types: {
