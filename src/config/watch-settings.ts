@@ -31,6 +31,20 @@ export const metrics = group(
   'What Prometheus may read.',
 );
 
+/** The settings of a file that is put aside when it is full. @param megabytes its size as usual. */
+const putAside = (megabytes: number) => ({
+  file_size: number(0.001, 1_000_000, {
+    default: megabytes,
+    unit: 'MB',
+    description: 'Size at which the file is put aside as `<file>.1` and a new one is begun.',
+  }),
+  files: whole(0, 1_000, {
+    default: 10,
+    unit: 'files',
+    description: 'How many that were put aside are kept; the oldest go.',
+  }),
+});
+
 /** The section `audit`. */
 export const audit = group(
   {
@@ -40,16 +54,7 @@ export const audit = group(
       description:
         'File that gets a line of JSON for every command over the interface and every log-in; relative to the configuration file. Empty: none.',
     }),
-    file_size: number(0.001, 1_000_000, {
-      default: 50,
-      unit: 'MB',
-      description: 'Size at which the file is put aside as `<file>.1` and a new one is begun.',
-    }),
-    files: whole(0, 1_000, {
-      default: 10,
-      unit: 'files',
-      description: 'How many that were put aside are kept; the oldest go.',
-    }),
+    ...putAside(50),
   },
   'Who did what over the interface.',
 );
@@ -63,16 +68,7 @@ export const cdr = group(
       description:
         'File that gets a line of JSON for each leg of a call that has ended; relative to the configuration file. Empty: none.',
     }),
-    file_size: number(0.001, 1_000_000, {
-      default: 100,
-      unit: 'MB',
-      description: 'Size at which the file is put aside as `<file>.1` and a new one is begun.',
-    }),
-    files: whole(0, 1_000, {
-      default: 10,
-      unit: 'files',
-      description: 'How many that were put aside are kept; the oldest go.',
-    }),
+    ...putAside(100),
     variables: list(Type.String({ minLength: 1 }), {
       default: [],
       commaList: true,
