@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type CertifiedKey, createCertificate } from '../../src/lib/self-made-certificate.ts';
 import type { TlsKeys } from '../../src/lib/tls.ts';
 import { createCertificates } from '../../src/stores/certificates.ts';
+import { silentLog } from './log.ts';
 import { ManualClock } from './manual-clock.ts';
 
 const day = 86_400_000;
@@ -50,17 +51,6 @@ export class CertificateFiles {
   }
 }
 
-const silent = () => {};
-const log = {
-  trace: silent,
-  debug: silent,
-  info: silent,
-  warn: silent,
-  error: silent,
-  child: () => log,
-  enabled: () => false,
-};
-
 /** What a party shows and believes, without files that stay. */
 export function tlsKeys(options: {
   shows?: readonly CertifiedKey[];
@@ -79,7 +69,7 @@ export function tlsKeys(options: {
         minimumVersion: '1.2',
         checkEveryMs: 60_000,
       },
-      { clock: new ManualClock(), log },
+      { clock: new ManualClock(), log: silentLog },
     );
   } finally {
     files.close();

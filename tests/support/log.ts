@@ -1,5 +1,18 @@
 import type { Logger } from '../../src/lib/log.ts';
 
+const silent = (): void => {};
+
+/** A logger that keeps nothing. */
+export const silentLog: Logger = {
+  trace: silent,
+  debug: silent,
+  info: silent,
+  warn: silent,
+  error: silent,
+  child: () => silentLog,
+  enabled: () => false,
+};
+
 /** A line as it was logged. */
 export type LoggedLine = {
   level: 'trace' | 'debug' | 'info' | 'warn' | 'error';

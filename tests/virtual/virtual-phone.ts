@@ -10,7 +10,7 @@ import type { Leg, LegReport } from '../../src/telephony/driver.ts';
 import type { ManualClock } from '../../src/virtual/manual-clock.ts';
 import type { VirtualHost } from '../../src/virtual/network.ts';
 import { createRandom, createRandom32, createSeededIds } from '../../src/virtual/random.ts';
-import { noLog } from '../drivers/sip/support.ts';
+import { silentLog } from '../support/log.ts';
 
 /** One call of a virtual phone. */
 export type PhoneCall = { leg: Leg; reports: LegReport['type'][] };
@@ -24,12 +24,12 @@ export async function createVirtualPhone(name: string, host: VirtualHost, clock:
   const ids = createSeededIds(clock, random);
   const startThread = startInline({ clock, sockets: host.sockets, random32: createRandom32(random) });
   const config = { ...defaultMediaConfig, address: host.address };
-  const media = createMediaPlane({ config, clock, log: noLog, startThread });
-  const transports = createTransports({ clock, log: noLog, openUdp: host.openUdp });
+  const media = createMediaPlane({ config, clock, log: silentLog, startThread });
+  const transports = createTransports({ clock, log: silentLog, openUdp: host.openUdp });
   await transports.bind([{ protocol: 'udp', host: host.address, port: 5060 }]);
   const peers = createKnownPeers();
   const timers = { t1: 500, t2: 4_000, t4: 5_000 };
-  const transactions = createTransactionLayer({ transports, clock, ids, log: noLog, timers, peers });
+  const transactions = createTransactionLayer({ transports, clock, ids, log: silentLog, timers, peers });
   const calls: PhoneCall[] = [];
   const anybody = { ...defaultEndpoint, name: 'anybody', match: ['0.0.0.0/0'] };
   const hears = (call: PhoneCall) => (report: LegReport) => {
@@ -55,7 +55,7 @@ export async function createVirtualPhone(name: string, host: VirtualHost, clock:
     contacts: { registered: () => {}, removed: () => {} },
     clock,
     ids,
-    log: noLog,
+    log: silentLog,
     peers,
   });
   driver.start();

@@ -2,9 +2,9 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { defaultSipConfig } from '../../../src/drivers/sip/config.ts';
 import type { DeviceStateWord } from '../../../src/models/device-state.ts';
-import { buildRequest, type HeaderLines } from '../../../src/sip/message/build.ts';
-import type { SipRequest, SipResponse } from '../../../src/sip/message/message.ts';
-import { anybody, createPhone, endpoint, type Phone, type PhoneOptions, trunkTo } from './support.ts';
+import type { HeaderLines } from '../../../src/sip/message/build.ts';
+import type { SipRequest } from '../../../src/sip/message/message.ts';
+import { anybody, createPhone, endpoint, type Phone, type PhoneOptions, subscriber, trunkTo } from './support.ts';
 
 const phones: Phone[] = [];
 let state: DeviceStateWord = 'NOT_INUSE';
@@ -34,22 +34,13 @@ async function world({ answer = () => 200, ...options }: PhoneOptions & { answer
     );
     client.facts.changed();
   });
-  let cseq = 0;
+  const send = subscriber(client, server, {
+    from: '<sip:anybody@127.0.0.1>;tag=phone',
+    to: (user) => `sip:${user}@pbx.example`,
+    callId: 'lamp',
+  });
   const subscribe = (headers: HeaderLines, { toTag, user = '201', callId = 'lamp' }: Asking = {}) =>
-    new Promise<SipResponse>((resolve, reject) => {
-      const message = buildRequest({
-        method: 'SUBSCRIBE',
-        uri: `sip:${user}@127.0.0.1:${server.port}`,
-        from: '<sip:anybody@127.0.0.1>;tag=phone',
-        to: `<sip:${user}@pbx.example>${toTag === undefined ? '' : `;tag=${toTag}`}`,
-        callId,
-        cseq: ++cseq,
-        contact: `<${client.uri}>`,
-        headers,
-      });
-      const target = { protocol: 'udp', address: '127.0.0.1', port: server.port } as const;
-      client.transactions.request(message, target, { onFinal: resolve, onTimeout: reject, onTransportError: reject });
-    });
+    send(headers, user, { toTag, named: callId });
   const heard = (count: number) => client.facts.until(() => notified.length >= count, `${count} NOTIFYs`);
   const set = (word: DeviceStateWord) => {
     state = word;

@@ -1,8 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { buildRequest, type HeaderLines } from '../../../src/sip/message/build.ts';
-import type { SipRequest, SipResponse } from '../../../src/sip/message/message.ts';
-import { anybody, createPhone, type Phone } from './support.ts';
+import type { HeaderLines } from '../../../src/sip/message/build.ts';
+import type { SipRequest } from '../../../src/sip/message/message.ts';
+import { anybody, createPhone, type Phone, subscriber } from './support.ts';
 
 const phones: Phone[] = [];
 const counts: Record<string, { newMessages: number; oldMessages: number }> = {};
@@ -18,22 +18,12 @@ async function world(answer = 200) {
     transaction.reply(answer);
     client.facts.changed();
   });
-  let cseq = 0;
-  const subscribe = (headers: HeaderLines, toTag?: string, user = 'anybody') =>
-    new Promise<SipResponse>((resolve, reject) => {
-      const message = buildRequest({
-        method: 'SUBSCRIBE',
-        uri: `sip:${user}@127.0.0.1:${server.port}`,
-        from: '<sip:phone@127.0.0.1>;tag=phone',
-        to: `<sip:anybody@127.0.0.1>${toTag === undefined ? '' : `;tag=${toTag}`}`,
-        callId: 'watch',
-        cseq: ++cseq,
-        contact: `<${client.uri}>`,
-        headers,
-      });
-      const target = { protocol: 'udp', address: '127.0.0.1', port: server.port } as const;
-      client.transactions.request(message, target, { onFinal: resolve, onTimeout: reject, onTransportError: reject });
-    });
+  const send = subscriber(client, server, {
+    from: '<sip:phone@127.0.0.1>;tag=phone',
+    to: () => 'sip:anybody@127.0.0.1',
+    callId: 'watch',
+  });
+  const subscribe = (headers: HeaderLines, toTag?: string, user = 'anybody') => send(headers, user, { toTag });
   const heard = (count: number) => client.facts.until(() => notified.length >= count, `${count} NOTIFYs`);
   return { server, client, notified, subscribe, heard };
 }

@@ -9,7 +9,8 @@ import { assertedParty, partyOf, userOf } from '../../../src/drivers/sip/party.t
 import { buildRequest, type HeaderLines } from '../../../src/sip/message/build.ts';
 import { parseNameAddr } from '../../../src/sip/message/name-addr.ts';
 import { parseUri } from '../../../src/sip/message/uri.ts';
-import { createPhone, endpoint, FakeMedia, noLog } from './support.ts';
+import { silentLog } from '../../support/log.ts';
+import { createPhone, endpoint, FakeMedia } from './support.ts';
 
 const request = (headers: HeaderLines, contentType?: string, body?: string) =>
   buildRequest({
@@ -97,7 +98,7 @@ test('what is asked of a session before its port is open is done then, in order'
   const session = createPendingSession(
     's',
     media.openRtp('s', () => {}),
-    noLog,
+    silentLog,
     () => {},
   );
   session.echo(true);
@@ -115,7 +116,7 @@ test('a session closed while its port is being opened closes the port when it co
   const session = createPendingSession(
     's',
     media.openRtp('s', () => {}),
-    noLog,
+    silentLog,
     () => assert.unreachable(),
   );
   session.close();
@@ -131,7 +132,7 @@ test('a port that cannot be had is told once, and what waited for it has failed'
   const session = createPendingSession(
     's',
     media.openRtp('s', () => {}),
-    noLog,
+    silentLog,
     (error) => told.push((error as Error).message),
   );
   session.play({ uri: 'sound:a', language: 'en', offsetMs: 0 }, (report) => told.push(report.type));

@@ -14,8 +14,9 @@ import type { MessageHandler, Source, Target, Transports } from '../../../src/si
 import type { Leg, LegData, LegReport } from '../../../src/telephony/driver.ts';
 import type { MediaReport, RtpSession } from '../../../src/telephony/media.ts';
 import { settle, whatIs } from '../../sip/transaction/fake-transports.ts';
+import { silentLog } from '../../support/log.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
-import { endpoint, FakeMedia, noLog } from './support.ts';
+import { endpoint, FakeMedia } from './support.ts';
 
 /**
  * Two servers call each other on simulated time and a network that loses messages. The same story is told twice: once as
@@ -143,7 +144,7 @@ async function tell({ acts, putDowns, lost }: Story): Promise<Told[]> {
       soon: (fn) => clock.soon(() => alive && fn()),
     };
     const transports = wire.socket(node, () => alive);
-    const transactions = createTransactionLayer({ transports, clock: own, ids: ids[node]!, log: noLog });
+    const transactions = createTransactionLayer({ transports, clock: own, ids: ids[node]!, log: silentLog });
     const legs = new Map<string, Leg>();
     const driver = createSipDriver({
       config: {
@@ -172,7 +173,7 @@ async function tell({ acts, putDowns, lost }: Story): Promise<Told[]> {
       contacts: { registered() {}, removed() {} },
       clock: own,
       ids: ids[node]!,
-      log: noLog,
+      log: silentLog,
     });
     return {
       driver,

@@ -15,8 +15,9 @@ import type { Watched } from '../../../src/drivers/sip/subscriptions.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createIds } from '../../../src/lib/ids.ts';
 import { LimitCounts } from '../../../src/lib/limit-counts.ts';
-import type { Logger } from '../../../src/lib/log.ts';
 import type { NameServer } from '../../../src/sip/location/names.ts';
+import { buildRequest, type HeaderLines } from '../../../src/sip/message/build.ts';
+import type { SipResponse } from '../../../src/sip/message/message.ts';
 import { createTransactionLayer } from '../../../src/sip/transaction/layer.ts';
 import { createKnownPeers } from '../../../src/sip/transport/known-peers.ts';
 import type { Protocol, Transports } from '../../../src/sip/transport/transport.ts';
@@ -25,17 +26,35 @@ import type { ContactDetails } from '../../../src/telephony/contacts.ts';
 import type { IncomingCall, Leg, LegReport, LegRequest, OpenedLeg } from '../../../src/telephony/driver.ts';
 import type { MediaPlane, MediaReport, RtpFlow, RtpSession } from '../../../src/telephony/media.ts';
 import type { VideoFlow } from '../../../src/telephony/video.ts';
+import { silentLog } from '../../support/log.ts';
 
-const silent = () => {};
-export const noLog: Logger = {
-  trace: silent,
-  debug: silent,
-  info: silent,
-  warn: silent,
-  error: silent,
-  child: () => noLog,
-  enabled: () => false,
-};
+/** Sends SUBSCRIBEs as a phone does, from one to another; resolves with the final response. */
+export function subscriber(
+  client: Phone,
+  server: Phone,
+  { from, to, callId }: { from: string; to(user: string): string; callId: string },
+) {
+  let cseq = 0;
+  return (
+    headers: HeaderLines,
+    user: string,
+    { toTag, named = callId }: { toTag?: string | undefined; named?: string },
+  ) =>
+    new Promise<SipResponse>((resolve, reject) => {
+      const message = buildRequest({
+        method: 'SUBSCRIBE',
+        uri: `sip:${user}@127.0.0.1:${server.port}`,
+        from,
+        to: `<${to(user)}>${toTag === undefined ? '' : `;tag=${toTag}`}`,
+        callId: named,
+        cseq: ++cseq,
+        contact: `<${client.uri}>`,
+        headers,
+      });
+      const target = { protocol: 'udp', address: '127.0.0.1', port: server.port } as const;
+      client.transactions.request(message, target, { onFinal: resolve, onTimeout: reject, onTransportError: reject });
+    });
+}
 
 /** A session that remembers what was asked of it. */
 export type FakeSession = RtpSession & {
@@ -258,7 +277,7 @@ export async function createPhone({
   const contacts = new Map<string, ContactDetails>();
   const messages: TextMessage[] = [];
   const contactEvents: string[] = [];
-  const transports = createTransports({ clock, log: noLog });
+  const transports = createTransports({ clock, log: silentLog });
   const [listener] = await transports.bind([{ protocol, host: '127.0.0.1', port: 0 }]);
   if (alsoTcp) await transports.bind([{ protocol: 'tcp', host: '127.0.0.1', port: listener!.port }]);
   const wrapped: Transports = {
@@ -282,8 +301,8 @@ export async function createPhone({
   };
   const peers = createKnownPeers();
   const timers = { t1: 50, t2: 200, t4: 100 };
-  const transactions = createTransactionLayer({ transports: wrapped, clock, ids, log: noLog, timers, peers });
-  const watchers = createWatchers({ runtime: createRuntime(clock, noLog), log: noLog });
+  const transactions = createTransactionLayer({ transports: wrapped, clock, ids, log: silentLog, timers, peers });
+  const watchers = createWatchers({ runtime: createRuntime(clock, silentLog), log: silentLog });
   let next = 0;
   const limits = new LimitCounts();
   const driver: SipDriver = createSipDriver({
@@ -319,7 +338,7 @@ export async function createPhone({
     },
     clock,
     ids,
-    log: noLog,
+    log: silentLog,
     mailbox,
     hint,
     watchers,

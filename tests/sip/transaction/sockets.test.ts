@@ -6,26 +6,16 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { createIds } from '../../../src/lib/ids.ts';
 import type { SipResponse } from '../../../src/sip/message/message.ts';
 import { createTransactionLayer } from '../../../src/sip/transaction/layer.ts';
+import { silentLog } from '../../support/log.ts';
 import { addressOf, openParty, type Party } from '../transport/bench.ts';
 import { outgoing } from './fake-transports.ts';
-
-const silent = () => {};
-const log = {
-  trace: silent,
-  debug: silent,
-  info: silent,
-  warn: silent,
-  error: silent,
-  child: () => log,
-  enabled: () => false,
-};
 
 function layerOn(party: Party) {
   return createTransactionLayer({
     transports: party.transports,
     clock: systemClock,
     ids: createIds(systemClock),
-    log,
+    log: silentLog,
     timers: { t1: 50, t2: 200, t4: 50 },
   });
 }

@@ -5,17 +5,7 @@ import type { ParseFailure } from '../../../src/sip/message/parse.ts';
 import type { Protocol } from '../../../src/sip/transport/kind.ts';
 import type { Listen, SendFailure, Source, Target, Transports } from '../../../src/sip/transport/transport.ts';
 import { createTransports, type TransportsOptions } from '../../../src/sip/transport/transports.ts';
-
-const silent = () => {};
-const log = {
-  trace: silent,
-  debug: silent,
-  info: silent,
-  warn: silent,
-  error: silent,
-  child: () => log,
-  enabled: () => false,
-};
+import { silentLog } from '../../support/log.ts';
 
 /** A list that can be waited for: `next` gives its elements one after the other, as they come. */
 export class Inbox<T> {
@@ -54,7 +44,7 @@ export async function openParty(
   more: readonly Listen[] = [],
 ): Promise<Party> {
   const limits = new LimitCounts();
-  const transports = createTransports({ clock: systemClock, log, hit: limits.hit, ...options });
+  const transports = createTransports({ clock: systemClock, log: silentLog, hit: limits.hit, ...options });
   const party: Party = { transports, messages: new Inbox(), malformed: new Inbox(), closed: new Inbox(), limits };
   transports.onMessage((message, source) => party.messages.put({ message, source }));
   transports.onMalformed((failure, source) => party.malformed.put({ failure, source }));

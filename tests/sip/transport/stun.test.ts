@@ -5,6 +5,7 @@ import * as assert from 'uvu/assert';
 import { readBindingResponse, writeBindingRequest, writeBindingResponse } from '../../../src/lib/stun.ts';
 import { learnExternalAddress } from '../../../src/sip/transport/external-address.ts';
 import type { OpenUdp } from '../../../src/sip/transport/udp.ts';
+import { silentLog } from '../../support/log.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { addressOf, openParty } from './bench.ts';
 
@@ -50,21 +51,11 @@ test('the address outside is asked for again and again; a server that is silent 
     hear = (bytes) => onDatagram(bytes, { address: '192.0.2.1', port: 3478, family: 'IPv4', size: bytes.length });
     return { port: 1, send: (bytes) => void sent.push(bytes), close: async () => {} };
   };
-  const silent = () => {};
-  const log = {
-    trace: silent,
-    debug: silent,
-    info: silent,
-    warn: silent,
-    error: silent,
-    child: () => log,
-    enabled: () => false,
-  };
   let made = 0;
   const hex = (digits: number) => (++made).toString(16).padStart(digits, '0');
   const ids = { channel: () => '', uuid: () => '', hex, secret: hex };
   const server = async () => ({ address: '192.0.2.1', port: 3478 });
-  const outside = await learnExternalAddress({ server, bind: '0.0.0.0', openUdp, clock, ids, log });
+  const outside = await learnExternalAddress({ server, bind: '0.0.0.0', openUdp, clock, ids, log: silentLog });
   const settled = () => new Promise((resolve) => setImmediate(resolve));
   await settled();
   const answer = (request: Buffer, address: string) => hear(writeBindingResponse(request, { address, port: 1 })!);
