@@ -199,6 +199,7 @@ export function createBench({ names }: { names?: NameServer } = {}) {
         number = ++cseq,
         branch = `z9hG4bK${number}${method}`,
         source = peer('udp'),
+        uri = 'sip:us@192.0.2.1',
       }: {
         toTag?: string;
         fromTag?: string;
@@ -209,11 +210,12 @@ export function createBench({ names }: { names?: NameServer } = {}) {
         number?: number;
         branch?: string;
         source?: Source;
+        uri?: string;
       } = {},
     ): number {
       const message = buildRequest({
         method,
-        uri: 'sip:us@192.0.2.1',
+        uri,
         from: `<sip:carol@192.0.2.9>;tag=${fromTag}`,
         to: `<sip:us@192.0.2.1>${toTag === undefined ? '' : `;tag=${toTag}`}`,
         callId,

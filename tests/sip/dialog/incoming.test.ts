@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { peer } from '../transaction/fake-transports.ts';
 import { createBench, nothing } from './bench.ts';
 
 type Bench = ReturnType<typeof createBench>;
@@ -361,6 +362,26 @@ test('a user that says BYE on hearing that the call is over sends nothing more',
     if (over !== 'no ACK') assert.is(bench.agent.counts().dialogs, 0, over);
     assert.equal(await bench.leaks(), nothing);
   }
+});
+
+test('RFC 5630: what is asked for by SIPS came over TLS, and is answered by SIPS', async () => {
+  const bench = createBench();
+  bench.send('INVITE', { uri: 'sips:us@192.0.2.1', sdp: 'o' });
+  assert.is((await bench.response()).status, 416);
+  for (const [protocol, uri, contact] of [
+    ['tls', 'sips:us@192.0.2.1', '<sips:192.0.2.1:5060>'],
+    ['tls', 'sip:us@192.0.2.1', '<sip:192.0.2.1:5060;transport=tls>'],
+    ['wss', 'sips:us@192.0.2.1', '<sips:192.0.2.1:5060;transport=ws>'],
+    ['udp', 'sip:us@192.0.2.1', '<sip:192.0.2.1:5060>'],
+  ] as const) {
+    bench.send('INVITE', { uri, sdp: 'o', source: peer(protocol), callId: `${protocol} ${uri}` });
+    await bench.sent();
+    const call = bench.incoming.at(-1)!;
+    call.provisional(180);
+    assert.is((await bench.response()).header('Contact'), contact, `${protocol} ${uri}`);
+    call.refuse(486);
+  }
+  bench.agent.close();
 });
 
 test.run();
