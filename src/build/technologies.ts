@@ -62,7 +62,17 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
         srv: (name) => known.srv(name),
         addresses: (name) => known.addresses(name),
       };
-  const sipConfig = { ...sipSettings(config), outside: network.outside };
+  let bounds = sipSettings(config);
+  const sipConfig = {
+    ...bounds,
+    outside: network.outside,
+    get subscriptions() {
+      return bounds.subscriptions;
+    },
+    get mostRedirections() {
+      return bounds.mostRedirections;
+    },
+  };
   const hints = createHints({
     ...{ bus, mailboxes, devicesOf: dialplan.hint },
     deviceState: (name) => deviceStates.get(name).state,
@@ -169,6 +179,13 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   const reloads: Reloadable[] = [
     { settings: ['sip.endpoints'], apply: followEndpoints },
     { settings: ['dialplan'], apply: () => sip.reviewHints() },
+    {
+      // What stands beyond new bounds stays as long as it was given.
+      settings: ['sip.subscriptions', 'sip.most_redirections'],
+      apply(next) {
+        bounds = sipSettings(next);
+      },
+    },
     {
       // What other servers said is forgotten.
       settings: ['sip.dns'],

@@ -12,6 +12,7 @@ import { DnsServer } from '../support/dns-server.ts';
 import { Phone } from '../support/phone.ts';
 import { registerPhone } from '../support/register.ts';
 import { onServer, type TestServer } from '../support/server.ts';
+import { freePort } from '../support/sipp.ts';
 
 const reloading = suite('a configuration that is read anew');
 
@@ -286,6 +287,36 @@ reloading('where others see us, and who is asked for names, follow', async () =>
     await phone.finish();
     await phone.close();
   }
+});
+
+reloading('how often calls are forwarded, and how many phones may watch, follow', async () => {
+  const port = await freePort();
+  const carols = await freePort();
+  const endpoints = {
+    anonymous: { match: ['127.0.0.1'] },
+    bob: { aor: { contacts: [`sip:bob@127.0.0.1:${port}`] }, redirect_method: 'user' },
+    carol: { aor: { contacts: [`sip:carol@127.0.0.1:${carols}`] } },
+  };
+  const forwarding = { default: { 200: ['Dial(PJSIP/bob)'], 300: ['Dial(PJSIP/carol)'] } };
+  await onServer({ endpoints, dialplan: forwarding }, async (server) => {
+    const phone = async (number: string, at = 0) => server.closing(await Phone.open(number, server.sip(), at));
+    const [alice, bob, carol] = [await phone('4711'), await phone('bob', port), await phone('carol', carols)];
+    bob.refuses = '302 Moved Temporarily';
+    bob.forwardsTo = `sip:300@${server.sip()}`;
+    await alice.call('200');
+    alice.hangup();
+    await carol.over();
+    const report = change(server, (next) => {
+      next.sip.most_redirections = 0;
+      next.sip.subscriptions.most = 7;
+    });
+    assert.equal(report, { applied: ['sip.most_redirections', 'sip.subscriptions.most'], needRestart: [] });
+    const outcome = await alice.call('200').then(
+      () => 'answered',
+      () => 'refused',
+    );
+    assert.equal([outcome, carol.invites.length], ['refused', 1]);
+  });
 });
 
 reloading.run();

@@ -104,7 +104,6 @@ const RETRY_SECONDS = 10;
 
 export function createSubscriptions(services: Services, { mailbox, hint, watchers }: Watched): Subscriptions {
   const { stack, agent, endpoints, legs, config } = services;
-  const limits = config.subscriptions;
   const subscriptions = new Map<string, Subscription>();
   const perEndpoint = new Map<string, number>();
 
@@ -213,7 +212,7 @@ export function createSubscriptions(services: Services, { mailbox, hint, watcher
       endpoint: subscription.endpoint,
       topics: topicsOf(subscription.subject),
       expiresMs: seconds * 1000,
-      intervalMs: limits.intervalMs,
+      intervalMs: config.subscriptions.intervalMs,
     });
   };
 
@@ -250,13 +249,13 @@ export function createSubscriptions(services: Services, { mailbox, hint, watcher
     const { endpoint } = identity;
     const subject = subjectOf(endpoint, event, userOf(request.uri));
     if (!subject) return void transaction.reply(404);
-    if ((perEndpoint.get(endpoint.name) ?? 0) >= limits.perEndpoint) {
+    if ((perEndpoint.get(endpoint.name) ?? 0) >= config.subscriptions.perEndpoint) {
       services.hit('sip.subscriptions.per_endpoint');
       return void transaction.reply(403);
     }
-    if (subscriptions.size >= limits.most) {
+    if (subscriptions.size >= config.subscriptions.most) {
       services.hit('sip.subscriptions.most');
-      return void transaction.reply(503, { headers: [['Retry-After', String(limits.minimumSeconds)]] });
+      return void transaction.reply(503, { headers: [['Retry-After', String(config.subscriptions.minimumSeconds)]] });
     }
     const dialog = uasDialog(request, toTag, source, endpoint.symmetric ? source : undefined);
     const eventId = /;\s*id\s*=\s*([\w.!%*+`'~-]+)/i.exec(request.header('Event') ?? '')?.[1];
@@ -272,9 +271,9 @@ export function createSubscriptions(services: Services, { mailbox, hint, watcher
       const type = contentTypes[event];
       if (!takes(request, type)) return void transaction.reply(406, { headers: [['Accept', type]] });
       const { expires } = request;
-      if (expires !== undefined && expires > 0 && expires < limits.minimumSeconds)
-        return void transaction.reply(423, { headers: [['Min-Expires', String(limits.minimumSeconds)]] });
-      const seconds = Math.min(expires ?? DEFAULT_SECONDS, limits.maximumSeconds);
+      if (expires !== undefined && expires > 0 && expires < config.subscriptions.minimumSeconds)
+        return void transaction.reply(423, { headers: [['Min-Expires', String(config.subscriptions.minimumSeconds)]] });
+      const seconds = Math.min(expires ?? DEFAULT_SECONDS, config.subscriptions.maximumSeconds);
       if (request.toTag === undefined) subscribe(transaction, event, seconds);
       else refresh(transaction, event, seconds);
     },
