@@ -24,7 +24,7 @@ export type MixProxyOptions = {
   kind: 'mixing' | 'holding';
   told: (report: MixReport) => void;
   /** The session that a leg's media stands for; undefined when it is not one of the plane, or over. */
-  sessionOf: (session: MediaSession) => SessionProxy | undefined;
+  sessionOf: (session: Pick<MediaSession, 'id'>) => SessionProxy | undefined;
   /** A thread for it, near what it will join if possible; undefined once the plane is closed. */
   thread: (near?: ThreadLink) => ThreadLink | undefined;
   /** Octets that may wait between two threads for one member. */
@@ -49,9 +49,9 @@ export class MixProxy implements Mix, Linked {
   readonly #members = new Map<SessionProxy, Joined>();
   readonly #plays = new Plays();
   readonly #recordings = new Recordings();
-  readonly #video = new MixVideo<SessionProxy>(
+  readonly #video = new MixVideo(
     (command) => this.#send(command),
-    (session) => this.#members.get(session)?.as.number,
+    (id) => this.#numberOf(id),
   );
   #music: string | undefined;
   #item: { play: number; item: PlayItem } | undefined;
@@ -105,7 +105,7 @@ export class MixProxy implements Mix, Linked {
   forget(session: SessionProxy): void {
     this.#members.get(session)?.as.tie?.close();
     if (this.#members.delete(session) && session.mix === this) session.mix = undefined;
-    this.#video.left(session);
+    this.#video.left(session.id);
   }
 
   /** A member has video from now on. */
@@ -150,16 +150,13 @@ export class MixProxy implements Mix, Linked {
   }
 
   video(mode: VideoMode<MediaSession>): void {
-    const source = mode.mode === 'single' ? this.#options.sessionOf(mode.source) : undefined;
-    this.#video.ask({ mode: mode.mode, source });
+    this.#video.ask({ mode: mode.mode, source: mode.mode === 'single' ? mode.source.id : undefined });
   }
 
   show(session: MediaSession, sources: readonly (MediaSession | undefined)[]): void {
-    const proxy = this.#options.sessionOf(session);
-    if (!proxy || !this.#members.has(proxy)) return;
     this.#video.show(
-      proxy,
-      sources.map((source) => source && this.#options.sessionOf(source)),
+      session.id,
+      sources.map((source) => source?.id),
     );
   }
 
@@ -243,7 +240,7 @@ export class MixProxy implements Mix, Linked {
     if (session.hasVideo) as.tie?.openVideo(this.#options.videoTieBytes);
     session.mix = this;
     this.#send({ type: 'join', session: as.number, member });
-    this.#video.admitted(session);
+    this.#video.admitted(session.id);
   }
 
   #open(link: ThreadLink): void {
@@ -255,6 +252,11 @@ export class MixProxy implements Mix, Linked {
 
   #send(command: MixCommand): void {
     if (!this.#ended) this.#link?.send({ type: 'mix', mix: this.#number, command });
+  }
+
+  #numberOf(id: string): number | undefined {
+    const proxy = this.#options.sessionOf({ id });
+    return proxy && this.#members.get(proxy)?.as.number;
   }
 
   #idOf(number: number | undefined): string | undefined {

@@ -1,45 +1,45 @@
 import type { MixCommand } from '../../telephony/media.ts';
 import type { VideoModeName } from '../../telephony/video.ts';
 
-type Asked<Session> = { mode: VideoModeName; source?: Session | undefined };
+type Asked = { mode: VideoModeName; source: string | undefined };
 
 /**
  * What holds of a mix's video on the main thread: whom its members shall be shown. Members get other numbers when threads
- * are lost, and may be named before they come; so it is said again whenever that changes.
+ * are lost, and may be named before they come; so it is said again whenever that changes. Sessions are named by their ids.
  */
-export class MixVideo<Session> {
+export class MixVideo {
   readonly #send: (command: MixCommand) => void;
-  readonly #numberOf: (session: Session) => number | undefined;
-  #asked: Asked<Session> = { mode: 'none' };
-  readonly #shows = new Map<Session, readonly (Session | undefined)[]>();
+  readonly #numberOf: (session: string) => number | undefined;
+  #asked: Asked = { mode: 'none', source: undefined };
+  readonly #shows = new Map<string, readonly (string | undefined)[]>();
 
   /** @param numberOf a member's number in the mix's thread; undefined for who is none. */
-  constructor(send: (command: MixCommand) => void, numberOf: (session: Session) => number | undefined) {
+  constructor(send: (command: MixCommand) => void, numberOf: (session: string) => number | undefined) {
     this.#send = send;
     this.#numberOf = numberOf;
   }
 
   /** See {@link VideoMix.video}. */
-  ask(asked: Asked<Session>): void {
+  ask(asked: Asked): void {
     this.#asked = asked;
     this.#sendMode();
   }
 
   /** See {@link VideoMix.show}. */
-  show(session: Session, sources: readonly (Session | undefined)[]): void {
+  show(session: string, sources: readonly (string | undefined)[]): void {
     this.#shows.set(session, sources);
     this.#sendShow(session, sources);
   }
 
   /** A member has come, under a number that nobody knows yet. */
-  admitted(member: Session): void {
+  admitted(member: string): void {
     if (this.#asked.source === member) this.#sendMode();
     for (const [session, sources] of this.#shows)
       if (session === member || sources.includes(member)) this.#sendShow(session, sources);
   }
 
   /** A member has left: what it was shown is forgotten. */
-  left(session: Session): void {
+  left(session: string): void {
     this.#shows.delete(session);
   }
 
@@ -59,13 +59,17 @@ export class MixVideo<Session> {
 
   #sendMode(): void {
     const { mode, source } = this.#asked;
-    const number = source && this.#numberOf(source);
+    const number = source === undefined ? undefined : this.#numberOf(source);
     this.#send({ type: 'video', mode, ...(number !== undefined && { source: number }) });
   }
 
-  #sendShow(member: Session, sources: readonly (Session | undefined)[]): void {
+  #sendShow(member: string, sources: readonly (string | undefined)[]): void {
     const session = this.#numberOf(member);
     if (session === undefined) return;
-    this.#send({ type: 'show', session, sources: sources.map((source) => source && this.#numberOf(source)) });
+    this.#send({
+      type: 'show',
+      session,
+      sources: sources.map((source) => (source === undefined ? undefined : this.#numberOf(source))),
+    });
   }
 }

@@ -221,6 +221,7 @@ export class ShownStream implements Viewer, SentStream {
     this.#shown = this.#next;
     this.#next = undefined;
     this.#waits = true;
+    this.#lastTime = undefined;
     this.switches++;
     for (const packet of held) this.#follow(packet);
   }
@@ -228,7 +229,7 @@ export class ShownStream implements Viewer, SentStream {
   /** A packet of the camera that is shown. */
   #follow(packet: VideoPacket): void {
     const now = this.#options.now();
-    const isNewer = packet.time !== this.#lastTime;
+    const isNewer = this.#lastTime === undefined || packet.time > this.#lastTime;
     if (isNewer && this.#held) {
       // The end of the frame under way is lost.
       this.leftOut++;
@@ -254,7 +255,7 @@ export class ShownStream implements Viewer, SentStream {
       return;
     }
     this.#forward(packet, now);
-    if (packet.marker && this.#held) this.#switch();
+    if (packet.marker && packet.time === this.#lastTime && this.#held) this.#switch();
   }
 
   /** Lets the numbers of a source go on where those of the one before ended. */
@@ -265,6 +266,7 @@ export class ShownStream implements Viewer, SentStream {
     this.#generation = packet.generation;
     this.#firstIndex = packet.index;
     this.#firstTime = packet.time;
+    this.#lastTime = undefined;
     const sinceMs = now + this.#options.clockZero - memory[sentAt]!;
     const units = memory[packets]! > 0 ? Math.max(1, Math.round(sinceMs * unitsPerMs)) : 0;
     this.#timeOffset = memory[timestamp]! + units - packet.time;
@@ -287,7 +289,7 @@ export class ShownStream implements Viewer, SentStream {
       out[0]! |= 0x20;
       out[out.length - 1] = paddingOctets;
     }
-    if (packet.time !== this.#lastTime) this.#lastTime = packet.time;
+    if (this.#lastTime === undefined || packet.time > this.#lastTime) this.#lastTime = packet.time;
     this.#options.send(out);
   }
 

@@ -7,7 +7,7 @@ import type { SrtpKey } from '../../../src/lib/srtp.ts';
 import { defaultMediaConfig, defaultVideoConfig } from '../../../src/media/config.ts';
 import { createMediaPlane } from '../../../src/media/media-plane.ts';
 import { type MediaThread, startWorker } from '../../../src/media/start-worker.ts';
-import type { MediaPlane, Mix, MixReport } from '../../../src/telephony/media.ts';
+import type { MediaPlane, MediaSession, Mix, MixReport } from '../../../src/telephony/media.ts';
 import type { VideoCodec } from '../../../src/telephony/video.ts';
 import { need } from '../../support/need.ts';
 import { RtpPeer } from '../../support/rtp-peer.ts';
@@ -138,6 +138,28 @@ ffmpeg.test(test, 'a source that is lost is replaced while it is away, and shown
     await told(3);
     assert.is(sources.at(-1), 'g');
     assert.ok(green);
+  }),
+);
+
+ffmpeg.test(test, 'who is to be shown may be said before anybody comes', () =>
+  onStage(3, async ({ plane, mix, call, sources }) => {
+    const viewer = { id: 'viewer' } as MediaSession;
+    const red = { id: 'red' } as MediaSession;
+    mix.video({ mode: 'single', source: red });
+    const first = await call('viewer');
+    await call('red', 'red');
+    await first.peer.sees(3);
+    assert.equal(sources, []);
+    const other = plane.openMix('other', 'mixing', () => {});
+    other.video({ mode: 'sfu' });
+    other.show(viewer, [undefined, red]);
+    const second = await openVideoCall(plane, 'second', { streams: 2 });
+    other.show(second.session, [red]);
+    other.join(second.session, member);
+    other.join(red, member);
+    await second.peer.sees(3);
+    assert.equal(await pictures(second.peer), ['red']);
+    for (const peer of second.peers) await peer.close();
   }),
 );
 

@@ -86,6 +86,29 @@ test('a frame under way is sent to its end before the next camera begins, if tha
   );
 });
 
+test('a packet of an earlier frame that comes late does not end the one under way', () => {
+  const clock: HandClock = { now: 0 };
+  const [one, two] = [new HandCamera(1, clock), new HandCamera(2, clock)];
+  const { shown, sent } = handScreen(clock);
+  shown.show(one.camera);
+  const [first, late] = one.frame(2) as [Uint8Array, Uint8Array];
+  const [second, third] = one.frame(2) as [Uint8Array, Uint8Array];
+  one.receive(first, second);
+  shown.show(two.camera);
+  two.receive(...two.frame(1));
+  one.receive(late, third);
+  assert.equal(
+    sent.map((packet) => [cameraOf(taken(packet)), taken(packet).sequence - taken(sent[0]!).sequence]),
+    [
+      [1, 0],
+      [1, 2],
+      [1, 1],
+      [1, 3],
+      [2, 4],
+    ],
+  );
+});
+
 test('gaps of a source stay gaps, what comes late finds its place, and what is of the one before is dropped', () => {
   const clock: HandClock = { now: 0 };
   const [one, two] = [new HandCamera(1, clock), new HandCamera(2, clock)];
