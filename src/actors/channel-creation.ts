@@ -156,11 +156,12 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
     const { id, otherId, technology, resource, formats, caller, presented } = request;
     if (request.openLeg) return { ...request.openLeg(reportTo(id)), technology, companionId: undefined };
     const driver = driverOf(technology);
+    const partner = request.linked && find(request.linked.id);
     const opened = driver.open(
       {
         channelId: id,
         ...(otherId === undefined ? {} : { otherChannelId: otherId }),
-        ...(request.linked ? { near: request.linked.id } : {}),
+        ...(partner ? { near: partner.id, prefers: partner.leg.formats } : {}),
         resource,
         caller: presented ?? caller,
         ...(formats ? { formats } : {}),

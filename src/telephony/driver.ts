@@ -216,8 +216,10 @@ export type LegRequest = {
   /** The part behind `tech/`: `alice`, `alice/sip:a@10.0.0.9`, `s@default`. */
   resource: string;
   caller: Party;
-  /** Formats the leg may use (`ulaw`, `alaw`); undefined = the endpoint's own. */
+  /** Formats the leg may use (`ulaw`, `alaw`), the preferred one first; undefined = the endpoint's own, in its order. */
   formats?: readonly string[];
+  /** Formats of whom it will probably meet: offered first where it may use them, so that nothing has to be converted. */
+  prefers?: readonly string[];
   variables: Readonly<Record<string, string>>;
 };
 

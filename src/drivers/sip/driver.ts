@@ -7,6 +7,7 @@ import type { Stack } from '../../sip/dialog/stack.ts';
 import { createUserAgent, type UserAgentCounts } from '../../sip/dialog/user-agent.ts';
 import type { NameServer } from '../../sip/location/names.ts';
 import { formatUri } from '../../sip/message/uri.ts';
+import { type AudioCodec, isAudioCodec } from '../../sip/sdp/codecs.ts';
 import type { ServerTransaction, TransactionLayer } from '../../sip/transaction/transaction.ts';
 import type { KnownPeers } from '../../sip/transport/known-peers.ts';
 import type { Transports } from '../../sip/transport/transport.ts';
@@ -327,12 +328,19 @@ function resumeLeg(services: Services, data: LegData, channelId: string, report:
   return createOutboundLeg({ services, request, resolved, codecs, videoCodecs, report, from: leg });
 }
 
+/** Codecs to offer: those that are asked for in that order, or else the endpoint's own, first what its partner has. */
+function codecsFor({ codecs }: EndpointConfig, { formats, prefers = [] }: LegRequest): AudioCodec[] {
+  if (formats) return formats.filter(isAudioCodec).filter((format) => codecs.includes(format));
+  const preferred = codecs.filter((codec) => prefers.includes(codec));
+  return [...preferred, ...codecs.filter((codec) => !preferred.includes(codec))];
+}
+
 function openLeg(services: Services, request: LegRequest, report: Report): OpenedLeg {
   const resolved = resolveResource(services, request.resource);
   const { endpoint } = resolved;
   if (isBusy(services, endpoint))
     throw new DriverError('endpoint', `endpoint "${endpoint.name}" has as many calls as it may have`);
-  const codecs = endpoint.codecs.filter((codec) => request.formats?.includes(codec) ?? true);
+  const codecs = codecsFor(endpoint, request);
   if (codecs.length === 0)
     throw new DriverError(
       'format',

@@ -318,6 +318,30 @@ calls('no codec in common is refused with 488 before there is a channel', async 
   assert.is(callee.incoming.length, 0);
 });
 
+calls('codecs are offered in the order that is asked for, or else first those of whom the call is for', async () => {
+  const callee = await createPhone({ config: { endpoints: [{ ...anybody, codecs: ['alaw', 'ulaw', 'g722'] }] } });
+  const codecs = ['ulaw', 'alaw', 'g722'] as const;
+  const caller = await createPhone({ config: { endpoints: [trunkTo(callee.uri, { codecs })] } });
+  phones.push(caller, callee);
+  const offered = async (index: number, options: Parameters<Phone['open']>[1]) => {
+    const out = caller.open('600@trunk', options);
+    out.leg.dial();
+    const inbound = await callee.rung(index);
+    const formats = out.leg.formats;
+    inbound.leg.answer();
+    await out.heard('leg.answered');
+    const agreed = out.leg.formats;
+    out.leg.hangup(16);
+    await inbound.heard('leg.hungUp');
+    inbound.leg.hangup(16);
+    return [formats, agreed];
+  };
+  const answered = ['alaw'];
+  assert.equal(await offered(0, {}), [['ulaw', 'alaw', 'g722'], answered]);
+  assert.equal(await offered(1, { formats: ['g722', 'opus', 'alaw'] }), [['g722', 'alaw'], answered]);
+  assert.equal(await offered(2, { prefers: ['opus', 'g722'] }), [['g722', 'ulaw', 'alaw'], answered]);
+});
+
 calls('a draining server answers 503', async () => {
   const { caller, callee } = await world();
   callee.driver.drain();
