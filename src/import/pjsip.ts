@@ -383,14 +383,23 @@ function callerOf(each: Values): Endpoint {
 /** How digits travel, where it is not as usual. */
 const digitModes: Readonly<Record<string, string>> = { auto: 'auto_inband', inband: 'inband', info: 'info' };
 
+/** Whether calls that a phone forwards go on, where that is said. */
+const redirectMethods: Readonly<Record<string, string>> = {
+  user: 'user',
+  uri_core: 'uri_core',
+  uri_pjsip: 'uri_core',
+};
+
 function routingOf(each: Values, report: Report): Endpoint {
   const digits = each.text('dtmf_mode').toLowerCase();
   const isDirect = each.flag('force_rport') === false && !each.flag('rewrite_contact') && !each.flag('rtp_symmetric');
+  const redirects = each.text('redirect_method').toLowerCase();
   const proxy = each.text('outbound_proxy');
   const isUri = /^sips?:[^\s<>"]+$/i.test(proxy);
   if (proxy !== '' && !isUri) report.missing(each.place, `outbound_proxy ${proxy} is no SIP URI: left out`);
   return {
     ...(Object.hasOwn(digitModes, digits) ? { digits: digitModes[digits] } : {}),
+    ...(Object.hasOwn(redirectMethods, redirects) ? { redirect_method: redirectMethods[redirects] } : {}),
     ...(isDirect ? { symmetric: false } : {}),
     ...(each.text('from_user') ? { from_user: each.text('from_user') } : {}),
     ...(each.text('from_domain') ? { from_domain: each.text('from_domain') } : {}),

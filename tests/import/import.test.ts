@@ -361,6 +361,20 @@ importing('secret audio stays so, and a registration finds its line by its crede
   assert.ok(report.includes('the registration at sip:other.example.org belongs to no endpoint'));
 });
 
+importing('calls that phones forward go on as it was said', () => {
+  const section = (name: string, method: string) =>
+    `[${name}]\ntype=endpoint\nauth=${name}\nredirect_method=${method}\n[${name}]\ntype=auth\nusername=${name}\npassword=pw-${name}\n`;
+  const { yaml, report } = imported({
+    'pjsip.conf': ['user', 'uri_core', 'uri_pjsip'].map((method, index) => section(`phone${index}`, method)).join(''),
+  });
+  const { endpoints } = checked(yaml).sip;
+  assert.equal(
+    ['phone0', 'phone1', 'phone2'].map((name) => endpoints[name]?.redirect_method),
+    ['user', 'uri_core', 'uri_core'],
+  );
+  assert.not(report.includes('redirect_method'));
+});
+
 importing('an access list for everybody keeps SIP on this machine', () => {
   const { yaml, report } = imported({
     'pjsip.conf': '[t]\ntype=transport\nbind=0.0.0.0\n[list]\ntype=acl\ndeny=10.0.0.0/8\n',
