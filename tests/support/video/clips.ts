@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -63,6 +63,7 @@ async function make(codec: ClipCodec, colour: Colour): Promise<Clip> {
     ...[...encoder, ...more, '-b:v', '300k', ...keys, path],
   ]);
   const octets = await readFile(path);
+  await rm(path);
   return { codec, colour, frames: codec === 'vp8' ? ivfFrames(octets) : accessUnits(octets) };
 }
 
