@@ -45,16 +45,20 @@ export function createBundle(call: CallDetail, { versions, config }: ServerDescr
 /** Names of settings that hold secrets. */
 const secretNames = /password|secret|token|credential|private|passphrase|api_?key|^key$|^md5_cred$/i;
 
-/** A configuration without passwords, whatever they are called, and without those in addresses. */
+/** Headers that are sent along, of which any may prove who we are: only their names are told. */
+const headersWithout = (headers: readonly unknown[]): unknown[] =>
+  headers.map((header) => (typeof header === 'string' ? header.replace(/:.*/s, `: ${hidden}`) : header));
+
+/** A configuration without passwords, whatever they are called, and without those in addresses and headers. */
 export function withoutSecrets(value: unknown): unknown {
   if (typeof value === 'string') return shownUrl(value);
   if (Array.isArray(value)) return value.map(withoutSecrets);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([name, member]) =>
-      secretNames.test(name) && typeof member !== 'object' && member !== ''
-        ? [name, hidden]
-        : [name, withoutSecrets(member)],
-    ),
+    Object.entries(value).map(([name, member]) => {
+      if (name === 'headers' && Array.isArray(member)) return [name, headersWithout(member)];
+      const isSecret = secretNames.test(name) && typeof member !== 'object' && member !== '';
+      return [name, isSecret ? hidden : withoutSecrets(member)];
+    }),
   );
 }

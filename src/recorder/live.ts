@@ -86,18 +86,23 @@ export function createLive(options: LiveOptions): Live {
     octets: recorder.store.octets,
   });
 
+  /** All calls that are kept: looked for once a tick, however many watch. */
+  let keptNow: readonly CallRecord[] | undefined;
+  const allKept = (): readonly CallRecord[] => {
+    keptNow ??= recorder.store.calls();
+    return keptNow;
+  };
+
   const overview = (sight: LiveSight | undefined): Omit<Watcher, 'send'> => {
-    const seen = (): CallRecord[] => {
-      const all = recorder.store.calls();
-      return sight ? all.filter(({ applications }) => sight.seesAll(applications)) : all;
-    };
+    const mayShow = ({ applications }: CallRecord): boolean => sight?.seesAll(applications) ?? true;
+    const seen = (): readonly CallRecord[] => (sight ? allKept().filter(mayShow) : allKept());
     const seesWaiting = ({ kind, call, object }: WaitingFor): boolean => {
       if (!sight) return true;
       if (call !== undefined) return sight.sees('call', call) === true;
       return kind === 'application' && sight.seesAll([object]);
     };
     let changed = new Set<CallRecord>();
-    let shown = new Set<string>();
+    const shown = new Set<CallRecord>();
     let quiet = 0;
     const first = seen().slice(-mostCalls);
     for (const call of first) changed.add(call);
@@ -109,18 +114,23 @@ export function createLive(options: LiveOptions): Live {
           return undefined;
         }
         quiet = quietTicks;
-        const kept = seen();
-        const ids = new Set(kept.map(({ id }) => id));
-        const told = [...new Set([...changed].map(current))].filter(({ id }) => ids.has(id));
-        const removed = [...shown].filter((id) => !ids.has(id));
-        shown = new Set([...[...shown].filter((id) => ids.has(id)), ...told.slice(0, mostCalls).map(({ id }) => id)]);
-        changed = new Set(told.slice(mostCalls));
+        const isThere = (call: CallRecord): boolean => !call.gone && current(call) === call && mayShow(call);
+        const removed: string[] = [];
+        for (const call of shown) {
+          if (isThere(call)) continue;
+          shown.delete(call);
+          removed.push(call.id);
+        }
+        const waiting = [...new Set([...changed].map(current))].filter(isThere);
+        const told = waiting.slice(0, mostCalls);
+        for (const call of told) shown.add(call);
+        changed = new Set(waiting.slice(mostCalls));
         return {
           type: 'overview',
           ...place(),
-          calls: told.slice(0, mostCalls).map(calls.model),
+          calls: told.map(calls.model),
           removed,
-          figures: figures(kept),
+          figures: figures(seen()),
           applications: options.applications().filter(({ name }) => sight?.seesAll([name]) ?? true),
           stuck: options.stuck().filter(seesWaiting),
         };
@@ -224,6 +234,7 @@ export function createLive(options: LiveOptions): Live {
   const tick = (): void => {
     timer = clock.setTimeout(tick, liveIntervalMs);
     for (const watcher of watchers) tell(watcher);
+    keptNow = undefined;
   };
   const start = (): void => {
     unlisten = recorder.listen((entry, call) => {
@@ -244,6 +255,7 @@ export function createLive(options: LiveOptions): Live {
       if (watchers.size === 0) start();
       watchers.add(watcher);
       tell(watcher);
+      keptNow = undefined;
       return () => {
         if (watchers.delete(watcher) && watchers.size === 0) stop();
       };

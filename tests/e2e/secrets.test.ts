@@ -1,8 +1,10 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { WebSocket, WebSocketServer } from 'ws';
@@ -35,6 +37,8 @@ const planted = {
   basic: plant('Basic'),
   apiKey: plant('ApiKey'),
   card: plant('Card'),
+  audio: plant('Audio'),
+  billing: plant('Billing'),
 };
 const pressed = '739182';
 
@@ -104,6 +108,7 @@ async function program() {
   return { port: (http.address() as AddressInfo).port, shown, connected, close };
 }
 
+const directory = mkdtempSync(join(tmpdir(), 'hookswitch-hidden-'));
 const baseOf = (server: TestServer): string => server.url.replace(/\/ari$/, '/hookswitch');
 const basic = (name: string, secret: string) => `Basic ${Buffer.from(`${name}:${secret}`).toString('base64')}`;
 
@@ -118,7 +123,9 @@ async function everythingShown(server: TestServer, live: readonly string[], coll
   const paths = calls.flatMap(({ id }) =>
     ['', '.mmd', '.pcap', '/bundle'].map((part) => `/hookswitch/calls/${id}${part}`),
   );
-  const own = ['server', 'usage', 'contacts', 'stuck', 'bans', 'logging', 'calls'].map((name) => `/hookswitch/${name}`);
+  const own = ['server', 'usage', 'contacts', 'watchers', 'stuck', 'bans', 'logging', 'calls', 'tokens', 'access'].map(
+    (name) => `/hookswitch/${name}`,
+  );
   const pages = ['/', '/metrics', '/health', '/ari/asterisk/info', '/ari/endpoints', '/ari/applications'];
   return new Map([
     ...(await Promise.all([...paths, ...own, ...pages].map(get))),
@@ -131,6 +138,8 @@ async function everythingShown(server: TestServer, live: readonly string[], coll
     ] as const,
     ['live', live.join('\n')] as const,
     ['collector', collector.heard.join('\n')] as const,
+    ['audit', readFileSync(server.config.audit.file, 'utf8')] as const,
+    ['records', readFileSync(server.config.cdr.file, 'utf8')] as const,
   ]);
 }
 
@@ -173,6 +182,17 @@ secrets(
         },
         recorder: { sip_bodies: true, hep: { address: '127.0.0.1', port: collector.port, key: 'shown to it' } },
         tls: { certificates: [pair] },
+        external_media: {
+          websockets: {
+            ai: { url: `ws://127.0.0.1:${robot.port}/media`, headers: [`Authorization: Bearer ${planted.audio}`] },
+          },
+        },
+        audit: { file: join(directory, 'audit.jsonl') },
+        // What waits for the webhook, as nobody listens there, waits on the disk.
+        cdr: {
+          file: join(directory, 'calls.jsonl'),
+          webhook: { url: 'http://127.0.0.1:9/calls', headers: [`Authorization: Bearer ${planted.billing}`] },
+        },
       },
       async (server) => {
         for (const thing of [registrar.socket, phone.socket, collector.socket, robot, audio, files])
@@ -228,6 +248,10 @@ secrets(
         assert.is((await from({}, `/ari/channels?api_key=query:${planted.wrong}`))[0], 401);
         assert.is((await from(bearer, `/ari/channels/none?token=${planted.wrong}`, 'DELETE'))[0], 404);
         await watch('');
+        // A token that stands for a user.
+        const [, kept] = await from({ authorization: basic(user, password) }, '/hookswitch/tokens?name=ci', 'POST');
+        const { token: keptToken } = JSON.parse(kept) as { token: string };
+        assert.is((await from({ authorization: `Bearer ${keptToken}` }, '/ari/channels'))[0], 200);
 
         // A phone that proves its password, wrongly, and one that calls.
         const wrong = headersOf(phone, 1, 'REGISTER', '<sip:alice@127.0.0.1>').map((line) =>
@@ -286,7 +310,17 @@ secrets(
         await ended;
 
         const shown = await everythingShown(server, live, collector);
-        const secret = { ...planted, password, token, ticket, digest, ourKey, pressed, tls: pemBody(pair.key) };
+        const secret = {
+          ...planted,
+          password,
+          token,
+          keptToken,
+          ticket,
+          digest,
+          ourKey,
+          pressed,
+          tls: pemBody(pair.key),
+        };
         const found = [...shown].flatMap(([where, text]) =>
           Object.entries(secret).flatMap(([name, value]) => (text.includes(value) ? [`${name} in ${where}`] : [])),
         );
@@ -303,12 +337,17 @@ secrets(
           ['log', /a SIP message comes in/],
           ['live', /"digit":"\*\*\*"/],
           ['/metrics', /hookswitch/],
+          ['audit', /"user":"query"/],
+          ['records', /"channel"/],
+          ['/hookswitch/tokens', /"name":"ci"/],
         ] as const)
           assert.match(shown.get(where) ?? '', pattern, where);
       },
     );
   },
 );
+
+secrets.after(() => rmSync(directory, { recursive: true, force: true }));
 
 /** The body of a key in a PEM file, one line of it. */
 function pemBody(file: string): string {

@@ -6,7 +6,7 @@ import { type Actor, createRuntime, spawn } from '../../src/actors/spawn.ts';
 import type { Bundle } from '../../src/recorder/bundle.ts';
 import { createCalls } from '../../src/recorder/calls.ts';
 import { createStuck } from '../../src/recorder/stuck.ts';
-import { act, perform } from '../support/call-acts.ts';
+import { perform, scenario } from '../support/call-acts.ts';
 import { createCallControl, PromptClock, recordingLog } from '../support/call-control.ts';
 import { probe } from '../support/chart-runs.ts';
 import { chartSamples } from '../support/chart-samples.ts';
@@ -49,8 +49,9 @@ function replayed({ call }: Bundle): Told[] {
 
 bundles('hold what is needed to run a call again: fresh actors tell the same facts in the same order', () => {
   let compared = 0;
+  const charts = new Set<string>();
   fc.assert(
-    fc.property(fc.array(act, { minLength: 5, maxLength: 60 }), (acts) => {
+    fc.property(scenario, (acts) => {
       const world = createCallControl();
       const recorder = createTestRecorder(world.runtime, world.clock);
       const calls = createCalls(
@@ -67,12 +68,18 @@ bundles('hold what is needed to run a call again: fresh actors tell the same fac
         );
         assert.equal(JSON.parse(JSON.stringify(replayed(bundle))), recorded);
         compared += recorded.length;
+        for (const [chart] of recorded) charts.add(chart);
       }
       recorder.close();
     }),
     { numRuns: 150, seed },
   );
   assert.ok(compared > 500, `only ${compared} facts were compared`);
+  assert.equal(
+    [...charts].sort(),
+    ['bridge', 'channel', 'liveRecording', 'ownership', 'playback', 'transfer'],
+    'charts that told facts',
+  );
 });
 
 bundles.run();

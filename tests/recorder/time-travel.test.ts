@@ -5,7 +5,7 @@ import type { TimelineEntry } from '../../src/models/timeline.ts';
 import { nothingMasked } from '../../src/recorder/masks.ts';
 import { createTimeMachine } from '../../src/recorder/time-travel.ts';
 import { writeTimeline } from '../../src/recorder/timeline.ts';
-import { act, ids, perform } from '../support/call-acts.ts';
+import { ids, perform, scenario } from '../support/call-acts.ts';
 import { createCallControl } from '../support/call-control.ts';
 import { createTestRecorder } from '../support/recorder.ts';
 
@@ -15,39 +15,48 @@ const travel = suite('time travel');
 const seed = Number(process.env['HOOKSWITCH_CHARTS_SEED'] ?? 20261122);
 
 const byId = <T extends { id: string }>(things: readonly T[]): T[] => things.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+const byName = <T extends { name: string }>(things: readonly T[]): T[] =>
+  things.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 const asJson = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 const withoutTechnology = ({ technology: _, ...bridge }: { technology: string; id: string }) => bridge;
 
 travel('the models rebuilt at every moment are those that were served then', () => {
   let compared = 0;
+  const seen = new Set<string>();
   fc.assert(
-    fc.property(fc.array(act, { minLength: 5, maxLength: 60 }), (acts) => {
+    fc.property(scenario, (acts) => {
       const world = createCallControl({ channelvars: ['COLOUR'] });
       const recorder = createTestRecorder(world.runtime, world.clock);
       world.connect('desk');
-      const served: [seq: number, channels: unknown, bridges: unknown, playbacks: unknown][] = [];
+      const served: [seq: number, channels: unknown, bridges: unknown, playbacks: unknown, recordings: unknown][] = [];
       for (const each of acts) {
         perform(world, each);
-        const { channels, bridges, playbacks } = world;
-        const playing = ids.flatMap((name) => {
-          try {
-            return [playbacks.get(`p-${name}`)];
-          } catch {
-            return [];
-          }
-        });
+        const { channels, bridges, playbacks, recordingOperations } = world;
+        const those = <T>(get: (id: string) => T): T[] =>
+          ids.flatMap((name) => {
+            try {
+              return [get(name)];
+            } catch {
+              return [];
+            }
+          });
+        const recorded = those((name) => recordingOperations.get(`r-${name}`));
+        for (const { name } of recorded) seen.add(`recording ${name}`);
+        for (const { channel } of channels.all().map((entry) => ({ channel: channels.model(entry) })))
+          seen.add(channel.name.split('/')[0] ?? '');
         served.push([
           recorder.order,
           asJson(byId(channels.all().map((entry) => channels.model(entry)))),
           asJson(byId(bridges.list()).map(withoutTechnology)),
-          asJson(byId(playing)),
+          asJson(byId(those((name) => playbacks.get(`p-${name}`)))),
+          asJson(byName(recorded)),
         ]);
       }
       const timeline = asJson(writeTimeline(recorder.store.all(), nothingMasked)) as TimelineEntry[];
       const machine = createTimeMachine(timeline, { channelvars: ['COLOUR'] });
       const rebuilt = served.map(([seq]) => {
-        const { channels, bridges, playbacks } = machine.at(seq);
-        return [seq, byId(channels), byId(bridges).map(withoutTechnology), byId(playbacks)];
+        const { channels, bridges, playbacks, recordings } = machine.at(seq);
+        return [seq, byId(channels), byId(bridges).map(withoutTechnology), byId(playbacks), byName(recordings)];
       });
       assert.equal(rebuilt, served);
       compared += served.flatMap(([, ...models]) => models.flat()).length;
@@ -56,6 +65,12 @@ travel('the models rebuilt at every moment are those that were served then', () 
     { numRuns: 150, seed },
   );
   assert.ok(compared > 1_000, `only ${compared} models were compared`);
+  const all = ['Fake', 'Local', 'Snoop', ...ids.map((name) => `recording r-${name}`)];
+  assert.equal(
+    all.filter((each) => !seen.has(each)),
+    [],
+    'something never came up',
+  );
 });
 
 travel.run();

@@ -6,19 +6,51 @@ export const ids = ['a', 'b', 'c'] as const;
 const id = fc.constantFrom(...ids);
 export type Act = { what: string; id: string; other: string; ms: number };
 /** Something that is asked of call control, or reported to it. */
-export const act: fc.Arbitrary<Act> = fc.record({
+const act: fc.Arbitrary<Act> = fc.record({
   what: fc.constantFrom(
     ...['incoming', 'originate', 'create', 'dial', 'answer', 'hangup', 'variable', 'show', 'play', 'stop', 'record'],
     ...['bridge', 'join', 'leave', 'destroy', 'ringing', 'answered', 'hungUp', 'digit', 'finished', 'wait', 'hold'],
+    ...['recordBridge', 'pauseRecording', 'stopRecording', 'recorded', 'snoop', 'local', 'far', 'video', 'music'],
+    ...['transfer', 'offerTransfer', 'transferProgress', 'continue', 'talking'],
   ),
   id,
   other: id,
   ms: fc.integer({ min: 1, max: 90_000 }),
 });
 
+/** Two channels that an application controls, and a bridge with both: where most acts come to something. */
+const opening: readonly Act[] = (
+  [
+    ...(['a', 'b'] as const).flatMap((each) => [
+      ['originate', each, each],
+      ['answered', each, each],
+    ]),
+    ['bridge', 'a', 'a'],
+    ['join', 'a', 'a'],
+    ['join', 'b', 'a'],
+  ] as const
+).map(([what, of, other]) => ({ what, id: of, other, ms: 1 }));
+
+/** Acts one after another: three of four times with a conference to begin with. */
+export const scenario: fc.Arbitrary<Act[]> = fc
+  .tuple(fc.array(act, { minLength: 5, maxLength: 60 }), fc.nat(3))
+  .map(([acts, begin]) => (begin === 0 ? acts : [...opening, ...acts]));
+
+const transferStates = ['channel_progress', 'channel_answered', 'channel_unavailable', 'channel_declined'];
+
+/** A party asks to be put through: to an extension that waits, or to one that is not there. */
+const transferTo = (ms: number, handling: 'core' | 'client') => {
+  const extension = ms % 3 === 0 ? 'nobody' : 's';
+  const target = `sip:${extension}@pbx.example`;
+  return {
+    type: 'leg.transferAsked' as const,
+    transfer: { id: `t-${ms}`, extension, context: 'default', target, handling },
+  };
+};
+
 /** Does it, or finds that it cannot be done now. */
 export function perform(world: ReturnType<typeof createCallControl>, { what, id, other, ms }: Act): void {
-  const { operations, bridgeOperations, recordingOperations, playbacks, legs, channels, clock } = world;
+  const { operations, bridgeOperations, recordingOperations, playbacks, legs, channels, clock, snoops } = world;
   const leg = legs.get(id);
   const live = channels.has(id);
   const acts: Record<string, () => unknown> = {
@@ -33,6 +65,25 @@ export function perform(world: ReturnType<typeof createCallControl>, { what, id,
     play: () => operations.play(id, { media: ['sound:one', 'sound:two'], playbackId: `p-${other}` } as never),
     stop: () => playbacks.stop(`p-${other}`),
     record: () => recordingOperations.recordOnChannel(id, { name: `r-${other}`, format: 'wav' } as never),
+    recordBridge: () => bridgeOperations.record(`m-${id}`, { name: `r-${other}`, format: 'wav' } as never),
+    pauseRecording: () => recordingOperations.pause(`r-${id}`),
+    stopRecording: () => recordingOperations.stop(`r-${id}`),
+    recorded: () => leg?.media.recorders.at(-1)?.finish('silence', ms),
+    snoop: () => snoops.snoop(id, { spy: 'both', app: 'desk', snoopId: `s-${other}` }),
+    // Both halves of a Local channel, one of them in the dialplan.
+    local: () =>
+      operations.originate({
+        ...{ channelId: `l-${id}`, otherChannelId: `o-${id}`, endpoint: 'Local/s@default', app: 'desk', timeout: 20 },
+      }),
+    far: () => operations.hangup(`${ms % 2 === 0 ? 's' : 'l'}-${other}`, {}),
+    video: () => bridgeOperations.setVideoSource(`m-${other}`, id),
+    music: () => bridgeOperations.startMoh(`m-${id}`, {}),
+    transfer: () => live && leg?.report(transferTo(ms, 'core')),
+    offerTransfer: () => live && leg?.report(transferTo(ms, 'client')),
+    transferProgress: () =>
+      world.transfers.transferProgress(id, { states: transferStates[ms % transferStates.length] ?? '' }),
+    continue: () => operations.continueInDialplan(id, {} as never),
+    talking: () => live && leg?.report({ type: 'leg.talkingStarted' }),
     bridge: () => bridgeOperations.createWithId(`m-${id}`, { type: 'mixing' } as never),
     join: () => bridgeOperations.addChannel(`m-${other}`, { channel: [id] } as never),
     leave: () => bridgeOperations.removeChannel(`m-${other}`, { channel: [id] } as never),
