@@ -9,6 +9,9 @@ export type Lit = {
   way: readonly string[];
 };
 
+/** From this width on a chart needs all the room there is, in px. */
+const wide = 700;
+
 /** A chart, drawn; the states it is in are lit and the way it came is marked. */
 export function ChartDrawing({ name, lit, label }: { name: string; lit?: Lit; label?: string }) {
   const drawn = useChart(name);
@@ -28,6 +31,8 @@ export function ChartDrawing({ name, lit, label }: { name: string; lit?: Lit; la
       svg.style.maxWidth = `${Math.round(width * 1.1)}px`;
       // Smaller than this nobody can read it: then it scrolls.
       svg.style.minWidth = `${Math.round(width * 0.6)}px`;
+      // What stands beside it has its place below.
+      if (width > wide) svg.dataset['wide'] = '';
     }
     svg?.removeAttribute('width');
     svg?.removeAttribute('height');

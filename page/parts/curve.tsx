@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { type Range, valueAt } from '../core/measures.ts';
 import { clockTime } from '../core/words.ts';
@@ -8,6 +8,18 @@ import 'uplot/dist/uPlot.min.css';
 export type Line = { label: string; values: readonly (number | null)[]; tone: 'first' | 'second' | 'third' | 'fourth' };
 
 const colour = (element: Element, name: string): string => getComputedStyle(element).getPropertyValue(name).trim();
+
+/** Whether the page is dark just now: what is drawn on a canvas has to be drawn anew when that changes. */
+function useDark(): boolean {
+  const [dark, setDark] = useState(() => matchMedia('(prefers-color-scheme: dark)').matches);
+  useEffect(() => {
+    const query = matchMedia('(prefers-color-scheme: dark)');
+    const follow = () => setDark(query.matches);
+    query.addEventListener('change', follow);
+    return () => query.removeEventListener('change', follow);
+  }, []);
+  return dark;
+}
 
 /** Curves over time. `times` are in ms since the epoch; `at` marks a moment. */
 export function Curve({
@@ -33,6 +45,7 @@ export function Curve({
   const plot = useRef<uPlot | undefined>(undefined);
   const moment = useRef(at);
   moment.current = at;
+  const dark = useDark();
   const labels = lines.map(({ label }) => label).join(' ');
 
   useEffect(() => {
@@ -104,7 +117,7 @@ export function Curve({
       made.destroy();
       plot.current = undefined;
     };
-  }, [labels, height, range.low, range.high]);
+  }, [labels, height, range.low, range.high, dark]);
 
   useEffect(() => {
     const last = times.at(-1) ?? Date.now();
@@ -115,7 +128,7 @@ export function Curve({
       [...before, ...times].map((time) => time / 1000),
       ...lines.map(({ values }) => [...nothing, ...values]),
     ] as uPlot.AlignedData);
-  }, [times, lines, at, span]);
+  }, [times, lines, at, span, dark]);
 
   return (
     <figure class="curve">

@@ -130,7 +130,7 @@ function OneApplication({ name, described }: { name: string; described: Applicat
       {figures?.sockets ? (
         <ul class="sockets" aria-label="WebSockets">
           {figures.sockets.map(({ client, unread, resumed }) => (
-            <li key={client} class="row">
+            <li key={client} class="row wraps">
               <code>{client}</code>
               <span class="quiet">{unread === 0 ? 'has read everything' : `${octets(unread)} unread`}</span>
               {resumed ? <Pill state="resumed" /> : null}

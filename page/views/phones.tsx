@@ -79,7 +79,7 @@ function OneEndpoint({ endpoint, contacts }: { endpoint: Endpoint; contacts: rea
         </p>
       ) : null}
       {endpoint.registrations?.map(({ server, client, status, reason }) => (
-        <p class="row" key={`${server} ${client}`}>
+        <p class="row wraps" key={`${server} ${client}`}>
           <Pill state={status} tone={status === 'Registered' ? 'good' : 'warn'} />
           <code>{client}</code>
           <span class="quiet">

@@ -145,7 +145,7 @@ function Tokens({ tokens, again }: { tokens: readonly Token[]; again(): void }) 
       {tokens.length === 0 ? <Empty>None: everybody comes with a password.</Empty> : null}
       <ul class="items">
         {tokens.map(({ name, user, made_by: maker, expires, read_only: looks, scopes }) => (
-          <li class="row" key={name}>
+          <li class="row wraps" key={name}>
             <b>{name}</b>
             <span class="quiet">
               {user}
@@ -184,7 +184,7 @@ function Bans({ bans, again }: { bans: readonly Ban[]; again(): void }) {
       {bans.length === 0 ? <Empty>Nobody has given one of late.</Empty> : null}
       <ul class="items">
         {bans.map(({ address, attempts, users, doors, ignored_until: until }) => (
-          <li class="row" key={address}>
+          <li class="row wraps" key={address}>
             <code>{address}</code>
             <span class="quiet">
               {plural(attempts, 'time')} by {doors.join(' and ')} as {users.join(', ')}
@@ -217,7 +217,7 @@ function Watchers({ watchers }: { watchers: readonly WatcherView[] }) {
       {watchers.length === 0 ? <Empty>No phone has subscribed to a lamp or to its messages.</Empty> : null}
       <ul class="items watchers">
         {watchers.map(({ endpoint, topics, state, told }) => (
-          <li class="row" key={`${endpoint} ${topics.join()}`}>
+          <li class="row wraps" key={`${endpoint} ${topics.join()}`}>
             <b>{endpoint}</b>
             <span class="quiet" aria-hidden="true">
               →

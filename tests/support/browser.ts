@@ -136,12 +136,37 @@ export const kept: ReadonlySet<string> = new Set([
   ...['api', 'charts', 'phones', 'phone', 'application', 'call-audio', 'server', 'line'],
 ]);
 
+/** Those of which there is one in the dark and one on a telephone as well, taken where the page stands. */
+const everyWay: ReadonlySet<string> = new Set([
+  'phone',
+  'line',
+  'application',
+  'call-audio',
+  'charts',
+  'api',
+  'server',
+]);
+
 /** Keeps a picture where that was asked for. */
 export async function picture(shown: Page, name: string): Promise<void> {
   if (!process.env['HOOKSWITCH_PICTURES'] || !kept.has(name)) return;
   mkdirSync(pictures, { recursive: true });
-  await shown.screenshot({ path: join(pictures, `${name}.png`) });
+  const take = (what: string) => shown.screenshot({ path: join(pictures, `${what}.png`) });
+  await take(name);
+  const size = shown.viewportSize();
+  if (!everyWay.has(name) || !size) return;
+  await shown.emulateMedia({ colorScheme: 'dark' });
+  await shown.waitForTimeout(settlingMs);
+  await take(`${name}-dark`);
+  await shown.emulateMedia({ colorScheme: 'light' });
+  await shown.setViewportSize({ width: 400, height: 820 });
+  await shown.waitForTimeout(settlingMs);
+  await take(`${name}-narrow`);
+  await shown.setViewportSize(size);
 }
+
+/** What pictures wait until curves are drawn anew, in ms. */
+const settlingMs = 400;
 
 const lit = (shown: Page, chart: string) => shown.locator(`[data-chart="${chart}"] .state.lit text`);
 /** The state that is lit in the chart of this name. */
