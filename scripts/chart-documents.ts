@@ -144,7 +144,8 @@ export function dotOf({ name, states, transitions }: Chart): string {
     `digraph ${quote(name)} {`,
     'bgcolor=transparent; rankdir=TB; nodesep=0.35; ranksep=0.42; fontname=Helvetica; fontsize=11; compound=true;',
     'node [shape=box, style="rounded,filled", fillcolor=white, fontname=Helvetica, fontsize=13, margin="0.18,0.09", height=0.4];',
-    'edge [fontname=Helvetica, fontsize=10, arrowsize=0.65];',
+    // Pages write them smaller, in letters that are wider than those of Helvetica.
+    'edge [fontname=Helvetica, fontsize=12, arrowsize=0.65];',
   ];
   const children = (parent: string | undefined) => states.filter((state) => state.parent === parent);
   const holds = (id: string) => states.some(({ parent }) => parent === id);

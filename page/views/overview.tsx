@@ -8,7 +8,7 @@ import { useCell } from '../core/cell.ts';
 import { growth, overview, rateOf } from '../core/overview.ts';
 import { to } from '../core/route.ts';
 import { may } from '../core/session.ts';
-import { clockTime, duration, lagOf, octets, party, short } from '../core/words.ts';
+import { clockTime, duration, lagOf, octets, party, plural, short } from '../core/words.ts';
 import { Empty, Panel, Pill, Tile, useAsked } from '../parts/bits.tsx';
 import { Curve } from '../parts/curve.tsx';
 
@@ -40,7 +40,7 @@ const counts = (value: object, prefix = ''): [string, number][] =>
 /** How a thread keeps up, where it does not. */
 function Lateness({ load }: { load: ServerInfo['media_load'][number] | undefined }) {
   if (!load) return null;
-  if (load.skipped > 0) return <Pill state={`${short(load.skipped)} ticks left out`} tone="bad" />;
+  if (load.skipped > 0) return <Pill state={`${plural(load.skipped, 'tick')} left out`} tone="bad" />;
   const late = load.late === 0 ? 'in time' : `${short(load.late)} ticks late`;
   return <span class="quiet">{load.delay ? `${late}, event loop ${load.delay.p99} ms` : late}</span>;
 }
