@@ -12,7 +12,7 @@ export type SocketKind = 'auto' | 'dgram' | 'native';
  * Sockets of a thread from which on those read by calls of the kernel cost less: below that, waking the thread every
  * millisecond costs more than it saves, and a packet that comes alone is heard sooner by node:dgram.
  */
-const many = 64;
+const many = 16;
 
 export type SystemSocketsOptions = {
   kind: SocketKind;
