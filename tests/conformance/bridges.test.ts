@@ -250,7 +250,16 @@ test('variables are set, read, and shown where that is wanted', async () => {
   await client.must(`DELETE /bridges/${id}`);
 });
 
-test('a video source is set, changed and cleared', async () => {
+test('a source that is asked for shows one to all where each has seen all others', async () => {
+  const bridge = await client.must<Bridge>('POST /bridges?type=video_sfu,sdp_label');
+  assert.is(bridge.video_mode, 'sfu');
+  await add(bridge.id, `channel=${calls.up}`);
+  await client.must(`POST /bridges/${bridge.id}/videoSource/${calls.up}`);
+  assert.is((await get(bridge.id)).video_mode, 'single');
+  await client.must(`DELETE /bridges/${bridge.id}`);
+});
+
+test('a video source is set, changed, cleared and lost with who leaves', async () => {
   const id = await make();
   await app.fence();
   await client.must(`POST /applications/${app.name}/subscription?eventSource=bridge:${id}`);
@@ -258,15 +267,21 @@ test('a video source is set, changed and cleared', async () => {
   await client.must(`POST /bridges/${id}/videoSource/${calls.up}`);
   const set = await client.must<Bridge & { video_source_id: string }>(`GET /bridges/${id}`);
   assert.equal([set.video_mode, set.video_source_id], ['single', calls.up]);
+  await client.must(`POST /bridges/${id}/videoSource/${calls.up}`);
   await client.must(`POST /bridges/${id}/videoSource/${calls.ring}`);
   await client.must(`DELETE /bridges/${id}/videoSource`);
+  await client.must(`DELETE /bridges/${id}/videoSource`);
   assert.is((await get(id)).video_mode, 'talker');
+  await client.must(`POST /bridges/${id}/videoSource/${calls.up}`);
+  await client.must(`POST /bridges/${id}/removeChannel?channel=${calls.up}`);
+  const left = await client.must<Bridge & { video_source_id?: string }>(`GET /bridges/${id}`);
+  assert.equal([left.video_mode, left.video_source_id], ['single', undefined]);
   await client.must(`DELETE /bridges/${id}`);
   await app.wait('BridgeDestroyed', (message) => (message['bridge'] as Bridge).id === id);
   const changes = told(app, id).filter(({ type }) => type === 'BridgeVideoSourceChanged');
   assert.equal(
     changes.map((message) => message['old_video_source_id']),
-    [undefined, calls.up, calls.ring],
+    [undefined, calls.up, calls.ring, undefined, calls.up],
   );
 });
 

@@ -1,10 +1,14 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
 import { Program } from '../support/program.ts';
 import { amplitude, decodeUlaw, tone, tonesIn } from '../support/rtp-audio.ts';
 import { onServer, password, type TestServer } from '../support/server.ts';
 import { freePort } from '../support/sipp.ts';
+import { type Colour, clipOf } from '../support/video/clips.ts';
+import { decode, framesOf } from '../support/video/pictures.ts';
+import { VideoPeer } from '../support/video/video-peer.ts';
 
 /** The programs of `examples`, as they are, with phones that speak SIP and RTP. */
 const examples = suite('examples');
@@ -16,27 +20,29 @@ type World = {
   server: TestServer;
   example: Program;
   /** A phone that calls; with `bob`, the one that is called. */
-  phone(number: string): Promise<Phone>;
+  phone(number: string, videos?: readonly VideoPeer[]): Promise<Phone>;
 };
 
 /** A test of one example, which logs in as the user that the server has by itself. */
 const test = (file: string, title: string, body: (world: World) => Promise<void>, settings = {}) =>
-  examples(`${file}: ${title}`, async () => {
-    const bobsPort = await freePort();
-    const endpoints = {
-      anonymous: { match: ['127.0.0.1'] },
-      bob: { aor: { contacts: [`sip:bob@127.0.0.1:${bobsPort}`] } },
-    };
-    await onServer({ endpoints, users: [{ name: 'hookswitch', password }] }, async (server) => {
-      const environment = { HOOKSWITCH_URL: new URL(server.url).origin, HOOKSWITCH_PASSWORD: password, ...settings };
-      const example = server.closing(new Program(`examples/${file}.ts`, [], environment));
-      await example.until(/waiting for calls/);
-      const phone = async (number: string) =>
-        server.closing(await Phone.open(number, server.sip(), number === 'bob' ? bobsPort : 0));
-      await body({ server, example, phone });
-      assert.not.match(example.written, /^\w*Error: /m);
-    });
+  examples(`${file}: ${title}`, () => run(file, body, settings));
+
+async function run(file: string, body: (world: World) => Promise<void>, settings = {}): Promise<void> {
+  const bobsPort = await freePort();
+  const endpoints = {
+    anonymous: { match: ['127.0.0.1'], video_codecs: ['vp8'], max_video_streams: 3 },
+    bob: { aor: { contacts: [`sip:bob@127.0.0.1:${bobsPort}`] } },
+  };
+  await onServer({ endpoints, users: [{ name: 'hookswitch', password }] }, async (server) => {
+    const environment = { HOOKSWITCH_URL: new URL(server.url).origin, HOOKSWITCH_PASSWORD: password, ...settings };
+    const example = server.closing(new Program(`examples/${file}.ts`, [], environment));
+    await example.until(/waiting for calls/);
+    const phone = async (number: string, videos: readonly VideoPeer[] = []) =>
+      server.closing(await Phone.open(number, server.sip(), number === 'bob' ? bobsPort : 0, videos));
+    await body({ server, example, phone });
+    assert.not.match(example.written, /^\w*Error: /m);
   });
+}
 
 const asked = (server: TestServer, method: string, path: string): Promise<Response> => {
   const authorization = `Basic ${Buffer.from(`hookswitch:${password}`).toString('base64')}`;
@@ -81,7 +87,7 @@ test('dial-and-bridge', 'a caller who gives up ends the ringing, too', async ({ 
 });
 
 test('conference', 'everyone hears the others and not itself', async ({ example, phone }) => {
-  const guests = await Promise.all(['11', '12', '13'].map(phone));
+  const guests = await Promise.all(['11', '12', '13'].map((number) => phone(number)));
   for (const guest of guests) await guest.call('800');
   for (const [index, { audio }] of guests.entries()) audio.hum(pitches[index]!);
   await Promise.all(
@@ -101,7 +107,7 @@ test('conference', 'everyone hears the others and not itself', async ({ example,
 });
 
 test('conference', 'numbers are rooms of their own', async ({ phone }) => {
-  const guests = await Promise.all(['11', '12', '13'].map(phone));
+  const guests = await Promise.all(['11', '12', '13'].map((number) => phone(number)));
   for (const [index, guest] of guests.entries()) await guest.call(index === 2 ? '900' : '800');
   for (const [index, { audio }] of guests.entries()) audio.hum(pitches[index]!);
   await Promise.all([guests[0]!.audio.hears([700], pitches), guests[1]!.audio.hears([400], pitches)]);
@@ -216,5 +222,33 @@ test('conversation', 'who pauses is answered; who breaks in is listened to', asy
   caller.hangup();
   await caller.over();
 });
+
+need('ffmpeg').test(examples, 'video-conference: guests see each other, and all whom the room shows', () =>
+  run('video-conference', async ({ server, example, phone }) => {
+    const guest = async (number: string, room: string, colour: Colour) => {
+      const screens = [await VideoPeer.open(), await VideoPeer.open()].map((peer) => server.closing(peer));
+      const caller = await phone(number, screens);
+      screens[0]!.show(await clipOf('vp8', colour));
+      await caller.call(room);
+      return caller;
+    };
+    const sees = async (colour: Colour, { videos }: Phone, screen = 0) => {
+      await videos[screen]!.sees(8);
+      const { pictures } = await decode('vp8', framesOf('vp8', videos[screen]!.packets));
+      assert.is(pictures.at(-1), colour);
+    };
+    const [red, green] = [await guest('4711', '100', 'red'), await guest('4712', '100', 'green')];
+    await Promise.all([sees('green', red), sees('red', green)]);
+    await example.until(/in room 100 is seen: 471[12]/);
+    for (const each of [red, green]) each.hangup();
+    await example.until(/leaves room 100, guests: 0/);
+    const all = [await guest('1', '800', 'red'), await guest('2', '800', 'green'), await guest('3', '800', 'blue')];
+    const [first] = all as [Phone, Phone, Phone];
+    await first.until(() => /^a=label:/m.test(first.described.at(-1)!.split('m=video')[2] ?? ''), 'a second stream');
+    await Promise.all([sees('green', first), sees('blue', first, 1)]);
+    for (const each of all) each.hangup();
+    await example.until(/leaves room 800, guests: 0/);
+  }),
+);
 
 examples.run();

@@ -3,6 +3,7 @@ import { createSocket } from 'node:dgram';
 import { EventEmitter, once } from 'node:events';
 import { patienceMs } from './ari-client.ts';
 import { RtpPeer } from './rtp-peer.ts';
+import type { VideoPeer } from './video/video-peer.ts';
 
 /** Header lines that lead an answer back to its request (RFC 3261 8.2.6.2). */
 const copied = ['Via', 'Record-Route', 'From', 'Call-ID', 'CSeq'];
@@ -19,6 +20,10 @@ type Dialog = { target: string; from: string; to: string; callId: string; cseq: 
  */
 export class Phone {
   readonly audio: RtpPeer;
+  /** Its camera and first screen, and the screens that it has beside; without any it has no video. */
+  readonly videos: readonly VideoPeer[];
+  /** The descriptions of the session that it was sent, in order. */
+  readonly described: string[] = [];
   readonly number: string;
   /** Whether it takes calls at once; else they ring until the caller gives up. */
   answers = true;
@@ -50,17 +55,18 @@ export class Phone {
   #decline: ((status: string) => void) | undefined;
   #said = '';
 
-  private constructor(number: string, server: string, audio: RtpPeer) {
+  private constructor(number: string, server: string, audio: RtpPeer, videos: readonly VideoPeer[]) {
     const [address = '', port = ''] = server.split(':');
     this.number = number;
     this.#server = { address, port: Number(port) };
     this.audio = audio;
+    this.videos = videos;
     this.#sip.on('message', (data) => this.#hear(parse(String(data))));
   }
 
   /** @param server `address:port` of SIP. @param port of SIP here; chosen by the system when left out. */
-  static async open(number: string, server: string, port = 0): Promise<Phone> {
-    const phone = new Phone(number, server, await RtpPeer.open());
+  static async open(number: string, server: string, port = 0, videos: readonly VideoPeer[] = []): Promise<Phone> {
+    const phone = new Phone(number, server, await RtpPeer.open(), videos);
     phone.#sip.bind(port, '127.0.0.1');
     await once(phone.#sip, 'listening');
     return phone;
@@ -225,14 +231,14 @@ export class Phone {
           this.rings = false;
           this.#dialog = { ...parties, target: uriOf(message.one('Contact')), cseq: 1 };
           this.#talkTo(message.body);
-          answer('200 OK', this.#sdp());
+          answer('200 OK', this.#sdp(message.body));
         };
         answer('180 Ringing');
         return;
       }
       this.#dialog ??= { ...parties, target: uriOf(message.one('Contact')), cseq: 1 };
       this.#talkTo(message.body);
-      answer('200 OK', this.#sdp());
+      answer('200 OK', this.#sdp(message.body));
     } else if (method === 'INVITE') answer('486 Busy Here');
     else if (method !== 'ACK') answer('200 OK');
     const [fragment = ''] = message.body.split('\r\n');
@@ -267,14 +273,37 @@ export class Phone {
   #talkTo(sdp: string): void {
     const port = /^m=audio (\d+)/m.exec(sdp)?.[1];
     if (port) this.audio.sendTo(Number(port));
+    if (sdp) this.described.push(sdp);
+    for (const [index, { place }] of videoLines(sdp).entries()) if (place > 0) this.videos[index]?.sendTo(place);
   }
 
-  #sdp(): string {
+  /** @param offer what is answered; without it what is offered. */
+  #sdp(offer?: string): string {
     const about = ['v=0', 'o=phone 1 1 IN IP4 127.0.0.1', 's=-', 'c=IN IP4 127.0.0.1', 't=0 0'];
     const maps = ['a=rtpmap:0 PCMU/8000', 'a=rtpmap:101 telephone-event/8000', 'a=fmtp:101 0-15'];
-    return [...about, `m=audio ${this.audio.port} RTP/AVP 0 101`, ...maps, ''].join('\r\n');
+    return [...about, `m=audio ${this.audio.port} RTP/AVP 0 101`, ...maps, ...this.#video(offer), ''].join('\r\n');
+  }
+
+  /** Its camera in the first line; in the others it is shown something, as far as there are screens. */
+  #video(offer: string | undefined): string[] {
+    const offered = offer ? videoLines(offer) : [{ place: 1, shows: true }].slice(0, this.videos.length);
+    return offered.flatMap(({ place, shows }, index) => {
+      const peer = this.videos[index];
+      if (!peer || place === 0) return ['m=video 0 RTP/AVP 96'];
+      const feedback = ['a=rtcp-fb:* nack', 'a=rtcp-fb:* nack pli', 'a=rtcp-fb:* ccm fir'];
+      const way = index === 0 ? 'sendrecv' : shows ? 'recvonly' : 'inactive';
+      return [`m=video ${peer.port} RTP/AVP 96`, 'a=rtpmap:96 VP8/90000', ...feedback, `a=${way}`];
+    });
   }
 }
+
+/** The video lines of a description: their ports, and whether who wrote it sends something in them. */
+const videoLines = (sdp: string): { place: number; shows: boolean }[] =>
+  sdp
+    .split(/^m=/m)
+    .slice(1)
+    .filter((line) => line.startsWith('video '))
+    .map((line) => ({ place: Number(line.split(' ')[1]), shows: !/^a=(recvonly|inactive)/m.test(line) }));
 
 const uriOf = (contact: string): string => /<([^>]*)>/.exec(contact)?.[1] ?? contact;
 
