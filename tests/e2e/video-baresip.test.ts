@@ -62,7 +62,7 @@ need('baresip').test(
             modules: ['vp8.so', 'fakevideo.so', 'snapshot.so', 'cons.so'],
             settings: [
               `audio_source aufile,${says}`,
-            'video_source fakevideo,nil',
+              'video_source fakevideo,nil',
               'video_display fakevideo,nil',
               `video_size ${cameras[name].replaceAll(' ', '')}`,
               `cons_listen 127.0.0.1:${port}`,

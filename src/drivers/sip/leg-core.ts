@@ -456,6 +456,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
     release() {
       phase = 'ended';
       timers.clearAll();
+      video?.close();
       session.close();
     },
     dump: () => ({

@@ -164,6 +164,11 @@ export class VideoStreams implements LegVideo {
     this.#tellChange(seen);
   }
 
+  /** The call is over: its session has let go of the ports. */
+  close(): void {
+    this.#session = undefined;
+  }
+
   dump(): VideoStreamsData {
     return {
       agreed: this.#agreed,
@@ -273,6 +278,8 @@ export class VideoStreams implements LegVideo {
       },
       (error: unknown) => {
         const { stack, channelId } = this.#options;
+        // It was closed while the port was being opened.
+        if (this.#session !== session) return;
         const reason = error instanceof Error ? error.message : String(error);
         stack.log.warn({ channel: channelId, stream, reason }, 'no port could be opened for video');
       },

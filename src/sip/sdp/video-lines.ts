@@ -177,6 +177,9 @@ export function acceptVideos(
   return agreed;
 }
 
+/** What can stand in a line of a description; another label is left out. */
+const labelForm = /^[\x21-\x7e]{1,256}$/;
+
 /** As `sdp-transform` writes a line of ours. */
 export function videoMedia(line: MediaLine, { stream, formats, direction, sdes, feedback }: WrittenVideo) {
   return {
@@ -198,7 +201,7 @@ export function videoMedia(line: MediaLine, { stream, formats, direction, sdes, 
       ...(fir ? [{ payload: payload as number, type: 'ccm', subtype: 'fir' }] : []),
     ]),
     direction,
-    ...(stream.label !== undefined && { label: stream.label }),
+    ...(stream.label !== undefined && labelForm.test(stream.label) && { label: stream.label }),
     ...(sdes.length > 0 && { crypto: sdes.map(writeSdes) }),
   };
 }

@@ -107,6 +107,11 @@ test('streams are offered in their places, with their labels and codecs, behind 
   );
 });
 
+test('a label that would end its line is left out', () => {
+  for (const label of ['a\r\na=sendonly', 'a b', '', 'x'.repeat(257)])
+    assert.not.match(writeOffer(newSession('7'), local([stream(6000, { label })]), 'sendrecv').body, /label|sendonly/);
+});
+
 test('a stream that is not offered leaves no gap: none behind it is new', () => {
   const media = local([stream(6000, { offered: false }), stream(6002)]);
   assert.equal(videoOf(writeOffer(newSession('7'), media, 'sendrecv').body), []);
