@@ -28,6 +28,8 @@ export type CallLeg = {
   readonly source?: string | undefined;
   /** The audio format that was agreed on, once it is answered. */
   codec?: string | undefined;
+  /** The format of video that was agreed on, likewise. */
+  video?: string | undefined;
   /** The applications that it entered, in order, each once; the first {@link mostApplications}. */
   readonly applications: string[];
   /** Recordings of it, and of the bridges that it was in meanwhile, by name; the first {@link mostRecordings}. */

@@ -145,6 +145,7 @@ export function createCallStory({ clock, log }: Pick<Runtime, 'clock' | 'log'>):
       if (!leg || leg.answeredAt !== undefined) return;
       leg.answeredAt = clock.now();
       leg.codec = entry.leg.formats[0];
+      leg.video = entry.leg.video?.streams[0]?.codec;
       tellOf(leg, (listener) => listener.answered?.(leg));
     },
 

@@ -47,8 +47,9 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
       const entry = channels.get(id);
       const statistics = await entry.leg.media.statistics();
       if (!statistics) throw new AriError('channelTypeUnsupported');
+      const video = (await entry.leg.video?.statistics()) ?? [];
       const { late: _ofOurOwn, ...shown } = statistics;
-      return { ...shown, channel_uniqueid: entry.id };
+      return { ...shown, channel_uniqueid: entry.id, ...(video.length > 0 && { video }) };
     },
   };
 }

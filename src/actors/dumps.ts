@@ -279,6 +279,7 @@ const LegDump = Type.Object({
   answeredAt: optional(number),
   source: optional(text),
   codec: optional(text),
+  video: optional(text),
   applications: list(text),
   recordings: list(text),
 } satisfies Members<CallLeg>);

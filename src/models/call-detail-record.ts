@@ -52,6 +52,7 @@ export const CallDetailRecord = model('CallDetailRecord', 'One leg of a call tha
   peers: texts('Names of the channels that it last met in a bridge.'),
   source: optional(text('Where it came from, `address:port`; of a leg in.')),
   codec: optional(text('The audio format that was agreed on; absent when it was not answered.')),
+  video: optional(text('The format of video that was agreed on; absent without video.')),
   protocol_id: text("The technology's own id of the leg: SIP's Call-ID."),
   tenantid: optional(text('Tenant that it belonged to.')),
   applications: texts('The applications that it entered, in order.'),

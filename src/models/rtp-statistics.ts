@@ -3,6 +3,32 @@ import { double, int, model, text } from './schema.ts';
 
 const optional = (description: string) => Type.Optional(double(description));
 
+/** Figures of one stream of video, named as those of audio are; more than the field has. */
+const VideoStat = Type.Object(
+  {
+    stream: int("Its number among the channel's video lines."),
+    codec: text('What it is made of: vp8, vp9, h264 or av1.'),
+    txcount: int('Packets sent.'),
+    rxcount: int('Packets received.'),
+    txjitter: optional('Jitter of what we send, as the far side reports it.'),
+    rxjitter: optional('Jitter of what we receive.'),
+    txploss: int('Packets lost of those we sent, as the far side reports it.'),
+    rxploss: int('Packets lost of those sent to us.'),
+    rtt: optional('Last round trip.'),
+    local_ssrc: int('SSRC that we send with.'),
+    remote_ssrc: int('SSRC that we receive.'),
+    txoctetcount: int('Octets of payload sent.'),
+    rxoctetcount: int('Octets of payload received.'),
+    key_frames: int('Key frames that began to arrive.'),
+    key_frames_asked: int('How often we asked for one.'),
+    sent_again: int('Packets sent again because the far side missed them.'),
+    asked_again: int('Packets that we asked for again.'),
+    switches: int('How often another source began to be shown.'),
+    left_out: int('Packets not shown to the far side: of another codec, or more than it takes.'),
+  },
+  { additionalProperties: true },
+);
+
 /** Figures of a channel's RTP stream. Times in seconds; `remote_` figures are what the far side reported by RTCP. */
 export const RTPstat = model('RTPstat', "Figures of a channel's RTP stream; times in seconds.", {
   txcount: int('Packets sent.'),
@@ -37,5 +63,6 @@ export const RTPstat = model('RTPstat', "Figures of a channel's RTP stream; time
   txoctetcount: int('Octets of payload sent.'),
   rxoctetcount: int('Octets of payload received.'),
   channel_uniqueid: text('Id of the channel.'),
+  video: Type.Optional(Type.Array(VideoStat, { description: 'Its streams of video, where it has any.' })),
 });
 export type RTPstat = Static<typeof RTPstat>;

@@ -1,6 +1,6 @@
 import type { DigitSequence, MediaSession, ToneSignal } from './media.ts';
 import type { Party, Redirection } from './party.ts';
-import type { VideoCodec } from './video.ts';
+import type { VideoCodec, VideoStatistics } from './video.ts';
 
 /**
  * The port between call control and a technology (SIP, Local, external media).
@@ -129,6 +129,8 @@ export interface LegVideo {
    * It is told so at a measured pace (SIP re-INVITE), and `leg.videoChanged` follows. Those that it refuses are not tried again.
    */
   show(streams: readonly ShownStream[]): void;
+  /** Figures of the streams that flow, in their order. Rejects when the media plane cannot tell. */
+  statistics(): Promise<VideoStatistics[]>;
 }
 
 /** What a SIP call can be asked beside what all calls can. */

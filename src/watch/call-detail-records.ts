@@ -56,6 +56,7 @@ function recordOf(leg: CallLeg, end: CallEnd, { ids, system, variables, tracepar
     peers,
     ...(leg.source === undefined ? {} : { source: leg.source }),
     ...(leg.codec === undefined ? {} : { codec: leg.codec }),
+    ...(leg.video === undefined ? {} : { video: leg.video }),
     protocol_id: leg.protocolId,
     ...(last.tenantId ? { tenantid: last.tenantId } : {}),
     applications: leg.applications,

@@ -50,9 +50,10 @@ const partiesOf = ({ from, to, endpoint, name, protocolId, source }: CallLeg): o
   ...(source === undefined ? {} : { source }),
 });
 
-const answerOf = ({ startedAt, answeredAt = startedAt, codec }: CallLeg): object => ({
+const answerOf = ({ startedAt, answeredAt = startedAt, codec, video }: CallLeg): object => ({
   after_s: seconds(answeredAt - startedAt),
   ...(codec === undefined ? {} : { codec }),
+  ...(video === undefined ? {} : { video }),
 });
 
 const endingOf = (leg: CallLeg, { at, by, cause, techCause, quality }: CallEnd): object => ({

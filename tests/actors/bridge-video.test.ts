@@ -27,6 +27,10 @@ class FakeVideo implements LegVideo {
     this.asked.push([...streams]);
   }
 
+  statistics(): Promise<never[]> {
+    return Promise.resolve([]);
+  }
+
   /** What was asked for last is agreed on. */
   agree(): void {
     const [own] = this.streams;

@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { RTPstat } from '../../src/models/rtp-statistics.ts';
 import type { AriClient } from '../support/ari-client.ts';
 import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
@@ -80,13 +81,20 @@ ffmpeg.test(calls, 'two phones that Dial connects see each other', async () => {
   const port = await freePort();
   const bobs = { bob: { aor: { contacts: [`sip:bob@127.0.0.1:${port}`] }, ...video } };
   const dial = { default: { '_X.': ['Dial(PJSIP/bob)'] } };
-  await onServer({ dialplan: dial, endpoints: { ...endpoints, ...bobs } }, async (server) => {
+  await onServer({ logLevel: 'info', dialplan: dial, endpoints: { ...endpoints, ...bobs } }, async (server) => {
     const [alice, bob] = [await open(server, '200', 'red', 1), await open(server, 'bob', 'green', 1, port)];
     await alice.call('100');
     await Promise.all([sees(alice, 'green'), sees(bob, 'red')]);
     alice.hangup();
     await bob.over();
     await server.settle();
+    const codecs = server
+      .lines()
+      .flatMap((line) => (line.msg === 'a call is answered' ? [[line.codec, line.video]] : []));
+    assert.equal(codecs, [
+      ['ulaw', 'vp8'],
+      ['ulaw', 'vp8'],
+    ]);
   });
 });
 
@@ -105,6 +113,10 @@ ffmpeg.test(calls, 'who talks is seen by the others, and sees who talked before;
     await Promise.all([sees(red, 'blue'), sees(green, 'blue'), sees(blue, 'green')]);
     await app.ok('POST', `/bridges/b1/videoSource/${ids[0]}`);
     await Promise.all([sees(green, 'red'), sees(blue, 'red')]);
+    const { video: [stream] = [] } = await app.ok<RTPstat>('GET', `/channels/${ids[1]}/rtp_statistics`);
+    assert.ok(stream && stream.rxcount > 0 && stream.txcount > 0 && stream.key_frames > 0, JSON.stringify(stream));
+    assert.ok(stream.switches > 1, JSON.stringify(stream));
+    assert.equal([stream.stream, stream.codec, stream.rxploss, stream.txploss], [0, 'vp8', 0, 0]);
     assert.equal([(await bridge(app)).video_mode, (await bridge(app)).video_source_id], ['single', ids[0]]);
     await app.ok('DELETE', '/bridges/b1/videoSource');
     assert.is((await bridge(app)).video_mode, 'talker');

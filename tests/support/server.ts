@@ -61,7 +61,7 @@ export type TestServerOptions = {
 /** What is closed with the server, and may explain why a test failed. */
 type Closing = { close(): unknown; explain?(): string };
 
-type LogLine = { level: number; msg: string };
+type LogLine = { level: number; msg: string; [name: string]: unknown };
 
 /** A whole server in the test's process, on ports that the system chose. */
 export class TestServer {

@@ -5,6 +5,7 @@ import type { Direction } from '../../sip/sdp/description.ts';
 import type { AgreedVideo, LocalVideo } from '../../sip/sdp/offer-answer.ts';
 import type { LegVideo, LegVideoStream, ShownStream } from '../../telephony/driver.ts';
 import type { RtpSession } from '../../telephony/media.ts';
+import type { VideoStatistics } from '../../telephony/video.ts';
 
 /** The video of a leg, as plain data. */
 export type VideoStreamsData = {
@@ -94,6 +95,10 @@ export class VideoStreams implements LegVideo {
   show(streams: readonly ShownStream[]): void {
     this.#wanted = streams.slice(0, this.#options.most);
     this.consider();
+  }
+
+  async statistics(): Promise<VideoStatistics[]> {
+    return this.#agreed.length > 0 && this.#session ? this.#session.videoStatistics() : [];
   }
 
   /** Tells the far side of new streams, when it is to be told of any and as soon as it may be. */
