@@ -22,7 +22,7 @@ export type Target = {
   readonly reader: string | undefined;
   /** An origin that is allowed; undefined when none is known. */
   readonly origin: string | undefined;
-  /** `address:port` where SIP is spoken over UDP and an endpoint `guest` at 127.0.0.1 is asked for no password. */
+  /** `address:port` where SIP is spoken over UDP and an endpoint `guest` at 127.0.0.1 enters the context `conformance` without a password. */
   readonly sip: string | undefined;
   /** Whether it is Hookswitch itself: then its own answers are expected where they differ from the field's. */
   readonly ours: boolean;
@@ -89,7 +89,7 @@ async function startOwn(compatibility: 'hookswitch' | 'asterisk'): Promise<Targe
   const { auth: _, ...open } = config.sip.endpoints['alice']!;
   config.sip.endpoints = {
     alice: { ...open, auth: { username: 'alice', password: 'a' } },
-    guest: { ...open, match: ['127.0.0.1'] },
+    guest: { ...open, match: ['127.0.0.1'], context: 'conformance' },
   };
   config.media.rtp_ports = [0, 0];
   if (mediaThreads > 0) config.media.threads = mediaThreads;
