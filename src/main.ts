@@ -94,6 +94,7 @@ async function build(base: Base): Promise<RunningServer> {
   let drainTimeoutMs = config.general.drain_timeout * 1000;
   const reload = createReload(config, [
     ...network.reloads,
+    ...audit.reloads,
     ...state.reloads,
     ...calls.reloads,
     ...technologies.reloads,

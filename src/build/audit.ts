@@ -1,43 +1,91 @@
+import type { Config } from '../config/schema.ts';
+import type { AuditFile } from '../http/env.ts';
+import type { Logger } from '../lib/log.ts';
 import { createTally } from '../lib/tally.ts';
+import type { AuditCounts } from '../models/server-info.ts';
 import { StorageError } from '../stores/durable-file.ts';
-import { openRotatedFile } from '../stores/rotated-file.ts';
+import { openRotatedFile, type RotatedFile, type RotationBounds } from '../stores/rotated-file.ts';
 import type { Base } from './base.ts';
+import type { Reloadable } from './reload.ts';
+
+type Settings = Config['audit'];
+
+/** The file of the audit log, whichever it is now. */
+export type AuditLog = AuditFile & {
+  /** What became of its lines since the start; undefined while there is none. */
+  figures(): AuditCounts | undefined;
+  readonly reloads: Reloadable[];
+};
+
+const boundsOf = ({ file_size, files }: Settings): RotationBounds => ({
+  maximumOctets: file_size * 1_000_000,
+  keep: files,
+});
 
 /**
- * The file of the audit log; undefined where there is none. A disk that takes no lines stops nothing: they are counted.
- * @throws StorageError when it cannot be opened at first.
+ * The file of the audit log, which follows the configuration. A disk that takes no lines stops nothing: they are counted.
+ * @throws StorageError when it cannot be opened at first; one that cannot be later is told in the log, and the old one stays.
  */
-export function buildAudit({ config: { audit }, clock, log, scope }: Base) {
-  if (audit.file === '') return undefined;
+export function buildAudit({
+  config,
+  clock,
+  log,
+  scope,
+}: Pick<Base, 'config' | 'clock' | 'scope'> & { log: Logger }): AuditLog {
   const about = log.child({ part: 'http' });
   const lost = createTally(clock, about, 'lines of the audit log are lost: its disk does not take them');
   const figures = { lines: 0, lost: 0 };
-  const open = () =>
-    openRotatedFile({
-      path: audit.file,
-      clock,
-      maximumOctets: audit.file_size * 1_000_000,
-      keep: audit.files,
+  let current: { path: string; file: RotatedFile } | undefined;
+  let closed: Promise<unknown> = Promise.resolve();
+
+  const open = (settings: Settings): typeof current => {
+    const path = settings.file;
+    if (path === '') return undefined;
+    const file = openRotatedFile({
+      ...{ path, clock, ...boundsOf(settings) },
       tellLost: (lines) => `${JSON.stringify({ event: 'lost', lines })}\n`,
-      onFailed: (error) => about.error({ error, file: audit.file }, 'the audit log cannot be written'),
-      onStuck: (error) => about.error({ error, file: audit.file }, 'the file of the audit log cannot be put aside'),
+      onFailed: (error) => about.error({ error, file: path }, 'the audit log cannot be written'),
+      onStuck: (error) => about.error({ error, file: path }, 'the file of the audit log cannot be put aside'),
     });
-  let file: ReturnType<typeof open>;
+    return { path, file };
+  };
+  const follow = (settings: Settings): void => {
+    // The same file goes on, so that its lines stay in their order.
+    if (settings.file === current?.path) {
+      current.file.limit(boundsOf(settings));
+      return;
+    }
+    try {
+      const next = open(settings);
+      closed = Promise.all([closed, current?.file.close()]);
+      current = next;
+    } catch (error) {
+      about.error({ error, file: settings.file }, 'the file of the audit log cannot be opened: the old one stays');
+    }
+  };
+
   try {
-    file = open();
+    current = open(config.audit);
   } catch (error) {
-    throw new StorageError(audit.file, error);
+    throw new StorageError(config.audit.file, error);
   }
-  scope.defer(() => file.close());
+  scope.defer(async () => {
+    await Promise.all([closed, current?.file.close()]);
+  });
   return {
-    write(line: string) {
-      figures.lines++;
-      if (file.failed) {
-        figures.lost++;
-        lost({ file: audit.file });
-      }
-      file.write(line);
+    get on() {
+      return current !== undefined;
     },
-    figures: () => figures,
+    write(line) {
+      if (!current) return;
+      figures.lines++;
+      if (current.file.failed) {
+        figures.lost++;
+        lost({ file: current.path });
+      }
+      current.file.write(line);
+    },
+    figures: () => current && figures,
+    reloads: [{ settings: ['audit'], apply: (next) => follow(next.audit) }],
   };
 }

@@ -33,7 +33,7 @@ import { createSounds } from '../stores/sounds.ts';
 import { createSystem } from '../stores/system.ts';
 import { openTokens } from '../stores/tokens.ts';
 import { createLogLevels } from '../watch/log-levels.ts';
-import type { buildAudit } from './audit.ts';
+import type { AuditLog } from './audit.ts';
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
 import type { buildCallDetailRecords, RecordFigures } from './call-detail-records.ts';
@@ -79,7 +79,7 @@ export async function buildInterface(
     usage: ReturnType<typeof buildUsage>;
     answers: AnswerCounts;
     monitoring: Monitoring;
-    audit: ReturnType<typeof buildAudit>;
+    audit: AuditLog;
     records: ReturnType<typeof buildCallDetailRecords>;
   },
 ) {
@@ -243,13 +243,9 @@ const listenersOf = ({ listeners }: Technologies) =>
 /** How the server keeps up, and what it writes down beside calls. */
 async function workOf(
   { media }: Network,
-  {
-    audit,
-    records,
-    monitoring,
-  }: { audit: ReturnType<typeof buildAudit>; records: () => RecordFigures | undefined; monitoring: Monitoring },
+  { audit, records, monitoring }: { audit: AuditLog; records: () => RecordFigures | undefined; monitoring: Monitoring },
 ): Promise<Pick<ServerInfo, 'media_load' | 'event_loop' | 'records' | 'audit'>> {
-  const figures = records();
+  const [figures, written] = [records(), audit.figures()];
   const loads = (await media.load?.('people')) ?? [];
   return {
     media_load: loads.map(({ lateTicks: late, skippedTicks: skipped, loopDelay }) => ({
@@ -260,7 +256,7 @@ async function workOf(
     ...(figures && {
       records: { made: figures.made, lost: figures.lost, waiting_octets: figures.waitingOctets },
     }),
-    ...(audit && { audit: audit.figures() }),
+    ...(written && { audit: written }),
   };
 }
 

@@ -5,7 +5,7 @@ import { channelState } from '../machines/channel.ts';
 import { version } from '../settings.ts';
 import { createHealth } from '../watch/health.ts';
 import { createMetrics, type Figures } from '../watch/metrics.ts';
-import type { buildAudit } from './audit.ts';
+import type { AuditLog } from './audit.ts';
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
 import type { RecordFigures } from './call-detail-records.ts';
@@ -20,7 +20,7 @@ export type Floors = {
   calls: CallControl;
   technologies: Technologies;
   records(): RecordFigures | undefined;
-  audit: ReturnType<typeof buildAudit>;
+  audit: AuditLog;
 };
 
 /** Metrics and health: read from every floor when somebody asks, but for what is counted as calls go by. */
@@ -50,7 +50,7 @@ export function buildMonitoring(
     limits: { ...limitCounts.figures(), ...(recorder?.store.evicted && { 'recorder.memory': recorder.store.evicted }) },
     bans: state.bans.size,
     records: records() ?? { made: 0, lost: 0, waitingOctets: 0 },
-    audit: audit?.figures() ?? { lines: 0, lost: 0 },
+    audit: audit.figures() ?? { lines: 0, lost: 0 },
     process: processFigures(),
     loopDelay: loop.read(),
   });

@@ -100,6 +100,7 @@ export function createAudit(file: AuditFile, clock: Clock): Audit {
 
   return {
     begin(c, user, operation, sources) {
+      if (!file.on) return undefined;
       greet(c, user);
       const { method, url } = c.req.raw;
       if (!isCommand(method, operation)) return undefined;
@@ -117,6 +118,7 @@ export function createAudit(file: AuditFile, clock: Clock): Audit {
     },
 
     refused(c, sources, reason) {
+      if (!file.on) return;
       const request = c.req.raw;
       const credentials =
         basicCredentials(request.headers.get('authorization')) ?? apiKeyCredentials(apiKeyOf(sources));

@@ -45,7 +45,11 @@ export type HttpOptions = {
 };
 
 /** Where lines of the audit log go; a line that cannot be written is counted there and told. */
-export type AuditFile = { write(line: string): void };
+export type AuditFile = {
+  /** Whether there is one now. Asked at every request. */
+  readonly on: boolean;
+  write(line: string): void;
+};
 
 /** What those who watch over the server may ask it. */
 export type Monitoring = {

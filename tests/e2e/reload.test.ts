@@ -1,5 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { WebSocket } from 'ws';
@@ -137,6 +139,51 @@ reloading('a phone made at run time gives way to a configured one with its user 
       next.sip.endpoints = {};
     });
     assert.equal(await names(), ['made']);
+  }),
+);
+
+reloading('the audit log begins, goes on in another file and ends as the configuration says', () =>
+  onServer({}, async (server) => {
+    const app = server.client();
+    const [first, second] = [
+      join(server.config.general.data_directory, 'first'),
+      join(server.config.general.data_directory, 'second'),
+    ];
+    const told = (name: string) => app.ok('POST', `/asterisk/variable?variable=${name}&value=1`);
+    const follow = (audit: Partial<Config['audit']>, applied: string[]) =>
+      assert.equal(
+        change(server, (next) => Object.assign(next.audit, audit)),
+        { applied, needRestart: [] },
+      );
+    const figures = async () => {
+      const authorization = `Basic ${Buffer.from('tester:secret').toString('base64')}`;
+      const asked = await fetch(`${server.url.replace(/\/ari$/, '/hookswitch')}/server`, {
+        headers: { authorization },
+      });
+      return ((await asked.json()) as { audit?: object }).audit;
+    };
+    await told('NOBODY');
+    assert.is(await figures(), undefined);
+    follow({ file: first }, ['audit.file']);
+    await told('ONE');
+    assert.equal(await figures(), { lines: 2, lost: 0 });
+    follow({ file: second }, ['audit.file']);
+    await told('TWO');
+    // Too large for these bounds: the next line puts it aside.
+    follow({ file: second, file_size: 0.001, files: 1 }, ['audit.file_size', 'audit.files']);
+    for (let line = 0; line < 5; line++) await told('THREE');
+    follow({}, ['audit.file', 'audit.file_size', 'audit.files']);
+    await told('FIVE');
+    assert.is(await figures(), undefined);
+    await server.running.close();
+    const variables = (file: string) =>
+      readFileSync(file, 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { event: string; params?: { variable: string } })
+        .map(({ event, params }) => params?.variable ?? event);
+    assert.equal(variables(first), ['log-in', 'ONE']);
+    assert.equal([...variables(`${second}.1`), ...variables(second)], ['TWO', ...Array<string>(5).fill('THREE')]);
   }),
 );
 

@@ -20,7 +20,7 @@ const users: HttpUser[] = [
 audit.before.each(async (world) => {
   world.lines = [];
   world.clock = new ManualClock();
-  const file = { write: (line: string) => void world.lines.push(JSON.parse(line)) };
+  const file = { on: true, write: (line: string) => void world.lines.push(JSON.parse(line)) };
   world.server = await startTestServer(
     { users },
     { clock: world.clock, owners: { bans: undefined }, more: { audit: file } },
@@ -130,7 +130,7 @@ audit('who is not let in is a line, a few in a minute, and then how many more', 
 
 audit('every operation that changes something is written down, and none that does not', () => {
   const lines: Line[] = [];
-  const writer = createAudit({ write: (line) => void lines.push(JSON.parse(line)) }, new ManualClock());
+  const writer = createAudit({ on: true, write: (line) => void lines.push(JSON.parse(line)) }, new ManualClock());
   const [user] = users as [HttpUser];
   const sources = { query: undefined, form: undefined, json: undefined };
   for (const { base, resources } of apis)

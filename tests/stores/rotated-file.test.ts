@@ -41,6 +41,20 @@ rotated('a full file is put aside, whole lines in it, and the oldest goes', asyn
   ]);
 });
 
+rotated('other bounds hold from then on, and what was put aside beyond them goes', async (world) => {
+  const file = open(world);
+  for (let number = 1; number <= 7; number++) file.write(`line${number}\n`);
+  file.limit({ maximumOctets: 6, keep: 1 });
+  file.write('line8\n');
+  file.limit({ maximumOctets: 18, keep: 3 });
+  file.write('line9\n');
+  await file.close();
+  assert.equal(filesIn(world), [
+    ['calls', 'line8\nline9\n'],
+    ['calls.1', 'line7\n'],
+  ]);
+});
+
 rotated('goes on in what another process left, and its size counts', async (world) => {
   const before = open(world);
   before.write('line1\n');
