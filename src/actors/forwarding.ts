@@ -5,6 +5,7 @@ import { AriError } from '../models/errors.ts';
 import { Cause } from '../telephony/causes.ts';
 import { DriverError } from '../telephony/driver.ts';
 import { shownParty } from '../telephony/party.ts';
+import type { Belongings } from './belongings.ts';
 import type { ChannelApplications, ChannelEntry } from './channel-entry.ts';
 import { readEndpoint } from './channel-requests.ts';
 import type { Channels } from './channels.ts';
@@ -14,14 +15,15 @@ export type ForwardingOptions = {
   channels: Channels;
   companies: Companies;
   applications: Pick<ChannelApplications, 'addInterest'>;
+  belongings: Pick<Belongings, 'creatorOf' | 'by'>;
   log: Logger;
 };
 
 /**
  * Makes what follows calls that their far sides send elsewhere: another channel calls there, for whoever had the first one
- * called, and that one ends. What the new one does when it is answered, and how long it may take, is as it was.
+ * called, and that one ends. What the new one does when it is answered, how long it may take and who made it is as it was.
  */
-export function createForwarding({ channels, companies, applications, log }: ForwardingOptions) {
+export function createForwarding({ channels, companies, applications, belongings, log }: ForwardingOptions) {
   const open = (old: ChannelEntry, { target, redirection }: Forward): ChannelEntry | undefined => {
     const { caller, connected, variables, inheritance, accountCode, tenantId, language, linked } =
       channels.snapshot(old).context;
@@ -53,7 +55,8 @@ export function createForwarding({ channels, companies, applications, log }: For
 
   return (old: ChannelEntry, forward: Forward): void => {
     const { target } = forward;
-    const successor = open(old, forward);
+    const creator = belongings.creatorOf('channel', old.id);
+    const successor = creator ? belongings.by(creator, () => open(old, forward)) : open(old, forward);
     if (successor) {
       const { onAnswer } = successor.ownership.getSnapshot().context;
       if (onAnswer?.type === 'application')

@@ -64,7 +64,7 @@ export function buildMeeting(
     fieldEvents: compatibility === 'asterisk',
   });
   channels.onTransferAsked(transfers.ask);
-  channels.onForwarded(createForwarding({ channels, companies, applications, log }));
+  channels.onForwarded(createForwarding({ channels, companies, applications, belongings, log }));
   channels.onReplacing(createReplacing({ channels, bridges, places, log }));
   // Before its bridge: the channel that is to be in its place comes there first.
   channels.onDeparture(transfers.departing);

@@ -1,8 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { AriClient } from '../support/ari-client.ts';
+import { AriClient } from '../support/ari-client.ts';
 import { Phone } from '../support/phone.ts';
-import { onServer, type TestServer } from '../support/server.ts';
+import { onServer, password, type TestServer, user } from '../support/server.ts';
 import { freePort } from '../support/sipp.ts';
 
 /** Phones that forward their calls (302), over real sockets. */
@@ -13,8 +13,15 @@ const dialplan = {
     '200': ['Dial(PJSIP/bob)'],
     '300': ['Dial(PJSIP/carol)'],
     desk: ['Stasis(desk)'],
+    lobby: ['Answer', 'Wait(60)'],
   },
 };
+
+/** Beside the one who may do everything, one who sees what is its own. */
+const users = [
+  { name: user, password },
+  { name: 'clerk', password: 'its own', scope: { applications: ['none'], contexts: ['default'] } },
+];
 
 type World = { server: TestServer; app: AriClient; alice: Phone; bob: Phone; carol: Phone };
 
@@ -27,7 +34,7 @@ const test = (title: string, settings: object, body: (world: World) => Promise<v
       bob: { aor: { contacts: [`sip:bob@127.0.0.1:${bobsPort}`] }, redirect_method: 'user', ...settings },
       carol: { aor: { contacts: [`sip:carol@127.0.0.1:${carolsPort}`] }, redirect_method: 'user' },
     };
-    await onServer({ dialplan, endpoints }, async (server) => {
+    await onServer({ dialplan, endpoints, users }, async (server) => {
       const phone = async (number: string, port = 0) => server.closing(await Phone.open(number, server.sip(), port));
       const [alice, bob, carol] = [await phone('4711'), await phone('bob', bobsPort), await phone('carol', carolsPort)];
       bob.refuses = '302 Moved Temporarily';
@@ -72,6 +79,17 @@ test('a call that an application places goes on and comes to that application', 
   const gone = await app.waitFor('ChannelDestroyed', (event) => event.channel.id === id);
   assert.is(gone.cause, 22);
   await app.ok('DELETE', `/channels/${channel.id}`);
+  await carol.over();
+});
+
+test('a call into the dialplan stays with the user that placed it', {}, async ({ server, carol }) => {
+  const clerk = server.closing(new AriClient(server.url, 'clerk:its own'));
+  const { id } = await clerk.ok<{ id: string }>('POST', '/channels?endpoint=PJSIP/bob&context=default&extension=lobby');
+  await carol.answered();
+  const seen = await clerk.ok<{ id: string; name: string }[]>('GET', '/channels');
+  assert.equal(seen.map(({ name }) => short(name)).toSorted(), ['Local/300@default', 'Local/300@default']);
+  assert.not.ok(seen.some((channel) => channel.id === id));
+  await clerk.ok('DELETE', `/channels/${seen[0]!.id}`);
   await carol.over();
 });
 
