@@ -1,6 +1,6 @@
 import type { Frame } from '../frame.ts';
 import { type Bells, ringFor } from './bell.ts';
-import { Ring } from './ring.ts';
+import { Ring, writeWaiting } from './ring.ts';
 
 /** One side of a tie, which joins an end in one thread with a mix in another. */
 export type TiePlan = {
@@ -103,13 +103,7 @@ export class TieWire {
   /** Writes the messages that wait; false while one does: nothing may overtake it. */
   #clear(): boolean {
     if (this.#waiting.length === 0) return true;
-    let written = 0;
-    for (const message of this.#waiting) {
-      if (!this.#out.write(kinds.message, false, Buffer.from(JSON.stringify(message)))) break;
-      written++;
-    }
-    this.#waiting.splice(0, written);
-    if (written > 0) this.#ring();
+    if (writeWaiting(this.#out, kinds.message, this.#waiting) > 0) this.#ring();
     return this.#waiting.length === 0;
   }
 

@@ -1,6 +1,6 @@
 import type { VideoCodec } from '../../telephony/video.ts';
 import { type Bells, ringFor } from '../tie/bell.ts';
-import { Ring } from '../tie/ring.ts';
+import { Ring, writeWaiting } from '../tie/ring.ts';
 import type { TiePlan } from '../tie/tie-wire.ts';
 import type { VideoPacket } from './camera.ts';
 
@@ -112,13 +112,7 @@ export class VideoWire {
   /** Writes the messages that wait; false while one does: nothing may overtake it. */
   #clear(): boolean {
     if (this.#waiting.length === 0) return true;
-    let written = 0;
-    for (const message of this.#waiting) {
-      if (!this.#out.write(kinds.message, false, Buffer.from(JSON.stringify(message)))) break;
-      written++;
-    }
-    this.#waiting.splice(0, written);
-    if (written > 0) this.#ring();
+    if (writeWaiting(this.#out, kinds.message, this.#waiting) > 0) this.#ring();
     return this.#waiting.length === 0;
   }
 
