@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server, type Socket } from 'node:net';
-import { patienceMs } from './ari-client.ts';
+import { untilHolds } from './waiting.ts';
 
 /** A frame as it came over the wire. */
 export type AudioSocketFrame = { kind: number; payload: Buffer };
@@ -39,20 +39,7 @@ export class AudioSocketCall {
 
   /** Resolves once a condition on what was received holds. @throws Error when it does not come to hold. */
   until(holds: () => boolean, what: string): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const look = () => {
-        if (!holds()) return;
-        clearTimeout(timer);
-        this.#waiting.delete(look);
-        resolve();
-      };
-      const timer = setTimeout(() => {
-        this.#waiting.delete(look);
-        reject(new Error(`${what} did not come; ${this.frames.length} frames did`));
-      }, patienceMs);
-      this.#waiting.add(look);
-      look();
-    });
+    return untilHolds(this.#waiting, holds, () => `${what} did not come; ${this.frames.length} frames did`);
   }
 
   #read(data: Buffer): void {

@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { patienceMs } from './ari-client.ts';
 import { tone, tonesIn } from './rtp-audio.ts';
+import { untilHolds } from './waiting.ts';
 
 /** An RTP packet that was received. */
 export type RtpPacket = {
@@ -56,20 +56,7 @@ export class RtpPeer {
 
   /** Resolves once a condition on what was received holds. @throws Error when it does not come to hold. */
   until(holds: () => boolean, what: string): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const look = () => {
-        if (!holds()) return;
-        clearTimeout(timer);
-        this.#waiting.delete(look);
-        resolve();
-      };
-      const timer = setTimeout(() => {
-        this.#waiting.delete(look);
-        reject(new Error(`${what} did not come; ${this.packets.length} packets did`));
-      }, patienceMs);
-      this.#waiting.add(look);
-      look();
-    });
+    return untilHolds(this.#waiting, holds, () => `${what} did not come; ${this.packets.length} packets did`);
   }
 
   /** The µ-law octets received, each at the place its timestamp says, silence (0xff) where nothing came. */

@@ -1,6 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { patienceMs } from '../ari-client.ts';
+import { untilHolds } from '../waiting.ts';
 import { type Clip, framesPerSecond } from './clips.ts';
 import { packetise } from './packetise.ts';
 import type { VideoPacketHeard } from './pictures.ts';
@@ -107,20 +107,7 @@ export class VideoPeer {
 
   /** Resolves once a condition on what was received holds. @throws Error when it does not come to hold. */
   until(holds: () => boolean, what: string): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const look = () => {
-        if (!holds()) return;
-        clearTimeout(timer);
-        this.#waiting.delete(look);
-        resolve();
-      };
-      const timer = setTimeout(() => {
-        this.#waiting.delete(look);
-        reject(new Error(`${what} did not come; ${this.packets.length} packets did`));
-      }, patienceMs);
-      this.#waiting.add(look);
-      look();
-    });
+    return untilHolds(this.#waiting, holds, () => `${what} did not come; ${this.packets.length} packets did`);
   }
 
   /** Waits for as many whole frames after what was heard so far. */
