@@ -30,6 +30,8 @@ export type ChannelEffectsOptions = {
   askTransfer(entry: ChannelEntry, transfer: TransferRequest): void;
   /** Its far side sends its call elsewhere, where that is to go on. */
   followForward(entry: ChannelEntry, forward: Forward): void;
+  /** Formats of whom it will probably meet once it is answered; undefined where that is not known. */
+  partnerFormats(entry: ChannelEntry): readonly string[] | undefined;
   /** Whether events are told as the field does. */
   fieldEvents: boolean;
   view: ChannelView;
@@ -51,7 +53,7 @@ export function stopDialplan(entry: ChannelEntry): void {
 
 /** Binds what the two charts of a channel ask for: the leg, the dialplan, the way into applications. */
 export function bindChannelEffects(options: ChannelEffectsOptions) {
-  const { find, tell, audio } = options;
+  const { find, tell, audio, partnerFormats } = options;
 
   const perform = (id: string, effect: (entry: ChannelEntry) => void): void => {
     const entry = find(id);
@@ -61,10 +63,10 @@ export function bindChannelEffects(options: ChannelEffectsOptions) {
   const life = channelMachine.provide({
     actions: {
       dialLeg: ({ context }) => perform(context.id, (entry) => dialLeg(entry, options)),
-      answerLeg: ({ context }) => perform(context.id, ({ leg }) => leg.answer()),
+      answerLeg: ({ context }) => perform(context.id, (entry) => entry.leg.answer(partnerFormats(entry))),
       ringLeg: ({ context }) => perform(context.id, ({ leg }) => leg.ring()),
       stopRingingLeg: ({ context }) => perform(context.id, ({ leg }) => leg.stopRinging()),
-      progressLeg: ({ context }) => perform(context.id, ({ leg }) => leg.progress()),
+      progressLeg: ({ context }) => perform(context.id, (entry) => entry.leg.progress(partnerFormats(entry))),
       playBusyTone: ({ context }) => perform(context.id, ({ leg }) => leg.media.indicate('busy')),
       sendDigits: ({ context }, { sequence }) => perform(context.id, ({ leg }) => leg.sendDigits(sequence)),
       holdPeer: ({ context }, { musicClass }) => perform(context.id, (entry) => options.holdPeer(entry, musicClass)),

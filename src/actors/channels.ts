@@ -12,6 +12,7 @@ import type { Channel } from '../models/channel.ts';
 import { Cause } from '../telephony/causes.ts';
 import type { CallHost, Driver, Leg, TransferRequest } from '../telephony/driver.ts';
 import type { CallStory } from './call-story.ts';
+import { Calls } from './calls.ts';
 import { type ChannelAudio, createChannelAudio } from './channel-audio.ts';
 import {
   type AttachedRequest,
@@ -149,7 +150,8 @@ export function createChannels(options: ChannelsOptions): Channels {
   const registry = new Registry<ChannelEntry>('channelNotFound');
   const names = new Map<string, ChannelEntry>();
   const onIdle: (() => void)[] = [];
-  const calls = { of: noCalls };
+  const dialplanCalls = { of: noCalls };
+  const calls = new Calls();
   const onDeparture: ((channelId: string) => void)[] = [];
   const onHold: ((channelId: string, musicClass: string | undefined) => void)[] = [];
   const onVideo: ((channelId: string) => void)[] = [];
@@ -177,7 +179,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     system,
     variablesLimit,
     ...(hit && { hit }),
-    callsOf: (entry) => calls.of(entry),
+    callsOf: (entry) => dialplanCalls.of(entry),
     now: () => runtime.clock.now(),
     channelvars,
   });
@@ -190,6 +192,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     holdPeer,
     askTransfer: (entry: ChannelEntry, transfer: TransferRequest) => onTransferAsked(entry, transfer),
     followForward: (entry: ChannelEntry, forward: Forward) => onForwarded(entry, forward),
+    partnerFormats: (entry: ChannelEntry) => calls.partnerFormats(entry),
     fieldEvents,
     view,
     dialplan,
@@ -208,6 +211,7 @@ export function createChannels(options: ChannelsOptions): Channels {
       entry.ownership.send({ type: 'leg.ended' });
     }
     registry.remove(entry.id);
+    calls.leave(entry);
     names.delete(entry.name);
     stopDialplan(entry);
     for (const told of entry.onUp.splice(0)) told(false);
@@ -249,6 +253,7 @@ export function createChannels(options: ChannelsOptions): Channels {
         entry.actor = actor;
         registry.add(entry.id, entry);
         names.set(entry.name, entry);
+        calls.enter(entry, actor.getSnapshot().context.linked.id);
       },
       onEmitted: (fact, current) => {
         // First, so that the event can say where in the trace of its call it is.
@@ -301,7 +306,10 @@ export function createChannels(options: ChannelsOptions): Channels {
     openOutbound: creation.openOutbound,
     tell(entry, message) {
       deliver(entry, message);
-      if (message.type === 'linked.set') story?.linked(entry);
+      if (message.type === 'linked.set') {
+        calls.enter(entry, message.linked.id);
+        story?.linked(entry);
+      }
       if (message.type === 'bridge.entered')
         story?.bridged(entry, options.recordings?.names('bridge', message.bridgeId) ?? []);
     },
@@ -320,7 +328,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     },
     depart,
     bringTogether(of) {
-      calls.of = of;
+      dialplanCalls.of = of;
     },
     onGone: (listener) => void onGone.push(listener),
     answered: (entry) => new Promise((resolve) => entry.onUp.push(resolve)),

@@ -171,10 +171,14 @@ export interface Leg {
   ring(): void;
   /** Stops what `ring` plays on an answered leg. */
   stopRinging(): void;
-  /** Inbound, unanswered: open the early audio path (SIP 183 with SDP); answered: nothing. */
-  progress(): void;
-  /** Inbound: accept the call; `leg.answered` follows. On a connected leg nothing happens. */
-  answer(): void;
+  /** Inbound, unanswered: open the early audio path (SIP 183 with SDP); answered: nothing. `prefers` as in `answer`. */
+  progress(prefers?: readonly string[]): void;
+  /**
+   * Inbound: accept the call; `leg.answered` follows. On a connected leg nothing happens.
+   * @param prefers formats of whom it will probably meet: of what the far side offers and the leg may use, these are chosen
+   * first, so that nothing has to be converted. What was said of the audio before stays as it is.
+   */
+  answer(prefers?: readonly string[]): void;
   /** End, refuse or cancel, with a Q.850 cause; `leg.ended` follows. Idempotent. */
   hangup(cause: number): void;
   /** Send digits to the far side, one after another; a sequence sent later waits for earlier ones. */

@@ -74,7 +74,9 @@ export function recordingLog(): Logger & { lines: { level: string; message: stri
 /** A leg that writes down what it is asked; the test reports for the far side. */
 export class FakeLeg implements Leg {
   readonly protocolId = 'call-1';
-  readonly formats = ['ulaw', 'alaw'];
+  formats: readonly string[] = ['ulaw', 'alaw'];
+  /** The formats that it was last to answer with, or to open early audio with. */
+  prefers: readonly string[] | undefined;
   readonly media: FakeMedia;
   video: LegVideo | undefined;
   readonly calls: string[] = [];
@@ -107,10 +109,12 @@ export class FakeLeg implements Leg {
   stopRinging(): void {
     this.#asked('stopRinging');
   }
-  progress(): void {
+  progress(prefers?: readonly string[]): void {
+    this.prefers = prefers;
     this.#asked('progress');
   }
-  answer(): void {
+  answer(prefers?: readonly string[]): void {
+    this.prefers = prefers;
     this.#asked('answer');
     if (this.answers) this.report({ type: 'leg.answered' });
   }

@@ -25,6 +25,8 @@ export class Phone {
   /** The descriptions of the session that it was sent, in order. */
   readonly described: string[] = [];
   readonly number: string;
+  /** RTP payload types of the codecs that it has, in the order in which it offers them (RFC 3551 table 4). */
+  codecs: readonly number[] = [0];
   /** Whether it takes calls at once; else they ring until the caller gives up. */
   answers = true;
   /** The response that it refuses calls with, e.g. `486 Busy Here`; it takes them when left out. */
@@ -280,8 +282,16 @@ export class Phone {
   /** @param offer what is answered; without it what is offered. */
   #sdp(offer?: string): string {
     const about = ['v=0', 'o=phone 1 1 IN IP4 127.0.0.1', 's=-', 'c=IN IP4 127.0.0.1', 't=0 0'];
-    const maps = ['a=rtpmap:0 PCMU/8000', 'a=rtpmap:101 telephone-event/8000', 'a=fmtp:101 0-15'];
-    return [...about, `m=audio ${this.audio.port} RTP/AVP 0 101`, ...maps, ...this.#video(offer), ''].join('\r\n');
+    const types = offer ? audioTypes(offer).filter((type) => this.codecs.includes(type)) : this.codecs;
+    const named = types.map((type) => `a=rtpmap:${type} ${codecNames.get(type)}/8000`);
+    const maps = [...named, 'a=rtpmap:101 telephone-event/8000', 'a=fmtp:101 0-15'];
+    return [
+      ...about,
+      `m=audio ${this.audio.port} RTP/AVP ${[...types, 101].join(' ')}`,
+      ...maps,
+      ...this.#video(offer),
+      '',
+    ].join('\r\n');
   }
 
   /** Its camera in the first line; in the others it is shown something, as far as there are screens. */
@@ -296,6 +306,17 @@ export class Phone {
     });
   }
 }
+
+/** The audio codecs with payload types of their own that a phone here may have. */
+const codecNames = new Map([
+  [0, 'PCMU'],
+  [8, 'PCMA'],
+  [9, 'G722'],
+]);
+
+/** The payload types that a description has for audio, the preferred one first. */
+export const audioTypes = (sdp: string): number[] =>
+  (/^m=audio \d+ \S+ ([\d ]+)/m.exec(sdp)?.[1] ?? '').split(' ').map(Number);
 
 /** The video lines of a description: their ports, and whether who wrote it sends something in them. */
 const videoLines = (sdp: string): { place: number; shows: boolean }[] =>

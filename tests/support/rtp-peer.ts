@@ -31,8 +31,9 @@ export class RtpPeer {
   readonly #ssrc = 0x1234abcd;
   #remote: { address: string; port: number } | undefined;
   #humming: Promise<void> | undefined;
-  /** A second of what it hums. */
+  /** What it hums, and as what. */
   #hummed: Buffer | undefined;
+  #hummedType = ulaw;
   #sequence = 1000;
   #timestamp = 50_000;
 
@@ -84,7 +85,13 @@ export class RtpPeer {
 
   /** Sends a sine of `hertz`, a whole number, until `hush`. */
   hum(hertz: number): void {
-    this.#hummed = tone(hertz, 1000);
+    this.repeat(ulaw, tone(hertz, 1000));
+  }
+
+  /** Sends these octets over and over until `hush`, 160 a packet, as audio of that payload type. */
+  repeat(payloadType: number, octets: Buffer): void {
+    this.#hummed = octets;
+    this.#hummedType = payloadType;
     this.#humming ??= this.#hum();
   }
 
@@ -127,7 +134,7 @@ export class RtpPeer {
     const begun = performance.now();
     for (let packet = 0; this.#hummed; packet++) {
       const at = (packet * samplesPerPacket) % this.#hummed.length;
-      this.#send(ulaw, packet === 0, this.#timestamp, this.#hummed.subarray(at, at + samplesPerPacket));
+      this.#send(this.#hummedType, packet === 0, this.#timestamp, this.#hummed.subarray(at, at + samplesPerPacket));
       this.#timestamp += samplesPerPacket;
       await due(begun + packetMs * (packet + 1));
     }

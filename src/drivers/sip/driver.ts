@@ -33,6 +33,7 @@ import { type InboundLegData, resumeInboundLeg } from './inbound-leg.ts';
 import { createInviteReceiver } from './invites.ts';
 import { Legs } from './legs.ts';
 import { type OutgoingMessage, receiveMessage, sendMessage } from './messages.ts';
+import { preferredFirst } from './negotiation.ts';
 import { createOutboundLeg, type OutboundLegData } from './outbound-leg.ts';
 import { Passports } from './passports.ts';
 import { createQualifier } from './qualify.ts';
@@ -331,8 +332,7 @@ function resumeLeg(services: Services, data: LegData, channelId: string, report:
 /** Codecs to offer: those that are asked for in that order, or else the endpoint's own, first what its partner has. */
 function codecsFor({ codecs }: EndpointConfig, { formats, prefers = [] }: LegRequest): AudioCodec[] {
   if (formats) return formats.filter(isAudioCodec).filter((format) => codecs.includes(format));
-  const preferred = codecs.filter((codec) => prefers.includes(codec));
-  return [...preferred, ...codecs.filter((codec) => !preferred.includes(codec))];
+  return preferredFirst(codecs, prefers);
 }
 
 function openLeg(services: Services, request: LegRequest, report: Report): OpenedLeg {

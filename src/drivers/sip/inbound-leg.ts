@@ -8,13 +8,16 @@ import type {
 import type { CallOffer, IncomingTerms } from '../../sip/dialog/user-agent.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 import { parseUri } from '../../sip/message/uri.ts';
+import type { AudioCodec } from '../../sip/sdp/codecs.ts';
+import { parseDescription } from '../../sip/sdp/description.ts';
+import { usableAudio } from '../../sip/sdp/offer-answer.ts';
 import { Cause } from '../../telephony/causes.ts';
 import type { DigitSequence, Leg, LegVideo, Party, Report, SipAbilities } from '../../telephony/driver.ts';
 import { causeFromReason, causeFromStatus, reasonHeaders, statusFromCause } from './causes.ts';
 import { type EndpointConfig, reliabilityOf, sessionTermsOf } from './config.ts';
 import { createLegCore, type LegCore, type LegCoreData } from './leg-core.ts';
 import type { CallView, LegToken } from './legs.ts';
-import type { Negotiation } from './negotiation.ts';
+import { type Negotiation, preferredFirst } from './negotiation.ts';
 import { transferTarget } from './resource.ts';
 import type { Services } from './services.ts';
 import { sipAbilities } from './sip-abilities.ts';
@@ -136,6 +139,8 @@ class InboundLeg implements Leg {
   readonly #token: LegToken;
   readonly #channelId: string;
   #earlyAnswer: string | undefined;
+  /** The codecs that the call came with, once they were asked for. */
+  #offered: readonly AudioCodec[] | undefined;
 
   constructor({ services, endpoint, call, channelId, report, from }: LegOptions) {
     this.#services = services;
@@ -168,8 +173,13 @@ class InboundLeg implements Leg {
     if (endpoint.identity.passports) services.passports.keep(channelId, call.request);
   }
 
+  /** Before the answer what the caller has offered and its endpoint may use. */
   get formats(): readonly string[] {
-    return this.core.formats;
+    const { formats, phase } = this.core;
+    if (phase !== 'setup' || formats.length === 1) return formats;
+    this.#offered ??= codecsIn(this.#call.request.bodyText, this.#endpoint);
+    const common = formats.filter((codec) => this.#offered?.includes(codec));
+    return common.length > 0 ? common : formats;
   }
 
   get media(): Leg['media'] {
@@ -191,11 +201,13 @@ class InboundLeg implements Leg {
     if (this.core.phase === 'up') this.media.indicate(undefined);
   }
 
-  progress(): void {
+  progress(prefers?: readonly string[]): void {
+    this.#prefer(prefers);
     this.core.when('progress');
   }
 
-  answer(): void {
+  answer(prefers?: readonly string[]): void {
+    this.#prefer(prefers);
     this.core.when('answer');
   }
 
@@ -273,6 +285,16 @@ class InboundLeg implements Leg {
     };
   }
 
+  /**
+   * Puts these codecs before others, as long as nothing was said of the audio and nobody has set which there are. It stays
+   * so: a later offer of the same codecs is answered with the same one.
+   */
+  #prefer(formats: readonly string[] = []): void {
+    const { codecs } = this.#endpoint;
+    if (this.core.phase !== 'setup' || this.#earlyAnswer !== undefined || this.core.formats !== codecs) return;
+    if (codecs.some((codec) => formats.includes(codec))) this.core.change({ codecs: preferredFirst(codecs, formats) });
+  }
+
   #progressed(negotiation: Negotiation): void {
     if (this.core.phase !== 'setup') return;
     // Without an offer there is nothing to answer before the 200, and an offer of ours needs a reliable response.
@@ -331,6 +353,13 @@ class InboundLeg implements Leg {
     // Also when the far side is gone: by taking the transfer we asked for it leaves the BYE to us.
     else this.#call.usage.bye(reasonHeaders(cause));
   }
+}
+
+/** The codecs of an offer's audio, of that which an endpoint takes; none where nothing is offered. */
+function codecsIn(sdp: string, { mediaEncryption }: EndpointConfig): AudioCodec[] {
+  const offer = parseDescription(sdp);
+  const audio = offer.ok ? usableAudio(offer.description, mediaEncryption) : undefined;
+  return audio?.remote.codecs.map(({ codec }) => codec) ?? [];
 }
 
 /** How many video lines an offer has, at most: their ports are to be there when it is answered. */

@@ -80,6 +80,12 @@ export interface Negotiation {
   dump(): NegotiationData;
 }
 
+/** Codecs with those first that are preferred, each part in its order. */
+export function preferredFirst(codecs: readonly AudioCodec[], preferred: readonly string[]): AudioCodec[] {
+  const isPreferred = (codec: AudioCodec): boolean => preferred.includes(codec);
+  return [...codecs.filter(isPreferred), ...codecs.filter((codec) => !isPreferred(codec))];
+}
+
 export function createNegotiation(options: NegotiationOptions): Negotiation {
   const { from } = options;
   const address = from?.address ?? options.address;

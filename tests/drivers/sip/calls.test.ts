@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { Leg } from '../../../src/telephony/driver.ts';
 import { anybody, createPhone, type Phone, type PhoneOptions, trunkTo } from './support.ts';
 
 type World = { caller: Phone; callee: Phone };
@@ -341,6 +342,49 @@ calls('codecs are offered in the order that is asked for, or else first those of
   assert.equal(await offered(1, { formats: ['g722', 'opus', 'alaw'] }), [['g722', 'alaw'], answered]);
   assert.equal(await offered(2, { prefers: ['opus', 'g722'] }), [['g722', 'ulaw', 'alaw'], answered]);
 });
+
+calls(
+  'an offer is answered first with what is preferred, unless that was answered before or others are set',
+  async () => {
+    const codecs = ['ulaw', 'alaw', 'g722'] as const;
+    const callee = await createPhone({ config: { endpoints: [{ ...anybody, codecs }] } });
+    const caller = await createPhone({ config: { endpoints: [trunkTo(callee.uri, { codecs })] } });
+    phones.push(caller, callee);
+    let called = 0;
+    const agreed = async (formats: readonly string[], answer: (leg: Leg) => void) => {
+      const out = caller.open('600@trunk', { formats });
+      out.leg.dial();
+      const inbound = await callee.rung(called++);
+      const before = inbound.leg.formats;
+      answer(inbound.leg);
+      await out.heard('leg.answered');
+      // A new offer of the caller does not change it.
+      out.leg.hold();
+      await inbound.heard('leg.held');
+      const after = [inbound.leg.formats, out.leg.formats];
+      out.leg.hangup(16);
+      await inbound.heard('leg.hungUp');
+      inbound.leg.hangup(16);
+      return [before, ...after];
+    };
+    const three = ['ulaw', 'alaw', 'g722'];
+    assert.equal(await agreed(three, (leg) => leg.answer(['opus', 'g722'])), [three, ['g722'], ['g722']]);
+    assert.equal(await agreed(three, (leg) => leg.answer(['opus'])), [three, ['ulaw'], ['ulaw']]);
+    assert.equal(await agreed(three, (leg) => leg.answer()), [three, ['ulaw'], ['ulaw']]);
+    const two = ['ulaw', 'alaw'];
+    assert.equal(await agreed(['alaw', 'ulaw'], (leg) => leg.answer(['g722', 'alaw'])), [two, ['alaw'], ['alaw']]);
+    const afterEarly = (leg: Leg): void => {
+      leg.progress(['alaw']);
+      leg.answer(['g722']);
+    };
+    assert.equal(await agreed(three, afterEarly), [three, ['alaw'], ['alaw']]);
+    const afterSet = (leg: Leg): void => {
+      leg.sip?.setFormats(['alaw', 'ulaw', 'g722']);
+      leg.answer(['g722']);
+    };
+    assert.equal(await agreed(three, afterSet), [three, ['alaw'], ['alaw']]);
+  },
+);
 
 calls('a draining server answers 503', async () => {
   const { caller, callee } = await world();
