@@ -385,10 +385,10 @@ export class CallStore {
     }
   }
 
-  /** A piece of what is never in a call goes: charts that run go on from behind it. */
+  /** A piece of what is never in a call goes: what is left of its charts goes on from behind it. */
   #passOver(segment: Segment): void {
     for (const owner of segment.owners) {
-      if (!(owner instanceof ObjectHistory) || owner.ended !== undefined) continue;
+      if (!(owner instanceof ObjectHistory)) continue;
       const rows = [...rowsOf(this.#rest, owner.last)].filter(([piece]) => piece === segment);
       for (const [piece, place] of rows.reverse()) passOver(readRow(piece, place) as KeptStep);
     }

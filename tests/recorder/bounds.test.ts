@@ -38,18 +38,25 @@ const roundsOfChart = (id: string) =>
   setup({
     types: {
       context: {} as { members: { channelId: string }[]; rounds: number },
-      events: {} as { type: 'go'; member?: string },
+      events: {} as { type: 'go'; member?: string } | { type: 'end' },
     },
   }).createMachine({
     id,
     context: { members: [], rounds: 0 },
-    on: {
-      go: {
-        actions: assign(({ context, event: { member } }) => ({
-          rounds: context.rounds + 1,
-          members: member === undefined ? [] : [{ channelId: member }],
-        })),
+    initial: 'there',
+    states: {
+      there: {
+        on: {
+          go: {
+            actions: assign(({ context, event: { member } }) => ({
+              rounds: context.rounds + 1,
+              members: member === undefined ? [] : [{ channelId: member }],
+            })),
+          },
+          end: 'gone',
+        },
       },
+      gone: { type: 'final' },
     },
   });
 const bridgeChart = roundsOfChart('bridge');
@@ -220,6 +227,26 @@ bounds('what never is in a call pushes none out, and its last steps tell the tru
     rounds.slice(-40),
     Array.from({ length: 20 }, (_, at) => ['one', 'other'].map((id) => [id, 4_981 + at])).flat(),
   );
+});
+
+bounds('what has ended is told truly while some of it has gone', () => {
+  const load = new Load();
+  const ended = load.object(contactChart, 'ended');
+  for (let round = 1; round <= 20; round++) ended.send({ type: 'go' });
+  ended.send({ type: 'end' });
+  const other = load.object(contactChart, 'other');
+  const kept = () =>
+    load.store
+      .all()
+      .flatMap((entry) => (entry.kind === 'step' && entry.object === 'ended' ? [entry.after.context.rounds] : []));
+  const all = [...Array.from({ length: 21 }, (_, round) => round), 20];
+  const seen = new Set<number>();
+  for (let left = kept(); left.length > 0; left = kept()) {
+    assert.equal(left, all.slice(-left.length));
+    seen.add(left.length);
+    other.send({ type: 'go' });
+  }
+  assert.ok(seen.size > 2, `only ${[...seen]} were left at a time`);
 });
 
 bounds.run();
