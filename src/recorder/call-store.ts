@@ -147,10 +147,6 @@ export class CallStore {
     return this.#channels.get(id)?.call;
   }
 
-  ofSipCall(callId: string): CallRecord | undefined {
-    return this.#bySipCall.get(callId)?.call;
-  }
-
   /** Keeps a step. @returns what is kept of its chart */
   addStep(step: CommittedStep, actor: KeptActor): ObjectHistory {
     const noted = actor.note;
@@ -283,10 +279,8 @@ export class CallStore {
 
   #takeChannel(call: CallRecord, { object, after }: CommittedStep, history: ObjectHistory): void {
     call.take(history);
-    if (history.ended === undefined) {
-      call.live++;
-      call.ended = undefined;
-    }
+    call.live++;
+    call.ended = undefined;
     this.#channels.set(object, history);
     for (const each of this.#early) if (each.object === object) call.take(each);
     this.#early = this.#early.filter((each) => each.call === undefined && each.ended === undefined && !each.isLost);

@@ -82,7 +82,7 @@ export function createCalls(recorder: Recorder, stuck: Stuck, server: ServerDesc
       ...(ended === undefined ? {} : { ended }),
       duration_ms: (ended ?? clock.now()) - call.began,
       channels,
-      applications: [...call.applications],
+      applications: call.applications,
       bridges: call.histories.filter(({ chart }) => chart === 'bridge').map(({ object }) => object),
       stuck: ended === undefined ? stuck.of(call) : [],
       entries: call.size,

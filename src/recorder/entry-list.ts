@@ -7,10 +7,6 @@ export class EntryList {
   /** Octets that they take, roughly. */
   octets = 0;
 
-  get size(): number {
-    return this.#entries.length - this.#first;
-  }
-
   /** Puts one to its place in the order; nearly always that is the last. */
   add(entry: Kept): void {
     const entries = this.#entries;
@@ -32,15 +28,6 @@ export class EntryList {
       this.#first = 0;
     }
     return entry;
-  }
-
-  /** Takes out those that are wanted. */
-  take(wanted: (entry: Kept) => boolean): Kept[] {
-    const taken = this.all().filter(wanted);
-    this.#entries = this.all().filter((entry) => !wanted(entry));
-    this.#first = 0;
-    for (const entry of taken) this.octets -= octetsOf(entry);
-    return taken;
   }
 
   /** Oldest first. */

@@ -7,10 +7,6 @@ export class Queue<T> {
     return this.#items[this.#first];
   }
 
-  get size(): number {
-    return this.#items.length - this.#first;
-  }
-
   push(item: T): void {
     this.#items.push(item);
   }
@@ -24,10 +20,5 @@ export class Queue<T> {
       this.#first = 0;
     }
     return item;
-  }
-
-  /** Oldest first. */
-  all(): T[] {
-    return this.#items.slice(this.#first) as T[];
   }
 }

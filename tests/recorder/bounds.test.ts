@@ -127,8 +127,8 @@ bounds('100,000 calls leave it at its limit, with the newest of them, and it say
     Array.from({ length: kept.length }, (_, at) => `c${100_000 - kept.length + at}`),
   );
   assert.is(store.ofChannel('c0'), undefined);
-  assert.is(store.ofSipCall('sip-c0'), undefined);
-  assert.is(store.ofSipCall('sip-c99999'), kept.at(-1));
+  assert.is(store.sipCall('sip-c0'), undefined);
+  assert.is(store.sipCall('sip-c99999')?.call, kept.at(-1));
   assert.is(store.living.size, 0);
   store.expire(load.now + limits.keepEndedMs);
   assert.equal([store.calls(), store.hasEnded], [[], false]);
