@@ -42,13 +42,13 @@ export function silenceOctet(codec: StoredCodec): number {
   return codec === 'alaw' ? 0xd5 : 0;
 }
 
-/** Linear 16-bit samples to octets of `codec`; linear ones with the little end first. */
 /** Makes a payload silent. @returns false where a codec has no octet that stands for silence. */
 export function silencePayload(codec: FormatName, packet: Uint8Array, from: number, to: number): boolean {
   if (isLaw(codec)) packet.fill(silenceOctet(codec), from, to);
   return isLaw(codec);
 }
 
+/** Linear 16-bit samples to octets of `codec`; linear ones with the little end first. */
 export function encode(codec: StoredCodec, samples: Int16Array): Uint8Array {
   if (!isLaw(codec))
     return new Uint8Array(samples.buffer.slice(samples.byteOffset, samples.byteOffset + samples.byteLength));
