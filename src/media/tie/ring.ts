@@ -81,17 +81,3 @@ export class Ring {
     return record;
   }
 }
-
-/**
- * Writes messages that wait as JSON, in their order; those that are written wait no more. @returns how many were.
- * @param kind of their records, 1 to 255
- */
-export function writeWaiting(ring: Ring, kind: number, waiting: unknown[]): number {
-  let written = 0;
-  for (const message of waiting) {
-    if (!ring.write(kind, false, Buffer.from(JSON.stringify(message)))) break;
-    written++;
-  }
-  waiting.splice(0, written);
-  return written;
-}

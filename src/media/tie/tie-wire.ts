@@ -1,17 +1,11 @@
 import type { Frame } from '../frame.ts';
-import { type Bells, ringFor } from './bell.ts';
-import { Ring, writeWaiting } from './ring.ts';
+import type { Bells } from './bell.ts';
+import { Wire, type WirePlan } from './wire.ts';
 
 /** One side of a tie, which joins an end in one thread with a mix in another. */
-export type TiePlan = {
+export type TiePlan = WirePlan & {
   /** Its number in its thread. */
   tie: number;
-  /** What it writes, and what it reads. */
-  outgoing: SharedArrayBuffer;
-  incoming: SharedArrayBuffer;
-  /** Bell of the other thread, and the number of the other side there. */
-  farBell: SharedArrayBuffer;
-  farTie: number;
 };
 
 /** What the sides tell each other besides audio. */
@@ -40,46 +34,35 @@ const mostWaiting = 64;
 
 /** Carries frames, packets and messages to and from another thread, in order. Audio that finds no room is lost. */
 export class TieWire {
-  readonly #out: Ring;
-  readonly #in: Ring;
-  readonly #bells: Bells;
-  readonly #farBell: Int32Array;
-  readonly #farTie: number;
-  #waiting: TieMessage[] = [];
+  readonly #wire: Wire<TieMessage>;
 
-  constructor({ outgoing, incoming, farBell, farTie }: TiePlan, bells: Bells) {
-    this.#out = new Ring(outgoing);
-    this.#in = new Ring(incoming);
-    this.#bells = bells;
-    this.#farBell = new Int32Array(farBell);
-    this.#farTie = farTie;
+  constructor(plan: TiePlan, bells: Bells) {
+    this.#wire = new Wire(plan, bells, { messageKind: kinds.message, mostWaiting });
   }
 
   /** Says a frame; the other side looks for it in its tick. */
   frame(frame: Frame | undefined): void {
-    if (!this.#clear()) return;
-    if (!frame) this.#out.write(kinds.nothing, false, none);
+    if (!frame) this.#wire.write(kinds.nothing, false, none);
     else {
       const { buffer, byteOffset, byteLength } = frame.samples;
-      this.#out.write(kinds.frame, false, new Uint8Array(buffer, byteOffset, byteLength));
+      this.#wire.write(kinds.frame, false, new Uint8Array(buffer, byteOffset, byteLength));
     }
   }
 
   /** Passes a packet on at once. */
   packet(packet: Uint8Array, isEvent: boolean): void {
-    if (this.#clear() && this.#out.write(kinds.packet, isEvent, packet)) this.#ring();
+    this.#wire.send(kinds.packet, isEvent, packet);
   }
 
   /** Tells the other side at once, or as soon as there is room. */
   tell(message: TieMessage): void {
-    if (this.#waiting.length < mostWaiting) this.#waiting.push(message);
-    this.#clear();
+    this.#wire.tell(message);
   }
 
   /** Hands out everything that has come. */
   read(listener: TieListener): void {
-    this.#clear();
-    for (let record = this.#in.read(); record; record = this.#in.read()) {
+    const wire = this.#wire;
+    for (let record = wire.read(); record; record = wire.read()) {
       const { kind, flag, octets } = record;
       switch (kind) {
         case kinds.frame: {
@@ -94,20 +77,9 @@ export class TieWire {
           listener.hearPacket(octets, flag);
           break;
         case kinds.message:
-          listener.hearMessage(JSON.parse(Buffer.from(octets).toString()) as TieMessage);
+          listener.hearMessage(wire.messageOf(record));
           break;
       }
     }
-  }
-
-  /** Writes the messages that wait; false while one does: nothing may overtake it. */
-  #clear(): boolean {
-    if (this.#waiting.length === 0) return true;
-    if (writeWaiting(this.#out, kinds.message, this.#waiting) > 0) this.#ring();
-    return this.#waiting.length === 0;
-  }
-
-  #ring(): void {
-    ringFor(this.#bells, this.#farBell, this.#farTie);
   }
 }

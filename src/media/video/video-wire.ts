@@ -1,7 +1,6 @@
 import type { VideoCodec } from '../../telephony/video.ts';
-import { type Bells, ringFor } from '../tie/bell.ts';
-import { Ring, writeWaiting } from '../tie/ring.ts';
-import type { TiePlan } from '../tie/tie-wire.ts';
+import type { Bells } from '../tie/bell.ts';
+import { Wire, type WirePlan } from '../tie/wire.ts';
 import type { VideoPacket } from './camera.ts';
 
 /** What the sides of a tie tell each other besides packets; cameras are named by the numbers of their sessions at the mix. */
@@ -33,20 +32,11 @@ const mostWaiting = 1024;
 
 /** Carries packets and messages of video to and from another thread, in order. Packets that find no room are lost. */
 export class VideoWire {
-  readonly #out: Ring;
-  readonly #in: Ring;
-  readonly #bells: Bells;
-  readonly #farBell: Int32Array;
-  readonly #farTie: number;
-  readonly #waiting: VideoTieMessage[] = [];
+  readonly #wire: Wire<VideoTieMessage>;
   readonly #record = Buffer.alloc(longestRecord);
 
-  constructor({ outgoing, incoming, farBell, farTie }: TiePlan, bells: Bells) {
-    this.#out = new Ring(outgoing);
-    this.#in = new Ring(incoming);
-    this.#bells = bells;
-    this.#farBell = new Int32Array(farBell);
-    this.#farTie = farTie;
+  constructor(plan: WirePlan, bells: Bells) {
+    this.#wire = new Wire(plan, bells, { messageKind: kinds.message, mostWaiting });
   }
 
   /** Passes a packet on at once; false when it is lost. */
@@ -54,7 +44,7 @@ export class VideoWire {
     const record = this.#record;
     const { octets, sets } = packet;
     let length = prefixOctets + sets.reduce((sum, set) => sum + 2 + set.length, 0) + octets.length;
-    if (length > longestRecord || !this.#clear()) return false;
+    if (length > longestRecord) return false;
     record.writeUInt32LE(camera, 0);
     record.writeUInt32LE(packet.generation, 4);
     record.writeDoubleLE(packet.index, 8);
@@ -68,25 +58,22 @@ export class VideoWire {
       length += 2 + set.length;
     }
     record.set(octets, length);
-    const isWritten = this.#out.write(kinds.packet, packet.key, record.subarray(0, length + octets.length));
-    if (isWritten) this.#ring();
-    return isWritten;
+    return this.#wire.send(kinds.packet, packet.key, record.subarray(0, length + octets.length));
   }
 
   /** Tells the other side at once, or as soon as there is room. */
   tell(message: VideoTieMessage): void {
-    if (this.#waiting.length < mostWaiting) this.#waiting.push(message);
-    this.#clear();
+    this.#wire.tell(message);
   }
 
   /** Hands out everything that has come. */
   read(listener: VideoWireListener): void {
-    this.#clear();
-    for (let record = this.#in.read(); record; record = this.#in.read()) {
+    const wire = this.#wire;
+    for (let record = wire.read(); record; record = wire.read()) {
       const { kind, flag, octets } = record;
       if (kind === kinds.packet)
         this.#readPacket(Buffer.from(octets.buffer, octets.byteOffset, octets.length), flag, listener);
-      else listener.hearMessage(JSON.parse(Buffer.from(octets).toString()) as VideoTieMessage);
+      else listener.hearMessage(wire.messageOf(record));
     }
   }
 
@@ -107,16 +94,5 @@ export class VideoWire {
       key,
       sets,
     });
-  }
-
-  /** Writes the messages that wait; false while one does: nothing may overtake it. */
-  #clear(): boolean {
-    if (this.#waiting.length === 0) return true;
-    if (writeWaiting(this.#out, kinds.message, this.#waiting) > 0) this.#ring();
-    return this.#waiting.length === 0;
-  }
-
-  #ring(): void {
-    ringFor(this.#bells, this.#farBell, this.#farTie);
   }
 }

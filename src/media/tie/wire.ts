@@ -1,0 +1,90 @@
+import { type Bells, ringFor } from './bell.ts';
+import { Ring, type RingRecord } from './ring.ts';
+
+/** Where one side of a wire writes and reads, and whom it wakes. */
+export type WirePlan = {
+  /** What it writes, and what it reads. */
+  outgoing: SharedArrayBuffer;
+  incoming: SharedArrayBuffer;
+  /** Bell of the other thread, and the number of the other side there. */
+  farBell: SharedArrayBuffer;
+  farTie: number;
+};
+
+export type WireOptions = {
+  /** Kind of the records that are messages, 1 to 255. */
+  messageKind: number;
+  /** Messages that wait for room, at most; more are dropped. */
+  mostWaiting: number;
+};
+
+/**
+ * What every wire to another thread has: records and messages to and fro, in order. Messages wait for room; a record that finds
+ * none is lost, as is one behind a message that waits: nothing may overtake it.
+ */
+export class Wire<Message> {
+  readonly #out: Ring;
+  readonly #in: Ring;
+  readonly #bells: Bells;
+  readonly #farBell: Int32Array;
+  readonly #farTie: number;
+  readonly #options: WireOptions;
+  readonly #waiting: Message[] = [];
+
+  constructor({ outgoing, incoming, farBell, farTie }: WirePlan, bells: Bells, options: WireOptions) {
+    this.#out = new Ring(outgoing);
+    this.#in = new Ring(incoming);
+    this.#bells = bells;
+    this.#farBell = new Int32Array(farBell);
+    this.#farTie = farTie;
+    this.#options = options;
+  }
+
+  /** Adds a record, which the other side finds when it looks next; false when it is lost. */
+  write(kind: number, flag: boolean, octets: Uint8Array): boolean {
+    return this.#clear() && this.#out.write(kind, flag, octets);
+  }
+
+  /** Adds a record and wakes the other side; false when it is lost. */
+  send(kind: number, flag: boolean, octets: Uint8Array): boolean {
+    const isWritten = this.write(kind, flag, octets);
+    if (isWritten) this.#ring();
+    return isWritten;
+  }
+
+  /** Tells the other side at once, or as soon as there is room. */
+  tell(message: Message): void {
+    if (this.#waiting.length < this.#options.mostWaiting) this.#waiting.push(message);
+    this.#clear();
+  }
+
+  /** Takes the next record that has come; undefined when there is none. See {@link Ring.read}. */
+  read(): RingRecord | undefined {
+    this.#clear();
+    return this.#in.read();
+  }
+
+  /** The message that a record is. */
+  messageOf({ octets }: RingRecord): Message {
+    return JSON.parse(Buffer.from(octets).toString()) as Message;
+  }
+
+  /** Writes the messages that wait, in their order; false while one does. */
+  #clear(): boolean {
+    const waiting = this.#waiting;
+    if (waiting.length === 0) return true;
+    const kind = this.#options.messageKind;
+    let written = 0;
+    for (const message of waiting) {
+      if (!this.#out.write(kind, false, Buffer.from(JSON.stringify(message)))) break;
+      written++;
+    }
+    waiting.splice(0, written);
+    if (written > 0) this.#ring();
+    return waiting.length === 0;
+  }
+
+  #ring(): void {
+    ringFor(this.#bells, this.#farBell, this.#farTie);
+  }
+}
