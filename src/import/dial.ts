@@ -7,10 +7,13 @@ import { splitOutside } from './split.ts';
 /** Options that mean the same here. */
 const same = new Set('ADgHhLmrSU');
 
-/** Options for what is so here anyhow, or cannot happen: calls are not forwarded, and each leg has a record of its own. */
-const needless = new Set('aCfiNnoz');
+/** Options for what is so here anyhow, or cannot happen: each leg has a record of its own. */
+const needless = new Set('aCNnoz');
 
-/** Options that are left out, and what to do instead: nobody is called, heard or let in who would not be there. */
+/**
+ * Options that are left out, and what to do instead: nobody is called, heard or let in who would not be there, but for `i`
+ * where a phone forwards calls by its `redirect_method`.
+ */
 const leftOut: Readonly<Record<string, string>> = {
   b: 'steps for who is called before it is called: an application sets variables and headers with POST /channels',
   B: 'steps for the caller before the call: write Gosub in front of Dial',
@@ -19,7 +22,9 @@ const leftOut: Readonly<Record<string, string>> = {
   E: 'the extension h for who was called: it is run for the caller',
   e: 'the extension h for who was called: it is run for the caller',
   F: 'who was called goes on elsewhere: it is hung up; an application can keep it',
+  f: 'whom a forwarded call shows: it shows who called, and who forwarded it',
   I: 'who is connected is told all the same',
+  i: 'calls that a phone forwards go on where its endpoint has a redirect_method: leave that out there',
   K: 'parking by keys: an application parks in a holding bridge',
   k: 'parking by keys: an application parks in a holding bridge',
   O: 'operator services: an application calls back',
