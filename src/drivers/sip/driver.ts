@@ -329,9 +329,9 @@ function resumeLeg(services: Services, data: LegData, channelId: string, report:
   return createOutboundLeg({ services, request, resolved, codecs, videoCodecs, report, from: leg });
 }
 
-/** Codecs to offer: those that are asked for in that order, or else the endpoint's own, first what its partner has. */
+/** Codecs to offer, each once: those that are asked for in that order, or else the endpoint's own, first what its partner has. */
 function codecsFor({ codecs }: EndpointConfig, { formats, prefers = [] }: LegRequest): AudioCodec[] {
-  if (formats) return formats.filter(isAudioCodec).filter((format) => codecs.includes(format));
+  if (formats) return [...new Set(formats.filter(isAudioCodec))].filter((format) => codecs.includes(format));
   return preferredFirst(codecs, prefers);
 }
 

@@ -341,6 +341,7 @@ calls('codecs are offered in the order that is asked for, or else first those of
   assert.equal(await offered(0, {}), [['ulaw', 'alaw', 'g722'], answered]);
   assert.equal(await offered(1, { formats: ['g722', 'opus', 'alaw'] }), [['g722', 'alaw'], answered]);
   assert.equal(await offered(2, { prefers: ['opus', 'g722'] }), [['g722', 'ulaw', 'alaw'], answered]);
+  assert.equal(await offered(3, { formats: ['alaw', 'ulaw', 'alaw', 'alaw'] }), [['alaw', 'ulaw'], answered]);
 });
 
 calls(
