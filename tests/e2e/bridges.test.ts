@@ -5,7 +5,7 @@ import { need } from '../support/need.ts';
 import { assertContinuous, assertHears, prompt } from '../support/rtp-audio.ts';
 import { RtpPeer } from '../support/rtp-peer.ts';
 import { onServer } from '../support/server.ts';
-import { confirm, invite, provisional, receive, request, SippRun } from '../support/sipp.ts';
+import { answered, SippRun } from '../support/sipp.ts';
 
 const calls = suite('phones in a bridge');
 
@@ -24,14 +24,7 @@ need('sipp').test(
             new SippRun(program, {
               remote: server.sip(),
               service: '100',
-              steps: [
-                invite({ mediaPort: peer.port }),
-                provisional(),
-                receive(200),
-                request('ACK', 1),
-                receive('BYE'),
-                confirm(),
-              ],
+              steps: answered(peer.port),
             }),
           );
           const { channel } = await app.waitFor('StasisStart', (event) => !entered.includes(event.channel.id));

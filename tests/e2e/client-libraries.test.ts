@@ -7,7 +7,7 @@ import { Program } from '../support/program.ts';
 import { assertHears, prompt } from '../support/rtp-audio.ts';
 import { RtpPeer } from '../support/rtp-peer.ts';
 import { onServer, password, type TestServer, user } from '../support/server.ts';
-import { confirm, invite, provisional, receive, request, SippRun } from '../support/sipp.ts';
+import { answered, SippRun } from '../support/sipp.ts';
 
 /** Client libraries as they are published, against a whole server. */
 
@@ -96,14 +96,7 @@ need('sipp').test(libraries, 'a SIP caller hears what examples/hello.ts plays, a
       new SippRun(program, {
         remote: server.sip(),
         service: '100',
-        steps: [
-          invite({ mediaPort: peer.port, from: '4711' }),
-          provisional(),
-          receive(200),
-          request('ACK', 1),
-          receive('BYE'),
-          confirm(),
-        ],
+        steps: answered(peer.port),
       }),
     );
     const expected = prompt('hello-world');

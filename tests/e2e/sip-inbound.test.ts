@@ -5,7 +5,7 @@ import { assertContinuous, assertHears, prompt } from '../support/rtp-audio.ts';
 import { RtpPeer } from '../support/rtp-peer.ts';
 import { onServer, type TestServer } from '../support/server.ts';
 import {
-  confirm,
+  answered,
   invite,
   pause,
   provisional,
@@ -13,7 +13,6 @@ import {
   request,
   type SippOptions,
   SippRun,
-  type Step,
   sameBranch,
 } from '../support/sipp.ts';
 import { losesFirstCopies, SippRelay } from '../support/sipp-relay.ts';
@@ -40,16 +39,6 @@ const test = (title: string, body: (world: World) => Promise<void>) =>
       await body({ server, peer: server.closing(await RtpPeer.open()), call });
     }),
   );
-
-/** A caller that is answered and waits to be hung up. */
-const answered = (mediaPort: number): Step[] => [
-  invite({ mediaPort, from: '4711' }),
-  provisional(),
-  receive(200),
-  request('ACK', 1),
-  receive('BYE'),
-  confirm(),
-];
 
 for (const protocol of ['udp', 'tcp'] as const) {
   test(`an application answers a call over ${protocol}, plays a prompt, hears digits and hangs up`, async ({

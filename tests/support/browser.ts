@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import { need } from './need.ts';
 import { RtpPeer } from './rtp-peer.ts';
 import { onServer, password, type TestServer, type TestServerOptions, user } from './server.ts';
-import { confirm, invite, provisional, receive, request, SippRun } from './sipp.ts';
+import { answered, SippRun } from './sipp.ts';
 
 /** The page in a real browser, with a real call. With HOOKSWITCH_PICTURES set, pictures of it go to docs/page. */
 
@@ -80,14 +80,7 @@ export const pageTests =
               new SippRun(sippPath, {
                 remote: server.sip(),
                 service: '100',
-                steps: [
-                  invite({ mediaPort: peer.port, from: '4711' }),
-                  provisional(),
-                  receive(200),
-                  request('ACK', 1),
-                  receive('BYE'),
-                  confirm(),
-                ],
+                steps: answered(peer.port),
               }),
             );
           const open = async ({

@@ -166,6 +166,16 @@ export const confirm = (): Step =>
 /** What may come before the final answer to an INVITE. */
 export const provisional = (): Step => [100, 180, 183].map((status) => receive(status, { optional: true })).join('\n');
 
+/** A caller (4711) that is answered and waits to be hung up. */
+export const answered = (mediaPort: number): Step[] => [
+  invite({ mediaPort, from: '4711' }),
+  provisional(),
+  receive(200),
+  request('ACK', 1),
+  receive('BYE'),
+  confirm(),
+];
+
 /** One SIP message as SIPp saw it. */
 export type SeenMessage = { direction: 'sent' | 'received'; text: string };
 
