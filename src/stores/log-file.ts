@@ -23,9 +23,9 @@ export interface LogFile {
   close(): Promise<void>;
 }
 
-/** Whether a file ends within a line. */
+/** Whether a file ends within a line; one that is not there does not. */
 function isTorn(path: string): boolean {
-  const size = statSync(path).size;
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   if (size === 0) return false;
   const last = Buffer.alloc(1);
   const descriptor = openSync(path, 'r');
@@ -55,9 +55,10 @@ export function openLogFile({ path, clock, tellLost, onFailed }: LogFileOptions)
 
   const open = (): void => {
     mkdirSync(dirname(path), { recursive: true });
+    // Before it is opened to be written: what fails here leaves nothing open.
+    torn = isTorn(path);
     // Opened here rather than by the stream, so that a failure is known at once.
     const descriptor = openSync(path, 'a');
-    torn = isTorn(path);
     const opened = createWriteStream(path, { fd: descriptor });
     opened.on('error', (error) => failed(opened, error));
     stream = opened;

@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import fs, { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -78,6 +79,31 @@ rotated('one that cannot be put aside is told, and goes on', async (world) => {
   await file.close();
   assert.is(world.stuck.length, 1);
   assert.is(readFileSync(join(world.directory, 'calls'), 'utf8'), 'line1\nline2\nline3\n');
+});
+
+rotated('a file whose end cannot be looked at is not left open', (world) => {
+  writeFileSync(join(world.directory, 'calls'), 'torn');
+  const { openSync, closeSync } = fs;
+  const left = new Set<number>();
+  // As when there is one descriptor left.
+  fs.openSync = (path, flags, mode) => {
+    if (flags === 'r') throw Object.assign(new Error('too many open files'), { code: 'EMFILE' });
+    const descriptor = openSync(path, flags, mode);
+    left.add(descriptor);
+    return descriptor;
+  };
+  fs.closeSync = (descriptor) => {
+    closeSync(descriptor);
+    left.delete(descriptor);
+  };
+  syncBuiltinESMExports();
+  try {
+    assert.throws(() => open(world), 'too many open files');
+    assert.equal([...left], []);
+  } finally {
+    Object.assign(fs, { openSync, closeSync });
+    syncBuiltinESMExports();
+  }
 });
 
 rotated('a full disk is told once, and costs nothing but the lines', async (world) => {
