@@ -166,9 +166,9 @@ test(
     await app.ok('POST', `/bridges/${bridge.id}/addChannel?channel=rtp,ai`);
     const call = await outside.call();
     peer.sendTo(Number(port));
-    const said = sine(1000, 16_000, 400);
+    const said = sine(1000, 16_000, 1000);
     call.send(0x12, octetsOf(said));
-    await peer.speak(Buffer.from(encode('ulaw', sine(440, 8000, 400))));
+    await peer.speak(Buffer.from(encode('ulaw', sine(440, 8000, 1000))));
     await call.until(() => audible(call.samples()).length >= 16_000 * 0.3, 'audio of the phone');
     await peer.until(() => audible(decode('ulaw', peer.audio())).length >= 8000 * 0.3, 'audio of the server');
     const toPhone = decode('ulaw', peer.audio());
