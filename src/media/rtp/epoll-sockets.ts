@@ -52,6 +52,8 @@ export class EpollSockets implements Sockets {
   #looks = 0;
   #nothingFound = 0;
   #timer: unknown;
+  /** A look is under way, or comes at once: it plans the one after it. */
+  #looking = false;
 
   /** @throws Error with `code` EMFILE and the like. */
   constructor(options: EpollSocketsOptions) {
@@ -77,7 +79,7 @@ export class EpollSockets implements Sockets {
     try {
       const bound = this.#bind(descriptor, family, address, port);
       const socket = new EpollSocket({ calls, descriptor, family, port: bound, closed: close });
-      if (this.#sockets.size === 0) this.#plan();
+      if (this.#sockets.size === 0 && !this.#looking) this.#plan();
       this.#sockets.set(descriptor, socket);
       return socket;
     } catch (error) {
@@ -129,12 +131,13 @@ export class EpollSockets implements Sockets {
 
   /** Reads what is there, and looks again: at once when there is more, but not before others had their turn. */
   readonly #look = (): void => {
-    if (this.#sockets.size === 0) return;
+    this.#looking = true;
     let more = true;
     try {
       more = this.#read();
     } finally {
-      if (more) this.#options.clock.soon(this.#look);
+      this.#looking = more && this.#sockets.size > 0;
+      if (this.#looking) this.#options.clock.soon(this.#look);
       else if (this.#sockets.size > 0) this.#plan();
     }
   };

@@ -183,6 +183,38 @@ test('who has a hundred packets waiting lets others have theirs in between', asy
   sockets.close();
 });
 
+test('one look is planned at a time, also when the last socket closes while one comes and another is bound', async () => {
+  const { sockets, clock } = openSockets();
+  const turn = () => new Promise<void>((over) => clock.soon(over));
+  const here = await sockets.bind('127.0.0.1', 0);
+  hearing(here);
+  for (let count = 0; count < 20; count++) say(here, 'more', here);
+  // The first look takes one, the second as many as it may, and comes again at once.
+  clock.advance(2);
+  assert.is(clock.pending, 0);
+  here.close();
+  const next = await sockets.bind('127.0.0.1', 0);
+  await turn();
+  assert.is(clock.pending, 1);
+  // In the middle of a look.
+  const rebound = new Promise<PacketSocket>((resolve, reject) =>
+    next.listen(() => {
+      next.close();
+      sockets.bind('127.0.0.1', 0).then(resolve, reject);
+    }),
+  );
+  say(next, 'again', next);
+  clock.advance(1);
+  const last = await rebound;
+  assert.is(clock.pending, 1);
+  const heard = hearing(last);
+  say(last, 'heard', last);
+  clock.advance(1);
+  assert.equal(heard, [{ text: 'heard', address: '127.0.0.1', port: last.port }]);
+  sockets.close();
+  assert.is(clock.pending, 0);
+});
+
 test('what arrives before anybody listens, or after, is dropped', async () => {
   const { sockets, clock } = openSockets();
   const [here, there] = [await sockets.bind('127.0.0.1', 0), await sockets.bind('127.0.0.1', 0)];
