@@ -27,7 +27,13 @@ export class FarCamera implements Camera {
     this.#packet = emptyPacket(this);
   }
 
+  /** Whether anybody watches. */
+  get watched(): boolean {
+    return this.#viewers.size > 0;
+  }
+
   watch(viewer: Viewer): void {
+    if (this.#viewers.has(viewer)) return;
     this.#viewers.add(viewer);
     if (this.#viewers.size === 1) this.#options.watched(true);
   }

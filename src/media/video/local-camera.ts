@@ -30,6 +30,7 @@ const longestJumpMs = 10_000;
 const remembered = 256;
 /** Octets of a parameter set that are kept. */
 const longestSet = 512;
+const noSets: readonly Uint8Array[] = [];
 
 /** The camera of a far side whose packets come in here. */
 export class LocalCamera implements Camera {
@@ -67,11 +68,6 @@ export class LocalCamera implements Camera {
 
   get live(): boolean {
     return this.#flow?.receive === true && this.#options.now() - this.#heardAt < this.#options.config.sourceTimeoutMs;
-  }
-
-  /** The codec that comes in, once that is agreed. */
-  get codec(): VideoCodec | undefined {
-    return this.#flow?.codec;
   }
 
   /** Sets how its packets come in. */
@@ -184,7 +180,7 @@ export class LocalCamera implements Camera {
   #read(codec: VideoCodec, octets: Uint8Array, { payloadStart, payloadEnd }: RtpHeader, time: number): boolean {
     const packet = this.#packet;
     packet.codec = codec;
-    packet.sets = [];
+    packet.sets = noSets;
     // Padding alone: it keeps its place among the numbers.
     if (payloadStart === payloadEnd) {
       packet.key = false;

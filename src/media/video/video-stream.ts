@@ -83,10 +83,6 @@ export class VideoStream {
     return this.#far.pair;
   }
 
-  get flow(): VideoFlow | undefined {
-    return this.#flow;
-  }
-
   /** Begins to hear what arrives. */
   attach(pair: PortPair): void {
     this.#far.attach(pair);

@@ -2,40 +2,25 @@ import type { Bells } from '../tie/bell.ts';
 import type { TiePlan } from '../tie/tie-wire.ts';
 import type { Camera, VideoMember, VideoPacket, Viewer } from './camera.ts';
 import { FarCamera } from './far-camera.ts';
+import { ShownCameras } from './shown-cameras.ts';
 import { type CarriedPacket, type VideoTieMessage, VideoWire, type VideoWireListener } from './video-wire.ts';
 
 /** Stands in the thread of a mix for a member that lives in another one. */
-export class VideoTieMember implements VideoMember, Viewer, VideoWireListener {
+export class VideoTieMember extends ShownCameras implements VideoMember, Viewer, VideoWireListener {
   readonly camera: FarCamera;
   readonly #wire: VideoWire;
-  /** Whom the member is shown, by stream. */
-  readonly #shown: (Camera | undefined)[] = [];
+  /** Cameras whose packets streams there wait for or show, which may go on for a while when another one is to be shown. */
+  readonly #watched = new Map<number, Camera>();
 
   /** @param session its number here. */
   constructor(session: number, plan: TiePlan, bells: Bells) {
+    super();
     this.#wire = new VideoWire(plan, bells);
     this.camera = new FarCamera({
       session,
       watched: (on) => this.#wire.tell({ type: 'watch', on }),
       ask: () => this.#wire.tell({ type: 'ask' }),
     });
-  }
-
-  show(stream: number, camera: Camera | undefined): void {
-    const before = this.#shown[stream];
-    if (before === camera) return;
-    this.#shown[stream] = camera;
-    if (before && !this.#shown.includes(before)) before.unwatch(this);
-    this.#wire.tell({ type: 'show', stream, ...(camera && { camera: camera.session }) });
-    camera?.watch(this);
-  }
-
-  showNoneFrom(stream: number): void {
-    for (let each = stream; each < this.#shown.length; each++) this.show(each, undefined);
-  }
-
-  hide(camera: Camera): void {
-    for (const [stream, shown] of this.#shown.entries()) if (shown === camera) this.show(stream, undefined);
   }
 
   take(packet: VideoPacket): void {
@@ -57,12 +42,40 @@ export class VideoTieMember implements VideoMember, Viewer, VideoWireListener {
   }
 
   hearMessage(message: VideoTieMessage): void {
-    if (message.type === 'camera') this.camera.live = message.live;
-    if (message.type === 'ask') this.#shown.find((camera) => camera?.session === message.camera)?.askKeyFrame();
+    switch (message.type) {
+      case 'camera':
+        this.camera.live = message.live;
+        return;
+      case 'ask':
+        if (message.camera !== undefined) this.#watched.get(message.camera)?.askKeyFrame();
+        return;
+      case 'watch':
+        if (message.camera !== undefined) this.#watch(message.camera, message.on);
+        return;
+    }
   }
 
   close(): void {
     this.showNoneFrom(0);
+    for (const session of [...this.#watched.keys()]) this.#watch(session, false);
+  }
+
+  protected override changed(stream: number, camera: Camera | undefined): void {
+    // A session's camera that was opened anew has the number of the one before, and whoever watched that watches it.
+    if (camera && this.#watched.has(camera.session)) this.#watch(camera.session, true);
+    this.#wire.tell({ type: 'show', stream, ...(camera && { camera: camera.session }) });
+  }
+
+  /** Passes on what a camera sends, or no more. One that is not shown any more is not begun with. */
+  #watch(session: number, on: boolean): void {
+    const before = this.#watched.get(session);
+    const camera = on ? this.shown.find((each) => each?.session === session) : undefined;
+    if (before === camera) return;
+    before?.unwatch(this);
+    this.#watched.delete(session);
+    if (!camera) return;
+    this.#watched.set(session, camera);
+    camera.watch(this);
   }
 }
 
@@ -72,7 +85,8 @@ export class VideoTieMeeting implements Viewer, VideoWireListener {
   readonly beside: number;
   readonly #wire: VideoWire;
   readonly #member: VideoMember;
-  /** Cameras that its streams show, by their numbers at the mix. */
+  /** Cameras by their numbers at the mix: those that it is to show, by stream, and those that somebody watches still. */
+  readonly #asked: (FarCamera | undefined)[] = [];
   readonly #cameras = new Map<number, FarCamera>();
   #watching = false;
   #watched: Camera | undefined;
@@ -115,8 +129,11 @@ export class VideoTieMeeting implements Viewer, VideoWireListener {
         this.#member.camera?.askKeyFrame();
         return;
       case 'show': {
-        const { camera } = message;
-        this.#member.show(message.stream, camera === undefined ? undefined : this.#cameraOf(camera));
+        const { stream } = message;
+        const before = this.#asked[stream];
+        this.#asked[stream] = message.camera === undefined ? undefined : this.#cameraOf(message.camera);
+        this.#member.show(stream, this.#asked[stream]);
+        if (before) this.#forget(before);
         return;
       }
     }
@@ -139,15 +156,21 @@ export class VideoTieMeeting implements Viewer, VideoWireListener {
   #cameraOf(session: number): FarCamera {
     const known = this.#cameras.get(session);
     if (known) return known;
-    const camera = new FarCamera({
+    const camera: FarCamera = new FarCamera({
       session,
       watched: (on) => {
-        if (!on) this.#cameras.delete(session);
+        this.#wire.tell({ type: 'watch', camera: session, on });
+        this.#forget(camera);
       },
       ask: () => this.#wire.tell({ type: 'ask', camera: session }),
     });
     camera.live = true;
     this.#cameras.set(session, camera);
     return camera;
+  }
+
+  /** Lets a camera go that is neither to be shown nor watched any more. */
+  #forget(camera: FarCamera): void {
+    if (!camera.watched && !this.#asked.includes(camera)) this.#cameras.delete(camera.session);
   }
 }

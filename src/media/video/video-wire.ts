@@ -9,8 +9,9 @@ export type VideoTieMessage =
   | { type: 'camera'; live: boolean }
   /** Somebody needs a key frame: of a camera there, or of the session's own. */
   | { type: 'ask'; camera?: number }
-  /** Of the mix: whether anybody is shown the session's camera, and whom the session is shown in a stream. */
-  | { type: 'watch'; on: boolean }
+  /** Whether anybody waits for or is shown a camera there, or the session's own. */
+  | { type: 'watch'; on: boolean; camera?: number }
+  /** Of the mix: whom the session is to be shown in a stream. */
   | { type: 'show'; stream: number; camera?: number };
 
 /** A packet that was carried between threads: what was known of it goes with it. */

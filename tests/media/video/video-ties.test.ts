@@ -4,7 +4,7 @@ import { newBell, noBells } from '../../../src/media/tie/bell.ts';
 import { newRing } from '../../../src/media/tie/ring.ts';
 import type { Camera, VideoMember, VideoPacket, Viewer } from '../../../src/media/video/camera.ts';
 import { VideoTieMeeting, VideoTieMember } from '../../../src/media/video/video-ties.ts';
-import { HandCamera, type HandClock } from './cameras.ts';
+import { HandCamera, type HandClock, handScreen, taken } from './cameras.ts';
 
 /** A session in one thread, a mix in another, and what joins them; nobody is woken but by ticks. */
 function tied(octets: number) {
@@ -72,6 +72,7 @@ test('a camera that is shown in several streams crosses once, and is asked for k
   assert.is(shown[0], shown[2]);
   const watching = viewer();
   shown[0]!.watch(watching);
+  atMix.tick();
   other.receive(...other.frame(2));
   meeting.tick();
   assert.equal(
@@ -81,8 +82,12 @@ test('a camera that is shown in several streams crosses once, and is asked for k
   shown[0]!.askKeyFrame();
   atMix.tick();
   assert.equal(other.told, ['206/1']);
+  const [first] = shown;
   atMix.hide(other.camera);
   meeting.tick();
+  // As a stream does that is to show nobody.
+  first!.unwatch(watching);
+  atMix.tick();
   assert.equal(
     [...shown].map((camera) => camera),
     [undefined, undefined, undefined],
@@ -92,6 +97,77 @@ test('a camera that is shown in several streams crosses once, and is asked for k
   assert.is(watching.packets.length, 2);
 });
 
+test('a camera that shall be shown no more goes on until whoever showed it lets it go, and is forgotten then', () => {
+  const { clock, other, shown, meeting, atMix } = tied(65_536);
+  const third = new HandCamera(3, clock);
+  const screen = handScreen(clock);
+  const both = (): void => {
+    meeting.tick();
+    screen.shown.show(shown[0]);
+    atMix.tick();
+    meeting.tick();
+  };
+  const payloads = () => screen.sent.map((packet) => taken(packet).payload.at(-1));
+  atMix.show(0, other.camera);
+  both();
+  const first = shown[0];
+  other.receive(...other.frame(1));
+  both();
+  atMix.show(0, third.camera);
+  both();
+  // Not a key frame yet: the one before goes on.
+  third.frame(1);
+  third.receive(...third.frame(1));
+  other.receive(...other.frame(1));
+  both();
+  assert.equal(payloads(), [2, 2]);
+  assert.equal(third.told, ['206/1']);
+  third.receive(...third.frame(1));
+  both();
+  other.receive(...other.frame(1));
+  both();
+  assert.equal(payloads(), [2, 2, 3]);
+  atMix.show(0, other.camera);
+  both();
+  assert.is.not(shown[0], first);
+  screen.shown.close();
+  both();
+});
+
+test('what is to be shown in a stream that is not open crosses once it is, and again when it was closed meanwhile', () => {
+  const { other, shown, meeting, atMix } = tied(65_536);
+  atMix.show(0, other.camera);
+  meeting.tick();
+  const watching = viewer();
+  const pass = (): number => {
+    atMix.tick();
+    other.receive(...other.frame(1));
+    meeting.tick();
+    return watching.packets.length;
+  };
+  assert.is(pass(), 0);
+  shown[0]!.watch(watching);
+  assert.is(pass(), 1);
+  shown[0]!.unwatch(watching);
+  assert.is(pass(), 1);
+  shown[0]!.watch(watching);
+  assert.is(pass(), 2);
+  // The camera is opened anew, under its number.
+  const again = new HandCamera(2, { now: 0 });
+  atMix.show(0, undefined);
+  atMix.show(0, again.camera);
+  atMix.tick();
+  again.receive(...again.frame(1));
+  meeting.tick();
+  assert.is(watching.packets.length, 3);
+  assert.is(pass(), 3);
+  // The tie ends: nobody watches any more.
+  atMix.close();
+  again.receive(...again.frame(1));
+  meeting.tick();
+  assert.is(watching.packets.length, 3);
+});
+
 test('what finds no room is lost, nobody waits, and a key frame is asked for', () => {
   const { other, shown, meeting, atMix } = tied(1024);
   other.receive(...other.frame(1));
@@ -99,6 +175,7 @@ test('what finds no room is lost, nobody waits, and a key frame is asked for', (
   meeting.tick();
   const watching = viewer();
   shown[0]!.watch(watching);
+  atMix.tick();
   for (let frame = 0; frame < 100; frame++) other.receive(...other.frame(1));
   assert.equal(other.told, ['206/1']);
   meeting.tick();
