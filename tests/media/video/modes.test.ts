@@ -6,7 +6,15 @@ import { createMediaPlane } from '../../../src/media/media-plane.ts';
 import type { Mix, MixReport } from '../../../src/telephony/media.ts';
 import { need } from '../../support/need.ts';
 import { type ClipCodec, type Colour, clipOf } from '../../support/video/clips.ts';
-import { decode, framesOf, gapsIn, inTurn } from '../../support/video/pictures.ts';
+import {
+  decode,
+  framesOf,
+  gapsIn,
+  inOrder,
+  inTurn,
+  pictureIdOf,
+  type VideoPacketHeard,
+} from '../../support/video/pictures.ts';
 import { openVideoCall, type VideoCall } from '../../support/video/video-call.ts';
 import { memoryLogger } from '../support.ts';
 
@@ -52,11 +60,22 @@ async function inRoom(
   }
 }
 
+/** Picture ids of VP8 and VP9 go on by one from frame to frame, whoever is shown. */
+function assertIdsGoOn(codec: ClipCodec, packets: readonly VideoPacketHeard[]): void {
+  if (codec !== 'vp8' && codec !== 'vp9') return;
+  const ordered = inOrder(packets);
+  const frames = ordered.filter(({ timestamp }, index) => timestamp !== ordered[index - 1]?.timestamp);
+  const ids = frames.map(({ payload }) => pictureIdOf(payload, codec)!);
+  const expected = ids.map((_, index) => (ids[0]! + index) & 0x7fff);
+  assert.equal(ids, expected, 'picture ids');
+}
+
 /** What a far side sees of what has come so far: colours in turn; numbers go on, and nobody complains. */
 async function seen(codec: ClipCodec, call: VideoCall, stream = 0): Promise<Colour[]> {
   const { packets } = call.peers[stream]!;
   assert.is(new Set(packets.map(({ ssrc }) => ssrc)).size, 1, 'one source');
   assert.is(gapsIn(packets), 0, 'no gaps');
+  assertIdsGoOn(codec, packets);
   const { pictures, complaints } = await decode(codec, framesOf(codec, packets));
   assert.is(complaints, '');
   return inTurn(pictures);
@@ -111,5 +130,50 @@ for (const [codec, threads] of [
     }),
   );
 }
+
+for (const [codec, threads] of [
+  ['vp9', 3],
+  ['av1', 1],
+] as const)
+  ffmpeg.test(
+    inOne,
+    `every mode shows whole pictures, each switch with a key frame that was asked for (${codec}, ${threads === 1 ? 'one thread' : `${threads} threads`})`,
+    () =>
+      inRoom({ threads, codec, senders: ['red', 'green', 'blue'], streams: 2 }, async ({ mix, calls }) => {
+        const [red, green, blue] = calls as [VideoCall, VideoCall, VideoCall];
+        const each = () => Promise.all(calls.map(({ peer }) => peer.sees(5)));
+        mix.video({ mode: 'talker' });
+        await each();
+        assert.equal(
+          [await seen(codec, red), await seen(codec, green), await seen(codec, blue)],
+          [['green'], ['red'], ['red']],
+        );
+        const asked = blue.peer.feedback.filter(({ type }) => type === 'pli').length;
+        mix.video({ mode: 'single', source: blue.session });
+        await blue.peer.until(
+          () => blue.peer.feedback.filter(({ type }) => type === 'pli').length > asked,
+          'a key frame request',
+        );
+        await each();
+        mix.video({ mode: 'sfu' });
+        mix.show(red.session, [green.session, blue.session]);
+        mix.show(green.session, [red.session, blue.session]);
+        mix.show(blue.session, [red.session, green.session]);
+        await Promise.all(calls.flatMap(({ peers }) => peers.map((peer) => peer.sees(5))));
+        await each();
+        assert.equal(
+          [await seen(codec, red), await seen(codec, green), await seen(codec, blue)],
+          [
+            ['green', 'blue', 'green'],
+            ['red', 'blue', 'red'],
+            ['red', 'blue', 'red'],
+          ],
+        );
+        assert.equal(
+          [await seen(codec, red, 1), await seen(codec, green, 1), await seen(codec, blue, 1)],
+          [['blue'], ['blue'], ['green']],
+        );
+      }),
+  );
 
 inOne.run();

@@ -59,7 +59,7 @@ async function onStage(threadCount: number, run: (stage: Stage) => Promise<void>
     const opened = await openVideoCall(plane, id, options);
     peers.push(...opened.peers);
     mix.join(opened.session, member);
-    if (colour) opened.peer.show(await clipOf((options?.codec ?? 'vp8') as 'vp8' | 'h264', colour));
+    if (colour) opened.peer.show(await clipOf(options?.codec ?? 'vp8', colour));
     return opened;
   };
   const told = async (count: number) => {
@@ -74,7 +74,7 @@ async function onStage(threadCount: number, run: (stage: Stage) => Promise<void>
 }
 
 /** What a far side makes of all that has come. */
-async function pictures({ packets }: VideoPeer, codec: 'vp8' | 'h264' = 'vp8'): Promise<Colour[]> {
+async function pictures({ packets }: VideoPeer, codec: VideoCodec = 'vp8'): Promise<Colour[]> {
   const { pictures: decoded, complaints } = await decode(codec, framesOf(codec, packets));
   assert.is(complaints, '');
   return inTurn(decoded);
@@ -82,42 +82,57 @@ async function pictures({ packets }: VideoPeer, codec: 'vp8' | 'h264' = 'vp8'): 
 
 const count = (peer: VideoPeer, type: string): number => peer.feedback.filter((each) => each.type === type).length;
 
-ffmpeg.test(test, 'who talks is shown to the others and sees who talked before; who stops sending makes room', () =>
-  onStage(3, async ({ mix, call, sources, told }) => {
-    const calls = [await call('r', 'red'), await call('g', 'green'), await call('b', 'blue')];
-    const [red, green, blue] = calls as [VideoCall, VideoCall, VideoCall];
-    const voices: RtpPeer[] = [];
-    for (const { session } of calls) {
-      const voice = await RtpPeer.open();
-      voices.push(voice);
-      voice.sendTo(session.local.port);
-      session.configure({ ...usualFlow, remote: { address: '127.0.0.1', port: voice.port } });
-    }
-    try {
-      mix.video({ mode: 'talker' });
-      await told(1);
-      voices[1]!.hum(440);
-      while (sources.at(-1) !== 'g') await told(sources.length + 1);
-      await Promise.all(calls.map(({ peer }) => peer.sees(6)));
-      voices[1]!.hush();
-      voices[2]!.hum(660);
-      while (sources.at(-1) !== 'b') await told(sources.length + 1);
-      await Promise.all(calls.map(({ peer }) => peer.sees(6)));
-      assert.equal(
-        [(await pictures(red.peer)).slice(-2), (await pictures(green.peer)).at(-1), (await pictures(blue.peer)).at(-1)],
-        [['green', 'blue'], 'blue', 'green'],
-      );
-      const before = sources.length;
-      blue.peer.show(undefined);
-      await told(before + 1);
-      assert.is(sources.at(-1), 'g');
-      await green.peer.sees(3);
-      for (const { peer } of calls) assert.is(gapsIn(peer.packets), 0);
-    } finally {
-      for (const voice of voices) await voice.close();
-    }
-  }),
-);
+for (const [codec, threads] of [
+  ['vp8', 3],
+  ['h264', 1],
+] as const)
+  ffmpeg.test(
+    test,
+    `who talks is shown to the others and sees who talked before; who stops sending makes room (${codec})`,
+    () =>
+      onStage(threads, async ({ mix, call, sources, told }) => {
+        const calls = [
+          await call('r', 'red', { codec }),
+          await call('g', 'green', { codec }),
+          await call('b', 'blue', { codec }),
+        ];
+        const [red, green, blue] = calls as [VideoCall, VideoCall, VideoCall];
+        const voices: RtpPeer[] = [];
+        for (const { session } of calls) {
+          const voice = await RtpPeer.open();
+          voices.push(voice);
+          voice.sendTo(session.local.port);
+          session.configure({ ...usualFlow, remote: { address: '127.0.0.1', port: voice.port } });
+        }
+        try {
+          mix.video({ mode: 'talker' });
+          await told(1);
+          voices[1]!.hum(440);
+          while (sources.at(-1) !== 'g') await told(sources.length + 1);
+          await Promise.all(calls.map(({ peer }) => peer.sees(6)));
+          voices[1]!.hush();
+          voices[2]!.hum(660);
+          while (sources.at(-1) !== 'b') await told(sources.length + 1);
+          await Promise.all(calls.map(({ peer }) => peer.sees(6)));
+          assert.equal(
+            [
+              (await pictures(red.peer, codec)).slice(-2),
+              (await pictures(green.peer, codec)).at(-1),
+              (await pictures(blue.peer, codec)).at(-1),
+            ],
+            [['green', 'blue'], 'blue', 'green'],
+          );
+          const before = sources.length;
+          blue.peer.show(undefined);
+          await told(before + 1);
+          assert.is(sources.at(-1), 'g');
+          await green.peer.sees(3);
+          for (const { peer } of calls) assert.is(gapsIn(peer.packets), 0);
+        } finally {
+          for (const voice of voices) await voice.close();
+        }
+      }),
+  );
 
 ffmpeg.test(test, 'a source that is lost is replaced while it is away, and shown again when it comes back', () =>
   onStage(1, async ({ mix, call, sources, told }) => {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type ClipCodec, type Colour, colours, startCode } from './clips.ts';
+import { type ClipCodec, type Colour, colours, leb128, readLeb128, startCode } from './clips.ts';
 
 /** A packet of video that was received. */
 export type VideoPacketHeard = {
@@ -22,7 +22,7 @@ export function framesOf(codec: ClipCodec, packets: readonly VideoPacketHeard[])
     if (last && ((last.sequence + 1) & 0xffff) !== packet.sequence) current = [];
     if (packet.payload.length > 0) current.push(packet);
     if (!packet.marker || current.length === 0) continue;
-    const frame = codec === 'vp8' ? vp8Frame(current) : picture(current);
+    const frame = makers[codec](current);
     if (frame) frames.push(frame);
     current = [];
   }
@@ -68,11 +68,78 @@ function descriptorLength(payload: Buffer): number {
   return length;
 }
 
-/** The picture id of a packet of VP8; undefined where it has none. */
-export function pictureIdOf(payload: Buffer): number | undefined {
-  if (!(payload[0]! & 0x80) || !(payload[1]! & 0x80)) return undefined;
-  return payload[2]! & 0x80 ? ((payload[2]! & 0x7f) << 8) | payload[3]! : payload[2]!;
+/** The picture id of a packet of VP8 or VP9; undefined where it has none. */
+export function pictureIdOf(payload: Buffer, codec: ClipCodec = 'vp8'): number | undefined {
+  const at = codec === 'vp9' ? 1 : 2;
+  if (!(payload[0]! & 0x80) || (codec === 'vp8' && !(payload[1]! & 0x80))) return undefined;
+  return payload[at]! & 0x80 ? ((payload[at]! & 0x7f) << 8) | payload[at + 1]! : payload[at]!;
 }
+
+/** RFC 9628 section 4.2: a frame of one layer, from the packet with B to the one with E. */
+function vp9Frame(packets: readonly VideoPacketHeard[]): Buffer | undefined {
+  if (!(packets[0]!.payload[0]! & 0x08) || !(packets.at(-1)!.payload[0]! & 0x04)) return undefined;
+  return Buffer.concat(packets.map(({ payload }) => payload.subarray(vp9DescriptorLength(payload))));
+}
+
+function vp9DescriptorLength(payload: Buffer): number {
+  const first = payload[0]!;
+  let length = 1;
+  if (first & 0x80) length += payload[length]! & 0x80 ? 2 : 1;
+  if (first & 0x20) length += first & 0x10 ? 1 : 2;
+  if ((first & 0x50) === 0x50) while (payload[length++]! & 1);
+  if (first & 0x02) {
+    const structure = payload[length++]!;
+    if (structure & 0x10) length += 4 * ((structure >> 5) + 1);
+    if (structure & 0x08)
+      for (let pictures = payload[length++]!; pictures > 0; pictures--) length += 1 + ((payload[length]! >> 2) & 3);
+  }
+  return length;
+}
+
+/** RTP Payload Format For AV1 section 4.4: a temporal unit, with its delimiter and sizes again. */
+function temporalUnit(packets: readonly VideoPacketHeard[]): Buffer | undefined {
+  const obus: Buffer[][] = [];
+  let goesOn = false;
+  for (const { payload } of packets) {
+    const header = payload[0]!;
+    if (goesOn !== (header & 0x80) > 0) return undefined;
+    const count = (header >> 4) & 3;
+    for (let at = 1, element = 1; at < payload.length; element++) {
+      let length = payload.length - at;
+      if (element !== count) {
+        const read = readLeb128(payload, at);
+        at += read.length;
+        length = read.value;
+      }
+      const part = payload.subarray(at, at + length);
+      if (goesOn) obus.at(-1)!.push(part);
+      else obus.push([part]);
+      goesOn = false;
+      at += length;
+    }
+    goesOn = (header & 0x40) > 0;
+  }
+  if (goesOn) return undefined;
+  const units = obus.map((parts) => sized(Buffer.concat(parts)));
+  return Buffer.concat([Buffer.from([0x12, 0]), ...units]);
+}
+
+/** An OBU with its size. */
+function sized(unit: Buffer): Buffer {
+  const header = Buffer.from(unit.subarray(0, unit[0]! & 0x04 ? 2 : 1));
+  header[0]! |= 0x02;
+  const rest = unit.subarray(header.length);
+  return Buffer.concat([header, leb128(rest.length), rest]);
+}
+
+const makers: Readonly<Record<ClipCodec, (packets: readonly VideoPacketHeard[]) => Buffer | undefined>> = {
+  vp8: vp8Frame,
+  vp9: vp9Frame,
+  h264: picture,
+  av1: temporalUnit,
+};
+
+const fourCharacters = { vp8: 'VP80', vp9: 'VP90', av1: 'AV01' } as const;
 
 function picture(packets: readonly VideoPacketHeard[]): Buffer | undefined {
   const parts: Buffer[] = [];
@@ -99,9 +166,9 @@ export type Decoded = { pictures: Colour[]; complaints: string };
 /** Decodes frames by ffmpeg. */
 export async function decode(codec: ClipCodec, frames: readonly Buffer[]): Promise<Decoded> {
   if (frames.length === 0) return { pictures: [], complaints: '' };
-  const input = codec === 'vp8' ? ivf(frames) : Buffer.concat(frames);
+  const input = codec === 'h264' ? Buffer.concat(frames) : ivf(fourCharacters[codec], frames);
   const decoder = spawn('ffmpeg', [
-    ...['-v', 'error', '-threads', '1', '-f', codec === 'vp8' ? 'ivf' : 'h264', '-i', 'pipe:0'],
+    ...['-v', 'error', '-threads', '1', '-f', codec === 'h264' ? 'h264' : 'ivf', '-i', 'pipe:0'],
     ...['-vf', 'scale=1:1:flags=area', '-fps_mode', 'passthrough', '-f', 'rawvideo', '-pix_fmt', 'rgb24', 'pipe:1'],
   ]);
   const output: Buffer[] = [];
@@ -129,11 +196,11 @@ function nearest(mean: readonly number[]): Colour {
   return names.reduce((best, name) => (distance(name) < distance(best) ? name : best));
 }
 
-function ivf(frames: readonly Buffer[]): Buffer {
+function ivf(name: string, frames: readonly Buffer[]): Buffer {
   const header = Buffer.alloc(32);
   header.write('DKIF', 0);
   header.writeUInt16LE(32, 6);
-  header.write('VP80', 8);
+  header.write(name, 8);
   header.writeUInt16LE(160, 12);
   header.writeUInt16LE(120, 14);
   header.writeUInt32LE(15, 16);
