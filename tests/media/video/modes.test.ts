@@ -32,6 +32,8 @@ async function inRoom(
     ...defaultMediaConfig,
     ports: { first: 0, last: 0 },
     threads,
+    // A machine with much else to do is no thread that hangs.
+    threadTimeoutMs: 60_000,
     video: { ...defaultVideoConfig, sourceTimeoutMs: 600 },
   };
   const plane = createMediaPlane({ config, clock: systemClock, log: memoryLogger() });
