@@ -97,6 +97,17 @@ function StuckBadge() {
   return stuck.length > 0 ? <em class="badge">{stuck.length}</em> : null;
 }
 
+/** Says that calls cannot be looked into. */
+function NotRecording() {
+  const { figures } = useCell(overview);
+  if (figures?.recording !== false) return null;
+  return (
+    <p class="notice" role="status">
+      Nothing is recorded (<code>recorder.off</code>): calls are not shown.
+    </p>
+  );
+}
+
 function LoggedIn() {
   const who = useCell(session);
   const at = useCell(route);
@@ -137,6 +148,7 @@ function LoggedIn() {
         </div>
       </nav>
       <main id="main" tabIndex={-1}>
+        <NotRecording />
         {isMine ? view(at.length > 0 ? at : [here]) : <Empty>You may not look at this here.</Empty>}
       </main>
     </div>

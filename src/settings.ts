@@ -412,6 +412,7 @@ function headerOf(line: string): [name: string, value: string] {
 
 /** What the recorder keeps. Times of the configuration are in minutes, sizes in MB of 10⁶ octets. */
 export const recorderSettings = ({ recorder }: Config): RecorderSettings => ({
+  off: recorder.off,
   stepsPerCall: recorder.entries_per_call,
   octets: recorder.memory * 1_000_000,
   keepEndedMs: recorder.keep_ended * 60_000,

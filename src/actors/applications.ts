@@ -158,7 +158,7 @@ export type ApplicationsOptions = {
   /** Hears of events that wait no more because too many do. */
   hit?: LimitHit | undefined;
   /** Hears of every event that is made for an application. */
-  record?: DeliveryOptions['record'];
+  recorder?: DeliveryOptions['recorder'];
   /** Where in a trace events are. */
   traced?: DeliveryOptions['traced'];
   /** The events of an application behind a number, of which `made` were made so far. Left out, none are kept. */
@@ -210,7 +210,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
     log,
     entityId,
     check,
-    record: options.record,
+    recorder: options.recorder,
     traced: options.traced,
     request: () => runtime.turn.request,
     onReleased: (name) => registry.find(name)?.send({ type: 'subscriptions.ended' }),

@@ -25,8 +25,8 @@ export type Runtime = {
   actors: Set<LiveActor>;
 };
 
-/** A running actor, as those see it who count them. */
-export type LiveActor = { readonly chart: string; getSnapshot(): { value: unknown } };
+/** A running actor, as those see it who count them, or look at them from outside. */
+export type LiveActor = KeptActor & { readonly id: string; readonly chart: string; getSnapshot(): AnyMachineSnapshot };
 
 /** Makes what the actors of a process run on. */
 export const createRuntime = (clock: Clock, log: Logger): Runtime => ({

@@ -51,8 +51,8 @@ export type Base = {
   logChannels: LogChannels;
   /** What was opened, closed in reverse order when the server stops or could not start. */
   scope: Scope;
-  /** Records what happens; undefined when that is turned off. */
-  recorder: Recorder | undefined;
+  /** Records what happens, as long as that is not turned off. */
+  recorder: Recorder;
   /** `asterisk_id` of every event. */
   entityId: string;
   /** Tells traces; undefined where nobody collects them. */
@@ -82,15 +82,12 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
   story.listen(createCallLog(log.child({ part: 'calls' })));
   const tracing = createTracing(version, () => runtime.turn.request);
   if (tracing) runtime.turn.effects = tracing.effects;
-  const recorder = config.recorder.off
-    ? undefined
-    : new Recorder({
-        turn: runtime.turn,
-        clock,
-        log: log.child({ part: 'recorder' }),
-        settings: recorderSettings(config),
-      });
-  if (recorder) scope.defer(() => recorder.close());
+  const recorder = new Recorder({
+    ...runtime,
+    log: log.child({ part: 'recorder' }),
+    settings: recorderSettings(config),
+  });
+  scope.defer(() => recorder.close());
   return {
     config,
     clock,

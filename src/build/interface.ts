@@ -87,7 +87,7 @@ export async function buildInterface(
   const { outbound } = calls;
   const opened: { unread?: Pick<Unread, 'lagging' | 'carrying'> } = {};
   const mailboxes = buildMailboxes(state, calls, watched.records);
-  const views = recorder && buildViews(recorder, opened, base, { ...state, mailboxes });
+  const views = buildViews(recorder, opened, base, { ...state, mailboxes });
   const started = formatTimestamp(clock.now());
   const listening = buildListening(base, network, calls);
   let listeningSettings = config.listening;
@@ -118,7 +118,7 @@ export async function buildInterface(
   };
   const followers: RequestFollowers = {
     following: (request, run) => runtime.turn.following(request, run),
-    recorded: recorder && ((request) => recorder.requested(request)),
+    recorder,
     traced: base.tracing && ((request) => base.tracing?.request(request) ?? (() => {})),
     // Of the start alone: ids that chance makes are the same whether or not the server was taken up in between.
     prefix: Math.floor(base.clock.now()).toString(36),

@@ -38,24 +38,6 @@ const followedLimits = [
 ] as const satisfies (keyof Config['sip']['limits'])[];
 
 /**
- * What is recorded that follows the configuration. Whether anything is does not: calls that are live would be known from
- * their middle only, and nothing of them could be worked out.
- */
-const followedOfRecorder = [
-  'entries_per_call',
-  'memory',
-  'keep_ended',
-  'other_entries',
-  'sip_bodies',
-  'mask_digits',
-  'mask_variables',
-  'media_interval',
-  'rtp_headers',
-  'rtp_memory',
-  'hep',
-] as const satisfies (keyof Config['recorder'])[];
-
-/**
  * The media plane, and SIP up to its transactions. Recordings that a crash left unfinished are finished first.
  * @throws MediaAddressError (rejects) when audio cannot be sent from the configured address: the first call would find out.
  */
@@ -86,8 +68,8 @@ export async function buildNetwork(base: Base) {
       clock,
       log: log.child({ part: 'media' }),
       hit: base.limitCounts.hit,
-      trace: recorder && ((id) => recorder.rtp.open(id)),
-      measured: recorder && ((id, measures) => recorder.media(id, measures)),
+      trace: (id) => recorder.rtp.open(id),
+      measured: (id, measures) => recorder.media(id, measures),
       ...(io.startMediaThread && { startThread: io.startMediaThread }),
     });
   scope.defer(() => media.close());
@@ -105,10 +87,13 @@ export async function buildNetwork(base: Base) {
     log: sipLog,
     openUdp: io.openUdp,
     gate,
-    onTraffic:
-      recorder &&
-      ((direction, bytes, protocol, { host: address, port }, remote) =>
-        recorder.sip(direction, bytes, protocol, { address, port }, remote)),
+    traffic: {
+      get isHeard() {
+        return recorder.on;
+      },
+      hear: (direction, bytes, protocol, { host: address, port }, remote) =>
+        recorder.sip(direction, bytes, protocol, { address, port }, remote),
+    },
     limits: limits.connections,
     hit,
     isKnownAddress: (address) => peers.hasNeighbour(address),
@@ -119,12 +104,10 @@ export async function buildNetwork(base: Base) {
   const messages = new MessageCounts();
   const transports = tracedTransports(sockets, sipLog, messages);
   scope.defer(() => transports.close());
-  const homer =
-    recorder &&
-    (await buildHomer(config.recorder.hep, {
-      ...{ recorder, clock, scope, open: io.openUdp },
-      log: log.child({ part: 'recorder' }),
-    }));
+  const homer = await buildHomer(collectorOf(config.recorder), {
+    ...{ recorder, clock, scope, open: io.openUdp },
+    log: log.child({ part: 'recorder' }),
+  });
   const { t1, t2, t4 } = config.sip.timers;
   const timers = { t1, t2, t4 };
   const transactions = createTransactionLayer({
@@ -134,11 +117,11 @@ export async function buildNetwork(base: Base) {
   scope.defer(() => transactions.close());
   const reloads: Reloadable[] = [
     {
-      settings: followedOfRecorder.map((setting) => `recorder.${setting}`),
+      settings: ['recorder'],
       apply(next) {
-        recorder?.reconfigure(recorderSettings(next));
-        if (recorder) media.measure?.(mediaSettings(next).measureMs);
-        homer?.(next.recorder.hep);
+        recorder.reconfigure(recorderSettings(next));
+        media.measure?.(mediaSettings(next).measureMs);
+        homer(collectorOf(next.recorder));
       },
     },
     {
@@ -160,6 +143,10 @@ export async function buildNetwork(base: Base) {
   ];
   return { reloads, media, messages, transports, transactions, peers, gate, certificates, outside: outside.of };
 }
+
+/** Where messages are sent to be kept: nowhere, as long as nothing is recorded. */
+const collectorOf = ({ off, hep }: Config['recorder']): Config['recorder']['hep'] =>
+  off ? { ...hep, address: '' } : hep;
 
 /** Files that cannot be used change nothing: who is spoken to goes on being spoken to. */
 function takeCertificates(certificates: Certificates, next: Config, log: Logger): void {

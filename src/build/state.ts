@@ -50,9 +50,9 @@ export function buildState({
     queueLimit: Math.floor(config.http.limits.websocket_queue / 2),
     hit: limitCounts.hit,
     traced: tracing && ((causedBy, channel) => tracing.fieldsOf(causedBy, channel)),
-    record: recorder && ((...event) => recorder.sent(...event)),
+    recorder,
     presenceChanged: (...presence) => presenceChanged.to?.(...presence),
-    kept: recorder && ((...asked) => recorder.events.after(...asked)),
+    kept: (...asked) => recorder.events.after(...asked),
   });
   scope.defer(() => applications.close());
   belongings.forgetWhatIsGone();

@@ -48,6 +48,12 @@ type Receiver = {
   narrowed: { by: string; after: number } | undefined;
 };
 
+/** Who records events. */
+export type EventRecorder = {
+  readonly on: boolean;
+  sent(name: string, seq: number, event: AriEventBody, json: string, missed: boolean): void;
+};
+
 export type DeliveryOptions = {
   bus: Bus;
   clock: Clock;
@@ -56,8 +62,8 @@ export type DeliveryOptions = {
   entityId: string;
   /** Given in development mode only: a message that does not fit is replaced by an error message. */
   check?: MessageCheck | undefined;
-  /** Hears of every event that is made for an application: what was written, or would have been. */
-  record?: ((name: string, seq: number, event: AriEventBody, json: string, missed: boolean) => void) | undefined;
+  /** Hears, while it is on, of every event that is made for an application: what was written, or would have been. */
+  recorder?: EventRecorder | undefined;
   /** The request that an event follows from which is written for one application. */
   request?: (() => string | undefined) | undefined;
   /** Where in a trace an event is that follows from a request, or is about a channel. Left out where nobody traces. */
@@ -142,7 +148,7 @@ const isOneChannel = (topic: Topic): boolean => topic.startsWith(allChannels) &&
 const isHolding = (topic: Topic): boolean => !topic.startsWith('deviceState:');
 
 export function createDelivery(options: DeliveryOptions): Delivery {
-  const { bus, clock, log, entityId, check, record, request, traced, onReleased } = options;
+  const { bus, clock, log, entityId, check, recorder, request, traced, onReleased } = options;
   const receivers = new Map<string, Receiver>();
   const subscriptions = new Subscriptions<Receiver>();
   const idMember = `,"asterisk_id":${JSON.stringify(entityId)},"seq":`;
@@ -164,7 +170,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   const write = (receiver: Receiver, connection: Connection, event: AriEventBody, opened: string): void => {
     const json = `${opened}${receiver.stamp}${++receiver.seq}}`;
-    record?.(receiver.name, receiver.seq, event, json, false);
+    if (recorder?.on) recorder.sent(receiver.name, receiver.seq, event, json, false);
     try {
       connection.send(check ? checked(receiver.name, json) : json);
     } catch (error) {
@@ -175,7 +181,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const miss = (receiver: Receiver, event: AriEventBody, opened: string): void => {
     receiver.seq++;
     receiver.missed++;
-    record?.(receiver.name, receiver.seq, event, `${opened}${receiver.stamp}${receiver.seq}}`, true);
+    if (recorder?.on)
+      recorder.sent(receiver.name, receiver.seq, event, `${opened}${receiver.stamp}${receiver.seq}}`, true);
     if (receiver.missed > 1) return;
     log.warn(
       { application: receiver.name, event: event.type },
@@ -191,7 +198,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       receiver.given = publication;
       if (!receiver.filter.lets(event.type)) return;
       if (receiver.hears && !meant && !receiver.hears(event, topics)) return;
-      if (!receiver.connection && !record) {
+      if (!receiver.connection && !recorder?.on) {
         miss(receiver, event, '');
         return;
       }

@@ -4,7 +4,11 @@ import { choice, flag, group, list, number, port, text, whole } from './setting.
 /** What is recorded of calls, for those who look into them. */
 export const recorder = group(
   {
-    off: flag({ default: false, description: 'Record nothing; calls cannot be looked into then. Needs a restart.' }),
+    off: flag({
+      default: false,
+      description:
+        'Record nothing, and keep nothing of what was: calls cannot be looked into, applications cannot resume.',
+    }),
     entries_per_call: whole(10, 1_000_000, {
       default: 2_000,
       unit: 'entries',

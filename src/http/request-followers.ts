@@ -1,13 +1,13 @@
 import type { Turn } from '../actors/turn.ts';
-import type { BegunRequest } from '../recorder/recorder.ts';
+import type { Recorder } from '../recorder/recorder.ts';
 import type { TracedRequest } from '../watch/tracing.ts';
 
 /** Who hears of requests: what they lead to follows from them, and they are recorded. */
 export type RequestFollowers = {
   /** Carries a request out, so that what it leads to is known to follow from it. */
   following: Turn['following'];
-  /** Records a request. @returns what to call when it is answered. Left out, nothing is recorded. */
-  recorded?: ((request: BegunRequest) => (status: number, durationMs: number) => void) | undefined;
+  /** Records requests while it is on. */
+  recorder?: Pick<Recorder, 'on' | 'requested'> | undefined;
   /** Tells traces of a request. @returns what to call when it is answered. Left out, nothing is traced. */
   traced?: ((request: TracedRequest) => (status: number) => void) | undefined;
   /** Put in front of the ids that are made here, so that those of two runs differ. */

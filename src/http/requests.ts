@@ -63,11 +63,12 @@ export function createRequests(followers: RequestFollowers | undefined, clock: C
   let count = 0;
 
   const record = (c: Context<Env>, id: string, user: HttpUser): Answered | undefined => {
-    if (!followers?.recorded) return undefined;
+    const recorder = followers?.recorder;
+    if (!recorder?.on) return undefined;
     const { method, url } = c.req.raw;
     const begun = clock.monotonic();
     const [path = '', query = ''] = urlParts(url);
-    const answered = followers.recorded({
+    const answered = recorder.requested({
       at: clock.now(),
       id,
       method,

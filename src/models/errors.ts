@@ -53,6 +53,7 @@ export const ariErrors = {
   logLevelUnknown: { status: 400, message: "There is no level '{level}'" },
   logPartUnknown: { status: 400, message: "There is no part '{part}'" },
   logPartsInvalid: { status: 400, message: 'Parts are an object of levels by part' },
+  recorderOff: { status: 409, message: 'Nothing is recorded (recorder.off), and nothing is kept of what was' },
   callNotFound: { status: 404, message: 'Nothing is recorded of this call' },
   rtpNotKept: { status: 409, message: 'Headers of RTP are not kept (recorder.rtp_headers)' },
   listeningOff: { status: 404, message: 'Nobody may listen here (listening.on)' },

@@ -14,6 +14,9 @@ export const LiveFigures = model('LiveFigures', 'The server in numbers.', {
   evicted: int('Ended calls that went before their time because everything together took too much memory.'),
   recorded: int('Things that were recorded since the server started.'),
   octets: int('Memory that what is kept takes, roughly.'),
+  recording: Type.Boolean({
+    description: 'Whether anything is recorded (`recorder.off`); if not, no calls are shown.',
+  }),
 });
 export type LiveFigures = Static<typeof LiveFigures>;
 

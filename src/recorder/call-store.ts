@@ -106,6 +106,13 @@ export class CallStore {
     while (this.octets > this.#limits.octets) if (!this.journal.retire()) return;
   }
 
+  /** Lets go of all calls. @returns how many there were */
+  letGo(): number {
+    const calls = this.calls();
+    for (const call of calls) this.#forget(call);
+    return calls.length;
+  }
+
   /** Calls that are kept, oldest first. */
   calls(): CallRecord[] {
     return [...new Set(this.#calls.values())];
@@ -269,7 +276,8 @@ export class CallStore {
     let call = this.#calls.get(id);
     if (own && own === call) return;
     if (!call) {
-      call = new CallRecord(id, step.at, this.#mask(), this.journal);
+      const { creationTime } = step.after.context as ChannelContext;
+      call = new CallRecord(id, creationTime, this.#mask(), this.journal);
       this.#calls.set(id, call);
       this.#besides += octetsOfCall;
     }

@@ -32,13 +32,13 @@ export type CallFilter = {
 /** What is to be hidden of a call. */
 export type MaskRequest = { digits?: boolean | undefined; variables?: readonly string[] | undefined };
 
-/** The calls that are kept, as clients see them. */
+/** The calls that are kept, as clients see them. While nothing is recorded, all that asks for one throws recorderOff. */
 export interface Calls {
-  /** Newest first. @throws AriError parameterInvalid. */
+  /** Newest first. @throws AriError parameterInvalid, recorderOff. */
   list(filter: CallFilter): CallPage;
   /** By its id, a former one, or the id of one of its channels. @throws AriError callNotFound. */
   get(id: string): CallDetail;
-  /** Everything that stays longer than it is expected to, in a call or not. */
+  /** Everything that stays longer than it is expected to, in a call or not. @throws AriError recorderOff. */
   stuck(): WaitingFor[];
   /** The source of a Mermaid sequence diagram. @throws AriError callNotFound. */
   mermaid(id: string): string;
@@ -65,9 +65,14 @@ const usualInAnswer = 100;
 
 /** Makes the view of the calls that a recorder keeps. */
 export function createCalls(recorder: Recorder, stuck: Stuck, server: ServerDescription): Calls {
-  const { store, clock } = recorder;
+  const { clock } = recorder;
 
+  const requireRecording = (): void => {
+    if (!recorder.on) throw new AriError('recorderOff');
+  };
   const record = (id: string): CallRecord => {
+    requireRecording();
+    const { store } = recorder;
     const found = store.find(id) ?? store.ofChannel(id);
     if (!found) throw new AriError('callNotFound');
     return found;
@@ -101,9 +106,10 @@ export function createCalls(recorder: Recorder, stuck: Stuck, server: ServerDesc
     record,
     model,
     list(filter) {
+      requireRecording();
       const { offset = 0, limit = usualInAnswer } = filter;
       const count = Math.min(Math.max(limit, 1), mostInAnswer);
-      const found = store
+      const found = recorder.store
         .calls()
         .filter((call) => matches(call, filter, clock.now()))
         .reverse();
@@ -114,11 +120,14 @@ export function createCalls(recorder: Recorder, stuck: Stuck, server: ServerDesc
         calls: wanted.slice(offset, next).map(model),
         total: wanted.length,
         ...(next < wanted.length ? { next } : {}),
-        evicted: store.evicted,
+        evicted: recorder.store.evicted,
       };
     },
     get,
-    stuck: stuck.all,
+    stuck() {
+      requireRecording();
+      return stuck.all();
+    },
     mermaid: (id) => writeMermaid(get(id).timeline),
     pcap(id, asked = 'none') {
       if (asked !== 'none' && asked !== 'headers')

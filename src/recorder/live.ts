@@ -84,6 +84,7 @@ export function createLive(options: LiveOptions): Live {
     evicted: recorder.store.evicted,
     recorded: recorder.order,
     octets: recorder.store.octets,
+    recording: recorder.on,
   });
 
   /** All calls that are kept: looked for once a tick, however many watch. */

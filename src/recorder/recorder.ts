@@ -1,3 +1,4 @@
+import type { LiveActor } from '../actors/spawn.ts';
 import type { CommittedStep } from '../actors/step.ts';
 import type { KeptActor, Turn } from '../actors/turn.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -12,6 +13,8 @@ import { type RtpTraceLimits, RtpTraces } from './rtp-traces.ts';
 import { callIdOf, headOf, isAboutCall, redactBody, redactHead } from './sip-text.ts';
 
 export type RecorderSettings = StoreLimits & {
+  /** Nothing is recorded, and nothing is kept. */
+  off?: boolean;
   /** Whether bodies of SIP messages are kept. */
   bodies: boolean;
   /** What is not shown of new calls. */
@@ -20,7 +23,14 @@ export type RecorderSettings = StoreLimits & {
   rtp?: RtpTraceLimits;
 };
 
-export type RecorderOptions = { turn: Pick<Turn, 'keep'>; clock: Clock; log: Logger; settings: RecorderSettings };
+export type RecorderOptions = {
+  turn: Pick<Turn, 'keep'>;
+  /** Those that run, at any time: their states are what a recording begins with. Left out, there are none. */
+  actors?: Iterable<LiveActor>;
+  clock: Clock;
+  log: Logger;
+  settings: RecorderSettings;
+};
 
 /** A request of a client, when it begins. */
 export type BegunRequest = ConstructorParameters<typeof RequestEntry>[0] & {
@@ -37,13 +47,25 @@ const rememberedRequests = 2_500;
 /** How often calls that ended long ago are looked for, in ms. */
 const expiryMs = 5_000;
 
+/** The event of the step with which a chart is recorded that runs already. */
+const recordingBegun = { type: 'recording.begun' };
+
+/** Charts that say which call others are in, in the order in which those have to be known. */
+const leading: readonly string[] = ['channel', 'bridge'];
+
+const noRtp: RtpTraceLimits = { packets: 0, octets: 0 };
+
+const none: readonly never[] = [];
+
 /**
  * The flight recorder: everything that happens, in one order on one clock, sorted by calls and bounded. Of steps it keeps
- * what came in; the charts say what that led to when somebody asks. Nothing waits for it and nothing depends on it.
+ * what came in; the charts say what that led to when somebody asks. Nothing waits for it and nothing depends on it. While it
+ * is off it hears of nothing, and has nothing: who tells it of events, messages and requests looks at `on` before.
  */
 export class Recorder {
-  readonly store: CallStore;
-  readonly events: EventLog;
+  /** What is kept; another one each time that it begins. */
+  store: CallStore;
+  events: EventLog;
   readonly clock: Clock;
   readonly settings: RecorderSettings;
   /** The heads of RTP packets. */
@@ -52,20 +74,30 @@ export class Recorder {
   /** Requests by id: those of late, and those before. */
   #requests = new Map<string, RequestEntry>();
   #formerRequests = new Map<string, RequestEntry>();
-  readonly #unkeep: () => void;
+  readonly #turn: RecorderOptions['turn'];
+  readonly #actors: Iterable<LiveActor>;
+  #on = false;
+  #unkeep = (): void => {};
   #listeners: readonly RecordListener[] = [];
   #order = 0;
   #expiry: unknown;
   #closed = false;
 
-  constructor({ turn, clock, log, settings }: RecorderOptions) {
+  constructor({ turn, actors = none, clock, log, settings }: RecorderOptions) {
+    this.#turn = turn;
+    this.#actors = actors;
     this.#log = log;
     this.clock = clock;
     this.settings = settings;
     this.store = new CallStore(settings, () => this.settings.mask);
-    this.rtp = new RtpTraces(settings.rtp ?? { packets: 0, octets: 0 });
+    this.rtp = new RtpTraces((!settings.off && settings.rtp) || noRtp);
     this.events = new EventLog(this.store.journal);
-    this.#unkeep = turn.keep((step, actor) => this.#keep(step, actor));
+    if (!settings.off) this.#begin();
+  }
+
+  /** Whether anything is recorded now. */
+  get on(): boolean {
+    return this.#on;
   }
 
   /** Place in the order of the last thing that was recorded. */
@@ -73,11 +105,17 @@ export class Recorder {
     return this.#order;
   }
 
-  /** Takes up other settings: bounds hold for what comes, masks and heads of RTP for calls that begin. */
+  /**
+   * Takes up other settings: bounds hold for what comes, masks and heads of RTP for calls that begin. Turned off, it lets go
+   * of all that was recorded; turned on, it begins with everything as it is then.
+   */
   reconfigure(next: Partial<RecorderSettings>): void {
     Object.assign(this.settings, next);
+    const { off = false, rtp = noRtp } = this.settings;
+    this.rtp.reconfigure(off ? noRtp : rtp);
+    if (off && this.#on) this.#end();
+    if (!off && !this.#on && !this.#closed) this.#begin();
     this.store.makeRoom();
-    if (next.rtp) this.rtp.reconfigure(next.rtp);
   }
 
   /** Hears of everything from now on. @returns a function that ends that. */
@@ -97,6 +135,7 @@ export class Recorder {
     return (status, durationMs) => {
       entry.status = status;
       entry.durationMs = durationMs;
+      if (!this.#on) return;
       if (looks && status < 400) return;
       if (entry.calls.length === 0) this.#file(entry, this.#ofPath(entry.path));
       else this.#tell(entry, this.store.find(entry.calls[0] ?? ''));
@@ -138,6 +177,8 @@ export class Recorder {
 
   /** The media plane told something of a channel. */
   media(channelId: string, report: Readonly<Record<string, string | number>>): void {
+    // What a thread measured last may come when nothing is recorded any more.
+    if (!this.#on) return;
     const entry = new MediaEntry(this.clock.now(), channelId, report);
     entry.order = ++this.#order;
     this.#file(entry, this.store.channel(channelId));
@@ -146,9 +187,34 @@ export class Recorder {
   /** Stops recording; what is kept stays. */
   close(): void {
     this.#closed = true;
+    this.#on = false;
     this.#unkeep();
     this.clock.clearTimeout(this.#expiry);
     this.#listeners = [];
+  }
+
+  /** Calls that are under way are known from here on: of each chart that runs, the state it is in comes first. */
+  #begin(): void {
+    this.#on = true;
+    const running = [...this.#actors].sort((one, other) => rankOf(one) - rankOf(other));
+    for (const actor of running) this.#keep(asItIs(actor, this.clock.now()), actor);
+    this.#unkeep = this.#turn.keep((step, actor) => this.#keep(step, actor));
+    if (running.length > 0)
+      this.#log.info({ objects: running.length }, 'recording begins; calls are known from here on');
+  }
+
+  #end(): void {
+    this.#on = false;
+    this.#unkeep();
+    this.clock.clearTimeout(this.#expiry);
+    this.#expiry = undefined;
+    const calls = this.store.letGo();
+    for (const actor of this.#actors) actor.note = undefined;
+    this.#requests.clear();
+    this.#formerRequests.clear();
+    this.store = new CallStore(this.settings, () => this.settings.mask);
+    this.events = new EventLog(this.store.journal);
+    this.#log.info({ calls }, 'nothing is recorded any more; the calls that were kept are gone');
   }
 
   #keep(step: CommittedStep, actor: KeptActor): void {
@@ -224,6 +290,18 @@ export class Recorder {
       if (this.store.hasEnded) this.#expireSoon();
     }, expiryMs);
   }
+}
+
+const rankOf = ({ chart }: LiveActor): number => (leading.includes(chart) ? leading.indexOf(chart) : leading.length);
+
+/** What nobody recorded of a chart, in one step: it counts as none of the process (`seq` 0). */
+function asItIs(actor: LiveActor, at: number): CommittedStep {
+  const snapshot = actor.getSnapshot();
+  return {
+    ...{ kind: 'step', order: 0, seq: 0, at, object: actor.id, chart: actor.chart },
+    ...{ taking: 'restored', event: recordingBegun, besides: snapshot, before: undefined, after: snapshot },
+    ...{ facts: none, effects: none, causedBy: undefined, request: undefined },
+  };
 }
 
 /** The channel whose far side asked for the transfer that an event is about. */

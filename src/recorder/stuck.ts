@@ -62,7 +62,7 @@ export function createStuck(
   lagging: (octets: number) => readonly Lagging[],
   mailboxes: () => readonly Mailbox[] = () => [],
 ): Stuck {
-  const { store, clock } = recorder;
+  const { clock } = recorder;
   /** Since when the mailboxes and sockets that stood there last have done so. */
   let stood = new Map<string, number>();
 
@@ -84,6 +84,7 @@ export function createStuck(
   return {
     all() {
       const now = clock.now();
+      const { store } = recorder;
       const objects = [...store.living].flatMap((history) => judge(history, now) ?? []);
       const before = stood;
       stood = new Map();

@@ -8,6 +8,7 @@ import { WebSocket } from 'ws';
 import type { Config } from '../../src/config/schema.ts';
 import { writeBindingResponse } from '../../src/lib/stun.ts';
 import type { CallDetail } from '../../src/models/call.ts';
+import type { LiveOverview } from '../../src/models/live.ts';
 import { anybody, createPhone, trunkTo } from '../drivers/sip/support.ts';
 import { AriClient, patienceMs } from '../support/ari-client.ts';
 import { DnsServer } from '../support/dns-server.ts';
@@ -209,14 +210,66 @@ reloading(
         recorder.mask_digits = true;
         recorder.entries_per_call = 500;
         recorder.memory = 7;
-        recorder.off = true;
       });
       assert.equal(report, {
         applied: ['recorder.entries_per_call', 'recorder.memory', 'recorder.mask_digits'],
-        needRestart: ['recorder.off'],
+        needRestart: [],
       });
       assert.is(await digits('hidden'), false);
     }),
+);
+
+reloading('recording ends and begins: what was kept is gone then, and calls that are up are known from there on', () =>
+  onServer({ dialplan: { default: { '1000': ['Answer', 'Wait(60)'] } } }, async (server) => {
+    const app = await server.app('app');
+    const authorization = `Basic ${Buffer.from('tester:secret').toString('base64')}`;
+    const own = server.url.replace(/\/ari$/, '/hookswitch');
+    const get = async (path: string) => {
+      const answer = await fetch(`${own}${path}`, { headers: { authorization } });
+      return [answer.status, await answer.json()] as [status: number, body: { message?: string }];
+    };
+    const watching = new WebSocket(`${own.replace('http', 'ws')}/live`, { headers: { authorization } });
+    server.closing({ close: () => watching.terminate() });
+    const shown: LiveOverview[] = [];
+    watching.on('message', (data) => shown.push(JSON.parse(String(data)) as LiveOverview));
+    const until = async (found: (overview: LiveOverview) => boolean): Promise<LiveOverview> => {
+      for (;;) {
+        const overview = shown.find(found);
+        if (overview) return overview;
+        await once(watching, 'message', { signal: AbortSignal.timeout(patienceMs) });
+      }
+    };
+    await app.ok('POST', '/channels/up?endpoint=Local/1000@default&app=app&otherChannelId=other');
+    await app.waitFor('StasisStart', ({ channel }) => channel.id === 'up');
+    const before = await until(({ calls }) => calls.some(({ id }) => id === 'up'));
+    assert.is(before.figures.recording, true);
+
+    const off = change(server, ({ recorder }) => {
+      recorder.off = true;
+    });
+    assert.equal(off, { applied: ['recorder.off'], needRestart: [] });
+    const message = 'Nothing is recorded (recorder.off), and nothing is kept of what was';
+    for (const path of ['/calls', '/calls/up', '/calls/up/bundle', '/stuck'])
+      assert.equal(await get(path), [409, { message }], path);
+    const gone = await until(({ figures }) => !figures.recording);
+    assert.equal([gone.removed, gone.figures.kept_calls], [['up'], 0]);
+    await app.ok('POST', '/channels/up/variable?variable=COLOUR&value=green');
+
+    const on = change(server, () => {});
+    assert.equal(on, { applied: ['recorder.off'], needRestart: [] });
+    const again = await until(({ seq, calls }) => seq > gone.seq && calls.some(({ id }) => id === 'up'));
+    assert.equal(
+      again.calls.map(({ id, began, channels }) => [id, began, channels.map(({ life }) => life)]),
+      [['up', before.calls.at(-1)?.began, ['up', 'up']]],
+    );
+    await app.ok('DELETE', '/channels/up');
+    await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === 'up');
+    const [, { timeline }] = (await get('/calls/up')) as unknown as [number, CallDetail];
+    const life = timeline.flatMap((entry) =>
+      entry.kind === 'step' && entry.chart === 'channel' && entry.object === 'up' ? [entry.event.type] : [],
+    );
+    assert.equal([life[0], life.at(-1)], ['recording.begun', 'leg.ended']);
+  }),
 );
 
 reloading('how often audio is measured, heads of packets and who may listen follow, while a call is up', () =>

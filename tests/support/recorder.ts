@@ -1,17 +1,17 @@
-import type { Turn } from '../../src/actors/turn.ts';
+import type { Runtime } from '../../src/actors/spawn.ts';
 import type { Clock } from '../../src/lib/clock.ts';
-import type { Logger } from '../../src/lib/log.ts';
 import { nothingMasked } from '../../src/recorder/masks.ts';
 import { Recorder, type RecorderSettings } from '../../src/recorder/recorder.ts';
 
 /** A recorder with room for everything a test does. */
 export const createTestRecorder = (
-  { turn, log }: { turn: Turn; log: Logger },
+  { turn, log, actors }: Pick<Runtime, 'turn' | 'log'> & Partial<Pick<Runtime, 'actors'>>,
   clock: Clock,
   changes: Partial<RecorderSettings> = {},
 ): Recorder =>
   new Recorder({
     turn,
+    ...(actors && { actors }),
     clock,
     log,
     settings: {

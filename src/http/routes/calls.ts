@@ -28,6 +28,7 @@ export const calls: Resource = {
         limit: queryParam('int', 'How many to list at most, up to 1000.', { default: 100, min: 1 }),
       },
       returns: CallPage,
+      errors: ['recorderOff'],
       handle: (calls, filter) => calls.list(filter),
     }),
     operation({
@@ -39,7 +40,7 @@ export const calls: Resource = {
       owner: 'calls',
       params,
       returns: CallDetail,
-      errors: ['callNotFound'],
+      errors: ['recorderOff', 'callNotFound'],
       handle: (calls, { callId }) => calls.get(callId),
     }),
     fileOperation({
@@ -48,7 +49,7 @@ export const calls: Resource = {
       summary: 'Get a call as the source of a Mermaid sequence diagram.',
       owner: 'calls',
       params,
-      errors: ['callNotFound', 'rangeNotSatisfiable'],
+      errors: ['recorderOff', 'callNotFound', 'rangeNotSatisfiable'],
       handle: async (calls, { callId }) => fileOf('text/vnd.mermaid', calls.mermaid(callId)),
     }),
     fileOperation({
@@ -62,7 +63,7 @@ export const calls: Resource = {
         ...params,
         rtp: queryParam('string', 'Which packets of audio to add.', { allowed: ['none', 'headers'], default: 'none' }),
       },
-      errors: ['callNotFound', 'parameterInvalid', 'rtpNotKept', 'rangeNotSatisfiable'],
+      errors: ['recorderOff', 'callNotFound', 'parameterInvalid', 'rtpNotKept', 'rangeNotSatisfiable'],
       handle: async (calls, { callId, rtp }) => fileOf('application/vnd.tcpdump.pcap', calls.pcap(callId, rtp)),
     }),
     operation({
@@ -79,7 +80,7 @@ export const calls: Resource = {
         variables: queryParam('list', 'Hide the values of these variables.'),
       },
       returns: CallMask,
-      errors: ['callNotFound'],
+      errors: ['recorderOff', 'callNotFound'],
       handle: (calls, { callId, ...hide }) => calls.mask(callId, hide),
     }),
     fileOperation({
@@ -89,7 +90,7 @@ export const calls: Resource = {
       notes: 'Its timeline, the models at its end, versions, and the configuration without secrets, as JSON.',
       owner: 'calls',
       params,
-      errors: ['callNotFound', 'rangeNotSatisfiable'],
+      errors: ['recorderOff', 'callNotFound', 'rangeNotSatisfiable'],
       handle: async (calls, { callId }) => fileOf('application/json', JSON.stringify(calls.bundle(callId))),
     }),
     operation({
@@ -100,6 +101,7 @@ export const calls: Resource = {
       notes: 'Objects in a passing state, applications that are away, clients that do not read; longest first.',
       owner: 'calls',
       returns: Type.Array(WaitingFor),
+      errors: ['recorderOff'],
       handle: (calls) => calls.stuck(),
     }),
   ],

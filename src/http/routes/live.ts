@@ -21,7 +21,14 @@ export const live: Resource = {
       owner: 'live',
       params: liveParams,
       returns: LiveMessage,
-      errors: ['callNotFound', 'applicationNotFound', 'upgradeRequired', 'upgradeInvalid', 'upgradeOverWebSocket'],
+      errors: [
+        'recorderOff',
+        'callNotFound',
+        'applicationNotFound',
+        'upgradeRequired',
+        'upgradeInvalid',
+        'upgradeOverWebSocket',
+      ],
     }),
   ],
 };

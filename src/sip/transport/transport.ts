@@ -90,6 +90,9 @@ export type TrafficListener = (
   remote: Target,
 ) => void;
 
+/** Who hears of messages, as long as `isHeard`. */
+export type TrafficWatch = { readonly isHeard: boolean; readonly hear: TrafficListener };
+
 /**
  * The sockets under the SIP stack. Nothing here throws for what peers or networks do: a broken datagram is counted and
  * dropped, a broken stream closes its own connection, a failed send is reported to its sender.

@@ -24,7 +24,7 @@ import type {
   SendFailure,
   Source,
   Target,
-  TrafficListener,
+  TrafficWatch,
   TransportCounts,
   Transports,
 } from './transport.ts';
@@ -40,7 +40,7 @@ export type TransportsOptions = {
   /** Decides which messages are read; without it all are. */
   readonly gate?: Pick<Gate, 'admits'> | undefined;
   /** Hears of every message that goes in or out. */
-  readonly onTraffic?: TrafficListener | undefined;
+  readonly traffic?: TrafficWatch | undefined;
   /** Hears of the bounds that were met. */
   readonly hit?: LimitHit | undefined;
   /** Whether anybody at an address is known; without it everybody is. */
@@ -87,7 +87,7 @@ class SocketTransports implements Transports {
   readonly #openUdp: OpenUdp;
   readonly #outside: (peer: string) => string | undefined;
   readonly #gate: Pick<Gate, 'admits'> | undefined;
-  readonly #onTraffic: TrafficListener | undefined;
+  readonly #traffic: TrafficWatch | undefined;
   readonly #connections: Connections;
   readonly #localAddressFor: (peer: string) => string;
   readonly #bound: Bound[] = [];
@@ -111,12 +111,12 @@ class SocketTransports implements Transports {
     tls,
     allowsOrigin = () => false,
     outside = () => undefined,
-    onTraffic,
+    traffic,
     hit = uncounted,
   }: TransportsOptions) {
     const refusals = createTally(clock, log, 'peers were not let in to speak SIP');
     this.#log = log;
-    this.#onTraffic = onTraffic;
+    this.#traffic = traffic;
     this.#openUdp = openUdp;
     this.#outside = outside;
     this.#gate = gate;
@@ -226,10 +226,10 @@ class SocketTransports implements Transports {
   }
 
   #hear(direction: 'in' | 'out', bytes: Buffer, peer: Target, { host, port }: Listener): void {
-    const listener = this.#onTraffic;
-    if (!listener) return;
+    const traffic = this.#traffic;
+    if (!traffic?.isHeard) return;
     const own = host === '0.0.0.0' || host === '::' ? this.#localAddressFor(peer.address) : host;
-    this.#guard(() => listener(direction, bytes, peer.protocol, { host: own, port }, peer));
+    this.#guard(() => traffic.hear(direction, bytes, peer.protocol, { host: own, port }, peer));
   }
 
   #fail(failure: SendFailure, onFailure: (failure: SendFailure) => void): void {
@@ -317,7 +317,7 @@ class SocketTransports implements Transports {
       return false;
     }
     const { message } = result;
-    const listener = this.#onTraffic && this.#boundFor(source)?.listener;
+    const listener = this.#traffic?.isHeard && this.#boundFor(source)?.listener;
     if (listener) this.#hear('in', bytes, source, listener);
     if (message.kind === 'request') {
       const stamped = stampedVia(message.topVia!, source);
