@@ -8,7 +8,6 @@ import { type Entry, type EventEntry, type Kept, readAll } from './entries.ts';
 import { Journal, numberOf, octetsOfRows, type RowOwner, type Segment } from './journal.ts';
 import { type KeptStep, passOver } from './kept-step.ts';
 import type { Mask } from './masks.ts';
-import { Queue } from './queue.ts';
 import { readRow, rowsOf, writeEvent, writeRow, writeStep } from './rows.ts';
 
 /** Bounds of what is kept. */
@@ -67,8 +66,8 @@ export class CallStore {
   readonly #bySipCall = new Map<string, ObjectHistory>();
   /** What is about channels that have taken no step yet. */
   #early: ObjectHistory[] = [];
-  /** In the order in which they ended; some may be live again, or gone. */
-  readonly #ended = new Queue<CallRecord>();
+  /** Those that are kept, in the order in which they ended. */
+  readonly #ended = new Set<CallRecord>();
   /** SIP messages whose channel may come. */
   readonly #waiting = new Map<string, Kept[]>();
   /** The charts that run. */
@@ -213,11 +212,8 @@ export class CallStore {
   expire(now: number): string[] {
     const went: string[] = [];
     const due = now - this.#limits.keepEndedMs;
-    for (let call = this.#ended.first; call; call = this.#ended.first) {
-      if (call.ended !== undefined && call.ended > due) break;
-      this.#ended.shift();
-      // It may be live again, or part of another, or gone.
-      if (call.ended === undefined || call.into || call.gone) continue;
+    for (const call of this.#ended) {
+      if (call.ended === undefined || call.ended > due) break;
       this.#forget(call);
       went.push(call.id);
     }
@@ -230,7 +226,7 @@ export class CallStore {
 
   /** Whether any call waits to be let go of. */
   get hasEnded(): boolean {
-    return this.#ended.first !== undefined;
+    return this.#ended.size > 0;
   }
 
   /* ---- Which call ------------------------------------------------------------------------------------------------- */
@@ -288,6 +284,7 @@ export class CallStore {
   #takeChannel(call: CallRecord, { object, after }: CommittedStep, history: ObjectHistory): void {
     call.take(history);
     call.live++;
+    if (call.ended !== undefined) this.#ended.delete(call);
     call.ended = undefined;
     this.#channels.set(object, history);
     for (const each of this.#early) if (each.object === object) call.take(each);
@@ -334,11 +331,13 @@ export class CallStore {
     const { call } = history;
     if (history.role !== 'channel' || !call || --call.live > 0) return;
     call.ended = at;
-    this.#ended.push(call);
+    this.#ended.add(call);
   }
 
   #merge(into: CallRecord, other: CallRecord): void {
     into.absorb(other);
+    this.#ended.delete(other);
+    if (into.ended === undefined) this.#ended.delete(into);
     this.#besides -= octetsOfCall;
     this.#calls.set(other.id, into);
     for (const id of other.formerIds) this.#calls.set(id, into);
@@ -411,6 +410,7 @@ export class CallStore {
 
   #forget(call: CallRecord): void {
     call.gone = true;
+    this.#ended.delete(call);
     this.#besides -= octetsOfCall;
     for (const id of [call.id, ...call.formerIds]) this.#calls.delete(id);
     for (const history of call.histories) this.#lose(history);

@@ -136,6 +136,23 @@ bounds('100,000 calls leave it at its limit, with the newest of them, and it say
   assert.is(store.octets, 0);
 });
 
+bounds('of calls that went nothing is left that waits until they were kept long enough', () => {
+  const load = new Load();
+  const { store } = load;
+  for (let at = 0; at < 10; at++) load.call(`c${at}`, 4);
+  assert.is(store.hasEnded, true);
+  const channel = load.channel('long');
+  for (let round = 0; store.evicted < 10; round++) {
+    assert.ok(round < 100_000, 'nothing went');
+    channel.send({ type: 'go' });
+  }
+  assert.equal(
+    store.calls().map(({ id }) => id),
+    ['long'],
+  );
+  assert.is(store.hasEnded, false);
+});
+
 bounds('of a long call the oldest entries go, and it is told how many; what is left tells the truth', () => {
   const load = new Load();
   const channel = load.channel('long');
