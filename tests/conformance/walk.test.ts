@@ -25,7 +25,7 @@ test.after(async () => {
 });
 
 const differences = readFileSync(new URL('../../docs/differences.md', import.meta.url), 'utf8');
-const notThere = differences.slice(differences.indexOf('## Not there yet'));
+const notThere = differences.slice(differences.indexOf('## Not there'));
 
 /* ---- Operations ------------------------------------------------------------------------------------------------------ */
 
