@@ -24,6 +24,7 @@ export type ChartDocument = { chart: Chart; svg: string };
 const abouts: Readonly<Record<string, string>> = {
   application: 'Whether an application is there to be told of events.',
   bridge: 'A bridge, from its making to its destruction.',
+  bridgeVideo: 'Whom a bridge shows to whom: its video mode, and who is the source.',
   channel: 'The life of a channel, from its first sight to its destruction with a cause.',
   channelAudio: 'What is done to the sound of a channel: mute, hold, and what is heard meanwhile.',
   contact: 'A place where a phone can be reached, and whether it answers.',

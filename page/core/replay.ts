@@ -7,6 +7,7 @@ import {
 } from '../../src/actors/allowed-operations.ts';
 import { replay, type SnapshotImage } from '../../src/actors/step.ts';
 import { type BridgeSnapshot, bridgeMachine, bridgeModel } from '../../src/machines/bridge.ts';
+import { type BridgeVideoSnapshot, bridgeVideoMachine } from '../../src/machines/bridge-video.ts';
 import { type ChannelSnapshot, channelMachine, channelModel } from '../../src/machines/channel.ts';
 import { liveRecordingMachine, type RecordingSnapshot, recordingModel } from '../../src/machines/live-recording.ts';
 import { type OwnershipSnapshot, ownershipMachine } from '../../src/machines/ownership.ts';
@@ -73,14 +74,22 @@ function attempt<T>(make: () => T): T | undefined {
   }
 }
 
+/** Whom a bridge showed; undefined where nothing was ever to be shown. */
+function videoOf(bridge: string, all: ReadonlyMap<string, Traced>): BridgeVideoSnapshot | undefined {
+  const video = all.get(keyOf(bridge, 'bridgeVideo'));
+  return video && (snapshotOf(bridgeVideoMachine as never, video.image) as BridgeVideoSnapshot);
+}
+
 /** What clients saw of an object. */
-export function modelOf({ chart, image }: Traced): object | undefined {
+export function modelOf({ chart, image, object }: Traced, all: ReadonlyMap<string, Traced>): object | undefined {
   return attempt((): object | undefined => {
     switch (chart) {
       case 'channel':
         return channelModel(snapshotOf(channelMachine as never, image) as ChannelSnapshot);
       case 'bridge':
-        return bridgeModel(snapshotOf(bridgeMachine as never, image) as BridgeSnapshot);
+        return bridgeModel(snapshotOf(bridgeMachine as never, image) as BridgeSnapshot, {
+          video: videoOf(object, all),
+        });
       case 'playback':
         return playbackModel(snapshotOf(playbackMachine as never, image) as PlaybackSnapshot);
       case 'liveRecording':
@@ -105,7 +114,7 @@ export function allowedOn(traced: Traced, all: ReadonlyMap<string, Traced>): All
         return allowedOnChannel(object, { life, ownership });
       }
       case 'bridge':
-        return allowedOnBridge(snapshotOf(bridgeMachine as never, image) as BridgeSnapshot);
+        return allowedOnBridge(snapshotOf(bridgeMachine as never, image) as BridgeSnapshot, videoOf(object, all));
       case 'playback':
         return allowedOnPlayback(snapshotOf(playbackMachine as never, image) as PlaybackSnapshot);
       case 'liveRecording':

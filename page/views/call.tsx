@@ -78,7 +78,7 @@ function ObjectCard({ shown, traced, call, past, drawn }: ObjectCardProps) {
   if (!main || !current) return null;
   const isOpen = opened ?? drawn;
   const name = call?.channels.find(({ id }) => id === object)?.name;
-  const model = modelOf(main);
+  const model = modelOf(main, traced);
   const possible = isOpen && !who?.read_only ? allowedOn(main, traced) : undefined;
   const states = stateNames(current.image.value);
   return (
@@ -220,7 +220,8 @@ export function CallView({ id }: { id: string }) {
   const began = timeline[0]?.at ?? call?.began ?? 0;
   const at = moment === undefined ? undefined : timeline[count - 1]?.at;
   const main = objects[0]?.charts[0];
-  const then = main && moment !== undefined ? (modelOf(main) as { state?: string } | undefined)?.state : undefined;
+  const then =
+    main && moment !== undefined ? (modelOf(main, traced) as { state?: string } | undefined)?.state : undefined;
   const cause = call?.channels.map((channel) => channel.cause).find((each) => each !== 0);
   const ends = call ? endsOf(call) : undefined;
   return (

@@ -4,8 +4,15 @@ import {
   bridgeIgnores,
   bridgeMachine,
   bridgeOperations,
+  firstVideoMode,
   refuseBridgeOperation,
 } from '../machines/bridge.ts';
+import {
+  type BridgeVideoSnapshot,
+  bridgeVideoIgnores,
+  bridgeVideoMachine,
+  untouchedVideo,
+} from '../machines/bridge-video.ts';
 import {
   type ChannelSnapshot,
   channelIgnores,
@@ -76,15 +83,23 @@ export function allowedOnChannel(
   return { kind: 'channel', id, states, operations: [always('hangup'), ...operations] };
 }
 
-/** What may be done to a bridge. */
-export function allowedOnBridge(snapshot: BridgeSnapshot): AllowedOperations {
+const videoDecides: ReadonlySet<string> = new Set(['setVideoSource', 'clearVideoSource']);
+
+/** What may be done to a bridge: the bridge refuses, its video says what is without effect. Left out: as that begins. */
+export function allowedOnBridge(
+  snapshot: BridgeSnapshot,
+  video: BridgeVideoSnapshot = untouchedVideo(snapshot.context.id, firstVideoMode(snapshot.context)),
+): AllowedOperations {
   const verdict = verdicts(bridgeMachine, snapshot, { refuse: refuseBridgeOperation, ignores: bridgeIgnores });
-  return {
-    kind: 'bridge',
-    id: snapshot.context.id,
-    states: { bridge: snapshot.value },
-    operations: bridgeOperations.map((operation) => describe(operation, 'bridge', verdict(operation))),
-  };
+  const neverRefused = (): AriErrorCode | undefined => undefined;
+  const ofVideo = verdicts(bridgeVideoMachine, video, { refuse: neverRefused, ignores: bridgeVideoIgnores });
+  const operations = bridgeOperations.map((operation) => {
+    const ofBridge = verdict(operation);
+    if (!ofBridge.allowed || !videoDecides.has(operation)) return describe(operation, 'bridge', ofBridge);
+    return describe(operation, 'bridgeVideo', ofVideo(operation));
+  });
+  const { id } = snapshot.context;
+  return { kind: 'bridge', id, states: { bridge: snapshot.value, bridgeVideo: video.value }, operations };
 }
 
 /** What may be done to a playback. */

@@ -62,12 +62,15 @@ export type BridgeOperations = ReturnType<typeof createBridgeOperations>;
 export function createBridgeOperations(options: BridgeOperationsOptions) {
   const { bridges, channels, playbacks, recordings, ids, clock, compatibility, variablesLimit } = options;
 
+  const allowedOn = (bridge: BridgeEntry): AllowedOperations =>
+    allowedOnBridge(bridges.snapshot(bridge), bridges.videoSnapshot(bridge));
+
   /** The bridge, when the operation may be done to it now. @throws AriError 404, 409. */
   const controlled = (id: string, operation: BridgeOperation): BridgeEntry => {
     const bridge = bridges.find(id);
     if (!bridge) throw new AriError('bridgeNotFound');
     const refusal = refuseBridgeOperation(bridges.snapshot(bridge), operation);
-    if (refusal) throw new AriError(refusal, {}, { allowed: () => allowedOnBridge(bridges.snapshot(bridge)) });
+    if (refusal) throw new AriError(refusal, {}, { allowed: () => allowedOn(bridge) });
     return bridge;
   };
 
@@ -145,7 +148,7 @@ export function createBridgeOperations(options: BridgeOperationsOptions) {
     possible(id: string): AllowedOperations {
       const bridge = bridges.find(id);
       if (!bridge) throw new AriError('bridgeNotFound');
-      return allowedOnBridge(bridges.snapshot(bridge));
+      return allowedOn(bridge);
     },
 
     create(request: BridgeRequest): Bridge {
@@ -183,10 +186,10 @@ export function createBridgeOperations(options: BridgeOperationsOptions) {
     setVideoSource(id: string, channelId: string): void {
       const bridge = controlled(id, 'setVideoSource');
       const channel = inside(bridge, candidate(channelId));
-      bridges.tell(bridge, { type: 'setVideoSource', channelId: channel.id });
+      bridges.tellVideo(bridge, { type: 'setVideoSource', channelId: channel.id });
     },
     clearVideoSource: (id: string): void =>
-      bridges.tell(controlled(id, 'clearVideoSource'), { type: 'clearVideoSource' }),
+      bridges.tellVideo(controlled(id, 'clearVideoSource'), { type: 'clearVideoSource' }),
 
     startMoh: (id: string, request: { mohClass?: string | undefined }): void =>
       bridges.tell(controlled(id, 'startMoh'), { type: 'startMoh', musicClass: request.mohClass || 'default' }),

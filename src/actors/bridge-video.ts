@@ -1,127 +1,113 @@
-import type { BridgeContext } from '../machines/bridge.ts';
-import type { LegVideo, ShownStream } from '../telephony/driver.ts';
-import type { MediaSession, Mix } from '../telephony/media.ts';
-import type { VideoCodec } from '../telephony/video.ts';
+import type { Logger } from '../lib/log.ts';
+import { type BridgeContext, firstVideoMode } from '../machines/bridge.ts';
+import {
+  type BridgeVideoEvent,
+  type BridgeVideoFact,
+  type BridgeVideoInput,
+  type BridgeVideoSnapshot,
+  bridgeVideoMachine,
+  videoModeOf,
+} from '../machines/bridge-video.ts';
+import type { Mix } from '../telephony/media.ts';
+import type { BridgeViews, Present } from './bridge-views.ts';
+import type { BridgeDump } from './dumps.ts';
+import { Registry } from './registry.ts';
+import { type Actor, type Beginning, type Runtime, spawn } from './spawn.ts';
 
-/** What a bridge needs to know of one who is in it. */
-type Present = { channel: { id: string; leg: { media: MediaSession; video?: LegVideo | undefined } } };
-type Room = Pick<BridgeContext, 'videoMode' | 'videoLock' | 'flags'>;
-type Source = { id: string; media: MediaSession; codec: VideoCodec };
+/** What is needed to know of a bridge. */
+export type VideoRoom = {
+  readonly context: BridgeContext;
+  readonly mix: Mix;
+  readonly views: BridgeViews;
+  /** Who is in it. */
+  readonly present: readonly Present[];
+};
 
-/**
- * Who is seen by whom in one bridge. The mix follows who talks, or shows one to all, by itself. In the mode `sfu` each member
- * sees the others, one in each of its streams: those who came first where it takes fewer streams than there are others. Whoever
- * is shown stays where he is as long as both are there; the last one takes the place of one who leaves, so that the streams are
- * always the first ones. Calls without video cost nothing: the mix is told of none.
- */
-export class BridgeVideo {
-  /** Whom each is shown, by stream. */
-  readonly #shown = new Map<string, readonly string[]>();
-  /** What the mix was told of each, so that it is told once. */
-  readonly #told = new Map<string, string>();
-  #mode: string | undefined;
-  /** Whom the mix showed last in the mode `talker` or `single`. */
-  lastSource: string | undefined;
+export type BridgeVideosOptions = {
+  runtime: Runtime;
+  log: Logger;
+  /** A bridge by its id; undefined once it is over. */
+  roomOf(id: string): VideoRoom | undefined;
+  publish(id: string, fact: BridgeVideoFact): void;
+};
 
-  /** Another mix takes the place of the one before: it knows nothing. */
-  reset(): void {
-    this.#mode = undefined;
-    this.#told.clear();
-  }
+type VideoDump = NonNullable<BridgeDump['video']>;
+type VideoActor = Actor<typeof bridgeVideoMachine>;
 
-  /** Has the mix show whom the mode says, if anybody in it can have video. @returns whether that is news to it. */
-  tell(mix: Pick<Mix, 'video'>, { videoMode, videoLock }: Room, present: readonly Present[]): boolean {
-    if (!present.some(({ channel }) => channel.leg.video)) return false;
-    const source = videoMode === 'single' ? find(present, videoLock)?.leg.media : undefined;
-    const told = `${videoMode} ${source?.id}`;
-    if (told === this.#mode) return false;
-    this.#mode = told;
-    mix.video(source ? { mode: 'single', source } : { mode: videoMode === 'sfu' ? 'sfu' : 'talker' });
-    return true;
-  }
-
-  /** Shows each the others where that is the mode; ends it where it is not any more. */
-  arrange(mix: Pick<Mix, 'show'>, { videoMode, flags }: Room, present: readonly Present[]): void {
-    if (videoMode !== 'sfu') return void this.#end(mix, present);
-    const sources = present.flatMap(({ channel: { id, leg } }): Source[] => {
-      const own = leg.video?.streams.find(({ stream }) => stream === 0);
-      return own?.receive ? [{ id, media: leg.media, codec: own.codec }] : [];
-    });
-    for (const { channel } of present) this.#arrangeOne(mix, channel, sources, flags.includes('sdp_label'));
-  }
-
-  /** One has left: it has its own stream alone. */
-  left({ channel: { id, leg } }: Present): void {
-    this.#told.delete(id);
-    if (this.#shown.delete(id)) leg.video?.show([]);
-    if (this.lastSource === id) this.lastSource = undefined;
-  }
-
-  /** Whom one is shown; undefined where nobody is. */
-  shownTo(id: string): string[] | undefined {
-    const shown = this.#shown.get(id);
-    return shown && [...shown];
-  }
-
-  /** Takes up where another process left off. */
-  restore(id: string, shown: readonly string[] | undefined): void {
-    if (shown) this.#shown.set(id, shown);
-  }
-
-  #arrangeOne(
-    mix: Pick<Mix, 'show'>,
-    { id, leg: { media, video } }: Present['channel'],
-    sources: readonly Source[],
-    labelled: boolean,
-  ): void {
-    if (!video) return;
-    const shown = placed(
-      this.#shown.get(id) ?? [],
-      sources.map((source) => source.id).filter((each) => each !== id),
-      video.capacity,
-    );
-    this.#shown.set(id, shown);
-    const seen = shown.flatMap((each) => sources.find((source) => source.id === each) ?? []);
-    video.show(seen.map(({ id: label, codec }): ShownStream => ({ codec, ...(labelled && { label }) })));
-    const agreed = seen.map(({ id: from, media: its, codec }, at) => {
-      const can = video.streams.some(({ stream, send, codec: taken }) => stream === at && send && taken === codec);
-      return can ? { from, its } : undefined;
-    });
-    const told = agreed.map((each) => each?.from ?? '').join();
-    if (this.#told.get(id) === told || (told === '' && !this.#told.has(id))) return;
-    this.#told.set(id, told);
-    mix.show(
-      media,
-      agreed.map((each) => each?.its),
-    );
-  }
-
-  #end(mix: Pick<Mix, 'show'>, present: readonly Present[]): void {
-    if (this.#shown.size === 0) return;
-    for (const { channel } of present) {
-      if (!this.#shown.delete(channel.id)) continue;
-      channel.leg.video?.show([]);
-      if (this.#told.delete(channel.id)) mix.show(channel.leg.media, []);
-    }
-    this.#shown.clear();
-  }
+/** Owns whom bridges show to whom; an actor exists only where somebody had video, or a source was asked for. */
+export interface BridgeVideos {
+  /** Commands and reports for a bridge that lives; the actor is made by the first. */
+  tell(id: string, event: BridgeVideoEvent): void;
+  /** The same, where nothing happens when there is none. */
+  told(id: string, event: BridgeVideoEvent): void;
+  /** How it is; undefined where there is none. */
+  snapshot(id: string): BridgeVideoSnapshot | undefined;
+  /** Shows everybody what they are to be shown once more, to a mix that may know nothing. */
+  arrange(id: string): void;
+  dump(id: string): VideoDump | undefined;
+  /** Takes it up again. Nobody is told. */
+  restore(dump: VideoDump): void;
 }
 
-const find = (present: readonly Present[], id: string | undefined) =>
-  present.find(({ channel }) => channel.id === id)?.channel;
+export function createBridgeVideos({ runtime, log, roomOf, publish }: BridgeVideosOptions): BridgeVideos {
+  const registry = new Registry<{ actor: VideoActor }>('bridgeNotFound');
+  const snapshot = (id: string): BridgeVideoSnapshot | undefined => registry.find(id)?.actor.getSnapshot();
 
-/** Who is shown in which stream: those who were and still can be, each in his place, then those who wait. */
-function placed(before: readonly string[], others: readonly string[], capacity: number): string[] {
-  const can = new Set(others);
-  const shown = before.slice(0, capacity);
-  for (let at = 0; at < shown.length; ) {
-    if (can.has(shown[at]!)) {
-      at++;
-      continue;
-    }
-    const last = shown.pop()!;
-    if (at < shown.length) shown[at] = last;
-  }
-  const waiting = others.filter((each) => !shown.includes(each));
-  return [...shown, ...waiting.slice(0, Math.max(0, capacity - shown.length))];
+  const arrange = (id: string): void => {
+    const room = roomOf(id);
+    if (room?.context.type !== 'mixing') return;
+    const { context, mix, views, present } = room;
+    const video = snapshot(id);
+    const shown = {
+      mode: video ? videoModeOf(video) : firstVideoMode(context),
+      chosen: video?.context.chosen,
+      flags: context.flags,
+    };
+    views.tell(mix, shown, present);
+    views.arrange(mix, shown, present);
+  };
+
+  /** The mode is another one. Who is shown in it by then was told before, and lost with the mode. */
+  const show = (id: string): void => {
+    arrange(id);
+    const actor = registry.find(id)?.actor;
+    const lastSource = roomOf(id)?.views.lastSource;
+    if (lastSource !== undefined && actor?.getSnapshot().value === 'talker')
+      actor.send({ type: 'mix.videoSource', channelId: lastSource });
+  };
+
+  const machine = bridgeVideoMachine.provide({
+    actions: {
+      showVideo: ({ context }) => show(context.id),
+      arrangeVideo: ({ context }) => arrange(context.id),
+    },
+  });
+
+  const make = (id: string, beginning: Beginning<BridgeVideoInput>): VideoActor =>
+    spawn(machine, {
+      id,
+      ...beginning,
+      runtime,
+      onCreated: (actor) => registry.add(id, { actor }),
+      onEmitted: (fact) => publish(id, fact),
+      onEffectFailed: (error) => log.error({ bridge: id, error }, 'an effect of the video of a bridge failed'),
+      onEnded: (error) => {
+        registry.remove(id);
+        if (error !== undefined) log.error({ bridge: id, error }, 'the video of a bridge begins anew');
+      },
+    });
+
+  return {
+    tell(id, event) {
+      const room = roomOf(id);
+      const actor =
+        registry.find(id)?.actor ?? (room && make(id, { input: { id, mode: firstVideoMode(room.context) } }));
+      actor?.send(event);
+    },
+    told: (id, event) => registry.find(id)?.actor.send(event),
+    snapshot,
+    arrange,
+    dump: (id) => registry.find(id)?.actor.dump() as VideoDump | undefined,
+    restore: (dump) => void make(dump.context.id, { from: dump }),
+  };
 }

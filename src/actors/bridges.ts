@@ -12,12 +12,14 @@ import {
   bridgeModel,
   isOpen,
 } from '../machines/bridge.ts';
+import type { BridgeVideoCommand, BridgeVideoFact } from '../machines/bridge-video.ts';
 import type { Bridge } from '../models/bridge.ts';
 import { AriError } from '../models/errors.ts';
 import type { AriEventBody } from '../models/events.ts';
 import type { AudioMeeting, Mix, MixMember, MixReport } from '../telephony/media.ts';
 import { meet } from './bridge-meeting.ts';
-import { BridgeVideo } from './bridge-video.ts';
+import { type BridgeVideos, createBridgeVideos } from './bridge-video.ts';
+import { BridgeViews } from './bridge-views.ts';
 import type { ChannelEntry } from './channel-entry.ts';
 import type { Channels } from './channels.ts';
 import type { BridgeDump } from './dumps.ts';
@@ -34,7 +36,7 @@ export type BridgeEntry = {
   readonly topics: readonly Topic[];
   actor: BridgeActor;
   mix: Mix;
-  readonly video: BridgeVideo;
+  readonly views: BridgeViews;
   /** The channels in it by id, in the order of entering; each until its leaving has been told. */
   readonly stays: Map<string, Stay>;
 };
@@ -97,7 +99,11 @@ export interface Bridges {
   /** The bridge that a channel is in. */
   bridgeOf(channelId: string): BridgeEntry | undefined;
   tell(bridge: BridgeEntry, command: BridgeCommand): void;
+  /** Says whom it is to show. */
+  tellVideo(bridge: BridgeEntry, command: BridgeVideoCommand): void;
   snapshot(bridge: BridgeEntry): BridgeSnapshot;
+  /** Whom it shows; undefined where nothing was ever to be shown. */
+  videoSnapshot(bridge: BridgeEntry): ReturnType<BridgeVideos['snapshot']>;
   model(bridge: BridgeEntry): Bridge;
   /** What is needed to play to everyone in it. */
   playTarget(bridge: BridgeEntry): PlayTarget;
@@ -130,12 +136,31 @@ export function createBridges(options: BridgesOptions): Bridges {
   const snapshot = ({ actor }: BridgeEntry): BridgeSnapshot => actor.getSnapshot();
   const tell = ({ actor }: BridgeEntry, event: BridgeEvent): void => actor.send(event);
 
-  const model = (bridge: BridgeEntry): Bridge => {
+  /** @param leaving a member that is not shown any more. */
+  const model = (bridge: BridgeEntry, leaving?: string): Bridge => {
     const unseen = (playbacks.isBusy('bridge', bridge.id) ? 1 : 0) + recordings.running('bridge', bridge.id);
-    return bridgeModel(snapshot(bridge), unseen);
+    return bridgeModel(snapshot(bridge), { video: videos.snapshot(bridge.id), unseen, leaving });
   };
 
   const staysIn = ({ stays }: BridgeEntry): Stay[] => [...stays.values()];
+
+  const videos = createBridgeVideos({
+    runtime,
+    log,
+    roomOf(id) {
+      const bridge = registry.find(id);
+      return (
+        bridge && { context: snapshot(bridge).context, mix: bridge.mix, views: bridge.views, present: staysIn(bridge) }
+      );
+    },
+    publish(id, { old, leaving }: BridgeVideoFact) {
+      const bridge = registry.find(id);
+      if (!bridge) return;
+      const source = old === undefined ? {} : { old_video_source_id: old };
+      const event = { type: 'BridgeVideoSourceChanged', bridge: model(bridge, leaving), ...source } as const;
+      bus.publish({ event, topics: bridge.topics });
+    },
+  });
 
   /* ---- Effects: named by the chart, performed when its transition is over and told ------------------------------ */
 
@@ -147,8 +172,11 @@ export function createBridges(options: BridgesOptions): Bridges {
   const mixReports = (id: string) => (report: MixReport) => {
     const bridge = registry.find(id);
     if (report.type === 'mix.videoSource' && bridge) {
-      bridge.video.lastSource = report.session;
-      tell(bridge, { type: 'mix.videoSource', channelId: report.session });
+      const { session: channelId } = report;
+      bridge.views.lastSource = channelId;
+      // A member that has left is told of by nobody any more.
+      if (channelId === undefined || bridge.stays.has(channelId))
+        videos.tell(id, { type: 'mix.videoSource', channelId });
     }
     if (report.type !== 'mix.lost') return;
     log.error({ bridge: id, reason: report.reason }, 'the media plane lost a bridge; it is joined again');
@@ -162,7 +190,7 @@ export function createBridges(options: BridgesOptions): Bridges {
     if (!stay) return;
     const { channel } = stay;
     bridge.mix.join(channel.leg.media, mixMember(member));
-    if (channel.leg.video) seeEachOther(bridge);
+    if (channel.leg.video) videos.tell(bridge.id, { type: 'members.changed' });
     endHoldMusic(bridge);
     channels.tell(channel, { type: 'bridge.entered', bridgeId: bridge.id });
     // Who explicitly waits in a holding bridge hears music (behaviour of the field); others hear announcers only.
@@ -170,25 +198,9 @@ export function createBridges(options: BridgesOptions): Bridges {
     meet(channels, snapshot(bridge).context, staysIn(bridge), member.channelId);
   };
 
-  /** Whom a mixing bridge shows to whom, after something that matters for it has changed. */
-  const seeEachOther = (bridge: BridgeEntry): void => {
-    const { context } = snapshot(bridge);
-    if (context.type !== 'mixing') return;
-    bridge.video.tell(bridge.mix, context, staysIn(bridge));
-    bridge.video.arrange(bridge.mix, context, staysIn(bridge));
-  };
-
-  /** The mode is another one. Who is shown in it by then was told before, and lost with the mode. */
-  const showVideo = (bridge: BridgeEntry): void => {
-    seeEachOther(bridge);
-    const { lastSource } = bridge.video;
-    if (lastSource !== undefined && snapshot(bridge).context.videoMode === 'talker')
-      tell(bridge, { type: 'mix.videoSource', channelId: lastSource });
-  };
-
   const videoChanged: Bridges['videoChanged'] = (channelId) => {
     const bridge = whereabouts.get(channelId)?.bridge;
-    if (bridge) tell(bridge, { type: 'member.videoChanged', channelId });
+    if (bridge) videos.tell(bridge.id, { type: 'member.videoChanged', channelId });
   };
 
   const part = (bridge: BridgeEntry, channelId: string): void => {
@@ -198,8 +210,8 @@ export function createBridges(options: BridgesOptions): Bridges {
     whereabouts.delete(channelId);
     bridge.mix.leave(stay.channel.leg.media);
     if (stay.channel.leg.video) {
-      bridge.video.left(stay);
-      seeEachOther(bridge);
+      bridge.views.left(stay);
+      videos.told(bridge.id, { type: 'members.changed' });
     }
     setMusic(stay, undefined);
     endHoldMusic(bridge);
@@ -229,7 +241,7 @@ export function createBridges(options: BridgesOptions): Bridges {
   const reopen = (bridge: BridgeEntry): void => {
     bridge.mix.close();
     bridge.mix = openMix(bridge.id, snapshot(bridge).context.type);
-    bridge.video.reset();
+    bridge.views.reset();
     joinAll(bridge);
   };
 
@@ -240,7 +252,7 @@ export function createBridges(options: BridgesOptions): Bridges {
       if (stay) bridge.mix.join(stay.channel.leg.media, mixMember(member));
     }
     if (musicClass !== undefined) bridge.mix.music(musicClass);
-    seeEachOther(bridge);
+    videos.arrange(bridge.id);
   };
 
   const endWorks = (bridge: BridgeEntry): void => {
@@ -254,12 +266,10 @@ export function createBridges(options: BridgesOptions): Bridges {
       joinMix: ({ context }, { member }) => perform(context.id, (bridge) => join(bridge, member)),
       leaveMix: ({ context }, { channelId }) => perform(context.id, (bridge) => part(bridge, channelId)),
       reopenMix: ({ context }) => perform(context.id, reopen),
-      showVideo: ({ context }) => perform(context.id, showVideo),
-      arrangeVideo: ({ context }) => perform(context.id, seeEachOther),
       playMusic: ({ context }, { musicClass }) => perform(context.id, ({ mix }) => mix.music(musicClass)),
       removeMembers: ({ context }) =>
         perform(context.id, (bridge) => {
-          for (const { channelId } of context.members) tell(bridge, { type: 'leave', channelId });
+          for (const { channelId } of context.members) letGo(bridge, channelId);
         }),
       endWorks: ({ context }) => perform(context.id, endWorks),
     },
@@ -273,12 +283,6 @@ export function createBridges(options: BridgesOptions): Bridges {
       case 'BridgeCreated':
       case 'BridgeDestroyed':
         return { type: fact.type, bridge: shown };
-      case 'BridgeVideoSourceChanged':
-        return {
-          type: fact.type,
-          bridge: shown,
-          ...(fact.old === undefined ? {} : { old_video_source_id: fact.old }),
-        };
       case 'ChannelEnteredBridge':
       case 'ChannelLeftBridge': {
         const stay = bridge.stays.get(fact.channelId);
@@ -308,6 +312,7 @@ export function createBridges(options: BridgesOptions): Bridges {
   };
 
   const ended = (bridge: BridgeEntry, error: unknown): void => {
+    videos.told(bridge.id, { type: 'bridge.gone' });
     registry.remove(bridge.id);
     if (error !== undefined) tellCrash(bridge);
     bridge.mix.close();
@@ -327,7 +332,7 @@ export function createBridges(options: BridgesOptions): Bridges {
       topics: bridgeTopics(id),
       actor: undefined as never,
       mix: openMix(id, type),
-      video: new BridgeVideo(),
+      views: new BridgeViews(),
       stays: new Map(),
     };
     spawn(machine, {
@@ -345,9 +350,15 @@ export function createBridges(options: BridgesOptions): Bridges {
     return bridge;
   };
 
+  /** One leaves; that it is not seen any more is told first. */
+  const letGo = (bridge: BridgeEntry, channelId: string): void => {
+    videos.told(bridge.id, { type: 'member.leaving', channelId });
+    tell(bridge, { type: 'leave', channelId });
+  };
+
   const leave = (channelId: string): void => {
     const stay = whereabouts.get(channelId);
-    if (stay) tell(stay.bridge, { type: 'leave', channelId });
+    if (stay) letGo(stay.bridge, channelId);
   };
 
   const enter: Bridges['enter'] = (bridge, channel, entry) => {
@@ -368,9 +379,14 @@ export function createBridges(options: BridgesOptions): Bridges {
     if (snapshot(bridge).context.type === 'holding' && isAnnouncer(entry) && others.some(isAnnouncer)) leave(channelId);
   };
 
-  const shownTo = ({ video }: BridgeEntry, id: string): { shown?: string[] } => {
-    const shown = video.shownTo(id);
+  const shownTo = ({ views }: BridgeEntry, id: string): { shown?: string[] } => {
+    const shown = views.shownTo(id);
     return shown === undefined ? {} : { shown };
+  };
+
+  const videoOf = ({ id }: BridgeEntry): Pick<BridgeDump, 'video'> => {
+    const video = videos.dump(id);
+    return video === undefined ? {} : { video };
   };
 
   const find = (id: string): BridgeEntry | undefined => {
@@ -383,7 +399,7 @@ export function createBridges(options: BridgesOptions): Bridges {
       registry
         .all()
         .filter((bridge) => isOpen(snapshot(bridge)))
-        .map(model),
+        .map((bridge) => model(bridge)),
     get(id) {
       const bridge = find(id);
       if (!bridge) throw new AriError('bridgeNotFound');
@@ -398,7 +414,9 @@ export function createBridges(options: BridgesOptions): Bridges {
     videoChanged,
     bridgeOf: (channelId) => whereabouts.get(channelId)?.bridge,
     tell,
+    tellVideo: ({ id }, command) => videos.tell(id, command),
     snapshot,
+    videoSnapshot: ({ id }) => videos.snapshot(id),
     model,
     playTarget: ({ id, topics, mix }) => ({
       kind: 'bridge',
@@ -410,6 +428,7 @@ export function createBridges(options: BridgesOptions): Bridges {
     dump: () =>
       registry.all().map((bridge) => ({
         actor: bridge.actor.dump() as BridgeDump['actor'],
+        ...videoOf(bridge),
         stays: staysIn(bridge).map(({ channel, app, hasMusic }) => ({
           channelId: channel.id,
           hasMusic,
@@ -419,7 +438,7 @@ export function createBridges(options: BridgesOptions): Bridges {
       })),
 
     restore(dumps) {
-      for (const { actor, stays } of dumps) {
+      for (const { actor, video, stays } of dumps) {
         const { id, type } = actor.context;
         const bridge = start(id, type, { from: actor });
         for (const { channelId, app, hasMusic, shown } of stays) {
@@ -428,8 +447,9 @@ export function createBridges(options: BridgesOptions): Bridges {
           const stay: Stay = { bridge, channel, app, hasMusic };
           bridge.stays.set(channelId, stay);
           whereabouts.set(channelId, stay);
-          bridge.video.restore(channelId, shown);
+          bridge.views.restore(channelId, shown);
         }
+        if (video) videos.restore(video);
         joinAll(bridge);
       }
     },
@@ -437,7 +457,7 @@ export function createBridges(options: BridgesOptions): Bridges {
     resume() {
       for (const bridge of registry.all()) {
         for (const { channelId } of snapshot(bridge).context.members)
-          if (!bridge.stays.has(channelId)) tell(bridge, { type: 'leave', channelId });
+          if (!bridge.stays.has(channelId)) letGo(bridge, channelId);
         if (!isOpen(snapshot(bridge))) endWorks(bridge);
       }
     },

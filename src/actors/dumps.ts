@@ -2,6 +2,7 @@ import Type, { type Static, type TProperties } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { ApplicationContext } from '../machines/application.ts';
 import type { BridgeContext } from '../machines/bridge.ts';
+import type { BridgeVideoContext } from '../machines/bridge-video.ts';
 import type { ChannelContext } from '../machines/channel.ts';
 import type { ChannelAudioContext } from '../machines/channel-audio.ts';
 import type { ContactContext } from '../machines/contact.ts';
@@ -135,11 +136,15 @@ const bridgeContext = {
       inhibitsConnectedLine: Type.Boolean(),
     }),
   ),
-  videoMode: oneOf('none', 'talker', 'single', 'sfu'),
-  videoSource: optional(text),
-  videoLock: optional(text),
   musicClass: optional(text),
 } satisfies Members<BridgeContext>;
+
+const bridgeVideoContext = {
+  id: text,
+  mode: oneOf('none', 'talker', 'single', 'sfu'),
+  source: optional(text),
+  chosen: optional(text),
+} satisfies Members<BridgeVideoContext>;
 
 const channelAudioContext = { id: text, musicClass: text } satisfies Members<ChannelAudioContext>;
 
@@ -286,6 +291,8 @@ const LegDump = Type.Object({
 
 const BridgeDump = Type.Object({
   actor: actorOf('bridge', bridgeContext),
+  /** Whom it shows, where anybody had video or a source was asked for. */
+  video: optional(actorOf('bridgeVideo', bridgeVideoContext)),
   /**
    * Who is in it: the application that hears of the bridge because of it, whether its music comes from being here, and whom it
    * is shown in its streams of video where each is shown others.

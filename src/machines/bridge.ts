@@ -1,6 +1,7 @@
 import { type SnapshotFrom, setup } from 'xstate';
 import type { Bridge, BridgeType, VideoMode } from '../models/bridge.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
+import { type BridgeVideoSnapshot, videoModeOf } from './bridge-video.ts';
 import { effect } from './effect.ts';
 import type { Expectations } from './expectations.ts';
 import type { Ignores } from './ignores.ts';
@@ -43,11 +44,6 @@ export type BridgeInput = {
 export type BridgeContext = BridgeInput & {
   /** In the order of entering. */
   members: readonly BridgeMember[];
-  videoMode: VideoMode;
-  /** The channel whose picture is shown. */
-  videoSource?: string | undefined;
-  /** The channel whose picture was asked for: while it sends none, that of another is shown. */
-  videoLock?: string | undefined;
   /** The class of music that everyone hears; absent when it is off. */
   musicClass?: string | undefined;
 };
@@ -58,8 +54,6 @@ export type BridgeCommand =
   | { type: 'leave'; channelId: string }
   | { type: 'startMoh'; musicClass: string }
   | { type: 'stopMoh' }
-  | { type: 'setVideoSource'; channelId: string }
-  | { type: 'clearVideoSource' }
   | { type: 'variable.set'; name: string; value: string | undefined; report?: boolean }
   /** Told to those in it first, then to whoever listens. */
   | { type: 'destroy' };
@@ -69,16 +63,11 @@ export type BridgeEvent =
   /** Everything that played on it or recorded it has told its end. */
   | { type: 'works.ended' }
   /** The media plane lost the mix. */
-  | { type: 'mix.lost' }
-  /** It shows another channel than before; undefined = nobody sends video. */
-  | { type: 'mix.videoSource'; channelId: string | undefined }
-  /** What was agreed on with a channel about its video has changed. */
-  | { type: 'member.videoChanged'; channelId: string };
+  | { type: 'mix.lost' };
 
 export type BridgeFact =
   | { type: 'BridgeCreated' }
   | { type: 'BridgeDestroyed' }
-  | { type: 'BridgeVideoSourceChanged'; old: string | undefined }
   | { type: 'ChannelEnteredBridge'; channelId: string }
   | { type: 'ChannelLeftBridge'; channelId: string };
 
@@ -94,10 +83,6 @@ const bridge = setup({
     leaveMix: effect<{ channelId: string }>('leaveMix'),
     /** Opens the mix again and lets everybody in. */
     reopenMix: effect('reopenMix'),
-    /** Has the mix show whom the mode says; of the mode `talker` it tells whom that is. */
-    showVideo: effect<{ mode: VideoMode; source: string | undefined }>('showVideo'),
-    /** Shows each of its members the others, in the mode `sfu`. */
-    arrangeVideo: effect('arrangeVideo'),
     playMusic: effect<{ musicClass: string | undefined }>('playMusic'),
     /** Lets the members leave, one after another. */
     removeMembers: effect('removeMembers'),
@@ -107,27 +92,6 @@ const bridge = setup({
   guards: {
     isLast: ({ context, event }) =>
       event.type === 'leave' && context.members.every(({ channelId }) => channelId === event.channelId),
-    isSource: ({ context, event }) => event.type === 'leave' && context.videoSource === event.channelId,
-    isLastAndSource: ({ context, event }) =>
-      event.type === 'leave' && context.members.length === 1 && context.videoSource === event.channelId,
-    isSourceAndLock: ({ context, event }) =>
-      event.type === 'leave' && context.videoSource === event.channelId && context.videoLock === event.channelId,
-    isLock: ({ context, event }) => event.type === 'leave' && context.videoLock === event.channelId,
-    isLastAndLock: ({ context, event }) =>
-      event.type === 'leave' && context.members.length === 1 && context.videoLock === event.channelId,
-    isSourceAlready: ({ context, event }) =>
-      event.type === 'setVideoSource' &&
-      context.videoLock === event.channelId &&
-      context.videoSource === event.channelId,
-    isShownAlready: ({ context, event }) => event.type === 'setVideoSource' && context.videoSource === event.channelId,
-    followsTalkers: ({ context }) => context.videoMode === 'talker',
-    hasSource: ({ context }) => context.videoSource !== undefined,
-    /** In other modes nobody is shown to all, and a member that has left is told of by nobody any more. */
-    isNewSource: ({ context, event }) =>
-      event.type === 'mix.videoSource' &&
-      (context.videoMode === 'talker' || context.videoMode === 'single') &&
-      context.videoSource !== event.channelId &&
-      (event.channelId === undefined || context.members.some(({ channelId }) => channelId === event.channelId)),
   },
   delays: { worksTimeout: 5_000 },
 });
@@ -161,34 +125,9 @@ const part = {
   }),
 } as const;
 
-/** Told before the source changes in the context, so that the old one is still known. */
-const sourceChanges = emit(({ context }) => ({ type: 'BridgeVideoSourceChanged', old: context.videoSource }));
-const forgetSource = assign({ videoSource: undefined });
-/** The picture of who leaves is no longer shown; that is told before the leaving is. */
-const loseSource = [sourceChanges, forgetSource] as const;
-
-/** Without a source of its own a bridge shows who talks. */
-const followTalkers = assign({ videoMode: 'talker', videoLock: undefined });
-const lockSource = assign(({ event }) =>
-  event.type === 'setVideoSource'
-    ? { videoSource: event.channelId, videoLock: event.channelId, videoMode: 'single' as const }
-    : {},
-);
-const forgetLock = assign({ videoLock: undefined });
-const show = {
-  type: 'showVideo',
-  params: ({ context }: { context: BridgeContext }) => ({ mode: context.videoMode, source: context.videoLock }),
-} as const;
-
-/** Whose picture was asked for takes that wish along. */
 const leaving = (last: 'empty' | 'closing') =>
   [
-    { guard: 'isLastAndSource', target: last, actions: [...loseSource, forgetLock, forgetMember, left, part] },
-    { guard: 'isLastAndLock', target: last, actions: [forgetLock, forgetMember, left, part] },
     { guard: 'isLast', target: last, actions: [forgetMember, left, part] },
-    { guard: 'isSourceAndLock', actions: [...loseSource, forgetLock, forgetMember, left, part, show] },
-    { guard: 'isSource', actions: [...loseSource, forgetMember, left, part] },
-    { guard: 'isLock', actions: [forgetLock, forgetMember, left, part, show] },
     { actions: [forgetMember, left, part] },
   ] as const;
 
@@ -223,7 +162,7 @@ const living = {
  */
 export const bridgeMachine = bridge.createMachine({
   id: 'bridge',
-  context: ({ input }) => ({ ...input, members: [], videoMode: videoModeOf(input) }),
+  context: ({ input }) => ({ ...input, members: [] }),
   initial: 'new',
   states: {
     /** Only passed through: what has just been made is told once. */
@@ -233,7 +172,6 @@ export const bridgeMachine = bridge.createMachine({
       on: {
         ...living,
         enter: { target: 'occupied', actions: [keepMember, entered, join] },
-        clearVideoSource: { actions: [followTalkers, show] },
         destroy: 'closing',
       },
     },
@@ -242,24 +180,6 @@ export const bridgeMachine = bridge.createMachine({
         ...living,
         enter: { actions: [keepMember, entered, join] },
         leave: [...leaving('empty')],
-        setVideoSource: [
-          { guard: 'isSourceAlready' },
-          { guard: 'isShownAlready', actions: [lockSource, show] },
-          { actions: [sourceChanges, lockSource, show] },
-        ],
-        clearVideoSource: [
-          { guard: 'followsTalkers' },
-          { guard: 'hasSource', actions: [...loseSource, followTalkers, show] },
-          { actions: [followTalkers, show] },
-        ],
-        'mix.videoSource': {
-          guard: 'isNewSource',
-          actions: [
-            sourceChanges,
-            assign(({ event }) => (event.type === 'mix.videoSource' ? { videoSource: event.channelId } : {})),
-          ],
-        },
-        'member.videoChanged': { actions: 'arrangeVideo' },
         destroy: 'emptying',
       },
     },
@@ -285,21 +205,15 @@ export const bridgeIgnores: Ignores<typeof bridgeMachine> = [
     in: ['emptying', 'closing'],
     why: 'it was found while it was open, and is not any more',
   },
-  { events: ['leave', 'member.videoChanged'], in: ['empty', 'closing'], why: 'nobody is in it' },
-  { events: ['member.videoChanged'], in: ['emptying'], why: 'everybody leaves' },
-  {
-    events: ['mix.videoSource'],
-    in: ['empty', 'emptying', 'closing'],
-    why: 'nobody is left to be shown: that the source has left was told with its leaving',
-  },
+  { events: ['leave'], in: ['empty', 'closing'], why: 'nobody is in it' },
   { events: ['mix.lost'], in: ['emptying', 'closing'], why: 'it is not needed any more' },
   { events: ['works.ended'], in: ['empty', 'occupied', 'emptying'], why: 'nobody has asked them to end' },
 ];
 
 export type BridgeSnapshot = SnapshotFrom<typeof bridgeMachine>;
 
-/** Only applications say who is seen; elsewhere two see each other all the same. */
-function videoModeOf({ class: kind, flags }: Pick<BridgeInput, 'class' | 'flags'>): VideoMode {
+/** The video mode that it begins in. Only applications say who is seen; elsewhere two see each other all the same. */
+export function firstVideoMode({ class: kind, flags }: Pick<BridgeInput, 'class' | 'flags'>): VideoMode {
   if (kind === 'basic') return 'none';
   if (flags.includes('video_sfu')) return 'sfu';
   return flags.includes('video_single') ? 'single' : 'talker';
@@ -314,29 +228,46 @@ export const memberOf = ({ context }: BridgeSnapshot, channelId: string): Bridge
   context.members.find((member) => member.channelId === channelId);
 
 /** How the field joins so many: itself counts who announces and who records among them. */
-function technologyOf({ type, flags, members }: BridgeContext, unseen: number): string {
+function technologyOf(
+  { type, flags, members }: Pick<BridgeContext, 'type' | 'flags' | 'members'>,
+  unseen: number,
+): string {
   if (type === 'holding') return 'holding_bridge';
   return flags.includes('video_sfu') || members.length + unseen > 2 ? 'softmix' : 'simple_bridge';
 }
 
-/**
- * The bridge as clients see it. Pure: the same snapshot and number always give the same JSON.
- * @param unseen how many listen or speak in it that are no channels: what plays, what records.
- */
-export function bridgeModel({ context }: BridgeSnapshot, unseen = 0): Bridge {
-  const { id, name, members, type, videoMode, videoSource, reported, variables } = context;
+/** What of a bridge as clients see it does not lie in its own chart. */
+export type BridgeSurroundings = {
+  /** Whom it shows; left out where nothing was ever to be shown. */
+  video?: BridgeVideoSnapshot | undefined;
+  /** How many listen or speak in it that are no channels: what plays, what records. */
+  unseen?: number | undefined;
+  /** A member that is about to leave, and is not shown any more. */
+  leaving?: string | undefined;
+};
+
+/** The bridge as clients see it. Pure: of the same it always makes the same JSON. */
+export function bridgeModel({ context }: BridgeSnapshot, surroundings: BridgeSurroundings = {}): Bridge {
+  const { video, unseen = 0, leaving } = surroundings;
+  const { id, name, type, reported, variables } = context;
+  const members =
+    leaving === undefined ? context.members : context.members.filter(({ channelId }) => channelId !== leaving);
   const creation = formatTimestamp(context.creationTime);
   const shown = reported.map((variable) => [variable, variables[variable] ?? ''] as const);
+  const source = video?.context.source;
   return {
     id,
-    technology: technologyOf(context, unseen + (context.musicClass === undefined ? 0 : 1)),
+    technology: technologyOf(
+      { type, flags: context.flags, members },
+      unseen + (context.musicClass === undefined ? 0 : 1),
+    ),
     bridge_type: type,
     bridge_class: context.class,
     creator: context.class === 'stasis' ? 'Stasis' : '',
     name,
     channels: members.map(({ channelId }) => channelId),
-    video_mode: videoMode,
-    ...(videoSource === undefined ? {} : { video_source_id: videoSource }),
+    video_mode: video ? videoModeOf(video) : firstVideoMode(context),
+    ...(source === undefined ? {} : { video_source_id: source }),
     creationtime: creation,
     creation,
     ...(shown.length === 0 ? {} : { bridgevars: Object.fromEntries(shown) }),

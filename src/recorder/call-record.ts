@@ -15,13 +15,15 @@ const aboutChannel: ReadonlySet<string> = new Set(['ownership', 'channelAudio', 
 
 /**
  * How a chart comes into a call: it is of a channel, which brings its call along; of who controls it, or about it; of a
- * bridge, whose first member decides; of what has a target; or it never does (applications, contacts and the like).
+ * bridge, whose first member decides; about a bridge, whose id it bears; of what has a target; or it never does
+ * (applications, contacts and the like).
  */
-export type Role = 'channel' | 'ownership' | 'aboutChannel' | 'bridge' | 'ofTarget' | 'none';
+export type Role = 'channel' | 'ownership' | 'aboutChannel' | 'bridge' | 'aboutBridge' | 'ofTarget' | 'none';
 
 function roleOf(chart: string, { context }: Snapshot): Role {
   if (chart === 'channel' || chart === 'ownership' || chart === 'bridge') return chart;
   if (aboutChannel.has(chart)) return 'aboutChannel';
+  if (chart === 'bridgeVideo') return 'aboutBridge';
   return 'targetUri' in (context as object) ? 'ofTarget' : 'none';
 }
 

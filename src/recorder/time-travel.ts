@@ -1,5 +1,6 @@
 import { replay, type SnapshotImage } from '../actors/step.ts';
 import { type BridgeSnapshot, bridgeModel, isOpen } from '../machines/bridge.ts';
+import type { BridgeVideoSnapshot } from '../machines/bridge-video.ts';
 import { type ChannelSnapshot, channelModel, ownVariable } from '../machines/channel.ts';
 import { type RecordingSnapshot, recordingModel } from '../machines/live-recording.ts';
 import { type PlaybackSnapshot, playbackModel } from '../machines/playback.ts';
@@ -78,12 +79,13 @@ export function createTimeMachine(timeline: readonly TimelineEntry[], options: T
     at(seq) {
       const objects = [...histories.values()].flatMap((history) => at(history, seq) ?? []);
       const of = <S>(chart: string) => objects.filter((each) => each.chart === chart) as unknown as (S & ObjectThen)[];
+      const videos = new Map(of<BridgeVideoSnapshot>('bridgeVideo').map((each) => [each.object, each]));
       return {
         objects,
         channels: of<ChannelSnapshot>('channel').map((each) => channelModel(each, shown(each))),
         bridges: of<BridgeSnapshot>('bridge')
           .filter(isOpen)
-          .map((each) => bridgeModel(each)),
+          .map((each) => bridgeModel(each, { video: videos.get(each.object) })),
         playbacks: of<PlaybackSnapshot>('playback').map(playbackModel),
         recordings: of<RecordingSnapshot>('liveRecording').map(recordingModel),
       };

@@ -96,7 +96,12 @@ allowed('bridges, playbacks and recordings tell it, and their refusals too', asy
   await settled();
   world.bridgeOperations.create({ bridgeId: 'b1' });
   const bridge = world.bridgeOperations.possible('b1');
-  assert.equal(bridge.states, { bridge: 'empty' });
+  assert.equal(bridge.states, { bridge: 'empty', bridgeVideo: 'talker' });
+  assert.equal(one(bridge, 'clearVideoSource'), {
+    operation: 'clearVideoSource',
+    allowed: true,
+    without_effect: 'it follows who talks',
+  });
   assert.equal(one(bridge, 'stopMoh'), {
     operation: 'stopMoh',
     allowed: false,

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { BridgeVideo } from '../../src/actors/bridge-video.ts';
-import type { BridgeContext } from '../../src/machines/bridge.ts';
+import { BridgeViews, type Room } from '../../src/actors/bridge-views.ts';
 import type { LegVideo, LegVideoStream, ShownStream } from '../../src/telephony/driver.ts';
 import type { VideoCodec } from '../../src/telephony/video.ts';
 import { createCallControl, type FakeLeg, settled } from '../support/call-control.ts';
@@ -46,12 +45,11 @@ type Member = { channel: { id: string; leg: { media: FakeMedia; video: FakeVideo
 const member = (id: string, video = new FakeVideo()): Member => ({
   channel: { id, leg: { media: new FakeMedia(id, () => {}), video } },
 });
-const room = (change: Partial<BridgeContext> = {}) =>
-  ({ videoMode: 'sfu', videoLock: undefined, flags: [], ...change }) as unknown as BridgeContext;
+const room = (change: Partial<Room> = {}): Room => ({ mode: 'sfu', chosen: undefined, flags: [], ...change });
 const sfu = room();
 
 test('each member is shown the others, once it has the streams for them', () => {
-  const video = new BridgeVideo();
+  const video = new BridgeViews();
   const mix = new FakeMix('b1', 'mixing', () => {});
   const all = [member('a'), member('b'), member('c')];
   assert.ok(video.tell(mix, sfu, all));
@@ -67,7 +65,7 @@ test('each member is shown the others, once it has the streams for them', () => 
 });
 
 test('streams are labelled with the channels that they show, where that is asked for', () => {
-  const video = new BridgeVideo();
+  const video = new BridgeViews();
   const all = [member('a'), member('b'), member('c')];
   video.arrange(new FakeMix('b1', 'mixing', () => {}), room({ flags: ['video_sfu', 'sdp_label'] }), all);
   assert.equal(all[1]!.channel.leg.video.asked.at(-1), [
@@ -77,7 +75,7 @@ test('streams are labelled with the channels that they show, where that is asked
 });
 
 test('who leaves makes room: the last one takes the place, and one who waited comes in', () => {
-  const video = new BridgeVideo();
+  const video = new BridgeViews();
   const mix = new FakeMix('b1', 'mixing', () => {});
   const [a, b, c, d, e] = [member('a', new FakeVideo(2)), member('b'), member('c'), member('d'), member('e')];
   video.arrange(mix, sfu, [a, b, c, d, e]);
@@ -93,7 +91,7 @@ test('who leaves makes room: the last one takes the place, and one who waited co
 });
 
 test('nobody is shown what it cannot read, nor who has no camera', () => {
-  const video = new BridgeVideo();
+  const video = new BridgeViews();
   const mix = new FakeMix('b1', 'mixing', () => {});
   const dark = member('dark', new FakeVideo(4, 'vp8', false));
   const all = [member('a'), member('h', new FakeVideo(4, 'h264')), dark];
@@ -105,16 +103,16 @@ test('nobody is shown what it cannot read, nor who has no camera', () => {
 });
 
 test('another mode takes the streams away again, and shows one to all', () => {
-  const video = new BridgeVideo();
+  const video = new BridgeViews();
   const mix = new FakeMix('b1', 'mixing', () => {});
   const all = [member('a'), member('b')];
   video.tell(mix, sfu, all);
   video.arrange(mix, sfu, all);
   mix.calls.splice(0);
-  const single = room({ videoMode: 'single', videoLock: 'b' });
+  const single = room({ mode: 'single', chosen: 'b' });
   assert.equal([video.tell(mix, single, all), video.tell(mix, single, all)], [true, false]);
   video.arrange(mix, single, all);
-  video.tell(mix, room({ videoMode: 'single' }), all);
+  video.tell(mix, room({ mode: 'single' }), all);
   assert.equal(mix.calls, ['video single b', 'show a ', 'show b ', 'video talker']);
   assert.equal(
     all.map(({ channel }) => channel.leg.video.asked.at(-1)),
@@ -124,7 +122,7 @@ test('another mode takes the streams away again, and shows one to all', () => {
 });
 
 test('calls without video cost nothing', () => {
-  const video = new BridgeVideo();
+  const video = new BridgeViews();
   const mix = new FakeMix('b1', 'mixing', () => {});
   const plain = { channel: { id: 'a', leg: { media: new FakeMedia('a', () => {}) } } };
   assert.not(video.tell(mix, sfu, [plain]));
@@ -143,7 +141,7 @@ test('whoever comes and goes in whatever mode, each sees as many others as it ca
   );
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-      const video = new BridgeVideo();
+      const video = new BridgeViews();
       const mix = new FakeMix('b1', 'mixing', () => {});
       const present: Member[] = [];
       const everybody: Member[] = [];
@@ -162,13 +160,13 @@ test('whoever comes and goes in whatever mode, each sees as many others as it ca
         } else if (each.do === 'leave' && known) leave(known);
         else if (each.do === 'agree') known?.channel.leg.video.agree();
         else if (each.do === 'refuse' && known) known.channel.leg.video.capacity = 1;
-        else if (each.do === 'mode') context = room({ videoMode: each.mode as BridgeContext['videoMode'] });
+        else if (each.do === 'mode') context = room({ mode: each.mode as Room['mode'] });
         video.tell(mix, context, present);
         video.arrange(mix, context, present);
         for (const { channel } of present) {
           const shown = video.shownTo(channel.id);
           const others = present.filter((other) => other.channel !== channel).length;
-          if (context.videoMode !== 'sfu') assert.is(shown, undefined);
+          if (context.mode !== 'sfu') assert.is(shown, undefined);
           else {
             assert.is(shown?.length, Math.min(others, channel.leg.video.capacity));
             assert.is(new Set(shown).size, shown?.length);

@@ -12,6 +12,7 @@ import {
   memberOf,
   refuseBridgeOperation,
 } from '../../src/machines/bridge.ts';
+import { untouchedVideo } from '../../src/machines/bridge-video.ts';
 import { formatTimestamp } from '../../src/models/timestamp.ts';
 import { assertCovered, coverChart } from '../support/charts.ts';
 
@@ -37,7 +38,6 @@ const member = (channelId: string, role = ''): BridgeMember => ({
 });
 const enter = (channelId: string): BridgeEvent => ({ type: 'enter', member: member(channelId) });
 const leave = (channelId: string): BridgeEvent => ({ type: 'leave', channelId });
-const source = (channelId: string): BridgeEvent => ({ type: 'setVideoSource', channelId });
 const destroy: BridgeEvent = { type: 'destroy' };
 
 type Action = { type: string; params?: { event?: { type: string } } };
@@ -105,7 +105,7 @@ test('one that is destroyed empties first, then waits for what plays and records
 
 test('the technology is the one the field would use for so many', () => {
   const technology = (events: BridgeEvent[], unseen: number, change: Partial<BridgeInput> = {}) =>
-    bridgeModel(after(events, change).snapshot, unseen).technology;
+    bridgeModel(after(events, change).snapshot, { unseen }).technology;
   assert.is(technology([enter('a'), enter('b')], 0), 'simple_bridge');
   assert.is(technology([enter('a'), enter('b')], 1), 'softmix');
   assert.is(technology([enter('a'), enter('b'), { type: 'startMoh', musicClass: 'x' }], 0), 'softmix');
@@ -114,84 +114,22 @@ test('the technology is the one the field would use for so many', () => {
   assert.is(technology([enter('a'), enter('b'), enter('c')], 0, { type: 'holding' }), 'holding_bridge');
 });
 
-const changed = (old: string | undefined) => ({ type: 'BridgeVideoSourceChanged', old });
-const shows = (mode: string, channelId?: string) => ['showVideo', { mode, source: channelId }];
-const clear: BridgeEvent = { type: 'clearVideoSource' };
-const mixShows = (channelId?: string): BridgeEvent => ({ type: 'mix.videoSource', channelId });
-const seen = ({ snapshot }: ReturnType<typeof after>) => {
-  const { video_mode, video_source_id } = bridgeModel(snapshot);
-  return [video_mode, video_source_id];
-};
-
-test('a video source is shown, told when it changes, and lost when it leaves', () => {
-  const set = after([enter('a'), enter('b'), source('a')]);
-  assert.equal(set.last, [changed(undefined), shows('single', 'a')]);
-  assert.equal(seen(set), ['single', 'a']);
-  assert.equal(after([enter('a'), source('a'), source('a')]).last, []);
-  assert.equal(after([enter('a'), enter('b'), source('a'), source('b')]).last, [changed('a'), shows('single', 'b')]);
-  const gone = after([enter('a'), enter('b'), source('a'), leave('a')]);
-  assert.equal(gone.last, [
-    changed('a'),
-    { type: 'ChannelLeftBridge', channelId: 'a' },
-    ['leaveMix', { channelId: 'a' }],
-    shows('single'),
-  ]);
-  assert.equal(seen(gone), ['single', undefined]);
-  const cleared = after([enter('a'), source('a'), clear]);
-  assert.equal(cleared.last, [changed('a'), shows('talker')]);
-  assert.equal(seen(cleared), ['talker', undefined]);
-  assert.equal(after([enter('a'), source('a'), clear, clear]).last, []);
-  assert.equal(after([clear], { flags: ['video_single'] }).last, [shows('talker')]);
-  assert.equal(after([enter('a'), clear], { flags: ['video_single'] }).last, [shows('talker')]);
+test('its video mode is as its type says, and none where no application has made it', () => {
+  const seen = (change: Partial<BridgeInput>) => bridgeModel(after([], change).snapshot).video_mode;
+  assert.is(seen({}), 'talker');
+  assert.is(seen({ flags: ['video_single'] }), 'single');
+  assert.is(seen({ flags: ['video_sfu', 'video_single'] }), 'sfu');
+  assert.is(seen({ class: 'basic', flags: ['video_single'] }), 'none');
 });
 
-test('its mode is as its type says, and none where no application has made it', () => {
-  assert.equal(seen(after([])), ['talker', undefined]);
-  assert.equal(seen(after([], { flags: ['video_single'] })), ['single', undefined]);
-  assert.equal(seen(after([], { flags: ['video_sfu', 'video_single'] })), ['sfu', undefined]);
-  assert.equal(seen(after([], { class: 'basic', flags: ['video_single'] })), ['none', undefined]);
-});
-
-test('who talks is the source as soon as the mix shows it, and of members alone', () => {
-  const both = [enter('a'), enter('b')];
-  const talks = after([...both, mixShows('a')]);
-  assert.equal([talks.last, seen(talks)], [[changed(undefined)], ['talker', 'a']]);
-  assert.equal(after([...both, mixShows('a'), mixShows('a')]).last, []);
-  assert.equal(after([...both, mixShows('a'), mixShows('b')]).last, [changed('a')]);
-  assert.equal(after([...both, mixShows('a'), mixShows()]).last, [changed('a')]);
-  assert.equal(after([...both, mixShows('c')]).last, []);
-  for (const change of [{ flags: ['video_sfu'] }, { class: 'basic' }] as const)
-    assert.equal(after([...both, mixShows('a')], change).last, []);
-});
-
-test('a source that was asked for is the one again when it sends, and one that talks can be made it', () => {
-  const lost = after([enter('a'), enter('b'), source('a'), mixShows('b')]);
-  assert.equal([lost.last, seen(lost)], [[changed('a')], ['single', 'b']]);
-  const back = after([enter('a'), enter('b'), source('a'), mixShows('b'), mixShows('a')]);
-  assert.equal([back.last, seen(back)], [[changed('b')], ['single', 'a']]);
-  const asked = after([enter('a'), mixShows('a'), source('a')]);
-  assert.equal([asked.last, seen(asked)], [[shows('single', 'a')], ['single', 'a']]);
-  // Whoever was asked for leaves while another is shown: the wish goes with it.
-  const left = after([enter('a'), enter('b'), source('a'), mixShows('b'), leave('a')]);
-  assert.equal(left.last, [
-    { type: 'ChannelLeftBridge', channelId: 'a' },
-    ['leaveMix', { channelId: 'a' }],
-    shows('single'),
-  ]);
-  assert.equal([seen(left), left.snapshot.context.videoLock], [['single', 'b'], undefined]);
-});
-
-test('where each sees the others, nobody is the source of all until one is asked for', () => {
-  const sfu = { flags: ['video_sfu'] } as const;
-  assert.equal(after([enter('a'), { type: 'member.videoChanged', channelId: 'a' }], sfu).last, [['arrangeVideo']]);
-  const asked = after([enter('a'), source('a')], sfu);
-  assert.equal(
-    [asked.last, seen(asked)],
-    [
-      [changed(undefined), shows('single', 'a')],
-      ['single', 'a'],
-    ],
-  );
+test('whom it shows is told by its video, and one that is leaving is in it no more', () => {
+  const { snapshot } = after([enter('a'), enter('b'), enter('c')]);
+  const video = { ...untouchedVideo('b1', 'single'), context: { id: 'b1', mode: 'single', source: 'a' } } as const;
+  const { video_mode, video_source_id, channels, technology } = bridgeModel(snapshot, {
+    video: video as unknown as ReturnType<typeof untouchedVideo>,
+    leaving: 'b',
+  });
+  assert.equal([video_mode, video_source_id, channels, technology], ['single', 'a', ['a', 'c'], 'simple_bridge']);
 });
 
 test('variables are shown when that was asked for, and no longer once they are removed', () => {
@@ -236,25 +174,15 @@ test('every state and transition is reached', () => {
       return [
         ...['a', 'b', 'c'].filter((id) => members.every(({ channelId }) => channelId !== id)).map(enter),
         ...members.map(({ channelId }) => leave(channelId)),
-        ...members.map(({ channelId }) => source(channelId)),
         { type: 'startMoh', musicClass: 'jazz' },
         { type: 'stopMoh' },
-        { type: 'clearVideoSource' },
         { type: 'variable.set', name: 'A', value: '1', report: true },
         destroy,
         { type: 'works.ended' },
         { type: 'mix.lost' },
-        mixShows('a'),
-        mixShows(),
-        { type: 'member.videoChanged', channelId: 'a' },
       ];
     },
-    key: ({ context }) => [
-      context.members.map(({ channelId }) => channelId),
-      context.videoSource,
-      context.videoLock,
-      context.videoMode,
-    ],
+    key: ({ context }) => context.members.map(({ channelId }) => channelId),
   });
   assertCovered(bridgeMachine, coverage);
 });

@@ -42,7 +42,7 @@ replaying('models and operations are at every moment what the server gave then',
     const traced = tracedAt(timeline, count);
     const channel = traced.get(keyOf('c1', 'channel'));
     assert.ok(channel);
-    assert.equal(modelOf(channel), model, `the model after ${count} steps`);
+    assert.equal(modelOf(channel, traced), model, `the model after ${count} steps`);
     const found = allowedOn(channel, traced);
     if (found) assert.equal(found, possible, `what could be done after ${count} steps`);
   }

@@ -77,7 +77,7 @@ bundles('hold what is needed to run a call again: fresh actors tell the same fac
   assert.ok(compared > 500, `only ${compared} facts were compared`);
   assert.equal(
     [...charts].sort(),
-    ['bridge', 'channel', 'liveRecording', 'ownership', 'playback', 'transfer'],
+    ['bridge', 'bridgeVideo', 'channel', 'liveRecording', 'ownership', 'playback', 'transfer'],
     'charts that told facts',
   );
 });

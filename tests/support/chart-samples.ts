@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import type { AnyStateMachine, EventFrom, InputFrom } from 'xstate';
 import { applicationMachine } from '../../src/machines/application.ts';
 import { bridgeMachine } from '../../src/machines/bridge.ts';
+import { bridgeVideoMachine } from '../../src/machines/bridge-video.ts';
 import { channelMachine } from '../../src/machines/channel.ts';
 import { channelAudioMachine } from '../../src/machines/channel-audio.ts';
 import { contactMachine } from '../../src/machines/contact.ts';
@@ -225,14 +226,22 @@ export const chartSamples: readonly ChartSamples[] = [
       { type: 'leave', channelId: 'c1' },
       { type: 'leave', channelId: 'c2' },
       { type: 'startMoh', musicClass: 'jazz' },
-      { type: 'setVideoSource', channelId: 'c1' },
-      { type: 'mix.videoSource', channelId: 'c1' },
-      { type: 'mix.videoSource', channelId: 'c2' },
-      { type: 'mix.videoSource', channelId: undefined },
-      { type: 'member.videoChanged', channelId: 'c1' },
       { type: 'variable.set', name: 'A', value: '1', report: true },
       { type: 'variable.set', name: 'A', value: undefined },
-      ...plain('stopMoh', 'clearVideoSource', 'destroy', 'works.ended', 'mix.lost'),
+      ...plain('stopMoh', 'destroy', 'works.ended', 'mix.lost'),
+    ],
+  }),
+  samplesOf(bridgeVideoMachine, {
+    inputs: (['none', 'talker', 'single', 'sfu'] as const).map((mode) => ({ id: 'b1', mode })),
+    events: [
+      ...(['c1', 'c2'] as const).flatMap((channelId) => [
+        { type: 'setVideoSource', channelId } as const,
+        { type: 'mix.videoSource', channelId } as const,
+        { type: 'member.leaving', channelId } as const,
+      ]),
+      { type: 'mix.videoSource', channelId: undefined },
+      { type: 'member.videoChanged', channelId: 'c1' },
+      ...plain('clearVideoSource', 'members.changed', 'bridge.gone'),
     ],
   }),
   samplesOf(liveRecordingMachine, {

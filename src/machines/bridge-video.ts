@@ -1,0 +1,187 @@
+import { type SnapshotFrom, setup } from 'xstate';
+import type { VideoMode } from '../models/bridge.ts';
+import { effect } from './effect.ts';
+import type { Ignores } from './ignores.ts';
+
+/**
+ * Whom a bridge shows to whom: its states are the video modes of the field. Made for a bridge when somebody with video comes, or
+ * a source is asked for, so that calls without pay nothing for it.
+ */
+
+export type BridgeVideoInput = {
+  /** That of the bridge. */
+  id: string;
+  /** The mode it begins in: see `firstVideoMode`. */
+  mode: VideoMode;
+};
+
+export type BridgeVideoContext = BridgeVideoInput & {
+  /** The channel whose picture is shown to all; undefined while nobody's is. */
+  source?: string | undefined;
+  /** The channel whose picture was asked for: while it sends none, that of another is shown. */
+  chosen?: string | undefined;
+};
+
+/** Asked from above. Whether applications control the bridge, and the channel is in it, is decided before. */
+export type BridgeVideoCommand = { type: 'setVideoSource'; channelId: string } | { type: 'clearVideoSource' };
+
+export type BridgeVideoEvent =
+  | BridgeVideoCommand
+  /** The mix shows another member to all than before; undefined = nobody sends video. */
+  | { type: 'mix.videoSource'; channelId: string | undefined }
+  /** Somebody has come or gone. */
+  | { type: 'members.changed' }
+  /** What was agreed on with a member about its video has changed. */
+  | { type: 'member.videoChanged'; channelId: string }
+  /** A member is about to leave: what is shown of it is told of before its leaving is. */
+  | { type: 'member.leaving'; channelId: string }
+  | { type: 'bridge.gone' };
+
+/** The old source; `leaving` goes just now, and is no member for those who are told. */
+export type BridgeVideoFact = { type: 'BridgeVideoSourceChanged'; old: string | undefined; leaving?: string };
+
+const video = setup({
+  types: {
+    input: {} as BridgeVideoInput,
+    context: {} as BridgeVideoContext,
+    events: {} as BridgeVideoEvent,
+    emitted: {} as BridgeVideoFact,
+  },
+  actions: {
+    /** Has the mix show whom the mode says; of one that follows who talks it tells whom that is. */
+    showVideo: effect('showVideo'),
+    /** Tells the mix what the members have to do with it, and shows each the others where that is the mode. */
+    arrangeVideo: effect('arrangeVideo'),
+  },
+  guards: {
+    beginsAsNone: ({ context }) => context.mode === 'none',
+    beginsAsSingle: ({ context }) => context.mode === 'single',
+    beginsAsSfu: ({ context }) => context.mode === 'sfu',
+    hasSource: ({ context }) => context.source !== undefined,
+    isShown: ({ context, event }) => 'channelId' in event && context.source === event.channelId,
+    isChosen: ({ context, event }) => 'channelId' in event && context.chosen === event.channelId,
+    isChosenAndShown: ({ context, event }) =>
+      'channelId' in event && context.chosen === event.channelId && context.source === event.channelId,
+  },
+});
+
+const { assign, emit } = video;
+
+/** Told before the source changes in the context, so that the old one is still known. */
+const sourceChanges = emit(({ context, event }) => ({
+  type: 'BridgeVideoSourceChanged',
+  old: context.source,
+  ...(event.type === 'member.leaving' && { leaving: event.channelId }),
+}));
+const keepSource = assign(({ event }) => ('channelId' in event ? { source: event.channelId } : {}));
+const forgetSource = assign({ source: undefined });
+const choose = assign(({ event }) => (event.type === 'setVideoSource' ? { chosen: event.channelId } : {}));
+const forgetChosen = assign({ chosen: undefined });
+
+/** One is asked for: it is shown from now on, or as soon as it sends. */
+const showChosen = { target: 'chosen', actions: [sourceChanges, choose, keepSource, 'showVideo'] } as const;
+const chooseSource = [{ guard: 'isShown', target: 'chosen', actions: [choose, 'showVideo'] }, showChosen] as const;
+/** Without a source of its own a bridge shows who talks. */
+const followTalkers = [
+  { guard: 'hasSource', target: 'talker', actions: [sourceChanges, forgetSource, forgetChosen, 'showVideo'] },
+  { target: 'talker', actions: [forgetChosen, 'showVideo'] },
+] as const;
+const anotherIsShown = [{ guard: 'isShown' }, { actions: [sourceChanges, keepSource] }] as const;
+const sourceLeaves = { guard: 'isShown', actions: [sourceChanges, forgetSource] } as const;
+const arrange = {
+  'members.changed': { actions: 'arrangeVideo' },
+  'member.videoChanged': { actions: 'arrangeVideo' },
+} as const;
+
+export const bridgeVideoMachine = video.createMachine({
+  id: 'bridgeVideo',
+  context: ({ input }) => input,
+  initial: 'new',
+  states: {
+    /** Only passed through. */
+    new: {
+      always: [
+        { guard: 'beginsAsNone', target: 'none' },
+        { guard: 'beginsAsSingle', target: 'single' },
+        { guard: 'beginsAsSfu', target: 'sfu' },
+        { target: 'talker' },
+      ],
+    },
+    /** The dialplan's bridge: two see each other, and nobody is told. */
+    none: { meta: { ari: 'none' }, on: { ...arrange, 'bridge.gone': 'gone' } },
+    /** Who talks is shown to all others, and sees whoever was shown before. */
+    talker: {
+      meta: { ari: 'talker' },
+      on: {
+        setVideoSource: chooseSource,
+        'mix.videoSource': anotherIsShown,
+        'member.leaving': sourceLeaves,
+        ...arrange,
+        'bridge.gone': 'gone',
+      },
+    },
+    /** One is to be shown to all, and none is asked for: meanwhile it is who talks. */
+    single: {
+      meta: { ari: 'single' },
+      on: {
+        setVideoSource: chooseSource,
+        clearVideoSource: followTalkers,
+        'mix.videoSource': anotherIsShown,
+        'member.leaving': sourceLeaves,
+        ...arrange,
+        'bridge.gone': 'gone',
+      },
+    },
+    /** All see the one that was asked for, itself too; while it sends nothing, who talks. */
+    chosen: {
+      meta: { ari: 'single' },
+      on: {
+        setVideoSource: [{ guard: 'isChosenAndShown' }, ...chooseSource],
+        clearVideoSource: followTalkers,
+        'mix.videoSource': anotherIsShown,
+        'member.leaving': [
+          { guard: 'isChosenAndShown', target: 'single', actions: [sourceChanges, forgetSource, forgetChosen] },
+          // Its wish goes with it; whoever is shown instead goes on.
+          { guard: 'isChosen', target: 'single', actions: forgetChosen },
+          sourceLeaves,
+        ],
+        ...arrange,
+        'bridge.gone': 'gone',
+      },
+    },
+    /** Each sees the others, one in each of its streams. */
+    sfu: {
+      meta: { ari: 'sfu' },
+      on: {
+        setVideoSource: showChosen,
+        clearVideoSource: { target: 'talker', actions: 'showVideo' },
+        ...arrange,
+        'bridge.gone': 'gone',
+      },
+    },
+    gone: { type: 'final' },
+  },
+});
+
+/** What it ignores, and why. */
+export const bridgeVideoIgnores: Ignores<typeof bridgeVideoMachine> = [
+  {
+    events: ['setVideoSource', 'clearVideoSource'],
+    in: ['none'],
+    why: 'applications do not control it, and were refused before',
+  },
+  { events: ['clearVideoSource'], in: ['talker'], why: 'it follows who talks' },
+  { events: ['mix.videoSource', 'member.leaving'], in: ['none', 'sfu'], why: 'nobody is shown to all' },
+];
+
+export type BridgeVideoSnapshot = SnapshotFrom<typeof bridgeVideoMachine>;
+
+/** The mode that clients see. */
+export const videoModeOf = ({ value, context }: BridgeVideoSnapshot): VideoMode => {
+  if (value === 'chosen') return 'single';
+  return value === 'new' || value === 'gone' ? context.mode : value;
+};
+
+/** How it is where nothing was done about it yet. */
+export const untouchedVideo = (id: string, mode: VideoMode): BridgeVideoSnapshot =>
+  bridgeVideoMachine.resolveState({ value: mode, context: { id, mode } });
