@@ -258,7 +258,11 @@ export const sipSettings = ({ sip, media }: Config): SipConfig => ({
   mostRedirections: sip.most_redirections,
   transfersPerCall: sip.transfers.per_call,
   transferTimeoutMs: sip.transfers.timeout * 1000,
-  video: { delayMs: sip.video.renegotiate_delay, intervalMs: sip.video.renegotiate_interval * 1000 },
+  video: {
+    delayMs: sip.video.renegotiate_delay,
+    intervalMs: sip.video.renegotiate_interval * 1000,
+    keyFrameIntervalMs: sip.video.key_frame_interval * 1000,
+  },
   endpoints: Object.entries(sip.endpoints).map(([name, endpoint]) => sipEndpoint(name, endpoint)),
 });
 
@@ -326,6 +330,7 @@ export function sipEndpoint(name: string, endpoint: EndpointConfig): SipEndpoint
     ...(endpoint.opus && { opus: opusTerms(endpoint.opus) }),
     videoCodecs: endpoint.video_codecs,
     maxVideoStreams: endpoint.max_video_streams,
+    ...(endpoint.max_video_bandwidth > 0 && { maxVideoBitrate: endpoint.max_video_bandwidth * 1000 }),
     digits: endpoint.digits,
     mediaEncryption: endpoint.media_encryption,
     symmetric: endpoint.symmetric,

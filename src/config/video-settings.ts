@@ -15,6 +15,11 @@ export const endpointVideo = {
     description:
       'Video streams that a call may have: its own camera, and in a bridge of type video_sfu the others beside. Each takes two ports of a call with video.',
   }),
+  max_video_bandwidth: whole(0, 1_000_000, {
+    default: 0,
+    unit: 'kbit/s',
+    description: 'What its camera is asked to send at most, in each stream (b=AS and b=TIAS). 0: it is not told.',
+  }),
 };
 
 /** Video of calls. */
@@ -29,6 +34,11 @@ export const video = group(
       default: 2,
       unit: 's',
       description: 'Shortest time between two times that a phone is told of new video streams.',
+    }),
+    key_frame_interval: number(0.1, 60, {
+      default: 1,
+      unit: 's',
+      description: 'Shortest time between two INFO requests for a key frame to a phone that takes none by RTCP.',
     }),
   },
   'Video of calls.',

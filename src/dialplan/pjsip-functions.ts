@@ -77,7 +77,7 @@ const dtmfMode: DialplanFunction = {
   write: (channel, _text, value) => channel.sip()?.setDigitMode(value.trim().toLowerCase()) ?? false,
 };
 
-/** Audio formats of a list such as `!all,alaw,ulaw`: what is excluded is not among them. */
+/** Formats of a list such as `!all,alaw,ulaw`: what is excluded is not among them. */
 function offered(value: string): string[] {
   let chosen: string[] = [];
   for (const item of value.toLowerCase().split(/[,&|]/)) {
@@ -90,12 +90,17 @@ function offered(value: string): string[] {
   return chosen;
 }
 
-/** `PJSIP_MEDIA_OFFER(audio)`: the formats that are offered and accepted from now on. */
+/** `PJSIP_MEDIA_OFFER(audio)`, `PJSIP_MEDIA_OFFER(video)`: the formats that are offered and accepted from now on. */
 const mediaOffer: DialplanFunction = {
-  read: (channel, text) =>
-    text.trim().toLowerCase() === 'audio' ? channel.sip() && `(${channel.formats.join('|') || 'nothing'})` : undefined,
-  write: (channel, text, value) =>
-    text.trim().toLowerCase() === 'audio' && (channel.sip()?.setFormats(offered(value)) ?? false),
+  read(channel, text) {
+    const formats = { audio: channel.formats, video: channel.videoFormats }[text.trim().toLowerCase()];
+    return formats && channel.sip() && `(${formats.join('|') || 'nothing'})`;
+  },
+  write(channel, text, value) {
+    const medium = text.trim().toLowerCase();
+    if (medium === 'audio') return channel.sip()?.setFormats(offered(value)) ?? false;
+    return medium === 'video' && (channel.sip()?.setVideoFormats(offered(value)) ?? false);
+  },
 };
 
 /** By name, in capitals. */

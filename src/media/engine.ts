@@ -399,6 +399,9 @@ export class MediaEngine {
       case 'configureVideo':
         this.#videos.configure(end.session, command.stream, command.flow);
         return;
+      case 'askKeyFrame':
+        this.#videos.askKeyFrame(end.session);
+        return;
       default:
         end.apply(command);
         if (command.type === 'configure' && end instanceof RtpEnd)

@@ -110,6 +110,8 @@ export type EngineReport =
   | { type: 'talkingFinished'; session: number; durationMs: number }
   | { type: 'toneDetected'; session: number; direction: 'in' | 'out'; signal?: ToneSignal }
   | { type: 'timedOut'; session: number }
+  /** See `media.keyFrameNeeded`. */
+  | { type: 'keyFrameNeeded'; session: number }
   /** Audio for somebody who listens. */
   | { type: 'overheard'; session: number; overhearer: number; audio: Uint8Array<ArrayBuffer> }
   /** Told now and then of each session with RTP: see {@link MediaConfig.measureMs}. */

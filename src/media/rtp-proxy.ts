@@ -72,6 +72,10 @@ export class RtpProxy extends SessionProxy implements RtpSession {
     this.#video.configure(stream, flow);
   }
 
+  askKeyFrame(): void {
+    this.#video.askKeyFrame();
+  }
+
   videoStatistics(): Promise<VideoStatistics[]> {
     return this.#video.statistics();
   }

@@ -213,6 +213,9 @@ export abstract class SessionProxy implements MediaSession, Linked {
       case 'timedOut':
         this.told({ type: 'media.timedOut' });
         return;
+      case 'keyFrameNeeded':
+        this.told({ type: 'media.keyFrameNeeded' });
+        return;
       case 'measured':
         this.#options.measured?.(report.measures);
         return;

@@ -146,6 +146,8 @@ export interface SipAbilities {
   setDigitMode(mode: string): boolean;
   /** The formats that are offered and accepted from now on; false when there is one that we have not, or none. */
   setFormats(formats: readonly string[]): boolean;
+  /** The same of video; false also where the call's endpoint has no video. */
+  setVideoFormats(formats: readonly string[]): boolean;
   /** Tells the peer that the session lives: by a new offer, or without one; false before the answer and after the end. */
   refresh(method: 'invite' | 'update'): boolean;
 }

@@ -138,6 +138,7 @@ export type RecordAction = 'stop' | 'discard' | 'pause' | 'resume' | 'mute' | 'u
 export type SessionCommand =
   | { type: 'configure'; flow: RtpFlow }
   | { type: 'configureVideo'; stream: number; flow: VideoFlow | undefined }
+  | { type: 'askKeyFrame' }
   | { type: 'play'; play: number; item: PlayItem }
   | { type: 'control'; play: number; action: PlayAction }
   | { type: 'seek'; play: number; ms: number }
@@ -176,6 +177,11 @@ export type MediaReport =
    * far side says it, `out` = it hears it.
    */
   | { type: 'media.toneDetected'; direction: 'in' | 'out'; signal?: ToneSignal }
+  /**
+   * Somebody waits for a key frame of the far side's, which takes no RTCP feedback that asks for one: told as often as one may be
+   * asked for.
+   */
+  | { type: 'media.keyFrameNeeded' }
   /** The session is gone by a fault of the media plane: nothing will sound any more. The last report. */
   | { type: 'media.lost'; reason: string };
 

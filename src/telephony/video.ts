@@ -79,6 +79,8 @@ export interface VideoSession {
   openVideo(stream: number): Promise<{ address: string; port: number }>;
   /** Sets or changes how a stream that was opened flows; undefined = its line is disabled: its ports are let go. */
   configureVideo(stream: number, flow: VideoFlow | undefined): void;
+  /** The far side needs a key frame of whom it is shown, and has said so otherwise than by RTCP. */
+  askKeyFrame(): void;
   /** Figures of the streams that flow, in their order. */
   videoStatistics(): Promise<VideoStatistics[]>;
 }

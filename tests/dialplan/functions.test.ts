@@ -390,10 +390,12 @@ test('what SIP calls have beside is asked of them, and of no others', () => {
     'PJSIP_RESPONSE_HEADERS()',
     'PJSIP_DTMF_MODE()',
     'PJSIP_MEDIA_OFFER(audio)',
+    'PJSIP_MEDIA_OFFER(video)',
   ];
   const tells: [string, string][] = [
     ['PJSIP_DTMF_MODE()', 'INFO'],
     ['PJSIP_MEDIA_OFFER(audio)', '!all,alaw,ulaw,!alaw, g722'],
+    ['PJSIP_MEDIA_OFFER(video)', '!all,vp8,h264,!vp8'],
     ['PJSIP_SEND_SESSION_REFRESH()', 'invite'],
     ['PJSIP_SEND_SESSION_REFRESH()', 'Update'],
   ];
@@ -412,6 +414,7 @@ test('what SIP calls have beside is asked of them, and of no others', () => {
     digitMode: 'rfc4733',
     setDigitMode: (mode) => note(`digits ${mode}`),
     setFormats: (formats) => note(`formats ${formats}`),
+    setVideoFormats: (formats) => note(`video ${formats}`),
     refresh: (method) => note(`refresh ${method}`),
   };
   assert.equal([...asks, 'PJSIP_HEADERS(X-*)', 'PJSIP_RESPONSE_HEADER(read,Server,2)'].map(read), [
@@ -420,21 +423,22 @@ test('what SIP calls have beside is asked of them, and of no others', () => {
     'all of ',
     'rfc4733',
     '(alaw|ulaw)',
+    '(nothing)',
     'X-A,X-B',
     'Server 2',
   ]);
   for (const each of tells) assert.is(writeFunction(channel, ...each).ok, true, each[0]);
-  assert.equal(said, ['digits info', 'formats ulaw,g722', 'refresh invite', 'refresh update']);
+  assert.equal(said, ['digits info', 'formats ulaw,g722', 'video h264', 'refresh invite', 'refresh update']);
   for (const [expression, value] of [
     ['PJSIP_SEND_SESSION_REFRESH()', 'bye'],
-    ['PJSIP_MEDIA_OFFER(video)', 'vp8'],
+    ['PJSIP_MEDIA_OFFER(text)', 't140'],
     ['PJSIP_RESPONSE_HEADER(add,Server)', 'x'],
   ] as const)
     assert.is(writeFunction(channel, expression, value).ok, false);
   for (const expression of [
     'PJSIP_RESPONSE_HEADER(add,Server)',
     'PJSIP_RESPONSE_HEADER(read,a b)',
-    'PJSIP_MEDIA_OFFER(video)',
+    'PJSIP_MEDIA_OFFER(text)',
   ])
     assert.is(read(expression), 'failed');
   channel.headers.set('x-a', ['1']).set('x-b', ['2']).set('y', ['3']);

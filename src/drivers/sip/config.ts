@@ -106,6 +106,8 @@ export type EndpointConfig = {
   videoCodecs: readonly VideoFormatName[];
   /** Video streams that a call of it may have. */
   maxVideoStreams: number;
+  /** What it is asked to send of video at most in each stream, in bit/s; nothing is asked where left out. */
+  maxVideoBitrate?: number;
   /**
    * How digits travel: `auto` = RFC 4733 events when the other side takes them, else INFO; `info` = always INFO; `inband` =
    * as tones in the audio; `auto_inband` = RFC 4733 events when the other side takes them, else as tones.
@@ -197,8 +199,11 @@ export type SipConfig = {
   transfersPerCall: number;
   /** ms that a party which asks for a transfer is told of it at most. */
   transferTimeoutMs: number;
-  /** How often a phone is told of new video streams at most, and how long further changes are waited for, in ms. */
-  video: { delayMs: number; intervalMs: number };
+  /**
+   * How often a phone is told of new video streams at most, and how long further changes are waited for; how often it is asked
+   * for a key frame by INFO at most. In ms.
+   */
+  video: { delayMs: number; intervalMs: number; keyFrameIntervalMs: number };
   endpoints: readonly EndpointConfig[];
 };
 
@@ -248,6 +253,6 @@ export const defaultSipConfig: SipConfig = {
   mostRedirections: 5,
   transfersPerCall: 1,
   transferTimeoutMs: 60_000,
-  video: { delayMs: 200, intervalMs: 2000 },
+  video: { delayMs: 200, intervalMs: 2000, keyFrameIntervalMs: 1000 },
   endpoints: [],
 };

@@ -13,3 +13,12 @@ export const modeOfDigits: Readonly<Record<EndpointConfig['digits'], string>> = 
   inband: 'inband',
   auto_inband: 'auto',
 };
+
+/** When digits are looked for in the audio, by how they travel. */
+const inbandDigits = { auto: 'never', info: 'never', inband: 'always', auto_inband: 'without events' } as const;
+
+/** What the way in which digits travel means for what is negotiated. */
+export const digitTerms = (digits: EndpointConfig['digits']) => ({
+  telephoneEvents: digits === 'auto' || digits === 'auto_inband',
+  inbandDigits: inbandDigits[digits],
+});

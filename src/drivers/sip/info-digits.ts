@@ -3,6 +3,12 @@ import type { Timers } from '../../sip/dialog/stack.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 import type { DigitSequence } from '../../telephony/driver.ts';
 
+/** The answer to an INFO whose body is of no kind that is known (RFC 3261 21.4.13). */
+export const unknownInfo = {
+  status: 415,
+  headers: [['Accept', 'application/dtmf-relay, application/dtmf, application/media_control+xml']] as const,
+};
+
 /** A digit inside an INFO, as phones without RFC 4733 send it. */
 export type InfoDigit = { digit: string; durationMs: number };
 

@@ -15,13 +15,15 @@ import { createPendingSession, type PendingSession } from '../pending-session.ts
 import { type AskedTransfer, createAskedTransfers } from './asked-transfers.ts';
 import { causeFromReason, causeFromStatus } from './causes.ts';
 import type { EndpointConfig } from './config.ts';
+import { digitTerms } from './digit-modes.ts';
 import { EarlyMedia, type EarlyMediaData } from './early-media.ts';
 import { identityHeaders } from './identity.ts';
-import { InfoDigits, type InfoToSend, infosOf, parseInfoDigit } from './info-digits.ts';
+import { InfoDigits, type InfoToSend, infosOf, parseInfoDigit, unknownInfo } from './info-digits.ts';
 import { VideoStreams, type VideoStreamsData } from './leg-video.ts';
 import { receiveMessage } from './messages.ts';
 import { createNegotiation, type Negotiation, type NegotiationData } from './negotiation.ts';
 import { assertedParty } from './party.ts';
+import { PictureUpdates } from './picture-updates.ts';
 import { sipfragStatus } from './refer.ts';
 import { localHost, type Services } from './services.ts';
 
@@ -129,20 +131,16 @@ export interface LegCore {
   /** How digits travel. */
   readonly digits: EndpointConfig['digits'];
   /** Other terms from the next offer on, which a call that stands is made at once. */
-  change(terms: { digits?: EndpointConfig['digits']; codecs?: readonly AudioCodec[] }): void;
+  change(terms: {
+    digits?: EndpointConfig['digits'];
+    codecs?: readonly AudioCodec[];
+    videoCodecs?: readonly VideoFormatName[];
+  }): void;
   /** See `SipAbilities.refresh`. */
   refresh(method: 'invite' | 'update'): boolean;
   release(): void;
   dump(): LegCoreData;
 }
-
-/** When digits are looked for in the audio, by how they travel. */
-const inbandDigits = { auto: 'never', info: 'never', inband: 'always', auto_inband: 'without events' } as const;
-
-const digitTerms = (digits: EndpointConfig['digits']) => ({
-  telephoneEvents: digits === 'auto' || digits === 'auto_inband',
-  inbandDigits: inbandDigits[digits],
-});
 
 export function createLegCore(options: LegCoreOptions): LegCore {
   const { services, endpoint, report } = options;
@@ -173,12 +171,23 @@ export function createLegCore(options: LegCoreOptions): LegCore {
           channelId: options.channelId,
           codecs: options.video.codecs,
           most: endpoint.maxVideoStreams,
+          maxBitrate: endpoint.maxVideoBitrate,
           pace: services.config.video,
           canOffer: () => phase === 'up',
           offer: () => usage?.reinvite(),
           changed: () => tell({ type: 'leg.videoChanged' }),
           from: from?.video,
         });
+
+  const pictures = new PictureUpdates({
+    clock: stack.clock,
+    intervalMs: services.config.video.keyFrameIntervalMs,
+    send(info) {
+      if (phase === 'up') usage?.request(PictureUpdates.label, 'INFO', info);
+      return phase === 'up' && usage !== undefined;
+    },
+    show: () => video?.askKeyFrame(),
+  });
 
   const transfers = createAskedTransfers({
     services,
@@ -249,6 +258,8 @@ export function createLegCore(options: LegCoreOptions): LegCore {
         if (phase === 'setup') silentEarly = true;
         else gone(Cause.requestedChannelUnavailable);
         return;
+      case 'media.keyFrameNeeded':
+        return pictures.ask();
       case 'media.lost':
         return loseMedia(Cause.temporaryFailure);
     }
@@ -306,7 +317,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
         const pressed = parseInfoDigit(request);
         if (pressed && !isOver()) tell({ type: 'leg.digit', ...pressed });
         // RFC 6086 4.2.2: an INFO without a body only asks whether we are there.
-        return pressed || request.body.length === 0 ? 200 : 415;
+        return pressed || request.body.length === 0 ? 200 : (pictures.receive(request) ?? unknownInfo);
       }
       case 'NOTIFY':
         return receiveNotify(request);
@@ -375,6 +386,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       },
       onRequestEnded(label, status) {
         transfers.ended(label, status);
+        pictures.ended(label, status);
         if (label === 'refer' && status >= 300)
           stack.log.info({ channel: options.channelId, status }, 'the far side refused the transfer');
       },
@@ -445,6 +457,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       digits = terms.digits ?? digits;
       codecs = terms.codecs ?? codecs;
       negotiation?.change({ codecs, ...digitTerms(digits) });
+      if (terms.videoCodecs) video?.change(terms.videoCodecs);
       if (phase === 'up') usage?.reinvite();
     },
     refresh(method) {

@@ -21,6 +21,8 @@ export type VideoStreamsData = {
   /** When it may be told of new streams again, and is to be, in ms since the epoch. */
   readonly quietUntil: number;
   readonly dueAt?: number;
+  /** Its codecs, where they are not as its endpoint has them. */
+  readonly codecs?: readonly VideoFormatName[];
 };
 
 export type VideoStreamsOptions = {
@@ -31,6 +33,8 @@ export type VideoStreamsOptions = {
   codecs: readonly VideoFormatName[];
   /** Streams there may be. */
   most: number;
+  /** What the far side is asked to send at most in each, in bit/s. */
+  maxBitrate?: number | undefined;
   /** How long further changes are waited for, and how often the far side is told at most, in ms. */
   pace: { delayMs: number; intervalMs: number };
   /** Whether the call stands, so that it can be negotiated anew. */
@@ -52,6 +56,7 @@ export class VideoStreams implements LegVideo {
   readonly #ports = new Map<number, number>();
   readonly #opening = new Map<number, Promise<void>>();
   #session: RtpSession | undefined;
+  #codecs: readonly VideoFormatName[];
   #agreed: readonly AgreedVideo[];
   #wanted: readonly ShownStream[];
   #asked: number;
@@ -64,6 +69,7 @@ export class VideoStreams implements LegVideo {
   constructor(options: VideoStreamsOptions) {
     const { from, most } = options;
     this.#options = options;
+    this.#codecs = from?.codecs ?? options.codecs;
     this.#agreed = from?.agreed ?? [];
     this.#wanted = from?.wanted ?? [];
     this.#asked = from?.asked ?? 1;
@@ -83,7 +89,7 @@ export class VideoStreams implements LegVideo {
 
   get formats(): readonly VideoFormatName[] {
     const [first] = this.#agreed;
-    return first ? [first.codec] : this.#options.codecs;
+    return first ? [first.codec] : this.#codecs;
   }
 
   /** The session is there: opens its ports. Resolves when those that can be had are open; never rejects. */
@@ -95,6 +101,16 @@ export class VideoStreams implements LegVideo {
   show(streams: readonly ShownStream[]): void {
     this.#wanted = streams.slice(0, this.#options.most);
     this.consider();
+  }
+
+  /** Other codecs from the next offer or answer on; at least one. */
+  change(codecs: readonly VideoFormatName[]): void {
+    this.#codecs = codecs;
+  }
+
+  /** The far side needs a key frame of what it is shown. */
+  askKeyFrame(): void {
+    this.#session?.askKeyFrame();
   }
 
   async statistics(): Promise<VideoStatistics[]> {
@@ -127,7 +143,8 @@ export class VideoStreams implements LegVideo {
         ...(label !== undefined && { label }),
       });
     }
-    return { codecs: this.#options.codecs, streams };
+    const { maxBitrate } = this.#options;
+    return { codecs: this.#codecs, streams, ...(maxBitrate !== undefined && { maxBitrate }) };
   }
 
   /**
@@ -183,6 +200,7 @@ export class VideoStreams implements LegVideo {
       labels: this.#labels,
       quietUntil: this.#quietUntil,
       ...(this.#dueAt !== undefined && { dueAt: this.#dueAt }),
+      ...(this.#codecs !== this.#options.codecs && { codecs: this.#codecs }),
     };
   }
 

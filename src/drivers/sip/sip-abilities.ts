@@ -1,3 +1,4 @@
+import { isVideoFormat } from '../../lib/formats.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import { isAudioCodec } from '../../sip/sdp/codecs.ts';
 import type { SipAbilities } from '../../telephony/driver.ts';
@@ -10,7 +11,7 @@ const modes = new Set(['rfc4733', 'inband', 'info', 'auto', 'auto_info']);
 
 /** What applications may ask of a SIP call beside what all calls can. */
 export function sipAbilities(
-  core: Pick<LegCore, 'digits' | 'change' | 'refresh'>,
+  core: Pick<LegCore, 'digits' | 'change' | 'refresh' | 'video'>,
   {
     headers,
     answer,
@@ -37,6 +38,11 @@ export function sipAbilities(
     setFormats(formats) {
       if (formats.length === 0 || !formats.every(isAudioCodec)) return false;
       core.change({ codecs: formats });
+      return true;
+    },
+    setVideoFormats(formats) {
+      if (!core.video || formats.length === 0 || !formats.every(isVideoFormat)) return false;
+      core.change({ videoCodecs: formats });
       return true;
     },
     refresh: (method) => core.refresh(method),

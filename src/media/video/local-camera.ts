@@ -20,6 +20,8 @@ export type LocalCameraOptions = {
   ssrc: () => number;
   /** Tells the far side something by RTCP. */
   tell: (feedback: Uint8Array) => void;
+  /** A key frame is wanted of a far side that takes no RTCP feedback which asks for one. */
+  keyFrameNeeded: () => void;
 };
 
 /** Units of timestamps of video per ms (90 kHz). */
@@ -214,7 +216,11 @@ export class LocalCamera implements Camera {
   #askNow(): boolean {
     const { ssrc } = this.reception;
     const feedback = this.#flow?.feedback;
-    if (ssrc === undefined || !feedback || (!feedback.pli && !feedback.fir)) return false;
+    if (ssrc === undefined || !feedback) return false;
+    if (!feedback.pli && !feedback.fir) {
+      this.#options.keyFrameNeeded();
+      return true;
+    }
     const ours = this.#options.ssrc();
     this.#options.tell(feedback.pli ? pictureLoss(ours, ssrc) : intraRequest(ours, ssrc, ++this.#intraRequests & 0xff));
     return true;

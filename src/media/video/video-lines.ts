@@ -58,6 +58,12 @@ export class VideoLines {
     this.#configure(line);
   }
 
+  /** See {@link VideoSession.askKeyFrame}. Of a thread that is lost just now nothing is asked: it asks by itself when it begins. */
+  askKeyFrame(): void {
+    const lives = this.#lives();
+    if (lives && this.any) lives.link.send({ type: 'askKeyFrame', session: lives.place.session });
+  }
+
   /** See {@link VideoSession.videoStatistics}. */
   async statistics(): Promise<VideoStatistics[]> {
     const lives = this.#lives();

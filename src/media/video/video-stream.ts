@@ -24,6 +24,8 @@ export type VideoStreamOptions = {
   cname: string | undefined;
   memory: SharedArrayBuffer;
   located: (source: PacketAddress) => void;
+  /** See {@link LocalCameraOptions.keyFrameNeeded}. */
+  keyFrameNeeded: () => void;
   /** It cannot go on: a fault of ours. */
   faulted: (error: unknown) => void;
 };
@@ -75,6 +77,7 @@ export class VideoStream {
       generation: random32(),
       ssrc: () => this.shown.ssrc,
       tell: (feedback) => this.#far.sendControl(this.#control.behindReport(this.shown, [feedback])),
+      keyFrameNeeded: options.keyFrameNeeded,
     });
   }
 

@@ -93,6 +93,11 @@ export class Videos {
     else this.#closeStream(session, stream);
   }
 
+  /** The far side needs key frames of all that it is shown. */
+  askKeyFrame(session: number): void {
+    for (const { shown } of this.#sides.get(session)?.streams.values() ?? []) shown.keyFrameAsked();
+  }
+
   /** Figures of the streams that flow, in their order. */
   statistics(session: number): VideoStatistics[] {
     const streams = [...(this.#sides.get(session)?.streams.values() ?? [])];
@@ -160,6 +165,7 @@ export class Videos {
         natSearchMs: config.natSearchMs,
       },
       located: (found) => report({ type: 'videoLocated', session, stream: number, source: found }),
+      keyFrameNeeded: () => report({ type: 'keyFrameNeeded', session }),
       faulted: (error) => this.#fault(session, stream, error),
     });
     if (source) stream.resume(source);

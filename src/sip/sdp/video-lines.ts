@@ -39,6 +39,8 @@ export type LocalVideoStream = {
 export type LocalVideo = {
   /** In our order of preference. */
   codecs: readonly VideoFormatName[];
+  /** What the other side is asked to send at most in each stream, in bit/s (`b=TIAS`, `b=AS`). */
+  maxBitrate?: number;
   /** By number: the first is for the first `m=video` line. Those that come after are refused. */
   streams: readonly LocalVideoStream[];
 };
@@ -69,6 +71,8 @@ export type WrittenVideo = {
   direction: Direction;
   sdes: readonly SdesLine[];
   feedback: readonly { payload: number | '*'; feedback: VideoFeedback }[];
+  /** See {@link LocalVideo.maxBitrate}. */
+  maxBitrate?: number;
 };
 
 /** The keys told so far, by the number of the stream: each has its own. */
@@ -114,6 +118,7 @@ export function offerVideos(
       direction: stream.direction,
       sdes: offeredLines(keys[number] ?? {}),
       feedback: [{ payload: '*', feedback: allFeedback }],
+      ...bandwidthOf(local, stream.direction),
     });
   }
   return { lines: all, written, keys };
@@ -144,6 +149,7 @@ export function answerVideos(
       direction,
       sdes: secret.line && ours ? [{ tag: secret.line.tag, key: ours.local }] : [],
       feedback: [{ payload: chosen.payloadType, feedback: chosen.feedback }],
+      ...(local && bandwidthOf(local, direction)),
     });
     agreed.push({ ...agree(number, remote, chosen, direction), ...(ours && { srtp: ours }) });
   }
@@ -177,15 +183,26 @@ export function acceptVideos(
   return agreed;
 }
 
+/** What we take at most is said where we take anything (RFC 3264 5.1). */
+const bandwidthOf = ({ maxBitrate }: LocalVideo, direction: Direction): { maxBitrate?: number } =>
+  maxBitrate !== undefined && receives(direction) ? { maxBitrate } : {};
+
 /** What can stand in a line of a description; another label is left out. */
 const labelForm = /^[\x21-\x7e]{1,256}$/;
 
 /** As `sdp-transform` writes a line of ours. */
-export function videoMedia(line: MediaLine, { stream, formats, direction, sdes, feedback }: WrittenVideo) {
+export function videoMedia(line: MediaLine, { stream, formats, direction, sdes, feedback, maxBitrate }: WrittenVideo) {
   return {
     type: 'video',
     port: stream.port,
     protocol: line.protocol,
+    // Of the two, phones know the older one or both. Kbit/s round up, so that neither says less than the other.
+    ...(maxBitrate !== undefined && {
+      bandwidth: [
+        { type: 'TIAS' as const, limit: maxBitrate },
+        { type: 'AS' as const, limit: Math.ceil(maxBitrate / 1000) },
+      ],
+    }),
     payloads: formats.map(({ payloadType }) => payloadType).join(' '),
     rtp: formats.map(({ codec, payloadType }) => ({
       payload: payloadType,

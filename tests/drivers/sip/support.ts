@@ -105,6 +105,7 @@ export class FakeMedia implements MediaPlane {
           session.videoPorts.delete(stream);
         }
       },
+      askKeyFrame: ask('askKeyFrame'),
       videoStatistics: async () => [],
       play: (item) => {
         asked.push(`play ${item.uri}`);

@@ -21,7 +21,7 @@ const phone = async (options: PhoneOptions = {}): Promise<Phone> => {
 type Terms = Parameters<typeof endpoint>[1];
 const vp8: Terms = { videoCodecs: ['vp8'] };
 /** Streams are told of at once. */
-const pace = { delayMs: 1, intervalMs: 1 };
+const pace = { delayMs: 1, intervalMs: 1, keyFrameIntervalMs: 1 };
 
 /** A call that stands between two that have video as they say, and what the caller sent. */
 async function connected(callerHas: Terms, calleeHas: Terms, options: { formats?: string[]; pace?: typeof pace } = {}) {
@@ -31,7 +31,7 @@ async function connected(callerHas: Terms, calleeHas: Terms, options: { formats?
   const caller = await phone({
     config: { ...config, endpoints: [trunkTo(callee.uri, callerHas)] },
     lets: (text) => {
-      if (/^INVITE /.test(text)) sent.push(text);
+      if (/^(INVITE|INFO) /.test(text)) sent.push(text);
       return true;
     },
   });
@@ -52,7 +52,8 @@ const flows = (at: Phone, { id }: TestChannel) =>
     `${send ? 'send' : ''}${receive ? 'recv' : ''}`,
   ]);
 const ports = (at: Phone, { id }: TestChannel) => at.media.sessions.get(id)!.videoPorts;
-const invites = (sent: readonly string[]) => new Set(sent.map((text) => /CSeq: (\d+)/.exec(text)?.[1])).size;
+const invites = (sent: readonly string[]) =>
+  new Set(sent.map((text) => /CSeq: (\d+) INVITE/.exec(text)?.[1]).filter(Boolean)).size;
 const lines = (text: string | undefined) =>
   (text ?? '').split('\r\n').filter((line) => /^(m=video|a=label)/.test(line));
 const shown = (...labels: string[]): ShownStream[] => labels.map((label) => ({ codec: 'vp8', label }));
@@ -185,7 +186,9 @@ video('what a far side refuses is not asked of it again', async () => {
 
 video('many changes at once are one re-INVITE, and the next ones wait for their turn', async () => {
   const many: Terms = { ...vp8, maxVideoStreams: 16 };
-  const { out, inbound, callee, sent } = await connected(many, many, { pace: { delayMs: 20, intervalMs: 60 } });
+  const { out, inbound, callee, sent } = await connected(many, many, {
+    pace: { ...pace, delayMs: 20, intervalMs: 60 },
+  });
   const labels = [...'bcdefghijk'];
   const before = invites(sent);
   for (let count = 1; count <= labels.length; count++) out.leg.video!.show(shown(...labels.slice(0, count)));
@@ -204,6 +207,62 @@ video('both sides add streams at the same time: the glare is over after a while,
   // Whoever tries first again adds its own; the other side's wish comes on top of that.
   await caller.facts.until(() => out.leg.video!.streams.length === 3, 'streams');
   await callee.facts.until(() => inbound.leg.video!.streams.length === 3, 'streams');
+});
+
+/** Requests for key frames that were sent, by their numbers. */
+const asks = (sent: readonly string[]) =>
+  new Set(sent.filter((text) => /^INFO /.test(text)).map((text) => /CSeq: (\d+)/.exec(text)?.[1])).size;
+
+video('a key frame is asked for by INFO, one at a time, and shown to whoever asks so', async () => {
+  const { caller, callee, out, inbound, sent } = await connected(vp8, vp8, {
+    pace: { ...pace, keyFrameIntervalMs: 60_000 },
+  });
+  const [from, to] = [caller.media.sessions.get(out.id)!, callee.media.sessions.get(inbound.id)!];
+  for (let count = 0; count < 50; count++) from.told({ type: 'media.keyFrameNeeded' });
+  out.leg.hold();
+  await inbound.heard('leg.held');
+  assert.equal([asks(sent), to.asked.filter((each) => each === 'askKeyFrame').length], [1, 1]);
+  assert.match(sent.find((text) => /^INFO /.test(text)) ?? '', /media_control\+xml[\s\S]*<picture_fast_update\/>/);
+});
+
+video('a call without video takes requests for key frames, and shows nothing', async () => {
+  const { caller, callee, out, inbound } = await connected(vp8, {});
+  caller.media.sessions.get(out.id)!.told({ type: 'media.keyFrameNeeded' });
+  out.leg.hold();
+  await inbound.heard('leg.held');
+  assert.not.ok(callee.media.sessions.get(inbound.id)!.asked.includes('askKeyFrame'));
+});
+
+video('the codecs of video that are offered can be set before dialing, and of a call that stands', async () => {
+  const both: Terms = { videoCodecs: ['vp8', 'h264'] };
+  const callee = await phone({ config: { video: pace, endpoints: [{ ...anybody, ...both }] } });
+  const caller = await phone({ config: { video: pace, endpoints: [trunkTo(callee.uri, both)] } });
+  const out = caller.open('600@trunk');
+  const { sip } = out.leg;
+  assert.equal(
+    [['vp8', 'alaw'], [], ['theora']].map((formats) => sip?.setVideoFormats(formats)),
+    [false, false, false],
+  );
+  assert.ok(sip?.setVideoFormats(['h264']));
+  assert.equal([out.leg.video?.formats, out.leg.formats], [['h264'], ['ulaw', 'alaw']]);
+  out.leg.dial();
+  const inbound = await callee.rung();
+  inbound.leg.answer();
+  await out.heard('leg.answered');
+  assert.equal([out.leg.video?.formats, inbound.leg.video?.formats], [['h264'], ['h264']]);
+  assert.ok(sip?.setVideoFormats(['vp8']));
+  await caller.facts.until(() => out.leg.video?.formats[0] === 'vp8', 'the other codec');
+  assert.equal(inbound.leg.video?.formats, ['vp8']);
+  const plain = await connected({}, {});
+  assert.is(plain.out.leg.sip?.setVideoFormats(['vp8']), false);
+});
+
+video('what a phone may send of video is told to it, as its endpoint says', async () => {
+  const { sent } = await connected({ ...vp8, maxVideoBitrate: 256_000 }, vp8);
+  assert.equal(
+    sent[0]!.split('\r\n').filter((line) => line.startsWith('b=')),
+    ['b=TIAS:256000', 'b=AS:256'],
+  );
 });
 
 video.run();

@@ -46,7 +46,7 @@ export type CameraNumbers = {
 /** A camera whose packets are made by hand: a key frame when it is asked for one. */
 export class HandCamera {
   readonly camera: LocalCamera;
-  /** RTCP feedback that it was told, by packet type and format. */
+  /** RTCP feedback that it was told, by packet type and format; `otherwise` = a key frame that is to be asked for without. */
   readonly told: string[] = [];
   readonly #clock: HandClock;
   readonly #header = emptyHeader();
@@ -66,6 +66,10 @@ export class HandCamera {
       tell: (feedback) => {
         this.told.push(`${feedback[1]}/${feedback[0]! & 0x1f}`);
         if (feedback[1] === 206) this.#asked = true;
+      },
+      keyFrameNeeded: () => {
+        this.told.push('otherwise');
+        this.#asked = true;
       },
     });
     this.camera.configure(flow);

@@ -51,6 +51,22 @@ const answered = (offer: Description, media: LocalMedia, session: SdpSession = n
 const none = { nack: false, pli: false, fir: false };
 const vp8 = ['m=video 4002 RTP/AVP 96', 'a=rtpmap:96 VP8/90000'];
 
+test('what a camera may send is said in offers and answers, of streams that we take', () => {
+  const media = local([stream(6000), stream(6002, { direction: 'sendonly' })], ['vp8']);
+  const limited: LocalMedia = { ...media, video: { ...media.video!, maxBitrate: 512_500 } };
+  const said = (body: string) => videoOf(body).filter((line) => /^(m=|b=|a=(send|recv))/.test(line));
+  const bandwidth = ['b=TIAS:512500', 'b=AS:513'];
+  assert.equal(said(writeOffer(newSession('7'), limited, 'sendrecv').body), [
+    ...['m=video 6000 RTP/AVP 96', ...bandwidth, 'a=sendrecv'],
+    ...['m=video 6002 RTP/AVP 96', 'a=sendonly'],
+  ]);
+  const offer = remote(...vp8, 'm=video 4004 RTP/AVP 96', 'a=rtpmap:96 VP8/90000', 'a=recvonly');
+  assert.equal(said(answered(offer, limited).body), [
+    ...['m=video 6000 RTP/AVP 96', ...bandwidth, 'a=sendrecv'],
+    ...['m=video 6002 RTP/AVP 96', 'a=sendonly'],
+  ]);
+});
+
 test('an offer says every codec with its parameters, and that feedback is understood', () => {
   const media = local([stream(6000)], ['vp8', 'vp9', 'h264', 'av1']);
   assert.equal(videoOf(writeOffer(newSession('7'), media, 'sendrecv').body), [

@@ -1,0 +1,120 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { SipRequest } from '../../sip/message/message.ts';
+
+/** Commands about video in the body of an INFO (RFC 5168). */
+const mediaControl = 'application/media_control+xml';
+/** The one that there is: the encoder is asked for a key frame. */
+const body =
+  '<?xml version="1.0" encoding="utf-8"?>\r\n' +
+  '<media_control><vc_primitive><to_encoder><picture_fast_update/></to_encoder></vc_primitive></media_control>\r\n';
+/** Statuses that say that the far side will never understand it. */
+const neverTaken: ReadonlySet<number> = new Set([405, 406, 415, 420, 501]);
+/** Characters of a body that are read. */
+const longestBody = 4096;
+
+/** What an INFO says of video: a key frame is wanted, nothing that is known, or nothing that can be read; undefined = it is about something else. */
+export type MediaControl = 'picture_fast_update' | 'unknown' | 'malformed';
+
+/** Reads the body of an INFO. What is in it beside the command is read past, as RFC 5168 wants it. */
+export function readMediaControl({ contentType, body: octets }: SipRequest): MediaControl | undefined {
+  if (contentType !== mediaControl) return undefined;
+  if (octets.length > longestBody) return 'malformed';
+  const elements = elementsOf(octets.toString('utf8'));
+  if (elements?.[0] !== 'media_control') return 'malformed';
+  return elements.includes('picture_fast_update') ? 'picture_fast_update' : 'unknown';
+}
+
+/** Local names of the elements of a document in their order; undefined when they are not one within the other. */
+function elementsOf(text: string): string[] | undefined {
+  const found: string[] = [];
+  const open: string[] = [];
+  const plain = withoutNotes(text);
+  if (plain === undefined) return undefined;
+  for (let at = plain.indexOf('<'); at >= 0; at = plain.indexOf('<', at)) {
+    const end = plain.indexOf('>', at);
+    if (end < 0) return undefined;
+    const tag = plain.slice(at + 1, end);
+    at = end + 1;
+    if (tag.startsWith('!')) continue;
+    const isEnd = tag.startsWith('/');
+    const [full = ''] = tag.slice(isEnd ? 1 : 0).split(/[\s/]/, 1);
+    const name = full.slice(full.indexOf(':') + 1);
+    if (!/^[\w.-]+$/.test(name)) return undefined;
+    if (isEnd) {
+      if (open.pop() !== name) return undefined;
+      continue;
+    }
+    if (open.length === 0 && found.length > 0) return undefined;
+    found.push(name);
+    if (!tag.endsWith('/')) open.push(name);
+  }
+  return open.length === 0 ? found : undefined;
+}
+
+/** A document without its declaration and comments; undefined when one of them has no end. */
+function withoutNotes(text: string): string | undefined {
+  let rest = text;
+  for (const [begin, end] of [
+    ['<!--', '-->'],
+    ['<?', '?>'],
+  ] as const)
+    for (let at = rest.indexOf(begin); at >= 0; at = rest.indexOf(begin, at)) {
+      const over = rest.indexOf(end, at + begin.length);
+      if (over < 0) return undefined;
+      rest = rest.slice(0, at) + rest.slice(over + end.length);
+    }
+  return rest;
+}
+
+export type PictureUpdatesOptions = {
+  clock: Pick<Clock, 'now'>;
+  /** Shortest time between two that are sent, in ms. */
+  intervalMs: number;
+  /** Sends an INFO with this body; false where that cannot be (yet). */
+  send(info: { contentType: string; body: string }): boolean;
+  /** Shows the far side a key frame as soon as its source has one. */
+  show(): void;
+};
+
+/**
+ * Key frames that are asked for by INFO, of a far side that takes no RTCP feedback, and by one. One request is under way at a
+ * time; what is wanted meanwhile, or too soon, is left out: whoever waits for a key frame says so again. A far side that does not
+ * know what is asked is asked no more.
+ */
+export class PictureUpdates {
+  /** What requests are sent as. */
+  static readonly label = 'picture';
+  readonly #options: PictureUpdatesOptions;
+  #isUnderWay = false;
+  #isRefused = false;
+  #at = Number.NEGATIVE_INFINITY;
+
+  constructor(options: PictureUpdatesOptions) {
+    this.#options = options;
+  }
+
+  /** A key frame of the far side is wanted. */
+  ask(): void {
+    const { clock, intervalMs, send } = this.#options;
+    const now = clock.now();
+    if (this.#isUnderWay || this.#isRefused || now - this.#at < intervalMs) return;
+    if (!send({ contentType: mediaControl, body })) return;
+    this.#at = now;
+    this.#isUnderWay = true;
+  }
+
+  /** A request inside the call has ended. */
+  ended(label: string, status: number): void {
+    if (label !== PictureUpdates.label) return;
+    this.#isUnderWay = false;
+    this.#isRefused ||= neverTaken.has(status);
+  }
+
+  /** An INFO of the far side: what it is answered with; undefined when it is not about video. */
+  receive(request: SipRequest): number | undefined {
+    const control = readMediaControl(request);
+    if (control === 'picture_fast_update') this.#options.show();
+    if (control === undefined) return undefined;
+    return control === 'malformed' ? 400 : 200;
+  }
+}
