@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { useCell } from './core/cell.ts';
+import { focusWhatIsShown } from './core/focus.ts';
 import { overview, useOverview } from './core/overview.ts';
 import { route, to } from './core/route.ts';
 import { logOut, may, session } from './core/session.ts';
@@ -115,6 +117,12 @@ function LoggedIn() {
   const mine = places.filter(({ needs }) => needs === undefined || may(needs));
   const here = at[0] ?? mine[0]?.path ?? 'api';
   const isMine = mine.some(({ path }) => path === here);
+  const shown = at.slice(1).join(' ');
+  const name = mine.find(({ path }) => path === here)?.name ?? '';
+  useEffect(() => {
+    document.title = [shown, name, 'Hookswitch'].filter((each) => each !== '').join(' – ');
+    focusWhatIsShown();
+  }, [shown, name]);
   return (
     <div class="shell">
       <a class="skip" href="#main">

@@ -17,7 +17,15 @@ export type OverviewState = {
 };
 
 /** The figures of one moment. */
-export type Moment = { at: number; live: number; recorded: number; events: number; began: number };
+export type Moment = {
+  at: number;
+  live: number;
+  recorded: number;
+  /** Events made for all applications so far, and for each by its name. */
+  events: number;
+  made: ReadonlyMap<string, number>;
+  began: number;
+};
 
 const historyMs = 300_000;
 /** Ended calls that are kept in the page. */
@@ -28,7 +36,8 @@ export const overview = cell<OverviewState>(empty);
 
 let begun = 0;
 
-function take({ at, calls: changed, removed, figures, applications, stuck }: LiveOverview): void {
+/** Takes up a message. */
+export function takeOverview({ at, calls: changed, removed, figures, applications, stuck }: LiveOverview): void {
   const before = overview.get();
   const calls = new Map(before.calls);
   for (const id of removed) calls.delete(id);
@@ -41,7 +50,8 @@ function take({ at, calls: changed, removed, figures, applications, stuck }: Liv
     if (call.state === 'ended') calls.delete(id);
   }
   const events = applications.reduce((sum, { events: made }) => sum + made, 0);
-  const moment: Moment = { at, live: figures.live_calls, recorded: figures.recorded, events, began: begun };
+  const made = new Map(applications.map((each) => [each.name, each.events]));
+  const moment: Moment = { at, live: figures.live_calls, recorded: figures.recorded, events, made, began: begun };
   const last = before.history.at(-1);
   // One a second is enough for a curve.
   const kept = before.history.filter((each) => each.at > at - historyMs);
@@ -51,7 +61,7 @@ function take({ at, calls: changed, removed, figures, applications, stuck }: Liv
 
 /** Keeps {@link overview} up to date as long as the component is there. */
 export const useOverview = (): LiveState =>
-  useLive<LiveOverview>(may('live:watch') ? '/hookswitch/live' : undefined, take);
+  useLive<LiveOverview>(may('live:watch') ? '/hookswitch/live' : undefined, takeOverview);
 
 /** How fast something grew over the last seconds of the history, a second. */
 export function rateOf(history: readonly Moment[], pick: (moment: Moment) => number, overMs = 10_000): number {

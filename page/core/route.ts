@@ -9,7 +9,8 @@ const read = (): string[] =>
     .map((part) => decodeURIComponent(part));
 
 export const route = cell<string[]>(read());
-addEventListener('hashchange', () => route.set(read()));
+// A link to a place within what is shown (`#main`) leads nowhere else.
+addEventListener('hashchange', () => (location.hash === '' || location.hash.startsWith('#/')) && route.set(read()));
 
 /** A link within the page. */
 export const to = (...parts: string[]): string => `#/${parts.map(encodeURIComponent).join('/')}`;

@@ -34,9 +34,12 @@ export function stateNames(value: unknown, prefix = ''): string[] {
   });
 }
 
+/** Stands for a party that has neither name nor number. */
+export const nobody = '—';
+
 /** Who a party is, for people. */
 export const party = ({ name, number }: { name: string; number: string }): string =>
-  name && number ? `${name} (${number})` : name || number || '—';
+  name && number ? `${name} (${number})` : name || number || nobody;
 
 /** `1 call`, `2 calls`. */
 export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { LiveState } from '../core/live.ts';
 import { ask, mayLookAt, Refused } from '../core/session.ts';
 
@@ -122,6 +122,13 @@ export function useAsked<T>(
     };
   }, [path, everyMs, turn]);
   return { value, error, again: () => setTurn((before) => before + 1) };
+}
+
+/** What an answer was the time before; undefined of the first one. */
+export function useBefore<T>(value: T | undefined): T | undefined {
+  const known = useRef<{ now: T | undefined; before: T | undefined }>({ now: undefined, before: undefined });
+  if (known.current.now !== value) known.current = { now: value, before: known.current.now };
+  return known.current.before;
 }
 
 /** Why something was refused, in words. */

@@ -1,4 +1,4 @@
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
 import { audioText } from '../core/measures.ts';
 import { offset, stateNames } from '../core/words.ts';
@@ -10,6 +10,8 @@ import { Windowed } from './windowed.tsx';
 const lanes = ['Phone', 'SIP', 'Channel', 'Application'] as const;
 export const kinds = ['sip', 'step', 'request', 'event', 'media'] as const;
 type Kind = (typeof kinds)[number];
+/** What is measured of audio comes every few seconds, and is drawn as curves: it would hide all else. */
+const atFirst: ReadonlySet<Kind> = new Set(kinds.filter((kind) => kind !== 'media'));
 const kindNames: Readonly<Record<Kind, string>> = {
   sip: 'SIP',
   step: 'Charts',
@@ -109,7 +111,7 @@ type LadderProps = {
 };
 
 export function Ladder({ timeline, count, began, onMoment }: LadderProps) {
-  const [shown, setShown] = useState<ReadonlySet<Kind>>(new Set(kinds));
+  const [shown, setShown] = useState<ReadonlySet<Kind>>(atFirst);
   const [words, setWords] = useState('');
   const [chosen, setChosen] = useState<number>();
   const rows = useMemo(() => filtered(timeline, count, shown, words), [timeline, count, shown, words]);
@@ -121,9 +123,17 @@ export function Ladder({ timeline, count, began, onMoment }: LadderProps) {
   const choose = (index: number) => {
     setChosen(index === chosen ? undefined : index);
   };
+  /** What was chosen gets the focus back. */
+  const list = useRef<HTMLDivElement>(null);
+  const close = () => {
+    const row = list.current?.querySelector<HTMLElement>('.rung.chosen');
+    setChosen(undefined);
+    if (row) row.focus();
+    else list.current?.querySelector<HTMLElement>('.rung[tabindex="0"]')?.focus();
+  };
   const detail = chosen === undefined ? undefined : timeline[chosen];
   return (
-    <div class="ladder">
+    <div class="ladder" ref={list}>
       <div class="filters">
         {kinds.map((kind) => (
           <button type="button" class="chip" aria-pressed={shown.has(kind)} onClick={() => toggle(kind)} key={kind}>
@@ -158,6 +168,7 @@ export function Ladder({ timeline, count, began, onMoment }: LadderProps) {
             <button
               type="button"
               class={`rung ${tone} ${index === chosen ? 'chosen' : ''}`}
+              aria-expanded={index === chosen}
               key={entry.seq}
               onClick={() => choose(index)}
               onDblClick={() => onMoment(index + 1)}
@@ -173,13 +184,13 @@ export function Ladder({ timeline, count, began, onMoment }: LadderProps) {
         }}
       />
       {detail ? (
-        <div class="ladder-detail">
+        <section class="ladder-detail" aria-label="The chosen entry">
           <div class="row">
             <b>{shapeOf(detail).text}</b>
             <button type="button" class="small" onClick={() => onMoment((chosen ?? 0) + 1)}>
               Go to this moment
             </button>
-            <button type="button" class="small" onClick={() => setChosen(undefined)}>
+            <button type="button" class="small" onClick={close}>
               Close
             </button>
           </div>
@@ -188,7 +199,7 @@ export function Ladder({ timeline, count, began, onMoment }: LadderProps) {
           ) : (
             <Json value={detail} />
           )}
-        </div>
+        </section>
       ) : null}
     </div>
   );

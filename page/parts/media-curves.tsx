@@ -66,8 +66,12 @@ export function MediaCurves({ timeline, at, call }: MediaCurvesProps) {
   const names = call?.channels.map(({ id, name }) => `${id} ${name}`).join('\n') ?? '';
   const curves = useMemo(() => {
     const known = new Map(names.split('\n').map((line) => line.split(' ', 2) as [string, string]));
-    // Without the number behind it, which tells nobody anything.
-    return curvesOf(measures, (object) => (known.get(object) ?? object).replace(/^PJSIP\//, '').replace(/-\w+$/, ''));
+    const whole = (object: string): string => (known.get(object) ?? object).replace(/^PJSIP\//, '');
+    // Without the number behind it, which tells nobody anything unless there are two of that name.
+    const brief = (object: string): string => whole(object).replace(/-\w+$/, '');
+    const isOne = (object: string): boolean =>
+      [...known.keys()].filter((other) => brief(other) === brief(object)).length < 2;
+    return curvesOf(measures, (object) => (isOne(object) ? brief(object) : whole(object)));
   }, [measures, names]);
   if (curves.length === 0) return null;
   return (

@@ -1,7 +1,8 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AllowedOperation, AllowedOperations } from '../../src/models/allowed-operations.ts';
 import { operationBehind } from '../../src/models/operation-names.ts';
 import { type Action, actionOf, withFields } from '../core/actions.ts';
+import { amongButtons, useFocusAtFirst } from '../core/focus.ts';
 import { ask, may } from '../core/session.ts';
 import { reasonOf } from './bits.tsx';
 
@@ -15,18 +16,19 @@ function FieldForm({ action, onDone, onAsk }: { action: Action; onDone(): void; 
   const [values, setValues] = useState<Record<string, string>>(
     Object.fromEntries(action.fields.map(({ name, value }) => [name, value])),
   );
+  const first = useFocusAtFirst<HTMLInputElement>();
   const submit = (event: Event) => {
     event.preventDefault();
     onAsk(withFields(action, values));
     onDone();
   };
   return (
-    <form class="fields" onSubmit={submit}>
+    <form class="fields" onSubmit={submit} onKeyDown={(event) => event.key === 'Escape' && onDone()}>
       {action.fields.map(({ name, label }, index) => (
         <label key={name}>
           {label}
           <input
-            autofocus={index === 0}
+            ref={index === 0 ? first : null}
             value={values[name] ?? ''}
             onInput={(event) => setValues({ ...values, [name]: event.currentTarget.value })}
           />
@@ -72,17 +74,24 @@ export function Operations({ possible, past }: OperationsProps) {
       (error: unknown) => setTold({ text: reasonOf(error), bad: true }),
     );
   };
-  const press = (each: (typeof known)[number]) => {
+  const press = (each: (typeof known)[number], button: HTMLButtonElement) => {
+    opener.current = button;
     if (!each.allowed) setTold({ text: `${each.action.label}: ${reason(each)}`, bad: true });
     else if (past) setTold({ text: 'This is the past: go back to now to act.', bad: true });
     else if (each.action.fields.length > 0) setOpen(open === each.operation ? undefined : each.operation);
     else send(each.action, each.action.path);
   };
+  /** The button that has opened the form gets the focus back. */
+  const opener = useRef<HTMLButtonElement | null>(null);
+  const close = () => {
+    setOpen(undefined);
+    opener.current?.focus();
+  };
   const chosen = known.find(({ operation, allowed }) => operation === open && allowed);
   const sorted = [...known.filter(({ allowed }) => allowed), ...known.filter(({ allowed }) => !allowed)];
   return (
     <div class="operations">
-      <div class="buttons" role="toolbar" aria-label="Operations">
+      <div class="buttons" role="toolbar" aria-label="Operations" onKeyDown={amongButtons}>
         {sorted.map((each) => (
           <button
             type="button"
@@ -92,7 +101,7 @@ export function Operations({ possible, past }: OperationsProps) {
             title={
               each.allowed ? each.without_effect && `allowed, without effect: ${each.without_effect}` : reason(each)
             }
-            onClick={() => press(each)}
+            onClick={(event) => press(each, event.currentTarget)}
           >
             {each.action.label}
           </button>
@@ -102,7 +111,7 @@ export function Operations({ possible, past }: OperationsProps) {
         <FieldForm
           key={chosen.operation}
           action={chosen.action}
-          onDone={() => setOpen(undefined)}
+          onDone={close}
           onAsk={(path) => send(chosen.action, path)}
         />
       ) : null}

@@ -270,8 +270,8 @@ function Events() {
       }
     >
       <p class="quiet">
-        Every type of event, with the last one that came while this page listened. Choose an operation on the left to
-        try it.
+        Every type of event, with the last one that came while this page listened. Operations are to be tried as well:
+        choose one from the list.
       </p>
       <div class="type-list">
         {types.map((type) => (

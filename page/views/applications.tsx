@@ -4,7 +4,7 @@ import type { LiveApplicationEvents } from '../../src/models/live.ts';
 import type { EventTimelineEntry } from '../../src/models/timeline.ts';
 import { useCell } from '../core/cell.ts';
 import { useLive } from '../core/live.ts';
-import { overview } from '../core/overview.ts';
+import { overview, rateOf } from '../core/overview.ts';
 import { to } from '../core/route.ts';
 import { clockTime, lagOf, octets, plural, short } from '../core/words.ts';
 import { Empty, Json, LiveMark, Panel, Pill, Tile, useAsked } from '../parts/bits.tsx';
@@ -63,6 +63,15 @@ const subscriptions = (application: Application): [string, readonly string[]][] 
   ['Devices', application.device_names],
 ];
 
+/** Whether it is subscribed to all of a kind: then there is a name like `__AST_CHANNEL_ALL_TOPIC` among them. */
+const isAll = (list: readonly string[]): boolean => list.some((name) => /^__AST_\w+_ALL_TOPIC$/.test(name));
+
+const hintOf = (list: readonly string[]): string => {
+  const named = list.filter((name) => !isAll([name]));
+  const some = named.slice(0, 2).join(', ') + (named.length > 2 ? ' …' : '');
+  return some === '' ? (isAll(list) ? 'whatever there is' : 'not subscribed to any') : some;
+};
+
 /** What an event is about, in a word. */
 function aboutOf({ event }: EventTimelineEntry): string {
   const { channel, playback, bridge, recording, endpoint } = event as Record<
@@ -78,8 +87,9 @@ function OneApplication({ name, described }: { name: string; described: Applicat
   const [skipped, setSkipped] = useState(0);
   const [paused, setPaused] = useState(false);
   const [chosen, setChosen] = useState<EventTimelineEntry>();
-  const { applications, at } = useCell(overview);
-  const rate = events.filter((each) => each.at > at - 10_000).length / 10;
+  const { applications, history } = useCell(overview);
+  // Of the events themselves no more are sent than can be read.
+  const rate = rateOf(history, ({ made }) => made.get(name) ?? 0);
   const live = useLive<LiveApplicationEvents>(`/hookswitch/live?app=${encodeURIComponent(name)}`, (message) => {
     setLast(message);
     setSkipped((before) => before + message.skipped);
@@ -118,12 +128,7 @@ function OneApplication({ name, described }: { name: string; described: Applicat
       {described ? (
         <section class="tiles" aria-label="Subscriptions">
           {subscriptions(described).map(([kind, list]) => (
-            <Tile
-              key={kind}
-              label={kind}
-              value={list.length}
-              hint={list.slice(0, 2).join(', ') || 'not subscribed to any'}
-            />
+            <Tile key={kind} label={kind} value={isAll(list) ? 'all' : list.length} hint={hintOf(list)} />
           ))}
         </section>
       ) : null}
@@ -167,7 +172,11 @@ function OneApplication({ name, described }: { name: string; described: Applicat
             </button>
           )}
         />
-        {chosen ? <Json value={chosen.event} /> : null}
+        {chosen ? (
+          <section aria-label="The chosen event">
+            <Json value={chosen.event} />
+          </section>
+        ) : null}
       </Panel>
     </div>
   );

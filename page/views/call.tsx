@@ -4,6 +4,7 @@ import type { LiveCall } from '../../src/models/live.ts';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
 import { causeText } from '../../src/telephony/causes.ts';
 import { useCell } from '../core/cell.ts';
+import { amongButtons } from '../core/focus.ts';
 import { useLive } from '../core/live.ts';
 import { allowedOn, keyOf, modelOf, type Traced, tracedAt } from '../core/replay.ts';
 import { to } from '../core/route.ts';
@@ -101,7 +102,7 @@ function ObjectCard({ shown, traced, call, past, drawn }: ObjectCardProps) {
       {isOpen ? (
         <>
           {charts.length > 1 ? (
-            <div class="tabs" role="tablist" aria-label="Charts of this object">
+            <div class="tabs" role="tablist" aria-label="Charts of this object" onKeyDown={amongButtons}>
               {charts.map(({ chart }) => (
                 <button
                   type="button"

@@ -4,7 +4,7 @@ import { causeText } from '../../src/telephony/causes.ts';
 import { useCell } from '../core/cell.ts';
 import { overview } from '../core/overview.ts';
 import { to } from '../core/route.ts';
-import { clockTime, duration, party, plural } from '../core/words.ts';
+import { clockTime, duration, nobody, party, plural } from '../core/words.ts';
 import { Empty, Pill } from '../parts/bits.tsx';
 import { Windowed } from '../parts/windowed.tsx';
 
@@ -42,10 +42,12 @@ export const stateOf = (call: Call): string => {
 /** Whom the call is from, and whom it reached: the second party where it is another, else the number that was called. */
 export function endsOf(call: Call): { from: string; to: string } {
   const [first, second] = call.channels;
-  if (!first) return { from: '—', to: '—' };
-  const called = first.extension.split('@')[0] ?? '';
+  if (!first) return { from: nobody, to: nobody };
   const other = second && second.caller.number !== '' && second.caller.number !== first.caller.number;
-  return { from: party(first.caller), to: other ? party(second.caller) : called || '—' };
+  const from = party(first.caller);
+  // Whom we have called ourselves, and what listens, has no number that was called.
+  const called = from === nobody ? (first.endpoint ?? first.name) : first.extension.split('@')[0];
+  return { from, to: other ? party(second.caller) : called || nobody };
 }
 
 function Row({ call, now }: { call: Call; now: number }) {
@@ -62,8 +64,10 @@ function Row({ call, now }: { call: Call; now: number }) {
         <span class="arrow"> → </span>
         <b>{called}</b>
       </span>
-      <span class="wide quiet">
-        {waits ? waits.waits_for : call.applications.join(', ') || (cause === undefined ? '' : causeText(cause))}
+      <span class="about quiet">
+        {waits
+          ? `waits for ${waits.waits_for}`
+          : call.applications.join(', ') || (cause === undefined ? '' : causeText(cause))}
       </span>
       <span class="number">
         {duration(call.state === 'live' ? Math.max(now, call.began) - call.began : call.duration_ms)}

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { useFocusAtFirst } from '../core/focus.ts';
 import { logIn } from '../core/session.ts';
 import { reasonOf } from '../parts/bits.tsx';
 
@@ -7,6 +8,7 @@ export function LogIn() {
   const [password, setPassword] = useState('');
   const [problem, setProblem] = useState<string>();
   const [busy, setBusy] = useState(false);
+  const first = useFocusAtFirst<HTMLInputElement>();
   const submit = (event: Event) => {
     event.preventDefault();
     setBusy(true);
@@ -27,7 +29,7 @@ export function LogIn() {
             name="name"
             autocomplete="username"
             required
-            autofocus
+            ref={first}
             value={name}
             onInput={(event) => setName(event.currentTarget.value)}
           />

@@ -8,9 +8,20 @@ import { useCell } from '../core/cell.ts';
 import { growth, overview, rateOf } from '../core/overview.ts';
 import { to } from '../core/route.ts';
 import { may } from '../core/session.ts';
-import { clockTime, duration, lagOf, octets, party, plural, short } from '../core/words.ts';
-import { Empty, Panel, Pill, Tile, useAsked } from '../parts/bits.tsx';
+import { clockTime, duration, lagOf, octets, plural, short } from '../core/words.ts';
+import { Empty, Panel, Pill, Tile, useAsked, useBefore } from '../parts/bits.tsx';
 import { Curve } from '../parts/curve.tsx';
+import { endsOf } from './calls.tsx';
+
+/** Who is in a call, in a few words. */
+const endsText = (call: Call): string => {
+  const { from, to: other } = endsOf(call);
+  return `${from} → ${other}`;
+};
+
+/** A channel by who is in its call; what else waits by its own name. */
+const nameOf = (object: string, call: Call | undefined): string =>
+  call?.channels.some(({ id }) => id === object) ? endsText(call) : object;
 
 /** Causes that are no failure: a hang-up, and what nobody told. */
 const usual: ReadonlySet<number> = new Set([0, 16]);
@@ -37,16 +48,21 @@ const counts = (value: object, prefix = ''): [string, number][] =>
         : [],
   );
 
-/** How a thread keeps up, where it does not. */
-function Lateness({ load }: { load: ServerInfo['media_load'][number] | undefined }) {
-  if (!load) return null;
-  if (load.skipped > 0) return <Pill state={`${plural(load.skipped, 'tick')} left out`} tone="bad" />;
-  const late = load.late === 0 ? 'in time' : `${short(load.late)} ticks late`;
-  return <span class="quiet">{load.delay ? `${late}, event loop ${load.delay.p99} ms` : late}</span>;
+type Load = ServerInfo['media_load'][number];
+
+/** How a thread has kept up since it was looked at before. */
+function Lateness({ load, before }: { load: Load | undefined; before: Load | undefined }) {
+  if (!load || !before) return null;
+  const [late, skipped] = [load.late - before.late, load.skipped - before.skipped];
+  if (skipped > 0) return <Pill state={`${plural(skipped, 'tick')} left out`} tone="bad" />;
+  const words = late <= 0 ? 'in time' : `${plural(late, 'tick')} late`;
+  return <span class="quiet">{load.delay ? `${words}, event loop ${load.delay.p99} ms` : words}</span>;
 }
 
 /** How the audio sessions are spread over the media threads. */
-function Threads({ loads, late }: { loads: readonly number[]; late: ServerInfo['media_load'] }) {
+function Threads({ server }: { server: ServerInfo }) {
+  const { media_threads: loads, media_load: now } = server;
+  const before = useBefore(server)?.media_load;
   const most = Math.max(1, ...loads);
   return (
     <ul class="threads" aria-label="Audio sessions of each media thread">
@@ -55,7 +71,7 @@ function Threads({ loads, late }: { loads: readonly number[]; late: ServerInfo['
           <span class="quiet">Audio thread {place + 1}</span>
           <meter min={0} max={most} value={load} />
           <b class="number">{load}</b>
-          <Lateness load={late[place]} />
+          <Lateness load={now[place]} before={before?.[place]} />
         </li>
       ))}
     </ul>
@@ -126,7 +142,11 @@ export function Overview() {
                 <li key={`${kind} ${object} ${chart}`} class="stuck">
                   <div class="row">
                     <Pill state={state ?? kind} tone="bad" />
-                    {call === undefined ? <b>{object}</b> : <a href={to('calls', call)}>{object}</a>}
+                    {call === undefined ? (
+                      <b>{object}</b>
+                    ) : (
+                      <a href={to('calls', call)}>{nameOf(object, calls.get(call))}</a>
+                    )}
                     <span class="quiet">
                       {duration(at - since)}, expected {duration(expected)}
                     </span>
@@ -143,7 +163,7 @@ export function Overview() {
               <li key={call.id}>
                 <div class="row">
                   <span class="time">{clockTime(call.ended ?? call.began)}</span>
-                  <a href={to('calls', call.id)}>{call.channels[0] ? party(call.channels[0].caller) : call.id}</a>
+                  <a href={to('calls', call.id)}>{endsText(call)}</a>
                   <span class="grow" />
                   <span class="reason">
                     {causeText(cause)} <span class="quiet">({cause})</span>
@@ -171,9 +191,7 @@ export function Overview() {
           </ul>
         </Panel>
         <Panel title="What the server holds" extra={may('server:get') ? <a href={to('server')}>More</a> : null}>
-          {server && server.media_threads.length > 0 ? (
-            <Threads loads={server.media_threads} late={server.media_load} />
-          ) : null}
+          {server && server.media_threads.length > 0 ? <Threads server={server} /> : null}
           {usage ? (
             <dl class="counts">
               {counts(usage)

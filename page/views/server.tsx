@@ -1,16 +1,19 @@
-import { useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
 import type { Ban } from '../../src/models/ban.ts';
 import type { LoopDelay, ServerInfo } from '../../src/models/server-info.ts';
 import type { Token } from '../../src/models/token.ts';
 import type { WatcherView } from '../../src/models/watcher.ts';
 import { useCell } from '../core/cell.ts';
+import { focusWhatIsShown } from '../core/focus.ts';
 import { ask, may, mayLookAt, session } from '../core/session.ts';
 import { clockTime, duration, octets, plural, short } from '../core/words.ts';
-import { Empty, Panel, Pill, reasonOf, Tile, useAsked } from '../parts/bits.tsx';
+import { Empty, Panel, Pill, reasonOf, Tile, useAsked, useBefore } from '../parts/bits.tsx';
 
 /** How the server keeps up, what it writes down, and who has a way in: what an operator looks after. */
 export function Server() {
   const { value: server, error } = useAsked<ServerInfo>('/hookswitch/server', 2_000);
+  const before = useBefore(server);
   const tokens = useAsked<Token[]>('/hookswitch/tokens', 5_000);
   const bans = useAsked<Ban[]>('/hookswitch/bans', 5_000);
   const { value: watchers = [] } = useAsked<WatcherView[]>('/hookswitch/watchers', 5_000);
@@ -18,11 +21,11 @@ export function Server() {
     <>
       <h1>Server</h1>
       {error ? <Empty>{error}</Empty> : null}
-      {server ? <Figures server={server} /> : null}
+      {server ? <Figures server={server} first={before === undefined} /> : null}
       {server ? (
         <div class="columns two">
-          <Panel title="Keeping up" extra={<span class="quiet">since it was last looked at</span>}>
-            <KeepingUp server={server} />
+          <Panel title="Keeping up" extra={<span class="quiet">in the last two seconds</span>}>
+            <KeepingUp server={server} before={before} />
           </Panel>
           <Panel title="Where SIP is spoken" extra={<span class="quiet">{`${server.name} ${server.version}`}</span>}>
             <ul class="items">
@@ -45,7 +48,13 @@ export function Server() {
   );
 }
 
-function Figures({ server: { started, records, audit, event_loop: loop } }: { server: ServerInfo }) {
+type FiguresProps = {
+  server: ServerInfo;
+  /** What is measured since somebody looked before says nothing the first time. */
+  first: boolean;
+};
+
+function Figures({ server: { started, records, audit, event_loop: loop }, first }: FiguresProps) {
   const lost = (count: number): string => (count === 0 ? 'none lost' : `${short(count)} lost`);
   return (
     <div class="tiles">
@@ -54,7 +63,12 @@ function Figures({ server: { started, records, audit, event_loop: loop } }: { se
         value={duration(Date.now() - Date.parse(started))}
         hint={`since ${dayAndTime(started)}`}
       />
-      <Tile label="Event loop late" value={`${loop.p99} ms`} hint="99 of 100 times no more" tone={toneOf(loop)} />
+      <Tile
+        label="Event loop late"
+        value={first ? '…' : `${loop.p99} ms`}
+        hint="99 of 100 times no more"
+        tone={first ? '' : toneOf(loop)}
+      />
       <Tile
         label="Call detail records"
         value={records ? short(records.made) : 'off'}
@@ -86,14 +100,14 @@ const dayAndTime = (timestamp: string): string => {
   return `${new Date(at).toLocaleDateString()} ${clockTime(at)}`;
 };
 
-function KeepingUp({ server }: { server: ServerInfo }) {
+function KeepingUp({ server, before }: { server: ServerInfo; before: ServerInfo | undefined }) {
   const rows = [
-    { name: 'Call control', delay: server.event_loop, sessions: undefined, load: undefined },
+    { name: 'Call control', delay: before && server.event_loop, sessions: undefined, skipped: undefined },
     ...server.media_load.map((load, place) => ({
       name: `Audio ${place + 1}`,
-      delay: load.delay,
+      delay: before && load.delay,
       sessions: server.media_threads[place] ?? 0,
-      load,
+      skipped: before && Math.max(0, load.skipped - (before.media_load[place]?.skipped ?? 0)),
     })),
   ];
   return (
@@ -109,14 +123,14 @@ function KeepingUp({ server }: { server: ServerInfo }) {
         </tr>
       </thead>
       <tbody>
-        {rows.map(({ name, delay, sessions, load }) => (
+        {rows.map(({ name, delay, sessions, skipped }) => (
           <tr key={name}>
             <th scope="row">{name}</th>
             <td>{sessions ?? '—'}</td>
             <td>{delay ? `${delay.mean} ms` : '—'}</td>
             <td class={delay ? toneOf(delay) : ''}>{delay ? `${delay.p99} ms` : '—'}</td>
             <td>{delay ? `${delay.max} ms` : '—'}</td>
-            <td class={load && load.skipped > 0 ? 'bad' : ''}>{load ? short(load.skipped) : '—'}</td>
+            <td class={skipped ? 'bad' : ''}>{skipped === undefined ? '—' : short(skipped)}</td>
           </tr>
         ))}
       </tbody>
@@ -124,47 +138,46 @@ function KeepingUp({ server }: { server: ServerInfo }) {
   );
 }
 
-/** A list of which each may be taken away, where that is allowed; what is refused is said. */
-function useTaking(again: () => void): { problem: string | undefined; take(path: string): void } {
-  const [problem, setProblem] = useState<string>();
-  return {
-    problem,
-    take(path) {
-      setProblem(undefined);
-      ask('DELETE', path).then(again, (refused: unknown) => setProblem(reasonOf(refused)));
-    },
-  };
-}
+type TakingProps<T> = {
+  title: string;
+  /** What is said where there is none. */
+  none: string;
+  items: readonly T[];
+  keyOf(item: T): string;
+  row(item: T): ComponentChildren;
+  /** What the button says; left out, nothing may be taken away. */
+  verb: string | undefined;
+  grave?: boolean;
+  pathOf(item: T): string;
+  again(): void;
+};
 
-function Tokens({ tokens, again }: { tokens: readonly Token[]; again(): void }) {
-  const who = useCell(session);
-  const { problem, take } = useTaking(again);
-  const mayRevoke = !who?.read_only && may('tokens:revoke');
+/** A list of which each may be taken away, where that is allowed; what is refused is said. */
+function TakingList<T>({ title, none, items, keyOf, row, verb, grave, pathOf, again }: TakingProps<T>) {
+  const [problem, setProblem] = useState<string>();
+  const take = (item: T) => {
+    setProblem(undefined);
+    ask('DELETE', pathOf(item)).then(again, (refused: unknown) => setProblem(reasonOf(refused)));
+  };
+  // The button that was pressed goes with what it stood by.
+  useEffect(focusWhatIsShown, [items.length]);
   return (
-    <Panel title="Tokens" extra={<span class="quiet">{tokens.length}</span>}>
-      {tokens.length === 0 ? <Empty>None: everybody comes with a password.</Empty> : null}
+    <Panel title={title} extra={<span class="quiet">{items.length}</span>}>
+      {items.length === 0 ? <Empty>{none}</Empty> : null}
       <ul class="items">
-        {tokens.map(({ name, user, made_by: maker, expires, read_only: looks, scopes }) => (
-          <li class="row wraps" key={name}>
-            <b>{name}</b>
-            <span class="quiet">
-              {user}
-              {maker === user ? '' : `, made by ${maker}`}
-            </span>
-            {looks ? <Pill state="may look" /> : null}
-            {scopes.length > 0 ? <Pill state="limited" /> : null}
-            <span class="grow" />
-            <span class="quiet">until {dayAndTime(expires)}</span>
-            {mayRevoke ? (
+        {items.map((item) => (
+          <li class="row wraps" key={keyOf(item)}>
+            {row(item)}
+            {verb === undefined ? null : (
               <button
                 type="button"
-                class="small danger"
-                aria-label={`Revoke ${name}`}
-                onClick={() => take(`/hookswitch/tokens/${encodeURIComponent(name)}`)}
+                class={grave ? 'small danger' : 'small'}
+                aria-label={`${verb} ${keyOf(item)}`}
+                onClick={() => take(item)}
               >
-                Revoke
+                {verb}
               </button>
-            ) : null}
+            )}
           </li>
         ))}
       </ul>
@@ -175,39 +188,57 @@ function Tokens({ tokens, again }: { tokens: readonly Token[]; again(): void }) 
   );
 }
 
+function Tokens({ tokens, again }: { tokens: readonly Token[]; again(): void }) {
+  const who = useCell(session);
+  return (
+    <TakingList
+      title="Tokens"
+      none="None: everybody comes with a password."
+      items={tokens}
+      again={again}
+      verb={!who?.read_only && may('tokens:revoke') ? 'Revoke' : undefined}
+      grave
+      keyOf={({ name }) => name}
+      pathOf={({ name }) => `/hookswitch/tokens/${encodeURIComponent(name)}`}
+      row={({ name, user, made_by: maker, expires, read_only: looks, scopes }) => (
+        <>
+          <b>{name}</b>
+          <span class="quiet">
+            {user}
+            {maker === user ? '' : `, made by ${maker}`}
+          </span>
+          {looks ? <Pill state="may look" /> : null}
+          {scopes.length > 0 ? <Pill state="limited" /> : null}
+          <span class="grow" />
+          <span class="quiet">until {dayAndTime(expires)}</span>
+        </>
+      )}
+    />
+  );
+}
+
 function Bans({ bans, again }: { bans: readonly Ban[]; again(): void }) {
   const who = useCell(session);
-  const { problem, take } = useTaking(again);
-  const mayLift = !who?.read_only && may('bans:lift');
   return (
-    <Panel title="Wrong passwords" extra={<span class="quiet">{bans.length}</span>}>
-      {bans.length === 0 ? <Empty>Nobody has given one of late.</Empty> : null}
-      <ul class="items">
-        {bans.map(({ address, attempts, users, doors, ignored_until: until }) => (
-          <li class="row wraps" key={address}>
-            <code>{address}</code>
-            <span class="quiet">
-              {plural(attempts, 'time')} by {doors.join(' and ')} as {users.join(', ')}
-            </span>
-            <span class="grow" />
-            {until === undefined ? null : <Pill state={`ignored until ${clockTime(Date.parse(until))}`} tone="bad" />}
-            {mayLift ? (
-              <button
-                type="button"
-                class="small"
-                aria-label={`Forgive ${address}`}
-                onClick={() => take(`/hookswitch/bans/${encodeURIComponent(address)}`)}
-              >
-                Forgive
-              </button>
-            ) : null}
-          </li>
-        ))}
-      </ul>
-      <p class="told bad" role="alert">
-        {problem}
-      </p>
-    </Panel>
+    <TakingList
+      title="Wrong passwords"
+      none="Nobody has given one of late."
+      items={bans}
+      again={again}
+      verb={!who?.read_only && may('bans:lift') ? 'Forgive' : undefined}
+      keyOf={({ address }) => address}
+      pathOf={({ address }) => `/hookswitch/bans/${encodeURIComponent(address)}`}
+      row={({ address, attempts, users, doors, ignored_until: until }) => (
+        <>
+          <code>{address}</code>
+          <span class="quiet">
+            {plural(attempts, 'time')} by {doors.join(' and ')} as {users.join(', ')}
+          </span>
+          <span class="grow" />
+          {until === undefined ? null : <Pill state={`ignored until ${clockTime(Date.parse(until))}`} tone="bad" />}
+        </>
+      )}
+    />
   );
 }
 

@@ -62,6 +62,7 @@ export class CallStore {
     bridge: new Map(),
     playback: new Map(),
     liveRecording: new Map(),
+    application: new Map(),
   };
   readonly #bySipCall = new Map<string, ObjectHistory>();
   /** What is about channels that have taken no step yet. */
@@ -139,7 +140,7 @@ export class CallStore {
   }
 
   /** What is kept of a bridge, playback or recording. */
-  object(chart: 'bridge' | 'playback' | 'liveRecording', id: string): ObjectHistory | undefined {
+  object(chart: 'bridge' | 'playback' | 'liveRecording' | 'application', id: string): ObjectHistory | undefined {
     return this.#ofCharts[chart]?.get(id);
   }
 
@@ -329,6 +330,7 @@ export class CallStore {
   #end(history: ObjectHistory, at: number): void {
     history.ended = at;
     this.living.delete(history);
+    if (history.role === 'none') this.#unname(history);
     const { call } = history;
     if (history.role !== 'channel' || !call || --call.live > 0) return;
     call.ended = at;

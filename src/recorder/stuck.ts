@@ -81,11 +81,29 @@ export function createStuck(
     };
   };
 
+  /** A channel of an application that is away longer than it is expected to: nobody does anything with it. */
+  const judgeAbsence = (history: ObjectHistory, now: number): WaitingFor | undefined => {
+    const { role, value, object, chart, applications, call } = history;
+    if (role !== 'ownership' || value !== 'application') return undefined;
+    const application = recorder.store.object('application', applications.at(-1) ?? '');
+    const away = application && judge(application, now);
+    if (!away) return undefined;
+    return {
+      ...{ kind: 'object', object, chart, state: value },
+      since: Math.max(history.since, away.since),
+      expected_ms: away.expected_ms,
+      waits_for: `the WebSocket of ${application.object} to connect again`,
+      ...(call ? { call: call.id } : {}),
+    };
+  };
+  const judgeAll = (history: ObjectHistory, now: number): WaitingFor[] =>
+    [judge(history, now), judgeAbsence(history, now)].filter((each) => each !== undefined);
+
   return {
     all() {
       const now = clock.now();
       const { store } = recorder;
-      const objects = [...store.living].flatMap((history) => judge(history, now) ?? []);
+      const objects = [...store.living].flatMap((history) => judgeAll(history, now));
       const before = stood;
       stood = new Map();
       const stands = (kind: 'socket' | 'mailbox', object: string, waitsFor: string): WaitingFor => {
@@ -105,7 +123,7 @@ export function createStuck(
     },
     of(call) {
       const now = clock.now();
-      return call.histories.flatMap((history) => (history.ended !== undefined ? [] : (judge(history, now) ?? [])));
+      return call.histories.flatMap((history) => (history.ended !== undefined ? [] : judgeAll(history, now)));
     },
   };
 }

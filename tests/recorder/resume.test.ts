@@ -145,6 +145,37 @@ away('a mailbox in which much waits is stuck, since it was seen so first, and st
   recorder.close();
 });
 
+away('a channel whose application is away is stuck, and so its call, until the application is there again', () => {
+  const world = createCallControl();
+  const recorder = createTestRecorder(world.runtime, world.clock);
+  const stuck = createStuck(recorder, () => []);
+  const connection = world.connect('desk');
+  world.operations.originate({ channelId: 'a', endpoint: 'Fake/phone', app: 'desk', timeout: -1 });
+  world.report('a', { type: 'leg.answered' });
+  connection.close();
+  const since = world.clock.now();
+  world.clock.advance(29_999);
+  assert.equal(stuck.all(), []);
+  world.clock.advance(1);
+  const waits = { since, expected_ms: 30_000 };
+  const call = recorder.store.find('a')!;
+  const channel = {
+    ...{ kind: 'object', object: 'a', chart: 'ownership', state: 'application', ...waits },
+    ...{ waits_for: 'the WebSocket of desk to connect again', call: 'a' },
+  };
+  assert.equal(stuck.all(), [
+    {
+      ...{ kind: 'application', object: 'desk', chart: 'application', state: 'inactive', ...waits },
+      waits_for: 'its WebSocket to connect again',
+    },
+    channel,
+  ]);
+  assert.equal(stuck.of(call), [channel]);
+  world.connect('desk');
+  assert.equal([stuck.all(), stuck.of(call)], [[], []]);
+  recorder.close();
+});
+
 away('what stays longer than expected is stuck, and says what it waits for', () => {
   const world = createCallControl();
   const recorder = createTestRecorder(world.runtime, world.clock);
