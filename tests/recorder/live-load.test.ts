@@ -1,0 +1,123 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { LiveApplicationEvents, LiveOverview } from '../../src/models/live.ts';
+import { createCalls } from '../../src/recorder/calls.ts';
+import { createLive, type LiveScope } from '../../src/recorder/live.ts';
+import { createStuck } from '../../src/recorder/stuck.ts';
+import { createCallControl } from '../support/call-control.ts';
+import { createTestRecorder } from '../support/recorder.ts';
+
+/** What those are told who watch a busy server, on simulated time: how often, how much, and what that costs the server. */
+
+const load = suite('watching a busy server');
+
+/** A server with who watches it; what is made for them is counted. */
+function busyServer() {
+  const world = createCallControl();
+  const { clock, log, operations } = world;
+  const recorder = createTestRecorder(world.runtime, clock, { octets: 20_000_000, keepEndedMs: 1_000 });
+  const stuck = createStuck(recorder, () => []);
+  const calls = createCalls(recorder, stuck, { versions: {}, config: () => ({}) });
+  const work = { models: 0, lists: 0 };
+  const desk = { name: 'desk', connected: true, events: 0, missed: 0 };
+  const live = createLive({
+    ...{ recorder, clock, log },
+    calls: {
+      ...calls,
+      model(call) {
+        work.models++;
+        return calls.model(call);
+      },
+    },
+    applications: () => [desk],
+    application: () => desk,
+    stuck() {
+      work.lists++;
+      return stuck.all();
+    },
+  });
+  world.connect('desk');
+  let made = 0;
+  return {
+    ...{ clock, recorder, live, work },
+    watch<M>(scope: LiveScope) {
+      const messages: { octets: number; message: M }[] = [];
+      live.watch(scope, (json) => messages.push({ octets: json.length, message: JSON.parse(json) as M }));
+      return messages;
+    },
+    /** A call comes and is answered; the one that came `most` calls before ends. */
+    call(most = 200) {
+      made++;
+      operations.originate({ channelId: `c${made}`, endpoint: 'Fake/phone', app: 'desk', timeout: 20 });
+      world.report(`c${made}`, { type: 'leg.answered' });
+      if (made > most) operations.hangup(`c${made - most}`, {});
+    },
+    event() {
+      desk.events++;
+      const event = { type: 'ChannelUserevent', eventname: 'e', userevent: {} } as never;
+      recorder.sent('desk', desk.events, event, JSON.stringify({ type: 'ChannelUserevent', seq: desk.events }), false);
+    },
+  };
+}
+
+load('400 calls a second are told four times a second, each call once in a message, to however many watch', () => {
+  const { clock, live, work, watch, call } = busyServer();
+  const watchers = [1, 2, 3].map(() => watch<LiveOverview>({ kind: 'overview' }));
+  const seconds = 3;
+  for (let ms = 0; ms < seconds * 1_000; ms += 10) {
+    for (let each = 0; each < 4; each++) call();
+    clock.advance(10);
+  }
+  for (const messages of watchers) {
+    const at = messages.map(({ message }) => message.at);
+    assert.is(messages.length, 1 + seconds * 4, 'what there is at once, then four a second');
+    assert.equal(
+      at.slice(2).map((each, index) => each - (at[index + 1] ?? 0)),
+      at.slice(2).map(() => 250),
+    );
+    for (const { message, octets } of messages) {
+      const ids = message.calls.map(({ id }) => id);
+      assert.is(new Set(ids).size, ids.length, 'each call once');
+      assert.ok(ids.length <= 210 && octets < 150_000, `${ids.length} calls in ${octets} octets`);
+    }
+  }
+  const told = watchers.flat().reduce((sum, { message }) => sum + message.calls.length, 0);
+  assert.equal(work, { models: told, lists: watchers.flat().length }, 'what is told is made, and no more');
+  live.close();
+});
+
+load('what comes all at once is told in messages of bounded size, and nothing of it is left out', () => {
+  const { clock, live, watch, call } = busyServer();
+  const messages = watch<LiveOverview>({ kind: 'overview' });
+  for (let each = 0; each < 1_700; each++) call(10_000);
+  clock.advance(1_000);
+  const sizes = messages.map(({ message }) => message.calls.length);
+  assert.equal(sizes, [0, 500, 500, 500, 200]);
+  assert.ok(Math.max(...messages.map(({ octets }) => octets)) < 400_000);
+  assert.is(new Set(messages.flatMap(({ message }) => message.calls.map(({ id }) => id))).size, 1_700);
+  live.close();
+});
+
+load(
+  'of an application with 5,000 events a second the last 200 are shown four times a second, the others counted',
+  () => {
+    const { clock, live, watch, event } = busyServer();
+    const messages = watch<LiveApplicationEvents>({ kind: 'application', name: 'desk' });
+    for (let ms = 0; ms < 1_000; ms++) {
+      for (let each = 0; each < 5; each++) event();
+      clock.advance(1);
+    }
+    assert.equal(
+      messages.map(({ message: { application, events, skipped } }) => [application.events, events.length, skipped]),
+      [[0, 0, 0], ...[1, 2, 3, 4].map((quarter) => [quarter * 1_250, 200, 1_050])],
+    );
+    assert.equal(
+      messages.at(-1)?.message.events.map(({ number }) => number),
+      Array.from({ length: 200 }, (_, at) => 4_801 + at),
+    );
+    assert.ok(Math.max(...messages.map(({ octets }) => octets)) < 50_000);
+    live.close();
+  },
+);
+
+load.run();
