@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import { createRequire } from 'node:module';
-import { patienceMs } from '../support/ari-client.ts';
 import { password, type TestServer, user } from '../support/server.ts';
+import { patience } from '../support/waiting.ts';
 
 /** What the programs here use of `ari-client` 2.2.0, which has no types of its own. */
 
@@ -88,7 +88,7 @@ export function next<T = { channel: { id: string } }>(
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = (): void => {
-      clearTimeout(patience);
+      end();
       emitter.removeListener(type, listen);
     };
     const listen = (event: T): void => {
@@ -96,10 +96,10 @@ export function next<T = { channel: { id: string } }>(
       stop();
       resolve(event);
     };
-    const patience = setTimeout(() => {
+    const end = patience(() => {
       stop();
       reject(new Error(`${type} did not come`));
-    }, patienceMs);
+    });
     emitter.on(type, listen);
   });
 }

@@ -4,6 +4,7 @@ import { type Calls, type Case, callUp, hangupAll, makeCalls, run, runAll } from
 import { type App, Client, inShort, type Message } from '../support/conformance-client.ts';
 import { eventMisfits, misfits } from '../support/conformance-surface.ts';
 import { openTarget } from '../support/conformance-target.ts';
+import { untilAsked } from '../support/waiting.ts';
 
 const test = suite('recordings and snoops, asked from outside');
 let client: Client;
@@ -38,7 +39,10 @@ const count = (name: string, line: string): number => told(name).filter((each) =
 const finished = (name: string): number => count(name, 'RecordingFinished done');
 /** Resolves once a recording is no longer live: its file is complete. */
 const gone = async (name: string): Promise<void> => {
-  while ((await client.ask(`GET /recordings/live/${name}`)).status !== 404);
+  await untilAsked(
+    async () => (await client.ask(`GET /recordings/live/${name}`)).status === 404,
+    () => `${name} stays`,
+  );
 };
 
 const missing = { status: 404, message: 'Recording not found' };

@@ -10,6 +10,7 @@ import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
 import { onServer } from '../support/server.ts';
 import { freePort } from '../support/sipp.ts';
+import { untilAsked } from '../support/waiting.ts';
 
 const phones = suite('baresip, a phone that nobody wrote for these tests');
 
@@ -192,7 +193,10 @@ need('baresip').test(
         (await app.ok<{ rxcount: number }>('GET', `/channels/${id}/rtp_statistics`)).rxcount;
       const pass = async (packets: number): Promise<void> => {
         const until = (await received('bob')) + packets;
-        while ((await received('bob')) < until);
+        await untilAsked(
+          async () => (await received('bob')) >= until,
+          () => 'bob says nothing',
+        );
       };
       await pass(75);
       await tell(control, 'hold');

@@ -4,8 +4,9 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { Channel } from '../../src/models/channel.ts';
-import { type AriClient, patienceMs } from '../support/ari-client.ts';
+import type { AriClient } from '../support/ari-client.ts';
 import { onServer, password, startTestServer, type TestServer, user } from '../support/server.ts';
+import { untilHolds } from '../support/waiting.ts';
 
 const calls = suite('audio exchanged over WebSockets with servers, whoever opens them');
 
@@ -31,20 +32,8 @@ class MediaPeer {
     return Buffer.concat(this.messages.filter((message) => typeof message !== 'string'));
   }
 
-  async until(holds: () => boolean, what: string): Promise<void> {
-    const limit = AbortSignal.timeout(patienceMs);
-    while (!holds()) {
-      if (limit.aborted) throw new Error(`${what} did not come; heard: ${this.texts.join(' | ')}`);
-      await new Promise<void>((resolve) => {
-        const look = () => {
-          this.#waiting.delete(look);
-          limit.removeEventListener('abort', look);
-          resolve();
-        };
-        this.#waiting.add(look);
-        limit.addEventListener('abort', look);
-      });
-    }
+  until(holds: () => boolean, what: string): Promise<void> {
+    return untilHolds(this.#waiting, holds, () => `${what} did not come; heard: ${this.texts.join(' | ')}`);
   }
 }
 

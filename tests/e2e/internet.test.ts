@@ -10,10 +10,10 @@ import { hashPassword } from '../../src/config/password-hash.ts';
 import { validate } from '../../src/dialplan/parse.ts';
 import { startServer } from '../../src/main.ts';
 import type { AriEvent } from '../../src/models/events.ts';
-import { patienceMs } from '../support/ari-client.ts';
 import { startBaresipProgram } from '../support/baresip-program.ts';
 import { Authority, CertificateFiles } from '../support/certificates.ts';
 import { need } from '../support/need.ts';
+import { untilFound } from '../support/waiting.ts';
 
 /** The configuration of docs/security.md, as it stands there but for addresses, ports, files and the password's hash. */
 const internet = suite('ten lines that put it on the internet');
@@ -87,21 +87,14 @@ need('baresip').test(
       const waiting = new Set<() => void>();
       socket.on('message', (data) => {
         events.push(JSON.parse(String(data)) as AriEvent);
-        for (const look of waiting) look();
+        for (const look of [...waiting]) look();
       });
       const heard = (matches: (event: AriEvent) => boolean) =>
-        new Promise<AriEvent>((resolve, reject) => {
-          const timer = setTimeout(() => reject(new Error(JSON.stringify(events))), patienceMs);
-          const look = () => {
-            const found = events.find(matches);
-            if (!found) return;
-            clearTimeout(timer);
-            waiting.delete(look);
-            resolve(found);
-          };
-          waiting.add(look);
-          look();
-        });
+        untilFound(
+          waiting,
+          () => events.find(matches),
+          () => JSON.stringify(events),
+        );
       await new Promise((resolve) => socket.once('open', resolve));
 
       const account = (password: string) =>

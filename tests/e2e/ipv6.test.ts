@@ -8,8 +8,8 @@ import { buildRequest } from '../../src/sip/message/build.ts';
 import type { SipMessage } from '../../src/sip/message/message.ts';
 import { parseMessage } from '../../src/sip/message/parse.ts';
 import { StreamFramer } from '../../src/sip/message/stream-framer.ts';
-import { patienceMs } from '../support/ari-client.ts';
 import { onServer } from '../support/server.ts';
+import { untilFound } from '../support/waiting.ts';
 
 /** Calls whose SIP and audio go over IPv6. */
 const test = suite('calls over IPv6');
@@ -77,24 +77,20 @@ for (const [protocol, open] of [
         audio.bind(0, '::1');
         await once(audio, 'listening');
         const heard: SipMessage[] = [];
-        let wake = () => {};
+        const waiting = new Set<() => void>();
         line.hear((octets) => {
           const parsed = parseMessage(octets);
           if (parsed.ok) heard.push(parsed.message);
-          wake();
+          for (const look of [...waiting]) look();
         });
-        const next = async (status: number, method: string): Promise<SipMessage> => {
-          const limit = AbortSignal.timeout(patienceMs);
-          for (;;) {
-            const found = heard.find(
-              (message) => message.kind === 'response' && message.status === status && message.cseq.method === method,
-            );
-            if (found) return found;
-            await new Promise<void>((resolve, reject) => {
-              wake = resolve;
-              limit.addEventListener('abort', () => reject(new Error(`no ${status} to ${method}`)));
-            });
-          }
+        const next = (status: number, method: string): Promise<SipMessage> => {
+          const fits = (message: SipMessage) =>
+            message.kind === 'response' && message.status === status && message.cseq.method === method;
+          return untilFound(
+            waiting,
+            () => heard.find(fits),
+            () => `no ${status} to ${method}`,
+          );
         };
         const uri = `sip:echo@[::1]:${there}`;
         const say = (method: string, number: number, { tag, sdp }: { tag?: string | undefined; sdp?: string } = {}) =>

@@ -5,6 +5,7 @@ import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
 import { onServer } from '../support/server.ts';
 import { freePort } from '../support/sipp.ts';
+import { untilAsked } from '../support/waiting.ts';
 import { watcherOf } from '../support/watcher.ts';
 
 const lamps = suite('lamps on a whole server');
@@ -89,7 +90,10 @@ need('baresip').test(lamps, 'baresip reads the presence that it is told', async 
     const dark = () => app.ok('POST', '/channels?endpoint=Local/dark@default&extension=s&context=default');
     const bright = () => app.ok('POST', '/channels?endpoint=Local/bright@default&extension=s&context=default');
     // It subscribes a moment after it runs, and tells only of changes.
-    while ((await server.running.usage()).sip.subscriptions === 0);
+    await untilAsked(
+      async () => (await server.running.usage()).sip.subscriptions > 0,
+      () => 'it does not subscribe',
+    );
     await dark();
     await phone.until(/changed status/);
     await bright();

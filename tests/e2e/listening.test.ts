@@ -3,10 +3,10 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { WebSocket } from 'ws';
 import type { CallDetail } from '../../src/models/call.ts';
-import { patienceMs } from '../support/ari-client.ts';
 import { Phone } from '../support/phone.ts';
 import { amplitude } from '../support/rtp-audio.ts';
 import { onServer, password, type TestServer, type TestServerOptions, user } from '../support/server.ts';
+import { untilHolds } from '../support/waiting.ts';
 
 const listening = suite('listening to a live call');
 
@@ -49,19 +49,15 @@ async function listen(server: TestServer, channel: string, query: string, header
   const outcome = await Promise.race([once(socket, 'open').then(() => 'open' as const), refused]);
   /** Resolves once the last 300 ms hold these of the tones and no others. */
   const hears = (tones: readonly number[], among: readonly number[]) =>
-    new Promise<void>((resolve, reject) => {
-      const look = () => {
+    untilHolds(
+      waiting,
+      () => {
         const last = samples.slice(-2_400);
-        if (last.length < 2_400) return;
-        if (among.filter((hertz) => amplitude(last, hertz) > 2_000).join() !== tones.join()) return;
-        clearTimeout(timer);
-        waiting.delete(look);
-        resolve();
-      };
-      const timer = setTimeout(() => reject(new Error(`${tones.join()} Hz was not heard`)), patienceMs);
-      waiting.add(look);
-      look();
-    });
+        const sound = among.filter((hertz) => amplitude(last, hertz) > 2_000);
+        return last.length === 2_400 && sound.join() === tones.join();
+      },
+      () => `${tones.join()} Hz was not heard`,
+    );
   return { outcome, socket, texts, closed, hears };
 }
 

@@ -9,10 +9,10 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { CallPage } from '../../src/models/call.ts';
-import { patienceMs } from '../support/ari-client.ts';
 import { Authority, CertificateFiles } from '../support/certificates.ts';
 import { RtpPeer } from '../support/rtp-peer.ts';
 import { onServer, password, type TestServer, user } from '../support/server.ts';
+import { untilFound } from '../support/waiting.ts';
 
 /**
  * Secrets in every place that holds one, at a server that logs all there is to log: none of them is in anything that it
@@ -54,18 +54,11 @@ async function peer() {
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
   const until = (pattern: RegExp) =>
-    new Promise<string>((resolve, reject) => {
-      const look = () => {
-        const found = heard.find((each) => pattern.test(each));
-        if (found === undefined) return;
-        clearTimeout(timer);
-        news.delete(look);
-        resolve(found);
-      };
-      const timer = setTimeout(() => reject(new Error(`${pattern} did not come: ${heard.join('\n')}`)), patienceMs);
-      news.add(look);
-      look();
-    });
+    untilFound(
+      news,
+      () => heard.find((each) => pattern.test(each)),
+      () => `${pattern} did not come: ${heard.join('\n')}`,
+    );
   return { socket, heard, until, port: (socket.address() as AddressInfo).port };
 }
 type Peer = Awaited<ReturnType<typeof peer>>;

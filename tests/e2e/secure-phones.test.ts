@@ -1,13 +1,13 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { srtpSuites } from '../../src/lib/srtp.ts';
-import { patienceMs } from '../support/ari-client.ts';
 import { startBaresipProgram } from '../support/baresip-program.ts';
 import { Authority, CertificateFiles } from '../support/certificates.ts';
 import { Kamailio } from '../support/kamailio.ts';
 import { Linphone, type LinphoneOptions } from '../support/linphone.ts';
 import { need } from '../support/need.ts';
 import { onServer, type TestServer } from '../support/server.ts';
+import { untilAsked } from '../support/waiting.ts';
 
 type World = { files: CertificateFiles; tls: object; ca: string; otherCa: string };
 const phones = suite<World>('phones over TLS with SRTP');
@@ -63,11 +63,10 @@ async function talk(server: TestServer, answered = () => {}): Promise<{ heard: b
 /** Resolves once a line of the log matches, with those that do. */
 async function logged(server: TestServer, matches: RegExp): Promise<{ msg?: string; reason?: string }[]> {
   const found = () => server.lines().filter((line) => matches.test(JSON.stringify(line)));
-  const deadline = performance.now() + patienceMs;
-  while (found().length === 0) {
-    assert.ok(performance.now() < deadline, `nothing that matches ${matches} was logged`);
-    await server.running.usage();
-  }
+  await untilAsked(
+    () => found().length > 0,
+    () => `nothing that matches ${matches} was logged`,
+  );
   return found();
 }
 

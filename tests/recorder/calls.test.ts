@@ -5,6 +5,7 @@ import { WebSocket } from 'ws';
 import type { CallDetail, CallPage } from '../../src/models/call.ts';
 import type { LiveMessage } from '../../src/models/live.ts';
 import { onServer, password, type TestServer, user } from '../support/server.ts';
+import { untilHolds } from '../support/waiting.ts';
 
 const recorded = suite('calls as they are recorded');
 
@@ -110,16 +111,15 @@ test('who watches hears of calls, of one call, and of an application', async (se
       headers: { authorization },
     });
     const heard: LiveMessage[] = [];
-    const waiting: (() => void)[] = [];
+    const waiting = new Set<() => void>();
     socket.on('message', (data) => {
       heard.push(JSON.parse(String(data)) as LiveMessage);
-      for (const told of waiting.splice(0)) told();
+      for (const look of [...waiting]) look();
     });
     await once(socket, 'open');
     server.closing({ close: () => socket.terminate() });
-    const until = async (done: () => boolean): Promise<void> => {
-      while (!done()) await new Promise<void>((resolve) => waiting.push(resolve));
-    };
+    const until = (done: () => boolean): Promise<void> =>
+      untilHolds(waiting, done, () => JSON.stringify(heard, undefined, 1));
     return { heard, until };
   };
   const overview = await watch('');

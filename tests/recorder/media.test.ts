@@ -5,6 +5,7 @@ import type { TimelineEntry } from '../../src/models/timeline.ts';
 import { mediaSettings } from '../../src/settings.ts';
 import { Phone } from '../support/phone.ts';
 import { onServer, password, type TestServer, user } from '../support/server.ts';
+import { untilAsked } from '../support/waiting.ts';
 
 const recorded = suite('what is recorded of audio');
 
@@ -27,10 +28,15 @@ recorded('codec, loss, jitter and level of a call stand in its record, also when
     const [call] = (await get<CallPage>(server, '/calls')).calls;
     const { channels: [channel] = [] } = call ?? {};
     const look = async () => reportsOf((await get<CallDetail>(server, `/calls/${call?.id}`)).timeline);
-    while ((await look()).length === 0) await phone.audio.until(() => true, 'audio');
+    await untilAsked(
+      async () => (await look()).length > 0,
+      () => 'nothing is measured',
+    );
     phone.hangup();
-    while ((await get<CallDetail>(server, `/calls/${call?.id}`)).state === 'live')
-      await phone.audio.until(() => true, 'the end');
+    await untilAsked(
+      async () => (await get<CallDetail>(server, `/calls/${call?.id}`)).state !== 'live',
+      () => 'it does not end',
+    );
     const { timeline } = await get<CallDetail>(server, `/calls/${call?.id}`);
     assert.equal(
       timeline.flatMap((entry) => (entry.kind === 'media' ? [entry.object] : [])),

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { EventEmitter, once } from 'node:events';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { checked, company } from '../import/fixtures.ts';
-import { patienceMs } from '../support/ari-client.ts';
 import { need } from '../support/need.ts';
+import { patience, untilHolds } from '../support/waiting.ts';
 
 /** Every command of the readme and of the guides, run as it is printed, but for ports and directories. */
 const commands = suite('commands of the guides');
@@ -28,7 +28,7 @@ function commandsOf(text: string): string[] {
 }
 
 /** A program under way, with what it has written, and who hears when that becomes more. */
-type Spawned = { child: ChildProcess; more: EventEmitter; written(): string };
+type Spawned = { child: ChildProcess; waiting: Set<() => void>; written(): string };
 
 /** A place where the commands of one page are run, with everything that a fresh clone has. */
 class Desk {
@@ -87,15 +87,14 @@ class Desk {
 
   /** Begins a program that goes on, and waits until it says that it does. */
   async #begin(printed: string, says: RegExp): Promise<string> {
-    const { child, written, more } = this.#spawn(this.#adapted(printed));
+    const { child, written, waiting } = this.#spawn(this.#adapted(printed));
     this.#running.push({ child, what: printed });
-    const signal = AbortSignal.timeout(patienceMs);
-    while (!says.test(written())) {
+    const holds = () => {
+      if (says.test(written())) return true;
       if (child.exitCode !== null) throw new Error(`${printed} has ended:\n${written()}`);
-      await once(more, 'said', { signal }).catch(() => {
-        throw new Error(`${printed} did not say ${says}:\n${written()}`);
-      });
-    }
+      return false;
+    };
+    await untilHolds(waiting, holds, () => `${printed} did not say ${says}:\n${written()}`);
     return written();
   }
 
@@ -117,20 +116,21 @@ class Desk {
         TERM: 'dumb',
       },
     });
-    const more = new EventEmitter();
+    const waiting = new Set<() => void>();
+    const look = () => [...waiting].forEach((each) => void each());
     let text = '';
     child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
       text += chunk;
-      more.emit('said');
+      look();
     });
-    child.on('close', () => more.emit('said'));
-    return { child, more, written: () => text };
+    child.on('close', look);
+    return { child, waiting, written: () => text };
   }
 
   async #end({ child, written }: Spawned): Promise<{ written(): string; code: number | null }> {
-    const timer = setTimeout(() => end(child), 2 * patienceMs);
+    const stop = patience(() => end(child));
     if (child.exitCode === null) await once(child, 'close');
-    clearTimeout(timer);
+    stop();
     return { written, code: child.exitCode };
   }
 

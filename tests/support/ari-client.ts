@@ -1,14 +1,10 @@
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import type { AriEvent, AriEventOf, AriEventType } from '../../src/models/events.ts';
-
-/** How long a fact may take that the test waits for, in ms: far longer than it ever does, and only then a failure. */
-export const patienceMs = 20_000;
+import { untilFound } from './waiting.ts';
 
 /** What a request was answered with; `body` is parsed JSON, undefined when there was none. */
 export type Answer<T = unknown> = { status: number; headers: Headers; body: T };
-
-type Waiting = { matches: (event: AriEvent) => boolean; found: (event: AriEvent) => void };
 
 /** A client in a few lines: requests by fetch, events by a WebSocket, everything it heard kept in order. */
 export class AriClient {
@@ -16,7 +12,7 @@ export class AriClient {
   readonly events: AriEvent[] = [];
   readonly #base: string;
   readonly #authorization: string;
-  readonly #waiting = new Set<Waiting>();
+  readonly #waiting = new Set<() => void>();
   #socket: WebSocket | undefined;
 
   /** @param base base URL ending in `/ari`. @param credentials `user:password`. */
@@ -69,23 +65,9 @@ export class AriClient {
    */
   waitFor<T extends AriEventType>(type: T, matches: (event: AriEventOf<T>) => boolean = () => true) {
     const wanted = (event: AriEvent): boolean => event.type === type && matches(event as AriEventOf<T>);
-    return new Promise<AriEventOf<T>>((resolve, reject) => {
-      const heard = this.events.find(wanted);
-      if (heard) return resolve(heard as AriEventOf<T>);
-      const waiting: Waiting = {
-        matches: wanted,
-        found: (event) => {
-          clearTimeout(timer);
-          this.#waiting.delete(waiting);
-          resolve(event as AriEventOf<T>);
-        },
-      };
-      const timer = setTimeout(() => {
-        this.#waiting.delete(waiting);
-        reject(new Error(`no ${type} as wanted; heard:\n${this.events.map(describe).join('\n')}`));
-      }, patienceMs);
-      this.#waiting.add(waiting);
-    });
+    const found = () => this.events.find(wanted) as AriEventOf<T> | undefined;
+    const late = () => `no ${type} as wanted; heard:\n${this.events.map(describe).join('\n')}`;
+    return untilFound(this.#waiting, found, late);
   }
 
   /** The types of the events about one channel, in order; `Dial` with its status. */
@@ -110,7 +92,7 @@ export class AriClient {
 
   #hear(event: AriEvent): void {
     this.events.push(event);
-    for (const waiting of [...this.#waiting]) if (waiting.matches(event)) waiting.found(event);
+    for (const look of [...this.#waiting]) look();
   }
 }
 

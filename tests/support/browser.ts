@@ -8,6 +8,7 @@ import { need } from './need.ts';
 import { RtpPeer } from './rtp-peer.ts';
 import { onServer, password, type TestServer, type TestServerOptions, user } from './server.ts';
 import { answered, SippRun } from './sipp.ts';
+import { patienceMs } from './waiting.ts';
 
 /** The page in a real browser, with a real call. With HOOKSWITCH_PICTURES set, pictures of it go to docs/page. */
 
@@ -27,7 +28,6 @@ const users = [
   { name: 'narrow', password: 'its own', scope: { operations: ['endpoints:read'] } },
 ];
 const pictures = fileURLToPath(new URL('../../docs/page', import.meta.url));
-const patienceMs = 15_000;
 
 const launch = (executablePath: string): Promise<Browser> =>
   chromium.launch({

@@ -1,6 +1,7 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { WebSocket } from 'ws';
 import type { Target } from './conformance-target.ts';
+import { inTime } from './waiting.ts';
 
 /** What a request carries besides its line. At most one kind of body. */
 export type AskOptions = {
@@ -27,18 +28,6 @@ export type Answer = {
 
 /** A message on the events WebSocket; what it holds is what the tests look at. */
 export type Message = Record<string, unknown> & { type: string };
-
-/** How long a fact may be waited for before a test gives up and says what it saw instead, in ms. */
-const patienceMs = 10_000;
-
-/** Rejects with a description when a fact does not come to pass; a guard against hanging, not an assertion on time. */
-function orGiveUp<T>(fact: Promise<T>, describe: () => string): Promise<T> {
-  let timer: NodeJS.Timeout;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(describe())), patienceMs);
-  });
-  return Promise.race([fact, late]).finally(() => clearTimeout(timer));
-}
 
 const parse = (text: string): unknown => {
   try {
@@ -93,7 +82,7 @@ export class Client {
       asked.on('error', reject);
       asked.end(body);
     });
-    return orGiveUp(answered, () => `no answer to ${line}`);
+    return inTime(answered, () => `no answer to ${line}`);
   }
 
   /** Asks, and throws unless the answer is a success. */
@@ -130,7 +119,7 @@ export class Client {
     const asking = async () => {
       while ((await this.ask(line)).status !== 404) if (!this.target.ours) await this.#passBy();
     };
-    await orGiveUp(asking(), () => `application ${name} stays`);
+    await inTime(asking(), () => `application ${name} stays`);
   }
 
   /** An application comes and goes. */
@@ -209,7 +198,7 @@ export class App {
 
   #next(matches: (message: Message) => boolean, what: string): Promise<Message> {
     const seen = new Promise<Message>((resolve) => this.#waiting.push({ matches, resolve }));
-    return orGiveUp(seen, () => `${what} did not come; seen: ${this.messages.map(({ type }) => type).join(' ')}`);
+    return inTime(seen, () => `${what} did not come; seen: ${this.messages.map(({ type }) => type).join(' ')}`);
   }
 
   /** The first message that matches, among those that came and those that will. */

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { createSocket } from 'node:dgram';
-import { EventEmitter, once } from 'node:events';
-import { patienceMs } from './ari-client.ts';
+import { once } from 'node:events';
 import { RtpPeer } from './rtp-peer.ts';
 import type { VideoPeer } from './video/video-peer.ts';
+import { untilHolds } from './waiting.ts';
 
 /** Header lines that lead an answer back to its request (RFC 3261 8.2.6.2). */
 const copied = ['Via', 'Record-Route', 'From', 'Call-ID', 'CSeq'];
@@ -43,7 +43,7 @@ export class Phone {
   readonly #statuses = new Map<number, number>();
   readonly #sip = createSocket('udp4');
   readonly #server: { address: string; port: number };
-  readonly #news = new EventEmitter();
+  readonly #waiting = new Set<() => void>();
   readonly #tag = randomUUID().slice(0, 8);
   /** The call it makes, until that is answered. */
   #calling: Dialog | undefined;
@@ -157,12 +157,8 @@ export class Phone {
   }
 
   /** Resolves once a condition on the phone's call holds. @throws Error with what was said when it does not come to. */
-  async until(holds: () => boolean, what: string): Promise<void> {
-    const signal = AbortSignal.timeout(patienceMs);
-    while (!holds())
-      await once(this.#news, 'said', { signal }).catch(() => {
-        throw new Error(`${what} did not come:\n${this.#said}`);
-      });
+  until(holds: () => boolean, what: string): Promise<void> {
+    return untilHolds(this.#waiting, holds, () => `${what} did not come:\n${this.#said}`);
   }
 
   /** What was said in SIP. */
@@ -179,7 +175,7 @@ export class Phone {
     this.#said += `< ${message.first} ${message.one('CSeq')}\n`;
     if (message.first.startsWith('SIP/2.0')) this.#hearAnswer(message);
     else this.#hearRequest(message);
-    this.#news.emit('said');
+    for (const look of [...this.#waiting]) look();
   }
 
   #hearAnswer(message: Message): void {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { EventEmitter, once } from 'node:events';
-import { patienceMs } from './ari-client.ts';
+import { once } from 'node:events';
+import { untilHolds } from './waiting.ts';
 
 /** A program in a process of its own: a phone, a proxy, an example. */
 export class Command {
@@ -9,7 +9,7 @@ export class Command {
   readonly #child: ChildProcess;
   readonly #forks: boolean;
   readonly #ended: Promise<unknown>;
-  readonly #heard = new EventEmitter();
+  readonly #waiting = new Set<() => void>();
   #over = false;
 
   /**
@@ -28,23 +28,22 @@ export class Command {
     for (const stream of [this.#child.stdout!, this.#child.stderr!])
       stream.setEncoding('utf8').on('data', (chunk: string) => {
         this.written += chunk;
-        this.#heard.emit('more');
+        this.#look();
       });
     this.#ended = once(this.#child, 'close').then(() => {
       this.#over = true;
-      this.#heard.emit('more');
+      this.#look();
     });
   }
 
   /** Resolves once all that it wrote matches. @throws Error with what it wrote when that does not come. */
-  async until(matches: RegExp): Promise<void> {
-    const signal = AbortSignal.timeout(patienceMs);
-    while (!matches.test(this.written)) {
+  until(matches: RegExp): Promise<void> {
+    const holds = () => {
+      if (matches.test(this.written)) return true;
       if (this.#over) throw new Error(`the program has ended after it wrote: ${this.written}`);
-      await once(this.#heard, 'more', { signal }).catch(() => {
-        throw new Error(`${matches} did not come; the program wrote: ${this.written}`);
-      });
-    }
+      return false;
+    };
+    return untilHolds(this.#waiting, holds, () => `${matches} did not come; the program wrote: ${this.written}`);
   }
 
   /** Resolves when it has ended by itself, with its exit code; null when a signal ended it. */
@@ -74,6 +73,10 @@ export class Command {
     if (this.#forks && !this.#over && pid !== undefined) process.kill(-pid, 'SIGKILL');
     else this.#child.kill('SIGKILL');
     await this.#ended;
+  }
+
+  #look(): void {
+    for (const look of [...this.#waiting]) look();
   }
 }
 

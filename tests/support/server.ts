@@ -13,8 +13,9 @@ import { type MediaThread, startWorker } from '../../src/media/start-worker.ts';
 import type { Usage } from '../../src/models/usage.ts';
 import type { Protocol } from '../../src/sip/transport/kind.ts';
 import { createLogChannels } from '../../src/stores/log-channels.ts';
-import { AriClient, patienceMs } from './ari-client.ts';
+import { AriClient } from './ari-client.ts';
 import { SkippingClock } from './skipping-clock.ts';
+import { inTime, patienceMs, untilAsked } from './waiting.ts';
 
 /** Name and password of the user that tests work as. */
 export const user = 'tester';
@@ -156,11 +157,15 @@ export class TestServer {
    */
   async quiet(): Promise<void> {
     const wanted = heldByCalls(this.#atStart);
-    const deadline = performance.now() + patienceMs;
-    let held = heldByCalls(await this.running.usage());
-    while (!isDeepStrictEqual(held, wanted) && performance.now() < deadline)
+    let held = {};
+    const isQuiet = async () => {
       held = heldByCalls(await this.running.usage());
-    assert.equal(held, wanted, 'something of a call is still held');
+      return isDeepStrictEqual(held, wanted);
+    };
+    await untilAsked(isQuiet, () => {
+      assert.equal(held, wanted, 'something of a call is still held');
+      return 'what is held changes';
+    });
   }
 
   /** What the parts of a failed test have to say. */
@@ -180,15 +185,10 @@ export class TestServer {
 
   /** Resolves when the last channel has ended by itself. */
   async #idle(): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const stuck = new Promise<string>((resolve) => {
-      timer = setTimeout(resolve, patienceMs, 'stuck');
+    await inTime(this.running.drain(), () => 'channels are left').catch(async (error: Error) => {
+      const channels = await this.client().ok<object[]>('GET', '/channels');
+      assert.unreachable(`${error.message}: ${JSON.stringify(channels, undefined, 1)}`);
     });
-    const outcome = await Promise.race([this.running.drain(), stuck]);
-    clearTimeout(timer);
-    if (outcome !== 'stuck') return;
-    const channels = await this.client().ok<object[]>('GET', '/channels');
-    assert.unreachable(`channels are left: ${JSON.stringify(channels, undefined, 1)}`);
   }
 }
 
@@ -256,7 +256,7 @@ function settings({
   const sipPort = { ...port, bind: sipBind };
   return {
     // Calls that do not end by themselves are to be seen, not to be hung up by the drain.
-    general: { validate: true, data_directory: 'data', drain_timeout: (2 * patienceMs) / 1000, ...general },
+    general: { validate: true, data_directory: 'data', drain_timeout: (10 * patienceMs) / 1000, ...general },
     http: { ...port, users: users ?? [{ name: user, password }] },
     sip: {
       transports: [

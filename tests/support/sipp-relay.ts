@@ -1,6 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { patienceMs } from './ari-client.ts';
+import { untilFound } from './waiting.ts';
 
 /** A message on its way through the relay. */
 export type Passing = { from: 'phone' | 'server'; text: string };
@@ -44,25 +44,15 @@ export class SippRelay {
   }
 
   /** The first message that begins so and was not lost. @throws Error with what passed, when it does not come. */
-  seen(from: Passing['from'], beginning: string): Promise<string> {
-    return new Promise((resolve, reject) => {
-      const look = () => {
-        const found = this.passed.find((one) => one.from === from && !one.lost && one.text.startsWith(beginning));
-        if (!found) return;
-        clearTimeout(timer);
-        this.#waiting.delete(look);
-        resolve(found.text);
-      };
-      const timer = setTimeout(() => {
-        this.#waiting.delete(look);
-        const log = this.passed.map(
-          ({ from: who, lost, text }) => `${who}${lost ? ' (lost)' : ''}: ${text.split('\r\n')[0]}`,
-        );
-        reject(new Error(`no ${beginning} from the ${from}; passed:\n${log.join('\n')}`));
-      }, patienceMs);
-      this.#waiting.add(look);
-      look();
-    });
+  async seen(from: Passing['from'], beginning: string): Promise<string> {
+    const found = () => this.passed.find((one) => one.from === from && !one.lost && one.text.startsWith(beginning));
+    const late = () => {
+      const log = this.passed.map(
+        ({ from: who, lost, text }) => `${who}${lost ? ' (lost)' : ''}: ${text.split('\r\n')[0]}`,
+      );
+      return `no ${beginning} from the ${from}; passed:\n${log.join('\n')}`;
+    };
+    return (await untilFound(this.#waiting, found, late)).text;
   }
 
   async close(): Promise<void> {

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { patienceMs } from './waiting.ts';
 
 /**
  * SIPp as the foreign phone of the end-to-end tests: scenarios in a few words, a run that fails with what was said on
@@ -14,7 +15,7 @@ import { join } from 'node:path';
 export type Step = string;
 
 /** How long SIPp lets a whole scenario take, in s. */
-const timeoutSeconds = 30;
+const timeoutSeconds = 2 * (patienceMs / 1000);
 
 const sdp = (mediaPort: number): string[] => [
   'v=0',

@@ -8,6 +8,7 @@ import {
 } from '../../../src/sip/message/build.ts';
 import type { SipMessage, SipRequest, SipResponse } from '../../../src/sip/message/message.ts';
 import { parseMessage } from '../../../src/sip/message/parse.ts';
+import { untilHolds } from '../../support/waiting.ts';
 
 /** Audio at a port of this machine, in one format. */
 export const audioAt = (port: number): string =>
@@ -58,21 +59,12 @@ export class Carrier {
 
   /** The next message that fits, heard or to be heard; those before it are forgotten. */
   async next<M extends SipMessage>(fits: (message: SipMessage) => message is M): Promise<M> {
-    const limit = AbortSignal.timeout(5000);
-    for (;;) {
-      const at = this.#heard.findIndex(fits);
-      if (at >= 0) return this.#heard.splice(0, at + 1).at(-1) as M;
-      await new Promise<void>((resolve, reject) => {
-        const give = () => reject(new Error('never heard'));
-        const wake = () => {
-          this.#wakes.delete(wake);
-          limit.removeEventListener('abort', give);
-          resolve();
-        };
-        this.#wakes.add(wake);
-        limit.addEventListener('abort', give);
-      });
-    }
+    await untilHolds(
+      this.#wakes,
+      () => this.#heard.some(fits),
+      () => 'never heard',
+    );
+    return this.#heard.splice(0, this.#heard.findIndex(fits) + 1).at(-1) as M;
   }
 
   request(method: string): Promise<SipRequest> {

@@ -27,6 +27,7 @@ import type { IncomingCall, Leg, LegReport, LegRequest, OpenedLeg } from '../../
 import type { MediaPlane, MediaReport, RtpFlow, RtpSession } from '../../../src/telephony/media.ts';
 import type { VideoFlow } from '../../../src/telephony/video.ts';
 import { silentLog } from '../../support/log.ts';
+import { untilHolds } from '../../support/waiting.ts';
 
 /** Sends SUBSCRIBEs as a phone does, from one to another; resolves with the final response. */
 export function subscriber(
@@ -183,20 +184,7 @@ export class Facts {
   }
 
   until(condition: () => boolean, what: string): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const limit = setTimeout(() => {
-        this.#waiting.delete(check);
-        reject(new Error(`never happened: ${what}`));
-      }, 5000);
-      const check = () => {
-        if (!condition()) return;
-        this.#waiting.delete(check);
-        clearTimeout(limit);
-        resolve();
-      };
-      this.#waiting.add(check);
-      check();
-    });
+    return untilHolds(this.#waiting, condition, () => `never happened: ${what}`);
   }
 }
 
