@@ -93,6 +93,7 @@ export const mediaSettings = (config: Config): MediaConfig => ({
   rtpTimeoutMs: config.media.rtp_timeout * 1000,
   natSearchMs: config.media.nat_search * 1000,
   threads: config.media.threads || Math.max(1, availableParallelism() - 1),
+  threadsAtStart: config.media.threads || 1,
   sockets: config.media.sockets,
   tieBytes: config.media.thread_backlog,
   video: {

@@ -132,7 +132,7 @@ export const media = group(
       default: 0,
       unit: 'threads',
       description:
-        'Threads that audio is spread over, at most; 0 for one less than the machine has cores (at least one).',
+        'Threads that audio is spread over: as many from the start, or with 0 one, and as calls come more, up to one less than the machine has cores.',
     }),
     sockets: choice(['auto', 'dgram', 'native'], {
       default: 'auto',
@@ -147,7 +147,8 @@ export const media = group(
     thread_timeout: number(1, 3600, {
       default: 5,
       unit: 's',
-      description: 'A media thread that does nothing for this long is ended and started again.',
+      description:
+        'A media thread that does nothing for this long is ended and started again; while it starts it may take twelve times as long.',
     }),
     video,
     tone_zone: choice(['us', 'gb', 'uk', 'de', 'fr'], {

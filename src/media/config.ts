@@ -63,13 +63,15 @@ export type MediaConfig = {
   rtpTimeoutMs: number;
   /** How long after a change of the SDP a far side behind a NAT is looked for, in ms; 0 = only the signalled source is heard. */
   natSearchMs: number;
-  /** Threads that sessions are spread over, at most; each is started when it gets its first. */
+  /** Threads that sessions are spread over, at most. */
   threads: number;
+  /** Those of them that run from the beginning; each of the others is started when it gets its first session. */
+  threadsAtStart: number;
   /** How they send and hear. */
   sockets: SocketKind;
   /** Octets that may wait between two threads for one session. */
   tieBytes: number;
-  /** A media thread that answers nothing for this long is ended, in ms. */
+  /** A media thread that answers nothing for this long is ended, in ms; twelve times as long while it starts. */
   threadTimeoutMs: number;
   /** How often what is measured of a session with RTP is told, in ms; 0 = never. */
   measureMs: number;
@@ -111,6 +113,7 @@ export const defaultMediaConfig: MediaConfig = {
   rtpTimeoutMs: 0,
   natSearchMs: 30_000,
   threads: 1,
+  threadsAtStart: 1,
   sockets: 'auto',
   tieBytes: 16_384,
   threadTimeoutMs: 5000,

@@ -86,8 +86,9 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
     const places = Math.max(1, options.config.threads);
     this.#links = new Array(places).fill(undefined);
     this.#lostAt = Array.from(this.#links, () => []);
-    // The first call finds it running; others are started for the first session that they get.
-    this.#start(0);
+    // The first calls find them running; others are started for the first session that they get.
+    for (let place = 0; place < Math.min(places, Math.max(1, options.config.threadsAtStart)); place++)
+      this.#start(place);
   }
 
   async openRtp(id: string, told: (report: MediaReport) => void, near?: string): Promise<RtpSession> {

@@ -36,7 +36,7 @@ type Pending = { resolve: (answer: Answer) => void; reject: (error: Error) => vo
 export type ThreadLinkOptions = {
   clock: Clock;
   log: Logger;
-  /** A thread that answers nothing for this long is ended, in ms. */
+  /** A thread that answers nothing for this long is ended, in ms; twelve times as long before its first word. */
   timeoutMs: number;
   /** Where other threads ring that have something for it. */
   bell: SharedArrayBuffer;
@@ -46,6 +46,8 @@ export type ThreadLinkOptions = {
 
 /** Questions that have to stay unanswered one after another before the thread counts as hung. */
 const unansweredBeats = 5;
+/** The same for one that has said nothing yet: it reads its code, which takes its time on a machine with much to do. */
+const startingBeats = 12 * unansweredBeats;
 const threadEnded = 'the media thread ended';
 
 /**
@@ -73,6 +75,8 @@ export class ThreadLink {
   #alive = true;
   #closing = false;
   #unanswered = 0;
+  /** Whether it has said something. */
+  #up = false;
   #beatTimer: unknown;
   #exited: () => void = () => {};
   readonly #exit = new Promise<void>((resolve) => {
@@ -87,6 +91,7 @@ export class ThreadLink {
     this.#lost = lost;
     this.#beatMs = timeoutMs / unansweredBeats;
     thread.on('message', (messages) => {
+      this.#up = true;
       for (const message of messages as MediaMessage[]) {
         try {
           this.#hear(message);
@@ -206,7 +211,7 @@ export class ThreadLink {
 
   #beat(): void {
     if (!this.#alive) return;
-    if (this.#unanswered >= unansweredBeats) {
+    if (this.#unanswered >= (this.#up ? unansweredBeats : startingBeats)) {
       this.#log.error({ sessions: this.#sessions.size }, 'the media thread hangs and is ended');
       this.#thread.terminate().catch((error: unknown) => {
         this.#fail(error);

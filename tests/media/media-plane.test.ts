@@ -344,6 +344,45 @@ inOne('a thread that answers is left alone; one that hangs is ended, and its cal
   assert.is(fake.log.lines[0]?.message, 'the media thread hangs and is ended');
 });
 
+inOne('a thread that takes a minute to start is waited for; one that says nothing for longer is ended', async () => {
+  const waiting: { command: MediaCommand; tell: (...messages: MediaMessage[]) => void }[] = [];
+  const fake = planeOverFake((command, tell) => void waiting.push({ command, tell }));
+  const opened = fake.plane.openRtp('a', () => {});
+  await fake.pass(55_000);
+  assert.is(fake.ended(), 0);
+  for (const { command, tell } of waiting.splice(0)) {
+    if (command.type === 'ping') tell({ type: 'pong' });
+    if (command.type === 'openRtp')
+      tell({ type: 'opened', request: command.request, address: '127.0.0.1', port: 4000 });
+  }
+  assert.is((await opened).local.port, 4000);
+  await fake.pass(10_000);
+  assert.is(fake.ended(), 1, 'what has begun to answer goes on');
+  await fake.pass(65_000);
+  assert.equal(
+    [fake.ended(), fake.log.lines.filter(({ message }) => message === 'the media thread hangs and is ended').length],
+    [2, 2],
+  );
+});
+
+inOne('as many threads run from the start as are asked for, and no more than there may be', () => {
+  const started = (threads: number, threadsAtStart: number): number => {
+    let count = 0;
+    const startThread: StartThread = () => {
+      count++;
+      return { postMessage: () => {}, terminate: async () => 1, on: () => {} };
+    };
+    createMediaPlane({
+      config: { ...config, threads, threadsAtStart },
+      clock: new ManualClock(),
+      log: memoryLogger(),
+      startThread,
+    });
+    return count;
+  };
+  assert.equal([started(3, 3), started(3, 1), started(2, 3), started(1, 0)], [3, 1, 2, 1]);
+});
+
 inOne(
   'when its port cannot be had again a session is told lost; so are all when threads die again and again',
   async () => {
