@@ -12,10 +12,11 @@ import { stripVTControlCharacters } from 'node:util';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const packages = join(root, 'node_modules');
 const raw = join(root, 'coverage', 'tmp');
-/** A test that says nothing for this long hangs, and so does a run that does not end this long after its totals. */
-const quietMs = 120_000;
-const endMs = 15_000;
-const hangs = 'a test hangs: nothing was heard of it for two minutes';
+/** A test that says nothing for this long hangs: waiting for what does not come it gives up long before. */
+const quietMs = 300_000;
+/** A run that does not end this long after its totals is kept alive by something that its tests opened. */
+const endMs = 60_000;
+const hangs = 'a test hangs: nothing was heard of it for five minutes';
 
 const filters = process.argv.slice(2);
 const words = filters.map((word) => word.replace(/^tests\//, '').replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
@@ -89,6 +90,9 @@ const problems = [
   passed + failed === 0 && 'no test ran',
   skipped > 0 && process.env.CI && 'skipped tests are failures where CI is set',
 ].filter(Boolean);
+// Once more at the end, where who reads the end of a long output finds them.
+const failures = [...text.matchAll(/^ *FAIL +(.*)$/gm)].map(([, title]) => title);
+if (failures.length > 0) process.stdout.write(`\nfailed:\n${failures.map((title) => `  ${title}\n`).join('')}`);
 for (const problem of problems) process.stdout.write(`${problem}\n`);
 process.stdout.write(`${passed} passed, ${failed} failed, ${skipped} skipped\n`);
 process.exitCode = failed > 0 || problems.length > 0 ? 1 : 0;

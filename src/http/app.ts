@@ -33,6 +33,7 @@ import { type Asker, createSessions } from './sessions.ts';
 import { createSockets, mediaPath, type Sockets } from './sockets.ts';
 import { createTokenOperations } from './token-operations.ts';
 import { createUnread, type Unread, type UnreadLimits } from './unread.ts';
+import { createUnreadable, type Unreadable } from './unreadable.ts';
 import { upgradesOf } from './upgrades.ts';
 
 /** The interface as a whole. */
@@ -41,6 +42,8 @@ export type HttpApp = {
   sockets: Sockets;
   connections: Connections;
   unread: Unread;
+  /** Refuses what could not be read as a request. */
+  unreadable: Unreadable;
   /** Takes up other users, origins and limits, into the options it was made with; other options stay. */
   reconfigure(next: HttpOptions): void;
 };
@@ -277,5 +280,6 @@ export function createApp(deps: AppDeps): HttpApp {
     review();
     logIn = logInOf(next.users);
   };
-  return { app, sockets, connections, unread, reconfigure };
+  const unreadable = createUnreadable({ responder, clock, log, hit: deps.hit });
+  return { app, sockets, connections, unread, unreadable, reconfigure };
 }

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Context } from 'hono';
 import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
 import { AriError } from '../models/errors.ts';
@@ -33,6 +33,8 @@ export interface Responder {
   empty(request: Request, status: number, extra?: HeaderRecord): Response;
   /** The answer that a refusal gets. */
   refusal(request: Request, error: AriError, extra?: HeaderRecord): Response;
+  /** The octets of a refusal on a connection on which no request could be read; it says that the connection is closed. */
+  bare(error: AriError): string;
   /** An answer with a file, or the part of it that the request asks for. @throws AriError rangeNotSatisfiable. */
   file(request: Request, file: FileAnswer): Response;
   /** The answer to OPTIONS. `verbs` are those of the path; `Allow` is told only to those with credentials. */
@@ -128,6 +130,13 @@ export function createResponder({
         stringify(error.toBody()),
         statusText ? { status, statusText, headers } : { status, headers },
       );
+    },
+    bare: (error) => {
+      counts?.refused(error.code, error.status);
+      const body = stringify(error.toBody());
+      const headers = { ...own().json, 'Content-Length': Buffer.byteLength(body), Connection: 'close' };
+      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+      return [`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}`, ...lines, '', body].join('\r\n');
     },
     options: (request, verbs, tellAllow) => {
       const preflight = corsHeaders(request, origins) && preflightHeaders(request, verbs);

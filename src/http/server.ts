@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
+import type { Socket } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
@@ -82,12 +83,12 @@ function followCertificates(server: HttpsServer, { clock, log, tls }: ServerDeps
 
 /** Serves the interface. Rejects with Node's error (`EADDRINUSE` …) when it cannot listen. */
 export async function startHttpServer(
-  { app, sockets, connections }: HttpApp,
+  { app, sockets, connections, unreadable }: HttpApp,
   options: ServerOptions,
   deps: ServerDeps,
 ): Promise<HttpServer> {
   const { clock, tls } = deps;
-  const { limits } = options;
+  let { limits } = options;
   const serverOptions = { maxHeaderSize: limits.headers, connectionsCheckingInterval: 1000 };
   const server = createAdaptorServer({
     fetch: app.fetch,
@@ -104,11 +105,15 @@ export async function startHttpServer(
   sockets.attach(server);
   const busyPoll = createBusyPoll(clock, options.limits.busy_poll);
   server.on('request', () => busyPoll.awake());
+  server.on('clientError', (error, socket) => unreadable(error, socket as Socket, limits));
   const address = await listen(server, options);
   connections.attach(server);
   return {
     address,
-    limit: (limits) => limit(server, limits),
+    limit: (next) => {
+      limits = next;
+      limit(server, next);
+    },
     close: async (graceMs = 5000) => {
       const stopped = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();

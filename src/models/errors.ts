@@ -16,6 +16,9 @@ const notFoundChannel = {
 export const ariErrors = {
   // Any request.
   requestBodyTooLarge: { status: 413, message: 'Request body too large' },
+  headersTooLarge: { status: 431, message: 'Request headers too large' },
+  requestTooSlow: { status: 408, message: 'The request did not come in time' },
+  requestUnreadable: { status: 400, message: 'This is no HTTP request' },
   requestBodyInvalid: { status: 400, message: 'Error parsing request body' },
   authenticationRequired: { status: 401, message: 'Authentication required' },
   writeAccessDenied: { status: 403, message: 'Write access denied' },

@@ -359,7 +359,7 @@ export function createTestApp(
   changes: Partial<HttpOptions> = {},
   clock: Clock = systemClock,
   page: AppDeps['page'] = { version: '1.2.3', files: undefined },
-  more: Pick<AppDeps, 'tokens' | 'audit'> = {},
+  more: Pick<AppDeps, 'tokens' | 'audit' | 'hit' | 'answers'> = {},
 ): TestApp {
   const logged: Record<string, unknown>[] = [];
   let secrets = 0;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server, type Socket } from 'node:net';
-import { untilHolds } from './waiting.ts';
+import { untilFound, untilHolds } from './waiting.ts';
 
 /** A frame as it came over the wire. */
 export type AudioSocketFrame = { kind: number; payload: Buffer };
@@ -57,12 +57,13 @@ export class AudioSocketCall {
 export class AudioSocketServer {
   readonly calls: AudioSocketCall[] = [];
   readonly #server: Server;
+  readonly #waiting = new Set<() => void>();
 
   private constructor(server: Server) {
     this.#server = server;
     server.on('connection', (socket) => {
       this.calls.push(new AudioSocketCall(socket));
-      server.emit('call');
+      for (const look of [...this.#waiting]) look();
     });
   }
 
@@ -80,9 +81,9 @@ export class AudioSocketServer {
   }
 
   /** The call of that number, once it has come. */
-  async call(number = 0): Promise<AudioSocketCall> {
-    while (this.calls.length <= number) await once(this.#server, 'call');
-    return this.calls[number]!;
+  call(number = 0): Promise<AudioSocketCall> {
+    const late = () => `call ${number} did not come; ${this.calls.length} did`;
+    return untilFound(this.#waiting, () => this.calls[number], late);
   }
 
   /** Takes no more calls; those that it has go on. */

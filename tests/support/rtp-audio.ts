@@ -37,20 +37,22 @@ export function tone(hertz: number, ms: number): Buffer {
   return Buffer.from(Array.from({ length: ms * 8 }, (_, index) => encodeUlaw(sample(index))));
 }
 
-/** The amplitude of a tone in samples of 8 kHz, by its share of sine and cosine. */
+/** The amplitude of a tone in samples of 8 kHz: what a filter for it (Goertzel's) holds of them in the end. */
 export function amplitude(samples: ArrayLike<number>, hertz: number): number {
-  let [sines, cosines] = [0, 0];
+  const turn = 2 * Math.cos((2 * Math.PI * hertz) / 8000);
+  let [last, before] = [0, 0];
   for (let index = 0; index < samples.length; index++) {
-    const angle = (2 * Math.PI * hertz * index) / 8000;
-    sines += samples[index]! * Math.sin(angle);
-    cosines += samples[index]! * Math.cos(angle);
+    const next = samples[index]! + turn * last - before;
+    before = last;
+    last = next;
   }
-  return (2 * Math.hypot(sines, cosines)) / Math.max(1, samples.length);
+  const power = last * last + before * before - turn * last * before;
+  return (2 * Math.sqrt(Math.max(0, power))) / Math.max(1, samples.length);
 }
 
 /** Which of these tones sound in what was received last, in the order given: those of more than `least` amplitude. */
 export function tonesIn(received: Buffer, tones: readonly number[], { ms = 400, least = 2000 } = {}): number[] {
-  const samples = Int16Array.from(received.subarray(-ms * 8), decodeUlaw);
+  const samples = Int16Array.from(received.subarray(-ms * 8), (octet) => ulawValues[octet]!);
   return samples.length < ms * 8 ? [] : tones.filter((hertz) => amplitude(samples, hertz) > least);
 }
 

@@ -36,6 +36,10 @@ export class RtpPeer {
   #hummedType = ulaw;
   #sequence = 1000;
   #timestamp = 50_000;
+  /** What it has heard, with room for more, how far that reaches, and the timestamp that it begins with. */
+  #heard: Buffer = Buffer.alloc(0);
+  #heardEnd = 0;
+  #heardFrom: number | undefined;
 
   /** Opens a port on 127.0.0.1. */
   static async open(): Promise<RtpPeer> {
@@ -62,13 +66,7 @@ export class RtpPeer {
 
   /** The µ-law octets received, each at the place its timestamp says, silence (0xff) where nothing came. */
   audio(): Buffer {
-    const packets = this.packets.filter(({ payloadType }) => payloadType === ulaw);
-    const [first] = packets;
-    if (!first) return Buffer.alloc(0);
-    const placed = packets.map(({ timestamp, payload }) => ({ at: (timestamp - first.timestamp) | 0, payload }));
-    const octets = Buffer.alloc(Math.max(...placed.map(({ at, payload }) => at + payload.length)), 0xff);
-    for (const { at, payload } of placed) payload.copy(octets, at);
-    return octets;
+    return this.#heard.subarray(0, this.#heardEnd);
   }
 
   /** Sends µ-law octets, one packet of 20 ms every 20 ms; what is left of the last packet is silence. */
@@ -154,15 +152,32 @@ export class RtpPeer {
 
   #hear(data: Buffer, from: { address: string; port: number }): void {
     this.#remote ??= { address: from.address, port: from.port };
-    this.packets.push({
+    const packet = {
       marker: data[1]! >> 7 === 1,
       payloadType: data[1]! & 0x7f,
       sequence: data.readUInt16BE(2),
       timestamp: data.readUInt32BE(4),
       ssrc: data.readUInt32BE(8),
       payload: Buffer.from(data.subarray(12)),
-    });
+    };
+    this.packets.push(packet);
+    if (packet.payloadType === ulaw) this.#place(packet);
     for (const look of [...this.#waiting]) look();
+  }
+
+  /** Puts the octets of a packet where they belong: who waits looks at all of them with each packet. */
+  #place({ timestamp, payload }: RtpPacket): void {
+    this.#heardFrom ??= timestamp;
+    const at = (timestamp - this.#heardFrom) | 0;
+    const end = at + payload.length;
+    if (at < 0) return;
+    if (end > this.#heard.length) {
+      const wider = Buffer.alloc(2 * end, 0xff);
+      this.#heard.copy(wider);
+      this.#heard = wider;
+    }
+    payload.copy(this.#heard, at);
+    this.#heardEnd = Math.max(this.#heardEnd, end);
   }
 }
 

@@ -27,6 +27,10 @@ export const mediaThreads = Number(process.env.HOOKSWITCH_TEST_MEDIA_THREADS ?? 
 /** Longer than anything of a call that ended may linger (RFC 3261: 64 × T1 = 32 s, and T4). */
 const lingerMs = 60_000;
 
+/** What a server waits for that is not what is tested: no machine is so busy that this is too short, in s. */
+const patience = patienceMs / 1000;
+const patientLimits = { header_timeout: patience, request_timeout: patience, keep_alive: patience };
+
 type Steps = string | { label: string; app: string };
 type Context = Record<string, Steps[] | Record<string, string>>;
 
@@ -257,7 +261,7 @@ function settings({
   return {
     // Calls that do not end by themselves are to be seen, not to be hung up by the drain.
     general: { validate: true, data_directory: 'data', drain_timeout: (10 * patienceMs) / 1000, ...general },
-    http: { ...port, users: users ?? [{ name: user, password }] },
+    http: { ...port, users: users ?? [{ name: user, password }], limits: patientLimits },
     sip: {
       transports: [
         { protocol: 'udp', ...sipPort },
@@ -272,10 +276,10 @@ function settings({
       endpoints: endpoints ?? { anonymous: { match: ['127.0.0.1'] } },
       ...sip,
     },
-    media: { rtp_ports: [0, 0], ...(mediaThreads && { threads: mediaThreads }), ...media },
+    media: { rtp_ports: [0, 0], thread_timeout: patience, ...(mediaThreads && { threads: mediaThreads }), ...media },
     ...(applications && { applications }),
     ...(limits && { limits }),
-    ...(external_media && { external_media }),
+    external_media: { connection_timeout: patience, ...external_media },
     ...(recordings && { recordings }),
     ...(tls && { tls }),
     ...(metrics && { metrics }),

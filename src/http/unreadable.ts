@@ -1,0 +1,73 @@
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Clock } from '../lib/clock.ts';
+import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
+import type { Logger } from '../lib/log.ts';
+import { createTally } from '../lib/tally.ts';
+import { AriError } from '../models/errors.ts';
+import type { Responder } from './responses.ts';
+
+/** How long a client may take, in s; names as in the configuration's `http.limits`. */
+export type ReadingLimits = { header_timeout: number; request_timeout: number };
+
+/** Answers on a connection on which no request could be read, and closes it; never throws. */
+export type Unreadable = (error: NodeJS.ErrnoException, socket: Socket, limits: ReadingLimits) => void;
+
+export type UnreadableDeps = {
+  responder: Pick<Responder, 'bare'>;
+  clock: Clock;
+  log: Logger;
+  /** Hears of the bounds that were met. */
+  hit?: LimitHit | undefined;
+};
+
+/** Node keeps the answer under way where its own listener for such errors looks for it. */
+type Answering = Socket & { _httpMessage?: ServerResponse | null };
+
+/** The setting that cut off a client that was too slow: whether the head of its request had come decides. */
+function slowLimit({ _httpMessage: answer }: Answering, limits: ReadingLimits): string {
+  const reading = answer !== undefined && answer !== null && !answer.req.complete;
+  const whole = reading || limits.request_timeout < limits.header_timeout;
+  return whole ? 'http.limits.request_timeout' : 'http.limits.header_timeout';
+}
+
+/** What is said to the client, and the bound that it met, if any; undefined where nobody would understand an answer. */
+function refusalOf(
+  { code = '' }: NodeJS.ErrnoException,
+  socket: Socket,
+  limits: ReadingLimits,
+): { refusal: AriError; limit?: string } | undefined {
+  if (code === 'HPE_HEADER_OVERFLOW') return { refusal: new AriError('headersTooLarge'), limit: 'http.limits.headers' };
+  if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return { refusal: new AriError('requestBodyTooLarge') };
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return { refusal: new AriError('requestTooSlow'), limit: slowLimit(socket, limits) };
+  // The connection itself failed, or its TLS handshake did.
+  if (!code.startsWith('HPE_')) return undefined;
+  return { refusal: new AriError('requestUnreadable') };
+}
+
+/**
+ * Makes what hears of requests that never became one: heads that are too large, clients that are too slow, and what is no
+ * HTTP. The answers have the status that Node gives them by itself (431, 408, 413, 400).
+ */
+export function createUnreadable({ responder, clock, log, hit = uncounted }: UnreadableDeps): Unreadable {
+  const tellLimit = createTally(clock, log, 'a request was cut off: it was too large or too slow to be read');
+  const tellNonsense = createTally(clock, log, 'a connection was closed: what came was no request');
+  return (error, socket: Answering, limits) => {
+    // What else comes on a connection that is being closed.
+    if (socket.destroyed || socket.writableEnded) return;
+    const found = refusalOf(error, socket, limits);
+    if (!found) return void socket.destroy();
+    const { refusal, limit } = found;
+    const client = socket.remoteAddress;
+    if (limit === undefined) tellNonsense({ client, reason: error.code });
+    else {
+      hit(limit);
+      tellLimit({ client, limit });
+    }
+    // In the middle of an answer another one cannot be understood.
+    if (socket._httpMessage?.headersSent) return void socket.destroy();
+    socket.write(responder.bare(refusal));
+    socket.destroySoon();
+  };
+}
