@@ -16,7 +16,7 @@ import { Phone } from '../support/phone.ts';
 import { registerPhone } from '../support/register.ts';
 import { onServer, type TestServer } from '../support/server.ts';
 import { freePort } from '../support/sipp.ts';
-import { untilAsked } from '../support/waiting.ts';
+import { untilAsked, untilFound } from '../support/waiting.ts';
 
 const reloading = suite('a configuration that is read anew');
 
@@ -232,14 +232,17 @@ reloading('recording ends and begins: what was kept is gone then, and calls that
     const watching = new WebSocket(`${own.replace('http', 'ws')}/live`, { headers: { authorization } });
     server.closing({ close: () => watching.terminate() });
     const shown: LiveOverview[] = [];
-    watching.on('message', (data) => shown.push(JSON.parse(String(data)) as LiveOverview));
-    const until = async (found: (overview: LiveOverview) => boolean): Promise<LiveOverview> => {
-      for (;;) {
-        const overview = shown.find(found);
-        if (overview) return overview;
-        await once(watching, 'message', { signal: AbortSignal.timeout(patienceMs) });
-      }
-    };
+    const looks = new Set<() => void>();
+    watching.on('message', (data) => {
+      shown.push(JSON.parse(String(data)) as LiveOverview);
+      for (const look of [...looks]) look();
+    });
+    const until = (wanted: (overview: LiveOverview) => boolean): Promise<LiveOverview> =>
+      untilFound(
+        looks,
+        () => shown.find(wanted),
+        () => JSON.stringify(shown.at(-1)),
+      );
     await app.ok('POST', '/channels/up?endpoint=Local/1000@default&app=app&otherChannelId=other');
     await app.waitFor('StasisStart', ({ channel }) => channel.id === 'up');
     const before = await until(({ calls }) => calls.some(({ id }) => id === 'up'));
