@@ -17,8 +17,11 @@ const seed = Number(process.env['HOOKSWITCH_CHARTS_SEED'] ?? 20261122);
 
 type Told = [chart: string, object: string, fact: unknown];
 
+/** States of the charts that have not ended, by chart and object. */
+type States = Record<string, unknown>;
+
 /** Feeds what a bundle recorded into fresh actors, at its times: what came from outside is sent, delays run by the clock. */
-function replayed({ call }: Bundle): Told[] {
+function replayed({ call }: Bundle): { told: Told[]; states: States } {
   const told: Told[] = [];
   const clock = new PromptClock(call.began);
   const runtime = createRuntime(clock, recordingLog());
@@ -44,10 +47,23 @@ function replayed({ call }: Bundle): Told[] {
       );
     } else if (entry.caused_by !== 'clock') actors.get(key)?.send(event as EventObject);
   }
-  return told;
+  return { told, states: Object.fromEntries([...actors].map(([key, actor]) => [key, actor.getSnapshot().value])) };
 }
 
-bundles('hold what is needed to run a call again: fresh actors tell the same facts in the same order', () => {
+/** What a bundle says of the same. */
+function recordedIn({ call }: Bundle): { told: Told[]; states: States } {
+  const steps = call.timeline.filter((entry) => entry.kind === 'step');
+  const states = new Map<string, unknown>();
+  for (const { chart, object, to, change } of steps) {
+    const key = `${chart}:${object}`;
+    if (change.status === undefined) states.set(key, to);
+    else states.delete(key);
+  }
+  const told = steps.flatMap(({ chart, object, facts }) => facts.map((fact): Told => [chart, object, fact]));
+  return { told, states: Object.fromEntries(states) };
+}
+
+bundles('hold what is needed to run a call again: fresh actors tell the same facts and end in the same states', () => {
   let compared = 0;
   const charts = new Set<string>();
   fc.assert(
@@ -63,12 +79,11 @@ bundles('hold what is needed to run a call again: fresh actors tell the same fac
       for (const each of acts) perform(world, each);
       for (const { id } of recorder.store.calls()) {
         const bundle = JSON.parse(JSON.stringify(calls.bundle(id))) as Bundle;
-        const recorded = bundle.call.timeline.flatMap((entry) =>
-          entry.kind === 'step' ? entry.facts.map((fact): Told => [entry.chart, entry.object, fact]) : [],
-        );
+        const recorded = recordedIn(bundle);
         assert.equal(JSON.parse(JSON.stringify(replayed(bundle))), recorded);
-        compared += recorded.length;
-        for (const [chart] of recorded) charts.add(chart);
+        compared += recorded.told.length;
+        for (const [chart] of recorded.told) charts.add(chart);
+        for (const key of Object.keys(recorded.states)) charts.add(key.split(':')[0] ?? '');
       }
       recorder.close();
     }),
@@ -77,8 +92,18 @@ bundles('hold what is needed to run a call again: fresh actors tell the same fac
   assert.ok(compared > 500, `only ${compared} facts were compared`);
   assert.equal(
     [...charts].sort(),
-    ['bridge', 'bridgeVideo', 'channel', 'liveRecording', 'ownership', 'playback', 'transfer'],
-    'charts that told facts',
+    [
+      'bridge',
+      'bridgeVideo',
+      'channel',
+      'channelAudio',
+      'externalConnection',
+      'liveRecording',
+      'ownership',
+      'playback',
+      'transfer',
+    ],
+    'charts that were compared',
   );
 });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { LiveActor } from '../../src/actors/spawn.ts';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
 import { nothingMasked } from '../../src/recorder/masks.ts';
 import { createTimeMachine } from '../../src/recorder/time-travel.ts';
@@ -15,9 +16,17 @@ const travel = suite('time travel');
 const seed = Number(process.env['HOOKSWITCH_CHARTS_SEED'] ?? 20261122);
 
 const byId = <T extends { id: string }>(things: readonly T[]): T[] => things.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+const chartedOf = (actor: LiveActor): Charted => {
+  const { value, context } = actor.getSnapshot();
+  return [actor.chart, actor.id, value, context];
+};
 const byName = <T extends { name: string }>(things: readonly T[]): T[] =>
   things.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 const asJson = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
+/** Every chart as it is, however little of it clients are shown. */
+type Charted = [chart: string, object: string, value: unknown, context: unknown];
+const inOrder = (charts: readonly Charted[]): Charted[] =>
+  charts.toSorted((one, other) => (`${one[0]} ${one[1]}` < `${other[0]} ${other[1]}` ? -1 : 1));
 const withoutTechnology = ({ technology: _, ...bridge }: { technology: string; id: string }) => bridge;
 
 travel('the models rebuilt at every moment are those that were served then', () => {
@@ -28,7 +37,7 @@ travel('the models rebuilt at every moment are those that were served then', () 
       const world = createCallControl({ channelvars: ['COLOUR'] });
       const recorder = createTestRecorder(world.runtime, world.clock);
       world.connect('desk');
-      const served: [seq: number, channels: unknown, bridges: unknown, playbacks: unknown, recordings: unknown][] = [];
+      const served: [seq: number, ...models: unknown[]][] = [];
       for (const each of acts) {
         perform(world, each);
         const { channels, bridges, playbacks, recordingOperations } = world;
@@ -50,22 +59,33 @@ travel('the models rebuilt at every moment are those that were served then', () 
           asJson(byId(bridges.list()).map(withoutTechnology)),
           asJson(byId(those((name) => playbacks.get(`p-${name}`)))),
           asJson(byName(recorded)),
+          asJson(inOrder([...world.runtime.actors].map(chartedOf))),
         ]);
+        for (const { chart } of world.runtime.actors) seen.add(chart);
+        for (const { target_uri: targetUri } of recorded) seen.add(`recording of ${targetUri.replace(/-?[abc]$/, '')}`);
       }
       const timeline = asJson(writeTimeline(recorder.store.all(), nothingMasked)) as TimelineEntry[];
       const machine = createTimeMachine(timeline, { channelvars: ['COLOUR'] });
       const rebuilt = served.map(([seq]) => {
-        const { channels, bridges, playbacks, recordings } = machine.at(seq);
-        return [seq, byId(channels), byId(bridges).map(withoutTechnology), byId(playbacks), byName(recordings)];
+        const { channels, bridges, playbacks, recordings, objects } = machine.at(seq);
+        const charts = objects.map(({ chart, object, value, context }): Charted => [chart, object, value, context]);
+        return [
+          ...[seq, byId(channels), byId(bridges).map(withoutTechnology), byId(playbacks), byName(recordings)],
+          asJson(inOrder(charts)),
+        ];
       });
       assert.equal(rebuilt, served);
-      compared += served.flatMap(([, ...models]) => models.flat()).length;
+      compared += served.flatMap(([, ...models]) => models).flat().length;
       recorder.close();
     }),
     { numRuns: 150, seed },
   );
   assert.ok(compared > 1_000, `only ${compared} models were compared`);
-  const all = ['Fake', 'Local', 'Snoop', ...ids.map((name) => `recording r-${name}`)];
+  const all = [
+    ...['Fake', 'Local', 'Snoop', 'AudioSocket', ...ids.map((name) => `recording r-${name}`)],
+    ...['recording of channel:', 'recording of channel:e', 'recording of channel:s', 'recording of bridge:m'],
+    ...['application', 'bridge', 'channel', 'externalConnection', 'liveRecording', 'ownership', 'playback', 'transfer'],
+  ];
   assert.equal(
     all.filter((each) => !seen.has(each)),
     [],

@@ -12,6 +12,8 @@ const act: fc.Arbitrary<Act> = fc.record({
     ...['bridge', 'join', 'leave', 'destroy', 'ringing', 'answered', 'hungUp', 'digit', 'finished', 'wait', 'hold'],
     ...['recordBridge', 'pauseRecording', 'stopRecording', 'recorded', 'snoop', 'local', 'far', 'video', 'music'],
     ...['transfer', 'offerTransfer', 'transferProgress', 'continue', 'talking'],
+    ...['server', 'server', 'serverThere', 'serverThere', 'serverFlows', 'serverCut', 'serverGone', 'joinServer'],
+    ...['recordServer', 'recordSnoop', 'snoopServer'],
   ),
   id,
   other: id,
@@ -31,10 +33,18 @@ const opening: readonly Act[] = (
   ] as const
 ).map(([what, of, other]) => ({ what, id: of, other, ms: 1 }));
 
-/** Acts one after another: three of four times with a conference to begin with. */
+/** Beside them a channel whose far side is a server that is there, and somebody who listens to one. */
+const openingWithServer: readonly Act[] = [
+  ...opening,
+  ...(['server', 'serverThere', 'snoop'] as const).map((what) => ({ what, id: 'a', other: 'a', ms: 1 })),
+];
+
+/** Acts one after another: three of four times with a conference to begin with, once with a server as well. */
 export const scenario: fc.Arbitrary<Act[]> = fc
   .tuple(fc.array(act, { minLength: 5, maxLength: 60 }), fc.nat(3))
-  .map(([acts, begin]) => (begin === 0 ? acts : [...opening, ...acts]));
+  .map(([acts, begin]) => [...([[], openingWithServer][begin] ?? opening), ...acts]);
+
+const serverEndpoint = 'AudioSocket/127.0.0.1:9/6f1d2c3e-0000-4000-8000-000000000000';
 
 const transferStates = ['channel_progress', 'channel_answered', 'channel_unavailable', 'channel_declined'];
 
@@ -50,9 +60,11 @@ const transferTo = (ms: number, handling: 'core' | 'client') => {
 
 /** Does it, or finds that it cannot be done now. */
 export function perform(world: ReturnType<typeof createCallControl>, { what, id, other, ms }: Act): void {
-  const { operations, bridgeOperations, recordingOperations, playbacks, legs, channels, clock, snoops } = world;
+  const { operations, bridgeOperations, recordingOperations, playbacks, legs, channels, clock, snoops, servers } =
+    world;
   const leg = legs.get(id);
   const live = channels.has(id);
+  const server = servers.get(`e-${id}`);
   const acts: Record<string, () => unknown> = {
     incoming: () => live || world.incoming(id),
     originate: () => operations.originate({ channelId: id, endpoint: 'Fake/phone', app: 'desk', timeout: 20 }),
@@ -75,7 +87,17 @@ export function perform(world: ReturnType<typeof createCallControl>, { what, id,
       operations.originate({
         ...{ channelId: `l-${id}`, otherChannelId: `o-${id}`, endpoint: 'Local/s@default', app: 'desk', timeout: 20 },
       }),
-    far: () => operations.hangup(`${ms % 2 === 0 ? 's' : 'l'}-${other}`, {}),
+    far: () => operations.hangup(`${['s', 'l', 'e'][ms % 3]}-${other}`, {}),
+    // A channel whose far side is a server, and what that does.
+    server: () => operations.originate({ channelId: `e-${id}`, endpoint: serverEndpoint, app: 'desk', timeout: 20 }),
+    serverThere: () => server?.hears({ type: 'media.connected', local: { address: '127.0.0.1', port: ms } }),
+    serverFlows: () => server?.hears({ type: 'media.flowing' }),
+    serverCut: () => server?.hears({ type: 'media.cut' }),
+    serverGone: () => server?.hears({ type: 'media.lost', reason: 'the far side closed the connection' }),
+    joinServer: () => bridgeOperations.addChannel(`m-${other}`, { channel: [`e-${id}`] } as never),
+    recordServer: () => recordingOperations.recordOnChannel(`e-${id}`, { name: `r-${other}`, format: 'wav' } as never),
+    recordSnoop: () => recordingOperations.recordOnChannel(`s-${id}`, { name: `r-${other}`, format: 'wav' } as never),
+    snoopServer: () => snoops.snoop(`e-${id}`, { spy: 'both', app: 'desk', snoopId: `s-${other}` }),
     video: () => bridgeOperations.setVideoSource(`m-${other}`, id),
     music: () => bridgeOperations.startMoh(`m-${id}`, {}),
     transfer: () => live && leg?.report(transferTo(ms, 'core')),

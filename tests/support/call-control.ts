@@ -43,6 +43,7 @@ import type {
 } from '../../src/telephony/driver.ts';
 import type { MediaPlane } from '../../src/telephony/media.ts';
 import { FakeMedia, FakeMeeting } from './fake-audio.ts';
+import { createFakeServers } from './fake-servers.ts';
 import { ManualClock } from './manual-clock.ts';
 
 /** A simulated clock whose turns of the event loop are over at once: what is done soon is done now. */
@@ -306,6 +307,7 @@ export function createCallControl({
   } as unknown as MediaPlane;
   channels.addDriver(fake);
   channels.addDriver(createLocalDriver({ media, ids, hasContext: (name) => name === 'default' || name in contexts }));
+  const servers = createFakeServers({ channels, runtime, ids });
   const operations = createChannelOperations({
     channels,
     playbacks,
@@ -359,6 +361,8 @@ export function createCallControl({
     registrations,
     watchers,
     legs,
+    /** Connections to servers, by the id of their channel. */
+    servers,
     /** The media of Local channels, half by half. */
     pairs,
 
