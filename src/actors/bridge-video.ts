@@ -63,6 +63,8 @@ export function createBridgeVideos({ runtime, log, roomOf, publish }: BridgeVide
       chosen: video?.context.chosen,
       flags: context.flags,
     };
+    for (const unseen of views.unify(present))
+      log.info({ bridge: id, ...unseen }, 'a member of a bridge does not see others, or may not');
     views.tell(mix, shown, present);
     views.arrange(mix, shown, present);
   };

@@ -1,8 +1,9 @@
 import type { BridgeFlag } from '../machines/bridge.ts';
 import type { VideoMode } from '../models/bridge.ts';
-import type { LegVideo, ShownStream } from '../telephony/driver.ts';
+import type { LegVideo, LegVideoStream, ShownStream } from '../telephony/driver.ts';
 import type { MediaSession, Mix } from '../telephony/media.ts';
-import type { VideoCodec } from '../telephony/video.ts';
+import type { H264Terms, VideoCodec } from '../telephony/video.ts';
+import { commonCodec, whyUnseen } from './video-terms.ts';
 
 /** What a bridge needs to know of one who is in it. */
 export type Present = { channel: { id: string; leg: { media: MediaSession; video?: LegVideo | undefined } } };
@@ -15,7 +16,13 @@ export type Room = {
   flags: readonly BridgeFlag[];
 };
 
-type Source = { id: string; media: MediaSession; codec: VideoCodec };
+type Source = { id: string; media: MediaSession; codec: VideoCodec; h264?: H264Terms | undefined };
+
+/** Whom a member cannot be shown, or may not be able to decode, and why. */
+export type Unseen = { channel: string; sources: readonly { channel: string; why: string }[] };
+
+/** Members that are named of those whom one does not see. */
+const mostTold = 10;
 
 /**
  * Who is seen by whom in one bridge. The mix follows who talks, or shows one to all, by itself. In the mode `sfu` each member
@@ -28,6 +35,8 @@ export class BridgeViews {
   readonly #shown = new Map<string, readonly string[]>();
   /** What the mix was told of each, so that it is told once. */
   readonly #told = new Map<string, string>();
+  /** Whom each was said not to see, so that it is said once. */
+  readonly #unseen = new Map<string, ReadonlySet<string>>();
   #mode: string | undefined;
   /** Whom the mix showed last in the mode `talker` or `single`. */
   lastSource: string | undefined;
@@ -54,14 +63,46 @@ export class BridgeViews {
     if (mode !== 'sfu') return void this.#end(mix, present);
     const sources = present.flatMap(({ channel: { id, leg } }): Source[] => {
       const own = leg.video?.streams.find(({ stream }) => stream === 0);
-      return own?.receive ? [{ id, media: leg.media, codec: own.codec }] : [];
+      return own?.receive ? [{ id, media: leg.media, codec: own.codec, h264: own.h264 }] : [];
     });
     for (const { channel } of present) this.#arrangeOne(mix, channel, sources, flags.includes('sdp_label'));
+  }
+
+  /**
+   * Has those who could have another codec change to the one that most could have, so that all see each other where that is
+   * possible. @returns whom a member cannot be shown, or may not be able to decode, and why; only where that is news.
+   */
+  unify(present: readonly Present[]): Unseen[] {
+    const videos = present.flatMap(({ channel: { leg } }) => (leg.video?.choices.length ? [leg.video] : []));
+    const codec = videos.length > 1 ? commonCodec(videos) : undefined;
+    for (const video of videos) video.prefer(codec !== undefined && video.choices.includes(codec) ? codec : undefined);
+    return present.flatMap(({ channel }) => this.#unseenBy(channel, present, codec) ?? []);
+  }
+
+  #unseenBy(
+    { id, leg }: Present['channel'],
+    present: readonly Present[],
+    common: VideoCodec | undefined,
+  ): Unseen | undefined {
+    const own = soon(leg.video, common);
+    if (!own?.send) return undefined;
+    const sources = present.flatMap(({ channel }) => {
+      const its = channel.id === id ? undefined : soon(channel.leg.video, common);
+      const why = its?.receive ? whyUnseen(its, own) : undefined;
+      return why === undefined ? [] : [{ channel: channel.id, why }];
+    });
+    const before = this.#unseen.get(id);
+    const pairs = new Set(sources.map(({ channel, why }) => `${channel} ${why}`));
+    this.#unseen.set(id, pairs);
+    if ([...pairs].every((pair) => before?.has(pair))) return undefined;
+    return { channel: id, sources: sources.slice(0, mostTold) };
   }
 
   /** One has left: it has its own stream alone. */
   left({ channel: { id, leg } }: Present): void {
     this.#told.delete(id);
+    this.#unseen.delete(id);
+    leg.video?.prefer(undefined);
     if (this.#shown.delete(id)) leg.video?.show([]);
     if (this.lastSource === id) this.lastSource = undefined;
   }
@@ -92,9 +133,11 @@ export class BridgeViews {
     this.#shown.set(id, shown);
     const seen = shown.flatMap((each) => sources.find((source) => source.id === each) ?? []);
     video.show(seen.map(({ id: label, codec }): ShownStream => ({ codec, ...(labelled && { label }) })));
-    const agreed = seen.map(({ id: from, media: its, codec }, at) => {
-      const can = video.streams.some(({ stream, send, codec: taken }) => stream === at && send && taken === codec);
-      return can ? { from, its } : undefined;
+    const agreed = seen.map((source, at) => {
+      const taken = video.streams.find(({ stream }) => stream === at);
+      const reason = taken && whyUnseen(source, taken);
+      const can = taken?.send && reason !== 'codec' && reason !== 'packetization';
+      return can ? { from: source.id, its: source.media } : undefined;
     });
     const told = agreed.map((each) => each?.from ?? '').join();
     if (this.#told.get(id) === told || (told === '' && !this.#told.has(id))) return;
@@ -118,6 +161,14 @@ export class BridgeViews {
 
 const find = (present: readonly Present[], id: string | undefined) =>
   present.find(({ channel }) => channel.id === id)?.channel;
+
+/** Its own stream, as it is to be when it has changed to the codec that most can have. */
+function soon(video: LegVideo | undefined, common: VideoCodec | undefined): LegVideoStream | undefined {
+  const own = video?.streams.find(({ stream }) => stream === 0);
+  if (!own || common === undefined || own.codec === common || !video?.choices.includes(common)) return own;
+  const { h264: _, ...rest } = own;
+  return { ...rest, codec: common };
+}
 
 /** Who is shown in which stream: those who were and still can be, each in his place, then those who wait. */
 function placed(before: readonly string[], others: readonly string[], capacity: number): string[] {

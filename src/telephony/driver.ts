@@ -1,6 +1,6 @@
 import type { DigitSequence, MediaSession, ToneSignal } from './media.ts';
 import type { Party, Redirection } from './party.ts';
-import type { VideoCodec, VideoStatistics } from './video.ts';
+import type { H264Terms, VideoCodec, VideoStatistics } from './video.ts';
 
 /**
  * The port between call control and a technology (SIP, Local, external media).
@@ -103,6 +103,8 @@ export type LegVideoStream = {
   /** Its number among the video lines; in 0 the far side's own camera comes in. */
   stream: number;
   codec: VideoCodec;
+  /** What the far side says of its H.264, where that is the codec. */
+  h264?: H264Terms;
   /** Whether the far side takes video in it, and whether we take the far side's. */
   send: boolean;
   receive: boolean;
@@ -120,6 +122,14 @@ export type ShownStream = {
 export interface LegVideo {
   /** What is agreed on, by the numbers of the streams; empty before, and where the far side has none. */
   readonly streams: readonly LegVideoStream[];
+  /** The codecs that its own stream could have, the one that it has included; empty where it has none. */
+  readonly choices: readonly VideoCodec[];
+  /**
+   * The codec that its own stream had better have, so that others see it and it sees them; undefined: whichever it likes. Where it
+   * has another and this one is among its choices, it is asked for this one, at the same pace; where it takes another all the same
+   * it is not asked for that again.
+   */
+  prefer(codec: VideoCodec | undefined): void;
   /** As many streams as there may be: what the far side has refused counts no more. */
   readonly capacity: number;
   /** The formats it may have, by the field's names; once one is agreed on, that one. */

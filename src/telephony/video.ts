@@ -20,6 +20,18 @@ export type VideoFeedback = {
   fir: boolean;
 };
 
+/** What a far side says of its H.264 (RFC 6184 8.1). */
+export type H264Terms = {
+  /** Its name, such as `constrained baseline`. */
+  profile: string;
+  /** Ten times the level that it decodes. */
+  level: number;
+  /** 0: one unit a packet · 1: units in parts and together as well. It is never sent more than it takes. */
+  packetization: 0 | 1;
+  /** Parameter sets of what it sends, in base64: they go in front of its key frames that come without. */
+  parameterSets?: readonly string[];
+};
+
 /** How one video stream flows, once offer and answer agree. */
 export type VideoFlow = {
   remote: { address: string; port: number };
@@ -31,6 +43,8 @@ export type VideoFlow = {
   feedback: VideoFeedback;
   /** Bit/s that the far side takes (`b=TIAS`, `b=AS`): it is never sent more; frames are left out instead. */
   maxBitrate?: number;
+  /** Where that is the codec. Left out, everything is taken of it. */
+  h264?: H264Terms;
   /** Keys of SRTP; without them video goes in the clear. Never to be logged. */
   srtp?: SrtpKeys;
   /** Our direction: whether we send and take video. */

@@ -12,6 +12,8 @@ const test = suite('who sees whom in a bridge');
 /** The video of a leg whose far side agrees to everything, as far as it takes streams, when the test lets it. */
 class FakeVideo implements LegVideo {
   readonly formats: readonly VideoCodec[];
+  choices: readonly VideoCodec[];
+  preferred: VideoCodec | undefined;
   readonly asked: ShownStream[][] = [];
   streams: readonly LegVideoStream[];
   capacity: number;
@@ -19,7 +21,12 @@ class FakeVideo implements LegVideo {
   constructor(capacity = 4, codec: VideoCodec = 'vp8', camera = true) {
     this.capacity = capacity;
     this.formats = [codec];
+    this.choices = [codec];
     this.streams = [{ stream: 0, codec, send: true, receive: camera }];
+  }
+
+  prefer(codec: VideoCodec | undefined): void {
+    this.preferred = codec;
   }
 
   show(streams: readonly ShownStream[]): void {
@@ -100,6 +107,40 @@ test('nobody is shown what it cannot read, nor who has no camera', () => {
   assert.equal(video.shownTo('dark'), ['a', 'h']);
   assert.equal(video.shownTo('a'), ['h']);
   assert.equal(mix.calls, ['show dark a,nobody']);
+});
+
+test('members change to the codec that most can have, and who cannot is told of once', () => {
+  const views = new BridgeViews();
+  const [a, b, dark] = [member('a'), member('b', new FakeVideo(4, 'h264')), member('d', new FakeVideo(4, 'av1'))];
+  const videos = [a, b, dark].map(({ channel }) => channel.leg.video);
+  const preferred = () => videos.map((video) => video.preferred);
+  a.channel.leg.video.choices = ['vp8', 'h264'];
+  assert.equal(views.unify([a]), []);
+  assert.equal(preferred(), [undefined, undefined, undefined]);
+  const cannot = (channel: string, ...others: string[]) => ({
+    channel,
+    sources: others.map((other) => ({ channel: other, why: 'codec' })),
+  });
+  assert.equal(views.unify([a, b, dark]), [cannot('a', 'd'), cannot('b', 'd'), cannot('d', 'a', 'b')]);
+  assert.equal(preferred(), ['h264', 'h264', undefined]);
+  assert.equal(views.unify([a, b, dark]), []);
+  a.channel.leg.video.streams = [{ stream: 0, codec: 'h264', send: true, receive: true }];
+  assert.equal(views.unify([a, b, dark]), []);
+  views.left(b);
+  assert.equal([preferred()[1], views.unify([a, dark])], [undefined, []]);
+});
+
+test('who takes H.264 in whole units alone is not shown who sends it in parts', () => {
+  const views = new BridgeViews();
+  const mix = new FakeMix('b1', 'mixing', () => {});
+  const all = (['a', 'b'] as const).map((id) => member(id, new FakeVideo(4, 'h264')));
+  for (const [index, { channel }] of all.entries()) {
+    const h264 = { profile: 'constrained baseline', level: 31, packetization: index === 0 ? 0 : 1 } as const;
+    channel.leg.video.streams = [{ stream: 0, codec: 'h264', h264, send: true, receive: true }];
+  }
+  assert.equal(views.unify(all), [{ channel: 'a', sources: [{ channel: 'b', why: 'packetization' }] }]);
+  views.arrange(mix, sfu, all);
+  assert.equal(mix.calls, ['show b a']);
 });
 
 test('another mode takes the streams away again, and shows one to all', () => {

@@ -23,6 +23,8 @@ export type VideoStreamsData = {
   readonly dueAt?: number;
   /** Its codecs, where they are not as its endpoint has them. */
   readonly codecs?: readonly VideoFormatName[];
+  /** Those that the far side has said it takes in its own stream. */
+  readonly choices?: readonly VideoFormatName[];
 };
 
 export type VideoStreamsOptions = {
@@ -57,6 +59,14 @@ export class VideoStreams implements LegVideo {
   readonly #opening = new Map<number, Promise<void>>();
   #session: RtpSession | undefined;
   #codecs: readonly VideoFormatName[];
+  #choices: readonly VideoFormatName[];
+  #preferred: VideoFormatName | undefined;
+  /** The one that it has because it was asked for it. */
+  #moved: VideoFormatName | undefined;
+  /** Its own stream was refused with the codec that was asked for: it is offered as before. */
+  #isLost = false;
+  /** Codecs that the far side did not take although they were preferred. */
+  readonly #disliked = new Set<VideoFormatName>();
   #agreed: readonly AgreedVideo[];
   #wanted: readonly ShownStream[];
   #asked: number;
@@ -70,6 +80,7 @@ export class VideoStreams implements LegVideo {
     const { from, most } = options;
     this.#options = options;
     this.#codecs = from?.codecs ?? options.codecs;
+    this.#choices = from?.choices ?? [];
     this.#agreed = from?.agreed ?? [];
     this.#wanted = from?.wanted ?? [];
     this.#asked = from?.asked ?? 1;
@@ -80,7 +91,10 @@ export class VideoStreams implements LegVideo {
   }
 
   get streams(): readonly LegVideoStream[] {
-    return this.#agreed.map(({ stream, codec, send, receive }) => ({ stream, codec, send, receive }));
+    return this.#agreed.map(({ stream, codec, h264, send, receive }) => ({
+      ...{ stream, codec, send, receive },
+      ...(h264 && { h264 }),
+    }));
   }
 
   get capacity(): number {
@@ -90,6 +104,17 @@ export class VideoStreams implements LegVideo {
   get formats(): readonly VideoFormatName[] {
     const [first] = this.#agreed;
     return first ? [first.codec] : this.#codecs;
+  }
+
+  get choices(): readonly VideoFormatName[] {
+    return this.#of(0)
+      ? this.#choices.filter((codec) => this.#codecs.includes(codec) && !this.#disliked.has(codec))
+      : [];
+  }
+
+  prefer(codec: VideoFormatName | undefined): void {
+    this.#preferred = codec;
+    this.consider();
   }
 
   /** The session is there: opens its ports. Resolves when those that can be had are open; never rejects. */
@@ -131,15 +156,17 @@ export class VideoStreams implements LegVideo {
    */
   local(wished: Direction, purpose: 'first offer' | 'offer' | 'answer'): LocalVideo {
     const streams: LocalVideo['streams'][number][] = [];
+    const only = purpose === 'offer' ? this.#askedFor() : undefined;
     for (let stream = 0; stream < this.#portsInARow(); stream++) {
-      const { codec, label } = this.#wanted[stream] ?? {};
+      const { label } = this.#wanted[stream] ?? {};
+      const codec = stream === 0 ? only : this.#wanted[stream]?.codec;
       const ours = stream > 0 && stream < this.#asked;
-      const first = purpose === 'first offer' && stream === 0;
+      const first = stream === 0 && (purpose === 'first offer' || this.#isLost);
       streams.push({
         port: this.#ports.get(stream) ?? 0,
         offered: first || (ours ? this.#isWanted(stream) : this.#of(stream) !== undefined),
         direction: ours && purpose !== 'answer' ? 'sendonly' : wished,
-        ...(stream > 0 && codec !== undefined && { codecs: [codec] }),
+        ...(codec !== undefined && { codecs: [codec] }),
         ...(label !== undefined && { label }),
       });
     }
@@ -157,6 +184,7 @@ export class VideoStreams implements LegVideo {
     this.#agreed = agreed;
     for (const { stream } of agreed) if (stream >= this.#limit) this.#limit = stream + 1;
     if (isOurOffer) this.#limit = Math.min(this.#limit, this.#refusedFrom(said));
+    this.#chose(isOurOffer, said);
     const told = agreed.flatMap(({ stream }) => {
       const label = said.streams[stream]?.label;
       return label === undefined ? [] : [[String(stream), label] as const];
@@ -171,6 +199,7 @@ export class VideoStreams implements LegVideo {
   refused(): void {
     const seen = this.#seen();
     this.#limit = Math.max(1, this.#highest() + 1);
+    if (this.#of(0)?.codec !== this.#wish()) this.#dislike();
     this.#labels = Object.fromEntries(
       this.#wanted.flatMap(({ label }, stream) => (label === undefined ? [] : [[String(stream), label]])),
     );
@@ -182,6 +211,7 @@ export class VideoStreams implements LegVideo {
     const before = this.#agreed;
     const seen = this.#seen();
     this.#agreed = agreed;
+    this.#chose(true);
     this.#configure(before);
     this.#tellChange(seen);
   }
@@ -201,12 +231,42 @@ export class VideoStreams implements LegVideo {
       quietUntil: this.#quietUntil,
       ...(this.#dueAt !== undefined && { dueAt: this.#dueAt }),
       ...(this.#codecs !== this.#options.codecs && { codecs: this.#codecs }),
+      ...(this.#choices.length > 0 && { choices: this.#choices }),
     };
+  }
+
+  /** The one codec that its own stream is offered with; undefined = all of ours. One that listed several may choose another. */
+  #askedFor(): VideoFormatName | undefined {
+    const wish = this.#wish();
+    return wish === this.#moved || wish !== this.#of(0)?.codec ? wish : undefined;
+  }
+
+  /** The codec that is preferred, unless the far side has it not, or not any more. */
+  #wish(): VideoFormatName | undefined {
+    const codec = this.#preferred;
+    return codec !== undefined && this.choices.includes(codec) ? codec : undefined;
+  }
+
+  /** What the far side could have chosen: an offer tells all of it, an answer what is left of ours. */
+  #chose(isOurOffer: boolean, said?: LocalVideo): void {
+    const own = this.#of(0);
+    const asked = isOurOffer ? said?.streams[0]?.codecs?.[0] : undefined;
+    this.#isLost = asked !== undefined && own === undefined;
+    if (asked !== undefined && own?.codec !== asked) this.#dislike();
+    this.#moved = asked !== undefined && own?.codec === asked ? asked : undefined;
+    if (!own) return;
+    const told = [own.codec, ...(own.alternatives ?? [])];
+    this.#choices = isOurOffer ? [...new Set([...told, ...this.#choices])] : told;
+  }
+
+  /** It did not take the codec that it was asked for. */
+  #dislike(): void {
+    if (this.#preferred !== undefined) this.#disliked.add(this.#preferred);
   }
 
   /** What others see of it. */
   #seen(): string {
-    return JSON.stringify([this.capacity, this.streams]);
+    return JSON.stringify([this.capacity, this.streams, this.choices]);
   }
 
   #tellChange(seen: string): void {
@@ -245,7 +305,10 @@ export class VideoStreams implements LegVideo {
 
   /** Whether what is agreed is not what is wanted. The first stream is the far side's own: nobody asks it to have one. */
   #isNews(): boolean {
-    if (!this.#of(0)) return false;
+    const own = this.#of(0);
+    if (!own) return this.#isLost;
+    const wish = this.#wish();
+    if (wish !== undefined && wish !== own.codec) return true;
     const last = Math.max(this.#asked, this.#wanted.length);
     for (let stream = 0; stream < last; stream++) {
       const agreed = this.#of(stream);
@@ -320,8 +383,8 @@ export class VideoStreams implements LegVideo {
     const session = this.#session;
     if (!session) return;
     const kept = this.#kept();
-    for (const { stream, ...flow } of this.#agreed) session.configureVideo(stream, flow);
-    for (const { stream, ...flow } of before)
+    for (const { stream, alternatives: _, ...flow } of this.#agreed) session.configureVideo(stream, flow);
+    for (const { stream, alternatives: _, ...flow } of before)
       if (!this.#of(stream) && stream < kept) session.configureVideo(stream, { ...flow, send: false, receive: false });
     for (const stream of [...this.#ports.keys()].filter((each) => each >= kept)) {
       session.configureVideo(stream, undefined);

@@ -3,7 +3,7 @@ import type { SessionMemory } from '../session-memory.ts';
 import { SecurePair } from '../srtp/secure-pair.ts';
 import type { PortPair } from './ports.ts';
 import { isReachable } from './reachable.ts';
-import { type PacketAddress, SourceLock } from './source-lock.ts';
+import { type Displacement, type PacketAddress, SourceLock } from './source-lock.ts';
 
 export type FarSideOptions = {
   /** Numbers of SRTP that must go on. */
@@ -72,6 +72,24 @@ export class FarSide {
   /** Whether a packet is to be used: see {@link SourceLock.admits}. */
   admits(address: string, port: number, ssrc: number, sequence: number, now: number): boolean {
     return this.#lock.admits(address, port, ssrc, sequence, now);
+  }
+
+  /** Where it was found instead of where its SDP says; undefined where it was not found elsewhere. */
+  get displaced(): Displacement | undefined {
+    return this.#lock.displaced;
+  }
+
+  /** See {@link SourceLock.beside}. @param others where other streams of it were found. */
+  seek(others: () => Displacement | undefined): void {
+    const found = this.#lock.locked ? undefined : others();
+    if (found) this.#lock.beside(found);
+  }
+
+  /** See {@link SourceLock.greeted}. @param others as above. */
+  greeted(address: string, port: number, others: () => Displacement | undefined): void {
+    if (this.#lock.locked) return;
+    this.seek(others);
+    this.#lock.greeted(address, port);
   }
 
   /** Whether this is the far side that was found. */

@@ -120,6 +120,11 @@ export class RtpEnd extends End {
     this.#far.resume(source);
   }
 
+  /** See {@link FarSide.displaced}. */
+  get displaced(): FarSide['displaced'] {
+    return this.#far.displaced;
+  }
+
   override get sampleRate(): number {
     return this.#codec.sampleRate;
   }

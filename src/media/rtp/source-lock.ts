@@ -3,6 +3,9 @@ import { sequenceDistance } from './header.ts';
 /** Where packets come from or go to. */
 export type PacketAddress = { address: string; port: number };
 
+/** An address that SDP names, and the one that a far side was found at instead. */
+export type Displacement = { from: string; to: string };
+
 /** What makes another source than the signalled one the far side. */
 export type SourceLockOptions = {
   /** Packets of one source in a row that are needed. */
@@ -33,7 +36,7 @@ const maximumStep = 50;
  * one is taken only where the far side must be behind a NAT (its SDP then tells an address that packets never come
  * from): a few packets in a row of one stream, within a short time, while nobody else sends a row too. Whoever was
  * taken stays until the signalled source is heard or the SDP really changes. Before that, strangers are neither heard
- * nor sent to.
+ * nor sent to. Of a far side with several streams one that was found shows where the others are: see {@link beside}.
  */
 export class SourceLock {
   readonly #options: SourceLockOptions;
@@ -44,6 +47,8 @@ export class SourceLock {
   /** Until when another source is looked for, monotonic ms. */
   #searchedUntil = Number.NEGATIVE_INFINITY;
   #resumed: PacketAddress | undefined;
+  /** The address at which another stream of the far side was found. */
+  #near: string | undefined;
   /** Whether audio was expected by the last offer and answer. */
   #expecting = false;
 
@@ -60,6 +65,36 @@ export class SourceLock {
     return this.#locked;
   }
 
+  /** Where it was found instead of where SDP says; undefined where it was not found elsewhere. */
+  get displaced(): Displacement | undefined {
+    const signalled = this.#signalled;
+    const target = this.#target;
+    if (!this.#locked || !signalled || !target || signalled.address === target.address) return undefined;
+    return { from: signalled.address, to: target.address };
+  }
+
+  /**
+   * Another stream of the same far side was found elsewhere than SDP says. Where that says the same of this one, packets go
+   * there, to the port of the SDP, until it is found: a NAT that keeps ports lets them in, and one stream that only shows others
+   * something may never send a packet of its own.
+   */
+  beside({ from, to }: Displacement): void {
+    const signalled = this.#signalled;
+    if (this.#locked || signalled?.address !== from || this.#near === to) return;
+    this.#near = to;
+    this.#target = { address: to, port: signalled.port };
+  }
+
+  /**
+   * Something has come, whatever it is (RFC 6263 4): from the address at which another stream of the far side was found it shows
+   * where this one is.
+   */
+  greeted(address: string, port: number): void {
+    if (this.#locked || address !== this.#near) return;
+    this.#lock({ address, port });
+    this.#options.located?.({ address, port });
+  }
+
   /**
    * Takes over what offer and answer agreed on. Only what is new opens the search: another address or port begins
    * from the start; audio that is expected again lets a far side be found that was not found yet.
@@ -71,6 +106,7 @@ export class SourceLock {
     const moved = before?.address !== signalled.address || before.port !== signalled.port;
     if (moved) {
       this.#signalled = signalled;
+      this.#near = undefined;
       this.#target = this.#resumed ?? signalled;
       this.#locked = this.#resumed !== undefined;
       this.#resumed = undefined;

@@ -54,6 +54,8 @@ export class LocalCamera implements Camera {
   /** H.264: the parameter sets that came last, and the frame they came with. */
   #sets: { sps: Uint8Array | undefined; pps: Uint8Array | undefined; time: number } | undefined;
   #pictureTime: number | undefined;
+  /** H.264: the parameter sets that its description told. */
+  #toldSets: { sps: readonly Uint8Array[]; pps: readonly Uint8Array[] } = { sps: [], pps: [] };
   /** Key frames that began, and packets that made no sense or came twice. */
   keyFrames = 0;
   leftOut = 0;
@@ -76,6 +78,9 @@ export class LocalCamera implements Camera {
   configure(flow: VideoFlow): void {
     if (this.#flow && this.#flow.codec !== flow.codec) this.#begin();
     this.#flow = flow;
+    const sets = (flow.h264?.parameterSets ?? []).map((set) => new Uint8Array(Buffer.from(set, 'base64')));
+    const of = (wanted: number) => sets.filter(([first = 0]) => (first & 0x1f) === wanted);
+    this.#toldSets = { sps: of(nal.sps), pps: of(nal.pps) };
   }
 
   watch(viewer: Viewer): void {
@@ -199,7 +204,7 @@ export class LocalCamera implements Camera {
     return true;
   }
 
-  /** Pictures of H.264 that come without the sets they need are given those that came before. */
+  /** Pictures of H.264 that come without the sets they need are given those that came before, or were told. */
   #readSets(octets: Uint8Array, start: number, end: number, time: number): void {
     const packet = this.#packet;
     parameterSets(octets, start, end, (type, from, to) => {
@@ -210,7 +215,8 @@ export class LocalCamera implements Camera {
     if (!packet.mark.idr || packet.key || this.#sets?.time === time || this.#pictureTime === time) return;
     this.#pictureTime = time;
     packet.key = true;
-    packet.sets = [this.#sets?.sps, this.#sets?.pps].filter((set) => set !== undefined);
+    const { sps, pps } = this.#sets ?? {};
+    packet.sets = [...(sps ? [sps] : this.#toldSets.sps), ...(pps ? [pps] : this.#toldSets.pps)];
   }
 
   #askNow(): boolean {

@@ -5,6 +5,7 @@ import { headerLength, writeHeader } from '../rtp/header.ts';
 import type { SessionMemory } from '../session-memory.ts';
 import type { Camera, VideoPacket, Viewer } from './camera.ts';
 import { rewriteMark } from './frame-mark.ts';
+import { nal } from './h264.ts';
 import { unitsPerMs } from './local-camera.ts';
 import { PacketStore } from './packet-store.ts';
 import { Rate } from './rate.ts';
@@ -60,6 +61,8 @@ export class ShownStream implements Viewer, SentStream {
   #askedAt = Number.NEGATIVE_INFINITY;
   /** A camera whose codec the far side does not take: it is not asked for key frames. */
   #foreign: Camera | undefined;
+  /** A camera that sends H.264 in parts, where the far side takes whole units alone: it is not asked for key frames either. */
+  #inParts: Camera | undefined;
   /** What the numbers of the source are changed by, and where it began. */
   #generation = -1;
   #firstIndex = 0;
@@ -122,6 +125,7 @@ export class ShownStream implements Viewer, SentStream {
     const before = this.#flow;
     this.#flow = flow;
     this.#foreign = undefined;
+    this.#inParts = undefined;
     this.#rate.limit(flow.maxBitrate, this.#options.now());
     // Another codec, or a far side that hears again after it did not: it begins with a key frame.
     if (before && (before.codec !== flow.codec || before.send !== flow.send)) this.#waits = true;
@@ -142,6 +146,7 @@ export class ShownStream implements Viewer, SentStream {
     }
     this.#next = camera;
     this.#foreign = undefined;
+    this.#inParts = undefined;
     camera.watch(this);
     this.#ask(camera);
   }
@@ -150,6 +155,13 @@ export class ShownStream implements Viewer, SentStream {
     const flow = this.#flow;
     if (!flow?.send || packet.codec !== flow.codec) {
       if (flow?.send) this.#foreign = packet.camera;
+      this.leftOut++;
+      return;
+    }
+    if (flow.h264?.packetization === 0 && isInParts(packet)) {
+      // A picture that lacks some of its packets is not begun.
+      this.#inParts = packet.camera;
+      if (packet.camera === this.#shown) this.#waits = true;
       this.leftOut++;
       return;
     }
@@ -189,7 +201,7 @@ export class ShownStream implements Viewer, SentStream {
   }
 
   #ask(camera: Camera): void {
-    if (!this.#flow?.send || camera === this.#foreign) return;
+    if (!this.#flow?.send || camera === this.#foreign || camera === this.#inParts) return;
     this.#askedAt = this.#options.now();
     camera.askKeyFrame();
   }
@@ -201,9 +213,9 @@ export class ShownStream implements Viewer, SentStream {
       if (this.#held.length >= this.#options.config.resendPackets) this.#switch();
       return;
     }
-    if (!packet.key) {
+    if (!packet.key || packet.camera === this.#inParts) {
       this.leftOut++;
-      packet.camera.askKeyFrame();
+      if (packet.camera !== this.#inParts) packet.camera.askKeyFrame();
       return;
     }
     const now = this.#options.now();
@@ -245,7 +257,7 @@ export class ShownStream implements Viewer, SentStream {
     if (this.#waits) {
       if (!packet.key || this.#tooMuch) {
         this.leftOut++;
-        if (!this.#tooMuch) packet.camera.askKeyFrame();
+        if (!this.#tooMuch && packet.camera !== this.#inParts) packet.camera.askKeyFrame();
         return;
       }
       this.#begin(packet, now);
@@ -336,6 +348,13 @@ export class ShownStream implements Viewer, SentStream {
       if (ahead < 0x80) memory[tl0] = (memory[tl0]! + ahead) & 0xff;
     }
   }
+}
+
+/** Whether a packet holds several units of H.264, or a part of one (RFC 6184 5.6): who takes whole ones alone cannot read it. */
+function isInParts({ octets, payloadStart, payloadEnd }: VideoPacket): boolean {
+  if (payloadEnd <= payloadStart) return false;
+  const type = octets[payloadStart]! & 0x1f;
+  return type === nal.stapA || type === nal.fuA;
 }
 
 /** A packet that may be kept. */

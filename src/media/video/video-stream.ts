@@ -5,7 +5,7 @@ import { RtcpControl } from '../rtp/control.ts';
 import { FarSide } from '../rtp/far-side.ts';
 import { emptyHeader, readHeader } from '../rtp/header.ts';
 import type { PortPair } from '../rtp/ports.ts';
-import type { PacketAddress } from '../rtp/source-lock.ts';
+import type { Displacement, PacketAddress } from '../rtp/source-lock.ts';
 import { statisticsOf } from '../rtp/statistics.ts';
 import { type IntraRequests, readFeedback } from './feedback.ts';
 import { LocalCamera } from './local-camera.ts';
@@ -24,6 +24,8 @@ export type VideoStreamOptions = {
   cname: string | undefined;
   memory: SharedArrayBuffer;
   located: (source: PacketAddress) => void;
+  /** Where other streams of the far side were found, instead of where its SDP says. */
+  found: () => Displacement | undefined;
   /** See {@link LocalCameraOptions.keyFrameNeeded}. */
   keyFrameNeeded: () => void;
   /** It cannot go on: a fault of ours. */
@@ -39,6 +41,7 @@ export class VideoStream {
   readonly #config: VideoConfig;
   readonly #control: RtcpControl;
   readonly #far: FarSide;
+  readonly #found: VideoStreamOptions['found'];
   readonly #header = emptyHeader();
   readonly #intra: IntraRequests = { last: -1 };
   #flow: VideoFlow | undefined;
@@ -51,6 +54,7 @@ export class VideoStream {
     this.stream = stream;
     this.#clock = clock;
     this.#config = config;
+    this.#found = options.found;
     this.#control = new RtcpControl(clock, random32, options.cname);
     const now = () => clock.monotonic();
     this.#far = new FarSide({
@@ -86,6 +90,11 @@ export class VideoStream {
     return this.#far.pair;
   }
 
+  /** See {@link FarSide.displaced}. */
+  get displaced(): FarSide['displaced'] {
+    return this.#far.displaced;
+  }
+
   /** Begins to hear what arrives. */
   attach(pair: PortPair): void {
     this.#far.attach(pair);
@@ -107,6 +116,7 @@ export class VideoStream {
   tick(now: number): void {
     this.#controlsLeft = this.#config.controlsPerTick;
     if (!this.#flow) return;
+    this.#far.seek(this.#found);
     this.camera.tick(now);
     this.shown.tick(now);
     if (this.#control.due(now)) this.#far.sendControl(this.#control.report(this.shown, this.camera.reception));
@@ -142,6 +152,7 @@ export class VideoStream {
   #receive(packet: Uint8Array, address: string, port: number): void {
     const flow = this.#flow;
     const header = this.#header;
+    if (flow) this.#far.greeted(address, port, this.#found);
     if (!flow || !readHeader(packet, header)) return;
     if (header.payloadType !== (flow.receivePayloadType ?? flow.payloadType)) return;
     const now = this.#clock.monotonic();

@@ -5,6 +5,7 @@ import type { VideoFlow, VideoStatistics } from '../../telephony/video.ts';
 import type { MediaConfig } from '../config.ts';
 import type { EngineReport } from '../protocol.ts';
 import type { PortPair, PortPool } from '../rtp/ports.ts';
+import type { Displacement } from '../rtp/source-lock.ts';
 import type { Bells } from '../tie/bell.ts';
 import type { TiePlan } from '../tie/tie-wire.ts';
 import type { Ties } from '../tie/ties.ts';
@@ -36,6 +37,8 @@ export type OpenVideo = {
   source?: MediaSource | undefined;
   /** The name that the session's audio has in RTCP. */
   cname?: string | undefined;
+  /** Says where the audio's far side was found: video is sought there, too. */
+  audio?: { readonly displaced: Displacement | undefined };
 };
 
 type TieSide = VideoTieMeeting | VideoTieMember;
@@ -151,7 +154,7 @@ export class Videos {
     return side;
   }
 
-  #newStream(session: number, { stream: number, memory, source, cname }: OpenVideo): VideoStream {
+  #newStream(session: number, { stream: number, memory, source, cname, audio }: OpenVideo): VideoStream {
     const { config, clock, random32, report } = this.#options;
     const stream: VideoStream = new VideoStream({
       ...{
@@ -165,6 +168,7 @@ export class Videos {
         natSearchMs: config.natSearchMs,
       },
       located: (found) => report({ type: 'videoLocated', session, stream: number, source: found }),
+      found: () => audio?.displaced ?? this.#sides.get(session)?.streams.get(0)?.displaced,
       keyFrameNeeded: () => report({ type: 'keyFrameNeeded', session }),
       faulted: (error) => this.#fault(session, stream, error),
     });

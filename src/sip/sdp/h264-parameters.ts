@@ -67,6 +67,38 @@ export function answerH264(offered: H264Format): string {
   return `profile-level-id=${id};packetization-mode=${offered.packetization}${asymmetry}`;
 }
 
+/** Octets of a parameter set that are read, and how many sets. */
+const longestSet = 512;
+const mostSets = 8;
+/** Types of NAL units that are parameter sets: of a sequence, of a picture (H.264 7.4.1). */
+const setTypes: readonly number[] = [7, 8];
+
+/** What the other side says of its H.264, as far as others must know who are to be shown it, or show it something. */
+export type H264Terms = {
+  profile: H264Profile;
+  /** Ten times the level that it decodes. */
+  level: number;
+  packetization: 0 | 1;
+  /** Parameter sets of the stream that it sends (`sprop-parameter-sets`), in base64. */
+  parameterSets?: readonly string[];
+};
+
+/** The terms in `fmtp` of one way of H.264. What is no parameter set, or too long, is left out. */
+export function h264Terms(parameters: string | undefined): H264Terms | undefined {
+  const format = readH264(parameters);
+  if (!format) return undefined;
+  const said = readParameters(parameters ?? '').get('sprop-parameter-sets') ?? '';
+  const parameterSets = said
+    .split(',')
+    .map((each) => Buffer.from(each, 'base64'))
+    .filter(({ length }) => length > 1 && length <= longestSet)
+    .filter(([first = 0]) => setTypes.includes(first & 0x1f))
+    .slice(0, mostSets)
+    .map((set) => set.toString('base64'));
+  const { profile, packetization } = format;
+  return { profile, level: levelOf(format), packetization, ...(parameterSets.length > 0 && { parameterSets }) };
+}
+
 /** Whether two ways of H.264 may answer one another: the level alone may be another one. */
 export const isSameH264 = (one: H264Format, other: H264Format): boolean =>
   one.profile === other.profile && one.packetization === other.packetization;
@@ -88,9 +120,10 @@ function levelOf({ octets: [profile, constraints, level] }: H264Format): number 
 export function readParameters(text: string): ReadonlyMap<string, string> {
   const read = new Map<string, string>();
   for (const each of text.split(';')) {
-    const [name = '', value = ''] = each.split('=', 2);
-    const key = name.trim().toLowerCase();
-    if (!read.has(key)) read.set(key, value.trim());
+    const end = each.indexOf('=');
+    const key = (end < 0 ? each : each.slice(0, end)).trim().toLowerCase();
+    // Values may hold the sign themselves: parameter sets in base64.
+    if (!read.has(key)) read.set(key, end < 0 ? '' : each.slice(end + 1).trim());
   }
   return read;
 }

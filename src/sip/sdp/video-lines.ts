@@ -10,6 +10,7 @@ import {
   receives,
   sends,
 } from './description.ts';
+import { type H264Terms, h264Terms } from './h264-parameters.ts';
 import {
   isOfOurs,
   offeredLines,
@@ -59,6 +60,10 @@ export type AgreedVideo = {
   feedback: VideoFeedback;
   /** Bits a second that it takes at most. */
   maxBitrate?: number;
+  /** What it says of H.264, where that is the codec. */
+  h264?: H264Terms;
+  /** Codecs that it could have agreed on as well, in our order; left out where there is no other. */
+  alternatives?: readonly VideoFormatName[];
   srtp?: SrtpKeys;
   send: boolean;
   receive: boolean;
@@ -151,7 +156,7 @@ export function answerVideos(
       feedback: [{ payload: chosen.payloadType, feedback: chosen.feedback }],
       ...(local && bandwidthOf(local, direction)),
     });
-    agreed.push({ ...agree(number, remote, chosen, direction), ...(ours && { srtp: ours }) });
+    agreed.push({ ...agree(number, remote, chosen, direction, local.codecs), ...(ours && { srtp: ours }) });
   }
   return { lines: offer.lines, written, keys, agreed };
 }
@@ -175,7 +180,7 @@ export function acceptVideos(
     const [chosen, offered] = answeredFormat(local.codecs, remote.formats);
     if (!chosen || !offered) continue;
     agreed.push({
-      ...agree(number, remote, chosen, within(stream.direction, remote.direction)),
+      ...agree(number, remote, chosen, within(stream.direction, remote.direction), local.codecs),
       ...(ours && { srtp: ours }),
       ...(offered.payloadType !== chosen.payloadType && { receivePayloadType: offered.payloadType }),
     });
@@ -257,13 +262,27 @@ function within(wished: Direction, said: Direction): Direction {
   return directionOf(sends(wished) && sends(allowed), receives(wished) && receives(allowed));
 }
 
-const agree = (stream: number, remote: VideoStream, chosen: VideoFormat, direction: Direction): AgreedVideo => ({
-  stream,
-  remote: { address: remote.address, port: remote.port },
-  codec: chosen.codec,
-  payloadType: chosen.payloadType,
-  feedback: chosen.feedback,
-  ...(remote.maxBitrate !== undefined && { maxBitrate: remote.maxBitrate }),
-  send: sends(direction) && !isNowhere(remote.address),
-  receive: receives(direction),
-});
+function agree(
+  stream: number,
+  remote: VideoStream,
+  chosen: VideoFormat,
+  direction: Direction,
+  ours: readonly VideoFormatName[],
+): AgreedVideo {
+  const { address, port, maxBitrate, formats } = remote;
+  const { codec, payloadType, feedback } = chosen;
+  const alternatives = ours.filter((each) => each !== codec && formats.some((format) => format.codec === each));
+  const h264 = codec === 'h264' ? h264Terms(chosen.parameters) : undefined;
+  return {
+    stream,
+    remote: { address, port },
+    codec,
+    payloadType,
+    feedback,
+    ...(maxBitrate !== undefined && { maxBitrate }),
+    ...(h264 && { h264 }),
+    ...(alternatives.length > 0 && { alternatives }),
+    send: sends(direction) && !isNowhere(address),
+    receive: receives(direction),
+  };
+}

@@ -1,6 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ShownStream } from '../../../src/telephony/driver.ts';
+import { audioAt, Carrier } from './carrier.ts';
 import {
   anybody,
   createPhone,
@@ -264,5 +265,71 @@ video('what a phone may send of video is told to it, as its endpoint says', asyn
     ['b=TIAS:256000', 'b=AS:256'],
   );
 });
+
+video('a call changes to the codec that others have, where its far side has said that it takes it', async () => {
+  const both: Terms = { videoCodecs: ['vp8', 'h264'] };
+  const { caller, callee, out, inbound } = await connected(both, both);
+  const codecs = () => [out, inbound].map(({ leg }) => leg.video?.streams[0]?.codec);
+  assert.equal(
+    [codecs(), out.leg.video?.choices, inbound.leg.video?.choices],
+    [['vp8', 'vp8'], ['vp8'], ['vp8', 'h264']],
+  );
+  // Of what the answer did not list nobody knows whether it would be taken.
+  out.leg.video?.prefer('h264');
+  inbound.leg.video?.prefer('h264');
+  await caller.facts.until(() => codecs()[0] === 'h264', 'the other codec');
+  await callee.facts.until(() => codecs()[1] === 'h264', 'the other codec');
+  assert.equal(out.leg.video?.streams[0]?.h264, { profile: 'constrained baseline', level: 31, packetization: 1 });
+  // It stays with it, whatever else is negotiated.
+  inbound.leg.hold();
+  await out.heard('leg.held');
+  assert.equal(
+    [codecs(), inbound.leg.video?.choices],
+    [
+      ['h264', 'h264'],
+      ['h264', 'vp8'],
+    ],
+  );
+});
+
+/** A description of the carrier's, with or without video in the formats given. */
+const withVideo = (...formats: string[]) =>
+  audioAt(9000) +
+  (formats.length === 0
+    ? 'm=video 0 RTP/AVP 96\r\n'
+    : ['m=video 9002 RTP/AVP 96 98', ...formats].map((line) => `${line}\r\n`).join(''));
+const plainVp8 = 'a=rtpmap:96 VP8/90000';
+const plainH264 = ['a=rtpmap:98 H264/90000', 'a=fmtp:98 profile-level-id=42e01f;packetization-mode=1'];
+
+video(
+  'a codec that a far side does not take although it has listed it is not asked for again, and the video stays',
+  async () => {
+    const carrier = await Carrier.open();
+    const both: Terms = { videoCodecs: ['vp8', 'h264'] };
+    const placing = await phone({ config: { video: pace, endpoints: [trunkTo(carrier.uri, both)] } });
+    const out = placing.open('600@trunk');
+    out.leg.dial();
+    const answer = async (...formats: string[]) => {
+      const invite = await carrier.request('INVITE');
+      carrier.reply(invite, 200, { sdp: withVideo(...formats) });
+      await carrier.request('ACK');
+      return /^m=video \d+ (.*)\r$/m.exec(invite.bodyText)?.[1];
+    };
+    assert.is(await answer(plainVp8, ...plainH264), 'RTP/AVP 96 98 99');
+    await out.heard('leg.answered');
+    const streams = out.leg.video!;
+    assert.equal([streams.formats, streams.choices], [['vp8'], ['vp8', 'h264']]);
+    streams.prefer('h264');
+    assert.is(await answer(), 'RTP/AVP 98 99', 'that codec alone');
+    assert.is(await answer(plainVp8, ...plainH264), 'RTP/AVP 96 98 99', 'as before');
+    await placing.facts.until(() => streams.formats[0] === 'vp8', 'the codec of before');
+    assert.equal(streams.choices, ['vp8']);
+    out.leg.hold();
+    assert.is(await answer(plainVp8, ...plainH264), 'RTP/AVP 96 98 99');
+    out.leg.hangup(16);
+    carrier.reply(await carrier.request('BYE'), 200);
+    await carrier.close();
+  },
+);
 
 video.run();

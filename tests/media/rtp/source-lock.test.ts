@@ -30,6 +30,43 @@ function listening({ searchMs = 10_000, expecting = true } = {}) {
   };
 }
 
+/** Another stream of the same far side was found at the stranger's address. */
+const found = { from: signalled.address, to: stranger };
+
+test('where another stream of a far side was found, packets go to the port of the SDP, and what comes from there shows where it is', () => {
+  const { lock, signal } = listening();
+  lock.beside({ from: '10.9.9.9', to: stranger });
+  assert.equal(lock.target, signalled, 'the SDP says something else of this one');
+  lock.beside(found);
+  const guessed = { address: stranger, port: signalled.port };
+  assert.equal([lock.target, lock.locked, lock.displaced], [guessed, false, undefined]);
+  lock.greeted('198.51.100.1', 7000);
+  assert.equal(lock.target, guessed, 'whoever else sends something');
+  lock.greeted(stranger, 7000);
+  assert.equal([lock.target, lock.locked, lock.displaced], [{ address: stranger, port: 7000 }, true, found]);
+  lock.greeted(stranger, 7002);
+  assert.equal(lock.target, { address: stranger, port: 7000 }, 'it was found');
+  signal({ address: '10.0.0.10', port: 4000 });
+  assert.equal([lock.target, lock.locked], [{ address: '10.0.0.10', port: 4000 }, false]);
+  lock.greeted(stranger, 7002);
+  assert.is(lock.locked, false, 'the SDP tells another address');
+});
+
+test('a far side that is where its SDP says is sought nowhere else', () => {
+  const { lock, hearSignalled } = listening();
+  hearSignalled([1]);
+  lock.beside(found);
+  assert.equal([lock.target, lock.displaced], [signalled, undefined]);
+});
+
+test('the first packet from where another stream was found is used, also long after the SDP', () => {
+  const { lock, wait, hear } = listening();
+  lock.beside(found);
+  wait(60_000);
+  lock.greeted(stranger, 7000);
+  assert.equal(hear(7000, [1]), [true]);
+});
+
 test('nobody is heard and nothing can be sent before a flow is known', () => {
   const lock = new SourceLock({ needed: 4, withinMs: 1000, searchMs: 10_000 });
   assert.equal(

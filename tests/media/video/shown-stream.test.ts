@@ -12,6 +12,10 @@ const isKey = ({ payload }: Sent): boolean => payload.at(-2) === 0;
 const begins = ({ payload }: Sent): boolean => (payload[0]! & 0x10) !== 0;
 const pictureId = ({ payload }: Sent): number => ((payload[2]! & 0x7f) << 8) | payload[3]!;
 
+/** A packet of camera 1 with a payload of H.264. */
+const handH264 = (sequence: number, timestamp: number, ...payload: number[]) =>
+  Uint8Array.from([0x80, 96, 0, sequence, 0, 0, 0, timestamp, 0, 0, 0, 1, ...payload]);
+
 /** Numbers of packets relative to those of the first. */
 function numbersOf(packets: readonly Sent[]) {
   const first = packets[0]!;
@@ -164,14 +168,89 @@ test('padding alone keeps its number', () => {
   );
 });
 
+test('H.264: parameter sets that a description told go in front of a picture that comes without, those of the stream rather', () => {
+  const clock: HandClock = { now: 0 };
+  const one = new HandCamera(1, clock);
+  const { shown, sent } = handScreen(clock);
+  const sets = [
+    [0x67, 9],
+    [0x68, 9],
+    [0x68, 8],
+  ].map((set) => Buffer.from(set).toString('base64'));
+  const h264 = { profile: 'constrained baseline', level: 31, packetization: 1, parameterSets: sets } as const;
+  one.camera.configure({ ...flow, codec: 'h264', h264 });
+  shown.configure({ ...flow, codec: 'h264' });
+  shown.show(one.camera);
+  one.receive(handH264(1, 10, 0x65, 1), handH264(2, 20, 0x41, 2), handH264(3, 30, 0x65, 3));
+  const first = taken(sent[0]!).sequence;
+  const heard = () => sent.map(taken).map(({ sequence, payload }) => [(sequence - first) & 0xffff, ...payload]);
+  assert.equal(heard(), [
+    [0, 0x67, 9],
+    [1, 0x68, 9],
+    [2, 0x68, 8],
+    [3, 0x65, 1],
+    [4, 0x41, 2],
+    [5, 0x65, 3],
+  ]);
+  one.receive(handH264(4, 40, 0x67, 1), handH264(5, 40, 0x65, 4));
+  const other = handScreen(clock);
+  other.shown.configure({ ...flow, codec: 'h264' });
+  other.shown.show(one.camera);
+  one.receive(handH264(6, 50, 0x65, 5));
+  assert.equal(
+    other.sent.map(taken).map(({ payload }) => payload),
+    [
+      [0x67, 1],
+      [0x68, 9],
+      [0x68, 8],
+      [0x65, 5],
+    ],
+  );
+});
+
+test('H.264: who takes whole units alone is never sent parts, nor a picture that lacks them, and nobody is asked for others', () => {
+  const clock: HandClock = { now: 0 };
+  const [parts, whole] = [new HandCamera(1, clock), new HandCamera(1, clock)];
+  const { shown, sent } = handScreen(clock);
+  for (const { camera } of [parts, whole]) camera.configure({ ...flow, codec: 'h264' });
+  const h264 = { profile: 'constrained baseline', level: 31, packetization: 0 } as const;
+  shown.configure({ ...flow, codec: 'h264', h264 });
+  shown.show(whole.camera);
+  whole.receive(handH264(1, 10, 0x67, 1), handH264(2, 10, 0x68, 2), handH264(3, 10, 0x65, 3));
+  parts.receive(handH264(1, 10, 0x41, 1));
+  shown.show(parts.camera);
+  const told = parts.told.length;
+  for (let count = 0; count < 3; count++) {
+    const time = 20 + 10 * count;
+    const at = 4 * count + 2;
+    // A part of a picture, then one with its parameter sets together, then one that is whole.
+    parts.receive(handH264(at, time, 0x7c, 0x85, 9), handH264(at + 1, time, 0x67, 1), handH264(at + 2, time, 0x65, 3));
+    parts.receive(handH264(at + 3, time, 0x78, 0, 2, 0x67, 1));
+    whole.receive(handH264(4 + count, time, 0x41, count));
+    clock.now += 1000;
+    shown.tick(clock.now);
+  }
+  assert.equal(
+    sent.map(taken).map(({ payload }) => payload),
+    [
+      [0x67, 1],
+      [0x68, 2],
+      [0x65, 3],
+      [0x41, 0],
+      [0x41, 1],
+      [0x41, 2],
+    ],
+  );
+  assert.is(parts.told.length, told);
+});
+
 test('H.264: a picture that comes without its parameter sets is given those that came before', () => {
   const clock: HandClock = { now: 0 };
   const one = new HandCamera(1, clock);
   const { shown, sent } = handScreen(clock);
   one.camera.configure({ ...flow, codec: 'h264' });
   shown.configure({ ...flow, codec: 'h264' });
-  const packet = (sequence: number, timestamp: number, ...payload: number[]) =>
-    Uint8Array.from([0x80, 96, 0, sequence, 0, 0, 0, timestamp, 0, 0, 0, 1, ...payload]);
+  const packet = handH264;
   one.receive(packet(1, 10, 0x67, 1), packet(2, 10, 0x68, 2), packet(3, 10, 0x65, 3));
   shown.show(one.camera);
   one.receive(packet(4, 20, 0x41, 4), packet(5, 30, 0x65, 5), packet(6, 30, 0x65, 6), packet(7, 40, 0x41, 7));

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Description, type Direction, parseDescription } from '../../../src/sip/sdp/description.ts';
-import { answerH264, readH264 } from '../../../src/sip/sdp/h264-parameters.ts';
+import { answerH264, h264Terms, readH264 } from '../../../src/sip/sdp/h264-parameters.ts';
 import {
   acceptAnswer,
   answerOffer,
@@ -170,6 +170,7 @@ const answers: readonly {
         payloadType: 99,
         feedback: { nack: true, pli: true, fir: false },
         maxBitrate: 512_000,
+        alternatives: ['h264'],
         send: true,
         receive: true,
       },
@@ -203,6 +204,7 @@ const answers: readonly {
         payloadType: 102,
         feedback: none,
         maxBitrate: 300_000,
+        h264: { profile: 'constrained baseline', level: 22, packetization: 1 },
         send: true,
         receive: true,
       },
@@ -324,6 +326,17 @@ test('a profile of H.264 is known by all its spellings, and its level answered a
   assert.is(readH264('packetization-mode=2'), undefined);
 });
 
+test('parameter sets of H.264 are read of a description; what is none, or too long, is left out', () => {
+  const sets = (told: string) =>
+    h264Terms(`profile-level-id=42e01f;sprop-parameter-sets=${told};packetization-mode=1`)?.parameterSets;
+  assert.equal(sets('Z0LAHtkDxWhAAAADAEAAAAwDxYuS,aMuMsg=='), ['Z0LAHtkDxWhAAAADAEAAAAwDxYuS', 'aMuMsg==']);
+  const picture = Buffer.from([0x41, 1, 2]).toString('base64');
+  const long = Buffer.alloc(513, 0x67).toString('base64');
+  assert.equal(sets(`${picture},${long},,?,aMuMsg==`), ['aMuMsg==']);
+  assert.equal(sets(Array(100).fill('aMuMsg==').join(','))?.length, 8);
+  assert.is(h264Terms('profile-level-id=6e001f'), undefined);
+});
+
 test('an answer is read line by line: refused ones are left out, a codec that was not offered too', () => {
   const media = local([stream(6000), stream(6002, { direction: 'sendonly' }), stream(6004), stream(6006)]);
   const { session } = writeOffer(newSession('7'), media, 'sendrecv');
@@ -357,6 +370,7 @@ test('an answer is read line by line: refused ones are left out, a codec that wa
       codec: 'h264',
       payloadType: 99,
       feedback: none,
+      h264: { profile: 'constrained baseline', level: 10, packetization: 0 },
       send: true,
       receive: false,
     },
