@@ -51,6 +51,34 @@ const member = { role: '', muted: false, absorbsDigits: false, inhibitsConnected
 
 const put = suite('call control put down and taken up');
 
+put('whom a bridge shows is as it was, and one that nothing was done about as it begins', async () => {
+  const first = createCallControl({ contexts });
+  first.connect('hello');
+  first.incoming('c1');
+  await settled();
+  for (const [bridgeId, type] of [
+    ['b1', 'video_sfu'],
+    ['b2', 'video_single'],
+    ['b3', 'video_sfu'],
+  ] as const)
+    first.bridgeOperations.create({ bridgeId, type });
+  first.bridgeOperations.addChannel('b1', { channel: ['c1'] });
+  first.bridgeOperations.setVideoSource('b1', 'c1');
+  first.bridgeOperations.clearVideoSource('b3');
+  const seen = (control: CallControl) =>
+    control.bridgeOperations.list().map(({ video_mode, video_source_id }) => [video_mode, video_source_id]);
+  const before = [
+    ['single', 'c1'],
+    ['single', undefined],
+    ['talker', undefined],
+  ];
+  assert.equal(seen(first), before);
+  const second = goOn(first);
+  assert.equal(seen(second), before);
+  second.bridgeOperations.clearVideoSource('b1');
+  assert.equal(seen(second)[0], ['talker', undefined]);
+});
+
 put('a call in its application goes on: same models, same numbers of events, same end', async () => {
   const run = async (interrupted: boolean) => {
     const first = createCallControl({ contexts });

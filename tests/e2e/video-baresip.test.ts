@@ -3,9 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { RTPstat } from '../../src/models/rtp-statistics.ts';
 import { startBaresipProgram } from '../support/baresip-program.ts';
 import { need } from '../support/need.ts';
-import { onServer } from '../support/server.ts';
+import { onServer, type TestServer } from '../support/server.ts';
 import { freePort } from '../support/sipp.ts';
 
 /** Phones with a camera that nobody wrote for these tests: whom one sees is known by the size of the picture that it takes of it. */
@@ -43,52 +45,61 @@ function silence(directory: string): string {
   return file;
 }
 
-need('baresip').test(
+/** Lets phones in, each with the codecs of its own. */
+async function stage(server: TestServer, program: string) {
+  const app = await server.app('desk');
+  const directory = mkdtempSync(join(tmpdir(), 'hookswitch-video-'));
+  server.closing({ close: () => rmSync(directory, { recursive: true, force: true }) });
+  const says = silence(directory);
+  const console = createSocket('udp4');
+  server.closing({ close: () => console.close() });
+  /** Calls in, is answered and joins a bridge. */
+  const enter = async (name: Name, codecs: readonly string[] = ['vp8']) => {
+    const port = await freePort();
+    const phone = server.closing(
+      await startBaresipProgram(program, {
+        account: `<sip:${name}@${server.sip()};transport=udp>;auth_user=${name};auth_pass=${password};regint=0`,
+        modules: [...codecs.map((codec) => `${codec}.so`), 'fakevideo.so', 'snapshot.so', 'cons.so'],
+        settings: [
+          `audio_source aufile,${says}`,
+          'video_source fakevideo,nil',
+          'video_display fakevideo,nil',
+          `video_size ${cameras[name].replaceAll(' ', '')}`,
+          `cons_listen 127.0.0.1:${port}`,
+          'video_fps 10',
+          'video_bitrate 300000',
+        ],
+        command: `/dial sip:100@${server.sip()}`,
+      }),
+    );
+    const { channel } = await app.waitFor('StasisStart', (event) => event.channel.name.startsWith(`PJSIP/${name}`));
+    await app.ok('POST', `/channels/${channel.id}/answer`);
+    await app.ok('POST', `/bridges/b1/addChannel?channel=${channel.id}`);
+    let taken = 0;
+    /** Takes pictures of what it sees until that is the picture of one. */
+    const sees = async (whom: Name) => {
+      for (let shown = ''; shown !== cameras[whom]; ) {
+        const file = join(directory, `${name}-${taken++}.png`);
+        console.send(`/snapshot_recv ${file}\n`, port, '127.0.0.1');
+        await phone.until(new RegExp(`png: wrote ${file}`));
+        const picture = readFileSync(file);
+        // It says so before all of it is in the file.
+        if (picture.length >= 24) shown = `${picture.readUInt32BE(16)} x ${picture.readUInt32BE(20)}`;
+      }
+    };
+    return { id: channel.id, sees };
+  };
+  return { app, enter };
+}
+
+const baresip = need('baresip');
+
+baresip.test(
   calls,
   'phones see each other: two of them, three with one that all are shown, and three in a video_sfu',
   (program) =>
     onServer({ dialplan, endpoints }, async (server) => {
-      const app = await server.app('desk');
-      const directory = mkdtempSync(join(tmpdir(), 'hookswitch-video-'));
-      server.closing({ close: () => rmSync(directory, { recursive: true, force: true }) });
-      const says = silence(directory);
-      const console = createSocket('udp4');
-      server.closing({ close: () => console.close() });
-      const enter = async (name: Name) => {
-        const port = await freePort();
-        const phone = server.closing(
-          await startBaresipProgram(program, {
-            account: `<sip:${name}@${server.sip()};transport=udp>;auth_user=${name};auth_pass=${password};regint=0`,
-            modules: ['vp8.so', 'fakevideo.so', 'snapshot.so', 'cons.so'],
-            settings: [
-              `audio_source aufile,${says}`,
-              'video_source fakevideo,nil',
-              'video_display fakevideo,nil',
-              `video_size ${cameras[name].replaceAll(' ', '')}`,
-              `cons_listen 127.0.0.1:${port}`,
-              'video_fps 10',
-              'video_bitrate 300000',
-            ],
-            command: `/dial sip:100@${server.sip()}`,
-          }),
-        );
-        const { channel } = await app.waitFor('StasisStart', (event) => event.channel.name.startsWith(`PJSIP/${name}`));
-        await app.ok('POST', `/channels/${channel.id}/answer`);
-        await app.ok('POST', `/bridges/b1/addChannel?channel=${channel.id}`);
-        let taken = 0;
-        /** Takes pictures of what it sees until that is the picture of one. */
-        const sees = async (whom: Name) => {
-          for (let shown = ''; shown !== cameras[whom]; ) {
-            const file = join(directory, `${name}-${taken++}.png`);
-            console.send(`/snapshot_recv ${file}\n`, port, '127.0.0.1');
-            await phone.until(new RegExp(`png: wrote ${file}`));
-            const picture = readFileSync(file);
-            // It says so before all of it is in the file.
-            if (picture.length >= 24) shown = `${picture.readUInt32BE(16)} x ${picture.readUInt32BE(20)}`;
-          }
-        };
-        return { id: channel.id, sees };
-      };
+      const { app, enter } = await stage(server, program);
       await app.ok('POST', '/bridges/b1?type=mixing');
       const [alice, bob] = [await enter('alice'), await enter('bob')];
       await Promise.all([alice.sees('bob'), bob.sees('alice')]);
@@ -106,5 +117,25 @@ need('baresip').test(
       await server.settle();
     }),
 );
+
+baresip.test(calls, 'a phone that has several codecs changes to the one of whom it meets', (program) => {
+  const both = { alice: { ...endpoints['alice'], video_codecs: ['vp9', 'vp8'] } };
+  return onServer({ dialplan, endpoints: { ...endpoints, ...both } }, async (server) => {
+    const { app, enter } = await stage(server, program);
+    await app.ok('POST', '/bridges/b1?type=mixing');
+    const alice = await enter('alice', ['vp9', 'vp8']);
+    const codec = async () => {
+      const { video: [own] = [] } = await app.ok<RTPstat>('GET', `/channels/${alice.id}/rtp_statistics`);
+      return own?.codec;
+    };
+    assert.is(await codec(), 'vp9');
+    const bob = await enter('bob');
+    await Promise.all([alice.sees('bob'), bob.sees('alice')]);
+    assert.is(await codec(), 'vp8');
+    for (const { id } of [alice, bob]) await app.ok('DELETE', `/channels/${id}`);
+    await app.ok('DELETE', '/bridges/b1');
+    await server.settle();
+  });
+});
 
 calls.run();

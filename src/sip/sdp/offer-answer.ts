@@ -25,6 +25,7 @@ import {
   withKeys,
   writeSdes,
 } from './sdes.ts';
+import type { VideoNumbers } from './video-codecs.ts';
 import {
   type AgreedVideo,
   acceptVideos,
@@ -33,6 +34,7 @@ import {
   offerVideos,
   type SaidVideo,
   type VideoKeys,
+  type VideoMemory,
   videoMedia,
 } from './video-lines.ts';
 
@@ -101,6 +103,8 @@ export type SdpSession = {
   readonly keys?: ToldKeys;
   /** Those of each video stream. */
   readonly videoKeys?: VideoKeys;
+  /** What numbers of payload types stand for in each. */
+  readonly videoNumbers?: Readonly<Record<string, VideoNumbers>>;
 };
 
 export type Offered = { session: SdpSession; body: string };
@@ -136,7 +140,7 @@ export function writeOffer(session: SdpSession, local: LocalMedia, direction: Di
   const isSecret = mode === 'required' || mode === 'best_effort' || session.keys !== undefined;
   const keys = local.srtp && isSecret ? offerKeys(session.keys ?? {}, local.srtp) : undefined;
   const audio = { formats, direction, events: local.telephoneEvents ? events : [], sdes: offeredLines(keys ?? {}) };
-  const videos = offerVideos(lines, local.video, local.srtp, session.videoKeys);
+  const videos = offerVideos(lines, local.video, local.srtp, memoryOf(session));
   return say({ ...session, ...(keys && { keys }) }, local, audio, videos);
 }
 
@@ -162,7 +166,7 @@ export function answerOffer(
   const noise = codecNames[chosen.codec].rate === 8000 ? remote.comfortNoise : undefined;
   const keys = line && local.srtp ? withKeys(session.keys ?? {}, [line.key.suite], local.srtp) : session.keys;
   const ours = line && { suite: line.key.suite, key: keys?.[line.key.suite] ?? '' };
-  const { agreed: videos, ...video } = answerVideos(offer, local.video, local.srtp, session.videoKeys);
+  const { agreed: videos, ...video } = answerVideos(offer, local.video, local.srtp, memoryOf(session));
   const spoken = { ...session, audioLine: remote.line, ...(keys && { keys }) };
   const audio = {
     sdes: line && ours ? [{ tag: line.tag, key: ours }] : [],
@@ -196,7 +200,7 @@ export function acceptAnswer(
   answer: Description,
   local: LocalMedia,
   offered: Direction = 'sendrecv',
-  session: Partial<Pick<SdpSession, 'keys' | 'videoKeys' | 'lines'>> = {},
+  session: Partial<Pick<SdpSession, 'keys' | 'videoKeys' | 'videoNumbers' | 'lines'>> = {},
 ): Accepted {
   const remote = answer.secret ?? answer.audio;
   if (!remote) return { ok: false, problem: 'the answer refuses the audio' };
@@ -221,7 +225,7 @@ export function acceptAnswer(
       ...(event && event.payloadType !== eventTypes[event.rate] && { receiveTelephoneEvent: eventTypes[event.rate] }),
     },
     ...(local.video && {
-      videos: acceptVideos(answer, session.lines ?? [], local.video, local.srtp, session.videoKeys),
+      videos: acceptVideos(answer, session.lines ?? [], local.video, local.srtp, memoryOf(session)),
     }),
   };
 }
@@ -292,8 +296,19 @@ type LocalLine = {
   sdes: readonly SdesLine[];
 };
 
-function say(before: SdpSession, local: LocalAudio, audio: LocalLine, { lines, keys, written }: SaidVideo): Offered {
-  const session = { ...before, lines, ...(Object.keys(keys).length > 0 && { videoKeys: keys }) };
+const memoryOf = ({ videoKeys, videoNumbers }: Partial<SdpSession>): VideoMemory => ({
+  keys: videoKeys,
+  numbers: videoNumbers,
+});
+
+function say(before: SdpSession, local: LocalAudio, audio: LocalLine, video: SaidVideo): Offered {
+  const { lines, keys, numbers, written } = video;
+  const session = {
+    ...before,
+    lines,
+    ...(Object.keys(keys).length > 0 && { videoKeys: keys }),
+    ...(numbers && { videoNumbers: numbers }),
+  };
   const same = writeBody(session, local, audio, written);
   if (session.body === '' || same === session.body) return { session: { ...session, body: same }, body: same };
   const next = { ...session, version: session.version + 1 };

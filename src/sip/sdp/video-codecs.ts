@@ -50,15 +50,51 @@ export function answeredParameters(codec: VideoFormatName, parameters: string | 
   return codec === 'vp9' ? 'profile-id=0' : undefined;
 }
 
+/** Whether two are the same way of one codec: of H.264 profile and packetization must agree, the level alone may be another. */
+function isSameWay(one: { codec: VideoFormatName; parameters?: string }, other: typeof one): boolean {
+  if (one.codec !== other.codec) return false;
+  const [a, b] = one.codec === 'h264' ? [readH264(one.parameters), readH264(other.parameters)] : [];
+  return one.codec !== 'h264' || (a !== undefined && b !== undefined && isSameH264(a, b));
+}
+
 /** The offer of ours that one way in an answer belongs to; undefined when it was not offered. */
-export function offerAnswered(
-  codecs: readonly VideoFormatName[],
-  { codec, parameters }: { codec: VideoFormatName; parameters?: string },
-): OfferedVideo | undefined {
-  const answered = codec === 'h264' ? readH264(parameters) : undefined;
-  return videoOffers(codecs).find((each) => {
-    if (each.codec !== codec) return false;
-    const ours = codec === 'h264' ? readH264(each.parameters) : undefined;
-    return !ours || (answered !== undefined && isSameH264(ours, answered));
+export const offerAnswered = (
+  offers: readonly OfferedVideo[],
+  answered: { codec: VideoFormatName; parameters?: string },
+): OfferedVideo | undefined => offers.find((each) => isSameWay(each, answered));
+
+/** Numbers of payload types that the other side has used in a stream: of ours with what they stand for, and all. */
+export type VideoNumbers = { readonly known: readonly OfferedVideo[]; readonly used: readonly number[] };
+
+/** Remembers those of one more description. */
+export function withNumbers(
+  before: VideoNumbers | undefined,
+  formats: readonly OfferedVideo[],
+  all: readonly string[],
+): VideoNumbers {
+  const { known, used } = before ?? { known: [], used: [] };
+  const isNew = ({ payloadType }: OfferedVideo): boolean => !used.includes(payloadType);
+  const numbers = all.map(Number).filter((each) => Number.isInteger(each) && each >= 0 && each <= 127);
+  const added = formats.filter(isNew).map(({ codec, payloadType, parameters }) => ({
+    ...{ codec, payloadType },
+    ...(parameters !== undefined && { parameters }),
+  }));
+  return { known: [...known, ...added], used: [...new Set([...used, ...numbers])] };
+}
+
+/** Numbers of payload types that are free for anything. */
+const freeNumbers = Array.from({ length: 32 }, (_, index) => 127 - index);
+
+/** Our offers with the numbers that they have in this session: what one stands for never changes (RFC 3264 8.3.2). */
+export function numbered(offers: readonly OfferedVideo[], numbers: VideoNumbers | undefined): OfferedVideo[] {
+  if (!numbers) return [...offers];
+  const taken = new Set(numbers.used);
+  for (const { payloadType } of offers) taken.add(payloadType);
+  return offers.map((offer) => {
+    const same = numbers.known.find((each) => isSameWay(each, offer));
+    const isOthers = numbers.used.includes(offer.payloadType);
+    const payloadType = same?.payloadType ?? (isOthers ? freeNumbers.find((each) => !taken.has(each)) : undefined);
+    if (payloadType !== undefined) taken.add(payloadType);
+    return { ...offer, payloadType: payloadType ?? offer.payloadType };
   });
 }

@@ -21,7 +21,18 @@ import {
   withKeys,
   writeSdes,
 } from './sdes.ts';
-import { answeredParameters, offerAnswered, VIDEO_CLOCK, videoNameOf, videoOffers, videoRank } from './video-codecs.ts';
+import {
+  answeredParameters,
+  numbered,
+  type OfferedVideo,
+  offerAnswered,
+  VIDEO_CLOCK,
+  type VideoNumbers,
+  videoNameOf,
+  videoOffers,
+  videoRank,
+  withNumbers,
+} from './video-codecs.ts';
 import { type VideoFormat, type VideoStream, videoLines } from './video-stream.ts';
 
 /** One video stream of a call, as we would have it. */
@@ -83,12 +94,23 @@ export type WrittenVideo = {
 /** The keys told so far, by the number of the stream: each has its own. */
 export type VideoKeys = Readonly<Record<string, ToldKeys>>;
 
+/** What is remembered of the streams of a session, by their numbers: the keys that were told, and what numbers stand for. */
+export type VideoMemory = {
+  keys?: VideoKeys | undefined;
+  numbers?: Readonly<Record<string, VideoNumbers>> | undefined;
+};
+
 /** What is said of the video in one description: the lines by their place, and what they make of the session. */
 export type SaidVideo = {
   lines: readonly MediaLine[];
   written: ReadonlyMap<number, WrittenVideo>;
   keys: VideoKeys;
+  numbers?: Readonly<Record<string, VideoNumbers>>;
 };
+
+/** The ways of codecs that a stream of ours is offered in. */
+const offersOf = (local: LocalVideo, { codecs = local.codecs }: LocalVideoStream, numbers: VideoNumbers | undefined) =>
+  numbered(videoOffers(codecs.filter((codec) => local.codecs.includes(codec))), numbers);
 
 const allFeedback: VideoFeedback = { nack: true, pli: true, fir: true };
 
@@ -100,7 +122,7 @@ export function offerVideos(
   lines: readonly MediaLine[],
   local: LocalVideo | undefined,
   srtp: SrtpPolicy | undefined,
-  told: VideoKeys = {},
+  { keys: told = {}, numbers }: VideoMemory = {},
 ): SaidVideo {
   const known = videoLines(lines);
   const protocol = srtp?.mode === 'required' ? 'RTP/SAVP' : 'RTP/AVP';
@@ -111,7 +133,7 @@ export function offerVideos(
     // No place is left out: what comes behind it would be another stream's.
     if (!local || (known[number] === undefined && !stream.offered)) break;
     if (!stream.offered) continue;
-    const formats = videoOffers((stream.codecs ?? local.codecs).filter((codec) => local.codecs.includes(codec)));
+    const formats = offersOf(local, stream, numbers?.[number]);
     const line = known[number] ?? all.length;
     if (line === all.length)
       all.push({ type: 'video', port: 0, protocol, formats: formats.map(({ payloadType }) => String(payloadType)) });
@@ -126,7 +148,7 @@ export function offerVideos(
       ...bandwidthOf(local, stream.direction),
     });
   }
-  return { lines: all, written, keys };
+  return { lines: all, written, keys, ...(numbers && { numbers }) };
 }
 
 /** Answers the streams of an offer that we have a port for and a codec in common; the others are refused. */
@@ -134,14 +156,20 @@ export function answerVideos(
   offer: Description,
   local: LocalVideo | undefined,
   srtp: SrtpPolicy | undefined,
-  told: VideoKeys = {},
+  { keys: told = {}, numbers: before }: VideoMemory = {},
 ): SaidVideo & { agreed: AgreedVideo[] } {
   const written = new Map<number, WrittenVideo>();
   const agreed: AgreedVideo[] = [];
   let keys = told;
+  let numbers = before;
   for (const [number, line] of local ? videoLines(offer.lines).entries() : []) {
     const stream = local?.streams[number];
     const remote = offer.videos?.find((each) => each.line === line);
+    if (remote)
+      numbers = {
+        ...numbers,
+        [number]: withNumbers(numbers?.[number], remote.formats, offer.lines[line]!.formats),
+      };
     const secret = remote && usableKeys(remote, srtp?.mode ?? 'off');
     const chosen = local && remote && chooseFormat(local.codecs, remote.formats);
     if (!stream || !secret || !chosen) continue;
@@ -158,7 +186,7 @@ export function answerVideos(
     });
     agreed.push({ ...agree(number, remote, chosen, direction, local.codecs), ...(ours && { srtp: ours }) });
   }
-  return { lines: offer.lines, written, keys, agreed };
+  return { lines: offer.lines, written, keys, agreed, ...(numbers && { numbers }) };
 }
 
 /** Reads what an answer says of the streams that we offered; what it refuses or gets wrong is left out. */
@@ -167,7 +195,7 @@ export function acceptVideos(
   lines: readonly MediaLine[],
   local: LocalVideo | undefined,
   srtp: SrtpPolicy | undefined,
-  told: VideoKeys = {},
+  { keys: told = {}, numbers }: VideoMemory = {},
 ): AgreedVideo[] {
   const agreed: AgreedVideo[] = [];
   for (const [number, line] of local ? videoLines(lines).entries() : []) {
@@ -177,7 +205,7 @@ export function acceptVideos(
     const key = remote.keys?.find((each) => isOfOurs(each) && told[number]?.[each.key.suite] !== undefined);
     if ((remote.secret || srtp?.mode === 'required') && !key) continue;
     const ours = key && keyOf(key, told[number]);
-    const [chosen, offered] = answeredFormat(local.codecs, remote.formats);
+    const [chosen, offered] = answeredFormat(offersOf(local, stream, numbers?.[number]), remote.formats);
     if (!chosen || !offered) continue;
     agreed.push({
       ...agree(number, remote, chosen, within(stream.direction, remote.direction), local.codecs),
@@ -236,9 +264,9 @@ function chooseFormat(codecs: readonly VideoFormatName[], offered: readonly Vide
 }
 
 /** The first one that we did offer, with our offer of it. */
-function answeredFormat(codecs: readonly VideoFormatName[], answered: readonly VideoFormat[]) {
+function answeredFormat(offers: readonly OfferedVideo[], answered: readonly VideoFormat[]) {
   for (const chosen of answered) {
-    const offered = offerAnswered(codecs, chosen);
+    const offered = offerAnswered(offers, chosen);
     if (offered) return [chosen, offered] as const;
   }
   return [] as const;

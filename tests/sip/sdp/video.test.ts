@@ -337,6 +337,41 @@ test('parameter sets of H.264 are read of a description; what is none, or too lo
   assert.is(h264Terms('profile-level-id=6e001f'), undefined);
 });
 
+test('what a number stands for never changes: our offers have those of the other side, and leave alone what it uses otherwise', () => {
+  const media = local([stream(6000)], ['vp8', 'vp9', 'h264']);
+  const offer = remote(
+    'm=video 4002 RTP/AVP 96 97 98 127',
+    'a=rtpmap:96 VP9/90000',
+    'a=rtpmap:97 VP8/90000',
+    'a=rtpmap:98 H265/90000',
+    'a=rtpmap:127 H264/90000',
+    'a=fmtp:127 profile-level-id=42e00a;packetization-mode=0',
+  );
+  const { session } = answered(offer, media);
+  const again = writeOffer(session, media, 'sendrecv');
+  assert.equal(
+    videoOf(again.body).filter((line) => !line.startsWith('a=rtcp-fb')),
+    [
+      'm=video 6000 RTP/AVP 97 96 126 127',
+      'a=rtpmap:97 VP8/90000',
+      'a=rtpmap:96 VP9/90000',
+      'a=rtpmap:126 H264/90000',
+      'a=rtpmap:127 H264/90000',
+      'a=fmtp:96 profile-id=0',
+      'a=fmtp:126 profile-level-id=42e01f;packetization-mode=1;level-asymmetry-allowed=1',
+      'a=fmtp:127 profile-level-id=42e01f;packetization-mode=0;level-asymmetry-allowed=1',
+      'a=sendrecv',
+    ],
+  );
+  const answer = remote('m=video 4002 RTP/AVP 97', 'a=rtpmap:97 VP8/90000');
+  const accepted = acceptAnswer(answer, media, 'sendrecv', again.session);
+  assert.equal(
+    accepted.ok &&
+      accepted.videos?.map(({ codec, payloadType, receivePayloadType }) => [codec, payloadType, receivePayloadType]),
+    [['vp8', 97, undefined]],
+  );
+});
+
 test('an answer is read line by line: refused ones are left out, a codec that was not offered too', () => {
   const media = local([stream(6000), stream(6002, { direction: 'sendonly' }), stream(6004), stream(6006)]);
   const { session } = writeOffer(newSession('7'), media, 'sendrecv');
