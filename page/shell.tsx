@@ -105,7 +105,8 @@ function NotRecording() {
   if (figures?.recording !== false) return null;
   return (
     <p class="notice" role="status">
-      Nothing is recorded (<code>recorder.off</code>): calls are not shown.
+      Nothing is recorded (<code>recorder.off</code>): calls cannot be looked into, and what was recorded before is
+      gone.
     </p>
   );
 }

@@ -67,10 +67,10 @@ export function Operations({ possible, past }: OperationsProps) {
     const action = actionOf(possible.kind, possible.id, each.operation);
     return action ? [{ ...withinScope(possible.kind, each), action }] : [];
   });
-  const send = ({ label, method }: Action, path: string) => {
+  const send = ({ label, method }: Action, path: string, idle?: string) => {
     setTold(undefined);
     ask(method, path).then(
-      () => setTold({ text: `${label}: done`, bad: false }),
+      () => setTold({ text: idle ? `${label}: taken, without effect: ${idle}` : `${label}: done`, bad: false }),
       (error: unknown) => setTold({ text: reasonOf(error), bad: true }),
     );
   };
@@ -79,7 +79,7 @@ export function Operations({ possible, past }: OperationsProps) {
     if (!each.allowed) setTold({ text: `${each.action.label}: ${reason(each)}`, bad: true });
     else if (past) setTold({ text: 'This is the past: go back to now to act.', bad: true });
     else if (each.action.fields.length > 0) setOpen(open === each.operation ? undefined : each.operation);
-    else send(each.action, each.action.path);
+    else send(each.action, each.action.path, each.without_effect);
   };
   /** The button that has opened the form gets the focus back. */
   const opener = useRef<HTMLButtonElement | null>(null);
@@ -88,7 +88,9 @@ export function Operations({ possible, past }: OperationsProps) {
     opener.current?.focus();
   };
   const chosen = known.find(({ operation, allowed }) => operation === open && allowed);
-  const sorted = [...known.filter(({ allowed }) => allowed), ...known.filter(({ allowed }) => !allowed)];
+  // What does something first, then what may be asked for without effect, then what may not.
+  const rankOf = ({ allowed, without_effect: idle }: AllowedOperation): number => (allowed ? (idle ? 1 : 0) : 2);
+  const sorted = known.toSorted((one, other) => rankOf(one) - rankOf(other));
   return (
     <div class="operations">
       <div class="buttons" role="toolbar" aria-label="Operations" onKeyDown={amongButtons}>
@@ -96,7 +98,7 @@ export function Operations({ possible, past }: OperationsProps) {
           <button
             type="button"
             key={each.operation}
-            class={`small ${each.action.grave ? 'grave' : ''} ${past && each.allowed ? 'was' : ''}`}
+            class={`small ${each.action.grave ? 'grave' : ''} ${past && each.allowed ? 'was' : ''} ${each.without_effect ? 'idle' : ''}`}
             aria-disabled={!each.allowed || past}
             title={
               each.allowed ? each.without_effect && `allowed, without effect: ${each.without_effect}` : reason(each)
@@ -112,7 +114,7 @@ export function Operations({ possible, past }: OperationsProps) {
           key={chosen.operation}
           action={chosen.action}
           onDone={close}
-          onAsk={(path) => send(chosen.action, path)}
+          onAsk={(path) => send(chosen.action, path, chosen.without_effect)}
         />
       ) : null}
       {past ? <p class="quiet">What could be done then; outlined what was allowed.</p> : null}

@@ -78,7 +78,10 @@ function Row({ call, now }: { call: Call; now: number }) {
 }
 
 export function Calls() {
-  const { calls, at, stuck } = useCell(overview);
+  const { calls, at, stuck, figures } = useCell(overview);
+  const none =
+    figures?.recording === false ? 'Nobody can tell.' : 'No calls yet. They appear here the moment they come in.';
+  const nothing = calls.size > 0 ? 'No call fits.' : none;
   const [words, setWords] = useState('');
   const [shown, setShown] = useState<Shown>('all');
   const wanted = words.trim().toLowerCase();
@@ -114,9 +117,7 @@ export function Calls() {
         ))}
         <span class="quiet count">{plural(rows.length, 'call')}</span>
       </div>
-      {rows.length === 0 ? (
-        <Empty>{calls.size === 0 ? 'No calls yet. They appear here the moment they come in.' : 'No call fits.'}</Empty>
-      ) : null}
+      {rows.length === 0 ? <Empty>{nothing}</Empty> : null}
       <Windowed
         label="Calls"
         class="calls"

@@ -96,6 +96,9 @@ export function Overview() {
     [history],
   );
   const failed = useMemo(() => failures(calls.values()), [calls]);
+  // What nobody records, nobody knows.
+  const isUnknown = figures?.recording === false;
+  const unknown = 'Nothing is recorded, so nobody can tell.';
   const online = endpoints.filter(({ state }) => state === 'online').length;
   const missed = applications.reduce((sum, each) => sum + each.missed, 0);
   const connected = applications.filter((each) => each.connected).length;
@@ -103,8 +106,16 @@ export function Overview() {
     <>
       <h1>Overview</h1>
       <div class="tiles">
-        <Tile label="Live calls" value={figures?.live_calls ?? '–'} hint={`${figures?.kept_calls ?? 0} kept`} />
-        <Tile label="New calls a second" value={short(rateOf(history, ({ began }) => began))} hint="over ten seconds" />
+        <Tile
+          label="Live calls"
+          value={isUnknown ? '–' : (figures?.live_calls ?? '–')}
+          hint={`${figures?.kept_calls ?? 0} kept`}
+        />
+        <Tile
+          label="New calls a second"
+          value={isUnknown ? '–' : short(rateOf(history, ({ began }) => began))}
+          hint="over ten seconds"
+        />
         <Tile label="Events a second" value={short(rateOf(history, ({ events }) => events))} hint="over ten seconds" />
         <Tile
           label="Applications"
@@ -119,8 +130,8 @@ export function Overview() {
         />
         <Tile
           label="Stuck"
-          value={stuck.length}
-          hint={stuck.length === 0 ? 'nothing waits too long' : 'see below'}
+          value={isUnknown && stuck.length === 0 ? '–' : stuck.length}
+          hint={stuck.length > 0 ? 'see below' : isUnknown ? 'nothing is recorded' : 'nothing waits too long'}
           tone={stuck.length > 0 ? 'bad' : ''}
         />
       </div>
@@ -134,7 +145,9 @@ export function Overview() {
       </div>
       <div class="columns two">
         <Panel title="What waits too long">
-          {stuck.length === 0 ? <Empty>Nothing: every object is where it is expected to be.</Empty> : null}
+          {stuck.length === 0 ? (
+            <Empty>{isUnknown ? unknown : 'Nothing: every object is where it is expected to be.'}</Empty>
+          ) : null}
           <ul class="items">
             {stuck
               .slice(0, 12)
@@ -157,7 +170,9 @@ export function Overview() {
           </ul>
         </Panel>
         <Panel title="Last failures">
-          {failed.length === 0 ? <Empty>No call has failed as far back as calls are kept.</Empty> : null}
+          {failed.length === 0 ? (
+            <Empty>{isUnknown ? unknown : 'No call has failed as far back as calls are kept.'}</Empty>
+          ) : null}
           <ul class="items">
             {failed.map(({ call, cause }) => (
               <li key={call.id}>

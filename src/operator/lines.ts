@@ -1,5 +1,5 @@
 import type { Application } from '../models/application.ts';
-import type { Call, WaitingFor } from '../models/call.ts';
+import type { Call, CallChannel, WaitingFor } from '../models/call.ts';
 import type { ContactView } from '../models/contact.ts';
 import type { Endpoint } from '../models/endpoint.ts';
 import type { TimelineEntry } from '../models/timeline.ts';
@@ -28,6 +28,14 @@ const toneOf = (state: string): Tone | undefined =>
     }) as Record<string, Tone>
   )[state];
 
+/** Whom a call is to: what was called, or, where nobody calls, whom we have called or what listens. */
+function calledOf(channel: CallChannel | undefined): string {
+  if (!channel) return '-';
+  const { caller, endpoint, name, extension } = channel;
+  if (caller.number === '' && caller.name === '') return endpoint ?? name;
+  return extension.split('@')[0] || '-';
+}
+
 /** Heads of the columns of {@link callCells}, and their widths where there is one call only. */
 export const callHeads = ['CALL', 'STATE', 'FOR', 'FROM', 'TO', 'APPLICATIONS', 'WAITS FOR', 'CHANNELS'] as const;
 export const callWidths = [16, 9, 5, 12, 10, 12, 9] as const;
@@ -41,7 +49,7 @@ export function callCells({ id, state, duration_ms: duration, channels, applicat
     { text: life, tone: toneOf(life) },
     { text: span(duration) },
     { text: first?.caller.number || first?.caller.name || '-' },
-    { text: first?.extension.split('@')[0] || '-' },
+    { text: calledOf(first) },
     { text: applications.join(' ') || '-' },
     { text: stuck.map(({ waits_for: what }) => what).join(', ') || '-', tone: stuck.length > 0 ? 'bad' : undefined },
     { text: channels.map(({ name }) => name).join(' ') },
@@ -65,6 +73,9 @@ export const stuckCells = (
 export const applicationHeads = ['APPLICATION', 'SUBSCRIBED TO'] as const;
 
 /** An application in columns. */
+/** Whether a subscription is to all of a type. */
+const isAll = (name: string): boolean => /^__AST_\w+_ALL_TOPIC$/.test(name);
+
 export const applicationCells = (application: Application): Cell[] => {
   const {
     name,
@@ -74,12 +85,14 @@ export const applicationCells = (application: Application): Cell[] => {
     device_names: devices,
   } = application;
   const counts = [
-    [channels.length, 'channel'],
-    [bridges.length, 'bridge'],
-    [endpoints.length, 'endpoint'],
-    [devices.length, 'device'],
+    [channels, 'channel'],
+    [bridges, 'bridge'],
+    [endpoints, 'endpoint'],
+    [devices, 'device'],
   ] as const;
-  const some = counts.filter(([count]) => count > 0).map(([count, noun]) => plural(count, noun));
+  const some = counts
+    .filter(([names]) => names.length > 0)
+    .map(([names, noun]) => (names.some(isAll) ? `all ${noun}s` : plural(names.length, noun)));
   return [
     { text: name, tone: 'strong' },
     { text: some.join(', ') || 'nothing', tone: some.length > 0 ? undefined : 'quiet' },

@@ -114,14 +114,25 @@ test('blind: a target that is nobody is told, and nothing else happens', async (
   await hearEachOther(alice, bob);
 });
 
-test('blind: who asks may hang up while the target rings', async (world) => {
-  const { alice, bob, carol } = world;
+/** Bob, who talks to Alice, puts her through to Carol, whose phone rings. */
+async function putThrough(world: World): Promise<World> {
+  const { bob, carol } = world;
   carol.answers = false;
   await talk(world);
   await bob.refer('<sip:300@127.0.0.1>');
   await told(bob, '180');
+  return world;
+}
+
+/** He hangs up meanwhile. */
+async function leave({ bob, carol }: World): Promise<void> {
   bob.hangup();
   await carol.until(() => carol.rings, 'ringing');
+}
+
+test('blind: who asks may hang up while the target rings', async (world) => {
+  const { alice, carol } = await putThrough(world);
+  await leave(world);
   assert.ok(alice.inCall);
   carol.take();
   await carol.answered();
@@ -129,38 +140,24 @@ test('blind: who asks may hang up while the target rings', async (world) => {
 });
 
 test('blind: who has hung up is called back when the target is busy, and both talk again', async (world) => {
-  const { alice, bob, carol } = world;
-  carol.answers = false;
-  await talk(world);
-  await bob.refer('<sip:300@127.0.0.1>');
-  await told(bob, '180');
-  bob.hangup();
-  await carol.until(() => carol.rings, 'ringing');
+  const { alice, bob, carol } = await putThrough(world);
+  await leave(world);
   carol.decline('486 Busy Here');
   await bob.answered();
   await hearEachOther(alice, bob);
 });
 
 test('blind: when neither the target nor who asked can be had, the call is over', async (world) => {
-  const { alice, bob, carol } = world;
-  carol.answers = false;
-  await talk(world);
-  await bob.refer('<sip:300@127.0.0.1>');
-  await told(bob, '180');
+  const { alice, bob, carol } = await putThrough(world);
   bob.refuses = '486 Busy Here';
-  bob.hangup();
-  await carol.until(() => carol.rings, 'ringing');
+  await leave(world);
   carol.decline('486 Busy Here');
   await alice.over();
   assert.is(bob.invites.length, 2);
 });
 
 test('blind: when whoever is put through hangs up, the target stops ringing', async (world) => {
-  const { alice, bob, carol } = world;
-  carol.answers = false;
-  await talk(world);
-  await bob.refer('<sip:300@127.0.0.1>');
-  await told(bob, '180');
+  const { alice, bob, carol } = await putThrough(world);
   alice.hangup();
   await bob.over();
   await carol.until(() => !carol.rings, 'the end of ringing');

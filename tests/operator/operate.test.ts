@@ -42,6 +42,21 @@ const refusal = (asked: Promise<unknown>): Promise<string> =>
     (error: unknown) => `${(error as Error).name} ${(error as Error).message}`,
   );
 
+operator('a subscription to all is told as such, and a call that we have made by whom it is to', () =>
+  onServer({ dialplan }, async (server) => {
+    const app = await server.app('all', { subscribeAll: true });
+    assert.equal(await says(server, { command: 'apps' }), [
+      'APPLICATION  SUBSCRIBED TO',
+      'all          all channels, all bridges, all endpoints, all devices',
+    ]);
+    await app.ok('POST', '/channels/ours?endpoint=Local/wait@default&app=all&otherChannelId=theirs');
+    await app.waitFor('StasisStart');
+    const [, call = ''] = await says(server, { command: 'calls' });
+    assert.match(call, /^ours {2}up {5}\ds {3}- {5}Local\/wait@default-\w+;1 {2}all /);
+    await app.ok('DELETE', '/channels/ours');
+  }),
+);
+
 operator('lists stand in columns under their heads; of nothing only a terminal hears', () =>
   onServer({ dialplan }, async (server) => {
     assert.equal(await says(server, { command: 'calls' }), []);
