@@ -86,6 +86,8 @@ test(
     const tile = (name: string) => shown.locator('.tile', { hasText: name });
     await tile('Call detail records').getByText('none lost').waitFor();
     await tile('Audit log').getByText('none lost').waitFor();
+    // How late something was is known from the second look on.
+    await tile('Event loop late').getByText(' ms').waitFor();
     const threads = shown.getByRole('table').getByRole('row');
     assert.equal((await threads.allTextContents()).map((row) => row.replace(/\d.*/, '')).slice(1, 2), [
       'Call control—',
