@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
-import type { Codec, FormatName, SessionCommand } from '../telephony/media.ts';
+import type { Codec, FormatName, PlayItem, SessionCommand } from '../telephony/media.ts';
 import { decodeInto, octetsPerSample, samplesPerMs, storedFor } from './codec/codecs.ts';
 import { meanLevel } from './dsp/level.ts';
 import { addInto } from './dsp/mixer.ts';
@@ -82,6 +82,8 @@ export abstract class End implements PacketTaker {
   digitsHeard = 0;
   /** When a packet of another far side was passed on to it last, monotonic ms. */
   forwardedAt = Number.NEGATIVE_INFINITY;
+  /** Until when ticks would find nothing to do, unless something changes before; monotonic ms. */
+  restsUntil = Number.NEGATIVE_INFINITY;
   /** How loud packets are that go to its far side, while somebody looks. */
   protected readonly passingLevel = new PacketLevel();
   #heard: Frame | undefined;
@@ -113,10 +115,10 @@ export abstract class End implements PacketTaker {
     return 0;
   }
 
-  /** First phase of a tick. @param now nominal monotonic time of the tick. */
+  /** First phase of a tick; left out while it rests. @param now nominal monotonic time of the tick. */
   abstract receive(now: number): void;
 
-  /** Last phase of a tick. */
+  /** Last phase of a tick; left out while it rests. */
   abstract send(now: number): void;
 
   /** What two ends must have in common for packets to go from one to the other as they are; undefined when they cannot. */
@@ -214,24 +216,33 @@ export abstract class End implements PacketTaker {
   /** What has come and gone in its meeting may concern others. */
   meetingChanged(): void {}
 
+  /** Ticks have something to do, or may have. */
+  protected rouse(): void {
+    this.restsUntil = Number.NEGATIVE_INFINITY;
+  }
+
   /** Asks for frames of what its far side says; as often as `unlisten`. */
   listen(): void {
+    this.rouse();
     if (++this.#listeners === 1) this.listenedChanged();
     this.mix?.reconsider();
   }
 
   unlisten(): void {
+    this.rouse();
     if (--this.#listeners === 0) this.listenedChanged();
     this.mix?.reconsider();
   }
 
   /** Asks for frames of what its far side hears; as often as `unoverhear`. */
   overhear(): void {
+    this.rouse();
     if (++this.#overhearers === 1) this.overheardChanged();
     this.mix?.reconsider();
   }
 
   unoverhear(): void {
+    this.rouse();
     if (--this.#overhearers === 0) {
       this.#said = undefined;
       this.#saidAlone = undefined;
@@ -242,11 +253,13 @@ export abstract class End implements PacketTaker {
 
   /** Mixes a whisperer in: `in` = into what its far side says, `out` = into what it hears. */
   addWhisper(whisper: Whisper, direction: 'in' | 'out'): void {
+    this.rouse();
     this.#whispers[direction].add(whisper);
     this.mix?.reconsider();
   }
 
   removeWhisper(whisper: Whisper): void {
+    this.rouse();
     this.#whispers.in.delete(whisper);
     this.#whispers.out.delete(whisper);
     this.#whisperRates.delete(whisper);
@@ -255,6 +268,7 @@ export abstract class End implements PacketTaker {
 
   /** Carries out a command that every end understands; others do nothing here. */
   apply(command: SessionCommand): void {
+    this.rouse();
     switch (command.type) {
       case 'play': {
         const { play } = command;
@@ -281,6 +295,12 @@ export abstract class End implements PacketTaker {
     }
   }
 
+  /** Plays something that nobody outside asked for. */
+  beep(play: number, item: PlayItem, done: () => void): void {
+    this.rouse();
+    this.voice.play(play, item, done);
+  }
+
   /** Whether an item is under way. */
   get playing(): boolean {
     return this.voice.playing;
@@ -288,6 +308,7 @@ export abstract class End implements PacketTaker {
 
   /** Sends a digit to the far side, as the mix asks for it. */
   sendDigit(digit: string, durationMs: number): void {
+    this.rouse();
     this.digits.pass(digit, durationMs);
   }
 

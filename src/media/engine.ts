@@ -427,7 +427,7 @@ export class MediaEngine {
     for (const end of this.#ends.values()) {
       try {
         if (skipped > 0) end.skipped();
-        end.receive(now);
+        if (now >= end.restsUntil) end.receive(now);
       } catch (error) {
         this.#fault(end.session, error);
       }
@@ -444,7 +444,7 @@ export class MediaEngine {
     }
     for (const end of this.#ends.values()) {
       try {
-        end.send(now);
+        if (now >= end.restsUntil) end.send(now);
       } catch (error) {
         this.#fault(end.session, error);
       }

@@ -29,15 +29,28 @@ const lowestRate = 8000;
 /** A stream that was passed on so long ago has ended, in ms. */
 const longestGapMs = 100;
 
-type Member = MixMember & {
-  end: End;
+/** Of a class: what is spread from a command has a shape of its own for each member, and is looked up anew at every tick. */
+class Member {
+  readonly end: End;
+  role: MixMember['role'];
+  muted: boolean;
+  passDigits: boolean;
   /** What it said in this tick at the mix's rate; undefined = nothing. */
-  own: Int16Array | undefined;
+  own: Int16Array | undefined = undefined;
   rate: RateChanger;
   /** What it hears. */
   frame: Frame;
-  detector: TalkDetector;
-};
+  readonly detector = new TalkDetector(talkDetection);
+
+  constructor(end: End, { role, muted, passDigits }: MixMember, sampleRate: number) {
+    this.end = end;
+    this.role = role;
+    this.muted = muted;
+    this.passDigits = passDigits;
+    this.rate = new RateChanger(sampleRate);
+    this.frame = emptyFrame(sampleRate);
+  }
+}
 
 /**
  * Ends that hear each other. Two with the same codec, of which nobody wants frames, pass packets to each other as they
@@ -106,14 +119,7 @@ export class Mixing implements Meeting {
     const known = this.#members.get(end);
     if (known) Object.assign(known, settings);
     else {
-      this.#members.set(end, {
-        ...settings,
-        end,
-        own: undefined,
-        rate: new RateChanger(this.#rate),
-        frame: emptyFrame(this.#rate),
-        detector: new TalkDetector(talkDetection),
-      });
+      this.#members.set(end, new Member(end, settings, this.#rate));
       end.mix = this;
       this.video.join(end.session);
     }

@@ -37,7 +37,7 @@ export function sourceOfEnd(end: End, channels: 1 | 2, language: string): Record
       if (on) end.overhear();
       else end.unoverhear();
     },
-    beep: (done) => end.voice.play(beepId, { uri: 'sound:beep', language, offsetMs: 0 }, done),
+    beep: (done) => end.beep(beepId, { uri: 'sound:beep', language, offsetMs: 0 }, done),
   };
 }
 

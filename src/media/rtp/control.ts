@@ -59,6 +59,11 @@ export class RtcpControl {
     this.#dueAt = clock.monotonic() + this.#spread(reportIntervalMs / 2);
   }
 
+  /** When the next report is due, monotonic ms. */
+  get dueAt(): number {
+    return this.#dueAt;
+  }
+
   /** Whether a report is due; then the next one is planned. @param now monotonic ms. */
   due(now: number): boolean {
     if (now < this.#dueAt) return false;

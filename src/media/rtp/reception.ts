@@ -30,7 +30,10 @@ export class Reception {
   #receivedFromSource = 0;
   #expectedPrior = 0;
   #receivedPrior = 0;
-  #transit: number | undefined;
+  /** Transit of the last packet in timestamp units, modulo 2^32; it says nothing before the first. */
+  #transit = 0;
+  #hasTransit = false;
+  /** 16 × jitter: whole numbers, as in RFC 3550 A.8, which are kept in the object itself. */
   #jitter = 0;
 
   /**
@@ -46,7 +49,7 @@ export class Reception {
     this.#receivedFromSource++;
     this.packets++;
     this.octets += octets;
-    if (arrival !== undefined) this.#updateJitter(arrival - timestamp);
+    if (arrival !== undefined) this.#updateJitter((arrival - timestamp) | 0);
     return true;
   }
 
@@ -57,7 +60,7 @@ export class Reception {
 
   /** Interarrival jitter in timestamp units. */
   get jitter(): number {
-    return this.#jitter;
+    return this.#jitter / 16;
   }
 
   /** The highest sequence number with its cycles in the upper 16 bits. */
@@ -80,7 +83,7 @@ export class Reception {
       // 24 bits, signed (RFC 3550 section 6.4.1).
       cumulativeLost: Math.max(-0x80_0000, Math.min(0x7f_ffff, this.#lostFromSource)),
       extendedHighestSequence: this.extendedHighestSequence >>> 0,
-      jitter: Math.floor(this.#jitter),
+      jitter: this.#jitter >> 4,
     };
   }
 
@@ -107,7 +110,7 @@ export class Reception {
     this.#receivedFromSource = 0;
     this.#expectedPrior = 0;
     this.#receivedPrior = 0;
-    this.#transit = undefined;
+    this.#hasTransit = false;
   }
 
   #follow(sequence: number): boolean {
@@ -130,12 +133,13 @@ export class Reception {
   }
 
   #updateJitter(transit: number): void {
-    if (this.#transit !== undefined) {
+    if (this.#hasTransit) {
       // Timestamps wrap at 2^32 while arrival does not: only the difference matters.
       const difference = Math.abs((transit - this.#transit) | 0);
       // A jump of more than ten seconds is a new timeline, not jitter.
-      if (difference < 80_000) this.#jitter += (difference - this.#jitter) / 16;
+      if (difference < 80_000) this.#jitter += difference - ((this.#jitter + 8) >> 4);
     }
     this.#transit = transit;
+    this.#hasTransit = true;
   }
 }

@@ -44,7 +44,10 @@ const runningMs = 60;
 
 /** The RTP side of a leg: one port, one stream out, one far side heard. */
 export class RtpEnd extends End {
-  readonly #options: RtpEndOptions;
+  /** As configured; what is looked at in ticks and for packets is the end's own, for options of ends differ in shape. */
+  readonly #opusSending: MediaConfig['opus'];
+  readonly #rtpTimeoutMs: number;
+  readonly #keepalive: boolean;
   readonly #sender: RtpSender;
   readonly #control: RtcpControl;
   readonly #far: FarSide;
@@ -83,7 +86,9 @@ export class RtpEnd extends End {
   constructor(options: RtpEndOptions) {
     super(options);
     const { clock, random32, memory } = options;
-    this.#options = options;
+    this.#opusSending = options.opus;
+    this.#rtpTimeoutMs = options.rtpTimeoutMs;
+    this.#keepalive = options.keepalive;
     this.#sender = new RtpSender({ random32, memory, clockZero: clock.now() - clock.monotonic() });
     this.#control = new RtcpControl(clock, random32);
     this.#far = new FarSide({
@@ -130,6 +135,7 @@ export class RtpEnd extends End {
   }
 
   override apply(command: SessionCommand): void {
+    this.rouse();
     switch (command.type) {
       case 'configure':
         this.#configure(command.flow);
@@ -152,6 +158,7 @@ export class RtpEnd extends End {
 
   override forwardTo(partner: PacketTaker | undefined): void {
     if (partner === this.#partner) return;
+    this.rouse();
     this.#partner = partner;
     this.#sender.pause();
   }
@@ -163,6 +170,7 @@ export class RtpEnd extends End {
   }
 
   override sayAtOnce(frame: Frame, now: number): void {
+    this.rouse();
     if (!this.voice.active && this.digits.idle) this.#sendSamples(frame, now);
   }
 
@@ -171,6 +179,7 @@ export class RtpEnd extends End {
     if (!flow?.send || this.voice.active || !this.digits.idle) return;
     const payloadType = isEvent ? flow.telephoneEvent : flow.payloadType;
     if (payloadType === undefined) return;
+    if (isEvent || !this.#partner) this.rouse();
     const { payloadStart, payloadEnd } = header;
     if (!isEvent) {
       if (this.#muted.out && !silencePayload(flow.codec, packet, payloadStart, payloadEnd)) return;
@@ -251,7 +260,7 @@ export class RtpEnd extends End {
     const now = this.clock.monotonic();
     this.#flow = flow;
     this.#packetMs = Math.min(longestPacketMs, Math.max(10, Math.round(flow.ptimeMs / 10) * 10 || tickMs));
-    const opus = flow.codec === 'opus' ? opusOptionsOf(flow.opus, flow.opusSending ?? this.#options.opus) : {};
+    const opus = flow.codec === 'opus' ? opusOptionsOf(flow.opus, flow.opusSending ?? this.#opusSending) : {};
     if (flow.codec !== this.#codec.codec || !isDeepStrictEqual(opus, this.#opus)) {
       this.#opus = opus;
       this.#codec.close();
@@ -315,8 +324,12 @@ export class RtpEnd extends End {
     const arrival = isAudio ? Math.floor((now * this.#codec.clockRate) / 1000) : undefined;
     if (!this.#reception.receive(header.ssrc, header.sequence, header.timestamp, length, arrival)) return;
     this.#heardAt = now;
-    this.#timedOut = false;
+    if (this.#timedOut) {
+      this.#timedOut = false;
+      this.rouse();
+    }
     if (isEvent) {
+      this.rouse();
       const event = readEvent(packet, header.payloadStart, header.payloadEnd);
       if (event) this.#digitReceiver.receive(header.timestamp, event, now);
     }
@@ -332,6 +345,7 @@ export class RtpEnd extends End {
     if (isNoise || !this.#echoing || !flow.send || this.framed) return;
     this.#held.put(header.sequence, packet, now);
     this.#releaseEcho(now);
+    if (this.#held.size > 0) this.rouse();
   }
 
   #forward(packet: Uint8Array, isEvent: boolean, now: number): void {
@@ -374,8 +388,18 @@ export class RtpEnd extends End {
     }
   }
 
+  /** When a report is due, or the far side may be given up; monotonic ms. */
+  #nextWork(now: number): number {
+    const flow = this.#flow;
+    if (!flow) return Number.POSITIVE_INFINITY;
+    const limit = this.#rtpTimeoutMs;
+    const watched = limit > 0 && !this.#timedOut;
+    const givenUpAt = watched ? (flow.receive ? this.#heardAt : now) + limit : Number.POSITIVE_INFINITY;
+    return Math.min(this.#control.dueAt, givenUpAt);
+  }
+
   #watch(now: number): void {
-    const limit = this.#options.rtpTimeoutMs;
+    const limit = this.#rtpTimeoutMs;
     if (limit <= 0 || this.#timedOut || !this.#flow) return;
     if (!this.#flow.receive) this.#heardAt = now;
     if (now - this.#heardAt < limit) return;
@@ -387,10 +411,13 @@ export class RtpEnd extends End {
   #sendVoice(now: number): void {
     const flow = this.#flow;
     const idle = !this.#echoing && !this.#partner;
-    const keepalive = this.#options.keepalive && idle;
+    const keepalive = this.#keepalive && idle;
     if (!this.voice.active && !(keepalive && flow)) {
       this.#creditMs = 0;
       if (idle) this.#sender.pause();
+      // Packets are passed on, or nobody is heard or spoken to: what is left comes now and then.
+      if (!this.#playout && this.digits.idle && this.#held.size === 0 && this.#digitReceiver.idle)
+        this.restsUntil = this.#nextWork(now);
       return;
     }
     if (this.voice.musical || !isLaw(this.#codec.codec)) {

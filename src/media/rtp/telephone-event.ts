@@ -79,6 +79,11 @@ export class DigitReceiver {
     this.#told = told;
   }
 
+  /** No digit is under way. */
+  get idle(): boolean {
+    return this.#current === undefined;
+  }
+
   /** Takes one event packet. @param now monotonic ms. */
   receive(timestamp: number, { event, end, duration }: TelephoneEvent, now: number): void {
     if (this.#ended !== undefined && timestampDistance(this.#ended, timestamp) <= 0) return;
@@ -93,7 +98,7 @@ export class DigitReceiver {
     if (end) this.#finish(current);
   }
 
-  /** Ends a digit that was not heard of for a while; to be called every tick. */
+  /** Ends a digit that was not heard of for a while; to be called every tick unless idle. */
   expire(now: number): void {
     if (this.#current && now - this.#current.heard >= lostEndMs) this.#finish(this.#current);
   }
