@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net';
 import { getSystemErrorName } from 'node:util';
 import type { Clock } from '../../lib/clock.ts';
 import type { Descriptors } from './descriptors.ts';
-import { type AddressFamily, addressFamily, SocketAddress } from './socket-address.ts';
+import { type AddressFamily, AddressMemory, addressFamily, addressRoom, SocketAddress } from './socket-address.ts';
 import { type PacketListener, type PacketSocket, receiveBufferBytes, type Sockets } from './sockets.ts';
 import { epollEvent, type SystemCalls } from './system-calls.ts';
 
@@ -44,9 +44,12 @@ export class EpollSockets implements Sockets {
   readonly #options: EpollSocketsOptions;
   readonly #epoll: number;
   readonly #epollEntry: number;
-  readonly #sockets = new Map<number, EpollSocket>();
+  /** Those that are open, by their descriptors. */
+  readonly #sockets: (EpollSocket | undefined)[] = [];
+  #open = 0;
   readonly #events = new Int32Array(new ArrayBuffer(foundAtOnce * epollEvent.words * 4));
   readonly #eventsAt: number;
+  readonly #memory: AddressMemory;
   readonly #room: Room;
   /** Numbers the looks. */
   #looks = 0;
@@ -62,7 +65,8 @@ export class EpollSockets implements Sockets {
     this.#epoll = checked(calls, 'epoll_create1', calls.epoll_create1(closeOnExec));
     this.#epollEntry = this.#note(this.#epoll);
     this.#eventsAt = calls.addressOf(this.#events);
-    this.#room = new Room(calls);
+    this.#memory = new AddressMemory(calls);
+    this.#room = new Room(calls, this.#memory.at);
   }
 
   async bind(address: string, port: number): Promise<PacketSocket> {
@@ -71,16 +75,19 @@ export class EpollSockets implements Sockets {
     const descriptor = checked(calls, 'socket', calls.socket(family, datagram | nonBlocking | closeOnExec, 0));
     const entry = this.#note(descriptor);
     const close = (): void => {
-      this.#sockets.delete(descriptor);
       calls.close(descriptor);
       this.#options.descriptors.forget(entry);
-      if (this.#sockets.size === 0) this.#rest();
     };
     try {
       const bound = this.#bind(descriptor, family, address, port);
-      const socket = new EpollSocket({ calls, descriptor, family, port: bound, closed: close });
-      if (this.#sockets.size === 0 && !this.#looking) this.#plan();
-      this.#sockets.set(descriptor, socket);
+      const closed = (): void => {
+        this.#sockets[descriptor] = undefined;
+        close();
+        if (--this.#open === 0) this.#rest();
+      };
+      const socket = new EpollSocket({ calls, descriptor, family, memory: this.#memory, port: bound, closed });
+      if (this.#open++ === 0 && !this.#looking) this.#plan();
+      this.#sockets[descriptor] = socket;
       return socket;
     } catch (error) {
       close();
@@ -90,7 +97,7 @@ export class EpollSockets implements Sockets {
 
   /** Closes all sockets and what watches them. */
   close(): void {
-    for (const socket of [...this.#sockets.values()]) socket.close();
+    for (const socket of this.#sockets.slice()) socket?.close();
     this.#options.calls.close(this.#epoll);
     this.#options.descriptors.forget(this.#epollEntry);
   }
@@ -98,11 +105,12 @@ export class EpollSockets implements Sockets {
   /** @returns the port. */
   #bind(descriptor: number, family: AddressFamily, address: string, port: number): number {
     const { calls } = this.#options;
-    const own = new SocketAddress(calls);
+    const memory = this.#memory;
+    const own = new SocketAddress(calls, memory);
     if (!own.write(family, address, port)) throw failure('bind', 'EINVAL');
     calls.setsockopt(descriptor, socketLevel, receiveBuffer, new Int32Array([receiveBufferBytes]), 4);
-    checked(calls, 'bind', calls.bind(descriptor, own.octets, own.length));
-    checked(calls, 'getsockname', calls.getsockname(descriptor, own.octets, new Uint32Array([own.octets.length])));
+    checked(calls, 'bind', calls.bind(descriptor, memory.octets, own.length));
+    checked(calls, 'getsockname', calls.getsockname(descriptor, memory.octets, new Uint32Array([addressRoom])));
     const event = new Int32Array(epollEvent.words);
     event[0] = readable;
     event[epollEvent.data] = descriptor;
@@ -136,9 +144,9 @@ export class EpollSockets implements Sockets {
     try {
       more = this.#read();
     } finally {
-      this.#looking = more && this.#sockets.size > 0;
+      this.#looking = more && this.#open > 0;
       if (this.#looking) this.#options.clock.soon(this.#look);
-      else if (this.#sockets.size > 0) this.#plan();
+      else if (this.#open > 0) this.#plan();
     }
   };
 
@@ -152,7 +160,7 @@ export class EpollSockets implements Sockets {
       if (found <= 0) return false;
       let again = found === foundAtOnce;
       for (let event = 0; event < found; event++) {
-        const socket = this.#sockets.get(this.#events[event * epollEvent.words + epollEvent.data]!);
+        const socket = this.#sockets[this.#events[event * epollEvent.words + epollEvent.data]!];
         if (socket?.read(this.#room, look)) again = true;
       }
       // Audio comes packet by packet: nobody else is asked again before the next look.
@@ -166,20 +174,22 @@ export class EpollSockets implements Sockets {
 class Room {
   readonly #calls: SystemCalls;
   readonly #length = new Uint32Array(new ArrayBuffer(4));
-  /** Where the kernel finds how long an address may be, and says how long it is. */
+  /** Where the kernel finds how long an address may be, and says how long it is; and where it writes the address. */
   readonly lengthAt: number;
+  readonly addressAt: number;
   #slab = Buffer.alloc(0);
   #slabAt = 0;
   #used = 0;
 
-  constructor(calls: SystemCalls) {
+  constructor(calls: SystemCalls, addressAt: number) {
     this.#calls = calls;
+    this.addressAt = addressAt;
     this.lengthAt = calls.addressOf(this.#length);
   }
 
-  /** Where the next packet of up to {@link longestPacket} octets may go. @param addressLength of whom it is from, at most. */
-  next(addressLength: number): number {
-    this.#length[0] = addressLength;
+  /** Where the next packet of up to {@link longestPacket} octets may go. */
+  next(): number {
+    this.#length[0] = addressRoom;
     if (this.#slab.length - this.#used < longestPacket) {
       this.#slab = Buffer.allocUnsafeSlow(slabBytes);
       this.#slabAt = this.#calls.addressOf(this.#slab);
@@ -200,6 +210,7 @@ type EpollSocketOptions = {
   calls: SystemCalls;
   descriptor: number;
   family: AddressFamily;
+  memory: AddressMemory;
   port: number;
   /** Closes the descriptor. */
   closed: () => void;
@@ -214,26 +225,29 @@ class EpollSocket implements PacketSocket {
   /** Whom packets came from and went to last. */
   readonly #source: SocketAddress;
   readonly #destination: SocketAddress;
+  /** Where calls find addresses. */
+  readonly #addressAt: number;
   #listener: PacketListener | undefined;
   /** Number of the look that found a packet last. */
-  #heardAt = Number.NEGATIVE_INFINITY;
+  #heardAt = -2;
   #open = true;
 
-  constructor({ calls, descriptor, family, port, closed }: EpollSocketOptions) {
+  constructor({ calls, descriptor, family, memory, port, closed }: EpollSocketOptions) {
     this.port = port;
     this.#calls = calls;
     this.#descriptor = descriptor;
     this.#family = family;
     this.#closed = closed;
-    this.#source = new SocketAddress(calls);
-    this.#destination = new SocketAddress(calls);
+    this.#addressAt = memory.at;
+    this.#source = new SocketAddress(calls, memory);
+    this.#destination = new SocketAddress(calls, memory);
   }
 
   send(packet: Uint8Array, port: number, address: string): void {
     const destination = this.#destination;
     if (!this.#open || !destination.write(this.#family, address, port)) return;
     // Whatever is wrong, even that the kernel has no room: the packet is lost, nothing else.
-    this.#calls.sendto(this.#descriptor, packet, packet.length, 0, destination.at, destination.length);
+    this.#calls.sendto(this.#descriptor, packet, packet.length, 0, this.#addressAt, destination.length);
   }
 
   listen(listener: PacketListener | undefined): void {
@@ -250,8 +264,9 @@ class EpollSocket implements PacketSocket {
   /** Takes one packet, if there is one. @returns whether it had one at the last look as well: there may be more behind it. */
   read(room: Room, look: number): boolean {
     const source = this.#source;
-    const packetAt = room.next(source.octets.length);
-    const length = this.#calls.recvfrom(this.#descriptor, packetAt, longestPacket, truncated, source.at, room.lengthAt);
+    const packetAt = room.next();
+    const { addressAt, lengthAt } = room;
+    const length = this.#calls.recvfrom(this.#descriptor, packetAt, longestPacket, truncated, addressAt, lengthAt);
     // Nothing there, an error of what was sent earlier, which it tells once, or longer than any packet of audio or video.
     if (length < 0 || length > longestPacket) return false;
     const isBusy = look - this.#heardAt <= 1;

@@ -5,7 +5,7 @@ export const addressFamily = { ipv4: 2, ipv6: 10 } as const;
 export type AddressFamily = (typeof addressFamily)[keyof typeof addressFamily];
 
 /** Octets that hold a socket address of either family, and how many of them one of each takes (ip(7), ipv6(7)). */
-const room = 28;
+export const addressRoom = 28;
 const lengths = { [addressFamily.ipv4]: 16, [addressFamily.ipv6]: 28 };
 /** Where in it the address begins, and where an IPv6 address has the number of its network interface. */
 const addressAt = { [addressFamily.ipv4]: 4, [addressFamily.ipv6]: 8 };
@@ -13,24 +13,37 @@ const scopeAt = 24;
 /** Octets of the longest address and of the longest name of an interface as text. */
 const textRoom = 64;
 
-/**
- * An address and a port in the kernel's own form. What was read or written last is remembered as text, so that packets of
- * one far side are compared with five words of it, and nothing is made of them.
- */
-export class SocketAddress {
-  /** Memory that calls read and write. */
-  readonly octets = new Uint8Array(new ArrayBuffer(room));
+/** Memory of a thread that calls read addresses from and write them to: the same for all sockets, so that it is in caches. */
+export class AddressMemory {
+  readonly octets = new Uint8Array(new ArrayBuffer(addressRoom));
+  readonly words = new Int32Array(this.octets.buffer);
   /** Where that is. */
   readonly at: number;
+
+  constructor(calls: Pick<SystemCalls, 'addressOf'>) {
+    this.at = calls.addressOf(this.octets);
+  }
+}
+
+/**
+ * An address and a port in the kernel's own form. What was read or written last is remembered as text, so that packets of
+ * one far side are compared with two words of it (seven where it is of IPv6), and nothing is made of them.
+ */
+export class SocketAddress {
   readonly #calls: SystemCalls;
-  readonly #words = new Int32Array(this.octets.buffer);
-  readonly #known = new Int32Array(this.#words.length);
+  readonly #memory: AddressMemory;
+  /** Family and port, and the address of IPv4: kept in the object itself. */
+  #first = 0;
+  #second = 0;
+  /** All words of an address of IPv6. */
+  #words: Int32Array | undefined;
   #address = '';
   #port = -1;
 
-  constructor(calls: SystemCalls) {
+  /** @param memory holds it while a call reads or writes it. */
+  constructor(calls: SystemCalls, memory: AddressMemory) {
     this.#calls = calls;
-    this.at = calls.addressOf(this.octets);
+    this.#memory = memory;
   }
 
   /** How many octets are the address that was written last. */
@@ -47,41 +60,58 @@ export class SocketAddress {
 
   /** Takes over what a call has written. */
   look(): void {
-    const words = this.#words;
-    const known = this.#known;
+    const { words } = this.#memory;
     // Family and port, then the address of IPv4; flow labels are nobody's.
-    const isKnown =
-      words[0] === known[0] &&
-      (this.octets[0] === addressFamily.ipv4
-        ? words[1] === known[1]
-        : words[2] === known[2] &&
-          words[3] === known[3] &&
-          words[4] === known[4] &&
-          words[5] === known[5] &&
-          words[6] === known[6]);
+    const isKnown = words[0] === this.#first && (this.#words ? this.#isSame(this.#words) : words[1] === this.#second);
     if (!isKnown) this.#read();
   }
 
-  /** Writes an address for calls to read; false = it is none of that family, and there is nothing to go by. */
+  /** Puts an address where calls read it; false = it is none of that family, and there is nothing to go by. */
   write(family: AddressFamily, address: string, port: number): boolean {
-    if (port === this.#port && address === this.#address) return true;
-    const { octets } = this;
+    const { words } = this.#memory;
+    if (port !== this.#port || address !== this.#address) return this.#make(family, address, port);
+    if (this.#words) words.set(this.#words);
+    else {
+      words[0] = this.#first;
+      words[1] = this.#second;
+      words[2] = 0;
+      words[3] = 0;
+    }
+    return true;
+  }
+
+  #make(family: AddressFamily, address: string, port: number): boolean {
+    const { octets, words } = this.#memory;
     octets.fill(0);
     octets[0] = family;
     this.length = lengths[family];
     octets[2] = port >> 8;
     octets[3] = port;
     const [text = '', zone] = address.split('%');
-    if (zone !== undefined) this.#words[scopeAt / 4] = this.#calls.if_nametoindex(zone) || Number(zone) || 0;
+    if (zone !== undefined) words[scopeAt / 4] = this.#calls.if_nametoindex(zone) || Number(zone) || 0;
     const isWritten = this.#calls.inet_pton(family, text, octets.subarray(addressAt[family])) === 1;
     this.#address = isWritten ? address : '';
     this.#port = isWritten ? port : -1;
+    this.#remember();
     return isWritten;
   }
 
+  #isSame(known: Int32Array): boolean {
+    const { words } = this.#memory;
+    for (let word = 2; word < words.length; word++) if (words[word] !== known[word]) return false;
+    return true;
+  }
+
+  #remember(): void {
+    const { octets, words } = this.#memory;
+    this.#first = words[0]!;
+    this.#second = words[1]!;
+    this.#words = octets[0] === addressFamily.ipv6 ? words.slice() : undefined;
+  }
+
   #read(): void {
-    const { octets } = this;
-    this.#known.set(this.#words);
+    const { octets } = this.#memory;
+    this.#remember();
     this.#port = (octets[2]! << 8) | octets[3]!;
     const family = octets[0] === addressFamily.ipv6 ? addressFamily.ipv6 : addressFamily.ipv4;
     const text = Buffer.alloc(textRoom);
@@ -91,8 +121,9 @@ export class SocketAddress {
 
   /** An address of a link is only one together with an interface (RFC 4007 section 11). */
   #zone(): string {
-    const isOfLink = this.octets[8] === 0xfe && (this.octets[9]! & 0xc0) === 0x80;
-    const index = this.#words[scopeAt / 4]!;
+    const { octets, words } = this.#memory;
+    const isOfLink = octets[8] === 0xfe && (octets[9]! & 0xc0) === 0x80;
+    const index = words[scopeAt / 4]!;
     if (!isOfLink || index === 0) return '';
     const name = Buffer.alloc(textRoom);
     this.#calls.if_indextoname(index, name);

@@ -133,7 +133,8 @@ export class SourceLock {
     if (this.#locked && port === target.port && address === target.address) return true;
     const signalled = this.#signalled;
     if (signalled && port === signalled.port && address === signalled.address) {
-      this.#lock(signalled);
+      // With the address as packets have it: compared with theirs it is the same string, of which nothing is read.
+      this.#lock({ address, port });
       return true;
     }
     if (this.#locked || now >= this.#searchedUntil) return false;
