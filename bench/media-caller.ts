@@ -16,7 +16,7 @@ export type CallerTask = {
   ports?: number[];
   extension?: Scenario['extension'];
   hearing?: Hearing;
-  /** Calls are joined before anything is said: it begins with a message of any kind. */
+  /** Calls are joined before anything is said: it begins with a message of any kind. They are hung up with the next. */
   waits?: boolean;
 };
 
@@ -205,14 +205,19 @@ echo.on('message', (packet, { port, address: from }) => {
   if (packet[1]! < 192 || packet[1]! > 223) echo.send(packet, port, from);
 });
 
-process.on('message', async (task: CallerTask | 'talk') => {
-  if (task === 'talk') return;
+process.on('message', async (task: CallerTask | 'talk' | 'hangUp') => {
+  if (typeof task === 'string') return;
   const caller = await Caller.open(task);
   await caller.placeCalls();
-  const joined = task.waits && once(process as unknown as NodeJS.EventEmitter, 'message');
+  const asked = () => once(process as unknown as NodeJS.EventEmitter, 'message');
+  const joined = task.waits && asked();
   report({ type: 'up', echoPort: echo.address().port });
   await joined;
-  report({ type: 'sent', figures: await caller.talk() });
+  const figures = await caller.talk();
+  // Whoever measures looks first: what hanging up costs is no packet's.
+  const measured = asked();
+  report({ type: 'sent', figures });
+  await measured;
   await caller.hangUp();
   report({ type: 'over' });
 });

@@ -54,7 +54,7 @@ class Phones {
     return phones;
   }
 
-  ask(task: CallerTask | 'talk'): void {
+  ask(task: CallerTask | 'talk' | 'hangUp'): void {
     this.#child.send(task);
   }
 
@@ -82,7 +82,9 @@ async function measure(
   try {
     // One call first: what the server makes once is no call's.
     phones.ask({ sip, calls: 1, seconds: 0.5 });
-    for (const type of ['up', 'sent', 'over'] as const) await phones.report(type);
+    for (const type of ['up', 'sent'] as const) await phones.report(type);
+    phones.ask('hangUp');
+    await phones.report('over');
     const before = residentOctets(server.pid);
     phones.ask({ sip, calls: legs, seconds, extension, hearing, waits: true });
     const { echoPort } = await phones.report('up');
@@ -93,6 +95,7 @@ async function measure(
     const cpu = (cpuMs(server.pid) - cpuBefore) / (seconds * 1000);
     const resident = residentOctets(server.pid) - before;
     await application?.close();
+    phones.ask('hangUp');
     await phones.report('over');
     return { legs, seconds, figures, cpu, resident };
   } finally {
@@ -115,6 +118,7 @@ async function measureForwarder(legs: number, seconds: number): Promise<Measured
     const { figures } = await phones.report('sent');
     const cpu = (cpuMs(pid) - cpuBefore) / (seconds * 1000);
     const resident = residentOctets(pid) - before;
+    phones.ask('hangUp');
     await phones.report('over');
     return { legs, seconds, figures, cpu, resident };
   } finally {

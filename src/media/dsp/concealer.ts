@@ -19,10 +19,17 @@ const backMs = 5;
 /** How far the end of the period is blended with what came before it, as a share of the period. */
 const blendShare = 0.25;
 
+/** What fits behind what is remembered before that is moved, in ms. */
+const roomMs = 100;
+
 /** Conceals losses of one stream. */
 export class Concealer {
   readonly #perMs: number;
+  /** What was heard last, up to {@link #end}: room for more behind it, so that it is seldom moved to the beginning. */
   readonly #history: Int16Array;
+  /** Samples of it that are looked at. */
+  readonly #remembered: number;
+  #end: number;
   readonly #period: Float64Array;
   /** Samples of the period found, and where in it the next one is. */
   #length = 0;
@@ -36,7 +43,9 @@ export class Concealer {
   /** @param sampleRate in Hz. */
   constructor(sampleRate: number) {
     this.#perMs = sampleRate / 1000;
-    this.#history = new Int16Array(Math.ceil((longestPeriodMs * (1 + blendShare) + comparedMs) * this.#perMs));
+    this.#remembered = Math.ceil((longestPeriodMs * (1 + blendShare) + comparedMs) * this.#perMs);
+    this.#history = new Int16Array(this.#remembered + Math.ceil(roomMs * this.#perMs));
+    this.#end = this.#remembered;
     this.#period = new Float64Array(Math.ceil(longestPeriodMs * this.#perMs));
   }
 
@@ -102,19 +111,27 @@ export class Concealer {
 
   #remember(samples: Int16Array): void {
     const history = this.#history;
-    if (samples.length >= history.length) {
-      history.set(samples.subarray(samples.length - history.length));
+    const most = this.#remembered;
+    if (samples.length >= most) {
+      history.set(samples.subarray(samples.length - most));
+      this.#end = most;
       return;
     }
-    history.copyWithin(0, samples.length);
-    history.set(samples, history.length - samples.length);
+    if (this.#end + samples.length > history.length) {
+      const kept = most - samples.length;
+      history.copyWithin(0, this.#end - kept, this.#end);
+      this.#end = kept;
+    }
+    history.set(samples, this.#end);
+    this.#end += samples.length;
   }
 
   /** Finds the period that the history ends with and makes it a loop. */
   #findPeriod(): void {
     const history = this.#history;
     const length = this.#bestLag();
-    const start = history.length - length;
+    const end = this.#end;
+    const start = end - length;
     const blend = Math.floor(length * blendShare);
     for (let index = 0; index < length; index++) this.#period[index] = history[start + index]!;
     // Its end turns into what came before its beginning, so that it can follow itself.
@@ -125,7 +142,7 @@ export class Concealer {
     }
     this.#length = length;
     this.#at = 0;
-    this.#step = history[history.length - 1]! - history[start - 1]!;
+    this.#step = history[end - 1]! - history[start - 1]!;
     this.#stepSamples = Math.max(1, blend);
   }
 
@@ -159,7 +176,8 @@ export class Concealer {
     const history = this.#history;
     let product = 0;
     let power = 1;
-    for (let at = history.length - Math.floor(comparedMs * this.#perMs); at < history.length; at += every) {
+    const end = this.#end;
+    for (let at = end - Math.floor(comparedMs * this.#perMs); at < end; at += every) {
       const before = history[at - lag]!;
       product += history[at]! * before;
       power += before * before;

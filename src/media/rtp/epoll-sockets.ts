@@ -218,6 +218,7 @@ type EpollSocketOptions = {
 
 class EpollSocket implements PacketSocket {
   readonly port: number;
+  readonly copies = true;
   readonly #calls: SystemCalls;
   readonly #descriptor: number;
   readonly #family: AddressFamily;

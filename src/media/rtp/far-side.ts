@@ -98,6 +98,11 @@ export class FarSide {
     return locked && target?.address === address && target.port === port;
   }
 
+  /** Whether octets that were sent may be changed at once. */
+  get copies(): boolean {
+    return this.#wire?.rtp.copies === true;
+  }
+
   /** Sends a packet, if it can go anywhere. */
   send(packet: Uint8Array): void {
     const { target } = this.#lock;

@@ -8,8 +8,10 @@ export class FramePackets {
   readonly #samples: Int16Array;
   readonly #perPacket: number;
   #count = 0;
-  /** Where payloads are made, however long. */
-  #payload = new Uint8Array(0);
+  /** Where packets are made, however long; the part behind room for a header, and the part that was handed out last. */
+  #room = new Uint8Array(0);
+  #payload = this.#room;
+  #packet = this.#room;
 
   /** @param codec is only used, not closed. @param packetMs length of a packet, in ms. */
   constructor(codec: AudioCodec, packetMs: number) {
@@ -33,16 +35,17 @@ export class FramePackets {
   /**
    * Takes a frame and hands out each packet that is full: its payload lies behind room for a header. Undefined stands
    * for one that need not be sent, for it is silent (Opus with DTX).
+   * @param again whether packets are in the same memory again and again, for nobody keeps them.
    */
-  push(samples: Int16Array, send: (packet: Uint8Array | undefined, units: number) => void): void {
+  push(samples: Int16Array, again: boolean, send: (packet: Uint8Array | undefined, units: number) => void): void {
     if (this.#count === 0 && samples.length === this.#perPacket) {
-      this.#encode(samples, send);
+      this.#encode(samples, again, send);
       return;
     }
     this.#samples.set(samples, this.#count);
     this.#count += samples.length;
     while (this.#count >= this.#perPacket) {
-      this.#encode(this.#samples.subarray(0, this.#perPacket), send);
+      this.#encode(this.#samples.subarray(0, this.#perPacket), again, send);
       this.#samples.copyWithin(0, this.#perPacket, this.#count);
       this.#count -= this.#perPacket;
     }
@@ -53,17 +56,21 @@ export class FramePackets {
     this.#count = 0;
   }
 
-  #encode(samples: Int16Array, send: (packet: Uint8Array | undefined, units: number) => void): void {
-    const most = maximumPayload(samples.length);
-    if (this.#payload.length < most) this.#payload = new Uint8Array(most);
+  #encode(samples: Int16Array, again: boolean, send: (packet: Uint8Array | undefined, units: number) => void): void {
+    const most = headerLength + maximumPayload(samples.length);
+    if (this.#room.length < most) {
+      this.#room = new Uint8Array(most);
+      this.#payload = this.#room.subarray(headerLength);
+      this.#packet = this.#room;
+    }
     const length = this.#codec.encode(samples, this.#payload);
     if (length === 0) {
       send(undefined, this.units);
       return;
     }
     // As long as it is, not as it might have been: what packets take decides how often the heap is collected.
-    const packet = Buffer.allocUnsafe(headerLength + length);
-    packet.set(this.#payload.subarray(0, length), headerLength);
-    send(packet, this.units);
+    const octets = headerLength + length;
+    if (this.#packet.length !== octets) this.#packet = this.#room.subarray(0, octets);
+    send(again ? this.#packet : Buffer.from(this.#packet), this.units);
   }
 }

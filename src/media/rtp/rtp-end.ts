@@ -456,7 +456,7 @@ export class RtpEnd extends End {
       return;
     }
     const samples = this.#rate.samples(this.#muted.out ? this.#silent() : frame);
-    this.#packets.push(samples, (packet, units) => {
+    this.#packets.push(samples, this.#far.copies, (packet, units) => {
       if (!packet) return this.#sender.pause();
       this.#sender.audio(packet, flow.payloadType, units, now);
       this.passingLevel.look(packet, headerLength, packet.length);

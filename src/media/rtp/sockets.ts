@@ -4,7 +4,9 @@ export type PacketListener = (packet: Uint8Array, address: string, port: number)
 /** A bound UDP port. */
 export interface PacketSocket {
   readonly port: number;
-  /** Sends at once; what cannot be sent is lost, as anything on UDP may be. The octets must not change afterwards. */
+  /** What is sent has been copied when `send` returns: its octets may change then. */
+  readonly copies?: boolean | undefined;
+  /** Sends at once; what cannot be sent is lost, as anything on UDP may be. The octets must not change afterwards, unless it {@link copies}. */
   send(packet: Uint8Array, port: number, address: string): void;
   /** Sets who hears arriving packets; undefined = they are dropped. */
   listen(listener: PacketListener | undefined): void;

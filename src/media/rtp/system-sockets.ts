@@ -62,6 +62,7 @@ function counted(socket: PacketSocket, closed: () => void): PacketSocket {
   let isOpen = true;
   return {
     port: socket.port,
+    copies: socket.copies,
     send: (packet, port, address) => socket.send(packet, port, address),
     listen: (listener) => socket.listen(listener),
     close() {

@@ -13,6 +13,7 @@ function tracedSocket(socket: PacketSocket, writer: RtpTraceWriter, clock: Clock
   const { port: localPort } = socket;
   return {
     port: localPort,
+    copies: socket.copies,
     send(packet, port, address) {
       writer.put(packet, { at: clock.now(), direction: 'out', localPort, address, port });
       socket.send(packet, port, address);

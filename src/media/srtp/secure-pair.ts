@@ -116,6 +116,7 @@ class OpenedWords implements HeardNumbers {
 function changing(plain: PacketSocket, seal: Change, open: Change): PacketSocket {
   return {
     port: plain.port,
+    copies: plain.copies,
     send(packet, port, address) {
       const sealed = seal(packet);
       if (sealed) plain.send(sealed, port, address);
