@@ -18,8 +18,11 @@ export type HeldPacket = {
 
 /** Packets that can wait; a power of two. */
 const window = 64;
-/** How long the first packet of a talkspurt waits, so that the next one may come late, in ms. */
-const startMs = 20;
+/**
+ * How long the first packet of a talkspurt waits at least, so that the next one may come late, in ms. Ticks come every 20 ms, so
+ * it waits 20 ms on average; where that is too little for a network the wait grows with the first packet that is missing.
+ */
+const startMs = 10;
 /** Packets that wait beyond this are too many at once: delay would last. */
 const mostHeld = 10;
 /** After so many ticks in which more packets waited than were needed, one is left out. */
