@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
+import { credentialsFor } from './phone-digest.ts';
 import { RtpPeer } from './rtp-peer.ts';
 import type { VideoPeer } from './video/video-peer.ts';
 import { untilHolds } from './waiting.ts';
@@ -12,7 +13,18 @@ type Message = { first: string; all(name: string): string[]; one(name: string): 
 /** What a NOTIFY about a transfer said. */
 export type TransferNews = { event: string; state: string; fragment: string };
 /** The call that the phone is in: what requests inside it are made of (RFC 3261 12). */
-type Dialog = { target: string; from: string; to: string; callId: string; cseq: number; branch?: string };
+type Dialog = {
+  target: string;
+  from: string;
+  to: string;
+  callId: string;
+  cseq: number;
+  branch?: string;
+  /** The way through proxies, the next one first (RFC 3261 12.2). */
+  routes?: readonly string[];
+};
+/** What came of a request outside calls, and how further ones are sent in the dialog that it may have made. */
+export type Outside = { status: number; inside(method: string, lines: readonly string[]): Promise<number> };
 
 /**
  * A phone with real sockets on 127.0.0.1, written against RFC 3261 alone and sharing no code with the server: it
@@ -39,14 +51,18 @@ export class Phone {
   readonly invites: { all(name: string): string[] }[] = [];
   /** What it was told of transfers that it asked for, in order. */
   readonly notified: TransferNews[] = [];
-  /** Final statuses of requests inside its call, by CSeq. */
-  readonly #statuses = new Map<number, number>();
+  /** What it proves who it is with; without it a challenge is a refusal like others. */
+  password: string | undefined;
+  /** The NOTIFYs that it has had, by Call-ID and CSeq. */
+  readonly #told = new Set<string>();
+  /** Final answers to requests other than INVITE, by Call-ID and CSeq. */
+  readonly #answers = new Map<string, Message>();
   readonly #sip = createSocket('udp4');
   readonly #server: { address: string; port: number };
   readonly #waiting = new Set<() => void>();
   readonly #tag = randomUUID().slice(0, 8);
   /** The call it makes, until that is answered. */
-  #calling: Dialog | undefined;
+  #calling: (Dialog & { lines: readonly string[] }) | undefined;
   #dialog: Dialog | undefined;
   /** The call that it is being called with. */
   #ringing: Pick<Dialog, 'callId' | 'from' | 'to'> | undefined;
@@ -91,8 +107,8 @@ export class Phone {
   async call(extension: string, lines: readonly string[] = []): Promise<void> {
     const target = `sip:${extension}@${this.#server.address}:${this.#server.port}`;
     const from = `<sip:${this.number}@127.0.0.1>;tag=${this.#tag}`;
-    const branch = `z9hG4bK${randomUUID()}`;
-    this.#calling = { target, from, to: `<${target}>`, callId: randomUUID(), cseq: 1, branch };
+    const to = `<${target}>`;
+    this.#calling = { target, from, to, callId: randomUUID(), cseq: 1, branch: freshBranch(), lines };
     this.#request('INVITE', this.#calling, this.#sdp(), lines);
     await this.until(() => this.#calling === undefined, `an answer to ${this.number}`);
     if (!this.inCall) throw new Error(`${this.number} was not answered:\n${this.#said}`);
@@ -107,11 +123,34 @@ export class Phone {
   async request(method: string, lines: readonly string[]): Promise<number> {
     const dialog = this.#dialog ?? this.#calling;
     if (!dialog) throw new Error(`${this.number} is in no call`);
-    const cseq = ++dialog.cseq;
-    const { branch: _ofInvite, ...rest } = dialog;
-    this.#request(method, rest, '', lines);
-    await this.until(() => this.#statuses.has(cseq), `an answer to ${method} of ${this.number}`);
-    return this.#statuses.get(cseq)!;
+    return statusOf(await this.#ask(method, dialog, lines));
+  }
+
+  /** Says where it is, and proves who it is when it is asked to; resolves with the final status. */
+  async register(): Promise<number> {
+    const target = `sip:${this.#server.address}:${this.#server.port}`;
+    const own = `<sip:${this.number}@127.0.0.1>`;
+    const dialog = { target, from: `${own};tag=${this.#tag}`, to: own, callId: randomUUID(), cseq: 0 };
+    return statusOf(await this.#ask('REGISTER', dialog, ['Expires: 300']));
+  }
+
+  /** Sends a request outside its calls; resolves with what came of it. @param user whom it is for. */
+  async outside(method: string, user: string, lines: readonly string[]): Promise<Outside> {
+    const target = `sip:${user}@${this.#server.address}:${this.#server.port}`;
+    const from = `<sip:${this.number}@127.0.0.1>;tag=${randomUUID()}`;
+    const dialog = { target, from, to: `<${target}>`, callId: randomUUID(), cseq: 0 };
+    const answer = await this.#ask(method, dialog, lines);
+    const made = { ...dialog, target: uriOf(answer.one('Contact')) || target, to: answer.one('To') };
+    return {
+      status: statusOf(answer),
+      inside: async (next, more) => statusOf(await this.#ask(next, made, more)),
+    };
+  }
+
+  /** The value of Target-Dialog for its call (RFC 4538), whose tags are as the far side sees them. */
+  targetDialog(): string {
+    const { callId, ownTag, theirTag } = this.dialog();
+    return `${callId};local-tag=${theirTag};remote-tag=${ownTag}`;
   }
 
   /** How the call is named to others (RFC 3891): its Call-ID, our tag and that of the far side. */
@@ -179,17 +218,22 @@ export class Phone {
   }
 
   #hearAnswer(message: Message): void {
-    const status = Number(message.first.split(' ')[1]);
+    const status = statusOf(message);
     const [cseq = '', method] = message.one('CSeq').split(' ');
-    if (status >= 200 && method !== 'INVITE') this.#statuses.set(Number(cseq), status);
-    if (method !== 'INVITE' || status < 200) return;
     const parties = { from: message.one('From'), to: message.one('To'), callId: message.one('Call-ID') };
-    const dialog = { ...parties, target: uriOf(message.one('Contact')), cseq: Number(cseq) };
+    if (status >= 200 && method !== 'INVITE') this.#answers.set(`${parties.callId} ${cseq}`, message);
+    if (method !== 'INVITE' || status < 200) return;
+    const routes = message.all('Record-Route').flatMap(routesIn).reverse();
+    const dialog = { ...parties, target: uriOf(message.one('Contact')), cseq: Number(cseq), routes };
     const calling = this.#calling;
     this.#calling = undefined;
     if (status >= 300) {
       // The ACK of a refusal belongs to the INVITE (RFC 3261 17.1.1.3).
       if (calling) this.#request('ACK', { ...calling, to: parties.to });
+      const credentials = calling?.cseq === 1 && this.#credentials(message, 'INVITE', calling.target);
+      if (!calling || !credentials) return;
+      this.#calling = { ...calling, cseq: 2, branch: freshBranch() };
+      this.#request('INVITE', this.#calling, this.#sdp(), [...calling.lines, credentials]);
     } else {
       // A 200 that is repeated changes nothing of a call that stands (RFC 3261 13.2.2.4).
       if (this.#dialog?.callId !== dialog.callId) this.#dialog = dialog;
@@ -215,7 +259,8 @@ export class Phone {
     const callId = message.one('Call-ID');
     if (method === 'INVITE' && !to.includes('tag=')) this.invites.push(message);
     if (method === 'INVITE' && (this.#dialog?.callId ?? callId) === callId) {
-      const parties = { from: tagged, to: message.one('From'), callId };
+      const routes = message.all('Record-Route').flatMap(routesIn);
+      const parties = { from: tagged, to: message.one('From'), callId, routes };
       if (this.refuses !== undefined && !this.#dialog) return void answer(this.refuses);
       if (!this.answers && !this.#dialog) {
         this.rings = true;
@@ -240,21 +285,48 @@ export class Phone {
     } else if (method === 'INVITE') answer('486 Busy Here');
     else if (method !== 'ACK') answer('200 OK');
     const [fragment = ''] = message.body.split('\r\n');
-    if (method === 'NOTIFY')
+    // A NOTIFY that is repeated says nothing new.
+    const told = `${callId} ${message.one('CSeq')}`;
+    if (method === 'NOTIFY' && !this.#told.has(told))
       this.notified.push({ event: message.one('Event'), state: message.one('Subscription-State'), fragment });
+    if (method === 'NOTIFY') this.#told.add(told);
+  }
+
+  /** Sends the next request of a dialog, once more with credentials when they are asked for; its final answer. */
+  async #ask(method: string, dialog: Dialog, lines: readonly string[]): Promise<Message> {
+    const answered = async (more: readonly string[]): Promise<Message> => {
+      const { branch: _ofInvite, ...next } = { ...dialog, cseq: ++dialog.cseq };
+      this.#request(method, next, '', more);
+      const key = `${next.callId} ${next.cseq}`;
+      await this.until(() => this.#answers.has(key), `an answer to ${method} of ${this.number}`);
+      return this.#answers.get(key)!;
+    };
+    const answer = await answered(lines);
+    const credentials = this.#credentials(answer, method, dialog.target);
+    return credentials === undefined ? answer : answered([...lines, credentials]);
+  }
+
+  #credentials(answer: Message, method: string, uri: string): string | undefined {
+    const { password } = this;
+    if (password === undefined) return undefined;
+    const asked = { method, uri, username: this.number, password };
+    const name = statusOf(answer) === 401 ? 'Authorization' : 'Proxy-Authorization';
+    const values = answer.all(statusOf(answer) === 401 ? 'WWW-Authenticate' : 'Proxy-Authenticate');
+    return credentialsFor({ name, values }, asked);
   }
 
   #request(
     method: string,
-    { target, from, to, callId, cseq, branch }: Dialog,
+    { target, from, to, callId, cseq, branch, routes = [] }: Dialog,
     body = '',
     more: readonly string[] = [],
   ): void {
     const { address, port } = this.#sip.address();
-    const via = `Via: SIP/2.0/UDP ${address}:${port};rport;branch=${branch ?? `z9hG4bK${randomUUID()}`}`;
+    const via = `Via: SIP/2.0/UDP ${address}:${port};rport;branch=${branch ?? freshBranch()}`;
     const parties = [`From: ${from}`, `To: ${to}`, `Call-ID: ${callId}`, `CSeq: ${cseq} ${method}`];
     const first = `${method} ${target} SIP/2.0`;
-    this.#send([first, via, ...parties, 'Max-Forwards: 70', this.#contact(), ...more], body);
+    const way = routes.map((route) => `Route: ${route}`);
+    this.#send([first, via, ...way, ...parties, 'Max-Forwards: 70', this.#contact(), ...more], body);
   }
 
   #send(lines: string[], body: string): void {
@@ -321,6 +393,11 @@ const videoLines = (sdp: string): { place: number; shows: boolean }[] =>
     .slice(1)
     .filter((line) => line.startsWith('video '))
     .map((line) => ({ place: Number(line.split(' ')[1]), shows: !/^a=(recvonly|inactive)/m.test(line) }));
+
+const freshBranch = (): string => `z9hG4bK${randomUUID()}`;
+const statusOf = ({ first }: Message): number => Number(first.split(' ')[1]);
+/** The proxies of one header line. */
+const routesIn = (line: string): string[] => line.match(/<[^>]*>/g) ?? [];
 
 const uriOf = (contact: string): string => /<([^>]*)>/.exec(contact)?.[1] ?? contact;
 

@@ -19,13 +19,22 @@ export type AskedTransfer = {
   readonly event?: string;
 };
 
+/**
+ * Takes a REFER. Sent outside the call, its subscription is one of its own: what it is to be told goes to `tell`.
+ * @returns how it is answered.
+ */
+export type ReferReceiver = (request: SipRequest, tell?: TellSubscriber) => UsageAnswer;
+
+/** Sends a NOTIFY with a piece of a message; its end is told to {@link AskedTransfers.ended} under the label. */
+export type TellSubscriber = (label: string, headers: HeaderLines, fragment: string) => void;
+
 export type AskedTransfersOptions = {
   services: Services;
   endpoint: EndpointConfig;
   /** Whether the call stands: only then somebody can be put through. */
   isUp(): boolean;
-  /** Sends a NOTIFY with a piece of a message inside the call; its end is told to {@link AskedTransfers.ended} under the label. */
-  send(label: string, headers: HeaderLines, fragment: string): void;
+  /** Tells who has asked inside the call. */
+  send: TellSubscriber;
   /** Call control is told. */
   ask(transfer: TransferRequest): void;
   /** What another process left. */
@@ -34,7 +43,7 @@ export type AskedTransfersOptions = {
 
 /** Transfers that the far side of one call asks for: REFER in a dialog, and the subscription that it makes (RFC 3515). */
 export interface AskedTransfers {
-  receiveRefer(request: SipRequest): UsageAnswer;
+  receiveRefer: ReferReceiver;
   /** SUBSCRIBE to how a transfer goes: refreshes the subscription, or ends it. */
   receiveSubscribe(request: SipRequest): UsageAnswer;
   /** Tells how a transfer goes; a status of 200 or more is the last word. Nothing happens for one that nobody asked for. */
@@ -42,6 +51,8 @@ export interface AskedTransfers {
   /** How a request sent under a label ended. */
   ended(label: string, status: number): void;
   dump(): readonly AskedTransfer[];
+  /** The leg is over: who has asked outside its call is told the last word. */
+  close(): void;
 }
 
 const LABEL = 'transfer:';
@@ -50,6 +61,8 @@ export function createAskedTransfers(options: AskedTransfersOptions): AskedTrans
   const { services, endpoint, send } = options;
   const { transferTimeoutMs, transfersPerCall } = services.config;
   const pending = new Map((options.from ?? []).map((transfer) => [transfer.id, transfer]));
+  /** Who is told of those that were asked for outside the call. */
+  const outside = new Map<string, TellSubscriber>();
   const seconds = Math.round(transferTimeoutMs / 1000);
   let asked = (options.from?.length ?? 0) > 0;
 
@@ -60,7 +73,9 @@ export function createAskedTransfers(options: AskedTransfersOptions): AskedTrans
       ['Event', event],
       ['Subscription-State', state],
     ];
-    send(LABEL + id, headers, `SIP/2.0 ${status} ${reasonPhrase(status)}\r\n`);
+    const sendTo = outside.get(id) ?? send;
+    sendTo(LABEL + id, headers, `SIP/2.0 ${status} ${reasonPhrase(status)}\r\n`);
+    if (status >= 200) outside.delete(id);
   };
 
   const tell = (id: string, status: number): void => {
@@ -72,7 +87,7 @@ export function createAskedTransfers(options: AskedTransfersOptions): AskedTrans
 
   return {
     tell,
-    receiveRefer(request) {
+    receiveRefer(request, tellOutside) {
       const wanted = readRefer(request);
       if ('status' in wanted) return refuse(services, endpoint, wanted);
       const refusal = refuseTransfer(services, endpoint, wanted);
@@ -83,11 +98,14 @@ export function createAskedTransfers(options: AskedTransfersOptions): AskedTrans
         services.hit('sip.transfers.per_call');
         return 491;
       }
-      const id = String(request.cseq.number);
+      // A dialog of its own has this one subscription; the call may have several (RFC 3515 2.4.6).
+      const id = tellOutside ? `${request.callId}:${request.cseq.number}` : String(request.cseq.number);
       const isQuiet = request.header('Refer-Sub')?.trim().toLowerCase() === 'false';
-      const transfer: AskedTransfer = isQuiet ? { id } : { id, event: asked ? `refer;id=${id}` : 'refer' };
-      asked = true;
+      const event = asked && !tellOutside ? `refer;id=${id}` : 'refer';
+      const transfer: AskedTransfer = isQuiet ? { id } : { id, event };
+      asked ||= !tellOutside;
       pending.set(id, transfer);
+      if (tellOutside && !isQuiet) outside.set(id, tellOutside);
       return {
         // RFC 4488 4: who wants no subscription gets none, and is told so.
         status: isQuiet ? 200 : 202,
@@ -101,7 +119,8 @@ export function createAskedTransfers(options: AskedTransfersOptions): AskedTrans
     receiveSubscribe(request) {
       const event = request.header('Event') ?? '';
       const id = /;\s*id=([^;\s]+)/i.exec(event)?.[1];
-      const transfer = [...pending.values()].find((each) =>
+      const inside = [...pending.values()].filter((each) => !outside.has(each.id));
+      const transfer = inside.find((each) =>
         id === undefined ? each.event === 'refer' : each.id === id && each.event !== undefined,
       );
       if (!/^refer\b/i.test(event.trim())) return 489;
@@ -125,9 +144,14 @@ export function createAskedTransfers(options: AskedTransfersOptions): AskedTrans
       // Who has no use for what it is told is told no more; the transfer goes on.
       if (!label.startsWith(LABEL) || status < 300) return;
       const id = label.slice(LABEL.length);
+      outside.delete(id);
       if (pending.has(id)) pending.set(id, { id });
     },
-    dump: () => [...pending.values()],
+    // Dialogs of REFERs outside the call are not put down: these transfers go on untold.
+    dump: () => [...pending.values()].map((transfer) => (outside.has(transfer.id) ? { id: transfer.id } : transfer)),
+    close() {
+      for (const id of [...outside.keys()]) tell(id, 487);
+    },
   };
 }
 

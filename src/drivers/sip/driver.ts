@@ -35,6 +35,7 @@ import { Legs } from './legs.ts';
 import { type OutgoingMessage, receiveMessage, sendMessage } from './messages.ts';
 import { preferredFirst } from './negotiation.ts';
 import { createOutboundLeg, type OutboundLegData } from './outbound-leg.ts';
+import { createOutsideRefers } from './outside-refers.ts';
 import { Passports } from './passports.ts';
 import { createQualifier } from './qualify.ts';
 import { createReferrals, type ReferRequest } from './refer.ts';
@@ -88,7 +89,7 @@ export type SipDriverCounts = UserAgentCounts & {
   subscriptions: number;
   /** Lines that are or were registered at providers. */
   lines: number;
-  /** REFERs outside calls whose outcome is not known. */
+  /** REFERs outside calls, ours and those of phones, whose outcome is not known. */
   referrals: number;
   /** Nonces remembered to refuse replays. */
   nonces: number;
@@ -178,6 +179,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
   };
   const qualifier = createQualifier(services);
   const referrals = createReferrals(services);
+  const outsideRefers = createOutsideRefers(services);
   const lines = createLineRegistrations(services, (id) => options.registrations?.connectionLost(id));
   const subscriptions = createSubscriptions(services, {
     mailbox: (name) => options.mailbox?.(name),
@@ -206,7 +208,11 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     else transaction.reply(receiveMessage(services, identity.endpoint, transaction.request));
   });
 
-  if (options.watchers) agent.onRequest('SUBSCRIBE', (transaction) => subscriptions.receive(transaction));
+  if (options.watchers)
+    agent.onRequest('SUBSCRIBE', (transaction) => {
+      if (!outsideRefers.receiveSubscribe(transaction)) subscriptions.receive(transaction);
+    });
+  agent.onRequest('REFER', (transaction) => outsideRefers.receive(transaction));
   agent.onRequest('NOTIFY', (transaction) => referrals.receiveNotify(transaction));
 
   const forgetContacts = (name: string) => {
@@ -286,7 +292,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
       qualifying: qualifier.size(),
       subscriptions: subscriptions.size(),
       lines: lines.size(),
-      referrals: referrals.size(),
+      referrals: referrals.size() + outsideRefers.size(),
       nonces: verifier.size(),
     }),
     dump: () => ({ version: 1, bindings: bindings.dump(), subscriptions: subscriptions.dump(), lines: lines.dump() }),
@@ -299,6 +305,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
       draining = true;
       qualifier.close();
       referrals.close();
+      outsideRefers.close();
       subscriptions.close();
       lines.close();
       endpoints.close();

@@ -167,7 +167,11 @@ class InboundLeg implements Leg {
       onChanged: () => services.legs.changed(endpoint.name),
       onMediaLost: (cause) => call.refuse(503, { headers: reasonHeaders(cause) }),
     });
-    this.#token = services.legs.add(endpoint.name, () => this.#view());
+    this.#token = services.legs.add(endpoint.name, {
+      channelId,
+      view: () => this.#view(),
+      receiveRefer: this.core.receiveRefer,
+    });
     services.legs.changed(endpoint.name);
     this.#channelId = channelId;
     if (endpoint.identity.passports) services.passports.keep(channelId, call.request);

@@ -3,6 +3,7 @@ import { TIMER, tooShortSession } from '../../sip/dialog/session-timer.ts';
 import type { CallOffer } from '../../sip/dialog/user-agent.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 import { printable } from '../../sip/message/scan.ts';
+import { targetDialogOf } from '../../sip/message/target-dialog.ts';
 import { parseDescription } from '../../sip/sdp/description.ts';
 import { usableAudio } from '../../sip/sdp/offer-answer.ts';
 import type { CallHost, Party } from '../../telephony/driver.ts';
@@ -34,6 +35,8 @@ export function createInviteReceiver(
     const { request } = transaction;
     const replacing = replacingOf(services, request);
     const refusal =
+      // RFC 4538 4: what it names gives nobody a call for which a password is asked.
+      refuseTarget(request) ??
       refuseReplacing(replacing) ??
       refuseExtension(request, { tag: RELIABLE, what: 'reliable responses', mode: endpoint.reliable }) ??
       refuseExtension(request, { tag: TIMER, what: 'session timers', mode: endpoint.timers }) ??
@@ -130,6 +133,9 @@ function refuseCaller(
   if (replaces || extensions.length === 0 || services.isAmong(extension, extensions)) return undefined;
   return [403, `it may not call ${extension}`, []];
 }
+
+const refuseTarget = (request: SipRequest): Refusal | undefined =>
+  targetDialogOf(request) === 'malformed' ? [400, 'a Target-Dialog that cannot be read', []] : undefined;
 
 const refuseReplacing = (replacing: Replacing | undefined): Refusal | undefined =>
   replacing && 'status' in replacing ? [replacing.status, replacing.why, []] : undefined;

@@ -12,7 +12,7 @@ import type { DigitSequence, LegReport, Party, Redirection, Report } from '../..
 import type { MediaReport, MediaSessionDump, RtpSession } from '../../telephony/media.ts';
 import { heardOf } from '../heard.ts';
 import { createPendingSession, type PendingSession } from '../pending-session.ts';
-import { type AskedTransfer, createAskedTransfers } from './asked-transfers.ts';
+import { type AskedTransfer, createAskedTransfers, type ReferReceiver } from './asked-transfers.ts';
 import { causeFromReason, causeFromStatus } from './causes.ts';
 import type { EndpointConfig } from './config.ts';
 import { digitTerms } from './digit-modes.ts';
@@ -126,6 +126,8 @@ export interface LegCore {
   hold(on: boolean): void;
   /** Asks the far side to call somebody else (RFC 3515). */
   refer(uri: string): void;
+  /** Takes a REFER of the far side, sent inside the call or outside it. */
+  readonly receiveRefer: ReferReceiver;
   /** Tells the far side how the transfer goes that it asked for. */
   tellTransfer(id: string, status: number): void;
   /** How digits travel. */
@@ -449,6 +451,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
     refer(uri) {
       usage?.request('refer', 'REFER', { headers: [['Refer-To', `<${uri}>`]] });
     },
+    receiveRefer: transfers.receiveRefer,
     tellTransfer: transfers.tell,
     get digits() {
       return digits;
@@ -469,6 +472,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
     release() {
       phase = 'ended';
       timers.clearAll();
+      transfers.close();
       video?.close();
       session.close();
     },

@@ -1,5 +1,15 @@
+import type { ReferReceiver } from './asked-transfers.ts';
+
+/** What others of the driver may know of a leg, and ask of it. */
+export type LegAccess = {
+  readonly channelId: string;
+  /** How its call is shown; undefined while there is none to be seen. */
+  view(): CallView | undefined;
+  readonly receiveRefer: ReferReceiver;
+};
+
 /** What one leg is counted by, until it is taken out. */
-export type LegToken = { readonly endpoint: string; readonly view: () => CallView | undefined };
+export type LegToken = LegAccess & { readonly endpoint: string };
 
 /** A call of an endpoint as lamps of others show it (RFC 4235 4.1), seen from the phone. */
 export type CallView = {
@@ -20,12 +30,14 @@ export type CallView = {
 /** The legs there are, counted by endpoint. */
 export class Legs {
   readonly #all = new Map<string, Set<LegToken>>();
+  readonly #byChannel = new Map<string, LegToken>();
   #size = 0;
   #listener: (endpoint: string) => void = () => {};
 
-  /** Counts a leg until {@link remove}; `view` tells how its call stands, undefined while there is none to be seen. */
-  add(endpoint: string, view: LegToken['view'] = () => undefined): LegToken {
-    const token = { endpoint, view };
+  /** Counts a leg until {@link remove}. */
+  add(endpoint: string, access: LegAccess): LegToken {
+    const token = { ...access, endpoint };
+    this.#byChannel.set(token.channelId, token);
     const legs = this.#all.get(endpoint) ?? new Set();
     this.#all.set(endpoint, legs.add(token));
     this.#size++;
@@ -36,6 +48,7 @@ export class Legs {
   remove(token: LegToken): void {
     const legs = this.#all.get(token.endpoint);
     if (!legs?.delete(token)) return;
+    if (this.#byChannel.get(token.channelId) === token) this.#byChannel.delete(token.channelId);
     this.#size--;
     if (legs.size === 0) this.#all.delete(token.endpoint);
     this.changed(token.endpoint);
@@ -44,6 +57,11 @@ export class Legs {
   /** How many calls an endpoint has, those included that ring or are being placed. */
   of(endpoint: string): number {
     return this.#all.get(endpoint)?.size ?? 0;
+  }
+
+  /** The leg of a channel. */
+  ofChannel(channelId: string): LegToken | undefined {
+    return this.#byChannel.get(channelId);
   }
 
   /** The calls of an endpoint that can be seen, oldest first. */

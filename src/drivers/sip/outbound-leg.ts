@@ -130,7 +130,11 @@ class OutboundLeg implements Leg {
       onChanged: () => this.#changed(),
       onMediaLost() {},
     });
-    this.#token = services.legs.add(resolved.endpoint.name, () => this.#view());
+    this.#token = services.legs.add(resolved.endpoint.name, {
+      channelId: request.channelId,
+      view: () => this.#view(),
+      receiveRefer: this.#core.receiveRefer,
+    });
   }
 
   get formats(): readonly string[] {

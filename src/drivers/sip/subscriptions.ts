@@ -34,6 +34,7 @@ import {
 } from './event-packages.ts';
 import { digestClient } from './identity.ts';
 import { userOf } from './party.ts';
+import { relatedTo } from './related.ts';
 import { localHost, type Services } from './services.ts';
 
 /** What phones can watch, as whoever keeps it knows it now. */
@@ -244,9 +245,14 @@ export function createSubscriptions(services: Services, { mailbox, hint, watcher
 
   const subscribe = (transaction: ServerTransaction, event: EventPackage, seconds: number): void => {
     const { request, source, toTag } = transaction;
+    const related = relatedTo(services, transaction);
+    if (related === 'malformed') return void transaction.reply(400);
     const identity = endpoints.identify(transaction);
-    if ('challenge' in identity) return void endpoints.challenge(transaction, identity);
-    const { endpoint } = identity;
+    // RFC 4538 4: who shows to be the far side of a call has proved who it is with that.
+    const known = typeof related === 'object' && related.isPeer ? endpoints.named(related.leg.endpoint) : undefined;
+    const isUnproved = 'challenge' in identity && identity.guessed === undefined && identity.forbidden === undefined;
+    const endpoint = 'endpoint' in identity ? identity.endpoint : isUnproved ? known : undefined;
+    if (!endpoint) return void ('challenge' in identity && endpoints.challenge(transaction, identity));
     const subject = subjectOf(endpoint, event, userOf(request.uri));
     if (!subject) return void transaction.reply(404);
     if ((perEndpoint.get(endpoint.name) ?? 0) >= config.subscriptions.perEndpoint) {

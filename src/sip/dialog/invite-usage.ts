@@ -2,6 +2,7 @@ import type { DigestClient } from '../auth/client.ts';
 import type { HeaderLines } from '../message/build.ts';
 import type { SipRequest, SipResponse } from '../message/message.ts';
 import type { NameAddr } from '../message/name-addr.ts';
+import { TARGET_DIALOG } from '../message/target-dialog.ts';
 import type { Uri } from '../message/uri.ts';
 import type { ServerTransaction } from '../transaction/transaction.ts';
 import type { Target } from '../transport/transport.ts';
@@ -261,7 +262,7 @@ class Usage implements InviteUsage {
       headers: [
         ['Server', stack.userAgent],
         ['Allow', allow],
-        ['Supported', 'replaces, norefersub'], // RFC 3891 5, RFC 4488 4
+        ['Supported', `replaces, norefersub, ${TARGET_DIALOG}`], // RFC 3891 5, RFC 4488 4, RFC 4538 4
         ...this.#sessionTimer.accept(transaction.request),
         ...headers,
       ],

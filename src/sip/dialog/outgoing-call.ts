@@ -2,6 +2,7 @@ import type { DigestClient } from '../auth/client.ts';
 import { buildRequest, type HeaderLines } from '../message/build.ts';
 import type { SipRequest, SipResponse } from '../message/message.ts';
 import type { NameAddr } from '../message/name-addr.ts';
+import { TARGET_DIALOG } from '../message/target-dialog.ts';
 import type { Uri } from '../message/uri.ts';
 import type { Target } from '../transport/transport.ts';
 import { type Dialog, keyOfResponse, uacDialog } from './dialog.ts';
@@ -376,7 +377,9 @@ function buildInvite(
       ['Allow', options.allow],
       [
         'Supported',
-        [...(request.reliable ? ['100rel'] : []), '199', 'replaces', ...(session ? [TIMER] : [])].join(', '),
+        [...(request.reliable ? ['100rel'] : []), '199', 'replaces', TARGET_DIALOG, ...(session ? [TIMER] : [])].join(
+          ', ',
+        ),
       ],
       ...requirement(request.reliable === 'required' && '100rel', session?.required && TIMER),
       ...(session ? wishHeaders(session) : []),

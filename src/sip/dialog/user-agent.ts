@@ -2,7 +2,8 @@ import type { DigestClient } from '../auth/client.ts';
 import { buildRequest, type HeaderLines } from '../message/build.ts';
 import type { SipRequest, SipResponse } from '../message/message.ts';
 import type { NameAddr } from '../message/name-addr.ts';
-import type { Replaces } from '../message/replaces.ts';
+import type { NamedDialog } from '../message/named-dialog.ts';
+import { TARGET_DIALOG } from '../message/target-dialog.ts';
 import { sipUri, type Uri } from '../message/uri.ts';
 import type { ServerTransaction } from '../transaction/transaction.ts';
 import { kindOf } from '../transport/kind.ts';
@@ -91,8 +92,8 @@ export interface UserAgent {
   resume(data: IncomingCallData, handlers: IncomingHandlers, options?: IncomingTerms): IncomingCall;
   /** Sends a request of its own; what comes back tells how later requests of a subscription it made are known. */
   request(request: SingleRequest, handlers: SingleHandlers): SingleSent;
-  /** The call that a peer names (RFC 3891 3): `ended` when it was one until lately, undefined when it never was. */
-  callOf(replaces: Pick<Replaces, 'callId' | 'toTag' | 'fromTag'>): InviteUsage | 'ended' | undefined;
+  /** The call that a peer names (RFC 3891 3, RFC 4538 4): `ended` when it was one until lately, undefined when it never was. */
+  callOf(named: Pick<NamedDialog, 'callId' | 'toTag' | 'fromTag'>): InviteUsage | 'ended' | undefined;
   /** Our Contact as a peer at `target` can reach it; undefined when nothing bound can. */
   contactFor(target: Target, asked?: Uri): NameAddr | undefined;
   /** Value of Allow. */
@@ -273,8 +274,8 @@ export function createUserAgent(stack: Stack): UserAgent {
   };
 }
 
-/** Extensions that a request may require (RFC 4028, 3891, 4488). */
-const supported: ReadonlySet<string> = new Set(['timer', 'replaces', 'norefersub']);
+/** Extensions that a request may require (RFC 4028, 3891, 4488, 4538). */
+const supported: ReadonlySet<string> = new Set(['timer', 'replaces', 'norefersub', TARGET_DIALOG]);
 
 /** The header of the 420 for options that a request requires and we have not (RFC 3261 8.2.2.3). */
 function unsupportedOf(request: SipRequest): HeaderLines | undefined {

@@ -1,32 +1,18 @@
 import type { SipRequest } from './message.ts';
+import { type NamedDialog, parseNamedDialog } from './named-dialog.ts';
 
-/** A dialog as another party names it (RFC 3891 6.1): `toTag` is the tag of whoever is asked, `fromTag` that of its peer. */
-export type Replaces = {
-  readonly callId: string;
-  readonly toTag: string;
-  readonly fromTag: string;
+/** A dialog that an INVITE wants to take the place of (RFC 3891 6.1). */
+export type Replaces = Pick<NamedDialog, 'callId' | 'toTag' | 'fromTag'> & {
   /** It means the dialog only as long as that is not answered. */
   readonly earlyOnly: boolean;
 };
 
 /** Reads the value of a Replaces header; undefined when a part is missing, doubled or empty. */
 export function parseReplaces(value: string): Replaces | undefined {
-  const [callId = '', ...params] = value.split(';').map((part) => part.trim());
-  const tags = new Map<string, string>();
-  let earlyOnly = false;
-  for (const param of params) {
-    const equals = param.indexOf('=');
-    const name = (equals < 0 ? param : param.slice(0, equals)).trim().toLowerCase();
-    const text = equals < 0 ? '' : param.slice(equals + 1).trim();
-    if (name === 'early-only') earlyOnly = true;
-    else if (name === 'to-tag' || name === 'from-tag') {
-      if (tags.has(name) || text === '') return undefined;
-      tags.set(name, text);
-    }
-  }
-  const [toTag, fromTag] = [tags.get('to-tag'), tags.get('from-tag')];
-  if (!/^[^\s,;]+$/.test(callId) || toTag === undefined || fromTag === undefined) return undefined;
-  return { callId, toTag, fromTag, earlyOnly };
+  const named = parseNamedDialog(value, ['to-tag', 'from-tag']);
+  if (!named) return undefined;
+  const { flags, ...dialog } = named;
+  return { ...dialog, earlyOnly: flags.has('early-only') };
 }
 
 /** The dialog that an INVITE wants to take the place of: undefined without such a wish, `malformed` when it makes no sense. */

@@ -1,0 +1,143 @@
+import { inOrder, isKnownSource, keyOfDialog, keyOfRequest, metAt, uasDialog } from '../../sip/dialog/dialog.ts';
+import { DialogRequests } from '../../sip/dialog/dialog-requests.ts';
+import { replyTo } from '../../sip/dialog/offers.ts';
+import type { HeaderLines } from '../../sip/message/build.ts';
+import type { ServerTransaction } from '../../sip/transaction/transaction.ts';
+import type { TellSubscriber } from './asked-transfers.ts';
+import type { EndpointConfig } from './config.ts';
+import { digestClient } from './identity.ts';
+import type { LegToken } from './legs.ts';
+import { createRefusals } from './refusals.ts';
+import { relatedTo } from './related.ts';
+import type { Services } from './services.ts';
+
+/** REFERs of phones outside calls: each asks for the transfer of the call that its Target-Dialog names (RFC 4538). */
+export interface OutsideRefers {
+  receive(transaction: ServerTransaction): void;
+  /**
+   * A SUBSCRIBE inside the dialog of such a REFER: refreshes its subscription, or ends it; 481 where it is over.
+   * @returns false for what is about something else.
+   */
+  receiveSubscribe(transaction: ServerTransaction): boolean;
+  /** Subscriptions whose last word is not said. */
+  size(): number;
+  /** Forgets them without a word. */
+  close(): void;
+}
+
+/** The subscription that a REFER made (RFC 3515 2.4.4), in a dialog of its own. */
+type Subscription = {
+  readonly endpoint: EndpointConfig;
+  readonly requests: DialogRequests;
+  /** What was told last. */
+  last: { readonly state: string; readonly fragment: string };
+};
+
+export function createOutsideRefers(services: Services): OutsideRefers {
+  const { agent, endpoints, stack } = services;
+  const tellRefusal = createRefusals(stack.log, stack.clock, 'a transfer');
+  const subscriptions = new Map<string, Subscription>();
+  let closed = false;
+
+  const refuse = (transaction: ServerTransaction, status: number, why: string): void => {
+    tellRefusal(transaction, status, why);
+    transaction.reply(status);
+  };
+
+  /** The leg whose far side asks, and its endpoint; undefined when the request has been answered. */
+  const legOf = (transaction: ServerTransaction): { leg: LegToken; endpoint: EndpointConfig } | undefined => {
+    const related = relatedTo(services, transaction);
+    if (related === 'malformed') return void refuse(transaction, 400, 'a Target-Dialog that cannot be read');
+    const leg = typeof related === 'object' ? related.leg : undefined;
+    const endpoint = leg && endpoints.named(leg.endpoint);
+    if (leg && endpoint && typeof related === 'object' && related.isAware) return { leg, endpoint };
+    // Before anything is said of calls: a stranger does not learn which there are.
+    const identity = endpoints.identify(transaction);
+    if ('challenge' in identity) return void endpoints.challenge(transaction, identity);
+    if (related === undefined) return void refuse(transaction, 403, 'it names no call of its own');
+    if (!leg || !endpoint) return void refuse(transaction, 481, 'it names a call that is not there');
+    if (identity.endpoint !== endpoint) return void refuse(transaction, 403, `it names a call of ${endpoint.name}`);
+    return { leg, endpoint };
+  };
+
+  const subscribe = (transaction: ServerTransaction, endpoint: EndpointConfig): TellSubscriber => {
+    const { request, source, toTag } = transaction;
+    const dialog = uasDialog(request, toTag, source, endpoint.symmetric ? source : undefined);
+    const key = keyOfDialog(dialog);
+    const requests = new DialogRequests(
+      {
+        stack,
+        contactFor: agent.contactFor,
+        digest: digestClient(services, endpoint),
+        isClosed: () => closed,
+        // Who has no use for what it is told is told no more; the transfer goes on.
+        onFinal: (_label, { status }) => status >= 300 && subscriptions.delete(key),
+        onFailure: () => subscriptions.delete(key),
+      },
+      dialog,
+    );
+    const subscription: Subscription = { endpoint, requests, last: { state: '', fragment: '' } };
+    return (_label, headers, fragment) => {
+      const state = headers.find(([name]) => name === 'Subscription-State')?.[1] ?? '';
+      // The first word comes with the answer to the REFER.
+      if (subscription.last.state === '') subscriptions.set(key, subscription);
+      if (!subscriptions.has(key)) return;
+      subscription.last = { state, fragment };
+      if (state.startsWith('terminated')) subscriptions.delete(key);
+      notify(requests, headers, fragment);
+    };
+  };
+
+  return {
+    receive(transaction) {
+      const found = legOf(transaction);
+      if (!found) return;
+      const { leg, endpoint } = found;
+      const contact = agent.contactFor(transaction.source, transaction.request.uri);
+      const answer = leg.receiveRefer(transaction.request, subscribe(transaction, endpoint));
+      replyTo(transaction, answer, agent.allow, contact);
+    },
+    receiveSubscribe(transaction) {
+      const { request, source } = transaction;
+      const key = keyOfRequest(request);
+      const subscription = subscriptions.get(key);
+      const isRefer = /^\s*refer\b/i.test(request.header('Event') ?? '');
+      if (!subscription) {
+        const isOver = isRefer && request.toTag !== undefined;
+        if (isOver) transaction.reply(481);
+        return isOver;
+      }
+      const { requests, endpoint, last } = subscription;
+      if (!isKnownSource(requests.dialog, source)) {
+        if (endpoints.challengeStranger(endpoint, transaction, requests.dialog)) return true;
+        requests.update(metAt(requests.dialog, source));
+      }
+      const next = inOrder(requests.dialog, request);
+      if (!next) transaction.reply(500);
+      else if (!isRefer) transaction.reply(489);
+      else {
+        requests.update(next);
+        const ends = request.expires === 0;
+        const state = ends ? 'terminated;reason=timeout' : last.state;
+        const seconds = ends ? 0 : Math.round(services.config.transferTimeoutMs / 1000);
+        const contact = agent.contactFor(source, request.uri);
+        transaction.reply(200, { ...(contact && { contact }), headers: [['Expires', String(seconds)]] });
+        if (ends) subscriptions.delete(key);
+        const about: HeaderLines = [
+          ['Event', 'refer'],
+          ['Subscription-State', state],
+        ];
+        notify(requests, about, last.fragment);
+      }
+      return true;
+    },
+    size: () => subscriptions.size,
+    close() {
+      closed = true;
+      subscriptions.clear();
+    },
+  };
+}
+
+const notify = (requests: DialogRequests, headers: HeaderLines, fragment: string): void =>
+  requests.send('refer', 'NOTIFY', { headers, contentType: 'message/sipfrag;version=2.0', body: fragment });

@@ -1,0 +1,15 @@
+import type { SipRequest } from './message.ts';
+import { type NamedDialog, parseNamedDialog } from './named-dialog.ts';
+
+/** Option tag of RFC 4538 7: whoever has it understands Target-Dialog. */
+export const TARGET_DIALOG = 'tdialog';
+
+/**
+ * The dialog that a request outside it shows to know (RFC 4538 7), its tags as we see them: undefined without one,
+ * `malformed` when there are several or one that cannot be read.
+ */
+export function targetDialogOf(request: SipRequest): NamedDialog | 'malformed' | undefined {
+  const lines = request.headerLines('Target-Dialog');
+  if (lines.length === 0) return undefined;
+  return (lines.length === 1 ? parseNamedDialog(lines[0]!, ['local-tag', 'remote-tag']) : undefined) ?? 'malformed';
+}
