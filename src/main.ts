@@ -42,7 +42,7 @@ export type RunningServer = {
   channels(): number;
   /** Hangs up every call, so that a drain comes to its end. */
   hangupAll(): void;
-  /** Takes up a configuration that was read anew; no call notices. Says what is in force and what needs a restart. */
+  /** Takes up a configuration that was read anew; no call notices. Says what is in force, what could not be taken up, and what needs a restart. */
   reload(next: Config): ReloadReport;
   /** All of it as it is now, as plain JSON that {@link startServer} goes on from. Changes nothing. */
   dump(): ServerData;

@@ -65,8 +65,9 @@ function takeUp(running: RunningServer, reload: () => Config, log: Logger): void
     log.error({ problems }, 'the configuration was read anew and is wrong: nothing was changed');
     return;
   }
-  const { applied, needRestart } = running.reload(next);
+  const { applied, needRestart, refused = [] } = running.reload(next);
   log.info({ applied }, 'the configuration was read anew');
+  for (const change of refused) log.error(change, 'settings that changed could not be taken up: they are as they were');
   if (needRestart.length > 0) log.warn({ needRestart }, 'some settings that changed need a restart');
 }
 

@@ -292,6 +292,13 @@ test('SIGHUP reads the configuration anew; a bad one changes nothing and is told
   const names = async () =>
     ((await (await ask('GET', '/endpoints')).json()) as { resource: string }[]).map(({ resource }) => resource);
   assert.equal(await names(), ['carol']);
+  const blocked = join(file, 'audit.jsonl');
+  const before =
+    'sip: { endpoints: { carol: { auth: { username: carol } } } }\ngeneral: { log_level: debug, pretty: true }\n';
+  put(`${before}audit: { file: '${blocked}' }\n`);
+  server.process.kill('SIGHUP');
+  const { settings, reason } = await logged('could not be taken up');
+  assert.equal([settings, reason], [['audit.file'], `${blocked} has a file on its way where a directory should be`]);
   put('sip: { endpoints: { dave: {} } }\nhttp: { prot: 1 }\n');
   server.process.kill('SIGHUP');
   assert.equal((await logged('nothing was changed'))['problems'], [

@@ -24,7 +24,7 @@ const boundsOf = ({ file_size, files }: Settings): RotationBounds => ({
 
 /**
  * The file of the audit log, which follows the configuration. A disk that takes no lines stops nothing: they are counted.
- * @throws StorageError when it cannot be opened at first; one that cannot be later is told in the log, and the old one stays.
+ * @throws StorageError when it cannot be opened at first; one that cannot be later is refused, and the old one stays.
  */
 export function buildAudit({
   config,
@@ -49,26 +49,26 @@ export function buildAudit({
     });
     return { path, file };
   };
+  const openOrThrow = (settings: Settings): typeof current => {
+    try {
+      return open(settings);
+    } catch (error) {
+      throw new StorageError(settings.file, error);
+    }
+  };
+  /** @throws StorageError when another file cannot be opened. */
   const follow = (settings: Settings): void => {
     // The same file goes on, so that its lines stay in their order.
     if (settings.file === current?.path) {
       current.file.limit(boundsOf(settings));
       return;
     }
-    try {
-      const next = open(settings);
-      closed = Promise.all([closed, current?.file.close()]);
-      current = next;
-    } catch (error) {
-      about.error({ error, file: settings.file }, 'the file of the audit log cannot be opened: the old one stays');
-    }
+    const next = openOrThrow(settings);
+    closed = Promise.all([closed, current?.file.close()]);
+    current = next;
   };
 
-  try {
-    current = open(config.audit);
-  } catch (error) {
-    throw new StorageError(config.audit.file, error);
-  }
+  current = openOrThrow(config.audit);
   scope.defer(async () => {
     await Promise.all([closed, current?.file.close()]);
   });

@@ -97,9 +97,13 @@ export async function buildHomer(
     await gone?.close();
     if (gone && gone.left > 0) log.warn({ messages: gone.left }, 'messages were not sent to the HEP collector');
   };
-  const enter = async (): Promise<void> => {
-    if (settings.address === '') return;
-    way = settings.transport === 'tcp' ? openStream(settings, clock, log) : await openDatagrams(settings, log, open);
+  const openWay = async (wanted: HepSettings): Promise<Way | undefined> => {
+    if (wanted.address === '') return undefined;
+    return wanted.transport === 'tcp' ? openStream(wanted, clock, log) : openDatagrams(wanted, log, open);
+  };
+  const enter = (opened: Way | undefined): void => {
+    if (!opened) return;
+    way = opened;
     complained = false;
     unlisten = recorder.listen((entry, call) => {
       if (entry?.kind !== 'sip') return;
@@ -109,20 +113,24 @@ export async function buildHomer(
       log.warn({}, 'the HEP collector is not reached fast enough; some messages are left out');
     });
   };
-  await enter();
+  enter(await openWay(settings));
   scope.defer(async () => {
     await changing;
     await leave();
   });
   return (next) => {
     if (isDeepStrictEqual(next, settings)) return;
-    // One change after the other; what cannot be opened leaves no collector.
+    // One change after the other; where no socket is to be had, what was before stays.
+    const change = async (): Promise<void> => {
+      const opened = await openWay(next);
+      await leave();
+      settings = next;
+      enter(opened);
+    };
     changing = changing
-      .then(leave)
-      .then(() => {
-        settings = next;
-        return enter();
-      })
-      .catch((error: unknown) => log.error({ error }, 'messages cannot be sent to the HEP collector'));
+      .then(change)
+      .catch((error: unknown) =>
+        log.error({ error }, 'no socket to the HEP collector can be had: the one before stays'),
+      );
   };
 }

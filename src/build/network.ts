@@ -1,5 +1,4 @@
 import { audioAddress, type Config } from '../config/schema.ts';
-import type { Logger } from '../lib/log.ts';
 import { unreadableDirectories } from '../media/file/index-sounds.ts';
 import { finishLeftovers } from '../media/file/recording-writer.ts';
 import { createMediaPlane } from '../media/media-plane.ts';
@@ -13,7 +12,7 @@ import { ListenError } from '../sip/transport/transport.ts';
 import { createTransports } from '../sip/transport/transports.ts';
 import { type OpenUdp, openUdpSocket } from '../sip/transport/udp.ts';
 import { MediaAddressError } from '../start-errors.ts';
-import { type Certificates, createCertificates } from '../stores/certificates.ts';
+import { createCertificates } from '../stores/certificates.ts';
 import { reasonUnusable } from '../stores/durable-file.ts';
 import { recordingPath } from '../stores/recording-names.ts';
 import type { MediaPlane } from '../telephony/media.ts';
@@ -131,7 +130,7 @@ export async function buildNetwork(base: Base) {
       },
     },
     { settings: outsideSettings, apply: outside.reconfigure },
-    { settings: ['tls'], apply: (next) => takeCertificates(certificates, next, log) },
+    { settings: ['tls'], apply: (next) => certificates.take(certificateSettings(next)) },
     {
       settings: followedLimits.map((limit) => `sip.limits.${limit}`),
       apply(next) {
@@ -147,18 +146,6 @@ export async function buildNetwork(base: Base) {
 /** Where messages are sent to be kept: nowhere, as long as nothing is recorded. */
 const collectorOf = ({ off, hep }: Config['recorder']): Config['recorder']['hep'] =>
   off ? { ...hep, address: '' } : hep;
-
-/** Files that cannot be used change nothing: who is spoken to goes on being spoken to. */
-function takeCertificates(certificates: Certificates, next: Config, log: Logger): void {
-  try {
-    certificates.take(certificateSettings(next));
-  } catch (error) {
-    log.error(
-      { reason: (error as Error).message },
-      'the certificates of the configuration cannot be used: the old ones stay',
-    );
-  }
-}
 
 async function tryMediaAddress(host: string, open: OpenUdp = openUdpSocket): Promise<void> {
   try {

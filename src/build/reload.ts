@@ -5,9 +5,15 @@ import type { Config } from '../config/schema.ts';
 export type Reloadable = {
   /** The settings it follows, e.g. `http.users`; those below them as well. */
   settings: readonly string[];
-  /** Takes them up; what goes on is not disturbed. */
+  /**
+   * Takes them up; what goes on is not disturbed.
+   * @throws Error that says why they cannot be taken up: then all of them are as they were.
+   */
   apply(next: Config): void;
 };
+
+/** Settings that changed and could not be taken up: they are as they were. */
+export type RefusedChange = { readonly settings: readonly string[]; readonly reason: string };
 
 /** What became of a configuration that was read anew: settings by their paths. */
 export type ReloadReport = {
@@ -15,6 +21,8 @@ export type ReloadReport = {
   applied: string[];
   /** Changed, and in force after a restart only. */
   needRestart: string[];
+  /** Changed, and not in force for a reason that a restart would not mend either; left out where there are none. */
+  refused?: RefusedChange[];
 };
 
 type Tree = { readonly [key: string]: unknown };
@@ -33,7 +41,10 @@ function changesBetween(before: unknown, after: unknown, path: string, depth: nu
 /** How many keys deep a setting is named: `http.limits.body`, `sip.endpoints.alice`. */
 const depthOfNames = 3;
 
-/** A function that takes up a configuration: what can be changed is, what cannot is named. */
+/**
+ * A function that takes up a configuration: what can be changed is, what cannot is named. Where one
+ * part refuses, the others take up theirs all the same.
+ */
 export function createReload(start: Config, parts: readonly Reloadable[]): (next: Config) => ReloadReport {
   let current = start;
   const follows = ({ settings }: Reloadable, change: string): boolean =>
@@ -42,18 +53,34 @@ export function createReload(start: Config, parts: readonly Reloadable[]): (next
     const { generated_password: _was, ...before } = current;
     const { generated_password: _is, ...after } = next;
     const changes = changesBetween(before, after, '', depthOfNames);
-    for (const part of parts) if (changes.some((path) => follows(part, path))) part.apply(next);
+    const refused = parts.flatMap((part): RefusedChange[] => {
+      const settings = changes.filter((path) => follows(part, path));
+      const reason = settings.length === 0 ? undefined : reasonOf(part, next);
+      return reason === undefined ? [] : [{ settings, reason }];
+    });
     const isFollowed = (path: string): boolean => parts.some((part) => follows(part, path));
+    const isRefused = (path: string): boolean => refused.some(({ settings }) => settings.includes(path));
     const report = {
-      applied: changes.filter(isFollowed),
+      applied: changes.filter((path) => isFollowed(path) && !isRefused(path)),
       needRestart: changes.filter((path) => !isFollowed(path)),
+      ...(refused.length > 0 && { refused }),
     };
     current = withChanges(current, next, report.applied);
     return report;
   };
 }
 
-/** The configuration in force: what needs a restart stays as it was, and is named again the next time. */
+/** Why a part does not take up a configuration. */
+function reasonOf(part: Reloadable, next: Config): string | undefined {
+  try {
+    part.apply(next);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** The configuration in force: what is refused or needs a restart stays as it was, and is named again the next time. */
 function withChanges(current: Config, next: Config, applied: readonly string[]): Config {
   const result = structuredClone(current);
   for (const path of applied) {

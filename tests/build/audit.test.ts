@@ -20,20 +20,22 @@ const withFile = (file: string) => {
   return config;
 };
 
-audits('one that cannot be opened at a reload is told, and the old one stays', async () => {
+audits('one that cannot be opened at a reload is refused, and the old one stays with its bounds', async () => {
   const { log, lines } = createRecordingLog();
   const scope = new Scope();
   const first = join(directory, 'first');
   const audit = buildAudit({ config: withFile(first), clock: new ManualClock(), log, scope });
   audit.write('one\n');
-  for (const { apply } of audit.reloads) apply(withFile(join(first, 'within')));
+  const within = join(first, 'within');
+  for (const { apply } of audit.reloads)
+    assert.throws(
+      () => apply(withFile(within)),
+      (error: Error) => error.message === `${within} has a file on its way where a directory should be`,
+    );
   audit.write('two\n');
   assert.equal([audit.on, audit.figures()], [true, { lines: 2, lost: 0 }]);
   await scope.close();
-  assert.equal(
-    lines.map(({ message }) => message),
-    ['the file of the audit log cannot be opened: the old one stays'],
-  );
+  assert.equal(lines, []);
   assert.is(readFileSync(first, 'utf8'), 'one\ntwo\n');
 });
 

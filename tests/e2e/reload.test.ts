@@ -2,6 +2,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { connect } from 'node:tls';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { WebSocket } from 'ws';
@@ -11,6 +12,7 @@ import type { CallDetail } from '../../src/models/call.ts';
 import type { LiveOverview } from '../../src/models/live.ts';
 import { anybody, createPhone, trunkTo } from '../drivers/sip/support.ts';
 import { AriClient } from '../support/ari-client.ts';
+import { Authority, CertificateFiles } from '../support/certificates.ts';
 import { DnsServer } from '../support/dns-server.ts';
 import { Phone } from '../support/phone.ts';
 import { registerPhone } from '../support/register.ts';
@@ -187,6 +189,81 @@ reloading('the audit log begins, goes on in another file and ends as the configu
     assert.equal(variables(first), ['log-in', 'ONE']);
     assert.equal([...variables(`${second}.1`), ...variables(second)], ['TWO', ...Array<string>(5).fill('THREE')]);
   }),
+);
+
+reloading(
+  'what cannot be taken up is said to be as it was: the audit log, certificates; a file of records needs a restart',
+  async () => {
+    const files = new CertificateFiles();
+    const [before, other] = [new Authority().sign('before.test'), new Authority().sign('other.test')];
+    const tls = { certificates: [files.pair('before', before)] };
+    try {
+      await onServer(
+        { tls, sip: { transports: [{ protocol: 'tls', bind: '127.0.0.1', port: 0 }] } },
+        async (server) => {
+          const { data_directory: directory } = server.config.general;
+          const [first, blocked] = [join(directory, 'first'), join(directory, 'first', 'within')];
+          const app = server.client();
+          const told = (name: string) => app.ok('POST', `/asterisk/variable?variable=${name}&value=1`);
+          const shown = async () => {
+            const [address = '', port] = (server.running.addresses.sip.tls ?? '').split(':');
+            const socket = connect({ host: address, port: Number(port), rejectUnauthorized: false });
+            await once(socket, 'secureConnect');
+            const { subject } = socket.getPeerCertificate();
+            socket.destroy();
+            return subject.CN;
+          };
+          const edited = (edit: (config: Config) => void) =>
+            change(server, (next) => {
+              next.audit.file = first;
+              edit(next);
+            });
+          assert.equal(edited(() => {}).applied, ['audit.file']);
+          await told('ONE');
+          const fitting = files.pair('other', other);
+          const report = edited((next) => {
+            next.audit.file = blocked;
+            next.tls.certificates = [{ certificate: fitting.certificate, key: tls.certificates[0]!.key }];
+            next.cdr.file = blocked;
+            next.bans.ignore_after = 7;
+          });
+          // What the library says of a key beside that is its own.
+          const refused = report.refused?.map((each) => ({ ...each, reason: each.reason.split(': error')[0] }));
+          assert.equal(
+            { ...report, refused },
+            {
+              applied: ['bans.ignore_after'],
+              needRestart: ['cdr.file'],
+              refused: [
+                {
+                  settings: ['tls.certificates'],
+                  reason: `${tls.certificates[0]!.key} is no key in PEM that fits ${fitting.certificate}`,
+                },
+                { settings: ['audit.file'], reason: `${blocked} has a file on its way where a directory should be` },
+              ],
+            },
+          );
+          assert.is(await shown(), 'before.test');
+          await told('TWO');
+          // Refused again as long as it stands there, and taken up as soon as it can be.
+          const mended = edited((next) => {
+            next.tls.certificates = [fitting];
+            next.bans.ignore_after = 7;
+          });
+          assert.equal(mended, { applied: ['tls.certificates'], needRestart: [] });
+          assert.is(await shown(), 'other.test');
+          await server.running.close();
+          const lines = readFileSync(first, 'utf8').trim().split('\n');
+          assert.equal(
+            lines.flatMap((line) => (JSON.parse(line) as { params?: { variable: string } }).params?.variable ?? []),
+            ['ONE', 'TWO'],
+          );
+        },
+      );
+    } finally {
+      files.close();
+    }
+  },
 );
 
 reloading(

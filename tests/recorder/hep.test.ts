@@ -8,6 +8,7 @@ import { buildHomer } from '../../src/build/homer.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { Scope } from '../../src/lib/scope.ts';
+import { type OpenUdp, openUdpSocket } from '../../src/sip/transport/udp.ts';
 import { recordingLog } from '../support/call-control.ts';
 import { createTestRecorder } from '../support/recorder.ts';
 
@@ -131,6 +132,65 @@ hep(
     assert.equal(
       log.lines.filter(({ level }) => level !== 'info'),
       [],
+    );
+  },
+);
+
+hep(
+  'where no socket to another collector can be had, the one before stays, and the next change is tried anew',
+  async () => {
+    const [first, second] = [createSocket('udp4'), createSocket('udp4')];
+    for (const collector of [first, second]) {
+      collector.bind(0, '127.0.0.1');
+      await once(collector, 'listening');
+    }
+    const log = recordingLog();
+    const recorder = createTestRecorder(createRuntime(systemClock, log), systemClock);
+    const scope = new Scope();
+    const base = loadConfig({ env: {} }).recorder.hep;
+    const at = (collector: typeof first) => ({ ...base, address: '127.0.0.1', port: collector.address().port });
+    let refuses = false;
+    let tried = (): void => {};
+    const open: OpenUdp = (options) => {
+      tried();
+      return refuses ? Promise.reject(new Error('no descriptors are left')) : openUdpSocket(options);
+    };
+    const take = await buildHomer(at(first), { recorder, log, scope, clock: systemClock, open });
+    const say = (): void => {
+      const [local, remote] = [
+        { address: '192.0.2.1', port: 5060 },
+        { address: '192.0.2.9', port: 40_000 },
+      ];
+      recorder.sip(
+        'in',
+        Buffer.from('OPTIONS sip:a SIP/2.0\r\nCall-ID: a\r\nCSeq: 1 OPTIONS\r\n\r\n'),
+        'udp',
+        local,
+        remote,
+      );
+    };
+    refuses = true;
+    const trying = new Promise<void>((resolve) => {
+      tried = resolve;
+    });
+    take(at(second));
+    await trying;
+    const stays = once(first, 'message');
+    say();
+    await stays;
+    refuses = false;
+    take(at(second));
+    const moved = once(second, 'message');
+    const talking = setInterval(say, 10);
+    await moved;
+    clearInterval(talking);
+    await scope.close();
+    recorder.close();
+    first.close();
+    second.close();
+    assert.equal(
+      log.lines.map(({ message }) => message),
+      ['no socket to the HEP collector can be had: the one before stays'],
     );
   },
 );

@@ -8,6 +8,7 @@ import { reasonPhrase } from '../../sip/message/status.ts';
 import { formatUri, percentDecode, type SipUri, type TelUri } from '../../sip/message/uri.ts';
 import type { TransferRequest } from '../../telephony/driver.ts';
 import type { EndpointConfig } from './config.ts';
+import type { ReferReceiver, TellSubscriber } from './legs.ts';
 import { userOf } from './party.ts';
 import type { Services } from './services.ts';
 
@@ -18,15 +19,6 @@ export type AskedTransfer = {
   /** Event header of its NOTIFYs; without it nothing is told. */
   readonly event?: string;
 };
-
-/**
- * Takes a REFER. Sent outside the call, its subscription is one of its own: what it is to be told goes to `tell`.
- * @returns how it is answered.
- */
-export type ReferReceiver = (request: SipRequest, tell?: TellSubscriber) => UsageAnswer;
-
-/** Sends a NOTIFY with a piece of a message; its end is told to {@link AskedTransfers.ended} under the label. */
-export type TellSubscriber = (label: string, headers: HeaderLines, fragment: string) => void;
 
 export type AskedTransfersOptions = {
   services: Services;

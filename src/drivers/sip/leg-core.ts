@@ -12,7 +12,7 @@ import type { DigitSequence, LegReport, Party, Redirection, Report } from '../..
 import type { MediaReport, MediaSessionDump, RtpSession } from '../../telephony/media.ts';
 import { heardOf } from '../heard.ts';
 import { createPendingSession, type PendingSession } from '../pending-session.ts';
-import { type AskedTransfer, createAskedTransfers, type ReferReceiver } from './asked-transfers.ts';
+import { type AskedTransfer, createAskedTransfers } from './asked-transfers.ts';
 import { causeFromReason, causeFromStatus } from './causes.ts';
 import type { EndpointConfig } from './config.ts';
 import { digitTerms } from './digit-modes.ts';
@@ -20,6 +20,7 @@ import { EarlyMedia, type EarlyMediaData } from './early-media.ts';
 import { identityHeaders } from './identity.ts';
 import { InfoDigits, type InfoToSend, infosOf, parseInfoDigit, unknownInfo } from './info-digits.ts';
 import { VideoStreams, type VideoStreamsData } from './leg-video.ts';
+import type { ReferReceiver } from './legs.ts';
 import { receiveMessage } from './messages.ts';
 import { createNegotiation, type Negotiation, type NegotiationData } from './negotiation.ts';
 import { assertedParty } from './party.ts';

@@ -1,4 +1,15 @@
-import type { ReferReceiver } from './asked-transfers.ts';
+import type { UsageAnswer } from '../../sip/dialog/usage-handlers.ts';
+import type { HeaderLines } from '../../sip/message/build.ts';
+import type { SipRequest } from '../../sip/message/message.ts';
+
+/**
+ * Takes a REFER. Sent outside the call, its subscription is one of its own: what it is to be told goes to `tell`.
+ * @returns how it is answered.
+ */
+export type ReferReceiver = (request: SipRequest, tell?: TellSubscriber) => UsageAnswer;
+
+/** Sends a NOTIFY with a piece of a message; inside a call how it ended is told under the label. */
+export type TellSubscriber = (label: string, headers: HeaderLines, fragment: string) => void;
 
 /** What others of the driver may know of a leg, and ask of it. */
 export type LegAccess = {

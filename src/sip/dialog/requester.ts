@@ -156,16 +156,22 @@ class Sender implements Sent {
 
 /** Larger requests go over TCP: with a Via of ours they might not fit one packet of the network (RFC 3261 18.1.1). */
 const MAX_DATAGRAM_REQUEST = 1_300;
-/** What our Via takes at most, and a body below which no request is that large. */
-const VIA_OCTETS = 120;
-const SMALL_BODY = 500;
+/** What is written beside the headers that there are: our Via at most, ` SIP/2.0` and line ends, Content-Length. */
+const OCTETS_AROUND = 120 + 15 + 25;
 
 /** Where a request goes that may be too large for UDP. A flow that the peer has opened is kept to (RFC 5626 4.3). */
 function largeTarget(request: SipRequest, target: Target, { transports }: Stack): Target {
-  if (target.protocol !== 'udp' || target.listener !== undefined || request.body.length < SMALL_BODY) return target;
-  if (request.toBuffer().length + VIA_OCTETS <= MAX_DATAGRAM_REQUEST) return target;
+  if (target.protocol !== 'udp' || target.listener !== undefined) return target;
+  if (octetsOf(request) <= MAX_DATAGRAM_REQUEST) return target;
   const stream: Target = { ...target, protocol: 'tcp' };
   return transports.localAddress(stream) ? stream : target;
+}
+
+/** How many octets a request takes at most, without writing it. */
+function octetsOf(request: SipRequest): number {
+  let octets = OCTETS_AROUND + request.method.length + Buffer.byteLength(request.requestUri) + request.body.length;
+  for (const [name, value] of request.headers()) octets += name.length + Buffer.byteLength(value) + ': \r\n'.length;
+  return octets;
 }
 
 const isChallenge = ({ status }: SipResponse): boolean => status === 401 || status === 407;

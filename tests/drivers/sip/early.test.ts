@@ -159,7 +159,7 @@ early('181 and 182 are told as proceeding, once', async () => {
   const out = phone.open('600@trunk');
   out.leg.dial();
   const invite = await carrier.request('INVITE');
-  assert.is(invite.header('Supported'), '199, replaces, timer');
+  assert.is(invite.header('Supported'), '199, replaces, tdialog, timer');
   for (const status of [181, 182, 180, 183]) carrier.reply(invite, status);
   carrier.reply(invite, 200, { sdp: audioAt(10_000) });
   await out.heard('leg.answered');

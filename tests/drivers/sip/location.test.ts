@@ -53,6 +53,24 @@ location('a call goes to the next server when the first has no room; a refusal i
   assert.is(callee.incoming.length, 1);
 });
 
+location('what its headers make too large for a datagram goes over TCP as well', async () => {
+  const heard: string[] = [];
+  const callee = await phone({
+    config: { endpoints: [anybody] },
+    alsoTcp: true,
+    hears: (protocol) => heard.push(protocol),
+  });
+  const caller = await phone({ config: { endpoints: [trunkTo(callee.uri)] }, alsoTcp: true });
+  for (const length of [100, 600])
+    await caller.driver.sendMessage({
+      from: 'sip:c@192.0.2.5',
+      to: 'pjsip:trunk',
+      body: 'x',
+      variables: { 'X-One': 'a'.repeat(length), 'X-Other': '\u00e4'.repeat(length / 4) },
+    });
+  assert.equal(heard, ['udp', 'tcp']);
+});
+
 location('what is too large for a datagram goes over TCP, or by UDP to who does not speak that', async () => {
   const heard: string[] = [];
   const hears = (protocol: string) => heard.push(protocol);

@@ -230,7 +230,7 @@ test('a reliable response to our INVITE gets its PRACK, a repeated or early one 
   const bench = createBench();
   bench.call([], 'supported');
   const invite = await bench.request();
-  assert.equal([invite.header('Supported'), invite.header('Require')], ['100rel, 199, replaces', undefined]);
+  assert.equal([invite.header('Supported'), invite.header('Require')], ['100rel, 199, replaces, tdialog', undefined]);
   const ring = (rseq: number, status = 180) =>
     bench.answer(invite, status, { headers: [...demanding, ['RSeq', String(rseq)]] });
   await bench.sent();
@@ -254,10 +254,13 @@ test('an INVITE may require them, or not know them', async () => {
   const bench = createBench();
   bench.call([], 'required');
   const requiring = await bench.request();
-  assert.equal([requiring.header('Supported'), requiring.header('Require')], ['100rel, 199, replaces', '100rel']);
+  assert.equal(
+    [requiring.header('Supported'), requiring.header('Require')],
+    ['100rel, 199, replaces, tdialog', '100rel'],
+  );
   bench.call();
   const plain = await bench.request();
-  assert.equal([plain.header('Supported'), plain.header('Require')], ['199, replaces', undefined]);
+  assert.equal([plain.header('Supported'), plain.header('Require')], ['199, replaces, tdialog', undefined]);
   await bench.sent();
   bench.answer(plain, 180, { headers: [...demanding, ['RSeq', '7']] });
   assert.equal(await bench.sent(), []);

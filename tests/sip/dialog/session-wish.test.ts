@@ -26,13 +26,13 @@ test('an INVITE asks for a watched session, and requires it where that is wished
   const about = ['Supported', 'Require', 'Session-Expires', 'Min-SE'];
   assert.equal(
     about.map((name) => invite.header(name)),
-    ['199, replaces, timer', undefined, '1800', '90'],
+    ['199, replaces, tdialog, timer', undefined, '1800', '90'],
   );
   bench.call([], 'required', { ...wish, required: true, minimum: 10 });
   const requiring = await bench.request();
   assert.equal(
     about.map((name) => requiring.header(name)),
-    ['100rel, 199, replaces, timer', '100rel, timer', '1800', '90'],
+    ['100rel, 199, replaces, tdialog, timer', '100rel, timer', '1800', '90'],
   );
   bench.agent.close();
 });
