@@ -4,9 +4,10 @@ import { settle } from '../../sip/transaction/fake-transports.ts';
 import { createVictim } from './victim.ts';
 
 /*
- * Every message of RFC 4475 (SIP torture tests) and RFC 5118 (the same for IPv6), in words of our own, thrown at a whole user
- * agent, with the verdict that the RFC asks for. A call that is taken ends busy here (486); a registration is kept (200).
- * `silence`: nothing is said, as to every response. Sections are those of the RFCs.
+ * Every message of RFC 4475 (SIP torture tests) and RFC 5118 (the same for IPv6), with what makes it what it is, thrown at a
+ * whole user agent, with the verdict that the RFC asks for. A call that is taken ends busy here (486); a registration is kept
+ * (200), for an address of record that there is. A request of a dialog that is not there is answered 481. `silence`: nothing
+ * is said, as to every response. Sections are those of the RFCs; headers that a message does not name are the usual ones.
  */
 
 type Parts = {
@@ -18,7 +19,12 @@ type Parts = {
 };
 
 const sdp = (address = 'IN IP4 192.0.2.9') =>
-  `v=0\r\no=- 1 1 ${address}\r\ns=-\r\nc=${address}\r\nt=0 0\r\nm=audio 49217 RTP/AVP 0\r\n`;
+  `v=0\r\no=- 1 1 ${address}\r\ns=-\r\nc=${address}\r\nt=0 0\r\nm=audio 49217 RTP/AVP 0 12\r\nm=video 3227 RTP/AVP 31\r\na=rtpmap:31 LPC\r\n`;
+/** What the calls of RFC 5118 offer: audio that nobody here has, and video. */
+const feed = (address: string) =>
+  `v=0\r\no=assistant 971731711378798081 0 ${address}\r\ns=Live video feed for today's meeting\r\nc=${address}\r\n` +
+  't=3338481189 3370017201\r\nm=audio 6000 RTP/AVP 2\r\na=rtpmap:2 G726-32/8000\r\n' +
+  'm=video 6024 RTP/AVP 107\r\na=rtpmap:107 H263-1998/90000\r\n';
 
 let calls = 0;
 
@@ -62,29 +68,37 @@ const options = (headers: Parts['headers'] = {}, uri = 'sip:service@192.0.2.1'):
 
 type Verdict = number | 'silence';
 
+/** 3.1.1.1: white space, folding, compact forms and letter case wherever the grammar has room for them. */
+const tortuous = (to: string): Parts =>
+  invite(
+    {
+      To: '',
+      Via: '',
+      From: '',
+      'Max-Forwards': '',
+      'Call-ID': 'wsinv.ndaksdj@192.0.2.1',
+      CSeq: '',
+      Contact: '',
+      'Content-Type': '',
+      'TO ': `\r\n sip:vivekg@192.0.2.1 ${to}`,
+      'from   ': '"J Rosenberg \\\\\\""       <sip:jdrosen@example.com>\r\n  ;\r\n  tag = 98asjd8',
+      'MaX-fOrWaRdS': '0068',
+      cseq: '0009\r\n  INVITE',
+      'Via  ': 'SIP  /   2.0\r\n /UDP\r\n    192.0.2.2;branch=390skdjuw',
+      's ': ' ',
+      NewFangledHeader: '  newfangled value\r\n continued newfangled value',
+      UnknownHeaderWithUnusualValue: ';;,,;;,;',
+      'Content-type': 'application/sdp',
+      Route: '\r\n <sip:services.example.com;lr;unknownwith=value;unknown-no-value>',
+      v: ' SIP  / 2.0  / TCP     spindle.example.com   ;\r\n  branch  =   z9hG4bK9ikj8  ,\r\n SIP  /    2.0   / UDP  192.168.255.111   ; branch=\r\n z9hG4bK30239',
+      m: '"Quoted string \\"\\"" <sip:jdrosen@example.com> ; newparam =\r\n      newvalue ;\r\n  secondparam ; q = 0.33',
+    },
+    'sip:vivekg@192.0.2.1;unknownparam',
+  );
+
 const rfc4475: [section: string, about: string, sent: Parts | Buffer, verdict: Verdict][] = [
-  [
-    '3.1.1.1',
-    'a short tortuous INVITE',
-    invite(
-      {
-        Via: 'SIP  / 2.0\r\n /UDP\r\n    192.0.2.9;branch=390skdjuw',
-        v: 'SIP  / 2.0  / TCP     spindle.example.com   ;\r\n  branch  =   z9hG4bK9ikj8  ,\r\n SIP  /    2.0   / UDP  192.168.255.111   ; branch=\r\n z9hG4bK30239',
-        From: '"J Rosenberg \\\\\\""       <sip:jdrosen@example.com>\r\n  ;\r\n  tag = 98asjd8',
-        'Max-Forwards': '0068',
-        CSeq: '0009\r\n  INVITE',
-        NewFangledHeader: 'newfangled value\r\n continued newfangled value',
-        UnknownHeaderWithUnusualValue: ';;,,;;,;',
-        'Content-Type': '',
-        c: 'application/sdp',
-        Route: '<sip:services.example.com;lr;unknownwith=value;unknown-no-value>',
-        Contact: '',
-        m: '"Quoted string \\"\\"" <sip:jdrosen@example.com> ; newparam =\r\n      newvalue ;\r\n  secondparam ; q = 0.33',
-      },
-      'sip:vivekg@192.0.2.1;unknownparam',
-    ),
-    486,
-  ],
+  ['3.1.1.1', 'a short tortuous INVITE, within a call that is not there', tortuous(';   tag    = 1918181833n'), 481],
+  ['3.1.1.1', 'the same as the first of a call', tortuous(''), 486],
   [
     '3.1.1.2',
     'a wide range of valid characters',
@@ -105,7 +119,15 @@ const rfc4475: [section: string, about: string, sent: Parts | Buffer, verdict: V
   [
     '3.1.1.3',
     'valid use of the percent sign',
-    invite({ To: '<sip:%75se%72@example.com>' }, 'sip:sips%3Auser%40example.com@192.0.2.1'),
+    invite(
+      {
+        To: 'sip:%75se%72@example.com',
+        From: '<sip:I%20have%20spaces@example.net>;tag=938',
+        'Max-Forwards': '87',
+        Contact: '\r\n  <sip:cal%6Cer@192.0.2.9;%6C%72;n%61me=v%61lue%25%34%31>',
+      },
+      'sip:sips%3Auser%40example.com@192.0.2.1',
+    ),
     486,
   ],
   [
@@ -120,22 +142,38 @@ const rfc4475: [section: string, about: string, sent: Parts | Buffer, verdict: V
   [
     '3.1.1.5',
     'a percent sign where nothing is escaped',
-    { start: 'RE%47IST%45R sip:registrar.example.com SIP/2.0' },
+    {
+      start: 'RE%47IST%45R sip:registrar.example.com SIP/2.0',
+      headers: {
+        To: '"%Z%45" <sip:resource@example.com>',
+        From: '"%Z%45" <sip:resource@example.com>;tag=f232jadfj23',
+        Via: 'SIP/2.0/TCP host.example.com;branch=z9hG4bK209%fzsnel234',
+        Contact: ['<sip:alias1@host1.example.com>', '<sip:alias3@host3.example.com>'],
+        'C%6Fntact': '<sip:alias2@host2.example.com>',
+      },
+    },
     405,
   ],
   ['3.1.1.6', 'no space between display name and <', options({ From: 'caller<sip:caller@example.com>;tag=323' }), 200],
   [
     '3.1.1.7',
-    'long values in header fields',
+    'long values in header fields, and Via in every spelling',
     invite({
-      To: `"I have a user name of ${'extremely '.repeat(10)}long proportion"<sip:user@192.0.2.1>`,
-      From: `sip:${'amazinglylongcallername'.repeat(5)}@example.net;tag=12${'982'.repeat(50)}424`,
+      To: `"I have a user name of ${'extreme'.repeat(10)} proportion"<sip:user@example.com:6000;unknownparam1=very${'long'.repeat(20)}value;longparam${'name'.repeat(25)}=shortvalue;very${'long'.repeat(25)}ParameterNameWithNoValue>`,
+      From: `sip:${'amazinglylongcallername'.repeat(5)}@example.net;tag=12${'982'.repeat(50)}424;unknownheaderparam${'name'.repeat(20)}=unknowheaderparam${'value'.repeat(15)};unknownValueless${'paramname'.repeat(10)}`,
       'Call-ID': `longreq.one${'really'.repeat(20)}longcallid`,
-      Via: [
-        `SIP/2.0/UDP 192.0.2.9:5070;branch=z9hG4bKlong`,
-        ...Array.from({ length: 33 }, (_, hop) => `SIP/2.0/TCP sip${hop}.example.com`),
+      [`Unknown-${'Long'.repeat(20)}-Name`]: `unknown-${'long'.repeat(20)}-value; unknown-${'long'.repeat(20)}-parameter-name = unknown-${'long'.repeat(20)}-parameter-value`,
+      Via: '',
+      ...Object.fromEntries(
+        ['via', 'v', 'V', 'ViA', 'VIa', 'VIA', 'viA', 'vIa', 'vIA', 'V ', 'v ', 'V  ', 'v  ', 'Via ', 'Via  '].map(
+          (name, at) => [name, `${name.endsWith(' ') ? ' ' : ''}SIP/2.0/TCP sip${33 - at}.example.com`],
+        ),
+      ),
+      vIa: [
+        ...Array.from({ length: 18 }, (_, at) => `SIP/2.0/TCP sip${18 - at}.example.com`),
         `SIP/2.0/TCP host.example.com;received=192.0.2.5;branch=very${'long'.repeat(50)}branchvalue`,
       ],
+      Contact: `<sip:${'amazinglylongcallername'.repeat(5)}@host5.example.net>`,
     }),
     486,
   ],
@@ -150,12 +188,9 @@ const rfc4475: [section: string, about: string, sent: Parts | Buffer, verdict: V
     '3.1.1.10',
     'Via of unknown and varied transports',
     options({
-      Via: [
-        'SIP/2.0/UDP 192.0.2.9:5070;branch=z9hG4bKvaried',
-        'SIP/2.0/SCTP t1.example.com',
-        'SIP/2.0/UNKNOWN t2.example.com',
-        'SIP/2.0/TLS t3.example.com',
-      ],
+      Via: ['UDP', 'SCTP', 'TLS', 'UNKNOWN', 'TCP'].map(
+        (transport, at) => `SIP/2.0/${transport} t${at + 1}.example.com;branch=z9hG4bKvaried${at}`,
+      ),
     }),
     200,
   ],
@@ -179,14 +214,16 @@ const rfc4475: [section: string, about: string, sent: Parts | Buffer, verdict: V
   [
     '3.1.2.1',
     'needless separators between header fields',
-    invite({
-      Via: 'SIP/2.0/UDP 192.0.2.9:5070;;,;,,',
-      Contact: '"Joe" <sip:joe@example.org>;;;;',
-    }),
+    invite({ Via: 'SIP/2.0/UDP 192.0.2.15;;,;,,', Contact: '"Joe" <sip:joe@example.org>;;;;', 'Max-Forwards': '7' }),
     400,
   ],
   ['3.1.2.2', 'Content-Length larger than the message', invite({ 'Content-Length': '9999' }), 400],
-  ['3.1.2.3', 'a negative Content-Length', invite({ 'Content-Length': '-999' }), 400],
+  [
+    '3.1.2.3',
+    'a negative Content-Length',
+    invite({ 'Content-Length': '-999', 'Max-Forwards': '254', CSeq: '0 INVITE' }),
+    400,
+  ],
   [
     '3.1.2.4',
     'numbers that are too large in a request',
@@ -213,7 +250,12 @@ const rfc4475: [section: string, about: string, sent: Parts | Buffer, verdict: V
   ],
   ['3.1.2.6', 'a quoted string that does not end', invite({ To: '"Mr. J. User <sip:j.user@example.com>' }), 400],
   ['3.1.2.7', '<> around a Request-URI', invite({}, '<sip:user@example.com>'), 400],
-  ['3.1.2.8', 'white space in a Request-URI', invite({}, 'sip:user@example.com; lr'), 400],
+  [
+    '3.1.2.8',
+    'white space in a Request-URI',
+    invite({ To: 'sip:user@example.com;tag=3xfe-9921883-z9f', CSeq: '2130706432 INVITE' }, 'sip:user@example.com; lr'),
+    400,
+  ],
   [
     '3.1.2.9',
     'several spaces in the request line',
@@ -232,8 +274,11 @@ const rfc4475: [section: string, about: string, sent: Parts | Buffer, verdict: V
   ['3.1.2.14', 'spaces within an address', options({ To: '"Watson, Thomas" < sip:t.watson@example.org >' }), 400],
   [
     '3.1.2.15',
-    'a display name that should be quoted',
-    options({ From: 'Bell, Alexander <sip:a.g.bell@example.com>;tag=43' }),
+    'display names that should be quoted',
+    options({
+      From: 'Bell, Alexander <sip:a.g.bell@example.com>;tag=43',
+      To: 'Watson, Thomas <sip:t.watson@example.org>',
+    }),
     200,
   ],
   [
@@ -310,13 +355,22 @@ const rfc4475: [section: string, about: string, sent: Parts | Buffer, verdict: V
     invite({
       CSeq: ['5 INVITE', '59 INVITE'],
       'Call-ID': ['multi01.98asdh@192.0.2.1', 'multi01.98asdh@192.0.2.2'],
-      From: ['<sip:caller@example.com>;tag=3413415', '<sip:caller@example.com>;tag=2923420123'],
+      From: ['sip:caller@example.com;tag=3413415', 'sip:caller@example.net;tag=2923420123'],
       To: ['sip:user@example.com', 'sip:other@example.net'],
       'Max-Forwards': ['70', '5'],
+      Contact: ['<sip:caller@host25.example.net>', '<sip:caller@host36.example.net>'],
     }),
     400,
   ],
-  ['3.3.9', 'several Content-Length', options({ 'Content-Length': ['0', '5'] }), 400],
+  [
+    '3.3.9',
+    'several Content-Length',
+    {
+      ...options({ 'Content-Length': ['13', '5'], 'Content-Type': 'text/plain' }),
+      body: "There's no way to know how many octets are supposed to be here.\r\n",
+    },
+    400,
+  ],
   [
     '3.3.10',
     'a response to a broadcast address',
@@ -324,7 +378,13 @@ const rfc4475: [section: string, about: string, sent: Parts | Buffer, verdict: V
       start: 'SIP/2.0 200 OK',
       headers: {
         Via: ['SIP/2.0/UDP 192.0.2.198;branch=z9hG4bK1324923', 'SIP/2.0/UDP 255.255.255.255;branch=z9hG4bK1saber23'],
+        CSeq: '35 INVITE',
+        From: 'sip:user@example.com;tag=11141343',
+        To: 'sip:user@example.edu;tag=2229',
+        Contact: '<sip:user@host28.example.com>',
+        'Content-Type': 'application/sdp',
       },
+      body: sdp('IN IP4 192.0.2.198'),
     },
     'silence',
   ],
@@ -349,14 +409,25 @@ const rfc4475: [section: string, about: string, sent: Parts | Buffer, verdict: V
   ],
   [
     '3.3.15',
-    'an offer that asks for an unknown description',
-    invite({ Accept: 'text/nobodyKnowsThis', 'Content-Type': '' }, undefined, ''),
+    'an offer that asks for an unknown description in return',
+    invite({ Accept: 'text/nobodyKnowsThis', 'Max-Forwards': '5' }),
     406,
   ],
   [
     '3.4.1',
     'an INVITE of RFC 2543',
-    invite({ Via: 'SIP/2.0/UDP 192.0.2.9:5070', 'Max-Forwards': '', Contact: '', From: '<sip:caller@192.0.2.9>' }),
+    invite(
+      {
+        Via: 'SIP/2.0/UDP iftgw.example.com',
+        'Max-Forwards': '',
+        Contact: '',
+        From: '<sip:+13035551111@ift.client.example.net;user=phone>',
+        'Record-Route': '<sip:UserB@example.com;maddr=ss1.example.com>',
+        To: 'sip:+16505552222@ss1.example.net;user=phone',
+        'Content-Length': '',
+      },
+      'sip:UserB@192.0.2.1',
+    ),
     486,
   ],
 ];
@@ -372,41 +443,84 @@ const rfc5118: typeof rfc4475 = [
   ['4.2', 'an IPv6 address without brackets', register({ Via: six }, 'sip:2001:db8::10'), 400],
   ['4.3', 'a port that may be part of the address', register({ Via: six }, 'sip:[2001:db8::10:5070]'), 200],
   ['4.4', 'a port that is none', register({ Via: six }, 'sip:[2001:db8::10]:5070'), 200],
-  ['4.5', 'received with brackets', options({ Via: `${six};received=[2001:db8::9:255]` }), 200],
-  ['4.5', 'received without brackets', options({ Via: `${six};received=2001:db8::9:255` }), 200],
+  [
+    '4.5',
+    'received with brackets, in a BYE to a call that is not there',
+    {
+      start: 'BYE sip:[2001:db8::10] SIP/2.0',
+      headers: { Via: `${six};received=[2001:db8::9:255]`, To: 'sip:user@example.com;tag=bd76ya' },
+    },
+    481,
+  ],
+  [
+    '4.5',
+    'received without brackets',
+    options(
+      { Via: `${six};received=2001:db8::9:255`, Contact: '"Caller" <sip:caller@[2001:db8::9:1]>' },
+      'sip:[2001:db8::10]',
+    ),
+    200,
+  ],
   [
     '4.6',
-    'an IPv6 address in SDP',
-    invite({ Via: six }, 'sip:service@[2001:db8::10]', sdp('IN IP6 2001:db8::20')),
+    'IPv6 addresses in SDP, with audio that we have not',
+    invite({ Via: six }, 'sip:user@[2001:db8::10]', feed('IN IP6 2001:db8::20')),
+    488,
+  ],
+  [
+    '4.6',
+    'the same with audio that we have',
+    invite({ Via: six }, 'sip:user@[2001:db8::10]', sdp('IN IP6 2001:db8::20')),
     486,
   ],
   [
     '4.7',
-    'addresses of both families in the headers',
-    options({
-      Via: [
-        'SIP/2.0/UDP [2001:db8::9:1]:6050;branch=z9hG4bKas3',
-        'SIP/2.0/UDP 192.0.2.1;branch=z9hG4bKjhja8781hjuaij65144',
-      ],
-    }),
-    200,
+    'addresses of both families in the headers of a BYE to a call that is not there',
+    {
+      start: 'BYE sip:user@host.example.net SIP/2.0',
+      headers: {
+        Via: [
+          'SIP/2.0/UDP [2001:db8::9:1]:6050;branch=z9hG4bKas3-111',
+          'SIP/2.0/UDP 192.0.2.1;branch=z9hG4bKjhja8781hjuaij65144',
+          'SIP/2.0/TCP [2001:db8::9:255];branch=z9hG4bK451jj;received=192.0.2.200',
+        ],
+        To: 'sip:user@example.net;tag=9817--94',
+      },
+    },
+    481,
   ],
   [
     '4.8',
-    'addresses of both families in SDP',
-    invite({ Via: six }, undefined, `${sdp()}m=video 6060 RTP/AVP 31\r\nc=IN IP6 2001:db8::1\r\n`),
-    486,
-  ],
-  [
-    '4.9',
-    'an IPv4 address in an IPv6 address',
+    'addresses of both families in SDP, one in each media line',
     invite(
-      { Via: 'SIP/2.0/UDP [::ffff:192.0.2.10]:19823;branch=z9hG4bKbh19', Contact: '<sip:caller@[::ffff:192.0.2.2]>' },
-      undefined,
-      sdp('IN IP6 ::ffff:192.0.2.2'),
+      { Via: six },
+      'sip:user@[2001:db8::10]',
+      'v=0\r\no=bob 280744730 28977631 IN IP4 host.example.com\r\ns=\r\nt=0 0\r\nm=audio 22334 RTP/AVP 0\r\n' +
+        'c=IN IP4 192.0.2.1\r\nm=video 6024 RTP/AVP 107\r\nc=IN IP6 2001:db8::1\r\na=rtpmap:107 H263-1998/90000\r\n',
     ),
     486,
   ],
+  ...(
+    [
+      ['with audio that we have not', feed, 488],
+      ['with audio that we have', sdp, 486],
+    ] as const
+  ).map(([what, body, verdict]): (typeof rfc4475)[number] => [
+    '4.9',
+    `IPv4 addresses in IPv6 addresses, ${what}`,
+    invite(
+      {
+        Via: [
+          'SIP/2.0/UDP [::ffff:192.0.2.10]:19823;branch=z9hG4bKbh19',
+          'SIP/2.0/UDP [::ffff:192.0.2.2];branch=z9hG4bKas3-111',
+        ],
+        Contact: '"T. desk phone" <sip:ted@[::ffff:192.0.2.2]>',
+      },
+      'sip:user@example.com',
+      body('IN IP6 ::ffff:192.0.2.2'),
+    ),
+    verdict,
+  ]),
   [
     '4.10',
     'three colons, which an old grammar wrote',
