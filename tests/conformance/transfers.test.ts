@@ -141,6 +141,115 @@ test('attended: BridgeAttendedTransfer tells both calls, and where the others ar
   assert.equal([await inBridge(first), await inBridge(second)], [[], [target.id, stays.id]]);
 });
 
+/** What becomes of two calls of a party that are to be one, and how that is told. */
+async function joined(asks: Caller, consults: Caller, words: Record<string, string>): Promise<unknown> {
+  assert.is(await asks.phone.refer(`<sip:wait@127.0.0.1?Replaces=${consults.phone.replaces()}>`), 202);
+  const isIts = ({ transferer_first_leg }: Message) => (transferer_first_leg as { id: string }).id === asks.id;
+  const event = await app.wait('BridgeAttendedTransfer', isIts);
+  return whole(event, named({ ...words, [asks.id]: 'asks', [consults.id]: 'consults' }));
+}
+
+const attended = {
+  type: 'BridgeAttendedTransfer',
+  ...stamped,
+  transferer_first_leg: 'asks',
+  transferer_second_leg: 'consults',
+  is_external: true,
+};
+
+test('attended: where the second call is in an application, the other party goes there', async (sip) => {
+  const [stays, asks, consults] = [await caller(sip), await caller(sip), await caller(sip)];
+  const bridge = await join(stays, asks);
+  assert.equal(await joined(asks, consults, { [stays.id]: 'stays', [bridge]: 'bridge' }), {
+    ...attended,
+    transferer_first_leg_bridge: 'bridge',
+    transferee: 'stays',
+    result: 'Success',
+    destination_type: 'application',
+    destination_application: 'app',
+  });
+  await Promise.all([asks.phone.over(), consults.phone.over()]);
+  assert.equal(await inBridge(bridge), []);
+  assert.ok(stays.phone.inCall);
+});
+
+test('attended: where the first call is in an application, whoever was consulted goes there', async (sip) => {
+  const [asks, consults, target] = [await caller(sip), await caller(sip), await caller(sip)];
+  const bridge = await join(consults, target);
+  assert.equal(await joined(asks, consults, { [target.id]: 'target', [bridge]: 'bridge' }), {
+    ...attended,
+    transferer_second_leg_bridge: 'bridge',
+    transfer_target: 'target',
+    result: 'Success',
+    destination_type: 'application',
+    destination_application: 'app',
+  });
+  await Promise.all([asks.phone.over(), consults.phone.over()]);
+  assert.equal(await inBridge(bridge), []);
+  assert.ok(target.phone.inCall);
+});
+
+test('attended: of a bridge of several all go along, which BridgeMerged tells', async (sip) => {
+  const [stays, more, asks] = [await caller(sip), await caller(sip), await caller(sip)];
+  const [consults, target] = [await caller(sip), await caller(sip)];
+  const [first, second] = [await join(stays, more, asks), await join(consults, target)];
+  const words = { [first]: 'first', [second]: 'second', [target.id]: 'target' };
+  assert.equal(await joined(asks, consults, words), {
+    ...attended,
+    transferer_first_leg_bridge: 'first',
+    transferer_second_leg_bridge: 'second',
+    transfer_target: 'target',
+    result: 'Success',
+    destination_type: 'bridge',
+    destination_bridge: 'second',
+  });
+  const merged = await app.wait('BridgeMerged', ({ bridge_from }) => (bridge_from as { id: string }).id === first);
+  assert.is((merged['bridge'] as { id: string }).id, second);
+  await Promise.all([asks.phone.over(), consults.phone.over()]);
+  assert.equal([await inBridge(first), await inBridge(second)], [[], [target.id, stays.id, more.id]]);
+});
+
+test('attended: several who would have to go where only one can are told as Invalid, and stay', async (sip) => {
+  const [stays, more, asks, consults] = [await caller(sip), await caller(sip), await caller(sip), await caller(sip)];
+  const bridge = await join(stays, more, asks);
+  assert.equal(await joined(asks, consults, { [bridge]: 'bridge' }), {
+    ...attended,
+    transferer_first_leg_bridge: 'bridge',
+    result: 'Invalid',
+    destination_type: 'fail',
+  });
+  assert.equal(await inBridge(bridge), [stays.id, more.id, asks.id]);
+  assert.ok(consults.phone.inCall);
+});
+
+test('attended: a second call that is over is told as Fail, with the first one in its place', async (sip) => {
+  const [stays, asks, consults] = [await caller(sip), await caller(sip), await caller(sip)];
+  const bridge = await join(stays, asks);
+  const over = consults.phone.replaces();
+  const past = { replaces: () => over } as Phone;
+  await client.must(`DELETE /channels/${consults.id}`);
+  await consults.phone.over();
+  assert.equal(
+    await joined(
+      asks,
+      { ...consults, phone: past },
+      {
+        ...{ [stays.id]: 'stays', [bridge]: 'bridge' },
+      },
+    ),
+    {
+      ...attended,
+      transferer_second_leg: 'asks',
+      transferer_second_leg_bridge: 'bridge',
+      transferer_first_leg_bridge: 'bridge',
+      transferee: 'stays',
+      result: 'Fail',
+      destination_type: 'fail',
+    },
+  );
+  assert.equal(await inBridge(bridge), [stays.id, asks.id]);
+});
+
 /** Leaves the transfers that a caller asks for to the application. */
 const leaveToApplication = ({ id }: Caller) =>
   client.must(
