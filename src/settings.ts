@@ -158,6 +158,8 @@ export const outboundConnections = ({ applications }: Config): OutboundConnectio
       username: application.username,
       password: application.password,
       localUser: application.local_user,
+      ...(application.token !== '' && { token: application.token }),
+      ...(application.local_token !== '' && { localToken: application.local_token }),
     },
     apps: application.apps,
     subscribeAll: application.subscribe_all,

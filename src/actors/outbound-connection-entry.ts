@@ -19,6 +19,10 @@ export type OutboundTarget = {
   password: string;
   /** The user of the interface whose rights the application has in requests over the socket. */
   localUser: string;
+  /** A token of that user's, to whose rights it is limited; it ends with the token. */
+  localToken?: string;
+  /** Sent as Bearer credentials in place of the Basic ones. */
+  token?: string;
   /** Headers sent along for one call. */
   headers?: Readonly<Record<string, string>>;
 };
@@ -49,8 +53,8 @@ export type OutboundConnectionSettings = {
   reconnectAttempts: number;
 };
 
-/** What an application hears whose requests have the rights of a user; undefined for everything. */
-export type NarrowOf = (localUser: string) => HearsOnly | undefined;
+/** What an application hears whose requests have the rights of a user, or of a token of its; undefined for everything. */
+export type NarrowOf = (target: Pick<OutboundTarget, 'localUser' | 'localToken'>) => HearsOnly | undefined;
 
 /** A running connection: its actor, and what it holds outside the chart. */
 export type Connection = {

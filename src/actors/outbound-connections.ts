@@ -81,7 +81,7 @@ export function createOutboundConnections(options: OutboundConnectionsOptions): 
     return applications.connect({
       ...{ names, subscribeAll, announce, own: true, send: outbox.take, describe: shownUrl(target.url) },
       get narrow() {
-        return narrowOf(target.localUser);
+        return narrowOf(target);
       },
     });
   };

@@ -172,6 +172,7 @@ export async function buildInterface(
       ],
       apply(next) {
         served.reconfigure(httpSettings(next));
+        outboundSockets.review();
         http.limit(next.http.limits);
       },
     },

@@ -122,7 +122,7 @@ function checkScopes({ http }: Config, { checkOperation }: Known): Problem[] {
 function checkApplications({ applications, http }: Config, broken: ReadonlySet<unknown>): Problem[] {
   const problems: Problem[] = [];
   const taken = new Map<string, string>();
-  for (const [name, { apps, local_user }] of Object.entries(applications)) {
+  for (const [name, { apps, local_user, username, token, local_token }] of Object.entries(applications)) {
     for (const [index, app] of apps.entries()) {
       const other = taken.get(app);
       if (other !== undefined)
@@ -132,6 +132,16 @@ function checkApplications({ applications, http }: Config, broken: ReadonlySet<u
         });
       taken.set(app, name);
     }
+    // What was written is not told: it may be a secret all the same.
+    if (!/^[\w.~+/-]*=*$/.test(token))
+      problems.push({ path: ['applications', name, 'token'], message: 'not a token (RFC 6750 2.1)' });
+    if (!/^(?:hst_\w+)?$/.test(local_token))
+      problems.push({
+        path: ['applications', name, 'local_token'],
+        message: 'not a token of ours: these begin with hst_',
+      });
+    if (token !== '' && username !== '')
+      problems.push({ path: ['applications', name, 'token'], message: 'give `token` or `username`, not both' });
     if (!broken.has('http') && !http.users.some((user) => user.name === local_user))
       problems.push({ path: ['applications', name, 'local_user'], message: `there is no user \`${local_user}\`` });
   }

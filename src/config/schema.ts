@@ -258,6 +258,11 @@ const application = group(
       },
     ),
     local_user: text({ description: 'The one of http.users whose rights the program has over the WebSocket.' }),
+    local_token: text({
+      default: '',
+      description:
+        'A token of local_user (`hookswitch token make`): the program has its rights alone, as long as it is good. Empty: those of the user.',
+    }),
     subscribe_all: flag({ default: false, description: 'Subscribe the applications to everything there is.' }),
     protocols: list(Type.String({ rule: 'token' }), {
       default: ['ari'],
@@ -266,6 +271,10 @@ const application = group(
     }),
     username: text({ default: '', description: 'User name that we tell the program. Empty: none.' }),
     password: text({ default: '', description: 'The password to it.' }),
+    token: text({
+      default: '',
+      description: 'A token that we tell the program instead (`Authorization: Bearer`). Empty: none.',
+    }),
     connection_timeout: number(0.01, 60, {
       default: 0.5,
       unit: 's',

@@ -19,6 +19,7 @@ import {
 import { createParamReader, type Sources } from './parameters.ts';
 import type { Responder } from './responses.ts';
 import { connectParams } from './routes/events.ts';
+import { closeWithToken, notLetIn } from './token-end.ts';
 import { handshakeProblem, type TakeUpgrade, writeRefusal } from './upgrades.ts';
 
 export type EventsSocketDeps = SessionDeps & {
@@ -45,12 +46,6 @@ export interface EventsSocket {
   /** Says 1001 to every socket and cuts those that do not answer within `graceMs`; resolves when all are gone. */
   close(graceMs: number): Promise<void>;
 }
-
-/** Longest that a timer of Node waits, in ms. */
-const longestTimerMs = 2_147_483_647;
-
-/** Why a socket is closed with 1008. */
-export const notLetIn = 'the credentials are not good any more';
 
 /** What a WebSocket begins with. */
 export type SocketStart = Pick<SessionOptions, 'socket' | 'opened'>;
@@ -112,22 +107,9 @@ export function createEventsSocket(deps: EventsSocketDeps): EventsSocket {
   const corker = createCorker(clock);
   let closing = false;
 
-  /** Closes a socket when the token that it was opened with expires. @returns what ends the wait. */
-  const endWith = ({ raw, user }: Session): (() => void) => {
-    const expiresAt = user?.token?.expiresAt;
-    if (expiresAt === undefined) return () => {};
-    let timer: unknown;
-    const wait = (): void => {
-      const left = expiresAt - clock.now();
-      if (left <= 0) raw.close(1008, notLetIn);
-      else timer = clock.setTimeout(wait, Math.min(left, longestTimerMs));
-    };
-    wait();
-    return () => clock.clearTimeout(timer);
-  };
   const opened = (session: Session): boolean => {
     sessions.add(session);
-    const stopWaiting = endWith(session);
+    const stopWaiting = closeWithToken(session, clock);
     void session.closed.then(() => {
       sessions.delete(session);
       stopWaiting();

@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http';
+import { isDeepStrictEqual } from 'node:util';
 import { WebSocket } from 'ws';
 import type { NarrowOf, OpenSocket, OutboundTarget, SocketReports } from '../actors/outbound-connections.ts';
+import type { Narrow } from '../bus/delivery.ts';
 import { shownUrl } from '../lib/shown-url.ts';
 import type { TlsKeys } from '../lib/tls.ts';
 import { accessOf } from './access/access.ts';
@@ -8,13 +10,20 @@ import { narrowOf } from './access/sight.ts';
 import type { HttpUser } from './auth.ts';
 import { createCorker } from './corker.ts';
 import { createSession, type SessionDeps } from './events-session.ts';
+import { closeWithToken, notLetIn } from './token-end.ts';
+import { holderOf } from './token-operations.ts';
 
 /** WebSockets that this system opens to applications. */
 export interface OutboundSockets {
-  /** Requests over the socket have the rights of the target's local user; without such a user it cannot be opened. */
+  /**
+   * Requests over the socket have the rights of the target's local user, or of the token of its; without such a user, or
+   * when the token is not good, it cannot be opened.
+   */
   open: OpenSocket;
   /** What an application of a user hears; as the users are when an event comes. */
   narrowOf: NarrowOf;
+  /** Users or tokens are others now: sockets whose rights have changed are closed (1008), and may be opened anew. */
+  review(): void;
   /** Says 1001 to every socket and cuts those that do not answer within `graceMs`; resolves when all are gone. */
   close(graceMs: number): Promise<void>;
 }
@@ -22,15 +31,34 @@ export interface OutboundSockets {
 /** Longest that a socket told to close may take, in ms. */
 const closeTimeoutMs = 5_000;
 
-const headersOf = ({ username, password }: OutboundTarget): Record<string, string> =>
-  username === '' ? {} : { Authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };
+function headersOf({ username, password, token }: OutboundTarget): Record<string, string> {
+  if (token !== undefined) return { Authorization: `Bearer ${token}` };
+  return username === '' ? {} : { Authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };
+}
+
+/** What an application hears while nobody stands behind it: what is meant for it by name. */
+const hearsNothing: Narrow = { by: 'nobody', hears: () => false };
 
 /** Opens WebSockets to applications: what runs over them is what runs over the sockets that applications open to us. */
 export function createOutboundSockets(deps: SessionDeps & { tls: Pick<TlsKeys, 'client'> }): OutboundSockets {
-  const { options, clock, log, tls, owners } = deps;
+  const { options, clock, log, tls, owners, tokens } = deps;
   const corker = createCorker(clock);
   const open = new Map<WebSocket, Promise<void>>();
-  const userNamed = (wanted: string): HttpUser | undefined => options.users.find(({ name }) => name === wanted);
+  /** Whose rights those that are open have, and what these are made of. */
+  const held = new Map<WebSocket, { target: OutboundTarget; user: HttpUser }>();
+
+  /** Whose rights a program has, or why nobody's. */
+  const holder = ({ localUser, localToken }: Pick<OutboundTarget, 'localUser' | 'localToken'>): HttpUser | string => {
+    const user = options.users.find(({ name }) => name === localUser);
+    if (!user) return `there is no user ${localUser}`;
+    if (localToken === undefined) return user;
+    const token = tokens?.find(localToken);
+    return token?.user === localUser ? holderOf(user, token) : `its local_token is not good, or not of ${localUser}`;
+  };
+  const review = (): void => {
+    for (const [raw, { target, user }] of held) if (!isDeepStrictEqual(holder(target), user)) raw.close(1008, notLetIn);
+  };
+  tokens?.onRevoked(review);
 
   const dial = (target: OutboundTarget): WebSocket =>
     new WebSocket(target.url, [...target.protocols], {
@@ -44,8 +72,9 @@ export function createOutboundSockets(deps: SessionDeps & { tls: Pick<TlsKeys, '
     });
 
   const run = (raw: WebSocket, target: OutboundTarget, names: readonly string[], told: SocketReports): void => {
-    const localUser = userNamed(target.localUser);
-    const foreign = localUser && names.find((name) => accessOf(localUser).scope?.application(name) === false);
+    const localUser = holder(target);
+    const isHeld = typeof localUser !== 'string';
+    const foreign = isHeld ? names.find((name) => accessOf(localUser).scope?.application(name) === false) : undefined;
     let upgraded: IncomingMessage | undefined;
     let failure = 'the connection was closed';
     let session: ReturnType<typeof createSession> | undefined;
@@ -56,8 +85,16 @@ export function createOutboundSockets(deps: SessionDeps & { tls: Pick<TlsKeys, '
       failure = message;
     });
     raw.once('open', () => {
-      if (!upgraded || !localUser || foreign !== undefined) return raw.terminate();
+      // Rights may have changed while it was opened.
+      if (!upgraded || !isHeld || foreign !== undefined || !isDeepStrictEqual(holder(target), localUser))
+        return raw.terminate();
       const { socket } = upgraded;
+      held.set(raw, { target, user: localUser });
+      const stopWaiting = closeWithToken({ raw, user: localUser }, clock);
+      raw.once('close', () => {
+        held.delete(raw);
+        stopWaiting();
+      });
       session = createSession(deps, corker, {
         names: [...names],
         subscribeAll: false,
@@ -80,7 +117,7 @@ export function createOutboundSockets(deps: SessionDeps & { tls: Pick<TlsKeys, '
     raw.once('close', () => {
       if (session) session.onClose();
       else if (foreign !== undefined) told.failed(`the scope of ${target.localUser} does not cover ${foreign}`);
-      else told.failed(localUser ? failure : `there is no user ${target.localUser}`);
+      else told.failed(isHeld ? failure : localUser);
     });
   };
 
@@ -96,10 +133,11 @@ export function createOutboundSockets(deps: SessionDeps & { tls: Pick<TlsKeys, '
   };
 
   return {
-    narrowOf(name) {
-      const user = userNamed(name);
-      return user && narrowOf(user, owners);
+    narrowOf(target) {
+      const user = holder(target);
+      return typeof user === 'string' ? hearsNothing : narrowOf(user, owners);
     },
+    review,
 
     open(target, names, told) {
       let raw: WebSocket;

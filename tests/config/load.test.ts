@@ -235,6 +235,20 @@ applications:
   ]);
 });
 
+problems('a connection to a program has a token or a user name, and tokens that can be', () => {
+  const of = (more: string) =>
+    problemsOf(`http: { users: [{ name: a, password: b }] }
+applications:
+  one: { url: 'ws://10.0.0.9:9000/ari', apps: [x], local_user: a, ${more} }
+`);
+  assert.equal(of('username: me, token: abc'), ['3:82 applications.one.token give `token` or `username`, not both']);
+  assert.equal(of("token: 'a b'"), ['3:68 applications.one.token not a token (RFC 6750 2.1)']);
+  assert.equal(of('local_token: secret'), [
+    '3:68 applications.one.local_token not a token of ours: these begin with hst_',
+  ]);
+  assert.equal(of('token: abc.def==, local_token: hst_abc'), []);
+});
+
 problems('a context that the dialplan does not have is told', () => {
   assert.equal(problemsOf('sip:\n  endpoints:\n    carol:\n      context: defualt\n'), [
     '4:7 sip.endpoints.carol.context the dialplan has no context `defualt`; did you mean `default`?',

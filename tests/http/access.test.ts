@@ -6,9 +6,11 @@ import type { Deps } from '../../src/http/deps.ts';
 import type { Named, Operation, Param } from '../../src/http/operation.ts';
 import { createRestOverWebSocket } from '../../src/http/rest-over-websocket.ts';
 import { apis, operationNames } from '../../src/http/routes/index.ts';
+import { holderOf } from '../../src/http/token-operations.ts';
 import type { HttpUser } from '../../src/http/user.ts';
 import { createLogger } from '../../src/lib/log.ts';
 import type { AriEventBody } from '../../src/models/events.ts';
+import type { KeptToken, Tokens } from '../../src/stores/tokens.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { basic, call, createFakes, createTestApp, samples, type TestApp } from './fakes.ts';
 import { startTestServer } from './sockets.ts';
@@ -18,7 +20,15 @@ import { startTestServer } from './sockets.ts';
  * their parameters name comes from their declarations.
  */
 
-const doors = ['REST', 'REST over WebSocket', 'WebSocket that we opened'] as const;
+const doors = [
+  'REST',
+  'REST with a token as password',
+  'REST with a token as Bearer',
+  'REST over WebSocket',
+  'REST over WebSocket with a token',
+  'WebSocket that we opened',
+  'WebSocket that we opened with a token',
+] as const;
 type Door = (typeof doors)[number];
 
 /** Things of ours and of others: `mine…` belongs to the application `desk`, `foreign…` to `other`. */
@@ -132,13 +142,44 @@ type Answered = { status: number; message: string };
 
 let served: TestApp | undefined;
 
+/** The same for tokens: their users may do everything, and the tokens what the users may otherwise. */
+let servedTokens: TestApp | undefined;
+const unlimited = ({ name, password }: HttpUser): HttpUser => ({ name, password, read_only: false });
+const tokenOf = ({ name, scope, read_only }: HttpUser): KeptToken => ({
+  ...{ name: `of ${name}`, user: name, digest: name, scopes: (scope ? [scope] : []) as KeptToken['scopes'], read_only },
+  ...{ created: 0, made_by: name, expires: Number.MAX_SAFE_INTEGER },
+});
+const kept = new Map<string, KeptToken>();
+function secretOf(user: HttpUser): string {
+  const secret = `hst_${Buffer.from(user.name).toString('hex')}`;
+  if (!kept.has(secret)) kept.set(secret, tokenOf(user));
+  return secret;
+}
+const tokens: Tokens = {
+  ...{ list: () => [...kept.values()], get: (name) => [...kept.values()].find((token) => token.name === name) },
+  ...{ find: (secret) => kept.get(secret), make: () => Promise.reject(new Error('none is made here')) },
+  ...{ revoke: async () => {}, onRevoked() {}, size: 0, close: async () => {} },
+};
+
 /** Asks through a door, as a user. */
 function ask(user: HttpUser, door: Door, request: ReturnType<typeof requestOf>): Promise<Answered> {
   served ??= createTestApp(owners, { users, validate: false }, new ManualClock());
-  const http = served;
-  const authorization = basic(`${user.name}:${user.password}`);
+  servedTokens ??= createTestApp(
+    owners,
+    { users: users.map(unlimited), validate: false },
+    new ManualClock(),
+    undefined,
+    {
+      tokens,
+    },
+  );
+  const withToken = door.includes('a token');
+  const http = withToken ? servedTokens : served;
+  const secret = withToken ? secretOf(user) : user.password;
+  const authorization = door.endsWith('Bearer') ? `Bearer ${secret}` : basic(`${user.name}:${secret}`);
+  const localUser = withToken ? holderOf(unlimited(user), tokenOf(user)) : user;
   const { method, path, body } = request;
-  if (door === 'REST') {
+  if (!door.includes('WebSocket')) {
     const headers = { authorization, ...(body && { 'content-type': 'application/json' }) };
     return http.ask(`${method} ${path}`, { headers, ...(body && { body }) }).then(async (response) => {
       const text = await response.text();
@@ -149,7 +190,7 @@ function ask(user: HttpUser, door: Door, request: ReturnType<typeof requestOf>):
     const rest = createRestOverWebSocket({
       ...{ app: http.app, clock: new ManualClock(), log: createLogger({ level: 'silent' }), entityId: 'e' },
       ...{ application: 'desk', peer: '192.0.2.1', raw: { pause() {}, resume() {} } },
-      ...(door === 'REST over WebSocket' ? { authorization } : { authorization: '', localUser: user }),
+      ...(door.startsWith('REST') ? { authorization } : { authorization: '', localUser }),
       send(json) {
         const { status_code: status, message_body: text = '' } = JSON.parse(json);
         resolve({ status, message: messageOf(text) });
@@ -487,11 +528,11 @@ scopes('who makes a bridge is kept, with the application whose WebSocket it came
   const create = ordinary.find(({ operation }) => nameOf(operation) === 'bridges:create');
   if (!create) throw new Error('there is no such operation');
   for (const door of doors) await ask(anybody, door, requestOf(create.base, create.operation));
-  assert.equal(made, [
-    { user: anybody.name, application: undefined },
-    { user: anybody.name, application: 'desk' },
-    { user: anybody.name, application: 'desk' },
-  ]);
+  const over = (door: Door) => (door.includes('WebSocket') ? 'desk' : undefined);
+  assert.equal(
+    made,
+    doors.map((door) => ({ user: anybody.name, application: over(door) })),
+  );
 });
 
 const sources = suite<{ server: Awaited<ReturnType<typeof startTestServer>> }>('addresses of users');

@@ -1,7 +1,10 @@
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type WebSocket, WebSocketServer } from 'ws';
@@ -9,7 +12,9 @@ import type { OutboundTarget } from '../../src/actors/outbound-connections.ts';
 import { createOutboundSockets, type OutboundSockets } from '../../src/http/outbound-socket.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/log.ts';
+import { openTokens } from '../../src/stores/tokens.ts';
 import { Authority, tlsKeys } from '../support/certificates.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 import { createFakes, createTestApp, options } from './fakes.ts';
 
 /** A program that waits for our WebSocket. */
@@ -139,6 +144,109 @@ dialing('a local user who does not exist has no connection', async ({ sockets, p
   const reports = listen();
   sockets.open(to(program.url, { localUser: 'nobody' }), ['hello'], reports.told);
   assert.is(await reports.next(), 'failed: there is no user nobody');
+});
+
+dialing('tells a token as Bearer, in place of a user name', async ({ sockets, program }) => {
+  sockets.open(to(program.url, { token: 'abc.def' }), ['hello'], listen().told);
+  const [, request] = await program.accepted;
+  assert.is(request.headers.authorization, 'Bearer abc.def');
+});
+
+/** Sockets whose programs have the rights of tokens. */
+function withTokens(fakes = createFakes()) {
+  const directory = mkdtempSync(join(tmpdir(), 'hookswitch-outbound-'));
+  const clock = new ManualClock();
+  const log = createLogger({ level: 'silent' });
+  const settings = { most: 10 };
+  let made = 0;
+  const secret = (length: number) => `${++made}`.padStart(length, 'x');
+  const tokens = openTokens({ directory, clock, log, settings, secret });
+  const { app, unread } = createTestApp(fakes.owners, {}, clock, undefined, { tokens });
+  const current = { ...options, users: [...options.users] };
+  const sockets = createOutboundSockets({
+    ...{ owners: fakes.owners, options: current, entityId: '02:00:00:00:00:01', tokens, clock, log, app, unread },
+    page: { version: '1.2.3', files: undefined },
+    secret: () => 'secret',
+    tls: tlsKeys({ believes: [authority] }),
+  });
+  const make = async (name: string, user: string, operations: string[]) =>
+    (
+      await tokens.make({
+        ...{ name, user, scopes: [{ operations, applications: ['hello'] }], read_only: false },
+        ...{ made_by: user, expires: clock.now() + 60_000 },
+      })
+    ).secret;
+  const close = async () => {
+    await sockets.close(100);
+    await tokens.close();
+    rmSync(directory, { recursive: true });
+  };
+  return { sockets, tokens, clock, calls: fakes.calls, current, make, close };
+}
+
+dialing('a program has the rights of its token alone, until that is revoked', async ({ program }) => {
+  const { sockets, tokens, calls, make, close } = withTokens();
+  const localToken = await make('looks', 'writer', ['channels:get']);
+  const reports = listen();
+  sockets.open(to(program.url, { localToken }), ['hello'], reports.told);
+  const [socket] = await program.accepted;
+  assert.is(await reports.next(), 'opened');
+  const refused = await ask(socket, { method: 'POST', uri: 'channels/c1/answer' });
+  assert.equal(
+    [refused.status_code, JSON.parse(refused.message_body).message],
+    [403, "The scope of 'writer' does not cover the operation channels:answer"],
+  );
+  assert.is((await ask(socket, { method: 'GET', uri: 'channels/c1' })).status_code, 200);
+  assert.equal(calls, [['channels.get', 'c1']]);
+  assert.is(sockets.narrowOf({ localUser: 'writer', localToken })?.by, JSON.stringify(['writer', 'looks']));
+  const ended = once(socket, 'close');
+  await tokens.revoke('looks');
+  const [code, reason] = await ended;
+  assert.equal([code, String(reason)], [1008, 'the credentials are not good any more']);
+  assert.is(await reports.next(), 'closed');
+  const again = listen();
+  sockets.open(to(program.url, { localToken }), ['hello'], again.told);
+  assert.is(await again.next(), 'failed: its local_token is not good, or not of writer');
+  assert.is(sockets.narrowOf({ localUser: 'writer', localToken })?.by, 'nobody');
+  await close();
+});
+
+dialing('a program loses its socket when its token expires, or its user becomes another', async ({ program }) => {
+  const { sockets, clock, current, make, close } = withTokens();
+  const localToken = await make('a while', 'writer', ['*']);
+  sockets.open(to(program.url, { localToken }), ['hello'], listen().told);
+  const [socket] = await program.accepted;
+  assert.is((await ask(socket, { method: 'GET', uri: 'channels/c1' })).status_code, 200);
+  const ended = once(socket, 'close');
+  clock.advance(60_000);
+  assert.is((await ended)[0], 1008);
+
+  const plain = once(program.server, 'connection') as Promise<[WebSocket, IncomingMessage]>;
+  sockets.open(to(program.url), ['hello'], listen().told);
+  const [other] = await plain;
+  assert.is((await ask(other, { method: 'GET', uri: 'channels/c1' })).status_code, 200);
+  sockets.review();
+  assert.is((await ask(other, { method: 'GET', uri: 'channels/c1' })).status_code, 200);
+  const over = once(other, 'close');
+  current.users = current.users.map((user) => (user.name === 'writer' ? { ...user, read_only: true } : user));
+  sockets.review();
+  assert.is((await over)[0], 1008);
+  await close();
+});
+
+dialing('a token of somebody else, and one that does not cover the application, open nothing', async ({ program }) => {
+  const { sockets, make, close } = withTokens();
+  const readers = await make('of the reader', 'reader', ['*']);
+  const writers = await make('of the writer', 'writer', ['*']);
+  const failed = async (localToken: string, names: string[]) => {
+    const reports = listen();
+    sockets.open(to(program.url, { localToken }), names, reports.told);
+    return reports.next();
+  };
+  assert.is(await failed(readers, ['hello']), 'failed: its local_token is not good, or not of writer');
+  assert.is(await failed('hst_nothing', ['hello']), 'failed: its local_token is not good, or not of writer');
+  assert.is(await failed(writers, ['other']), 'failed: the scope of writer does not cover other');
+  await close();
 });
 
 dialing(

@@ -71,11 +71,14 @@ export class Carrier {
     return this.next((message): message is SipRequest => message.kind === 'request' && message.method === method);
   }
 
-  /** The next response to a request of that method, 100 aside. */
-  response(method: string): Promise<SipResponse> {
+  /** The next response to a request of that method, of that call where one is named, 100 aside. */
+  response(method: string, callId?: string): Promise<SipResponse> {
     return this.next(
       (message): message is SipResponse =>
-        message.kind === 'response' && message.status > 100 && message.cseq.method === method,
+        message.kind === 'response' &&
+        message.status > 100 &&
+        message.cseq.method === method &&
+        (callId === undefined || message.callId === callId),
     );
   }
 
