@@ -5,7 +5,6 @@ import { Timers } from '../../sip/dialog/stack.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipMessage, SipRequest } from '../../sip/message/message.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
-import { isNowhere } from '../../sip/sdp/description.ts';
 import type { Target } from '../../sip/transport/transport.ts';
 import { Cause } from '../../telephony/causes.ts';
 import type { DigitSequence, LegReport, Party, Redirection, Report } from '../../telephony/driver.ts';
@@ -26,7 +25,7 @@ import { createNegotiation, type Negotiation, type NegotiationData } from './neg
 import { assertedParty } from './party.ts';
 import { PictureUpdates } from './picture-updates.ts';
 import { sipfragStatus } from './refer.ts';
-import { localHost, type Services } from './services.ts';
+import { mediaAddress, type Services } from './services.ts';
 
 /** `setup`: before the answer · `gone`: the far side has ended it, `hangup` is awaited · `ended`: nothing more is told. */
 export type LegPhase = 'setup' | 'up' | 'gone' | 'ended';
@@ -494,11 +493,4 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       media: session.dump(),
     }),
   };
-}
-
-/** The configured address, else where the port is bound, else what the peer knows us by. */
-function mediaAddress(services: Services, { local }: RtpSession, peer: Target | undefined): string {
-  const configured = services.config.outside?.(peer?.address);
-  if (configured !== undefined) return configured;
-  return isNowhere(local.address) && peer ? localHost(services, peer) : local.address;
 }

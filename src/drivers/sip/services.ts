@@ -1,8 +1,9 @@
 import type { LimitHit } from '../../lib/limit-counts.ts';
 import type { Stack } from '../../sip/dialog/stack.ts';
 import type { UserAgent } from '../../sip/dialog/user-agent.ts';
+import { isNowhere } from '../../sip/sdp/description.ts';
 import type { Target } from '../../sip/transport/transport.ts';
-import type { MediaPlane } from '../../telephony/media.ts';
+import type { MediaPlane, RtpSession } from '../../telephony/media.ts';
 import type { Bindings } from './bindings.ts';
 import type { EndpointConfig, SipConfig } from './config.ts';
 import type { Endpoints } from './endpoints.ts';
@@ -44,6 +45,13 @@ export type Services = {
 /** The host that we are for a peer. */
 export const localHost = ({ stack, config }: Services, target: Target): string =>
   stack.transports.localAddress(target)?.host ?? config.realm;
+
+/** Where our audio is: the configured address, else where the port is bound, else what the peer knows us by. */
+export function mediaAddress(services: Services, { local }: RtpSession, peer: Target | undefined): string {
+  const configured = services.config.outside?.(peer?.address);
+  if (configured !== undefined) return configured;
+  return isNowhere(local.address) && peer ? localHost(services, peer) : local.address;
+}
 
 /** The name of a new channel of an endpoint. */
 export const channelName = ({ stack }: Services, endpoint: EndpointConfig): string =>
