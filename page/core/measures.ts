@@ -1,6 +1,6 @@
 import type { TimelineEntry } from '../../src/models/timeline.ts';
 
-/** Loss, jitter and level of a call's audio over time. */
+/** Loss, jitter and level of a call's audio over time, and of each stream of its video. */
 
 /** What was measured of one channel at one moment. */
 export type Measure = { at: number; object: string; report: Readonly<Record<string, unknown>> };
@@ -26,15 +26,40 @@ export function measuresOf(timeline: readonly TimelineEntry[], asked: readonly M
   return recorded.length === 0 ? asked : [...recorded, ...asked].sort((one, other) => one.at - other.at);
 }
 
-/** What is to be drawn. @param nameOf how a channel is called where there are several */
-export function curvesOf(measures: readonly Measure[], nameOf: (object: string) => string): MeasureCurve[] {
-  const objects = [...new Set(measures.map(({ object }) => object))];
+const isVideo = ({ report }: Measure): boolean => report['video'] !== undefined;
+/** One name for each stream. */
+const streamOf = ({ object, report }: Measure): string => `${object} ${String(report['video'] ?? '')}`;
+
+/** How a stream is called: by its channel, and by its number where the channel has several. */
+const streamName = (one: Measure, all: readonly Measure[], nameOf: (object: string) => string): string => {
+  const isOnly = all.every((each) => each.object !== one.object || streamOf(each) === streamOf(one));
+  return isOnly ? nameOf(one.object) : `${nameOf(one.object)} ${String(one.report['video'])}`;
+};
+
+/** The first measure of each stream. */
+function firstOfEach(measures: readonly Measure[]): Measure[] {
+  const first = new Map<string, Measure>();
+  for (const each of measures) if (!first.has(streamOf(each))) first.set(streamOf(each), each);
+  return [...first.values()];
+}
+
+/**
+ * What is to be drawn of audio or video, a value for each measure of either.
+ * @param nameOf how a channel is called where there are several
+ */
+export function curvesOf(
+  measures: readonly Measure[],
+  nameOf: (object: string) => string,
+  kind: 'audio' | 'video' = 'audio',
+): MeasureCurve[] {
+  const ofKind = measures.filter((each) => isVideo(each) === (kind === 'video'));
+  const streams = firstOfEach(ofKind);
   return drawn.flatMap(({ title, members, range }) => {
-    const lines = objects.flatMap((object) =>
+    const lines = streams.flatMap((stream) =>
       Object.entries(members).map(([member, word]) => ({
-        label: objects.length === 1 ? word : `${nameOf(object)} ${word}`,
-        values: measures.map(({ object: other, report }) => {
-          const value = other === object ? report[member] : undefined;
+        label: streams.length === 1 ? word : `${streamName(stream, streams, nameOf)} ${word}`,
+        values: measures.map((each) => {
+          const value = streamOf(each) === streamOf(stream) ? each.report[member] : undefined;
           return typeof value === 'number' ? value : null;
         }),
       })),
@@ -42,6 +67,23 @@ export function curvesOf(measures: readonly Measure[], nameOf: (object: string) 
     const some = lines.filter(({ values }) => values.some((value) => value !== null)).slice(0, mostLines);
     return some.length === 0 ? [] : [{ title, lines: some, range }];
   });
+}
+
+/** A stream of video as it was measured last. */
+export type VideoRow = { name: string; report: Measure['report'] };
+
+/** Each stream of video as it was at a moment, by channels; without a moment as it is now. */
+export function videoRowsOf(
+  measures: readonly Measure[],
+  nameOf: (object: string) => string,
+  at: number | undefined,
+): VideoRow[] {
+  const ofThen = measures.filter((each) => isVideo(each) && (at === undefined || each.at <= at));
+  const streams = firstOfEach(ofThen);
+  return streams.map((stream) => ({
+    name: streamName(stream, streams, nameOf),
+    report: ofThen.findLast((each) => streamOf(each) === streamOf(stream))?.report ?? {},
+  }));
 }
 
 /** The last value up to a moment; undefined when there was none yet. Without a moment the last of all. */
@@ -54,14 +96,15 @@ export function valueAt(
   return found ?? undefined;
 }
 
-/** What was measured, in a few words: `3 lost, jitter 2.1 ms, -23 dB`. */
-export function audioText(report: Measure['report']): string {
+/** What was measured, in a few words: `3 lost, jitter 2.1 ms, -23 dB`; of video how many key frames were asked for as well. */
+export function mediaText(report: Measure['report']): string {
   const {
     loss_heard: lost,
     jitter_heard_ms: jitter,
     level_db: level,
     level_sent_db: sent,
     dropped_ms: dropped,
+    key_frames_asked: keyFrames,
   } = report;
   return [
     ...(lost === undefined ? [] : [`${String(lost)} lost`]),
@@ -69,5 +112,6 @@ export function audioText(report: Measure['report']): string {
     ...(dropped === undefined || dropped === 0 ? [] : [`${String(dropped)} ms left out`]),
     ...(level === undefined ? [] : [`${String(level)} dB`]),
     ...(sent === undefined ? [] : [`sent ${String(sent)} dB`]),
+    ...(keyFrames === undefined || keyFrames === 0 ? [] : [`${String(keyFrames)} key frames asked for`]),
   ].join(', ');
 }

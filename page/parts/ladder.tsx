@@ -1,6 +1,6 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
-import { audioText } from '../core/measures.ts';
+import { mediaText } from '../core/measures.ts';
 import { offset, stateNames } from '../core/words.ts';
 import { Json } from './bits.tsx';
 import { Windowed } from './windowed.tsx';
@@ -75,14 +75,16 @@ export function shapeOf(entry: TimelineEntry): Shape {
         tone: entry.missed ? 'event bad' : 'event',
       };
     }
-    case 'media':
+    case 'media': {
+      const { codec = '', video } = entry.report;
       return {
         from: 1,
         to: 1,
-        text: `audio ${String(entry.report['codec'] ?? '')}`.trim(),
-        detail: audioText(entry.report),
+        text: `${video === undefined ? 'audio' : `video ${String(video)}`} ${String(codec)}`.trim(),
+        detail: mediaText(entry.report),
         tone: 'media',
       };
+    }
   }
 }
 

@@ -2,12 +2,12 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Call } from '../../src/models/call.ts';
 import type { RTPstat } from '../../src/models/rtp-statistics.ts';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
-import { curvesOf, type Measure, measuresOf } from '../core/measures.ts';
+import { curvesOf, type Measure, type MeasureCurve, measuresOf, type VideoRow, videoRowsOf } from '../core/measures.ts';
 import { ask, may } from '../core/session.ts';
 import { Panel } from './bits.tsx';
 import { Curve } from './curve.tsx';
 
-/** Loss, jitter and level of a call's audio over time: what was recorded, and what is measured while somebody looks. */
+/** Loss, jitter and level of a call's audio and video over time: what was recorded, and what is measured while somebody looks. */
 
 const tones = ['first', 'second', 'third', 'fourth'] as const;
 
@@ -18,12 +18,22 @@ const mostMeasures = 600;
 
 const tenths = (seconds: number): number => Math.round(seconds * 10_000) / 10;
 
-const figures = ({ rxploss, txploss, rxjitter, txjitter }: RTPstat): Measure['report'] => ({
+type VideoStat = NonNullable<RTPstat['video']>[number];
+
+const figures = ({ rxploss, txploss, rxjitter, txjitter }: RTPstat | VideoStat): Measure['report'] => ({
   loss_heard: rxploss,
   loss_sent: txploss,
   ...(rxjitter === undefined ? {} : { jitter_heard_ms: tenths(rxjitter) }),
   ...(txjitter === undefined ? {} : { jitter_sent_ms: tenths(txjitter) }),
 });
+
+const videoFigures = (stat: VideoStat): Measure['report'] => {
+  const { stream, codec, key_frames, key_frames_asked, sent_again, asked_again, left_out, shows } = stat;
+  return {
+    ...figures(stat),
+    ...{ video: stream, codec, key_frames, key_frames_asked, sent_again, asked_again, left_out, shows },
+  };
+};
 
 /** Asks for the figures of channels again and again. */
 function useMeasures(channels: readonly string[]): readonly Measure[] {
@@ -38,8 +48,9 @@ function useMeasures(channels: readonly string[]): readonly Measure[] {
       for (const object of wanted.split(' ').filter((each) => !without.has(each))) {
         ask<RTPstat>('GET', `/ari/channels/${encodeURIComponent(object)}/rtp_statistics`).then(
           (found) => {
-            const measure = { at: Date.now(), object, report: figures(found) };
-            setMeasures((before) => [...before, measure].slice(-mostMeasures));
+            const reports = [figures(found), ...(found.video ?? []).map(videoFigures)];
+            const made = reports.map((report): Measure => ({ at: Date.now(), object, report }));
+            setMeasures((before) => [...before, ...made].slice(-mostMeasures));
           },
           () => without.add(object),
         );
@@ -64,32 +75,87 @@ export function MediaCurves({ timeline, at, call }: MediaCurvesProps) {
   const measures = useMemo(() => measuresOf(timeline, asked), [timeline, asked]);
   const times = useMemo(() => measures.map((each) => each.at), [measures]);
   const names = call?.channels.map(({ id, name }) => `${id} ${name}`).join('\n') ?? '';
-  const curves = useMemo(() => {
+  const nameOf = useMemo(() => {
     const known = new Map(names.split('\n').map((line) => line.split(' ', 2) as [string, string]));
     const whole = (object: string): string => (known.get(object) ?? object).replace(/^PJSIP\//, '');
     // Without the number behind it, which tells nobody anything unless there are two of that name.
     const brief = (object: string): string => whole(object).replace(/-\w+$/, '');
     const isOne = (object: string): boolean =>
       [...known.keys()].filter((other) => brief(other) === brief(object)).length < 2;
-    return curvesOf(measures, (object) => (isOne(object) ? brief(object) : whole(object)));
-  }, [measures, names]);
-  if (curves.length === 0) return null;
+    return (object: string) => (isOne(object) ? brief(object) : whole(object));
+  }, [names]);
+  const audio = useMemo(() => curvesOf(measures, nameOf), [measures, nameOf]);
+  const video = useMemo(() => curvesOf(measures, nameOf, 'video'), [measures, nameOf]);
+  const rows = useMemo(() => videoRowsOf(measures, nameOf, at), [measures, nameOf, at]);
   return (
-    <Panel title="Audio" class="audio-panel">
-      <div class="columns three">
-        {curves.map(({ title, lines, range }) => (
-          <Curve
-            key={title}
-            title={title}
-            times={times}
-            lines={lines.map((line, index) => ({ ...line, tone: tones[index] ?? tones[0] }))}
-            at={at}
-            height={110}
-            span={20}
-            range={range}
-          />
-        ))}
-      </div>
-    </Panel>
+    <>
+      {audio.length === 0 ? null : (
+        <Panel title="Audio" class="audio-panel">
+          <Curves curves={audio} times={times} at={at} />
+        </Panel>
+      )}
+      {rows.length === 0 ? null : (
+        <Panel title="Video" class="audio-panel">
+          <VideoTable rows={rows} nameOf={nameOf} />
+          <Curves curves={video} times={times} at={at} />
+        </Panel>
+      )}
+    </>
+  );
+}
+
+type CurvesProps = { curves: readonly MeasureCurve[]; times: readonly number[]; at: number | undefined };
+
+function Curves({ curves, times, at }: CurvesProps) {
+  return (
+    <div class="columns three">
+      {curves.map(({ title, lines, range }) => (
+        <Curve
+          key={title}
+          title={title}
+          times={times}
+          lines={lines.map((line, index) => ({ ...line, tone: tones[index] ?? tones[0] }))}
+          at={at}
+          height={110}
+          span={20}
+          range={range}
+        />
+      ))}
+    </div>
+  );
+}
+
+type VideoTableProps = { rows: readonly VideoRow[]; nameOf: (object: string) => string };
+
+/** Whom each stream of video shows, and how that goes. */
+function VideoTable({ rows, nameOf }: VideoTableProps) {
+  return (
+    <div class="scroll">
+      <table class="figures">
+        <thead>
+          <tr>
+            <th scope="col">To</th>
+            <th scope="col">Shows</th>
+            <th scope="col">Codec</th>
+            <th scope="col">Lost</th>
+            <th scope="col">Key frames</th>
+            <th scope="col">Asked for</th>
+            <th scope="col">Sent again</th>
+            <th scope="col">Left out</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ name, report }) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td>{report['shows'] === undefined ? '—' : nameOf(String(report['shows']))}</td>
+              {['codec', 'loss_heard', 'key_frames', 'key_frames_asked', 'sent_again', 'left_out'].map((figure) => (
+                <td key={figure}>{String(report[figure] ?? '—')}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }

@@ -67,7 +67,7 @@ export async function buildNetwork(base: Base) {
       clock,
       log: log.child({ part: 'media' }),
       hit: base.limitCounts.hit,
-      trace: (id) => recorder.rtp.open(id),
+      trace: (id, kind) => recorder.rtp.open(id, kind),
       measured: (id, measures) => recorder.media(id, measures),
       ...(io.startMediaThread && { startThread: io.startMediaThread }),
     });

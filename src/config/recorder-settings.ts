@@ -45,7 +45,7 @@ export const recorder = group(
       default: 0,
       unit: 'packets',
       description:
-        'Headers of RTP and RTCP packets that are kept of each channel, the last ones, for captures; 0: none. What is said is never kept.',
+        'Headers of RTP and RTCP packets that are kept of each channel, the last ones, for captures, and as many again of all its video; 0: none. What is said and shown is never kept.',
     }),
     rtp_memory: whole(1, 100_000, {
       default: 32,

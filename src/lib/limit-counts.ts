@@ -1,5 +1,5 @@
-/** Hears that a bound was met: the setting that makes it, e.g. `sip.limits.source_rate`. */
-export type LimitHit = (setting: string) => void;
+/** Hears that a bound was met, so many times (once): the setting that makes it, e.g. `sip.limits.source_rate`. */
+export type LimitHit = (setting: string, times?: number) => void;
 
 /** Where nobody counts. */
 export const uncounted: LimitHit = () => {};
@@ -8,11 +8,19 @@ export const uncounted: LimitHit = () => {};
 export class LimitCounts {
   readonly #counts = new Map<string, number>();
 
-  /** Counts one. */
-  readonly hit: LimitHit = (setting) => void this.#counts.set(setting, (this.#counts.get(setting) ?? 0) + 1);
+  /** Counts one, or as many. */
+  readonly hit: LimitHit = (setting, times = 1) =>
+    void this.#counts.set(setting, (this.#counts.get(setting) ?? 0) + times);
 
   /** Counts so far; a bound that was never met is left out. */
   figures(): Readonly<Record<string, number>> {
     return Object.fromEntries(this.#counts);
+  }
+
+  /** Counts since they were taken last. */
+  take(): Readonly<Record<string, number>> {
+    const taken = this.figures();
+    this.#counts.clear();
+    return taken;
   }
 }

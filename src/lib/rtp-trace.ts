@@ -3,6 +3,9 @@
  * read by whoever looks, also when the session is gone. What is said is not in it.
  */
 
+/** Packets of audio and of video are kept apart, so that one does not push out the other. */
+export type TracedKind = 'audio' | 'video';
+
 /** A packet that came in or went out. */
 export type TracedPacket = {
   /** ms since the Unix epoch. */

@@ -8,6 +8,7 @@ import { noWires, type Wires } from './external/wires.ts';
 import { MusicOnHold } from './file/music-on-hold.ts';
 import { SoundLibrary } from './file/sound-library.ts';
 import { ItemLoader, type OpenMusic } from './item-loader.ts';
+import { limitTeller } from './limit-teller.ts';
 import { MusicReader } from './music-reader.ts';
 import type { MediaCommand, MediaMessage, WorkerStart } from './protocol.ts';
 import type { Sockets } from './rtp/sockets.ts';
@@ -68,6 +69,7 @@ export function hostEngine(
     // Apart from each other, so that what one says in its tick is there in the next of every other.
     phaseMs: (thread * tickMs) / config.threads,
     report: tell,
+    hit: limitTeller(clock, (counts) => tell({ type: 'limits', counts })),
   });
   if (config.codecs.includes('opus'))
     loadOpus().catch((error: unknown) => tell({ type: 'log', level: 'error', fields: { error }, message: 'no Opus' }));

@@ -1,5 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
+import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
+import { RtpTraceWriter } from '../lib/rtp-trace.ts';
 import type { ExternalRequest } from '../telephony/external.ts';
 import type { AudioDirection, MediaSource, MixCommand, RtpStatistics, SessionCommand } from '../telephony/media.ts';
 import type { VideoStatistics } from '../telephony/video.ts';
@@ -15,7 +17,7 @@ import { LocalEnd } from './local-end.ts';
 import { Measures } from './measures.ts';
 import { Mixing } from './mix.ts';
 import { Overhearers } from './overhearers.ts';
-import type { EngineReport, MediaCommand, MediaUsage, OverhearCommand, RelayedIn } from './protocol.ts';
+import type { EngineReport, MediaCommand, MediaUsage, OverhearCommand, RelayedIn, Showing } from './protocol.ts';
 import { Recorders } from './recorders.ts';
 import { PortPool } from './rtp/ports.ts';
 import { RtpEnd } from './rtp/rtp-end.ts';
@@ -49,6 +51,8 @@ export type MediaEngineOptions = {
   phaseMs?: number;
   /** Hears what happens; called from inside commands, packets and ticks. */
   report: (report: EngineReport) => void;
+  /** Hears of bounds that were met. */
+  hit?: LimitHit;
 };
 
 /** How a session with a port is opened. */
@@ -93,11 +97,16 @@ export class MediaEngine {
     this.#recorders = new Recorders({ taps: this.#taps, random32, config, report });
     this.#overhearers = new Overhearers(this.#taps, report);
     this.#detectors = new Detectors(this.#taps, config.toneZone, report);
-    this.#measures = new Measures({ everyMs: config.measureMs, report });
     const { bell = newBell(0), bells = noBells, phaseMs = 0 } = options;
     this.#ties = new Ties({ clock, bell, bells, failed: (end, error) => this.#fault(end.session, error) });
     const { log } = options;
-    this.#videos = new Videos({ config, clock, log, random32, report, bells, ports: this.#ports, ties: this.#ties });
+    const { hit = uncounted } = options;
+    this.#videos = new Videos({
+      ...{ config, clock, log, random32, report, bells, hit },
+      ...{ ports: this.#ports, ties: this.#ties },
+    });
+    const passingVideo = (session: number) => this.#videos.passing(session);
+    this.#measures = new Measures({ everyMs: config.measureMs, report, passingVideo });
     this.#ticker = new Ticker(clock, (now, skipped) => this.#tick(now, skipped), phaseMs);
   }
 
@@ -125,7 +134,8 @@ export class MediaEngine {
         throw new Error('the session was closed while it was opened');
       }
       const address = config.announcedAddress ?? config.address;
-      end.attach(trace ? tracedPair(pair, trace, address, this.#options.clock) : pair);
+      const writer = trace && new RtpTraceWriter(trace, address);
+      end.attach(writer ? tracedPair(pair, writer, this.#options.clock) : pair);
       return { address, port: pair.rtp.port };
     } catch (error) {
       if (this.#ends.get(session) === end) this.#close(session);
@@ -146,7 +156,7 @@ export class MediaEngine {
   }
 
   /** Figures of a session's streams of video. */
-  videoStatistics(session: number): VideoStatistics[] {
+  videoStatistics(session: number): Showing<VideoStatistics>[] {
     return this.#videos.statistics(session);
   }
 

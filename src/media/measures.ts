@@ -1,14 +1,20 @@
-import type { AudioMeasures, MediaMeasures, RtpFlow } from '../telephony/media.ts';
+import type { AudioMeasures, MediaMeasures, RtpFlow, RtpStatistics } from '../telephony/media.ts';
+import type { VideoFlow, VideoMeasures, VideoStatistics } from '../telephony/video.ts';
 import type { End } from './end.ts';
 import { StreamEnd } from './external/stream-end.ts';
-import type { EngineReport } from './protocol.ts';
+import type { EngineReport, Showing } from './protocol.ts';
 import { RtpEnd } from './rtp/rtp-end.ts';
 
 export type MeasuresOptions = {
   /** How often each session is measured, in ms; 0 = never. */
   everyMs: number;
   report: (report: EngineReport) => void;
+  /** Streams of a session's video in which something has passed since this was asked last. */
+  passingVideo?: (session: number) => readonly PassingVideo[];
 };
+
+/** A stream of video, and how it flows. */
+export type PassingVideo = { flow: VideoFlow; statistics: Showing<VideoStatistics> };
 
 /** How often it is looked whose turn it is, and how long a level is listened for, in ms. */
 const lookMs = 100;
@@ -28,13 +34,15 @@ type Plan = { end: End; flow: RtpFlow | undefined; dueAt: number; everyMs: numbe
  */
 export class Measures {
   readonly #report: (report: EngineReport) => void;
+  readonly #passingVideo: (session: number) => readonly PassingVideo[];
   readonly #plans = new Map<End, Plan>();
   #everyMs: number;
   #lookAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ everyMs, report }: MeasuresOptions) {
+  constructor({ everyMs, report, passingVideo = () => [] }: MeasuresOptions) {
     this.#everyMs = everyMs;
     this.#report = report;
+    this.#passingVideo = passingVideo;
   }
 
   /** Measures an end with RTP from now on, whose audio flows like this. */
@@ -85,7 +93,11 @@ export class Measures {
     plan.dueAt = now + plan.everyMs - lookMs;
     if (!measures) return;
     if (++plan.made % mostAtOneRate === 0) plan.everyMs *= 2;
-    this.#report({ type: 'measured', session: end.session, measures });
+    const { session } = end;
+    this.#report({ type: 'measured', session, measures });
+    if (end instanceof RtpEnd)
+      for (const each of this.#passingVideo(session))
+        this.#report({ type: 'videoMeasured', session, measures: videoMeasuresOf(each) });
   }
 }
 
@@ -99,11 +111,12 @@ const tenths = (value: number): number => Math.round(value * 10) / 10;
 const decibels = (level: number): number =>
   level === 0 ? floorDb : Math.max(floorDb, tenths(20 * Math.log10(level / 32_768)));
 
-function measuresOf(end: RtpEnd, { codec, send, receive }: RtpFlow): MediaMeasures {
-  const { rxcount, txcount, rxploss, txploss, rxjitter, txjitter, rtt, late = 0 } = end.statistics();
-  const { said } = end.passing;
+/** What is measured of every stream of RTP. */
+function streamMeasures(
+  { rxcount, txcount, rxploss, txploss, rxjitter, txjitter, rtt }: RtpStatistics,
+  { send, receive }: { send: boolean; receive: boolean },
+) {
   return {
-    codec,
     flow: send ? (receive ? 'sendrecv' : 'sendonly') : receive ? 'recvonly' : 'inactive',
     packets_heard: rxcount,
     packets_sent: txcount,
@@ -112,10 +125,32 @@ function measuresOf(end: RtpEnd, { codec, send, receive }: RtpFlow): MediaMeasur
     jitter_heard_ms: tenths(rxjitter * 1000),
     jitter_sent_ms: tenths(txjitter * 1000),
     ...(rtt !== undefined && { rtt_ms: tenths(rtt * 1000) }),
+  };
+}
+
+function measuresOf(end: RtpEnd, flow: RtpFlow): MediaMeasures {
+  const statistics = end.statistics();
+  const { rxcount, late = 0 } = statistics;
+  const { codec, send } = flow;
+  const { said } = end.passing;
+  return {
+    codec,
+    ...streamMeasures(statistics, flow),
     late,
     digits: end.digitsHeard,
     ...(rxcount > 0 && { level_db: decibels(end.levelNow) }),
     ...(send && said !== undefined && { level_sent_db: decibels(said) }),
+  };
+}
+
+function videoMeasuresOf({ flow, statistics }: PassingVideo): Showing<VideoMeasures> {
+  const { stream, codec, shown, key_frames, key_frames_asked, sent_again, asked_again, switches, left_out } =
+    statistics;
+  return {
+    ...{ video: stream, codec },
+    ...streamMeasures(statistics, flow),
+    ...{ key_frames, key_frames_asked, sent_again, asked_again, switches, left_out },
+    ...(shown !== undefined && { shown }),
   };
 }
 

@@ -2,6 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { LimitHit } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import type { LoopReader } from '../lib/loop-reader.ts';
+import type { TracedKind } from '../lib/rtp-trace.ts';
 import type { ExternalAudio, ExternalReport, ExternalRequest, ExternalSession } from '../telephony/external.ts';
 import type {
   AudioDirection,
@@ -16,6 +17,7 @@ import type {
   PlaneLoad,
   RtpSession,
 } from '../telephony/media.ts';
+import type { VideoMeasures } from '../telephony/video.ts';
 import type { MediaConfig } from './config.ts';
 import { ExternalProxy } from './external-proxy.ts';
 import { createLocalPair } from './local-pair.ts';
@@ -36,11 +38,11 @@ export type MediaPlaneOptions = {
   log: Logger;
   /** How the media thread is started; tests put one in its place that can be made to crash. */
   startThread?: StartThread;
-  /** Hears what is measured of sessions with RTP, by their ids, as often as {@link MediaConfig.measureMs} says. */
-  measured?: ((id: string, measures: MediaMeasures) => void) | undefined;
+  /** Hears what is measured of sessions with RTP and of streams of their video, by their ids, as often as {@link MediaConfig.measureMs} says. */
+  measured?: ((id: string, measures: MediaMeasures | VideoMeasures) => void) | undefined;
   /** Gives memory for the heads of the RTP packets of a session that is opened (`lib/rtp-trace.ts`), where they are kept. */
-  trace?: ((id: string) => SharedArrayBuffer | undefined) | undefined;
-  /** Hears of sessions for which there was no port. */
+  trace?: ((id: string, kind: TracedKind) => SharedArrayBuffer | undefined) | undefined;
+  /** Hears of sessions for which there was no port, and of bounds that were met in a thread. */
   hit?: LimitHit | undefined;
 };
 
@@ -212,7 +214,7 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
       id,
       told,
       measured: measured && ((measures) => measured(id, measures)),
-      trace: trace && (() => trace(id)),
+      trace: trace && ((kind) => trace(id, kind)),
       ended: (session) => this.#remove(session),
     };
   }
@@ -259,6 +261,7 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
       log,
       timeoutMs: config.threadTimeoutMs,
       bell,
+      hit: this.#options.hit,
       lost: (reason) => {
         // Before others bind the same ports.
         closeLeft(descriptors);

@@ -177,16 +177,16 @@ export class MixProxy implements Mix, Linked {
         return;
       case 'mixTalking': {
         const { talking, durationMs } = report;
-        const session = this.#idOf(report.session);
+        const session = this.idOf(report.session);
         if (session === undefined) return;
         this.#options.told({ type: 'mix.talking', session, talking, ...(talking ? {} : { durationMs }) });
         return;
       }
       case 'activeSpeaker':
-        this.#options.told({ type: 'mix.activeSpeaker', session: this.#idOf(report.session) });
+        this.#options.told({ type: 'mix.activeSpeaker', session: this.idOf(report.session) });
         return;
       case 'videoSource':
-        this.#options.told({ type: 'mix.videoSource', session: this.#idOf(report.session) });
+        this.#options.told({ type: 'mix.videoSource', session: this.idOf(report.session) });
         return;
       case 'mixFaulted':
         this.lost(report.reason);
@@ -259,7 +259,8 @@ export class MixProxy implements Mix, Linked {
     return proxy && this.#members.get(proxy)?.as.number;
   }
 
-  #idOf(number: number | undefined): string | undefined {
+  /** Who has a number in its thread. */
+  idOf(number: number | undefined): string | undefined {
     for (const [proxy, { as }] of this.#members) if (as.number === number) return proxy.id;
     return undefined;
   }

@@ -13,7 +13,7 @@ import type {
   SessionCommand,
   ToneSignal,
 } from '../telephony/media.ts';
-import type { VideoStatistics } from '../telephony/video.ts';
+import type { VideoMeasures, VideoStatistics } from '../telephony/video.ts';
 import type { MediaConfig } from './config.ts';
 import type { TiePlan } from './tie/tie-wire.ts';
 
@@ -50,6 +50,8 @@ export type MediaCommand =
       memory: SharedArrayBuffer;
       port?: number;
       source?: MediaSource;
+      /** Of all streams of the session. */
+      trace?: SharedArrayBuffer;
     }
   | {
       type: 'openSnoop';
@@ -95,6 +97,9 @@ export type RelayedIn =
 /** What a session tells its WebSocket; `taken` counts octets that it has dealt with. */
 export type RelayedOut = { type: 'message'; message: Uint8Array | string } | { type: 'taken'; octets: number };
 
+/** What is told of a stream of video: who is shown is a number of the mix's thread. */
+export type Showing<Told extends { shows?: string }> = Omit<Told, 'shows'> & { shown?: number };
+
 /** Counts of what is open. */
 export type MediaUsage = PlaneUsage;
 
@@ -116,6 +121,8 @@ export type EngineReport =
   | { type: 'overheard'; session: number; overhearer: number; audio: Uint8Array<ArrayBuffer> }
   /** Told now and then of each session with RTP: see {@link MediaConfig.measureMs}. */
   | { type: 'measured'; session: number; measures: MediaMeasures }
+  /** The same of a stream of its video. */
+  | { type: 'videoMeasured'; session: number; measures: Showing<VideoMeasures> }
   /** See {@link ExternalReport}. */
   | { type: 'connected'; session: number; local: { address: string; port: number } }
   | { type: 'flowing'; session: number }
@@ -136,10 +143,12 @@ export type EngineReport =
 
 export type MediaMessage =
   | EngineReport
+  /** How often bounds were met, by their settings, since it was told last. */
+  | { type: 'limits'; counts: Readonly<Record<string, number>> }
   | { type: 'opened'; request: number; address: string; port: number }
   | { type: 'refused'; request: number; reason: string }
   | { type: 'statistics'; request: number; statistics: RtpStatistics | undefined }
-  | { type: 'videoStatistics'; request: number; statistics: VideoStatistics[] }
+  | { type: 'videoStatistics'; request: number; statistics: Showing<VideoStatistics>[] }
   | { type: 'usage'; request: number; usage: MediaUsage }
   | { type: 'load'; request: number; load: PlaneLoad }
   | { type: 'ended'; request: number }

@@ -13,9 +13,7 @@ export class RtpProxy extends SessionProxy implements RtpSession {
   /** Settled once the port is there, or cannot be had. */
   readonly opened: Promise<void>;
   readonly #trace: SharedArrayBuffer | undefined;
-  readonly #video = new VideoLines(() =>
-    !this.ended && this.link && this.place ? { link: this.link, place: this.place } : undefined,
-  );
+  readonly #video: VideoLines;
   #remote: RtpFlow['remote'] | undefined;
   #settle: { resolve(): void; reject(error: Error): void } = { resolve: () => {}, reject: () => {} };
 
@@ -25,7 +23,15 @@ export class RtpProxy extends SessionProxy implements RtpSession {
     this.opened = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
     });
-    this.#trace = options.trace?.();
+    this.#trace = options.trace?.('audio');
+    let trace: SharedArrayBuffer | undefined;
+    this.#video = new VideoLines({
+      lives: () => (!this.ended && this.link && this.place ? { link: this.link, place: this.place } : undefined),
+      trace: () => {
+        trace ??= options.trace?.('video');
+        return trace;
+      },
+    });
     this.link = link;
     this.place = link.add(this);
     if (from) {
@@ -76,8 +82,8 @@ export class RtpProxy extends SessionProxy implements RtpSession {
     this.#video.askKeyFrame();
   }
 
-  videoStatistics(): Promise<VideoStatistics[]> {
-    return this.#video.statistics();
+  async videoStatistics(): Promise<VideoStatistics[]> {
+    return (await this.#video.statistics()).map((each) => this.showing(each));
   }
 
   override dump(): MediaSessionDump {

@@ -1,3 +1,4 @@
+import type { TracedKind } from '../lib/rtp-trace.ts';
 import type {
   DigitSequence,
   Indication,
@@ -18,6 +19,7 @@ import type {
   TalkDetection,
   ToneDetection,
 } from '../telephony/media.ts';
+import type { VideoMeasures } from '../telephony/video.ts';
 import { OverhearingSide } from './overhearers.ts';
 import type { EngineReport, OverhearCommand } from './protocol.ts';
 import { Plays, playHandle, Recordings, recordHandle } from './proxy-handles.ts';
@@ -28,9 +30,9 @@ export type SessionProxyOptions = {
   id: string;
   told: (report: MediaReport) => void;
   /** Hears what is measured of it now and then. */
-  measured?: ((measures: MediaMeasures) => void) | undefined;
+  measured?: ((measures: MediaMeasures | VideoMeasures) => void) | undefined;
   /** Gives memory for the heads of its RTP packets; undefined where nobody wants them. */
-  trace?: (() => SharedArrayBuffer | undefined) | undefined;
+  trace?: ((kind: TracedKind) => SharedArrayBuffer | undefined) | undefined;
   /** Hears that the session is over, once. */
   ended: (session: SessionProxy) => void;
 };
@@ -83,6 +85,8 @@ export abstract class SessionProxy implements MediaSession, Linked {
         drop(session: SessionProxy): void;
         forget(session: SessionProxy): void;
         videoOpened(session: SessionProxy): void;
+        /** Who has a number in the mix's thread. */
+        idOf(session: number | undefined): string | undefined;
       }
     | undefined;
 
@@ -219,6 +223,9 @@ export abstract class SessionProxy implements MediaSession, Linked {
       case 'measured':
         this.#options.measured?.(report.measures);
         return;
+      case 'videoMeasured':
+        this.#options.measured?.(this.showing(report.measures));
+        return;
       case 'overheard':
         this.#overhearing.heard(report.overhearer, report.audio);
         return;
@@ -230,6 +237,15 @@ export abstract class SessionProxy implements MediaSession, Linked {
         this.lost(report.reason);
         return;
     }
+  }
+
+  /** Says by its id who is shown. */
+  protected showing<Told extends { shown?: number }>({
+    shown,
+    ...told
+  }: Told): Omit<Told, 'shown'> & { shows?: string } {
+    const shows = this.mix?.idOf(shown);
+    return { ...told, ...(shows !== undefined && { shows }) };
   }
 
   /** It is gone and cannot be opened again: everybody concerned is told, in a later turn. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
+import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import type { EngineReport, MediaCommand, MediaMessage } from './protocol.ts';
 import { blockSlots, memoryIn, newBlock, type SessionMemory } from './session-memory.ts';
@@ -40,6 +41,8 @@ export type ThreadLinkOptions = {
   timeoutMs: number;
   /** Where other threads ring that have something for it. */
   bell: SharedArrayBuffer;
+  /** Hears how often bounds were met there. */
+  hit?: LimitHit | undefined;
   /** Hears that the thread is gone, with its ports, and that requests are rejected. */
   lost: (reason: string) => void;
 };
@@ -62,6 +65,7 @@ export class ThreadLink {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #beatMs: number;
+  readonly #hit: LimitHit;
   readonly #lost: (reason: string) => void;
   readonly #sessions = new Map<number, Linked>();
   readonly #mixes = new Map<number, Linked>();
@@ -83,11 +87,12 @@ export class ThreadLink {
     this.#exited = resolve;
   });
 
-  constructor(thread: MediaThread, { clock, log, timeoutMs, bell, lost }: ThreadLinkOptions) {
+  constructor(thread: MediaThread, { clock, log, timeoutMs, bell, hit, lost }: ThreadLinkOptions) {
     this.bell = bell;
     this.#thread = thread;
     this.#clock = clock;
     this.#log = log;
+    this.#hit = hit ?? uncounted;
     this.#lost = lost;
     this.#beatMs = timeoutMs / unansweredBeats;
     thread.on('message', (messages) => {
@@ -243,6 +248,10 @@ export class ThreadLink {
     }
     if (message.type === 'pong') {
       this.#unanswered = 0;
+      return;
+    }
+    if (message.type === 'limits') {
+      for (const [setting, times] of Object.entries(message.counts)) this.#hit(setting, times);
       return;
     }
     if ('mix' in message) {

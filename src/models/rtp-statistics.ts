@@ -23,6 +23,7 @@ const VideoStat = Type.Object(
     key_frames_asked: int('How often we asked for one.'),
     sent_again: int('Packets sent again because the far side missed them.'),
     asked_again: int('Packets that we asked for again.'),
+    shows: Type.Optional(text('Id of the channel whose picture is shown in it.')),
     switches: int('How often another source began to be shown.'),
     left_out: int('Packets not shown to the far side: of another codec, or more than it takes.'),
   },

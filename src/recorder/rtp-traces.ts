@@ -1,4 +1,4 @@
-import { newRtpTrace, readRtpTrace, rtpTraceOctets, type TracedPacket } from '../lib/rtp-trace.ts';
+import { newRtpTrace, readRtpTrace, rtpTraceOctets, type TracedKind, type TracedPacket } from '../lib/rtp-trace.ts';
 
 /** Bounds of what is kept of RTP packets. */
 export type RtpTraceLimits = {
@@ -11,7 +11,8 @@ export type RtpTraceLimits = {
 /** The heads of RTP packets, by channels: the oldest channels go when all together take too much. */
 export class RtpTraces {
   #limits: RtpTraceLimits;
-  readonly #ofChannel = new Map<string, SharedArrayBuffer>();
+  /** Of each channel that of its audio, and that of its video. */
+  readonly #ofChannel = new Map<string, { readonly [Kind in TracedKind]?: SharedArrayBuffer }>();
   #octets = 0;
 
   constructor(limits: RtpTraceLimits) {
@@ -29,14 +30,17 @@ export class RtpTraces {
     return this.#limits.packets > 0 && rtpTraceOctets(this.#limits.packets) <= this.#limits.octets;
   }
 
-  /** Memory for the packets of a channel that begins; undefined where none are kept. */
-  open(channelId: string): SharedArrayBuffer | undefined {
+  /**
+   * Memory for the packets of a channel: of its audio when it begins, and of all its video as much again; undefined where
+   * none are kept.
+   */
+  open(channelId: string, kind: TracedKind): SharedArrayBuffer | undefined {
     if (!this.on) return undefined;
     const { packets, octets } = this.#limits;
-    this.#forget(channelId);
+    if (kind === 'audio') this.#forget(channelId);
     this.#shrink(octets - rtpTraceOctets(packets));
     const memory = newRtpTrace(packets);
-    this.#ofChannel.set(channelId, memory);
+    this.#ofChannel.set(channelId, { ...this.#ofChannel.get(channelId), [kind]: memory });
     this.#octets += memory.byteLength;
     return memory;
   }
@@ -50,7 +54,7 @@ export class RtpTraces {
   }
 
   #forget(channelId: string): void {
-    this.#octets -= this.#ofChannel.get(channelId)?.byteLength ?? 0;
+    for (const memory of Object.values(this.#ofChannel.get(channelId) ?? {})) this.#octets -= memory.byteLength;
     this.#ofChannel.delete(channelId);
   }
 
@@ -62,10 +66,8 @@ export class RtpTraces {
   /** What is kept of these channels, oldest first. */
   of(channelIds: readonly string[]): TracedPacket[] {
     return channelIds
-      .flatMap((id) => {
-        const memory = this.#ofChannel.get(id);
-        return memory ? readRtpTrace(memory) : [];
-      })
+      .flatMap((id) => Object.values(this.#ofChannel.get(id) ?? {}))
+      .flatMap((memory) => readRtpTrace(memory))
       .sort((one, other) => one.at - other.at);
   }
 }

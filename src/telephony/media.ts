@@ -97,7 +97,7 @@ export type RtpMeasures = AudioMeasures & {
   late: number;
 };
 
-/** What is told of a session now and then. */
+/** What is told of a session's audio now and then. */
 export type MediaMeasures = AudioMeasures | RtpMeasures;
 
 /** When a far side counts as talking. */

@@ -62,9 +62,29 @@ export type VideoStatistics = RtpStatistics & {
   /** Packets sent again because they were missed, and those that we asked for again. */
   sent_again: number;
   asked_again: number;
+  /** Id of the session whose camera is shown in it; left out while none is. */
+  shows?: string;
   /** How often another source began to be shown, and packets left out: of nobody shown, or beyond what the far side takes. */
   switches: number;
   left_out: number;
+};
+
+/** What was measured of one stream of video, named as what is of audio (`RtpMeasures`). */
+export type VideoMeasures = Pick<
+  VideoStatistics,
+  'codec' | 'key_frames' | 'key_frames_asked' | 'sent_again' | 'asked_again' | 'switches' | 'left_out' | 'shows'
+> & {
+  /** Number of the stream. */
+  video: number;
+  /** Which way it goes, as SDP says it, seen from us. */
+  flow: string;
+  packets_heard: number;
+  packets_sent: number;
+  loss_heard: number;
+  loss_sent: number;
+  jitter_heard_ms: number;
+  jitter_sent_ms: number;
+  rtt_ms?: number;
 };
 
 /** Whom the members of a mix are shown. */

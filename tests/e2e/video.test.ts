@@ -1,10 +1,12 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { CallDetail, CallPage } from '../../src/models/call.ts';
 import type { RTPstat } from '../../src/models/rtp-statistics.ts';
+import type { MediaTimelineEntry } from '../../src/models/timeline.ts';
 import type { AriClient } from '../support/ari-client.ts';
 import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
-import { onServer, type TestServer } from '../support/server.ts';
+import { onServer, password, type TestServer, user } from '../support/server.ts';
 import { freePort } from '../support/sipp.ts';
 import { type Colour, clipOf } from '../support/video/clips.ts';
 import { decode, framesOf, inTurn } from '../support/video/pictures.ts';
@@ -77,25 +79,52 @@ const labels = (phone: Phone) =>
   [...(phone.described.at(-1) ?? '').matchAll(/^a=label:(.*)$/gm)].map(([, id]) => id!.trim());
 const hasLines = (phone: Phone, count: number) => phone.until(() => lines(phone) === count, `${count} streams`);
 
+/** An answer of the interface beside ARI. */
+const hookswitch = (server: TestServer, path: string): Promise<Response> =>
+  fetch(`${server.url.replace(/\/ari$/, '/hookswitch')}${path}`, {
+    headers: { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` },
+  });
+
 ffmpeg.test(calls, 'two phones that Dial connects see each other', async () => {
   const port = await freePort();
   const bobs = { bob: { aor: { contacts: [`sip:bob@127.0.0.1:${port}`] }, ...video } };
   const dial = { default: { '_X.': ['Dial(PJSIP/bob)'] } };
-  await onServer({ logLevel: 'info', dialplan: dial, endpoints: { ...endpoints, ...bobs } }, async (server) => {
-    const [alice, bob] = [await open(server, '200', 'red', 1), await open(server, 'bob', 'green', 1, port)];
-    await alice.call('100');
-    await Promise.all([sees(alice, 'green'), sees(bob, 'red')]);
-    alice.hangup();
-    await bob.over();
-    await server.settle();
-    const codecs = server
-      .lines()
-      .flatMap((line) => (line.msg === 'a call is answered' ? [[line.codec, line.video]] : []));
-    assert.equal(codecs, [
-      ['ulaw', 'vp8'],
-      ['ulaw', 'vp8'],
-    ]);
-  });
+  const recorder = { media_interval: 1, rtp_headers: 200 };
+  await onServer(
+    { logLevel: 'info', dialplan: dial, recorder, endpoints: { ...endpoints, ...bobs } },
+    async (server) => {
+      const [alice, bob] = [await open(server, '200', 'red', 1), await open(server, 'bob', 'green', 1, port)];
+      await alice.call('100');
+      await Promise.all([sees(alice, 'green'), sees(bob, 'red')]);
+      // Both are measured, each is shown the other; heads of the video of both are kept beside those of audio.
+      const [call] = ((await (await hookswitch(server, '/calls')).json()) as CallPage).calls;
+      const ids = call!.channels.map(({ id }) => id);
+      const seen = async () => {
+        const { timeline } = (await (await hookswitch(server, `/calls/${call!.id}`)).json()) as CallDetail;
+        const shows = (id: string) =>
+          timeline.findLast((each) => each.kind === 'media' && each.object === id && each.report['video'] === 0);
+        return ids.map((id) => (shows(id) as MediaTimelineEntry | undefined)?.report['shows']);
+      };
+      while ((await seen()).join() !== [...ids].reverse().join()) await alice.videos[0]!.sees(10);
+      const capture = await hookswitch(server, `/calls/${call!.id}.pcap?rtp=headers`);
+      const octets = Buffer.from(await capture.arrayBuffer());
+      for (const { videos } of [alice, bob]) {
+        const ssrc = Buffer.alloc(4);
+        ssrc.writeUInt32BE(videos[0]!.ssrc);
+        assert.ok(octets.includes(ssrc), 'heads of video');
+      }
+      alice.hangup();
+      await bob.over();
+      await server.settle();
+      const codecs = server
+        .lines()
+        .flatMap((line) => (line.msg === 'a call is answered' ? [[line.codec, line.video]] : []));
+      assert.equal(codecs, [
+        ['ulaw', 'vp8'],
+        ['ulaw', 'vp8'],
+      ]);
+    },
+  );
 });
 
 ffmpeg.test(calls, 'who talks is seen by the others, and sees who talked before; a locked source is seen by all', () =>
@@ -117,6 +146,7 @@ ffmpeg.test(calls, 'who talks is seen by the others, and sees who talked before;
     assert.ok(stream && stream.rxcount > 0 && stream.txcount > 0 && stream.key_frames > 0, JSON.stringify(stream));
     assert.ok(stream.switches > 1, JSON.stringify(stream));
     assert.equal([stream.stream, stream.codec, stream.rxploss, stream.txploss], [0, 'vp8', 0, 0]);
+    assert.is(stream.shows, ids[0]);
     assert.equal([(await bridge(app)).video_mode, (await bridge(app)).video_source_id], ['single', ids[0]]);
     await app.ok('DELETE', '/bridges/b1/videoSource');
     assert.is((await bridge(app)).video_mode, 'talker');

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { audioText, curvesOf, measuresOf, valueAt } from '../../page/core/measures.ts';
+import { curvesOf, measuresOf, mediaText, valueAt, videoRowsOf } from '../../page/core/measures.ts';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
 
 const drawing = suite('curves of what was measured');
@@ -54,11 +54,57 @@ drawing('at a moment of the past the value of then is told', () => {
 
 drawing('a measure is told in a few words', () => {
   assert.is(
-    audioText({ codec: 'ulaw', loss_heard: 3, jitter_heard_ms: 2.1, level_db: -23 }),
+    mediaText({ codec: 'ulaw', loss_heard: 3, jitter_heard_ms: 2.1, level_db: -23 }),
     '3 lost, jitter 2.1 ms, -23 dB',
   );
-  assert.is(audioText({ dropped_ms: 40, level_db: -23, level_sent_db: -90 }), '40 ms left out, -23 dB, sent -90 dB');
-  assert.is(audioText({ codec: 'ulaw' }), '');
+  assert.is(mediaText({ dropped_ms: 40, level_db: -23, level_sent_db: -90 }), '40 ms left out, -23 dB, sent -90 dB');
+  assert.is(mediaText({ codec: 'ulaw' }), '');
+  assert.is(
+    mediaText({ video: 0, loss_heard: 0, jitter_heard_ms: 1, key_frames_asked: 2 }),
+    '0 lost, jitter 1 ms, 2 key frames asked for',
+  );
+});
+
+drawing('streams of video have curves of their own, and a row that says whom each shows', () => {
+  const measures = [
+    { at: 1, object: 'a', report: { codec: 'ulaw', loss_heard: 9 } },
+    { at: 1, object: 'a', report: { video: 0, codec: 'vp8', loss_heard: 1, shows: 'b', key_frames_asked: 2 } },
+    { at: 1, object: 'b', report: { video: 0, codec: 'vp8', loss_heard: 2 } },
+    { at: 3, object: 'a', report: { video: 0, codec: 'vp8', loss_heard: 4, shows: 'c', key_frames_asked: 3 } },
+  ];
+  assert.equal(curvesOf(measures, String), [
+    { title: 'Loss (packets)', lines: [{ label: 'heard', values: [9, null, null, null] }], range: { low: 0, high: 4 } },
+  ]);
+  const upper = (object: string) => object.toUpperCase();
+  assert.equal(
+    curvesOf(measures, upper, 'video').map(({ lines }) => lines),
+    [
+      [
+        { label: 'A heard', values: [null, 1, null, 4] },
+        { label: 'B heard', values: [null, null, 2, null] },
+      ],
+    ],
+  );
+  assert.equal(
+    [videoRowsOf(measures, upper, 2), videoRowsOf(measures, upper, undefined)].map((rows) =>
+      rows.map(({ name, report }) => [name, report['shows']]),
+    ),
+    [
+      [
+        ['A', 'b'],
+        ['B', undefined],
+      ],
+      [
+        ['A', 'c'],
+        ['B', undefined],
+      ],
+    ],
+  );
+  const second = { at: 4, object: 'a', report: { video: 1, shows: 'b' } };
+  assert.equal(
+    videoRowsOf([...measures, second], upper, undefined).map(({ name }) => name),
+    ['A 0', 'B', 'A 1'],
+  );
 });
 
 drawing.run();

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { rtpTraceOctets } from '../../src/lib/rtp-trace.ts';
+import { RtpTraceWriter, rtpTraceOctets, type TracedKind } from '../../src/lib/rtp-trace.ts';
 import type { CallPage } from '../../src/models/call.ts';
 import { RtpTraces } from '../../src/recorder/rtp-traces.ts';
 import { need } from '../support/need.ts';
@@ -93,21 +93,38 @@ headers('where they are not kept it is said, and SIP is there as always', () =>
 
 headers('all together are bounded: those of the oldest channel go', () => {
   const traces = new RtpTraces({ packets: 10, octets: 2 * rtpTraceOctets(10) });
-  const made = ['a', 'b', 'c'].map((id) => traces.open(id));
+  const made = ['a', 'b', 'c'].map((id) => traces.open(id, 'audio'));
   assert.equal(
     made.map((memory) => memory?.byteLength),
     new Array(3).fill(rtpTraceOctets(10)),
   );
   assert.equal(traces.channels, ['b', 'c']);
-  traces.open('b');
+  traces.open('b', 'audio');
   assert.equal(traces.channels, ['c', 'b'], 'who is opened again is the newest');
   traces.reconfigure({ packets: 40, octets: rtpTraceOctets(40) });
   assert.equal(traces.channels, ['c', 'b'], 'they take no more than they may');
-  traces.open('d');
+  traces.open('d', 'audio');
   assert.equal(traces.channels, ['d'], 'a longer one needs the room of both');
   traces.reconfigure({ packets: 0, octets: rtpTraceOctets(40) });
-  assert.equal([traces.channels, traces.on, traces.open('e')], [[], false, undefined]);
-  assert.is(new RtpTraces({ packets: 0, octets: 1_000 }).open('a'), undefined);
+  assert.equal([traces.channels, traces.on, traces.open('e', 'audio')], [[], false, undefined]);
+  assert.is(new RtpTraces({ packets: 0, octets: 1_000 }).open('a', 'audio'), undefined);
+});
+
+headers('video has as much room beside that of audio, which goes with it', () => {
+  const traces = new RtpTraces({ packets: 10, octets: 3 * rtpTraceOctets(10) });
+  const address = { local: { address: '192.0.2.1', port: 4 }, remote: { address: '192.0.2.2', port: 6 } };
+  const write = (id: string, kind: TracedKind, first: number) =>
+    new RtpTraceWriter(traces.open(id, kind)!, address.local.address).put(Buffer.alloc(100, first), {
+      ...{ at: first, direction: 'out', localPort: address.local.port },
+      ...address.remote,
+    });
+  write('a', 'audio', 2);
+  write('a', 'video', 1);
+  write('b', 'audio', 3);
+  const kept = (at: number) => ({ at, direction: 'out', ...address, length: 100, head: new Uint8Array(12).fill(at) });
+  assert.equal(traces.of(['a', 'b']), [kept(1), kept(2), kept(3)]);
+  write('b', 'video', 4);
+  assert.equal([traces.channels, traces.of(['a', 'b'])], [['b'], [kept(3), kept(4)]]);
 });
 
 headers.run();

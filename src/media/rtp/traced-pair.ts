@@ -1,11 +1,10 @@
 import type { Clock } from '../../lib/clock.ts';
-import { RtpTraceWriter } from '../../lib/rtp-trace.ts';
+import type { RtpTraceWriter } from '../../lib/rtp-trace.ts';
 import type { PortPair } from './ports.ts';
 import type { PacketSocket } from './sockets.ts';
 
 /** The same ports, of whose packets the heads are written down, as they are on the network. */
-export function tracedPair(pair: PortPair, memory: SharedArrayBuffer, address: string, clock: Clock): PortPair {
-  const writer = new RtpTraceWriter(memory, address);
+export function tracedPair(pair: PortPair, writer: RtpTraceWriter, clock: Clock): PortPair {
   return { rtp: tracedSocket(pair.rtp, writer, clock), rtcp: tracedSocket(pair.rtcp, writer, clock) };
 }
 

@@ -1,3 +1,4 @@
+import type { LimitHit } from '../../lib/limit-counts.ts';
 import type { VideoCodec, VideoFlow } from '../../telephony/video.ts';
 import type { VideoConfig } from '../config.ts';
 import { type RtpHeader, sequenceDistance, timestampDistance } from '../rtp/header.ts';
@@ -16,6 +17,8 @@ export type LocalCameraOptions = {
   now: () => number;
   /** Where its generations begin to be counted: not where those of another camera of the session did. */
   generation: number;
+  /** Hears of bounds that were met. */
+  hit: LimitHit;
   /** Our SSRC, which feedback names. */
   ssrc: () => number;
   /** Tells the far side something by RTCP. */
@@ -66,7 +69,7 @@ export class LocalCamera implements Camera {
     this.#options = options;
     this.#packet = emptyPacket(this);
     this.#packet.generation = options.generation;
-    this.missed = new MissedPackets(config.resendPackets);
+    this.missed = new MissedPackets(config.resendPackets, options.hit);
     this.asker = new KeyFrameAsker(config.keyFramesPerSecond, () => this.#askNow());
   }
 

@@ -1,3 +1,5 @@
+import type { LimitHit } from '../../lib/limit-counts.ts';
+
 type Missed = { at: number; asked: number; askedAt: number };
 
 /** When a packet counts as lost, how often and how soon it is asked for again, and when it is given up, in ms. */
@@ -7,12 +9,14 @@ const waits = { reorderMs: 20, againMs: 100, most: 3, givenUpMs: 1000 };
 export class MissedPackets {
   readonly #missed = new Map<number, Missed>();
   readonly #most: number;
+  readonly #hit: LimitHit;
   /** How often packets were asked for. */
   asked = 0;
 
-  /** @param most packets that are missed at a time; where more are, none is asked for. */
-  constructor(most: number) {
+  /** @param most packets that are missed at a time; where more are, none is asked for. @param hit hears of that. */
+  constructor(most: number, hit: LimitHit) {
     this.#most = most;
+    this.#hit = hit;
   }
 
   get size(): number {
@@ -23,6 +27,7 @@ export class MissedPackets {
   skipped(from: number, to: number, now: number): void {
     if (this.#missed.size + to - from > this.#most) {
       this.#missed.clear();
+      if (this.#most > 0) this.#hit('media.video.resend_packets');
       return;
     }
     for (let index = from; index < to; index++)

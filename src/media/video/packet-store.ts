@@ -1,3 +1,5 @@
+import type { LimitHit } from '../../lib/limit-counts.ts';
+
 type Stored = { number: number; packet: Uint8Array; at: number; again: number; againAt: number };
 
 export type PacketStoreOptions = {
@@ -5,6 +7,8 @@ export type PacketStoreOptions = {
   packets: number;
   /** How long each is kept, in ms. */
   ms: number;
+  /** Hears of packets that are missed and not kept any more. */
+  hit: LimitHit;
 };
 
 /** A packet is sent again so often, and not sooner after the last time than this, in ms: who asks more is not answered. */
@@ -39,10 +43,22 @@ export class PacketStore {
 
   /** A packet that somebody misses, by its number of 16 bits; undefined when it is gone, or was sent again often enough. */
   take(sequence: number, now: number): Uint8Array | undefined {
-    if (this.#to === this.#from) return undefined;
+    const { packets, ms, hit } = this.#options;
+    if (packets === 0 || this.#to === 0) return undefined;
     const last = this.#to - 1;
-    const stored = this.#slots[(last - ((last - sequence) & 0xffff)) % this.#options.packets];
-    if (!stored || (stored.number & 0xffff) !== sequence || now - stored.at > this.#options.ms) return undefined;
+    const behind = (last - sequence) & 0xffff;
+    // Numbers that were not used yet are behind by more than half of all.
+    if (behind >= packets) {
+      if (behind < 0x8000) hit('media.video.resend_packets');
+      return undefined;
+    }
+    const number = last - behind;
+    const stored = this.#slots[number % packets];
+    if (number < this.#from || (stored && now - stored.at > ms)) {
+      hit('media.video.resend_time');
+      return undefined;
+    }
+    if (stored?.number !== number) return undefined;
     if (stored.again >= again.most || now - stored.againAt < again.everyMs) return undefined;
     stored.again++;
     stored.againAt = now;

@@ -1,3 +1,4 @@
+import type { LimitHit } from '../../lib/limit-counts.ts';
 import type { VideoFlow } from '../../telephony/video.ts';
 import type { VideoConfig } from '../config.ts';
 import type { SentStream } from '../rtp/control.ts';
@@ -22,6 +23,8 @@ export type ShownStreamOptions = {
   random32: () => number;
   /** Where the stream's numbers are kept; one that has begun is gone on with. */
   memory: SessionMemory;
+  /** Hears of bounds that were met. */
+  hit: LimitHit;
   /** Sends a packet to the far side. It does not change any more. */
   send: (packet: Uint8Array) => void;
   /** A packet could not be handled: a fault of ours in this stream, not in the camera's. */
@@ -82,9 +85,9 @@ export class ShownStream implements Viewer, SentStream {
 
   constructor(options: ShownStreamOptions) {
     this.#options = options;
-    const { config, memory, random32 } = options;
+    const { config, memory, random32, hit } = options;
     this.#memory = memory;
-    this.#store = new PacketStore({ packets: config.resendPackets, ms: config.resendMs });
+    this.#store = new PacketStore({ packets: config.resendPackets, ms: config.resendMs, hit });
     if (memory[begun] === 1) return;
     memory[ssrc] = random32();
     // RFC 3711 3.3.1: in the lower half, so that nobody is wrong about a number that begins again when the first are lost.
@@ -112,6 +115,11 @@ export class ShownStream implements Viewer, SentStream {
   /** The camera that is shown, or will be. */
   get camera(): Camera | undefined {
     return this.#next ?? this.#shown;
+  }
+
+  /** Number of the session whose camera goes out. */
+  get current(): number | undefined {
+    return this.#shown?.session;
   }
 
   timestampAt(now: number): number {

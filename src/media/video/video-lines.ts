@@ -1,10 +1,18 @@
 import type { MediaSource } from '../../telephony/media.ts';
 import type { VideoFlow, VideoStatistics, VideoStreamDump } from '../../telephony/video.ts';
+import type { Showing } from '../protocol.ts';
 import type { Place, ThreadLink } from '../thread-link.ts';
 import { newStreamMemory, streamNumbers } from './stream-memory.ts';
 
 /** Where the session lives just now. */
 export type Lives = { link: ThreadLink; place: Place };
+
+export type VideoLinesOptions = {
+  /** Where its session lives; undefined once that is over. */
+  lives: () => Lives | undefined;
+  /** Memory for the heads of the packets of all streams; undefined where nobody wants them. */
+  trace: () => SharedArrayBuffer | undefined;
+};
 
 type Line = {
   stream: number;
@@ -24,11 +32,12 @@ type Line = {
  */
 export class VideoLines {
   readonly #lives: () => Lives | undefined;
+  readonly #trace: () => SharedArrayBuffer | undefined;
   readonly #lines = new Map<number, Line>();
 
-  /** @param lives where its session lives; undefined once that is over. */
-  constructor(lives: () => Lives | undefined) {
+  constructor({ lives, trace }: VideoLinesOptions) {
     this.#lives = lives;
+    this.#trace = trace;
   }
 
   /** Whether any stream is open. */
@@ -64,8 +73,8 @@ export class VideoLines {
     if (lives && this.any) lives.link.send({ type: 'askKeyFrame', session: lives.place.session });
   }
 
-  /** See {@link VideoSession.videoStatistics}. */
-  async statistics(): Promise<VideoStatistics[]> {
+  /** See {@link VideoSession.videoStatistics}; who is shown is a number yet. */
+  async statistics(): Promise<Showing<VideoStatistics>[]> {
     const lives = this.#lives();
     if (!lives || !this.any) return [];
     const { session } = lives.place;
@@ -139,6 +148,7 @@ export class VideoLines {
     }
     const { link, place } = lives;
     const { stream, memory, local, source } = line;
+    const trace = this.#trace();
     link
       .request(
         (request) => ({
@@ -149,6 +159,7 @@ export class VideoLines {
           memory,
           ...(local && { port: local.port }),
           ...(source && { source }),
+          ...(trace && { trace }),
         }),
         ({ address, port }) => {
           line.local = { address, port };

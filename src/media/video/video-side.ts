@@ -1,3 +1,4 @@
+import type { RtpTraceWriter } from '../../lib/rtp-trace.ts';
 import type { Camera, VideoMember } from './camera.ts';
 import { ShownCameras } from './shown-cameras.ts';
 import type { VideoStream } from './video-stream.ts';
@@ -8,6 +9,8 @@ const ownCamera = 0;
 /** All streams of video of one session, as member of a mix. */
 export class VideoSide extends ShownCameras implements VideoMember {
   readonly streams = new Map<number, VideoStream>();
+  /** Takes the heads of their packets, where somebody wants them. */
+  trace: RtpTraceWriter | undefined;
 
   get camera(): Camera | undefined {
     return this.streams.get(ownCamera)?.camera;

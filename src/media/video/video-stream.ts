@@ -1,6 +1,9 @@
 import type { Clock } from '../../lib/clock.ts';
+import type { LimitHit } from '../../lib/limit-counts.ts';
 import type { VideoFlow, VideoStatistics } from '../../telephony/video.ts';
 import type { VideoConfig } from '../config.ts';
+import type { PassingVideo } from '../measures.ts';
+import type { Showing } from '../protocol.ts';
 import { RtcpControl } from '../rtp/control.ts';
 import { FarSide } from '../rtp/far-side.ts';
 import { emptyHeader, readHeader } from '../rtp/header.ts';
@@ -20,6 +23,8 @@ export type VideoStreamOptions = {
   /** See {@link MediaConfig.natSearchMs}. */
   natSearchMs: number;
   random32: () => number;
+  /** Hears of bounds that were met. */
+  hit: LimitHit;
   /** The name that the session's audio has in RTCP. */
   cname: string | undefined;
   memory: SharedArrayBuffer;
@@ -44,17 +49,21 @@ export class VideoStream {
   readonly #found: VideoStreamOptions['found'];
   readonly #header = emptyHeader();
   readonly #intra: IntraRequests = { last: -1 };
+  readonly #hit: LimitHit;
   #flow: VideoFlow | undefined;
+  /** Packets that had passed when that was asked last. */
+  #passed = 0;
   /** RTCP packets that may still be read in this tick. */
   #controlsLeft = 0;
 
   constructor(options: VideoStreamOptions) {
-    const { session, stream, clock, config, random32 } = options;
+    const { session, stream, clock, config, random32, hit } = options;
     const memory = streamNumbers(options.memory);
     this.stream = stream;
     this.#clock = clock;
     this.#config = config;
     this.#found = options.found;
+    this.#hit = hit;
     this.#control = new RtcpControl(clock, random32, options.cname);
     const now = () => clock.monotonic();
     this.#far = new FarSide({
@@ -71,6 +80,7 @@ export class VideoStream {
       clockZero: clock.now() - clock.monotonic(),
       random32,
       memory,
+      hit,
       send: (packet) => this.#far.send(packet),
       faulted: options.faulted,
     });
@@ -79,6 +89,7 @@ export class VideoStream {
       config,
       now,
       generation: random32(),
+      hit,
       ssrc: () => this.shown.ssrc,
       tell: (feedback) => this.#far.sendControl(this.#control.behindReport(this.shown, [feedback])),
       keyFrameNeeded: options.keyFrameNeeded,
@@ -123,7 +134,7 @@ export class VideoStream {
   }
 
   /** Figures so far; undefined while nothing flows. */
-  statistics(): VideoStatistics | undefined {
+  statistics(): Showing<VideoStatistics> | undefined {
     const flow = this.#flow;
     if (!flow) return undefined;
     const { camera, shown, stream } = this;
@@ -136,9 +147,20 @@ export class VideoStream {
       key_frames_asked: camera.asker.asked,
       sent_again: shown.sentAgain,
       asked_again: camera.missed.asked,
+      ...(shown.current !== undefined && { shown: shown.current }),
       switches: shown.switches,
       left_out: shown.leftOut + camera.leftOut,
     };
+  }
+
+  /** The same where something has passed since this was asked last, and how it flows. */
+  passing(): PassingVideo | undefined {
+    const statistics = this.statistics();
+    const flow = this.#flow;
+    if (!statistics || !flow) return undefined;
+    const before = this.#passed;
+    this.#passed = statistics.rxcount + statistics.txcount;
+    return this.#passed === before ? undefined : { flow, statistics };
   }
 
   /** Ends it: says good-bye and hears nothing any more. Its ports are to be given back. */
@@ -160,7 +182,10 @@ export class VideoStream {
   }
 
   #receiveControl(packet: Uint8Array): boolean {
-    if (this.#controlsLeft <= 0) return false;
+    if (this.#controlsLeft <= 0) {
+      this.#hit('media.video.control_packets');
+      return false;
+    }
     this.#controlsLeft--;
     const isReport = this.#control.receive(packet, this.shown);
     readFeedback(packet, this.shown.ssrc, this.#intra, this.shown, this.#config.resendPackets);

@@ -1,9 +1,7 @@
-import type { Bells } from '../tie/bell.ts';
-import type { TiePlan } from '../tie/tie-wire.ts';
 import type { Camera, VideoMember, VideoPacket, Viewer } from './camera.ts';
 import { FarCamera } from './far-camera.ts';
 import { ShownCameras } from './shown-cameras.ts';
-import { type CarriedPacket, type VideoTieMessage, VideoWire, type VideoWireListener } from './video-wire.ts';
+import type { CarriedPacket, VideoTieMessage, VideoWire, VideoWireListener } from './video-wire.ts';
 
 /** Stands in the thread of a mix for a member that lives in another one. */
 export class VideoTieMember extends ShownCameras implements VideoMember, Viewer, VideoWireListener {
@@ -13,9 +11,9 @@ export class VideoTieMember extends ShownCameras implements VideoMember, Viewer,
   readonly #watched = new Map<number, Camera>();
 
   /** @param session its number here. */
-  constructor(session: number, plan: TiePlan, bells: Bells) {
+  constructor(session: number, wire: VideoWire) {
     super();
-    this.#wire = new VideoWire(plan, bells);
+    this.#wire = wire;
     this.camera = new FarCamera({
       session,
       watched: (on) => this.#wire.tell({ type: 'watch', on }),
@@ -92,10 +90,10 @@ export class VideoTieMeeting implements Viewer, VideoWireListener {
   #watched: Camera | undefined;
   #toldLive = false;
 
-  constructor(member: VideoMember, plan: TiePlan, beside: number, bells: Bells) {
+  constructor(member: VideoMember, beside: number, wire: VideoWire) {
     this.beside = beside;
     this.#member = member;
-    this.#wire = new VideoWire(plan, bells);
+    this.#wire = wire;
   }
 
   take(packet: VideoPacket): void {

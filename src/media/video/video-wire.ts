@@ -1,3 +1,4 @@
+import type { LimitHit } from '../../lib/limit-counts.ts';
 import type { VideoCodec } from '../../telephony/video.ts';
 import type { Bells } from '../tie/bell.ts';
 import { Wire, type WirePlan } from '../tie/wire.ts';
@@ -36,7 +37,11 @@ export class VideoWire {
   readonly #wire: Wire<VideoTieMessage>;
   readonly #record = Buffer.alloc(longestRecord);
 
-  constructor(plan: WirePlan, bells: Bells) {
+  readonly #hit: LimitHit;
+
+  /** @param hit hears of packets that found no room. */
+  constructor(plan: WirePlan, bells: Bells, hit: LimitHit) {
+    this.#hit = hit;
     this.#wire = new Wire(plan, bells, { messageKind: kinds.message, mostWaiting });
   }
 
@@ -59,7 +64,9 @@ export class VideoWire {
       length += 2 + set.length;
     }
     record.set(octets, length);
-    return this.#wire.send(kinds.packet, packet.key, record.subarray(0, length + octets.length));
+    const isSent = this.#wire.send(kinds.packet, packet.key, record.subarray(0, length + octets.length));
+    if (!isSent) this.#hit('media.video.thread_backlog');
+    return isSent;
   }
 
   /** Tells the other side at once, or as soon as there is room. */

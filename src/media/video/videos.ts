@@ -1,11 +1,15 @@
 import type { Clock } from '../../lib/clock.ts';
+import type { LimitHit } from '../../lib/limit-counts.ts';
 import type { Logger } from '../../lib/log.ts';
+import { RtpTraceWriter } from '../../lib/rtp-trace.ts';
 import type { MediaSource } from '../../telephony/media.ts';
 import type { VideoFlow, VideoStatistics } from '../../telephony/video.ts';
 import type { MediaConfig } from '../config.ts';
-import type { EngineReport } from '../protocol.ts';
-import type { PortPair, PortPool } from '../rtp/ports.ts';
+import type { PassingVideo } from '../measures.ts';
+import type { EngineReport, Showing } from '../protocol.ts';
+import { noPortFree, type PortPair, type PortPool } from '../rtp/ports.ts';
 import type { Displacement } from '../rtp/source-lock.ts';
+import { tracedPair } from '../rtp/traced-pair.ts';
 import type { Bells } from '../tie/bell.ts';
 import type { TiePlan } from '../tie/tie-wire.ts';
 import type { Ties } from '../tie/ties.ts';
@@ -14,6 +18,7 @@ import { Forwarder } from './forwarder.ts';
 import { VideoSide } from './video-side.ts';
 import { VideoStream } from './video-stream.ts';
 import { VideoTieMeeting, VideoTieMember } from './video-ties.ts';
+import { VideoWire } from './video-wire.ts';
 
 export type VideosOptions = {
   config: MediaConfig;
@@ -24,6 +29,8 @@ export type VideosOptions = {
   ties: Ties;
   bells: Bells;
   report: (report: EngineReport) => void;
+  /** Hears of bounds that were met. */
+  hit: LimitHit;
 };
 
 /** How a stream is opened. */
@@ -39,6 +46,8 @@ export type OpenVideo = {
   cname?: string | undefined;
   /** Says where the audio's far side was found: video is sought there, too. */
   audio?: { readonly displaced: Displacement | undefined };
+  /** Takes the heads of the packets of all its streams. */
+  trace?: SharedArrayBuffer | undefined;
 };
 
 type TieSide = VideoTieMeeting | VideoTieMember;
@@ -67,16 +76,20 @@ export class Videos {
 
   /** Opens a stream with ports of its own. @throws Error when there are none, or it was closed meanwhile. */
   async open(session: number, open: OpenVideo): Promise<{ address: string; port: number }> {
-    const { ports, config } = this.#options;
+    const { ports, config, clock, hit } = this.#options;
     const side = this.#sideOf(session);
     if (side.streams.has(open.stream)) throw new Error('the stream is open already');
-    if (side.streams.size >= config.video.streams) throw new Error('a session may have no more streams of video');
+    if (side.streams.size >= config.video.streams) {
+      hit('media.video.streams');
+      throw new Error('a session may have no more streams of video');
+    }
     const stream = this.#newStream(session, open);
     side.opened(stream);
     let pair: PortPair;
     try {
       pair = await (open.port === undefined ? ports.acquire() : ports.acquireAt(open.port));
     } catch (error) {
+      if ((error as Error).message.startsWith(noPortFree)) hit('media.rtp_ports');
       this.#closeStream(session, stream);
       throw error;
     }
@@ -84,8 +97,10 @@ export class Videos {
       ports.release(pair);
       throw new Error('the stream was closed while it was opened');
     }
-    stream.attach(pair);
-    return { address: config.announcedAddress ?? config.address, port: pair.rtp.port };
+    const address = config.announcedAddress ?? config.address;
+    if (open.trace) side.trace ??= new RtpTraceWriter(open.trace, address);
+    stream.attach(side.trace ? tracedPair(pair, side.trace, clock) : pair);
+    return { address, port: pair.rtp.port };
   }
 
   /** Sets how a stream flows; undefined = it is closed. */
@@ -102,7 +117,7 @@ export class Videos {
   }
 
   /** Figures of the streams that flow, in their order. */
-  statistics(session: number): VideoStatistics[] {
+  statistics(session: number): Showing<VideoStatistics>[] {
     const streams = [...(this.#sides.get(session)?.streams.values() ?? [])];
     return streams
       .map((stream) => stream.statistics())
@@ -110,14 +125,22 @@ export class Videos {
       .sort((one, other) => one.stream - other.stream);
   }
 
+  /** Streams in which something has passed since this was asked last, in their order. */
+  passing(session: number): PassingVideo[] {
+    const streams = [...(this.#sides.get(session)?.streams.values() ?? [])];
+    return streams
+      .map((stream) => stream.passing())
+      .filter((passing) => passing !== undefined)
+      .sort((one, other) => one.statistics.stream - other.statistics.stream);
+  }
+
   /** Lets video pass between a session and a mix that are not in the same thread. */
   openTie(session: number, plan: TiePlan, at: 'session' | 'mix', beside: number): void {
-    const { bells, ties } = this.#options;
+    const { bells, hit, ties } = this.#options;
     this.closeTie(session);
+    const wire = new VideoWire(plan, bells, hit);
     const side =
-      at === 'mix'
-        ? new VideoTieMember(session, plan, bells)
-        : new VideoTieMeeting(this.#sideOf(session), plan, beside, bells);
+      at === 'mix' ? new VideoTieMember(session, wire) : new VideoTieMeeting(this.#sideOf(session), beside, wire);
     const end = ties.watch(plan.tie, () => this.#guardTie(session, () => side.wake()));
     this.#ties.set(session, { side, end });
   }
@@ -155,13 +178,14 @@ export class Videos {
   }
 
   #newStream(session: number, { stream: number, memory, source, cname, audio }: OpenVideo): VideoStream {
-    const { config, clock, random32, report } = this.#options;
+    const { config, clock, random32, report, hit } = this.#options;
     const stream: VideoStream = new VideoStream({
       ...{
         session,
         stream: number,
         clock,
         random32,
+        hit,
         memory,
         cname,
         config: config.video,

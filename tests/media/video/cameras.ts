@@ -1,3 +1,4 @@
+import { LimitCounts } from '../../../src/lib/limit-counts.ts';
 import { defaultVideoConfig, type VideoConfig } from '../../../src/media/config.ts';
 import { emptyHeader, readHeader } from '../../../src/media/rtp/header.ts';
 import { LocalCamera } from '../../../src/media/video/local-camera.ts';
@@ -48,6 +49,7 @@ export class HandCamera {
   readonly camera: LocalCamera;
   /** RTCP feedback that it was told, by packet type and format; `otherwise` = a key frame that is to be asked for without. */
   readonly told: string[] = [];
+  readonly limits = new LimitCounts();
   readonly #clock: HandClock;
   readonly #header = emptyHeader();
   #numbers: Required<CameraNumbers>;
@@ -62,6 +64,7 @@ export class HandCamera {
     this.camera = new LocalCamera({
       ...{ session, generation: session, config: { ...defaultVideoConfig, ...config } },
       now: () => clock.now,
+      hit: this.limits.hit,
       ssrc: () => 0xabcd,
       tell: (feedback) => {
         this.told.push(`${feedback[1]}/${feedback[0]! & 0x1f}`);
@@ -124,11 +127,13 @@ export class HandCamera {
 /** A stream that is shown to somebody, and what was sent of it. */
 export function handScreen(clock: HandClock, config: Partial<VideoConfig> = {}, memory = newStreamMemory()) {
   const sent: Uint8Array[] = [];
+  const limits = new LimitCounts();
   let random = 0xffff_0000;
   const shown = new ShownStream({
     config: { ...defaultVideoConfig, ...config },
     now: () => clock.now,
     clockZero: 1_000_000,
+    hit: limits.hit,
     random32: () => (random += 0x11),
     memory: streamNumbers(memory),
     send: (packet) => sent.push(packet),
@@ -137,5 +142,5 @@ export function handScreen(clock: HandClock, config: Partial<VideoConfig> = {}, 
     },
   });
   shown.configure(flow);
-  return { shown, sent, memory };
+  return { shown, sent, memory, limits };
 }

@@ -86,9 +86,11 @@ test('what a far side misses is bounded: where too much is lost nothing is asked
   hand.frame(11);
   hand.receive(...hand.frame(1));
   assert.is(hand.camera.missed.size, 0);
+  assert.equal(hand.limits.figures(), { 'media.video.resend_packets': 1 });
   hand.frame(10);
   hand.receive(...hand.frame(1));
   assert.is(hand.camera.missed.size, 10);
+  assert.equal(hand.limits.figures(), { 'media.video.resend_packets': 1 });
 });
 
 test('packets that come twice or make no sense are handed to nobody', () => {

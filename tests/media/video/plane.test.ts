@@ -7,8 +7,8 @@ import type { SrtpKey } from '../../../src/lib/srtp.ts';
 import { defaultMediaConfig, defaultVideoConfig } from '../../../src/media/config.ts';
 import { createMediaPlane } from '../../../src/media/media-plane.ts';
 import { type MediaThread, startWorker } from '../../../src/media/start-worker.ts';
-import type { MediaPlane, MediaSession, Mix, MixReport } from '../../../src/telephony/media.ts';
-import type { VideoCodec } from '../../../src/telephony/video.ts';
+import type { MediaMeasures, MediaPlane, MediaSession, Mix, MixReport } from '../../../src/telephony/media.ts';
+import type { VideoCodec, VideoMeasures } from '../../../src/telephony/video.ts';
 import { need } from '../../support/need.ts';
 import { RtpPeer } from '../../support/rtp-peer.ts';
 import { type Colour, clipOf } from '../../support/video/clips.ts';
@@ -32,6 +32,8 @@ type Stage = {
   mix: Mix;
   /** Whom all were said to be shown, in turn. */
   sources: (string | undefined)[];
+  /** What was measured, of whom. */
+  measured: [string, MediaMeasures | VideoMeasures][];
   /** Resolves when so many were said. */
   told(count: number): Promise<void>;
   call: (id: string, colour?: Colour, options?: Parameters<typeof openVideoCall>[2]) => Promise<VideoCall>;
@@ -46,7 +48,11 @@ async function onStage(threadCount: number, run: (stage: Stage) => Promise<void>
     return thread;
   };
   const log = memoryLogger();
-  const plane = createMediaPlane({ config: { ...config, threads: threadCount }, clock: systemClock, log, startThread });
+  const measured: Stage['measured'] = [];
+  const plane = createMediaPlane({
+    ...{ config: { ...config, threads: threadCount, measureMs: 100 }, clock: systemClock, log, startThread },
+    measured: (...each) => void measured.push(each),
+  });
   const sources: (string | undefined)[] = [];
   let heard = () => {};
   const mix = plane.openMix('room', 'mixing', (report: MixReport) => {
@@ -66,7 +72,7 @@ async function onStage(threadCount: number, run: (stage: Stage) => Promise<void>
     while (sources.length < count) await new Promise<void>((resolve) => (heard = resolve));
   };
   try {
-    await run({ plane, threads, mix, sources, told, call });
+    await run({ plane, threads, mix, sources, measured, told, call });
   } finally {
     for (const peer of peers) await peer.close();
     await plane.close();
@@ -133,6 +139,46 @@ for (const [codec, threads] of [
         }
       }),
   );
+
+ffmpeg.test(test, 'it is told whom a stream shows, and measured what passes in it', () =>
+  onStage(3, async ({ mix, call, measured }) => {
+    const [red, green] = [await call('r', 'red'), await call('g', 'green', { streams: 2 })];
+    for (const { session } of [red, green])
+      session.configure({ ...usualFlow, remote: { address: '127.0.0.1', port: session.local.port } });
+    mix.video({ mode: 'talker' });
+    const ofVideo = (id: string) => measured.flatMap(([of, each]) => (of === id && 'video' in each ? [each] : []));
+    const shows = (id: string, whom: string) => () => ofVideo(id).at(-1)?.shows === whom;
+    await Promise.all([
+      red.peer.until(shows('r', 'g'), 'what was measured of red'),
+      green.peer.until(shows('g', 'r'), 'what was measured of green'),
+    ]);
+    const last = ofVideo('g').at(-1)!;
+    assert.equal(
+      {
+        ...last,
+        ...{ packets_heard: last.packets_heard > 0, packets_sent: last.packets_sent > 0 },
+        ...{ key_frames: last.key_frames > 0, jitter_heard_ms: last.jitter_heard_ms >= 0 },
+        ...{ key_frames_asked: last.key_frames_asked > 0, left_out: last.left_out >= 0 },
+      },
+      {
+        ...{ video: 0, codec: 'vp8', flow: 'sendrecv', packets_heard: true, packets_sent: true },
+        ...{ loss_heard: 0, loss_sent: 0, jitter_heard_ms: true, jitter_sent_ms: 0 },
+        ...{ key_frames: true, key_frames_asked: true, sent_again: 0, asked_again: 0 },
+        ...{ switches: 1, left_out: true, shows: 'r' },
+      },
+    );
+    // In the second one nothing passes.
+    assert.equal(new Set(ofVideo('g').map(({ video }) => video)), new Set([0]));
+    const statistics = await green.session.videoStatistics();
+    assert.equal(
+      statistics.map(({ stream, shows: shown }) => [stream, shown]),
+      [
+        [0, 'r'],
+        [1, undefined],
+      ],
+    );
+  }),
+);
 
 ffmpeg.test(test, 'a source that is lost is replaced while it is away, and shown again when it comes back', () =>
   onStage(1, async ({ mix, call, sources, told }) => {

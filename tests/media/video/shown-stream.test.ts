@@ -297,7 +297,7 @@ test('who takes less than is sent is sent whole frames, fewer of them', () => {
 test('a packet that is missed is sent again, as often as may be, while it is kept', () => {
   const clock: HandClock = { now: 0 };
   const one = new HandCamera(1, clock);
-  const { shown, sent } = handScreen(clock, { resendPackets: 4, resendMs: 100 });
+  const { shown, sent, limits } = handScreen(clock, { resendPackets: 4, resendMs: 100 });
   shown.show(one.camera);
   one.receive(...one.frame(6));
   const numbers = sent.map((packet) => taken(packet).sequence);
@@ -309,6 +309,8 @@ test('a packet that is missed is sent again, as often as may be, while it is kep
   assert.equal([again(1, 0), again(2, 0), again(2, 0), again(2, 20), again(2, 40)], [[], [2], [], [2], []]);
   shown.missed(12_345);
   assert.equal([again(5, 40), again(4, 1), again(4, 60)], [[5], [], []]);
+  // The first, of a time when four were kept, and twice one that was kept long enough; nothing of one that was never sent.
+  assert.equal(limits.figures(), { 'media.video.resend_packets': 1, 'media.video.resend_time': 2 });
   shown.tick(clock.now);
   assert.is(shown.sentAgain, 3);
 });

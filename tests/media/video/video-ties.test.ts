@@ -1,9 +1,11 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { LimitCounts } from '../../../src/lib/limit-counts.ts';
 import { newBell, noBells } from '../../../src/media/tie/bell.ts';
 import { newRing } from '../../../src/media/tie/ring.ts';
 import type { Camera, VideoMember, VideoPacket, Viewer } from '../../../src/media/video/camera.ts';
 import { VideoTieMeeting, VideoTieMember } from '../../../src/media/video/video-ties.ts';
+import { VideoWire } from '../../../src/media/video/video-wire.ts';
 import { HandCamera, type HandClock, handScreen, taken } from './cameras.ts';
 
 /** A session in one thread, a mix in another, and what joins them; nobody is woken but by ticks. */
@@ -17,13 +19,14 @@ function tied(octets: number) {
     showNoneFrom: () => {},
     hide: () => {},
   };
+  const limits = new LimitCounts();
   const [toMix, toSession] = [newRing(octets), newRing(octets)];
   const [nearBell, farBell] = [newBell(1), newBell(2)];
   const near = { tie: 1, outgoing: toMix, incoming: toSession, farBell, farTie: 2 };
   const far = { tie: 2, outgoing: toSession, incoming: toMix, farBell: nearBell, farTie: 1 };
-  const meeting = new VideoTieMeeting(member, near, 0, noBells);
-  const atMix = new VideoTieMember(71, far, noBells);
-  return { clock, own, shown, meeting, atMix, other: new HandCamera(2, clock) };
+  const meeting = new VideoTieMeeting(member, 0, new VideoWire(near, noBells, limits.hit));
+  const atMix = new VideoTieMember(71, new VideoWire(far, noBells, limits.hit));
+  return { clock, own, shown, meeting, atMix, limits, other: new HandCamera(2, clock) };
 }
 
 const viewer = (): Viewer & { packets: VideoPacket[] } => {
@@ -169,7 +172,7 @@ test('what is to be shown in a stream that is not open crosses once it is, and a
 });
 
 test('what finds no room is lost, nobody waits, and a key frame is asked for', () => {
-  const { other, shown, meeting, atMix } = tied(1024);
+  const { other, shown, meeting, atMix, limits } = tied(1024);
   other.receive(...other.frame(1));
   atMix.show(0, other.camera);
   meeting.tick();
@@ -181,6 +184,7 @@ test('what finds no room is lost, nobody waits, and a key frame is asked for', (
   meeting.tick();
   const crossed = watching.packets.length;
   assert.ok(crossed > 3 && crossed < 30, `${crossed} crossed`);
+  assert.equal(limits.figures(), { 'media.video.thread_backlog': 100 - crossed });
   other.receive(...other.frame(1));
   meeting.tick();
   assert.is(watching.packets.length, crossed + 1);
