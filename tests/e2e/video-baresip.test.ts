@@ -24,8 +24,8 @@ const endpoints = Object.fromEntries(
 );
 const dialplan = { default: { '_X.': ['Stasis(desk)'] } };
 
-/** A minute of silence: a phone hangs up when it has nothing more to say. */
-function silence(directory: string): string {
+/** A minute of silence, or of a hum: a phone hangs up when it has nothing more to say. */
+function sound(directory: string, name: string, amplitude: number): string {
   const octets = 60 * 16_000;
   const header = Buffer.alloc(44);
   header.write('RIFF', 0);
@@ -40,8 +40,12 @@ function silence(directory: string): string {
   header.writeUInt16LE(16, 34);
   header.write('data', 36);
   header.writeUInt32LE(octets, 40);
-  const file = join(directory, 'silence.wav');
-  writeFileSync(file, Buffer.concat([header, Buffer.alloc(octets)]));
+  const samples = Int16Array.from(
+    { length: octets / 2 },
+    (_, at) => amplitude * Math.sin((2 * Math.PI * 440 * at) / 8000),
+  );
+  const file = join(directory, `${name}.wav`);
+  writeFileSync(file, Buffer.concat([header, Buffer.from(samples.buffer)]));
   return file;
 }
 
@@ -50,7 +54,7 @@ async function stage(server: TestServer, program: string) {
   const app = await server.app('desk');
   const directory = mkdtempSync(join(tmpdir(), 'hookswitch-video-'));
   server.closing({ close: () => rmSync(directory, { recursive: true, force: true }) });
-  const says = silence(directory);
+  const [silence, hum] = [sound(directory, 'silence', 0), sound(directory, 'hum', 8000)];
   const console = createSocket('udp4');
   server.closing({ close: () => console.close() });
   /** Calls in, is answered and joins a bridge. */
@@ -61,7 +65,7 @@ async function stage(server: TestServer, program: string) {
         account: `<sip:${name}@${server.sip()};transport=udp>;auth_user=${name};auth_pass=${password};regint=0`,
         modules: [...codecs.map((codec) => `${codec}.so`), 'fakevideo.so', 'snapshot.so', 'cons.so'],
         settings: [
-          `audio_source aufile,${says}`,
+          `audio_source aufile,${silence}`,
           'video_source fakevideo,nil',
           'video_display fakevideo,nil',
           `video_size ${cameras[name].replaceAll(' ', '')}`,
@@ -87,23 +91,31 @@ async function stage(server: TestServer, program: string) {
         if (picture.length >= 24) shown = `${picture.readUInt32BE(16)} x ${picture.readUInt32BE(20)}`;
       }
     };
-    return { id: channel.id, sees };
+    const says = (file: string) => console.send(`/ausrc aufile,${file}\n`, port, '127.0.0.1');
+    return { id: channel.id, sees, says };
   };
-  return { app, enter };
+  return { app, enter, silence, hum };
 }
 
 const baresip = need('baresip');
 
 baresip.test(
   calls,
-  'phones see each other: two of them, three with one that all are shown, and three in a video_sfu',
+  'phones see each other: two of them, three of whom two talk in turn or all are shown one, and three in a video_sfu',
   (program) =>
     onServer({ dialplan, endpoints }, async (server) => {
-      const { app, enter } = await stage(server, program);
+      const { app, enter, silence, hum } = await stage(server, program);
       await app.ok('POST', '/bridges/b1?type=mixing');
       const [alice, bob] = [await enter('alice'), await enter('bob')];
       await Promise.all([alice.sees('bob'), bob.sees('alice')]);
       const carol = await enter('carol');
+      // Who talks is shown to the others, and sees who talked before.
+      alice.says(hum);
+      await Promise.all([bob.sees('alice'), carol.sees('alice')]);
+      alice.says(silence);
+      bob.says(hum);
+      await Promise.all([alice.sees('bob'), carol.sees('bob'), bob.sees('alice')]);
+      bob.says(silence);
       await app.ok('POST', `/bridges/b1/videoSource/${carol.id}`);
       await Promise.all([alice.sees('carol'), bob.sees('carol')]);
       await app.ok('DELETE', '/bridges/b1/videoSource');
