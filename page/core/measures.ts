@@ -112,6 +112,6 @@ export function mediaText(report: Measure['report']): string {
     ...(dropped === undefined || dropped === 0 ? [] : [`${String(dropped)} ms left out`]),
     ...(level === undefined ? [] : [`${String(level)} dB`]),
     ...(sent === undefined ? [] : [`sent ${String(sent)} dB`]),
-    ...(keyFrames === undefined || keyFrames === 0 ? [] : [`${String(keyFrames)} key frames asked for`]),
+    ...(keyFrames === undefined || keyFrames === 0 ? [] : [`key frames asked for: ${String(keyFrames)}`]),
   ].join(', ');
 }

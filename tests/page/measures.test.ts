@@ -61,7 +61,7 @@ drawing('a measure is told in a few words', () => {
   assert.is(mediaText({ codec: 'ulaw' }), '');
   assert.is(
     mediaText({ video: 0, loss_heard: 0, jitter_heard_ms: 1, key_frames_asked: 2 }),
-    '0 lost, jitter 1 ms, 2 key frames asked for',
+    '0 lost, jitter 1 ms, key frames asked for: 2',
   );
 });
 
