@@ -1,4 +1,5 @@
 import type { AudioMeasures, MediaMeasures, RtpFlow, RtpStatistics } from '../telephony/media.ts';
+import type { StreamMeasures } from '../telephony/rtp-statistics.ts';
 import type { VideoFlow, VideoMeasures, VideoStatistics } from '../telephony/video.ts';
 import type { End } from './end.ts';
 import { StreamEnd } from './external/stream-end.ts';
@@ -115,7 +116,7 @@ const decibels = (level: number): number =>
 function streamMeasures(
   { rxcount, txcount, rxploss, txploss, rxjitter, txjitter, rtt }: RtpStatistics,
   { send, receive }: { send: boolean; receive: boolean },
-) {
+): StreamMeasures {
   return {
     flow: send ? (receive ? 'sendrecv' : 'sendonly') : receive ? 'recvonly' : 'inactive',
     packets_heard: rxcount,

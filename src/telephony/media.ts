@@ -1,7 +1,7 @@
 import type { FormatName, OpusSending, OpusWishes } from '../lib/formats.ts';
 import type { LoopReader } from '../lib/loop-reader.ts';
 import type { SrtpKeys } from '../lib/srtp.ts';
-import type { RtpStatistics } from './rtp-statistics.ts';
+import type { RtpStatistics, StreamMeasures } from './rtp-statistics.ts';
 import type { VideoFlow, VideoMix, VideoModeCommand, VideoSession, VideoStreamDump } from './video.ts';
 
 /**
@@ -79,23 +79,12 @@ export type AudioMeasures = {
 };
 
 /** What was measured of the audio of a leg with RTP. */
-export type RtpMeasures = AudioMeasures & {
-  codec: Codec;
-  /** Which way audio goes, as SDP says it, seen from us: `sendrecv`, `sendonly`, `recvonly`, `inactive`. */
-  flow: string;
-  packets_heard: number;
-  packets_sent: number;
-  /** Packets lost of those sent to us, and of those we sent, as the far side reports it. */
-  loss_heard: number;
-  loss_sent: number;
-  /** Jitter in ms. */
-  jitter_heard_ms: number;
-  jitter_sent_ms: number;
-  /** The last round trip, in ms; left out until the far side reported. */
-  rtt_ms?: number;
-  /** Packets that came when their turn was over. */
-  late: number;
-};
+export type RtpMeasures = AudioMeasures &
+  StreamMeasures & {
+    codec: Codec;
+    /** Packets that came when their turn was over. */
+    late: number;
+  };
 
 /** What is told of a session's audio now and then. */
 export type MediaMeasures = AudioMeasures | RtpMeasures;

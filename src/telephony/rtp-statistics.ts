@@ -18,3 +18,19 @@ export type RtpStatistics = {
   /** Packets that came when their turn was over; left out where none did. */
   late?: number;
 };
+
+/** What is measured of every stream of RTP. */
+export type StreamMeasures = {
+  /** Which way it goes, as SDP says it, seen from us: `sendrecv`, `sendonly`, `recvonly`, `inactive`. */
+  flow: string;
+  packets_heard: number;
+  packets_sent: number;
+  /** Packets lost of those sent to us, and of those we sent, as the far side reports it. */
+  loss_heard: number;
+  loss_sent: number;
+  /** Jitter in ms. */
+  jitter_heard_ms: number;
+  jitter_sent_ms: number;
+  /** The last round trip, in ms; left out until the far side reported. */
+  rtt_ms?: number;
+};

@@ -1,5 +1,5 @@
 import type { SrtpKeys } from '../lib/srtp.ts';
-import type { RtpStatistics } from './rtp-statistics.ts';
+import type { RtpStatistics, StreamMeasures } from './rtp-statistics.ts';
 
 /**
  * The port between call control and the forwarding of video. A *video stream* of a session is one `m=video` line of its leg,
@@ -69,23 +69,15 @@ export type VideoStatistics = RtpStatistics & {
   left_out: number;
 };
 
-/** What was measured of one stream of video, named as what is of audio (`RtpMeasures`). */
-export type VideoMeasures = Pick<
-  VideoStatistics,
-  'codec' | 'key_frames' | 'key_frames_asked' | 'sent_again' | 'asked_again' | 'switches' | 'left_out' | 'shows'
-> & {
-  /** Number of the stream. */
-  video: number;
-  /** Which way it goes, as SDP says it, seen from us. */
-  flow: string;
-  packets_heard: number;
-  packets_sent: number;
-  loss_heard: number;
-  loss_sent: number;
-  jitter_heard_ms: number;
-  jitter_sent_ms: number;
-  rtt_ms?: number;
-};
+/** What was measured of one stream of video. */
+export type VideoMeasures = StreamMeasures &
+  Pick<
+    VideoStatistics,
+    'codec' | 'key_frames' | 'key_frames_asked' | 'sent_again' | 'asked_again' | 'switches' | 'left_out' | 'shows'
+  > & {
+    /** Number of the stream. */
+    video: number;
+  };
 
 /** Whom the members of a mix are shown. */
 export type VideoMode<Session> =
