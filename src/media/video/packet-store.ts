@@ -1,6 +1,7 @@
 import type { LimitHit } from '../../lib/limit-counts.ts';
 
-type Stored = { number: number; packet: Uint8Array; at: number; again: number; againAt: number };
+/** One place; it is used again and again. `packet` is undefined once it was let go of. */
+type Stored = { number: number; packet: Uint8Array | undefined; at: number; again: number; againAt: number };
 
 export type PacketStoreOptions = {
   /** Packets that are kept, at most. */
@@ -36,7 +37,15 @@ export class PacketStore {
       this.#from = number;
       this.#to = number;
     }
-    this.#slots[number % packets] = { number, packet, at, again: 0, againAt: Number.NEGATIVE_INFINITY };
+    const slot = number % packets;
+    const stored = this.#slots[slot];
+    if (stored) {
+      stored.number = number;
+      stored.packet = packet;
+      stored.at = at;
+      stored.again = 0;
+      stored.againAt = Number.NEGATIVE_INFINITY;
+    } else this.#slots[slot] = { number, packet, at, again: 0, againAt: Number.NEGATIVE_INFINITY };
     if (number >= this.#to) this.#to = number + 1;
     this.#from = Math.max(Math.min(this.#from, number), this.#to - packets);
   }
@@ -54,11 +63,11 @@ export class PacketStore {
     }
     const number = last - behind;
     const stored = this.#slots[number % packets];
-    if (number < this.#from || (stored && now - stored.at > ms)) {
+    if (number < this.#from || (stored?.packet && now - stored.at > ms)) {
       hit('media.video.resend_time');
       return undefined;
     }
-    if (stored?.number !== number) return undefined;
+    if (!stored?.packet || stored.number !== number) return undefined;
     if (stored.again >= again.most || now - stored.againAt < again.everyMs) return undefined;
     stored.again++;
     stored.againAt = now;
@@ -69,10 +78,9 @@ export class PacketStore {
   expire(now: number): void {
     const { packets, ms } = this.#options;
     for (; this.#from < this.#to; this.#from++) {
-      const slot = this.#from % packets;
-      const stored = this.#slots[slot];
-      if (stored && stored.number === this.#from && now - stored.at <= ms) return;
-      this.#slots[slot] = undefined;
+      const stored = this.#slots[this.#from % packets];
+      if (stored?.packet && stored.number === this.#from && now - stored.at <= ms) return;
+      if (stored) stored.packet = undefined;
     }
   }
 

@@ -8,6 +8,7 @@ import type { Camera, VideoPacket, Viewer } from './camera.ts';
 import { rewriteMark } from './frame-mark.ts';
 import { nal } from './h264.ts';
 import { unitsPerMs } from './local-camera.ts';
+import type { PacketRoom } from './packet-room.ts';
 import { PacketStore } from './packet-store.ts';
 import { Rate } from './rate.ts';
 import { videoWord } from './stream-memory.ts';
@@ -25,6 +26,8 @@ export type ShownStreamOptions = {
   memory: SessionMemory;
   /** Hears of bounds that were met. */
   hit: LimitHit;
+  /** Where packets are made. */
+  room: PacketRoom;
   /** Sends a packet to the far side. It does not change any more. */
   send: (packet: Uint8Array) => void;
   /** A packet could not be handled: a fault of ours in this stream, not in the camera's. */
@@ -300,8 +303,10 @@ export class ShownStream implements Viewer, SentStream {
     const { octets: from, payloadStart, payloadEnd, marker, mark } = packet;
     const length = payloadEnd - payloadStart;
     const isEmpty = length === 0;
-    const out = Buffer.allocUnsafe(headerLength + (isEmpty ? paddingOctets : length));
+    const out = this.#options.room.take(headerLength + (isEmpty ? paddingOctets : length));
     if (isEmpty) out.fill(0, headerLength);
+    // The usual packet has nothing but a header before its payload, which is written over.
+    else if (payloadStart === headerLength && payloadEnd === from.length) out.set(from);
     else out.set(from.subarray(payloadStart, payloadEnd), headerLength);
     if (mark.pictureIdBits > 0 || mark.tl0At >= 0) this.#rewrite(out, packet);
     this.#send(out, packet.index + this.#indexOffset, packet.time + this.#timeOffset, marker, now);
@@ -315,7 +320,7 @@ export class ShownStream implements Viewer, SentStream {
 
   /** Sends a parameter set before the picture that needs it, as a packet of its own (RFC 6184 5.6). */
   #insert(set: Uint8Array, time: number, now: number): void {
-    const out = Buffer.allocUnsafe(headerLength + set.length);
+    const out = this.#options.room.take(headerLength + set.length);
     out.set(set, headerLength);
     this.#send(out, this.#memory[sequence]!, time + this.#timeOffset, false, now);
     this.#options.send(out);

@@ -12,6 +12,7 @@ import type { Displacement, PacketAddress } from '../rtp/source-lock.ts';
 import { statisticsOf } from '../rtp/statistics.ts';
 import { type IntraRequests, readFeedback } from './feedback.ts';
 import { LocalCamera } from './local-camera.ts';
+import type { PacketRoom } from './packet-room.ts';
 import { ShownStream } from './shown-stream.ts';
 import { streamNumbers } from './stream-memory.ts';
 
@@ -25,6 +26,8 @@ export type VideoStreamOptions = {
   random32: () => number;
   /** Hears of bounds that were met. */
   hit: LimitHit;
+  /** Where packets are made. */
+  room: PacketRoom;
   /** The name that the session's audio has in RTCP. */
   cname: string | undefined;
   memory: SharedArrayBuffer;
@@ -57,7 +60,7 @@ export class VideoStream {
   #controlsLeft = 0;
 
   constructor(options: VideoStreamOptions) {
-    const { session, stream, clock, config, random32, hit } = options;
+    const { session, stream, clock, config, random32, hit, room } = options;
     const memory = streamNumbers(options.memory);
     this.stream = stream;
     this.#clock = clock;
@@ -81,6 +84,7 @@ export class VideoStream {
       random32,
       memory,
       hit,
+      room,
       send: (packet) => this.#far.send(packet),
       faulted: options.faulted,
     });

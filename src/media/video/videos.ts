@@ -15,6 +15,7 @@ import type { TiePlan } from '../tie/tie-wire.ts';
 import type { Ties } from '../tie/ties.ts';
 import type { VideoMember } from './camera.ts';
 import { Forwarder } from './forwarder.ts';
+import { PacketRoom } from './packet-room.ts';
 import { VideoSide } from './video-side.ts';
 import { VideoStream } from './video-stream.ts';
 import { VideoTieMeeting, VideoTieMember } from './video-ties.ts';
@@ -55,6 +56,7 @@ type TieSide = VideoTieMeeting | VideoTieMember;
 /** All streams of video of one thread, and what stands for those of others. */
 export class Videos {
   readonly #options: VideosOptions;
+  readonly #room = new PacketRoom();
   /** Of sessions that live here. */
   readonly #sides = new Map<number, VideoSide>();
   /** Sides of ties, by the number of their session here, and how they are no longer woken. */
@@ -186,6 +188,7 @@ export class Videos {
         clock,
         random32,
         hit,
+        room: this.#room,
         memory,
         cname,
         config: config.video,

@@ -2,6 +2,7 @@ import { LimitCounts } from '../../../src/lib/limit-counts.ts';
 import { defaultVideoConfig, type VideoConfig } from '../../../src/media/config.ts';
 import { emptyHeader, readHeader } from '../../../src/media/rtp/header.ts';
 import { LocalCamera } from '../../../src/media/video/local-camera.ts';
+import { PacketRoom } from '../../../src/media/video/packet-room.ts';
 import { ShownStream } from '../../../src/media/video/shown-stream.ts';
 import { newStreamMemory, streamNumbers } from '../../../src/media/video/stream-memory.ts';
 import type { VideoFlow } from '../../../src/telephony/video.ts';
@@ -134,6 +135,7 @@ export function handScreen(clock: HandClock, config: Partial<VideoConfig> = {}, 
     now: () => clock.now,
     clockZero: 1_000_000,
     hit: limits.hit,
+    room: new PacketRoom(),
     random32: () => (random += 0x11),
     memory: streamNumbers(memory),
     send: (packet) => sent.push(packet),

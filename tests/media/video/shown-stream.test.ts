@@ -244,6 +244,34 @@ test('H.264: who takes whole units alone is never sent parts, nor a picture that
   assert.is(parts.told.length, told);
 });
 
+test('of a packet with sources, an extension or padding the payload alone goes on, and each packet is its own', () => {
+  const clock: HandClock = { now: 0 };
+  const one = new HandCamera(1, clock);
+  const { shown, sent } = handScreen(clock);
+  shown.show(one.camera);
+  const plain = one.frame(3);
+  const payloads = plain.map((packet) => [...packet.subarray(12)]);
+  const [first, second, third] = plain as [Uint8Array, Uint8Array, Uint8Array];
+  // One source and an extension of one word; two octets of padding.
+  const more = Buffer.concat([first.subarray(0, 12), Buffer.from([1, 2, 3, 4, 0xbe, 0xde, 0, 1, 9, 9, 9, 9])]);
+  const long = Buffer.concat([more, first.subarray(12)]);
+  long[0] = 0x91;
+  const padded = Buffer.concat([third, Buffer.from([0, 2])]);
+  padded[0] = 0xa0;
+  one.receive(long, second, padded);
+  const ids = ({ payload: [, , high, low] }: Sent) => ((high! & 0x7f) << 8) | low!;
+  const went = sent.map(taken);
+  assert.equal(
+    went.map((packet) => [packet.payload.length, packet.payload.slice(-2)]),
+    payloads.map((payload) => [payload.length, payload.slice(-2)]),
+  );
+  assert.is(new Set(went.map(ids)).size, 1);
+  assert.equal(
+    sent.map((packet) => packet[0]),
+    [0x80, 0x80, 0x80],
+  );
+});
+
 test('H.264: a picture that comes without its parameter sets is given those that came before', () => {
   const clock: HandClock = { now: 0 };
   const one = new HandCamera(1, clock);
