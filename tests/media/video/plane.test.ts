@@ -86,6 +86,15 @@ async function pictures({ packets }: VideoPeer, codec: VideoCodec = 'vp8'): Prom
   return inTurn(decoded);
 }
 
+/** Waits until a far side is shown a colour: a switch takes as long as the key frame that it waits for. */
+async function shows(peer: VideoPeer, colour: Colour): Promise<void> {
+  for (let looks = 0; looks < 20; looks++) {
+    await peer.sees(4);
+    if ((await pictures(peer)).at(-1) === colour) return;
+  }
+  assert.unreachable(`${colour} is not shown`);
+}
+
 const count = (peer: VideoPeer, type: string): number => peer.feedback.filter((each) => each.type === type).length;
 
 for (const [codec, threads] of [
@@ -189,10 +198,10 @@ ffmpeg.test(test, 'a source that is lost is replaced while it is away, and shown
     await blue.peer.sees(4);
     red.peer.show(undefined);
     await told(1);
-    await blue.peer.sees(4);
+    await shows(blue.peer, 'green');
     red.peer.show(await clipOf('vp8', 'red'));
     await told(2);
-    await blue.peer.sees(4);
+    await shows(blue.peer, 'red');
     assert.equal(sources, ['g', 'r']);
     assert.equal(await pictures(blue.peer), ['red', 'green', 'red']);
     mix.leave(red.session);
