@@ -303,6 +303,9 @@ limits('each setting that is named is one', () => {
       (name) => `http.limits.${name}`,
     ),
     ...['response_timeout', 'websocket_message'].map((name) => `http.limits.${name}`),
+    ...['streams', 'resend_packets', 'resend_time', 'control_packets', 'thread_backlog'].map(
+      (name) => `media.video.${name}`,
+    ),
     ...['listening.most', 'recorder.memory', 'cdr.webhook.spool'],
   ];
   for (const name of named) {
