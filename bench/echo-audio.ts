@@ -4,6 +4,8 @@
 export type EchoFigures = {
   sent: number;
   received: number;
+  /** Packets of nothing but silence within a call: what was made up, or came too late. Before and after it there may be any. */
+  silent: number;
   lost: number;
   /** Packets that followed the one before them of the same call after more than 40 ms. */
   late: number;
@@ -25,6 +27,13 @@ const stepsPerMs = 20;
 /** Numbers are told in hexadecimal digits, each a sample so quiet that it passes through a mix as it is. */
 const digitsOfNumber = 8;
 const quietOctet = 0xe0;
+const silenceOctet = 0xff;
+
+/** Whether a packet says nothing at all: who is heard in a mix is so before and after it speaks, too. */
+function isSilent(packet: Buffer): boolean {
+  for (let at = headerOctets; at < packet.length; at++) if (packet[at] !== silenceOctet) return false;
+  return true;
+}
 
 function writeNumber(packet: Buffer, at: number, number: number): void {
   for (let digit = 0; digit < digitsOfNumber; digit++)
@@ -49,6 +58,8 @@ export class EchoAudio {
   readonly #lastHeard: Float64Array;
   /** Sequence number that a mixed stream is to go on with; −1 before it begins. */
   readonly #expected: Int32Array;
+  /** Silent packets since a call was heard last, which count when it is heard again. */
+  readonly #pause: Uint32Array;
   readonly #delays = new Uint32Array(500 * stepsPerMs + 1);
   #sent = 0;
   #received = 0;
@@ -58,6 +69,7 @@ export class EchoAudio {
   #maximum = 0;
   #mixed = 0;
   #mixedLost = 0;
+  #silent = 0;
 
   constructor(calls: number, seconds: number) {
     this.#calls = calls;
@@ -65,6 +77,7 @@ export class EchoAudio {
     this.#sentAt = new Float64Array(calls * this.#packetsPerCall);
     this.#lastHeard = new Float64Array(calls);
     this.#expected = new Int32Array(calls).fill(-1);
+    this.#pause = new Uint32Array(calls);
   }
 
   /** Calls begin spread over 20 ms, as calls do, `inMs` from now, and then keep their own grid. */
@@ -109,6 +122,10 @@ export class EchoAudio {
    */
   hear(call: number | undefined, packet: Buffer, by = call): void {
     const now = performance.now();
+    if (by !== undefined && isSilent(packet)) {
+      if (this.#lastHeard[by]! > 0) this.#pause[by]!++;
+      return;
+    }
     const right =
       call !== undefined && packet.length === headerOctets + payloadOctets && readNumber(packet, 12) === call;
     const place = right ? call * this.#packetsPerCall + readNumber(packet, 12 + digitsOfNumber) : -1;
@@ -119,6 +136,8 @@ export class EchoAudio {
     }
     this.#sentAt[place] = 0;
     this.#received++;
+    this.#silent += this.#pause[by!]!;
+    this.#pause[by!] = 0;
     const last = this.#lastHeard[by!]!;
     if (last > 0 && now - last > lateGapMs) this.#late++;
     this.#lastHeard[by!] = now;
@@ -133,6 +152,7 @@ export class EchoAudio {
       received: this.#received + this.#mixed,
       lost: this.#mixed > 0 ? this.#mixedLost : this.#sent - this.#received,
       late: this.#late,
+      silent: this.#silent,
       wrong: this.#wrong,
       delayP50: this.#percentile(0.5),
       delayP99: this.#percentile(0.99),
@@ -142,7 +162,7 @@ export class EchoAudio {
   }
 
   #packet(call: number, index: number): Buffer {
-    const packet = Buffer.alloc(headerOctets + payloadOctets, 0xff);
+    const packet = Buffer.alloc(headerOctets + payloadOctets, silenceOctet);
     packet[0] = 0x80;
     packet[1] = index === 0 ? 0x80 : 0;
     packet.writeUInt16BE(index & 0xffff, 2);

@@ -86,7 +86,7 @@ async function measure(calls: number, seconds: number): Promise<void> {
     [
       `${calls} phones, each with a server over a WebSocket, ${seconds} s`,
       `  delay p50 ${figures.delayP50.toFixed(2)} ms, p99 ${figures.delayP99.toFixed(2)} ms (at most ${mostMs} ms wanted), maximum ${figures.delayMaximum.toFixed(1)} ms`,
-      `  lost ${share(figures.lost)}, late (gap > 40 ms) ${share(figures.late)}, not as sent ${figures.wrong}, phones themselves late ${share(figures.sentLate)}`,
+      `  lost ${share(figures.lost)}, late (gap > 40 ms) ${share(figures.late)}, silent in between ${share(figures.silent)}, not as sent ${figures.wrong}, phones themselves late ${share(figures.sentLate)}`,
       `  left out ${externalDroppedMs} ms of the servers', ${externalUnsentFrames} frames for them`,
       `  CPU ${cpu.toFixed(1)} % of a core, ${(cpu / calls).toFixed(4)} % a call`,
     ].join('\n'),

@@ -1,14 +1,16 @@
 import { lifeOf } from '../machines/channel.ts';
 import type { ChannelEntry } from './channel-entry.ts';
 
-/** Which channels belong to one call (`linkedid`), in the order in which they came to it. */
+/** Which channels belong to one call (`linkedid`), in the order in which they came to it, and who is called for whom. */
 export class Calls {
   readonly #channels = new Map<string, ChannelEntry[]>();
   readonly #callOf = new Map<ChannelEntry, string>();
+  readonly #callerOf = new Map<ChannelEntry, ChannelEntry>();
+  readonly #calledBy = new Map<ChannelEntry, Set<ChannelEntry>>();
 
   /** The channel belongs to that call from now on, and to no other. */
   enter(entry: ChannelEntry, call: string): void {
-    this.leave(entry);
+    this.#leaveCall(entry);
     this.#callOf.set(entry, call);
     const channels = this.#channels.get(call);
     if (channels) channels.push(entry);
@@ -17,6 +19,36 @@ export class Calls {
 
   /** The channel is no more. */
   leave(entry: ChannelEntry): void {
+    this.#leaveCall(entry);
+    const caller = this.#callerOf.get(entry);
+    if (caller) this.#forget(caller, entry);
+    for (const called of this.#calledBy.get(entry) ?? []) this.#callerOf.delete(called);
+    this.#calledBy.delete(entry);
+  }
+
+  /** A channel is called for another one, which need not be of its call: they will probably meet. */
+  calledFor(called: ChannelEntry, caller: ChannelEntry): void {
+    const before = this.#callerOf.get(called);
+    if (before) this.#forget(before, called);
+    this.#callerOf.set(called, caller);
+    const all = this.#calledBy.get(caller);
+    if (all) all.add(called);
+    else this.#calledBy.set(caller, new Set([called]));
+  }
+
+  /** The audio formats of whom a channel is called for; undefined where that is nobody. */
+  callerFormats(entry: ChannelEntry): readonly string[] | undefined {
+    return this.#callerOf.get(entry)?.leg.formats;
+  }
+
+  #forget(caller: ChannelEntry, called: ChannelEntry): void {
+    this.#callerOf.delete(called);
+    const all = this.#calledBy.get(caller);
+    all?.delete(called);
+    if (all?.size === 0) this.#calledBy.delete(caller);
+  }
+
+  #leaveCall(entry: ChannelEntry): void {
     const call = this.#callOf.get(entry);
     const channels = call === undefined ? undefined : this.#channels.get(call);
     if (call === undefined || !channels) return;
@@ -26,12 +58,12 @@ export class Calls {
   }
 
   /**
-   * The audio formats of whom a channel will probably meet once it is answered: of the channels of its call that are Up the
-   * one that came last. Undefined where there is none.
+   * The audio formats of whom a channel will probably meet once it is answered: of those who are Up the one that was called
+   * for it last, or else of its call the one that came last. Undefined where there is none.
    */
   partnerFormats(entry: ChannelEntry): readonly string[] | undefined {
-    const channels = this.#channels.get(this.#callOf.get(entry) ?? '') ?? [];
-    const partner = channels.findLast((each) => each !== entry && lifeOf(each.actor.getSnapshot()) === 'up');
-    return partner?.leg.formats;
+    const isPartner = (each: ChannelEntry): boolean => each !== entry && lifeOf(each.actor.getSnapshot()) === 'up';
+    const called = [...(this.#calledBy.get(entry) ?? [])].findLast(isPartner);
+    return (called ?? this.#channels.get(this.#callOf.get(entry) ?? '')?.findLast(isPartner))?.leg.formats;
   }
 }

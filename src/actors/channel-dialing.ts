@@ -197,6 +197,7 @@ export function createChannelDialing(options: ChannelDialingOptions) {
       const { redirection, ...party } = from.caller;
       channels.tell(entry, { type: 'connected.set', party });
       if (redirection) channels.tell(entry, { type: 'caller.set', caller: { redirection } });
+      channels.calledFor(entry, caller);
     }
     const timeoutMs = request.timeout ? Math.min(request.timeout * 1000, noTimeout) : noTimeout;
     channels.tell(entry, { type: 'dial', timeoutMs });

@@ -32,6 +32,8 @@ export type ChannelEffectsOptions = {
   followForward(entry: ChannelEntry, forward: Forward): void;
   /** Formats of whom it will probably meet once it is answered; undefined where that is not known. */
   partnerFormats(entry: ChannelEntry): readonly string[] | undefined;
+  /** Formats of whom it is called for; undefined where that is nobody. */
+  callerFormats(entry: ChannelEntry): readonly string[] | undefined;
   /** Whether events are told as the field does. */
   fieldEvents: boolean;
   view: ChannelView;
@@ -116,7 +118,8 @@ export function resumeOwnership(entry: ChannelEntry, options: ChannelEffectsOpti
 }
 
 /** The other half of a Local channel gets its variables as they are by now; who calls the one is reached by the other. */
-function dialLeg(entry: ChannelEntry, { find, tell, view, fieldEvents }: ChannelEffectsOptions): void {
+function dialLeg(entry: ChannelEntry, options: ChannelEffectsOptions): void {
+  const { find, tell, view, fieldEvents } = options;
   const companion = entry.companionId === undefined ? undefined : find(entry.companionId);
   if (companion) {
     const { variables, inheritance, caller, connected } = view.snapshot(entry).context;
@@ -132,7 +135,8 @@ function dialLeg(entry: ChannelEntry, { find, tell, view, fieldEvents }: Channel
       });
     if (isKnown(caller)) tell(companion, { type: 'connected.set', party: shownParty(caller) });
   }
-  entry.leg.dial(dialDetails(view.snapshot(entry).context));
+  const prefers = options.callerFormats(entry);
+  entry.leg.dial({ ...dialDetails(view.snapshot(entry).context), ...(prefers && { prefers }) });
 }
 
 /**

@@ -88,6 +88,8 @@ export interface Channels {
   snapshot(entry: ChannelEntry): ChannelSnapshot;
   /** Makes an outbound channel, and its companion, without dialing. @throws DriverError, AriError channelIdExists. */
   openOutbound(request: OutboundRequest): ChannelEntry;
+  /** A channel that is about to be dialed is called for another one: each goes by the audio formats that the other has. */
+  calledFor(called: ChannelEntry, caller: ChannelEntry): void;
   tell(entry: ChannelEntry, message: ChannelMessage): void;
   /** Makes a channel that is Up from the start, without a call behind it. @throws AriError serviceUnavailable. */
   attach(request: AttachedRequest): ChannelEntry;
@@ -193,6 +195,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     askTransfer: (entry: ChannelEntry, transfer: TransferRequest) => onTransferAsked(entry, transfer),
     followForward: (entry: ChannelEntry, forward: Forward) => onForwarded(entry, forward),
     partnerFormats: (entry: ChannelEntry) => calls.partnerFormats(entry),
+    callerFormats: (entry: ChannelEntry) => calls.callerFormats(entry),
     fieldEvents,
     view,
     dialplan,
@@ -304,6 +307,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     model: view.model,
     snapshot: view.snapshot,
     openOutbound: creation.openOutbound,
+    calledFor: (called, caller) => calls.calledFor(called, caller),
     tell(entry, message) {
       deliver(entry, message);
       if (message.type === 'linked.set') {

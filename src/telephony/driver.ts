@@ -10,7 +10,12 @@ import type { H264Terms, VideoCodec, VideoStatistics } from './video.ts';
 export type { Party, Redirection };
 
 /** What a call is placed with, as it is by then. */
-export type DialDetails = { caller: Party; redirection?: Redirection };
+export type DialDetails = {
+  caller: Party;
+  redirection?: Redirection;
+  /** As {@link LegRequest.prefers}, where it is known only now; formats that were asked for stay as they are. */
+  prefers?: readonly string[];
+};
 
 /** What a technology tells about its side of a channel. Told in the order it happened, never from inside `open`. */
 export type LegReport =

@@ -60,6 +60,41 @@ test('who meets in a bridge is of one call from then on', () => {
   assert.equal(answered(w), ['g722']);
 });
 
+/** Makes a channel that is no part of anybody's call, and dials it for somebody. */
+function dialedFor(w: CallControl, caller: string, id: string): FakeLeg {
+  w.connect(['desk']);
+  w.operations.create({ endpoint: 'Fake/phone', app: 'desk', channelId: id });
+  w.clock.advance(0);
+  w.operations.dial(id, { caller });
+  return legOf(w, id);
+}
+
+test('a channel that is dialed for another is called with its formats, and decides those of the answer', () => {
+  const w = world();
+  legOf(w, 'a').formats = ['g722'];
+  const called = dialedFor(w, 'a', 'b');
+  assert.equal(called.dialed?.prefers, ['g722']);
+  called.formats = ['alaw'];
+  assert.is(answered(w), undefined, 'it rings yet');
+  called.report({ type: 'leg.answered' });
+  assert.equal(answered(w), ['alaw']);
+  w.operations.hangup('b', {});
+  assert.is(answered(w), undefined);
+});
+
+test('who is dialed for somebody that is not there, or has gone, knows of no formats', () => {
+  const w = world();
+  assert.equal(dialedFor(w, 'nobody', 'b').dialed, { caller: { name: '', number: '' } });
+  dialedFor(w, 'a', 'c');
+  w.operations.hangup('a', {});
+  legOf(w, 'c').report({ type: 'leg.answered' });
+  w.operations.hangup('c', {});
+  assert.equal(
+    w.channels.all().map(({ id }) => id),
+    ['b'],
+  );
+});
+
 test('early audio is opened with it, too', () => {
   const w = world();
   called(w, 'a', 'b', 'alaw');

@@ -102,6 +102,41 @@ test('so is who an application answers once another phone, called for it, has an
   await app.ok('DELETE', '/channels/bob');
 });
 
+test('so is who a channel of an application, which was made for nobody, is dialed for', async (world) => {
+  const { app, alice, bob } = world;
+  alice.codecs = [g722];
+  bob.codecs = [ulaw, g722];
+  const called = alice.call('desk');
+  const { channel: caller } = await app.waitFor('StasisStart');
+  await app.ok('POST', '/channels/create?endpoint=PJSIP/bob&app=desk&channelId=bob');
+  await app.waitFor('StasisStart', ({ channel }) => channel.id === 'bob');
+  await app.ok('POST', `/channels/bob/dial?caller=${caller.id}`);
+  await app.waitFor('ChannelStateChange', ({ channel }) => channel.id === 'bob' && channel.state === 'Up');
+  assert.equal(audioTypes(bob.described[0] ?? ''), [g722, ulaw, 101], 'it is offered first what the caller has');
+  await app.ok('POST', `/channels/${caller.id}/answer`);
+  await called;
+  assert.is(toldOf(alice), g722);
+  await app.ok('POST', '/bridges/both?type=mixing');
+  await app.ok('POST', `/bridges/both/addChannel?channel=${caller.id},bob`);
+  await assertPassedOn(alice, bob);
+  await app.ok('DELETE', '/bridges/both');
+  await app.ok('DELETE', '/channels/bob');
+});
+
+test('a caller with several is answered with what the one has that was dialed for it', async (world) => {
+  const { app, alice } = world;
+  const called = alice.call('desk');
+  const { channel: caller } = await app.waitFor('StasisStart');
+  await app.ok('POST', '/channels/create?endpoint=PJSIP/bob&app=desk&channelId=bob');
+  await app.waitFor('StasisStart', ({ channel }) => channel.id === 'bob');
+  await app.ok('POST', `/channels/bob/dial?caller=${caller.id}`);
+  await app.waitFor('ChannelStateChange', ({ channel }) => channel.id === 'bob' && channel.state === 'Up');
+  await app.ok('POST', `/channels/${caller.id}/answer`);
+  await called;
+  assert.is(toldOf(alice), g722);
+  await app.ok('DELETE', '/channels/bob');
+});
+
 test('who nobody is called for is answered with the codec that comes first by configuration', async (world) => {
   const { app, alice, bob } = world;
   const called = alice.call('desk');

@@ -26,7 +26,7 @@ import { forwardOf } from './forwards.ts';
 import { digestClient, fromAddress, identityHeaders, ownHost } from './identity.ts';
 import { createLegCore, type LegCore, type LegCoreData, type LegCoreOptions } from './leg-core.ts';
 import type { CallView, LegToken } from './legs.ts';
-import type { Negotiation } from './negotiation.ts';
+import { type Negotiation, preferredFirst } from './negotiation.ts';
 import { redirectionHeaders } from './redirections.ts';
 import { createRequestHeaders, type RequestHeaders } from './request-headers.ts';
 import { type Destination, type Resolved, transferTarget } from './resource.ts';
@@ -152,6 +152,7 @@ class OutboundLeg implements Leg {
   dial(details?: DialDetails): void {
     if (this.#dialed) return;
     if (details) this.present(details.caller);
+    if (details?.prefers) this.#prefer(details.prefers);
     this.#redirection = details?.redirection;
     this.#dialed = true;
     this.#core.when('dial');
@@ -250,6 +251,13 @@ class OutboundLeg implements Leg {
       ...(this.#answer && { answer: this.#answer }),
       headers: this.#headers.lines,
     };
+  }
+
+  /** Offers these codecs before others, unless somebody has set which there are. */
+  #prefer(formats: readonly string[]): void {
+    const { codecs, request } = this.#options;
+    if (request.formats || this.#core.formats !== codecs) return;
+    if (codecs.some((codec) => formats.includes(codec))) this.#core.change({ codecs: preferredFirst(codecs, formats) });
   }
 
   #resume({ branches, winner }: OutboundLegData): OutgoingCall | undefined {
