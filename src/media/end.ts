@@ -32,6 +32,8 @@ export interface Meeting {
   digit(from: End, digit: string, durationMs: number, except?: PacketTaker): void;
   /** What packets of a member are passed on as, if they are: see {@link End.forwardable}. */
   beyond(member: End): string | undefined;
+  /** Whether it is in another thread: nobody here knows what its members do. */
+  readonly isElsewhere: boolean;
 }
 
 /** Stands for every codec: packets come to nobody. */

@@ -47,10 +47,10 @@ export class LocalEnd extends End {
     const peer = this.#peer;
     // Who asks in a circle gets no answer: both halves in one bridge, or bridges joined by pairs all around.
     if (!peer || this.#asking || !this.#isOpen || !peer.#isOpen) return undefined;
+    // Whether what comes from there finds its way here, too, is asked by the mix over there: of this one, if that is here.
+    if (this.mix?.isElsewhere) return undefined;
     this.#asking = true;
     try {
-      // What comes from there has to find its way here.
-      if (this.mix && this.mix.beyond(this) === undefined) return undefined;
       return peer.mix ? peer.mix.beyond(peer) : anyCodec;
     } finally {
       this.#asking = false;

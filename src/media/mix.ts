@@ -60,6 +60,7 @@ class Member {
 export class Mixing implements Meeting {
   readonly mix: number;
   readonly video: Forwarder;
+  readonly isElsewhere = false;
   readonly #options: MixingOptions;
   readonly #members = new Map<End, Member>();
   readonly #voice: Voice;

@@ -1,4 +1,13 @@
-/** RTP figures of one session, named as the interface's RTPstat. Jitter and rtt in seconds. */
+/** How far the values lie apart that were seen of one thing: largest, smallest, mean and standard deviation. */
+export type SpreadNames<Side extends string, What extends string> = {
+  [Name in `${Side}${'max' | 'min' | 'normdev' | 'stdev'}${What}`]?: number;
+};
+
+/**
+ * RTP figures of one session, named as the interface's RTPstat. Jitter and rtt in seconds. `local_` is what our RTCP reports
+ * say of what we receive, `remote_` what those of the far side say of what we send; loss there is in packets from one report
+ * to the next. What no report has told yet is left out.
+ */
 export type RtpStatistics = {
   txcount: number;
   rxcount: number;
@@ -10,14 +19,13 @@ export type RtpStatistics = {
   remote_ssrc: number;
   txjitter: number;
   rxjitter: number;
+  /** Packets of the far side that went to another one as they came. */
+  forwarded: number;
   rtt?: number;
-  maxrtt?: number;
-  minrtt?: number;
-  normdevrtt?: number;
-  stdevrtt?: number;
   /** Packets that came when their turn was over; left out where none did. */
   late?: number;
-};
+} & SpreadNames<'', 'rtt'> &
+  SpreadNames<'local_' | 'remote_', 'jitter' | 'rxploss'>;
 
 /** What is measured of every stream of RTP. */
 export type StreamMeasures = {

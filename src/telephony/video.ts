@@ -53,7 +53,7 @@ export type VideoFlow = {
 };
 
 /** Figures of one video stream of a session. */
-export type VideoStatistics = RtpStatistics & {
+export type VideoStatistics = Omit<RtpStatistics, 'forwarded'> & {
   stream: number;
   codec: VideoCodec;
   /** Key frames that began to arrive, and how often we asked for one. */

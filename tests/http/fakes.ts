@@ -160,6 +160,7 @@ export const samples = {
   },
   statistics: {
     txcount: 1,
+    forwarded: 1,
     rxcount: 2,
     txploss: 0,
     rxploss: 0,

@@ -387,6 +387,7 @@ test('statistics count both directions', async () => {
     txjitter: 0,
     // All came at once: 160 units early, then 320 (RFC 3550 A.8).
     rxjitter: (10 + (320 - 10) / 16) / 8000,
+    forwarded: 0,
   });
   assert.is(engine.statistics(2), undefined);
   engine.close();

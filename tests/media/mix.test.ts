@@ -422,6 +422,81 @@ test('both halves of a pair in one bridge, and bridges joined by pairs in a row 
   engine.close();
 });
 
+test('packets go through rows of pairs of any length as they are, until somebody taps one of them, and nothing is lost by that', async () => {
+  for (const pairs of [2, 3, 5]) {
+    const { engine, sides, ask, join, pass } = await meeting([400, 620]);
+    const halves = Array.from({ length: pairs }, (_, pair) => [31 + 6 * pair, 34 + 6 * pair] as const);
+    for (const [near, far] of halves) openPair(engine, near, far);
+    const row = [1, ...halves.flat(), 2];
+    for (let mix = 0; mix <= pairs; mix++) {
+      engine.openMix(1 + 3 * mix, 'mixing');
+      join(row[2 * mix]!, {}, 1 + 3 * mix);
+      join(row[2 * mix + 1]!, {}, 1 + 3 * mix);
+    }
+    const passes = (ms: number): [number, number] => {
+      const before = [engine.forwarded(1), engine.forwarded(2)] as const;
+      pass(ms);
+      return [engine.forwarded(1) - before[0], engine.forwarded(2) - before[1]];
+    };
+    const hear = () => sides.map((side) => side.hears(tones));
+    pass(600);
+    assert.equal(
+      [hear(), passes(400)],
+      [
+        [[620], [400]],
+        [20, 20],
+      ],
+      `${pairs} pairs`,
+    );
+    const middle = halves[pairs >> 1]![0];
+    engine.openSnoop(91, middle, { spy: 'both', whisper: 'none' });
+    pass(600);
+    assert.equal(
+      [hear(), passes(400)],
+      [
+        [[620], [400]],
+        [20, 20],
+      ],
+      'a spy that nobody hears costs nothing',
+    );
+    engine.openMix(97, 'mixing');
+    join(91, {}, 97);
+    pass(600);
+    assert.equal(
+      [hear(), passes(400)],
+      [
+        [[620], [400]],
+        [0, 0],
+      ],
+      'one in a bridge hears frames',
+    );
+    engine.apply({ type: 'close', session: 91 });
+    pass(600);
+    assert.equal(
+      [hear(), passes(400)],
+      [
+        [[620], [400]],
+        [20, 20],
+      ],
+    );
+    ask(middle, { type: 'play', play: 1, item: item('ramp:4000') });
+    await settle();
+    pass(300);
+    assert.equal(sides[0]!.hears([620], 100), [620]);
+    assert.equal(sides[1]!.hears([400], 100), [], 'what is played in the middle wins beyond it');
+    pass(1000);
+    assert.equal(
+      [hear(), passes(400)],
+      [
+        [[620], [400]],
+        [20, 20],
+      ],
+    );
+    assert.equal([...flaws(sides[0]!.heard), ...flaws(sides[1]!.heard)], []);
+    engine.close();
+  }
+});
+
 test('packets to a local half that nobody is behind are passed on to nobody, and cost no mixing', async () => {
   const { engine, sides, join, pass } = await meeting([400]);
   openPair(engine, 13, 16);

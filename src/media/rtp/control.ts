@@ -9,6 +9,7 @@ import {
 } from 'rtp.js/packets';
 import type { Clock } from '../../lib/clock.ts';
 import type { Reception } from './reception.ts';
+import { Spread, type SpreadFigures } from './spread.ts';
 
 /** Seconds between 1900, where NTP time begins, and 1970. */
 const ntpEpoch = 2_208_988_800;
@@ -16,9 +17,6 @@ const ntpEpoch = 2_208_988_800;
 const reportIntervalMs = 5000;
 /** Type of a CNAME item (RFC 3550 section 6.5.1). */
 const cnameItem = 1;
-
-/** Round-trip times so far, in seconds. */
-export type RoundTrip = { last: number; minimum: number; maximum: number; mean: number; deviation: number };
 
 /** What is told of a stream that we send. */
 export interface SentStream {
@@ -42,7 +40,10 @@ export class RtcpControl {
   #packetsReported = 0;
   /** Middle 32 bits of the NTP time of the last sender report, when it came and of which source. */
   #lastReport: { ntpMiddle: number; at: number; ssrc: number } | undefined;
-  #trips = { count: 0, sum: 0, squares: 0, last: 0, minimum: Infinity, maximum: 0 };
+  readonly #trips = new Spread();
+  /** Jitter in seconds, and packets lost from one report to the next: of their stream here, and of ours there. */
+  readonly #ours = { jitter: new Spread(), lost: new Spread() };
+  readonly #theirs = { jitter: new Spread(), lost: new Spread() };
   /** Packets of ours that the far side misses. */
   remoteLost = 0;
   /** Jitter of our stream at the far side, in seconds. */
@@ -73,7 +74,7 @@ export class RtcpControl {
 
   /** A sender report, or a receiver report when nothing was sent since the last one, with our name. */
   report(sender: SentStream, reception: Reception): Uint8Array {
-    const reports = this.#receptionReports(reception);
+    const reports = this.#receptionReports(sender, reception);
     const compound = new CompoundPacket();
     if (sender.packets > this.#packetsReported) {
       const report = new SenderReportPacket();
@@ -131,12 +132,18 @@ export class RtcpControl {
     }
   }
 
-  /** Round-trip times; undefined before the first was measured. */
-  get roundTrip(): RoundTrip | undefined {
-    const { count, sum, squares, last, minimum, maximum } = this.#trips;
-    if (count === 0) return undefined;
-    const mean = sum / count;
-    return { last, minimum, maximum, mean, deviation: Math.sqrt(Math.max(0, squares / count - mean * mean)) };
+  /** Round-trip times in seconds; undefined before the first was measured. */
+  get roundTrip(): SpreadFigures | undefined {
+    return this.#trips.figures;
+  }
+
+  /**
+   * Jitter in seconds, and packets lost from one report to the next: what our reports say of the far side's stream (`local`),
+   * and what those of the far side say of ours (`remote`). Undefined before the first report.
+   */
+  get reported(): Record<'local' | 'remote', Record<'jitter' | 'lost', SpreadFigures | undefined>> {
+    const of = ({ jitter, lost }: { jitter: Spread; lost: Spread }) => ({ jitter: jitter.figures, lost: lost.figures });
+    return { local: of(this.#ours), remote: of(this.#theirs) };
   }
 
   #heardSenderReport(report: SenderReportPacket): void {
@@ -145,8 +152,11 @@ export class RtcpControl {
   }
 
   #heardReport(report: ReceptionReport, sender: SentStream): void {
-    this.remoteLost = Math.max(0, report.getTotalLost());
+    const lost = Math.max(0, report.getTotalLost());
+    this.#theirs.lost.add(Math.max(0, lost - this.remoteLost));
+    this.remoteLost = lost;
     this.remoteJitter = report.getJitter() / sender.clockRate;
+    this.#theirs.jitter.add(this.remoteJitter);
     const sent = report.getLastSRTimestamp();
     if (sent === 0) return;
     // RFC 3550 section 6.4.1: arrival − last SR − delay since then, in units of 1/65536 s.
@@ -156,18 +166,14 @@ export class RtcpControl {
     const trip = units / 0x1_0000;
     // Clocks are read with limited precision, and reports may be forged: what cannot be is not counted.
     if (trip < 0 || trip > 60) return;
-    const trips = this.#trips;
-    trips.count++;
-    trips.sum += trip;
-    trips.squares += trip * trip;
-    trips.last = trip;
-    trips.minimum = Math.min(trips.minimum, trip);
-    trips.maximum = Math.max(trips.maximum, trip);
+    this.#trips.add(trip);
   }
 
-  #receptionReports(reception: Reception): ReceptionReport[] {
+  #receptionReports(sender: SentStream, reception: Reception): ReceptionReport[] {
     const fields = reception.report();
     if (!fields) return [];
+    this.#ours.jitter.add(reception.jitter / sender.clockRate);
+    this.#ours.lost.add(fields.lost);
     const report = new ReceptionReport();
     report.setSsrc(fields.ssrc);
     report.setFractionLost(fields.fractionLost);

@@ -8,6 +8,8 @@ export type ReceptionReportFields = {
   ssrc: number;
   /** Share lost since the last report, 0 to 255 of 256. */
   fractionLost: number;
+  /** Packets lost since the last report. */
+  lost: number;
   cumulativeLost: number;
   extendedHighestSequence: number;
   /** Jitter in timestamp units. */
@@ -80,6 +82,7 @@ export class Reception {
     return {
       ssrc: this.ssrc,
       fractionLost: Math.min(fraction, 255),
+      lost: Math.max(0, lostInterval),
       // 24 bits, signed (RFC 3550 section 6.4.1).
       cumulativeLost: Math.max(-0x80_0000, Math.min(0x7f_ffff, this.#lostFromSource)),
       extendedHighestSequence: this.extendedHighestSequence >>> 0,

@@ -194,7 +194,8 @@ export class RtpEnd extends End {
   statistics(): RtpStatistics {
     const { clockRate } = this.#codec;
     const late = this.#lateBefore + (this.#playout?.late ?? 0) + this.#held.late;
-    return statisticsOf({ sender: this.#sender, control: this.#control, reception: this.#reception, clockRate, late });
+    const [sender, control, reception] = [this.#sender, this.#control, this.#reception];
+    return { ...statisticsOf({ sender, control, reception, clockRate, late }), forwarded: this.forwarded };
   }
 
   override receive(now: number): void {

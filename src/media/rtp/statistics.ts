@@ -1,6 +1,7 @@
-import type { RtpStatistics } from '../../telephony/media.ts';
+import type { RtpStatistics, SpreadNames } from '../../telephony/rtp-statistics.ts';
 import type { RtcpControl, SentStream } from './control.ts';
 import type { Reception } from './reception.ts';
+import type { SpreadFigures } from './spread.ts';
 
 type Sides = {
   sender: SentStream;
@@ -13,8 +14,8 @@ type Sides = {
 };
 
 /** RTP figures of what both sides of a session have sent so far. */
-export function statisticsOf({ sender, control, reception, clockRate, late }: Sides): RtpStatistics {
-  const trip = control.roundTrip;
+export function statisticsOf({ sender, control, reception, clockRate, late }: Sides): Omit<RtpStatistics, 'forwarded'> {
+  const { local, remote } = control.reported;
   return {
     txcount: sender.packets,
     rxcount: reception.packets,
@@ -27,12 +28,26 @@ export function statisticsOf({ sender, control, reception, clockRate, late }: Si
     txjitter: control.remoteJitter,
     rxjitter: reception.jitter / clockRate,
     ...(late > 0 && { late }),
-    ...(trip && {
-      rtt: trip.last,
-      maxrtt: trip.maximum,
-      minrtt: trip.minimum,
-      normdevrtt: trip.mean,
-      stdevrtt: trip.deviation,
-    }),
+    ...(control.roundTrip && { rtt: control.roundTrip.last }),
+    ...named('rtt', control.roundTrip),
+    ...named('jitter', local.jitter, 'local_'),
+    ...named('rxploss', local.lost, 'local_'),
+    ...named('jitter', remote.jitter, 'remote_'),
+    ...named('rxploss', remote.lost, 'remote_'),
   };
+}
+
+/** Figures of one thing by the field's names; none where nothing was seen yet. */
+function named<What extends 'rtt' | 'jitter' | 'rxploss', Side extends '' | 'local_' | 'remote_' = ''>(
+  what: What,
+  figures: SpreadFigures | undefined,
+  side: Side = '' as Side,
+): SpreadNames<Side, What> {
+  if (!figures) return {};
+  return {
+    [`${side}max${what}`]: figures.maximum,
+    [`${side}min${what}`]: figures.minimum,
+    [`${side}normdev${what}`]: figures.mean,
+    [`${side}stdev${what}`]: figures.deviation,
+  } as SpreadNames<Side, What>;
 }

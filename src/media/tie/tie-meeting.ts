@@ -12,6 +12,7 @@ export class TieMeeting implements Meeting, PacketTaker, TieListener {
   readonly tie: number;
   readonly end: End;
   readonly mix: undefined;
+  readonly isElsewhere = true;
   readonly #clock: Clock;
   readonly #wire: TieWire;
   readonly #queue = new FrameQueue();

@@ -79,6 +79,42 @@ test('the round trip is measured from the report that answers ours', () => {
   assert.equal([rtcp.remoteLost, rtcp.remoteJitter], [3, 0.01]);
 });
 
+test('jitter and loss of either side are kept from report to report, with how far they lie apart', () => {
+  const { control: rtcp, sender, reception } = control();
+  assert.equal(rtcp.reported, {
+    local: { jitter: undefined, lost: undefined },
+    remote: { jitter: undefined, lost: undefined },
+  });
+  // Of theirs one packet is lost before our first report, and three before the second.
+  for (const sequence of [1, 3]) reception.receive(7, sequence, sequence * 160, 160, sequence * 160);
+  rtcp.report(sender, reception);
+  reception.receive(7, 7, 7 * 160, 160, 7 * 160 + 256);
+  rtcp.report(sender, reception);
+  // Of ours two, and then none.
+  for (const [lost, jitter] of [
+    [2, 1000],
+    [2, 2000],
+  ] as const) {
+    const block = new ReceptionReport();
+    block.setSsrc(sender.ssrc);
+    block.setTotalLost(lost);
+    block.setJitter(jitter);
+    const told = new ReceiverReportPacket();
+    told.setSsrc(7);
+    told.addReport(block);
+    told.serialize();
+    rtcp.receive(new Uint8Array(told.getView().buffer, told.getView().byteOffset, told.getByteLength()), sender);
+  }
+  const spread = (last: number, minimum: number, maximum: number) => ({
+    ...{ last, minimum, maximum },
+    ...{ mean: (minimum + maximum) / 2, deviation: (maximum - minimum) / 2 },
+  });
+  assert.equal(rtcp.reported, {
+    local: { jitter: spread(0.002, 0, 0.002), lost: spread(3, 1, 3) },
+    remote: { jitter: spread(0.25, 0.125, 0.25), lost: spread(0, 0, 2) },
+  });
+});
+
 test('our report answers the last sender report of the far side', () => {
   const { control: rtcp, sender, reception, clock } = control();
   const theirs = new SenderReportPacket();
