@@ -10,8 +10,8 @@ const most = { hertz: 24_000, toneMs: 3_600_000, decibels: 60, times: 1_000_000 
 
 /** Letters that ask for signals of the network. */
 const signalLetters: Readonly<Record<string, ToneSignal>> = { a: 'information', b: 'busy', c: 'dial', p: 'ringing' };
-/** All letters: `s` changes nothing, as in the field. */
-const letters = /^[abcdghnprstx]$/;
+/** All letters. The field's `s`, by its documents, keeps the tone from whoever is connected: nothing here takes tones out of audio. */
+const letters = /^[abcdghnprtx]$/;
 
 const isWhole = (text: string): boolean => /^\d{1,9}$/.test(text);
 
@@ -64,7 +64,9 @@ export const toneDetect: DialplanFunction = {
   write(channel, text) {
     const [hertz, duration, written] = split(text);
     const options = readOptions(written);
-    if (![...options.keys()].every((letter) => letters.test(letter))) return false;
+    const unknown = [...options.keys()].find((letter) => !letters.test(letter));
+    if (unknown === 's') return 'option s of TONE_DETECT: the tone cannot be kept from whoever is connected';
+    if (unknown !== undefined) return `TONE_DETECT has no option ${unknown}`;
     if (options.has('x')) {
       channel.detectTone(undefined);
       return true;

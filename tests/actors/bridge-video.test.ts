@@ -2,51 +2,11 @@ import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { BridgeViews, type Room } from '../../src/actors/bridge-views.ts';
-import type { LegVideo, LegVideoStream, ShownStream } from '../../src/telephony/driver.ts';
-import type { VideoCodec } from '../../src/telephony/video.ts';
 import { createCallControl, type FakeLeg, settled } from '../support/call-control.ts';
 import { FakeMedia, FakeMix } from '../support/fake-audio.ts';
+import { FakeVideo } from '../support/fake-video.ts';
 
 const test = suite('who sees whom in a bridge');
-
-/** The video of a leg whose far side agrees to everything, as far as it takes streams, when the test lets it. */
-class FakeVideo implements LegVideo {
-  readonly formats: readonly VideoCodec[];
-  choices: readonly VideoCodec[];
-  preferred: VideoCodec | undefined;
-  readonly asked: ShownStream[][] = [];
-  streams: readonly LegVideoStream[];
-  capacity: number;
-
-  constructor(capacity = 4, codec: VideoCodec = 'vp8', camera = true) {
-    this.capacity = capacity;
-    this.formats = [codec];
-    this.choices = [codec];
-    this.streams = [{ stream: 0, codec, send: true, receive: camera }];
-  }
-
-  prefer(codec: VideoCodec | undefined): void {
-    this.preferred = codec;
-  }
-
-  show(streams: readonly ShownStream[]): void {
-    this.asked.push([...streams]);
-  }
-
-  statistics(): Promise<never[]> {
-    return Promise.resolve([]);
-  }
-
-  /** What was asked for last is agreed on. */
-  agree(): void {
-    const [own] = this.streams;
-    const more = (this.asked.at(-1) ?? []).slice(1, this.capacity);
-    this.streams = [
-      ...(own ? [own] : []),
-      ...more.map(({ codec }, index) => ({ stream: index + 1, codec, send: true, receive: false })),
-    ];
-  }
-}
 
 type Member = { channel: { id: string; leg: { media: FakeMedia; video: FakeVideo } } };
 const member = (id: string, video = new FakeVideo()): Member => ({

@@ -9,15 +9,16 @@ import { AriError } from '../../src/models/errors.ts';
 import type { AriEvent } from '../../src/models/events.ts';
 import type { ExternalReport, ExternalSession } from '../../src/telephony/external.ts';
 import { createCallControl, FakeMedia, settled } from '../support/call-control.ts';
+import { FakeVideo } from '../support/fake-video.ts';
 
 /**
- * Channels, bridges, playbacks, recordings, snoops, external media and offered calls together, with anything done to them in any
- * order.
+ * Channels, bridges, playbacks, recordings, snoops, external media, video, transfers and offered calls together, with anything
+ * done to them in any order.
  */
 const test = suite('a whole system, whatever is done to it');
 
 const channels = ['a', 'b', 'c', 'd'];
-const bridges = ['b1', 'b2', 'hold'];
+const bridges = ['b1', 'b2', 'hold', 'seen'];
 const names = ['r1', 'r2', 'r3'];
 
 /** One thing that is done: what, to which channel, bridge and recording. */
@@ -73,6 +74,14 @@ const deeds = [
   'offer',
   'claim',
   'tone',
+  'agreeVideo',
+  'loseCamera',
+  'lockVideo',
+  'freeVideo',
+  'transfer',
+  'offerTransfer',
+  'transferProgress',
+  'row',
 ] as const;
 const deed: fc.Arbitrary<Deed> = fc.record({
   what: fc.constantFrom(...deeds),
@@ -81,6 +90,8 @@ const deed: fc.Arbitrary<Deed> = fc.record({
   name: fc.constantFrom(...names),
 });
 
+const bridgeTypes: Readonly<Record<string, string>> = { hold: 'holding', seen: 'video_sfu' };
+
 const contexts = {
   default: {
     s: ['Wait(1)'],
@@ -88,6 +99,9 @@ const contexts = {
     dial: ['Dial(Fake/x&Fake/y,30,m)', 'Echo'],
     room: ['ConfBridge(one)'],
     offer: ['StasisBroadcast(1000,,,yes)', 'Wait(1)'],
+    first: ['Dial(Local/second@default)'],
+    second: ['Dial(Local/third@default)'],
+    third: ['Dial(Fake/x,30)'],
   },
 };
 
@@ -101,6 +115,7 @@ function world() {
   const callers: ReturnType<typeof w.incoming>[] = [];
   const calledBy = (channel: string, extension: string): void => {
     const leg = w.incoming(channel, extension);
+    if (leg && channel !== 'd') leg.video = new FakeVideo();
     callers.push(leg);
     legs.set(channel, leg);
   };
@@ -122,8 +137,7 @@ function world() {
     announce: ({ channel, bridge }) => w.bridgeOperations.addChannel(bridge, { channel: [channel], role: 'announcer' }),
     remove: ({ channel, bridge }) => w.bridgeOperations.removeChannel(bridge, { channel: [channel] }),
     destroy: ({ bridge }) => w.bridgeOperations.destroy(bridge),
-    create: ({ bridge }) =>
-      void w.bridgeOperations.create({ bridgeId: bridge, type: bridge === 'hold' ? 'holding' : 'mixing' }),
+    create: ({ bridge }) => void w.bridgeOperations.create({ bridgeId: bridge, type: bridgeTypes[bridge] ?? 'mixing' }),
     play: ({ channel }) => void w.operations.play(channel, { media: ['sound:a', 'sound:b'], playbackId: `p${made++}` }),
     playBridge: ({ bridge }) => void w.bridgeOperations.play(bridge, { media: ['sound:a'], playbackId: `p${made++}` }),
     finish: ({ channel }) => legs.get(channel)?.media.finish(),
@@ -191,9 +205,36 @@ function world() {
       w.operations.setVariable(channel, { variable: 'TONE_DETECT(2600,,g(default,app,1))', value: '' });
       legs.get(channel)?.report({ type: 'leg.toneDetected', direction: 'in' });
     },
+    agreeVideo: ({ channel }) => {
+      const leg = legs.get(channel);
+      if (leg?.video instanceof FakeVideo) leg.video.agree();
+      leg?.report({ type: 'leg.videoChanged' });
+    },
+    loseCamera: ({ channel }) => {
+      const leg = legs.get(channel);
+      if (leg?.video instanceof FakeVideo) leg.video.streams = [];
+      leg?.report({ type: 'leg.videoChanged' });
+    },
+    lockVideo: ({ channel, bridge }) => w.bridgeOperations.setVideoSource(bridge, channel),
+    freeVideo: ({ bridge }) => w.bridgeOperations.clearVideoSource(bridge),
+    transfer: ({ channel }) => legs.get(channel)?.report(transferTo(made++, 'core')),
+    offerTransfer: ({ channel }) => legs.get(channel)?.report(transferTo(made++, 'client')),
+    transferProgress: ({ channel }) =>
+      w.transfers.transferProgress(channel, { states: made++ % 2 === 0 ? 'channel_answered' : 'channel_declined' }),
+    row: () => {
+      // Three Local channels one behind another, with a phone at the end.
+      w.operations.originate({ endpoint: 'Local/first@default', app: 'app', channelId: `o${made++}` });
+    },
   };
   return { ...w, events, legs, callers, outside, doIt };
 }
+
+/** A party asks to be put through: to an extension that is there, or to none. */
+const transferTo = (number: number, handling: 'core' | 'client') => {
+  const extension = number % 3 === 0 ? 'nobody' : 's';
+  const transfer = { extension, context: 'default', target: `sip:${extension}@pbx.example`, handling };
+  return { type: 'leg.transferAsked' as const, transfer: { id: `t${number}`, ...transfer } };
+};
 
 /** Media of a channel whose far side is a server. */
 class FakeExternal extends FakeMedia implements ExternalSession {

@@ -369,4 +369,16 @@ test('MusicOnHold plays for as long as it is told', async () => {
   assert.is(w.operations.get('a').dialplan.app_name, 'Wait');
 });
 
+test('the audio of both halves of a Local channel that is dialed goes by the ids of their channels', async () => {
+  const w = world({ '700': ['Dial(Local/701@default)'], '701': ['Answer', 'Wait(60)'] });
+  w.incoming('a', '700');
+  await settled();
+  const all = w.channels.all();
+  assert.is(all.length, 3);
+  assert.equal(
+    all.map(({ leg }) => leg.media.id),
+    all.map(({ id }) => id),
+  );
+});
+
 test.run();

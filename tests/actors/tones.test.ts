@@ -88,6 +88,8 @@ test('what makes no sense is refused, and nothing is listened for', async () => 
     '2600,x',
     '2600,3600001',
     '2600,,l',
+    '2600,,s',
+    '2600,,rs',
     '2600,,g(nowhere,1,1)',
     '2600,,g',
     '2600,,n(0)',
@@ -103,6 +105,9 @@ test('what makes no sense is refused, and nothing is listened for', async () => 
     refusal(() => w.read('rx')),
     [500, 'Unable to read provided function'],
   );
+  const said = w.log.lines.map(({ fields, message }) => JSON.stringify([fields, message])).join();
+  for (const named of ['TONE_DETECT has no option l', 'option s of TONE_DETECT'])
+    assert.ok(said.includes(named), `${named} in ${said}`);
 });
 
 test.run();

@@ -306,7 +306,12 @@ export function createCallControl({
     },
   } as unknown as MediaPlane;
   channels.addDriver(fake);
-  channels.addDriver(createLocalDriver({ media, ids, hasContext: (name) => name === 'default' || name in contexts }));
+  channels.addDriver(
+    createLocalDriver({
+      ...{ media, ids, freshId: channels.freshId },
+      hasContext: (name) => name === 'default' || name in contexts,
+    }),
+  );
   const servers = createFakeServers({ channels, runtime, ids });
   const operations = createChannelOperations({
     channels,

@@ -171,14 +171,16 @@ const isLocalLeg = (data: LegData): data is LocalLegData =>
 
 /**
  * The driver of Local channels.
+ * @param freshId an id that no channel has, for a second half that nobody named: its audio goes by the same one.
  * @param hasContext whether a context exists: dialing into one that does not is refused at once.
  */
 export function createLocalDriver(options: {
   media: MediaPlane;
   ids: Ids;
+  freshId: () => string;
   hasContext: (context: string) => boolean;
 }): Driver {
-  const { media, ids, hasContext } = options;
+  const { media, ids, freshId, hasContext } = options;
   /** Halves that were taken up and whose other half was not yet, by pair. */
   const waiting = new Map<string, { media: MediaSession; leg: LocalLeg }>();
 
@@ -195,7 +197,7 @@ export function createLocalDriver(options: {
       const { extension, context } = parseResource(request.resource);
       if (!hasContext(context)) throw new DriverError('endpoint', `there is no context '${context}'`);
       const name = `Local/${extension}@${context}-${ids.hex(8)}`;
-      const otherId = request.otherChannelId ?? `${request.channelId};2`;
+      const otherId = request.otherChannelId ?? freshId();
       const [firstMedia, secondMedia] = media.openPair(
         [request.channelId, otherId],
         [heardBy(() => first), heardBy(() => second)],
@@ -212,7 +214,7 @@ export function createLocalDriver(options: {
         companion: {
           technology: 'Local',
           name: `${name};2`,
-          ...(request.otherChannelId === undefined ? {} : { channelId: request.otherChannelId }),
+          channelId: otherId,
           context,
           extension,
           caller: request.caller,
