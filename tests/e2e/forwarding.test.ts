@@ -37,7 +37,8 @@ const test = (title: string, threads: number, body: (world: World) => Promise<vo
       anonymous: { match: ['127.0.0.1'] },
       bob: { aor: { contacts: [`sip:bob@127.0.0.1:${port}`] } },
     };
-    await onServer({ dialplan, endpoints, media: { threads } }, async (server) => {
+    // A busy machine takes its time to start threads.
+    await onServer({ dialplan, endpoints, media: { threads, thread_timeout: 60 } }, async (server) => {
       const app = await server.app('desk', { subscribeAll: true });
       bobs.set(server, server.closing(await Phone.open('bob', server.sip(), port)));
       const enter = async (number: string) => {
