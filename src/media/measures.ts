@@ -114,7 +114,7 @@ const decibels = (level: number): number =>
 
 /** What is measured of every stream of RTP. */
 function streamMeasures(
-  { rxcount, txcount, rxploss, txploss, rxjitter, txjitter, rtt }: RtpStatistics,
+  { rxcount, txcount, rxploss, txploss, rxjitter, txjitter, rtt }: Omit<RtpStatistics, 'forwarded'>,
   { send, receive }: { send: boolean; receive: boolean },
 ): StreamMeasures {
   return {
