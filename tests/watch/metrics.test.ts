@@ -8,12 +8,37 @@ const seconds = 1_000;
 /** Of the process that runs the tests; all others follow from what happens. */
 const ofTheProcess = /^hookswitch_(memory|cpu|uptime|event_loop)/;
 
-async function samples({ request }: World): Promise<string[]> {
+async function lines({ request }: World): Promise<string[]> {
   const response = await request('GET', '/metrics');
   assert.is(response.status, 200);
-  const lines = (await response.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-  return lines.filter((line) => !ofTheProcess.test(line) && !line.includes('_bucket{'));
+  const all = (await response.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return all.filter((line) => !ofTheProcess.test(line));
 }
+
+const isBucket = (line: string): boolean => line.includes('_bucket{');
+const samples = async (world: World): Promise<string[]> => (await lines(world)).filter((line) => !isBucket(line));
+
+/** The buckets of all histograms: how many values are at most what each bound says, by histogram and its labels. */
+async function buckets(world: World): Promise<Record<string, Record<string, number>>> {
+  const told: Record<string, Record<string, number>> = {};
+  for (const line of (await lines(world)).filter(isBucket)) {
+    const [, name = '', labels = '', count] = /^hookswitch_(\w+)_bucket\{(.*)\} (\d+)$/.exec(line) ?? [];
+    const bound = /le="([^"]+)"/.exec(labels)?.[1] ?? '';
+    const rest = labels.replace(/,?le="[^"]+",?/, '');
+    const key = rest === '' ? name : `${name}{${rest}}`;
+    told[key] = { ...told[key], [bound]: Number(count) };
+  }
+  return told;
+}
+
+/** Buckets with these bounds, of values of which the first `below` bounds have none and all others have all. */
+const filled = (bounds: readonly (number | string)[], below: number, values: number): Record<string, number> =>
+  Object.fromEntries([...bounds, '+Inf'].map((bound, index) => [String(bound), index < below ? 0 : values]));
+
+const durations = [1, 5, 15, 30, 60, 180, 300, 600, 1800, 3600];
+const setups = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60];
+const jitters = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1];
+const losses = [0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2];
 
 metrics('of one call are told number by number', () =>
   inWorld(async (world) => {
@@ -25,6 +50,8 @@ metrics('of one call are told number by number', () =>
       return now.filter((line) => !before.includes(line)).map((line) => line.replace(/^hookswitch_/, ''));
     };
     assert.ok(before.includes('hookswitch_sip_registrations 1'));
+    const unused = { rtp_jitter_seconds: filled(jitters, 0, 0), rtp_loss_ratio: filled(losses, 0, 0) };
+    assert.equal(await buckets(world), unused);
     const out = call('201');
     await clock.run(10 * seconds);
     const begun = [
@@ -60,6 +87,11 @@ metrics('of one call are told number by number', () =>
       'media_sessions 2',
       'media_ports 2',
     ]);
+    const setUp = {
+      'call_setup_seconds{direction="out"}': filled(setups, 0, 1),
+      'call_setup_seconds{direction="in"}': filled(setups, 0, 1),
+    };
+    assert.equal(await buckets(world), { ...setUp, ...unused });
 
     out.leg.hangup(16);
     await clock.run(60 * seconds);
@@ -90,6 +122,14 @@ metrics('of one call are told number by number', () =>
       'sip_responses_total{status="100",direction="sent"} 1',
       'sip_responses_total{status="200",direction="sent"} 2',
     ]);
+    assert.equal(await buckets(world), {
+      // Ten seconds: more than the bounds of 1 and 5.
+      'call_duration_seconds{direction="out"}': filled(durations, 2, 1),
+      'call_duration_seconds{direction="in"}': filled(durations, 2, 1),
+      ...setUp,
+      rtp_jitter_seconds: filled(jitters, 0, 2),
+      rtp_loss_ratio: filled(losses, 0, 2),
+    });
   }),
 );
 
