@@ -10,9 +10,9 @@ import { parse } from 'yaml';
 import { loadConfig, warnings } from '../../src/config/load.ts';
 import { validate } from '../../src/dialplan/parse.ts';
 import { startBaresip } from '../support/baresip.ts';
+import { freePort } from '../support/free-port.ts';
 import { need } from '../support/need.ts';
 import { onServer } from '../support/server.ts';
-import { freePort } from '../support/sipp.ts';
 
 const compose = suite('Hookswitch behind Kamailio');
 

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { AriClient } from '../support/ari-client.ts';
+import { freePort } from '../support/free-port.ts';
 import { audioTypes, Phone } from '../support/phone.ts';
 import { onServer, type TestServer } from '../support/server.ts';
-import { freePort } from '../support/sipp.ts';
 
 /** Whom a call is for decides which codec its caller is answered with, over real sockets. */
 const codecs = suite('codecs of callers');

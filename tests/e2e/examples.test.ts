@@ -1,11 +1,11 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { freePort } from '../support/free-port.ts';
 import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
 import { Program } from '../support/program.ts';
 import { amplitude, decodeUlaw, tone, tonesIn } from '../support/rtp-audio.ts';
 import { onServer, password, type TestServer } from '../support/server.ts';
-import { freePort } from '../support/sipp.ts';
 import { type Colour, clipOf } from '../support/video/clips.ts';
 import { decode, framesOf } from '../support/video/pictures.ts';
 import { VideoPeer } from '../support/video/video-peer.ts';

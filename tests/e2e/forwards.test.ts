@@ -1,9 +1,9 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AriClient } from '../support/ari-client.ts';
+import { freePort } from '../support/free-port.ts';
 import { Phone } from '../support/phone.ts';
 import { onServer, password, type TestServer, user } from '../support/server.ts';
-import { freePort } from '../support/sipp.ts';
 
 /** Phones that forward their calls (302), over real sockets. */
 const forwards = suite('forwarded calls');

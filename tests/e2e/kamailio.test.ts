@@ -4,11 +4,12 @@ import { anybody, createPhone, type Phone, trunkTo } from '../drivers/sip/suppor
 import type { AriClient } from '../support/ari-client.ts';
 import { Authority, CertificateFiles } from '../support/certificates.ts';
 import { DnsServer } from '../support/dns-server.ts';
+import { freePort } from '../support/free-port.ts';
 import { Kamailio, type KamailioOptions, password } from '../support/kamailio.ts';
 import { need } from '../support/need.ts';
 import { registerPhone } from '../support/register.ts';
 import { startTestServer, type TestServer, type TestServerOptions } from '../support/server.ts';
-import { confirm, freePort, receive, respond, SippRun } from '../support/sipp.ts';
+import { confirm, receive, respond, SippRun } from '../support/sipp.ts';
 
 /** Debian's Kamailio, which nobody wrote for these tests, as the provider of a line and as a proxy in front. */
 

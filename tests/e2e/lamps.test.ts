@@ -1,10 +1,10 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { startBaresipProgram } from '../support/baresip-program.ts';
+import { freePort } from '../support/free-port.ts';
 import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
 import { onServer } from '../support/server.ts';
-import { freePort } from '../support/sipp.ts';
 import { untilAsked } from '../support/waiting.ts';
 import { watcherOf } from '../support/watcher.ts';
 

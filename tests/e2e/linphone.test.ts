@@ -1,11 +1,11 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Authority, CertificateFiles } from '../support/certificates.ts';
+import { freePort } from '../support/free-port.ts';
 import { Linphone } from '../support/linphone.ts';
 import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
 import { onServer, type TestServer } from '../support/server.ts';
-import { freePort } from '../support/sipp.ts';
 
 /** What Debian's linphonec does at its console beside calls: attended transfers, and friends whose presence it is told. */
 const linphones = suite('linphonec');

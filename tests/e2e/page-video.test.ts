@@ -1,8 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { pageTests } from '../support/browser.ts';
+import { freePort } from '../support/free-port.ts';
 import { Phone } from '../support/phone.ts';
-import { freePort } from '../support/sipp.ts';
 import type { Clip, Colour } from '../support/video/clips.ts';
 import { VideoPeer } from '../support/video/video-peer.ts';
 

@@ -1,8 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { freePort } from '../support/free-port.ts';
 import { Phone } from '../support/phone.ts';
 import { onServer } from '../support/server.ts';
-import { freePort } from '../support/sipp.ts';
 
 /** Signed identities of callers (RFC 8224) on their way through a whole server. */
 const passports = suite('signed identities');

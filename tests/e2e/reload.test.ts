@@ -14,10 +14,10 @@ import { anybody, createPhone, trunkTo } from '../drivers/sip/support.ts';
 import { AriClient } from '../support/ari-client.ts';
 import { Authority, CertificateFiles } from '../support/certificates.ts';
 import { DnsServer } from '../support/dns-server.ts';
+import { freePort } from '../support/free-port.ts';
 import { Phone } from '../support/phone.ts';
 import { registerPhone } from '../support/register.ts';
 import { onServer, type TestServer } from '../support/server.ts';
-import { freePort } from '../support/sipp.ts';
 import { untilAsked, untilFound } from '../support/waiting.ts';
 
 const reloading = suite('a configuration that is read anew');

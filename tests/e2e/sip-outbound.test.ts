@@ -2,13 +2,13 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { freePort } from '../support/free-port.ts';
 import { need } from '../support/need.ts';
 import { assertContinuous, assertHears, prompt } from '../support/rtp-audio.ts';
 import { RtpPeer } from '../support/rtp-peer.ts';
 import { onServer, type TestServer } from '../support/server.ts';
 import {
   confirm,
-  freePort,
   invite,
   provisional,
   receive,

@@ -1,9 +1,9 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { AriEvent } from '../../src/models/events.ts';
+import { freePort } from '../support/free-port.ts';
 import { Phone } from '../support/phone.ts';
 import { onServer, type TestServer } from '../support/server.ts';
-import { freePort } from '../support/sipp.ts';
 
 /** Transfers between phones that share no code with the server, over real sockets. */
 const transfers = suite('transfers between three phones');

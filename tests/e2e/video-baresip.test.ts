@@ -6,9 +6,9 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { RTPstat } from '../../src/models/rtp-statistics.ts';
 import { startBaresipProgram } from '../support/baresip-program.ts';
+import { freePort } from '../support/free-port.ts';
 import { need } from '../support/need.ts';
 import { onServer, type TestServer } from '../support/server.ts';
-import { freePort } from '../support/sipp.ts';
 
 /** Phones with a camera that nobody wrote for these tests: whom one sees is known by the size of the picture that it takes of it. */
 const calls = suite('video calls of baresip');

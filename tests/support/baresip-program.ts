@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort } from './free-port.ts';
 import { Command } from './program.ts';
-import { freePort } from './sipp.ts';
 
 /** A prompt that lasts longer than a test. */
 export const speech = fileURLToPath(new URL('../../sounds/en/demo-congrats.wav', import.meta.url));

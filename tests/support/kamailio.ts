@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from './free-port.ts';
 import { Command } from './program.ts';
-import { freePort } from './sipp.ts';
 
 /** The realm and the one password of everybody at a provider. */
 export const realm = 'provider.test';

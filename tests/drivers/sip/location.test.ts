@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { NameServer } from '../../../src/sip/location/names.ts';
-import { freePort } from '../../support/sipp.ts';
+import { freePort } from '../../support/free-port.ts';
 import { anybody, createPhone, type Phone, type PhoneOptions, trunkTo } from './support.ts';
 
 const location = suite('where requests go');

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
-import { createSocket } from 'node:dgram';
 import { tmpdir } from 'node:os';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { freePort } from '../../support/free-port.ts';
 import { need } from '../../support/need.ts';
 import { anybody, createPhone, type Phone, type TestChannel, trunkTo } from './support.ts';
 
@@ -21,16 +21,6 @@ const run = (program: string, ...options: string[]) => {
     child.on('exit', (code) => resolve(code));
   });
 };
-
-/** A UDP port that was free a moment ago. */
-const freePort = () =>
-  new Promise<number>((resolve) => {
-    const socket = createSocket('udp4');
-    socket.bind(0, '127.0.0.1', () => {
-      const { port } = socket.address();
-      socket.close(() => resolve(port));
-    });
-  });
 
 /** Takes every call at once and lets it go when the caller has ended it. */
 function answerAll(phone: Phone, answered: Set<TestChannel>): void {
