@@ -1,6 +1,15 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,6 +23,9 @@ import { fileURLToPath } from 'node:url';
  * With `recorder` in place of a revision it compares this tree without its recorder with this tree as it is.
  *
  *   npx tsx bench/compare.ts recorder 30
+ *
+ * With `log` it compares this tree without its log with this tree as it is, by calls that are told in it: to a server outside, over RTP.
+ * Where there is /proc, the time of processors that a call took of the server is told as well: it says more on a busy machine.
  */
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -21,7 +33,10 @@ const [revision = 'HEAD~1', rounds = '5', inFlight = '16'] = process.argv.slice(
 const workspace = mkdtempSync(join(tmpdir(), 'hookswitch-compare-'));
 const password = 'bench';
 
-type Side = { name: string; server: ChildProcess; url: string; calls: number[]; p50: number[] };
+type Side = { name: string; server: ChildProcess; url: string; calls: number[]; p50: number[]; cpu: number[] };
+
+/** What is called, where it is not the usual. */
+const endpoint = revision === 'log' ? ['UnicastRTP/127.0.0.1:9/c(ulaw)'] : [];
 
 /** Checks a revision out beside this tree and compiles it; returns where it was compiled to. */
 function build(name: string, checkout: string): string {
@@ -42,12 +57,15 @@ function checkOut(): string {
   return checkout;
 }
 
-async function start(name: string, checkout: string, more: object = {}): Promise<Side> {
+type Settings = { log?: string; recorder?: object };
+type Measured = { callsPerSecond: number; callsInAll: number; p50Ms: number };
+
+async function start(name: string, checkout: string, { log = 'error', ...more }: Settings = {}): Promise<Side> {
   const data = join(workspace, `data-${name}`);
   mkdirSync(data);
   const config = join(workspace, `${name}.yaml`);
   const settings = {
-    general: { data_directory: data, log_level: 'error' },
+    general: { data_directory: data, log_level: log },
     http: { port: 0, users: [{ name: 'bench', password }] },
     sip: { transports: [{ protocol: 'udp', port: 0 }] },
     media: { rtp_ports: [0, 0] },
@@ -56,22 +74,48 @@ async function start(name: string, checkout: string, more: object = {}): Promise
   writeFileSync(config, JSON.stringify(settings));
   const server = spawn(process.execPath, ['dist/cli.js', 'serve', '--config', config], {
     cwd: checkout,
-    stdio: ['ignore', 'pipe', 'inherit'],
+    // What it logs goes to a file where that is what is measured.
+    stdio: ['ignore', 'pipe', revision === 'log' ? openSync(join(workspace, `${name}.log`), 'w') : 'inherit'],
   });
   let banner = '';
-  for await (const chunk of server.stdout ?? []) {
-    banner += chunk;
-    const url = /http:\/\/\S+\/ari/.exec(banner)?.[0];
-    if (url && banner.includes('SIP')) return { name, server, url, calls: [], p50: [] };
+  const ready = new Promise<string>((resolve, reject) => {
+    // What it logs is read to the end, as a journal would.
+    server.stdout?.on('data', (chunk) => {
+      if (banner.length < 10_000) banner += chunk;
+      const url = /http:\/\/\S+\/ari/.exec(banner)?.[0];
+      if (url && banner.includes('SIP')) resolve(url);
+    });
+    server.on('close', () => reject(new Error(`${name} did not start: ${banner}`)));
+  });
+  return { name, server, url: await ready, calls: [], p50: [], cpu: [] };
+}
+
+/** Time of processors that a process has taken, in ms; NaN where nobody tells. */
+function cpuMs({ pid }: ChildProcess): number {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)?.split(' ') ?? [];
+    // utime and stime (proc(5)), in hundredths of a second.
+    return 10 * (Number(fields[11]) + Number(fields[12]));
+  } catch {
+    return Number.NaN;
   }
-  throw new Error(`${name} did not start: ${banner}`);
 }
 
 /** One round of load on one side. */
 async function load(side: Side): Promise<void> {
+  const before = cpuMs(side.server);
   const client = spawn(
     process.execPath,
-    ['--import', 'tsx', join(root, 'bench', 'control-plane-client.ts'), side.url, `bench:${password}`, inFlight, '4'],
+    [
+      '--import',
+      'tsx',
+      join(root, 'bench', 'control-plane-client.ts'),
+      side.url,
+      `bench:${password}`,
+      inFlight,
+      '4',
+      ...endpoint,
+    ],
     { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] },
   );
   let output = '';
@@ -79,10 +123,14 @@ async function load(side: Side): Promise<void> {
     output += chunk;
   });
   await once(client, 'close');
-  const { callsPerSecond, p50Ms } = JSON.parse(output) as { callsPerSecond: number; p50Ms: number };
+  const { callsPerSecond, callsInAll, p50Ms } = JSON.parse(output) as Measured;
   side.calls.push(callsPerSecond);
   side.p50.push(p50Ms);
-  console.log(`${side.name.padEnd(8)}${callsPerSecond.toFixed(0).padStart(6)} calls/s, p50 ${p50Ms.toFixed(2)} ms`);
+  const cpu = (1000 * (cpuMs(side.server) - before)) / callsInAll;
+  side.cpu.push(cpu);
+  console.log(
+    `${side.name.padEnd(8)}${callsPerSecond.toFixed(0).padStart(6)} calls/s, p50 ${p50Ms.toFixed(2)} ms, ${cpu.toFixed(0)} µs of processors a call`,
+  );
 }
 
 const median = (values: readonly number[]): number =>
@@ -97,17 +145,29 @@ function interval(values: readonly number[]): string {
   return `${low.toFixed(3)} to ${high.toFixed(3)}`;
 }
 
+/** The settings of both sides where this tree is compared with itself. */
+const parts: Readonly<Record<string, readonly [Settings, Settings]>> = {
+  recorder: [{ recorder: { off: true } }, {}],
+  log: [{}, { log: 'info' }],
+};
+
 const sides: Side[] = [];
 try {
-  const ofRecorder = revision === 'recorder';
-  const before = ofRecorder ? root : build(revision, checkOut());
+  const part = parts[revision];
+  const before = part ? root : build(revision, checkOut());
   build('this tree', root);
-  const off = ofRecorder ? { recorder: { off: true } } : {};
-  sides.push(await start(ofRecorder ? 'off' : 'before', before, off), await start(ofRecorder ? 'on' : 'now', root));
+  sides.push(
+    await start(part ? 'off' : 'before', before, part?.[0]),
+    await start(part ? 'on' : 'now', root, part?.[1]),
+  );
   for (let round = 0; round < Number(rounds); round++) for (const side of sides) await load(side);
   const [old, now] = sides;
   if (old && now) {
     const ratios = now.calls.map((calls, index) => calls / (old.calls[index] ?? Number.NaN));
+    const cpu = now.cpu.map((us, index) => us / (old.cpu[index] ?? Number.NaN));
+    console.log(
+      `${now.name} / ${old.name}: ${median(cpu).toFixed(3)} × processors a call (95 % interval ${interval(cpu)}; less is better)`,
+    );
     console.log(
       `${now.name} / ${old.name}: ${median(ratios).toFixed(3)} × calls/s (pair by pair, median of ${ratios.length}, 95 % interval ${interval(ratios)}; more is better)`,
     );

@@ -2,14 +2,15 @@ import { connect, type Socket } from 'node:net';
 import { WebSocket } from 'ws';
 
 /**
- * The load of the control-plane benchmark, run in a process of its own: originates `Local/echo@default` into an
- * application, sets a variable on StasisStart, hangs up, and waits for ChannelDestroyed, with a number of calls in
+ * The load of the control-plane benchmark, run in a process of its own: originates an endpoint into an application, sets a variable on StasisStart, hangs up, and waits for ChannelDestroyed, with a number of calls in
  * flight. Speaks plain HTTP/1.1 on kept connections, so that it costs less than what it measures.
  *
- * Arguments: base URL, `user:password`, calls in flight, seconds. Prints one line of JSON.
+ * Arguments: base URL, `user:password`, calls in flight, seconds, endpoint (`Local/echo@default` when left out). Prints one
+ * line of JSON.
  */
 
-const [base = '', credentials = '', inFlightText = '1', secondsText = '5'] = process.argv.slice(2);
+const [base = '', credentials = '', inFlightText = '1', secondsText = '5', endpoint = 'Local/echo@default'] =
+  process.argv.slice(2);
 const inFlight = Number(inFlightText);
 const url = new URL(base);
 const authorization = `Basic ${Buffer.from(credentials).toString('base64')}`;
@@ -97,7 +98,7 @@ async function worker(until: number): Promise<void> {
     const id = `bench-${process.pid}-${counter++}`;
     const over = new Promise<void>((ended) => calls.set(id, { started: performance.now(), ended, connection }));
     void connection
-      .request('POST', `/channels?endpoint=Local%2Fecho%40default&app=${app}&channelId=${id}`)
+      .request('POST', `/channels?endpoint=${encodeURIComponent(endpoint)}&app=${app}&channelId=${id}`)
       .then(check(id, 200, 'originate'));
     await over;
   }
@@ -135,6 +136,7 @@ const at = (share: number) =>
 const result = {
   inFlight,
   calls: durations.length,
+  callsInAll: counter,
   callsPerSecond: durations.length / elapsed,
   eventsPerSecond: events / elapsed,
   p50Ms: at(0.5),

@@ -1,5 +1,5 @@
 import type { Outcome } from '../dialplan/applications/application.ts';
-import type { DialOutcome, DialRequest, DialResult, Ongoing } from '../dialplan/calls.ts';
+import type { DialOutcome, DialRequest, DialResult, Ongoing, Visit } from '../dialplan/calls.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { LimitHit } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
@@ -76,6 +76,8 @@ class DialAttempt implements Company {
   #failures: DialOutcome[] = [];
   #begun = false;
   #over = false;
+  /** Both were joined. */
+  #joined = false;
   /** Who has answered, or whoever is in its place. */
   #peer: ChannelEntry | undefined;
   /** One of both was put through to somebody else: neither is ours any more. */
@@ -108,11 +110,31 @@ class DialAttempt implements Company {
   }
 
   begin(): void {
-    const { waiting, targets, timeoutMs } = this.#request;
+    const { waiting, targets, preparation } = this.#request;
     this.#options.companies.add(this.#caller.id, this);
     void this.done.then(() => this.#options.companies.remove(this));
     this.#wait(waiting);
     for (const target of targets) this.#open(target);
+    if (preparation) void this.#prepareAll(preparation).then(() => this.#send());
+    else this.#send();
+  }
+
+  /** Brings all who are to be called through a subroutine; who does not come to its end is not called. */
+  async #prepareAll(preparation: Visit): Promise<void> {
+    const { channels } = this.#options;
+    const prepare = async ({ entry }: Callee): Promise<void> => {
+      const outcome = await channels.visit(entry, preparation);
+      if (outcome.type === 'ended' || isEnding(channels.snapshot(entry))) return;
+      const cause = outcome.type === 'hangup' ? outcome.cause : Cause.normalClearing;
+      channels.tell(entry, { type: 'hangup', cause, by: 'dialplan' });
+    };
+    await Promise.all(this.#callees.map(prepare));
+  }
+
+  /** Calls them. */
+  #send(): void {
+    if (this.#over) return;
+    const { timeoutMs } = this.#request;
     this.#begun = true;
     for (const { entry } of [...this.#callees])
       this.#options.channels.tell(entry, { type: 'dial', timeoutMs: Math.min(timeoutMs ?? noTimeout, noTimeout) });
@@ -212,10 +234,20 @@ class DialAttempt implements Company {
     void (waits ? this.#prepare(callee) : this.#join(callee)).then((result) => this.#settle(result));
   }
 
-  /** Who answered is hung up, unless it is somebody else's by now. */
+  /** Who answered is hung up, unless it is somebody else's by now; or goes on by itself when the caller has hung up. */
   #letGo(): void {
-    if (this.#peer && !this.#abandoned)
-      this.#options.channels.tell(this.#peer, { type: 'hangup', cause: Cause.normalClearing, by: 'dialplan' });
+    const { channels, bridges } = this.#options;
+    const peer = this.#peer;
+    if (!peer || this.#abandoned) return;
+    const { afterwards } = this.#request;
+    const goesOn = afterwards && this.#joined && isEnding(channels.snapshot(this.#caller));
+    if (!goesOn || isEnding(channels.snapshot(peer))) {
+      channels.tell(peer, { type: 'hangup', cause: Cause.normalClearing, by: 'dialplan' });
+      return;
+    }
+    this.#peer = undefined;
+    bridges.leave(peer.id);
+    channels.tell(peer, { type: 'run', position: afterwards });
   }
 
   /** What is done with who answered before both are joined, if it lets itself be joined then. */
@@ -253,6 +285,7 @@ class DialAttempt implements Company {
       const bridge = this.#options.openBridge();
       for (const member of [caller, entry])
         if (!isEnding(channels.snapshot(member))) bridges.enter(bridge, member, plainEntry);
+      this.#joined = true;
       const part = (): void => {
         hangUp();
         if (!this.#abandoned) bridges.destroy(bridge);

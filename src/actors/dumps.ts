@@ -43,7 +43,10 @@ const actorOf = <C extends string, P extends TProperties>(chart: C, context: P) 
     request: optional(text),
   });
 
-const position = Type.Object({ context: text, extension: text, priority: number });
+const position = Type.Object({
+  ...{ context: text, extension: text, priority: number },
+  isBack: optional(Type.Literal(true)),
+});
 const onAnswer = Type.Union([
   Type.Object({ type: Type.Literal('application'), app: text, args: list(text) }),
   Type.Object({ type: Type.Literal('dialplan'), position }),

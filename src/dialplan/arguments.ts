@@ -44,9 +44,19 @@ export function readOptions(text: string): ReadonlyMap<string, string> {
   let at = 0;
   while (at < text.length) {
     const letter = text.charAt(at++);
-    const end = text.charAt(at) === '(' ? text.indexOf(')', at) : -1;
+    const end = text.charAt(at) === '(' ? closingOf(text, at) : -1;
     options.set(letter, end < 0 ? '' : text.slice(at + 1, end));
     if (end >= 0) at = end + 1;
   }
   return options;
+}
+
+/** Where the parenthesis that is opened at a place is closed: the first one where not all are; -1 without any. */
+function closingOf(text: string, open: number): number {
+  let depth = 0;
+  for (let at = open; at < text.length; at++) {
+    if (text.charAt(at) === '(') depth++;
+    if (text.charAt(at) === ')' && --depth === 0) return at;
+  }
+  return text.indexOf(')', open);
 }

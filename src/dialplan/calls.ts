@@ -5,6 +5,9 @@ import type { Position } from './position.ts';
 /** Ends what was begun. May be called at any time, more than once, also after the channel is gone: then it does nothing. */
 export type Stop = () => void;
 
+/** A subroutine of the dialplan that a channel is brought through, with its arguments. */
+export type Visit = { position: Position; args: readonly string[] };
+
 /** Whom to call, and how the caller waits. */
 export type DialRequest = {
   /** `technology/resource` each; all are called at once, the first that answers has the call. */
@@ -15,8 +18,12 @@ export type DialRequest = {
   waiting: 'alert' | 'ring' | { music: string };
   /** Longest that both are joined, in ms; left out, for as long as they like. */
   limitMs?: number;
-  /** Where who answers goes in the dialplan before both are joined, as into a subroutine, with its arguments. */
-  subroutine?: { position: Position; args: readonly string[] };
+  /** Where each who is called goes in the dialplan before it is called. */
+  preparation?: Visit;
+  /** Where who answers goes in the dialplan before both are joined. */
+  subroutine?: Visit;
+  /** Where who answered goes on in the dialplan once the caller has hung up; left out, it is hung up then. */
+  afterwards?: Position;
   /** What who answers hears before both are joined, as media URIs. */
   announcement?: readonly string[];
   /** Keys that are pressed for who answers, and for who calls, before both are joined. */

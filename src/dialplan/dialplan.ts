@@ -176,7 +176,7 @@ export function createDialplan({
       // Awaiting only promises keeps a run of synchronous applications in one turn.
       const verdict = result instanceof Promise ? await guard.waited(result) : result;
       if (verdict && verdict.type !== 'goto') return signal.aborted ? { type: 'aborted' } : verdict;
-      position = verdict ? verdict.position : { ...position, priority: position.priority + 1 };
+      position = verdict ? verdict.position : behind(position);
     }
     return { type: 'aborted' };
   };
@@ -209,6 +209,11 @@ export function createDialplan({
       }),
   };
 }
+
+const behind = ({ context, extension, priority }: Position): Position => ({
+  ...{ context, extension },
+  priority: priority + 1,
+});
 
 /** @throws Error listing every problem with its path. */
 function parse(configured: ConfiguredContexts): ParsedContexts {

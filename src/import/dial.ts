@@ -5,7 +5,7 @@ import { splitOutside } from './split.ts';
 /** `Dial` of the field: whom it calls, and its options. */
 
 /** Options that mean the same here. */
-const same = new Set('ADgHhLmrSU');
+const same = new Set('ABbDFgHhLmrSU');
 
 /** Options for what is so here anyhow, or cannot happen: each leg has a record of its own. */
 const needless = new Set('aCNnoz');
@@ -15,13 +15,10 @@ const needless = new Set('aCNnoz');
  * where a phone forwards calls by its `redirect_method`.
  */
 const leftOut: Readonly<Record<string, string>> = {
-  b: 'steps for who is called before it is called: an application sets variables and headers with POST /channels',
-  B: 'steps for the caller before the call: write Gosub in front of Dial',
   c: 'those who do not get the call are told that somebody else has it only when somebody has',
   d: 'leaving by a key while it rings: an application hears the keys',
   E: 'the extension h for who was called: it is run for the caller',
   e: 'the extension h for who was called: it is run for the caller',
-  F: 'who was called goes on elsewhere: it is hung up; an application can keep it',
   f: 'whom a forwarded call shows: it shows who called, and who forwarded it',
   I: 'who is connected is told all the same',
   i: 'calls that a phone forwards go on where its endpoint has a redirect_method: leave that out there',

@@ -381,4 +381,123 @@ test('the audio of both halves of a Local channel that is dialed goes by the ids
   );
 });
 
+/** Subroutines that keep what they were given, in variables of the channel that goes through them. */
+const marking = {
+  mark: {
+    s: ['Set(GIVEN=${ARG1}-${ARG2})', 'Return'],
+    wait: ['Wait(5)', 'Return'],
+    refuse: ['Hangup(21)'],
+  },
+};
+
+test('the caller goes through a subroutine of its own before anybody is called (B), and then the call is as ever', async () => {
+  const w = world({ '202': ['Dial(Fake/bob,20,B(mark^s^1(one^two))g)', 'Wait(60)'] }, marking);
+  w.incoming('a', '202');
+  await settled();
+  assert.equal([w.variables('a')['GIVEN'], w.variables('a')['ARG1'], w.called().length], ['one-two', undefined, 1]);
+  const [bob = ''] = w.called();
+  w.report(bob, { type: 'leg.answered' });
+  await settled();
+  assert.equal(w.bridges.list()[0]?.channels, ['a', bob]);
+  w.report(bob, { type: 'leg.hungUp', cause: 16 });
+  await settled();
+  assert.equal([w.variables('a')['DIALSTATUS'], w.channels.size], ['ANSWER', 1]);
+});
+
+test('a caller whose subroutine takes time is called for afterwards; one that hangs up there calls nobody', async () => {
+  const w = world(
+    { '202': ['Dial(Fake/bob,20,B(mark^wait^1))'], '203': ['Dial(Fake/bob,20,B(mark^refuse^1))'] },
+    marking,
+  );
+  w.incoming('a', '202');
+  await settled();
+  assert.equal(w.called(), []);
+  w.clock.advance(5_000);
+  await settled();
+  assert.is(w.called().length, 1);
+  w.incoming('b', '203');
+  await settled();
+  assert.equal([w.called().length, w.channels.find('b')], [1, undefined]);
+});
+
+test('everybody who is called goes through a subroutine before the call (b), and only who comes back from it is called', async () => {
+  const w = world(
+    {
+      '202': ['Dial(Fake/bob&Fake/eve,20,b(mark^s^1(x^y)))'],
+      '203': ['Dial(Fake/bob,20,b(mark^refuse^1))', 'Wait(60)'],
+    },
+    marking,
+  );
+  w.incoming('a', '202');
+  const [bob = '', eve = ''] = w.called();
+  assert.equal([w.legs.get(bob)?.calls, w.legs.get(eve)?.calls], [[], []]);
+  await settled();
+  for (const id of [bob, eve])
+    assert.equal(
+      [w.variables(id)['GIVEN'], w.variables(id)['ARG1'], w.legs.get(id)?.calls],
+      ['x-y', undefined, ['dial']],
+    );
+  w.report(bob, { type: 'leg.answered' });
+  await settled();
+  assert.equal(w.bridges.list()[0]?.channels, ['a', bob]);
+  w.incoming('b', '203');
+  const refused = w.called().at(-1)!;
+  await settled();
+  assert.equal(w.legs.get(refused)?.calls.includes('dial'), false);
+  assert.equal([w.channels.find(refused), w.variables('b')['DIALSTATUS']], [undefined, 'NOANSWER']);
+});
+
+test('a caller who goes while those it calls are made ready has nobody called', async () => {
+  const w = world({ '202': ['Dial(Fake/bob,20,b(mark^wait^1))'] }, marking);
+  const caller = w.incoming('a', '202');
+  const [bob = ''] = w.called();
+  await settled();
+  caller.report({ type: 'leg.hungUp', cause: 16 });
+  await settled();
+  w.clock.advance(10_000);
+  await settled();
+  assert.equal([w.channels.size, w.legs.get(bob)?.calls.includes('dial')], [0, false]);
+});
+
+for (const [option, place] of [
+  ['F(mark^kept^1)', 'mark,kept,1'],
+  ['F', 'default,202,2'],
+] as const)
+  test(`who was called goes on at ${place} when the caller hangs up (${option}), and is hung up when the caller does not`, async () => {
+    const w = world({ '202': [`Dial(Fake/bob,20,${option}S(10))`, 'Wait(60)'] }, { mark: { kept: ['Wait(60)'] } });
+    const caller = w.incoming('a', '202');
+    const [bob = ''] = w.called();
+    w.report(bob, { type: 'leg.answered' });
+    await settled();
+    caller.report({ type: 'leg.hungUp', cause: 16 });
+    await settled();
+    const { context, exten, priority } = w.operations.get(bob).dialplan;
+    assert.is(`${context},${exten},${priority}`, place);
+    assert.equal([w.channels.size, w.bridges.size, w.operations.get(bob).state], [1, 0, 'Up']);
+    w.report(bob, { type: 'leg.hungUp', cause: 16 });
+    await settled();
+    w.incoming('c', '202');
+    const second = w.called().at(-1)!;
+    w.report(second, { type: 'leg.answered' });
+    await settled();
+    w.clock.advance(10_000);
+    await settled();
+    assert.equal([w.channels.find(second), w.channels.find('c')], [undefined, undefined], 'its limit ends the call');
+  });
+
+test('places of options that are not there are told when the dialplan is read, or end the call when a variable names them', async () => {
+  for (const option of ['b(gone^s^1)', 'B(gone^s^1(x))', 'F(gone^s^1)'])
+    assert.throws(
+      () => world({ '202': [`Dial(Fake/bob,20,${option})`] }),
+      (error: Error) => error.message.includes('there is no place gone,s,1'),
+      option,
+    );
+  for (const letter of ['b', 'B']) {
+    const w = world({ '202': ['Set(X=gone)', `Dial(Fake/bob,,${letter}(\${X}^s^label))`, 'Wait(60)'] });
+    w.incoming('a', '202');
+    await settled();
+    assert.equal([w.called(), w.channels.size], [[], 0], letter);
+  }
+});
+
 test.run();

@@ -215,8 +215,9 @@ need('baresip').test(
       const [byAlice, byBob] = [piecesOf(alice.directory, tones), piecesOf(bob.directory, tones)];
       assert.ok(byAlice.includes('700') && !byAlice.some((heard) => heard.includes('400')), byAlice.join());
       assert.ok(byBob.includes('400') && !byBob.some((heard) => heard.includes('700')), byBob.join());
-      // The music of the hold begins when the tone has ended, and stays.
-      assert.equal([...new Set(byBob.slice(byBob.lastIndexOf('400') + 1))], ['other'], byBob.join());
+      // When the tone has ended there is the music of the hold and nothing else, but for gaps of a machine with much to do.
+      const afterwards = byBob.slice(byBob.lastIndexOf('400') + 1).filter((heard) => heard !== 'nothing');
+      assert.equal([...new Set(afterwards)], ['other'], byBob.join());
     });
   },
 );

@@ -3,6 +3,8 @@ import { parseSeconds, readOptions } from '../arguments.ts';
 import type { DialRequest, Ongoing } from '../calls.ts';
 import { type Application, answer, longestTimer, type Step, timer, type Verdict, waitFor } from './application.ts';
 import { mediaUris } from './media.ts';
+import { checkDestination, resolve } from './places.ts';
+import { nextOf, visit } from './subroutine.ts';
 
 /** Applications that bring a channel together with others. */
 
@@ -14,6 +16,17 @@ const lines = (text: string): string[] =>
 
 /** Parts of an option's argument: `screen^one^two`. */
 const partsOf = (text: string): string[] => text.split('^').map((each) => each.trim());
+
+/** A place of an option, with arguments for a subroutine there: `[[context^]extension^]priority-or-label[(one^two)]`. */
+function readPlace(text: string): { place: string[]; args: string[] } {
+  const open = text.indexOf('(');
+  const close = text.lastIndexOf(')');
+  const args = open < 0 || close < open ? '' : text.slice(open + 1, close);
+  return { place: partsOf(open < 0 ? text : text.slice(0, open)), args: args === '' ? [] : partsOf(args) };
+}
+
+/** Options that name a place: of the called before it is called, of the caller before that, of the called afterwards. */
+const placeLetters = ['b', 'B', 'F'] as const;
 
 /** Waits for something that goes on; undefined when the channel was taken away meanwhile. */
 async function until<T>({ signal }: Step, begin: () => Ongoing<T>): Promise<T | undefined> {
@@ -47,9 +60,15 @@ function readDialOptions(options: ReadonlyMap<string, string>, step: Step): Part
   const [context = '', ...args] = partsOf(options.get('U') ?? '');
   const announcement = mediaUris(options.get('A') ?? '');
   const [called = '', calling = ''] = (options.get('D') ?? '').split(':');
+  const preparation = readPlace(options.get('b') ?? '');
+  const prepared = options.has('b') ? resolve(preparation.place, step) : undefined;
+  const afterwards = options.get('F') ? resolve(readPlace(options.get('F') ?? '').place, step) : nextOf(step);
+  if (!afterwards) step.warn(`there is no place ${options.get('F')}: who was called is hung up`);
   const starEnds = (['called', 'calling'] as const).filter((side) => options.has(side === 'called' ? 'h' : 'H'));
   return {
     ...(limitMs !== undefined && { limitMs }),
+    ...(prepared && { preparation: { position: prepared, args: preparation.args } }),
+    ...(options.has('F') && afterwards && { afterwards }),
     ...(options.has('U') && { subroutine: { position: { context, extension: 's', priority: 1 }, args } }),
     ...(announcement.length > 0 && { announcement }),
     ...((called || calling) && { digits: { called, calling } }),
@@ -62,9 +81,17 @@ const isDialString = (target: string): boolean => /^[^/]+\/./.test(target);
 export const dial: Application = {
   name: 'Dial',
   usage:
-    'Dial(technology/resource[&…][,seconds[,options]]): calls, and joins whoever answers; options A, D, g, H, h, L, m, r, S, U',
-  check: ({ args, exists }) => {
-    const screen = readOptions(args[2] ?? '').get('U');
+    'Dial(technology/resource[&…][,seconds[,options]]): calls, and joins whoever answers; options A, B, b, D, F, g, H, h, L, m, r, S, U',
+  check: (configured) => {
+    const { args, exists } = configured;
+    const options = readOptions(args[2] ?? '');
+    for (const letter of placeLetters) {
+      const place = options.get(letter);
+      if (place === undefined || (letter === 'F' && place === '')) continue;
+      const problem = checkDestination(readPlace(place).place, configured);
+      if (problem !== undefined) return problem;
+    }
+    const screen = options.get('U');
     const [context = ''] = partsOf(screen ?? '');
     if (screen !== undefined && !exists(context, 's', '1')) return `there is no place ${context},s,1`;
     const targets = lines(args[0] ?? '');
@@ -80,6 +107,17 @@ export const dial: Application = {
       return isDialString(target);
     });
     const options = readOptions(args[2] ?? '');
+    const own = options.get('B');
+    if (own !== undefined && !step.position.isBack) {
+      const { place, args: given } = readPlace(own);
+      const back = { ...step.position, isBack: true as const };
+      return visit({ position: resolve(place, step), args: given, place: place.join(',') }, back, step);
+    }
+    const before = options.get('b');
+    if (before !== undefined && !resolve(readPlace(before).place, step)) {
+      warn(`there is no place ${before}`);
+      return { type: 'hangup', cause: Cause.normalClearing };
+    }
     const music = options.get('m');
     let waiting: DialRequest['waiting'] = 'alert';
     if (music !== undefined) waiting = { music: music || 'default' };

@@ -2,6 +2,7 @@ import { Cause } from '../../telephony/causes.ts';
 import { splitArguments } from '../arguments.ts';
 import { splitBranches } from '../branches.ts';
 import { isTrue } from '../calculation.ts';
+import type { Position } from '../position.ts';
 import { enterSubroutine, leaveSubroutine } from '../subroutines.ts';
 import type { Application, Step, Verdict } from './application.ts';
 import { checkDestination, resolve } from './places.ts';
@@ -16,20 +17,32 @@ function readCall(text: string): { place: string[]; args: string[] } {
   return { place, args: open < 0 || close < open ? [] : splitArguments(text.slice(open + 1, close)) };
 }
 
-const nextOf = ({ position }: Step) => ({ ...position, priority: position.priority + 1 });
+/** The place behind a step. */
+export const nextOf = ({ position: { context, extension, priority } }: Step): Position => ({
+  ...{ context, extension },
+  priority: priority + 1,
+});
 
 const refused: Verdict = { type: 'hangup', cause: Cause.normalClearing };
 
-function call(text: string, step: Step): Verdict {
+const call = (text: string, step: Step): Verdict => {
   const { place, args } = readCall(text);
-  const position = resolve(place, step);
+  return visit({ position: resolve(place, step), args, place: place.join(',') }, nextOf(step), step);
+};
+
+/** Goes through a subroutine and on at `back`; where there is no such place, or one too many, the call is hung up. */
+export function visit(
+  { position, args, place }: { position: Position | undefined; args: readonly string[]; place: string },
+  back: Position,
+  step: Step,
+): Verdict {
   const { subroutines } = step.channel;
-  if (!position) step.warn(`there is no place ${place.join(',')}`);
+  if (!position) step.warn(`there is no place ${place}`);
   else if (subroutines.length >= step.dialplan.subroutineDepth) {
     step.dialplan.hit('limits.subroutines');
     step.warn(`more than ${step.dialplan.subroutineDepth} subroutines are inside one another`);
   } else {
-    enterSubroutine(step.channel, nextOf(step), args);
+    enterSubroutine(step.channel, back, args);
     return { type: 'goto', position };
   }
   return refused;
