@@ -13,10 +13,10 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const packages = join(root, 'node_modules');
 const raw = join(root, 'coverage', 'tmp');
 /** A test that says nothing for this long hangs: waiting for what does not come it gives up long before. */
-const quietMs = 300_000;
+const quietMs = 600_000;
 /** A run that does not end this long after its totals is kept alive by something that its tests opened. */
 const endMs = 60_000;
-const hangs = 'a test hangs: nothing was heard of it for five minutes';
+const hangs = 'a test hangs: nothing was heard of it for ten minutes';
 
 const filters = process.argv.slice(2);
 const words = filters.map((word) => word.replace(/^tests\//, '').replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
