@@ -1,9 +1,9 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { AriClient } from '../support/ari-client.ts';
+import { freePort } from '../support/free-port.ts';
 import { Phone } from '../support/phone.ts';
 import { onServer, type TestServer } from '../support/server.ts';
-import { freePort } from '../support/sipp.ts';
 
 /** Whether packets of phones are passed on as they came, as an operator sees it, with real packets. */
 const forwarding = suite('packets that are passed on');
