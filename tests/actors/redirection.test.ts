@@ -56,7 +56,7 @@ test('a channel that is dialed for a caller takes its redirection over', () => {
   const { id } = w.operations.create({ endpoint: 'Fake/bob', app: 'app' });
   w.clock.advance(0);
   w.operations.dial(id, { caller: 'a' });
-  assert.equal(w.legs.get(id)?.dialed, { caller: shy, redirection });
+  assert.equal(w.legs.get(id)?.dialed, { caller: shy, redirection, prefers: ['ulaw', 'alaw'] });
   assert.is(w.operations.get(id).caller_rdnis, '202');
 });
 

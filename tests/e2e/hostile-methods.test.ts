@@ -146,11 +146,19 @@ const attacks: Attack[] = [
     make: ({ visitor, bad, uri }) => visitor.send(bad('SUBSCRIBE', { to: uri('300'), more: [dialog] })),
   },
   {
-    // Outside a call nobody is transferred.
+    // Outside a call nobody is transferred who is not named.
     method: 'REFER',
-    answer: 405,
+    answer: 403,
     make: ({ visitor, bad, uri }) =>
       visitor.send(bad('REFER', { more: [`Refer-To: ${uri('602')}`, `Referred-By: ${uri('603')}`] })),
+  },
+  {
+    method: 'REFER',
+    answer: 481,
+    make: ({ visitor, bad, uri }) =>
+      visitor.send(
+        bad('REFER', { more: [`Refer-To: ${uri('602')}`, 'Target-Dialog: gone;local-tag=us;remote-tag=them'] }),
+      ),
   },
   {
     method: 'CANCEL',
@@ -234,6 +242,7 @@ test('mutated requests of every method: the process lives, the calls of others l
           const property = fc.asyncProperty(mutations, (changes) => attackBy(via, attack, changes));
           await fc.assert(property, { numRuns, endOnFailure: true });
           await clear(server, bystander!.id);
+          caller.keepsAlive();
           await caller.hearsItself();
         }
     };

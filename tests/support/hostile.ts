@@ -144,6 +144,7 @@ export class Caller {
       }
       socket.emit('heard');
     });
+    socket.on('close', () => socket.emit('heard'));
     return caller;
   }
 
@@ -184,10 +185,17 @@ export class Caller {
     }
   }
 
+  /** What phones send so that their connection is not closed as idle (RFC 5626 section 4.4.1). */
+  keepsAlive(): void {
+    this.#socket.write('\r\n\r\n');
+  }
+
   async hangup(server: TestServer): Promise<void> {
     this.#socket.write(sipRequest('BYE', { to: this.#target(server), branch: 'bye', cseq: 2 }));
-    while (!this.#messages.some((message) => message.kind === 'response' && message.cseq.method === 'BYE'))
+    while (!this.#messages.some((message) => message.kind === 'response' && message.cseq.method === 'BYE')) {
+      assert.not(this.#socket.destroyed, 'its connection is closed');
       await once(this.#socket, 'heard');
+    }
     this.#socket.destroy();
     this.#audio.close();
   }

@@ -20,6 +20,7 @@ test('a gap counts as loss, in total and as a share of the interval since the la
   assert.equal(reception.report(), {
     ssrc: 7,
     fractionLost: 64,
+    lost: 1,
     cumulativeLost: 1,
     extendedHighestSequence: 4,
     jitter: 0,
