@@ -177,3 +177,15 @@ function readExternal(
   const kind = kindOf(encapsulation, transport, isServer);
   return { app, kind, server, format, direction, data, options: request.transport_data ?? '' };
 }
+
+/** A channel shows what its driver has learned of its connection; nothing happens when it is gone. */
+export function tellLearned(
+  channels: Pick<Channels, 'find' | 'tell'>,
+  channelId: string,
+  variables: Readonly<Record<string, string>>,
+): void {
+  const entry = channels.find(channelId);
+  if (!entry) return;
+  for (const [name, value] of Object.entries(variables))
+    channels.tell(entry, { type: 'variable.set', name, value, report: true });
+}

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { createExternalConnections } from '../actors/external-connections.ts';
-import { createExternalMedia } from '../actors/external-media.ts';
+import { createExternalMedia, tellLearned } from '../actors/external-media.ts';
 import { createMessages } from '../actors/messages.ts';
 import type { Config } from '../config/schema.ts';
 import { createExtensionLists } from '../dialplan/patterns.ts';
@@ -220,12 +220,7 @@ function buildExternal(
     webSockets: webSockets(config),
     authorities,
     resolveHost,
-    learned(channelId, variables) {
-      const entry = channels.find(channelId);
-      if (!entry) return;
-      for (const [name, value] of Object.entries(variables))
-        channels.tell(entry, { type: 'variable.set', name, value, report: true });
-    },
+    learned: (channelId, variables) => tellLearned(channels, channelId, variables),
   });
   for (const each of driver.drivers) channels.addDriver(each);
   const externalMedia = createExternalMedia({

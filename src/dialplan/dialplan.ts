@@ -17,6 +17,7 @@ import {
   type ParsedStep,
   parseContexts,
 } from './parse.ts';
+import { behind } from './position.ts';
 import { readVariableOrFunction } from './variables.ts';
 
 export type { Outcome } from './applications/application.ts';
@@ -209,11 +210,6 @@ export function createDialplan({
       }),
   };
 }
-
-const behind = ({ context, extension, priority }: Position): Position => ({
-  ...{ context, extension },
-  priority: priority + 1,
-});
 
 /** @throws Error listing every problem with its path. */
 function parse(configured: ConfiguredContexts): ParsedContexts {

@@ -6,3 +6,9 @@ export type Position = {
   /** The step there has sent the channel through a subroutine already, and goes on behind that. */
   isBack?: true;
 };
+
+/** The place behind another one. */
+export const behind = ({ context, extension, priority }: Position): Position => ({
+  ...{ context, extension },
+  priority: priority + 1,
+});

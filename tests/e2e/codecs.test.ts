@@ -45,6 +45,17 @@ const test = (title: string, body: (world: World) => Promise<void>) =>
 /** The codec that a phone was described with last. */
 const toldOf = (phone: Phone): number | undefined => audioTypes(phone.described.at(-1) ?? '')[0];
 
+/** A caller in the application, for whom a channel that was made for nobody is dialed: Bob, who has answered. */
+async function dialedFor({ app, alice }: World) {
+  const called = alice.call('desk');
+  const { channel: caller } = await app.waitFor('StasisStart');
+  await app.ok('POST', '/channels/create?endpoint=PJSIP/bob&app=desk&channelId=bob');
+  await app.waitFor('StasisStart', ({ channel }) => channel.id === 'bob');
+  await app.ok('POST', `/channels/bob/dial?caller=${caller.id}`);
+  await app.waitFor('ChannelStateChange', ({ channel }) => channel.id === 'bob' && channel.state === 'Up');
+  return { caller, called };
+}
+
 /**
  * What one says the other hears octet by octet: such noise is not what a decoder and an encoder would make of it. Once the
  * first has come, nothing else does.
@@ -106,12 +117,7 @@ test('so is who a channel of an application, which was made for nobody, is diale
   const { app, alice, bob } = world;
   alice.codecs = [g722];
   bob.codecs = [ulaw, g722];
-  const called = alice.call('desk');
-  const { channel: caller } = await app.waitFor('StasisStart');
-  await app.ok('POST', '/channels/create?endpoint=PJSIP/bob&app=desk&channelId=bob');
-  await app.waitFor('StasisStart', ({ channel }) => channel.id === 'bob');
-  await app.ok('POST', `/channels/bob/dial?caller=${caller.id}`);
-  await app.waitFor('ChannelStateChange', ({ channel }) => channel.id === 'bob' && channel.state === 'Up');
+  const { caller, called } = await dialedFor(world);
   assert.equal(audioTypes(bob.described[0] ?? ''), [g722, ulaw, 101], 'it is offered first what the caller has');
   await app.ok('POST', `/channels/${caller.id}/answer`);
   await called;
@@ -125,12 +131,7 @@ test('so is who a channel of an application, which was made for nobody, is diale
 
 test('a caller with several is answered with what the one has that was dialed for it', async (world) => {
   const { app, alice } = world;
-  const called = alice.call('desk');
-  const { channel: caller } = await app.waitFor('StasisStart');
-  await app.ok('POST', '/channels/create?endpoint=PJSIP/bob&app=desk&channelId=bob');
-  await app.waitFor('StasisStart', ({ channel }) => channel.id === 'bob');
-  await app.ok('POST', `/channels/bob/dial?caller=${caller.id}`);
-  await app.waitFor('ChannelStateChange', ({ channel }) => channel.id === 'bob' && channel.state === 'Up');
+  const { caller, called } = await dialedFor(world);
   await app.ok('POST', `/channels/${caller.id}/answer`);
   await called;
   assert.is(toldOf(alice), g722);

@@ -1,5 +1,6 @@
 import type { Channels } from '../../src/actors/channels.ts';
 import { createExternalConnections } from '../../src/actors/external-connections.ts';
+import { tellLearned } from '../../src/actors/external-media.ts';
 import type { Runtime } from '../../src/actors/spawn.ts';
 import { createExternalDriver } from '../../src/drivers/external/external.ts';
 import type { Ids } from '../../src/lib/ids.ts';
@@ -46,12 +47,7 @@ export function createFakeServers({ channels, runtime, ids }: { channels: Channe
     ...{ ids, log },
     webSockets: new Map(),
     resolveHost: (host) => Promise.reject(new Error(`there is no ${host}`)),
-    learned(channelId, variables) {
-      const entry = channels.find(channelId);
-      if (!entry) return;
-      for (const [name, value] of Object.entries(variables))
-        channels.tell(entry, { type: 'variable.set', name, value, report: true });
-    },
+    learned: (channelId, variables) => tellLearned(channels, channelId, variables),
   });
   for (const each of driver.drivers) channels.addDriver(each);
   return servers;

@@ -1,10 +1,11 @@
 import { Cause } from '../../telephony/causes.ts';
 import { parseSeconds, readOptions } from '../arguments.ts';
 import type { DialRequest, Ongoing } from '../calls.ts';
+import { behind } from '../position.ts';
 import { type Application, answer, longestTimer, type Step, timer, type Verdict, waitFor } from './application.ts';
 import { mediaUris } from './media.ts';
 import { checkDestination, resolve } from './places.ts';
-import { nextOf, visit } from './subroutine.ts';
+import { visit } from './subroutine.ts';
 
 /** Applications that bring a channel together with others. */
 
@@ -62,7 +63,7 @@ function readDialOptions(options: ReadonlyMap<string, string>, step: Step): Part
   const [called = '', calling = ''] = (options.get('D') ?? '').split(':');
   const preparation = readPlace(options.get('b') ?? '');
   const prepared = options.has('b') ? resolve(preparation.place, step) : undefined;
-  const afterwards = options.get('F') ? resolve(readPlace(options.get('F') ?? '').place, step) : nextOf(step);
+  const afterwards = options.get('F') ? resolve(readPlace(options.get('F') ?? '').place, step) : behind(step.position);
   if (!afterwards) step.warn(`there is no place ${options.get('F')}: who was called is hung up`);
   const starEnds = (['called', 'calling'] as const).filter((side) => options.has(side === 'called' ? 'h' : 'H'));
   return {

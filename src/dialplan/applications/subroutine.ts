@@ -2,7 +2,7 @@ import { Cause } from '../../telephony/causes.ts';
 import { splitArguments } from '../arguments.ts';
 import { splitBranches } from '../branches.ts';
 import { isTrue } from '../calculation.ts';
-import type { Position } from '../position.ts';
+import { behind, type Position } from '../position.ts';
 import { enterSubroutine, leaveSubroutine } from '../subroutines.ts';
 import type { Application, Step, Verdict } from './application.ts';
 import { checkDestination, resolve } from './places.ts';
@@ -17,17 +17,11 @@ function readCall(text: string): { place: string[]; args: string[] } {
   return { place, args: open < 0 || close < open ? [] : splitArguments(text.slice(open + 1, close)) };
 }
 
-/** The place behind a step. */
-export const nextOf = ({ position: { context, extension, priority } }: Step): Position => ({
-  ...{ context, extension },
-  priority: priority + 1,
-});
-
 const refused: Verdict = { type: 'hangup', cause: Cause.normalClearing };
 
 const call = (text: string, step: Step): Verdict => {
   const { place, args } = readCall(text);
-  return visit({ position: resolve(place, step), args, place: place.join(',') }, nextOf(step), step);
+  return visit({ position: resolve(place, step), args, place: place.join(',') }, behind(step.position), step);
 };
 
 /** Goes through a subroutine and on at `back`; where there is no such place, or one too many, the call is hung up. */
