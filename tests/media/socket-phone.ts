@@ -1,6 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import type { RtpSession } from '../../src/telephony/media.ts';
+import { isControl } from '../support/rtp-peer.ts';
 import { decodePacket, encodePacket, type Packet, usualFlow } from './support.ts';
 
 /** A far side on a real port: what it hears, and how to wait for that. */
@@ -12,6 +13,7 @@ export class Phone {
   static async bind(): Promise<Phone> {
     const phone = new Phone();
     phone.socket.on('message', (octets) => {
+      if (isControl(octets)) return;
       phone.heard.push(decodePacket(octets));
       phone.#waiting?.();
     });

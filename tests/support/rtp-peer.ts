@@ -21,6 +21,12 @@ const telephoneEvent = 101;
 const digits = '0123456789*#ABCD';
 
 /**
+ * Whether a datagram is RTCP (RFC 5761 section 4). The RTCP of a call goes to the port above that of its audio, which
+ * the operating system may have given to the audio of another phone.
+ */
+export const isControl = (datagram: Uint8Array): boolean => datagram[1]! >= 192 && datagram[1]! <= 223;
+
+/**
  * The audio of a phone, written against RFC 3550 and RFC 4733 alone and sharing no code with the server: keeps what it
  * receives, sends G.711 and digits at the pace of a phone.
  */
@@ -151,6 +157,7 @@ export class RtpPeer {
   }
 
   #hear(data: Buffer, from: { address: string; port: number }): void {
+    if (isControl(data)) return;
     this.#remote ??= { address: from.address, port: from.port };
     const packet = {
       marker: data[1]! >> 7 === 1,
