@@ -189,13 +189,14 @@ export function showApplication(
 
 /**
  * Ends the dialplan of a channel that is hung up. What the extension `h` of its context says is done, as far as nothing of
- * it has to wait: the call is over. Channels that an application made, and that the dialplan never had, have none.
+ * it has to wait: the call is over. Channels that an application made, and that the dialplan never had, have none; who was
+ * called by a Dial has that of the caller where the Dial says so.
  */
 function leaveDialplan(entry: ChannelEntry, { dialplan, view }: ChannelEffectsOptions): void {
   const isOfDialplan = entry.run !== undefined || entry.ownership.getSnapshot().context.resume !== undefined;
   stopDialplan(entry);
-  const { context } = view.snapshot(entry).context.dialplan;
-  if (!isOfDialplan || !dialplan.hasExtension(context, 'h')) return;
+  const context = entry.endsIn ?? (isOfDialplan ? view.snapshot(entry).context.dialplan.context : undefined);
+  if (context === undefined || !dialplan.hasExtension(context, 'h')) return;
   const run = new Cancellation();
   void dialplan.run(view.dialplanChannel(entry), { context, extension: 'h', priority: 1 }, run);
   run.abort();

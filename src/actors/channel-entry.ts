@@ -73,6 +73,8 @@ export type ChannelEntry = {
   readonly typedAhead: string[];
   /** Whether the dialplan has run on it. */
   ranDialplan: boolean;
+  /** The context whose extension `h` is run when it ends, where that is none of its own. */
+  endsIn: string | undefined;
   /** Who waits for the answer. */
   onUp: ((up: boolean) => void)[];
   /** Who hears the digits that the far side presses: what the dialplan runs. */

@@ -425,5 +425,6 @@ const makeEntry = (
   onUp: [],
   onDigit: new Set(),
   ranDialplan: false,
+  endsIn: undefined,
   seen: undefined,
 });

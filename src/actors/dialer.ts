@@ -83,6 +83,8 @@ class DialAttempt implements Company {
   /** One of both was put through to somebody else: neither is ours any more. */
   #abandoned = false;
   #stopWaiting = (): void => {};
+  /** What is to be undone once nobody is called any more. */
+  #onOver: (() => void)[] = [];
 
   constructor(caller: ChannelEntry, request: DialRequest, options: DialerOptions) {
     this.#caller = caller;
@@ -113,6 +115,7 @@ class DialAttempt implements Company {
     const { waiting, targets, preparation } = this.#request;
     this.#options.companies.add(this.#caller.id, this);
     void this.done.then(() => this.#options.companies.remove(this));
+    this.#heedKeys();
     this.#wait(waiting);
     for (const target of targets) this.#open(target);
     if (preparation) void this.#prepareAll(preparation).then(() => this.#send());
@@ -134,18 +137,46 @@ class DialAttempt implements Company {
   /** Calls them. */
   #send(): void {
     if (this.#over) return;
-    const { timeoutMs } = this.#request;
+    const { timeoutMs = noTimeout, toldElsewhere } = this.#request;
+    const limit = Math.min(timeoutMs, noTimeout);
     this.#begun = true;
+    // Who is to hear that somebody else has the call cannot give up by itself.
+    if (toldElsewhere) this.#giveUpAfter(limit);
     for (const { entry } of [...this.#callees])
-      this.#options.channels.tell(entry, { type: 'dial', timeoutMs: Math.min(timeoutMs ?? noTimeout, noTimeout) });
+      this.#options.channels.tell(entry, { type: 'dial', timeoutMs: toldElsewhere ? noTimeout : limit });
     this.#review();
   }
 
-  /** The caller goes, or goes elsewhere: nobody is called any more. */
-  stop(): void {
+  #giveUpAfter(ms: number): void {
+    const { clock } = this.#options;
+    const timer = clock.setTimeout(() => this.#giveUp({ status: 'NOANSWER' }), ms);
+    this.#onOver.push(() => clock.clearTimeout(timer));
+  }
+
+  /** Nobody is called any more. */
+  #giveUp(result: DialResult): void {
     if (this.#over) return;
-    this.#end({ status: 'CANCEL' });
-    this.#release(Cause.normalClearing);
+    this.#end(result);
+    // A call that somebody else has by now is so for all who were called for it.
+    const isElsewhere = this.#options.channels.snapshot(this.#caller).context.cause === Cause.answeredElsewhere;
+    this.#release(isElsewhere || this.#request.toldElsewhere ? Cause.answeredElsewhere : Cause.normalClearing);
+  }
+
+  /** The caller goes, or goes elsewhere. */
+  stop(): void {
+    this.#giveUp({ status: 'CANCEL' });
+  }
+
+  /** Keys of the caller that lead elsewhere, until somebody answers. */
+  #heedKeys(): void {
+    const { leaves } = this.#request;
+    const { onDigit } = this.#caller;
+    if (!leaves) return;
+    const pressed = (digit: string): void => {
+      if (leaves(digit)) this.#giveUp({ status: 'CANCEL', left: digit });
+    };
+    onDigit.add(pressed);
+    this.#onOver.push(() => onDigit.delete(pressed));
   }
 
   #wait(waiting: DialRequest['waiting']): void {
@@ -223,8 +254,9 @@ class DialAttempt implements Company {
   #answered(callee: Callee): void {
     this.#callees = this.#callees.filter((each) => each !== callee);
     callee.unwatch();
-    this.#over = true;
-    const { subroutine, announcement } = this.#request;
+    this.#finishCalling();
+    const { subroutine, announcement, endsIn } = this.#request;
+    callee.entry.endsIn = endsIn;
     const waits = subroutine !== undefined || announcement !== undefined;
     // Until both are joined the caller hears what it heard.
     if (!waits) this.#stopWaiting();
@@ -326,8 +358,14 @@ class DialAttempt implements Company {
     };
   }
 
-  #end(result: DialResult): void {
+  /** Nobody is called from now on. */
+  #finishCalling(): void {
     this.#over = true;
+    for (const undo of this.#onOver.splice(0)) undo();
+  }
+
+  #end(result: DialResult): void {
+    this.#finishCalling();
     this.#stopWaiting();
     this.#settle(result);
   }

@@ -30,6 +30,12 @@ export type DialRequest = {
   digits?: { called: string; calling: string };
   /** Who may end the call with the key `*`. */
   starEnds?: readonly ('called' | 'calling')[];
+  /** Those who are called in vain are told that somebody else has the call, whatever the reason is. */
+  toldElsewhere?: true;
+  /** Whether a key that the caller presses before somebody answers leads elsewhere: then nobody is called any more. */
+  leaves?: (digit: string) => boolean;
+  /** The context whose extension `h` is run for who answered when its call ends. */
+  endsIn?: string;
 };
 
 /** How calling ended, in the words of the variable DIALSTATUS. */
@@ -43,6 +49,8 @@ export type DialResult = {
   answeredMs?: number;
   /** Who answered was let go by its subroutine, which has the caller go on. */
   goesOn?: true;
+  /** The key that the caller has left by. */
+  left?: string;
 };
 
 /** Something that goes on until it ends by itself or is stopped. */

@@ -5,20 +5,16 @@ import { splitOutside } from './split.ts';
 /** `Dial` of the field: whom it calls, and its options. */
 
 /** Options that mean the same here. */
-const same = new Set('ABbDFgHhLmrSU');
+const same = new Set('ABbcDdeFgHhLmrSU');
 
-/** Options for what is so here anyhow, or cannot happen: each leg has a record of its own. */
-const needless = new Set('aCNnoz');
+/** Options for what is so here anyhow, or cannot happen: each leg has a record of its own, and nobody sends MF or SF. */
+const needless = new Set('aCENnoz');
 
 /**
  * Options that are left out, and what to do instead: nobody is called, heard or let in who would not be there, but for `i`
  * where a phone forwards calls by its `redirect_method`.
  */
 const leftOut: Readonly<Record<string, string>> = {
-  c: 'those who do not get the call are told that somebody else has it only when somebody has',
-  d: 'leaving by a key while it rings: an application hears the keys',
-  E: 'the extension h for who was called: it is run for the caller',
-  e: 'the extension h for who was called: it is run for the caller',
   f: 'whom a forwarded call shows: it shows who called, and who forwarded it',
   I: 'who is connected is told all the same',
   i: 'calls that a phone forwards go on where its endpoint has a redirect_method: leave that out there',

@@ -65,6 +65,8 @@ function readDialOptions(options: ReadonlyMap<string, string>, step: Step): Part
   const prepared = options.has('b') ? resolve(preparation.place, step) : undefined;
   const afterwards = options.get('F') ? resolve(readPlace(options.get('F') ?? '').place, step) : behind(step.position);
   if (!afterwards) step.warn(`there is no place ${options.get('F')}: who was called is hung up`);
+  const exits = step.channel.variable('EXITCONTEXT') || step.position.context;
+  const leaves = (digit: string): boolean => step.dialplan.hasExtension(exits, digit);
   const starEnds = (['called', 'calling'] as const).filter((side) => options.has(side === 'called' ? 'h' : 'H'));
   return {
     ...(limitMs !== undefined && { limitMs }),
@@ -74,6 +76,9 @@ function readDialOptions(options: ReadonlyMap<string, string>, step: Step): Part
     ...(announcement.length > 0 && { announcement }),
     ...((called || calling) && { digits: { called, calling } }),
     ...(starEnds.length > 0 && { starEnds }),
+    ...(options.has('c') && { toldElsewhere: true as const }),
+    ...(options.has('d') && { leaves }),
+    ...(options.has('e') && { endsIn: step.position.context }),
   };
 }
 
@@ -82,7 +87,7 @@ const isDialString = (target: string): boolean => /^[^/]+\/./.test(target);
 export const dial: Application = {
   name: 'Dial',
   usage:
-    'Dial(technology/resource[&…][,seconds[,options]]): calls, and joins whoever answers; options A, B, b, D, F, g, H, h, L, m, r, S, U',
+    'Dial(technology/resource[&…][,seconds[,options]]): calls, and joins whoever answers; options A, B, b, c, D, d, e, F, g, H, h, L, m, r, S, U',
   check: (configured) => {
     const { args, exists } = configured;
     const options = readOptions(args[2] ?? '');
@@ -131,6 +136,10 @@ export const dial: Application = {
     channel.note('DIALEDPEERNAME', result.peer?.name ?? '');
     channel.note('DIALEDPEERNUMBER', result.peer?.number ?? '');
     channel.note('ANSWEREDTIME', String(Math.floor((result.answeredMs ?? 0) / 1000)));
+    if (result.left !== undefined) {
+      const context = channel.variable('EXITCONTEXT') || step.position.context;
+      return { type: 'goto', position: { context, extension: result.left, priority: 1 } };
+    }
     // Once the call was joined there is nothing left to do for it, unless the dialplan says so.
     return result.status === 'ANSWER' && !options.has('g') && !result.goesOn
       ? { type: 'hangup', cause: Cause.normalClearing }
