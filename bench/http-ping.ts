@@ -83,6 +83,7 @@ async function interfaceServer() {
         address_share: 1,
         pipelined: 16,
         password_queue: 64,
+        answer_timeout: 5,
         response_timeout: 30,
       },
     },

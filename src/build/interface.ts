@@ -61,6 +61,7 @@ const followedLimits = [
   'unread_total',
   'address_share',
   'connections',
+  'answer_timeout',
   'response_timeout',
   'pipelined',
 ] as const satisfies (keyof Config['http']['limits'])[];

@@ -148,6 +148,12 @@ const http = group(
           unit: 's',
           description: 'How long an idle connection is kept for the next request.',
         }),
+        answer_timeout: number(0.1, 600, {
+          default: 5,
+          unit: 's',
+          description:
+            'How long what is asked may take, e.g. a message to a phone; then the client is answered 503, and it goes on without them.',
+        }),
         response_timeout: number(1, 600, {
           default: 30,
           unit: 's',

@@ -48,9 +48,6 @@ export type HttpApp = {
   reconfigure(next: HttpOptions): void;
 };
 
-/** Longest that a request waits for its answer, in ms. */
-const answerTimeoutMs = 5000;
-
 const serverName = 'Hookswitch';
 
 /** The path as it is routed by: `/ari` in any case, a `+` as a space. */
@@ -226,7 +223,7 @@ export function createApp(deps: AppDeps): HttpApp {
   const { validate } = options;
   const mountRoutes = ({ base, resources }: Api) => {
     const rest = resources.flatMap(({ operations }) => operations).filter(({ upgrade }) => !upgrade);
-    for (const route of createRoutes(rest, { owners, responder, clock, log, validate, answerTimeoutMs })) {
+    for (const route of createRoutes(rest, { owners, responder, clock, log, validate, limits })) {
       app.all(base + route.path.replaceAll(/\{(\w+)\}/g, ':$1'), checked(operate(route, responder), route.operationOf));
     }
   };

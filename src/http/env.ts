@@ -35,6 +35,8 @@ export type HttpOptions = {
   limits: ConnectionLimits & {
     /** Bytes of a request body. */
     body: number;
+    /** How long an operation may take, in s. */
+    answer_timeout: number;
     /** Passwords that may wait to be checked against a hash. */
     password_queue: number;
     /** Bytes of a message from a client on the WebSocket. */

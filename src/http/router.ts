@@ -6,6 +6,7 @@ import type { Logger } from '../lib/log.ts';
 import { AriError, type AriErrorCode } from '../models/errors.ts';
 import { createGuards, type Guard } from './access/guard.ts';
 import type { Deps } from './deps.ts';
+import type { HttpOptions } from './env.ts';
 import type { FileAnswer } from './file-answers.ts';
 import { type Method, methods, type Operation } from './operation.ts';
 import { createParamReader, type ParamReader, type Sources } from './parameters.ts';
@@ -39,8 +40,8 @@ export type RouterDeps = {
   log: Logger;
   /** Check answers against their models, and refusals against what was declared. */
   validate: boolean;
-  /** Longest that an operation may take, in ms. */
-  answerTimeoutMs: number;
+  /** How long an operation may take, in s: asked at each one. */
+  limits: Pick<HttpOptions['limits'], 'answer_timeout'>;
 };
 
 /** One path and what can be done there. */
@@ -166,12 +167,12 @@ function routeOf(path: string, here: Map<Method, Prepared>, deps: RouterDeps): R
   };
 }
 
-function createRunner({ responder, clock, log, validate, answerTimeoutMs }: RouterDeps) {
+function createRunner({ responder, clock, log, validate, limits }: RouterDeps) {
   /** The promise's outcome, or a refusal naming the operation when it takes too long. */
   const inTime = <T>(promise: Promise<T>, service: string): Promise<T> =>
     new Promise((resolve, reject) => {
       const late = () => reject(new AriError('serviceTimeout', { service }));
-      const timer = clock.setTimeout(late, answerTimeoutMs);
+      const timer = clock.setTimeout(late, limits.answer_timeout * 1000);
       promise.then(resolve, reject).finally(() => clock.clearTimeout(timer));
     });
 

@@ -4,6 +4,7 @@ import { AriError, type AriErrorCode } from './errors.ts';
 /** The settings whose bound a refusal tells of, by its code. */
 const bounds: Readonly<Partial<Record<AriErrorCode, string>>> = {
   requestBodyTooLarge: 'http.limits.body',
+  serviceTimeout: 'http.limits.answer_timeout',
   tooManyPipelined: 'http.limits.pipelined',
   tooManyLogIns: 'http.limits.password_queue',
   tooManyTokens: 'http.tokens.most',

@@ -340,6 +340,7 @@ export const options: HttpOptions = {
     address_share: 1,
     pipelined: 16,
     password_queue: 64,
+    answer_timeout: 60,
     response_timeout: 30,
   },
 };

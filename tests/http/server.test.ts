@@ -131,16 +131,29 @@ server('closing lets a request under way finish', async () => {
   await closed;
 });
 
-server('an operation that does not answer in 5 s is 503 and names what was waited for', async () => {
+server('an operation that does not answer in time is 503 and names what was waited for', async () => {
   const { ManualClock } = await import('../support/manual-clock.ts');
   const clock = new ManualClock();
   const fakes = createFakes();
   fakes.instead = () => new Promise(() => {});
-  const pending = createTestApp(fakes.owners, {}, clock).ask('PUT /ari/endpoints/sendMessage?to=a&from=b');
-  clock.advance(5000);
-  const response = await pending;
-  assert.is(response.status, 503);
-  assert.equal(await response.json(), { message: 'No answer in time from sendMessage' });
+  const app = createTestApp(fakes.owners, { limits: { ...options.limits } }, clock);
+  const refusedAfter = async (ms: number) => {
+    let status = 0;
+    const pending = app.ask('PUT /ari/endpoints/sendMessage?to=a&from=b').then((response) => {
+      status = response.status;
+      return response;
+    });
+    clock.advance(ms - 1);
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.is(status, 0, 'not before');
+    clock.advance(1);
+    const response = await pending;
+    assert.is(response.status, 503);
+    assert.equal(await response.json(), { message: 'No answer in time from sendMessage' });
+  };
+  await refusedAfter(60_000);
+  app.reconfigure({ ...options, limits: { ...options.limits, answer_timeout: 0.5 } });
+  await refusedAfter(500);
 });
 
 /** What a client over TLS is told. */

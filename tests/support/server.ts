@@ -29,7 +29,12 @@ const lingerMs = 60_000;
 
 /** What a server waits for that is not what is tested: no machine is so busy that this is too short, in s. */
 const patience = patienceMs / 1000;
-const patientLimits = { header_timeout: patience, request_timeout: patience, keep_alive: patience };
+const patientLimits = {
+  header_timeout: patience,
+  request_timeout: patience,
+  keep_alive: patience,
+  answer_timeout: patience,
+};
 
 type Steps = string | { label: string; app: string };
 type Context = Record<string, Steps[] | Record<string, string>>;

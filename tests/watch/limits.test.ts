@@ -277,11 +277,12 @@ limits('refusals that tell of a bound, wherever they are met', () => {
     countLimit(new AriError('limitReached', { limit, most: '1' }), counts.hit);
   countLimit(new AriError('tooManyListeners', { most: '1' }), counts.hit);
   countLimit(new AriError('tooManyPipelined'), counts.hit);
+  countLimit(new AriError('serviceTimeout', { service: 'sendMessage' }), counts.hit);
   countLimit(new AriError('tooManyLogIns'), counts.hit);
   countLimit(new AriError('channelNotFound'), counts.hit);
   assert.equal(counts.figures(), {
     ...{ 'limits.applications': 1, 'limits.playbacks': 1, 'listening.most': 1 },
-    ...{ 'http.limits.pipelined': 1, 'http.limits.password_queue': 1 },
+    ...{ 'http.limits.answer_timeout': 1, 'http.limits.pipelined': 1, 'http.limits.password_queue': 1 },
   });
 });
 
@@ -302,7 +303,7 @@ limits('each setting that is named is one', () => {
     ...['websocket_queue', 'unread_total', 'address_share', 'connections', 'pipelined', 'password_queue', 'body'].map(
       (name) => `http.limits.${name}`,
     ),
-    ...['response_timeout', 'websocket_message'].map((name) => `http.limits.${name}`),
+    ...['answer_timeout', 'response_timeout', 'websocket_message'].map((name) => `http.limits.${name}`),
     ...['streams', 'resend_packets', 'resend_time', 'control_packets', 'thread_backlog'].map(
       (name) => `media.video.${name}`,
     ),
