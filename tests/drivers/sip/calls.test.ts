@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Leg } from '../../../src/telephony/driver.ts';
-import { anybody, createPhone, type Phone, type PhoneOptions, trunkTo } from './support.ts';
+import { anybody, createPhone, type Phone, type PhoneOptions, quick, trunkTo } from './support.ts';
 
 type World = { caller: Phone; callee: Phone };
 const phones: Phone[] = [];
@@ -228,7 +228,7 @@ calls('the callee can hold as well', async () => {
 });
 
 calls('nobody there: the call ends with cause 18 after the last repetition', async () => {
-  const { caller } = await world({ caller: { lets: () => false } });
+  const { caller } = await world({ caller: { lets: () => false, timers: quick } });
   const out = caller.open('600@trunk');
   out.leg.dial();
   assert.equal(await out.heard('leg.hungUp'), { type: 'leg.hungUp', cause: 18, techCause: 408 });
@@ -244,7 +244,8 @@ calls('the first packet of every kind lost in both directions changes nothing', 
       return again;
     };
   };
-  const { caller, callee } = await world({ caller: { lets: firstLost() }, callee: { lets: firstLost() } });
+  const loses = () => ({ lets: firstLost(), timers: quick });
+  const { caller, callee } = await world({ caller: loses(), callee: loses() });
   const out = caller.open('600@trunk');
   out.leg.dial();
   const inbound = await callee.rung();

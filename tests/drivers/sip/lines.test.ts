@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { defaultAor, type EndpointConfig } from '../../../src/drivers/sip/config.ts';
-import { createPhone, endpoint, type Phone, type PhoneOptions } from './support.ts';
+import { createPhone, endpoint, type Phone, type PhoneOptions, quick, usual } from './support.ts';
 
 /** Lines at a provider: what is registered there, and whose a call is that comes back. */
 
@@ -27,7 +27,8 @@ async function world(
     registrations: [{ ...registration, server: server || provider.uri }],
     ...line,
   });
-  const ours = await createPhone({ config: { endpoints: [trunk] }, ...(at.protocol && { protocol: at.protocol }) });
+  const { protocol = 'udp', timers = usual } = at;
+  const ours = await createPhone({ config: { endpoints: [trunk] }, protocol, timers });
   try {
     await test({ provider, ours });
   } finally {
@@ -115,7 +116,7 @@ lines('a registrar that says nothing, or is nowhere, has not answered', async ()
       const answer = await ours.driver.register(wantedOf(ours), 600_000);
       assert.equal(answer, { type: 'unanswered', reason: 'no answer' });
     },
-    { provider: { lets: () => false } },
+    { provider: { lets: () => false, timers: quick } },
   );
   await world(
     async ({ ours }) => {

@@ -4,6 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { freePort } from '../../support/free-port.ts';
 import { need } from '../../support/need.ts';
+import { patienceMs } from '../../support/waiting.ts';
 import { anybody, createPhone, type Phone, type TestChannel, trunkTo } from './support.ts';
 
 const sippProgram = need('sipp');
@@ -12,7 +13,8 @@ const sipp = suite('SIPp as the other side');
 
 /** Runs SIPp; resolves with its exit code, 0 when every call went as its scenario says. */
 const run = (program: string, ...options: string[]) => {
-  const child = spawn(program, ['-i', '127.0.0.1', '-nostdin', '-timeout', '20', ...options], {
+  const always = ['-i', '127.0.0.1', '-nostdin', '-timeout', `${(2 * patienceMs) / 1000}s`];
+  const child = spawn(program, [...always, ...options], {
     cwd: tmpdir(),
     stdio: 'ignore',
   });
@@ -67,7 +69,7 @@ for (const [protocol, mode] of [
 
 sippProgram.test(sipp, 'ten calls to SIPp are answered and ended by us', async (program) => {
   const port = await freePort();
-  const phone = await createPhone({ config: { t1Ms: 50, endpoints: [trunkTo(`sip:127.0.0.1:${port}`)] } });
+  const phone = await createPhone({ config: { endpoints: [trunkTo(`sip:127.0.0.1:${port}`)] } });
   phones.push(phone);
   const exit = run(program, '-sn', 'uas', '-p', String(port), '-m', '10');
   const calls = Array.from({ length: 10 }, () => phone.open('600@trunk'));

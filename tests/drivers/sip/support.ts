@@ -242,7 +242,13 @@ export type PhoneOptions = {
   alsoTcp?: boolean;
   /** Hears of each message that comes in, by what. */
   hears?: (protocol: Protocol) => void;
+  /** Times of its transactions in ms; as RFC 3261 suggests when left out: nothing is repeated or given up meanwhile. */
+  timers?: typeof usual;
 };
+
+export const usual = { t1: 500, t2: 4_000, t4: 5_000 };
+/** Times for who repeats what is lost, or gives it up. */
+export const quick: typeof usual = { t1: 50, t2: 200, t4: 100 };
 
 /** One user agent with real sockets on loopback, and call control made of lists. */
 export async function createPhone({
@@ -256,6 +262,7 @@ export async function createPhone({
   names,
   alsoTcp = false,
   hears = () => {},
+  timers = usual,
 }: PhoneOptions = {}) {
   const clock = systemClock;
   const ids = createIds(clock);
@@ -289,14 +296,13 @@ export async function createPhone({
     close: () => transports.close(),
   };
   const peers = createKnownPeers();
-  const timers = { t1: 50, t2: 200, t4: 100 };
   const transactions = createTransactionLayer({ transports: wrapped, clock, ids, log: silentLog, timers, peers });
   const watchers = createWatchers({ runtime: createRuntime(clock, silentLog), log: silentLog });
   let next = 0;
   const limits = new LimitCounts();
   const driver: SipDriver = createSipDriver({
     hit: limits.hit,
-    config: { ...defaultSipConfig, subscriptions, t1Ms: 50, t2Ms: 200, ...config },
+    config: { ...defaultSipConfig, subscriptions, t1Ms: timers.t1, t2Ms: timers.t2, ...config },
     transports: wrapped,
     transactions,
     media,

@@ -328,6 +328,7 @@ video(
     assert.is(await answer(plainVp8, ...plainH264), 'RTP/AVP 96 98 99');
     out.leg.hangup(16);
     carrier.reply(await carrier.request('BYE'), 200);
+    await placing.finish();
     await carrier.close();
   },
 );

@@ -16,7 +16,7 @@ function layerOn(party: Party) {
     clock: systemClock,
     ids: createIds(systemClock),
     log: silentLog,
-    timers: { t1: 50, t2: 200, t4: 50 },
+    timers: { t1: 500, t2: 4_000, t4: 5_000 },
   });
 }
 
