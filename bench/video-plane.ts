@@ -37,7 +37,7 @@ async function open({ ports, group, threads, sockets }: VideoTask): Promise<numb
         if (stream === 0) cameras.push(local.port);
         session.configureVideo(stream, {
           ...{ remote: { address, port }, codec: 'vp8', payloadType: 96, send: true, receive: stream === 0 },
-          feedback: { nack: true, pli: true, fir: true },
+          feedback: { nack: true, pli: true, fir: true, tmmbr: false, remb: false },
         });
       }
       mix.join(session, { role: 'participant', muted: false, passDigits: false });

@@ -99,6 +99,8 @@ export const mediaSettings = (config: Config): MediaConfig => ({
   video: {
     streams: config.media.video.streams,
     keyFramesPerSecond: config.media.video.key_frames,
+    bitrateIntervalMs: config.media.video.bitrate_interval * 1000,
+    lowestBitrate: config.media.video.lowest_bitrate * 1000,
     resendPackets: config.media.video.resend_packets,
     resendMs: config.media.video.resend_time,
     sourceTimeoutMs: config.media.video.source_timeout * 1000,

@@ -55,6 +55,17 @@ const video = group(
       description:
         'Most key frames that a source is asked for, by however many that need one: a key frame is many times larger than others.',
     }),
+    bitrate_interval: number(0.1, 60, {
+      default: 0.5,
+      unit: 's',
+      description: 'Shortest time between two times that a source is told how much it may send (TMMBR, REMB).',
+    }),
+    lowest_bitrate: whole(1, 1_000_000, {
+      default: 100,
+      unit: 'kbit/s',
+      description:
+        'Least that a source is asked to send when somebody who is shown it takes less: that one has frames left out, and the others see it no worse than so.',
+    }),
     resend_packets: whole(0, 8192, {
       default: 256,
       unit: 'packets',

@@ -24,8 +24,19 @@ export type VideoFormatName = (typeof videoFormatNames)[number];
 export const isVideoFormat = (name: string): name is VideoFormatName =>
   (videoFormatNames as readonly string[]).includes(name);
 
-/** What a receiver of video understands of feedback (RFC 4585, RFC 5104): a lost packet, a lost picture, a new one wanted. */
-export type VideoFeedback = { readonly nack: boolean; readonly pli: boolean; readonly fir: boolean };
+/** What a far side understands of feedback about its video. We send only that; of what it sends we take all. */
+export type VideoFeedback = {
+  /** Lost packets are asked for again (RFC 4585 6.2.1). */
+  readonly nack: boolean;
+  /** A key frame is asked for by a picture loss indication (RFC 4585 6.3.1). */
+  readonly pli: boolean;
+  /** A key frame is asked for by a full intra request, where it knows no picture loss indication (RFC 5104 4.3.1). */
+  readonly fir: boolean;
+  /** It is asked to send no more than so many bits a second (RFC 5104 4.2.1). */
+  readonly tmmbr: boolean;
+  /** The same as browsers ask for it, where it knows no TMMBR (draft-alvestrand-rmcat-remb). */
+  readonly remb: boolean;
+};
 
 /** How we send Opus, within what the far side asks for. */
 export type OpusSending = {

@@ -10,6 +10,12 @@ export type VideoConfig = {
   streams: number;
   /** How often a source is asked for a key frame, at most, by whomever it is wanted. */
   keyFramesPerSecond: number;
+  /**
+   * How often a source is told that it is to send more or less than before at most, in ms, and the least that it is asked for, in
+   * bit/s: who takes less has frames left out.
+   */
+  bitrateIntervalMs: number;
+  lowestBitrate: number;
   /** Packets of each stream that are kept for who misses some, and for how long, in ms; as many are asked for again. */
   resendPackets: number;
   resendMs: number;
@@ -28,6 +34,8 @@ export type VideoConfig = {
 export const defaultVideoConfig: VideoConfig = {
   streams: 32,
   keyFramesPerSecond: 2,
+  bitrateIntervalMs: 500,
+  lowestBitrate: 100_000,
   resendPackets: 256,
   resendMs: 1000,
   sourceTimeoutMs: 3000,

@@ -21,6 +21,10 @@ const VideoStat = Type.Object(
     rxoctetcount: int('Octets of payload received.'),
     key_frames: int('Key frames that began to arrive.'),
     key_frames_asked: int('How often we asked for one.'),
+    bitrate_asked: Type.Optional(
+      int('Bit/s that its camera was asked to send at most, because somebody who is shown it takes no more.'),
+    ),
+    bitrate_taken: Type.Optional(int('Bit/s that the far side takes, by its description and by RTCP.')),
     sent_again: int('Packets sent again because the far side missed them.'),
     asked_again: int('Packets that we asked for again.'),
     shows: Type.Optional(text('Id of the channel whose picture is shown in it.')),

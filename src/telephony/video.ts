@@ -1,3 +1,4 @@
+import type { VideoFeedback } from '../lib/formats.ts';
 import type { SrtpKeys } from '../lib/srtp.ts';
 import type { RtpStatistics, StreamMeasures } from './rtp-statistics.ts';
 
@@ -9,16 +10,6 @@ import type { RtpStatistics, StreamMeasures } from './rtp-statistics.ts';
 
 /** Codecs of video by their names here; in SDP they are VP8, VP9, H264 and AV1. */
 export type VideoCodec = 'vp8' | 'vp9' | 'h264' | 'av1';
-
-/** What a far side understands of feedback (RFC 4585, 5104). We send only that; of what it sends we take all. */
-export type VideoFeedback = {
-  /** Lost packets are asked for again. */
-  nack: boolean;
-  /** A key frame is asked for by a picture loss indication. */
-  pli: boolean;
-  /** A key frame is asked for by a full intra request, where it knows no picture loss indication. */
-  fir: boolean;
-};
 
 /** What a far side says of its H.264 (RFC 6184 8.1). */
 export type H264Terms = {
@@ -41,7 +32,10 @@ export type VideoFlow = {
   /** The one that the far side sends with, where it was told another than it told us (RFC 3264 5.1). */
   receivePayloadType?: number;
   feedback: VideoFeedback;
-  /** Bit/s that the far side takes (`b=TIAS`, `b=AS`): it is never sent more; frames are left out instead. */
+  /**
+   * Bit/s that the far side takes (`b=TIAS`, `b=AS`): who is shown to it is asked to send no more, and frames of what is more
+   * are left out. It may ask for less by RTCP.
+   */
   maxBitrate?: number;
   /** Where that is the codec. Left out, everything is taken of it. */
   h264?: H264Terms;
@@ -59,6 +53,10 @@ export type VideoStatistics = Omit<RtpStatistics, 'forwarded'> & {
   /** Key frames that began to arrive, and how often we asked for one. */
   key_frames: number;
   key_frames_asked: number;
+  /** Bit/s that its camera was asked to send at most, because somebody who is shown it takes no more; left out where it was not. */
+  bitrate_asked?: number;
+  /** Bit/s that the far side takes, by its description and by RTCP; left out where it has not said. */
+  bitrate_taken?: number;
   /** Packets sent again because they were missed, and those that we asked for again. */
   sent_again: number;
   asked_again: number;

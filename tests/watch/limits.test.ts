@@ -304,7 +304,7 @@ limits('each setting that is named is one', () => {
       (name) => `http.limits.${name}`,
     ),
     ...['answer_timeout', 'response_timeout', 'websocket_message'].map((name) => `http.limits.${name}`),
-    ...['streams', 'resend_packets', 'resend_time', 'control_packets', 'thread_backlog'].map(
+    ...['streams', 'lowest_bitrate', 'resend_packets', 'resend_time', 'control_packets', 'thread_backlog'].map(
       (name) => `media.video.${name}`,
     ),
     ...['listening.most', 'recorder.memory', 'cdr.webhook.spool'],

@@ -34,6 +34,15 @@ export function emptyPacket(camera: Camera): VideoPacket {
 /** Who shows a camera to somebody. */
 export interface Viewer {
   take(packet: VideoPacket): void;
+  /** Bit/s of a camera that it can pass on; Infinity = all there is. A change is told by {@link Camera.takesChanged}. */
+  takes(camera: Camera): number;
+}
+
+/** Bit/s that all who watch a camera can pass on; Infinity = all there is. */
+export function leastTaken(camera: Camera, viewers: Iterable<Viewer>): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (const viewer of viewers) least = Math.min(least, viewer.takes(camera));
+  return least;
 }
 
 /** What a far side's camera sends, here or in another thread. */
@@ -47,6 +56,8 @@ export interface Camera {
   unwatch(viewer: Viewer): void;
   /** Somebody needs a key frame. It is asked for as often as is allowed, by whomever it is wanted. */
   askKeyFrame(): void;
+  /** Somebody who watches takes more or less than before. It is asked for the least of all, as often as is allowed. */
+  takesChanged(): void;
 }
 
 /** A member of a mix as who decides whom it is shown sees it, here or in another thread. */

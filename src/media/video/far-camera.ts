@@ -1,5 +1,5 @@
 import { emptyHeader, readHeader } from '../rtp/header.ts';
-import { type Camera, emptyPacket, type VideoPacket, type Viewer } from './camera.ts';
+import { type Camera, emptyPacket, leastTaken, type VideoPacket, type Viewer } from './camera.ts';
 import { readMark } from './read-mark.ts';
 import type { CarriedPacket } from './video-wire.ts';
 
@@ -9,6 +9,8 @@ export type FarCameraOptions = {
   watched: (on: boolean) => void;
   /** Asks for a key frame there. */
   ask: () => void;
+  /** Those who watch here take so many bit/s together now; Infinity = all there is. */
+  takes: (bitrate: number) => void;
 };
 
 /** Stands for a camera whose packets come in in another thread. */
@@ -20,6 +22,9 @@ export class FarCamera implements Camera {
   readonly #header = emptyHeader();
   /** Whether it sends, as the other thread says. */
   live = false;
+  /** What those who watch take, as it was told there, and whether that may have changed. */
+  #takes = Number.POSITIVE_INFINITY;
+  #mayTakeOther = false;
 
   constructor(options: FarCameraOptions) {
     this.session = options.session;
@@ -35,15 +40,35 @@ export class FarCamera implements Camera {
   watch(viewer: Viewer): void {
     if (this.#viewers.has(viewer)) return;
     this.#viewers.add(viewer);
+    this.#mayTakeOther = true;
     if (this.#viewers.size === 1) this.#options.watched(true);
   }
 
   unwatch(viewer: Viewer): void {
-    if (this.#viewers.delete(viewer) && this.#viewers.size === 0) this.#options.watched(false);
+    if (!this.#viewers.delete(viewer)) return;
+    this.#mayTakeOther = true;
+    if (this.#viewers.size > 0) return;
+    // Nobody watches there any more: that is as good as taking all.
+    this.#takes = Number.POSITIVE_INFINITY;
+    this.#options.watched(false);
   }
 
   askKeyFrame(): void {
     this.#options.ask();
+  }
+
+  takesChanged(): void {
+    this.#mayTakeOther = true;
+  }
+
+  /** To be called once a tick. */
+  tick(): void {
+    if (!this.#mayTakeOther) return;
+    this.#mayTakeOther = false;
+    const takes = leastTaken(this, this.#viewers);
+    if (takes === this.#takes) return;
+    this.#takes = takes;
+    this.#options.takes(takes);
   }
 
   /** Hands on a packet that has come from there. */

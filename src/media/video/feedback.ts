@@ -6,11 +6,29 @@ export interface FeedbackListener {
   keyFrameAsked(): void;
   /** It misses a packet. @param sequence its number, 16 bits. */
   missed(sequence: number): void;
+  /**
+   * It takes no more of the stream than so many bit/s; Infinity where it says more than any stream has.
+   * @param bound as it was asked for, where that is to be confirmed (RFC 5104 4.2.2); undefined = an estimate.
+   */
+  bitrateAsked(bitrate: number, bound: BitrateBound | undefined): void;
 }
 
+/** How a far side asks for a lower bit rate: TMMBR (RFC 5104 4.2.1), REMB (draft-alvestrand-rmcat-remb 2.2). */
+export type BitrateWay = 'tmmbr' | 'remb';
+
+/** A bit rate that a far side has asked for: who it is, and the word of it as it was sent (RFC 5104 4.2.1.1). */
+export type BitrateBound = { owner: number; word: number };
+
+/** Bit/s that are as good as no bound, and how that is said: as much as a setting may be. */
+export const mostBitrate = 1_000_000_000;
+
 /** Packet types and formats of RTCP feedback (RFC 4585 6.1, RFC 5104 4.3.1). */
-const transport = { type: 205, nack: 1 } as const;
-const payload = { type: 206, pli: 1, fir: 4 } as const;
+const transport = { type: 205, nack: 1, tmmbr: 3, tmmbn: 4 } as const;
+const payload = { type: 206, pli: 1, fir: 4, remb: 15 } as const;
+/** `REMB`, by which that is told from others of format 15. */
+const rembName = 0x52_45_4d_42;
+/** Octets a packet has beside what bit rates count: headers of IPv4, UDP and RTP (RFC 5104 4.2.1.1). */
+const overheadOctets = 40;
 const headerOctets = 12;
 
 /** Numbers of full intra requests: a request that is repeated has the number of the one before. */
@@ -50,6 +68,10 @@ export function readFeedback(
       else if (type === payload.type && format === payload.pli && about === ssrc) listener.keyFrameAsked();
       else if (type === payload.type && format === payload.fir)
         readIntra(packet, at + headerOctets, end, ssrc, intra, listener);
+      else if (type === transport.type && format === transport.tmmbr)
+        readRequest(packet, at + headerOctets, end, ssrc, readUint32(packet, at + 4), listener);
+      else if (type === payload.type && format === payload.remb)
+        readEstimate(packet, at + headerOctets, end, ssrc, listener);
     }
     at = end;
   }
@@ -82,6 +104,84 @@ function readIntra(
     intra.last = packet[at + 4]!;
     listener.keyFrameAsked();
   }
+}
+
+/**
+ * ```text
+ * |                              SSRC                             |
+ * | MxTBR Exp |  MxTBR Mantissa                 |Measured Overhead|
+ * ```
+ */
+function readRequest(
+  packet: Uint8Array,
+  start: number,
+  end: number,
+  ssrc: number,
+  owner: number,
+  listener: FeedbackListener,
+): void {
+  for (let at = start; at + 8 <= end; at += 8) {
+    if (readUint32(packet, at) !== ssrc) continue;
+    const word = readUint32(packet, at + 4);
+    listener.bitrateAsked(bounded(((word >>> 9) & 0x1_ffff) * 2 ** (word >>> 26)), { owner, word });
+    return;
+  }
+}
+
+/**
+ * ```text
+ * |  Unique identifier 'R' 'E' 'M' 'B'                            |
+ * |  Num SSRC     | BR Exp    |  BR Mantissa                      |
+ * |   SSRC feedback                                               |
+ * ```
+ */
+function readEstimate(packet: Uint8Array, start: number, end: number, ssrc: number, listener: FeedbackListener): void {
+  if (start + 8 > end || readUint32(packet, start) !== rembName) return;
+  const streams = Math.min(packet[start + 4]!, (end - start - 8) >> 2);
+  for (let stream = 0; stream < streams; stream++) {
+    if (readUint32(packet, start + 8 + 4 * stream) !== ssrc) continue;
+    const word = readUint32(packet, start + 4);
+    listener.bitrateAsked(bounded((word & 0x3_ffff) * 2 ** ((word >>> 18) & 0x3f)), undefined);
+    return;
+  }
+}
+
+const bounded = (bitrate: number): number => (bitrate >= mostBitrate ? Number.POSITIVE_INFINITY : bitrate);
+
+/** A bit rate as mantissa and exponent: the largest that is not more. */
+function floating(bitrate: number, mantissaBits: number): { exponent: number; mantissa: number } {
+  let exponent = 0;
+  let mantissa = Math.floor(bitrate);
+  for (; mantissa >= 2 ** mantissaBits; exponent++) mantissa = Math.floor(mantissa / 2);
+  return { exponent, mantissa };
+}
+
+/** Asks a far side to send no more than so many bit/s (RFC 5104 4.2.1). */
+export function bitrateRequest(ours: number, theirs: number, bitrate: number): Uint8Array {
+  const { exponent, mantissa } = floating(bitrate, 17);
+  return boundOf(transport.tmmbr, ours, theirs, exponent * 2 ** 26 + mantissa * 2 ** 9 + overheadOctets);
+}
+
+/** Tells a far side that what it has asked for holds (RFC 5104 4.2.2). */
+export function bitrateNotification(ours: number, { owner, word }: BitrateBound): Uint8Array {
+  return boundOf(transport.tmmbn, ours, owner, word);
+}
+
+function boundOf(format: number, ours: number, whose: number, word: number): Uint8Array {
+  const fci = new Uint8Array(8);
+  writeUint32(fci, 0, whose);
+  writeUint32(fci, 4, word);
+  return feedback(format, transport.type, ours, 0, fci);
+}
+
+/** Asks a far side to send no more than so many bit/s, as browsers do (draft-alvestrand-rmcat-remb 2.2). */
+export function estimatedBitrate(ours: number, theirs: number, bitrate: number): Uint8Array {
+  const { exponent, mantissa } = floating(bitrate, 18);
+  const fci = new Uint8Array(12);
+  writeUint32(fci, 0, rembName);
+  writeUint32(fci, 4, 2 ** 24 + exponent * 2 ** 18 + mantissa);
+  writeUint32(fci, 8, theirs);
+  return feedback(payload.remb, payload.type, ours, 0, fci);
 }
 
 /** Asks for a key frame by a picture loss indication (RFC 4585 6.3.1). */

@@ -3,8 +3,9 @@ import type { VideoCodec, VideoFlow } from '../../telephony/video.ts';
 import type { VideoConfig } from '../config.ts';
 import { type RtpHeader, sequenceDistance, timestampDistance } from '../rtp/header.ts';
 import { Reception } from '../rtp/reception.ts';
-import { type Camera, emptyPacket, type VideoPacket, type Viewer } from './camera.ts';
-import { intraRequest, missing, pictureLoss } from './feedback.ts';
+import { BitrateAsker } from './bitrate-asker.ts';
+import { type Camera, emptyPacket, leastTaken, type VideoPacket, type Viewer } from './camera.ts';
+import { bitrateRequest, estimatedBitrate, intraRequest, missing, pictureLoss } from './feedback.ts';
 import { nal, parameterSets } from './h264.ts';
 import { KeyFrameAsker } from './key-frame-asker.ts';
 import { MissedPackets } from './missed-packets.ts';
@@ -43,6 +44,7 @@ export class LocalCamera implements Camera {
   readonly reception = new Reception();
   readonly missed: MissedPackets;
   readonly asker: KeyFrameAsker;
+  readonly bitrate: BitrateAsker;
   readonly #options: LocalCameraOptions;
   readonly #viewers = new Set<Viewer>();
   readonly #packet: VideoPacket;
@@ -71,15 +73,28 @@ export class LocalCamera implements Camera {
     this.#packet.generation = options.generation;
     this.missed = new MissedPackets(config.resendPackets, options.hit);
     this.asker = new KeyFrameAsker(config.keyFramesPerSecond, () => this.#askNow());
+    this.bitrate = new BitrateAsker({
+      everyMs: config.bitrateIntervalMs,
+      lowest: config.lowestBitrate,
+      hit: options.hit,
+      send: (bitrate) => this.#limitNow(bitrate),
+    });
   }
 
   get live(): boolean {
     return this.#flow?.receive === true && this.#options.now() - this.#heardAt < this.#options.config.sourceTimeoutMs;
   }
 
+  /** Bit/s that its far side was asked to send at most; undefined while it may send as it likes, or cannot be asked. */
+  get bitrateAsked(): number | undefined {
+    const { tmmbr = false, remb = false } = this.#flow?.feedback ?? {};
+    return tmmbr || remb ? this.bitrate.told : undefined;
+  }
+
   /** Sets how its packets come in. */
   configure(flow: VideoFlow): void {
     if (this.#flow && this.#flow.codec !== flow.codec) this.#begin();
+    this.bitrate.again();
     this.#flow = flow;
     const sets = (flow.h264?.parameterSets ?? []).map((set) => new Uint8Array(Buffer.from(set, 'base64')));
     const of = (wanted: number) => sets.filter(([first = 0]) => (first & 0x1f) === wanted);
@@ -88,15 +103,21 @@ export class LocalCamera implements Camera {
 
   watch(viewer: Viewer): void {
     this.#viewers.add(viewer);
+    this.bitrate.changed();
   }
 
   unwatch(viewer: Viewer): void {
     this.#viewers.delete(viewer);
+    this.bitrate.changed();
     if (this.#viewers.size === 0) this.missed.clear();
   }
 
   askKeyFrame(): void {
     this.asker.ask(this.#options.now());
+  }
+
+  takesChanged(): void {
+    this.bitrate.changed();
   }
 
   /** Takes a packet of the far side into account and hands it on. */
@@ -140,6 +161,8 @@ export class LocalCamera implements Camera {
   /** Asks for what is due. @param now monotonic ms. */
   tick(now: number): void {
     this.asker.tick(now);
+    if (this.bitrate.isChanged) this.bitrate.want(leastTaken(this, this.#viewers));
+    this.bitrate.tick(now);
     if (this.missed.size === 0) return;
     const due = this.missed.due(now);
     const { ssrc } = this.reception;
@@ -162,6 +185,7 @@ export class LocalCamera implements Camera {
   /** What comes now goes on from nothing. */
   #begin(): void {
     this.#starts = this.reception.starts;
+    this.bitrate.again();
     this.#packet.generation = (this.#packet.generation + 1) >>> 0;
     this.#highest = 0;
     this.#seen.fill(0);
@@ -220,6 +244,16 @@ export class LocalCamera implements Camera {
     packet.key = true;
     const { sps, pps } = this.#sets ?? {};
     packet.sets = [...(sps ? [sps] : this.#toldSets.sps), ...(pps ? [pps] : this.#toldSets.pps)];
+  }
+
+  #limitNow(bitrate: number): boolean {
+    const { ssrc } = this.reception;
+    const feedback = this.#flow?.feedback;
+    if (ssrc === undefined || !feedback) return false;
+    const ours = this.#options.ssrc();
+    if (feedback.tmmbr) this.#options.tell(bitrateRequest(ours, ssrc, bitrate));
+    else if (feedback.remb) this.#options.tell(estimatedBitrate(ours, ssrc, bitrate));
+    return true;
   }
 
   #askNow(): boolean {

@@ -5,6 +5,7 @@ import type { SentStream } from '../rtp/control.ts';
 import { headerLength, writeHeader } from '../rtp/header.ts';
 import type { SessionMemory } from '../session-memory.ts';
 import type { Camera, VideoPacket, Viewer } from './camera.ts';
+import type { BitrateWay } from './feedback.ts';
 import { rewriteMark } from './frame-mark.ts';
 import { nal } from './h264.ts';
 import { unitsPerMs } from './local-camera.ts';
@@ -53,6 +54,10 @@ export class ShownStream implements Viewer, SentStream {
   readonly #memory: SessionMemory;
   readonly #store: PacketStore;
   readonly #rate = new Rate();
+  /** Bit/s that the far side has asked for by RTCP. */
+  readonly #asked: Record<BitrateWay, number> = { tmmbr: Number.POSITIVE_INFINITY, remb: Number.POSITIVE_INFINITY };
+  /** Bit/s that it takes of all that it has said. */
+  bitrateTaken = Number.POSITIVE_INFINITY;
   #flow: VideoFlow | undefined;
   /** Whose packets go out, and who shall follow. */
   #shown: Camera | undefined;
@@ -137,7 +142,10 @@ export class ShownStream implements Viewer, SentStream {
     this.#flow = flow;
     this.#foreign = undefined;
     this.#inParts = undefined;
-    this.#rate.limit(flow.maxBitrate, this.#options.now());
+    if (before && (before.remote.address !== flow.remote.address || before.remote.port !== flow.remote.port))
+      this.#asked.tmmbr = this.#asked.remb = Number.POSITIVE_INFINITY;
+    this.#limit();
+    this.#tellTakes();
     // Another codec, or a far side that hears again after it did not: it begins with a key frame.
     if (before && (before.codec !== flow.codec || before.send !== flow.send)) this.#waits = true;
   }
@@ -165,13 +173,19 @@ export class ShownStream implements Viewer, SentStream {
   take(packet: VideoPacket): void {
     const flow = this.#flow;
     if (!flow?.send || packet.codec !== flow.codec) {
-      if (flow?.send) this.#foreign = packet.camera;
+      if (flow?.send && this.#foreign !== packet.camera) {
+        this.#foreign = packet.camera;
+        packet.camera.takesChanged();
+      }
       this.leftOut++;
       return;
     }
     if (flow.h264?.packetization === 0 && isInParts(packet)) {
       // A picture that lacks some of its packets is not begun.
-      this.#inParts = packet.camera;
+      if (this.#inParts !== packet.camera) {
+        this.#inParts = packet.camera;
+        packet.camera.takesChanged();
+      }
       if (packet.camera === this.#shown) this.#waits = true;
       this.leftOut++;
       return;
@@ -182,6 +196,17 @@ export class ShownStream implements Viewer, SentStream {
     } catch (error) {
       this.#options.faulted(error);
     }
+  }
+
+  takes(camera: Camera): number {
+    const isPassedOn = this.#flow?.send && camera !== this.#foreign && camera !== this.#inParts;
+    return isPassedOn ? this.bitrateTaken : Number.POSITIVE_INFINITY;
+  }
+
+  /** The far side takes no more than so many bit/s; Infinity = all there is. */
+  bitrateAsked(bitrate: number, way: BitrateWay): void {
+    this.#asked[way] = bitrate;
+    this.#limit();
   }
 
   /** The far side misses a packet. @param number 16 bits. */
@@ -209,6 +234,19 @@ export class ShownStream implements Viewer, SentStream {
   close(): void {
     this.show(undefined);
     this.#store.clear();
+  }
+
+  #limit(): void {
+    const taken = Math.min(this.#flow?.maxBitrate ?? Number.POSITIVE_INFINITY, this.#asked.tmmbr, this.#asked.remb);
+    if (taken === this.bitrateTaken) return;
+    this.bitrateTaken = taken;
+    this.#rate.limit(taken === Number.POSITIVE_INFINITY ? undefined : taken, this.#options.now());
+    this.#tellTakes();
+  }
+
+  #tellTakes(): void {
+    this.#shown?.takesChanged();
+    this.#next?.takesChanged();
   }
 
   #ask(camera: Camera): void {

@@ -10,7 +10,13 @@ import { emptyHeader, readHeader } from '../rtp/header.ts';
 import type { PortPair } from '../rtp/ports.ts';
 import type { Displacement, PacketAddress } from '../rtp/source-lock.ts';
 import { statisticsOf } from '../rtp/statistics.ts';
-import { type IntraRequests, readFeedback } from './feedback.ts';
+import {
+  type BitrateBound,
+  bitrateNotification,
+  type FeedbackListener,
+  type IntraRequests,
+  readFeedback,
+} from './feedback.ts';
 import { LocalCamera } from './local-camera.ts';
 import type { PacketRoom } from './packet-room.ts';
 import { ShownStream } from './shown-stream.ts';
@@ -56,6 +62,16 @@ export class VideoStream {
   #flow: VideoFlow | undefined;
   /** Packets that had passed when that was asked last. */
   #passed = 0;
+  /** What the far side has asked for and is to be told that it holds. */
+  #bound: BitrateBound | undefined;
+  readonly #listener: FeedbackListener = {
+    keyFrameAsked: () => this.shown.keyFrameAsked(),
+    missed: (sequence) => this.shown.missed(sequence),
+    bitrateAsked: (bitrate, bound) => {
+      this.shown.bitrateAsked(bitrate, bound ? 'tmmbr' : 'remb');
+      if (bound) this.#bound = bound;
+    },
+  };
   /** RTCP packets that may still be read in this tick. */
   #controlsLeft = 0;
 
@@ -134,6 +150,7 @@ export class VideoStream {
     this.#far.seek(this.#found);
     this.camera.tick(now);
     this.shown.tick(now);
+    this.#confirm();
     if (this.#control.due(now)) this.#far.sendControl(this.#control.report(this.shown, this.camera.reception));
   }
 
@@ -149,6 +166,8 @@ export class VideoStream {
       codec: flow.codec,
       key_frames: camera.keyFrames,
       key_frames_asked: camera.asker.asked,
+      ...(camera.bitrateAsked !== undefined && { bitrate_asked: camera.bitrateAsked }),
+      ...(shown.bitrateTaken !== Number.POSITIVE_INFINITY && { bitrate_taken: shown.bitrateTaken }),
       sent_again: shown.sentAgain,
       asked_again: camera.missed.asked,
       ...(shown.current !== undefined && { shown: shown.current }),
@@ -175,6 +194,14 @@ export class VideoStream {
     this.shown.close();
   }
 
+  /** A request for a lower bit rate is confirmed, at most once a tick (RFC 5104 4.2.2). */
+  #confirm(): void {
+    if (!this.#bound) return;
+    const notification = bitrateNotification(this.shown.ssrc, this.#bound);
+    this.#bound = undefined;
+    this.#far.sendControl(this.#control.behindReport(this.shown, [notification]));
+  }
+
   #receive(packet: Uint8Array, address: string, port: number): void {
     const flow = this.#flow;
     const header = this.#header;
@@ -192,7 +219,7 @@ export class VideoStream {
     }
     this.#controlsLeft--;
     const isReport = this.#control.receive(packet, this.shown);
-    readFeedback(packet, this.shown.ssrc, this.#intra, this.shown, this.#config.resendPackets);
+    readFeedback(packet, this.shown.ssrc, this.#intra, this.#listener, this.#config.resendPackets);
     return isReport;
   }
 }

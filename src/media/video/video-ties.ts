@@ -9,6 +9,8 @@ export class VideoTieMember extends ShownCameras implements VideoMember, Viewer,
   readonly #wire: VideoWire;
   /** Cameras whose packets streams there wait for or show, which may go on for a while when another one is to be shown. */
   readonly #watched = new Map<number, Camera>();
+  /** Bit/s that those streams take of each; of one that is not named they take all. */
+  readonly #takes = new Map<number, number>();
 
   /** @param session its number here. */
   constructor(session: number, wire: VideoWire) {
@@ -18,7 +20,12 @@ export class VideoTieMember extends ShownCameras implements VideoMember, Viewer,
       session,
       watched: (on) => this.#wire.tell({ type: 'watch', on }),
       ask: () => this.#wire.tell({ type: 'ask' }),
+      takes: (bitrate) => this.#wire.tell({ type: 'takes', ...told(bitrate) }),
     });
+  }
+
+  takes({ session }: Camera): number {
+    return this.#takes.get(session) ?? Number.POSITIVE_INFINITY;
   }
 
   take(packet: VideoPacket): void {
@@ -33,6 +40,7 @@ export class VideoTieMember extends ShownCameras implements VideoMember, Viewer,
 
   tick(): void {
     this.wake();
+    this.camera.tick();
   }
 
   hearPacket(_camera: number, packet: CarriedPacket): void {
@@ -46,6 +54,9 @@ export class VideoTieMember extends ShownCameras implements VideoMember, Viewer,
         return;
       case 'ask':
         if (message.camera !== undefined) this.#watched.get(message.camera)?.askKeyFrame();
+        return;
+      case 'takes':
+        if (message.camera !== undefined) this.#take(message.camera, message.bitrate);
         return;
       case 'watch':
         if (message.camera !== undefined) this.#watch(message.camera, message.on);
@@ -71,9 +82,17 @@ export class VideoTieMember extends ShownCameras implements VideoMember, Viewer,
     if (before === camera) return;
     before?.unwatch(this);
     this.#watched.delete(session);
-    if (!camera) return;
+    if (!camera) return void this.#takes.delete(session);
     this.#watched.set(session, camera);
     camera.watch(this);
+  }
+
+  #take(session: number, bitrate: number | undefined): void {
+    const camera = this.#watched.get(session);
+    if (!camera) return;
+    if (bitrate === undefined) this.#takes.delete(session);
+    else this.#takes.set(session, bitrate);
+    camera.takesChanged();
   }
 }
 
@@ -89,6 +108,8 @@ export class VideoTieMeeting implements Viewer, VideoWireListener {
   #watching = false;
   #watched: Camera | undefined;
   #toldLive = false;
+  /** Bit/s that those at the mix who are shown it take. */
+  #takes = Number.POSITIVE_INFINITY;
 
   constructor(member: VideoMember, beside: number, wire: VideoWire) {
     this.beside = beside;
@@ -98,6 +119,10 @@ export class VideoTieMeeting implements Viewer, VideoWireListener {
 
   take(packet: VideoPacket): void {
     if (!this.#wire.packet(0, packet)) packet.camera.askKeyFrame();
+  }
+
+  takes(): number {
+    return this.#takes;
   }
 
   wake(): void {
@@ -111,6 +136,7 @@ export class VideoTieMeeting implements Viewer, VideoWireListener {
     if (live !== this.#toldLive) this.#wire.tell({ type: 'camera', live });
     this.#toldLive = live;
     this.#watch();
+    for (const each of this.#cameras.values()) each.tick();
   }
 
   hearPacket(camera: number, packet: CarriedPacket): void {
@@ -121,10 +147,15 @@ export class VideoTieMeeting implements Viewer, VideoWireListener {
     switch (message.type) {
       case 'watch':
         this.#watching = message.on;
+        if (!message.on) this.#takes = Number.POSITIVE_INFINITY;
         this.#watch();
         return;
       case 'ask':
         this.#member.camera?.askKeyFrame();
+        return;
+      case 'takes':
+        this.#takes = message.bitrate ?? Number.POSITIVE_INFINITY;
+        this.#watched?.takesChanged();
         return;
       case 'show': {
         const { stream } = message;
@@ -161,6 +192,7 @@ export class VideoTieMeeting implements Viewer, VideoWireListener {
         this.#forget(camera);
       },
       ask: () => this.#wire.tell({ type: 'ask', camera: session }),
+      takes: (bitrate) => this.#wire.tell({ type: 'takes', camera: session, ...told(bitrate) }),
     });
     camera.live = true;
     this.#cameras.set(session, camera);
@@ -172,3 +204,6 @@ export class VideoTieMeeting implements Viewer, VideoWireListener {
     if (!camera.watched && !this.#asked.includes(camera)) this.#cameras.delete(camera.session);
   }
 }
+
+/** A bit rate as it crosses. */
+const told = (bitrate: number): { bitrate?: number } => (bitrate === Number.POSITIVE_INFINITY ? {} : { bitrate });

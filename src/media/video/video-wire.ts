@@ -12,6 +12,8 @@ export type VideoTieMessage =
   | { type: 'ask'; camera?: number }
   /** Whether anybody waits for or is shown a camera there, or the session's own. */
   | { type: 'watch'; on: boolean; camera?: number }
+  /** Bit/s that those take who are shown a camera there, or the session's own; left out = all there is. */
+  | { type: 'takes'; bitrate?: number; camera?: number }
   /** Of the mix: whom the session is to be shown in a stream. */
   | { type: 'show'; stream: number; camera?: number };
 

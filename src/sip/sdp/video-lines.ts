@@ -112,7 +112,7 @@ export type SaidVideo = {
 const offersOf = (local: LocalVideo, { codecs = local.codecs }: LocalVideoStream, numbers: VideoNumbers | undefined) =>
   numbered(videoOffers(codecs.filter((codec) => local.codecs.includes(codec))), numbers);
 
-const allFeedback: VideoFeedback = { nack: true, pli: true, fir: true };
+const allFeedback: VideoFeedback = { nack: true, pli: true, fir: true, tmmbr: true, remb: true };
 
 /**
  * Our streams in an offer: each in its place, those that are new behind the others. The profile is that without feedback,
@@ -245,10 +245,12 @@ export function videoMedia(line: MediaLine, { stream, formats, direction, sdes, 
     fmtp: formats.flatMap(({ payloadType, parameters }) =>
       parameters === undefined ? [] : [{ payload: payloadType, config: parameters }],
     ),
-    rtcpFb: feedback.flatMap(({ payload, feedback: { nack, pli, fir } }) => [
+    rtcpFb: feedback.flatMap(({ payload, feedback: { nack, pli, fir, tmmbr, remb } }) => [
       ...(nack ? [{ payload: payload as number, type: 'nack' }] : []),
       ...(pli ? [{ payload: payload as number, type: 'nack', subtype: 'pli' }] : []),
       ...(fir ? [{ payload: payload as number, type: 'ccm', subtype: 'fir' }] : []),
+      ...(tmmbr ? [{ payload: payload as number, type: 'ccm', subtype: 'tmmbr' }] : []),
+      ...(remb ? [{ payload: payload as number, type: 'goog-remb' }] : []),
     ]),
     direction,
     ...(stream.label !== undefined && labelForm.test(stream.label) && { label: stream.label }),

@@ -96,7 +96,10 @@ function feedbackOf(media: RawMedia, payloadType: number): VideoFeedback {
   const said = (media.rtcpFb ?? []).filter(({ payload }) => String(payload) === '*' || Number(payload) === payloadType);
   const has = (type: string, subtype?: string): boolean =>
     said.some((each) => String(each.type).toLowerCase() === type && each.subtype?.toLowerCase() === subtype);
-  return { nack: has('nack'), pli: has('nack', 'pli'), fir: has('ccm', 'fir') };
+  return {
+    ...{ nack: has('nack'), pli: has('nack', 'pli'), fir: has('ccm', 'fir') },
+    ...{ tmmbr: has('ccm', 'tmmbr'), remb: has('goog-remb') },
+  };
 }
 
 /** `b=TIAS` in bit/s (RFC 3890), or else `b=AS` in kbit/s (RFC 8866 5.8); undefined where neither is more than nothing. */

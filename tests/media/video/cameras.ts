@@ -14,10 +14,13 @@ export const flow: VideoFlow = {
   remote: { address: '127.0.0.1', port: 4000 },
   codec: 'vp8',
   payloadType: 96,
-  feedback: { nack: true, pli: true, fir: true },
+  feedback: { nack: true, pli: true, fir: true, tmmbr: false, remb: false },
   send: true,
   receive: true,
 };
+
+/** Bit/s of who takes all there is. */
+export const everything = Number.POSITIVE_INFINITY;
 
 export type Sent = {
   sequence: number;
@@ -69,7 +72,8 @@ export class HandCamera {
       ssrc: () => 0xabcd,
       tell: (feedback) => {
         this.told.push(`${feedback[1]}/${feedback[0]! & 0x1f}`);
-        if (feedback[1] === 206) this.#asked = true;
+        const format = feedback[0]! & 0x1f;
+        if (feedback[1] === 206 && (format === 1 || format === 4)) this.#asked = true;
       },
       keyFrameNeeded: () => {
         this.told.push('otherwise');

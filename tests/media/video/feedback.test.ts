@@ -1,6 +1,14 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { intraRequest, missing, pictureLoss, readFeedback } from '../../../src/media/video/feedback.ts';
+import {
+  bitrateNotification,
+  bitrateRequest,
+  estimatedBitrate,
+  intraRequest,
+  missing,
+  pictureLoss,
+  readFeedback,
+} from '../../../src/media/video/feedback.ts';
 
 const report = [0x80, 201, 0, 1, 0, 0, 0, 9];
 
@@ -30,6 +38,60 @@ test('missed packets are told one by one, as many as may be', () => {
   const nack = [0x81, 205, 0, 4, 0, 0, 0, 9, 1, 2, 3, 4, 0xff, 0xff, 0x80, 0x01, 0, 20, 0, 0];
   assert.equal(read(nack), [0xffff, 0, 15, 20]);
   assert.equal(read(nack, { most: 2 }), [0xffff, 0]);
+});
+
+/** What is said of bit rates about the stream 0x01020304: `[bit/s, who is to be told that it holds]`. */
+function bitrates(packet: readonly number[]) {
+  const told: (number | undefined)[][] = [];
+  const listener = { bitrateAsked: (bitrate: number, bound?: { owner: number }) => told.push([bitrate, bound?.owner]) };
+  readFeedback(Uint8Array.from(packet), 0x01020304, { last: -1 }, listener as never, 100);
+  return told;
+}
+const all = Number.POSITIVE_INFINITY;
+
+test('a bit rate that the far side takes is read as both drafts of it draw it, of our stream alone', () => {
+  const request = (...fci: number[]) => [0x83, 205, 0, 2 + fci.length / 4, 0, 0, 0, 9, 0, 0, 0, 0, ...fci];
+  // 100 × 2^3 bit/s, and 40 octets of overhead.
+  assert.equal(bitrates(request(1, 2, 3, 4, 0x0c, 0x00, 0xc8, 0x28)), [[800, 9]]);
+  assert.equal(bitrates(request(9, 9, 9, 9, 0, 0, 0, 0, 1, 2, 3, 4, 0, 0, 0, 0)), [[0, 9]]);
+  assert.equal(bitrates(request(1, 2, 3, 4, 0xff, 0xff, 0xff, 0xff)), [[all, 9]]);
+  assert.equal(bitrates(request(1, 2, 3, 5, 0, 0, 0, 0)), []);
+  const estimate = (...rest: number[]) => [0x8f, 206, 0, 3 + rest.length / 4, 0, 0, 0, 9, 0, 0, 0, 0, ...remb, ...rest];
+  const remb = [0x52, 0x45, 0x4d, 0x42];
+  // Mantissa 0x3ffff × 2^1, of two streams.
+  assert.equal(bitrates(estimate(2, 0x07, 0xff, 0xff, 7, 7, 7, 7, 1, 2, 3, 4)), [[524_286, undefined]]);
+  assert.equal(bitrates(estimate(1, 0, 0, 0, 1, 2, 3, 4)), [[0, undefined]]);
+  assert.equal(bitrates(estimate(1, 0xff, 0xff, 0xff, 1, 2, 3, 4)), [[all, undefined]]);
+  // Of others, of fewer than it says, of none; something else of the same format.
+  assert.equal(bitrates(estimate(1, 0, 0, 1, 1, 2, 3, 5)), []);
+  assert.equal(bitrates(estimate(255, 0, 0, 1, 1, 2, 3, 5)), []);
+  assert.equal(bitrates(estimate(0, 0, 0, 1, 1, 2, 3, 4)), []);
+  assert.equal(bitrates([0x8f, 206, 0, 5, 0, 0, 0, 9, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 1, 1, 2, 3, 4]), []);
+  for (let length = 0; length < 24; length++) {
+    const cut = estimate(1, 0, 0, 1, 1, 2, 3, 4).slice(0, length);
+    assert.equal(bitrates(cut), [], `${length} octets`);
+  }
+});
+
+test('a bit rate that we ask for is never more than what was meant', () => {
+  for (const bitrate of [0, 1, 100_000, 131_071, 131_072, 262_143, 262_144, 300_001, 999_999_999])
+    for (const make of [bitrateRequest, estimatedBitrate]) {
+      const [[read] = [], ...more] = bitrates([...make(9, 0x01020304, bitrate)]);
+      assert.equal(more, []);
+      assert.ok(read! <= bitrate && read! > bitrate * 0.9999 - 1, `${bitrate}: ${read}`);
+    }
+  assert.equal(
+    bitrates(
+      [...bitrateRequest(9, 0x01020304, 1_000_000_000)].concat([...estimatedBitrate(9, 0x01020304, 1_000_000_001)]),
+    ),
+    [
+      [999_997_440, 9],
+      [999_997_440, undefined],
+    ],
+  );
+  const bound = bitrateNotification(9, { owner: 0x01020304, word: 0x0c00c828 });
+  assert.equal([...bound], [0x84, 205, 0, 4, 0, 0, 0, 9, 0, 0, 0, 0, 1, 2, 3, 4, 0x0c, 0x00, 0xc8, 0x28]);
+  assert.equal(bitrates([...bound]), [], 'a far side that confirms asks for nothing');
 });
 
 test('what makes no sense ends it', () => {

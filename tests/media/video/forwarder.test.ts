@@ -11,7 +11,7 @@ class HandMember implements VideoMember {
   readonly shown: (Camera | undefined)[] = [];
 
   constructor(session: number, live: boolean) {
-    this.camera = { session, live, watch: () => {}, unwatch: () => {}, askKeyFrame: () => {} };
+    this.camera = { session, live, watch: () => {}, unwatch: () => {}, askKeyFrame: () => {}, takesChanged: () => {} };
   }
 
   show(stream: number, camera: Camera | undefined): void {

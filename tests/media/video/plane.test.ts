@@ -327,7 +327,9 @@ ffmpeg.test(test, 'lost packets are asked for again, and sent again to who misse
 
 ffmpeg.test(test, 'however often viewers ask, a source is asked for a key frame twice a second at most', () =>
   onStage(1, async ({ mix, call }) => {
-    const red = await call('r', 'red', { flow: { feedback: { nack: false, pli: false, fir: true } } });
+    const red = await call('r', 'red', {
+      flow: { feedback: { nack: false, pli: false, fir: true, tmmbr: false, remb: false } },
+    });
     const viewers = [await call('g'), await call('b')];
     mix.video({ mode: 'single', source: red.session });
     await Promise.all(viewers.map(({ peer }) => peer.sees(3)));
@@ -343,6 +345,50 @@ ffmpeg.test(test, 'however often viewers ask, a source is asked for a key frame 
     assert.is(count(red.peer, 'pli'), 0);
     assert.is(gapsIn(viewers[0]!.peer.packets), 0);
   }),
+);
+
+ffmpeg.test(
+  test,
+  'a source is asked to send the least that all take who are shown it, in whatever thread they are',
+  () =>
+    onStage(3, async ({ mix, call }) => {
+      const red = await call('r', 'red');
+      const viewers = [await call('g'), await call('b', undefined, { flow: { maxBitrate: 900_000 } })];
+      const [green, blue] = viewers.map(({ peer }) => peer) as [VideoPeer, VideoPeer];
+      mix.video({ mode: 'single', source: red.session });
+      await Promise.all([green.sees(3), blue.sees(3)]);
+      const heard = (peer: VideoPeer, type: string) =>
+        peer.feedback.filter((each) => each.type === type).map(({ bitrate }) => bitrate);
+      const asked = (bitrate: number) =>
+        red.peer.until(() => heard(red.peer, 'tmmbr').at(-1) === bitrate, `a request for ${bitrate} bit/s`);
+      await asked(900_000);
+      green.bound(75_000, 3);
+      await green.until(() => heard(green, 'tmmbn').length > 0, 'a confirmation');
+      await asked(600_000);
+      blue.estimate(75_000, 2, [7, blue.packets.at(-1)!.ssrc]);
+      await asked(300_000);
+      // Of streams that are others' nothing counts, and more than there is is no bound: as often as they like.
+      for (let count = 0; count < 3000; count++) {
+        blue.estimate(0, 0, [red.peer.ssrc]);
+        blue.bound(0, 0, red.peer.ssrc);
+        green.bound(0x1_ffff, 63);
+      }
+      // What comes in the middle of that is left out with it, and said again, as far sides do.
+      for (let times = 0; times < 100 && heard(red.peer, 'tmmbr').at(-1) !== 900_000; times++) {
+        green.bound(0x1_ffff, 63);
+        blue.estimate(75_000, 4);
+        await blue.sees(2);
+      }
+      await asked(900_000);
+      const [statistics] = await viewers[1]!.session.videoStatistics();
+      const [sent] = await red.session.videoStatistics();
+      assert.equal([statistics!.bitrate_taken, sent!.bitrate_asked], [900_000, 900_000]);
+      mix.leave(viewers[1]!.session);
+      await asked(999_997_440);
+      assert.equal(heard(green, 'tmmbn')[0], 600_000);
+      await green.sees(3);
+      assert.equal(await pictures(green), ['red']);
+    }),
 );
 
 ffmpeg.test(test, 'strangers, other payload types, cut packets and noise change nothing of what is seen', () =>

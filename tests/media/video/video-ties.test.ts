@@ -6,7 +6,7 @@ import { newRing } from '../../../src/media/tie/ring.ts';
 import type { Camera, VideoMember, VideoPacket, Viewer } from '../../../src/media/video/camera.ts';
 import { VideoTieMeeting, VideoTieMember } from '../../../src/media/video/video-ties.ts';
 import { VideoWire } from '../../../src/media/video/video-wire.ts';
-import { HandCamera, type HandClock, handScreen, taken } from './cameras.ts';
+import { everything, HandCamera, type HandClock, handScreen, taken } from './cameras.ts';
 
 /** A session in one thread, a mix in another, and what joins them; nobody is woken but by ticks. */
 function tied(octets: number) {
@@ -31,7 +31,11 @@ function tied(octets: number) {
 
 const viewer = (): Viewer & { packets: VideoPacket[] } => {
   const packets: VideoPacket[] = [];
-  return { packets, take: (packet) => void packets.push({ ...packet, mark: { ...packet.mark } }) };
+  return {
+    packets,
+    take: (packet) => void packets.push({ ...packet, mark: { ...packet.mark } }),
+    takes: () => everything,
+  };
 };
 
 test('packets of a camera cross only while somebody there watches, with all that is known of them', () => {

@@ -48,7 +48,15 @@ const answered = (offer: Description, media: LocalMedia, session: SdpSession = n
   if (!answer.ok) throw new Error(answer.problem);
   return answer;
 };
-const none = { nack: false, pli: false, fir: false };
+const none = { nack: false, pli: false, fir: false, tmmbr: false, remb: false };
+/** That we understand feedback, as offers of ours say it. */
+const feedbackOffered = [
+  'a=rtcp-fb:* nack',
+  'a=rtcp-fb:* nack pli',
+  'a=rtcp-fb:* ccm fir',
+  'a=rtcp-fb:* ccm tmmbr',
+  'a=rtcp-fb:* goog-remb',
+];
 const vp8 = ['m=video 4002 RTP/AVP 96', 'a=rtpmap:96 VP8/90000'];
 
 test('what a camera may send is said in offers and answers, of streams that we take', () => {
@@ -79,9 +87,7 @@ test('an offer says every codec with its parameters, and that feedback is unders
     'a=fmtp:97 profile-id=0',
     'a=fmtp:98 profile-level-id=42e01f;packetization-mode=1;level-asymmetry-allowed=1',
     'a=fmtp:99 profile-level-id=42e01f;packetization-mode=0;level-asymmetry-allowed=1',
-    'a=rtcp-fb:* nack',
-    'a=rtcp-fb:* nack pli',
-    'a=rtcp-fb:* ccm fir',
+    ...feedbackOffered,
     'a=sendrecv',
   ]);
 });
@@ -97,21 +103,20 @@ test('streams are offered in their places, with their labels and codecs, behind 
   const shown = (port: number, label: string) => stream(port, { direction: 'sendonly', codecs: ['vp8'], label });
   const { session } = writeOffer(newSession('7'), local([stream(6000)], ['vp8']), 'sendrecv');
   const more = local([stream(6000), shown(6002, 'c2'), shown(6004, 'c3')], ['vp8']);
-  const feedback = ['a=rtcp-fb:* nack', 'a=rtcp-fb:* nack pli', 'a=rtcp-fb:* ccm fir'];
   const next = writeOffer(session, more, 'sendrecv');
   assert.equal(videoOf(next.body), [
     'm=video 6000 RTP/AVP 96',
     'a=rtpmap:96 VP8/90000',
-    ...feedback,
+    ...feedbackOffered,
     'a=sendrecv',
     'm=video 6002 RTP/AVP 96',
     'a=rtpmap:96 VP8/90000',
-    ...feedback,
+    ...feedbackOffered,
     'a=sendonly',
     'a=label:c2',
     'm=video 6004 RTP/AVP 96',
     'a=rtpmap:96 VP8/90000',
-    ...feedback,
+    ...feedbackOffered,
     'a=sendonly',
     'a=label:c3',
   ]);
@@ -142,7 +147,8 @@ const answers: readonly {
   agreed: readonly object[];
 }[] = [
   {
-    title: 'our preferred codec in its number, with the feedback that it offers and no congestion control',
+    title:
+      'our preferred codec in its number, with the feedback that it offers and no control of all it sends together',
     offer: [
       'm=video 4002 RTP/AVPF 97 99',
       'b=AS:512',
@@ -152,6 +158,7 @@ const answers: readonly {
       'a=rtcp-fb:99 nack pli',
       'a=rtcp-fb:99 transport-cc',
       'a=rtcp-fb:99 goog-remb',
+      'a=rtcp-fb:99 ccm tmmbr smaxpr=120',
       'a=rtcp-fb:97 ccm fir',
       'a=label:7',
     ],
@@ -160,6 +167,8 @@ const answers: readonly {
       'a=rtpmap:99 VP8/90000',
       'a=rtcp-fb:99 nack',
       'a=rtcp-fb:99 nack pli',
+      'a=rtcp-fb:99 ccm tmmbr',
+      'a=rtcp-fb:99 goog-remb',
       'a=sendrecv',
     ],
     agreed: [
@@ -168,7 +177,7 @@ const answers: readonly {
         remote: { address: '192.0.2.1', port: 4002 },
         codec: 'vp8',
         payloadType: 99,
-        feedback: { nack: true, pli: true, fir: false },
+        feedback: { nack: true, pli: true, fir: false, tmmbr: true, remb: true },
         maxBitrate: 512_000,
         alternatives: ['h264'],
         send: true,
@@ -394,7 +403,7 @@ test('an answer is read line by line: refused ones are left out, a codec that wa
       remote: { address: '192.0.2.1', port: 4002 },
       codec: 'vp8',
       payloadType: 120,
-      feedback: { nack: false, pli: false, fir: true },
+      feedback: { ...none, fir: true },
       send: true,
       receive: true,
       receivePayloadType: 96,

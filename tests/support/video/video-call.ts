@@ -9,7 +9,7 @@ export type VideoCall = { session: RtpSession; peers: VideoPeer[]; peer: VideoPe
 export const usualVideo: Omit<VideoFlow, 'remote'> = {
   codec: 'vp8',
   payloadType: 96,
-  feedback: { nack: true, pli: true, fir: true },
+  feedback: { nack: true, pli: true, fir: true, tmmbr: true, remb: false },
   send: true,
   receive: true,
 };

@@ -6,7 +6,13 @@ import { packetise } from './packetise.ts';
 import type { VideoPacketHeard } from './pictures.ts';
 
 /** Feedback that came by RTCP. */
-export type FeedbackHeard = { type: 'pli' | 'fir' | 'nack' | 'report' | 'bye'; at: number; missed: number[] };
+export type FeedbackHeard = {
+  type: 'pli' | 'fir' | 'nack' | 'tmmbr' | 'tmmbn' | 'remb' | 'report' | 'bye';
+  at: number;
+  missed: number[];
+  /** Bit/s that are asked for, or were. */
+  bitrate?: number;
+};
 
 export type VideoPeerOptions = {
   payloadType?: number;
@@ -91,6 +97,23 @@ export class VideoPeer {
     fci.writeUInt32BE(this.#heardSsrc(), 0);
     fci[4] = number;
     this.#control(feedbackPacket(206, 4, this.ssrc, 0, fci));
+  }
+
+  /** Says that it takes so many bit/s, written as `mantissa × 2^exponent` (RFC 5104 4.2.1.1). */
+  bound(mantissa: number, exponent: number, ssrc = this.#heardSsrc()): void {
+    const fci = Buffer.alloc(8);
+    fci.writeUInt32BE(ssrc, 0);
+    fci.writeUInt32BE(exponent * 2 ** 26 + mantissa * 2 ** 9 + 40, 4);
+    this.#control(feedbackPacket(205, 3, this.ssrc, 0, fci));
+  }
+
+  /** Says so as browsers do, of one stream or several. */
+  estimate(mantissa: number, exponent: number, ssrcs: readonly number[] = [this.#heardSsrc()]): void {
+    const fci = Buffer.alloc(8 + 4 * ssrcs.length);
+    fci.write('REMB', 'latin1');
+    fci.writeUInt32BE(ssrcs.length * 2 ** 24 + exponent * 2 ** 18 + mantissa, 4);
+    for (const [index, ssrc] of ssrcs.entries()) fci.writeUInt32BE(ssrc, 8 + 4 * index);
+    this.#control(feedbackPacket(206, 15, this.ssrc, 0, fci));
   }
 
   /** Says that it misses a packet. */
@@ -191,6 +214,15 @@ export class VideoPeer {
     if (isIntra || (kind === '206 1' && isOurs)) {
       this.feedback.push({ type: isIntra ? 'fir' : 'pli', at, missed: [] });
       this.#frame = 0;
+    }
+    if ((kind === '205 3' || kind === '205 4') && packet.readUInt32BE(12) === this.ssrc) {
+      const word = packet.readUInt32BE(16);
+      const bitrate = ((word >>> 9) & 0x1_ffff) * 2 ** (word >>> 26);
+      this.feedback.push({ type: kind === '205 3' ? 'tmmbr' : 'tmmbn', at, missed: [], bitrate });
+    }
+    if (kind === '206 15' && packet.toString('latin1', 12, 16) === 'REMB' && packet.readUInt32BE(20) === this.ssrc) {
+      const word = packet.readUInt32BE(16);
+      this.feedback.push({ type: 'remb', at, missed: [], bitrate: (word & 0x3_ffff) * 2 ** ((word >>> 18) & 0x3f) });
     }
     if (kind !== '205 1' || !isOurs) return;
     const missed: number[] = [];
