@@ -1,3 +1,4 @@
+import type { RefusedChange } from './build/reload.ts';
 import { warnings } from './config/load.ts';
 import type { Config } from './config/schema.ts';
 import { callable } from './config/warnings.ts';
@@ -65,9 +66,13 @@ function takeUp(running: RunningServer, reload: () => Config, log: Logger): void
     log.error({ problems }, 'the configuration was read anew and is wrong: nothing was changed');
     return;
   }
-  const { applied, needRestart, refused = [] } = running.reload(next);
+  const { applied, needRestart, refused = [], later } = running.reload(next);
   log.info({ applied }, 'the configuration was read anew');
-  for (const change of refused) log.error(change, 'settings that changed could not be taken up: they are as they were');
+  const tellRefused = (changes: readonly RefusedChange[]): void => {
+    for (const each of changes) log.error(each, 'settings that changed could not be taken up: they are as they were');
+  };
+  tellRefused(refused);
+  void later?.then(tellRefused);
   if (needRestart.length > 0) log.warn({ needRestart }, 'some settings that changed need a restart');
 }
 

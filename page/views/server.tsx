@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Ban } from '../../src/models/ban.ts';
-import type { LoopDelay, ServerInfo } from '../../src/models/server-info.ts';
+import type { HepCollector, LoopDelay, ServerInfo } from '../../src/models/server-info.ts';
 import type { Token } from '../../src/models/token.ts';
 import type { WatcherView } from '../../src/models/watcher.ts';
 import { useCell } from '../core/cell.ts';
@@ -54,7 +54,7 @@ type FiguresProps = {
   first: boolean;
 };
 
-function Figures({ server: { started, records, audit, event_loop: loop }, first }: FiguresProps) {
+function Figures({ server: { started, records, audit, hep, event_loop: loop }, first }: FiguresProps) {
   const lost = (count: number): string => (count === 0 ? 'none lost' : `${short(count)} lost`);
   return (
     <div class="tiles">
@@ -87,9 +87,23 @@ function Figures({ server: { started, records, audit, event_loop: loop }, first 
         hint={audit ? lost(audit.lost) : 'audit.file'}
         tone={audit && audit.lost > 0 ? 'bad' : ''}
       />
+      {hep ? (
+        <Tile label="HEP collector" value={hep.state} hint={aboutCollector(hep)} tone={toneOfCollector(hep)} />
+      ) : null}
     </div>
   );
 }
+
+/** Where messages go, or why they do not. */
+const aboutCollector = ({ address, port, reason, refused, left_out: left }: HepCollector): string =>
+  [
+    refused === undefined
+      ? (reason ?? `${address} port ${port}`)
+      : `the one that is configured by now cannot be had: ${refused}`,
+    ...(left > 0 ? [`${short(left)} messages left out`] : []),
+  ].join(', ');
+const toneOfCollector = ({ state, refused, left_out: left }: HepCollector): string =>
+  state === 'lost' || refused !== undefined ? 'bad' : left > 0 ? 'warn' : '';
 
 /** An event loop that is this late keeps calls waiting, in ms. */
 const lateMs = 50;

@@ -3,6 +3,8 @@ import type { Config } from '../config/schema.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Scope } from '../lib/scope.ts';
+import type { HepCollector } from '../models/server-info.ts';
+import { formatTimestamp } from '../models/timestamp.ts';
 import { writeHep } from '../recorder/hep.ts';
 import type { Recorder } from '../recorder/recorder.ts';
 import { callIdOf } from '../recorder/sip-text.ts';
@@ -11,11 +13,17 @@ import { type OpenUdp, openUdpSocket } from '../sip/transport/udp.ts';
 
 type HepSettings = Config['recorder']['hep'];
 
+/** How it goes with a collector. */
+type Standing = Pick<HepCollector, 'state' | 'reason'> & { since: number };
+
 /** Where packets go: a collector, by one of two ways. */
 type Way = {
+  readonly settings: HepSettings;
   /** False when it is left out. */
   send(packet: Buffer): boolean;
   readonly left: number;
+  /** Whether the collector is there, as far as anybody can tell, and since when. */
+  readonly standing: Standing;
   close(): void | Promise<void>;
 };
 
@@ -30,7 +38,9 @@ export type HomerOptions = {
 /** Packets that may be on their way to the system over UDP; beyond it they are left out. */
 const mostOnTheirWay = 1_000;
 
-async function openDatagrams({ address, port }: HepSettings, log: Logger, open: OpenUdp): Promise<Way> {
+async function openDatagrams(settings: HepSettings, clock: Clock, log: Logger, open: OpenUdp): Promise<Way> {
+  const { address, port } = settings;
+  const standing: Standing = { state: 'sending', since: clock.now() };
   const socket = await open({
     listen: { protocol: 'udp', host: address.includes(':') ? '::' : '0.0.0.0', port: 0 },
     onDatagram: () => {},
@@ -40,6 +50,8 @@ async function openDatagrams({ address, port }: HepSettings, log: Logger, open: 
   let left = 0;
   let complained = false;
   return {
+    settings,
+    standing,
     send(packet) {
       if (onTheirWay >= mostOnTheirWay) {
         left++;
@@ -62,32 +74,63 @@ async function openDatagrams({ address, port }: HepSettings, log: Logger, open: 
   };
 }
 
-function openStream({ address, port, queue }: HepSettings, clock: Clock, log: Logger): Way {
-  let isLost = false;
-  return openOutflow({
+function openStream(settings: HepSettings, clock: Clock, log: Logger): Way {
+  const { address, port, queue } = settings;
+  let standing: Standing = { state: 'connecting', since: clock.now() };
+  const outflow = openOutflow({
     ...{ address, port, queue, clock },
     told(news) {
+      const wasLost = standing.state === 'lost';
       if (news.type === 'connected') log.info({ address, port }, 'connected to the HEP collector');
-      else if (!isLost) log.warn({ address, port, reason: news.reason }, 'the HEP collector is not connected');
-      isLost = news.type === 'lost';
+      else if (!wasLost) log.warn({ address, port, reason: news.reason }, 'the HEP collector is not connected');
+      if (news.type === 'connected') standing = { state: 'sending', since: clock.now() };
+      else standing = { state: 'lost', since: wasLost ? standing.since : clock.now(), reason: news.reason };
     },
   });
+  return {
+    settings,
+    get standing() {
+      return standing;
+    },
+    send: outflow.send,
+    get left() {
+      return outflow.left;
+    },
+    close: outflow.close,
+  };
 }
+
+/** What sends messages to a collector. */
+export type Homer = {
+  /**
+   * Takes up other settings; resolves when they are in force. @throws Error (rejects) that says why they cannot be: then what
+   * was before stays.
+   */
+  take(next: HepSettings): Promise<void>;
+  /** How it goes; undefined where there is no collector, and none was to be had. */
+  standing(): HepCollector | undefined;
+};
 
 /**
  * Sends every SIP message to a collector of HEP3 packets, over UDP or TCP; nothing happens where none is configured. What
  * cannot be sent is counted, and told when the collector is left: nothing waits for it.
- * @returns what takes up other settings. @throws ListenError (rejects) when no socket can be had.
+ * @throws ListenError (rejects) when no socket can be had.
  */
 export async function buildHomer(
   first: HepSettings,
   { recorder, clock, log, scope, open = openUdpSocket }: HomerOptions,
-): Promise<(next: HepSettings) => void> {
-  let settings = first;
+): Promise<Homer> {
+  let asked: HepSettings | undefined = first;
   let way: Way | undefined;
   let complained = false;
   let unlisten: (() => void) | undefined;
-  let changing: Promise<void> = Promise.resolve();
+  /** The change that was asked for last; and the same, which never rejects. */
+  let changed: Promise<void> = Promise.resolve();
+  let changing = changed;
+  /** Messages that collectors did not get which were left since. */
+  let leftBefore = 0;
+  /** A change that could not be taken up. */
+  let refused: { wanted: HepSettings; reason: string; since: number } | undefined;
 
   const leave = async (): Promise<void> => {
     unlisten?.();
@@ -95,11 +138,13 @@ export async function buildHomer(
     const gone = way;
     way = undefined;
     await gone?.close();
-    if (gone && gone.left > 0) log.warn({ messages: gone.left }, 'messages were not sent to the HEP collector');
+    if (!gone || gone.left === 0) return;
+    leftBefore += gone.left;
+    log.warn({ messages: gone.left }, 'messages were not sent to the HEP collector');
   };
   const openWay = async (wanted: HepSettings): Promise<Way | undefined> => {
     if (wanted.address === '') return undefined;
-    return wanted.transport === 'tcp' ? openStream(wanted, clock, log) : openDatagrams(wanted, log, open);
+    return wanted.transport === 'tcp' ? openStream(wanted, clock, log) : openDatagrams(wanted, clock, log, open);
   };
   const enter = (opened: Way | undefined): void => {
     if (!opened) return;
@@ -107,30 +152,52 @@ export async function buildHomer(
     complained = false;
     unlisten = recorder.listen((entry, call) => {
       if (entry?.kind !== 'sip') return;
-      const packet = writeHep(entry, callIdOf(entry.head), settings, call?.mask ?? recorder.settings.mask);
-      if (way?.send(packet) !== false || complained) return;
+      const packet = writeHep(entry, callIdOf(entry.head), opened.settings, call?.mask ?? recorder.settings.mask);
+      if (opened.send(packet) || complained) return;
       complained = true;
       log.warn({}, 'the HEP collector is not reached fast enough; some messages are left out');
     });
   };
-  enter(await openWay(settings));
+  const change = async (next: HepSettings): Promise<void> => {
+    try {
+      const opened = await openWay(next);
+      await leave();
+      enter(opened);
+      refused = undefined;
+    } catch (error) {
+      refused = { wanted: next, reason: (error as Error).message, since: clock.now() };
+      throw new Error(`no socket to the HEP collector can be had: ${refused.reason}`, { cause: error });
+    }
+  };
+  enter(await openWay(first));
   scope.defer(async () => {
     await changing;
     await leave();
   });
-  return (next) => {
-    if (isDeepStrictEqual(next, settings)) return;
-    // One change after the other; where no socket is to be had, what was before stays.
-    const change = async (): Promise<void> => {
-      const opened = await openWay(next);
-      await leave();
-      settings = next;
-      enter(opened);
-    };
-    changing = changing
-      .then(change)
-      .catch((error: unknown) =>
-        log.error({ error }, 'no socket to the HEP collector can be had: the one before stays'),
-      );
+  return {
+    take(next) {
+      if (isDeepStrictEqual(next, asked)) return changed;
+      asked = next;
+      // One change after the other; where no socket is to be had, what was before stays, and the same is tried when asked again.
+      changed = changing.then(() => change(next));
+      changing = changed.catch(() => {
+        if (asked === next) asked = undefined;
+      });
+      return changed;
+    },
+    standing() {
+      const settings = way?.settings ?? refused?.wanted;
+      if (!settings) return undefined;
+      const { address, port, transport } = settings;
+      const { since, ...told }: Standing = way?.standing ?? {
+        ...{ state: 'lost', since: refused?.since ?? clock.now(), reason: refused?.reason ?? '' },
+      };
+      return {
+        ...{ address, port, transport, ...told },
+        since: formatTimestamp(since),
+        left_out: leftBefore + (way?.left ?? 0),
+        ...(way && refused && { refused: refused.reason }),
+      };
+    },
   };
 }

@@ -87,7 +87,7 @@ export async function buildInterface(
   const { config, clock, ids, log, scope, entityId, runtime, recorder } = base;
   const { outbound } = calls;
   const opened: { unread?: Pick<Unread, 'lagging' | 'carrying'> } = {};
-  const mailboxes = buildMailboxes(state, calls, watched.records);
+  const mailboxes = buildMailboxes(state, calls, watched.records, network.homer);
   const views = buildViews(recorder, opened, base, { ...state, mailboxes });
   const started = formatTimestamp(clock.now());
   const listening = buildListening(base, network, calls);
@@ -244,10 +244,10 @@ const listenersOf = ({ listeners }: Technologies) =>
 
 /** How the server keeps up, and what it writes down beside calls. */
 async function workOf(
-  { media }: Network,
+  { media, homer }: Network,
   { audit, records, monitoring }: { audit: AuditLog; records: () => RecordFigures | undefined; monitoring: Monitoring },
-): Promise<Pick<ServerInfo, 'media_load' | 'event_loop' | 'records' | 'audit'>> {
-  const [figures, written] = [records(), audit.figures()];
+): Promise<Pick<ServerInfo, 'media_load' | 'event_loop' | 'records' | 'audit' | 'hep'>> {
+  const [figures, written, hep] = [records(), audit.figures(), homer.standing()];
   const loads = (await media.load?.('people')) ?? [];
   return {
     media_load: loads.map(({ lateTicks: late, skippedTicks: skipped, loopDelay }) => ({
@@ -259,6 +259,7 @@ async function workOf(
       records: { made: figures.made, lost: figures.lost, waiting_octets: figures.waitingOctets },
     }),
     ...(written && { audit: written }),
+    ...(hep && { hep }),
   };
 }
 

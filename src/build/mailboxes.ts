@@ -1,23 +1,34 @@
 import type { Mailbox } from '../recorder/stuck.ts';
 import type { CallControl } from './call-control.ts';
 import type { RecordFigures } from './call-detail-records.ts';
+import type { Homer } from './homer.ts';
 import type { State } from './state.ts';
 
 /** Events that may wait for an application, work for a channel or bridge, and octets for the webhook, before that is told. */
 const most = { events: 100, works: 10, octets: 65_536 };
 
-/** Where work waits for somebody: events for applications that are away, what is to sound, records for their webhook. */
+/** What would end that messages go to no collector, or to one that is configured no more. */
+function waitsForOf(collector: ReturnType<Homer['standing']>): string {
+  if (!collector) return 'nothing';
+  const { address, port, transport, reason, refused, left_out: left } = collector;
+  if (refused !== undefined) return `a socket to the HEP collector that is configured (${refused})`;
+  return `the HEP collector ${address} port ${port} (${transport}) to be there: ${reason}; ${left} messages were left out`;
+}
+
+/** Where work waits for somebody: events for applications that are away, what is to sound, records for their webhook, the collector of messages. */
 export const buildMailboxes =
   (
     { applications }: Pick<State, 'applications'>,
     { outbound, playbacks }: Pick<CallControl, 'outbound' | 'playbacks'>,
     records: () => RecordFigures | undefined,
+    homer: Pick<Homer, 'standing'>,
   ) =>
   (): Mailbox[] => {
     const away = [
       ...outbound.waiting().map(({ connection, events }) => ({ owner: connection, events })),
       ...applications.waiting().map(({ application, events }) => ({ owner: application, events })),
     ];
+    const collector = homer.standing();
     const octets = records()?.waitingOctets ?? 0;
     return [
       ...away.map(({ owner, events }) => ({
@@ -38,6 +49,12 @@ export const buildMailboxes =
         waiting: octets,
         atMost: most.octets,
         waitsFor: `the webhook to take ${octets} octets of call detail records`,
+      },
+      {
+        owner: 'recorder.hep',
+        waiting: collector?.reason === undefined && collector?.refused === undefined ? 0 : 1,
+        atMost: 1,
+        waitsFor: waitsForOf(collector),
       },
     ];
   };

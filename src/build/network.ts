@@ -120,9 +120,11 @@ export async function buildNetwork(base: Base) {
       apply(next) {
         recorder.reconfigure(recorderSettings(next));
         media.measure?.(mediaSettings(next).measureMs);
-        homer(collectorOf(next.recorder));
+        // Only what `recorder.hep` says can be refused there: who turns the recorder on gets it without a collector.
+        homer.take(collectorOf(next.recorder)).catch(() => {});
       },
     },
+    { settings: ['recorder.hep'], apply: (next) => homer.take(collectorOf(next.recorder)) },
     {
       settings: ['sip.allowed_origins'],
       apply(next) {
@@ -140,7 +142,7 @@ export async function buildNetwork(base: Base) {
       },
     },
   ];
-  return { reloads, media, messages, transports, transactions, peers, gate, certificates, outside: outside.of };
+  return { reloads, media, messages, transports, transactions, peers, gate, certificates, outside: outside.of, homer };
 }
 
 /** Where messages are sent to be kept: nowhere, as long as nothing is recorded. */

@@ -7,9 +7,10 @@ export type Reloadable = {
   settings: readonly string[];
   /**
    * Takes them up; what goes on is not disturbed.
-   * @throws Error that says why they cannot be taken up: then all of them are as they were.
+   * @returns what resolves when they are in force, where that takes a while.
+   * @throws Error (or rejects) that says why they cannot be taken up: then all of them are as they were.
    */
-  apply(next: Config): void;
+  apply(next: Config): void | Promise<void>;
 };
 
 /** Settings that changed and could not be taken up: they are as they were. */
@@ -23,6 +24,11 @@ export type ReloadReport = {
   needRestart: string[];
   /** Changed, and not in force for a reason that a restart would not mend either; left out where there are none. */
   refused?: RefusedChange[];
+  /**
+   * Resolves, where some of `applied` take a while, to those of them that could not be taken up after all: they are as they
+   * were. Never rejects; left out where everything is decided.
+   */
+  later?: Promise<RefusedChange[]>;
 };
 
 type Tree = { readonly [key: string]: unknown };
@@ -50,14 +56,22 @@ export function createReload(start: Config, parts: readonly Reloadable[]): (next
   const follows = ({ settings }: Reloadable, change: string): boolean =>
     settings.some((path) => change === path || change.startsWith(`${path}.`));
   return (next) => {
-    const { generated_password: _was, ...before } = current;
-    const { generated_password: _is, ...after } = next;
-    const changes = changesBetween(before, after, '', depthOfNames);
-    const refused = parts.flatMap((part): RefusedChange[] => {
+    const { generated_password: _was, ...was } = current;
+    const { generated_password: _is, ...wanted } = next;
+    const changes = changesBetween(was, wanted, '', depthOfNames);
+    const refused: RefusedChange[] = [];
+    const waiting: Promise<RefusedChange | undefined>[] = [];
+    for (const part of parts) {
       const settings = changes.filter((path) => follows(part, path));
-      const reason = settings.length === 0 ? undefined : reasonOf(part, next);
-      return reason === undefined ? [] : [{ settings, reason }];
-    });
+      if (settings.length === 0) continue;
+      const refusal = (error: unknown): RefusedChange => ({ settings, reason: reasonIn(error) });
+      try {
+        const taken = part.apply(next);
+        if (taken) waiting.push(taken.then(() => undefined, refusal));
+      } catch (error) {
+        refused.push(refusal(error));
+      }
+    }
     const isFollowed = (path: string): boolean => parts.some((part) => follows(part, path));
     const isRefused = (path: string): boolean => refused.some(({ settings }) => settings.includes(path));
     const report = {
@@ -65,20 +79,26 @@ export function createReload(start: Config, parts: readonly Reloadable[]): (next
       needRestart: changes.filter((path) => !isFollowed(path)),
       ...(refused.length > 0 && { refused }),
     };
+    const before = current;
     current = withChanges(current, next, report.applied);
-    return report;
+    if (waiting.length === 0) return report;
+    const after = current;
+    const later = Promise.all(waiting).then((outcomes) => {
+      const late = outcomes.filter((outcome) => outcome !== undefined);
+      // One that was taken up meanwhile has asked these parts again.
+      if (current === after)
+        current = withChanges(
+          after,
+          before,
+          late.flatMap(({ settings }) => settings),
+        );
+      return late;
+    });
+    return { ...report, later };
   };
 }
 
-/** Why a part does not take up a configuration. */
-function reasonOf(part: Reloadable, next: Config): string | undefined {
-  try {
-    part.apply(next);
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
-}
+const reasonIn = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** The configuration in force: what is refused or needs a restart stays as it was, and is named again the next time. */
 function withChanges(current: Config, next: Config, applied: readonly string[]): Config {

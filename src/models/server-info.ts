@@ -37,6 +37,25 @@ export const AuditCounts = model('AuditCounts', 'What became of lines of the aud
 });
 export type AuditCounts = Static<typeof AuditCounts>;
 
+/** Where SIP messages are sent to be kept. */
+export const HepCollector = model(
+  'HepCollector',
+  'The collector that SIP messages are sent to (HOMER), and how that goes.',
+  {
+    address: text('Its address.'),
+    port: int('Its port.'),
+    transport: text('udp or tcp. Over udp nobody tells whether it is there.'),
+    state: Type.Enum(['sending', 'connecting', 'lost'], {
+      description: 'Whether messages go there; of a connection that is lost, a new one is tried every 30 s at least.',
+    }),
+    since: Timestamp,
+    reason: Type.Optional(text('Why it is lost.')),
+    left_out: int('Messages that were not sent since the start.'),
+    refused: Type.Optional(text('Why another collector could not be had, which the configuration names by now.')),
+  },
+);
+export type HepCollector = Static<typeof HepCollector>;
+
 /** How a media thread keeps up. */
 export const ThreadLoad = model('ThreadLoad', 'How a media thread keeps up: audio is made every 20 ms.', {
   late: int('Ticks that ran late since the start.'),
@@ -59,5 +78,6 @@ export const ServerInfo = model('ServerInfo', 'The server: what it is, and where
   event_loop: LoopDelay,
   records: Type.Optional(RecordCounts),
   audit: Type.Optional(AuditCounts),
+  hep: Type.Optional(HepCollector),
 });
 export type ServerInfo = Static<typeof ServerInfo>;

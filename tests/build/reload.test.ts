@@ -54,4 +54,30 @@ reloads('where two parts follow one setting, it is in force when neither refuses
   });
 });
 
+reloads('what takes a while is told later: what is refused then is as it was, and asked again', async () => {
+  const start = defaults();
+  let outcome = Promise.reject<void>(new Error('no socket'));
+  const asked: string[] = [];
+  const slow: Reloadable = {
+    settings: ['recorder.hep'],
+    apply(next) {
+      asked.push(next.recorder.hep.address);
+      return outcome;
+    },
+  };
+  const reload = createReload(start, [slow, { settings: ['recorder'], apply() {} }]);
+  const next = structuredClone(start);
+  next.recorder.hep.address = '192.0.2.7';
+  next.recorder.memory = 5;
+  const { later, ...report } = reload(next);
+  assert.equal(report, { applied: ['recorder.memory', 'recorder.hep.address'], needRestart: [] });
+  assert.equal(await later, [{ settings: ['recorder.hep.address'], reason: 'no socket' }]);
+  outcome = Promise.resolve();
+  const again = reload(next);
+  assert.equal(again.applied, ['recorder.hep.address']);
+  assert.equal(await again.later, []);
+  assert.equal(reload(next), { applied: [], needRestart: [] });
+  assert.equal(asked, ['192.0.2.7', '192.0.2.7']);
+});
+
 reloads.run();

@@ -8,8 +8,10 @@ import { buildHomer } from '../../src/build/homer.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { Scope } from '../../src/lib/scope.ts';
+import { formatTimestamp } from '../../src/models/timestamp.ts';
 import { type OpenUdp, openUdpSocket } from '../../src/sip/transport/udp.ts';
 import { recordingLog } from '../support/call-control.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 import { createTestRecorder } from '../support/recorder.ts';
 
 const hep = suite('HEP3');
@@ -91,7 +93,7 @@ hep(
     const scope = new Scope();
     const base = loadConfig({ env: {} }).recorder.hep;
     const stream = { ...base, address: '127.0.0.1', port, transport: 'tcp' as const };
-    const take = await buildHomer(stream, { recorder, log, scope, clock: systemClock });
+    const { take } = await buildHomer(stream, { recorder, log, scope, clock: systemClock });
     const say = (name: string): void => {
       const [local, remote] = [
         { address: '192.0.2.1', port: 5060 },
@@ -119,12 +121,12 @@ hep(
       ['a', 'b'],
     );
     const heard = once(other, 'message') as Promise<[Buffer]>;
-    take({ ...base, address: '127.0.0.1', port: (other.address() as AddressInfo).port });
+    void take({ ...base, address: '127.0.0.1', port: (other.address() as AddressInfo).port });
     const talking = setInterval(() => say('c'), 10);
     assert.is(String(read((await heard)[0]).get(17)), 'c');
     clearInterval(talking);
     assert.is(packets().length, 2);
-    take(base);
+    void take(base);
     await scope.close();
     recorder.close();
     other.close();
@@ -155,7 +157,7 @@ hep(
       tried();
       return refuses ? Promise.reject(new Error('no descriptors are left')) : openUdpSocket(options);
     };
-    const take = await buildHomer(at(first), { recorder, log, scope, clock: systemClock, open });
+    const { take, standing } = await buildHomer(at(first), { recorder, log, scope, clock: systemClock, open });
     const say = (): void => {
       const [local, remote] = [
         { address: '192.0.2.1', port: 5060 },
@@ -173,13 +175,23 @@ hep(
     const trying = new Promise<void>((resolve) => {
       tried = resolve;
     });
-    take(at(second));
+    const refused = take(at(second));
     await trying;
+    assert.is(
+      await refused.catch((error: Error) => error.message),
+      'no socket to the HEP collector can be had: no descriptors are left',
+    );
+    const { since: _since, ...told } = standing() ?? {};
+    assert.equal(told, {
+      ...{ address: '127.0.0.1', port: first.address().port, transport: 'udp', state: 'sending', left_out: 0 },
+      refused: 'no descriptors are left',
+    });
     const stays = once(first, 'message');
     say();
     await stays;
     refuses = false;
-    take(at(second));
+    await take(at(second));
+    assert.equal([standing()?.port, standing()?.refused], [second.address().port, undefined]);
     const moved = once(second, 'message');
     const talking = setInterval(say, 10);
     await moved;
@@ -188,11 +200,43 @@ hep(
     recorder.close();
     first.close();
     second.close();
-    assert.equal(
-      log.lines.map(({ message }) => message),
-      ['no socket to the HEP collector can be had: the one before stays'],
-    );
+    assert.equal(log.lines, []);
   },
 );
+
+hep('of a collector that is not there is told why, and what was left out, until it is there', async () => {
+  const taken = createServer();
+  taken.listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  taken.close();
+  await once(taken, 'close');
+  const clock = new ManualClock();
+  let lost = (): void => {};
+  const losing = new Promise<void>((resolve) => {
+    lost = resolve;
+  });
+  const log = { ...recordingLog(), warn: () => lost() };
+  const recorder = createTestRecorder(createRuntime(clock, log), clock);
+  const scope = new Scope();
+  const base = loadConfig({ env: {} }).recorder.hep;
+  const { take, standing } = await buildHomer(base, { recorder, log, scope, clock });
+  assert.is(standing(), undefined);
+  await take({ ...base, address: '127.0.0.1', port, transport: 'tcp', queue: 1_024 });
+  assert.is(standing()?.state, 'connecting');
+  await losing;
+  const text = `OPTIONS sip:a SIP/2.0\r\nCall-ID: a\r\nCSeq: 1 OPTIONS\r\nSubject: ${'x'.repeat(2_000)}\r\n\r\n`;
+  const place = { address: '192.0.2.1', port: 5060 };
+  recorder.sip('in', Buffer.from(text), 'udp', place, place);
+  assert.equal(standing(), {
+    ...{ address: '127.0.0.1', port, transport: 'tcp', state: 'lost', left_out: 1 },
+    since: formatTimestamp(clock.now()),
+    reason: `connect ECONNREFUSED 127.0.0.1:${port}`,
+  });
+  await take(base);
+  assert.is(standing(), undefined);
+  await scope.close();
+  recorder.close();
+});
 
 hep.run();
