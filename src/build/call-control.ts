@@ -104,10 +104,11 @@ export function buildCallControl(
     dialplan,
   });
   const policies = { current: absencePolicies(config) };
+  const absenceOf = (name: string) => policies.current(name);
   const absences = createAbsences({
     clock,
     log,
-    policyOf: (name) => policies.current(name),
+    policyOf: absenceOf,
     channelsOf: (name) =>
       channels.all().flatMap(({ id, ownership }) => {
         const { value, context } = ownership.getSnapshot();
@@ -128,5 +129,8 @@ export function buildCallControl(
     { settings: ['dialplan'], apply: (next) => dialplan.replace(next.dialplan) },
     { settings: ['general.channelvars'], apply: (next) => channels.show(next.general.channelvars) },
   ];
-  return { reloads, playbacks, dialplan, outbound, channels, operations, recordings, stored, broadcasts, meeting };
+  return {
+    ...{ reloads, playbacks, dialplan, outbound, channels, operations, recordings, stored, broadcasts, meeting },
+    absenceOf,
+  };
 }

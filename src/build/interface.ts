@@ -88,7 +88,7 @@ export async function buildInterface(
   const { outbound } = calls;
   const opened: { unread?: Pick<Unread, 'lagging' | 'carrying'> } = {};
   const mailboxes = buildMailboxes(state, calls, watched.records, network.homer);
-  const views = buildViews(recorder, opened, base, { ...state, mailboxes });
+  const views = buildViews(recorder, opened, base, { ...state, ...calls, mailboxes });
   const started = formatTimestamp(clock.now());
   const listening = buildListening(base, network, calls);
   let listeningSettings = config.listening;
@@ -199,9 +199,14 @@ function buildViews(
   recorder: Recorder,
   served: { unread?: Pick<Unread, 'lagging' | 'carrying'> },
   { config, clock, log, scope }: Base,
-  { applications, mailboxes }: Pick<State, 'applications'> & { mailboxes: () => Mailbox[] },
+  {
+    applications,
+    mailboxes,
+    absenceOf,
+  }: Pick<State, 'applications'> & Pick<CallControl, 'absenceOf'> & { mailboxes: () => Mailbox[] },
 ) {
-  const stuck = createStuck(recorder, (octets) => served.unread?.lagging(octets) ?? [], mailboxes);
+  const lagging = (octets: number) => served.unread?.lagging(octets) ?? [];
+  const stuck = createStuck(recorder, lagging, mailboxes, absenceOf);
   const server = { versions: versions(), config: () => config };
   const calls = createCalls(recorder, stuck, server);
   const inNumbers = (name: string): LiveApplication => {

@@ -41,6 +41,16 @@ export type Mailbox = {
   readonly channel?: string | undefined;
 };
 
+/** What becomes of the channels of an application whose connection stays away, and after how many ms. */
+type Absence = { readonly afterMs: number; readonly action: 'keep' | 'hangup' | 'continue' };
+
+/** What is said of a channel that does not stay where it is when its application stays away. */
+const becomes: Readonly<Record<Absence['action'], string>> = {
+  keep: '',
+  hangup: 'it is hung up',
+  continue: 'it goes on in the dialplan',
+};
+
 /** Octets that may wait for a client before it is said to be slow. */
 const laggingOctets = 65_536;
 
@@ -56,11 +66,14 @@ export interface Stuck {
  * Makes what finds it, out of the charts that run and what is expected of their states.
  * @param lagging the clients for whom at least so many octets wait
  * @param mailboxes where work waits
+ * @param absenceOf what is configured for an application that is away. Channels that are not kept wait from the first moment,
+ *   and it is said what becomes of them; others once they have been kept as long as the application may be away.
  */
 export function createStuck(
   recorder: Recorder,
   lagging: (octets: number) => readonly Lagging[],
   mailboxes: () => readonly Mailbox[] = () => [],
+  absenceOf: (application: string) => Absence | undefined = () => undefined,
 ): Stuck {
   const { clock } = recorder;
   /** Since when the mailboxes and sockets that stood there last have done so. */
@@ -68,14 +81,18 @@ export function createStuck(
 
   const judge = ({ chart, object, value, since, call }: ObjectHistory, now: number): WaitingFor | undefined => {
     const expected = expectations[chart]?.[String(value)];
-    if (!expected || now - since < expected.atMost) return undefined;
+    if (!expected) return undefined;
+    const absence = chart === 'application' ? absenceOf(object) : undefined;
+    const whileKept = absence?.action === 'keep' ? absence.afterMs : 0;
+    const atMost = absence ? whileKept : expected.atMost;
+    if (now - since < atMost) return undefined;
     return {
       kind: chart === 'application' ? 'application' : 'object',
       object,
       chart,
       state: String(value),
       since,
-      expected_ms: expected.atMost,
+      expected_ms: atMost,
       waits_for: expected.waitsFor,
       ...(call ? { call: call.id } : {}),
     };
@@ -88,11 +105,14 @@ export function createStuck(
     const application = recorder.store.object('application', applications.at(-1) ?? '');
     const away = application && judge(application, now);
     if (!away) return undefined;
+    const absence = absenceOf(application.object);
+    const end = absence && becomes[absence.action];
+    const orElse = end ? `; after ${absence.afterMs / 1000} s ${end}` : '';
     return {
       ...{ kind: 'object', object, chart, state: value },
       since: Math.max(history.since, away.since),
       expected_ms: away.expected_ms,
-      waits_for: `the WebSocket of ${application.object} to connect again`,
+      waits_for: `the WebSocket of ${application.object} to connect again${orElse}`,
       ...(call ? { call: call.id } : {}),
     };
   };

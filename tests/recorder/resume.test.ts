@@ -176,6 +176,48 @@ away('a channel whose application is away is stuck, and so its call, until the a
   recorder.close();
 });
 
+away('channels that are not kept wait from the first moment that their application is away; others after that time', () => {
+  const world = createCallControl();
+  const recorder = createTestRecorder(world.runtime, world.clock);
+  const policies = {
+    hung: { afterMs: 5_000, action: 'hangup' },
+    cont: { afterMs: 2_500, action: 'continue' },
+    kept: { afterMs: 60_000, action: 'keep' },
+  } as const;
+  const policyOf = (name: string) => policies[name as keyof typeof policies];
+  const stuck = createStuck(
+    recorder,
+    () => [],
+    () => [],
+    policyOf,
+  );
+  for (const app of Object.keys(policies)) {
+    const connection = world.connect(app);
+    world.operations.originate({ channelId: `in-${app}`, endpoint: 'Fake/phone', app, timeout: -1 });
+    world.report(`in-${app}`, { type: 'leg.answered' });
+    connection.close();
+  }
+  const told = () => stuck.all().map(({ object, expected_ms: expected, waits_for: what }) => [object, expected, what]);
+  const atOnce = [
+    ['hung', 0, 'its WebSocket to connect again'],
+    ['cont', 0, 'its WebSocket to connect again'],
+    ['in-hung', 0, 'the WebSocket of hung to connect again; after 5 s it is hung up'],
+    ['in-cont', 0, 'the WebSocket of cont to connect again; after 2.5 s it goes on in the dialplan'],
+  ];
+  assert.equal(told().sort(), atOnce.sort());
+  world.clock.advance(60_000);
+  assert.equal(
+    told()
+      .filter(([object]) => String(object).includes('kept'))
+      .sort(),
+    [
+      ['in-kept', 60_000, 'the WebSocket of kept to connect again'],
+      ['kept', 60_000, 'its WebSocket to connect again'],
+    ],
+  );
+  recorder.close();
+});
+
 away('what stays longer than expected is stuck, and says what it waits for', () => {
   const world = createCallControl();
   const recorder = createTestRecorder(world.runtime, world.clock);
