@@ -95,7 +95,10 @@ export interface Delivery {
   narrowedAfter(name: string, by: string): number;
   /** Its connection is away; each subscription to all of a type loses one reference. */
   detach(name: string): void;
-  /** Writes an event for one application through the given connection, whatever the filter says. */
+  /**
+   * Writes an event for one application through the given connection, whatever the filter says. ApplicationReplaced has the
+   * number of the event before it: it concerns the connection alone.
+   */
   send(name: string, connection: Connection, event: AriEventBody): void;
   /** One reference more. False when the application is unknown, or hears all of the type already. */
   subscribe(name: string, topic: Topic): boolean;
@@ -169,7 +172,9 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   };
 
   const write = (receiver: Receiver, connection: Connection, event: AriEventBody, opened: string): void => {
-    const json = `${opened}${receiver.stamp}${++receiver.seq}}`;
+    // To whom has lost the application no event of it is told: who comes back for what it missed is not told that either.
+    if (event.type !== 'ApplicationReplaced') receiver.seq++;
+    const json = `${opened}${receiver.stamp}${receiver.seq}}`;
     if (recorder?.on) recorder.sent(receiver.name, receiver.seq, event, json, false);
     try {
       connection.send(check ? checked(receiver.name, json) : json);

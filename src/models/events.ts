@@ -243,7 +243,9 @@ export const EventStamp = Type.Object({
   timestamp: Timestamp,
   application: text('Application that the event is for.'),
   asterisk_id: text('Id of the system that the event comes from.'),
-  seq: int('Counts the events made for this application, from 1; a gap means that events were lost.'),
+  seq: int(
+    'Counts the events made for this application, from 1; a gap means that events were lost. ApplicationReplaced, which concerns a connection alone, has that of the event before it.',
+  ),
   caused_by: Type.Optional(
     text('Id of the request that it follows from (its X-Request-Id), when it follows from one.'),
   ),

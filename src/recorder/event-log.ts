@@ -6,6 +6,9 @@ import { readRow } from './rows.ts';
 /** Applications whose events may be looked for before those are forgotten of which nothing is left. */
 const manyApplications = 1_000;
 
+/** How what tells a connection that it has lost an application begins. */
+const replacedHead = '{"type":"ApplicationReplaced"';
+
 /** The last events made for applications, as long as the journal has them: rows of an application are chained. */
 export class EventLog {
   readonly #journal: Journal;
@@ -36,8 +39,11 @@ export class EventLog {
       const each = segment.number(place, numberOf.number);
       // What is further back is done with; or it was gone for good in between, and its events were counted anew.
       if (each <= number || each >= first) break;
+      const json = segment.text(place, 'utf8');
+      // It concerned a connection that was another's by then, and has the number of the event before it.
+      if (json.startsWith(replacedHead)) continue;
       first = each;
-      events.push(segment.text(place, 'utf8'));
+      events.push(json);
     }
     return { events: events.reverse(), lost: first - 1 - number };
   }

@@ -88,6 +88,30 @@ away('an application that comes back gets what it missed, then goes on live', ()
   }),
 );
 
+away(
+  'who comes back while its old connection is still there is not told that it was replaced, and misses no number',
+  () =>
+    onServer({ dialplan: { default: { '1000': ['Answer', 'Wait(60)'] } } }, async (server) => {
+      const first = await server.app('desk');
+      await first.ok('POST', '/channels/call-1?endpoint=Local/1000@default&app=desk');
+      const { seq } = await first.waitFor('StasisStart');
+      const set = (value: string) => first.ok('POST', `/channels/call-1/variable?variable=COLOUR&value=${value}`);
+      await set('green');
+      const { seq: last } = await first.waitFor('ChannelVarset', (event) => event.value === 'green');
+      const back = server.closing(new AriClient(server.url, `${user}:${password}`));
+      await back.connect('desk', { resume: String(seq) });
+      assert.is((await first.waitFor('ApplicationReplaced')).seq, last);
+      await set('red');
+      await back.waitFor('ChannelVarset', ({ value }) => value === 'red');
+      assert.equal(
+        back.events.map((event) => event.seq),
+        Array.from({ length: last - seq + 1 }, (_, at) => seq + 1 + at),
+      );
+      assert.not(back.events.some(({ type }) => type === 'ApplicationReplaced'));
+      await back.ok('DELETE', '/channels/call-1');
+    }),
+);
+
 away('channels of an application that stays away are let go of as it is configured', () => {
   const clock = new ManualClock();
   const did: string[] = [];
@@ -176,47 +200,51 @@ away('a channel whose application is away is stuck, and so its call, until the a
   recorder.close();
 });
 
-away('channels that are not kept wait from the first moment that their application is away; others after that time', () => {
-  const world = createCallControl();
-  const recorder = createTestRecorder(world.runtime, world.clock);
-  const policies = {
-    hung: { afterMs: 5_000, action: 'hangup' },
-    cont: { afterMs: 2_500, action: 'continue' },
-    kept: { afterMs: 60_000, action: 'keep' },
-  } as const;
-  const policyOf = (name: string) => policies[name as keyof typeof policies];
-  const stuck = createStuck(
-    recorder,
-    () => [],
-    () => [],
-    policyOf,
-  );
-  for (const app of Object.keys(policies)) {
-    const connection = world.connect(app);
-    world.operations.originate({ channelId: `in-${app}`, endpoint: 'Fake/phone', app, timeout: -1 });
-    world.report(`in-${app}`, { type: 'leg.answered' });
-    connection.close();
-  }
-  const told = () => stuck.all().map(({ object, expected_ms: expected, waits_for: what }) => [object, expected, what]);
-  const atOnce = [
-    ['hung', 0, 'its WebSocket to connect again'],
-    ['cont', 0, 'its WebSocket to connect again'],
-    ['in-hung', 0, 'the WebSocket of hung to connect again; after 5 s it is hung up'],
-    ['in-cont', 0, 'the WebSocket of cont to connect again; after 2.5 s it goes on in the dialplan'],
-  ];
-  assert.equal(told().sort(), atOnce.sort());
-  world.clock.advance(60_000);
-  assert.equal(
-    told()
-      .filter(([object]) => String(object).includes('kept'))
-      .sort(),
-    [
-      ['in-kept', 60_000, 'the WebSocket of kept to connect again'],
-      ['kept', 60_000, 'its WebSocket to connect again'],
-    ],
-  );
-  recorder.close();
-});
+away(
+  'channels that are not kept wait from the first moment that their application is away; others after that time',
+  () => {
+    const world = createCallControl();
+    const recorder = createTestRecorder(world.runtime, world.clock);
+    const policies = {
+      hung: { afterMs: 5_000, action: 'hangup' },
+      cont: { afterMs: 2_500, action: 'continue' },
+      kept: { afterMs: 60_000, action: 'keep' },
+    } as const;
+    const policyOf = (name: string) => policies[name as keyof typeof policies];
+    const stuck = createStuck(
+      recorder,
+      () => [],
+      () => [],
+      policyOf,
+    );
+    for (const app of Object.keys(policies)) {
+      const connection = world.connect(app);
+      world.operations.originate({ channelId: `in-${app}`, endpoint: 'Fake/phone', app, timeout: -1 });
+      world.report(`in-${app}`, { type: 'leg.answered' });
+      connection.close();
+    }
+    const told = () =>
+      stuck.all().map(({ object, expected_ms: expected, waits_for: what }) => [object, expected, what]);
+    const atOnce = [
+      ['hung', 0, 'its WebSocket to connect again'],
+      ['cont', 0, 'its WebSocket to connect again'],
+      ['in-hung', 0, 'the WebSocket of hung to connect again; after 5 s it is hung up'],
+      ['in-cont', 0, 'the WebSocket of cont to connect again; after 2.5 s it goes on in the dialplan'],
+    ];
+    assert.equal(told().sort(), atOnce.sort());
+    world.clock.advance(60_000);
+    assert.equal(
+      told()
+        .filter(([object]) => String(object).includes('kept'))
+        .sort(),
+      [
+        ['in-kept', 60_000, 'the WebSocket of kept to connect again'],
+        ['kept', 60_000, 'its WebSocket to connect again'],
+      ],
+    );
+    recorder.close();
+  },
+);
 
 away('what stays longer than expected is stuck, and says what it waits for', () => {
   const world = createCallControl();
