@@ -219,7 +219,7 @@ export function createBridgeOperations(options: BridgeOperationsOptions) {
       if (!request.variable) throw new AriError('variableNameRequired');
       const bridge = controlled(id, 'variable');
       const name = request.variable.trim();
-      if (name === '') throw new AriError('functionFailed');
+      if (name === '') throw new AriError('functionFailed', { problem: 'the name of the variable is blank' });
       requireRoom(bridge, [name]);
       bridges.tell(bridge, {
         type: 'variable.set',

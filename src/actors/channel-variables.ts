@@ -12,7 +12,7 @@ import type { Channels } from './channels.ts';
 
 /**
  * Sets one variable, or writes the function that the name is. An unknown function is accepted silently by the field; one
- * that exists and refuses is told. @throws AriError functionFailed.
+ * that exists and refuses is told, with what it takes. @throws AriError functionFailed.
  */
 export function setChannelVariable(
   channels: Channels,
@@ -22,7 +22,7 @@ export function setChannelVariable(
   if (isFunction(name)) {
     const written = writeFunction(channels.dialplanChannel(entry), name, value ?? '');
     if (!written.ok) channels.warn(entry, written.message);
-    if (!written.ok && written.reason === 'failed') throw new AriError('functionFailed');
+    if (!written.ok && written.reason === 'failed') throw new AriError('functionFailed', { problem: written.message });
     return;
   }
   channels.tell(entry, { type: 'variable.set', name, value, ...(report === undefined ? {} : { report }) });

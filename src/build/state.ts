@@ -73,8 +73,9 @@ export function buildState({
       : { readFunction: (call) => readOf(dialplanSystem, call, log) }),
     writeFunction(call, value) {
       const written = writeSystemFunction(dialplanSystem, call, value);
-      if (!written.ok) log.warn({}, written.message);
-      return written.ok;
+      if (written.ok) return undefined;
+      log.warn({}, written.message);
+      return written.message;
     },
   });
   const mailboxes = createMailboxes({ ...kept, limit: limits.mailboxes });

@@ -4,8 +4,10 @@ import type { Values } from './text-functions.ts';
 /** A function of channels. Its text is what stands between its parentheses, as written. Undefined means failure. */
 export type DialplanFunction = {
   read?: (channel: DialplanChannel, text: string, values: Values) => string | undefined;
-  /** True when written; a message may say why not. */
+  /** True when written; a message may say why not, in place of {@link takes}. */
   write?: (channel: DialplanChannel, text: string, value: string) => boolean | string;
+  /** What may be written, told to whoever writes something else. Goes with `write`. */
+  takes?: string;
 };
 
 /** A function of the whole system; likewise. */
@@ -13,4 +15,6 @@ export type SystemFunction = {
   read?: (system: DialplanSystem, text: string) => string | undefined;
   /** True when written. */
   write?: (system: DialplanSystem, text: string, value: string) => boolean;
+  /** What may be written, likewise. */
+  takes?: string;
 };

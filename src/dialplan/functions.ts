@@ -5,7 +5,7 @@ import { formatCallerId, parseCallerId, parsePresentation, presentationName } fr
 import type { DialplanFunction, SystemFunction } from './function.ts';
 import type { DialplanChannel, DialplanSystem, Identity } from './host.ts';
 import { pjsipFunctions } from './pjsip-functions.ts';
-import { readRedirection, redirectionChange, withParty } from './redirecting.ts';
+import { readRedirection, redirectionChange, redirectionItems, withParty } from './redirecting.ts';
 import { setWithin } from './subroutines.ts';
 import { systemFunctions } from './system-functions.ts';
 import { textFunctions, type Values } from './text-functions.ts';
@@ -33,7 +33,7 @@ export function readFunction(channel: DialplanChannel, expression: string, value
 /** Writes a function such as `CHANNEL(language)`. Never throws. */
 export function writeFunction(channel: DialplanChannel, expression: string, value: string): FunctionWrite {
   const call = lookUp(functions, expression);
-  return 'ok' in call ? call : asWrite(expression, call.found.write?.(channel, call.text, value));
+  return 'ok' in call ? call : asWrite(expression, call.found, call.found.write?.(channel, call.text, value));
 }
 
 /** Reads a function that needs no channel. Never throws. */
@@ -45,13 +45,17 @@ export function readSystemFunction(system: DialplanSystem, expression: string): 
 /** Writes a function that needs no channel, such as `GLOBAL(name)`. Never throws. */
 export function writeSystemFunction(system: DialplanSystem, expression: string, value: string): FunctionWrite {
   const call = lookUp(systemFunctions, expression);
-  return 'ok' in call ? call : asWrite(expression, call.found.write?.(system, call.text, value));
+  return 'ok' in call ? call : asWrite(expression, call.found, call.found.write?.(system, call.text, value));
 }
 
 const asRead = (expression: string, value: string | undefined): FunctionRead =>
   value === undefined ? failed(`${expression} cannot be read`) : { ok: true, value };
-const asWrite = (expression: string, written: boolean | string | undefined): FunctionWrite =>
-  written === true ? { ok: true } : failed(`${expression} cannot be written so${written ? `: ${written}` : ''}`);
+const asWrite = (
+  expression: string,
+  { takes = 'it can be read only' }: { takes?: string },
+  written: boolean | string | undefined,
+): FunctionWrite =>
+  written === true ? { ok: true } : failed(`${expression} cannot be written so: ${written || takes}`);
 
 const failed = (message: string): FunctionFailure => ({ ok: false, reason: 'failed', message });
 
@@ -143,7 +147,11 @@ function identityChange(identity: Identity, item: string, value: string): Partia
 
 const identityItem = (text: string): string => (splitArguments(text)[0] ?? '').trim().toLowerCase();
 
+const identityItems =
+  'the items are all, name, num, ani, dnid, rdnis, and pres, num-pres, name-pres with a presentation (allowed, prohib, unavailable …)';
+
 const callerId: DialplanFunction = {
+  takes: identityItems,
   read: (channel, text) => readIdentity(channel.caller(), identityItem(text)),
   write: (channel, text, value) => {
     const change = identityChange(channel.caller(), identityItem(text), value);
@@ -153,6 +161,7 @@ const callerId: DialplanFunction = {
 };
 
 const connectedLine: DialplanFunction = {
+  takes: identityItems,
   read: (channel, text) => readIdentity(channel.connectedLine(), identityItem(text)),
   write: (channel, text, value) => {
     const change = identityChange(channel.connectedLine(), identityItem(text), value);
@@ -164,6 +173,7 @@ const connectedLine: DialplanFunction = {
 
 /** `REDIRECTING(from-num)` and its like: how the call came here, or came to where this channel calls. */
 const redirecting: DialplanFunction = {
+  takes: redirectionItems,
   read: (channel, text) => readRedirection(channel.caller().redirection, identityItem(text)),
   write: (channel, text, value) => {
     const redirection = redirectionChange(channel.caller().redirection, identityItem(text), value);
@@ -196,6 +206,7 @@ const channelItems: Readonly<Record<string, (channel: DialplanChannel) => string
 };
 
 const channelFunction: DialplanFunction = {
+  takes: 'the items are language, accountcode and tenantid',
   read: (channel, text) => {
     const item = text.replaceAll(/\s/g, '').toLowerCase();
     return Object.hasOwn(channelItems, item) ? channelItems[item]!(channel) : undefined;
@@ -215,6 +226,7 @@ const standardTalk = { silenceMs: 2_500, thresholdLevel: 256 } as const;
 
 /** `TALK_DETECT(set)=[silence in ms][,level]`, `TALK_DETECT(remove)`. */
 const talkDetect: DialplanFunction = {
+  takes: 'the items are remove, and set with [silence in ms][,level], whole numbers',
   write: (channel, text, value) => {
     const action = text.trim().toLowerCase();
     if (action === 'remove') channel.detectTalking(undefined);
@@ -231,6 +243,7 @@ const talkDetect: DialplanFunction = {
 
 /** `HOLD_INTERCEPT(set)`, `HOLD_INTERCEPT(remove)`; what is assigned does not matter. */
 const holdIntercept: DialplanFunction = {
+  takes: 'the items are set and remove',
   write: (channel, text) => {
     const action = text.trim().toLowerCase();
     if (action === 'set' || action === 'remove') channel.interceptHold(action === 'set');
@@ -240,6 +253,7 @@ const holdIntercept: DialplanFunction = {
 
 /** `PJSIP_TRANSFER_HANDLING()`: `core`, as without a value, or `ari-only`, for which `client` is another word. */
 const transferHandling: DialplanFunction = {
+  takes: 'it is core or ari-only',
   write: (channel, _text, value) => {
     const handling = readTransferHandling(value);
     if (handling) channel.handleTransfers(handling);
@@ -248,13 +262,15 @@ const transferHandling: DialplanFunction = {
 };
 
 /** A function of the system, asked on a channel. */
-const ofSystem = ({ read, write }: SystemFunction): DialplanFunction => ({
+const ofSystem = ({ read, write, takes }: SystemFunction): DialplanFunction => ({
+  ...(takes && { takes }),
   ...(read && { read: ({ system }, text) => read(system, text) }),
   ...(write && { write: ({ system }, text, value) => write(system, text, value) }),
 });
 
 /** How long to wait for keys, in s: `TIMEOUT(digit)` for the next one, `TIMEOUT(response)` for the first. */
 const timeout: DialplanFunction = {
+  takes: 'the items are digit and response, in seconds',
   read: (channel, text) => {
     const name = timeoutVariable(text);
     return name && String(timeoutMs(channel, name) / 1000);
@@ -269,6 +285,7 @@ const timeout: DialplanFunction = {
 
 /** `LOCAL(name)`: a variable that is as it was before when the subroutine is over. */
 const local: DialplanFunction = {
+  takes: 'it is for subroutines, and names a variable',
   read: (channel, text) => channel.variable(text.trim()) ?? '',
   write: (channel, text, value) => {
     const frame = channel.subroutines.at(-1);

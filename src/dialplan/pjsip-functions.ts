@@ -19,6 +19,7 @@ const prefixOf = (name: string): string | undefined => (name.endsWith('*') ? nam
 
 /** `PJSIP_HEADER(read,name[,n])`, `(add,name)`, `(update,name)`, `(remove,name or beginning*)`. */
 const header: DialplanFunction = {
+  takes: 'on a SIP channel, the items are add, update and remove with the name of a header, and values are one line',
   read: (channel, text) => {
     const [action = '', name = '', index = '1'] = trimmed(text);
     if (!isSip(channel) || action.toLowerCase() !== 'read' || !place.test(index)) return undefined;
@@ -64,6 +65,7 @@ const responseHeaders: DialplanFunction = {
 
 /** `PJSIP_SEND_SESSION_REFRESH()=invite`: offers anew; `update` tells only that the session lives, where that is understood. */
 const sessionRefresh: DialplanFunction = {
+  takes: 'it is invite or update, on a SIP channel that is Up',
   write: (channel, _text, value) => {
     const method = value.trim().toLowerCase();
     if (method !== 'invite' && method !== 'update') return false;
@@ -73,6 +75,7 @@ const sessionRefresh: DialplanFunction = {
 
 /** `PJSIP_DTMF_MODE()`: how digits travel on this call. */
 const dtmfMode: DialplanFunction = {
+  takes: 'it is rfc4733, inband, info, auto or auto_info, on a SIP channel',
   read: (channel) => channel.sip()?.digitMode,
   write: (channel, _text, value) => channel.sip()?.setDigitMode(value.trim().toLowerCase()) ?? false,
 };
@@ -92,6 +95,7 @@ function offered(value: string): string[] {
 
 /** `PJSIP_MEDIA_OFFER(audio)`, `PJSIP_MEDIA_OFFER(video)`: the formats that are offered and accepted from now on. */
 const mediaOffer: DialplanFunction = {
+  takes: 'the items are audio and video with formats that there are, on a SIP channel',
   read(channel, text) {
     const formats = { audio: channel.formats, video: channel.videoFormats }[text.trim().toLowerCase()];
     return formats && channel.sip() && `(${formats.join('|') || 'nothing'})`;

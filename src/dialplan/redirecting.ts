@@ -57,6 +57,9 @@ export function readRedirection(redirection: Redirection | undefined, item: stri
 /** Most redirections that make sense to count: the largest number of one octet. */
 const mostRedirections = 255;
 
+/** What {@link redirectionChange} takes, in words. */
+export const redirectionItems = `the items are reason and orig-reason (${redirectReasons.join(', ')}), count (0 to ${mostRedirections}), and behind from-, to- and orig- all, name, num and pres`;
+
 const isReason = (word: string): word is RedirectReason => redirectReasons.some((each) => each === word);
 
 /** REDIRECTING: what writing an item makes of it; undefined when it cannot be written so. */

@@ -1,3 +1,4 @@
+import { deviceStateWords } from '../models/device-state.ts';
 import { splitArguments } from './arguments.ts';
 import type { SystemFunction } from './function.ts';
 import { pjsipSystemFunctions } from './pjsip-functions.ts';
@@ -5,6 +6,7 @@ import { pjsipSystemFunctions } from './pjsip-functions.ts';
 /** The functions that ask and tell the whole system: they work with a channel and without one. */
 
 const global: SystemFunction = {
+  takes: 'it names a variable, of which there may be so many as limits.global_variables says',
   read: (system, text) => system.globalVariable(text.trim()) ?? '',
   write: (system, text, value) => {
     const name = text.trim();
@@ -14,6 +16,7 @@ const global: SystemFunction = {
 
 /** `GLOBAL_DELETE(name)`; what is assigned does not matter. */
 const globalDelete: SystemFunction = {
+  takes: 'it names a variable',
   write: (system, text) => {
     const name = text.trim();
     return name !== '' && system.setGlobalVariable(name, undefined);
@@ -21,6 +24,7 @@ const globalDelete: SystemFunction = {
 };
 
 const deviceState: SystemFunction = {
+  takes: `the devices are those that begin with Custom: or Stasis:, in a state of ${deviceStateWords.filter((word) => word !== 'UNKNOWN').join(', ')}`,
   read: (system, text) => (text.trim() === '' ? undefined : system.deviceState(text.trim())),
   write: (system, text, value) => system.setDeviceState(text.trim(), value.trim()),
 };

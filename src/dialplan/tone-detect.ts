@@ -11,7 +11,7 @@ const most = { hertz: 24_000, toneMs: 3_600_000, decibels: 60, times: 1_000_000 
 /** Letters that ask for signals of the network. */
 const signalLetters: Readonly<Record<string, ToneSignal>> = { a: 'information', b: 'busy', c: 'dial', p: 'ringing' };
 /** All letters. The field's `s`, by its documents, keeps the tone from whoever is connected: nothing here takes tones out of audio. */
-const letters = /^[abcdghnprtx]$/;
+const letters = 'abcdghnprtx';
 
 const isWhole = (text: string): boolean => /^\d{1,9}$/.test(text);
 
@@ -25,8 +25,11 @@ function place(channel: DialplanChannel, written: string): Position | undefined 
   return priority === undefined ? undefined : { context, extension, priority };
 }
 
-/** The places that `g` (what the far side says) and `h` (what it hears) name; undefined where one is none. */
-function places(channel: DialplanChannel, options: ReadonlyMap<string, string>) {
+/** The places that `g` (what the far side says) and `h` (what it hears) name; the letter of one that is none. */
+function places(
+  channel: DialplanChannel,
+  options: ReadonlyMap<string, string>,
+): { in?: Position; out?: Position } | 'g' | 'h' {
   const to: { in?: Position; out?: Position } = {};
   for (const [letter, direction] of [
     ['g', 'in'],
@@ -35,7 +38,7 @@ function places(channel: DialplanChannel, options: ReadonlyMap<string, string>) 
     const written = options.get(letter);
     if (written === undefined) continue;
     const found = place(channel, written);
-    if (!found) return undefined;
+    if (!found) return letter;
     to[direction] = found;
   }
   return to;
@@ -45,6 +48,16 @@ function places(channel: DialplanChannel, options: ReadonlyMap<string, string>) 
 function split(text: string): [hertz: string, duration: string, options: string] {
   const [hertz = '', duration = '', ...options] = text.split(',');
   return [hertz.trim(), duration.trim(), options.join(',').trim()];
+}
+
+/** Which number is none, or out of its bounds, and which these are; undefined when all are as they must be. */
+function wrongNumber(hertz: string, duration: string, decibels: string, times: string): string | undefined {
+  const within = (text: string, highest: number, lowest = 0): boolean =>
+    isWhole(text) && Number(text) >= lowest && Number(text) <= highest;
+  if (!within(hertz, most.hertz)) return `the frequency is 0 to ${most.hertz} Hz`;
+  if (duration !== '' && !within(duration, most.toneMs)) return `the duration is 0 to ${most.toneMs} ms`;
+  if (!within(decibels, most.decibels)) return `option d is 0 to ${most.decibels} dB`;
+  return within(times, most.times, 1) ? undefined : `option n is 1 to ${most.times} times`;
 }
 
 /**
@@ -64,22 +77,21 @@ export const toneDetect: DialplanFunction = {
   write(channel, text) {
     const [hertz, duration, written] = split(text);
     const options = readOptions(written);
-    const unknown = [...options.keys()].find((letter) => !letters.test(letter));
-    if (unknown === 's') return 'option s of TONE_DETECT: the tone cannot be kept from whoever is connected';
-    if (unknown !== undefined) return `TONE_DETECT has no option ${unknown}`;
+    const unknown = [...options.keys()].find((letter) => !letters.includes(letter));
+    if (unknown === 's') return 'option s: the tone cannot be kept from whoever is connected';
+    if (unknown !== undefined) return `there is no option ${unknown}, but ${[...letters].join(', ')}`;
     if (options.has('x')) {
       channel.detectTone(undefined);
       return true;
     }
     const signals = Object.keys(signalLetters).flatMap((letter) => (options.has(letter) ? signalLetters[letter]! : []));
     const [decibels, times = '1'] = [options.get('d'), options.get('n')];
-    if (!isWhole(hertz) || !(duration === '' || isWhole(duration)) || !isWhole(times)) return false;
-    if (decibels !== undefined && !(isWhole(decibels) && Number(decibels) <= most.decibels)) return false;
+    const wrong = wrongNumber(hertz, duration, decibels ?? '0', times);
+    if (wrong !== undefined) return wrong;
+    if (Number(hertz) === 0 && signals.length === 0) return 'a frequency of 0 Hz needs an option of a, b, c, p';
     const durationMs = Number(duration) || standardToneMs;
-    if (Number(hertz) > most.hertz || (hertz === '0' && signals.length === 0)) return false;
-    if (durationMs > most.toneMs || Number(times) < 1 || Number(times) > most.times) return false;
     const to = places(channel, options);
-    if (!to) return false;
+    if (typeof to === 'string') return `option ${to} names no place of the dialplan`;
     const [received, sent] = [options.has('r'), options.has('t')];
     const direction = received === sent ? 'both' : received ? 'in' : 'out';
     channel.detectTone(

@@ -150,7 +150,7 @@ export const ariErrors = {
   variableChannelNotFound: notFoundChannel,
   variableNotFound: { status: 404, message: 'Provided variable was not found', reason: 'Variable Not Found' },
   functionUnreadable: { status: 500, message: 'Unable to read provided function', reason: 'Error With Function' },
-  functionFailed: { status: 400, message: 'Failed to execute function' },
+  functionFailed: { status: 400, message: 'Failed to execute function: {problem}' },
   variablesRequired: { status: 400, message: "The 'variables' field is required" },
   variablesNotObject: { status: 400, message: "The 'variables' field must be a JSON object" },
   variableValueMissing: { status: 400, message: "Each object value in 'variables' must include string field 'value'" },

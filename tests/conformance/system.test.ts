@@ -69,9 +69,21 @@ test('functions that need no channel are written and read', async () => {
   check(await write(`GLOBAL_DELETE(${name})`, ''), { status: 204 }, 'delete');
   assert.is(await read(name), '');
   if (!client.target.ours) return;
-  const refused = { status: 400, message: 'Failed to execute function' };
-  for (const call of ['SHELL(true)', 'NO_SUCH(x)', 'CALLERID(num)', 'GLOBAL()'])
-    check(await write(call, '1'), refused, call);
+  for (const [call, why] of [
+    ['SHELL(true)', 'the function SHELL is refused: it reaches beyond calls'],
+    ['NO_SUCH(x)', 'there is no function NO_SUCH'],
+    ['CALLERID(num)', 'there is no function CALLERID'],
+    [
+      'GLOBAL()',
+      'GLOBAL() cannot be written so: it names a variable, of which there may be so many as limits.global_variables says',
+    ],
+    ['DIALPLAN_EXISTS(a)', 'DIALPLAN_EXISTS(a) cannot be written so: it can be read only'],
+    [
+      'DEVICE_STATE(PJSIP/alice)',
+      'DEVICE_STATE(PJSIP/alice) cannot be written so: the devices are those that begin with Custom: or Stasis:, in a state of NOT_INUSE, INUSE, BUSY, INVALID, UNAVAILABLE, RINGING, RINGINUSE, ONHOLD',
+    ],
+  ] as const)
+    check(await write(call, '1'), { status: 400, message: `Failed to execute function: ${why}` }, call);
   check(await write(`DEVICE_STATE(${device})`, 'BUSY'), { status: 204 }, 'device');
   assert.is(await read(`DEVICE_STATE(${device})`), 'BUSY');
   assert.equal(

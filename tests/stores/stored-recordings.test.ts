@@ -49,6 +49,8 @@ test('recordings are listed by name, whatever their directory, in known formats 
   );
   assert.equal(list[2], { name: 'mail/box/1', format: 'ogg' });
   assert.equal(await stored.get('mail/box/1'), { name: 'mail/box/1', format: 'ogg' });
+  assert.equal([list[1], await stored.get('b')], Array(2).fill({ name: 'b', format: 'wav' }), 'the same of several');
+  assert.is((await stored.file('b')).type, 'audio/wav');
   assert.is(stored.has('b'), true);
   assert.is(stored.has('c'), false);
 });

@@ -16,7 +16,7 @@ function world() {
     readFunction: (call) => (call.startsWith('READ(') ? 'read' : undefined),
     writeFunction: (call, value) => {
       written.push(`${call}=${value}`);
-      return call.startsWith('KNOWN(');
+      return call.startsWith('KNOWN(') ? undefined : `${call} is not known`;
     },
   });
   return { variables, published, written };
@@ -62,7 +62,7 @@ setting('a global variable needs a name, and a function that cannot be written i
   variables.setGlobalVar('KNOWN(a)', 'x');
   assert.equal(
     refusal(() => variables.setGlobalVar('OTHER(a)', undefined)),
-    [400, 'Failed to execute function'],
+    [400, 'Failed to execute function: OTHER(a) is not known'],
   );
   assert.equal(written, ['KNOWN(a)=x', 'OTHER(a)=']);
   assert.equal(variables.getGlobalVar('KNOWN(a)'), { value: '' });

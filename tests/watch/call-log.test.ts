@@ -125,7 +125,7 @@ log('functions in requests that are not there, or do not take what they are give
       [
         ['there is no function NOSUCH', channel?.id],
         ['there is no function NOSUCH', channel?.id],
-        ['CHANNEL(nothing) cannot be written so', channel?.id],
+        ['CHANNEL(nothing) cannot be written so: the items are language, accountcode and tenantid', channel?.id],
         ['there is no function NOSUCH', undefined],
         ['there is no function NOSUCH', undefined],
         ['there is no function NOSUCH', 'c2'],
