@@ -157,8 +157,12 @@ export function createRecordings(options: RecordingsOptions): Recordings {
     },
   });
 
-  const publish = (topics: readonly Topic[], fact: RecordingFact, snapshot: RecordingSnapshot): void =>
-    bus.publish({ event: { type: fact.type, recording: recordingModel(snapshot) }, topics });
+  const publish = (topics: readonly Topic[], { type }: RecordingFact, snapshot: RecordingSnapshot): void => {
+    const recording = recordingModel(snapshot);
+    // Its end may have been asked for by then; what is told is that it began.
+    if (type === 'RecordingStarted') recording.state = 'recording';
+    bus.publish({ event: { type, recording }, topics });
+  };
 
   const keyOf = (kind: string, id: string): string => `${kind}:${id}`;
 

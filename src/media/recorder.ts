@@ -74,8 +74,8 @@ export type RecorderOptions = {
 };
 
 /**
- * One recording: opening, perhaps after a beep, then recording, paused or muted, then ended once. Its reports are at most
- * one `record.started` and exactly one other.
+ * One recording: opening, perhaps with a beep, then recording, paused or muted, then ended once. Its reports are at most
+ * one `record.started`, when its file is open and before the beep, and exactly one other.
  */
 export class Recorder implements Tap {
   readonly #options: RecorderOptions;
@@ -166,14 +166,18 @@ export class Recorder implements Tap {
 
   #opened(writer: RecordingWriter): void {
     this.#writer = writer;
-    if (this.#state === 'ended') {
+    const { source, request, told } = this.#options;
+    const ended = this.#state === 'ended';
+    // Who asks for the end of what is kept before it is open hears that it began; who took it up from others has heard so.
+    if (!ended || (this.#reason !== undefined && !request.goOn)) told({ type: 'record.started' });
+    if (ended) {
       this.#close(writer);
       return;
     }
     this.#left = new RateChanger(writer.sampleRate);
     this.#right = new RateChanger(writer.sampleRate);
     this.#silence = new Int16Array(frameSamples(writer.sampleRate));
-    if (this.#options.request.beep) this.#options.source.beep(() => this.#begin());
+    if (request.beep && this.#before.durationMs === 0) source.beep(() => this.#begin());
     else this.#begin();
   }
 
@@ -193,9 +197,7 @@ export class Recorder implements Tap {
   }
 
   #begin(): void {
-    if (this.#state !== 'opening') return;
-    this.#state = 'recording';
-    this.#options.told({ type: 'record.started' });
+    if (this.#state === 'opening') this.#state = 'recording';
   }
 
   #samples(frame: Frame | undefined, rate: RateChanger): Int16Array {

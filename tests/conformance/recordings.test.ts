@@ -160,6 +160,12 @@ test('a recording that is stored is overwritten or lengthened where that is aske
   }
   await app.fence();
   assert.is(finished(name), 3);
+  // Also where the end was asked for before the file was open.
+  if (client.target.ours)
+    assert.equal(
+      told(name),
+      Array.from({ length: 3 }, () => ['RecordingStarted recording', 'RecordingFinished done']).flat(),
+    );
   await client.must(`DELETE /recordings/stored/${name}`);
 });
 

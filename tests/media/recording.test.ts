@@ -1,10 +1,11 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { Goertzel } from '../../src/media/dsp/goertzel.ts';
 import { readWav } from '../../src/media/file/wav.ts';
 import type { EngineReport } from '../../src/media/protocol.ts';
+import { Recorder } from '../../src/media/recorder.ts';
 import type { RecordReport, RecordRequest } from '../../src/telephony/media.ts';
 import { flaws, meeting } from './phones.ts';
 import { test } from './spread.ts';
@@ -172,6 +173,81 @@ test('what cannot be recorded has failed with a reason, once', async () => {
     reported.map(({ type }) => type),
     ['record.failed', 'record.failed', 'record.failed'],
   );
+  engine.close();
+});
+
+/** A recorder of silence whose beeps are over when `beeped` is called; what it told. */
+function beeping(more: Partial<RecordRequest>) {
+  const reports: RecordReport[] = [];
+  const beeps: (() => void)[] = [];
+  const recorder = new Recorder({
+    source: { tracks: [undefined, undefined], listen: () => undefined, beep: (done) => void beeps.push(done) },
+    request: request({ beep: true, ...more }),
+    serial: 1,
+    told: (report) => void reports.push(report),
+    ended: () => undefined,
+  });
+  const ticks = (ms: number): void => {
+    for (let at = 0; at < ms; at += 20) recorder.tick();
+  };
+  const enough = async (count: number): Promise<readonly RecordReport[]> => {
+    while (reports.length < count) await new Promise((resolve) => setImmediate(resolve));
+    return reports;
+  };
+  return { recorder, ticks, enough, beeps, beeped: () => beeps.pop()?.() };
+}
+
+test('it has begun when its file is open, before the beep, which is not in the file', async () => {
+  const { recorder, ticks, enough, beeps, beeped } = beeping({});
+  assert.equal([await enough(1), beeps.length], [[{ type: 'record.started' }], 1]);
+  ticks(100);
+  beeped();
+  ticks(500);
+  recorder.control('stop');
+  const [, ended, ...more] = await enough(2);
+  assert.equal(ended, { type: 'record.finished', reason: 'stopped', durationMs: 500, talkingMs: 0, silenceMs: 500 });
+  assert.equal(more, []);
+});
+
+test('a recording that is ended during its beep is empty', async () => {
+  const { recorder, ticks, enough, beeped } = beeping({});
+  await enough(1);
+  ticks(100);
+  recorder.control('stop');
+  beeped();
+  ticks(100);
+  const [, ended] = await enough(2);
+  assert.equal(ended, { type: 'record.finished', reason: 'stopped', durationMs: 0, talkingMs: 0, silenceMs: 0 });
+});
+
+test('what is gone on with does not beep once more', async () => {
+  const { path } = request();
+  const first = beeping({ path, beep: false });
+  await first.enough(1);
+  first.ticks(300);
+  first.recorder.control('stop');
+  await first.enough(2);
+  await rename(path, `${path}.part`);
+  const second = beeping({ path, goOn: { durationMs: 300, talkingMs: 0 } });
+  await second.enough(1);
+  second.ticks(500);
+  second.recorder.control('stop');
+  const { [1]: ended } = await second.enough(2);
+  assert.equal(ended, { type: 'record.finished', reason: 'stopped', durationMs: 800, talkingMs: 0, silenceMs: 800 });
+  assert.equal(second.beeps, []);
+});
+
+test('what is ended before its file is open has begun where it is kept, and not where it is thrown away', async () => {
+  const { engine, ask, reports } = await meeting([400]);
+  const [kept, thrownAway] = [request(), request()];
+  ask(1, { type: 'record', recording: 1, request: kept });
+  ask(1, { type: 'controlRecording', recording: 1, action: 'stop' });
+  const finished = { type: 'record.finished', reason: 'stopped', durationMs: 0, talkingMs: 0, silenceMs: 0 };
+  assert.equal(await until(reports, 2), [{ type: 'record.started' }, finished]);
+  ask(1, { type: 'record', recording: 2, request: thrownAway });
+  ask(1, { type: 'controlRecording', recording: 2, action: 'discard' });
+  assert.equal((await until(reports, 3)).slice(2), [{ type: 'record.discarded' }]);
+  assert.is(readWav(await readFile(kept.path)).length, 0);
   engine.close();
 });
 
