@@ -168,6 +168,10 @@ test('who is held by the only other hears music until it is taken back, is alone
   w.clear();
   hold('a');
   assert.equal([heard('a'), heard('b')], [[], ['music jazz']]);
+  assert.equal(
+    w.events.map((event) => event.type === 'ChannelHold' && event.musicclass),
+    ['jazz'],
+  );
   assert.equal(w.said(), ['ChannelHold a']);
   legs.get('a')!.report({ type: 'leg.unheld' });
   assert.equal([heard('a'), heard('b')], [[], ['music off']]);

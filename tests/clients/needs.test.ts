@@ -139,6 +139,31 @@ needs(
   },
 );
 
+needs('a program that sends as a new source midway, as one that was started again, is heard on', async () => {
+  const peers = [server.closing(await RtpPeer.open()), server.closing(await RtpPeer.open())] as const;
+  const bridge = fresh('bridge');
+  await app.ok('POST', `/bridges/${bridge}?type=mixing`);
+  const ids = [fresh('media'), fresh('media')];
+  for (const [index, id] of ids.entries()) {
+    const body = { external_host: `127.0.0.1:${peers[index]!.port}`, format: 'ulaw', channelId: id };
+    const { channelvars } = await app.ok<Channel>('POST', '/channels/externalMedia?app=desk', body);
+    await app.ok('POST', `/bridges/${bridge}/addChannel?channel=${id}`);
+    peers[index]!.sendTo(Number(channelvars?.['UNICASTRTP_LOCAL_PORT']));
+  }
+  const [talker, listener] = peers;
+  const tones = [400, 700, 1000];
+  listener.hum(1000);
+  talker.hum(400);
+  await listener.hears([400], tones);
+  talker.startOver();
+  talker.hum(700);
+  await listener.hears([700], tones);
+  await talker.hears([1000], tones);
+  // One stream towards each of them, whoever is heard in it.
+  assert.is(new Set(listener.packets.map(({ ssrc }) => ssrc)).size, 1);
+  for (const id of ids) await app.ok('DELETE', `/channels/${id}`);
+});
+
 needs(
   'bridges are found by what they are, and by who is in them; who moves leaves the first before it enters',
   async () => {

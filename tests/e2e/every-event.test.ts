@@ -137,7 +137,8 @@ async function desks(server: TestServer, app: AriClient): Promise<void> {
   await app.ok('POST', '/channels/out/dtmf?dtmf=5');
   await app.waitFor('ChannelDtmfReceived');
   await app.ok('POST', '/channels/out/hold');
-  await app.waitFor('ChannelHold');
+  const { musicclass } = await app.waitFor('ChannelHold');
+  assert.is(musicclass, 'default');
   await app.ok('DELETE', '/channels/out/hold');
   await app.waitFor('ChannelUnhold');
   await app.ok('POST', '/channels/out/play?media=sound:nothing,sound:beep');

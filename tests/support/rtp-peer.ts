@@ -34,7 +34,7 @@ export class RtpPeer {
   readonly packets: RtpPacket[] = [];
   readonly #socket = createSocket('udp4');
   readonly #waiting = new Set<() => void>();
-  readonly #ssrc = 0x1234abcd;
+  #ssrc = 0x1234abcd;
   #remote: { address: string; port: number } | undefined;
   #humming: Promise<void> | undefined;
   /** What it hums, and as what. */
@@ -97,6 +97,13 @@ export class RtpPeer {
     this.#hummed = octets;
     this.#hummedType = payloadType;
     this.#humming ??= this.#hum();
+  }
+
+  /** Goes on as a program does that begins anew: another source, sequence and timestamps that have nothing to do with those before. */
+  startOver(): void {
+    this.#ssrc ^= 0x5f5f5f5f;
+    this.#sequence = (this.#sequence + 30_000) & 0xffff;
+    this.#timestamp = (this.#timestamp + 0x70000000) >>> 0;
   }
 
   /** Sends nothing more. */
