@@ -201,6 +201,7 @@ export abstract class End implements PacketTaker {
 
   /** Looks how loud what passes is, until called again with false. It goes the same way as before. */
   watchPassing(on: boolean): void {
+    this.rouse();
     this.passingLevel.watch(on, this.passingCodec);
   }
 

@@ -5,6 +5,7 @@ import { noWires, type Wires } from '../../src/media/external/wires.ts';
 import type { AudioLoader } from '../../src/media/item-loader.ts';
 import type { EngineReport } from '../../src/media/protocol.ts';
 import { emptyHeader, headerLength, readHeader, writeHeader } from '../../src/media/rtp/header.ts';
+import { type PassageEnd, Passages } from '../../src/media/rtp/passages.ts';
 import type { PacketListener, PacketSocket, Sockets } from '../../src/media/rtp/sockets.ts';
 import { SequenceReader } from '../../src/media/sequence.ts';
 import { parseToneList, toneList, toneSequence } from '../../src/media/tones.ts';
@@ -48,7 +49,15 @@ export class StallingClock extends ManualClock {
 
 export type SentPacket = { from: number; to: string; packet: Uint8Array };
 
-/** A network without a kernel: ports are taken and given back, packets are written down. */
+/** An address of IPv4 in two words, as a kernel would have it, and such words as an address. */
+const wordsOf = ({ address, port }: { address: string; port: number }): [number, number] => [
+  port,
+  address.split('.').reduce((sum, part) => (sum << 8) | Number(part), 0),
+];
+const addressOf = (first: number, second: number): string =>
+  `${[24, 16, 8, 0].map((shift) => (second >>> shift) & 0xff).join('.')}:${first}`;
+
+/** A network without a kernel: ports are taken and given back, packets are written down; sockets pass packets on by themselves. */
 export class FakeNetwork implements Sockets {
   readonly listeners = new Map<number, PacketListener | undefined>();
   readonly sent: SentPacket[] = [];
@@ -57,6 +66,18 @@ export class FakeNetwork implements Sockets {
   /** How often binding was tried. */
   attempts = 0;
   #nextFree = 40_001;
+  readonly #clock: Pick<ManualClock, 'monotonic'> | undefined;
+  readonly #address = { words: new Int32Array(4), at: 0 };
+  readonly #passages = new Passages({ sendtoAt: (port) => this.#pass(port) }, this.#address);
+  #passing: Uint8Array = new Uint8Array(0);
+  readonly #heard = new Map<number, { address: string; port: number }>();
+  /** Packets that sockets have passed on by themselves. */
+  passed = 0;
+
+  /** @param clock without one sockets pass nothing on by themselves. */
+  constructor(clock?: Pick<ManualClock, 'monotonic'>) {
+    this.#clock = clock;
+  }
 
   async bind(_address: string, wanted: number): Promise<PacketSocket> {
     this.attempts++;
@@ -67,15 +88,47 @@ export class FakeNetwork implements Sockets {
     return {
       port,
       send: (packet, toPort, toAddress) => this.sent.push({ from: port, to: `${toAddress}:${toPort}`, packet }),
-      listen: (listener) => this.listeners.set(port, listener),
-      close: () => this.listeners.delete(port),
+      listen: (listener) => {
+        this.#passages.end(port);
+        this.listeners.set(port, listener);
+      },
+      close: () => {
+        this.#passages.end(port);
+        this.listeners.delete(port);
+      },
+      passOn: (to, target, plan) => {
+        const from = this.#heard.get(port);
+        if (!this.#clock || !from) return false;
+        return this.#passages.begin(passageEnd(port, from), passageEnd(to.port, target), plan);
+      },
+      settlePassage: () => this.#passages.settle(port),
+      endPassages: (both) => (both ? this.#passages.end(port) : this.#passages.endFrom(port)),
     };
   }
 
   /** Lets a packet arrive at one of the bound ports. */
   deliver(port: number, packet: Uint8Array, from = { address: '192.0.2.1', port: 4000 }): void {
+    if (this.#clock && this.#passages.opens(port)) {
+      this.#address.words.set(wordsOf(from));
+      this.#passing = packet;
+      if (this.#passages.pass(port, packet, 0, packet.length, 0, this.#clock.monotonic())) return;
+    }
+    this.#heard.set(port, from);
     this.listeners.get(port)?.(packet, from.address, from.port);
   }
+
+  #pass(from: number): number {
+    const [first, second] = this.#address.words;
+    this.passed++;
+    this.sent.push({ from, to: addressOf(first!, second!), packet: this.#passing });
+    return this.#passing.length;
+  }
+}
+
+/** Ports stand for descriptors. */
+function passageEnd(descriptor: number, of: { address: string; port: number }): PassageEnd {
+  const [first, second] = wordsOf(of);
+  return { descriptor, first, second };
 }
 
 /** One packet as tests write and compare it. */
@@ -156,7 +209,7 @@ export function benchOf<Engine extends Pick<MediaEngine, 'openRtp' | 'apply'>>(
   wires: Wires = noWires,
 ) {
   const clock = new StallingClock(0);
-  const network = new FakeNetwork();
+  const network = new FakeNetwork(clock);
   const log = memoryLogger();
   const reports: EngineReport[] = [];
   const random = [ourSsrc, firstSequence, 0];

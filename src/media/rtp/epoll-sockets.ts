@@ -2,8 +2,10 @@ import { isIPv6 } from 'node:net';
 import { getSystemErrorName } from 'node:util';
 import type { Clock } from '../../lib/clock.ts';
 import type { Descriptors } from './descriptors.ts';
+import { type PassagePlan, Passages } from './passages.ts';
 import { type AddressFamily, AddressMemory, addressFamily, addressRoom, SocketAddress } from './socket-address.ts';
 import { type PacketListener, type PacketSocket, receiveBufferBytes, type Sockets } from './sockets.ts';
+import type { PacketAddress } from './source-lock.ts';
 import { epollEvent, type SystemCalls } from './system-calls.ts';
 
 /** Numbers of Linux, of socket(2), socket(7) and epoll_ctl(2). */
@@ -30,7 +32,7 @@ const idleLooks = 200;
 
 export type EpollSocketsOptions = {
   calls: SystemCalls;
-  clock: Pick<Clock, 'setTimeout' | 'clearTimeout' | 'soon'>;
+  clock: Pick<Clock, 'monotonic' | 'setTimeout' | 'clearTimeout' | 'soon'>;
   /** Where it is written down what is open. */
   descriptors: Descriptors;
 };
@@ -51,6 +53,7 @@ export class EpollSockets implements Sockets {
   readonly #eventsAt: number;
   readonly #memory: AddressMemory;
   readonly #room: Room;
+  readonly #passages: Passages;
   /** Numbers the looks. */
   #looks = 0;
   #nothingFound = 0;
@@ -67,6 +70,7 @@ export class EpollSockets implements Sockets {
     this.#eventsAt = calls.addressOf(this.#events);
     this.#memory = new AddressMemory(calls);
     this.#room = new Room(calls, this.#memory.at);
+    this.#passages = new Passages(calls, this.#memory);
   }
 
   async bind(address: string, port: number): Promise<PacketSocket> {
@@ -85,7 +89,8 @@ export class EpollSockets implements Sockets {
         close();
         if (--this.#open === 0) this.#rest();
       };
-      const socket = new EpollSocket({ calls, descriptor, family, memory: this.#memory, port: bound, closed });
+      const shared = { calls, memory: this.#memory, passages: this.#passages };
+      const socket = new EpollSocket({ ...shared, descriptor, family, port: bound, closed });
       if (this.#open++ === 0 && !this.#looking) this.#plan();
       this.#sockets[descriptor] = socket;
       return socket;
@@ -152,22 +157,51 @@ export class EpollSockets implements Sockets {
 
   /** @returns whether there may be more. */
   #read(): boolean {
-    const { calls } = this.#options;
+    const { calls, clock } = this.#options;
+    const passages = this.#passages;
+    const room = this.#room;
     const look = ++this.#looks;
     for (let round = 0; round < roundsAtOnce; round++) {
       const found = calls.epoll_wait(this.#epoll, this.#eventsAt, foundAtOnce, 0);
       if (round === 0) this.#nothingFound = found > 0 ? 0 : this.#nothingFound + 1;
       if (found <= 0) return false;
       let again = found === foundAtOnce;
+      const now = clock.monotonic();
       for (let event = 0; event < found; event++) {
-        const socket = this.#sockets[this.#events[event * epollEvent.words + epollEvent.data]!];
-        if (socket?.read(this.#room, look)) again = true;
+        const descriptor = this.#events[event * epollEvent.words + epollEvent.data]!;
+        // An event of one that another one's listener has closed meanwhile.
+        if (
+          passages.opens(descriptor) ? this.#pass(descriptor, look, now) : this.#sockets[descriptor]?.read(room, look)
+        )
+          again = true;
       }
       // Audio comes packet by packet: nobody else is asked again before the next look.
       if (!again) return false;
     }
     return true;
   }
+
+  /** Takes one packet of a socket that passes packets on, which asks nothing of the socket itself. @returns as {@link EpollSocket.read} does. */
+  #pass(descriptor: number, look: number, now: number): boolean {
+    const room = this.#room;
+    const passages = this.#passages;
+    const length = receive(this.#options.calls, descriptor, room);
+    if (length < 0) return false;
+    const isBusy = passages.heard(descriptor, look);
+    if (!passages.pass(descriptor, room.slab, room.used, length, room.packetAt, now))
+      this.#sockets[descriptor]?.hear(room, length);
+    return isBusy;
+  }
+}
+
+/**
+ * Reads one packet to where the room has its next one. @returns its length; below 0 where there is none, of an error of what was
+ * sent earlier, which is told once, or of one longer than any packet of audio or video.
+ */
+function receive(calls: SystemCalls, descriptor: number, room: Room): number {
+  const packetAt = room.next();
+  const length = calls.recvfrom(descriptor, packetAt, longestPacket, truncated, room.addressAt, room.lengthAt);
+  return length > longestPacket ? -1 : length;
 }
 
 /** Where packets are read to: memory behind each other, so that each may be kept without being copied. */
@@ -180,6 +214,18 @@ class Room {
   #slab = Buffer.alloc(0);
   #slabAt = 0;
   #used = 0;
+  /** Where the packet is that was read last: within the slab, and for calls. */
+  get slab(): Buffer {
+    return this.#slab;
+  }
+
+  get used(): number {
+    return this.#used;
+  }
+
+  get packetAt(): number {
+    return this.#slabAt + this.#used;
+  }
 
   constructor(calls: SystemCalls, addressAt: number) {
     this.#calls = calls;
@@ -211,6 +257,7 @@ type EpollSocketOptions = {
   descriptor: number;
   family: AddressFamily;
   memory: AddressMemory;
+  passages: Passages;
   port: number;
   /** Closes the descriptor. */
   closed: () => void;
@@ -223,23 +270,25 @@ class EpollSocket implements PacketSocket {
   readonly #descriptor: number;
   readonly #family: AddressFamily;
   readonly #closed: () => void;
+  readonly #passages: Passages;
   /** Whom packets came from and went to last. */
   readonly #source: SocketAddress;
   readonly #destination: SocketAddress;
   /** Where calls find addresses. */
-  readonly #addressAt: number;
+  readonly #memory: AddressMemory;
   #listener: PacketListener | undefined;
   /** Number of the look that found a packet last. */
   #heardAt = -2;
   #open = true;
 
-  constructor({ calls, descriptor, family, memory, port, closed }: EpollSocketOptions) {
+  constructor({ calls, descriptor, family, memory, passages, port, closed }: EpollSocketOptions) {
     this.port = port;
     this.#calls = calls;
     this.#descriptor = descriptor;
     this.#family = family;
     this.#closed = closed;
-    this.#addressAt = memory.at;
+    this.#passages = passages;
+    this.#memory = memory;
     this.#source = new SocketAddress(calls, memory);
     this.#destination = new SocketAddress(calls, memory);
   }
@@ -248,15 +297,39 @@ class EpollSocket implements PacketSocket {
     const destination = this.#destination;
     if (!this.#open || !destination.write(this.#family, address, port)) return;
     // Whatever is wrong, even that the kernel has no room: the packet is lost, nothing else.
-    this.#calls.sendto(this.#descriptor, packet, packet.length, 0, this.#addressAt, destination.length);
+    this.#calls.sendto(this.#descriptor, packet, packet.length, 0, this.#memory.at, destination.length);
   }
 
   listen(listener: PacketListener | undefined): void {
+    this.endPassages(true);
     this.#listener = listener;
+  }
+
+  passOn(to: PacketSocket, target: PacketAddress, plan: PassagePlan): boolean {
+    if (!(to instanceof EpollSocket) || to.#passages !== this.#passages) return false;
+    const [source, destination] = [this.#source, to.#destination];
+    const isIpv4 = this.#family === addressFamily.ipv4 && to.#family === addressFamily.ipv4;
+    if (!isIpv4 || !this.#open || !to.#open || !this.#listener) return false;
+    if (!destination.write(to.#family, target.address, target.port)) return false;
+    return this.#passages.begin(
+      { descriptor: this.#descriptor, first: source.first, second: source.second },
+      { descriptor: to.#descriptor, first: destination.first, second: destination.second },
+      plan,
+    );
+  }
+
+  settlePassage(): void {
+    this.#passages.settle(this.#descriptor);
+  }
+
+  endPassages(both: boolean): void {
+    if (both) this.#passages.end(this.#descriptor);
+    else this.#passages.endFrom(this.#descriptor);
   }
 
   close(): void {
     if (!this.#open) return;
+    this.endPassages(true);
     this.#open = false;
     this.#listener = undefined;
     this.#closed();
@@ -264,18 +337,21 @@ class EpollSocket implements PacketSocket {
 
   /** Takes one packet, if there is one. @returns whether it had one at the last look as well: there may be more behind it. */
   read(room: Room, look: number): boolean {
-    const source = this.#source;
-    const packetAt = room.next();
-    const { addressAt, lengthAt } = room;
-    const length = this.#calls.recvfrom(this.#descriptor, packetAt, longestPacket, truncated, addressAt, lengthAt);
-    // Nothing there, an error of what was sent earlier, which it tells once, or longer than any packet of audio or video.
-    if (length < 0 || length > longestPacket) return false;
+    const length = receive(this.#calls, this.#descriptor, room);
+    if (length < 0) return false;
     const isBusy = look - this.#heardAt <= 1;
     this.#heardAt = look;
-    if (!this.#listener) return isBusy;
-    source.look();
-    this.#listener(room.take(length), source.address, source.port);
+    this.hear(room, length);
     return isBusy;
+  }
+
+  /** Hears the packet that was read last. */
+  hear(room: Room, length: number): void {
+    const listener = this.#listener;
+    if (!listener) return;
+    const source = this.#source;
+    source.look();
+    listener(room.take(length), source.address, source.port);
   }
 }
 

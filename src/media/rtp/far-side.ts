@@ -1,6 +1,7 @@
 import type { SrtpKeys } from '../../lib/srtp.ts';
 import type { SessionMemory } from '../session-memory.ts';
 import { SecurePair } from '../srtp/secure-pair.ts';
+import type { PassagePlan } from './passages.ts';
 import type { PortPair } from './ports.ts';
 import { isReachable } from './reachable.ts';
 import { type Displacement, type PacketAddress, SourceLock } from './source-lock.ts';
@@ -71,7 +72,29 @@ export class FarSide {
 
   /** Whether a packet is to be used: see {@link SourceLock.admits}. */
   admits(address: string, port: number, ssrc: number, sequence: number, now: number): boolean {
-    return this.#lock.admits(address, port, ssrc, sequence, now);
+    const { target } = this.#lock;
+    const isAdmitted = this.#lock.admits(address, port, ssrc, sequence, now);
+    if (this.#lock.target !== target) this.endPassages();
+    return isAdmitted;
+  }
+
+  /**
+   * Has the socket pass packets on to another far side by itself, from the one that was heard last, as long as they come in order:
+   * until {@link endPassages}, or the next packet that somebody has to see. Nothing happens where sockets cannot.
+   */
+  passOn(to: FarSide, plan: PassagePlan): void {
+    const [from, there, target] = [this.#wire?.rtp, to.#wire?.rtp, to.#lock.target];
+    if (from?.passOn && there && target && isReachable(target)) from.passOn(there, target, plan);
+  }
+
+  /** What has been passed on that way is told to the plan. */
+  settlePassage(): void {
+    this.#wire?.rtp.settlePassage?.();
+  }
+
+  /** Ends what is passed on that way from here; with `both`, also what is passed on to here. */
+  endPassages(both = true): void {
+    this.#wire?.rtp.endPassages?.(both);
   }
 
   /** Where it was found instead of where its SDP says; undefined where it was not found elsewhere. */

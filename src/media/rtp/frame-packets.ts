@@ -27,9 +27,14 @@ export class FramePackets {
 
   /** How long a payload of the codec lasts that came from elsewhere, in units of the timestamps. */
   unitsOf(octets: number): number {
+    return this.octetsPerUnit === undefined ? this.units : octets / this.octetsPerUnit;
+  }
+
+  /** Octets of a payload in each unit of the timestamps; undefined where they tell nothing, and it lasts {@link units}. */
+  get octetsPerUnit(): number | undefined {
     const { codec } = this.#codec;
-    if (codec === 'opus') return this.units;
-    return codec === 'g722' ? octets : octets / octetsPerSample(codec);
+    if (codec === 'opus') return undefined;
+    return codec === 'g722' ? 1 : octetsPerSample(codec);
   }
 
   /**

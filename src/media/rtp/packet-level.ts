@@ -26,6 +26,11 @@ export class PacketLevel {
     if (this.#watchers === (on ? 1 : 0)) this.open(codec);
   }
 
+  /** Whether somebody looks. */
+  get watched(): boolean {
+    return this.#watchers > 0;
+  }
+
   /** What comes now is of this codec. */
   open(codec: Codec | undefined): void {
     this.close();

@@ -16,6 +16,22 @@ export type ReceptionReportFields = {
   jitter: number;
 };
 
+/** Where a source stands: what a packet that comes in order follows from. */
+export type RunningSource = { ssrc: number; highest: number; transit: number; jitter: number };
+
+/** Packets that came in order: how often their numbers wrapped among them, and where the source stands now. */
+export type OrderedPackets = Omit<RunningSource, 'ssrc'> & { wraps: number; packets: number; octets: number };
+
+/**
+ * Jitter after one more packet (RFC 3550 A.8), all in units of timestamps modulo 2^32: only the difference of transits matters.
+ * @param jitter 16 × what it was. @returns 16 × what it is.
+ */
+export function jitterAfter(jitter: number, transit: number, transitBefore: number): number {
+  const difference = Math.abs((transit - transitBefore) | 0);
+  // A jump of more than ten seconds is a new timeline, not jitter.
+  return difference < 80_000 ? jitter + difference - ((jitter + 8) >> 4) : jitter;
+}
+
 /** Counts what arrives from one RTP source: sequence numbers (RFC 3550 A.1), loss (A.3) and jitter (A.8). */
 export class Reception {
   /** Source heard now; undefined before the first packet. */
@@ -68,6 +84,24 @@ export class Reception {
   /** The highest sequence number with its cycles in the upper 16 bits. */
   get extendedHighestSequence(): number {
     return this.#cycles + this.#highest;
+  }
+
+  /** Where the source stands; undefined before its first packet of audio, and while its numbers make no sense. */
+  get running(): RunningSource | undefined {
+    const { ssrc } = this;
+    if (ssrc === undefined || !this.#hasTransit || this.#badSequence >= 0) return undefined;
+    return { ssrc, highest: this.#highest, transit: this.#transit, jitter: this.#jitter };
+  }
+
+  /** Takes packets into account that came in order since it was {@link running}, and were counted by somebody else. */
+  goOn({ highest, wraps, packets, octets, transit, jitter }: OrderedPackets): void {
+    this.#highest = highest;
+    this.#cycles += wraps * 0x1_0000;
+    this.#receivedFromSource += packets;
+    this.packets += packets;
+    this.octets += octets;
+    this.#transit = transit;
+    this.#jitter = jitter;
   }
 
   /** The figures for a report, and the beginning of the next interval; undefined before the first packet. */
@@ -136,12 +170,7 @@ export class Reception {
   }
 
   #updateJitter(transit: number): void {
-    if (this.#hasTransit) {
-      // Timestamps wrap at 2^32 while arrival does not: only the difference matters.
-      const difference = Math.abs((transit - this.#transit) | 0);
-      // A jump of more than ten seconds is a new timeline, not jitter.
-      if (difference < 80_000) this.#jitter += difference - ((this.#jitter + 8) >> 4);
-    }
+    if (this.#hasTransit) this.#jitter = jitterAfter(this.#jitter, transit, this.#transit);
     this.#transit = transit;
     this.#hasTransit = true;
   }

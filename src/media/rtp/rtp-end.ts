@@ -21,6 +21,7 @@ import { isComfortNoise, meaningOf } from './meaning.ts';
 import { PacketLevel } from './packet-level.ts';
 import { Playout } from './playout.ts';
 import type { PortPair } from './ports.ts';
+import { Presence } from './presence.ts';
 import { Reception } from './reception.ts';
 import { RtpSender } from './sender.ts';
 import type { PacketAddress } from './source-lock.ts';
@@ -46,7 +47,6 @@ const runningMs = 60;
 export class RtpEnd extends End {
   /** As configured; what is looked at in ticks and for packets is the end's own, for options of ends differ in shape. */
   readonly #opusSending: MediaConfig['opus'];
-  readonly #rtpTimeoutMs: number;
   readonly #keepalive: boolean;
   readonly #sender: RtpSender;
   readonly #control: RtcpControl;
@@ -77,17 +77,13 @@ export class RtpEnd extends End {
   #muted = { in: false, out: false };
   readonly #digitTone = new DigitTone();
   #silence: Frame | undefined;
-  /** When the far side was last heard or expected anew, monotonic ms. */
-  #heardAt = 0;
-  #timedOut = false;
-  /** Packets passed on to a partner as they were. */
-  forwarded = 0;
+  readonly #presence: Presence;
+  #forwarded = 0;
 
   constructor(options: RtpEndOptions) {
     super(options);
     const { clock, random32, memory } = options;
     this.#opusSending = options.opus;
-    this.#rtpTimeoutMs = options.rtpTimeoutMs;
     this.#keepalive = options.keepalive;
     this.#sender = new RtpSender({ random32, memory, clockZero: clock.now() - clock.monotonic() });
     this.#control = new RtcpControl(clock, random32);
@@ -98,6 +94,10 @@ export class RtpEnd extends End {
       packet: (packet, address, port) => this.#receive(packet, address, port),
       control: (packet) => this.#control.receive(packet, this.#sender),
       faulted: options.faulted,
+    });
+    this.#presence = new Presence(options.rtpTimeoutMs, () => {
+      this.#far.endPassages(false);
+      this.report({ type: 'timedOut', session: this.session });
     });
     this.#codec = openCodec(options.codec, { order: 'network' });
     this.#packets = new FramePackets(this.#codec, this.#packetMs);
@@ -134,6 +134,18 @@ export class RtpEnd extends End {
     return this.#codec.sampleRate;
   }
 
+  /** Packets passed on to a partner as they were. */
+  get forwarded(): number {
+    this.#far.settlePassage();
+    return this.#forwarded;
+  }
+
+  /** Whatever has changed may decide about packets that sockets pass on by themselves. */
+  protected override rouse(): void {
+    super.rouse();
+    this.#far.endPassages();
+  }
+
   override apply(command: SessionCommand): void {
     this.rouse();
     switch (command.type) {
@@ -157,6 +169,7 @@ export class RtpEnd extends End {
   }
 
   override forwardTo(partner: PacketTaker | undefined): void {
+    this.#far.endPassages();
     if (partner === this.#partner) return;
     this.rouse();
     this.#partner = partner;
@@ -192,18 +205,20 @@ export class RtpEnd extends End {
   }
 
   statistics(): RtpStatistics {
-    const { clockRate } = this.#codec;
+    const [{ forwarded }, { clockRate }] = [this, this.#codec];
     const late = this.#lateBefore + (this.#playout?.late ?? 0) + this.#held.late;
     const [sender, control, reception] = [this.#sender, this.#control, this.#reception];
-    return { ...statisticsOf({ sender, control, reception, clockRate, late }), forwarded: this.forwarded };
+    return { ...statisticsOf({ sender, control, reception, clockRate, late }), forwarded };
   }
 
   override receive(now: number): void {
+    this.#far.settlePassage();
     this.#digitReceiver.expire(now);
     if (this.#held.size > 0) this.#releaseEcho(now);
-    this.#watch(now);
-    if (this.#flow && this.#control.due(now))
-      this.#far.sendControl(this.#control.report(this.#sender, this.#reception));
+    if (this.#flow) {
+      this.#presence.check(now, this.#flow.receive);
+      if (this.#control.due(now)) this.#far.sendControl(this.#control.report(this.#sender, this.#reception));
+    }
     if (!this.#playout) return;
     const frame = this.#playout.pull(now);
     const heard = this.#inband ? this.#inband.take(frame) : frame;
@@ -232,6 +247,7 @@ export class RtpEnd extends End {
   }
 
   override watchLevel(on: boolean): void {
+    this.rouse();
     this.#meter.watch(on, this.#codec.codec);
   }
 
@@ -250,7 +266,7 @@ export class RtpEnd extends End {
   protected override listenedChanged(): void {
     this.#lateBefore += this.#playout?.late ?? 0;
     this.#playout?.close();
-    const running = this.clock.monotonic() - this.#heardAt < runningMs && this.#reception.packets > 0;
+    const running = this.clock.monotonic() - this.#presence.heardAt < runningMs && this.#reception.packets > 0;
     const open = () => new Playout(openCodec(this.#codec.codec, { order: 'network' }), running);
     this.#playout = this.listened ? open() : undefined;
     if (!this.listened) this.setHeard(undefined);
@@ -279,8 +295,7 @@ export class RtpEnd extends End {
     this.#creditMs = 0;
     this.voice.convert(storedFor(flow.codec));
     this.#far.agree(flow.remote, flow.srtp, flow.receive, now);
-    this.#heardAt = now;
-    this.#timedOut = false;
+    this.#presence.heard(now);
     this.#detectDigits(flow.inbandDigits === true);
     this.mix?.reconsider();
   }
@@ -320,15 +335,12 @@ export class RtpEnd extends End {
     }
     const now = this.clock.monotonic();
     if (!this.#far.admits(address, port, header.ssrc, header.sequence, now)) return;
+    this.#far.endPassages(false);
     if (header.ssrc !== this.#reception.ssrc) this.#startSource();
     const length = header.payloadEnd - header.payloadStart;
     const arrival = isAudio ? Math.floor((now * this.#codec.clockRate) / 1000) : undefined;
     if (!this.#reception.receive(header.ssrc, header.sequence, header.timestamp, length, arrival)) return;
-    this.#heardAt = now;
-    if (this.#timedOut) {
-      this.#timedOut = false;
-      this.rouse();
-    }
+    if (this.#presence.heard(now)) this.rouse();
     if (isEvent) {
       this.rouse();
       const event = readEvent(packet, header.payloadStart, header.payloadEnd);
@@ -351,13 +363,31 @@ export class RtpEnd extends End {
 
   #forward(packet: Uint8Array, isEvent: boolean, now: number): void {
     if (isEvent ? !this.passDigits : !this.#partner || !this.passAudio || this.#muted.in) return;
-    if (this.#partner) this.forwarded++;
-    if (isEvent) this.passEvent(packet, this.#header, this.#partner, now);
-    else this.#partner?.forward(packet, this.#header, false, now);
+    const partner = this.#partner;
+    if (partner) this.#forwarded++;
+    if (isEvent) this.passEvent(packet, this.#header, partner, now);
+    else partner?.forward(packet, this.#header, false, now);
+    if (!isEvent && partner instanceof RtpEnd) this.#passOn(partner);
+  }
+
+  /** Has the sockets pass on what follows, where nobody has to look at it. */
+  #passOn(partner: RtpEnd): void {
+    const flow = partner.#flow;
+    const isSeen = this.#meter.watched || this.#echoing || partner.passingLevel.watched || partner.#muted.out;
+    if (isSeen || !flow?.send || !partner.#partner || partner.voice.active || !partner.digits.idle) return;
+    this.#far.passOn(partner.#far, {
+      ...{ reception: this.#reception, sender: partner.#sender, clockRate: this.#codec.clockRate },
+      ...{ payloadType: this.#header.payloadType, ourPayloadType: flow.payloadType, lasting: partner.#packets },
+      passed: (packets, heardAt) => {
+        this.#forwarded += packets;
+        this.#presence.heard(heardAt);
+        partner.forwardedAt = heardAt;
+      },
+    });
   }
 
   #heardOther(address: string, port: number): void {
-    if (this.#far.isFound(address, port)) this.#heardAt = this.clock.monotonic();
+    if (this.#far.isFound(address, port)) this.#presence.lives(this.clock.monotonic());
   }
 
   #startSource(): void {
@@ -389,25 +419,6 @@ export class RtpEnd extends End {
     }
   }
 
-  /** When a report is due, or the far side may be given up; monotonic ms. */
-  #nextWork(now: number): number {
-    const flow = this.#flow;
-    if (!flow) return Number.POSITIVE_INFINITY;
-    const limit = this.#rtpTimeoutMs;
-    const watched = limit > 0 && !this.#timedOut;
-    const givenUpAt = watched ? (flow.receive ? this.#heardAt : now) + limit : Number.POSITIVE_INFINITY;
-    return Math.min(this.#control.dueAt, givenUpAt);
-  }
-
-  #watch(now: number): void {
-    const limit = this.#rtpTimeoutMs;
-    if (limit <= 0 || this.#timedOut || !this.#flow) return;
-    if (!this.#flow.receive) this.#heardAt = now;
-    if (now - this.#heardAt < limit) return;
-    this.#timedOut = true;
-    this.report({ type: 'timedOut', session: this.session });
-  }
-
   /** Sends what the voice has to say in as many packets as the time that went by is worth. */
   #sendVoice(now: number): void {
     const flow = this.#flow;
@@ -416,9 +427,11 @@ export class RtpEnd extends End {
     if (!this.voice.active && !(keepalive && flow)) {
       this.#creditMs = 0;
       if (idle) this.#sender.pause();
-      // Packets are passed on, or nobody is heard or spoken to: what is left comes now and then.
-      if (!this.#playout && this.digits.idle && this.#held.size === 0 && this.#digitReceiver.idle)
-        this.restsUntil = this.#nextWork(now);
+      // Packets are passed on, or nobody is heard or spoken to: what is left are reports, and whether the far side is given up.
+      if (!this.#playout && this.digits.idle && this.#held.size === 0 && this.#digitReceiver.idle) {
+        const never = Number.POSITIVE_INFINITY;
+        this.restsUntil = flow ? Math.min(this.#control.dueAt, this.#presence.dueAt(now, flow.receive)) : never;
+      }
       return;
     }
     if (this.voice.musical || !isLaw(this.#codec.codec)) {

@@ -8,10 +8,13 @@ const { begun, ssrc, sequence, timestamp, origin, clockZero, clockRate, packets,
 /** Power of the digits we send, −10 dBm0. */
 const digitVolume = 10;
 /** Farther behind than this a forwarded packet is not late, but of a stream that began anew. */
-const longestDisorder = 64;
+export const longestDisorder = 64;
 /** A jump of the timestamps by more than this many seconds is another timeline. */
-const longestJumpS = 10;
+export const longestJumpS = 10;
 const wholeClock = 0x1_0000_0000;
+
+/** How a stream is passed on just now: its last packet, where that is on our timeline, and what its sequence numbers differ by. */
+export type PassedStream = { ssrc: number; sequence: number; timestamp: number; at: number; sequenceOffset: number };
 
 export type RtpSenderOptions = {
   /** 32 random bits: SSRC, first sequence number and first timestamp (RFC 3550 section 5.1). */
@@ -58,6 +61,11 @@ export class RtpSender {
       memory[begun] = 1;
     }
     memory[clockZero] = zero;
+  }
+
+  /** Where the stream's numbers are. */
+  get memory(): SessionMemory {
+    return this.#memory;
   }
 
   get ssrc(): number {
@@ -198,6 +206,25 @@ export class RtpSender {
     this.#advance(at + units);
     this.#silent = true;
     return packet;
+  }
+
+  /** The stream whose packets are {@link forward}ed; undefined while none is. */
+  get passing(): PassedStream | undefined {
+    if (this.#offset === undefined) return undefined;
+    const timestamp = this.#copiedTimestamp;
+    const [ssrc, sequence, sequenceOffset] = [this.#copiedSsrc, this.#copiedSequence, this.#sequenceOffset];
+    return { ssrc, sequence, timestamp, at: this.#moved(timestamp), sequenceOffset };
+  }
+
+  /**
+   * Goes on behind packets of that stream that came in order, and that somebody else has passed on as it would have; the
+   * numbers in memory follow them already. @param at timestamp of the last one on our timeline.
+   */
+  goOn(sequence: number, timestamp: number, at: number): void {
+    this.#copiedSequence = sequence;
+    this.#copiedTimestamp = timestamp;
+    this.#offset = at - timestamp;
+    this.#silent = true;
   }
 
   /** A copied stream's timestamp on our timeline, which does not wrap when theirs does. */

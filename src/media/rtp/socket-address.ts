@@ -54,6 +54,15 @@ export class SocketAddress {
     return this.#address;
   }
 
+  /** Family and port, and the address of IPv4, as the kernel has them. */
+  get first(): number {
+    return this.#first;
+  }
+
+  get second(): number {
+    return this.#second;
+  }
+
   get port(): number {
     return this.#port;
   }

@@ -1,3 +1,6 @@
+import type { PassagePlan } from './passages.ts';
+import type { PacketAddress } from './source-lock.ts';
+
 /** Hears one datagram. The octets are the listener's to keep and to change. */
 export type PacketListener = (packet: Uint8Array, address: string, port: number) => void;
 
@@ -11,6 +14,15 @@ export interface PacketSocket {
   /** Sets who hears arriving packets; undefined = they are dropped. */
   listen(listener: PacketListener | undefined): void;
   close(): void;
+  /**
+   * Passes packets that come in order from who was heard last on to another socket and a far side there by itself, until
+   * {@link endPassages}: see {@link Passages}. False = nothing is passed on that way; absent = nothing ever is.
+   */
+  passOn?(to: PacketSocket, target: PacketAddress, plan: PassagePlan): boolean;
+  /** Tells what was passed on that way, so that the plan's numbers are those of this moment. */
+  settlePassage?(): void;
+  /** Ends what it passes on that way; with `both`, also what is passed on to it. */
+  endPassages?(both: boolean): void;
 }
 
 /** Where the engine gets its sockets from; tests give it simulated ones. */

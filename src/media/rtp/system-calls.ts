@@ -29,6 +29,15 @@ export type SystemCalls = {
     destinationAt: number,
     destinationLength: number,
   ): number;
+  /** The same of a packet that is named by where it is, which its sender holds. */
+  sendtoAt(
+    descriptor: number,
+    packetAt: number,
+    length: number,
+    flags: number,
+    destinationAt: number,
+    destinationLength: number,
+  ): number;
   epoll_create1(flags: number): number;
   epoll_ctl(waiting: number, operation: number, descriptor: number, event: Int32Array): number;
   epoll_wait(waiting: number, eventsAt: number, most: number, timeoutMs: number): number;
@@ -52,6 +61,7 @@ const prototypes = {
   setsockopt: 'int setsockopt(int, int, int, const void *, uint32_t)',
   recvfrom: 'int64_t recvfrom(int, uint64_t, uint64_t, int, uint64_t, uint64_t)',
   sendto: 'int64_t sendto(int, const void *, uint64_t, int, uint64_t, uint32_t)',
+  sendtoAt: 'int64_t sendto(int, uint64_t, uint64_t, int, uint64_t, uint32_t)',
   epoll_create1: 'int epoll_create1(int)',
   epoll_ctl: 'int epoll_ctl(int, int, int, const void *)',
   epoll_wait: 'int epoll_wait(int, uint64_t, int, int)',

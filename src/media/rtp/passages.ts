@@ -1,0 +1,242 @@
+import { memoryWord, type SessionMemory } from '../session-memory.ts';
+import { headerLength, readUint32, sequenceDistance, writeUint32 } from './header.ts';
+import { jitterAfter, type Reception } from './reception.ts';
+import { longestDisorder, longestJumpS, type RtpSender } from './sender.ts';
+import type { SystemCalls } from './system-calls.ts';
+
+/** What becomes of the packets of one far side on their way to another one. */
+export type PassagePlan = {
+  /** Counts what comes; its source is the one that is passed on. */
+  reception: Reception;
+  /** Whose stream it becomes: it has passed on the last packet that the reception has seen. */
+  sender: RtpSender;
+  /** The codec's number in what comes, and in what goes. */
+  payloadType: number;
+  ourPayloadType: number;
+  /** Of the timestamps, in Hz. */
+  clockRate: number;
+  /** How long packets last. */
+  lasting: { units: number; octetsPerUnit: number | undefined };
+  /** Is told how many packets were passed on since it was told last, one at least, and when the last of them was heard (monotonic ms). */
+  passed: (packets: number, heardAt: number) => void;
+};
+
+/** A socket's descriptor with an IPv4 address in two words as the kernel has it: family and port, then the address. */
+export type PassageEnd = { descriptor: number; first: number; second: number };
+
+const { sequence, timestamp, packets: sentPackets, octets: sentOctets } = memoryWord;
+
+/** The words of a row, 32 bits each: those of what comes, then those of what goes; two lines of a processor's cache in all. */
+const word = {
+  open: 0,
+  sourceFirst: 1,
+  sourceSecond: 2,
+  payloadType: 3,
+  ssrc: 4,
+  highest: 5,
+  timestamp: 6,
+  transit: 7,
+  jitter: 8,
+  packets: 9,
+  octets: 10,
+  wraps: 11,
+  clockRate: 12,
+  look: 13,
+  to: 14,
+  toFirst: 15,
+  toSecond: 16,
+  ourPayloadType: 17,
+  ourSsrc: 18,
+  sequenceOffset: 19,
+  timestampOffset: 20,
+  units: 21,
+  octetsPerUnit: 22,
+} as const;
+/** Words of 64 bits in the same row: when a packet was heard last (monotonic ms), and its timestamp on our timeline, which never wraps. */
+const wide = { heardAt: 14, at: 15 } as const;
+const rowWords = 32;
+/** Octets of an IPv4 socket address. */
+const addressLength = 16;
+
+/**
+ * Packets that come in order from the far side of one socket go out of another one with a new header, and nobody is asked:
+ * all that takes lies in one row for each socket, so that a packet touches little memory. What is not the next packet of
+ * the stream as it was when the passage began goes to the socket's listener. Whoever changes anything that a passage follows
+ * from ends it first; that settles it, which gives the numbers back to those who are asked about them. The numbers of the stream
+ * that goes out are always in its session's memory.
+ */
+export class Passages {
+  readonly #calls: Pick<SystemCalls, 'sendtoAt'>;
+  /** Where calls find addresses: as words, and by number. */
+  readonly #address: Int32Array;
+  readonly #addressAt: number;
+  #rows = new Int32Array(0);
+  #wides = new Float64Array(0);
+  /** By the descriptor that packets come in through: what is being done with them, and the memory of the session they go out of. */
+  readonly #plans: (PassagePlan | undefined)[] = [];
+  readonly #memories: (SessionMemory | undefined)[] = [];
+  /** By the descriptor that packets go out of: the one that they come in through. */
+  readonly #towards: (number | undefined)[] = [];
+
+  constructor(calls: Pick<SystemCalls, 'sendtoAt'>, address: { words: Int32Array; at: number }) {
+    this.#calls = calls;
+    this.#address = address.words;
+    this.#addressAt = address.at;
+  }
+
+  /** Begins one in place of those that either socket had that way; false = the next packet does not follow from the last one. */
+  begin(from: PassageEnd, to: PassageEnd, plan: PassagePlan): boolean {
+    this.endFrom(from.descriptor);
+    this.#endTowards(to.descriptor);
+    const { reception, sender, lasting } = plan;
+    const source = reception.running;
+    const stream = sender.passing;
+    if (!source || !stream || stream.ssrc !== source.ssrc || stream.sequence !== source.highest) return false;
+    this.#makeRoom(from.descriptor);
+    const [rows, row] = [this.#rows, from.descriptor * rowWords];
+    rows[row + word.sourceFirst] = from.first;
+    rows[row + word.sourceSecond] = from.second;
+    rows[row + word.payloadType] = plan.payloadType;
+    rows[row + word.ssrc] = source.ssrc;
+    rows[row + word.highest] = source.highest;
+    rows[row + word.timestamp] = stream.timestamp;
+    rows[row + word.transit] = source.transit;
+    rows[row + word.jitter] = source.jitter;
+    rows.fill(0, row + word.packets, row + word.wraps + 1);
+    rows[row + word.clockRate] = plan.clockRate;
+    rows[row + word.to] = to.descriptor;
+    rows[row + word.toFirst] = to.first;
+    rows[row + word.toSecond] = to.second;
+    rows[row + word.ourPayloadType] = plan.ourPayloadType;
+    rows[row + word.ourSsrc] = sender.ssrc;
+    rows[row + word.sequenceOffset] = stream.sequenceOffset;
+    rows[row + word.timestampOffset] = stream.at - stream.timestamp;
+    rows[row + word.units] = lasting.units;
+    rows[row + word.octetsPerUnit] = lasting.octetsPerUnit ?? 0;
+    this.#wides[row / 2 + wide.at] = stream.at;
+    this.#plans[from.descriptor] = plan;
+    this.#memories[from.descriptor] = sender.memory;
+    this.#towards[to.descriptor] = from.descriptor;
+    rows[row + word.open] = 1;
+    return true;
+  }
+
+  /** Whether one begins at that socket. */
+  opens(descriptor: number): boolean {
+    return this.#rows[descriptor * rowWords + word.open] === 1;
+  }
+
+  /** Notes that a socket with a passage had a packet. @returns whether it had one at the look before as well. */
+  heard(descriptor: number, look: number): boolean {
+    const at = descriptor * rowWords + word.look;
+    const before = this.#rows[at]!;
+    this.#rows[at] = look;
+    return ((look - before) | 0) <= 1;
+  }
+
+  /**
+   * Passes on what was read from a socket, where a passage {@link opens}; its address is where calls find it. False = somebody else
+   * has to see it: nothing was done, nor changed of it.
+   * @param packetAt where it is; it is `length` octets of `memory` from `start`. @param now monotonic ms.
+   */
+  pass(descriptor: number, memory: Uint8Array, start: number, length: number, packetAt: number, now: number): boolean {
+    const rows = this.#rows;
+    const address = this.#address;
+    const row = descriptor * rowWords;
+    if (address[0] !== rows[row + word.sourceFirst] || address[1] !== rows[row + word.sourceSecond]) return false;
+    const size = length - headerLength;
+    const marked = memory[start + 1]!;
+    if (size < 0 || memory[start] !== 0x80 || (marked & 0x7f) !== rows[row + word.payloadType]) return false;
+    if ((readUint32(memory, start + 8) | 0) !== rows[row + word.ssrc]) return false;
+    const number = (memory[start + 2]! << 8) | memory[start + 3]!;
+    const highest = rows[row + word.highest]!;
+    const ahead = sequenceDistance(highest, number);
+    if (ahead <= 0 || ahead > longestDisorder) return false;
+    const theirs = readUint32(memory, start + 4) | 0;
+    const later = (theirs - rows[row + word.timestamp]!) | 0;
+    const clockRate = rows[row + word.clockRate]!;
+    if (later < 0 || later > longestJumpS * clockRate) return false;
+    const perUnit = rows[row + word.octetsPerUnit]!;
+    if (perUnit > 1 && size % perUnit !== 0) return false;
+    const units = perUnit === 0 ? rows[row + word.units]! : size / perUnit;
+
+    if (number < highest) rows[row + word.wraps]!++;
+    rows[row + word.highest] = number;
+    rows[row + word.timestamp] = theirs;
+    rows[row + word.packets]!++;
+    rows[row + word.octets]! += size;
+    const transit = (Math.floor((now * clockRate) / 1000) - theirs) | 0;
+    rows[row + word.jitter] = jitterAfter(rows[row + word.jitter]!, transit, rows[row + word.transit]!);
+    rows[row + word.transit] = transit;
+    const wides = this.#wides;
+    wides[row / 2 + wide.heardAt] = now;
+    const at = wides[row / 2 + wide.at]! + later;
+    wides[row / 2 + wide.at] = at;
+
+    const ours = (number + rows[row + word.sequenceOffset]!) & 0xffff;
+    memory[start + 1] = rows[row + word.ourPayloadType]! | (marked & 0x80);
+    memory[start + 2] = ours >> 8;
+    memory[start + 3] = ours;
+    writeUint32(memory, start + 4, theirs + rows[row + word.timestampOffset]!);
+    writeUint32(memory, start + 8, rows[row + word.ourSsrc]!);
+    const stream = this.#memories[descriptor]!;
+    stream[sequence] = (ours + 1) & 0xffff;
+    if (at + units > stream[timestamp]!) stream[timestamp] = at + units;
+    stream[sentPackets]!++;
+    stream[sentOctets]! += size;
+    address[0] = rows[row + word.toFirst]!;
+    address[1] = rows[row + word.toSecond]!;
+    address[2] = 0;
+    address[3] = 0;
+    this.#calls.sendtoAt(rows[row + word.to]!, packetAt, length, 0, this.#addressAt, addressLength);
+    return true;
+  }
+
+  /** Gives back what was counted of packets that came in through a socket: whoever is asked about them knows. */
+  settle(from: number): void {
+    const plan = this.#plans[from];
+    if (!plan) return;
+    const [rows, row] = [this.#rows, from * rowWords];
+    const packets = rows[row + word.packets]!;
+    if (packets === 0) return;
+    const [highest, theirs] = [rows[row + word.highest]!, rows[row + word.timestamp]!];
+    plan.reception.goOn({
+      ...{ highest, wraps: rows[row + word.wraps]!, packets, octets: rows[row + word.octets]! },
+      ...{ transit: rows[row + word.transit]!, jitter: rows[row + word.jitter]! },
+    });
+    plan.sender.goOn(highest, theirs >>> 0, this.#wides[row / 2 + wide.at]!);
+    rows.fill(0, row + word.packets, row + word.wraps + 1);
+    plan.passed(packets, this.#wides[row / 2 + wide.heardAt]!);
+  }
+
+  /** Ends the one that begins at a socket. */
+  endFrom(from: number): void {
+    if (!this.#plans[from]) return;
+    this.settle(from);
+    const row = from * rowWords;
+    this.#rows[row + word.open] = 0;
+    this.#plans[from] = undefined;
+    this.#memories[from] = undefined;
+    this.#towards[this.#rows[row + word.to]!] = undefined;
+  }
+
+  /** Ends those that begin or end at a socket. */
+  end(descriptor: number): void {
+    this.endFrom(descriptor);
+    this.#endTowards(descriptor);
+  }
+
+  #endTowards(to: number): void {
+    const from = this.#towards[to];
+    if (from !== undefined) this.endFrom(from);
+  }
+
+  #makeRoom(descriptor: number): void {
+    const needed = (descriptor + 1) * rowWords;
+    if (needed <= this.#rows.length) return;
+    const rows = new Int32Array(Math.max(needed, 2 * this.#rows.length));
+    rows.set(this.#rows);
+    this.#rows = rows;
+    this.#wides = new Float64Array(rows.buffer);
+  }
+}
