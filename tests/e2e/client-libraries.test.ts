@@ -100,8 +100,8 @@ need('sipp').test(libraries, 'a SIP caller hears what examples/hello.ts plays, a
       }),
     );
     const expected = prompt('hello-world');
-    await peer.until(() => peer.audio().length >= expected.length, 'the whole prompt');
-    assertHears(peer.audio(), expected);
+    await peer.until(() => peer.words().length >= expected.length, 'the whole prompt');
+    assertHears(peer.words(), expected);
     await peer.press('5', 100);
     // The library drops events of one kind that follow one another quickly.
     await example.until(/pressed 5\n/);

@@ -170,8 +170,8 @@ test(
     call.send(0x12, octetsOf(said));
     await peer.speak(Buffer.from(encode('ulaw', sine(440, 8000, 1000))));
     await call.until(() => audible(call.samples()).length >= 16_000 * 0.3, 'audio of the phone');
-    await peer.until(() => audible(decode('ulaw', peer.audio())).length >= 8000 * 0.3, 'audio of the server');
-    const toPhone = decode('ulaw', peer.audio());
+    await peer.until(() => audible(decode('ulaw', peer.words())).length >= 8000 * 0.3, 'audio of the server');
+    const toPhone = decode('ulaw', peer.words());
     const toServer = call.samples();
     const begin = (samples: Int16Array) => samples.findIndex((sample) => Math.abs(sample) > 500);
     const phone = toPhone.slice(begin(toPhone) + 400, begin(toPhone) + 2000);
@@ -283,7 +283,7 @@ test('a server is sent RTP by a dial string, and its channel tells from which po
   await app.waitFor('StasisEnd');
   peer.sendTo(Number(port));
   await peer.speak(Buffer.from(encode('ulaw', sine(440, 8000, 200))));
-  await peer.until(() => audible(decode('ulaw', peer.audio())).length >= 8000 * 0.15, 'the echo');
+  await peer.until(() => audible(decode('ulaw', peer.words())).length >= 8000 * 0.15, 'the echo');
   await app.ok('DELETE', '/channels/rtp');
   for (const nonsense of ['UnicastRTP/nowhere', 'UnicastRTP/127.0.0.1:9/c(gsm)', 'UnicastRTP/'])
     assert.is(

@@ -13,7 +13,7 @@ import type { AriEvent } from '../../src/models/events.ts';
 import { startBaresipProgram } from '../support/baresip-program.ts';
 import { Authority, CertificateFiles } from '../support/certificates.ts';
 import { need } from '../support/need.ts';
-import { untilFound } from '../support/waiting.ts';
+import { untilAsked, untilFound } from '../support/waiting.ts';
 
 /** The configuration of docs/security.md, as it stands there but for addresses, ports, files and the password's hash. */
 const internet = suite('ten lines that put it on the internet');
@@ -112,8 +112,9 @@ need('baresip').test(
       await heard((event) => event.type === 'StasisStart' && event.channel.id === id);
       assert.is((await ask('POST', `/channels/${id}/play?media=sound:hello-world`)).status, 201);
       await heard((event) => event.type === 'PlaybackFinished');
-      const figures = JSON.parse((await ask('GET', `/channels/${id}/rtp_statistics`)).body) as { rxcount: number };
-      assert.ok(figures.rxcount > 10);
+      const came = async () =>
+        (JSON.parse((await ask('GET', `/channels/${id}/rtp_statistics`)).body) as { rxcount: number }).rxcount > 10;
+      await untilAsked(came, () => 'the phone says nothing');
       await ask('DELETE', `/channels/${id}`);
       await heard((event) => event.type === 'ChannelDestroyed' && event.channel.id === id);
 

@@ -6,6 +6,7 @@ import { RtpPeer } from '../support/rtp-peer.ts';
 import { onServer, type TestServer } from '../support/server.ts';
 import {
   answered,
+  confirm,
   invite,
   pause,
   provisional,
@@ -65,8 +66,8 @@ for (const protocol of ['udp', 'tcp'] as const) {
     assert.is(finished.playback.id, playback.id);
     assert.is(finished.playback.state, 'done');
     const expected = prompt('hello-world');
-    await peer.until(() => peer.audio().length >= expected.length, 'the whole prompt');
-    assertHears(peer.audio(), expected);
+    await peer.until(() => peer.words().length >= expected.length, 'the whole prompt');
+    assertHears(peer.words(), expected);
     assertContinuous(peer.packets);
 
     for (const [digit, durationMs] of [
@@ -162,8 +163,8 @@ test('a prompt played before the answer is heard as early media', async ({ serve
   await app.ok('POST', `/channels/${channel.id}/play?media=sound:beep`);
   await app.waitFor('PlaybackFinished', ({ playback }) => playback.state === 'done');
   const expected = prompt('beep');
-  await peer.until(() => peer.audio().length >= expected.length, 'the whole beep');
-  assertHears(peer.audio(), expected);
+  await peer.until(() => peer.words().length >= expected.length, 'the whole beep');
+  assertHears(peer.words(), expected);
   assert.is((await app.ok<{ state: string }>('GET', `/channels/${channel.id}`)).state, 'Ring');
   await app.ok('DELETE', `/channels/${channel.id}?reason=busy`);
   await phone.done;
@@ -180,8 +181,8 @@ test('a call completes over a network that loses the first copy of every message
   await app.ok('POST', `/channels/${channel.id}/play?media=sound:beep`);
   await app.waitFor('PlaybackFinished', ({ playback }) => playback.state === 'done');
   const expected = prompt('beep');
-  await peer.until(() => peer.audio().length >= expected.length, 'the whole beep');
-  assertHears(peer.audio(), expected);
+  await peer.until(() => peer.words().length >= expected.length, 'the whole beep');
+  assertHears(peer.words(), expected);
   await app.ok('DELETE', `/channels/${channel.id}`);
   await phone.done;
   assert.equal(
@@ -201,17 +202,18 @@ test('the echo extension sends audio and digits back', async ({ server, peer, ca
       provisional(),
       receive(200),
       request('ACK', 1),
-      pause(2_000),
-      request('BYE', 2),
-      receive(200),
+      receive('BYE'),
+      confirm(),
     ],
   });
   const ok = await relay.seen('server', 'SIP/2.0 200');
   peer.sendTo(Number(/^m=audio (\d+)/m.exec(ok)?.[1]));
   // A ramp that has every µ-law octet but silence's own, so that each sample can be told from its neighbours.
   const spoken = Buffer.from(Array.from({ length: 160 * 10 }, (_, index) => (index * 7 + (index >> 8)) & 0xff));
-  await peer.speak(spoken);
-  await peer.until(() => peer.audio().indexOf(spoken) >= 0, 'the echo');
+  // Again until all of it was heard: what a busy machine lets come too late is left out of an echo.
+  peer.repeat(0, spoken);
+  await peer.until(() => peer.words().indexOf(spoken) >= 0, 'the echo');
+  peer.hush();
   await peer.press('8', 160);
   await peer.until(
     () =>
@@ -220,13 +222,17 @@ test('the echo extension sends audio and digits back', async ({ server, peer, ca
       ),
     'the end of the digit',
   );
+  const [channel] = await server.client().ok<{ id: string }[]>('GET', '/channels');
+  await server.client().ok('DELETE', `/channels/${channel?.id}`);
   await phone.done;
 });
 
 test('the dialplan answers, plays and hangs up with a cause of its own', async ({ server, peer, call }) => {
   const phone = call({ remote: server.sip(), service: 'prompt-and-out', steps: answered(peer.port) });
   await phone.done;
-  assertHears(peer.audio(), prompt('hello-world'));
+  const expected = prompt('hello-world');
+  await peer.until(() => peer.words().length >= expected.length, 'the whole prompt');
+  assertHears(peer.words(), expected);
   assert.match(phone.received('BYE'), /^Reason: *Q\.850 *;cause=17/im);
 });
 

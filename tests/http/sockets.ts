@@ -65,7 +65,7 @@ export async function startTestServer(
 ): Promise<TestServer & { fakes: ReturnType<typeof createFakes> }> {
   const { fakes, owners, connections, connected } = createConnecting(refuse);
   const app = createTestApp({ ...owners, ...others }, changes, clock, undefined, more);
-  const usual = { headers: 16_384, header_timeout: 5, request_timeout: 10, keep_alive: 15, busy_poll: 0 };
+  const usual = { headers: 16_384, header_timeout: 60, request_timeout: 60, keep_alive: 15, busy_poll: 0 };
   const limits = { ...usual, ...changed };
   const server = await startHttpServer(
     app,

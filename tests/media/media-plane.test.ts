@@ -43,14 +43,15 @@ test('a phone hears a prompt exactly as it is in the file', async () => {
   assert.equal(heard.flatMap(({ payload }) => payload).slice(0, file.length), [...file]);
   const first = heard[0]!;
   assert.equal(
-    heard.map(({ marker, sequence, timestamp, ssrc }) => ({ marker, sequence, timestamp, ssrc })),
-    heard.map((_, index) => ({
-      marker: index === 0,
-      sequence: (first.sequence + index) & 0xffff,
-      timestamp: (first.timestamp + index * 160) % 0x1_0000_0000,
-      ssrc: first.ssrc,
-    })),
+    heard.map(({ sequence, ssrc }) => ({ sequence, ssrc })),
+    heard.map((_, index) => ({ sequence: (first.sequence + index) & 0xffff, ssrc: first.ssrc })),
   );
+  assert.ok(first.marker);
+  for (const [index, { marker, timestamp }] of heard.slice(1).entries()) {
+    const ahead = (timestamp - heard[index]!.timestamp) >>> 0;
+    // A thread that had no turn for a while leaves that time out, and marks what it says then.
+    assert.ok(marker ? ahead > 160 && ahead % 160 === 0 : ahead === 160, `${ahead} ahead`);
+  }
   phone.socket.close();
   await plane.close();
 });
@@ -213,6 +214,7 @@ test('a media thread that dies takes no call with it: port, stream and item go o
   const session = await plane.openRtp('a', (report) => reports.push(report));
   phone.configure(session);
   const { port } = session.local;
+  const begun = performance.now();
   const ended = finished(session, 'sound:digits/1');
   const [half] = plane.openPair(['b', 'c'], [() => {}, () => {}]);
   const halfEnded = finished(half, 'sound:digits/1');
@@ -230,7 +232,8 @@ test('a media thread that dies takes no call with it: port, stream and item go o
     phone.heard.map((_, index) => [(first!.sequence + index) & 0xffff, first!.ssrc]),
   );
   const jump = (phone.heard[before]!.timestamp - phone.heard[before - 1]!.timestamp) | 0;
-  assert.ok(jump >= 160 && jump < 8000 * 10, `the timeline ran on while nobody could send: ${jump}`);
+  const most = 8 * (performance.now() - begun);
+  assert.ok(jump >= 160 && jump <= most, `the timeline ran on while nobody could send: ${jump} of ${most} samples`);
   assert.equal([session.local.port, reports], [port, []]);
   assert.equal((await session.statistics())?.txcount, phone.heard.length);
   assert.is(threads.length, threadCount() === 1 ? 2 : 3, 'nothing but the lost one is started again');
@@ -265,6 +268,8 @@ test('a dump is enough to go on with a session in another plane: same port, same
     ],
     ['a', port, ['configure', 'indicate'], item('sound:digits/1'), true],
   );
+  // The last packet may still be on its way to the phone.
+  await phone.hears((packets) => packets.length * 20 >= dump.item.positionMs);
   assert.is(dump.item.positionMs, phone.heard.length * 20);
   await first.close();
   const second = createMediaPlane({ config, clock: systemClock, log: memoryLogger() });

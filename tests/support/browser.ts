@@ -29,9 +29,13 @@ const users = [
 ];
 const pictures = fileURLToPath(new URL('../../docs/page', import.meta.url));
 
+/** How long a browser may take for anything, in ms: on a busy machine that is long, and only then a failure. */
+const browserMs = 3 * patienceMs;
+
 const launch = (executablePath: string): Promise<Browser> =>
   chromium.launch({
     executablePath,
+    timeout: browserMs,
     args: [
       '--headless',
       '--no-sandbox',
@@ -96,7 +100,7 @@ export const pageTests =
               reducedMotion: 'reduce',
             });
             const shown = await context.newPage();
-            shown.setDefaultTimeout(patienceMs);
+            shown.setDefaultTimeout(browserMs);
             shown.on('console', (message) => {
               // A channel may go while its figures are asked for.
               if (message.type() !== 'error' || message.location().url.endsWith('/rtp_statistics')) return;

@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { defaultMediaConfig } from '../../../src/media/config.ts';
+import { defaultMediaConfig, defaultVideoConfig } from '../../../src/media/config.ts';
 import { createMediaPlane } from '../../../src/media/media-plane.ts';
 import { need } from '../../support/need.ts';
 import { RtpPeer } from '../../support/rtp-peer.ts';
@@ -15,7 +15,10 @@ const inside = '127.0.0.2';
 
 ffmpeg.test(test, 'a phone behind a NAT is found with all of its streams, those that send no packets too', async () => {
   const plane = createMediaPlane({
-    config: { ...defaultMediaConfig, ports: { first: 0, last: 0 } },
+    config: {
+      ...{ ...defaultMediaConfig, ports: { first: 0, last: 0 }, threadTimeoutMs: 60_000 },
+      video: { ...defaultVideoConfig, sourceTimeoutMs: 60_000 },
+    },
     clock: systemClock,
     log: memoryLogger(),
   });

@@ -1,5 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
+import { isControl } from '../rtp-peer.ts';
 import { untilHolds } from '../waiting.ts';
 import { type Clip, framesPerSecond } from './clips.ts';
 import { packetise } from './packetise.ts';
@@ -182,7 +183,8 @@ export class VideoPeer {
   }
 
   #hear(data: Buffer): void {
-    if (data.length < 12 || data[0]! >> 6 !== 2) return;
+    // The RTCP of a neighbour's audio may come here.
+    if (data.length < 12 || data[0]! >> 6 !== 2 || isControl(data)) return;
     const padding = data[0]! & 0x20 ? data[data.length - 1]! : 0;
     this.packets.push({
       marker: data[1]! >> 7 === 1,
