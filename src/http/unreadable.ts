@@ -31,9 +31,20 @@ function slowLimit({ _httpMessage: answer }: Answering, limits: ReadingLimits): 
   return whole ? 'http.limits.request_timeout' : 'http.limits.header_timeout';
 }
 
+/** Bytes that are looked at for the line of a request: as many as the field takes of one. */
+const longestLine = 4096;
+const requestLine = /^[A-Z]+ \/[^\s]* HTTP\/1\.[01]\r\n/;
+
+/** Whether what came begins like a request whose method nobody knows (RFC 9110 9.1), and not like something else. */
+const hasLine = (bytes: Uint8Array | undefined): boolean =>
+  bytes !== undefined && requestLine.test(Buffer.from(bytes.subarray(0, longestLine)).toString('latin1'));
+
+/** What Node keeps of bytes that its parser refused. */
+type ParseError = NodeJS.ErrnoException & { rawPacket?: Uint8Array };
+
 /** What is said to the client, and the bound that it met, if any; undefined where nobody would understand an answer. */
 function refusalOf(
-  { code = '' }: NodeJS.ErrnoException,
+  { code = '', rawPacket }: ParseError,
   socket: Socket,
   limits: ReadingLimits,
 ): { refusal: AriError; limit?: string } | undefined {
@@ -43,12 +54,13 @@ function refusalOf(
     return { refusal: new AriError('requestTooSlow'), limit: slowLimit(socket, limits) };
   // The connection itself failed, or its TLS handshake did.
   if (!code.startsWith('HPE_')) return undefined;
-  return { refusal: new AriError('requestUnreadable') };
+  const isMethod = code === 'HPE_INVALID_METHOD' && hasLine(rawPacket);
+  return { refusal: new AriError(isMethod ? 'methodInvalid' : 'requestUnreadable') };
 }
 
 /**
  * Makes what hears of requests that never became one: heads that are too large, clients that are too slow, and what is no
- * HTTP. The answers have the status that Node gives them by itself (431, 408, 413, 400).
+ * HTTP. The answers have the status that Node gives them by itself (431, 408, 413, 400), but for methods that nobody knows (405).
  */
 export function createUnreadable({ responder, clock, log, hit = uncounted }: UnreadableDeps): Unreadable {
   const tellLimit = createTally(clock, log, 'a request was cut off: it was too large or too slow to be read');

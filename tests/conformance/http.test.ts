@@ -168,6 +168,7 @@ test('the base path is known in any case of letters, but is no beginning of a wo
 cases('methods that are not there are refused, with those that are', [
   { ask: 'PUT /channels', ...wrongMethod },
   { ask: 'PATCH /channels', ...wrongMethod },
+  { ask: 'FROBNICATE /channels', with: { fresh: true }, ...wrongMethod },
   // Elsewhere a body follows, which is read as the beginning of the next answer.
   { ask: 'HEAD /channels', status: 405, oursAlone: true },
   { ask: 'GET /channels/nobody/answer', ...wrongMethod },

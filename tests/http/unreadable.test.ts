@@ -77,6 +77,16 @@ unreadable('a connection that begins no request is counted, too', async () => {
   await server.close();
 });
 
+unreadable('a method that nobody knows is refused as one, where what came is a request', async () => {
+  const { say, server } = await world({});
+  const unknown = refusal('405 Method Not Allowed', 'Invalid method');
+  for (const method of ['FOO', 'GETS'])
+    assert.is(await say(`${method} /ari/channels/c1?a=b HTTP/1.1\r\nHost: x\r\n\r\n`), unknown, method);
+  for (const line of ['FOO channels HTTP/1.1', 'FOO /channels', 'foo /channels HTTP/1.1', 'FOO / x HTTP/1.1'])
+    assert.is(await say(`${line}\r\nHost: x\r\n\r\n`), noHttp, line);
+  await server.close();
+});
+
 unreadable('what is no HTTP is refused and meets no bound; a request before it is answered', async () => {
   const { say, server, counts, logged } = await world({});
   assert.is(await say('nonsense\r\n\r\n'), noHttp);
