@@ -1,6 +1,7 @@
 import type { Bus } from '../bus/bus.ts';
 import { allBridges, bridgeTopic, bridgeTopics, type Topic } from '../bus/topics.ts';
 import type { Logger } from '../lib/log.ts';
+import { SlotMap } from '../lib/slot-map.ts';
 import {
   type BridgeCommand,
   type BridgeEvent,
@@ -131,7 +132,7 @@ export function createBridges(options: BridgesOptions): Bridges {
   const { bus, runtime, log, media, channels, playbacks, recordings, applications, limits } = options;
   const registry = new Registry<BridgeEntry>('bridgeNotFound');
   /** The one stay of each channel that is in a bridge. */
-  const whereabouts = new Map<string, Stay>();
+  const whereabouts = new SlotMap<string, Stay>();
 
   const snapshot = ({ actor }: BridgeEntry): BridgeSnapshot => actor.getSnapshot();
   const tell = ({ actor }: BridgeEntry, event: BridgeEvent): void => actor.send(event);

@@ -1,4 +1,5 @@
 import { guarded } from '../lib/guard.ts';
+import { SlotMap } from '../lib/slot-map.ts';
 import {
   type ChannelContext,
   type ChannelFact,
@@ -101,8 +102,8 @@ const legOf = ({ context }: ChannelSnapshot, source: string | undefined): CallLe
 /** Makes the watcher of all channels; nobody listens at first. */
 export function createCallStory({ clock, log }: Pick<Runtime, 'clock' | 'log'>): CallStory {
   const listeners: CallListener[] = [];
-  const legs = new Map<string, CallLeg>();
-  const entries = new Map<string, ChannelEntry>();
+  const legs = new SlotMap<string, CallLeg>();
+  const entries = new SlotMap<string, ChannelEntry>();
   /** Of channels that are not there yet. */
   const putDown = new Map<string, CallLeg>();
   const ending = new Set<Promise<void>>();

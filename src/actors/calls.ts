@@ -1,17 +1,19 @@
+import { SlotMap } from '../lib/slot-map.ts';
 import { lifeOf } from '../machines/channel.ts';
 import type { ChannelEntry } from './channel-entry.ts';
 
 /** Which channels belong to one call (`linkedid`), in the order in which they came to it, and who is called for whom. */
 export class Calls {
-  readonly #channels = new Map<string, ChannelEntry[]>();
-  readonly #callOf = new Map<ChannelEntry, string>();
-  readonly #callerOf = new Map<ChannelEntry, ChannelEntry>();
-  readonly #calledBy = new Map<ChannelEntry, Set<ChannelEntry>>();
+  readonly #channels = new SlotMap<string, ChannelEntry[]>();
+  /** By id of the channel, as the others. */
+  readonly #callOf = new Map<string, string>();
+  readonly #callerOf = new SlotMap<string, ChannelEntry>();
+  readonly #calledBy = new SlotMap<string, Set<ChannelEntry>>();
 
   /** The channel belongs to that call from now on, and to no other. */
   enter(entry: ChannelEntry, call: string): void {
     this.#leaveCall(entry);
-    this.#callOf.set(entry, call);
+    this.#callOf.set(entry.id, call);
     const channels = this.#channels.get(call);
     if (channels) channels.push(entry);
     else this.#channels.set(call, [entry]);
@@ -20,39 +22,39 @@ export class Calls {
   /** The channel is no more. */
   leave(entry: ChannelEntry): void {
     this.#leaveCall(entry);
-    const caller = this.#callerOf.get(entry);
+    const caller = this.#callerOf.get(entry.id);
     if (caller) this.#forget(caller, entry);
-    for (const called of this.#calledBy.get(entry) ?? []) this.#callerOf.delete(called);
-    this.#calledBy.delete(entry);
+    for (const called of this.#calledBy.get(entry.id) ?? []) this.#callerOf.delete(called.id);
+    this.#calledBy.delete(entry.id);
   }
 
   /** A channel is called for another one, which need not be of its call: they will probably meet. */
   calledFor(called: ChannelEntry, caller: ChannelEntry): void {
-    const before = this.#callerOf.get(called);
+    const before = this.#callerOf.get(called.id);
     if (before) this.#forget(before, called);
-    this.#callerOf.set(called, caller);
-    const all = this.#calledBy.get(caller);
+    this.#callerOf.set(called.id, caller);
+    const all = this.#calledBy.get(caller.id);
     if (all) all.add(called);
-    else this.#calledBy.set(caller, new Set([called]));
+    else this.#calledBy.set(caller.id, new Set([called]));
   }
 
   /** The audio formats of whom a channel is called for; undefined where that is nobody. */
   callerFormats(entry: ChannelEntry): readonly string[] | undefined {
-    return this.#callerOf.get(entry)?.leg.formats;
+    return this.#callerOf.get(entry.id)?.leg.formats;
   }
 
   #forget(caller: ChannelEntry, called: ChannelEntry): void {
-    this.#callerOf.delete(called);
-    const all = this.#calledBy.get(caller);
+    this.#callerOf.delete(called.id);
+    const all = this.#calledBy.get(caller.id);
     all?.delete(called);
-    if (all?.size === 0) this.#calledBy.delete(caller);
+    if (all?.size === 0) this.#calledBy.delete(caller.id);
   }
 
   #leaveCall(entry: ChannelEntry): void {
-    const call = this.#callOf.get(entry);
+    const call = this.#callOf.get(entry.id);
     const channels = call === undefined ? undefined : this.#channels.get(call);
     if (call === undefined || !channels) return;
-    this.#callOf.delete(entry);
+    this.#callOf.delete(entry.id);
     channels.splice(channels.indexOf(entry), 1);
     if (channels.length === 0) this.#channels.delete(call);
   }
@@ -63,7 +65,7 @@ export class Calls {
    */
   partnerFormats(entry: ChannelEntry): readonly string[] | undefined {
     const isPartner = (each: ChannelEntry): boolean => each !== entry && lifeOf(each.actor.getSnapshot()) === 'up';
-    const called = [...(this.#calledBy.get(entry) ?? [])].findLast(isPartner);
-    return (called ?? this.#channels.get(this.#callOf.get(entry) ?? '')?.findLast(isPartner))?.leg.formats;
+    const called = [...(this.#calledBy.get(entry.id) ?? [])].findLast(isPartner);
+    return (called ?? this.#channels.get(this.#callOf.get(entry.id) ?? '')?.findLast(isPartner))?.leg.formats;
   }
 }

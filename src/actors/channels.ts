@@ -6,6 +6,7 @@ import type { Dialplan } from '../dialplan/dialplan.ts';
 import type { DialplanSystem, Position } from '../dialplan/host.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { LimitHit } from '../lib/limit-counts.ts';
+import { SlotMap } from '../lib/slot-map.ts';
 import type { ChannelContext, ChannelInput, ChannelSnapshot, Forward, OnAnswer } from '../machines/channel.ts';
 import type { OwnershipInput } from '../machines/ownership.ts';
 import type { Channel } from '../models/channel.ts';
@@ -150,7 +151,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     hit,
   } = settings;
   const registry = new Registry<ChannelEntry>('channelNotFound');
-  const names = new Map<string, ChannelEntry>();
+  const names = new SlotMap<string, ChannelEntry>();
   const onIdle: (() => void)[] = [];
   const dialplanCalls = { of: noCalls };
   const calls = new Calls();

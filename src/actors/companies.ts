@@ -1,3 +1,4 @@
+import { SlotMap } from '../lib/slot-map.ts';
 import type { ChannelEntry } from './channel-entry.ts';
 
 /** Channels that the dialplan has brought together, or is about to: a Dial with its caller and those it calls. */
@@ -10,12 +11,18 @@ export type Company = {
 
 /** Which companies each channel is in. */
 export class Companies {
-  readonly #ofChannel = new Map<string, Set<Company>>();
-  readonly #members = new Map<Company, Set<string>>();
+  readonly #ofChannel = new SlotMap<string, Set<Company>>();
+  readonly #members = new WeakMap<Company, Set<string>>();
+  #size = 0;
 
   add(channelId: string, company: Company): void {
     this.#ofChannel.set(channelId, (this.#ofChannel.get(channelId) ?? new Set()).add(company));
-    this.#members.set(company, (this.#members.get(company) ?? new Set()).add(channelId));
+    const members = this.#members.get(company);
+    if (members) members.add(channelId);
+    else {
+      this.#members.set(company, new Set([channelId]));
+      this.#size++;
+    }
   }
 
   /** The company is over, for all in it. */
@@ -24,7 +31,7 @@ export class Companies {
       const all = this.#ofChannel.get(id);
       if (all?.delete(company) && all.size === 0) this.#ofChannel.delete(id);
     }
-    this.#members.delete(company);
+    if (this.#members.delete(company)) this.#size--;
   }
 
   /** One channel takes the place of another wherever that is. */
@@ -41,6 +48,6 @@ export class Companies {
   }
 
   get size(): number {
-    return this.#members.size;
+    return this.#size;
   }
 }

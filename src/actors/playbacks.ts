@@ -2,6 +2,7 @@ import type { Bus } from '../bus/bus.ts';
 import type { Topic } from '../bus/topics.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
+import { SlotMap } from '../lib/slot-map.ts';
 import {
   hasTurn,
   type PlaybackContext,
@@ -123,8 +124,8 @@ export function createPlaybacks(deps: {
 }): Playbacks {
   const { bus, runtime, ids, log, queueLimit = Number.POSITIVE_INFINITY } = deps;
   const registry = new Registry<PlaybackActor>('playbackNotFound');
-  const running = new Map<string, Running>();
-  const queues = new Map<string, MediaQueue>();
+  const running = new SlotMap<string, Running>();
+  const queues = new SlotMap<string, MediaQueue>();
 
   const startItem = (
     context: PlaybackContext,

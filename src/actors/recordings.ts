@@ -1,6 +1,7 @@
 import type { Bus } from '../bus/bus.ts';
 import type { Topic } from '../bus/topics.ts';
 import type { Logger } from '../lib/log.ts';
+import { SlotMap } from '../lib/slot-map.ts';
 import {
   liveRecordingMachine,
   type RecordingCommand,
@@ -102,7 +103,7 @@ export function createRecordings(options: RecordingsOptions): Recordings {
   const { bus, runtime, log, stored, most, compatibility, onStarted } = options;
   const registry = new Registry<Entry>('recordingNotFound');
   /** By target: its recordings, and who waits for their end. */
-  const byTarget = new Map<string, { entries: Set<Entry>; settled: (() => void)[] }>();
+  const byTarget = new SlotMap<string, { entries: Set<Entry>; settled: (() => void)[] }>();
 
   const record = (name: string): void => {
     const entry = registry.find(name);

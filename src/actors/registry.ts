@@ -1,3 +1,4 @@
+import { SlotMap } from '../lib/slot-map.ts';
 import { AriError, type AriErrorCode, type AriErrorParameters } from '../models/errors.ts';
 
 /** Refusals whose message names no parameter. */
@@ -7,7 +8,7 @@ type PlainErrorCode = {
 
 /** Running objects by id, listed in the order in which they were added. Knows which error a missing one is. */
 export class Registry<A> {
-  readonly #items = new Map<string, A>();
+  readonly #items = new SlotMap<string, A>();
   readonly #notFound: PlainErrorCode;
 
   /** @param notFound the error that {@link get} throws for an unknown id. */

@@ -10,6 +10,7 @@ import type {
 } from 'xstate';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import { Roster } from '../lib/slot-map.ts';
 import { unasked } from '../machines/unasked.ts';
 import { type ActorDump, ChartRun, type Effect, failed, type StepSource, type Taking } from './chart-run.ts';
 import { type Deadline, deadlinesOf, withDeadlines } from './deadlines.ts';
@@ -22,7 +23,7 @@ export type Runtime = {
   log: Logger;
   turn: Turn;
   /** The actors that run now, of every chart. */
-  actors: Set<LiveActor>;
+  actors: Roster<LiveActor>;
 };
 
 /** A running actor, as those see it who count them, or look at them from outside. */
@@ -33,7 +34,7 @@ export const createRuntime = (clock: Clock, log: Logger): Runtime => ({
   clock,
   log,
   turn: createTurn(),
-  actors: new Set(),
+  actors: new Roster(),
 });
 
 export type SpawnOptions<M extends AnyStateMachine> = {
@@ -106,6 +107,8 @@ class RunningActor implements Steppable, KeptActor {
   #watchers: readonly Watcher[] = none;
   /** The timers that run, by id. */
   #timers: Map<string, Timer> | undefined;
+  /** Its number among those that run. */
+  #number = 0;
   /** The request that its last step followed from. */
   #request: string | undefined;
 
@@ -149,7 +152,7 @@ class RunningActor implements Steppable, KeptActor {
   }
 
   start({ input, from }: Beginning<unknown>, onCreated: () => void): void {
-    this.#options.runtime.actors.add(this);
+    this.#number = this.#options.runtime.actors.add(this);
     const first = from ? { type: restored } : { type: 'xstate.init', input };
     this.#options.runtime.turn.start((seq, causedBy) => {
       const next = from ? this.#run.resume(from) : this.#run.begin(input);
@@ -345,7 +348,7 @@ class RunningActor implements Steppable, KeptActor {
   }
 
   #end(error?: unknown): void {
-    this.#options.runtime.actors.delete(this);
+    this.#options.runtime.actors.remove(this.#number);
     this.#guarded(() => this.#options.onEnded(error));
   }
 

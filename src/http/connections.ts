@@ -4,6 +4,7 @@ import { sourceNetwork } from '../lib/addresses.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
+import { SlotMap } from '../lib/slot-map.ts';
 import { createTally } from '../lib/tally.ts';
 
 /** What connections of clients may cost; names as in the configuration's `http.limits`. */
@@ -45,8 +46,11 @@ export interface Connections {
   close(): void;
 }
 
-type Source = { connections: number; strangers: Set<Connection> };
+/** Connections by their numbers, in the order in which they came. */
+type Numbered = SlotMap<number, Connection>;
+type Source = { connections: number; strangers: Numbered };
 type Connection = {
+  readonly number: number;
   /** Over TLS the one within, as soon as the handshake is done. */
   socket: Socket;
   readonly address: string;
@@ -72,29 +76,31 @@ const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddre
 
 /** Watches nothing before {@link Connections.attach}. */
 export function createConnections({ limits, clock, log, hit = uncounted }: ConnectionsDeps): Connections {
-  const all = new Map<Socket, Connection>();
+  const all: Numbered = new SlotMap();
+  const bySocket = new WeakMap<Socket, Connection>();
   const sources = new Map<string, Source>();
-  /** In the order they came. */
-  const strangers = new Set<Connection>();
+  const strangers: Numbered = new SlotMap();
+  let last = 0;
   const perAddress = (): number => Math.max(1, Math.floor(limits.connections * limits.address_share));
   const tellClosed = createTally(clock, log, 'a connection was closed to keep their number within the limit');
   const tellSlow = createTally(clock, log, 'a connection was closed: its client does not read the answers');
   /** Those in the middle of their TLS handshake, by address and port. */
-  const greeting = new Map<string, Connection>();
+  const greeting = new SlotMap<string, Connection>();
   let timer: unknown;
 
   const forget = (connection: Connection): void => {
-    const { socket, source, address } = connection;
-    if (!all.delete(socket)) return;
+    const { number, source, address } = connection;
+    if (!all.delete(number)) return;
+    bySocket.delete(connection.socket);
     greeting.delete(connection.peer);
-    strangers.delete(connection);
-    source.strangers.delete(connection);
+    strangers.delete(number);
+    source.strangers.delete(number);
     source.connections--;
     if (source.connections === 0) sources.delete(address);
   };
   /** Closes the one that has been a stranger longest; the newest when all others have proved who they are. */
-  const closeOne = (candidates: ReadonlySet<Connection>, limit: string): void => {
-    const [victim] = candidates;
+  const closeOne = (candidates: Numbered, limit: string): void => {
+    const [victim] = candidates.values();
     hit(limit);
     if (!victim) return;
     tellClosed({ client: victim.address, limit });
@@ -103,18 +109,17 @@ export function createConnections({ limits, clock, log, hit = uncounted }: Conne
   };
   const take = (socket: Socket): void => {
     // One that was offered another protocol is put back and comes again.
-    if (all.has(socket)) return;
+    if (bySocket.has(socket)) return;
     const address = sourceNetwork(socket.remoteAddress ?? '');
-    const source = sources.get(address) ?? { connections: 0, strangers: new Set() };
+    const source = sources.get(address) ?? { connections: 0, strangers: new SlotMap() };
     const connection: Connection = {
-      ...{ socket, address, peer: peerOf(socket), source, proved: false, upgraded: false },
+      ...{ number: ++last, socket, address, peer: peerOf(socket), source, proved: false, upgraded: false },
       ...{ waiting: 0, due: undefined },
     };
     sources.set(address, source);
     source.connections++;
-    source.strangers.add(connection);
-    all.set(socket, connection);
-    strangers.add(connection);
+    bySocket.set(socket, connection);
+    for (const each of [all, strangers, source.strangers]) each.set(connection.number, connection);
     socket.once('close', () => forget(connection));
     if (source.connections > perAddress()) closeOne(source.strangers, 'http.limits.address_share');
     else if (all.size > limits.connections) closeOne(strangers, 'http.limits.connections');
@@ -125,9 +130,9 @@ export function createConnections({ limits, clock, log, hit = uncounted }: Conne
     const connection = greeting.get(peerOf(secure));
     if (!connection) return;
     greeting.delete(connection.peer);
-    all.delete(connection.socket);
+    bySocket.delete(connection.socket);
     connection.socket = secure;
-    all.set(secure, connection);
+    bySocket.set(secure, connection);
   };
 
   const slow = (connection: Connection, octets: number, limit: string): void => {
@@ -184,26 +189,26 @@ export function createConnections({ limits, clock, log, hit = uncounted }: Conne
       server.on('connection', take);
       if ('setSecureContext' in server) {
         server.on('connection', (raw) => {
-          const connection = all.get(raw);
+          const connection = bySocket.get(raw);
           if (connection) greeting.set(connection.peer, connection);
         });
         server.on('secureConnection', greeted);
       }
       server.on('upgrade', (request) => {
-        const connection = all.get(request.socket);
+        const connection = bySocket.get(request.socket);
         if (connection && request.headers.upgrade?.toLowerCase() === 'websocket') connection.upgraded = true;
       });
       timer = clock.setTimeout(sweep, sweepMs);
     },
     proved: (socket) => {
-      const connection = all.get(socket);
+      const connection = bySocket.get(socket);
       if (!connection || connection.proved) return;
       connection.proved = true;
-      strangers.delete(connection);
-      connection.source.strangers.delete(connection);
+      strangers.delete(connection.number);
+      connection.source.strangers.delete(connection.number);
     },
     mayWait: (outgoing) => {
-      const connection = all.get(outgoing.req.socket);
+      const connection = bySocket.get(outgoing.req.socket);
       if (!connection) return true;
       if (connection.waiting >= limits.pipelined || connection.socket.writableLength > unreadPerConnection)
         return false;

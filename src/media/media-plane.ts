@@ -3,6 +3,7 @@ import type { LimitHit } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import type { LoopReader } from '../lib/loop-reader.ts';
 import type { TracedKind } from '../lib/rtp-trace.ts';
+import { Roster, SlotMap } from '../lib/slot-map.ts';
 import type { ExternalAudio, ExternalReport, ExternalRequest, ExternalSession } from '../telephony/external.ts';
 import type {
   AudioDirection,
@@ -69,9 +70,9 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
   readonly #options: MediaPlaneOptions;
   readonly #startThread: StartThread;
   /** All sessions, and those that others may name, by their id. */
-  readonly #sessions = new Set<SessionProxy>();
-  readonly #byId = new Map<string, SessionProxy>();
-  readonly #mixes = new Set<MixProxy>();
+  readonly #sessions = new Roster<SessionProxy>();
+  readonly #byId = new SlotMap<string, SessionProxy>();
+  readonly #mixes = new Roster<MixProxy>();
   /** Running threads, each in a place of its own. */
   readonly #links: (ThreadLink | undefined)[];
   /** When the thread of each place was lost. */
@@ -121,9 +122,9 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
       videoTieBytes: this.#options.config.video.tieBytes,
       thread: (near) => (this.#closed ? undefined : this.#thread(near)),
       sessionOf: ({ id: session }) => this.#byId.get(session),
-      ended: (ended) => this.#mixes.delete(ended),
+      ended: () => this.#mixes.remove(number),
     });
-    this.#mixes.add(mix);
+    const number = this.#mixes.add(mix);
     return mix;
   }
 
@@ -220,12 +221,12 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
   }
 
   #add(session: SessionProxy): void {
-    this.#sessions.add(session);
+    session.listed = this.#sessions.add(session);
     this.#byId.set(session.id, session);
   }
 
   #remove(session: SessionProxy): void {
-    this.#sessions.delete(session);
+    this.#sessions.remove(session.listed);
     if (this.#byId.get(session.id) === session) this.#byId.delete(session.id);
     session.mix?.forget(session);
   }

@@ -51,6 +51,8 @@ const sessionClosed = 'the session was closed';
  */
 export abstract class SessionProxy implements MediaSession, Linked {
   readonly id: string;
+  /** Its number among all sessions. */
+  listed = 0;
   protected readonly told: (report: MediaReport) => void;
   readonly #options: SessionProxyOptions;
   readonly #plays = new Plays();

@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
+import { SlotMap } from '../lib/slot-map.ts';
 import type { EngineReport, MediaCommand, MediaMessage } from './protocol.ts';
 import { blockSlots, memoryIn, newBlock, type SessionMemory } from './session-memory.ts';
 import type { MediaThread } from './start-worker.ts';
@@ -67,11 +68,11 @@ export class ThreadLink {
   readonly #beatMs: number;
   readonly #hit: LimitHit;
   readonly #lost: (reason: string) => void;
-  readonly #sessions = new Map<number, Linked>();
-  readonly #mixes = new Map<number, Linked>();
+  readonly #sessions = new SlotMap<number, Linked>();
+  readonly #mixes = new SlotMap<number, Linked>();
   readonly #blocks: SharedArrayBuffer[] = [];
   readonly #freeSlots: number[] = [];
-  readonly #pending = new Map<number, Pending>();
+  readonly #pending = new SlotMap<number, Pending>();
   #batch: MediaCommand[] = [];
   #next = 1;
   #nextRequest = 1;

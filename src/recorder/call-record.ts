@@ -44,6 +44,8 @@ export class ObjectHistory implements RowOwner, KeptChart {
   last = 0;
   /** What the journal was about to let go of. */
   taken: EntryList | undefined;
+  /** Its number among those that run. */
+  number = 0;
   /** How many entries of it are kept. */
   size = 0;
   /** The state it is in, and since when, in ms since the epoch. */

@@ -1,5 +1,6 @@
 import type { CommittedStep } from '../actors/step.ts';
 import type { KeptActor } from '../actors/turn.ts';
+import { Roster } from '../lib/slot-map.ts';
 import type { BridgeContext } from '../machines/bridge.ts';
 import type { ChannelContext } from '../machines/channel.ts';
 import type { OwnershipContext } from '../machines/ownership.ts';
@@ -72,7 +73,7 @@ export class CallStore {
   /** SIP messages whose channel may come. */
   readonly #waiting = new Map<string, Kept[]>();
   /** The charts that run. */
-  readonly living = new Set<ObjectHistory>();
+  readonly living = new Roster<ObjectHistory>();
   /** Octets of calls beside the journals, roughly. */
   #besides = 0;
   /** Octets of entries that the journal has let go of. */
@@ -235,7 +236,7 @@ export class CallStore {
   #begin(step: CommittedStep, actor: KeptActor): ObjectHistory {
     const history = new ObjectHistory(this, actor.machine, step);
     actor.note = history;
-    this.living.add(history);
+    history.number = this.living.add(history);
     this.#ofCharts[history.chart]?.set(history.object, history);
     return history;
   }
@@ -329,7 +330,7 @@ export class CallStore {
 
   #end(history: ObjectHistory, at: number): void {
     history.ended = at;
-    this.living.delete(history);
+    this.living.remove(history.number);
     if (history.role === 'none') this.#unname(history);
     const { call } = history;
     if (history.role !== 'channel' || !call || --call.live > 0) return;

@@ -13,6 +13,7 @@ import {
 } from '@opentelemetry/api';
 import type { CallEnd, CallLeg, CallListener } from '../actors/call-story.ts';
 import type { EffectWatch } from '../actors/turn.ts';
+import { SlotMap } from '../lib/slot-map.ts';
 import type { TraceFields } from '../models/events.ts';
 
 /** A request of a client, as traces show it. */
@@ -57,9 +58,9 @@ export function createTracing(version: string, requestOf: () => string | undefin
   if (provider instanceof ProxyTracerProvider && provider.getDelegateTracer(name) === undefined) return undefined;
   const tracer = provider.getTracer(name, version);
   /** By channel. */
-  const legs = new Map<string, Span>();
+  const legs = new SlotMap<string, Span>();
   /** By request id; the oldest go. */
-  const requests = new Map<string, Context>();
+  const requests = new SlotMap<string, Context>();
 
   const within = (span: Span): Context => trace.setSpan(ROOT_CONTEXT, span);
   const causeOf = (): Context | undefined => {

@@ -1,3 +1,4 @@
+import { SlotMap } from '../../lib/slot-map.ts';
 import type { UsageAnswer } from '../../sip/dialog/usage-handlers.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
@@ -41,7 +42,7 @@ export type CallView = {
 /** The legs there are, counted by endpoint. */
 export class Legs {
   readonly #all = new Map<string, Set<LegToken>>();
-  readonly #byChannel = new Map<string, LegToken>();
+  readonly #byChannel = new SlotMap<string, LegToken>();
   #size = 0;
   #listener: (endpoint: string) => void = () => {};
 

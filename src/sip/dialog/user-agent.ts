@@ -1,3 +1,4 @@
+import { SlotMap } from '../../lib/slot-map.ts';
 import type { DigestClient } from '../auth/client.ts';
 import { buildRequest, type HeaderLines } from '../message/build.ts';
 import type { SipRequest, SipResponse } from '../message/message.ts';
@@ -112,9 +113,9 @@ const REMEMBERED_CALLS = 1_000;
 const methodsOfDialogs = new Set(['BYE', 'INFO', 'UPDATE', 'PRACK']);
 
 export function createUserAgent(stack: Stack): UserAgent {
-  const usages = new Map<string, InviteUsage>();
+  const usages = new SlotMap<string, InviteUsage>();
   /** Where the peers of the usages are: known there as long as the dialog lives. */
-  const flows = new Map<string, Target>();
+  const flows = new SlotMap<string, Target>();
   /** Keys of calls that have ended, the latest last. */
   const ended = new Set<string>();
   const pending = new Set<object>();

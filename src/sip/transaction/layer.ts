@@ -4,6 +4,7 @@ import { guardedClock } from '../../lib/guard.ts';
 import type { Ids } from '../../lib/ids.ts';
 import type { LimitHit } from '../../lib/limit-counts.ts';
 import type { Logger } from '../../lib/log.ts';
+import { SlotMap } from '../../lib/slot-map.ts';
 import { keptRequest } from '../message/kept.ts';
 import type { SipRequest, SipResponse } from '../message/message.ts';
 import { formatRejection, type ParseFailure } from '../message/parse.ts';
@@ -64,10 +65,10 @@ class Transactions implements TransactionLayer {
   readonly #log: Logger;
   readonly #peers: KnownPeers | undefined;
   readonly #context: ClientContext & ServerContext & ArrivalContext;
-  readonly #clients = new Map<string, RunningClient>();
-  readonly #servers = new Map<string, RunningServer>();
+  readonly #clients = new SlotMap<string, RunningClient>();
+  readonly #servers = new SlotMap<string, RunningServer>();
   /** Requests taken up that wait for their user and their final response. */
-  readonly #resumed = new Map<string, ArrivedRequest>();
+  readonly #resumed = new SlotMap<string, ArrivedRequest>();
   /** How many server transactions live with a merge key. */
   readonly #mergeKeys = new Map<string, number>();
   /** Made when first needed: what tags of answers that nobody remembers are made with. */
@@ -168,7 +169,7 @@ class Transactions implements TransactionLayer {
   }
 
   dump(): TransactionsData {
-    const dumped = <T>(transactions: Map<string, { dump(): T }>) =>
+    const dumped = <T>(transactions: SlotMap<string, { dump(): T }>) =>
       [...transactions.values()].map((each) => each.dump());
     return { clients: dumped(this.#clients), servers: dumped(this.#servers) };
   }
