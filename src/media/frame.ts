@@ -1,5 +1,40 @@
+import type { AudioCodec } from './codec/audio-codec.ts';
+
 /** 20 ms of linear 16-bit mono audio. Its samples hold until the tick after the one they were made in. */
-export type Frame = { samples: Int16Array /** In Hz. */; sampleRate: number };
+export type Frame = {
+  samples: Int16Array;
+  /** In Hz. */
+  sampleRate: number;
+  /** Of a frame that several ends say: what was encoded of it for one of them. */
+  readonly shared?: SharedPayloads | undefined;
+};
+
+/** What a frame is in codecs whose packets do not build on each other: encoded once, for all who say the same. */
+export class SharedPayloads {
+  readonly #payloads = new Map<string, { octets: Uint8Array; of: number }>();
+  /** Numbers what the samples were. */
+  #now = 0;
+
+  /** The samples have changed. */
+  changed(): void {
+    this.#now++;
+  }
+
+  /** As {@link AudioCodec.encode} does, of samples that are the whole frame. */
+  encode(codec: AudioCodec, samples: Int16Array, target: Uint8Array): number {
+    const known = this.#payloads.get(codec.codec);
+    if (known?.of === this.#now) {
+      target.set(known.octets);
+      return known.octets.length;
+    }
+    const length = codec.encode(samples, target);
+    if (known?.octets.length === length) {
+      known.octets.set(target.subarray(0, length));
+      known.of = this.#now;
+    } else this.#payloads.set(codec.codec, { octets: target.slice(0, length), of: this.#now });
+    return length;
+  }
+}
 
 /** Samples of 20 ms at a rate in Hz. */
 export function frameSamples(sampleRate: number): number {

@@ -1,11 +1,11 @@
 import type { MixCommand, MixMember, PlayItem } from '../telephony/media.ts';
 import { decodeInto, linearOf, octetsPerSample } from './codec/codecs.ts';
 import { ActiveSpeaker } from './dsp/active-speaker.ts';
-import { meanLevel } from './dsp/level.ts';
+import { isSilent, meanLevel } from './dsp/level.ts';
 import { MixBuffer } from './dsp/mixer.ts';
 import { TalkDetector } from './dsp/talk-detector.ts';
 import { anyCodec, type End, type Meeting, type PacketTaker } from './end.ts';
-import { emptyFrame, type Frame, frameSamples } from './frame.ts';
+import { emptyFrame, type Frame, frameSamples, SharedPayloads } from './frame.ts';
 import type { AudioLoader } from './item-loader.ts';
 import type { EngineReport } from './protocol.ts';
 import { RateChanger } from './rate-changer.ts';
@@ -29,13 +29,15 @@ const lowestRate = 8000;
 /** A stream that was passed on so long ago has ended, in ms. */
 const longestGapMs = 100;
 
+const sharedFrame = (sampleRate: number) => ({ ...emptyFrame(sampleRate), shared: new SharedPayloads() });
+
 /** Of a class: what is spread from a command has a shape of its own for each member, and is looked up anew at every tick. */
 class Member {
   readonly end: End;
   role: MixMember['role'];
   muted: boolean;
   passDigits: boolean;
-  /** What it said in this tick at the mix's rate; undefined = nothing. */
+  /** What it said in this tick at the mix's rate; undefined = nothing but silence. */
   own: Int16Array | undefined = undefined;
   rate: RateChanger;
   /** What it hears. */
@@ -67,7 +69,8 @@ export class Mixing implements Meeting {
   readonly #speaker = new ActiveSpeaker<number>();
   #buffer = new MixBuffer(frameSamples(lowestRate));
   #rate = lowestRate;
-  #all = emptyFrame(lowestRate);
+  /** What those hear who say nothing. */
+  #all = sharedFrame(lowestRate);
   #spoken = emptyFrame(lowestRate);
   #octets = new Uint8Array(0);
   #voiceActive = false;
@@ -213,11 +216,8 @@ export class Mixing implements Meeting {
     for (const member of this.#members.values()) {
       const frame = member.end.heard;
       member.own = undefined;
-      if (frame) {
-        heard = true;
-        if (!member.muted) this.#add(member, member.rate.samples(frame));
-      }
-      this.#detect(member);
+      if (frame) heard = true;
+      this.#detect(member, frame && !member.muted ? this.#add(member, member.rate.samples(frame)) : undefined);
     }
     if (announced) buffer.add(announced);
     // Nothing has come yet since mixing began: nobody's stream begins before there is something to hear.
@@ -247,16 +247,20 @@ export class Mixing implements Meeting {
     return false;
   }
 
-  #add(member: Member, samples: Int16Array): void {
-    if (this.#options.kind === 'holding' && member.role !== 'announcer') return;
+  /** @returns the mean level of what others hear of it; undefined where they hear nothing. */
+  #add(member: Member, samples: Int16Array): number | undefined {
+    if (this.#options.kind === 'holding' && member.role !== 'announcer') return undefined;
+    const level = meanLevel(samples);
+    // Who is silent hears what all hear who say nothing: that is added up and encoded once.
+    if (isSilent(samples, level)) return level;
     member.own = samples;
     this.#buffer.add(samples);
+    return level;
   }
 
-  #detect(member: Member): void {
-    const level = member.own ? meanLevel(member.own) : 0;
-    const change = member.detector.takeLevel(level, tickMs);
-    if (member.own) this.#speaker.hear(member.end.session, level);
+  #detect(member: Member, level: number | undefined): void {
+    const change = member.detector.takeLevel(level ?? 0, tickMs);
+    if (level !== undefined) this.#speaker.hear(member.end.session, level);
     if (change) this.#tellTalking(member.end.session, change.talking, change.talking ? 0 : change.durationMs);
   }
 
@@ -274,6 +278,7 @@ export class Mixing implements Meeting {
   #share(): void {
     const holding = this.#options.kind === 'holding';
     this.#buffer.all(this.#all.samples);
+    this.#all.shared.changed();
     this.#said = this.#all;
     for (const member of this.#members.values()) {
       // Who announces to those on hold hears neither them nor their music.
@@ -347,7 +352,7 @@ export class Mixing implements Meeting {
     if (rate === this.#rate && this.#octets.length > 0) return;
     this.#rate = rate;
     this.#buffer = new MixBuffer(frameSamples(rate));
-    this.#all = emptyFrame(rate);
+    this.#all = sharedFrame(rate);
     this.#spoken = emptyFrame(rate);
     const stored = linearOf(rate) ?? 'slin';
     this.#voice.convert(stored);

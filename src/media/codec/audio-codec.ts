@@ -32,6 +32,8 @@ export function isFormatName(name: string): name is FormatName {
  * a packet. Methods never throw for what comes from a network: a payload that cannot be read decodes to no samples.
  */
 export interface AudioCodec extends Readonly<AudioFormat> {
+  /** Whether the same samples are the same payload, whatever was encoded before. */
+  readonly stateless?: boolean | undefined;
   /**
    * Encodes a packet's samples (16 bit, mono, at `sampleRate`) to the beginning of `target`, which holds
    * {@link maximumPayload} octets of them.

@@ -9,6 +9,7 @@ export type LinearName = Extract<FormatName, `slin${string}`>;
 
 /** Linear 16-bit audio: slin inside, L16 on RTP (RFC 3551 4.5.11). Without state. */
 export class LinearCodec implements AudioCodec {
+  readonly stateless = true;
   readonly codec: LinearName;
   readonly sampleRate: number;
   readonly clockRate: number;

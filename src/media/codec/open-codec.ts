@@ -31,6 +31,7 @@ export function openCodec(codec: FormatName, options: AudioCodecOptions = {}): A
 
 /** G.711: an octet a sample by tables, without state. */
 class TableCodec implements AudioCodec {
+  readonly stateless = true;
   readonly codec: 'ulaw' | 'alaw';
   readonly sampleRate = 8000;
   readonly clockRate = 8000;

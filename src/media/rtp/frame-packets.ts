@@ -1,5 +1,6 @@
 import { type AudioCodec, maximumPayload } from '../codec/audio-codec.ts';
 import { octetsPerSample } from '../codec/codecs.ts';
+import type { SharedPayloads } from '../frame.ts';
 import { headerLength } from './header.ts';
 
 /** Cuts frames of linear audio into packets of a codec, of whatever length the far side wants. */
@@ -41,10 +42,16 @@ export class FramePackets {
    * Takes a frame and hands out each packet that is full: its payload lies behind room for a header. Undefined stands
    * for one that need not be sent, for it is silent (Opus with DTX).
    * @param again whether packets are in the same memory again and again, for nobody keeps them.
+   * @param shared where it may be encoded already, for others who say the same.
    */
-  push(samples: Int16Array, again: boolean, send: (packet: Uint8Array | undefined, units: number) => void): void {
+  push(
+    samples: Int16Array,
+    again: boolean,
+    send: (packet: Uint8Array | undefined, units: number) => void,
+    shared?: SharedPayloads,
+  ): void {
     if (this.#count === 0 && samples.length === this.#perPacket) {
-      this.#encode(samples, again, send);
+      this.#encode(samples, again, send, shared);
       return;
     }
     this.#samples.set(samples, this.#count);
@@ -61,14 +68,21 @@ export class FramePackets {
     this.#count = 0;
   }
 
-  #encode(samples: Int16Array, again: boolean, send: (packet: Uint8Array | undefined, units: number) => void): void {
+  #encode(
+    samples: Int16Array,
+    again: boolean,
+    send: (packet: Uint8Array | undefined, units: number) => void,
+    shared?: SharedPayloads,
+  ): void {
     const most = headerLength + maximumPayload(samples.length);
     if (this.#room.length < most) {
       this.#room = new Uint8Array(most);
       this.#payload = this.#room.subarray(headerLength);
       this.#packet = this.#room;
     }
-    const length = this.#codec.encode(samples, this.#payload);
+    const codec = this.#codec;
+    const length =
+      shared && codec.stateless ? shared.encode(codec, samples, this.#payload) : codec.encode(samples, this.#payload);
     if (length === 0) {
       send(undefined, this.units);
       return;

@@ -148,19 +148,10 @@ export class RtpEnd extends End {
 
   override apply(command: SessionCommand): void {
     this.rouse();
-    switch (command.type) {
-      case 'configure':
-        this.#configure(command.flow);
-        return;
-      case 'echo':
-        this.#echo(command.on);
-        return;
-      case 'mute':
-        this.#muted = { in: command.in, out: command.out };
-        return;
-      default:
-        super.apply(command);
-    }
+    if (command.type === 'configure') this.#configure(command.flow);
+    else if (command.type === 'echo') this.#echo(command.on);
+    else if (command.type === 'mute') this.#muted = { in: command.in, out: command.out };
+    else super.apply(command);
   }
 
   override get forwardable(): string | undefined {
@@ -212,7 +203,7 @@ export class RtpEnd extends End {
   }
 
   override receive(now: number): void {
-    this.#far.settlePassage();
+    if (this.#partner) this.#far.settlePassage();
     this.#digitReceiver.expire(now);
     if (this.#held.size > 0) this.#releaseEcho(now);
     if (this.#flow) {
@@ -335,7 +326,7 @@ export class RtpEnd extends End {
     }
     const now = this.clock.monotonic();
     if (!this.#far.admits(address, port, header.ssrc, header.sequence, now)) return;
-    this.#far.endPassages(false);
+    if (this.#partner) this.#far.endPassages(false);
     if (header.ssrc !== this.#reception.ssrc) this.#startSource();
     const length = header.payloadEnd - header.payloadStart;
     const arrival = isAudio ? Math.floor((now * this.#codec.clockRate) / 1000) : undefined;
@@ -469,13 +460,15 @@ export class RtpEnd extends End {
       this.#sender.pause();
       return;
     }
-    const samples = this.#rate.samples(this.#muted.out ? this.#silent() : frame);
-    this.#packets.push(samples, this.#far.copies, (packet, units) => {
+    const said = this.#muted.out ? this.#silent() : frame;
+    const samples = this.#rate.samples(said);
+    const send = (packet: Uint8Array | undefined, units: number) => {
       if (!packet) return this.#sender.pause();
       this.#sender.audio(packet, flow.payloadType, units, now);
       this.passingLevel.look(packet, headerLength, packet.length);
       this.#far.send(packet);
-    });
+    };
+    this.#packets.push(samples, this.#far.copies, send, samples === said.samples ? said.shared : undefined);
   }
 
   #silent(): Frame {
