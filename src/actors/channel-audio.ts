@@ -64,7 +64,8 @@ export function createChannelAudio(runtime: Runtime): ChannelAudio {
       const { mute, background } = value.there;
       const both = mute === 'mutedBoth';
       if (mute !== 'unmuted') leg.media.mute({ in: both || mute === 'mutedIn', out: both || mute === 'mutedOut' });
-      if (background !== 'nothing') leg.media.indicate('silence');
+      if (background === 'music') leg.media.music(dump.context.musicClass);
+      if (background === 'silence') leg.media.indicate('silence');
     },
     snapshot: (id) => registry.find(id)?.actor.getSnapshot(),
     get size() {

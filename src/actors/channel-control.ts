@@ -172,10 +172,15 @@ function createSoundControl({ channels, playbacks }: ChannelControlOptions) {
   };
 
   /** Does something to a channel's sound; `read` makes the command of the request, after the channel was found fit. */
-  const change = (id: string, operation: OwnershipOperation, read: () => ChannelAudioEvent): void => {
+  const changed = (id: string, operation: OwnershipOperation, read: () => ChannelAudioEvent): ChannelEntry => {
     const entry = controlledChannel(channels, id, operation);
     channels.audio.tell(entry.id, entry.leg, read());
+    return entry;
   };
+  const change = (...asked: Parameters<typeof changed>): void => void changed(...asked);
+  /** Likewise what the far side is to hear, also before the answer. */
+  const letHear = (id: string, operation: OwnershipOperation, heard: ChannelAudioEvent): void =>
+    openEarlyMedia(changed(id, operation, () => heard));
 
   return {
     sendDtmf(id: string, request: Parameters<typeof readDigits>[0]): void {
@@ -199,9 +204,9 @@ function createSoundControl({ channels, playbacks }: ChannelControlOptions) {
     hold: (id: string): void => change(id, 'hold', () => ({ type: 'hold' })),
     unhold: (id: string): void => change(id, 'hold', () => ({ type: 'unhold' })),
     startMoh: (id: string, request: { mohClass?: string | undefined }): void =>
-      change(id, 'moh', () => ({ type: 'startMoh', musicClass: request.mohClass || 'default' })),
+      letHear(id, 'moh', { type: 'startMoh', musicClass: request.mohClass || 'default' }),
     stopMoh: (id: string): void => change(id, 'moh', () => ({ type: 'stopMoh' })),
-    startSilence: (id: string): void => change(id, 'silence', () => ({ type: 'startSilence' })),
+    startSilence: (id: string): void => letHear(id, 'silence', { type: 'startSilence' }),
     stopSilence: (id: string): void => change(id, 'silence', () => ({ type: 'stopSilence' })),
   };
 }

@@ -181,6 +181,39 @@ order('continue waits for what is played, then runs the dialplan to its end', as
   assert.ok(leg.calls.includes('progress'), 'media on a ringing call opens the early audio path');
 });
 
+order('what the far side is to hear before the answer opens the early audio path, whatever asks for it', async () => {
+  const call = createCallControl({ contexts: { in: { '100': ['Stasis(hello)'] } } });
+  call.connect('hello');
+  const { operations } = call;
+  const asked: Record<string, (id: string) => unknown> = {
+    play: (id) => operations.play(id, { media: ['sound:a'] }),
+    dtmf: (id) => operations.sendDtmf(id, { dtmf: '1' }),
+    moh: (id) => operations.startMoh(id, {}),
+    silence: (id) => operations.startSilence(id),
+    progress: (id) => operations.progress(id),
+    'stop moh': (id) => operations.stopMoh(id),
+    'stop silence': (id) => operations.stopSilence(id),
+    mute: (id) => operations.mute(id, {}),
+    hold: (id) => operations.hold(id),
+    ring: (id) => operations.ring(id),
+  };
+  const opened: string[] = [];
+  for (const [what, ask] of Object.entries(asked)) {
+    const leg = call.incoming(what, '100', 'in');
+    await settled();
+    ask(what);
+    assert.is(operations.get(what).state, 'Ring', what);
+    if (leg.calls.includes('progress')) opened.push(what);
+  }
+  assert.equal(opened, ['play', 'dtmf', 'moh', 'silence', 'progress']);
+  // Up, there is nothing to open.
+  const leg = call.incoming('up', '100', 'in');
+  await settled();
+  await operations.answer('up');
+  for (const what of ['play', 'dtmf', 'moh', 'silence']) asked[what]!('up');
+  assert.is(leg.calls.includes('progress'), false);
+});
+
 order('a move tells the one application and then the other', async () => {
   const call = createCallControl({ contexts: { in: { '100': ['Stasis(one)'] } } });
   const one = call.connect('one');

@@ -107,6 +107,24 @@ put('a call in its application goes on: same models, same numbers of events, sam
   assert.equal(interrupted.usage, straight.usage);
 });
 
+put('who hears music, or silence, still does', async () => {
+  const heard = async (start: (control: CallControl) => void): Promise<readonly string[] | undefined> => {
+    const first = createCallControl({ contexts });
+    first.connect('hello');
+    first.incoming('c1');
+    await settled();
+    start(first);
+    return goOn(first).legs.get('c1')?.media.calls;
+  };
+  assert.equal(await heard(({ operations }) => operations.startMoh('c1', { mohClass: 'jazz' })), ['music jazz']);
+  assert.equal(await heard(({ operations }) => operations.startSilence('c1')), ['indicate silence']);
+  const over = heard(({ operations }) => {
+    operations.startMoh('c1', {});
+    operations.stopMoh('c1');
+  });
+  assert.equal(await over, []);
+});
+
 put('a call that was dialed and not answered is given up at the time that was meant', () => {
   const first = createCallControl({ contexts });
   first.connect('hello', true);

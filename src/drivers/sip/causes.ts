@@ -2,6 +2,9 @@ import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipMessage } from '../../sip/message/message.ts';
 import { Cause, causeText } from '../../telephony/causes.ts';
 
+/** Highest number of a cause (Q.850 2.1: seven bits). */
+const highestCause = 127;
+
 /**
  * SIP status to Q.850 cause: RFC 3398 8.2.6.1, save where dialers of the field have come to expect another cause
  * (408 is 18 rather than 102, 480 is 19 rather than 18, 488 and 606 are 58, 500 is 38, 503 is 34 so that it shows as
@@ -104,19 +107,21 @@ export function causeFromReason(message: SipMessage): number | undefined {
     const [protocol = '', ...parameters] = reason.split(';').map((part) => part.trim());
     const cause = Number(parameters.find((parameter) => /^cause\s*=/i.test(parameter))?.split('=')[1]);
     if (!Number.isInteger(cause)) continue;
-    if (/^q\.850$/i.test(protocol) && cause >= 0 && cause <= 127) return cause;
+    if (/^q\.850$/i.test(protocol) && cause >= 0 && cause <= highestCause) return cause;
     if (/^sip$/i.test(protocol)) return cause === 200 ? Cause.answeredElsewhere : causeFromStatus(cause);
   }
   return undefined;
 }
 
 /**
- * The Reason headers that tell a cause. That another has answered phones know by SIP status 200 alone: then they show no
+ * The Reason headers that tell a cause, where Q.850 has such a number. That another has answered phones know by SIP status 200 alone: then they show no
  * missed call (RFC 3326 2).
  */
 export const reasonHeaders = (cause: number): HeaderLines => [
   ...(cause === Cause.answeredElsewhere ? answeredElsewhere : []),
-  ...(cause > 0 ? [['Reason', `Q.850;cause=${cause};text="${causeText(cause)}"`] as const] : []),
+  ...(cause > 0 && cause <= highestCause
+    ? [['Reason', `Q.850;cause=${cause};text="${causeText(cause)}"`] as const]
+    : []),
 ];
 
 /** What the branches of a call are told that did not win it. */

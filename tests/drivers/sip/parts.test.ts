@@ -50,7 +50,7 @@ test('a Reason header tells the cause, Q.850 as it is, SIP by its status', () =>
   assert.equal(causes, [17, 31, 26, 17, undefined, undefined, undefined, undefined]);
   assert.is(causeFromReason(request([['Reason', 'X;cause=1, Q.850;cause=16']])), 16);
   assert.equal(reasonHeaders(17), [['Reason', 'Q.850;cause=17;text="User busy"']]);
-  assert.equal(reasonHeaders(0), []);
+  assert.equal([reasonHeaders(0), reasonHeaders(128), reasonHeaders(999)], [[], [], []]);
   assert.equal(reasonHeaders(26), [
     ['Reason', 'SIP;cause=200;text="Call completed elsewhere"'],
     ['Reason', 'Q.850;cause=26;text="Answered elsewhere"'],
