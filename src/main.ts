@@ -92,7 +92,7 @@ async function build(base: Base): Promise<RunningServer> {
   const { channels } = calls;
   const { sip, listeners } = technologies;
   let drainTimeoutMs = config.general.drain_timeout * 1000;
-  const reload = createReload(config, [
+  const reload = createReload(base.inForce, [
     ...network.reloads,
     ...audit.reloads,
     ...state.reloads,

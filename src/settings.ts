@@ -408,9 +408,15 @@ export function modules(uses: { sip: number; local: number; playbacks: number; a
 /** Servers that wait for our WebSocket, by name. */
 export const webSockets = ({ external_media: { websockets } }: Config) =>
   new Map(
-    Object.entries(websockets).map(([name, { url, protocols, headers }]) => [
+    Object.entries(websockets).map(([name, { url, protocols, headers, token }]) => [
       name,
-      { url, protocols, headers: Object.fromEntries(headers.map(headerOf)) },
+      {
+        ...{ url, protocols },
+        headers: {
+          ...Object.fromEntries(headers.map(headerOf)),
+          ...(token !== '' && { Authorization: `Bearer ${token}` }),
+        },
+      },
     ]),
   );
 

@@ -57,7 +57,11 @@ export function Tile({
     <div class={`tile ${tone ?? ''}`}>
       <span class="tile-label">{label}</span>
       <span class="tile-value">{value}</span>
-      {hint ? <span class="tile-hint">{hint}</span> : null}
+      {hint ? (
+        <span class="tile-hint" title={hint}>
+          {hint}
+        </span>
+      ) : null}
     </div>
   );
 }

@@ -36,7 +36,9 @@ export function Applications({ name }: { name: string | undefined }) {
                   <Pill state={application.connected ? 'connected' : 'away'} />
                 </span>
                 <span class="row quiet">
-                  <span>{short(application.events)} events</span>
+                  <span>
+                    {short(application.events)} {application.events === 1 ? 'event' : 'events'}
+                  </span>
                   <span>{short(application.missed)} missed</span>
                   <span>{plural(application.sockets?.length ?? 0, 'socket')}</span>
                   {lagOf(application.sockets ?? []) > 0 ? (

@@ -63,11 +63,13 @@ type ObjectCardProps = {
   traced: ReadonlyMap<string, Traced>;
   call: Call | undefined;
   past: boolean;
+  /** Whether going back to now would show what can be done; if not, nothing is offered. */
+  actable: boolean;
   /** Whether it is unfolded unless somebody folds it. */
   drawn: boolean;
 };
 
-function ObjectCard({ shown, traced, call, past, drawn }: ObjectCardProps) {
+function ObjectCard({ shown, traced, call, past, actable, drawn }: ObjectCardProps) {
   const who = useCell(session);
   const [chosen, setChosen] = useState<string>();
   const over = isOver(shown);
@@ -80,7 +82,7 @@ function ObjectCard({ shown, traced, call, past, drawn }: ObjectCardProps) {
   const isOpen = opened ?? drawn;
   const name = call?.channels.find(({ id }) => id === object)?.name;
   const model = modelOf(main, traced);
-  const possible = isOpen && !who?.read_only ? allowedOn(main, traced) : undefined;
+  const possible = isOpen && actable && !who?.read_only ? allowedOn(main, traced) : undefined;
   const states = stateNames(current.image.value);
   return (
     <section class={`object ${over ? 'over' : ''}`} data-object={object} data-chart={main.chart}>
@@ -155,10 +157,12 @@ type TimeBarProps = {
   timeline: readonly TimelineEntry[];
   moment: number | undefined;
   began: number;
+  /** The last moment is not now. */
+  isOld: boolean;
   onMoment(moment: number | undefined): void;
 };
 
-function TimeBar({ timeline, moment, began, onMoment }: TimeBarProps) {
+function TimeBar({ timeline, moment, began, isOld, onMoment }: TimeBarProps) {
   const count = moment ?? timeline.length;
   const entry = timeline[count - 1];
   const go = (wanted: number) => onMoment(wanted >= timeline.length ? undefined : Math.max(1, wanted));
@@ -185,7 +189,7 @@ function TimeBar({ timeline, moment, began, onMoment }: TimeBarProps) {
         aria-pressed={moment === undefined}
         onClick={() => onMoment(undefined)}
       >
-        Now
+        {isOld ? 'Last' : 'Now'}
       </button>
       <span class="moment">
         {entry ? (
@@ -203,11 +207,15 @@ export function CallView({ id }: { id: string }) {
   const [timeline, setTimeline] = useState<readonly TimelineEntry[]>([]);
   const [moment, setMoment] = useState<number>();
   const [all, setAll] = useState(false);
+  const [letGo, setLetGo] = useState<number>();
   const live = useLive<LiveCall>(`/hookswitch/live?call=${encodeURIComponent(id)}`, (message) => {
     setCall(message.call);
+    setLetGo(message.let_go);
     // After a connection that was lost everything comes again.
     setTimeline((before) => (message.whole ? message.entries : [...before, ...message.entries]));
   });
+  // What nobody hears of any more is the past, whichever moment of it is shown; so is what comes over a lost connection.
+  const isOld = letGo !== undefined || (live === 'lost' && call?.state === 'live');
   const count = moment ?? timeline.length;
   const traced = useMemo(() => tracedAt(timeline, count), [timeline, count]);
   const objects = useMemo(
@@ -233,7 +241,7 @@ export function CallView({ id }: { id: string }) {
         </a>
         <h1>{ends ? `${ends.from} → ${ends.to}` : id}</h1>
         {call ? <Pill state={then ?? stateOf(call)} /> : null}
-        {moment === undefined ? null : <Pill state="the past" tone="past" />}
+        {moment === undefined && !isOld ? null : <Pill state="the past" tone="past" />}
         {call?.masked ? (
           <Pill state={`hidden: ${[...(call.masked.digits ? ['digits'] : []), ...call.masked.variables].join(', ')}`} />
         ) : null}
@@ -244,9 +252,14 @@ export function CallView({ id }: { id: string }) {
             : ''}
           {call?.state === 'ended' && cause !== undefined ? ` · ${causeText(cause)}` : ''}
         </span>
-        {call?.state === 'ended' ? null : <LiveMark state={live} />}
+        {call?.state === 'ended' || letGo !== undefined ? null : <LiveMark state={live} />}
       </div>
-      {call?.stuck.map(({ object, chart, state, waits_for: waits }) => (
+      {letGo === undefined ? null : (
+        <p class="banner" role="status">
+          Nothing of this call is recorded since {clockTime(letGo)}: what is shown is how it was until then.
+        </p>
+      )}
+      {(letGo === undefined ? call?.stuck : [])?.map(({ object, chart, state, waits_for: waits }) => (
         <p class="banner bad" key={`${object} ${chart}`}>
           <b>Stuck in {state}</b> {waits}
         </p>
@@ -256,7 +269,7 @@ export function CallView({ id }: { id: string }) {
         <Empty>{live === 'lost' ? 'There is no such call, or it is not kept any more.' : 'Loading …'}</Empty>
       ) : (
         <>
-          <TimeBar timeline={timeline} moment={moment} began={began} onMoment={setMoment} />
+          <TimeBar timeline={timeline} moment={moment} began={began} isOld={isOld} onMoment={setMoment} />
           <div class="call-columns">
             <div class="objects">
               {objects.length > drawn.size ? (
@@ -270,7 +283,8 @@ export function CallView({ id }: { id: string }) {
                   shown={shown}
                   traced={traced}
                   call={call}
-                  past={moment !== undefined}
+                  past={moment !== undefined || isOld}
+                  actable={!isOld}
                   drawn={all || drawn.has(shown)}
                 />
               ))}

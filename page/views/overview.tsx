@@ -161,7 +161,8 @@ export function Overview() {
                       <a href={to('calls', call)}>{nameOf(object, calls.get(call))}</a>
                     )}
                     <span class="quiet">
-                      {duration(at - since)}, expected {duration(expected)}
+                      {duration(at - since)}
+                      {expected > 0 ? `, expected ${duration(expected)}` : ''}
                     </span>
                   </div>
                   <p>{waits}</p>
@@ -198,7 +199,9 @@ export function Overview() {
                 <Pill state={there ? 'connected' : 'away'} />
                 <a href={to('applications', name)}>{name}</a>
                 <span class="grow" />
-                <span class="quiet">{short(events)} events</span>
+                <span class="quiet">
+                  {short(events)} {events === 1 ? 'event' : 'events'}
+                </span>
                 {lagOf(sockets) > 0 ? <Pill state={`${octets(lagOf(sockets))} unread`} tone="warn" /> : null}
                 {lost > 0 ? <Pill state={`${short(lost)} missed`} tone="bad" /> : null}
               </li>

@@ -97,11 +97,9 @@ function Figures({ server: { started, records, audit, hep, event_loop: loop }, f
 /** Where messages go, or why they do not. */
 const aboutCollector = ({ address, port, reason, refused, left_out: left }: HepCollector): string =>
   [
-    refused === undefined
-      ? (reason ?? `${address} port ${port}`)
-      : `the one that is configured by now cannot be had: ${refused}`,
-    ...(left > 0 ? [`${short(left)} messages left out`] : []),
-  ].join(', ');
+    ...(left > 0 ? [`${plural(left, 'message')} left out`] : []),
+    refused === undefined ? (reason ?? `${address} port ${port}`) : `another one cannot be had: ${refused}`,
+  ].join('; ');
 const toneOfCollector = ({ state, refused, left_out: left }: HepCollector): string =>
   state === 'lost' || refused !== undefined ? 'bad' : left > 0 ? 'warn' : '';
 
@@ -109,9 +107,11 @@ const toneOfCollector = ({ state, refused, left_out: left }: HepCollector): stri
 const lateMs = 50;
 const toneOf = ({ p99 }: LoopDelay): string => (p99 > lateMs ? 'bad' : '');
 
+/** Today the time alone. */
 const dayAndTime = (timestamp: string): string => {
   const at = Date.parse(timestamp);
-  return `${new Date(at).toLocaleDateString()} ${clockTime(at)}`;
+  const day = new Date(at).toLocaleDateString();
+  return day === new Date().toLocaleDateString() ? clockTime(at) : `${day} ${clockTime(at)}`;
 };
 
 function KeepingUp({ server, before }: { server: ServerInfo; before: ServerInfo | undefined }) {

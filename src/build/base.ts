@@ -61,6 +61,8 @@ export type Base = {
   limitCounts: LimitCounts;
   /** Where in its life the server is. */
   lifecycle: { draining: boolean };
+  /** The configuration as it is by now: `config` is what the server began with. */
+  inForce: { config: Config };
   /** What was put in place of the system's own. */
   io: ServerIo;
   /** What another process put down, and this one goes on with. */
@@ -99,6 +101,7 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
     tracing,
     limitCounts: new LimitCounts(),
     lifecycle: { draining: false },
+    inForce: { config },
     logChannels,
     scope,
     entityId,

@@ -198,7 +198,7 @@ export async function buildInterface(
 function buildViews(
   recorder: Recorder,
   served: { unread?: Pick<Unread, 'lagging' | 'carrying'> },
-  { config, clock, log, scope }: Base,
+  { inForce, clock, log, scope }: Base,
   {
     applications,
     mailboxes,
@@ -207,7 +207,7 @@ function buildViews(
 ) {
   const lagging = (octets: number) => served.unread?.lagging(octets) ?? [];
   const stuck = createStuck(recorder, lagging, mailboxes, absenceOf);
-  const server = { versions: versions(), config: () => config };
+  const server = { versions: versions(), config: () => inForce.config };
   const calls = createCalls(recorder, stuck, server);
   const inNumbers = (name: string): LiveApplication => {
     const sockets = served.unread?.carrying(name) ?? [];

@@ -50,13 +50,16 @@ const depthOfNames = 3;
 /**
  * A function that takes up a configuration: what can be changed is, what cannot is named. Where one
  * part refuses, the others take up theirs all the same.
+ * @param inForce holds the configuration as it is now, also afterwards
  */
-export function createReload(start: Config, parts: readonly Reloadable[]): (next: Config) => ReloadReport {
-  let current = start;
+export function createReload(
+  inForce: { config: Config },
+  parts: readonly Reloadable[],
+): (next: Config) => ReloadReport {
   const follows = ({ settings }: Reloadable, change: string): boolean =>
     settings.some((path) => change === path || change.startsWith(`${path}.`));
   return (next) => {
-    const { generated_password: _was, ...was } = current;
+    const { generated_password: _was, ...was } = inForce.config;
     const { generated_password: _is, ...wanted } = next;
     const changes = changesBetween(was, wanted, '', depthOfNames);
     const refused: RefusedChange[] = [];
@@ -79,15 +82,15 @@ export function createReload(start: Config, parts: readonly Reloadable[]): (next
       needRestart: changes.filter((path) => !isFollowed(path)),
       ...(refused.length > 0 && { refused }),
     };
-    const before = current;
-    current = withChanges(current, next, report.applied);
+    const before = inForce.config;
+    inForce.config = withChanges(inForce.config, next, report.applied);
     if (waiting.length === 0) return report;
-    const after = current;
+    const after = inForce.config;
     const later = Promise.all(waiting).then((outcomes) => {
       const late = outcomes.filter((outcome) => outcome !== undefined);
       // One that was taken up meanwhile has asked these parts again.
-      if (current === after)
-        current = withChanges(
+      if (inForce.config === after)
+        inForce.config = withChanges(
           after,
           before,
           late.flatMap(({ settings }) => settings),

@@ -26,6 +26,7 @@ export function checkRules(config: Config, schema: object, known: Known, broken:
     applications: () => checkApplications(config, broken),
     sip: () => [...checkSip(config, known), ...checkSipTls(config, broken)],
     media: () => checkMedia(config),
+    external_media: () => checkMediaServers(config),
     dialplan: () => checkDialplan(config, known),
   };
   const whole = Object.keys(sections).filter((section) => !broken.has(section));
@@ -119,6 +120,9 @@ function checkScopes({ http }: Config, { checkOperation }: Known): Problem[] {
   );
 }
 
+/** What may stand behind `Bearer` (RFC 6750 2.1); nothing as well. */
+const isBearerToken = (text: string): boolean => /^[\w.~+/-]*=*$/.test(text);
+
 function checkApplications({ applications, http }: Config, broken: ReadonlySet<unknown>): Problem[] {
   const problems: Problem[] = [];
   const taken = new Map<string, string>();
@@ -133,7 +137,7 @@ function checkApplications({ applications, http }: Config, broken: ReadonlySet<u
       taken.set(app, name);
     }
     // What was written is not told: it may be a secret all the same.
-    if (!/^[\w.~+/-]*=*$/.test(token))
+    if (!isBearerToken(token))
       problems.push({ path: ['applications', name, 'token'], message: 'not a token (RFC 6750 2.1)' });
     if (!/^(?:hst_\w+)?$/.test(local_token))
       problems.push({
@@ -178,6 +182,17 @@ function checkSip({ sip, dialplan }: Config, known: Known): Problem[] {
   }
   if (sip.timers.t1 > sip.timers.t2) problems.push({ path: ['sip', 'timers'], message: 't1 is above t2' });
   return problems;
+}
+
+function checkMediaServers({ external_media: { websockets } }: Config): Problem[] {
+  return Object.entries(websockets).flatMap(([name, { headers, token }]) => {
+    const path = ['external_media', 'websockets', name, 'token'];
+    const isTwice = token !== '' && headers.some((header) => /^authorization:/i.test(header));
+    return [
+      ...(isBearerToken(token) ? [] : [{ path, message: 'not a token (RFC 6750 2.1)' }]),
+      ...(isTwice ? [{ path, message: 'give `token` or a header `Authorization`, not both' }] : []),
+    ];
+  });
 }
 
 function checkMedia({ media }: Config): Problem[] {

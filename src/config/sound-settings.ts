@@ -268,7 +268,11 @@ export const externalMedia = group(
           }),
           headers: list(Type.String({ pattern: '^[A-Za-z0-9-]+: ?[ -~]+$' }), {
             default: [],
-            description: 'Headers sent along, e.g. "Authorization: Bearer secret".',
+            description: 'Headers sent along, e.g. "X-Tenant: 7".',
+          }),
+          token: text({
+            default: '',
+            description: 'A token that we tell the server (`Authorization: Bearer`). Empty: none.',
           }),
         },
         'A server that waits for our WebSocket.',

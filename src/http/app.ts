@@ -263,6 +263,7 @@ export function createApp(deps: AppDeps): HttpApp {
   const review = (): void => {
     sessions.review(still);
     events.review(still);
+    media?.sockets.review(still);
   };
   tokens?.onRevoked(review);
   const reconfigure = (next: HttpOptions): void => {

@@ -11,6 +11,7 @@ import type { Owners } from './deps.ts';
 import type { Env } from './env.ts';
 import { goingAway } from './events-session.ts';
 import type { Responder } from './responses.ts';
+import { closeWithToken, notLetIn } from './token-end.ts';
 import { handshakeProblem } from './upgrades.ts';
 
 export type MediaSocketsDeps = {
@@ -28,6 +29,8 @@ export type MediaSocketsDeps = {
 export interface MediaSockets {
   /** Answers a request for one: refuses, or makes it the connection's WebSocket. `user` is undefined where none is asked for. */
   upgrade(c: Context<Env>, user: HttpUser | undefined): Response;
+  /** Closes (1008) the sockets of those who are no longer let in. */
+  review(still: (user: HttpUser) => boolean): void;
   /** Says 1001 to every socket and cuts those that do not answer within `graceMs`; resolves when all are gone. */
   close(graceMs: number): Promise<void>;
 }
@@ -53,6 +56,8 @@ export function createMediaSockets(deps: MediaSocketsDeps): MediaSockets {
     perMessageDeflate: false,
     handleProtocols: (protocols) => (protocols.has(mediaProtocol) ? mediaProtocol : false),
   });
+  /** Who opened a socket that is open, where that was asked. */
+  const users = new Map<WebSocket, HttpUser>();
   let closing = false;
   let emptied = () => {};
 
@@ -100,6 +105,20 @@ export function createMediaSockets(deps: MediaSocketsDeps): MediaSockets {
     };
   };
 
+  /** A socket is as good as the credentials that opened it. */
+  const belongsTo = (user: HttpUser, raw: WebSocket): void => {
+    users.set(raw, user);
+    const close = (code: number, reason: string): void => sayGoodbye(raw, code, reason, goodbyeMs);
+    const stopWaiting = closeWithToken(
+      { raw: { close: (code = 1008, reason = '') => close(code, String(reason)) }, user },
+      clock,
+    );
+    raw.once('close', () => {
+      users.delete(raw);
+      stopWaiting();
+    });
+  };
+
   /** The connection that is asked for, when it is one that the user sees. @throws AriError. */
   const awaited = (c: Context<Env>, user: HttpUser | undefined) => {
     const connection = external.awaited(c.req.param('id') ?? '');
@@ -111,9 +130,10 @@ export function createMediaSockets(deps: MediaSocketsDeps): MediaSockets {
     connections.proved(incoming.socket);
     c.env.upgraded = true;
     incoming.socket.setNoDelay(true);
-    wss.handleUpgrade(incoming, incoming.socket, c.env.head ?? Buffer.alloc(0), (raw) =>
-      connection.attach(arrived(raw, incoming.socket)),
-    );
+    wss.handleUpgrade(incoming, incoming.socket, c.env.head ?? Buffer.alloc(0), (raw) => {
+      if (user) belongsTo(user, raw);
+      connection.attach(arrived(raw, incoming.socket));
+    });
     return new Response();
   };
 
@@ -133,6 +153,9 @@ export function createMediaSockets(deps: MediaSocketsDeps): MediaSockets {
       }
       if (closing) throw new AriError('serviceUnavailable');
       return accept(c, incoming, user);
+    },
+    review(still) {
+      for (const [raw, user] of users) if (!still(user)) sayGoodbye(raw, 1008, notLetIn, goodbyeMs);
     },
     async close(graceMs) {
       closing = true;

@@ -171,7 +171,7 @@ const binary = Type.String({ $id: 'binary', format: 'binary', description: 'The 
 /** Declares an operation whose answer is a file, or a range of its bytes. */
 export function fileOperation<K extends keyof Owners, const S extends Params>(
   spec: Omit<OperationSpec<K, S, undefined>, 'method' | 'returns' | 'status' | 'location' | 'handle'> & {
-    handle(owner: Owners[K], params: ParamsOf<S>): Promise<FileAnswer>;
+    handle(owner: Owners[K], params: ParamsOf<S>, asker: Asker): Promise<FileAnswer>;
   },
 ): Operation {
   return {

@@ -61,6 +61,11 @@ export const LiveCall = model('LiveCall', 'One call: what was recorded of it sin
   whole: Type.Optional(Type.Boolean({ description: 'True when `entries` are all there are: forget those of before.' })),
   call: Call,
   entries: Type.Array(TimelineEntry, { description: 'In order.' }),
+  let_go: Type.Optional(
+    double(
+      'Since when nothing of it is kept any more, in ms since the Unix epoch (`recorder.off`, or it has been over for too long): what was told before is how it was then, and nothing follows.',
+    ),
+  ),
 });
 export type LiveCall = Static<typeof LiveCall>;
 

@@ -2,6 +2,7 @@ import type { Application } from '../models/application.ts';
 import type { Call, CallChannel, WaitingFor } from '../models/call.ts';
 import type { ContactView } from '../models/contact.ts';
 import type { Endpoint } from '../models/endpoint.ts';
+import type { LiveApplication } from '../models/live.ts';
 import type { TimelineEntry } from '../models/timeline.ts';
 import type { Cell, Tone } from './table.ts';
 
@@ -70,20 +71,28 @@ export const stuckCells = (
   { text: what },
 ];
 
-export const applicationHeads = ['APPLICATION', 'SUBSCRIBED TO'] as const;
+export const applicationHeads = ['APPLICATION', 'STATE', 'EVENTS', 'MISSED', 'UNREAD', 'SUBSCRIBED TO'] as const;
 
-/** An application in columns. */
+/** An application as it is listed, and in numbers where whoever asks may see these. */
+export type ListedApplication = Application & Partial<Omit<LiveApplication, 'name'>>;
+
 /** Whether a subscription is to all of a type. */
 const isAll = (name: string): boolean => /^__AST_\w+_ALL_TOPIC$/.test(name);
 
-export const applicationCells = (application: Application): Cell[] => {
+/** An application in columns. */
+export const applicationCells = (application: ListedApplication): Cell[] => {
   const {
     name,
     channel_ids: channels,
     bridge_ids: bridges,
     endpoint_ids: endpoints,
     device_names: devices,
+    connected,
+    events,
+    missed,
+    sockets = [],
   } = application;
+  const unread = connected === undefined ? undefined : sockets.reduce((sum, each) => sum + each.unread, 0);
   const counts = [
     [channels, 'channel'],
     [bridges, 'bridge'],
@@ -95,6 +104,12 @@ export const applicationCells = (application: Application): Cell[] => {
     .map(([names, noun]) => (names.some(isAll) ? `all ${noun}s` : plural(names.length, noun)));
   return [
     { text: name, tone: 'strong' },
+    connected === undefined
+      ? { text: '-' }
+      : { text: connected ? 'connected' : 'away', tone: connected ? 'good' : 'bad' },
+    { text: String(events ?? '-') },
+    { text: String(missed ?? '-'), tone: missed ? 'bad' : undefined },
+    { text: String(unread ?? '-') },
     { text: some.join(', ') || 'nothing', tone: some.length > 0 ? undefined : 'quiet' },
   ];
 };

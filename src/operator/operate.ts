@@ -12,6 +12,7 @@ import {
   callWidths,
   entryCells,
   entryWidths,
+  type ListedApplication,
   phoneCells,
   phoneHeads,
   stuckCells,
@@ -74,7 +75,7 @@ export async function operate(asked: Asked, server: Server, surroundings: Surrou
       list([rest], callHeads, callCells);
       each(timeline, entryWidths, entryCells);
     },
-    apps: async () => list(await client.get<Application[]>('/ari/applications'), applicationHeads, applicationCells),
+    apps: async () => list(await applicationsInNumbers(client), applicationHeads, applicationCells),
     async phones() {
       const endpoints = await client.get<Endpoint[]>('/ari/endpoints');
       // Who may see the endpoints may not see where they are.
@@ -109,6 +110,27 @@ export async function operate(asked: Asked, server: Server, surroundings: Surrou
   const act = acts[asked.command];
   if (!act) throw new AskError(`unknown command: ${asked.command}`);
   await act();
+}
+
+/** Applications with their figures, where whoever asks may see these. */
+async function applicationsInNumbers(client: Client): Promise<ListedApplication[]> {
+  const listed = await client.get<Application[]>('/ari/applications');
+  const figures = await overview(client);
+  return listed.map((each) => ({ ...each, ...figures?.applications.find(({ name }) => name === each.name) }));
+}
+
+/** How things are at a glance; undefined for who may not see that. */
+async function overview(client: Client): Promise<LiveOverview | undefined> {
+  const end = new AbortController();
+  let first: LiveOverview | undefined;
+  const hear = (message: LiveOverview): void => {
+    first ??= message;
+    end.abort();
+  };
+  await client.listen<LiveOverview>('/hookswitch/live', hear, end.signal).catch((error: unknown) => {
+    if (!(error instanceof AskError)) throw error;
+  });
+  return first;
 }
 
 /** All of them, page by page. */

@@ -8,8 +8,8 @@ import { createTimeMachine, type Moment } from './time-travel.ts';
 export type ServerDescription = {
   /** Names of programs and libraries with their versions. */
   versions: Readonly<Record<string, string>>;
-  /** The configuration; secrets are taken out here. */
-  config: () => unknown;
+  /** The configuration that is in force; secrets are taken out here. Left out, nothing is told of it. */
+  config?: () => unknown;
 };
 
 /** Everything that is known of a call, in one document: what is attached to a report of a fault. */
@@ -19,7 +19,7 @@ export type Bundle = {
   /** When it was made, in ms since the Unix epoch. */
   made_at: number;
   versions: Readonly<Record<string, string>>;
-  config: unknown;
+  config?: unknown;
   call: CallDetail;
   /** How things were at the end of the timeline. */
   models: Omit<Moment, 'objects'>;
@@ -35,7 +35,7 @@ export function createBundle(call: CallDetail, { versions, config }: ServerDescr
     version: 1,
     made_at: now,
     versions,
-    config: withoutSecrets(config()),
+    ...(config && { config: withoutSecrets(config()) }),
     call,
     models,
     diagram: writeMermaid(call.timeline),

@@ -48,7 +48,7 @@ const ownPart = 0.5;
  */
 export class CallStore {
   readonly #limits: StoreLimits;
-  readonly #mask: () => Mask;
+  readonly #mask: (call: string) => Mask;
   /** What can be of calls, and events of none. */
   readonly journal: Journal;
   /** What never is in a call, so that no number of it pushes calls out. */
@@ -81,7 +81,7 @@ export class CallStore {
   /** Calls that went before their time because all together took too much. */
   evicted = 0;
 
-  constructor(limits: StoreLimits, mask: () => Mask) {
+  constructor(limits: StoreLimits, mask: (call: string) => Mask) {
     this.#limits = limits;
     this.#mask = mask;
     this.journal = new Journal(
@@ -275,7 +275,7 @@ export class CallStore {
     if (own && own === call) return;
     if (!call) {
       const { creationTime } = step.after.context as ChannelContext;
-      call = new CallRecord(id, creationTime, this.#mask(), this.journal);
+      call = new CallRecord(id, creationTime, this.#mask(id), this.journal);
       this.#calls.set(id, call);
       this.#besides += octetsOfCall;
     }

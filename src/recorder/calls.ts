@@ -52,8 +52,11 @@ export interface Calls {
    * stays hidden. @throws AriError callNotFound.
    */
   mask(id: string, hide: MaskRequest): CallMask;
-  /** Everything, in one document. @throws AriError callNotFound. */
-  bundle(id: string): Bundle;
+  /**
+   * Everything, in one document; without the configuration where whoever asks may not read that.
+   * @throws AriError callNotFound.
+   */
+  bundle(id: string, withConfig?: boolean): Bundle;
   /** @throws AriError callNotFound. */
   record(id: string): CallRecord;
   model(record: CallRecord): Call;
@@ -144,7 +147,8 @@ export function createCalls(recorder: Recorder, stuck: Stuck, server: ServerDesc
       call.mask = joined(call.mask, { ...nothingMasked, digits, variables: new Set(names) });
       return writeMask(call.mask);
     },
-    bundle: (id) => createBundle(get(id), server, clock.now()),
+    bundle: (id, withConfig = true) =>
+      createBundle(get(id), withConfig ? server : { versions: server.versions }, clock.now()),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
-import type { WaitingFor } from '../models/call.ts';
+import type { Call, WaitingFor } from '../models/call.ts';
 import type {
   LiveApplication,
   LiveApplicationEvents,
@@ -148,14 +148,27 @@ export function createLive(options: LiveOptions): Live {
     let dirty = true;
     let last = 0;
     let told = Number.POSITIVE_INFINITY;
+    let shown: Call | undefined;
+    let isLetGo = false;
     return {
       hear(_entry, call) {
         if (call && current(call) === current(record)) dirty = true;
       },
       next(): LiveCall | undefined {
+        let now = current(record);
+        if (now.gone) {
+          const anew = recorder.on ? (recorder.store.find(id) ?? recorder.store.ofChannel(id)) : undefined;
+          if (!anew) {
+            if (isLetGo || !shown) return undefined;
+            isLetGo = true;
+            return { type: 'call', ...place(), call: shown, entries: [], let_go: clock.now() };
+          }
+          now = anew;
+          dirty = true;
+          isLetGo = false;
+        }
         if (!dirty) return undefined;
         dirty = false;
-        const now = current(record);
         // What was shown until now may have to be hidden; of what went before it was told nothing can be told.
         if (now !== record || now.mask !== mask || now.dropped > told) {
           record = now;
@@ -169,13 +182,8 @@ export function createLive(options: LiveOptions): Live {
         const entries: TimelineEntry[] = readAll(fresh, reader).map((entry) => writer.write(entry));
         last = recorder.order;
         told = record.dropped + record.size;
-        const message: LiveCall = {
-          type: 'call',
-          ...place(),
-          ...(whole ? { whole } : {}),
-          call: calls.model(record),
-          entries,
-        };
+        shown = calls.model(record);
+        const message: LiveCall = { type: 'call', ...place(), ...(whole ? { whole } : {}), call: shown, entries };
         whole = false;
         return message;
       },

@@ -8,7 +8,7 @@ import type { CallRecord, ObjectHistory } from './call-record.ts';
 import { CallStore, type StoreLimits } from './call-store.ts';
 import { EventEntry, MediaEntry, RequestEntry, SipEntry, type SipPlace, type Told } from './entries.ts';
 import { EventLog } from './event-log.ts';
-import type { Mask } from './masks.ts';
+import { joined, type Mask, nothingMasked } from './masks.ts';
 import { type RtpTraceLimits, RtpTraces } from './rtp-traces.ts';
 import { callIdOf, headOf, isAboutCall, redactBody, redactHead } from './sip-text.ts';
 
@@ -82,6 +82,8 @@ export class Recorder {
   #order = 0;
   #expiry: unknown;
   #closed = false;
+  /** What was hidden of calls that were live when recording ended, by their ids. */
+  readonly #hidden = new Map<string, Mask>();
 
   constructor({ turn, actors = none, clock, log, settings }: RecorderOptions) {
     this.#turn = turn;
@@ -89,7 +91,7 @@ export class Recorder {
     this.#log = log;
     this.clock = clock;
     this.settings = settings;
-    this.store = new CallStore(settings, () => this.settings.mask);
+    this.store = this.#newStore();
     this.rtp = new RtpTraces((!settings.off && settings.rtp) || noRtp);
     this.events = new EventLog(this.store.journal);
     if (!settings.off) this.#begin();
@@ -198,9 +200,14 @@ export class Recorder {
     this.#on = true;
     const running = [...this.#actors].sort((one, other) => rankOf(one) - rankOf(other));
     for (const actor of running) this.#keep(asItIs(actor, this.clock.now()), actor);
+    this.#hidden.clear();
     this.#unkeep = this.#turn.keep((step, actor) => this.#keep(step, actor));
     if (running.length > 0)
       this.#log.info({ objects: running.length }, 'recording begins; calls are known from here on');
+  }
+
+  #newStore(): CallStore {
+    return new CallStore(this.settings, (call) => joined(this.settings.mask, this.#hidden.get(call) ?? nothingMasked));
   }
 
   #end(): void {
@@ -208,11 +215,15 @@ export class Recorder {
     this.#unkeep();
     this.clock.clearTimeout(this.#expiry);
     this.#expiry = undefined;
+    // What is hidden stays hidden, also when recording begins again while the call goes on.
+    for (const { id, formerIds, mask, ended } of this.store.calls())
+      if (ended === undefined && mask !== this.settings.mask)
+        for (const each of [id, ...formerIds]) this.#hidden.set(each, mask);
     const calls = this.store.letGo();
     for (const actor of this.#actors) actor.note = undefined;
     this.#requests.clear();
     this.#formerRequests.clear();
-    this.store = new CallStore(this.settings, () => this.settings.mask);
+    this.store = this.#newStore();
     this.events = new EventLog(this.store.journal);
     this.#log.info({ calls }, 'nothing is recorded any more; the calls that were kept are gone');
   }

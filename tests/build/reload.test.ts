@@ -20,7 +20,7 @@ reloads('a part that refuses is told with its reason, keeps what it had, and is 
   const refusing = part('audit', () => {
     if (reason !== undefined) throw new Error(reason);
   });
-  const reload = createReload(start, [refusing, part('bans'), part('general.channelvars')]);
+  const reload = createReload({ config: start }, [refusing, part('bans'), part('general.channelvars')]);
   const next = structuredClone(start);
   next.audit.file = '/somewhere';
   next.audit.files = 3;
@@ -49,7 +49,7 @@ reloads('where two parts follow one setting, it is in force when neither refuses
   };
   const next = structuredClone(start);
   next.dialplan['other'] = { s: ['Hangup'] };
-  assert.equal(createReload(start, [willing, refusing])(next), {
+  assert.equal(createReload({ config: start }, [willing, refusing])(next), {
     ...{ applied: [], needRestart: [], refused: [{ settings: ['dialplan.other'], reason: 'no' }] },
   });
 });
@@ -65,7 +65,7 @@ reloads('what takes a while is told later: what is refused then is as it was, an
       return outcome;
     },
   };
-  const reload = createReload(start, [slow, { settings: ['recorder'], apply() {} }]);
+  const reload = createReload({ config: start }, [slow, { settings: ['recorder'], apply() {} }]);
   const next = structuredClone(start);
   next.recorder.hep.address = '192.0.2.7';
   next.recorder.memory = 5;

@@ -4,6 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { Channel } from '../../src/models/channel.ts';
+import type { NewToken } from '../../src/models/token.ts';
 import type { AriClient } from '../support/ari-client.ts';
 import { onServer, password, startTestServer, type TestServer, user } from '../support/server.ts';
 import { untilHolds } from '../support/waiting.ts';
@@ -67,11 +68,11 @@ async function asListener(body: (called: Called) => Promise<void>): Promise<void
   const called: MediaPeer[] = [];
   let shown: string | undefined;
   outside.on('connection', (socket, request) => {
-    shown = request.headers.authorization;
+    shown = `${request.headers.authorization} of ${request.headers['x-tenant']}`;
     called.push(new MediaPeer(socket));
   });
   const url = `ws://127.0.0.1:${(outside.address() as AddressInfo).port}/media`;
-  const websockets = { ai: { url, headers: ['Authorization: Bearer secret'] } };
+  const websockets = { ai: { url, headers: ['X-Tenant: 7'], token: 'secret' } };
   try {
     await onServer({ dialplan: echo, external_media: { websockets } }, (server) =>
       body({
@@ -80,7 +81,7 @@ async function asListener(body: (called: Called) => Promise<void>): Promise<void
         make: (app, query) => app.ok('POST', `/channels/externalMedia?${line}&external_host=ai&${query}`),
         async peer() {
           if (called.length === 0) await once(outside, 'connection');
-          assert.is(shown, 'Bearer secret');
+          assert.is(shown, 'Bearer secret of 7');
           return called[0]!;
         },
       }),
@@ -276,6 +277,65 @@ calls('one WebSocket is let in, of who knows the id and a password', () =>
     assert.is(await refusal(connectTo(server, idOf(made))), 404);
   }),
 );
+
+calls('a token opens one, in every form, as far as its scope and time go; revoked it closes it', async () => {
+  const scope = { operations: ['channels:externalMedia'], applications: ['desk'] };
+  const users = [
+    { name: user, password },
+    { name: 'ai', password: 'its own', scope },
+    { name: 'looker', password: 'only looks', read_only: true },
+    { name: 'elsewhere', password: 'its own', scope: { ...scope, applications: ['other'] } },
+    { name: 'reader', password: 'its own', scope: { operations: ['channels:read'] } },
+  ];
+  await onServer({ dialplan: echo, users }, async (server) => {
+    const app = await server.app('desk');
+    const tokens = server.url.replace(/ari$/, 'hookswitch/tokens');
+    const token = async (name: string, query = '') => {
+      const made = await fetch(`${tokens}?name=${name}&user=ai${query}`, {
+        ...{ method: 'POST', headers: { authorization } },
+      });
+      return ((await made.json()) as NewToken).token;
+    };
+    const basic = (name: string, secret: string) => ({
+      headers: { authorization: `Basic ${Buffer.from(`${name}:${secret}`).toString('base64')}` },
+    });
+    const make = async (id: string) => {
+      const made = await app.ok<Channel>(
+        'POST',
+        `/channels/externalMedia?${line.replace('=ai', `=${id}`)}&connection_type=server&format=ulaw`,
+      );
+      return idOf(made) ?? '';
+    };
+    const first = await make('first');
+    for (const [name, secret] of [
+      ['looker', 'only looks'],
+      ['elsewhere', 'its own'],
+      ['reader', 'its own'],
+    ] as const)
+      assert.is(await refusal(connectTo(server, first, basic(name, secret))), 403, name);
+    assert.is(await refusal(connectTo(server, first, basic('ai', 'hst_unknown'))), 401);
+    assert.is(
+      await refusal(connectTo(server, first, basic('ai', await token('narrow', '&operations=channels:read')))),
+      403,
+    );
+    const secret = await token('media');
+    const [second, third] = [await make('second'), await make('third')];
+    const opened = [
+      connectTo(server, first, { headers: { authorization: `Bearer ${secret}` } }),
+      connectTo(server, second, basic('ai', secret)),
+      connectTo(server, `${third}?api_key=ai:${secret}`, {}),
+    ];
+    await Promise.all(opened.map((socket) => once(socket, 'open')));
+    const closed = Promise.all(opened.map((socket) => once(socket, 'close')));
+    assert.is((await fetch(`${tokens}/media`, { method: 'DELETE', headers: { authorization } })).status, 204);
+    assert.equal(
+      (await closed).map(([code]) => code),
+      [1008, 1008, 1008],
+    );
+    for (const id of ['first', 'second', 'third'])
+      assert.is((await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === id)).cause, 41);
+  });
+});
 
 calls('where no password is asked for the id is enough', () =>
   asCaller(

@@ -72,6 +72,35 @@ test('a transfer has its chart in the call, from the asking to the end', async (
   if (alice.inCall) alice.hangup();
 });
 
+test('a call whose recording ends while it is looked at is the past, and nothing is offered', async (world) => {
+  const { server, open, place } = world;
+  const app = await server.app('desk');
+  const phone = place();
+  const { channel } = await app.waitFor('StasisStart');
+  await app.ok('POST', `/channels/${channel.id}/answer`);
+  const shown = await open();
+  await shown.getByRole('link', { name: 'Calls' }).click();
+  await shown.getByRole('link', { name: /4711/ }).first().click();
+  await isLit(shown, 'channel', 'up');
+  const hangUp = shown.getByRole('button', { name: 'Hang up', exact: true });
+  await hangUp.waitFor();
+  const { config } = server;
+  server.running.reload({ ...config, recorder: { ...config.recorder, off: true } });
+  await shown
+    .getByText(/^Nothing of this call is recorded since \d\d:\d\d:\d\d: what is shown is how it was until then/)
+    .waitFor();
+  await shown.getByText('the past', { exact: true }).waitFor();
+  await shown.getByRole('button', { name: 'Last', exact: true }).waitFor();
+  assert.equal(
+    [await hangUp.count(), await shown.getByRole('button', { name: 'Listen', exact: true }).count()],
+    [0, 0],
+  );
+  server.running.reload(config);
+  await hangUp.waitFor();
+  await hangUp.click();
+  await phone.done;
+});
+
 test(
   'who has a way in, who watches whom, and what is written down stand on the page of the server',
   async (world) => {

@@ -26,6 +26,36 @@ const refusal = async (ask: Promise<{ status: number }>): Promise<number> => (aw
 const create = (client: AriClient, app: string): Promise<Channel> =>
   client.ok<Channel>('POST', `/channels/create?endpoint=Local/wait@default&app=${app}`);
 
+scopes('a bundle holds the configuration that is in force, for who may read configuration', async () => {
+  const clerk = { name: 'clerk', password: 'its own', scope: { applications: ['desk'], operations: ['calls:read'] } };
+  await onServer({ dialplan, users: [...users, clerk] }, async (server) => {
+    const desk = await asDesk(server).connect('desk');
+    const { id } = await create(desk, 'desk');
+    await desk.waitFor('StasisStart');
+    const { config } = server;
+    server.running.reload({ ...config, recorder: { ...config.recorder, entries_per_call: 1_234 } });
+    const bundle = async (credentials: string) => {
+      const headers = { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` };
+      const answer = await fetch(server.url.replace(/ari$/, `hookswitch/calls/${id}/bundle`), { headers });
+      return (await answer.json()) as { call: { id: string }; config?: { recorder: { entries_per_call: number } } };
+    };
+    const told = async (credentials: string) => {
+      const { call, config: settings } = await bundle(credentials);
+      return [call.id, settings?.recorder.entries_per_call];
+    };
+    assert.equal(
+      [await told(`${user}:${password}`), await told('desk:its own'), await told('clerk:its own')],
+      [
+        [id, 1_234],
+        [id, 1_234],
+        [id, undefined],
+      ],
+    );
+    await desk.ok('DELETE', `/channels/${id}`);
+    await desk.waitFor('ChannelDestroyed');
+  });
+});
+
 scopes('things belong to their application: in lists, by id, in events, and what makes new ones', async () => {
   await onServer({ dialplan, users }, async (server) => {
     const other = await server.app('other');

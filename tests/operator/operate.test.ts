@@ -46,8 +46,8 @@ operator('a subscription to all is told as such, and a call that we have made by
   onServer({ dialplan }, async (server) => {
     const app = await server.app('all', { subscribeAll: true });
     assert.equal(await says(server, { command: 'apps' }), [
-      'APPLICATION  SUBSCRIBED TO',
-      'all          all channels, all bridges, all endpoints, all devices',
+      'APPLICATION  STATE      EVENTS  MISSED  UNREAD  SUBSCRIBED TO',
+      'all          connected  0       0       0       all channels, all bridges, all endpoints, all devices',
     ]);
     await app.ok('POST', '/channels/ours?endpoint=Local/wait@default&app=all&otherChannelId=theirs');
     await app.waitFor('StasisStart');
@@ -68,7 +68,11 @@ operator('lists stand in columns under their heads; of nothing only a terminal h
     assert.match(heads, /^CALL {2}STATE {2}FOR {2}FROM {2}TO {4}APPLICATIONS {2}WAITS FOR {2}CHANNELS$/);
     assert.match(call, /^c1 {4}up {5}\ds {3}201 {3}wait {2}desk {10}- {10}Local\/wait@default-\w+;1 Local\/\S+;2$/);
     assert.equal(more, []);
-    assert.equal(await says(server, { command: 'apps' }), ['APPLICATION  SUBSCRIBED TO', 'desk         2 channels']);
+    const events = app.events.length;
+    assert.equal(await says(server, { command: 'apps' }), [
+      'APPLICATION  STATE      EVENTS  MISSED  UNREAD  SUBSCRIBED TO',
+      `desk         connected  ${String(events).padEnd(6)}  0       0       2 channels`,
+    ]);
     assert.equal(await says(server, { command: 'phones' }), [
       'PHONE            STATE    CALLS  WHERE',
       'PJSIP/anonymous  offline  0      -',

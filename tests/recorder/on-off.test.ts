@@ -1,8 +1,12 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { LiveCall } from '../../src/models/live.ts';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
+import { createCalls } from '../../src/recorder/calls.ts';
+import { createLive } from '../../src/recorder/live.ts';
 import { nothingMasked } from '../../src/recorder/masks.ts';
+import { createStuck } from '../../src/recorder/stuck.ts';
 import { createTimeMachine } from '../../src/recorder/time-travel.ts';
 import { writeTimeline } from '../../src/recorder/timeline.ts';
 import { perform, scenario } from '../support/call-acts.ts';
@@ -62,6 +66,53 @@ turned('while it is off nobody hears of steps, and nothing is left of what was r
     undefined,
     'ring',
   ]);
+  recorder.close();
+});
+
+turned(
+  'who watches a call is told since when nothing of it is kept, and gets all anew when recording begins again',
+  () => {
+    const world = createCallControl();
+    const recorder = createTestRecorder(world.runtime, world.clock);
+    const stuck = createStuck(recorder, () => []);
+    const calls = createCalls(recorder, stuck, { versions: {} });
+    const desk = { name: 'desk', connected: true, events: 0, missed: 0 };
+    const live = createLive({
+      ...{ recorder, calls, clock: world.clock, log: world.log, stuck: stuck.all },
+      applications: () => [desk],
+      application: () => desk,
+    });
+    world.incoming('a');
+    const messages: LiveCall[] = [];
+    live.watch({ kind: 'call', id: 'a' }, (json) => messages.push(JSON.parse(json) as LiveCall));
+    const told = () =>
+      messages.splice(0).map(({ whole, call, entries, let_go: letGo }) => [whole, call.id, entries.length > 0, letGo]);
+    assert.equal(told(), [[true, 'a', true, undefined]]);
+    recorder.reconfigure({ off: true });
+    world.clock.advance(1_000);
+    const since = world.clock.now() - 750;
+    assert.equal(told(), [[undefined, 'a', false, since]]);
+    recorder.reconfigure({ off: false });
+    world.clock.advance(1_000);
+    assert.equal(told(), [[true, 'a', true, undefined]]);
+    live.close();
+    recorder.close();
+  },
+);
+
+turned('what was hidden of a call stays hidden when recording begins again', () => {
+  const world = createCallControl();
+  const recorder = createTestRecorder(world.runtime, world.clock);
+  const calls = createCalls(
+    recorder,
+    createStuck(recorder, () => []),
+    { versions: {} },
+  );
+  world.incoming('a');
+  world.incoming('b');
+  calls.mask('a', { digits: true, variables: ['PIN'] });
+  for (const off of [true, false, true, false]) recorder.reconfigure({ off });
+  assert.equal([calls.get('a').masked, calls.get('b').masked], [{ digits: true, variables: ['PIN'] }, undefined]);
   recorder.close();
 });
 

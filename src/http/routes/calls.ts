@@ -1,9 +1,14 @@
 import Type from 'typebox';
 import { CallDetail, CallMask, CallPage, WaitingFor } from '../../models/call.ts';
+import { accessOf } from '../access/access.ts';
+import type { OperationName } from '../access/scope.ts';
 import { fileOf } from '../file-answers.ts';
 import { fileOperation, operation, pathParam, queryParam, type Resource } from '../operation.ts';
 
 const params = { callId: pathParam('Id of the call, or of a channel of it.', 'call') };
+
+/** What reads configuration, whose scope has to cover it for a bundle to hold it. */
+const readsConfiguration: OperationName = { resource: 'asterisk', nickname: 'getObject', changesNothing: true };
 
 /** Calls: what the server has recorded of them. */
 export const calls: Resource = {
@@ -87,11 +92,16 @@ export const calls: Resource = {
       path: '/calls/{callId}/bundle',
       nickname: 'getBundle',
       summary: 'Get everything about a call in one file, for a report of a fault.',
-      notes: 'Its timeline, the models at its end, versions, and the configuration without secrets, as JSON.',
+      notes:
+        'Its timeline, the models at its end, versions, and the configuration that is in force without secrets, as JSON. Whose scope does not cover `asterisk:getObject`, which reads configuration, gets none.',
       owner: 'calls',
       params,
       errors: ['recorderOff', 'callNotFound', 'rangeNotSatisfiable'],
-      handle: async (calls, { callId }) => fileOf('application/json', JSON.stringify(calls.bundle(callId))),
+      handle: async (calls, { callId }, asker) =>
+        fileOf(
+          'application/json',
+          JSON.stringify(calls.bundle(callId, accessOf(asker.user).mayDo(readsConfiguration))),
+        ),
     }),
     operation({
       method: 'GET',
