@@ -148,7 +148,7 @@ function LoggedIn() {
         <div class="who">
           {may('live:watch') ? <LiveMark state={state} /> : null}
           <span class="who-name">
-            {who?.user}
+            <span class="cut">{who?.user}</span>
             {who?.read_only ? <span class="pill plain">may look</span> : null}
           </span>
           <button type="button" class="small" onClick={logOut}>

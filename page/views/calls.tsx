@@ -115,7 +115,10 @@ export function Calls() {
             {state === 'stuck' && stuck.length > 0 ? <em class="badge">{stuck.length}</em> : null}
           </button>
         ))}
-        <span class="quiet count">{plural(rows.length, 'call')}</span>
+        <span class="quiet count">
+          {plural(rows.length, 'call')}
+          {figures && figures.kept_calls > calls.size ? `, searched ${calls.size} of ${figures.kept_calls}` : ''}
+        </span>
       </div>
       {rows.length === 0 ? <Empty>{nothing}</Empty> : null}
       <Windowed

@@ -55,6 +55,7 @@ export const buildMailboxes =
         waiting: collector?.reason === undefined && collector?.refused === undefined ? 0 : 1,
         atMost: 1,
         waitsFor: waitsForOf(collector),
+        since: collector?.refused === undefined && collector ? Date.parse(collector.since) : undefined,
       },
     ];
   };

@@ -47,7 +47,10 @@ export type Listened = Static<typeof Listened>;
 export const LiveOverview = model('LiveOverview', 'All calls at a glance: those that have changed.', {
   type: Type.Literal('overview'),
   ...place,
-  calls: Type.Array(Call, { description: 'Calls that began, changed or ended; in the first message the newest.' }),
+  calls: Type.Array(Call, {
+    description:
+      'Calls that began, changed or ended; in the first message the newest, in those that follow what else is live, 5,000 at most.',
+  }),
   removed: texts('Ids of calls that are no longer kept, or have become part of others.'),
   figures: LiveFigures,
   applications: Type.Array(LiveApplication, { description: 'All applications.' }),

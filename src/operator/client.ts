@@ -96,7 +96,9 @@ function reasonOf(error: unknown): string {
     code?: string;
     message: string;
   };
-  return cause?.code ?? cause?.message ?? code ?? message;
+  // Codes of the library that asks say nothing to people.
+  const told = cause?.code?.startsWith('UND_') ? undefined : cause?.code;
+  return told ?? cause?.message ?? code ?? message;
 }
 
 function messageOf(body: string): string {

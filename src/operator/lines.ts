@@ -3,7 +3,7 @@ import type { Call, CallChannel, WaitingFor } from '../models/call.ts';
 import type { ContactView } from '../models/contact.ts';
 import type { Endpoint } from '../models/endpoint.ts';
 import type { LiveApplication } from '../models/live.ts';
-import type { TimelineEntry } from '../models/timeline.ts';
+import type { EventTimelineEntry, TimelineEntry } from '../models/timeline.ts';
 import type { Cell, Tone } from './table.ts';
 
 /** What commands write for people: a line for each thing, in columns. */
@@ -166,6 +166,16 @@ export const entryCells = (entry: TimelineEntry): Cell[] => [
 const isTrouble = (entry: TimelineEntry): boolean =>
   (entry.kind === 'event' && entry.missed) || (entry.kind === 'request' && entry.status >= 400);
 
+/** What an event is about, behind its type. */
+function aboutOf({ event }: EventTimelineEntry): string {
+  const { channel, playback, bridge, recording, endpoint } = event as Record<
+    string,
+    { id?: string; name?: string; resource?: string } | undefined
+  >;
+  const about = channel?.name ?? playback?.id ?? bridge?.id ?? recording?.name ?? endpoint?.resource;
+  return about === undefined ? '' : ` ${about}`;
+}
+
 function textOf(entry: TimelineEntry): string {
   switch (entry.kind) {
     case 'step': {
@@ -177,7 +187,7 @@ function textOf(entry: TimelineEntry): string {
     case 'request':
       return `${entry.user}: ${entry.method} ${entry.path} ${entry.status} (${entry.duration_ms.toFixed(1)} ms)`;
     case 'event':
-      return `${entry.missed ? 'MISSED by' : 'to'} ${entry.application} #${entry.number}: ${entry.type}`;
+      return `${entry.missed ? 'MISSED by' : 'to'} ${entry.application} #${entry.number}: ${entry.type}${aboutOf(entry)}`;
     case 'sip':
       return `${entry.direction === 'in' ? 'from' : 'to'} ${entry.remote}: ${entry.first_line}`;
     case 'media':

@@ -93,7 +93,10 @@ export async function operate(asked: Asked, server: Server, surroundings: Surrou
     watch: () =>
       client.listen<LiveCall>(
         `/hookswitch/live?call=${call}`,
-        ({ entries }) => each(entries, entryWidths, entryCells),
+        ({ entries, let_go: letGo }) => {
+          each(entries, entryWidths, entryCells);
+          if (letGo !== undefined && !asked.json) write('nothing of this call is recorded any more\n');
+        },
         signal,
       ),
     tail() {
@@ -104,7 +107,14 @@ export async function operate(asked: Asked, server: Server, surroundings: Surrou
           signal,
         );
       const path = `/hookswitch/live?app=${encodeURIComponent(asked.app)}`;
-      return client.listen<LiveApplicationEvents>(path, ({ events }) => each(events, entryWidths, entryCells), signal);
+      return client.listen<LiveApplicationEvents>(
+        path,
+        ({ events, skipped }) => {
+          if (skipped > 0 && !asked.json) write(`… ${skipped} more, too many at once to be shown\n`);
+          each(events, entryWidths, entryCells);
+        },
+        signal,
+      );
     },
   };
   const act = acts[asked.command];

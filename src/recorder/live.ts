@@ -56,8 +56,9 @@ export type LiveOptions = {
 /** The shortest time between two messages of one watcher, in ms. */
 export const liveIntervalMs = 250;
 
-/** Calls in one message of the overview, and events in one of an application. */
+/** Calls in one message of the overview, of those that there are at first in all, and events in one of an application. */
 const mostCalls = 500;
+const mostAtFirst = 5_000;
 const mostEvents = 200;
 
 /** How many messages of the overview are left out when no call has changed; what is told besides moves on. */
@@ -102,11 +103,12 @@ export function createLive(options: LiveOptions): Live {
       if (call !== undefined) return sight.sees('call', call) === true;
       return kind === 'application' && sight.seesAll([object]);
     };
-    let changed = new Set<CallRecord>();
     const shown = new Set<CallRecord>();
     let quiet = 0;
-    const first = seen().slice(-mostCalls);
-    for (const call of first) changed.add(call);
+    // The newest come at once, then whatever is live.
+    const all = seen().toReversed();
+    const living = all.filter(({ ended }) => ended === undefined);
+    let changed = new Set([...all.slice(0, mostCalls), ...living].slice(0, mostAtFirst));
     return {
       hear: (_entry, call) => void (call && changed.add(call)),
       next(): LiveOverview | undefined {

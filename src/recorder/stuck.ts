@@ -37,6 +37,8 @@ export type Mailbox = {
   readonly waiting: number;
   readonly atMost: number;
   readonly waitsFor: string;
+  /** Since when, in ms since the Unix epoch; left out, since it was looked at first. */
+  readonly since?: number | undefined;
   /** The channel whose call it is of. */
   readonly channel?: string | undefined;
 };
@@ -126,18 +128,18 @@ export function createStuck(
       const objects = [...store.living].flatMap((history) => judgeAll(history, now));
       const before = stood;
       stood = new Map();
-      const stands = (kind: 'socket' | 'mailbox', object: string, waitsFor: string): WaitingFor => {
-        const since = before.get(`${kind} ${object}`) ?? now;
+      const stands = (kind: 'socket' | 'mailbox', object: string, waitsFor: string, from?: number): WaitingFor => {
+        const since = from ?? before.get(`${kind} ${object}`) ?? now;
         stood.set(`${kind} ${object}`, since);
         return { kind, object, since, expected_ms: 0, waits_for: waitsFor };
       };
       const sockets = lagging(laggingOctets).map(({ client, octets }) =>
         stands('socket', client, `the client to read ${octets} octets`),
       );
-      const waiting = mailboxes().flatMap(({ owner, waiting: count, atMost, waitsFor, channel }) => {
+      const waiting = mailboxes().flatMap(({ owner, waiting: count, atMost, waitsFor, since, channel }) => {
         if (count < atMost) return [];
         const call = channel === undefined ? undefined : store.ofChannel(channel);
-        return [{ ...stands('mailbox', owner, waitsFor), ...(call && { call: call.id }) }];
+        return [{ ...stands('mailbox', owner, waitsFor, since), ...(call && { call: call.id }) }];
       });
       return [...objects, ...sockets, ...waiting].sort((a, b) => a.since - b.since);
     },

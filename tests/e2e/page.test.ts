@@ -83,6 +83,8 @@ test('who may only look sees everything and has no buttons', async ({ server, pl
   await shown.getByRole('link', { name: 'Phones' }).click();
   await shown.getByText('alice').waitFor();
   assert.is(await shown.getByRole('heading', { name: 'Make a phone' }).count(), 0);
+  await shown.setViewportSize({ width: 400, height: 820 });
+  assert.is(await shown.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'), 0);
   await app.ok('DELETE', `/channels/${channel.id}`);
   await phone.done;
 });

@@ -532,7 +532,7 @@ const rows: Row[] = [
   },
   {
     ask: 'GET /hookswitch/calls/c1/bundle',
-    call: ['calls.bundle', 'c1'],
+    call: ['calls.bundle', 'c1', true],
     status: 200,
     answer: '{}',
     file: 'application/json',

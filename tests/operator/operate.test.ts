@@ -88,7 +88,7 @@ operator('lists stand in columns under their heads; of nothing only a terminal h
       /^\d\d:\d\d:\d\d\.\d{3} {2}request {2}tester: POST \/ari\/channels\/c1 200 \([\d.]+ ms\)$/,
     );
     assert.ok(all.some((line) => /step {5}channel c1: begins: down \/ ChannelCreated$/.test(line)));
-    assert.ok(all.some((line) => /event {4}to desk #\d+: StasisStart$/.test(line)));
+    assert.ok(all.some((line) => /event {4}to desk #\d+: StasisStart Local\/wait@default-\w+;1$/.test(line)));
     assert.match(
       (await says(server, { command: 'watch', id: 'c1' }, undefined, 3))[0] ?? '',
       /request {2}tester: POST/,

@@ -98,6 +98,22 @@ load('what comes all at once is told in messages of bounded size, and nothing of
   live.close();
 });
 
+load('who begins to watch is told of the newest calls at once, and of all that are live within seconds', () => {
+  const { clock, live, watch, call } = busyServer();
+  for (let each = 0; each < 1_700; each++) call(1_200);
+  const messages = watch<LiveOverview>({ kind: 'overview' });
+  clock.advance(1_000);
+  assert.equal(
+    messages.map(({ message }) => message.calls.length),
+    [500, 500, 200],
+  );
+  const [newest = []] = messages.map(({ message }) => message.calls.map(({ id }) => id));
+  assert.equal([newest[0], newest.at(-1)], ['c1700', 'c1201']);
+  const told = new Set(messages.flatMap(({ message }) => message.calls.map(({ id }) => id)));
+  assert.equal([told.size, told.has('c501'), told.has('c500')], [1_200, true, false]);
+  live.close();
+});
+
 load(
   'of an application with 5,000 events a second the last 200 are shown four times a second, the others counted',
   () => {

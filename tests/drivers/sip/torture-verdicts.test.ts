@@ -80,7 +80,7 @@ const tortuous = (to: string): Parts =>
       CSeq: '',
       Contact: '',
       'Content-Type': '',
-      'TO ': `\r\n sip:vivekg@192.0.2.1 ${to}`,
+      'TO ': `\r\n sip:vivekg@chair-dnrc.example.com ${to}`,
       'from   ': '"J Rosenberg \\\\\\""       <sip:jdrosen@example.com>\r\n  ;\r\n  tag = 98asjd8',
       'MaX-fOrWaRdS': '0068',
       cseq: '0009\r\n  INVITE',
@@ -93,7 +93,7 @@ const tortuous = (to: string): Parts =>
       v: ' SIP  / 2.0  / TCP     spindle.example.com   ;\r\n  branch  =   z9hG4bK9ikj8  ,\r\n SIP  /    2.0   / UDP  192.168.255.111   ; branch=\r\n z9hG4bK30239',
       m: '"Quoted string \\"\\"" <sip:jdrosen@example.com> ; newparam =\r\n      newvalue ;\r\n  secondparam ; q = 0.33',
     },
-    'sip:vivekg@192.0.2.1;unknownparam',
+    'sip:vivekg@chair-dnrc.example.com;unknownparam',
   );
 
 const rfc4475: [section: string, about: string, sent: Parts | Buffer, verdict: Verdict][] = [
@@ -392,19 +392,19 @@ const rfc4475: [section: string, about: string, sent: Parts | Buffer, verdict: V
   [
     '3.3.12',
     'REGISTER with a parameter of the header',
-    register({ Contact: 'sip:+19725552222@192.0.2.9;unknownparam' }),
+    register({ Contact: 'sip:+19725552222@gw1.example.net;unknownparam' }),
     200,
   ],
   [
     '3.3.13',
     'REGISTER with a parameter of the URI',
-    register({ Contact: '<sip:+19725552222@192.0.2.9;unknownparam>' }),
+    register({ Contact: '<sip:+19725552222@gw1.example.net;unknownparam>' }),
     200,
   ],
   [
     '3.3.14',
     'REGISTER with an escaped header in its URI',
-    register({ Contact: '<sip:everybody@192.0.2.9?Route=%3Csip:sip.example.com%3E>' }),
+    register({ Contact: '<sip:user@example.com?Route=%3Csip:sip.example.com%3E>' }),
     200,
   ],
   [
