@@ -14,8 +14,11 @@ const packages = join(root, 'node_modules');
 const raw = join(root, 'coverage', 'tmp');
 /** A test that says nothing for this long hangs: waiting for what does not come it gives up long before. */
 const quietMs = 600_000;
-/** A run that does not end this long after its totals is kept alive by something that its tests opened. */
-const endMs = 60_000;
+/**
+ * A run that does not end this long after its totals is kept alive by something that its tests opened: it only writes down
+ * what was covered.
+ */
+const endMs = 300_000;
 const hangs = 'a test hangs: nothing was heard of it for ten minutes';
 
 const filters = process.argv.slice(2);

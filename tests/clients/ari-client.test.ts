@@ -5,7 +5,7 @@ import { next, type OldChannel, type OldClient, withOldClient } from './ari-clie
 
 /** What the examples of `ari-client` 2.2.0 do, with the library as it is published. */
 const programs = suite('programs with ari-client');
-const dialplan = { default: { '1000': ['Answer', 'Wait(60)'], _6XX: ['Stasis(desk,${EXTEN})', 'Wait(60)'] } };
+const dialplan = { default: { '1000': ['Answer', 'Wait(3600)'], _6XX: ['Stasis(desk,${EXTEN})', 'Wait(3600)'] } };
 
 let server: TestServer;
 

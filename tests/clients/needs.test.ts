@@ -14,9 +14,9 @@ import { startTestServer, type TestServer } from '../support/server.ts';
 const needs = suite('what applications in the field rely on');
 const dialplan = {
   default: {
-    '1000': ['Answer', 'Wait(60)'],
+    '1000': ['Answer', 'Wait(3600)'],
     ring: ['Stasis(desk,ring)'],
-    up: ['Answer', 'Stasis(desk,up)', 'Wait(60)'],
+    up: ['Answer', 'Stasis(desk,up)', 'Wait(3600)'],
   },
 };
 let server: TestServer;

@@ -1,11 +1,10 @@
-import { createSocket } from 'node:dgram';
-import { once } from 'node:events';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { runAll } from '../support/conformance-cases.ts';
 import { type App, Client } from '../support/conformance-client.ts';
 import { misfits } from '../support/conformance-surface.ts';
 import { openTarget } from '../support/conformance-target.ts';
+import { boundPair } from '../support/socket-pair.ts';
 
 const test = suite('external media, asked from outside');
 let client: Client;
@@ -24,8 +23,7 @@ const line = (query: string): string => `POST /channels/externalMedia?${query}`;
 const uuid = '40325ec2-5efd-4bd3-805f-53576e581d13';
 
 test('a channel over RTP is Down in the answer, with its variables, and enters its application when Up', async () => {
-  const far = createSocket('udp4').bind(0, '127.0.0.1');
-  await once(far, 'listening');
+  const { rtp: far } = await boundPair();
   const id = client.unique('rtp');
   const made = await client.must<{ name: string; state: string; channelvars: Record<string, string> }>(
     line(`app=${app.name}&external_host=127.0.0.1:${far.address().port}&format=slin16&channelId=${id}&data=a,b`),

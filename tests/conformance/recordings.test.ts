@@ -49,7 +49,7 @@ const missing = { status: 404, message: 'Recording not found' };
 
 test('a channel is recorded, stopped and stored', async () => {
   const name = client.unique('recording');
-  const answer = await client.ask(`POST /channels/${calls.up}/record?name=${name}&format=wav&maxSilenceSeconds=5`);
+  const answer = await client.ask(`POST /channels/${calls.up}/record?name=${name}&format=wav&maxSilenceSeconds=600`);
   assert.equal([answer.status, answer.headers['location']], [201, `/ari/recordings/live/${name}`]);
   assert.equal(misfits('LiveRecording', answer.body), []);
   const { format, target_uri } = answer.body as Recording;

@@ -13,7 +13,7 @@ import { answered, SippRun } from '../support/sipp.ts';
 
 const libraries = suite('client libraries');
 const dialplan = {
-  default: { '_X.': ['Stasis(hello,${EXTEN})'], echo: ['Answer', 'Echo'], '1000': ['Answer', 'Wait(60)'] },
+  default: { '_X.': ['Stasis(hello,${EXTEN})'], echo: ['Answer', 'Echo'], '1000': ['Answer', 'Wait(3600)'] },
 };
 
 const test = (title: string, body: (server: TestServer) => Promise<void>) =>

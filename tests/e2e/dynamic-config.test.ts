@@ -270,7 +270,7 @@ dynamic('a line registers as long as a registration says so, with the credential
 });
 
 dynamic('an endpoint is known by its address as long as an identify says so, and only without a password', () =>
-  onServer({ endpoints, dialplan: { default: { s: ['Wait(1)'], 1: ['Answer', 'Wait(60)'] } } }, async (server) => {
+  onServer({ endpoints, dialplan: { default: { s: ['Wait(1)'], 1: ['Answer', 'Wait(3600)'] } } }, async (server) => {
     const client = server.client();
     const phone = server.closing(await Phone.open('100', server.sip()));
     const isLetIn = async (): Promise<boolean> => {

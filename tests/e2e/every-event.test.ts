@@ -12,9 +12,9 @@ import { onServer, type TestServer, user } from '../support/server.ts';
 const dialplan = {
   default: {
     desk: ['Stasis(desk,in)'],
-    offer: ['StasisBroadcast(20000,,,yes)', 'Wait(60)'],
-    '300': ['Answer', 'Wait(60)'],
-    '1000': ['Answer', 'Wait(60)'],
+    offer: ['StasisBroadcast(600000,,,yes)', 'Wait(3600)'],
+    '300': ['Answer', 'Wait(3600)'],
+    '1000': ['Answer', 'Wait(3600)'],
   },
 };
 

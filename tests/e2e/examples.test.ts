@@ -200,18 +200,21 @@ test(
     const [stored] = await storedRecordings(server);
     const file = await asked(server, 'GET', `/recordings/stored/${stored!.name}/file`);
     const wav = Buffer.from(await file.arrayBuffer());
-    const samples = new Int16Array(wav.buffer, wav.byteOffset + 44, Math.floor((wav.length - 44) / 2)).slice(-3200);
-    assert.equal(
-      [...pitches, beep].filter((hertz) => amplitude(samples, hertz) > 1000),
-      [400, 700],
-    );
+    const samples = new Int16Array(wav.buffer, wav.byteOffset + 44, Math.floor((wav.length - 44) / 2));
+    // Somewhere both are there at once, whoever was heard first and longest.
+    const heard = Array.from({ length: Math.floor(samples.length / 800) }, (_, piece) => {
+      const part = samples.subarray(piece * 800, piece * 800 + 3200);
+      return [...pitches, beep].filter((hertz) => amplitude(part, hertz) > 1000).join();
+    });
+    assert.ok(heard.includes('400,700'), heard.join(' '));
   },
 );
 
 test('conversation', 'who pauses is answered; who breaks in is listened to', async ({ example, phone }) => {
   const caller = await phone('4711');
   await caller.call('100');
-  await caller.audio.speak(tone(400, 1500));
+  // What is said back lasts long enough to break in, however late that is noticed.
+  await caller.audio.speak(tone(400, 4000));
   await caller.audio.hears([400], pitches);
   await caller.audio.speak(tone(700, 600));
   await example.until(/interrupted after \d+ of \d+ ms\n/);
@@ -233,9 +236,11 @@ need('ffmpeg').test(examples, 'video-conference: guests see each other, and all 
       return caller;
     };
     const sees = async (colour: Colour, { videos }: Phone, screen = 0) => {
-      await videos[screen]!.sees(8);
-      const { pictures } = await decode('vp8', framesOf('vp8', videos[screen]!.packets));
-      assert.is(pictures.at(-1), colour);
+      let shown: Colour | undefined;
+      do {
+        await videos[screen]!.sees(8);
+        shown = (await decode('vp8', framesOf('vp8', videos[screen]!.packets))).pictures.at(-1);
+      } while (shown !== colour);
     };
     const [red, green] = [await guest('4711', '100', 'red'), await guest('4712', '100', 'green')];
     await Promise.all([sees('green', red), sees('red', green)]);

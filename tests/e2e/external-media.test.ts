@@ -1,10 +1,10 @@
-import { createServer } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { decode, encode } from '../../src/media/codec/codecs.ts';
 import type { Bridge } from '../../src/models/bridge.ts';
 import type { Channel } from '../../src/models/channel.ts';
 import { AudioSocketServer } from '../support/audio-socket-server.ts';
+import { freePort } from '../support/free-port.ts';
 import { RtpPeer } from '../support/rtp-peer.ts';
 import { onServer, type TestServer } from '../support/server.ts';
 
@@ -248,10 +248,7 @@ test('a server that closes in the middle of a frame, or sends an error, ends its
 
 test('there is no channel without a connection', async (server, outside) => {
   const app = await server.app('desk');
-  const deaf = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => deaf.once('listening', resolve));
-  const { port } = deaf.address() as { port: number };
-  await new Promise((resolve) => deaf.close(resolve));
+  const port = await freePort();
   const refused = await app.request<{ message: string }>(
     'POST',
     `/channels/externalMedia?app=desk&transport=tcp&encapsulation=audiosocket&external_host=127.0.0.1:${port}&data=${uuid}&format=slin`,

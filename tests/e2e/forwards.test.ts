@@ -13,7 +13,7 @@ const dialplan = {
     '200': ['Dial(PJSIP/bob)'],
     '300': ['Dial(PJSIP/carol)'],
     desk: ['Stasis(desk)'],
-    lobby: ['Answer', 'Wait(60)'],
+    lobby: ['Answer', 'Wait(3600)'],
   },
 };
 

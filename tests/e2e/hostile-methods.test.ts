@@ -209,7 +209,7 @@ test('mutated requests of every method: the process lives, the calls of others l
     default: {
       hints: { '300': 'Custom:night' },
       '600': ['Answer', 'Echo'],
-      '601': ['Ringing', 'Wait(60)'],
+      '601': ['Ringing', 'Wait(3600)'],
       '602': ['Busy'],
     },
   };

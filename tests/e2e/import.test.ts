@@ -1,10 +1,9 @@
-import { createSocket } from 'node:dgram';
-import { once } from 'node:events';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parse } from 'yaml';
 import { anybody, createPhone } from '../drivers/sip/support.ts';
 import { applicationsOnly, carrier, company, imported, line } from '../import/fixtures.ts';
+import { freePort } from '../support/free-port.ts';
 import { Phone } from '../support/phone.ts';
 import { registerPhone } from '../support/register.ts';
 import { onServer, startTestServer, type TestServerOptions } from '../support/server.ts';
@@ -70,10 +69,8 @@ calls('a menu: keys are heard while it speaks', () =>
 );
 
 calls('a line at a provider: its calls go to an application with the caller cleaned, ours go to it', async () => {
-  // The provider's port stands in the files, so that it is there first.
-  const provider = await startTestServer({ endpoints: {}, dialplan: { default: { s: ['Wait(1)'] } } });
-  const spare = Number(provider.sip().split(':').at(-1));
-  await provider.close();
+  // The provider's port stands in the files.
+  const spare = await freePort();
   await onServer(brought(carrier(spare)), async (server) => {
     const line = server.closing(await Phone.open('+49 (30) 77', server.sip(), spare));
     const app = await server.app('reception');
@@ -85,22 +82,12 @@ calls('a line at a provider: its calls go to an application with the caller clea
   });
 });
 
-/** A port that nobody has. */
-async function sparePort(): Promise<number> {
-  const socket = createSocket('udp4').bind(0, '127.0.0.1');
-  await once(socket, 'listening');
-  const { port } = socket.address();
-  socket.close();
-  await once(socket, 'close');
-  return port;
-}
-
 calls('a line that registers: who takes its calls is asked first, and ours end at their limit', async () => {
   const provider = await startTestServer({
     endpoints: { 49301: { auth: { username: '49301', password: 'secret' } } },
     dialplan: { default: { s: ['Hangup'], 555: ['Answer', 'Wait(7200)'] } },
   });
-  const at = { provider: Number(provider.sip().split(':').at(-1)), phone: await sparePort() };
+  const at = { provider: Number(provider.sip().split(':').at(-1)), phone: await freePort() };
   const brings = brought(line(at));
   try {
     await onServer(brings, async (server) => {

@@ -10,7 +10,7 @@ const limits = {
   ...{ channel_variables: 10, global_variables: 1, applications: 2, subscriptions: 3, playbacks: 2 },
   ...{ mailboxes: 1, device_states: 1, dynamic_objects: 1 },
 };
-const dialplan = { default: { s: ['Answer', 'Wait(60)'] } };
+const dialplan = { default: { s: ['Answer', 'Wait(3600)'] } };
 
 const limited = suite('limits');
 
@@ -101,7 +101,7 @@ limited('what channels have: variables and playbacks', () =>
 limited('what the dialplan sets, and what channels hand down', async () => {
   const numbered = (count: number, prefix: string) => Array.from({ length: count }, (_, at) => `${prefix}${at}`);
   const sets = [...numbered(30, 'V'), 'GLOBAL(A)', 'GLOBAL(B)'].map((name) => `Set(${name}=1)`);
-  const contexts = { default: { s: ['Answer', ...sets, 'Stasis(hello)'], other: ['Answer', 'Wait(60)'] } };
+  const contexts = { default: { s: ['Answer', ...sets, 'Stasis(hello)'], other: ['Answer', 'Wait(3600)'] } };
   await onServer({ limits, dialplan: contexts }, async (server) => {
     const app = await server.app('hello');
     const has = async (channel: string, names: string[]) => {

@@ -5,7 +5,7 @@ import { onServer, type TestServer } from '../support/server.ts';
 const calls = suite('calls without a network');
 
 const dialplan = {
-  default: { echo: ['Answer', 'Echo'], '1000': ['Answer', 'Wait(60)'], unattended: ['Ringing', 'Wait(60)'] },
+  default: { echo: ['Answer', 'Echo'], '1000': ['Answer', 'Wait(3600)'], unattended: ['Ringing', 'Wait(3600)'] },
 };
 
 const test = (title: string, body: (server: TestServer) => Promise<void>) =>

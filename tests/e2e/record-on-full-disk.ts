@@ -3,7 +3,7 @@ import { onServer } from '../support/server.ts';
 
 /** Records into a directory that has no room: run by recordings.test.ts, where a small disk is mounted there. */
 const [directory = ''] = process.argv.slice(2);
-const dialplan = { default: { talks: ['Answer', 'Wait(60)'] } };
+const dialplan = { default: { talks: ['Answer', 'Wait(3600)'] } };
 
 await onServer({ dialplan, recordings: { directory } }, async (server) => {
   const app = await server.app('desk');

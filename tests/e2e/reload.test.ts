@@ -23,7 +23,7 @@ import { untilAsked, untilFound } from '../support/waiting.ts';
 const reloading = suite('a configuration that is read anew');
 
 const dialplan = {
-  default: { s: ['Answer', 'Stasis(app,old)', 'Stasis(app,old again)'], '1000': ['Answer', 'Wait(60)'] },
+  default: { s: ['Answer', 'Stasis(app,old)', 'Stasis(app,old again)'], '1000': ['Answer', 'Wait(3600)'] },
 };
 const portOf = (server: TestServer) => ({ port: Number(server.sip().split(':').at(-1)) });
 
@@ -298,7 +298,7 @@ reloading(
 );
 
 reloading('recording ends and begins: what was kept is gone then, and calls that are up are known from there on', () =>
-  onServer({ dialplan: { default: { '1000': ['Answer', 'Wait(60)'] } } }, async (server) => {
+  onServer({ dialplan: { default: { '1000': ['Answer', 'Wait(3600)'] } } }, async (server) => {
     const app = await server.app('app');
     const authorization = `Basic ${Buffer.from('tester:secret').toString('base64')}`;
     const own = server.url.replace(/\/ari$/, '/hookswitch');
@@ -417,9 +417,10 @@ reloading('how often audio is measured, heads of packets and who may listen foll
 reloading('where others see us, and who is asked for names, follow', async () => {
   const stun = createSocket('udp4').bind(0, '127.0.0.1');
   await once(stun, 'listening');
-  stun.on('message', (asked, { port }) =>
-    stun.send(writeBindingResponse(asked, { address: '203.0.113.9', port })!, port, '127.0.0.1'),
-  );
+  stun.on('message', (asked, { port }) => {
+    const answer = writeBindingResponse(asked, { address: '203.0.113.9', port });
+    if (answer) stun.send(answer, port, '127.0.0.1');
+  });
   const dns = new DnsServer({});
   const names = await dns.start();
   const phone = await createPhone({ config: { endpoints: [anybody] } });

@@ -12,7 +12,7 @@ import { onServer, password, type TestServer, user } from '../support/server.ts'
 
 const scopes = suite('users with scopes on a server');
 
-const dialplan = { default: { wait: ['Answer', 'Wait(60)'] }, secret: { wait: ['Answer', 'Wait(60)'] } };
+const dialplan = { default: { wait: ['Answer', 'Wait(3600)'] }, secret: { wait: ['Answer', 'Wait(3600)'] } };
 const users = [
   { name: user, password },
   {

@@ -25,7 +25,7 @@ const dialplan = {
   default: {
     '_X.': ['Stasis(desk,${EXTEN})'],
     echo: ['Answer', 'Echo'],
-    s: ['Answer', 'Wait(60)'],
+    s: ['Answer', 'Wait(3600)'],
     'prompt-and-out': ['Answer', 'Playback(hello-world)', 'Hangup(17)'],
   },
 };

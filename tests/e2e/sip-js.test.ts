@@ -71,7 +71,7 @@ const reached = (session: Session, wanted: SessionState) =>
   });
 
 const endpoints = { alice: { auth: { username: 'alice', password: 'wonderland' }, aor: {} } };
-const dialplan = { default: { '600': ['Answer', 'Wait(60)'] } };
+const dialplan = { default: { '600': ['Answer', 'Wait(3600)'] } };
 
 phones('it registers, calls and hangs up, is called and hung up, and unregisters', async () => {
   await onServer({ endpoints, dialplan, tls }, async (server) => {

@@ -24,9 +24,10 @@ const endpoints = Object.fromEntries(
 );
 const dialplan = { default: { '_X.': ['Stasis(desk)'] } };
 
-/** A minute of silence, or of a hum: a phone hangs up when it has nothing more to say. */
+/** Five minutes of silence, or of a hum: a phone hangs up when it has nothing more to say. */
 function sound(directory: string, name: string, amplitude: number): string {
-  const octets = 60 * 16_000;
+  const seconds = 300;
+  const octets = seconds * 16_000;
   const header = Buffer.alloc(44);
   header.write('RIFF', 0);
   header.writeUInt32LE(36 + octets, 4);
@@ -40,12 +41,9 @@ function sound(directory: string, name: string, amplitude: number): string {
   header.writeUInt16LE(16, 34);
   header.write('data', 36);
   header.writeUInt32LE(octets, 40);
-  const samples = Int16Array.from(
-    { length: octets / 2 },
-    (_, at) => amplitude * Math.sin((2 * Math.PI * 440 * at) / 8000),
-  );
+  const second = Int16Array.from({ length: 8000 }, (_, at) => amplitude * Math.sin((2 * Math.PI * 440 * at) / 8000));
   const file = join(directory, `${name}.wav`);
-  writeFileSync(file, Buffer.concat([header, Buffer.from(samples.buffer)]));
+  writeFileSync(file, Buffer.concat([header, ...Array<Buffer>(seconds).fill(Buffer.from(second.buffer))]));
   return file;
 }
 

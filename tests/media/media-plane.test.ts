@@ -21,6 +21,8 @@ const sounds = fileURLToPath(new URL('../../sounds', import.meta.url));
 const config = {
   ...defaultMediaConfig,
   ports: { first: 0, last: 0 },
+  // A machine with much else to do is no thread that hangs.
+  threadTimeoutMs: 60_000,
   soundsDirectories: [sounds],
   get threads() {
     return threadCount();
@@ -317,7 +319,8 @@ function planeOverFake(
       on: (event: string, listener: (value: never) => void) => listeners.set(event, listener),
     };
   };
-  const plane = createMediaPlane({ config, clock, log, startThread });
+  const { threadTimeoutMs } = defaultMediaConfig;
+  const plane = createMediaPlane({ config: { ...config, threadTimeoutMs }, clock, log, startThread });
   /** Lets time go by in steps, each with a turn of the event loop. */
   const pass = async (ms: number) => {
     for (let passed = 0; passed < ms; passed += 500) {

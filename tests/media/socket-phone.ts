@@ -1,25 +1,26 @@
-import { createSocket, type Socket } from 'node:dgram';
-import { once } from 'node:events';
+import type { Socket } from 'node:dgram';
 import type { RtpSession } from '../../src/telephony/media.ts';
 import { isControl } from '../support/rtp-peer.ts';
+import { boundPair } from '../support/socket-pair.ts';
 import { decodePacket, encodePacket, type Packet, usualFlow } from './support.ts';
 
 /** A far side on a real port: what it hears, and how to wait for that. */
 export class Phone {
-  readonly socket: Socket = createSocket('udp4');
+  readonly socket: Socket;
   readonly heard: Packet[] = [];
   #waiting: (() => void) | undefined;
 
-  static async bind(): Promise<Phone> {
-    const phone = new Phone();
-    phone.socket.on('message', (octets) => {
+  private constructor(socket: Socket) {
+    this.socket = socket;
+    socket.on('message', (octets) => {
       if (isControl(octets)) return;
-      phone.heard.push(decodePacket(octets));
-      phone.#waiting?.();
+      this.heard.push(decodePacket(octets));
+      this.#waiting?.();
     });
-    phone.socket.bind(0, '127.0.0.1');
-    await once(phone.socket, 'listening');
-    return phone;
+  }
+
+  static async bind(): Promise<Phone> {
+    return new Phone((await boundPair()).rtp);
   }
 
   configure(session: RtpSession): void {

@@ -7,7 +7,7 @@ import { onServer, password, type TestServer, user } from '../support/server.ts'
 /** The commands at the terminal, against a running server. */
 const operator = suite('the commands at the terminal');
 
-const dialplan = { default: { wait: ['Answer', 'Wait(60)'], ring: ['Ringing', 'Wait(60)'] } };
+const dialplan = { default: { wait: ['Answer', 'Wait(3600)'], ring: ['Ringing', 'Wait(3600)'] } };
 
 type Wish = { command: string; id?: string; app?: string; json?: boolean };
 
@@ -52,7 +52,7 @@ operator('a subscription to all is told as such, and a call that we have made by
     await app.ok('POST', '/channels/ours?endpoint=Local/wait@default&app=all&otherChannelId=theirs');
     await app.waitFor('StasisStart');
     const [, call = ''] = await says(server, { command: 'calls' });
-    assert.match(call, /^ours {2}up {5}\ds {3}- {5}Local\/wait@default-\w+;1 {2}all /);
+    assert.match(call, /^ours {2}up {5}\d+s +- {5}Local\/wait@default-\w+;1 {2}all /);
     await app.ok('DELETE', '/channels/ours');
   }),
 );
@@ -66,7 +66,7 @@ operator('lists stand in columns under their heads; of nothing only a terminal h
     await app.waitFor('StasisStart');
     const [heads = '', call = '', ...more] = await says(server, { command: 'calls' });
     assert.match(heads, /^CALL {2}STATE {2}FOR {2}FROM {2}TO {4}APPLICATIONS {2}WAITS FOR {2}CHANNELS$/);
-    assert.match(call, /^c1 {4}up {5}\ds {3}201 {3}wait {2}desk {10}- {10}Local\/wait@default-\w+;1 Local\/\S+;2$/);
+    assert.match(call, /^c1 {4}up {5}\d+s +201 {3}wait {2}desk {10}- {10}Local\/wait@default-\w+;1 Local\/\S+;2$/);
     assert.equal(more, []);
     const events = app.events.length;
     assert.equal(await says(server, { command: 'apps' }), [

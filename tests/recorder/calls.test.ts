@@ -9,7 +9,7 @@ import { untilHolds } from '../support/waiting.ts';
 
 const recorded = suite('calls as they are recorded');
 
-const dialplan = { default: { '1000': ['Answer', 'Wait(60)'] } };
+const dialplan = { default: { '1000': ['Answer', 'Wait(3600)'] } };
 const test = (title: string, body: (server: TestServer) => Promise<void>) =>
   recorded(title, () => onServer({ dialplan }, body));
 

@@ -50,7 +50,7 @@ away('an application that was gone for good in between is counted anew: its old 
 });
 
 away('an application that comes back gets what it missed, then goes on live', () =>
-  onServer({ dialplan: { default: { '1000': ['Answer', 'Wait(60)'] } } }, async (server) => {
+  onServer({ dialplan: { default: { '1000': ['Answer', 'Wait(3600)'] } } }, async (server) => {
     const first = await server.app('desk');
     await first.ok('POST', '/channels/call-1?endpoint=Local/1000@default&app=desk');
     const { seq } = await first.waitFor('StasisStart');
@@ -91,7 +91,7 @@ away('an application that comes back gets what it missed, then goes on live', ()
 away(
   'who comes back while its old connection is still there is not told that it was replaced, and misses no number',
   () =>
-    onServer({ dialplan: { default: { '1000': ['Answer', 'Wait(60)'] } } }, async (server) => {
+    onServer({ dialplan: { default: { '1000': ['Answer', 'Wait(3600)'] } } }, async (server) => {
       const first = await server.app('desk');
       await first.ok('POST', '/channels/call-1?endpoint=Local/1000@default&app=desk');
       const { seq } = await first.waitFor('StasisStart');

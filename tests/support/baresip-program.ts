@@ -1,12 +1,26 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from './free-port.ts';
 import { Command } from './program.ts';
 
-/** A prompt that lasts longer than a test. */
-export const speech = fileURLToPath(new URL('../../sounds/en/demo-congrats.wav', import.meta.url));
+const prompt = fileURLToPath(new URL('../../sounds/en/demo-congrats.wav', import.meta.url));
+/** How often a phone says it: five minutes, for a phone that has nothing more to say hangs up. */
+const times = 48;
+
+/** Writes a file of a prompt again and again, which lasts longer than a test, into a directory. @returns its path. */
+export function speechIn(directory: string): string {
+  const once = readFileSync(prompt);
+  const data = once.indexOf('data', 12, 'latin1');
+  const octets = once.subarray(data + 8, data + 8 + once.readUInt32LE(data + 4));
+  const head = Buffer.from(once.subarray(0, data + 8));
+  head.writeUInt32LE(data + times * octets.length, 4);
+  head.writeUInt32LE(times * octets.length, data + 4);
+  const file = join(directory, 'speech.wav');
+  writeFileSync(file, Buffer.concat([head, ...Array<Buffer>(times).fill(octets)]));
+  return file;
+}
 
 export type BaresipOptions = {
   /** Address of record with parameters of the account, e.g. `<sip:alice@127.0.0.1:5060>;regint=600`. */
@@ -33,7 +47,7 @@ export async function configureBaresip(
     'module_path /usr/lib/baresip/modules',
     `sip_listen 127.0.0.1:${await freePort()}`,
     'net_interface 127.0.0.1',
-    ...(settings.some((line) => line.startsWith('audio_source')) ? [] : [`audio_source aufile,${speech}`]),
+    ...(settings.some((line) => line.startsWith('audio_source')) ? [] : [`audio_source aufile,${speechIn(directory)}`]),
     ...settings,
     ...['g711.so', 'aufile.so', ...modules.filter((module) => !module.startsWith('app '))].map(
       (each) => `module ${each}`,

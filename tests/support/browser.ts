@@ -15,7 +15,7 @@ import { patienceMs } from './waiting.ts';
 const sipp = need('sipp');
 const browser = need('chromium');
 const dialplan = {
-  default: { '_X.': ['Stasis(desk,${EXTEN})'], wait: ['Answer', 'Wait(60)'], engaged: ['Busy'], gone: ['Hangup(1)'] },
+  default: { '_X.': ['Stasis(desk,${EXTEN})'], wait: ['Answer', 'Wait(3600)'], engaged: ['Busy'], gone: ['Hangup(1)'] },
 };
 const endpoints = { anonymous: { match: ['127.0.0.1'] }, alice: { auth: { username: 'alice', password: 'a secret' } } };
 const users = [

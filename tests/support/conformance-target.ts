@@ -6,6 +6,7 @@ import type { DialplanConfig } from '../../src/config/schema.ts';
 import { startServer } from '../../src/main.ts';
 import type { Usage } from '../../src/models/usage.ts';
 import { mediaThreads } from './server.ts';
+import { patienceMs } from './waiting.ts';
 
 /**
  * The server that the conformance tests ask. `HOOKSWITCH_CONFORMANCE_URL` (ending in `/ari`) and
@@ -34,19 +35,19 @@ export type Target = {
 /** What the tests dial. Behind `a*` stands the application that the channel enters unanswered, behind `u*` answered. */
 export const conformanceDialplan: DialplanConfig = {
   conformance: {
-    wait: ['Answer', 'Wait(60)'],
-    silent: ['Wait(60)'],
-    ringing: ['Ringing', 'Wait(60)'],
-    slow: ['Ringing', 'Wait(0.05)', 'Answer', 'Wait(60)'],
+    wait: ['Answer', 'Wait(3600)'],
+    silent: ['Wait(3600)'],
+    ringing: ['Ringing', 'Wait(3600)'],
+    slow: ['Ringing', 'Wait(0.05)', 'Answer', 'Wait(3600)'],
     busy: ['Busy'],
     hangup: ['Answer', 'Hangup(21)'],
-    event: ['Answer', 'UserEvent(greeting,word: hello,number: 1)', 'Wait(60)'],
-    s: [{ label: 'here', app: 'Wait(60)' }],
+    event: ['Answer', 'UserEvent(greeting,word: hello,number: 1)', 'Wait(3600)'],
+    s: [{ label: 'here', app: 'Wait(3600)' }],
     over: ['NoOp(${STASISSTATUS})', 'Hangup(31)'],
-    '_a*.': ['Stasis(${EXTEN:2},one,"two, three")', 'Set(AFTER=${STASISSTATUS})', 'Wait(60)'],
+    '_a*.': ['Stasis(${EXTEN:2},one,"two, three")', 'Set(AFTER=${STASISSTATUS})', 'Wait(3600)'],
     '_u*.': ['Answer', 'Stasis(${EXTEN:2})', 'Hangup(31)'],
   },
-  default: { s: ['Answer', 'Wait(60)'] },
+  default: { s: ['Answer', 'Wait(3600)'] },
 };
 
 /**
@@ -91,7 +92,12 @@ async function startOwn(compatibility: 'hookswitch' | 'asterisk'): Promise<Targe
     alice: { ...open, auth: { username: 'alice', password: 'a' } },
     guest: { ...open, match: ['127.0.0.1'], context: 'conformance' },
   };
-  config.media.rtp_ports = [0, 0];
+  // A machine with much else to do is no client that is slow, no operation that takes long, and no thread that hangs.
+  const patience = patienceMs / 1000;
+  Object.assign(config.http.limits, {
+    ...{ header_timeout: patience, request_timeout: patience, answer_timeout: patience },
+  });
+  Object.assign(config.media, { rtp_ports: [0, 0], thread_timeout: patience });
   if (mediaThreads > 0) config.media.threads = mediaThreads;
   config.recordings.directory = join(directory, 'recordings');
   config.dialplan = conformanceDialplan;

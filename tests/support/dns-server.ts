@@ -41,7 +41,10 @@ export class DnsServer {
   /** @param zone records by `name`. */
   constructor(zone: Readonly<Record<string, readonly Answer[]>>) {
     this.#zone = zone;
-    this.#socket.on('message', (query, from) => this.#answer(query, from));
+    this.#socket.on('message', (query, from) => {
+      // Others may have meant somebody else: a query has one question.
+      if (query.length > 12 && query.readUInt16BE(4) === 1) this.#answer(query, from);
+    });
   }
 
   async start(): Promise<string> {

@@ -1,4 +1,4 @@
-import { createSocket, type Socket as UdpSocket } from 'node:dgram';
+import type { Socket as UdpSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
@@ -16,6 +16,7 @@ import { StreamFramer } from '../../src/sip/message/stream-framer.ts';
 import { parseDescription } from '../../src/sip/sdp/description.ts';
 import { Authority, type CertificateFiles } from './certificates.ts';
 import type { TestServer } from './server.ts';
+import { boundPair } from './socket-pair.ts';
 
 const authority = new Authority();
 
@@ -119,8 +120,7 @@ export class Caller {
   }
 
   static async call(server: TestServer): Promise<Caller> {
-    const audio = createSocket('udp4').bind(0, '127.0.0.1');
-    await once(audio, 'listening');
+    const { rtp: audio } = await boundPair();
     const socket = await dialTls(server);
     const to = `<sip:600@${server.sip('tls')};transport=tls>`;
     socket.write(sipRequest('INVITE', { to, branch: 'invite', body: offerAt(audio.address().port) }));
@@ -176,12 +176,14 @@ export class Caller {
     this.#audio.send(packet, port, '127.0.0.1');
   }
 
-  /** Resolves when what is said comes back. */
+  /** Resolves when what is said, at the pace of audio, comes back. */
   async hearsItself(): Promise<void> {
     const before = this.#heard;
-    while (this.#heard < before + 3) {
-      this.send(this.packet());
-      await once(this.#audio, 'message');
+    const pace = setInterval(() => this.send(this.packet()), 20);
+    try {
+      while (this.#heard < before + 3) await once(this.#audio, 'message');
+    } finally {
+      clearInterval(pace);
     }
   }
 

@@ -1,6 +1,7 @@
-import { createSocket } from 'node:dgram';
+import type { Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { tone, tonesIn } from './rtp-audio.ts';
+import { boundPair } from './socket-pair.ts';
 import { untilHolds } from './waiting.ts';
 
 /** An RTP packet that was received. */
@@ -22,7 +23,7 @@ const digits = '0123456789*#ABCD';
 
 /**
  * Whether a datagram is RTCP (RFC 5761 section 4). The RTCP of a call goes to the port above that of its audio, which
- * the operating system may have given to the audio of another phone.
+ * the operating system may have given to the audio of another phone when the one that it was for is gone.
  */
 export const isControl = (datagram: Uint8Array): boolean => datagram[1]! >= 192 && datagram[1]! <= 223;
 
@@ -32,7 +33,7 @@ export const isControl = (datagram: Uint8Array): boolean => datagram[1]! >= 192 
  */
 export class RtpPeer {
   readonly packets: RtpPacket[] = [];
-  readonly #socket = createSocket('udp4');
+  readonly #socket: Socket;
   readonly #waiting = new Set<() => void>();
   #ssrc = 0x1234abcd;
   #remote: { address: string; port: number } | undefined;
@@ -47,13 +48,14 @@ export class RtpPeer {
   #heardEnd = 0;
   #heardFrom: number | undefined;
 
-  /** Opens a port on 127.0.0.1. */
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on('message', (data, from) => this.#hear(data, from));
+  }
+
+  /** Opens a pair of ports on 127.0.0.1. */
   static async open(): Promise<RtpPeer> {
-    const peer = new RtpPeer();
-    peer.#socket.on('message', (data, from) => peer.#hear(data, from));
-    peer.#socket.bind(0, '127.0.0.1');
-    await once(peer.#socket, 'listening');
-    return peer;
+    return new RtpPeer((await boundPair()).rtp);
   }
 
   get port(): number {

@@ -1,5 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
+import { isControl } from './rtp-peer.ts';
 import { untilFound } from './waiting.ts';
 
 /** A message on its way through the relay. */
@@ -27,6 +28,7 @@ export class SippRelay {
     const relay = new SippRelay(loses);
     const [address = '', port] = server.split(':');
     relay.#outer.on('message', (data, from) => {
+      if (isControl(data)) return;
       relay.#phone = { address: from.address, port: from.port };
       relay.#pass('phone', data, relay.#inner, { address, port: Number(port) });
     });

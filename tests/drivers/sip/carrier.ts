@@ -8,6 +8,7 @@ import {
 } from '../../../src/sip/message/build.ts';
 import type { SipMessage, SipRequest, SipResponse } from '../../../src/sip/message/message.ts';
 import { parseMessage } from '../../../src/sip/message/parse.ts';
+import { isControl } from '../../support/rtp-peer.ts';
 import { untilHolds } from '../../support/waiting.ts';
 
 /** Audio at a port of this machine, in one format. */
@@ -34,6 +35,7 @@ export class Carrier {
   private constructor(socket: Socket) {
     this.#socket = socket;
     socket.on('message', (data, { port }) => {
+      if (isControl(data)) return;
       const parsed = parseMessage(data);
       if (!parsed.ok) throw new Error(parsed.failure.problem);
       this.#there = port;

@@ -26,6 +26,7 @@ import type { ContactDetails } from '../../../src/telephony/contacts.ts';
 import type { IncomingCall, Leg, LegReport, LegRequest, OpenedLeg } from '../../../src/telephony/driver.ts';
 import type { MediaPlane, MediaReport, RtpFlow, RtpSession } from '../../../src/telephony/media.ts';
 import type { VideoFlow } from '../../../src/telephony/video.ts';
+import { freePort } from '../../support/free-port.ts';
 import { silentLog } from '../../support/log.ts';
 import { untilHolds } from '../../support/waiting.ts';
 
@@ -73,7 +74,8 @@ export class FakeMedia implements MediaPlane {
   readonly sessions = new Map<string, FakeSession>();
   failWith: Error | undefined;
   failVideo = false;
-  #port = 40_000;
+  /** Below those that the system gives to whoever asks: what a real server sends here comes to nobody. */
+  #port = 10_000;
 
   protected nextPort(): number {
     return (this.#port += 2);
@@ -274,7 +276,7 @@ export async function createPhone({
   const messages: TextMessage[] = [];
   const contactEvents: string[] = [];
   const transports = createTransports({ clock, log: silentLog });
-  const [listener] = await transports.bind([{ protocol, host: '127.0.0.1', port: 0 }]);
+  const [listener] = await transports.bind([{ protocol, host: '127.0.0.1', port: alsoTcp ? await freePort() : 0 }]);
   if (alsoTcp) await transports.bind([{ protocol: 'tcp', host: '127.0.0.1', port: listener!.port }]);
   const wrapped: Transports = {
     bind: (listens) => transports.bind(listens),

@@ -1,6 +1,7 @@
-import { createSocket, type Socket } from 'node:dgram';
+import type { Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { isControl } from '../rtp-peer.ts';
+import { boundPair } from '../socket-pair.ts';
 import { untilHolds } from '../waiting.ts';
 import { type Clip, framesPerSecond } from './clips.ts';
 import { packetise } from './packetise.ts';
@@ -59,12 +60,8 @@ export class VideoPeer {
 
   /** Opens a pair of ports on 127.0.0.1. */
   static async open(options: VideoPeerOptions = {}): Promise<VideoPeer> {
-    for (;;) {
-      const rtp = await bound(0);
-      const rtcp = await bound(rtp!.address().port + 1);
-      if (rtcp) return new VideoPeer(rtp!, rtcp, options);
-      rtp!.close();
-    }
+    const { rtp, rtcp } = await boundPair();
+    return new VideoPeer(rtp, rtcp, options);
   }
 
   get port(): number {
@@ -145,8 +142,7 @@ export class VideoPeer {
     this.show(undefined);
     await this.#showing;
     this.#rtp.close();
-    this.#rtcp.close();
-    await Promise.all([once(this.#rtp, 'close'), once(this.#rtcp, 'close')]);
+    await once(this.#rtcp, 'close');
   }
 
   async #show(): Promise<void> {
@@ -266,16 +262,4 @@ function feedbackPacket(type: number, format: number, ours: number, theirs: numb
   packet.writeUInt32BE(theirs, 8);
   fci.copy(packet, 12);
   return packet;
-}
-
-async function bound(port: number): Promise<Socket | undefined> {
-  const socket = createSocket('udp4');
-  socket.bind(port, '127.0.0.1');
-  try {
-    await once(socket, 'listening');
-    return socket;
-  } catch {
-    socket.close();
-    return undefined;
-  }
 }
