@@ -180,12 +180,12 @@ test('a password of the environment is used and not told', async () => {
 });
 
 test('ready says whether a server takes calls, and waits for one that does not yet', async () => {
-  const server = start(['serve']);
-  const { port } = new URL(told(await server.said(/try it/), 'HTTP'));
+  const { server, banner } = await startWithFile('ready.yaml', { general: { ready_timeout: 60 } });
+  const { port } = new URL(told(banner, 'HTTP'));
   const of = { HOOKSWITCH_HTTP_PORT: port };
   assert.equal(await run(['ready'], of), { code: 0, out: 'ready\n', err: '' });
   const url = { HOOKSWITCH_URL: `http://127.0.0.1:${port}`, HOOKSWITCH_HTTP_PORT: '1' };
-  assert.equal(await run(['ready', '--wait', '10'], url), { code: 0, out: 'ready\n', err: '' });
+  assert.equal(await run(['ready', '--wait', '60'], url), { code: 0, out: 'ready\n', err: '' });
   server.process.kill('SIGTERM');
   await server.ended;
   const { code, out, err } = await run(['ready', '--wait', '0.3'], of);

@@ -56,7 +56,12 @@ export function buildMonitoring(
   });
   const metrics = createMetrics(version, read);
   story.listen(metrics.calls);
-  const health = createHealth({ clock, isDraining: () => lifecycle.draining, askMedia: () => media.usage() });
+  const health = createHealth({
+    clock,
+    isDraining: () => lifecycle.draining,
+    askMedia: () => media.usage(),
+    answerMs: config.general.ready_timeout * 1000,
+  });
   return { metrics, health, loopDelay: () => loop.read('people'), networks: { allowed: config.metrics.allowed } };
 }
 

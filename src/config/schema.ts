@@ -54,6 +54,11 @@ const general = group(
       unit: 's',
       description: 'How long calls may go on after SIGTERM before they are hung up.',
     }),
+    ready_timeout: number(0.1, 60, {
+      default: 1,
+      unit: 's',
+      description: 'How long audio may take to answer before `GET /health/ready` says that no calls can be taken.',
+    }),
     return_timeout: number(0, 86_400, {
       default: 10,
       unit: 's',

@@ -12,20 +12,20 @@ export type HealthOptions = {
   isDraining(): boolean;
   /** Resolves when the media thread has answered. */
   askMedia(): Promise<unknown>;
+  /** Longest that it may take to answer, in ms. */
+  answerMs: number;
 };
 
-/** Longest that the media thread may take to answer, in ms. */
-const patienceMs = 1_000;
 /** How long an answer holds, in ms: anybody may ask, as often as they like. */
 const holdsMs = 500;
 
 /** Makes the judge of a server's health. */
-export function createHealth({ clock, isDraining, askMedia }: HealthOptions): Health {
+export function createHealth({ clock, isDraining, askMedia, answerMs }: HealthOptions): Health {
   let asked: { at: number; alive: Promise<boolean> } | undefined;
 
   const isMediaAlive = (): Promise<boolean> =>
     new Promise((resolve) => {
-      const timer = clock.setTimeout(() => resolve(false), patienceMs);
+      const timer = clock.setTimeout(() => resolve(false), answerMs);
       const tell = (alive: boolean) => () => {
         clock.clearTimeout(timer);
         resolve(alive);

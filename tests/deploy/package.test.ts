@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { need } from '../support/need.ts';
+import { untilAsked } from '../support/waiting.ts';
 
 const packaged = suite('the package as it is given away');
 const systemd = need('systemd-analyze');
@@ -63,8 +64,16 @@ packaged('it starts in an empty directory, is found healthy, and ends when it is
     const program = install(directory);
     child = spawn(process.execPath, [program, 'serve'], { cwd: directory, env, stdio: ['ignore', 'pipe', 'pipe'] });
     const [, url = ''] = /(http:\/\/\S+)\/ari/.exec(await banner(child)) ?? [];
-    const ready = await fetch(`${url}/health/ready`);
-    assert.equal([ready.status, await ready.text()], [200, 'ready\n']);
+    // Its media thread may take its time to begin.
+    const ready = async () => {
+      const answer = await fetch(`${url}/health/ready`);
+      return [answer.status, await answer.text()];
+    };
+    await untilAsked(
+      async () => (await ready())[0] === 200,
+      () => 'it takes no calls',
+    );
+    assert.equal(await ready(), [200, 'ready\n']);
     const page = await fetch(`${url}/`, { headers: { accept: 'text/html' } });
     assert.is(page.status, 200);
     await page.text();

@@ -97,6 +97,7 @@ test('at the address that is named', { redirect_method: 'uri_core' }, async ({ a
   bob.forwardsTo = `sip:carol@127.0.0.1:${carol.port}`;
   await alice.call('200');
   assert.ok(carol.inCall);
+  await app.waitFor('Dial', ({ dialstatus }) => dialstatus === 'ANSWER');
   assert.equal(
     dials(app).filter(([, , forward]) => forward !== ''),
     [['PJSIP/bob', 'CANCEL', `PJSIP/bob/${bob.forwardsTo}`, 'PJSIP/bob']],

@@ -46,7 +46,7 @@ need('unshare').test(
     // A disk of 48 KiB in a namespace of its own, which ends with the program.
     const mounted = 'mount -t tmpfs -o size=48k tmpfs "$1" && exec "$2" --import "$3" "$4" "$1"';
     const args = ['-rm', 'sh', '-c', mounted, 'sh', directory, process.execPath, loader, script];
-    const { stdout } = await promisify(execFile)(unshare, args, { timeout: 5 * patienceMs });
+    const { stdout } = await promisify(execFile)(unshare, args, { timeout: 2 * patienceMs });
     assert.match(stdout, /done\n$/);
     rmSync(directory, { recursive: true, force: true });
   },

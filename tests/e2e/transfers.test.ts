@@ -70,6 +70,7 @@ test('blind: the target answers, and who asked is let go', async (world) => {
   assert.is(await bob.refer('<sip:300@127.0.0.1>'), 202);
   await carol.answered();
   await bob.over();
+  await told(bob, '200');
   assert.equal([news(bob).at(0), news(bob).at(-1)], ['100 Trying', '200 OK']);
   assert.is(bob.notified.at(-1)?.state, 'terminated;reason=noresource');
   await hearEachOther(alice, carol);
@@ -184,6 +185,7 @@ test('attended: both far parties talk, and both calls of who asked end', async (
   await consulting.call('300');
   assert.is(await bob.refer(`<sip:300@127.0.0.1?Replaces=${consulting.replaces()}>`), 202);
   await Promise.all([bob.over(), consulting.over()]);
+  await told(bob, '200');
   assert.is(news(bob).at(-1), '200 OK');
   await hearEachOther(alice, carol);
   alice.hangup();

@@ -30,7 +30,7 @@ const users = [
 const pictures = fileURLToPath(new URL('../../docs/page', import.meta.url));
 
 /** How long a browser may take for anything, in ms: on a busy machine that is long, and only then a failure. */
-const browserMs = 3 * patienceMs;
+const browserMs = patienceMs;
 
 const launch = (executablePath: string): Promise<Browser> =>
   chromium.launch({

@@ -265,7 +265,13 @@ function settings({
   const sipPort = { ...port, bind: sipBind };
   return {
     // Calls that do not end by themselves are to be seen, not to be hung up by the drain.
-    general: { validate: true, data_directory: 'data', drain_timeout: (10 * patienceMs) / 1000, ...general },
+    general: {
+      validate: true,
+      data_directory: 'data',
+      drain_timeout: (10 * patienceMs) / 1000,
+      ready_timeout: 60,
+      ...general,
+    },
     http: { ...port, users: users ?? [{ name: user, password }], limits: patientLimits },
     sip: {
       transports: [
@@ -284,7 +290,7 @@ function settings({
     media: { rtp_ports: [0, 0], thread_timeout: patience, ...(mediaThreads && { threads: mediaThreads }), ...media },
     ...(applications && { applications }),
     ...(limits && { limits }),
-    external_media: { connection_timeout: patience, ...external_media },
+    external_media: { connection_timeout: Math.min(60, patience), ...external_media },
     ...(recordings && { recordings }),
     ...(tls && { tls }),
     ...(metrics && { metrics }),

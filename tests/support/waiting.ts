@@ -4,7 +4,7 @@
  * it up.
  */
 const turnMs = 50;
-const turns = 1200;
+const turns = 3600;
 
 /** What `patience` comes to on a machine with nothing else to do, in ms. */
 export const patienceMs = turns * turnMs;
