@@ -13,6 +13,7 @@ import type { MediaCommand, MediaMessage } from '../../src/media/protocol.ts';
 import { type MediaThread, type StartThread, startWorker } from '../../src/media/start-worker.ts';
 import type { MediaReport, MediaSession, PlayReport } from '../../src/telephony/media.ts';
 import { ManualClock } from '../support/manual-clock.ts';
+import { untilAsked } from '../support/waiting.ts';
 import { Phone } from './socket-phone.ts';
 import { test, threadCount } from './spread.ts';
 import { memoryLogger, noExternal, ramp } from './support.ts';
@@ -199,7 +200,10 @@ inOne('two phones in a mix hear each other by real packets, also when their thre
   assert.equal(first?.payload, ramp(160, 1));
   await threads[0]!.terminate();
   await sessions[0]!.statistics();
-  while ((await plane.usage()).ports < 2) await new Promise((resolve) => setImmediate(resolve));
+  await untilAsked(
+    async () => (await plane.usage()).ports === 2,
+    () => 'the ports are not open again',
+  );
   say(0);
   const [, second] = await phones[1]!.hears((packets) => packets.length === 2);
   assert.equal(second?.payload, ramp(160, 2));

@@ -10,6 +10,7 @@ import { readWav } from '../../src/media/file/wav.ts';
 import { createMediaPlane } from '../../src/media/media-plane.ts';
 import { type MediaThread, startWorker } from '../../src/media/start-worker.ts';
 import type { MediaReport, PlayReport, RecordReport } from '../../src/telephony/media.ts';
+import { untilAsked } from '../support/waiting.ts';
 import { Phone } from './socket-phone.ts';
 import { memoryLogger, noExternal } from './support.ts';
 
@@ -144,12 +145,16 @@ test('what is recorded of a phone and of a bridge goes on in the same file when 
     return { path, reports, handle };
   });
   const kept = async (ms: number) => {
-    while (recordings.some(({ handle }) => handle.progress().durationMs < ms))
-      await new Promise((resolve) => setImmediate(resolve));
+    await untilAsked(
+      () => recordings.every(({ handle }) => handle.progress().durationMs >= ms),
+      () => `${ms} ms are not kept`,
+    );
   };
   const heard = async (of: typeof recordings, ms: number) => {
-    while (of.some(({ handle }) => handle.progress().talkingMs < ms))
-      await new Promise((resolve) => setImmediate(resolve));
+    await untilAsked(
+      () => of.every(({ handle }) => handle.progress().talkingMs >= ms),
+      () => `${ms} ms of talking are not kept`,
+    );
   };
   await Promise.all([kept(200), heard(recordings, 20)]);
   recordings[1]!.handle.mute();
@@ -158,7 +163,10 @@ test('what is recorded of a phone and of a bridge goes on in the same file when 
   await kept(Math.max(...atLoss.map(({ durationMs }) => durationMs)) + 400);
   await heard(recordings.slice(0, 1), atLoss[0]!.talkingMs + 100);
   for (const { handle } of recordings) handle.stop();
-  while (recordings.some(({ reports }) => reports.length < 2)) await new Promise((resolve) => setImmediate(resolve));
+  await untilAsked(
+    () => recordings.every(({ reports }) => reports.length >= 2),
+    () => 'a recording does not finish',
+  );
   clearInterval(talking);
   for (const [index, { path, reports }] of recordings.entries()) {
     const [started, finished] = reports;

@@ -6,6 +6,9 @@
 const turnMs = 50;
 const turns = 3600;
 
+/** Between two questions, in ms. */
+const pauseMs = 2;
+
 /** What `patience` comes to on a machine with nothing else to do, in ms. */
 export const patienceMs = turns * turnMs;
 
@@ -72,8 +75,8 @@ export async function untilAsked(holds: () => Promise<boolean> | boolean, late: 
   try {
     while (!(await holds())) {
       if (isLate) throw new Error(late());
-      // Who is asked, and everybody else on this machine, gets a turn.
-      await new Promise((resolve) => setImmediate(resolve));
+      // Who is asked, and everybody else on this machine, gets a turn, which asking without a pause would take.
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   } finally {
     end();
