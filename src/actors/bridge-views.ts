@@ -3,7 +3,7 @@ import type { VideoMode } from '../models/bridge.ts';
 import type { LegVideo, LegVideoStream, ShownStream } from '../telephony/driver.ts';
 import type { MediaSession, Mix } from '../telephony/media.ts';
 import type { H264Terms, VideoCodec } from '../telephony/video.ts';
-import { commonCodec, whyUnseen } from './video-terms.ts';
+import { canBe, commonCodec, whyUnseen } from './video-terms.ts';
 
 /** What a bridge needs to know of one who is in it. */
 export type Present = { channel: { id: string; leg: { media: MediaSession; video?: LegVideo | undefined } } };
@@ -75,7 +75,7 @@ export class BridgeViews {
   unify(present: readonly Present[]): Unseen[] {
     const videos = present.flatMap(({ channel: { leg } }) => (leg.video?.choices.length ? [leg.video] : []));
     const codec = videos.length > 1 ? commonCodec(videos) : undefined;
-    for (const video of videos) video.prefer(codec !== undefined && video.choices.includes(codec) ? codec : undefined);
+    for (const video of videos) video.prefer(codec !== undefined && canBe(video, codec) ? codec : undefined);
     return present.flatMap(({ channel }) => this.#unseenBy(channel, present, codec) ?? []);
   }
 
@@ -125,14 +125,14 @@ export class BridgeViews {
     labelled: boolean,
   ): void {
     if (!video) return;
-    const shown = placed(
-      this.#shown.get(id) ?? [],
-      sources.map((source) => source.id).filter((each) => each !== id),
-      video.capacity,
-    );
+    const others = sources.map((source) => source.id).filter((each) => each !== id);
+    const shown = placed(this.#shown.get(id) ?? [], others, video.capacity);
     this.#shown.set(id, shown);
     const seen = shown.flatMap((each) => sources.find((source) => source.id === each) ?? []);
-    video.show(seen.map(({ id: label, codec }): ShownStream => ({ codec, ...(labelled && { label }) })));
+    video.show(
+      seen.map(({ id: label, codec }): ShownStream => ({ codec, ...(labelled && { label }) })),
+      others.length - shown.length,
+    );
     const agreed = seen.map((source, at) => {
       const taken = video.streams.find(({ stream }) => stream === at);
       const reason = taken && whyUnseen(source, taken);
@@ -165,7 +165,7 @@ const find = (present: readonly Present[], id: string | undefined) =>
 /** Its own stream, as it is to be when it has changed to the codec that most can have. */
 function soon(video: LegVideo | undefined, common: VideoCodec | undefined): LegVideoStream | undefined {
   const own = video?.streams.find(({ stream }) => stream === 0);
-  if (!own || common === undefined || own.codec === common || !video?.choices.includes(common)) return own;
+  if (!own || common === undefined || own.codec === common || !video || !canBe(video, common)) return own;
   const { h264: _, ...rest } = own;
   return { ...rest, codec: common };
 }

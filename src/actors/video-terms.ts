@@ -28,16 +28,24 @@ export function whyUnseen(source: Terms, screen: Terms): WhyUnseen | undefined {
   return sent.level > taken.level ? 'level' : undefined;
 }
 
-type Chooser = Pick<LegVideo, 'choices' | 'streams'>;
+type Chooser = Pick<LegVideo, 'choices' | 'untried' | 'streams'>;
 
-/** The codec that most can have; of several the one that most have already, and then the one that the first prefers. */
+/**
+ * The codec that most can have, or may have, as far as they were not asked yet; of several the one that most are known to have, that
+ * most have already, and then the one that the first prefers.
+ */
 export function commonCodec(videos: readonly Chooser[]): VideoCodec | undefined {
-  const has = (codec: VideoCodec) => (video: Chooser) =>
-    video.streams.some((each) => each.stream === 0 && each.codec === codec);
-  const all = [...new Set(videos.flatMap(({ choices }) => choices))].map((codec) => ({
+  const count = (holds: (video: Chooser) => boolean): number => videos.filter(holds).length;
+  const all = [...new Set(videos.flatMap(({ choices, untried }) => [...choices, ...untried]))].map((codec) => ({
     codec,
-    can: videos.filter(({ choices }) => choices.includes(codec)).length,
-    have: videos.filter(has(codec)).length,
+    may: count((video) => canBe(video, codec)),
+    can: count(({ choices }) => choices.includes(codec)),
+    have: count(({ streams }) => streams.some((each) => each.stream === 0 && each.codec === codec)),
   }));
-  return all.sort((one, other) => other.can - one.can || other.have - one.have)[0]?.codec;
+  all.sort((one, other) => other.may - one.may || other.can - one.can || other.have - one.have);
+  return all[0]?.codec;
 }
+
+/** Whether its own stream can have a codec, or may, as far as it was not asked for it. */
+export const canBe = ({ choices, untried }: Chooser, codec: VideoCodec): boolean =>
+  choices.includes(codec) || untried.includes(codec);

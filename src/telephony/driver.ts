@@ -130,8 +130,13 @@ export interface LegVideo {
   /** The codecs that its own stream could have, the one that it has included; empty where it has none. */
   readonly choices: readonly VideoCodec[];
   /**
+   * Codecs that its own stream may have or not: they were offered to the far side, which chose another without a word about these.
+   * Asking costs a negotiation, and tells.
+   */
+  readonly untried: readonly VideoCodec[];
+  /**
    * The codec that its own stream had better have, so that others see it and it sees them; undefined: whichever it likes. Where it
-   * has another and this one is among its choices, it is asked for this one, at the same pace; where it takes another all the same
+   * has another and this one is among its choices, or untried, it is asked for this one, at the same pace; where it takes another all the same
    * it is not asked for that again.
    */
   prefer(codec: VideoCodec | undefined): void;
@@ -142,8 +147,9 @@ export interface LegVideo {
   /**
    * The far side is to have as many streams as these, for whom they say; the first is its own and stays, whatever is said.
    * It is told so at a measured pace (SIP re-INVITE), and `leg.videoChanged` follows. Those that it refuses are not tried again.
+   * @param others how many more there are whom it could be shown if it had more streams; none where left out.
    */
-  show(streams: readonly ShownStream[]): void;
+  show(streams: readonly ShownStream[], others?: number): void;
   /** Figures of the streams that flow, in their order. Rejects when the media plane cannot tell. */
   statistics(): Promise<VideoStatistics[]>;
 }

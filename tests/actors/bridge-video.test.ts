@@ -90,6 +90,36 @@ test('members change to the codec that most can have, and who cannot is told of 
   assert.equal([preferred()[1], views.unify([a, dark])], [undefined, []]);
 });
 
+test('one whose phone said nothing of the codec that the others have is asked for it, and not where all see each other', () => {
+  const views = new BridgeViews();
+  const [a, b] = [member('a'), member('b', new FakeVideo(4, 'h264'))];
+  const first = a.channel.leg.video;
+  first.untried = ['h264', 'av1'];
+  assert.equal(views.unify([a, member('c')]), []);
+  assert.equal(first.preferred, 'vp8');
+  // That it is not seen is told when it has refused.
+  assert.equal([views.unify([a, b]), first.preferred], [[], 'h264']);
+  first.untried = ['av1'];
+  const cannot = (channel: string, other: string) => ({ channel, sources: [{ channel: other, why: 'codec' }] });
+  assert.equal(views.unify([a, b]), [cannot('a', 'b'), cannot('b', 'a')]);
+});
+
+test('a phone is told of those for whom it has streams, and how many others there are', () => {
+  const views = new BridgeViews();
+  const all = [member('a', new FakeVideo(2)), member('b'), member('c'), member('d'), member('e')];
+  views.arrange(new FakeMix('b1', 'mixing', () => {}), sfu, all);
+  assert.equal(
+    all.map(({ channel }) => [channel.leg.video.asked.at(-1)!.length, channel.leg.video.others]),
+    [
+      [2, 2],
+      [4, 0],
+      [4, 0],
+      [4, 0],
+      [4, 0],
+    ],
+  );
+});
+
 test('who takes H.264 in whole units alone is not shown who sends it in parts', () => {
   const views = new BridgeViews();
   const mix = new FakeMix('b1', 'mixing', () => {});

@@ -8,7 +8,9 @@ const test = suite('what members of a bridge can show each other');
 const video = (codec: VideoCodec, ...others: VideoCodec[]) => ({
   streams: [{ stream: 0, codec, send: true, receive: true }],
   choices: [codec, ...others],
+  untried: [] as VideoCodec[],
 });
+const maybe = (codec: VideoCodec, ...untried: VideoCodec[]) => ({ ...video(codec), untried });
 const h264 = (profile: string, level = 31, packetization: 0 | 1 = 1) => ({
   codec: 'h264' as const,
   h264: { profile, level, packetization } satisfies H264Terms,
@@ -20,6 +22,10 @@ test('the codec that most can have is the one, then the one that most have alrea
   assert.is(commonCodec([video('h264', 'vp8'), video('vp8', 'h264')]), 'h264');
   assert.is(commonCodec([video('av1'), video('vp8', 'h264'), video('h264')]), 'h264');
   assert.is(commonCodec([]), undefined);
+  // Who was not asked for it yet may have it; those who are known to come first.
+  assert.is(commonCodec([maybe('vp8', 'h264'), video('h264')]), 'h264');
+  assert.is(commonCodec([maybe('vp8', 'h264'), maybe('vp8', 'h264')]), 'vp8');
+  assert.is(commonCodec([maybe('h264', 'vp8'), maybe('vp8', 'h264'), video('vp8', 'h264')]), 'vp8');
 });
 
 test('why one is not seen by another: codec, packets in parts; or may not be: profile, level', () => {

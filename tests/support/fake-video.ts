@@ -5,6 +5,9 @@ import type { VideoCodec } from '../../src/telephony/video.ts';
 export class FakeVideo implements LegVideo {
   readonly formats: readonly VideoCodec[];
   choices: readonly VideoCodec[];
+  untried: readonly VideoCodec[] = [];
+  /** For how many others there were no streams, the last time it was asked. */
+  others = 0;
   preferred: VideoCodec | undefined;
   readonly asked: ShownStream[][] = [];
   streams: readonly LegVideoStream[];
@@ -21,7 +24,8 @@ export class FakeVideo implements LegVideo {
     this.preferred = codec;
   }
 
-  show(streams: readonly ShownStream[]): void {
+  show(streams: readonly ShownStream[], others = 0): void {
+    this.others = others;
     this.asked.push([...streams]);
   }
 

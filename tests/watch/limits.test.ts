@@ -287,7 +287,7 @@ limits('refusals that tell of a bound, wherever they are met', () => {
 });
 
 limits('each setting that is named is one', () => {
-  type Properties = { properties?: Record<string, Properties> };
+  type Properties = { properties?: Record<string, Properties>; patternProperties?: Record<string, Properties> };
   const named = [
     ...rows.map(({ limit }) => limit),
     ...['source_rate', 'stranger_rate', 'sources', 'transactions', 'transaction_bytes', 'source_transactions'].map(
@@ -300,6 +300,7 @@ limits('each setting that is named is one', () => {
       (name) => `sip.limits.${name}`,
     ),
     ...['sip.subscriptions.most', 'sip.subscriptions.per_endpoint', 'sip.transfers.per_call', 'media.rtp_ports'],
+    ...['sip.endpoints.*.max_video_streams', 'sip.video.renegotiate_interval'],
     ...['websocket_queue', 'unread_total', 'address_share', 'connections', 'pipelined', 'password_queue', 'body'].map(
       (name) => `http.limits.${name}`,
     ),
@@ -311,7 +312,8 @@ limits('each setting that is named is one', () => {
   ];
   for (const name of named) {
     let at: Properties | undefined = ConfigSchema as Properties;
-    for (const key of name.split('.')) at = at?.properties?.[key];
+    for (const key of name.split('.'))
+      at = key === '*' ? Object.values(at?.patternProperties ?? {})[0] : at?.properties?.[key];
     assert.ok(at, name);
   }
 });

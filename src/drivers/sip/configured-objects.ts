@@ -41,6 +41,7 @@ export function objectsOf(
         aors: name,
         allow: [...rest.codecs, ...rest.videoCodecs].join(','),
         max_video_streams: String(rest.maxVideoStreams),
+        max_video_bandwidth: String((rest.maxVideoBitrate ?? 0) / 1000),
         callerid: rest.callerId ? callerIds.format(rest.callerId) : '',
         language: rest.language ?? '',
         accountcode: rest.accountCode ?? '',

@@ -171,6 +171,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
           stack,
           timers,
           channelId: options.channelId,
+          hit: services.hit,
           codecs: options.video.codecs,
           most: endpoint.maxVideoStreams,
           maxBitrate: endpoint.maxVideoBitrate,

@@ -1,5 +1,6 @@
 import type { VideoFormatName } from '../../lib/formats.ts';
 import { guarded } from '../../lib/guard.ts';
+import type { LimitHit } from '../../lib/limit-counts.ts';
 import type { Stack, Timers } from '../../sip/dialog/stack.ts';
 import type { Direction } from '../../sip/sdp/description.ts';
 import type { AgreedVideo, LocalVideo } from '../../sip/sdp/offer-answer.ts';
@@ -25,12 +26,16 @@ export type VideoStreamsData = {
   readonly codecs?: readonly VideoFormatName[];
   /** Those that the far side has said it takes in its own stream. */
   readonly choices?: readonly VideoFormatName[];
+  /** Whether it may take others of those that it was offered. */
+  readonly maybeMore?: boolean;
 };
 
 export type VideoStreamsOptions = {
   stack: Pick<Stack, 'clock' | 'log'>;
   timers: Timers;
   channelId: string;
+  /** Hears of bounds that were met. */
+  hit: LimitHit;
   /** Codecs in our order of preference; at least one. */
   codecs: readonly VideoFormatName[];
   /** Streams there may be. */
@@ -60,6 +65,8 @@ export class VideoStreams implements LegVideo {
   #session: RtpSession | undefined;
   #codecs: readonly VideoFormatName[];
   #choices: readonly VideoFormatName[];
+  /** Whether the last word about that was an answer of its own: of what it left out nobody knows. */
+  #maybeMore: boolean;
   #preferred: VideoFormatName | undefined;
   /** The one that it has because it was asked for it. */
   #moved: VideoFormatName | undefined;
@@ -69,6 +76,8 @@ export class VideoStreams implements LegVideo {
   readonly #disliked = new Set<VideoFormatName>();
   #agreed: readonly AgreedVideo[];
   #wanted: readonly ShownStream[];
+  /** Others for whom it has no streams. */
+  #others = 0;
   #asked: number;
   #limit: number;
   #labels: Readonly<Record<string, string>>;
@@ -81,6 +90,7 @@ export class VideoStreams implements LegVideo {
     this.#options = options;
     this.#codecs = from?.codecs ?? options.codecs;
     this.#choices = from?.choices ?? [];
+    this.#maybeMore = from?.maybeMore ?? false;
     this.#agreed = from?.agreed ?? [];
     this.#wanted = from?.wanted ?? [];
     this.#asked = from?.asked ?? 1;
@@ -112,6 +122,11 @@ export class VideoStreams implements LegVideo {
       : [];
   }
 
+  get untried(): readonly VideoFormatName[] {
+    if (!this.#maybeMore || !this.#of(0)) return [];
+    return this.#codecs.filter((codec) => !this.#choices.includes(codec) && !this.#disliked.has(codec));
+  }
+
   prefer(codec: VideoFormatName | undefined): void {
     this.#preferred = codec;
     this.consider();
@@ -123,8 +138,11 @@ export class VideoStreams implements LegVideo {
     await this.#openUpTo(Math.max(streams, this.#kept()));
   }
 
-  show(streams: readonly ShownStream[]): void {
-    this.#wanted = streams.slice(0, this.#options.most);
+  show(streams: readonly ShownStream[], others = 0): void {
+    const { most, hit } = this.#options;
+    if (others > this.#others && this.#limit >= most) hit('sip.endpoints.*.max_video_streams', others - this.#others);
+    this.#others = others;
+    this.#wanted = streams.slice(0, most);
     this.consider();
   }
 
@@ -145,8 +163,9 @@ export class VideoStreams implements LegVideo {
   /** Tells the far side of new streams, when it is to be told of any and as soon as it may be. */
   consider(): void {
     if (this.#timer !== undefined || !this.#options.canOffer() || !this.#isNews()) return;
-    const now = this.#options.stack.clock.now();
-    this.#tellAt(Math.max(now + this.#options.pace.delayMs, this.#quietUntil));
+    const soonest = this.#options.stack.clock.now() + this.#options.pace.delayMs;
+    if (soonest < this.#quietUntil) this.#options.hit('sip.video.renegotiate_interval');
+    this.#tellAt(Math.max(soonest, this.#quietUntil));
   }
 
   /**
@@ -232,6 +251,7 @@ export class VideoStreams implements LegVideo {
       ...(this.#dueAt !== undefined && { dueAt: this.#dueAt }),
       ...(this.#codecs !== this.#options.codecs && { codecs: this.#codecs }),
       ...(this.#choices.length > 0 && { choices: this.#choices }),
+      ...(this.#maybeMore && { maybeMore: true }),
     };
   }
 
@@ -244,7 +264,7 @@ export class VideoStreams implements LegVideo {
   /** The codec that is preferred, unless the far side has it not, or not any more. */
   #wish(): VideoFormatName | undefined {
     const codec = this.#preferred;
-    return codec !== undefined && this.choices.includes(codec) ? codec : undefined;
+    return codec !== undefined && [...this.choices, ...this.untried].includes(codec) ? codec : undefined;
   }
 
   /** What the far side could have chosen: an offer tells all of it, an answer what is left of ours. */
@@ -255,6 +275,7 @@ export class VideoStreams implements LegVideo {
     if (asked !== undefined && own?.codec !== asked) this.#dislike();
     this.#moved = asked !== undefined && own?.codec === asked ? asked : undefined;
     if (!own) return;
+    this.#maybeMore = isOurOffer;
     const told = [own.codec, ...(own.alternatives ?? [])];
     this.#choices = isOurOffer ? [...new Set([...told, ...this.#choices])] : told;
   }
@@ -266,7 +287,7 @@ export class VideoStreams implements LegVideo {
 
   /** What others see of it. */
   #seen(): string {
-    return JSON.stringify([this.capacity, this.streams, this.choices]);
+    return JSON.stringify([this.capacity, this.streams, this.choices, this.untried]);
   }
 
   #tellChange(seen: string): void {

@@ -200,6 +200,26 @@ video('many changes at once are one re-INVITE, and the next ones wait for their 
   assert.is(invites(sent) - before, 2);
 });
 
+video('streams that an endpoint has not, and tellings that wait for their turn, are counted', async () => {
+  const { out, inbound, callee, caller } = await connected(
+    { ...vp8, maxVideoStreams: 2 },
+    { ...vp8, maxVideoStreams: 2 },
+    {
+      pace: { ...pace, intervalMs: 60 },
+    },
+  );
+  const streams = out.leg.video!;
+  for (let times = 0; times < 3; times++) streams.show(shown('b', 'c'), 3);
+  await callee.facts.until(() => inbound.leg.video!.streams.length === 2, 'both streams');
+  assert.equal(caller.limits.figures(), { 'sip.endpoints.*.max_video_streams': 3 });
+  await caller.facts.until(() => streams.streams.length === 2, 'both streams');
+  for (let times = 0; times < 3; times++) streams.show(shown('b'));
+  await callee.facts.until(() => inbound.leg.video!.streams.length === 1, 'one stream');
+  assert.equal(caller.limits.figures(), {
+    ...{ 'sip.endpoints.*.max_video_streams': 3, 'sip.video.renegotiate_interval': 1 },
+  });
+});
+
 video('both sides add streams at the same time: the glare is over after a while, and both have theirs', async () => {
   const many: Terms = { ...vp8, maxVideoStreams: 3 };
   const { out, inbound, caller, callee } = await connected(many, many);
@@ -274,8 +294,6 @@ video('a call changes to the codec that others have, where its far side has said
     [codecs(), out.leg.video?.choices, inbound.leg.video?.choices],
     [['vp8', 'vp8'], ['vp8'], ['vp8', 'h264']],
   );
-  // Of what the answer did not list nobody knows whether it would be taken.
-  out.leg.video?.prefer('h264');
   inbound.leg.video?.prefer('h264');
   await caller.facts.until(() => codecs()[0] === 'h264', 'the other codec');
   await callee.facts.until(() => codecs()[1] === 'h264', 'the other codec');
@@ -290,6 +308,27 @@ video('a call changes to the codec that others have, where its far side has said
       ['h264', 'vp8'],
     ],
   );
+});
+
+video('a far side whose answer did not list a codec that was offered is asked for it, once', async () => {
+  const both: Terms = { videoCodecs: ['vp8', 'h264'] };
+  const knows = (at: TestChannel) => [at.leg.video?.streams[0]?.codec, at.leg.video?.choices, at.leg.video?.untried];
+  const can = await connected(both, both);
+  assert.equal([knows(can.out), can.inbound.leg.video?.untried], [['vp8', ['vp8'], ['h264']], []]);
+  can.out.leg.video?.prefer('h264');
+  await can.caller.facts.until(() => can.out.leg.video?.streams[0]?.codec === 'h264', 'the other codec');
+  assert.equal(knows(can.out), ['h264', ['h264', 'vp8'], []]);
+  const cannot = await connected(both, vp8);
+  cannot.out.leg.video?.prefer('h264');
+  const isBack = () => cannot.out.leg.video?.untried.length === 0 && cannot.out.leg.video.streams.length === 1;
+  await cannot.caller.facts.until(isBack, 'the first codec');
+  assert.equal(knows(cannot.out), ['vp8', ['vp8'], []]);
+  const asked = invites(cannot.sent);
+  cannot.out.leg.video?.prefer(undefined);
+  cannot.out.leg.video?.prefer('h264');
+  cannot.out.leg.hold();
+  await cannot.inbound.heard('leg.held');
+  assert.is(invites(cannot.sent), asked + 1);
 });
 
 /** A description of the carrier's, with or without video in the formats given. */
