@@ -4,6 +4,7 @@ import type { RTPstat } from '../../src/models/rtp-statistics.ts';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
 import { curvesOf, type Measure, type MeasureCurve, measuresOf, type VideoRow, videoRowsOf } from '../core/measures.ts';
 import { ask, may } from '../core/session.ts';
+import { whyUnseenText } from '../core/sights.ts';
 import { Panel } from './bits.tsx';
 import { Curve } from './curve.tsx';
 
@@ -28,10 +29,11 @@ const figures = ({ rxploss, txploss, rxjitter, txjitter }: RTPstat | VideoStat):
 });
 
 const videoFigures = (stat: VideoStat): Measure['report'] => {
-  const { stream, codec, key_frames, key_frames_asked, sent_again, asked_again, left_out, shows } = stat;
+  const { stream, codec, key_frames, key_frames_asked, sent_again, asked_again, left_out, shows, awaits, unseen } =
+    stat;
   return {
     ...figures(stat),
-    ...{ video: stream, codec, key_frames, key_frames_asked, sent_again, asked_again, left_out, shows },
+    ...{ video: stream, codec, key_frames, key_frames_asked, sent_again, asked_again, left_out, shows, awaits, unseen },
   };
 };
 
@@ -127,6 +129,14 @@ function Curves({ curves, times, at }: CurvesProps) {
 
 type VideoTableProps = { rows: readonly VideoRow[]; nameOf: (object: string) => string };
 
+/** Whom a stream shows, and why somebody else is not shown in it (yet). */
+function shownText({ shows, awaits, unseen }: Measure['report'], nameOf: (object: string) => string): string {
+  const shown = shows === undefined ? '—' : nameOf(String(shows));
+  if (unseen === undefined) return shown;
+  const awaited = awaits === undefined || awaits === shows ? '' : `${nameOf(String(awaits))}: `;
+  return `${shown} (${awaited}${whyUnseenText(String(unseen))})`;
+}
+
 /** Whom each stream of video shows, and how that goes. */
 function VideoTable({ rows, nameOf }: VideoTableProps) {
   return (
@@ -148,7 +158,7 @@ function VideoTable({ rows, nameOf }: VideoTableProps) {
           {rows.map(({ name, report }) => (
             <tr key={name}>
               <th scope="row">{name}</th>
-              <td>{report['shows'] === undefined ? '—' : nameOf(String(report['shows']))}</td>
+              <td>{shownText(report, nameOf)}</td>
               {['codec', 'loss_heard', 'key_frames', 'key_frames_asked', 'sent_again', 'left_out'].map((figure) => (
                 <td key={figure}>{String(report[figure] ?? '—')}</td>
               ))}

@@ -16,6 +16,7 @@ import { Ladder, shapeOf } from '../parts/ladder.tsx';
 import { ListenButton } from '../parts/listen.tsx';
 import { MediaCurves } from '../parts/media-curves.tsx';
 import { Operations } from '../parts/operations.tsx';
+import { Sights } from '../parts/sights.tsx';
 import { endsOf, stateOf } from './calls.tsx';
 
 /** The charts that stand for an object of their own; others (`ownership` …) belong to one of these. */
@@ -139,6 +140,12 @@ function ObjectCard({ shown, traced, call, past, actable, drawn }: ObjectCardPro
             </div>
           </div>
           {main.chart === 'channel' && !past && !over ? <ListenButton channel={object} /> : null}
+          {charts.some(({ chart }) => chart === 'bridgeVideo') && !past && !over ? (
+            <Sights
+              bridge={object}
+              nameOf={(channel) => call?.channels.find(({ id }) => id === channel)?.name ?? channel}
+            />
+          ) : null}
           {possible ? <Operations possible={possible} past={past} /> : null}
           <details>
             <summary>Model{current.chart === main.chart ? '' : ` of ${main.chart}`} and context</summary>

@@ -1,9 +1,11 @@
 import type { Ids } from '../lib/ids.ts';
-import { type BridgeOperation, memberOf, refuseBridgeOperation } from '../machines/bridge.ts';
+import { type BridgeOperation, firstVideoMode, memberOf, refuseBridgeOperation } from '../machines/bridge.ts';
+import { videoModeOf } from '../machines/bridge-video.ts';
 import { isEnding, lifeOf } from '../machines/channel.ts';
 import { refuseOwnershipOperation } from '../machines/ownership.ts';
 import type { AllowedOperations } from '../models/allowed-operations.ts';
 import type { Bridge } from '../models/bridge.ts';
+import type { BridgeSight } from '../models/bridge-sight.ts';
 import { AriError } from '../models/errors.ts';
 import { requireWithin } from '../models/limits.ts';
 import type { LiveRecording } from '../models/live-recording.ts';
@@ -11,6 +13,7 @@ import type { Playback } from '../models/playback.ts';
 import type { Variable, Variables } from '../models/variable.ts';
 import { allowedOnBridge } from './allowed-operations.ts';
 import { type BridgeRequest, readBridgeType, readFeatures } from './bridge-requests.ts';
+import { sightsOf } from './bridge-sights.ts';
 import type { BridgeEntry, Bridges } from './bridges.ts';
 import type { ChannelEntry } from './channel-entry.ts';
 import { readVariables } from './channel-requests.ts';
@@ -149,6 +152,23 @@ export function createBridgeOperations(options: BridgeOperationsOptions) {
       const bridge = bridges.find(id);
       if (!bridge) throw new AriError('bridgeNotFound');
       return allowedOn(bridge);
+    },
+
+    /** Who in it sees whom, and why not. @throws AriError bridgeNotFound. */
+    async sights(id: string): Promise<BridgeSight[]> {
+      const bridge = bridges.find(id);
+      if (!bridge) throw new AriError('bridgeNotFound');
+      const present = [...bridge.stays.values()];
+      const told = await Promise.all(
+        present.map(async ({ channel: { id: member, leg } }) => {
+          // Of one that is over meanwhile nothing can be told.
+          const figures = await leg.video?.statistics().catch(() => []);
+          return [member, figures ?? []] as const;
+        }),
+      );
+      const video = bridges.videoSnapshot(bridge);
+      const mode = video ? videoModeOf(video) : firstVideoMode(bridges.snapshot(bridge).context);
+      return sightsOf({ mode, views: bridge.views, present, figures: new Map(told) });
     },
 
     create(request: BridgeRequest): Bridge {

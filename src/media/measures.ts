@@ -145,13 +145,26 @@ function measuresOf(end: RtpEnd, flow: RtpFlow): MediaMeasures {
 }
 
 function videoMeasuresOf({ flow, statistics }: PassingVideo): Showing<VideoMeasures> {
-  const { stream, codec, shown, key_frames, key_frames_asked, sent_again, asked_again, switches, left_out } =
-    statistics;
+  const {
+    stream,
+    codec,
+    shown,
+    awaited,
+    unseen,
+    key_frames,
+    key_frames_asked,
+    sent_again,
+    asked_again,
+    switches,
+    left_out,
+  } = statistics;
   return {
     ...{ video: stream, codec },
     ...streamMeasures(statistics, flow),
     ...{ key_frames, key_frames_asked, sent_again, asked_again, switches, left_out },
     ...(shown !== undefined && { shown }),
+    ...(awaited !== undefined && { awaited }),
+    ...(unseen !== undefined && { unseen }),
   };
 }
 

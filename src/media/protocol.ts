@@ -97,8 +97,11 @@ export type RelayedIn =
 /** What a session tells its WebSocket; `taken` counts octets that it has dealt with. */
 export type RelayedOut = { type: 'message'; message: Uint8Array | string } | { type: 'taken'; octets: number };
 
-/** What is told of a stream of video: who is shown is a number of the mix's thread. */
-export type Showing<Told extends { shows?: string }> = Omit<Told, 'shows'> & { shown?: number };
+/** What is told of a stream of video: who is shown, or is to be, is a number of the mix's thread. */
+export type Showing<Told extends { shows?: string; awaits?: string }> = Omit<Told, 'shows' | 'awaits'> & {
+  shown?: number;
+  awaited?: number;
+};
 
 /** Counts of what is open. */
 export type MediaUsage = PlaneUsage;

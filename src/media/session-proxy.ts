@@ -241,13 +241,14 @@ export abstract class SessionProxy implements MediaSession, Linked {
     }
   }
 
-  /** Says by its id who is shown. */
-  protected showing<Told extends { shown?: number }>({
+  /** Says by its id who is shown, and who is to be. */
+  protected showing<Told extends { shown?: number; awaited?: number }>({
     shown,
+    awaited,
     ...told
-  }: Told): Omit<Told, 'shown'> & { shows?: string } {
-    const shows = this.mix?.idOf(shown);
-    return { ...told, ...(shows !== undefined && { shows }) };
+  }: Told): Omit<Told, 'shown' | 'awaited'> & { shows?: string; awaits?: string } {
+    const [shows, awaits] = [this.mix?.idOf(shown), this.mix?.idOf(awaited)];
+    return { ...told, ...(shows !== undefined && { shows }), ...(awaits !== undefined && { awaits }) };
   }
 
   /** It is gone and cannot be opened again: everybody concerned is told, in a later turn. */

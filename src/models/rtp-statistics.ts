@@ -28,6 +28,12 @@ const VideoStat = Type.Object(
     sent_again: int('Packets sent again because the far side missed them.'),
     asked_again: int('Packets that we asked for again.'),
     shows: Type.Optional(text('Id of the channel whose picture is shown in it.')),
+    awaits: Type.Optional(text('Id of the channel whose picture is to be shown in it and is not (yet).')),
+    unseen: Type.Optional(
+      text(
+        'Why it is not: inactive (no picture is wanted now), codec, packetization, bandwidth, silent (nothing comes of it) or key_frame (none has come yet).',
+      ),
+    ),
     switches: int('How often another source began to be shown.'),
     left_out: int('Packets not shown to the far side: of another codec, or more than it takes.'),
   },

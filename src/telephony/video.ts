@@ -46,6 +46,14 @@ export type VideoFlow = {
   receive: boolean;
 };
 
+/**
+ * Why a stream does not show whom it is to show: the far side takes no video now (hold, or it only sends), they have different codecs,
+ * one sends H.264 in parts where the other takes whole units alone, less goes through than is sent, nothing is sent, or no key
+ * frame has come yet.
+ */
+export const whyNotShown = ['inactive', 'codec', 'packetization', 'bandwidth', 'silent', 'key_frame'] as const;
+export type WhyNotShown = (typeof whyNotShown)[number];
+
 /** Figures of one video stream of a session. */
 export type VideoStatistics = Omit<RtpStatistics, 'forwarded'> & {
   stream: number;
@@ -62,6 +70,9 @@ export type VideoStatistics = Omit<RtpStatistics, 'forwarded'> & {
   asked_again: number;
   /** Id of the session whose camera is shown in it; left out while none is. */
   shows?: string;
+  /** Id of the session whose camera is to be shown in it and is not (yet), and why. */
+  awaits?: string;
+  unseen?: WhyNotShown;
   /** How often another source began to be shown, and packets left out: of nobody shown, or beyond what the far side takes. */
   switches: number;
   left_out: number;
@@ -71,7 +82,16 @@ export type VideoStatistics = Omit<RtpStatistics, 'forwarded'> & {
 export type VideoMeasures = StreamMeasures &
   Pick<
     VideoStatistics,
-    'codec' | 'key_frames' | 'key_frames_asked' | 'sent_again' | 'asked_again' | 'switches' | 'left_out' | 'shows'
+    | 'codec'
+    | 'key_frames'
+    | 'key_frames_asked'
+    | 'sent_again'
+    | 'asked_again'
+    | 'switches'
+    | 'left_out'
+    | 'shows'
+    | 'awaits'
+    | 'unseen'
   > & {
     /** Number of the stream. */
     video: number;

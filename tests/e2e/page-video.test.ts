@@ -36,6 +36,9 @@ pageTests(page)(
     await shown.getByRole('heading', { name: 'Video' }).waitFor();
     await shown.getByRole('row', { name: 'anonymous bob vp8 0' }).waitFor();
     await shown.getByRole('row', { name: 'bob anonymous vp8 0' }).waitFor();
+    await shown.getByText('Who sees whom').waitFor();
+    await shown.getByRole('row', { name: /^PJSIP\/anonymous-\w+ PJSIP\/bob-\w+ yes —$/ }).waitFor();
+    await shown.getByRole('row', { name: /^PJSIP\/bob-\w+ PJSIP\/anonymous-\w+ yes —$/ }).waitFor();
     await shown.getByText('video 0 vp8').first().waitFor();
     const panel = shown.locator('section', { has: shown.getByRole('heading', { name: 'Video' }) });
     await panel.getByText('Jitter (ms)').waitFor();

@@ -466,6 +466,12 @@ const rows: Row[] = [
     status: 200,
     answer: samples.possible,
   })),
+  {
+    ask: 'GET /hookswitch/bridges/b%2F1/sights',
+    call: ['bridges.sights', 'b/1'],
+    status: 200,
+    answer: [samples.sight],
+  },
   { ask: 'GET /hookswitch/tokens', call: ['tokens.list', asker], status: 200, answer: [samples.token] },
   { ask: 'GET /hookswitch/access', call: ['tokens.access', asker], status: 200, answer: samples.access },
   {

@@ -19,6 +19,7 @@ import { playbacks } from './playbacks.ts';
 import { recordings } from './recordings.ts';
 import { server } from './server.ts';
 import { sessions } from './sessions.ts';
+import { sights } from './sights.ts';
 import { sounds } from './sounds.ts';
 import { tokens } from './tokens.ts';
 import { usage } from './usage.ts';
@@ -53,7 +54,20 @@ export const hookswitch: Api = {
   title: 'Hookswitch, beyond ARI',
   description: 'What the server tells and does beside the interface that it shares with others.',
   version: '1.0.0',
-  resources: inResources([allowed, bans, calls, charts, listening, live, logging, server, sessions, tokens, usage]),
+  resources: inResources([
+    allowed,
+    bans,
+    calls,
+    charts,
+    listening,
+    live,
+    logging,
+    server,
+    sessions,
+    sights,
+    tokens,
+    usage,
+  ]),
 };
 
 /** Everything that is served. */

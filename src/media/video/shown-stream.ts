@@ -1,5 +1,5 @@
 import type { LimitHit } from '../../lib/limit-counts.ts';
-import type { VideoFlow } from '../../telephony/video.ts';
+import type { VideoFlow, WhyNotShown } from '../../telephony/video.ts';
 import type { VideoConfig } from '../config.ts';
 import type { SentStream } from '../rtp/control.ts';
 import { headerLength, writeHeader } from '../rtp/header.ts';
@@ -128,6 +128,18 @@ export class ShownStream implements Viewer, SentStream {
   /** Number of the session whose camera goes out. */
   get current(): number | undefined {
     return this.#shown?.session;
+  }
+
+  /** Why who is to be shown is not (yet); undefined when it is, or nobody is to be. */
+  get unseen(): WhyNotShown | undefined {
+    const { camera } = this;
+    if (!camera) return undefined;
+    if (!this.#flow?.send) return 'inactive';
+    if (camera === this.#foreign) return 'codec';
+    if (camera === this.#inParts) return 'packetization';
+    if (!camera.live) return 'silent';
+    if (camera === this.#shown && this.#tooMuch) return 'bandwidth';
+    return camera === this.#next || this.#waits ? 'key_frame' : undefined;
   }
 
   timestampAt(now: number): number {

@@ -159,7 +159,7 @@ export class VideoStream {
     const flow = this.#flow;
     if (!flow) return undefined;
     const { camera, shown, stream } = this;
-    const { clockRate } = shown;
+    const { clockRate, unseen } = shown;
     return {
       ...statisticsOf({ sender: shown, control: this.#control, reception: camera.reception, clockRate, late: 0 }),
       stream,
@@ -171,6 +171,7 @@ export class VideoStream {
       sent_again: shown.sentAgain,
       asked_again: camera.missed.asked,
       ...(shown.current !== undefined && { shown: shown.current }),
+      ...(unseen !== undefined && shown.camera && { awaited: shown.camera.session, unseen }),
       switches: shown.switches,
       left_out: shown.leftOut + camera.leftOut,
     };

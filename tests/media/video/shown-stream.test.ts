@@ -322,6 +322,39 @@ test('who takes less than is sent is sent whole frames, fewer of them', () => {
   );
 });
 
+test('why who is to be shown is not stands there as long as it is so', () => {
+  const clock: HandClock = { now: 0 };
+  const [one, other] = [new HandCamera(1, clock), new HandCamera(2, clock)];
+  const { shown } = handScreen(clock);
+  const why: (string | undefined)[] = [];
+  const look = () => why.push(shown.unseen);
+  look();
+  shown.show(one.camera);
+  look();
+  one.receive(...one.frame(1));
+  look();
+  other.frame(1);
+  other.receive(...other.frame(1));
+  shown.show(other.camera);
+  look();
+  shown.configure({ ...flow, send: false });
+  look();
+  shown.configure({ ...flow, codec: 'h264' });
+  other.receive(...other.frame(1));
+  look();
+  shown.configure({ ...flow, maxBitrate: 8 });
+  clock.now += 1000;
+  other.camera.askKeyFrame();
+  for (let count = 0; count < 3; count++) {
+    other.receive(...other.frame(1));
+    clock.now += 30;
+  }
+  look();
+  clock.now += 10_000;
+  look();
+  assert.equal(why, [undefined, 'silent', undefined, 'key_frame', 'inactive', 'codec', 'bandwidth', 'silent']);
+});
+
 test('a packet that is missed is sent again, as often as may be, while it is kept', () => {
   const clock: HandClock = { now: 0 };
   const one = new HandCamera(1, clock);

@@ -1,0 +1,18 @@
+/** Why somebody does not see another one, for people; what nobody knows of stands as it is. */
+const words: Readonly<Record<string, string>> = {
+  no_video: 'has no video',
+  inactive: 'takes no picture now (on hold, or it only sends)',
+  source_inactive: 'no picture is sent (on hold, or without a camera)',
+  silent: 'nothing comes of it now',
+  another: 'the bridge shows somebody else',
+  streams: 'no stream is left for it (max_video_streams, or its phone takes no more)',
+  negotiating: 'its phone is being told of it',
+  codec: 'no codec in common',
+  packetization: 'units of H.264 that are too long for it (packetization-mode 0)',
+  profile: 'another profile of H.264: it may not be decoded',
+  level: 'a higher level of H.264: it may not be decoded',
+  bandwidth: 'more than it takes',
+  key_frame: 'waits for a key frame',
+};
+
+export const whyUnseenText = (why: string): string => words[why] ?? why;
