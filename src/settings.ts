@@ -101,6 +101,7 @@ export const mediaSettings = (config: Config): MediaConfig => ({
     keyFramesPerSecond: config.media.video.key_frames,
     bitrateIntervalMs: config.media.video.bitrate_interval * 1000,
     lowestBitrate: config.media.video.lowest_bitrate * 1000,
+    largestUnit: config.media.video.largest_unit,
     resendPackets: config.media.video.resend_packets,
     resendMs: config.media.video.resend_time,
     sourceTimeoutMs: config.media.video.source_timeout * 1000,

@@ -45,7 +45,7 @@ function sightOf(room: Sightseeing, viewer: Present, source: string, sent: LegVi
     if (!sent.receive) return 'source_inactive';
     if (place === -1) return 'streams';
     if (!screen) return 'negotiating';
-    if (terms === 'codec' || terms === 'packetization') return terms;
+    if (terms === 'codec') return terms;
     const awaits = figures.find((each) => each.awaits === source);
     return awaits?.unseen ?? (room.mode === 'sfu' ? 'negotiating' : 'another');
   };

@@ -136,7 +136,7 @@ export class BridgeViews {
     const agreed = seen.map((source, at) => {
       const taken = video.streams.find(({ stream }) => stream === at);
       const reason = taken && whyUnseen(source, taken);
-      const can = taken?.send && reason !== 'codec' && reason !== 'packetization';
+      const can = taken?.send && reason !== 'codec';
       return can ? { from: source.id, its: source.media } : undefined;
     });
     const told = agreed.map((each) => each?.from ?? '').join();

@@ -2,10 +2,10 @@ import type { LegVideo, LegVideoStream } from '../telephony/driver.ts';
 import type { VideoCodec } from '../telephony/video.ts';
 
 /**
- * Why one is not shown to another: they have different codecs, or it sends H.264 in parts where the other takes whole units
- * alone. Or why it is shown, but may not be decoded: another profile of H.264, a higher level.
+ * Why one is not shown to another: they have different codecs. Or why it is shown, but may not be decoded: another profile of
+ * H.264, a higher level.
  */
-export type WhyUnseen = 'codec' | 'packetization' | 'profile' | 'level';
+export type WhyUnseen = 'codec' | 'profile' | 'level';
 
 /** Profiles of H.264 that a decoder of one reads beside it (H.264 A.2, RFC 6184 8.1). */
 const alsoRead: Readonly<Record<string, readonly string[]>> = {
@@ -23,7 +23,6 @@ export function whyUnseen(source: Terms, screen: Terms): WhyUnseen | undefined {
   const { h264: sent } = source;
   const { h264: taken } = screen;
   if (!sent || !taken) return undefined;
-  if (sent.packetization > taken.packetization) return 'packetization';
   if (sent.profile !== taken.profile && !alsoRead[taken.profile]?.includes(sent.profile)) return 'profile';
   return sent.level > taken.level ? 'level' : undefined;
 }

@@ -66,6 +66,12 @@ const video = group(
       description:
         'Least that a source is asked to send when somebody who is shown it takes less: that one has frames left out, and the others see it no worse than so.',
     }),
+    largest_unit: whole(500, 65_000, {
+      default: 60_000,
+      unit: 'bytes',
+      description:
+        'Longest packet that is made for a phone that takes whole units of H.264 alone (packetization-mode 0) of what others send in parts: IP carries in parts what no network takes at once. A source that sends longer units is not shown to it.',
+    }),
     resend_packets: whole(0, 8192, {
       default: 256,
       unit: 'packets',

@@ -16,6 +16,8 @@ export type VideoConfig = {
    */
   bitrateIntervalMs: number;
   lowestBitrate: number;
+  /** Octets of the longest packet that is made for who takes whole units of H.264 alone. */
+  largestUnit: number;
   /** Packets of each stream that are kept for who misses some, and for how long, in ms; as many are asked for again. */
   resendPackets: number;
   resendMs: number;
@@ -36,6 +38,7 @@ export const defaultVideoConfig: VideoConfig = {
   keyFramesPerSecond: 2,
   bitrateIntervalMs: 500,
   lowestBitrate: 100_000,
+  largestUnit: 60_000,
   resendPackets: 256,
   resendMs: 1000,
   sourceTimeoutMs: 3000,

@@ -17,7 +17,7 @@ export type H264Terms = {
   profile: string;
   /** Ten times the level that it decodes. */
   level: number;
-  /** 0: one unit a packet · 1: units in parts and together as well. It is never sent more than it takes. */
+  /** 0: one unit a packet · 1: units in parts and together as well. It is never sent more than it takes: parts are put together for it. */
   packetization: 0 | 1;
   /** Parameter sets of what it sends, in base64: they go in front of its key frames that come without. */
   parameterSets?: readonly string[];

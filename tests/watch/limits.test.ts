@@ -305,9 +305,15 @@ limits('each setting that is named is one', () => {
       (name) => `http.limits.${name}`,
     ),
     ...['answer_timeout', 'response_timeout', 'websocket_message'].map((name) => `http.limits.${name}`),
-    ...['streams', 'lowest_bitrate', 'resend_packets', 'resend_time', 'control_packets', 'thread_backlog'].map(
-      (name) => `media.video.${name}`,
-    ),
+    ...[
+      'streams',
+      'lowest_bitrate',
+      'largest_unit',
+      'resend_packets',
+      'resend_time',
+      'control_packets',
+      'thread_backlog',
+    ].map((name) => `media.video.${name}`),
     ...['listening.most', 'recorder.memory', 'cdr.webhook.spool'],
   ];
   for (const name of named) {

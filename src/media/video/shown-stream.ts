@@ -7,12 +7,12 @@ import type { SessionMemory } from '../session-memory.ts';
 import type { Camera, VideoPacket, Viewer } from './camera.ts';
 import type { BitrateWay } from './feedback.ts';
 import { rewriteMark } from './frame-mark.ts';
-import { nal } from './h264.ts';
 import { unitsPerMs } from './local-camera.ts';
 import type { PacketRoom } from './packet-room.ts';
 import { PacketStore } from './packet-store.ts';
 import { Rate } from './rate.ts';
 import { videoWord } from './stream-memory.ts';
+import { WholeUnits } from './whole-units.ts';
 
 const { begun, ssrc, sequence, timestamp, sentAt, pictureId, tl0, packets, octets } = videoWord;
 
@@ -72,7 +72,9 @@ export class ShownStream implements Viewer, SentStream {
   #askedAt = Number.NEGATIVE_INFINITY;
   /** A camera whose codec the far side does not take: it is not asked for key frames. */
   #foreign: Camera | undefined;
-  /** A camera that sends H.264 in parts, where the far side takes whole units alone: it is not asked for key frames either. */
+  /** Where the far side takes whole units of H.264 alone: what makes them of those of each camera. */
+  readonly #whole = new Map<Camera, WholeUnits>();
+  /** A camera whose units are too long for that: it is not asked for key frames either. */
   #inParts: Camera | undefined;
   /** What the numbers of the source are changed by, and where it began. */
   #generation = -1;
@@ -154,6 +156,7 @@ export class ShownStream implements Viewer, SentStream {
     this.#flow = flow;
     this.#foreign = undefined;
     this.#inParts = undefined;
+    if (before?.h264?.packetization !== flow.h264?.packetization) this.#whole.clear();
     if (before && (before.remote.address !== flow.remote.address || before.remote.port !== flow.remote.port))
       this.#asked.tmmbr = this.#asked.remb = Number.POSITIVE_INFINITY;
     this.#limit();
@@ -165,12 +168,12 @@ export class ShownStream implements Viewer, SentStream {
   /** See {@link VideoMember.show}. */
   show(camera: Camera | undefined): void {
     if (camera === this.camera) return;
-    if (this.#next && this.#next !== this.#shown) this.#next.unwatch(this);
+    if (this.#next && this.#next !== this.#shown) this.#letGo(this.#next);
     this.#next = undefined;
     this.#held = undefined;
     if (camera === this.#shown) return;
     if (!camera) {
-      this.#shown?.unwatch(this);
+      if (this.#shown) this.#letGo(this.#shown);
       this.#shown = undefined;
       this.#waits = true;
       return;
@@ -192,22 +195,43 @@ export class ShownStream implements Viewer, SentStream {
       this.leftOut++;
       return;
     }
-    if (flow.h264?.packetization === 0 && isInParts(packet)) {
-      // A picture that lacks some of its packets is not begun.
-      if (this.#inParts !== packet.camera) {
-        this.#inParts = packet.camera;
-        packet.camera.takesChanged();
-      }
-      if (packet.camera === this.#shown) this.#waits = true;
-      this.leftOut++;
-      return;
-    }
     try {
-      if (packet.camera === this.#shown) this.#follow(packet);
-      else if (packet.camera === this.#next) this.#await(packet);
+      if (flow.h264?.packetization === 0) this.#wholeOf(packet.camera).take(packet, this.#options.now());
+      else this.#pass(packet);
     } catch (error) {
       this.#options.faulted(error);
     }
+  }
+
+  #pass(packet: VideoPacket): void {
+    if (packet.camera === this.#shown) this.#follow(packet);
+    else if (packet.camera === this.#next) this.#await(packet);
+  }
+
+  #wholeOf(camera: Camera): WholeUnits {
+    const known = this.#whole.get(camera);
+    if (known) return known;
+    const { config, hit } = this.#options;
+    const units = new WholeUnits({
+      ...{ largest: config.largestUnit, most: config.resendPackets },
+      pass: (packet) => {
+        if (packet.key && this.#inParts === camera) this.#inParts = undefined;
+        this.#pass(packet);
+      },
+      tooLong: () => {
+        hit('media.video.largest_unit');
+        this.leftOut++;
+        this.#inParts = camera;
+        camera.takesChanged();
+      },
+    });
+    this.#whole.set(camera, units);
+    return units;
+  }
+
+  #letGo(camera: Camera): void {
+    camera.unwatch(this);
+    this.#whole.delete(camera);
   }
 
   takes(camera: Camera): number {
@@ -290,7 +314,7 @@ export class ShownStream implements Viewer, SentStream {
   #switch(): void {
     const held = this.#held ?? [];
     this.#held = undefined;
-    this.#shown?.unwatch(this);
+    if (this.#shown) this.#letGo(this.#shown);
     this.#shown = this.#next;
     this.#next = undefined;
     this.#waits = true;
@@ -411,13 +435,6 @@ export class ShownStream implements Viewer, SentStream {
       if (ahead < 0x80) memory[tl0] = (memory[tl0]! + ahead) & 0xff;
     }
   }
-}
-
-/** Whether a packet holds several units of H.264, or a part of one (RFC 6184 5.6): who takes whole ones alone cannot read it. */
-function isInParts({ octets, payloadStart, payloadEnd }: VideoPacket): boolean {
-  if (payloadEnd <= payloadStart) return false;
-  const type = octets[payloadStart]! & 0x1f;
-  return type === nal.stapA || type === nal.fuA;
 }
 
 /** A packet that may be kept. */

@@ -54,6 +54,8 @@ export class HandCamera {
   /** RTCP feedback that it was told, by packet type and format; `otherwise` = a key frame that is to be asked for without. */
   readonly told: string[] = [];
   readonly limits = new LimitCounts();
+  /** How it flows to begin with. */
+  readonly flow = flow;
   readonly #clock: HandClock;
   readonly #header = emptyHeader();
   #numbers: Required<CameraNumbers>;

@@ -409,6 +409,25 @@ ffmpeg.test(
     }),
 );
 
+ffmpeg.test(
+  test,
+  'a phone that takes whole units of H.264 alone sees who sends them in parts, in other threads too',
+  () =>
+    onStage(3, async ({ mix, call }) => {
+      const h264 = { profile: 'constrained baseline', level: 31, packetization: 0 } as const;
+      const codec = 'h264' as const;
+      const calls = [await call('r', 'red', { codec }), await call('g', 'green', { codec, flow: { h264 } })];
+      mix.video({ mode: 'talker' });
+      await Promise.all(calls.map(({ peer }) => peer.sees(10)));
+      const [red, green] = calls.map(({ peer }) => peer) as [VideoPeer, VideoPeer];
+      const kinds = (peer: VideoPeer) => new Set(peer.packets.map(({ payload }) => payload[0]! & 0x1f));
+      assert.ok(kinds(red).has(24) && kinds(red).has(28), 'parts are passed on to who takes them');
+      assert.not.ok(kinds(green).has(24) || kinds(green).has(28), 'and not to who does not');
+      assert.equal([await pictures(red, codec), await pictures(green, codec)], [['green'], ['red']]);
+      assert.is(gapsIn(green.packets), 0);
+    }),
+);
+
 ffmpeg.test(test, 'strangers, other payload types, cut packets and noise change nothing of what is seen', () =>
   onStage(1, async ({ mix, call }) => {
     const red = await call('r', 'red');

@@ -208,40 +208,49 @@ test('H.264: parameter sets that a description told go in front of a picture tha
   );
 });
 
-test('H.264: who takes whole units alone is never sent parts, nor a picture that lacks them, and nobody is asked for others', () => {
+test('H.264: who takes whole units alone is sent parts put together, and is begun with a key frame that is whole', () => {
   const clock: HandClock = { now: 0 };
-  const [parts, whole] = [new HandCamera(1, clock), new HandCamera(1, clock)];
-  const { shown, sent } = handScreen(clock);
-  for (const { camera } of [parts, whole]) camera.configure({ ...flow, codec: 'h264' });
-  const h264 = { profile: 'constrained baseline', level: 31, packetization: 0 } as const;
-  shown.configure({ ...flow, codec: 'h264', h264 });
-  shown.show(whole.camera);
-  whole.receive(handH264(1, 10, 0x67, 1), handH264(2, 10, 0x68, 2), handH264(3, 10, 0x65, 3));
-  parts.receive(handH264(1, 10, 0x41, 1));
-  shown.show(parts.camera);
-  const told = parts.told.length;
-  for (let count = 0; count < 3; count++) {
-    const time = 20 + 10 * count;
-    const at = 4 * count + 2;
-    // A part of a picture, then one with its parameter sets together, then one that is whole.
-    parts.receive(handH264(at, time, 0x7c, 0x85, 9), handH264(at + 1, time, 0x67, 1), handH264(at + 2, time, 0x65, 3));
-    parts.receive(handH264(at + 3, time, 0x78, 0, 2, 0x67, 1));
-    whole.receive(handH264(4 + count, time, 0x41, count));
-    clock.now += 1000;
-    shown.tick(clock.now);
-  }
+  const one = new HandCamera(1, clock);
+  one.camera.configure({ ...flow, codec: 'h264' });
+  const { shown, sent, limits } = handScreen(clock, { largestUnit: 4 });
+  shown.configure({ ...flow, codec: 'h264', h264: { profile: 'constrained baseline', level: 31, packetization: 0 } });
+  shown.show(one.camera);
+  const payloads = () => sent.splice(0).map((packet) => taken(packet).payload);
+  const last = (octets: Uint8Array): Uint8Array => {
+    octets[1]! |= 0x80;
+    return octets;
+  };
+  // The end of a picture; one with its parameter sets together, in parts.
+  one.receive(last(handH264(1, 10, 0x7c, 0x45, 9)));
+  one.receive(handH264(2, 20, 0x78, 0, 2, 0x67, 1, 0, 2, 0x68, 2), handH264(3, 20, 0x7c, 0x85, 3));
+  assert.equal(payloads(), []);
+  one.receive(last(handH264(4, 20, 0x7c, 0x45, 4)), last(handH264(5, 30, 0x41, 5)));
+  assert.equal(payloads(), [
+    [0x67, 1],
+    [0x68, 2],
+    [0x65, 3, 4],
+    [0x41, 5],
+  ]);
+  assert.equal([shown.unseen, limits.figures()], [undefined, {}]);
+  // One that is too long, and what follows: nobody is asked for key frames that would be as long.
+  one.receive(last(handH264(6, 40, 0x41, 6, 7, 8, 9)), last(handH264(7, 50, 0x41, 7)));
+  const told = one.told.length;
+  shown.tick((clock.now += 2000));
+  one.receive(last(handH264(8, 60, 0x41, 8)));
+  assert.equal([payloads(), one.told.length, shown.unseen], [[], told, 'packetization']);
+  assert.equal(limits.figures(), { 'media.video.largest_unit': 1 });
+  one.receive(handH264(9, 70, 0x67, 1), handH264(10, 70, 0x68, 2), last(handH264(11, 70, 0x65, 1)));
   assert.equal(
-    sent.map(taken).map(({ payload }) => payload),
+    [payloads(), shown.unseen],
     [
-      [0x67, 1],
-      [0x68, 2],
-      [0x65, 3],
-      [0x41, 0],
-      [0x41, 1],
-      [0x41, 2],
+      [
+        [0x67, 1],
+        [0x68, 2],
+        [0x65, 1],
+      ],
+      undefined,
     ],
   );
-  assert.is(parts.told.length, told);
 });
 
 test('of a packet with sources, an extension or padding the payload alone goes on, and each packet is its own', () => {
