@@ -8,6 +8,8 @@ export type PacketStoreOptions = {
   packets: number;
   /** How long each is kept, in ms. */
   ms: number;
+  /** Takes a packet that is not kept any more. */
+  letGo: (packet: Uint8Array) => void;
   /** Hears of packets that are missed and not kept any more. */
   hit: LimitHit;
 };
@@ -40,6 +42,7 @@ export class PacketStore {
     const slot = number % packets;
     const stored = this.#slots[slot];
     if (stored) {
+      if (stored.packet) this.#options.letGo(stored.packet);
       stored.number = number;
       stored.packet = packet;
       stored.at = at;
@@ -76,15 +79,18 @@ export class PacketStore {
 
   /** Lets go of what was kept long enough. */
   expire(now: number): void {
-    const { packets, ms } = this.#options;
+    const { packets, ms, letGo } = this.#options;
     for (; this.#from < this.#to; this.#from++) {
       const stored = this.#slots[this.#from % packets];
       if (stored?.packet && stored.number === this.#from && now - stored.at <= ms) return;
-      if (stored) stored.packet = undefined;
+      if (!stored?.packet) continue;
+      letGo(stored.packet);
+      stored.packet = undefined;
     }
   }
 
   clear(): void {
+    for (const stored of this.#slots) if (stored?.packet) this.#options.letGo(stored.packet);
     this.#slots.length = 0;
     this.#from = this.#to;
   }

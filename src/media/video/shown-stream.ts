@@ -29,8 +29,10 @@ export type ShownStreamOptions = {
   hit: LimitHit;
   /** Where packets are made. */
   room: PacketRoom;
-  /** Sends a packet to the far side. It does not change any more. */
+  /** Sends a packet to the far side. It does not change any more, unless it {@link copies}. */
   send: (packet: Uint8Array) => void;
+  /** Whether what was sent may be changed when `send` returns. */
+  copies: () => boolean;
   /** A packet could not be handled: a fault of ours in this stream, not in the camera's. */
   faulted: (error: unknown) => void;
 };
@@ -95,9 +97,14 @@ export class ShownStream implements Viewer, SentStream {
 
   constructor(options: ShownStreamOptions) {
     this.#options = options;
-    const { config, memory, random32, hit } = options;
+    const { config, memory, random32, hit, room, copies } = options;
     this.#memory = memory;
-    this.#store = new PacketStore({ packets: config.resendPackets, ms: config.resendMs, hit });
+    this.#store = new PacketStore({
+      ...{ packets: config.resendPackets, ms: config.resendMs, hit },
+      letGo: (packet) => {
+        if (copies()) room.give(packet);
+      },
+    });
     if (memory[begun] === 1) return;
     memory[ssrc] = random32();
     // RFC 3711 3.3.1: in the lower half, so that nobody is wrong about a number that begins again when the first are lost.

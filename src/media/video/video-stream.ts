@@ -102,6 +102,7 @@ export class VideoStream {
       hit,
       room,
       send: (packet) => this.#far.send(packet),
+      copies: () => this.#far.copies,
       faulted: options.faulted,
     });
     this.camera = new LocalCamera({

@@ -132,7 +132,13 @@ export class HandCamera {
 }
 
 /** A stream that is shown to somebody, and what was sent of it. */
-export function handScreen(clock: HandClock, config: Partial<VideoConfig> = {}, memory = newStreamMemory()) {
+/** @param copies whether what was sent may be changed, as where sockets copy it. */
+export function handScreen(
+  clock: HandClock,
+  config: Partial<VideoConfig> = {},
+  memory = newStreamMemory(),
+  copies = false,
+) {
   const sent: Uint8Array[] = [];
   const limits = new LimitCounts();
   let random = 0xffff_0000;
@@ -144,7 +150,8 @@ export function handScreen(clock: HandClock, config: Partial<VideoConfig> = {}, 
     room: new PacketRoom(),
     random32: () => (random += 0x11),
     memory: streamNumbers(memory),
-    send: (packet) => sent.push(packet),
+    send: (packet) => sent.push(copies ? packet.slice() : packet),
+    copies: () => copies,
     faulted: (error) => {
       throw error;
     },
