@@ -10,6 +10,7 @@ import {
 } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { AbsencePolicy } from './actors/absences.ts';
+import type { FeatureSettings } from './actors/feature-keys.ts';
 import type { OutboundConnectionSettings } from './actors/outbound-connections.ts';
 import { audioAddress, type Config, type EndpointConfig } from './config/schema.ts';
 import { standardSipPorts } from './config/sip-settings.ts';
@@ -62,6 +63,15 @@ export const soundDirectories = ({ sounds }: Config): string[] =>
 /** Where classes of music are looked for. */
 export const musicDirectories = ({ sounds }: Config): string[] =>
   sounds.music.map((directory) => (directory === 'builtin' ? `${builtinSounds}/music` : directory));
+
+/** How parties of calls ask for something by keys. */
+export const featureSettings = ({ features }: Pick<Config, 'features'>): FeatureSettings => ({
+  codes: features,
+  digitTimeoutMs: features.digit_timeout,
+  numberTimeoutMs: features.transfer_digit_timeout,
+  attempts: features.transfer_attempts,
+  beep: features.recording_beep,
+});
 
 /** What is asked for of Opus, and how it is sent. */
 const opusTerms = (opus: Config['media']['opus']): OpusTerms => ({

@@ -12,6 +12,7 @@ import {
   bridgeMachine,
   bridgeModel,
   isOpen,
+  memberOf,
 } from '../machines/bridge.ts';
 import type { BridgeVideoCommand, BridgeVideoFact } from '../machines/bridge-video.ts';
 import type { Bridge } from '../models/bridge.ts';
@@ -122,6 +123,16 @@ export interface Bridges {
 
 const isAnnouncer = ({ role }: Pick<BridgeMember, 'role'>): boolean => role === 'announcer';
 
+/** Nobody listens for the dialplan to keys that were kept from the others: its step begins again. */
+const withoutFeatureKeys = (dump: BridgeDump['actor']): BridgeDump['actor'] => {
+  const { context } = dump;
+  if (context.class !== 'basic') return dump;
+  return {
+    ...dump,
+    context: { ...context, members: context.members.map((each) => ({ ...each, absorbsDigits: false })) },
+  };
+};
+
 const mixMember = ({ role, muted, absorbsDigits }: BridgeMember): MixMember => ({
   role: role === 'announcer' ? 'announcer' : 'participant',
   muted,
@@ -221,6 +232,12 @@ export function createBridges(options: BridgesOptions): Bridges {
     meet(channels, snapshot(bridge).context, staysIn(bridge));
   };
 
+  const change = (bridge: BridgeEntry, channelId: string): void => {
+    const member = memberOf(snapshot(bridge), channelId);
+    const stay = bridge.stays.get(channelId);
+    if (member && stay) bridge.mix.change(stay.channel.leg.media, mixMember(member));
+  };
+
   /** Music of one who was held by the other of two goes with that; in a holding bridge it is for waiting. */
   const endHoldMusic = (bridge: BridgeEntry): void => {
     if (snapshot(bridge).context.type === 'mixing') for (const stay of staysIn(bridge)) setMusic(stay, undefined);
@@ -266,6 +283,7 @@ export function createBridges(options: BridgesOptions): Bridges {
     actions: {
       joinMix: ({ context }, { member }) => perform(context.id, (bridge) => join(bridge, member)),
       leaveMix: ({ context }, { channelId }) => perform(context.id, (bridge) => part(bridge, channelId)),
+      changeMix: ({ context }, { channelId }) => perform(context.id, (bridge) => change(bridge, channelId)),
       reopenMix: ({ context }) => perform(context.id, reopen),
       playMusic: ({ context }, { musicClass }) => perform(context.id, ({ mix }) => mix.music(musicClass)),
       removeMembers: ({ context }) =>
@@ -441,7 +459,7 @@ export function createBridges(options: BridgesOptions): Bridges {
     restore(dumps) {
       for (const { actor, video, stays } of dumps) {
         const { id, type } = actor.context;
-        const bridge = start(id, type, { from: actor });
+        const bridge = start(id, type, { from: withoutFeatureKeys(actor) });
         for (const { channelId, app, hasMusic, shown } of stays) {
           const channel = channels.find(channelId);
           if (!channel) continue;

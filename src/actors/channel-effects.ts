@@ -22,6 +22,8 @@ export type ChannelEffectsOptions = {
   /** The channel with that id, as long as there is one. */
   find(id: string): ChannelEntry | undefined;
   tell(entry: ChannelEntry, message: ChannelMessage): void;
+  /** Tells those who may put another channel in its place that it ends, while its dialplan still runs. */
+  ending(entry: ChannelEntry): void;
   /** Tells those that the channel is together with that it goes. */
   depart(entry: ChannelEntry): void;
   /** Lets whoever it is together with hear music of a class; undefined: no longer. */
@@ -192,7 +194,8 @@ export function showApplication(
  * it has to wait: the call is over. Channels that an application made, and that the dialplan never had, have none; who was
  * called by a Dial has that of the caller where the Dial says so.
  */
-function leaveDialplan(entry: ChannelEntry, { dialplan, view }: ChannelEffectsOptions): void {
+function leaveDialplan(entry: ChannelEntry, { dialplan, view, ending }: ChannelEffectsOptions): void {
+  ending(entry);
   const isOfDialplan = entry.run !== undefined || entry.ownership.getSnapshot().context.resume !== undefined;
   stopDialplan(entry);
   const context = entry.endsIn ?? (isOfDialplan ? view.snapshot(entry).context.dialplan.context : undefined);

@@ -77,8 +77,8 @@ export type ChannelEntry = {
   endsIn: string | undefined;
   /** Who waits for the answer. */
   onUp: ((up: boolean) => void)[];
-  /** Who hears the digits that the far side presses: what the dialplan runs. */
-  readonly onDigit: Set<(digit: string) => void>;
+  /** Who hears the digits that the far side has pressed, at their end, with their length in ms: what the dialplan runs. */
+  readonly onDigit: Set<(digit: string, durationMs: number) => void>;
   /** The last projection, good as long as the snapshot is the same. */
   seen: { snapshot: ChannelSnapshot; model: Channel } | undefined;
 };

@@ -68,7 +68,7 @@ export function createChannelPublisher(options: ChannelPublisherOptions): Channe
       if (fact.type === 'ChannelCreated' && endpoint) endpoints.channelAdded(endpoint[0], endpoint[1], entry.id);
       if (fact.type === 'ChannelStateChange' && lifeOf(current) === 'up')
         for (const told of entry.onUp.splice(0)) told(true);
-      if (fact.type === 'ChannelDtmfReceived') for (const told of [...entry.onDigit]) told(fact.digit);
+      if (fact.type === 'ChannelDtmfReceived') for (const told of [...entry.onDigit]) told(fact.digit, fact.durationMs);
     },
 
     ownership(entry, fact) {

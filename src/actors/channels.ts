@@ -94,6 +94,8 @@ export interface Channels {
   tell(entry: ChannelEntry, message: ChannelMessage): void;
   /** Makes a channel that is Up from the start, without a call behind it. @throws AriError serviceUnavailable. */
   attach(request: AttachedRequest): ChannelEntry;
+  /** Hears when a channel is about to end, before what its dialplan does is stopped. */
+  onEnding(listener: (channelId: string) => void): void;
   /** Hears when a channel is about to end or to leave its application, before that is told. */
   onDeparture(listener: (channelId: string) => void): void;
   /** Hears when a channel puts us on hold, with the class of music for whoever it is connected to, or takes us back. */
@@ -155,6 +157,7 @@ export function createChannels(options: ChannelsOptions): Channels {
   const onIdle: (() => void)[] = [];
   const dialplanCalls = { of: noCalls };
   const calls = new Calls();
+  const onEnding: ((channelId: string) => void)[] = [];
   const onDeparture: ((channelId: string) => void)[] = [];
   const onHold: ((channelId: string, musicClass: string | undefined) => void)[] = [];
   const onVideo: ((channelId: string) => void)[] = [];
@@ -191,6 +194,9 @@ export function createChannels(options: ChannelsOptions): Channels {
   const effects = {
     find,
     tell: deliver,
+    ending: ({ id }: ChannelEntry) => {
+      for (const told of onEnding) told(id);
+    },
     depart,
     holdPeer,
     askTransfer: (entry: ChannelEntry, transfer: TransferRequest) => onTransferAsked(entry, transfer),
@@ -319,6 +325,7 @@ export function createChannels(options: ChannelsOptions): Channels {
         story?.bridged(entry, options.recordings?.names('bridge', message.bridgeId) ?? []);
     },
     attach: creation.attach,
+    onEnding: (listener) => void onEnding.push(listener),
     onDeparture: (listener) => void onDeparture.push(listener),
     onHold: (listener) => void onHold.push(listener),
     onVideo: (listener) => void onVideo.push(listener),

@@ -15,6 +15,7 @@ import type { ChannelEntry } from './channel-entry.ts';
 import { readDigits } from './channel-requests.ts';
 import type { Channels } from './channels.ts';
 import type { Companies, Company } from './companies.ts';
+import type { FeatureKeys, FeatureParty } from './feature-keys.ts';
 
 /** Calls others for a channel that runs the dialplan, and joins it with the first that answers. */
 
@@ -23,6 +24,8 @@ export type DialerOptions = {
   bridges: Bridges;
   /** Where it is asked who takes whose place. */
   companies: Companies;
+  /** Listens to what parties ask for by keys; left out, they ask for nothing. */
+  featureKeys?: Pick<FeatureKeys, 'hasCode' | 'attend'> | undefined;
   clock: Clock;
   log: Logger;
   /** Hears of bounds that were met. */
@@ -315,8 +318,10 @@ class DialAttempt implements Company {
     const since = clock.now();
     try {
       const bridge = this.#options.openBridge();
-      for (const member of [caller, entry])
-        if (!isEnding(channels.snapshot(member))) bridges.enter(bridge, member, plainEntry);
+      const parties = this.#partiesWith(entry);
+      for (const { channel, features } of parties)
+        if (!isEnding(channels.snapshot(channel)))
+          bridges.enter(bridge, channel, { ...plainEntry, absorbsDigits: features.length > 0 });
       this.#joined = true;
       const part = (): void => {
         hangUp();
@@ -324,7 +329,14 @@ class DialAttempt implements Company {
       };
       this.stop = part;
       const unbind = this.#bound(entry, part);
+      const names = [channels.snapshot(caller).context.caller.number || caller.name, number] as const;
+      const end = (by: ChannelEntry): void => {
+        if (!this.#abandoned) part();
+        else channels.tell(by, { type: 'hangup', cause: Cause.normalClearing, by: 'dialplan' });
+      };
+      const unheed = this.#options.featureKeys?.attend({ bridge, parties, names, end });
       await alone(bridge);
+      unheed?.();
       unbind();
       if (!this.#abandoned) bridges.destroy(bridge);
     } catch (error) {
@@ -336,17 +348,23 @@ class DialAttempt implements Company {
     return { status: 'ANSWER', peer, answeredMs: clock.now() - since };
   }
 
-  /** What ends the call besides one of both going: its limit, a key; and the keys that are pressed at its start. */
+  /** Both, with what they may ask for by keys; nothing where no keys stand for it. */
+  #partiesWith(entry: ChannelEntry): [FeatureParty, FeatureParty] {
+    const { featureKeys } = this.#options;
+    const { called = [], calling = [] } = this.#request.features ?? {};
+    const party = (channel: ChannelEntry, wanted: FeatureParty['features']): FeatureParty => ({
+      channel,
+      features: featureKeys?.hasCode(wanted) ? wanted : [],
+    });
+    return [party(this.#caller, calling), party(entry, called)];
+  }
+
+  /** What ends the call besides one of both going: its limit; and the keys that are pressed at its start. */
   #bound(entry: ChannelEntry, part: () => void): () => void {
     const { channels, clock } = this.#options;
-    const { limitMs, starEnds = [], digits } = this.#request;
+    const { limitMs, digits } = this.#request;
     const caller = this.#caller;
     const timer = limitMs === undefined ? undefined : clock.setTimeout(part, limitMs);
-    const onStar = (digit: string): void => {
-      if (digit === '*') part();
-    };
-    const sides = starEnds.map((side) => (side === 'called' ? entry : caller));
-    for (const { onDigit } of sides) onDigit.add(onStar);
     for (const [side, keys] of [
       [entry, digits?.called],
       [caller, digits?.calling],
@@ -354,7 +372,6 @@ class DialAttempt implements Company {
       if (keys) channels.tell(side, { type: 'dtmf', sequence: readDigits({ dtmf: keys }) });
     return () => {
       if (timer !== undefined) clock.clearTimeout(timer);
-      for (const { onDigit } of sides) onDigit.delete(onStar);
     };
   }
 

@@ -17,6 +17,7 @@ import type { ChannelEntry } from './channel-entry.ts';
 import type { Channels } from './channels.ts';
 import type { Companies } from './companies.ts';
 import { alone, type DialerOptions, dialFor, plainEntry } from './dialer.ts';
+import type { FeatureKeys } from './feature-keys.ts';
 
 export type DialplanCallsOptions = {
   channels: Channels;
@@ -26,6 +27,8 @@ export type DialplanCallsOptions = {
   stored: Pick<StoredRecordings, 'placeFor'>;
   broadcasts: Pick<Broadcasts, 'offer'>;
   ids: Ids;
+  /** Listens to what parties ask for by keys; left out, they ask for nothing. */
+  featureKeys?: FeatureKeys | undefined;
   clock: Clock;
   log: Logger;
   /** Hears of bounds that were met. */
@@ -128,7 +131,16 @@ export function createDialplanCalls(options: DialplanCallsOptions): (entry: Chan
     return { done, stop: () => stop() };
   };
 
-  const dialing: DialerOptions = { channels, bridges, companies: options.companies, clock, log, hit, openBridge };
+  const dialing: DialerOptions = {
+    channels,
+    bridges,
+    companies: options.companies,
+    featureKeys: options.featureKeys,
+    clock,
+    log,
+    hit,
+    openBridge,
+  };
   return (entry) => ({
     dial: (request) => dialFor(entry, request, dialing),
     join: (name) => join(entry, name),

@@ -29,12 +29,17 @@ import { askedEvent, blindEvent, type Joining, joinedEvent, type Scene, sceneTop
 
 type TransferActor = Actor<typeof transferMachine>;
 
+/** Hears how a transfer goes, as SIP statuses, the last of which is 200 or more. */
+export type Told = (status: number) => void;
+
 /** What a transfer holds beside its chart. */
 type Entry = {
   actor: TransferActor;
   /** Who asked and whom it was with, as they were last seen. */
   scene: Scene;
   joining: Joining | undefined;
+  /** Who is told how it goes in place of the technology. */
+  told: Told | undefined;
   unwatch: (() => void)[];
 };
 
@@ -57,8 +62,11 @@ export type TransfersOptions = {
 
 /** Owns the transfers that parties ask for. */
 export interface Transfers {
-  /** The far side of a channel asks to be put through to somebody else. */
-  ask(channel: ChannelEntry, request: TransferRequest): void;
+  /**
+   * The far side of a channel asks to be put through to somebody else.
+   * @param told hears how it goes; left out, the technology of the channel does.
+   */
+  ask(channel: ChannelEntry, request: TransferRequest, told?: Told): void;
   /** A channel is about to end, or to leave its application: hears it before its bridge does. */
   departing(channelId: string): void;
   /**
@@ -300,10 +308,15 @@ export function createTransfers(options: TransfersOptions): Transfers {
     for (const other of stands.flatMap(places.othersWith)) channels.tell(other, { type });
   };
 
+  const tellTransferer = ({ id, transferer, request }: TransferContext, status: number, told?: Told): void => {
+    const tell = told ?? transfers.get(id)?.told;
+    if (tell) tell(status);
+    else channels.find(transferer)?.leg.tellTransfer(request.id, status);
+  };
+
   const machine = transferMachine.provide({
     actions: {
-      tellTransferer: ({ context: { transferer, request } }, { status }) =>
-        channels.find(transferer)?.leg.tellTransfer(request.id, status),
+      tellTransferer: ({ context }, { status }) => tellTransferer(context, status),
       dialTarget: ({ context }) => dialTarget(context),
       joinParties: ({ context }) => join(context),
       takePlace: ({ context }) => take(context),
@@ -348,13 +361,13 @@ export function createTransfers(options: TransfersOptions): Transfers {
     for (const unwatch of entry?.unwatch ?? []) unwatch();
     if (error === undefined || !entry) return;
     // Nobody else would tell it, and what was called for it would be nobody's.
-    const { transferer, request, targetId } = entry.actor.getSnapshot().context;
-    channels.find(transferer)?.leg.tellTransfer(request.id, 500);
-    end(living(targetId));
+    const { context } = entry.actor.getSnapshot();
+    tellTransferer(context, 500, entry.told);
+    end(living(context.targetId));
   };
 
-  const start = (id: string, scene: Scene, beginning: Beginning<TransferContext>): void => {
-    const entry: Entry = { actor: undefined as never, scene, joining: undefined, unwatch: [] };
+  const start = (id: string, scene: Scene, beginning: Beginning<TransferContext>, told?: Told): void => {
+    const entry: Entry = { actor: undefined as never, scene, joining: undefined, told, unwatch: [] };
     spawn(machine, {
       id,
       ...beginning,
@@ -374,7 +387,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
       .filter((actor) => actor.getSnapshot().context.transferer === channelId);
 
   return {
-    ask(channel, request) {
+    ask(channel, request, told) {
       const { variables, transferHandling } = channels.snapshot(channel).context;
       const handling = transferHandling ?? transferHandlingIn(variables) ?? request.handling;
       const context = ownVariable(variables, 'TRANSFER_CONTEXT') || request.context;
@@ -390,7 +403,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
         { channel: channel.id, target: request.target, attended: request.replaces !== undefined, handling },
         'a party asks for a transfer',
       );
-      start(id, sceneOf(channel), { input: input as TransferContext });
+      start(id, sceneOf(channel), { input: input as TransferContext }, told);
     },
 
     departing(channelId) {

@@ -7,7 +7,7 @@ import { createPlaybacks } from '../actors/playbacks.ts';
 import { createRecordings } from '../actors/recordings.ts';
 import { createDialplan } from '../dialplan/dialplan.ts';
 import { videoFormatNames } from '../lib/formats.ts';
-import { absencePolicies, outboundConnections } from '../settings.ts';
+import { absencePolicies, featureSettings, outboundConnections } from '../settings.ts';
 import { createStoredRecordings } from '../stores/stored-recordings.ts';
 import type { Base } from './base.ts';
 import { buildMeeting } from './meeting.ts';
@@ -126,6 +126,7 @@ export function buildCallControl(
         policies.current = absencePolicies(next);
       },
     },
+    { settings: ['features'], apply: (next) => meeting.featureKeys.change(featureSettings(next)) },
     { settings: ['dialplan'], apply: (next) => dialplan.replace(next.dialplan) },
     { settings: ['general.channelvars'], apply: (next) => channels.show(next.general.channelvars) },
   ];

@@ -4,6 +4,7 @@ import type { Broadcasts } from '../actors/broadcasts.ts';
 import type { Channels } from '../actors/channels.ts';
 import { Companies } from '../actors/companies.ts';
 import { createDialplanCalls } from '../actors/dialplan-calls.ts';
+import { createFeatureKeys } from '../actors/feature-keys.ts';
 import { createForwarding } from '../actors/forwarding.ts';
 import { createPlaces } from '../actors/places.ts';
 import type { Playbacks } from '../actors/playbacks.ts';
@@ -14,6 +15,7 @@ import { createSnoops } from '../actors/snoops.ts';
 import { createTransfers } from '../actors/transfers.ts';
 import type { Dialplan } from '../dialplan/dialplan.ts';
 import { createSnoopDriver } from '../drivers/snoop/snoop.ts';
+import { featureSettings } from '../settings.ts';
 import type { StoredRecordings } from '../stores/stored-recordings.ts';
 import type { AudioMeeting } from '../telephony/media.ts';
 import type { Base } from './base.ts';
@@ -63,10 +65,11 @@ export function buildMeeting(
     callsBack: config.sip.transfers.call_back,
     fieldEvents: compatibility === 'asterisk',
   });
-  channels.onTransferAsked(transfers.ask);
+  channels.onTransferAsked((channel, request) => transfers.ask(channel, request));
   channels.onForwarded(createForwarding({ channels, companies, applications, belongings, log }));
   channels.onReplacing(createReplacing({ channels, bridges, places, log }));
   // Before its bridge: the channel that is to be in its place comes there first.
+  channels.onEnding(transfers.departing);
   channels.onDeparture(transfers.departing);
   channels.onDeparture(bridges.leave);
   channels.onHold(bridges.held);
@@ -92,8 +95,12 @@ export function buildMeeting(
   const recordingOperations = createRecordingOperations({ channels, bridges, playbacks, recordings, compatibility });
   const snoopDriver = createSnoopDriver({ media, ids });
   const snoops = createSnoops({ channels, driver: snoopDriver });
+  const featureKeys = createFeatureKeys({
+    ...{ runtime, clock, ids, log, channels, bridges, transfers, recordings, dialplan, hit },
+    settings: featureSettings(config),
+  });
   channels.bringTogether(
-    createDialplanCalls({ channels, bridges, companies, stored, broadcasts, ids, clock, log, hit }),
+    createDialplanCalls({ channels, bridges, companies, stored, broadcasts, featureKeys, ids, clock, log, hit }),
   );
-  return { bridges, transfers, bridgeOperations, recordingOperations, snoops, snoopDriver };
+  return { bridges, transfers, featureKeys, bridgeOperations, recordingOperations, snoops, snoopDriver };
 }

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { logLevels } from '../lib/log.ts';
 import { longestApplicationName } from '../models/application.ts';
+import { features } from './feature-settings.ts';
 import { listening } from './listening-settings.ts';
 import { recorder } from './recorder-settings.ts';
 import { choice, flag, group, list, named, number, port, text, whole } from './setting.ts';
@@ -449,6 +450,7 @@ export const ConfigSchema = group(
     recorder,
     listening,
     limits,
+    features,
     dialplan,
   },
   'Hookswitch configuration.',

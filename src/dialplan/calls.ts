@@ -1,3 +1,4 @@
+import type { Feature } from '../telephony/features.ts';
 import type { Position } from './position.ts';
 
 /** What the dialplan does with other channels than the one it runs on. */
@@ -28,8 +29,8 @@ export type DialRequest = {
   announcement?: readonly string[];
   /** Keys that are pressed for who answers, and for who calls, before both are joined. */
   digits?: { called: string; calling: string };
-  /** Who may end the call with the key `*`. */
-  starEnds?: readonly ('called' | 'calling')[];
+  /** What either may ask for by keys while both are joined. */
+  features?: { called: readonly Feature[]; calling: readonly Feature[] };
   /** Those who are called in vain are told that somebody else has the call, whatever the reason is. */
   toldElsewhere?: true;
   /** Whether a key that the caller presses before somebody answers leads elsewhere: then nobody is called any more. */

@@ -39,6 +39,8 @@ export interface Dialplan {
   resolveLabel(context: string, extension: string, label: string): number | undefined;
   /** Whether a dialed extension exists (exactly or by a pattern). */
   hasExtension(context: string, extension: string): boolean;
+  /** Whether more digits may make another extension. */
+  mayGrow(context: string, digits: string): boolean;
   /**
    * The devices that a lamp shows which stands for an extension: those of its hint, in the context or those it includes.
    * Undefined where there is none.
@@ -192,6 +194,7 @@ export function createDialplan({
     resolveLabel: (context, extension, label) => labelIn(current)(context, extension, label),
     hasExtension: (context, extension) => lookUp(current, context, extension) !== undefined,
     hasContext: (context) => current.has(context),
+    mayGrow: (context, digits) => mayGrow(current.get(context), digits),
     hint(context, extension) {
       for (const { hints } of current.get(context)?.search ?? []) {
         const devices = devicesOf(hints, extension);

@@ -5,7 +5,7 @@ import { splitOutside } from './split.ts';
 /** `Dial` of the field: whom it calls, and its options. */
 
 /** Options that mean the same here. */
-const same = new Set('ABbcDdeFgHhLmrSU');
+const same = new Set('ABbcDdeFgHhLmrSTtUWwXx');
 
 /** Options for what is so here anyhow, or cannot happen: each leg has a record of its own, and nobody sends MF or SF. */
 const needless = new Set('aCENnoz');
@@ -18,17 +18,11 @@ const leftOut: Readonly<Record<string, string>> = {
   f: 'whom a forwarded call shows: it shows who called, and who forwarded it',
   I: 'who is connected is told all the same',
   i: 'calls that a phone forwards go on where its endpoint has a redirect_method: leave that out there',
-  K: 'parking by keys: an application parks in a holding bridge',
-  k: 'parking by keys: an application parks in a holding bridge',
+  K: 'parking by keys: there are no parking lots; an application parks in a holding bridge',
+  k: 'parking by keys: there are no parking lots; an application parks in a holding bridge',
   O: 'operator services: an application calls back',
   Q: 'the cause that those who do not get the call are told: it is 26 or 16',
   s: 'a tag of the caller: set a variable',
-  T: 'transfers by keys: phones put calls through themselves (REFER), or an application hears the keys',
-  t: 'transfers by keys: phones put calls through themselves (REFER), or an application hears the keys',
-  W: 'recording by keys: an application records (POST /channels/{channelId}/record)',
-  w: 'recording by keys: an application records (POST /channels/{channelId}/record)',
-  X: 'recording by keys: an application records (POST /channels/{channelId}/record)',
-  x: 'recording by keys: an application records (POST /channels/{channelId}/record)',
 };
 
 /** Options without which somebody would be called or shown who was not to be: the step ends the call. */

@@ -4,6 +4,7 @@ import { checkRules } from '../config/rules.ts';
 import { type Config, ConfigSchema } from '../config/schema.ts';
 import { validate } from '../dialplan/parse.ts';
 import { importExtensions } from './extensions.ts';
+import { importFeatures } from './features.ts';
 import { importInterface } from './interface.ts';
 import { importMedia } from './media.ts';
 import type { Part } from './part.ts';
@@ -28,6 +29,7 @@ const read = [
   'pjsip_wizard',
   'acl',
   'extensions',
+  'features',
   'ari',
   'http',
   'rtp',
@@ -43,8 +45,7 @@ const unread: Readonly<Record<string, string>> = {
   'agents.conf': 'agents are an application (examples/queue.ts)',
   'confbridge.conf':
     'profiles, PINs and menus of ConfBridge: rooms are open to whoever the dialplan lets in; ask for a PIN with Read before',
-  'features.conf': 'keys during a call: an application does what they mean',
-  'res_parking.conf': 'parking is an application: a holding bridge',
+  'res_parking.conf': 'there are no parking lots: an application parks in a holding bridge',
   'cdr.conf': 'call records are not configured like this',
   'manager.conf': 'the manager interface is not there: the REST interface tells everything',
   'iax.conf': 'IAX2 is not there',
@@ -74,6 +75,7 @@ export function importConfiguration(files: Files): Imported {
     importInterface({ ari: of('ari'), http: of('http'), clients: of('websocket_client') }, report),
     importMedia({ rtp: of('rtp'), music: of('musiconhold'), asterisk: of('asterisk') }, report),
     pjsip,
+    importFeatures(of('features'), extensions.length > 0, report),
     dialplan,
   ];
   const config = combine(parts);
@@ -124,6 +126,7 @@ const headings: Readonly<Record<string, string>> = {
   media: 'Audio: rtp.conf.',
   sounds: 'Prompts and music on hold: asterisk.conf, musiconhold.conf.',
   external_media: 'Servers of audio: websocket_client.conf.',
+  features: 'What parties of calls may ask for by keys: features.conf.',
   dialplan: 'extensions.conf. Steps that end calls in place of what is not there are Hangup(FACILITY_NOT_IMPLEMENTED).',
 };
 

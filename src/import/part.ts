@@ -8,6 +8,7 @@ export type Part = {
   media?: Record<string, unknown>;
   sounds?: Record<string, unknown>;
   external_media?: Record<string, unknown>;
+  features?: Record<string, unknown>;
   dialplan?: Record<string, unknown>;
   notes: Record<string, string>;
 };

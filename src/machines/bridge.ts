@@ -52,6 +52,8 @@ export type BridgeContext = BridgeInput & {
 export type BridgeCommand =
   | { type: 'enter'; member: BridgeMember }
   | { type: 'leave'; channelId: string }
+  /** From now on the digits of a member go to the others, or do not. */
+  | { type: 'member.change'; channelId: string; absorbsDigits: boolean }
   | { type: 'startMoh'; musicClass: string }
   | { type: 'stopMoh' }
   | { type: 'variable.set'; name: string; value: string | undefined; report?: boolean }
@@ -81,6 +83,7 @@ const bridge = setup({
   actions: {
     joinMix: effect<{ member: BridgeMember }>('joinMix'),
     leaveMix: effect<{ channelId: string }>('leaveMix'),
+    changeMix: effect<{ channelId: string }>('changeMix'),
     /** Opens the mix again and lets everybody in. */
     reopenMix: effect('reopenMix'),
     playMusic: effect<{ musicClass: string | undefined }>('playMusic'),
@@ -104,6 +107,11 @@ const keepMember = assign(({ context, event }) =>
 const forgetMember = assign(({ context, event }) =>
   event.type === 'leave' ? { members: context.members.filter(({ channelId }) => channelId !== event.channelId) } : {},
 );
+const changeMember = assign(({ context, event }) => {
+  if (event.type !== 'member.change') return {};
+  const { channelId, absorbsDigits } = event;
+  return { members: context.members.map((each) => (each.channelId === channelId ? { ...each, absorbsDigits } : each)) };
+});
 const entered = emit(({ event }) => ({
   type: 'ChannelEnteredBridge',
   channelId: event.type === 'enter' ? event.member.channelId : '',
@@ -180,6 +188,12 @@ export const bridgeMachine = bridge.createMachine({
         ...living,
         enter: { actions: [keepMember, entered, join] },
         leave: [...leaving('empty')],
+        'member.change': {
+          actions: [
+            changeMember,
+            { type: 'changeMix', params: ({ event }) => ({ channelId: 'channelId' in event ? event.channelId : '' }) },
+          ],
+        },
         destroy: 'emptying',
       },
     },
@@ -205,7 +219,8 @@ export const bridgeIgnores: Ignores<typeof bridgeMachine> = [
     in: ['emptying', 'closing'],
     why: 'it was found while it was open, and is not any more',
   },
-  { events: ['leave'], in: ['empty', 'closing'], why: 'nobody is in it' },
+  { events: ['leave', 'member.change'], in: ['empty', 'closing'], why: 'nobody is in it' },
+  { events: ['member.change'], in: ['emptying'], why: 'everybody is about to be out of it' },
   { events: ['mix.lost'], in: ['emptying', 'closing'], why: 'it is not needed any more' },
   { events: ['works.ended'], in: ['empty', 'occupied', 'emptying'], why: 'nobody has asked them to end' },
 ];

@@ -11,6 +11,7 @@ export const unasked: ReadonlySet<string> = new Set([
   'leg.unheld',
   'leg.connectedLine',
   'leg.transferAsked',
+  'key',
   'member.videoChanged',
   'mix.lost',
   'mix.videoSource',

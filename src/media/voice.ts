@@ -7,6 +7,7 @@ import { memoryWord, type SessionMemory } from './session-memory.ts';
 
 /** Names of the tones that stand for an indication. */
 const toneOfIndication: Readonly<Record<Exclude<Indication, 'silence'>, string>> = {
+  dial: 'dial',
   ringing: 'ring',
   busy: 'busy',
   congestion: 'congestion',

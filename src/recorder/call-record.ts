@@ -11,7 +11,7 @@ import { readRow, rowsOf } from './rows.ts';
 const none: readonly never[] = [];
 
 /** Charts that are about a channel, whose id they bear. */
-const aboutChannel: ReadonlySet<string> = new Set(['ownership', 'channelAudio', 'externalConnection']);
+const aboutChannel: ReadonlySet<string> = new Set(['ownership', 'channelAudio', 'externalConnection', 'featureKeys']);
 
 /**
  * How a chart comes into a call: it is of a channel, which brings its call along; of who controls it, or about it; of a

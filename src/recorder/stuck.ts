@@ -3,6 +3,7 @@ import { bridgeExpectations } from '../machines/bridge.ts';
 import { channelExpectations } from '../machines/channel.ts';
 import type { Expectations } from '../machines/expectations.ts';
 import { externalConnectionExpectations } from '../machines/external-connection.ts';
+import { featureKeysExpectations } from '../machines/feature-keys.ts';
 import { recordingExpectations } from '../machines/live-recording.ts';
 import { outboundConnectionExpectations } from '../machines/outbound-connection.ts';
 import { ownershipExpectations } from '../machines/ownership.ts';
@@ -23,6 +24,7 @@ const expectations: Readonly<Record<string, Expectations<string>>> = {
   outboundConnection: outboundConnectionExpectations,
   externalConnection: externalConnectionExpectations,
   transfer: transferExpectations,
+  featureKeys: featureKeysExpectations,
 };
 
 /** A client that does not read: who it is, and the octets that wait for it. */

@@ -216,6 +216,8 @@ export interface Leg {
   present(party: Party): void;
   /** Send the caller elsewhere (SIP 302 before the answer, REFER after it). False when this technology cannot. */
   redirect(target: string): boolean;
+  /** Whether its far side may call an extension, or put others through to it; left out, any. */
+  mayCall?(extension: string): boolean;
   /** Tells the far side how the transfer goes that it asked for: a SIP status, the last of which is 200 or more. */
   tellTransfer(id: string, status: number): void;
   /** A header of the request that made the call, by case-insensitive name; undefined where there is none. `index` from 1. */

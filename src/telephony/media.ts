@@ -61,7 +61,7 @@ export type DigitSequence = {
 };
 
 /** Call-progress tones a channel can be given locally (per tone zone). */
-export type Indication = 'ringing' | 'busy' | 'congestion' | 'silence';
+export type Indication = 'dial' | 'ringing' | 'busy' | 'congestion' | 'silence';
 
 /** What was measured of audio; counts are since it began. */
 export type AudioMeasures = {

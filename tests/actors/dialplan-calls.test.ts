@@ -288,24 +288,6 @@ test('who answers hears what is announced, and keys are pressed for both, before
   assert.equal(pressed, [['sendDigits 12#'], ['sendDigits 9']]);
 });
 
-test('the key * ends a call for whoever has it', async () => {
-  for (const option of ['h', 'H']) {
-    const w = world({ '202': [`Dial(Fake/bob,20,${option})`] });
-    const caller = w.incoming('a', '202');
-    const callee = w.legs.get(w.called()[0]!)!;
-    callee.report({ type: 'leg.answered' });
-    await settled();
-    const [has, hasNot] = option === 'h' ? [callee, caller] : [caller, callee];
-    hasNot.report({ type: 'leg.digit', digit: '*', durationMs: 100 });
-    has.report({ type: 'leg.digit', digit: '#', durationMs: 100 });
-    await settled();
-    assert.is(w.channels.size, 2, option);
-    has.report({ type: 'leg.digit', digit: '*', durationMs: 100 });
-    await settled();
-    assert.equal([w.channels.size, w.bridges.size], [0, 0], option);
-  }
-});
-
 test('a room joins everyone who calls it, and is gone with the last', async () => {
   const w = world({ '300': ['ConfBridge(team)', 'Wait(60)'] });
   const legs = ['a', 'b', 'c'].map((id) => w.incoming(id, '300'));

@@ -124,6 +124,23 @@ test('a caller puts the one it called through, and the call outlives its dialpla
   assert.equal([channels.size, bridges.size], [0, 0]);
 });
 
+test('a caller that hangs up while the target rings has handed the one it called over', async () => {
+  const { bob, alice, leg, together, channels, bridges } = await dialed();
+  alice.report({ type: 'leg.transferAsked', transfer: request() });
+  leg('Fake/carol').report({ type: 'leg.ringing' });
+  alice.report({ type: 'leg.hungUp', cause: 16 });
+  await settled();
+  leg('Fake/carol').report({ type: 'leg.answered' });
+  await settled();
+  assert.equal(together().sort(), [
+    ['Fake/bob', 'Local/300@default;1'],
+    ['Local/300@default;2', 'Fake/carol'],
+  ]);
+  bob.report({ type: 'leg.hungUp', cause: 16 });
+  await settled();
+  assert.equal([channels.size, bridges.size], [0, 0]);
+});
+
 for (const [cause, status] of [
   [Cause.userBusy, 486],
   [Cause.noAnswer, 480],

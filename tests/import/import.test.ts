@@ -37,7 +37,7 @@ importing('a company of 40 phones: what is taken means the same, and nothing is 
   assert.equal([config.sip.external_address, config.media.rtp_ports], ['203.0.113.5', [12_000, 12_999]]);
   assert.equal(config.http.bind, '127.0.0.1');
   assert.equal(config.dialplan, {
-    ring: { s: ['NoOp(ring ${ARG1})', 'Dial(${ARG1},20,rL(60000))', 'Return(${DIALSTATUS})'] },
+    ring: { s: ['NoOp(ring ${ARG1})', 'Dial(${ARG1},20,tTrL(60000))', 'Return(${DIALSTATUS})'] },
     internal: {
       include: ['services'],
       hints: { 100: 'PJSIP/100&Custom:night' },
@@ -84,7 +84,6 @@ importing('a company of 40 phones: what is taken means the same, and nothing is 
     'the function DB, which is read as empty',
     'the function CDR cannot be written',
     'the technology DAHDI cannot be dialed',
-    'option t of Dial (transfers by keys: phones put calls through themselves (REFER)',
     'extensions for certain callers (704/101)',
     'the included context gone is not there',
     'the included context night is not there',
@@ -151,7 +150,7 @@ importing('a line that registers: its objects are one endpoint, its calls are as
     'from-line': {
       49301: [
         'Verbose(1,call from ${CALLERID(num)})',
-        'Dial(PJSIP/home,30,U(ask^${CALLERID(num)})L(3600000:60000)g)',
+        'Dial(PJSIP/home,30,tU(ask^${CALLERID(num)})L(3600000:60000)g)',
         'Goto(closed,s,1)',
       ],
     },
@@ -164,13 +163,11 @@ importing('a line that registers: its objects are one endpoint, its calls are as
       ],
     },
     closed: { s: ['Stasis(mailbox,${DIALSTATUS})', 'Hangup()'] },
-    internal: { '_0X.': ['NoOp', 'Dial(PJSIP/${EXTEN:1}@provider,60,S(3600))'] },
+    internal: { '_0X.': ['NoOp', 'Dial(PJSIP/${EXTEN:1}@provider,60,TS(3600))'] },
   });
   assert.equal(linesUnder(report, 'Not there'), [
-    'extensions.conf:4: option t of Dial (transfers by keys: phones put calls through themselves (REFER), or an application hears the keys): left out',
-    'extensions.conf:4: option k of Dial (parking by keys: an application parks in a holding bridge): left out',
+    'extensions.conf:4: option k of Dial (parking by keys: there are no parking lots; an application parks in a holding bridge): left out',
     'extensions.conf:15: TIMEOUT(absolute): calls are not cut off by it, left out; S(seconds) of Dial ends a call in time',
-    'extensions.conf:16: option T of Dial (transfers by keys: phones put calls through themselves (REFER), or an application hears the keys): left out',
   ]);
 });
 
@@ -191,7 +188,8 @@ const dialed: readonly [options: string, ours: string | undefined, told: string]
   ['F(c^1^1)b(screen^s^1(x^y))B(screen^s^1)', 'F(c^1^1)b(screen^s^1(x^y))B(screen^s^1)', ''],
   ['Fg', 'Fg', ''],
   ['b(gone^s^1)', 'gone', 'there is no place gone,s,1: the call is hung up there'],
-  ['tTkKwWxXIOQ(17)s(x)y', '', 'recording by keys: an application records (POST /channels/{channelId}/record)'],
+  ['tTwWxX', 'tTwWxX', ''],
+  ['kKIOQ(17)s(x)y', '', 'option K of Dial (parking by keys: there are no parking lots'],
   ['G(c^s^1)', undefined, 'option G of Dial (both go elsewhere instead of being joined'],
   ['gP(x)', undefined, 'option P of Dial (the caller is asked who it is'],
   ['p', undefined, 'whether to take the call: write U(context), which asks): the call is hung up there'],
@@ -211,6 +209,48 @@ for (const [options, ours, told] of dialed)
     if (told === '') assert.not.match(missing, /option/);
     else assert.ok(report.includes(told), report);
   });
+
+importing('keys during calls: codes and times of features.conf, what is not there by name', () => {
+  const { yaml, report } = imported({
+    'extensions.conf': '[c]\nexten => 1,1,Dial(PJSIP/a,20,tX)\n',
+    'features.conf': `
+[general]
+featuredigittimeout => 500
+transferdigittimeout => 2.5
+transferdialattempts = 1
+courtesytone = beep
+pickupexten = *8
+[featuremap]
+blindxfer => ##
+disconnect => *0
+automixmon => *3x
+atxfer => *2
+parkcall => #72
+[applicationmap]
+say => #9,peer,Playback,hello
+`,
+  });
+  assert.equal(checked(yaml).features, {
+    ...{ blindxfer: '##', disconnect: '*0', automon: '', automixmon: '' },
+    ...{ digit_timeout: 500, transfer_digit_timeout: 2_500, transfer_attempts: 1, recording_beep: true },
+  });
+  const missing = linesUnder(report, 'Not there').join('\n');
+  for (const words of [
+    'automixmon: "*3x" is no code',
+    'atxfer (attended',
+    'parkcall (parking',
+    'pickupexten (',
+    'say (',
+  ])
+    assert.ok(missing.includes(words), `${words}\n${missing}`);
+  assert.match(linesUnder(report, 'Approximated').join(), /courtesytone: a beep/);
+});
+
+importing('without features.conf the codes are those that the field has then', () => {
+  const { yaml } = imported({ 'extensions.conf': '[c]\nexten => 1,1,Dial(PJSIP/a,20,h)\n' });
+  const { blindxfer, disconnect, automon, automixmon } = checked(yaml).features;
+  assert.equal([blindxfer, disconnect, automon, automixmon], ['#', '*', '', '']);
+});
 
 importing('wizards: hints, patterns of URIs, a proxy; what they hold beside is told', () => {
   const { yaml, report } = imported({

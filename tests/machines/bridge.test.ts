@@ -174,6 +174,7 @@ test('every state and transition is reached', () => {
       return [
         ...['a', 'b', 'c'].filter((id) => members.every(({ channelId }) => channelId !== id)).map(enter),
         ...members.map(({ channelId }) => leave(channelId)),
+        { type: 'member.change', channelId: 'a', absorbsDigits: true },
         { type: 'startMoh', musicClass: 'jazz' },
         { type: 'stopMoh' },
         { type: 'variable.set', name: 'A', value: '1', report: true },

@@ -8,6 +8,7 @@ import { Companies } from '../../src/actors/companies.ts';
 import { createContacts } from '../../src/actors/contacts.ts';
 import { createDialplanCalls } from '../../src/actors/dialplan-calls.ts';
 import { createDialplanSystem } from '../../src/actors/dialplan-system.ts';
+import { createFeatureKeys } from '../../src/actors/feature-keys.ts';
 import { createOutboundConnections, type OutboundConnectionSettings } from '../../src/actors/outbound-connections.ts';
 import { createPlaces } from '../../src/actors/places.ts';
 import { createPlaybacks } from '../../src/actors/playbacks.ts';
@@ -263,15 +264,24 @@ export function createCallControl({
     timeoutMs: 60_000,
     fieldEvents: compatibility === 'asterisk',
   });
-  channels.onTransferAsked(transfers.ask);
+  channels.onTransferAsked((channel, request) => transfers.ask(channel, request));
   channels.onReplacing(createReplacing({ channels, bridges, places, log }));
+  channels.onEnding(transfers.departing);
   channels.onDeparture(transfers.departing);
   channels.onDeparture(bridges.leave);
   channels.onHold(bridges.held);
   channels.onVideo(bridges.videoChanged);
   const broadcasts = createBroadcasts({ bus, clock, ids, applications, model: channels.model });
+  const featureKeys = createFeatureKeys({
+    ...{ runtime, clock, ids, log, channels, bridges, transfers, recordings, dialplan },
+    settings: {
+      codes: { blindxfer: '#1', disconnect: '*0', automon: '*1', automixmon: '*3' },
+      ...{ digitTimeoutMs: 1_000, numberTimeoutMs: 3_000, attempts: 2, beep: false },
+    },
+  });
   channels.bringTogether(
     createDialplanCalls({
+      featureKeys,
       channels,
       bridges,
       companies,
@@ -347,6 +357,7 @@ export function createCallControl({
     operations,
     bridges,
     transfers,
+    featureKeys,
     companies,
     bridgeOperations,
     recordings,

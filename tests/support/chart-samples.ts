@@ -7,6 +7,7 @@ import { channelMachine } from '../../src/machines/channel.ts';
 import { channelAudioMachine } from '../../src/machines/channel-audio.ts';
 import { contactMachine } from '../../src/machines/contact.ts';
 import { externalConnectionMachine } from '../../src/machines/external-connection.ts';
+import { featureKeysMachine } from '../../src/machines/feature-keys.ts';
 import { liveRecordingMachine } from '../../src/machines/live-recording.ts';
 import { outboundConnectionMachine } from '../../src/machines/outbound-connection.ts';
 import { ownershipMachine } from '../../src/machines/ownership.ts';
@@ -89,6 +90,15 @@ const watcher = {
   intervalMs: 1_000,
 };
 const unqualified = { ...contact, qualifyFrequencyMs: 0 };
+
+const featureKeys = { id: 'c1', digitTimeoutMs: 1_000, numberTimeoutMs: 3_000, attempts: 1 };
+/** One is the beginning of two others. */
+const everyCode: InputFrom<typeof featureKeysMachine>['codes'] = [
+  { feature: 'disconnect', code: '*' },
+  { feature: 'automon', code: '*1' },
+  { feature: 'automixmon', code: '*3' },
+  { feature: 'blindxfer', code: '#' },
+];
 
 const playback = { id: 'p1', targetUri: 'channel:c1', language: 'en', offsetMs: 250, skipMs: 3_000 };
 
@@ -225,6 +235,7 @@ export const chartSamples: readonly ChartSamples[] = [
       { type: 'enter', member: member('c2') },
       { type: 'leave', channelId: 'c1' },
       { type: 'leave', channelId: 'c2' },
+      { type: 'member.change', channelId: 'c1', absorbsDigits: true },
       { type: 'startMoh', musicClass: 'jazz' },
       { type: 'variable.set', name: 'A', value: '1', report: true },
       { type: 'variable.set', name: 'A', value: undefined },
@@ -281,6 +292,17 @@ export const chartSamples: readonly ChartSamples[] = [
     events: [
       ...plain('socket.opened', 'socket.cut', 'audio.flowed', 'leg.released'),
       { type: 'socket.closed', reason: 'the far side closed the connection' },
+    ],
+  }),
+  samplesOf(featureKeysMachine, {
+    inputs: [
+      { ...featureKeys, codes: [{ feature: 'blindxfer', code: '#1' }] },
+      { ...featureKeys, attempts: 2, codes: everyCode },
+    ],
+    events: [
+      ...['*', '#', '1', '3', '5'].map((digit) => ({ type: 'key' as const, digit, durationMs: 120 })),
+      ...plain('number.complete', 'number.unknown', 'party.left'),
+      ...[100, 180, 200, 486].map((status) => ({ type: 'transfer.told' as const, status })),
     ],
   }),
   samplesOf(transferMachine, {

@@ -1,4 +1,5 @@
 import { Cause } from '../../telephony/causes.ts';
+import { type Feature, features } from '../../telephony/features.ts';
 import { parseSeconds, readOptions } from '../arguments.ts';
 import type { DialRequest, Ongoing } from '../calls.ts';
 import { behind } from '../position.ts';
@@ -55,6 +56,21 @@ function limitOf(options: ReadonlyMap<string, string>, { warn }: Pick<Step, 'war
   return limits.length > 0 ? Math.min(...limits) : undefined;
 }
 
+/** What may be asked for by keys, by the letters that allow it: to who is called, and to who calls. */
+const featureLetters: Readonly<Record<Feature, readonly [called: string, calling: string]>> = {
+  blindxfer: ['t', 'T'],
+  disconnect: ['h', 'H'],
+  automon: ['w', 'W'],
+  automixmon: ['x', 'X'],
+};
+
+function featuresOf(options: ReadonlyMap<string, string>): DialRequest['features'] {
+  const [called, calling] = ([0, 1] as const).map((side) =>
+    features.filter((feature) => options.has(featureLetters[feature][side])),
+  ) as [Feature[], Feature[]];
+  return called.length > 0 || calling.length > 0 ? { called, calling } : undefined;
+}
+
 /** What the options of Dial ask for besides how the caller waits. */
 function readDialOptions(options: ReadonlyMap<string, string>, step: Step): Partial<DialRequest> {
   const limitMs = limitOf(options, step);
@@ -67,7 +83,7 @@ function readDialOptions(options: ReadonlyMap<string, string>, step: Step): Part
   if (!afterwards) step.warn(`there is no place ${options.get('F')}: who was called is hung up`);
   const exits = step.channel.variable('EXITCONTEXT') || step.position.context;
   const leaves = (digit: string): boolean => step.dialplan.hasExtension(exits, digit);
-  const starEnds = (['called', 'calling'] as const).filter((side) => options.has(side === 'called' ? 'h' : 'H'));
+  const asked = featuresOf(options);
   return {
     ...(limitMs !== undefined && { limitMs }),
     ...(prepared && { preparation: { position: prepared, args: preparation.args } }),
@@ -75,7 +91,7 @@ function readDialOptions(options: ReadonlyMap<string, string>, step: Step): Part
     ...(options.has('U') && { subroutine: { position: { context, extension: 's', priority: 1 }, args } }),
     ...(announcement.length > 0 && { announcement }),
     ...((called || calling) && { digits: { called, calling } }),
-    ...(starEnds.length > 0 && { starEnds }),
+    ...(asked && { features: asked }),
     ...(options.has('c') && { toldElsewhere: true as const }),
     ...(options.has('d') && { leaves }),
     ...(options.has('e') && { endsIn: step.position.context }),
@@ -87,7 +103,7 @@ const isDialString = (target: string): boolean => /^[^/]+\/./.test(target);
 export const dial: Application = {
   name: 'Dial',
   usage:
-    'Dial(technology/resource[&…][,seconds[,options]]): calls, and joins whoever answers; options A, B, b, c, D, d, e, F, g, H, h, L, m, r, S, U',
+    'Dial(technology/resource[&…][,seconds[,options]]): calls, and joins whoever answers; options A, B, b, c, D, d, e, F, g, H, h, L, m, r, S, T, t, U, W, w, X, x',
   check: (configured) => {
     const { args, exists } = configured;
     const options = readOptions(args[2] ?? '');

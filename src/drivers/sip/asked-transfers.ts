@@ -10,7 +10,7 @@ import type { TransferRequest } from '../../telephony/driver.ts';
 import type { EndpointConfig } from './config.ts';
 import type { ReferReceiver, TellSubscriber } from './legs.ts';
 import { userOf } from './party.ts';
-import type { Services } from './services.ts';
+import { mayCall, type Services } from './services.ts';
 
 /** A REFER of a far side whose outcome it is told, or is not to be told (RFC 4488): plain data. */
 export type AskedTransfer = {
@@ -170,9 +170,8 @@ function readRefer(request: SipRequest): Wanted | Refused {
 /** Why an endpoint may not transfer there: what bounds its calls bounds its transfers. */
 function refuseTransfer(services: Services, endpoint: EndpointConfig, { uri, replaces }: Wanted): Refused | undefined {
   if (!endpoint.allowTransfer) return { status: 603, why: 'it may not transfer' };
-  const { extensions = [] } = endpoint.allowance ?? {};
   // Who is called already was called within these bounds.
-  if (replaces || extensions.length === 0 || services.isAmong(userOf(uri), extensions)) return undefined;
+  if (replaces || mayCall(services, endpoint, userOf(uri))) return undefined;
   return { status: 403, why: `it may not transfer to ${userOf(uri)}` };
 }
 

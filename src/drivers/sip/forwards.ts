@@ -4,7 +4,7 @@ import type { Redirection } from '../../telephony/driver.ts';
 import type { EndpointConfig } from './config.ts';
 import { partyOf, userOf } from './party.ts';
 import { redirected, redirectionOf } from './redirections.ts';
-import type { Services } from './services.ts';
+import { mayCall, type Services } from './services.ts';
 
 /** The responses that say where somebody is: several choices, moved for good or for now (RFC 3261 21.3). */
 const movedStatuses: ReadonlySet<number> = new Set([300, 301, 302]);
@@ -31,8 +31,7 @@ export function forwardOf(
     return told;
   };
   if (target === undefined) return refuse('it names no extension');
-  const { extensions = [] } = endpoint.allowance ?? {};
-  if (extensions.length > 0 && !services.isAmong(extension, extensions)) return refuse(`it may not call ${extension}`);
+  if (!mayCall(services, endpoint, extension)) return refuse(`it may not call ${extension}`);
   const itself = redirectionOf(response);
   const redirection = redirected(
     {

@@ -19,7 +19,7 @@ import { createLegCore, type LegCore, type LegCoreData } from './leg-core.ts';
 import type { CallView, LegToken } from './legs.ts';
 import { type Negotiation, preferredFirst } from './negotiation.ts';
 import { transferTarget } from './resource.ts';
-import type { Services } from './services.ts';
+import { mayCall, type Services } from './services.ts';
 import { sipAbilities } from './sip-abilities.ts';
 
 /** A call that came in and waits for call control to open its leg. */
@@ -247,6 +247,10 @@ class InboundLeg implements Leg {
       core.gone(REDIRECTED, 302);
     }
     return true;
+  }
+
+  mayCall(extension: string): boolean {
+    return mayCall(this.#services, this.#endpoint, extension);
   }
 
   tellTransfer(id: string, status: number): void {

@@ -13,7 +13,7 @@ import { assertedParty, partyOf, userOf, withPrivacy } from './party.ts';
 import { redirectionOf } from './redirections.ts';
 import { createRefusals } from './refusals.ts';
 import { type Replacing, replacingOf } from './replacing.ts';
-import { channelName, isBusy, type Services } from './services.ts';
+import { channelName, isBusy, mayCall, type Services } from './services.ts';
 
 /** Receives INVITEs that ask for a new call: finds out who calls and hands the call to call control. */
 export function createInviteReceiver(
@@ -127,10 +127,9 @@ function refuseCaller(
   replaces: boolean,
 ): Refusal | undefined {
   if (isBusy(services, endpoint)) return [486, 'it has as many calls as it may have', []];
-  const { extensions = [] } = endpoint.allowance ?? {};
   const extension = userOf(request.uri) || 's';
   // Who takes somebody's place calls no extension.
-  if (replaces || extensions.length === 0 || services.isAmong(extension, extensions)) return undefined;
+  if (replaces || mayCall(services, endpoint, extension)) return undefined;
   return [403, `it may not call ${extension}`, []];
 }
 

@@ -30,7 +30,7 @@ import { type Negotiation, preferredFirst } from './negotiation.ts';
 import { redirectionHeaders } from './redirections.ts';
 import { createRequestHeaders, type RequestHeaders } from './request-headers.ts';
 import { type Destination, type Resolved, transferTarget } from './resource.ts';
-import type { Services } from './services.ts';
+import { mayCall, type Services } from './services.ts';
 import { sipAbilities } from './sip-abilities.ts';
 
 export type OutboundOptions = {
@@ -200,6 +200,11 @@ class OutboundLeg implements Leg {
     const uri = this.#core.phase === 'up' ? transferTarget(services, target, peer) : undefined;
     if (uri !== undefined) this.#core.refer(uri);
     return uri !== undefined;
+  }
+
+  mayCall(extension: string): boolean {
+    const { services, resolved } = this.#options;
+    return mayCall(services, resolved.endpoint, extension);
   }
 
   tellTransfer(id: string, status: number): void {

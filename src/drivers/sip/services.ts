@@ -57,6 +57,16 @@ export function mediaAddress(services: Services, { local }: RtpSession, peer: Ta
 export const channelName = ({ stack }: Services, endpoint: EndpointConfig): string =>
   `PJSIP/${endpoint.name}-${stack.ids.hex(8)}`;
 
+/** Whether an endpoint may call an extension, or have others call it: `allow.extensions` bounds it. */
+export function mayCall(
+  { isAmong }: Pick<Services, 'isAmong'>,
+  { allowance }: EndpointConfig,
+  extension: string,
+): boolean {
+  const { extensions = [] } = allowance ?? {};
+  return extensions.length === 0 || isAmong(extension, extensions);
+}
+
 /** Whether an endpoint has as many calls as it may have. */
 export const isBusy = ({ legs }: Services, { name, allowance }: EndpointConfig): boolean =>
   (allowance?.calls ?? 0) > 0 && legs.of(name) >= allowance!.calls!;

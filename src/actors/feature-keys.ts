@@ -1,0 +1,268 @@
+import type { Dialplan } from '../dialplan/dialplan.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Ids } from '../lib/ids.ts';
+import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
+import type { Logger } from '../lib/log.ts';
+import { isEnding, ownVariable } from '../machines/channel.ts';
+import { type FeatureKeysInput, featureKeysMachine, type PressedKey } from '../machines/feature-keys.ts';
+import { AriError } from '../models/errors.ts';
+import { countLimit } from '../models/limits.ts';
+import { recordingFormats } from '../models/live-recording.ts';
+import { type Feature, type FeatureCodes, features } from '../telephony/features.ts';
+import type { Indication } from '../telephony/media.ts';
+import type { BridgeEntry, Bridges } from './bridges.ts';
+import type { ChannelEntry } from './channel-entry.ts';
+import type { Channels } from './channels.ts';
+import type { Recordings } from './recordings.ts';
+import { type Actor, type Runtime, spawn } from './spawn.ts';
+import type { Transfers } from './transfers.ts';
+
+/** How parties of calls ask for something by keys. */
+export type FeatureSettings = {
+  codes: FeatureCodes;
+  /** Longest time between two keys of a code, in ms. */
+  digitTimeoutMs: number;
+  /** Longest time until the first key of a number, and between two of them, in ms. */
+  numberTimeoutMs: number;
+  /** How often a number may be dialed before the party is back in its call. */
+  attempts: number;
+  /** Whether everybody in a call hears a beep when it begins to be recorded. */
+  beep: boolean;
+};
+
+/** A party of a call that the dialplan joins, and what it may ask for. */
+export type FeatureParty = { channel: ChannelEntry; features: readonly Feature[] };
+
+/** A call whose parties may ask for something. */
+export type FeatureCall = {
+  bridge: BridgeEntry;
+  parties: readonly FeatureParty[];
+  /** Whom the call is of, in the names of its recordings: who calls, and who was called. */
+  names: readonly [caller: string, called: string];
+  /** A party ends it. */
+  end(by: ChannelEntry): void;
+};
+
+export type FeatureKeysOptions = {
+  runtime: Runtime;
+  clock: Clock;
+  ids: Ids;
+  log: Logger;
+  channels: Pick<Channels, 'find' | 'snapshot' | 'tell'>;
+  bridges: Pick<Bridges, 'snapshot' | 'tell' | 'held' | 'recordTarget' | 'find'>;
+  transfers: Pick<Transfers, 'ask'>;
+  recordings: Pick<Recordings, 'recordOn' | 'command' | 'names'>;
+  dialplan: Pick<Dialplan, 'hasExtension' | 'mayGrow'>;
+  settings: FeatureSettings;
+  /** Hears of bounds that were met. */
+  hit?: LimitHit | undefined;
+};
+
+/** Owns the keys by which parties of calls ask for something. */
+export interface FeatureKeys {
+  /** Whether there is a code for one of these. */
+  hasCode(wanted: readonly Feature[]): boolean;
+  /**
+   * Listens to the keys of parties, which are in the bridge and whose keys it keeps from the others. One that leaves is listened
+   * to no more; whoever comes in its place presses keys for the others as anybody does.
+   * @returns a function that ends it.
+   */
+  attend(call: FeatureCall): () => void;
+  /** Codes and times of calls that begin from now on. */
+  change(settings: FeatureSettings): void;
+  /** Parties that are listened to. */
+  readonly size: number;
+}
+
+/** A party that is listened to. */
+type Listener = { actor: Actor<typeof featureKeysMachine>; channel: ChannelEntry; call: FeatureCall; stop(): void };
+
+/** Variables that say what a recording is called, and its format, by how it was asked for. */
+const recordingVariables = {
+  automon: { name: 'TOUCH_MONITOR', format: 'TOUCH_MONITOR_FORMAT', told: 'TOUCH_MONITOR_OUTPUT' },
+  automixmon: { name: 'TOUCH_MIXMONITOR', format: 'TOUCH_MIXMONITOR_FORMAT', told: 'TOUCH_MIXMONITOR_OUTPUT' },
+} as const;
+
+/** Makes the owner of all feature keys. */
+export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
+  const { runtime, clock, ids, log, channels, bridges, transfers, recordings, dialplan, hit = uncounted } = options;
+  let { settings } = options;
+  /** By the id of the channel. */
+  const listeners = new Map<string, Listener>();
+
+  const codesFor = (wanted: readonly Feature[]): FeatureKeysInput['codes'] =>
+    features
+      .filter((feature) => wanted.includes(feature) && settings.codes[feature] !== '')
+      .map((feature) => ({ feature, code: settings.codes[feature] }));
+
+  /** The others in the call of a party. */
+  const othersOf = ({ channel, call }: Listener): ChannelEntry[] =>
+    [...call.bridge.stays.values()].map((stay) => stay.channel).filter((each) => each !== channel);
+
+  const indicate = (id: string, tone: Indication | undefined): void => {
+    const channel = listeners.get(id)?.channel;
+    if (channel && !isEnding(channels.snapshot(channel))) channel.leg.media.indicate(tone);
+  };
+
+  const passKeys = (listener: Listener, keys: readonly PressedKey[]): void => {
+    for (const other of othersOf(listener))
+      for (const { digit, durationMs } of keys) {
+        const sequence = { digits: digit, beforeMs: 0, betweenMs: 100, durationMs: durationMs || 100, afterMs: 0 };
+        channels.tell(other, { type: 'dtmf', sequence });
+      }
+  };
+
+  /** Where numbers are looked up that a party dials: as of its other calls, unless it says otherwise. */
+  const contextOf = (channel: ChannelEntry): string => {
+    const { variables, dialplan: place } = channels.snapshot(channel).context;
+    return ownVariable(variables, 'TRANSFER_CONTEXT') || place.context;
+  };
+
+  const mayBePutTo = ({ leg }: ChannelEntry, number: string): boolean => leg.mayCall?.(number) ?? true;
+
+  const weigh = ({ actor, channel }: Listener, number: string): void => {
+    const context = contextOf(channel);
+    const mayGrow = dialplan.mayGrow(context, number);
+    const exists = dialplan.hasExtension(context, number);
+    if (exists && !mayGrow) actor.send({ type: 'number.complete' });
+    else if (!exists && !mayGrow) actor.send({ type: 'number.unknown' });
+  };
+
+  const putThrough = ({ actor, channel }: Listener, number: string): void => {
+    if (!mayBePutTo(channel, number)) {
+      log.info({ channel: channel.id, extension: number }, 'a party may not put others through to there');
+      return void actor.send({ type: 'transfer.told', status: 403 });
+    }
+    const request = { id: ids.uuid(), extension: number, context: contextOf(channel), target: number };
+    transfers.ask(channel, { ...request, handling: 'core' }, (status) => actor.send({ type: 'transfer.told', status }));
+  };
+
+  /** A recording that parties have begun in a bridge, until it ends: either may end it. */
+  const begun = new Map<string, string>();
+
+  const toggleRecording = ({ channel, call }: Listener, feature: 'automon' | 'automixmon'): void => {
+    const { bridge } = call;
+    const running = begun.get(bridge.id);
+    try {
+      if (running !== undefined && recordings.names('bridge', bridge.id).includes(running)) {
+        recordings.command(running, { type: 'stop' });
+        begun.delete(bridge.id);
+      } else begun.set(bridge.id, record(channel, call, feature));
+    } catch (error) {
+      if (!(error instanceof AriError)) throw error;
+      countLimit(error, hit);
+      log.warn({ channel: channel.id, reason: error.message }, 'a call could not be recorded');
+    }
+  };
+
+  /** @returns the name of the recording. @throws AriError as `Recordings.recordOn`. */
+  const record = (channel: ChannelEntry, call: FeatureCall, feature: 'automon' | 'automixmon'): string => {
+    const { variables } = channels.snapshot(channel).context;
+    const of = recordingVariables[feature];
+    const wanted = ownVariable(variables, of.format) ?? '';
+    const format = (recordingFormats as readonly string[]).includes(wanted) ? wanted : 'wav';
+    const suffix = ownVariable(variables, of.name) || call.names.join('-');
+    const name = `auto-${Math.floor(clock.now() / 1000)}-${suffix.replaceAll(/[^\w+-]/g, '_').slice(0, longestSuffix)}`;
+    recordings.recordOn(bridges.recordTarget(call.bridge), {
+      ...{ name, format, ifExists: 'append', beep: settings.beep, channels: 1 },
+      ...{ maxDurationMs: 0, maxSilenceMs: 0, terminateOn: 'none' },
+    });
+    for (const { channel: each } of call.bridge.stays.values())
+      channels.tell(each, { type: 'variable.set', name: of.told, value: `${name}.${format}` });
+    return name;
+  };
+
+  const perform = (id: string, effect: (listener: Listener) => void): void => {
+    const listener = listeners.get(id);
+    if (listener) effect(listener);
+  };
+
+  const machine = featureKeysMachine.provide({
+    actions: {
+      passKeys: ({ context }, { keys }) => perform(context.id, (listener) => passKeys(listener, keys)),
+      endCall: ({ context }) => perform(context.id, ({ call, channel }) => call.end(channel)),
+      toggleRecording: ({ context }, { feature }) =>
+        perform(context.id, (listener) => toggleRecording(listener, feature)),
+      inviteNumber: ({ context: { id } }) => {
+        bridges.held(id, 'default');
+        indicate(id, 'dial');
+      },
+      stopTone: ({ context: { id } }) => indicate(id, undefined),
+      weighNumber: ({ context }, { number }) => perform(context.id, (listener) => weigh(listener, number)),
+      askTransfer: ({ context }, { number }) => perform(context.id, (listener) => putThrough(listener, number)),
+      playRinging: ({ context: { id } }) => indicate(id, 'ringing'),
+      playRefusal: ({ context: { id } }) => indicate(id, 'congestion'),
+      resumeCall: ({ context: { id } }) => bridges.held(id, undefined),
+    },
+  });
+
+  const listen = ({ channel, features: wanted }: FeatureParty, call: FeatureCall): Listener | undefined => {
+    const codes = codesFor(wanted);
+    if (codes.length === 0 || listeners.has(channel.id)) return undefined;
+    const { id } = channel;
+    const { digitTimeoutMs, numberTimeoutMs, attempts } = settings;
+    const onDigit = (digit: string, durationMs: number): void =>
+      listener.actor.send({ type: 'key', digit, durationMs });
+    const listener: Listener = {
+      actor: undefined as never,
+      channel,
+      call,
+      stop: () => listener.actor.send({ type: 'party.left' }),
+    };
+    spawn(machine, {
+      id,
+      input: { id, codes, digitTimeoutMs, numberTimeoutMs, attempts },
+      runtime,
+      onCreated(actor) {
+        listener.actor = actor;
+        listeners.set(id, listener);
+        channel.onDigit.add(onDigit);
+      },
+      onEnded() {
+        channel.onDigit.delete(onDigit);
+        listeners.delete(id);
+        freeKeys(call.bridge);
+      },
+    });
+    return listener;
+  };
+
+  /** Keys of those who are listened to by nobody go to the others again. */
+  const freeKeys = (bridge: BridgeEntry): void => {
+    if (!bridges.find(bridge.id)) return;
+    for (const { channelId, absorbsDigits } of bridges.snapshot(bridge).context.members)
+      if (absorbsDigits && !listeners.has(channelId))
+        bridges.tell(bridge, { type: 'member.change', channelId, absorbsDigits: false });
+  };
+
+  return {
+    hasCode: (wanted) => codesFor(wanted).length > 0,
+
+    attend(call) {
+      const { bridge } = call;
+      const attended = call.parties.flatMap((party) => listen(party, call) ?? []);
+      if (attended.length === 0) return () => {};
+      const unwatch = bridge.actor.watch(({ context: { members } }) => {
+        for (const { channel, stop } of attended)
+          if (members.every(({ channelId }) => channelId !== channel.id)) stop();
+        freeKeys(bridge);
+      });
+      return () => {
+        unwatch();
+        begun.delete(bridge.id);
+        for (const { stop } of attended) stop();
+      };
+    },
+
+    change(next) {
+      settings = next;
+    },
+
+    get size() {
+      return listeners.size;
+    },
+  };
+}
+
+/** Longest part of a recording's name that calls decide, in characters. */
+const longestSuffix = 100;

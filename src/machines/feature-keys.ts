@@ -1,0 +1,256 @@
+import { type SnapshotFrom, setup } from 'xstate';
+import type { Feature } from '../telephony/features.ts';
+import { effect } from './effect.ts';
+import type { Expectations } from './expectations.ts';
+import type { Ignores } from './ignores.ts';
+
+/** A key that was pressed, and for how long, in ms. */
+export type PressedKey = { digit: string; durationMs: number };
+
+export type FeatureKeysInput = {
+  /** Of the channel whose far side presses them. */
+  id: string;
+  /** The codes that it may use; none is empty, no two are the same. */
+  codes: readonly { feature: Feature; code: string }[];
+  /** Longest time between two keys of a code, in ms. */
+  digitTimeoutMs: number;
+  /** Longest time until the first key of a number, and between two of them, in ms. */
+  numberTimeoutMs: number;
+  /** How often a number may be dialed before the party is back in its call. */
+  attempts: number;
+};
+
+export type FeatureKeysContext = FeatureKeysInput & {
+  /** Keys that may become a code. */
+  pressed: readonly PressedKey[];
+  /** The number that is dialed, as far as it is known. */
+  number: string;
+  /** Numbers that were dialed in vain. */
+  failed: number;
+};
+
+export type FeatureKeysEvent =
+  | ({ type: 'key' } & PressedKey)
+  /** Verdicts on a number: there is such an extension and no longer one, or there is none that begins so. */
+  | { type: 'number.complete' }
+  | { type: 'number.unknown' }
+  /** How putting through goes, as a SIP status. */
+  | { type: 'transfer.told'; status: number }
+  /** The party is in the call no more. */
+  | { type: 'party.left' };
+
+const featureKeys = setup({
+  types: {
+    input: {} as FeatureKeysInput,
+    context: {} as FeatureKeysContext,
+    events: {} as FeatureKeysEvent,
+  },
+  actions: {
+    /** Keys that mean nothing here are pressed for the others. */
+    passKeys: effect<{ keys: readonly PressedKey[] }>('passKeys'),
+    endCall: effect('endCall'),
+    /** Begins to record the call, or ends that. */
+    toggleRecording: effect<{ feature: 'automon' | 'automixmon' }>('toggleRecording'),
+    /** The others hear music; the party a dial tone. */
+    inviteNumber: effect('inviteNumber'),
+    /** Ends what tones the party hears. */
+    stopTone: effect('stopTone'),
+    /** Asks whether a number is complete: answers with `number.…`, or not at all where it may go on. */
+    weighNumber: effect<{ number: string }>('weighNumber'),
+    /** Has the others put through to a number; answers with `transfer.told`. */
+    askTransfer: effect<{ number: string }>('askTransfer'),
+    /** The party hears that the target rings. */
+    playRinging: effect('playRinging'),
+    /** The party hears that it did not work. */
+    playRefusal: effect('playRefusal'),
+    /** The others hear the party again. */
+    resumeCall: effect('resumeCall'),
+  },
+  guards: {
+    endsCall: ({ context, event }) => heard(context, event).feature === 'disconnect',
+    records: ({ context, event }) => isRecording(heard(context, event).feature),
+    putsThrough: ({ context, event }) => heard(context, event).feature === 'blindxfer',
+    mayBecomeCode: ({ context, event }) => heard(context, event).kept.length > 0,
+    hadEndsCall: ({ context }) => codeOf(context, context.pressed) === 'disconnect',
+    hadRecords: ({ context }) => isRecording(codeOf(context, context.pressed)),
+    hadPutsThrough: ({ context }) => codeOf(context, context.pressed) === 'blindxfer',
+    endsNumber: ({ event }) => event.type === 'key' && event.digit === '#',
+    mayTryAgain: ({ context }) => context.failed < context.attempts,
+    isRinging: ({ event }) => event.type === 'transfer.told' && event.status === 180,
+    isUnderWay: ({ event }) => event.type === 'transfer.told' && event.status < 200,
+    isDone: ({ event }) => event.type === 'transfer.told' && event.status < 300,
+  },
+  delays: {
+    digitTimeout: ({ context }) => context.digitTimeoutMs,
+    numberTimeout: ({ context }) => context.numberTimeoutMs,
+    /** How long the tone of a refusal sounds, in ms. */
+    refusalTone: 1_500,
+  },
+});
+
+const isRecording = (feature: Feature | undefined): boolean => feature === 'automon' || feature === 'automixmon';
+
+const textOf = (keys: readonly PressedKey[]): string => keys.map(({ digit }) => digit).join('');
+
+/** The feature whose code these keys are. */
+const codeOf = ({ codes }: Pick<FeatureKeysInput, 'codes'>, keys: readonly PressedKey[]): Feature | undefined =>
+  codes.find(({ code }) => code === textOf(keys))?.feature;
+
+/** What a key makes of those before it: which mean nothing, which may become a code, and the code that they are for sure. */
+function heard(
+  { codes, pressed }: Pick<FeatureKeysContext, 'codes' | 'pressed'>,
+  event: FeatureKeysEvent,
+): { passed: readonly PressedKey[]; kept: readonly PressedKey[]; feature?: Feature | undefined } {
+  if (event.type !== 'key') return { passed: [], kept: pressed };
+  const { digit, durationMs } = event;
+  const all = [...pressed, { digit, durationMs }];
+  let first = 0;
+  while (first < all.length && !codes.some(({ code }) => code.startsWith(textOf(all.slice(first))))) first++;
+  const [passed, kept] = [all.slice(0, first), all.slice(first)];
+  const text = textOf(kept);
+  const mayGrow = codes.some(({ code }) => code.length > text.length && code.startsWith(text));
+  return { passed, kept, feature: mayGrow ? undefined : codeOf({ codes }, kept) };
+}
+
+const { assign } = featureKeys;
+
+const keepKeys = assign(({ context, event }) => ({ pressed: heard(context, event).kept }));
+const forgetKeys = assign({ pressed: [] });
+const passOthers = {
+  type: 'passKeys',
+  params: ({ context, event }: { context: FeatureKeysContext; event: FeatureKeysEvent }) => ({
+    keys: heard(context, event).passed,
+  }),
+} as const;
+const passAll = {
+  type: 'passKeys',
+  params: ({ context }: { context: FeatureKeysContext }) => ({ keys: context.pressed }),
+} as const;
+
+const recordingOf = (feature: Feature | undefined) => ({
+  feature: feature === 'automon' ? ('automon' as const) : ('automixmon' as const),
+});
+const toggleHeard = {
+  type: 'toggleRecording',
+  params: ({ context, event }: { context: FeatureKeysContext; event: FeatureKeysEvent }) =>
+    recordingOf(heard(context, event).feature),
+} as const;
+const toggleHad = {
+  type: 'toggleRecording',
+  params: ({ context }: { context: FeatureKeysContext }) => recordingOf(codeOf(context, context.pressed)),
+} as const;
+
+/** What a key leads to while the party is in its call: keys of no code go to the others at once. */
+const onKey = [
+  { guard: 'endsCall', target: 'over', actions: [passOthers, 'endCall'] },
+  { guard: 'records', target: 'talking', actions: [passOthers, toggleHeard, forgetKeys] },
+  { guard: 'putsThrough', target: 'invited', actions: [passOthers, forgetKeys] },
+  { guard: 'mayBecomeCode', target: 'collecting', reenter: true, actions: [passOthers, keepKeys] },
+  { target: 'talking', actions: [passOthers, forgetKeys] },
+] as const;
+
+const dialKey = assign(({ context, event }) => (event.type === 'key' ? { number: context.number + event.digit } : {}));
+const countFailure = assign(({ context }) => ({ failed: context.failed + 1 }));
+
+/**
+ * The keys that a party of a call presses, where it may ask for something by them: those of a code are kept from the others,
+ * and so is the number that it dials to put the others through. Where one code is the beginning of another, it counts when
+ * no further key comes.
+ */
+export const featureKeysMachine = featureKeys.createMachine({
+  id: 'featureKeys',
+  context: ({ input }) => ({ ...input, pressed: [], number: '', failed: 0 }),
+  initial: 'talking',
+  on: { 'party.left': '.over' },
+  states: {
+    talking: { on: { key: [...onKey] } },
+    /** The beginning of a code was pressed. */
+    collecting: {
+      on: { key: [...onKey] },
+      after: {
+        digitTimeout: [
+          { guard: 'hadEndsCall', target: 'over', actions: 'endCall' },
+          { guard: 'hadRecords', target: 'talking', actions: [toggleHad, forgetKeys] },
+          { guard: 'hadPutsThrough', target: 'invited', actions: forgetKeys },
+          { target: 'talking', actions: [passAll, forgetKeys] },
+        ],
+      },
+    },
+    /** Is to dial to whom the others are to be put through. */
+    invited: {
+      entry: [assign({ number: '' }), 'inviteNumber'],
+      exit: 'stopTone',
+      on: {
+        key: [
+          { guard: 'endsNumber', target: 'talking', actions: [assign({ failed: 0 }), 'resumeCall'] },
+          { target: 'dialing', actions: dialKey },
+        ],
+      },
+      after: { numberTimeout: { target: 'talking', actions: [assign({ failed: 0 }), 'resumeCall'] } },
+    },
+    /** Dials. */
+    dialing: {
+      entry: { type: 'weighNumber', params: ({ context }) => ({ number: context.number }) },
+      on: {
+        key: [
+          { guard: 'endsNumber', target: 'puttingThrough' },
+          { target: 'dialing', reenter: true, actions: dialKey },
+        ],
+        'number.complete': 'puttingThrough',
+        'number.unknown': 'refused',
+      },
+      after: { numberTimeout: 'puttingThrough' },
+    },
+    /** The others are being put through. */
+    puttingThrough: {
+      entry: { type: 'askTransfer', params: ({ context }) => ({ number: context.number }) },
+      exit: 'stopTone',
+      on: {
+        'transfer.told': [
+          { guard: 'isRinging', actions: 'playRinging' },
+          { guard: 'isUnderWay' },
+          { guard: 'isDone', target: 'over' },
+          { target: 'refused' },
+        ],
+      },
+    },
+    /** It did not work; the party hears that. */
+    refused: {
+      entry: [countFailure, 'playRefusal'],
+      exit: 'stopTone',
+      after: {
+        refusalTone: [
+          { guard: 'mayTryAgain', target: 'invited' },
+          { target: 'talking', actions: [assign({ failed: 0 }), 'resumeCall'] },
+        ],
+      },
+    },
+    over: { type: 'final' },
+  },
+});
+
+/** What it ignores, and why. */
+export const featureKeysIgnores: Ignores<typeof featureKeysMachine> = [
+  { events: ['key'], in: ['puttingThrough', 'refused'], why: 'its number was dialed, and stands' },
+  {
+    events: ['number.complete', 'number.unknown'],
+    in: ['talking', 'collecting', 'invited', 'puttingThrough', 'refused'],
+    why: 'no number is being weighed',
+  },
+  {
+    events: ['transfer.told'],
+    in: ['talking', 'collecting', 'invited', 'dialing', 'refused'],
+    why: 'nobody is being put through, or its outcome was told',
+  },
+];
+
+export type FeatureKeysSnapshot = SnapshotFrom<typeof featureKeysMachine>;
+
+/** How long it is expected to stay in a state, and what would end that. */
+export const featureKeysExpectations: Expectations<FeatureKeysSnapshot['value']> = {
+  collecting: { atMost: 60_000, waitsFor: 'the next key of a code' },
+  invited: { atMost: 60_000, waitsFor: 'a number to be dialed' },
+  dialing: { atMost: 60_000, waitsFor: 'the next key of a number' },
+  puttingThrough: { atMost: 300_000, waitsFor: 'the target to answer' },
+  refused: { atMost: 5_000, waitsFor: 'its tone to end' },
+};

@@ -1,0 +1,225 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { putDown, takeUp } from '../../src/actors/put-down.ts';
+import { createCallControl, FakeLeg, settled } from '../support/call-control.ts';
+
+/** Parties of a Dial that ask for something by keys. */
+const test = suite('feature keys');
+
+/** Alice has called 202, where Bob has answered; Carol is 300. */
+async function world(options: string, extensions: Record<string, string[]> = {}) {
+  const w = createCallControl({
+    contexts: {
+      default: { '202': [`Dial(Fake/bob,20,${options})`, 'Wait(60)'], '300': ['Dial(Fake/carol)'], ...extensions },
+    },
+  });
+  const { events } = w.connect('all', true);
+  const alice = w.incoming('alice', '202');
+  const named = (name: string) => w.channels.all().find((each) => each.name.startsWith(name))?.id ?? '';
+  const bobId = named('Fake/bob');
+  const bob = w.legs.get(bobId)!;
+  bob.report({ type: 'leg.answered' });
+  await settled();
+  assert.equal(w.bridges.size, 1);
+  const mix = w.meeting.mixes[0]!;
+  const sent = (leg: FakeLeg) =>
+    leg.calls.filter((call) => call.startsWith('sendDigits')).map((call) => call.replace('sendDigits ', ''));
+  const tones = (leg: FakeLeg) => leg.media.calls.filter((call) => call.startsWith('indicate'));
+  const music = (id: string) =>
+    JSON.stringify(w.channels.audio.snapshot(id)?.value ?? '').includes('"background":"music"');
+  return { ...w, events, alice, bob, bobId, mix, named, sent, tones, music };
+}
+
+const press = (leg: FakeLeg, keys: string): void => {
+  for (const digit of keys) leg.report({ type: 'leg.digit', digit, durationMs: 140 });
+};
+
+test('the code of disconnect ends the call of whoever may', async () => {
+  for (const option of ['h', 'H']) {
+    const w = await world(option);
+    const [has, hasNot] = option === 'h' ? [w.bob, w.alice] : [w.alice, w.bob];
+    press(hasNot, '*0');
+    await settled();
+    assert.is(w.channels.size, 2, option);
+    press(has, '*0');
+    await settled();
+    assert.equal([w.channels.size, w.bridges.size, w.featureKeys.size, w.clock.pending], [0, 0, 0, 0], option);
+  }
+});
+
+test('with g the dialplan goes on after the code of disconnect', async () => {
+  const w = await world('hg');
+  press(w.bob, '*0');
+  await settled();
+  assert.equal([w.operations.get('alice').dialplan.app_name, w.channels.size], ['Wait', 1]);
+});
+
+test('keys of a party that may ask for something go to the other by way of us, but for codes', async () => {
+  const w = await world('T');
+  const passes = () => [...w.mix.sessions.values()].map(({ passDigits }) => passDigits);
+  assert.equal(passes(), [false, true]);
+  press(w.alice, '12#');
+  assert.equal([w.sent(w.bob), w.sent(w.alice)], [['1', '2'], []]);
+  w.clock.advance(1_000);
+  assert.equal(w.sent(w.bob), ['1', '2', '#']);
+});
+
+test('without such options, and where no keys stand for what they allow, keys pass as ever', async () => {
+  const without = await world('g');
+  assert.equal(
+    [[...without.mix.sessions.values()].map(({ passDigits }) => passDigits), without.featureKeys.size],
+    [[true, true], 0],
+  );
+  const w = createCallControl({ contexts: { default: { '202': ['Dial(Fake/bob,20,hH)'] } } });
+  w.featureKeys.change({
+    codes: { blindxfer: '#1', disconnect: '', automon: '', automixmon: '' },
+    ...{ digitTimeoutMs: 1_000, numberTimeoutMs: 3_000, attempts: 1, beep: false },
+  });
+  w.incoming('alice', '202');
+  w.report([...w.legs.keys()][0]!, { type: 'leg.answered' });
+  await settled();
+  assert.equal(
+    [[...w.meeting.mixes[0]!.sessions.values()].map(({ passDigits }) => passDigits), w.featureKeys.size],
+    [[true, true], 0],
+  );
+});
+
+test('a called party puts the caller through by keys: music and a dial tone meanwhile, ringing, then the target', async () => {
+  const w = await world('t');
+  press(w.bob, '#1');
+  assert.equal([w.tones(w.bob), w.music('alice')], [['indicate dial'], true]);
+  press(w.bob, '300');
+  const carol = w.legs.get(w.named('Fake/carol'))!;
+  assert.equal(w.tones(w.bob), ['indicate dial', 'indicate nothing']);
+  carol.report({ type: 'leg.ringing' });
+  assert.equal(w.tones(w.bob).at(-1), 'indicate ringing');
+  assert.equal(w.sent(w.alice), []);
+  carol.report({ type: 'leg.answered' });
+  await settled();
+  const ended = w.events.flatMap((event) => (event.type === 'ChannelDestroyed' ? [event.channel.name] : []));
+  assert.equal(
+    ended.map((name) => name.replace(/-.*/, '')),
+    ['Fake/bob'],
+  );
+  const [transferred] = w.events.filter(({ type }) => type === 'BridgeBlindTransfer') as {
+    result?: string;
+    exten?: string;
+  }[];
+  assert.equal([transferred?.result, transferred?.exten], ['Success', '300']);
+  assert.equal([w.music('alice'), w.featureKeys.size, w.transfers.size], [false, 0, 0]);
+  // Whoever is in Bob's place presses keys for Alice as anybody does.
+  assert.equal(
+    [...w.mix.sessions.values()].map(({ passDigits }) => passDigits),
+    [true, true],
+  );
+  w.alice.report({ type: 'leg.hungUp', cause: 16 });
+  await settled();
+  assert.equal([w.channels.size, w.bridges.size, w.clock.pending], [0, 0, 0]);
+});
+
+test('a caller that has put the other through may hang up while it rings', async () => {
+  const w = await world('T');
+  press(w.alice, '#1300');
+  w.report(w.named('Fake/carol'), { type: 'leg.ringing' });
+  w.alice.report({ type: 'leg.hungUp', cause: 16 });
+  await settled();
+  w.report(w.named('Fake/carol'), { type: 'leg.answered' });
+  await settled();
+  assert.equal(
+    w.channels
+      .all()
+      .map(({ name }) => name.replace(/-.*/, ''))
+      .sort(),
+    ['Fake/bob', 'Fake/carol', 'Local/300@default', 'Local/300@default'],
+  );
+  w.bob.report({ type: 'leg.hungUp', cause: 16 });
+  await settled();
+  assert.equal([w.channels.size, w.bridges.size, w.featureKeys.size, w.transfers.size], [0, 0, 0, 0]);
+});
+
+test('a number that is busy, or that there is not, leaves both in their call after so many attempts', async () => {
+  const w = await world('t');
+  press(w.bob, '#19');
+  assert.equal([w.tones(w.bob).at(-1), w.transfers.size], ['indicate congestion', 0]);
+  w.clock.advance(1_500);
+  assert.equal(w.tones(w.bob).at(-1), 'indicate dial');
+  press(w.bob, '300');
+  w.report(w.named('Fake/carol'), { type: 'leg.hungUp', cause: 17 });
+  await settled();
+  assert.equal(w.tones(w.bob).at(-1), 'indicate congestion');
+  w.clock.advance(1_500);
+  assert.equal([w.tones(w.bob).at(-1), w.music('alice'), w.bridges.size], ['indicate nothing', false, 1]);
+  press(w.bob, '7');
+  assert.equal(w.sent(w.alice), ['7']);
+});
+
+test('a phone whose calls are bounded puts nobody through beyond', async () => {
+  const w = await world('t');
+  Object.assign(w.bob, { mayCall: (extension: string) => extension !== '300' });
+  press(w.bob, '#1300');
+  await settled();
+  assert.equal([w.named('Fake/carol'), w.tones(w.bob).at(-1)], ['', 'indicate congestion']);
+});
+
+test('TRANSFER_CONTEXT says where numbers are looked up, and the time between keys when they end', async () => {
+  const w = await world('T', { '30': ['Wait(60)'] });
+  w.channels.tell(w.channels.get('alice'), { type: 'variable.set', name: 'TRANSFER_CONTEXT', value: 'default' });
+  press(w.alice, '#130');
+  assert.is(w.transfers.size, 0);
+  w.clock.advance(3_000);
+  await settled();
+  const [told] = w.events.filter(({ type }) => type === 'ChannelDialplan').slice(-1) as {
+    channel?: { dialplan: { exten: string } };
+  }[];
+  assert.is(told?.channel?.dialplan.exten, '30');
+});
+
+test('a call is recorded from one press of the code to the next, whoever presses it', async () => {
+  const w = await world('xW');
+  press(w.bob, '*3');
+  const [recorder] = w.mix.recorders;
+  const name = `auto-${Math.floor(w.clock.now() / 1000)}-100-bob`;
+  assert.is(recorder?.request.path, `/recordings/${name}.wav`);
+  const output = w.channels.snapshot(w.channels.get('alice')).context.variables['TOUCH_MIXMONITOR_OUTPUT'];
+  assert.is(output, `${name}.wav`);
+  press(w.alice, '*1');
+  await settled();
+  assert.equal([recorder?.calls, w.recordings.size], [['stop'], 0]);
+  assert.equal(
+    w.events.map(({ type }) => type).filter((type) => type.startsWith('Recording')),
+    ['RecordingStarted', 'RecordingFinished'],
+  );
+  press(w.alice, '*1');
+  w.alice.report({ type: 'leg.hungUp', cause: 16 });
+  await settled();
+  assert.equal([w.recordings.size, w.bridges.size, w.channels.size], [0, 0, 0]);
+});
+
+test('variables name the recording and its format; what cannot be recorded is logged', async () => {
+  const w = await world('X');
+  w.channels.tell(w.channels.get('alice'), { type: 'variable.set', name: 'TOUCH_MIXMONITOR', value: '../x y' });
+  w.channels.tell(w.channels.get('alice'), { type: 'variable.set', name: 'TOUCH_MIXMONITOR_FORMAT', value: 'ogg' });
+  press(w.alice, '*3');
+  assert.is(w.mix.recorders[0]?.request.path, `/recordings/auto-${Math.floor(w.clock.now() / 1000)}-___x_y.ogg`);
+  press(w.alice, '*3');
+  await settled();
+  w.channels.tell(w.channels.get('alice'), { type: 'variable.set', name: 'TOUCH_MIXMONITOR_FORMAT', value: 'mp3' });
+  press(w.alice, '*3');
+  assert.match(w.mix.recorders[1]?.request.path ?? '', /\.wav$/);
+});
+
+test('parties that are put down press keys for each other once they are taken up', async () => {
+  const w = await world('Tt');
+  const dump = JSON.parse(JSON.stringify(putDown(w.owners)));
+  const again = createCallControl({ contexts: { default: { '202': ['Dial(Fake/bob,20,Tt)'] } } });
+  takeUp(again.owners, dump, { legOf: ({ id }, report) => new FakeLeg(id, report) });
+  await settled();
+  assert.equal(
+    again.meeting.mixes
+      .flatMap(({ sessions }) => [...sessions.values()].map(({ passDigits }) => passDigits))
+      .includes(false),
+    false,
+  );
+});
+
+test.run();

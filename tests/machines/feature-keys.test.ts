@@ -1,0 +1,161 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { initialTransition, transition } from 'xstate';
+import { type FeatureKeysEvent, type FeatureKeysInput, featureKeysMachine } from '../../src/machines/feature-keys.ts';
+import { chartSamples } from '../support/chart-samples.ts';
+import { assertCovered, coverChart } from '../support/charts.ts';
+
+const { inputs, events } = chartSamples.find(({ machine }) => machine.id === 'featureKeys')!;
+const [transfers, everything] = inputs as [FeatureKeysInput, FeatureKeysInput];
+const separate: FeatureKeysInput = {
+  ...everything,
+  codes: [
+    { feature: 'blindxfer', code: '#1' },
+    { feature: 'disconnect', code: '*0' },
+    { feature: 'automon', code: '*1' },
+    { feature: 'automixmon', code: '*3' },
+  ],
+};
+
+const keys = (digits: string): FeatureKeysEvent[] =>
+  [...digits].map((digit) => ({ type: 'key', digit, durationMs: 120 }));
+const over = (state: string, delay: string) =>
+  ({ type: `xstate.after.${delay}.featureKeys.${state}` }) as unknown as FeatureKeysEvent;
+const told = (status: number): FeatureKeysEvent => ({ type: 'transfer.told', status });
+
+type Asked = { type: string; params?: { keys?: { digit: string }[]; number?: string; feature?: string } };
+
+/** Takes a party through events; gives where it is, and what was asked for on the way. */
+function after(input: FeatureKeysInput, ...happened: FeatureKeysEvent[]): [state: unknown, ...asked: string[]] {
+  let [snapshot, actions] = initialTransition(featureKeysMachine, input);
+  const asked: string[] = [];
+  for (const event of happened) {
+    [snapshot, actions] = transition(featureKeysMachine, snapshot, event);
+    for (const { type, params } of actions as unknown as Asked[]) {
+      if (type.startsWith('xstate.')) continue;
+      const about = params?.keys?.map(({ digit }) => digit).join('') ?? params?.number ?? params?.feature;
+      if (about !== '') asked.push(about === undefined ? type : `${type} ${about}`);
+    }
+  }
+  return [snapshot.value, ...asked];
+}
+
+const chart = suite('feature keys chart');
+
+chart('keys of no code are pressed for the others at once', () => {
+  assert.equal(after(separate, ...keys('12')), ['talking', 'passKeys 1', 'passKeys 2']);
+});
+
+chart('keys of a code are kept, and do what it stands for', () => {
+  assert.equal(after(separate, ...keys('*')), ['collecting']);
+  assert.equal(after(separate, ...keys('*0')), ['over', 'endCall']);
+  assert.equal(after(separate, ...keys('*3*3')), [
+    ...['talking', 'toggleRecording automixmon', 'toggleRecording automixmon'],
+  ]);
+  assert.equal(after(separate, ...keys('*1')), ['talking', 'toggleRecording automon']);
+  assert.equal(after(separate, ...keys('#1')), ['invited', 'inviteNumber']);
+});
+
+chart('keys that become no code are pressed for the others, in their order, as soon as that is known', () => {
+  assert.equal(after(separate, ...keys('*7')), ['talking', 'passKeys *7']);
+  assert.equal(after(separate, ...keys('**0')), ['over', 'passKeys *', 'endCall']);
+  assert.equal(after(separate, ...keys('##1')), ['invited', 'passKeys #', 'inviteNumber']);
+  assert.equal(after(separate, ...keys('*'), over('collecting', 'digitTimeout')), ['talking', 'passKeys *']);
+});
+
+chart('a code that is the beginning of another counts when no further key comes', () => {
+  assert.equal(after(everything, ...keys('*')), ['collecting']);
+  assert.equal(after(everything, ...keys('*'), over('collecting', 'digitTimeout')), ['over', 'endCall']);
+  assert.equal(after(everything, ...keys('*3')), ['talking', 'toggleRecording automixmon']);
+  assert.equal(after(everything, ...keys('#')), ['invited', 'inviteNumber']);
+  const longer = (feature: 'automon' | 'automixmon' | 'blindxfer'): FeatureKeysInput => ({
+    ...everything,
+    codes: [
+      { feature, code: '*' },
+      { feature: 'disconnect', code: '*0' },
+    ],
+  });
+  const waited = (feature: 'automon' | 'automixmon' | 'blindxfer') =>
+    after(longer(feature), ...keys('*'), over('collecting', 'digitTimeout'));
+  assert.equal(waited('automon'), ['talking', 'toggleRecording automon']);
+  assert.equal(waited('automixmon'), ['talking', 'toggleRecording automixmon']);
+  assert.equal(waited('blindxfer'), ['invited', 'inviteNumber']);
+});
+
+const dialed = [...keys('#1'), ...keys('20')];
+
+chart('a number is weighed key by key, and called when it is complete, at #, or when no further key comes', () => {
+  const weighed = ['inviteNumber', 'stopTone', 'weighNumber 2', 'weighNumber 20'];
+  assert.equal(after(transfers, ...dialed), ['dialing', ...weighed]);
+  const called = ['puttingThrough', ...weighed, 'askTransfer 20'];
+  assert.equal(after(transfers, ...dialed, { type: 'number.complete' }), called);
+  assert.equal(after(transfers, ...dialed, ...keys('#')), called);
+  assert.equal(after(transfers, ...dialed, over('dialing', 'numberTimeout')), called);
+});
+
+chart('who dials nothing, or #, is back in its call', () => {
+  const back = ['talking', 'inviteNumber', 'stopTone', 'resumeCall'];
+  assert.equal(after(transfers, ...keys('#1#')), back);
+  assert.equal(after(transfers, ...keys('#1'), over('invited', 'numberTimeout')), back);
+});
+
+const through = [...dialed, { type: 'number.complete' } as const];
+const asked = ['inviteNumber', 'stopTone', 'weighNumber 2', 'weighNumber 20', 'askTransfer 20'];
+
+chart('it hears the target ring, and its part is over when that answers', () => {
+  assert.equal(after(transfers, ...through, told(100), told(180)), ['puttingThrough', ...asked, 'playRinging']);
+  assert.equal(after(transfers, ...through, told(180), told(200)), ['over', ...asked, 'playRinging', 'stopTone']);
+});
+
+chart('what is refused may be tried again, so often as is set; then the party is back in its call', () => {
+  const refused = after(transfers, ...through, told(486));
+  assert.equal(refused, ['refused', ...asked, 'stopTone', 'playRefusal']);
+  const ended = over('refused', 'refusalTone');
+  assert.equal(after(transfers, ...through, told(486), ended), [
+    ...['talking', ...asked, 'stopTone', 'playRefusal', 'stopTone', 'resumeCall'],
+  ]);
+  const twice = { ...transfers, attempts: 2 };
+  const unknown = { type: 'number.unknown' } as const;
+  assert.equal(after(twice, ...keys('#1'), ...keys('9'), unknown, ended)[0], 'invited');
+  const again = [...keys('#1'), ...keys('9'), unknown, ended, ...keys('9'), unknown, ended];
+  assert.equal(after(twice, ...again)[0], 'talking');
+  // Every time anew.
+  assert.equal(after(twice, ...again, ...keys('#1'), ...keys('9'), unknown, ended)[0], 'invited');
+});
+
+chart('who leaves its call is listened to no more, wherever it is', () => {
+  const ways = [[], keys('#'), keys('#1'), dialed, through, [...through, told(486)]];
+  for (const way of ways) assert.equal(after(transfers, ...way, { type: 'party.left' })[0], 'over');
+});
+
+chart('every state and transition is reached', () => {
+  const coverage = coverChart(featureKeysMachine, {
+    inputs: [
+      ...inputs,
+      separate,
+      everything,
+      { ...everything, codes: [{ feature: 'disconnect', code: '5' }] },
+      {
+        ...everything,
+        codes: [
+          { feature: 'disconnect', code: '*3' },
+          { feature: 'automixmon', code: '3' },
+          { feature: 'blindxfer', code: '#' },
+        ],
+      },
+      ...(['automixmon', 'blindxfer'] as const).map((feature) => ({
+        ...everything,
+        codes: [
+          { feature, code: '*' },
+          { feature: 'disconnect', code: '*0' },
+        ],
+      })),
+    ] as FeatureKeysInput[],
+    events: events as FeatureKeysEvent[],
+    key: ({ context: { pressed, failed, codes } }) => [pressed.map(({ digit }) => digit), failed, codes],
+    limit: 20_000,
+  });
+  assertCovered(featureKeysMachine, coverage);
+});
+
+chart.run();
