@@ -64,6 +64,7 @@ export type TestServerOptions = {
   cdr?: object;
   audit?: object;
   listening?: object;
+  features?: object;
   /** Lines of this level and above are shown; errors always fail the test that closes the server. */
   logLevel?: Config['general']['log_level'];
 };
@@ -258,6 +259,7 @@ function settings({
   cdr,
   audit,
   listening,
+  features,
   users,
   sipBind = '127.0.0.1',
 }: TestServerOptions): object {
@@ -298,6 +300,7 @@ function settings({
     ...(cdr && { cdr }),
     ...(audit && { audit }),
     ...(listening && { listening }),
+    ...(features && { features }),
     ...(dialplan && { dialplan }),
   };
 }
