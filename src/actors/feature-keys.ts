@@ -8,6 +8,7 @@ import { type FeatureKeysInput, featureKeysMachine, type PressedKey } from '../m
 import { AriError } from '../models/errors.ts';
 import { countLimit } from '../models/limits.ts';
 import { recordingFormats } from '../models/live-recording.ts';
+import type { TransferRequest } from '../telephony/driver.ts';
 import { type Feature, type FeatureCodes, features } from '../telephony/features.ts';
 import type { Indication } from '../telephony/media.ts';
 import type { BridgeEntry, Bridges } from './bridges.ts';
@@ -15,7 +16,6 @@ import type { ChannelEntry } from './channel-entry.ts';
 import type { Channels } from './channels.ts';
 import type { Recordings } from './recordings.ts';
 import { type Actor, type Runtime, spawn } from './spawn.ts';
-import type { Transfers } from './transfers.ts';
 
 /** How parties of calls ask for something by keys. */
 export type FeatureSettings = {
@@ -50,7 +50,8 @@ export type FeatureKeysOptions = {
   log: Logger;
   channels: Pick<Channels, 'find' | 'snapshot' | 'tell'>;
   bridges: Pick<Bridges, 'snapshot' | 'tell' | 'held' | 'recordTarget' | 'find'>;
-  transfers: Pick<Transfers, 'ask'>;
+  /** Carries out transfers; `told` hears how it goes, as SIP statuses. */
+  transfers: { ask(channel: ChannelEntry, request: TransferRequest, told: (status: number) => void): void };
   recordings: Pick<Recordings, 'recordOn' | 'command' | 'names'>;
   dialplan: Pick<Dialplan, 'hasExtension' | 'mayGrow'>;
   settings: FeatureSettings;
