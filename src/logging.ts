@@ -13,11 +13,18 @@ export const logLevelsOf = ({ general }: Config): LogLevels => ({
 /** The logger, and the channels that its lines go to. */
 export type Logging = { log: RootLogger; logChannels: LogChannels };
 
-/** @param output where lines go besides the log files that clients ask for. */
-export function createLogging(config: Config, output: { write(line: string): unknown }, clock: Clock): Logging {
+/** The number of the level from which on lines are written at once, with all that wait: what follows may be the end. */
+const urgent = 40;
+
+/** @param output where lines go besides the log files that clients ask for; those that may wait are told as such. */
+export function createLogging(
+  config: Config,
+  output: { write(line: string, waits?: boolean): unknown },
+  clock: Clock,
+): Logging {
   const logChannels = createLogChannels({
     directory: join(config.general.data_directory, 'log'),
-    console: { write: (line) => void output.write(line) },
+    console: { write: (line, level) => void output.write(line, level < urgent) },
     consoleLevels: ['NOTICE', 'WARNING', 'ERROR'],
     clock,
   });

@@ -3,7 +3,7 @@ import { warnings } from './config/load.ts';
 import type { Config } from './config/schema.ts';
 import { callable } from './config/warnings.ts';
 import { systemClock } from './lib/clock.ts';
-import { createLineOutput, type LineStream } from './lib/line-output.ts';
+import { createLineOutput, type LineOutput, type LineStream } from './lib/line-output.ts';
 import type { Logger } from './lib/log.ts';
 import { createLogging } from './logging.ts';
 import { type RunningServer, startServer } from './main.ts';
@@ -22,7 +22,10 @@ import { explainStartError } from './start-errors.ts';
 export async function serve(config: Config, reload: () => Config, failed: () => never): Promise<boolean> {
   // A reader of the banner that goes away is no reason to end.
   process.stdout.on('error', () => {});
-  const logging = createLogging(config, await logOutput(), systemClock);
+  const output = await logOutput(config.general.log_delay);
+  // Whatever ends the process: what is written there is written at once (Node's standard error is synchronous).
+  process.on('exit', () => output.flush());
+  const logging = createLogging(config, output, systemClock);
   const { log } = logging;
   const fatal = (error: unknown) => {
     log.error({ error }, 'an error that should not have happened ends the server');
@@ -46,14 +49,15 @@ export async function serve(config: Config, reload: () => Config, failed: () => 
 const lostLines = 'log lines were lost: whoever should read them was not there';
 
 /** Lines for people where standard error is a terminal, JSON otherwise; standard output holds the banner alone. */
-async function logOutput() {
+async function logOutput(delayMs: number): Promise<Pick<LineOutput, 'write' | 'flush'>> {
   const stream: LineStream = process.stderr;
   const json = (lost: number) => `${JSON.stringify({ level: 40, time: systemClock.now(), lost, msg: lostLines })}\n`;
-  if (!process.stderr.isTTY) return createLineOutput(stream, json);
+  if (!process.stderr.isTTY) return createLineOutput(stream, { tellLost: json, clock: systemClock, delayMs });
   const { prettyFactory } = await import('pino-pretty');
   const format = prettyFactory({ ignore: 'pid,hostname', colorize: true });
-  const output = createLineOutput(stream, (lost) => format(json(lost)));
-  return { write: (line: string) => output.write(format(line)) };
+  const tellLost = (lost: number) => format(json(lost));
+  const output = createLineOutput(stream, { tellLost, clock: systemClock, delayMs: 0 });
+  return { write: (line) => output.write(format(line)), flush: output.flush };
 }
 
 /** Reads the configuration anew: a bad one changes nothing and is told with its lines. */

@@ -45,6 +45,12 @@ const general = group(
       description: 'The least serious kind of line that is logged.',
     }),
     log_levels: partLevels,
+    log_delay: whole(0, 1_000, {
+      default: 20,
+      unit: 'ms',
+      description:
+        'How long lines of the log may wait to be written together; a warning or an error is written at once, with all before it. 0: none waits.',
+    }),
     data_directory: text({
       default: 'data',
       rule: 'directory',

@@ -59,8 +59,8 @@ export interface LogChannels {
 export type LogChannelsOptions = {
   /** Log directory; made when the first file is. */
   directory: string;
-  /** Where lines go besides. */
-  console: { write(line: string): void };
+  /** Where lines go besides, with the number of their level. */
+  console: { write(line: string, level: number): void };
   /** Levels shown for the console. */
   consoleLevels: readonly LevelWord[];
   clock: Clock;
@@ -134,7 +134,7 @@ export function createLogChannels({
     [Symbol.for('pino.metadata')]: true,
     lastLevel: 0,
     write(line) {
-      terminal.write(line);
+      terminal.write(line, destination.lastLevel);
       for (const { wanted, file } of files.values()) if (wanted.has(destination.lastLevel)) file.write(line);
     },
   };
