@@ -6,11 +6,8 @@ import { amongButtons, useFocusAtFirst } from '../core/focus.ts';
 import { ask, may } from '../core/session.ts';
 import { reasonOf } from './bits.tsx';
 
-/** Why an operation may not be done, and when it could be. */
-const reason = ({ message, allowed_in: states, chart }: AllowedOperation): string =>
-  states === undefined
-    ? `${message}`
-    : `${message}${states.length === 0 ? '; no other state would allow it' : `; allowed when ${chart} is ${states.join(', ')}`}`;
+/** Why an operation may not be done. */
+const reason = ({ message, reason: why }: AllowedOperation): string => why ?? message ?? '';
 
 function FieldForm({ action, onDone, onAsk }: { action: Action; onDone(): void; onAsk(path: string): void }) {
   const [values, setValues] = useState<Record<string, string>>(

@@ -41,6 +41,13 @@ import {
   playbackMachine,
   refusePlaybackCommand,
 } from '../machines/playback.ts';
+import {
+  whyBridgeRefuses,
+  whyChannelRefuses,
+  whyPlaybackRefuses,
+  whyRecordingRefuses,
+  whyUncontrolled,
+} from '../machines/refusal-reasons.ts';
 import type { AllowedOperation, AllowedOperations } from '../models/allowed-operations.ts';
 import { type AriErrorCode, refusalWords } from '../models/errors.ts';
 
@@ -49,14 +56,20 @@ import { type AriErrorCode, refusalWords } from '../models/errors.ts';
  * would allow it. All of it is asked of the `refuse…` functions beside the charts.
  */
 
-/** An operation as clients are told of it. */
-function describe(operation: string, chart: string, verdict: Verdict<AriErrorCode>): AllowedOperation {
+/** An operation as clients are told of it. @param why says why it is refused. */
+function describe<E extends AriErrorCode>(
+  operation: string,
+  chart: string,
+  verdict: Verdict<E>,
+  why: (error: E) => string,
+): AllowedOperation {
   if (verdict.allowed) {
     const { withoutEffect } = verdict;
     return { operation, allowed: true, ...(withoutEffect === undefined ? {} : { without_effect: withoutEffect }) };
   }
   const { status, message } = refusalWords(verdict.error, { operation });
-  return { operation, allowed: false, error: verdict.error, status, message, chart, allowed_in: verdict.allowedIn };
+  const { error, allowedIn } = verdict;
+  return { operation, allowed: false, error, status, message, reason: why(error), chart, allowed_in: allowedIn };
 }
 
 /** Hanging up and the like: what may be done to anything that is there, so that no chart refuses it. */
@@ -76,8 +89,10 @@ export function allowedOnChannel(
   });
   const operations = ownershipOperations.map((operation) => {
     const owned = ofOwner(operation);
-    if (!owned.allowed || !lifeDecides.has(operation)) return describe(operation, 'ownership', owned);
-    return describe(operation, 'channel', ofLife(operation as (typeof channelOperations)[number]));
+    if (!owned.allowed || !lifeDecides.has(operation))
+      return describe(operation, 'ownership', owned, () => whyUncontrolled(ownership));
+    const verdict = ofLife(operation as (typeof channelOperations)[number]);
+    return describe(operation, 'channel', verdict, (error) => whyChannelRefuses(error, life));
   });
   const states = { channel: life.value, ownership: ownership.value };
   return { kind: 'channel', id, states, operations: [always('hangup'), ...operations] };
@@ -95,8 +110,9 @@ export function allowedOnBridge(
   const ofVideo = verdicts(bridgeVideoMachine, video, { refuse: neverRefused, ignores: bridgeVideoIgnores });
   const operations = bridgeOperations.map((operation) => {
     const ofBridge = verdict(operation);
-    if (!ofBridge.allowed || !videoDecides.has(operation)) return describe(operation, 'bridge', ofBridge);
-    return describe(operation, 'bridgeVideo', ofVideo(operation));
+    if (!ofBridge.allowed || !videoDecides.has(operation))
+      return describe(operation, 'bridge', ofBridge, (error) => whyBridgeRefuses(error, snapshot));
+    return describe(operation, 'bridgeVideo', ofVideo(operation), String);
   });
   const { id } = snapshot.context;
   return { kind: 'bridge', id, states: { bridge: snapshot.value, bridgeVideo: video.value }, operations };
@@ -109,7 +125,9 @@ export function allowedOnPlayback(snapshot: PlaybackSnapshot): AllowedOperations
     kind: 'playback',
     id: snapshot.context.id,
     states: { playback: snapshot.value },
-    operations: playbackCommands.map((type) => describe(type, 'playback', verdict({ type }))),
+    operations: playbackCommands.map((type) =>
+      describe(type, 'playback', verdict({ type }), () => whyPlaybackRefuses(snapshot)),
+    ),
   };
 }
 
@@ -123,6 +141,8 @@ export function allowedOnRecording(snapshot: RecordingSnapshot): AllowedOperatio
     kind: 'recording',
     id: snapshot.context.name,
     states: { liveRecording: snapshot.value },
-    operations: recordingCommands.map((type) => describe(type, 'liveRecording', verdict({ type }))),
+    operations: recordingCommands.map((type) =>
+      describe(type, 'liveRecording', verdict({ type }), () => whyRecordingRefuses(snapshot)),
+    ),
   };
 }

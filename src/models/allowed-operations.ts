@@ -10,6 +10,7 @@ export const AllowedOperation = model('AllowedOperation', 'An operation, and whe
   error: Type.Optional(text('Name of the refusal.')),
   status: Type.Optional(int('HTTP status of the refusal.')),
   message: Type.Optional(text('Words of the refusal.')),
+  reason: Type.Optional(text('What is the case, and what would have to happen first, in a sentence for people.')),
   chart: Type.Optional(text('The chart that refuses it.')),
   allowed_in: Type.Optional(texts('States of that chart that would allow it, everything else being as it is.')),
 });

@@ -1,5 +1,17 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { AnyStateMachine } from 'xstate';
+import {
+  allowedOnBridge,
+  allowedOnChannel,
+  allowedOnPlayback,
+  allowedOnRecording,
+} from '../../src/actors/allowed-operations.ts';
+import { bridgeMachine } from '../../src/machines/bridge.ts';
+import { channelMachine } from '../../src/machines/channel.ts';
+import { liveRecordingMachine } from '../../src/machines/live-recording.ts';
+import { ownershipMachine } from '../../src/machines/ownership.ts';
+import { playbackMachine } from '../../src/machines/playback.ts';
 import type { AllowedOperations } from '../../src/models/allowed-operations.ts';
 import { AriError } from '../../src/models/errors.ts';
 import { createCallControl, settled } from '../support/call-control.ts';
@@ -34,6 +46,8 @@ allowed('a channel of the dialplan may be hung up; the rest names the owner that
     error: 'channelNotInStasis',
     status: 409,
     message: 'Channel not in Stasis application',
+    reason:
+      'The dialplan has it: it may be done once that has come to Stasis(application), and the application has told StasisStart',
     chart: 'ownership',
     allowed_in: ['application', 'moving'],
   });
@@ -59,6 +73,7 @@ allowed('a channel of an application is asked for its life', async () => {
     error: 'channelNotDown',
     status: 409,
     message: "Channel is not in the 'Down' state",
+    reason: 'This call came in: only a channel made by POST /channels/create is dialed, once',
     chart: 'channel',
     allowed_in: [],
   });
@@ -83,6 +98,7 @@ allowed('an early operation names the states of the life that allow it', () => {
     error: 'channelInvalidState',
     status: 412,
     message: 'Channel in invalid state',
+    reason: 'It was made, and nobody has been called yet: dial it; this may be done once the far side has answered',
     chart: 'channel',
   });
   assert.equal(states, ['ring', 'busy', 'up']);
@@ -108,6 +124,7 @@ allowed('bridges, playbacks and recordings tell it, and their refusals too', asy
     error: 'bridgeNotPlayingMusic',
     status: 409,
     message: "Bridge isn't playing music",
+    reason: 'No music plays on it: startMoh begins some',
     chart: 'bridge',
     allowed_in: [],
   });
@@ -124,6 +141,110 @@ allowed('bridges, playbacks and recordings tell it, and their refusals too', asy
   const waiting = world.recordingOperations.possible('r1');
   assert.equal([waiting.kind, waiting.id, waiting.states], ['recording', 'r1', { liveRecording: 'queued' }]);
   assert.equal(bodyOf(() => world.recordingOperations.pause('r1')).allowed, waiting);
+});
+
+/** The reasons of everything that is refused in any state of a chart, each once. */
+function reasonsIn(
+  machine: AnyStateMachine,
+  context: object,
+  possible: (snapshot: never) => AllowedOperations,
+): Record<string, string[]> {
+  const reasons: Record<string, string[]> = {};
+  for (const value of Object.keys(machine.states)) {
+    const snapshot = machine.resolveState({ value, context } as never);
+    const refused = possible({ ...snapshot, matches: (state: string) => state === value } as never).operations;
+    const said = refused.flatMap(({ allowed: is, reason }) => (is ? [] : [String(reason)]));
+    if (said.length > 0) reasons[value] = [...new Set(said)];
+  }
+  return reasons;
+}
+
+const ended = 'It is being hung up: nothing can be done with it any more';
+const later = 'this may be done once the far side has answered';
+const cameIn = 'This call came in: only a channel made by POST /channels/create is dialed, once';
+const isDialed = 'It is being dialed: wait for the answer, or hang it up';
+
+allowed('what is refused to a channel has a reason in every state of its life, and of who controls it', () => {
+  const world = createCallControl();
+  world.incoming('c1');
+  const { actor, ownership } = world.channels.get('c1');
+  const life = actor.getSnapshot();
+  const owned = ownershipMachine.resolveState({ value: 'application', context: ownership.getSnapshot().context });
+  const ofLife = (origin: 'incoming' | 'created') =>
+    reasonsIn(channelMachine, { ...life.context, origin }, (snapshot) =>
+      allowedOnChannel('c1', { life: snapshot, ownership: owned }),
+    );
+  const goes = { hangingUp: [ended], lingering: [ended], destroyed: [ended] };
+  const again = 'It was dialed before, which may be done once: make another channel to call again';
+  assert.equal(ofLife('created'), {
+    new: [again],
+    down: [`It was made, and nobody has been called yet: dial it; ${later}`],
+    aboutToDial: [`The far side is about to be called: ${later}`],
+    dialing: [`The far side is being called: ${later}`, isDialed],
+    ringing: [`The far side rings: ${later}`, isDialed],
+    ...{ ring: [again], busy: [again], up: [again] },
+    ...goes,
+  });
+  assert.equal([ofLife('incoming').ring, ofLife('incoming').up], [[cameIn], [cameIn]]);
+  const entering = 'It is entering the application desk: wait for its StasisStart';
+  const ofOwner = reasonsIn(ownershipMachine, { ...ownership.getSnapshot().context, app: 'desk' }, (snapshot) =>
+    allowedOnChannel('c1', { life, ownership: snapshot }),
+  );
+  const { application, moving, ...uncontrolled } = ofOwner;
+  assert.equal([application, moving], [[cameIn], [cameIn]]);
+  assert.equal(uncontrolled, {
+    nobody: [
+      'No application has it, and none is to: only whoever made it, or the Dial that calls it, decides about it',
+    ],
+    aboutToEnter: ['It is about to enter the application desk: wait for its StasisStart'],
+    dialplan: [
+      'The dialplan has it: it may be done once that has come to Stasis(application), and the application has told StasisStart',
+    ],
+    entering: [entering],
+    ended: [ended],
+  });
+});
+
+allowed('what is refused to playbacks, recordings and bridges has a reason in every state', () => {
+  const queued = 'this may be done once it records (RecordingStarted); stop and cancel may be asked for now';
+  assert.equal(reasonsIn(liveRecordingMachine, { name: 'r' }, allowedOnRecording), {
+    queued: [`It waits for what plays or records before it: ${queued}`],
+    starting: [
+      'It is about to record: this may be done once it does (RecordingStarted); stop and cancel may be asked for now',
+    ],
+    finishing: ['It is being completed: its file is there with RecordingFinished'],
+    discarding: ['It is being thrown away'],
+    ...{
+      done: ['It has ended: record anew under another name'],
+      canceled: ['It has ended: record anew under another name'],
+      failed: ['It has ended: record anew under another name'],
+      dropped: ['It has ended: record anew under another name'],
+    },
+  });
+  const over = ['It has ended: play it anew'];
+  assert.equal(reasonsIn(playbackMachine, { id: 'p' }, allowedOnPlayback), {
+    queued: [
+      'It waits for what plays before it: this may be done once it plays (PlaybackStarted), and it may be stopped now',
+    ],
+    cancelled: ['It was stopped before its turn came'],
+    paused: ['It is paused: unpause it first'],
+    ...{ done: over, failed: over, dropped: over },
+  });
+  const silent = ['No music plays on it: startMoh begins some'];
+  const gone = ['It is being destroyed: nothing can be done with it any more'];
+  const context = { id: 'b', name: '', type: 'mixing', flags: [], members: [], class: 'stasis' };
+  assert.equal(reasonsIn(bridgeMachine, context, allowedOnBridge), {
+    ...{ new: silent, empty: silent, occupied: silent },
+    ...{ emptying: gone, closing: gone, destroyed: gone },
+  });
+  const ofDialplan = (name: string) =>
+    reasonsIn(bridgeMachine, { ...context, name, class: 'basic' }, allowedOnBridge)['occupied'];
+  assert.equal(ofDialplan(''), [
+    'The dialplan has made it for a Dial or Bridge: applications can look at it, not change it',
+  ]);
+  assert.equal(ofDialplan('team'), [
+    'The dialplan has made it as the room team: applications can look at it, not change it',
+  ]);
 });
 
 allowed('what is not there may not be asked about', () => {

@@ -1,0 +1,94 @@
+import type { BridgeSnapshot } from './bridge.ts';
+import type { ChannelRefusal, ChannelSnapshot } from './channel.ts';
+import type { RecordingSnapshot } from './live-recording.ts';
+import type { OwnershipSnapshot } from './ownership.ts';
+import type { PlaybackSnapshot } from './playback.ts';
+
+/**
+ * Why something may not be done now, in sentences for whoever looks at a call that does not do what it should: what is the
+ * case, and what would have to happen first. That it is refused, and by which name, is said beside the charts alone.
+ */
+
+type Life = ChannelSnapshot['value'];
+
+const ending = 'It is being hung up: nothing can be done with it any more';
+
+/** What is the case with a channel that applications do not control. */
+const uncontrolled: Partial<Readonly<Record<OwnershipSnapshot['value'], string>>> = {
+  nobody: 'No application has it, and none is to: only whoever made it, or the Dial that calls it, decides about it',
+  aboutToEnter: 'It is about to enter its application: wait for its StasisStart',
+  dialplan:
+    'The dialplan has it: it may be done once that has come to Stasis(application), and the application has told StasisStart',
+  entering: 'It is entering its application: wait for its StasisStart',
+};
+
+/** Why applications do not control a channel. */
+export function whyUncontrolled({ value, context: { app } }: OwnershipSnapshot): string {
+  const why = uncontrolled[value] ?? ending;
+  return app === '' ? why : why.replace('its application', `the application ${app}`);
+}
+
+const notUp = 'once the far side has answered';
+/** Why a call is not fit for what is done to calls. */
+const unfit: Partial<Readonly<Record<Life, string>>> = {
+  down: `It was made, and nobody has been called yet: dial it; this may be done ${notUp}`,
+  aboutToDial: `The far side is about to be called: this may be done ${notUp}`,
+  dialing: `The far side is being called: this may be done ${notUp}`,
+  ringing: `The far side rings: this may be done ${notUp}`,
+};
+
+const cameIn = 'This call came in: only a channel made by POST /channels/create is dialed, once';
+const dialed = 'It was dialed before, which may be done once: make another channel to call again';
+
+/** Why a channel is not to be dialed. */
+const whyNotDialed = ({ value, context: { origin } }: ChannelSnapshot): string => {
+  if (value === 'hangingUp' || value === 'lingering' || value === 'destroyed') return ending;
+  if (origin === 'attached') return 'It listens to another channel, and has nobody to call';
+  if (origin === 'incoming') return cameIn;
+  if (value === 'dialing' || value === 'ringing') return 'It is being dialed: wait for the answer, or hang it up';
+  return dialed;
+};
+
+/** Why the life of a channel refuses an operation. */
+export function whyChannelRefuses(error: ChannelRefusal, snapshot: ChannelSnapshot): string {
+  if (error === 'channelNotDown') return whyNotDialed(snapshot);
+  if (error === 'channelNotCreated')
+    return 'It was made by an originate or a Dial, which calls by itself: only a channel made by POST /channels/create is dialed';
+  return unfit[snapshot.value] ?? ending;
+}
+
+/** Why a bridge refuses an operation. */
+export const whyBridgeRefuses = (
+  error: 'bridgeNotFound' | 'bridgeNotInStasis' | 'bridgeNotPlayingMusic',
+  { context }: BridgeSnapshot,
+): string =>
+  ({
+    bridgeNotFound: 'It is being destroyed: nothing can be done with it any more',
+    bridgeNotInStasis: `The dialplan has made it${context.name === '' ? ' for a Dial or Bridge' : ` as the room ${context.name}`}: applications can look at it, not change it`,
+    bridgeNotPlayingMusic: 'No music plays on it: startMoh begins some',
+  })[error];
+
+const played = 'It has ended: play it anew';
+/** Where a playback is that takes no such command. */
+const notPlaying: Partial<Readonly<Record<PlaybackSnapshot['value'], string>>> = {
+  queued:
+    'It waits for what plays before it: this may be done once it plays (PlaybackStarted), and it may be stopped now',
+  cancelled: 'It was stopped before its turn came',
+  paused: 'It is paused: unpause it first',
+};
+
+/** Why a playback refuses a command. */
+export const whyPlaybackRefuses = ({ value }: PlaybackSnapshot): string => notPlaying[value] ?? played;
+
+const recorded = 'It has ended: record anew under another name';
+const endsOnly = 'stop and cancel may be asked for now';
+/** Where a recording is that takes no such command. */
+const unrecordable: Partial<Readonly<Record<RecordingSnapshot['value'], string>>> = {
+  queued: `It waits for what plays or records before it: this may be done once it records (RecordingStarted); ${endsOnly}`,
+  starting: `It is about to record: this may be done once it does (RecordingStarted); ${endsOnly}`,
+  finishing: 'It is being completed: its file is there with RecordingFinished',
+  discarding: 'It is being thrown away',
+};
+
+/** Why a recording refuses a command. */
+export const whyRecordingRefuses = ({ value }: RecordingSnapshot): string => unrecordable[value] ?? recorded;
