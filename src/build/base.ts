@@ -73,7 +73,8 @@ export type Base = {
 export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: ServerData): Base {
   const { general } = config;
   const clock = io.clock ?? systemClock;
-  const { log, logChannels } = io.logging ?? createLogging(config, { write: (line) => process.stderr.write(line) }, clock);
+  const { log, logChannels } =
+    io.logging ?? createLogging(config, { write: (line) => process.stderr.write(line) }, clock);
   scope.defer(() => logChannels.close());
   const ids = io.ids ?? createIds(clock, general.system_name);
   prepareDirectory(general.data_directory);
