@@ -44,6 +44,12 @@ export type RecordListener = (entry: Told | undefined, call: CallRecord | undefi
 /** Requests that steps may still follow from: so many at least, twice as many at most. */
 const rememberedRequests = 2_500;
 
+/**
+ * So many things wait, at most, to be filed all at once: to do that between any two steps of a call takes the place of the
+ * call's own work in the processor's caches, and costs both more than what is done.
+ */
+const mostUnfiled = 512;
+
 /** How often calls that ended long ago are looked for, in ms. */
 const expiryMs = 5_000;
 
@@ -57,15 +63,16 @@ const noRtp: RtpTraceLimits = { packets: 0, octets: 0 };
 
 const none: readonly never[] = [];
 
+/** What is filed of a request: that it has begun, or its answer. */
+const begun = 'begun';
+const answered = 'answered';
+
 /**
  * The flight recorder: everything that happens, in one order on one clock, sorted by calls and bounded. Of steps it keeps
  * what came in; the charts say what that led to when somebody asks. Nothing waits for it and nothing depends on it. While it
  * is off it hears of nothing, and has nothing: who tells it of events, messages and requests looks at `on` before.
  */
 export class Recorder {
-  /** What is kept; another one each time that it begins. */
-  store: CallStore;
-  events: EventLog;
   readonly clock: Clock;
   readonly settings: RecorderSettings;
   /** The heads of RTP packets. */
@@ -76,6 +83,14 @@ export class Recorder {
   #formerRequests = new Map<string, RequestEntry>();
   readonly #turn: RecorderOptions['turn'];
   readonly #actors: Iterable<LiveActor>;
+  /** What is kept; another one each time that it begins. */
+  #store: CallStore;
+  #events: EventLog;
+  /** What happened since somebody asked, and with each what filing it needs: whose step it is, what the event says. */
+  #unfiled: unknown[] = [];
+  #isFiling = false;
+  /** The request that a step was last found to follow from. */
+  #recent: RequestEntry | undefined;
   #on = false;
   #unkeep = (): void => {};
   #listeners: readonly RecordListener[] = [];
@@ -91,10 +106,22 @@ export class Recorder {
     this.#log = log;
     this.clock = clock;
     this.settings = settings;
-    this.store = this.#newStore();
+    this.#store = this.#newStore();
     this.rtp = new RtpTraces((!settings.off && settings.rtp) || noRtp);
-    this.events = new EventLog(this.store.journal);
+    this.#events = new EventLog(this.#store.journal);
     if (!settings.off) this.#begin();
+  }
+
+  /** What is kept, of everything that happened so far. */
+  get store(): CallStore {
+    this.#fileAll();
+    return this.#store;
+  }
+
+  /** The events among it. */
+  get events(): EventLog {
+    this.#fileAll();
+    return this.#events;
   }
 
   /** Whether anything is recorded now. */
@@ -112,6 +139,7 @@ export class Recorder {
    * of all that was recorded; turned on, it begins with everything as it is then.
    */
   reconfigure(next: Partial<RecorderSettings>): void {
+    this.#fileAll();
     Object.assign(this.settings, next);
     const { off = false, rtp = noRtp } = this.settings;
     this.rtp.reconfigure(off ? noRtp : rtp);
@@ -122,6 +150,7 @@ export class Recorder {
 
   /** Hears of everything from now on. @returns a function that ends that. */
   listen(listener: RecordListener): () => void {
+    this.#fileAll();
     this.#listeners = [...this.#listeners, listener];
     return () => {
       this.#listeners = this.#listeners.filter((other) => other !== listener);
@@ -133,14 +162,13 @@ export class Recorder {
     const { looks } = request;
     const entry = new RequestEntry(request);
     entry.order = ++this.#order;
-    if (!looks) this.#remember(entry);
+    if (!looks) this.#take(entry, begun);
     return (status, durationMs) => {
       entry.status = status;
       entry.durationMs = durationMs;
       if (!this.#on) return;
       if (looks && status < 400) return;
-      if (entry.calls.length === 0) this.#file(entry, this.#ofPath(entry.path));
-      else this.#tell(entry, this.store.find(entry.calls[0] ?? ''));
+      this.#take(entry, answered);
     };
   }
 
@@ -148,9 +176,7 @@ export class Recorder {
   sent(application: string, number: number, event: AriEventBody, json: string, missed: boolean): void {
     const entry = new EventEntry({ at: this.clock.now(), application, number, type: event.type, json, missed });
     entry.order = ++this.#order;
-    const history = this.#ofEvent(event);
-    this.events.note(application, this.store.addEvent(history, entry));
-    this.#tell(entry, history?.call);
+    this.#take(entry, event);
   }
 
   /** The call that an event was about, while it is kept. */
@@ -169,12 +195,7 @@ export class Recorder {
       body,
     });
     entry.order = ++this.#order;
-    const callId = callIdOf(head);
-    const history = this.store.sipCall(callId);
-    if (!history && isAboutCall(head)) {
-      this.store.wait(callId, entry);
-      this.#tell(entry, undefined);
-    } else this.#file(entry, history);
+    this.#take(entry, undefined);
   }
 
   /** The media plane told something of a channel. */
@@ -183,11 +204,12 @@ export class Recorder {
     if (!this.#on) return;
     const entry = new MediaEntry(this.clock.now(), channelId, report);
     entry.order = ++this.#order;
-    this.#file(entry, this.store.channel(channelId));
+    this.#take(entry, undefined);
   }
 
   /** Stops recording; what is kept stays. */
   close(): void {
+    this.#fileAll();
     this.#closed = true;
     this.#on = false;
     this.#unkeep();
@@ -200,6 +222,7 @@ export class Recorder {
     this.#on = true;
     const running = [...this.#actors].sort((one, other) => rankOf(one) - rankOf(other));
     for (const actor of running) this.#keep(asItIs(actor, this.clock.now()), actor);
+    this.#fileAll();
     this.#hidden.clear();
     this.#unkeep = this.#turn.keep((step, actor) => this.#keep(step, actor));
     if (running.length > 0)
@@ -211,29 +234,89 @@ export class Recorder {
   }
 
   #end(): void {
+    this.#fileAll();
     this.#on = false;
     this.#unkeep();
     this.clock.clearTimeout(this.#expiry);
     this.#expiry = undefined;
     // What is hidden stays hidden, also when recording begins again while the call goes on.
-    for (const { id, formerIds, mask, ended } of this.store.calls())
+    for (const { id, formerIds, mask, ended } of this.#store.calls())
       if (ended === undefined && mask !== this.settings.mask)
         for (const each of [id, ...formerIds]) this.#hidden.set(each, mask);
-    const calls = this.store.letGo();
+    const calls = this.#store.letGo();
     for (const actor of this.#actors) actor.note = undefined;
     this.#requests.clear();
     this.#formerRequests.clear();
-    this.store = this.#newStore();
-    this.events = new EventLog(this.store.journal);
+    this.#recent = undefined;
+    this.#store = this.#newStore();
+    this.#events = new EventLog(this.#store.journal);
     this.#log.info({ calls }, 'nothing is recorded any more; the calls that were kept are gone');
   }
 
   #keep(step: CommittedStep, actor: KeptActor): void {
     step.order = ++this.#order;
-    const history = this.store.addStep(step, actor);
+    this.#take(step, actor);
+  }
+
+  /** Something happened. Who listens hears of it at once; else it waits to be filed with others. */
+  #take(what: CommittedStep | Told, by: unknown): void {
+    this.#unfiled.push(what, by);
+    if (this.#listeners.length > 0 || this.#unfiled.length >= 2 * mostUnfiled) this.#fileAll();
+    if (this.#expiry === undefined) this.#expireSoon();
+  }
+
+  #fileAll(): void {
+    // Who is told of something may ask at once; what comes behind that is still to be filed, in its turn.
+    if (this.#isFiling || this.#unfiled.length === 0) return;
+    this.#isFiling = true;
+    while (this.#unfiled.length > 0) {
+      const unfiled = this.#unfiled;
+      this.#unfiled = [];
+      for (let at = 0; at < unfiled.length; at += 2) {
+        try {
+          this.#file(unfiled[at] as CommittedStep | Told, unfiled[at + 1]);
+        } catch (error) {
+          this.#log.error({ error }, 'something could not be recorded');
+        }
+      }
+    }
+    this.#isFiling = false;
+  }
+
+  #file(what: CommittedStep | Told, by: unknown): void {
+    if (what.kind === 'step') this.#fileStep(what, by as KeptActor);
+    else if (what.kind === 'event') this.#fileEvent(what, by as AriEventBody);
+    else if (what.kind === 'media') this.#put(what, this.#store.channel(what.object));
+    else if (what.kind === 'sip') this.#fileSip(what);
+    else if (by === begun) this.#remember(what);
+    else this.#fileAnswered(what);
+  }
+
+  #fileStep(step: CommittedStep, actor: KeptActor): void {
+    const history = this.#store.addStep(step, actor);
     if (step.request !== undefined && step.request !== history.request) this.#link(history, step.request);
-    if (this.#expiry === undefined && this.store.hasEnded) this.#expireSoon();
-    if (this.#listeners.length > 0) this.#tell(undefined, history.call);
+    this.#tell(undefined, history.call);
+  }
+
+  #fileEvent(entry: EventEntry, event: AriEventBody): void {
+    const history = this.#ofEvent(event);
+    this.#events.note(entry.application, this.#store.addEvent(history, entry));
+    this.#tell(entry, history?.call);
+  }
+
+  #fileAnswered(entry: RequestEntry): void {
+    if (entry.calls.length === 0) this.#put(entry, this.#ofPath(entry.path));
+    else this.#tell(entry, this.#store.find(entry.calls[0] ?? ''));
+  }
+
+  #fileSip(entry: SipEntry): void {
+    const callId = callIdOf(entry.head);
+    const history = this.#store.sipCall(callId);
+    if (history || !isAboutCall(entry.head)) this.#put(entry, history);
+    else {
+      this.#store.wait(callId, entry);
+      this.#tell(entry, undefined);
+    }
   }
 
   /** Puts the request that a step follows from into its call. */
@@ -241,20 +324,23 @@ export class Recorder {
     const { call } = history;
     if (!call) return;
     history.request = id;
-    const entry = this.#requests.get(id) ?? this.#formerRequests.get(id);
+    // Steps of several charts follow from one request.
+    const entry = this.#recent?.id === id ? this.#recent : (this.#requests.get(id) ?? this.#formerRequests.get(id));
+    this.#recent = entry;
     if (!entry || entry.calls.includes(call.id)) return;
     entry.calls = [...entry.calls, call.id];
-    this.store.put(history, entry);
+    this.#store.put(history, entry);
     this.#tell(entry, call);
   }
 
-  #file(entry: Told, history: ObjectHistory | undefined): void {
-    if (history) this.store.put(history, entry);
-    else this.store.putOther(entry);
+  #put(entry: Told, history: ObjectHistory | undefined): void {
+    if (history) this.#store.put(history, entry);
+    else this.#store.putOther(entry);
     this.#tell(entry, history?.call);
   }
 
   #tell(entry: Told | undefined, call: CallRecord | undefined): void {
+    if (this.#listeners.length === 0) return;
     for (const listener of this.#listeners) {
       try {
         listener(entry, call);
@@ -276,29 +362,32 @@ export class Recorder {
   #ofPath(path: string): ObjectHistory | undefined {
     const [, , resource, id] = path.split('/');
     if (id === undefined) return undefined;
-    if (resource === 'calls') return this.store.find(id)?.newest ?? this.store.channel(id);
-    if (resource === 'channels') return this.store.channel(id);
-    if (resource === 'bridges') return this.store.object('bridge', id);
-    return resource === 'playbacks' ? this.store.object('playback', id) : undefined;
+    if (resource === 'calls') return this.#store.find(id)?.newest ?? this.#store.channel(id);
+    if (resource === 'channels') return this.#store.channel(id);
+    if (resource === 'bridges') return this.#store.object('bridge', id);
+    return resource === 'playbacks' ? this.#store.object('playback', id) : undefined;
   }
 
   #ofEvent(event: AriEventBody): ObjectHistory | undefined {
-    const { channel, peer, playback, bridge, recording } = event as {
-      [name in 'channel' | 'peer' | 'bridge' | 'playback']?: { id?: string };
+    const { channel: concerned } = event as { channel?: { id?: string } };
+    if (concerned?.id !== undefined) return this.#store.channel(concerned.id);
+    const { peer, playback, bridge, recording } = event as {
+      [name in 'peer' | 'bridge' | 'playback']?: { id?: string };
     } & { recording?: { name: string } };
-    const about = channel ?? peer ?? transfererOf(event);
-    if (about?.id !== undefined) return this.store.channel(about.id);
-    if (playback?.id !== undefined) return this.store.object('playback', playback.id);
-    if (bridge?.id !== undefined) return this.store.object('bridge', bridge.id);
-    return recording && this.store.object('liveRecording', recording.name);
+    const about = peer ?? transfererOf(event);
+    if (about?.id !== undefined) return this.#store.channel(about.id);
+    if (playback?.id !== undefined) return this.#store.object('playback', playback.id);
+    if (bridge?.id !== undefined) return this.#store.object('bridge', bridge.id);
+    return recording && this.#store.object('liveRecording', recording.name);
   }
 
   #expireSoon(): void {
     if (this.#closed) return;
     this.#expiry = this.clock.setTimeout(() => {
       this.#expiry = undefined;
-      this.store.expire(this.clock.now());
-      if (this.store.hasEnded) this.#expireSoon();
+      const { store } = this;
+      store.expire(this.clock.now());
+      if (store.hasEnded) this.#expireSoon();
     }, expiryMs);
   }
 }
