@@ -204,9 +204,11 @@ export abstract class SessionProxy implements MediaSession, Linked {
         this.told({ type: 'media.digit', digit: report.digit, durationMs: report.durationMs });
         return;
       case 'talkingStarted':
+        this.#keepTalking(true);
         this.told({ type: 'media.talkingStarted' });
         return;
       case 'talkingFinished':
+        this.#keepTalking(false);
         this.told({ type: 'media.talkingFinished', durationMs: report.durationMs });
         return;
       case 'toneDetected':
@@ -309,6 +311,13 @@ export abstract class SessionProxy implements MediaSession, Linked {
     this.prepare(command);
     this.#keep(command);
     this.post(command);
+  }
+
+  /** Whoever looks for talking after this session need not tell again what is known. */
+  #keepTalking(talking: boolean): void {
+    const kept = this.#standing.get('detectTalking');
+    if (kept?.type === 'detectTalking' && kept.detection)
+      this.#standing.set('detectTalking', { ...kept, detection: { ...kept.detection, talking } });
   }
 
   #keep(command: SessionCommand): void {

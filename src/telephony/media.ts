@@ -95,6 +95,8 @@ export type TalkDetection = {
   thresholdLevel: number;
   /** How long it must be quiet before talking is over, in ms. */
   silenceMs: number;
+  /** It talks already, and that was told: it was looked for in another session before. */
+  talking?: boolean;
 };
 
 /** Signals of the network that can be told apart, as they sound in the configured country. */

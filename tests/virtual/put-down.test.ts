@@ -91,6 +91,29 @@ put('nobody notices at which moments a server lost its power and another went on
   );
 });
 
+put('who talks while another process goes on is told to begin once, and to end once', async () => {
+  const story = await createStory(7);
+  const { clock, ask, phones } = story;
+  const alice = phones.alice.dial(`sip:app@${serverAddress}:5060`);
+  await clock.run(1_000);
+  const [channel] = (await ask('GET', '/channels')) as { id: string }[];
+  await ask('POST', `/channels/${channel?.id}/variable?variable=TALK_DETECT(set)&value=300,128`);
+  await clock.run(500);
+  await story.takeUp();
+  await clock.run(1_000);
+  await story.takeUp();
+  alice.leg.hold();
+  await clock.run(1_000);
+  alice.leg.hangup(16);
+  await clock.run(1_000);
+  const { events, errors } = await story.close();
+  assert.equal(errors, []);
+  assert.equal(
+    events.flatMap(({ type }) => (String(type).startsWith('ChannelTalking') ? [type] : [])),
+    ['ChannelTalkingStarted', 'ChannelTalkingFinished'],
+  );
+});
+
 put('channels that listen, and bridges with who is in them, go on', async () => {
   const story = await createStory(8);
   const { clock, ask, phones } = story;

@@ -8,6 +8,8 @@ export type TalkDetection = {
   silenceMs: number;
   /** How much must be said before talking begins, in ms, so that a click is no word. */
   talkMs?: number;
+  /** Whether it begins with somebody who talks; how long is counted from there. */
+  talking?: boolean;
 };
 
 /** A change: talking began, or is over after so long (ms, the silence that ended it not included). */
@@ -23,15 +25,16 @@ export class TalkDetector {
   readonly #thresholdLevel: number;
   readonly #silenceMs: number;
   readonly #talkMs: number;
-  #talking = false;
+  #talking: boolean;
   /** While quiet: loud frames in a row so far. While talking: since it began. In ms. */
   #heardMs = 0;
   #quietMs = 0;
 
-  constructor({ thresholdLevel, silenceMs, talkMs = defaultTalkMs }: TalkDetection) {
+  constructor({ thresholdLevel, silenceMs, talkMs = defaultTalkMs, talking = false }: TalkDetection) {
     this.#thresholdLevel = thresholdLevel;
     this.#silenceMs = silenceMs;
     this.#talkMs = talkMs;
+    this.#talking = talking;
   }
 
   get talking(): boolean {

@@ -37,6 +37,14 @@ test('talking begins after two loud frames and is over after the silence asked f
   ]);
 });
 
+test('who talked already is not told to begin, and ends', () => {
+  const told = changes(new TalkDetector({ ...detection, talking: true }), [
+    [1000, 200],
+    [0, 1000],
+  ]);
+  assert.equal(told, [{ at: 700, talking: false, durationMs: 200 }]);
+});
+
 test('a click is no word, and a pause between words ends nothing', () => {
   const told = changes(new TalkDetector(detection), [
     [5000, 20],
