@@ -92,7 +92,8 @@ function readLevels(configuration: string | undefined): readonly LevelWord[] {
     .filter((word) => word !== '');
   if (words.length === 0) throw new AriError('logLevelsRequired');
   const unknown = words.find((word) => word !== '*' && !(levelWords as readonly string[]).includes(word));
-  if (unknown !== undefined) throw new AriError('logLevelsInvalid', { level: unknown.toLowerCase() });
+  const known = [...levelWords, '*'].join(', ').toLowerCase();
+  if (unknown !== undefined) throw new AriError('logLevelsInvalid', { level: unknown.toLowerCase(), levels: known });
   return levelWords.filter((word) => words.includes('*') || words.includes(word));
 }
 

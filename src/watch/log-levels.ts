@@ -14,7 +14,7 @@ export interface LogLevelControl {
 
 const readLevel = (word: unknown): LogLevel => {
   const level = logLevels.find((known) => known === word);
-  if (level === undefined) throw new AriError('logLevelUnknown', { level: String(word) });
+  if (level === undefined) throw new AriError('logLevelUnknown', { level: String(word), levels: logLevels.join(', ') });
   return level;
 };
 
@@ -23,7 +23,7 @@ function readParts(parts: unknown): LogLevels['parts'] {
   return Object.fromEntries(
     Object.entries(parts).map(([name, level]) => {
       const part = logParts.find((known) => known === name);
-      if (part === undefined) throw new AriError('logPartUnknown', { part: name });
+      if (part === undefined) throw new AriError('logPartUnknown', { part: name, parts: logParts.join(', ') });
       return [part, readLevel(level)] satisfies [LogPart, LogLevel];
     }),
   );

@@ -155,7 +155,8 @@ test('a log channel stays in its directory, and its levels are known', async () 
   check(await client.ask('POST /asterisk/logging/..%2Flog?configuration=debug'), outside, 'outside');
   for (const name of ['%2Fetc%2Flog', '%00', 'a%2F..%2F..%2Fb'])
     assert.is((await client.ask(`POST /asterisk/logging/${name}?configuration=debug`)).status, 400, name);
-  const unknown = { status: 400, message: "Configuration level 'what' is not known" };
+  const levels = 'debug, trace, notice, warning, error, verbose, dtmf, *';
+  const unknown = { status: 400, message: `Configuration level 'what' is not known: levels are ${levels}` };
   check(await client.ask('POST /asterisk/logging/x?configuration=debug,WHAT'), unknown, 'level');
 });
 

@@ -138,7 +138,10 @@ logging('refusals come in the words of the field', async ({ directory }) => {
   const add = (name: string, levels?: string) => refusal(() => channels.add(name, levels));
   assert.equal(add('b'), [400, 'Configuration levels are required']);
   assert.equal(add('b', ' , '), [400, 'Configuration levels are required']);
-  assert.equal(add('b', 'notice,loud'), [400, "Configuration level 'loud' is not known"]);
+  assert.equal(add('b', 'notice,loud'), [
+    400,
+    "Configuration level 'loud' is not known: levels are debug, trace, notice, warning, error, verbose, dtmf, *",
+  ]);
   for (const name of ['a', 'x/../a', 'console', 'Console'])
     assert.equal(add(name, 'notice'), [409, 'Log channel already exists'], name);
   for (const name of ['../b', '/etc/b', '..', '.', '', 'b\0c'])

@@ -191,9 +191,15 @@ log('levels of parts are changed while it runs, and are those of the configurati
     );
 
     for (const [wrong, message] of [
-      [{ level: 'loud' }, "There is no level 'loud'"],
-      [{ parts: { brain: 'info' } }, "There is no part 'brain'"],
-      [{ parts: { sip: 'loud' } }, "There is no level 'loud'"],
+      [{ level: 'loud' }, "There is no level 'loud': levels are trace, debug, info, warn, error, fatal, silent"],
+      [
+        { parts: { brain: 'info' } },
+        "There is no part 'brain': parts are calls, charts, sip, media, http, dialplan, bans, outbound, external, records",
+      ],
+      [
+        { parts: { sip: 'loud' } },
+        "There is no level 'loud': levels are trace, debug, info, warn, error, fatal, silent",
+      ],
       [{ parts: ['sip'] }, 'Parts are an object of levels by part'],
     ] as const) {
       const response = await request('PUT', '/hookswitch/logging', wrong);
