@@ -42,6 +42,7 @@ export class WholeUnits {
   #isGap = false;
   /** The unit under way, in parts, and what is known of it by the first one. */
   #parts: Uint8Array[] | undefined;
+  #partsOctets = 0;
   #first: Pick<Unit, 'key' | 'sets'> = { key: false, sets: noSets };
   #mark = emptyMark();
   /** Pictures that were left out. */
@@ -111,9 +112,18 @@ export class WholeUnits {
     if (isFirst) {
       const first = Uint8Array.of((octets[start]! & 0xe0) | (head & 0x1f));
       this.#parts = [first];
+      this.#partsOctets = first.length;
       this.#first = { key: packet.key, sets: packet.sets };
     }
-    this.#parts!.push(octets.subarray(start + 2, end));
+    const part = octets.subarray(start + 2, end);
+    this.#partsOctets += part.length;
+    // A unit that never ends is not kept until it does.
+    if (this.#partsOctets > this.#options.largest) {
+      this.#options.tooLong();
+      this.#break();
+      return;
+    }
+    this.#parts!.push(part);
     if (!(head & 0x40)) return;
     const unit = Buffer.concat(this.#parts!);
     this.#parts = undefined;

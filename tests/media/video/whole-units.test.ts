@@ -71,6 +71,15 @@ test('units that come together or in parts go out whole, each in a packet of its
   );
 });
 
+test('a unit whose parts never end is left out as one that is too long, and the next picture goes out', () => {
+  const { told, hear, tooLong } = units({ largest: 10 });
+  hear([1, 10, false, ...sets], [2, 10, false, 0x7c, 0x85, 3, 4]);
+  for (let sequence = 3; sequence < 60; sequence++) hear([sequence, 10, false, 0x7c, 0x05, 5, 6]);
+  assert.equal([told, tooLong()], [[], 1]);
+  hear([60, 10, true, 0x7c, 0x45, 7], [61, 20, true, 0x41, 8]);
+  assert.equal([shape(told), tooLong()], [[[[0x41, 8], true, false]], 1]);
+});
+
 test('packets are put in order, and one that comes again after it was lost mends its picture', () => {
   const { told, hear, clock } = units();
   const [one, two, three, four] = key;
