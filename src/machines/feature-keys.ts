@@ -149,7 +149,11 @@ const onKey = [
   { target: 'talking', actions: [passOthers, forgetKeys] },
 ] as const;
 
-const dialKey = assign(({ context, event }) => (event.type === 'key' ? { number: context.number + event.digit } : {}));
+/** Keys of the longest number that can be dialed; what is pressed beyond that makes no other of it. */
+const longestNumber = 80;
+const dialKey = assign(({ context, event }) =>
+  event.type === 'key' ? { number: (context.number + event.digit).slice(0, longestNumber) } : {},
+);
 const countFailure = assign(({ context }) => ({ failed: context.failed + 1 }));
 
 /**

@@ -93,6 +93,11 @@ chart('a number is weighed key by key, and called when it is complete, at #, or 
   assert.equal(after(transfers, ...dialed, over('dialing', 'numberTimeout')), called);
 });
 
+chart('no number gets longer than one can be', () => {
+  const told = after(transfers, ...keys('#1'), ...keys('2'.repeat(200)));
+  assert.equal([told[0], told.at(-1)], ['dialing', `weighNumber ${'2'.repeat(80)}`]);
+});
+
 chart('who dials nothing, or #, is back in its call', () => {
   const back = ['talking', 'inviteNumber', 'stopTone', 'resumeCall'];
   assert.equal(after(transfers, ...keys('#1#')), back);
