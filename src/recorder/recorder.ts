@@ -340,7 +340,6 @@ export class Recorder {
   }
 
   #tell(entry: Told | undefined, call: CallRecord | undefined): void {
-    if (this.#listeners.length === 0) return;
     for (const listener of this.#listeners) {
       try {
         listener(entry, call);
@@ -369,12 +368,10 @@ export class Recorder {
   }
 
   #ofEvent(event: AriEventBody): ObjectHistory | undefined {
-    const { channel: concerned } = event as { channel?: { id?: string } };
-    if (concerned?.id !== undefined) return this.#store.channel(concerned.id);
-    const { peer, playback, bridge, recording } = event as {
-      [name in 'peer' | 'bridge' | 'playback']?: { id?: string };
+    const { channel, peer, playback, bridge, recording } = event as {
+      [name in 'channel' | 'peer' | 'bridge' | 'playback']?: { id?: string };
     } & { recording?: { name: string } };
-    const about = peer ?? transfererOf(event);
+    const about = channel ?? peer ?? transfererOf(event);
     if (about?.id !== undefined) return this.#store.channel(about.id);
     if (playback?.id !== undefined) return this.#store.object('playback', playback.id);
     if (bridge?.id !== undefined) return this.#store.object('bridge', bridge.id);
