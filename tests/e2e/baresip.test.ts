@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { untilAudioFlows } from '../support/audio-flow.ts';
 import { startBaresip } from '../support/baresip.ts';
 import { freePort } from '../support/free-port.ts';
 import { need } from '../support/need.ts';
@@ -35,15 +36,7 @@ need('baresip').test(phones, 'it registers, answers OPTIONS, is called, talks an
     await app.waitFor('StasisStart', ({ channel }) => channel.id === id);
     await app.ok('POST', `/channels/${id}/play?media=sound:hello-world`);
     await app.waitFor('PlaybackFinished', ({ playback }) => playback.state === 'done');
-    let figures = {};
-    await untilAsked(
-      async () => {
-        const now = await app.ok<{ rxcount: number; txcount: number }>('GET', `/channels/${id}/rtp_statistics`);
-        figures = now;
-        return now.rxcount > 10 && now.txcount > 10;
-      },
-      () => `too little came, or of the prompt was sent: ${JSON.stringify(figures)}`,
-    );
+    await untilAudioFlows(app, id);
     await app.ok('DELETE', `/channels/${id}`);
     await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === id);
 

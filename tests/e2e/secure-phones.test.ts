@@ -1,6 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { srtpSuites } from '../../src/lib/srtp.ts';
+import { untilAudioFlows } from '../support/audio-flow.ts';
 import { startBaresipProgram } from '../support/baresip-program.ts';
 import { Authority, CertificateFiles } from '../support/certificates.ts';
 import { Kamailio } from '../support/kamailio.ts';
@@ -65,15 +66,7 @@ async function talk<Phone>(server: TestServer, start: () => Promise<Phone>, answ
   answered(phone);
   await app.ok('POST', `/channels/${id}/play?media=sound:hello-world`);
   await app.waitFor('PlaybackFinished', ({ playback }) => playback.state === 'done');
-  let figures = {};
-  await untilAsked(
-    async () => {
-      const now = await app.ok<{ rxcount: number; txcount: number }>('GET', `/channels/${id}/rtp_statistics`);
-      figures = now;
-      return now.rxcount > 10 && now.txcount > 10;
-    },
-    () => `too little came or went: ${JSON.stringify(figures)}`,
-  );
+  await untilAudioFlows(app, id);
   await app.ok('DELETE', `/channels/${id}`);
   await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === id);
   return phone;
