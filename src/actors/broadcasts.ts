@@ -2,6 +2,7 @@ import type { Bus } from '../bus/bus.ts';
 import type { BroadcastOutcome, BroadcastRequest, Ongoing } from '../dialplan/calls.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
+import { SlotMap } from '../lib/slot-map.ts';
 import type { Channel } from '../models/channel.ts';
 import { AriError } from '../models/errors.ts';
 import type { AriEventBody } from '../models/events.ts';
@@ -33,7 +34,7 @@ type Offer = { claim(application: string): void; winner: string | undefined };
 
 export function createBroadcasts({ bus, clock, ids, applications, model }: BroadcastsOptions): Broadcasts {
   /** By the channel's id, until the time for claiming is over: a claim that comes late is told so. */
-  const offers = new Map<string, Offer>();
+  const offers = new SlotMap<string, Offer>();
 
   const tell = (names: readonly string[], event: AriEventBody): void => {
     for (const to of names) bus.publish({ event, topics: [], to });

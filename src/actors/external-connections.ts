@@ -1,4 +1,5 @@
 import type { Logger } from '../lib/log.ts';
+import { SlotMap } from '../lib/slot-map.ts';
 import { externalConnectionMachine } from '../machines/external-connection.ts';
 import { DriverError } from '../telephony/driver.ts';
 import type { ConnectionHost, ConnectionSocket } from '../telephony/external.ts';
@@ -24,7 +25,7 @@ export interface ExternalConnections extends ConnectionHost {
 /** Makes the owner of connections. A connection ends with its channel's leg at the latest. */
 export function createExternalConnections(options: ExternalConnectionsOptions): ExternalConnections {
   const { runtime, log, connectionTimeoutMs, arrivalTimeoutMs, most } = options;
-  const sockets = new Map<string, ConnectionSocket>();
+  const sockets = new SlotMap<string, ConnectionSocket>();
 
   const machine = externalConnectionMachine.provide({
     actions: {

@@ -3,6 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
+import { SlotMap } from '../lib/slot-map.ts';
 import { isEnding, ownVariable } from '../machines/channel.ts';
 import { type FeatureKeysInput, featureKeysMachine, type PressedKey } from '../machines/feature-keys.ts';
 import { AriError } from '../models/errors.ts';
@@ -89,7 +90,7 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
   const { runtime, clock, ids, log, channels, bridges, transfers, recordings, dialplan, hit = uncounted } = options;
   let { settings } = options;
   /** By the id of the channel. */
-  const listeners = new Map<string, Listener>();
+  const listeners = new SlotMap<string, Listener>();
 
   const codesFor = (wanted: readonly Feature[]): FeatureKeysInput['codes'] =>
     features

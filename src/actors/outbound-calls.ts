@@ -1,5 +1,6 @@
 import type { Bus, Publication } from '../bus/bus.ts';
 import type { Logger } from '../lib/log.ts';
+import { SlotMap } from '../lib/slot-map.ts';
 import { type Applications, longestOwnName } from './applications.ts';
 import type { ActorDump } from './chart-run.ts';
 import type { OutboundConnectionDump } from './dumps.ts';
@@ -24,7 +25,7 @@ export type OutboundCallsOptions = {
   begin(
     connection: CallConnection,
     id: string,
-    into: Map<string, CallConnection>,
+    into: SlotMap<string, CallConnection>,
     onEnded: () => void,
     from?: ActorDump,
   ): void;
@@ -54,7 +55,7 @@ export function createOutboundCalls(options: OutboundCallsOptions): OutboundCall
     connections.filter(({ kind }) => kind === 'call').flatMap((each) => each.apps.map((app) => [app, each] as const)),
   );
   /** By instance. */
-  const calls = new Map<string, CallConnection>();
+  const calls = new SlotMap<string, CallConnection>();
   /** Instances whose connection went before their call: instance to channel id. */
   const orphans = new Map<string, string>();
   let unsubscribe: (() => void) | undefined;

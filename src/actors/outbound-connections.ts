@@ -2,6 +2,7 @@ import type { Bus } from '../bus/bus.ts';
 import type { LimitHit } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import { shownUrl } from '../lib/shown-url.ts';
+import { SlotMap } from '../lib/slot-map.ts';
 import { isConnected } from '../machines/outbound-connection.ts';
 import type { Applications, Connected } from './applications.ts';
 import type { ActorDump } from './chart-run.ts';
@@ -72,7 +73,7 @@ const dumpConnection = (connection: Connection | CallConnection): OutboundConnec
 /** Makes the owner of all connections to applications. */
 export function createOutboundConnections(options: OutboundConnectionsOptions): OutboundConnections {
   const { connections, applications, bus, runtime, log } = options;
-  const persistent = new Map<string, Connection>();
+  const persistent = new SlotMap<string, Connection>();
   let openSocket: OpenSocket | undefined;
   let narrowOf: NarrowOf = () => undefined;
 
@@ -110,7 +111,7 @@ export function createOutboundConnections(options: OutboundConnectionsOptions): 
   const begin = <C extends Connection>(
     connection: C,
     id: string,
-    into: Map<string, C>,
+    into: SlotMap<string, C>,
     onEnded: () => void,
     from?: ActorDump,
   ): void => {

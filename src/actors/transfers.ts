@@ -2,6 +2,7 @@ import type { Bus } from '../bus/bus.ts';
 import type { Dialplan } from '../dialplan/dialplan.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
+import { SlotMap } from '../lib/slot-map.ts';
 import { isEnding, lifeOf, noTimeout, ownVariable, passedOn } from '../machines/channel.ts';
 import {
   failureStatus,
@@ -105,7 +106,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
     callsBack = false,
     fieldEvents = false,
   } = options;
-  const transfers = new Map<string, Entry>();
+  const transfers = new SlotMap<string, Entry>();
 
   const sceneOf = (channel: ChannelEntry): Scene => {
     const bridge = bridges.bridgeOf(channel.id);

@@ -4,6 +4,7 @@ import type { Context } from 'hono';
 import { type RawData, type WebSocket, WebSocketServer } from 'ws';
 import type { ArrivedSocket } from '../actors/external-media.ts';
 import type { Clock } from '../lib/clock.ts';
+import { Roster } from '../lib/slot-map.ts';
 import { AriError } from '../models/errors.ts';
 import type { HttpUser } from './auth.ts';
 import type { Connections } from './connections.ts';
@@ -57,7 +58,7 @@ export function createMediaSockets(deps: MediaSocketsDeps): MediaSockets {
     handleProtocols: (protocols) => (protocols.has(mediaProtocol) ? mediaProtocol : false),
   });
   /** Who opened a socket that is open, where that was asked. */
-  const users = new Map<WebSocket, HttpUser>();
+  const users = new Roster<{ raw: WebSocket; user: HttpUser }>();
   let closing = false;
   let emptied = () => {};
 
@@ -107,14 +108,14 @@ export function createMediaSockets(deps: MediaSocketsDeps): MediaSockets {
 
   /** A socket is as good as the credentials that opened it. */
   const belongsTo = (user: HttpUser, raw: WebSocket): void => {
-    users.set(raw, user);
+    const number = users.add({ raw, user });
     const close = (code: number, reason: string): void => sayGoodbye(raw, code, reason, goodbyeMs);
     const stopWaiting = closeWithToken(
       { raw: { close: (code = 1008, reason = '') => close(code, String(reason)) }, user },
       clock,
     );
     raw.once('close', () => {
-      users.delete(raw);
+      users.remove(number);
       stopWaiting();
     });
   };
@@ -155,7 +156,7 @@ export function createMediaSockets(deps: MediaSocketsDeps): MediaSockets {
       return accept(c, incoming, user);
     },
     review(still) {
-      for (const [raw, user] of users) if (!still(user)) sayGoodbye(raw, 1008, notLetIn, goodbyeMs);
+      for (const { raw, user } of users) if (!still(user)) sayGoodbye(raw, 1008, notLetIn, goodbyeMs);
     },
     async close(graceMs) {
       closing = true;

@@ -1,3 +1,4 @@
+import { SlotMap } from '../../lib/slot-map.ts';
 import { Cause } from '../../telephony/causes.ts';
 import { type Driver, DriverError, type LegRequest, type OpenedLeg, type Report } from '../../telephony/driver.ts';
 import type {
@@ -62,7 +63,7 @@ function frameOctets(codec: Codec): number {
 export function createExternalDriver(options: ExternalDriverOptions): ExternalDriver & { drivers: readonly Driver[] } {
   const { media, connections, ids, webSockets, learned, authorities: authoritiesNow } = options;
   /** Connections that a server opens, by the id that it names. */
-  const awaited = new Map<string, Awaited>();
+  const awaited = new SlotMap<string, Awaited>();
 
   const unicastRtp = createUnicastRtp(options);
 

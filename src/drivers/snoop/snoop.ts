@@ -1,4 +1,5 @@
 import type { Ids } from '../../lib/ids.ts';
+import { SlotMap } from '../../lib/slot-map.ts';
 import { Cause } from '../../telephony/causes.ts';
 import { type DigitSequence, DriverError, type Leg, type LegData, type Report } from '../../telephony/driver.ts';
 import type { AudioMeeting, MediaReport, MediaSession, MediaSessionDump } from '../../telephony/media.ts';
@@ -85,7 +86,7 @@ const isSnoopLeg = (data: LegData): data is SnoopLegData =>
 /** The driver of channels that listen to others. */
 export function createSnoopDriver({ media, ids }: { media: Pick<AudioMeeting, 'openSnoop'>; ids: Ids }): SnoopDriver {
   /** By the id of the channel that is listened to. */
-  const legs = new Map<string, Set<SnoopLeg>>();
+  const legs = new SlotMap<string, Set<SnoopLeg>>();
 
   const forget = (targetId: string, leg: SnoopLeg): void => {
     const others = legs.get(targetId);
