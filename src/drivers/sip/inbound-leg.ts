@@ -357,9 +357,7 @@ class InboundLeg implements Leg {
   }
 
   #finish(cause: number): void {
-    if (this.core.phase === 'setup') this.#call.refuse(statusFromCause(cause), { headers: reasonHeaders(cause) });
-    // Also when the far side is gone: by taking the transfer we asked for it leaves the BYE to us.
-    else this.#call.usage.bye(reasonHeaders(cause));
+    this.#call.hangup(statusFromCause(cause), reasonHeaders(cause));
   }
 }
 

@@ -22,9 +22,9 @@ import { VideoStreams, type VideoStreamsData } from './leg-video.ts';
 import type { ReferReceiver } from './legs.ts';
 import { receiveMessage } from './messages.ts';
 import { createNegotiation, type Negotiation, type NegotiationData } from './negotiation.ts';
+import { OwnTransfers } from './own-transfers.ts';
 import { assertedParty } from './party.ts';
 import { PictureUpdates } from './picture-updates.ts';
-import { sipfragStatus } from './refer.ts';
 import { mediaAddress, type Services } from './services.ts';
 
 /** `setup`: before the answer · `gone`: the far side has ended it, `hangup` is awaited · `ended`: nothing more is told. */
@@ -51,6 +51,8 @@ export type LegCoreData = {
   readonly silentEarly: boolean;
   /** Digits still to be sent as INFO. */
   readonly infos: readonly InfoToSend[];
+  /** We have asked the far side for a transfer. */
+  readonly referred?: true;
   /** Transfers that the far side has asked for and that are not decided. */
   readonly transfers?: readonly AskedTransfer[];
   readonly video?: VideoStreamsData;
@@ -202,6 +204,12 @@ export function createLegCore(options: LegCoreOptions): LegCore {
     from: from?.transfers,
   });
 
+  const ownTransfers = new OwnTransfers({
+    from: from?.referred ?? false,
+    send: (headers) => usage?.request('refer', 'REFER', { headers }),
+    succeeded: () => gone(Cause.normalClearing),
+  });
+
   const tell = (what: LegReport) => {
     if (phase !== 'ended') report(what);
   };
@@ -323,7 +331,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
         return pressed || request.body.length === 0 ? 200 : (pictures.receive(request) ?? unknownInfo);
       }
       case 'NOTIFY':
-        return receiveNotify(request);
+        return ownTransfers.receive(request);
       case 'REFER':
         return transfers.receiveRefer(request);
       case 'SUBSCRIBE':
@@ -335,14 +343,6 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       default:
         return 405;
     }
-  };
-
-  /** How the transfer that we asked for goes; done, the far side has no more use for us. */
-  const receiveNotify = (request: SipRequest): number => {
-    const status = sipfragStatus(request);
-    if (status === undefined) return 489;
-    if (status >= 200 && status < 300) gone(Cause.normalClearing);
-    return 200;
   };
 
   const act = contain('a leg whose port is open', () => {
@@ -449,9 +449,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       negotiation?.hold(on);
       usage?.reinvite();
     },
-    refer(uri) {
-      usage?.request('refer', 'REFER', { headers: [['Refer-To', `<${uri}>`]] });
-    },
+    refer: (uri) => ownTransfers.ask(uri),
     receiveRefer: transfers.receiveRefer,
     tellTransfer: transfers.tell,
     get digits() {
@@ -489,6 +487,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       heldTold,
       silentEarly,
       infos: infos.waiting,
+      ...(ownTransfers.asked && { referred: true }),
       ...(transfers.dump().length > 0 && { transfers: transfers.dump() }),
       ...(video && { video: video.dump() }),
       media: session.dump(),

@@ -38,7 +38,7 @@ export type IncomingHandlers = UsageHandlers & {
 
 export type ResponseOptions = { sdp?: string; headers?: HeaderLines };
 
-/** A call that came in. Before the answer only `provisional`, `answer`, `refuse` do anything, after it only the rest. */
+/** A call that came in. Before the answer only `provisional`, `answer`, `refuse` and `hangup` do anything, after it only the rest. */
 export interface IncomingCall {
   readonly request: SipRequest;
   readonly source: Source;
@@ -55,6 +55,8 @@ export interface IncomingCall {
   answer(sdp: string, headers?: HeaderLines): void;
   /** Sends a final response from 300 on; `onClosed` follows. */
   refuse(status: number, options?: { headers?: HeaderLines; contact?: NameAddr }): void;
+  /** Ends the call however it stands: before its final response with this status, else with BYE. */
+  hangup(status: number, headers?: HeaderLines): void;
   /** The call inside its dialog. */
   readonly usage: InviteUsage;
   /** Whether the caller was told that something happens (RFC 3261 12.1: its dialog is early then). */
@@ -221,6 +223,11 @@ class Incoming implements IncomingCall {
       ...(contact && { contact }),
     });
     this.usage.drop();
+  }
+
+  hangup(status: number, headers: HeaderLines = []): void {
+    if (this.#final) this.usage.bye(headers);
+    else this.refuse(status, { headers });
   }
 
   dump(): IncomingCallData {

@@ -179,6 +179,27 @@ test('whatever requests come, nothing is thrown and nothing is left', async () =
   );
 });
 
+test('who says that a transfer has succeeded which nobody asked for is refused, and the call it says so in goes on', async () => {
+  const victim = createVictim((leg) => leg.ring());
+  const done: Request = {
+    ...goodCall,
+    method: 'NOTIFY',
+    to: 1,
+    cseq: 1,
+    branch: 1,
+    type: 'message/sipfrag',
+    body: 'SIP/2.0 200 OK',
+    extras: ['Event: refer', 'Subscription-State: terminated;reason=noresource'],
+  };
+  await attack(victim, [done]);
+  victim.legs[0]!.hangup(17);
+  const answers = victim.transports.sent.map(({ message }) =>
+    message.kind === 'response' ? `${message.status} ${message.cseq.method}` : message.method,
+  );
+  assert.equal(answers, ['100 INVITE', '180 INVITE', '481 NOTIFY', '486 INVITE']);
+  assert.equal(await leftovers(victim), nothing);
+});
+
 test('whatever is answered to our call, nothing is thrown and nothing is left', async () => {
   const response = fc.record({
     status: fc.constantFrom(

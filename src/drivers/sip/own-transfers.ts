@@ -1,0 +1,48 @@
+import type { UsageAnswer } from '../../sip/dialog/invite-usage.ts';
+import type { HeaderLines } from '../../sip/message/build.ts';
+import type { SipRequest } from '../../sip/message/message.ts';
+import { sipfragStatus } from './refer.ts';
+
+/** What a call needs to ask its far side to call somebody else. */
+export type OwnTransfersOptions = {
+  /** Whether the far side was asked before, by another process. */
+  readonly from: boolean;
+  /** Sends a REFER inside the call. */
+  send(headers: HeaderLines): void;
+  /** It has called whom it was to call. */
+  succeeded(): void;
+};
+
+/** Transfers that we ask the far side of a call for (RFC 3515), and what it tells of them. */
+export class OwnTransfers {
+  readonly #options: OwnTransfersOptions;
+  #asked: boolean;
+
+  constructor(options: OwnTransfersOptions) {
+    this.#options = options;
+    this.#asked = options.from;
+  }
+
+  /** The far side was asked at least once. */
+  get asked(): boolean {
+    return this.#asked;
+  }
+
+  /** Asks it to call a URI. */
+  ask(uri: string): void {
+    this.#asked = true;
+    this.#options.send([['Refer-To', `<${uri}>`]]);
+  }
+
+  /**
+   * A NOTIFY inside the call. One that nothing of ours asked for is refused, which ends no call (RFC 6665 4.1.3, RFC 5057
+   * 5.1): else whoever it comes from could hang up what stands, or is not answered yet, with it.
+   */
+  receive(request: SipRequest): UsageAnswer {
+    const status = sipfragStatus(request);
+    if (status === undefined) return 489;
+    if (!this.#asked) return 481;
+    if (status >= 200 && status < 300) this.#options.succeeded();
+    return 200;
+  }
+}
