@@ -31,7 +31,7 @@ function runTests() {
   if (filters.length === 0) env.NODE_V8_COVERAGE = raw;
   const support = (name) => ['--import', pathToFileURL(join(root, 'tests', 'support', name)).href];
   const uvu = join(packages, 'uvu', 'bin.js');
-  const preloads = [...support('unhandled.mjs'), ...support('typescript.mjs')];
+  const preloads = [...support('unhandled.mjs'), ...support('typescript.mjs'), ...support('chance.mjs')];
   const args = [...preloads, uvu, 'tests', pattern, process.stdout.isTTY ? '--color' : '--no-color'];
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'], detached: true });
   // A group of its own, so that what the tests started ends with them.
