@@ -73,6 +73,7 @@ const promised = new Set([
   'Unknown device',
   'Failed to redirect channel',
   'Unable to create bridge',
+  'The encapsulation and/or transport is not supported',
   ...['Failed to queue media for playback', 'Failed to answer channel', 'Could not stop playback'],
 ]);
 

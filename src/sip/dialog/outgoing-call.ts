@@ -121,6 +121,8 @@ class Outgoing implements OutgoingCall {
   readonly #options: OutgoingOptions;
   readonly #tag: string;
   readonly #dialogs = new Map<string, InviteUsage>();
+  /** Those that a 2xx came in, also when they are over: it may come again, and wants its ACK again. */
+  readonly #answered = new Map<string, InviteUsage>();
   #winner: InviteUsage | undefined;
   #target: Target | undefined;
   /** Where else it may be tried. */
@@ -262,7 +264,9 @@ class Outgoing implements OutgoingCall {
   }
 
   #success(response: SipResponse, request: SipRequest, target: Target): void {
-    const usage = this.#usageOf(request, response, target);
+    const key = keyOfResponse(response);
+    const usage = this.#answered.get(key) ?? this.#usageOf(request, response, target);
+    this.#answered.set(key, usage);
     const repeated = usage.state !== 'early';
     usage.confirm(response);
     if (repeated) return;
@@ -272,7 +276,7 @@ class Outgoing implements OutgoingCall {
       usage.bye(this.#hangupHeaders ?? []);
     } else {
       this.#winner = usage;
-      this.#options.handlers.onAnswered(response, keyOfResponse(response));
+      this.#options.handlers.onAnswered(response, key);
     }
     this.#dropEarly();
   }

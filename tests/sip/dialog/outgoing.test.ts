@@ -55,6 +55,17 @@ test('a repeated 200 is acknowledged again with the same ACK', async () => {
   bench.agent.close();
 });
 
+test('a 200 that is repeated after the call was ended gets the same ACK, and no second BYE', async () => {
+  const bench = createBench();
+  const { call, invite } = await answeredCall(bench);
+  call.hangup();
+  bench.answer(await bench.request(), 200);
+  assert.equal(await bench.heard(), ['closed']);
+  bench.answer(invite, 200);
+  assert.equal(await bench.sent(), ['BYE', 'ACK']);
+  assert.equal(await bench.leaks(), nothing);
+});
+
 test('CANCEL waits for the first provisional response', async () => {
   const bench = createBench();
   const call = bench.call();
