@@ -14,6 +14,8 @@ const exitCode = { ok: 0, failed: 1, usage: 2, internal: 70 } as const;
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
 
+const usage = 'Usage: hookswitch <command> [--config <file>]';
+
 async function help(): Promise<string> {
   const { variables } = await import('./config/environment.ts');
   const rows = [
@@ -28,7 +30,7 @@ async function help(): Promise<string> {
   const questions = Object.entries(commands)
     .map(([name, { about, needsId }]) => `  ${`${name}${needsId ? ' <id>' : ''}`.padEnd(14)}${about}`)
     .join('\n');
-  return `Usage: hookswitch <command> [--config <file>]
+  return `${usage}
 
 Commands:
   serve    run the telephone system
@@ -81,7 +83,9 @@ async function main(args: string[]): Promise<number> {
   if (command === 'ready') return askReady(values.config, values.wait);
   if (command === 'import') return importFrom(values.from);
   if (command === 'hash') return hash();
-  return refuseUsage(command === undefined ? 'no command given' : `unknown command: ${command}`);
+  if (command !== undefined) return refuseUsage(`unknown command: ${command}`);
+  process.stderr.write(`hookswitch: no command given\n\n${await help()}`);
+  return exitCode.usage;
 }
 
 function parse(args: string[]) {
@@ -116,8 +120,11 @@ function print(text: string): number {
   return exitCode.ok;
 }
 
-async function refuseUsage(message: string): Promise<number> {
-  process.stderr.write(`hookswitch: ${message}\n\n${await help()}`);
+/** Says what is wrong, and where the help is: all of it would push the reason off the screen. */
+function refuseUsage(message: string): number {
+  process.stderr.write(
+    `hookswitch: ${message}\n\n${usage}\n\`hookswitch --help\` tells of all commands and options.\n`,
+  );
   return exitCode.usage;
 }
 
@@ -207,7 +214,11 @@ async function ask(
   const { systemClock } = await import('./lib/clock.ts');
   const wanted = commands[command]?.needsId ? 1 : 0;
   if (rest.length !== wanted)
-    return refuseUsage(wanted === 1 ? `${command} needs the id of a call` : `unexpected argument: ${rest[0]}`);
+    return refuseUsage(
+      wanted > rest.length
+        ? `${command} needs the id of a call: \`hookswitch calls\` lists those that are live`
+        : `unexpected argument: ${rest[wanted]}`,
+    );
   const end = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end.abort());
   // Whoever reads may stop to (`| head`).

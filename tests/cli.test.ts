@@ -107,7 +107,7 @@ for (const [args, reason] of [
   [['serve', '--prot', '1'], "Unknown option '--prot'"],
   [['check', 'one', 'two'], 'unexpected argument: one'],
 ] as const)
-  test(`wrong usage (${args.join(' ') || 'nothing'}) ends with 2, the reason and the help`, async () => {
+  test(`wrong usage (${args.join(' ') || 'nothing'}) ends with 2, the reason and where the help is`, async () => {
     const { code, out, err } = await run(args);
     assert.is(code, 2);
     assert.is(out, '');

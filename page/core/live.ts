@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { socketUrl } from './session.ts';
+import { ask, Refused, socketUrl } from './session.ts';
 
 /** Whether what is shown is what is. */
 export type LiveState = 'connecting' | 'live' | 'lost' | 'gone';
@@ -9,10 +9,15 @@ const longestRetryMs = 8_000;
 
 /**
  * Follows the live WebSocket at a path; it is opened again when it is lost. Messages come at most four times a second.
- * `gone`: the server says that there is no such thing.
+ * `gone`: the server says that there is no such thing; it is not asked again until it is `known` from elsewhere.
  */
-export function useLive<M>(path: string | undefined, take: (message: M) => void): LiveState {
+export function useLive<M>(path: string | undefined, take: (message: M) => void, known = false): LiveState {
   const [state, setState] = useState<LiveState>('connecting');
+  const [turn, setTurn] = useState(0);
+  useEffect(() => {
+    if (known && state === 'gone') setTurn((before) => before + 1);
+    // Only when it becomes known: what is known and yet not found is not asked for again and again.
+  }, [known]);
   const latest = useRef(take);
   latest.current = take;
   useEffect(() => {
@@ -30,16 +35,24 @@ export function useLive<M>(path: string | undefined, take: (message: M) => void)
         again();
         return;
       }
+      let isOpen = false;
       socket.onopen = () => {
+        isOpen = true;
         retry = firstRetryMs;
         setState('live');
       };
       socket.onmessage = ({ data }) => latest.current(JSON.parse(String(data)) as M);
-      socket.onclose = () => again();
+      // A browser does not say why a WebSocket was refused: the same path without one does.
+      socket.onclose = () => (isOpen || over ? again() : void ask('GET', path).catch(explained).then(again));
+    };
+    let isGone = false;
+    const explained = (problem: unknown): void => {
+      isGone = problem instanceof Refused && problem.status === 404;
     };
     const again = (): void => {
       if (over) return;
-      setState('lost');
+      setState(isGone ? 'gone' : 'lost');
+      if (isGone) return;
       timer = setTimeout(() => void open(), retry);
       retry = Math.min(retry * 2, longestRetryMs);
     };
@@ -50,6 +63,6 @@ export function useLive<M>(path: string | undefined, take: (message: M) => void)
       clearTimeout(timer);
       socket?.close();
     };
-  }, [path]);
+  }, [path, turn]);
   return state;
 }

@@ -46,14 +46,16 @@ function firstOfEach(measures: readonly Measure[]): Measure[] {
 /**
  * What is to be drawn of audio or video, a value for each measure of either.
  * @param nameOf how a channel is called where there are several
+ * @param chosen the channel that is drawn alone; without one those that came first are, as many as fit
  */
 export function curvesOf(
   measures: readonly Measure[],
   nameOf: (object: string) => string,
   kind: 'audio' | 'video' = 'audio',
+  chosen?: string,
 ): MeasureCurve[] {
   const ofKind = measures.filter((each) => isVideo(each) === (kind === 'video'));
-  const streams = firstOfEach(ofKind);
+  const streams = firstOfEach(ofKind).filter(({ object }) => chosen === undefined || object === chosen);
   return drawn.flatMap(({ title, members, range }) => {
     const lines = streams.flatMap((stream) =>
       Object.entries(members).map(([member, word]) => ({

@@ -1,3 +1,5 @@
+import type { BridgeSight } from '../../src/models/bridge-sight.ts';
+
 /** Why somebody does not see another one, for people; what nobody knows of stands as it is. */
 const words: Readonly<Record<string, string>> = {
   no_video: 'has no video',
@@ -16,3 +18,31 @@ const words: Readonly<Record<string, string>> = {
 };
 
 export const whyUnseenText = (why: string): string => words[why] ?? why;
+
+/** What one member sees: those whose picture it is sent, and those it is not, by reason; a reason may go with the former, too. */
+export type SightRow = {
+  member: string;
+  sees: readonly string[];
+  unseen: readonly { why: string; others: readonly string[] }[];
+};
+
+/** A row for each member, however many others there are. */
+export const sightRowsOf = (sights: readonly BridgeSight[], nameOf: (channel: string) => string): SightRow[] =>
+  sights
+    .filter(({ others }) => others.length > 0)
+    .map(({ channel, others }) => {
+      const unseen = new Map<string, string[]>();
+      for (const other of others) {
+        if (other.seen) continue;
+        const why = other.why === undefined ? '' : whyUnseenText(other.why);
+        unseen.set(why, [...(unseen.get(why) ?? []), nameOf(other.channel)]);
+      }
+      const seen = others.filter((other) => other.seen);
+      return {
+        member: nameOf(channel),
+        sees: seen.map(
+          (other) => `${nameOf(other.channel)}${other.why === undefined ? '' : ` (${whyUnseenText(other.why)})`}`,
+        ),
+        unseen: [...unseen].map(([why, names]) => ({ why, others: names })),
+      };
+    });

@@ -53,3 +53,15 @@ export function octets(count: number): string {
 /** What all of them have not read. */
 export const lagOf = (sockets: readonly { unread: number }[]): number =>
   sockets.reduce((sum, { unread }) => sum + unread, 0);
+
+/**
+ * Channels by short names: `alice` of `PJSIP/alice-1b2c`, unless there are two of that name.
+ * @param names names of channels by their ids
+ */
+export function shortNames(names: ReadonlyMap<string, string>): (channel: string) => string {
+  const whole = (channel: string): string => (names.get(channel) ?? channel).replace(/^PJSIP\//, '');
+  const brief = (channel: string): string => whole(channel).replace(/-\w+$/, '');
+  const often = new Map<string, number>();
+  for (const channel of names.keys()) often.set(brief(channel), (often.get(brief(channel)) ?? 0) + 1);
+  return (channel) => (names.has(channel) && often.get(brief(channel)) === 1 ? brief(channel) : whole(channel));
+}

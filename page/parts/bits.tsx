@@ -89,11 +89,18 @@ export function Panel({
   );
 }
 
+const liveWords: Readonly<Record<LiveState, string>> = {
+  live: 'live',
+  connecting: 'connecting …',
+  lost: 'connection lost, trying again',
+  gone: 'not there',
+};
+
 /** Says that what is shown is not what is. */
 export function LiveMark({ state }: { state: LiveState }) {
   return (
     <span class={`live-mark ${state}`} role="status">
-      {state === 'live' ? 'live' : state === 'connecting' ? 'connecting …' : 'connection lost, trying again'}
+      {liveWords[state]}
     </span>
   );
 }

@@ -73,7 +73,8 @@ export function Curve({
         height,
         legend: { show: false },
         cursor: { show: false },
-        padding: [8, 8, 0, 0],
+        // Half a label of time stands beyond the last moment.
+        padding: [8, 28, 0, 0],
         series: [
           {},
           ...lines.map(({ label, tone }, index) => {

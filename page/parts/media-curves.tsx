@@ -5,6 +5,7 @@ import type { TimelineEntry } from '../../src/models/timeline.ts';
 import { curvesOf, type Measure, type MeasureCurve, measuresOf, type VideoRow, videoRowsOf } from '../core/measures.ts';
 import { ask, may } from '../core/session.ts';
 import { whyUnseenText } from '../core/sights.ts';
+import { shortNames } from '../core/words.ts';
 import { Panel } from './bits.tsx';
 import { Curve } from './curve.tsx';
 
@@ -16,6 +17,8 @@ const askEveryMs = 1_000;
 /** Channels that are asked, and measures that are kept. */
 const mostChannels = 4;
 const mostMeasures = 600;
+/** Channels whose curves are drawn at once: two lines each. */
+const mostDrawn = 2;
 
 const tenths = (seconds: number): number => Math.round(seconds * 10_000) / 10;
 
@@ -73,36 +76,67 @@ type MediaCurvesProps = {
 
 export function MediaCurves({ timeline, at, call }: MediaCurvesProps) {
   const living = call?.channels.filter(({ name, ended }) => ended === undefined && name.startsWith('PJSIP/')) ?? [];
-  const asked = useMeasures(living.map(({ id }) => id));
+  const [chosen, setChosen] = useState<string>();
+  const asked = useMeasures(chosen === undefined ? living.map(({ id }) => id) : [chosen]);
   const measures = useMemo(() => measuresOf(timeline, asked), [timeline, asked]);
   const times = useMemo(() => measures.map((each) => each.at), [measures]);
   const names = call?.channels.map(({ id, name }) => `${id} ${name}`).join('\n') ?? '';
-  const nameOf = useMemo(() => {
-    const known = new Map(names.split('\n').map((line) => line.split(' ', 2) as [string, string]));
-    const whole = (object: string): string => (known.get(object) ?? object).replace(/^PJSIP\//, '');
-    // Without the number behind it, which tells nobody anything unless there are two of that name.
-    const brief = (object: string): string => whole(object).replace(/-\w+$/, '');
-    const isOne = (object: string): boolean =>
-      [...known.keys()].filter((other) => brief(other) === brief(object)).length < 2;
-    return (object: string) => (isOne(object) ? brief(object) : whole(object));
-  }, [names]);
-  const audio = useMemo(() => curvesOf(measures, nameOf), [measures, nameOf]);
-  const video = useMemo(() => curvesOf(measures, nameOf, 'video'), [measures, nameOf]);
+  const nameOf = useMemo(
+    () => shortNames(new Map(names.split('\n').map((line) => line.split(' ', 2) as [string, string]))),
+    [names],
+  );
+  const audio = useMemo(() => curvesOf(measures, nameOf, 'audio', chosen), [measures, nameOf, chosen]);
+  const video = useMemo(() => curvesOf(measures, nameOf, 'video', chosen), [measures, nameOf, chosen]);
   const rows = useMemo(() => videoRowsOf(measures, nameOf, at), [measures, nameOf, at]);
+  const channels = call?.channels.filter(({ name }) => name.startsWith('PJSIP/')).map(({ id }) => id) ?? [];
+  const chooser =
+    channels.length > mostDrawn ? (
+      <WhoseCurves channels={channels} nameOf={nameOf} chosen={chosen} onChosen={setChosen} />
+    ) : null;
   return (
     <>
-      {audio.length === 0 ? null : (
-        <Panel title="Audio" class="audio-panel">
+      {audio.length === 0 && chosen === undefined ? null : (
+        <Panel title="Audio" class="audio-panel" extra={chooser}>
           <Curves curves={audio} times={times} at={at} />
         </Panel>
       )}
       {rows.length === 0 ? null : (
-        <Panel title="Video" class="audio-panel">
+        <Panel title="Video" class="audio-panel" extra={chooser}>
           <VideoTable rows={rows} nameOf={nameOf} />
           <Curves curves={video} times={times} at={at} />
         </Panel>
       )}
     </>
+  );
+}
+
+type WhoseCurvesProps = {
+  channels: readonly string[];
+  nameOf: (object: string) => string;
+  chosen: string | undefined;
+  onChosen(channel: string | undefined): void;
+};
+
+/** Whose curves are drawn, where there are more channels than fit into one. */
+function WhoseCurves({ channels, nameOf, chosen, onChosen }: WhoseCurvesProps) {
+  const first = channels.slice(0, mostDrawn).map(nameOf).join(' and ');
+  return (
+    <label class="whose">
+      Curves of
+      <select
+        value={chosen ?? ''}
+        onChange={({ currentTarget: { value } }) => onChosen(value === '' ? undefined : value)}
+      >
+        <option value="">
+          {first}, of {channels.length} channels
+        </option>
+        {channels.map((channel) => (
+          <option key={channel} value={channel}>
+            {nameOf(channel)}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 
@@ -145,8 +179,12 @@ function VideoTable({ rows, nameOf }: VideoTableProps) {
         <thead>
           <tr>
             <th scope="col">To</th>
-            <th scope="col">Shows</th>
-            <th scope="col">Codec</th>
+            <th scope="col" class="said">
+              Shows
+            </th>
+            <th scope="col" class="said least">
+              Codec
+            </th>
             <th scope="col">Lost</th>
             <th scope="col">Key frames</th>
             <th scope="col">Asked for</th>
@@ -158,8 +196,9 @@ function VideoTable({ rows, nameOf }: VideoTableProps) {
           {rows.map(({ name, report }) => (
             <tr key={name}>
               <th scope="row">{name}</th>
-              <td>{shownText(report, nameOf)}</td>
-              {['codec', 'loss_heard', 'key_frames', 'key_frames_asked', 'sent_again', 'left_out'].map((figure) => (
+              <td class="said">{shownText(report, nameOf)}</td>
+              <td class="said least">{String(report['codec'] ?? '—')}</td>
+              {['loss_heard', 'key_frames', 'key_frames_asked', 'sent_again', 'left_out'].map((figure) => (
                 <td key={figure}>{String(report[figure] ?? '—')}</td>
               ))}
             </tr>

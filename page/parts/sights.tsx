@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { BridgeSight } from '../../src/models/bridge-sight.ts';
 import { ask, may } from '../core/session.ts';
-import { whyUnseenText } from '../core/sights.ts';
+import { sightRowsOf } from '../core/sights.ts';
 
 const askEveryMs = 2_000;
 
@@ -25,29 +25,33 @@ function useSights(bridge: string): readonly BridgeSight[] {
 
 /** Who in a bridge sees whom, and why not. */
 export function Sights({ bridge, nameOf }: { bridge: string; nameOf: (channel: string) => string }) {
-  const rows = useSights(bridge).flatMap(({ channel, others }) =>
-    others.map((other) => ({ viewer: channel, ...other })),
-  );
+  const rows = sightRowsOf(useSights(bridge), nameOf);
   if (rows.length === 0) return null;
   return (
     <div class="scroll">
       <h4>Who sees whom</h4>
-      <table class="figures">
+      <table class="sights">
         <thead>
           <tr>
             <th scope="col">Member</th>
-            <th scope="col">Other</th>
-            <th scope="col">Sees it</th>
-            <th scope="col">Why</th>
+            <th scope="col">Sees</th>
+            <th scope="col">Does not see</th>
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ viewer, channel, seen, why }) => (
-            <tr key={`${viewer} ${channel}`}>
-              <th scope="row">{nameOf(viewer)}</th>
-              <td>{nameOf(channel)}</td>
-              <td>{seen ? 'yes' : 'no'}</td>
-              <td>{why === undefined ? '—' : whyUnseenText(why)}</td>
+          {rows.map(({ member, sees, unseen }) => (
+            <tr key={member}>
+              <th scope="row">{member}</th>
+              <td>{sees.join(', ') || 'nobody'}</td>
+              <td>
+                {unseen.length === 0 ? '—' : null}
+                {unseen.map(({ why, others }) => (
+                  <p key={why}>
+                    {others.join(', ')}
+                    {why === '' ? '' : <span class="quiet">: {why}</span>}
+                  </p>
+                ))}
+              </td>
             </tr>
           ))}
         </tbody>

@@ -44,9 +44,7 @@ export function Applications({ name }: { name: string | undefined }) {
                   {lagOf(application.sockets ?? []) > 0 ? (
                     <span>{octets(lagOf(application.sockets ?? []))} unread</span>
                   ) : null}
-                  <span>
-                    {listens ? `${listens.channel_ids.length} channels, ${listens.bridge_ids.length} bridges` : ''}
-                  </span>
+                  <span>{listens ? listeningText(listens) : ''}</span>
                 </span>
               </a>
             </li>
@@ -67,6 +65,13 @@ const subscriptions = (application: Application): [string, readonly string[]][] 
 
 /** Whether it is subscribed to all of a kind: then there is a name like `__AST_CHANNEL_ALL_TOPIC` among them. */
 const isAll = (list: readonly string[]): boolean => list.some((name) => /^__AST_\w+_ALL_TOPIC$/.test(name));
+
+/** `1 channel, all bridges`: what an application listens to of calls. */
+const listeningText = ({ channel_ids: channels, bridge_ids: bridges }: Application): string =>
+  [
+    isAll(channels) ? 'all channels' : plural(channels.length, 'channel'),
+    isAll(bridges) ? 'all bridges' : plural(bridges.length, 'bridge'),
+  ].join(', ');
 
 const hintOf = (list: readonly string[]): string => {
   const named = list.filter((name) => !isAll([name]));
@@ -92,12 +97,17 @@ function OneApplication({ name, described }: { name: string; described: Applicat
   const { applications, history } = useCell(overview);
   // Of the events themselves no more are sent than can be read.
   const rate = rateOf(history, ({ made }) => made.get(name) ?? 0);
-  const live = useLive<LiveApplicationEvents>(`/hookswitch/live?app=${encodeURIComponent(name)}`, (message) => {
-    setLast(message);
-    setSkipped((before) => before + message.skipped);
-    if (!paused) setEvents((before) => [...before, ...message.events].slice(-mostEvents));
-  });
-  const figures = last?.application ?? applications.find((each) => each.name === name);
+  const known = applications.find((each) => each.name === name);
+  const live = useLive<LiveApplicationEvents>(
+    `/hookswitch/live?app=${encodeURIComponent(name)}`,
+    (message) => {
+      setLast(message);
+      setSkipped((before) => before + message.skipped);
+      if (!paused) setEvents((before) => [...before, ...message.events].slice(-mostEvents));
+    },
+    known !== undefined,
+  );
+  const figures = last?.application ?? known;
   const filters = described
     ? [
         ...described.events_allowed.map(({ type }) => `only ${String(type)}`),
@@ -157,7 +167,9 @@ function OneApplication({ name, described }: { name: string; described: Applicat
           </span>
         }
       >
-        {events.length === 0 ? <Empty>No event yet.</Empty> : null}
+        {events.length === 0 ? (
+          <Empty>{live === 'gone' ? 'There is no such application.' : 'No event yet.'}</Empty>
+        ) : null}
         <Windowed
           label="Events"
           class="events"

@@ -3,13 +3,14 @@ import type { Call } from '../../src/models/call.ts';
 import type { LiveCall } from '../../src/models/live.ts';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
 import { causeText } from '../../src/telephony/causes.ts';
+import { endsOf, stateOf } from '../core/calls.ts';
 import { useCell } from '../core/cell.ts';
 import { amongButtons } from '../core/focus.ts';
 import { useLive } from '../core/live.ts';
 import { allowedOn, keyOf, modelOf, type Traced, tracedAt } from '../core/replay.ts';
 import { to } from '../core/route.ts';
 import { session } from '../core/session.ts';
-import { clockTime, duration, offset, stateNames } from '../core/words.ts';
+import { clockTime, duration, offset, shortNames, stateNames } from '../core/words.ts';
 import { Empty, Json, LiveMark, Panel, Pill } from '../parts/bits.tsx';
 import { ChartDrawing, NextTransitions } from '../parts/chart.tsx';
 import { Ladder, shapeOf } from '../parts/ladder.tsx';
@@ -17,7 +18,6 @@ import { ListenButton } from '../parts/listen.tsx';
 import { MediaCurves } from '../parts/media-curves.tsx';
 import { Operations } from '../parts/operations.tsx';
 import { Sights } from '../parts/sights.tsx';
-import { endsOf, stateOf } from './calls.tsx';
 
 /** The charts that stand for an object of their own; others (`ownership` …) belong to one of these. */
 const primary: ReadonlySet<string> = new Set([
@@ -50,11 +50,11 @@ const byKind = (one: Shown, other: Shown): number =>
 
 const isOver = ({ charts: [main] }: Shown): boolean => main === undefined || main.image.status !== 'active';
 
-/** What is drawn unless somebody asks for more: the first channel, and what came last beside the channels. */
+/** What is drawn unless somebody asks for more: the first channel that is still there, and what came last beside the channels. */
 function drawnAtFirst(objects: readonly Shown[]): ReadonlySet<Shown> {
   const channels = objects.filter(({ charts: [main] }) => main?.chart === 'channel');
   const others = objects.filter((each) => each.charts[0]?.chart !== 'channel' && !isOver(each));
-  const [first] = channels;
+  const first = channels.find((each) => !isOver(each)) ?? channels[0];
   const last = others.at(-1);
   return new Set([...(first ? [first] : []), ...(last ? [last] : [])]);
 }
@@ -141,10 +141,7 @@ function ObjectCard({ shown, traced, call, past, actable, drawn }: ObjectCardPro
           </div>
           {main.chart === 'channel' && !past && !over ? <ListenButton channel={object} /> : null}
           {charts.some(({ chart }) => chart === 'bridgeVideo') && !past && !over ? (
-            <Sights
-              bridge={object}
-              nameOf={(channel) => call?.channels.find(({ id }) => id === channel)?.name ?? channel}
-            />
+            <Sights bridge={object} nameOf={shortNames(new Map(call?.channels.map(({ id, name }) => [id, name])))} />
           ) : null}
           {possible ? <Operations possible={possible} past={past} /> : null}
           <details>
@@ -222,7 +219,7 @@ export function CallView({ id }: { id: string }) {
     setTimeline((before) => (message.whole ? message.entries : [...before, ...message.entries]));
   });
   // What nobody hears of any more is the past, whichever moment of it is shown; so is what comes over a lost connection.
-  const isOld = letGo !== undefined || (live === 'lost' && call?.state === 'live');
+  const isOld = letGo !== undefined || ((live === 'lost' || live === 'gone') && call?.state === 'live');
   const count = moment ?? timeline.length;
   const traced = useMemo(() => tracedAt(timeline, count), [timeline, count]);
   const objects = useMemo(
@@ -268,12 +265,12 @@ export function CallView({ id }: { id: string }) {
       )}
       {(letGo === undefined ? call?.stuck : [])?.map(({ object, chart, state, waits_for: waits }) => (
         <p class="banner bad" key={`${object} ${chart}`}>
-          <b>Stuck in {state}</b> {waits}
+          <b>Stuck in {state}</b>: waits for {waits}
         </p>
       ))}
       {call && call.gone > 0 ? <p class="banner">The first {call.gone} entries are not kept any more.</p> : null}
       {timeline.length === 0 ? (
-        <Empty>{live === 'lost' ? 'There is no such call, or it is not kept any more.' : 'Loading …'}</Empty>
+        <Empty>{live === 'gone' ? 'There is no such call, or it is not kept any more.' : 'Loading …'}</Empty>
       ) : (
         <>
           <TimeBar timeline={timeline} moment={moment} began={began} isOld={isOld} onMoment={setMoment} />
@@ -302,7 +299,7 @@ export function CallView({ id }: { id: string }) {
               class="ladder-panel"
               extra={
                 <span class="quiet">
-                  {count} of {timeline.length}
+                  entry {count} of {timeline.length}
                 </span>
               }
             >

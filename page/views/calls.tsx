@@ -1,10 +1,11 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { Call } from '../../src/models/call.ts';
 import { causeText } from '../../src/telephony/causes.ts';
+import { endsOf, stateOf } from '../core/calls.ts';
 import { useCell } from '../core/cell.ts';
 import { overview } from '../core/overview.ts';
 import { to } from '../core/route.ts';
-import { clockTime, duration, nobody, party, plural } from '../core/words.ts';
+import { clockTime, duration, plural } from '../core/words.ts';
 import { Empty, Pill } from '../parts/bits.tsx';
 import { Windowed } from '../parts/windowed.tsx';
 
@@ -32,24 +33,6 @@ const textOf = (call: Call): string =>
 const isShown = (call: Call, shown: Shown): boolean =>
   shown === 'all' || (shown === 'stuck' ? call.stuck.length > 0 : call.state === shown);
 
-/** The state that tells most of a call: that of the channel that is furthest. */
-export const stateOf = (call: Call): string => {
-  if (call.state === 'ended') return 'ended';
-  const living = call.channels.filter(({ ended }) => ended === undefined);
-  return (living.find(({ state }) => state === 'Up') ?? living[0] ?? call.channels[0])?.state ?? 'live';
-};
-
-/** Whom the call is from, and whom it reached: the second party where it is another, else the number that was called. */
-export function endsOf(call: Call): { from: string; to: string } {
-  const [first, second] = call.channels;
-  if (!first) return { from: nobody, to: nobody };
-  const other = second && second.caller.number !== '' && second.caller.number !== first.caller.number;
-  const from = party(first.caller);
-  // Whom we have called ourselves, and what listens, has no number that was called.
-  const called = from === nobody ? (first.endpoint ?? first.name) : first.extension.split('@')[0];
-  return { from, to: other ? party(second.caller) : called || nobody };
-}
-
 function Row({ call, now }: { call: Call; now: number }) {
   const { from, to: called } = endsOf(call);
   const [waits] = call.stuck;
@@ -67,7 +50,9 @@ function Row({ call, now }: { call: Call; now: number }) {
       <span class="about quiet">
         {waits
           ? `waits for ${waits.waits_for}`
-          : call.applications.join(', ') || (cause === undefined ? '' : causeText(cause))}
+          : [call.applications.join(', '), cause === undefined ? '' : causeText(cause)]
+              .filter((each) => each !== '')
+              .join(' · ')}
       </span>
       <span class="number">
         {duration(call.state === 'live' ? Math.max(now, call.began) - call.began : call.duration_ms)}

@@ -4,6 +4,7 @@ import type { Endpoint } from '../../src/models/endpoint.ts';
 import type { ServerInfo } from '../../src/models/server-info.ts';
 import type { Usage } from '../../src/models/usage.ts';
 import { causeText } from '../../src/telephony/causes.ts';
+import { endsOf } from '../core/calls.ts';
 import { useCell } from '../core/cell.ts';
 import { growth, overview, rateOf } from '../core/overview.ts';
 import { to } from '../core/route.ts';
@@ -11,7 +12,6 @@ import { may } from '../core/session.ts';
 import { clockTime, duration, lagOf, octets, plural, short } from '../core/words.ts';
 import { Empty, Panel, Pill, Tile, useAsked, useBefore } from '../parts/bits.tsx';
 import { Curve } from '../parts/curve.tsx';
-import { endsOf } from './calls.tsx';
 
 /** Who is in a call, in a few words. */
 const endsText = (call: Call): string => {
@@ -165,7 +165,7 @@ export function Overview() {
                       {expected > 0 ? `, expected ${duration(expected)}` : ''}
                     </span>
                   </div>
-                  <p>{waits}</p>
+                  <p>waits for {waits}</p>
                 </li>
               ))}
           </ul>

@@ -130,7 +130,9 @@ function KeepingUp({ server, before }: { server: ServerInfo; before: ServerInfo 
         <tr>
           <th scope="col">Thread</th>
           <th scope="col">Sessions</th>
-          <th scope="col">Late on average</th>
+          <th scope="col" class="least">
+            Late on average
+          </th>
           <th scope="col">99 %</th>
           <th scope="col">Most</th>
           <th scope="col">Ticks left out</th>
@@ -141,7 +143,7 @@ function KeepingUp({ server, before }: { server: ServerInfo; before: ServerInfo 
           <tr key={name}>
             <th scope="row">{name}</th>
             <td>{sessions ?? '—'}</td>
-            <td>{delay ? `${delay.mean} ms` : '—'}</td>
+            <td class="least">{delay ? `${delay.mean} ms` : '—'}</td>
             <td class={delay ? toneOf(delay) : ''}>{delay ? `${delay.p99} ms` : '—'}</td>
             <td>{delay ? `${delay.max} ms` : '—'}</td>
             <td class={skipped ? 'bad' : ''}>{skipped === undefined ? '—' : short(skipped)}</td>

@@ -41,10 +41,16 @@ function calledOf(channel: CallChannel | undefined): string {
 export const callHeads = ['CALL', 'STATE', 'FOR', 'FROM', 'TO', 'APPLICATIONS', 'WAITS FOR', 'CHANNELS'] as const;
 export const callWidths = [16, 9, 5, 12, 10, 12, 9] as const;
 
+/** The channel that tells most of a call: of those that are left one that is up, else the first. */
+function furthest(channels: readonly CallChannel[]): CallChannel | undefined {
+  const left = channels.filter(({ ended }) => ended === undefined);
+  return left.find(({ life }) => life === 'up') ?? left[0] ?? channels[0];
+}
+
 /** A call in columns. */
 export function callCells({ id, state, duration_ms: duration, channels, applications, stuck }: Call): Cell[] {
   const [first] = channels;
-  const life = state === 'ended' ? 'ended' : (first?.life ?? state);
+  const life = state === 'ended' ? 'ended' : (furthest(channels)?.life ?? state);
   return [
     { text: id, tone: 'strong' },
     { text: life, tone: toneOf(life) },
@@ -123,7 +129,7 @@ export const phoneCells = (
 ): Cell[] => {
   const own = contacts.filter(({ endpoint }) => endpoint === `${technology}/${resource}`);
   const where = [
-    ...own.map(({ uri, contact_status: status }) => `${uri} ${status}`),
+    ...own.map(({ uri, contact_status: status }) => `${status} ${uri}`),
     ...registrations.map(
       ({ server, status, reason }) => `at ${server} ${status}${reason === undefined ? '' : ` (${reason})`}`,
     ),

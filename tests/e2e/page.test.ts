@@ -112,6 +112,18 @@ test('who is limited sees what its scope covers, and what it may not do is grey'
   await phone.done;
 });
 
+test('a call that is not there is told as such, and not looked for again', async ({ server, open, complaints }) => {
+  const shown = await open();
+  await shown.goto(`${server.url.replace(/\/ari$/, '/')}#/calls/none`);
+  await shown.getByText('There is no such call, or it is not kept any more.').waitFor();
+  await shown.getByRole('main').getByText('not there').waitFor();
+  // The WebSocket that was refused, and the answer that said why: nothing else, and no more of them.
+  assert.equal(
+    complaints.splice(0).map((each) => /call=none/.test(each)),
+    [true, true],
+  );
+});
+
 test('wrong passwords are told, and every view is there, wide and narrow', async ({ server, place, open }) => {
   const app = await server.app('desk');
   const phone = place();

@@ -1,5 +1,9 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { Call } from '../../src/models/call.ts';
+import type { ContactView } from '../../src/models/contact.ts';
+import type { Endpoint } from '../../src/models/endpoint.ts';
+import { callCells, phoneCells } from '../../src/operator/lines.ts';
 import { operate } from '../../src/operator/operate.ts';
 import { lineOf, type Style, tableOf } from '../../src/operator/table.ts';
 import { onServer, password, type TestServer, user } from '../support/server.ts';
@@ -101,6 +105,26 @@ operator('lists stand in columns under their heads; of nothing only a terminal h
     await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === 'c1');
   }),
 );
+
+operator('a call whose first channel has gone is told by one that is left', () => {
+  const channel = { caller: { name: '', number: '201' }, extension: '202@default', name: 'PJSIP/alice-1' };
+  const call = (channels: object[]) =>
+    ({ id: 'c', state: 'live', duration_ms: 5000, applications: [], stuck: [], channels }) as unknown as Call;
+  const gone = { ...channel, life: 'destroyed', ended: 1 };
+  const states = (channels: object[]) => callCells(call(channels)).map(({ text }) => text)[1];
+  assert.is(states([gone, { ...channel, life: 'ringing' }, { ...channel, life: 'up' }]), 'up');
+  assert.is(states([gone, { ...channel, life: 'ringing' }]), 'ringing');
+  assert.is(states([{ ...channel, life: 'ring' }]), 'ring');
+});
+
+operator('where a phone is stands behind how it is reached, which is seen on a narrow terminal, too', () => {
+  const phone = { technology: 'PJSIP', resource: 'alice', state: 'online', channel_ids: [] } as unknown as Endpoint;
+  const contact = { endpoint: 'PJSIP/alice', uri: 'sip:alice@127.0.0.1:5070', contact_status: 'Reachable' };
+  assert.equal(
+    phoneCells(phone, [contact as ContactView]).map(({ text }) => text),
+    ['PJSIP/alice', 'online', '0', 'Reachable sip:alice@127.0.0.1:5070'],
+  );
+});
 
 operator('what the server refuses is said in its words', () =>
   onServer({ dialplan }, async (server) => {

@@ -41,6 +41,14 @@ drawing('lines of several channels say whose they are', () => {
   );
 });
 
+drawing('of many channels the first are drawn, or the one that was chosen', () => {
+  const measures = ['a', 'b', 'c'].map((object, at) => ({ at, object, report: { loss_heard: at, loss_sent: 0 } }));
+  const labels = (chosen?: string) =>
+    curvesOf(measures, String, 'audio', chosen).map(({ lines }) => lines.map(({ label }) => label));
+  assert.equal(labels(), [['a heard', 'a sent', 'b heard', 'b sent']]);
+  assert.equal(labels('c'), [['heard', 'sent']]);
+});
+
 drawing('at a moment of the past the value of then is told', () => {
   const [times, values] = [
     [1, 2, 3],
