@@ -378,10 +378,12 @@ class Usage implements InviteUsage {
     const sdp = offered ? handlers.answerOffer(request.bodyText, request) : undefined;
     if (offered && sdp === undefined) return void transaction.reply(488);
     this.#requests.update(refreshed(this.dialog, request, transaction.source));
+    // Before the answer there is no session that could end (RFC 4028 4): the INVITE has limits of its own.
+    const watched = this.#state === 'early' ? [] : this.#sessionTimer.accept(request);
     const contact = this.#options.contactFor(transaction.source, transaction.request.uri);
     transaction.reply(200, {
       ...(contact && { contact }),
-      headers: [['Allow', allow], ...this.#sessionTimer.accept(request)],
+      headers: [['Allow', allow], ...watched],
       ...(sdp !== undefined && { contentType: 'application/sdp', body: sdp }),
     });
     if (!offered) handlers.onUpdated?.(request);

@@ -82,6 +82,8 @@ export type OutgoingCallData = {
   readonly sent?: SentData;
   /** Its dialogs, early ones included, by their key. */
   readonly dialogs: readonly { readonly key: string; readonly usage: UsageData }[];
+  /** Early dialogs that are over. */
+  readonly dropped?: readonly { readonly key: string; readonly dialog: Dialog }[];
   /** Key of the dialog of the answer. */
   readonly winner?: string;
   /** The session that it asks for by now. */
@@ -123,6 +125,8 @@ class Outgoing implements OutgoingCall {
   readonly #dialogs = new Map<string, InviteUsage>();
   /** Those that a 2xx came in, also when they are over: it may come again, and wants its ACK again. */
   readonly #answered = new Map<string, InviteUsage>();
+  /** Early dialogs that are over without one: should it come after all, their numbers go on. */
+  readonly #dropped = new Map<string, Dialog>();
   #winner: InviteUsage | undefined;
   #target: Target | undefined;
   /** Where else it may be tried. */
@@ -175,6 +179,7 @@ class Outgoing implements OutgoingCall {
       ...(this.#target && { target: this.#target }),
       ...(this.#sent && { sent: this.#sent.data }),
       dialogs: [...this.#dialogs].map(([key, usage]) => ({ key, usage: usage.dump() })),
+      ...(this.#dropped.size > 0 && { dropped: [...this.#dropped].map(([key, dialog]) => ({ key, dialog })) }),
       ...(winner !== undefined && { winner }),
       ...(this.#session && { session: this.#session }),
       ...(this.#hangupHeaders && { hangup: this.#hangupHeaders }),
@@ -183,7 +188,7 @@ class Outgoing implements OutgoingCall {
   }
 
   /** Goes on where another process left off. */
-  resume({ cseq, target, sent, dialogs, winner, hangup, over }: OutgoingCallData): void {
+  resume({ cseq, target, sent, dialogs, dropped = [], winner, hangup, over }: OutgoingCallData): void {
     this.#cseq = cseq;
     this.#hangupHeaders = hangup;
     this.#over = over;
@@ -192,6 +197,7 @@ class Outgoing implements OutgoingCall {
       return;
     }
     this.#target = target;
+    for (const { key, dialog } of dropped) this.#dropped.set(key, dialog);
     for (const { key, usage } of dialogs) {
       const made = this.#make(key, usage, target);
       if (key === winner) this.#winner = made;
@@ -293,7 +299,9 @@ class Outgoing implements OutgoingCall {
     const key = keyOfResponse(response);
     const { symmetric } = this.#options.request;
     const known = this.#dialogs.get(key);
-    return known ?? this.#make(key, uacDialog(request, response, target, symmetric ? target : undefined), target);
+    if (known) return known;
+    const dialog = this.#dropped.get(key) ?? uacDialog(request, response, target, symmetric ? target : undefined);
+    return this.#make(key, dialog, target);
   }
 
   #make(key: string, from: UsageData | Dialog, peer: Target): InviteUsage {
@@ -328,6 +336,8 @@ class Outgoing implements OutgoingCall {
   }
 
   #forget(key: string): void {
+    const usage = this.#dialogs.get(key);
+    if (usage && !this.#answered.has(key)) this.#dropped.set(key, usage.dialog);
     this.#dialogs.delete(key);
     this.#options.discharge(key);
     this.#closeWhenDone();

@@ -210,6 +210,50 @@ test('an UPDATE of the caller may offer before the answer when ours was acknowle
   bench.agent.close();
 });
 
+test('an UPDATE before the answer begins no watched session: however long it rings, nobody hangs up (RFC 4028 4)', async () => {
+  const bench = createBench();
+  const { call } = reliableCall(bench);
+  call.provisional(180);
+  const { toTag } = await bench.response();
+  bench.send('UPDATE', {
+    toTag: toTag!,
+    headers: [
+      ['Supported', 'timer'],
+      ['Session-Expires', '90;refresher=uac'],
+    ],
+  });
+  assert.is((await bench.response()).header('Session-Expires'), undefined);
+  bench.agent.close();
+  const placing = createBench();
+  placing.call([], 'supported');
+  const invite = await placing.request();
+  placing.answer(invite, 180);
+  const dialog = { callId: invite.callId, toTag: invite.fromTag!, fromTag: 'peer' };
+  placing.send('UPDATE', { ...dialog, headers: [['Session-Expires', '90;refresher=uac']] });
+  await placing.advance(100_000);
+  assert.equal(await placing.sent(), ['INVITE', '200 UPDATE']);
+  placing.answer(invite, 200);
+  assert.equal(await placing.heard(), ['provisional 180', 'answered 200']);
+  placing.agent.close();
+});
+
+test('a branch that answers after it was given up is ended with a number that it has not seen', async () => {
+  const bench = createBench();
+  bench.call([], 'supported');
+  const invite = await bench.request();
+  bench.answer(invite, 183, { toTag: 'one', headers: [...demanding, ['RSeq', '1']] });
+  const prackOne = await bench.request();
+  bench.answer(invite, 200, { toTag: 'two' });
+  await bench.heard();
+  bench.answer(invite, 200, { toTag: 'one' });
+  const bye = await bench.request();
+  assert.equal(
+    [prackOne, bye].map(({ method, cseq, toTag }) => `${method} ${cseq.number} to ${toTag}`),
+    ['PRACK 2 to one', 'BYE 3 to one'],
+  );
+  bench.agent.close();
+});
+
 test('a call that is cancelled, refused or hung up by a BYE while a PRACK is due leaves nothing', async () => {
   for (const end of ['CANCEL', 'BYE', 'refuse']) {
     const bench = createBench();
