@@ -30,7 +30,7 @@ const abouts: Readonly<Record<string, string>> = {
   contact: 'A place where a phone can be reached, and whether it answers.',
   externalConnection: 'The connection of a channel to a server that hears and speaks.',
   featureKeys:
-    'The keys by which a party of a call asks for something: to put the other through, to end or record the call.',
+    'The keys by which a party of a call asks for something: to put the other through, at once or after a talk, to end or record the call.',
   liveRecording: 'A recording while it is made.',
   outboundConnection: 'A WebSocket that the server opens to an application.',
   registration: 'A line of ours that is registered at its provider.',

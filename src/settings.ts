@@ -70,6 +70,7 @@ export const featureSettings = ({ features }: Pick<Config, 'features'>): Feature
   digitTimeoutMs: features.digit_timeout,
   numberTimeoutMs: features.transfer_digit_timeout,
   attempts: features.transfer_attempts,
+  noAnswerTimeoutMs: features.transfer_no_answer_timeout,
   beep: features.recording_beep,
 });
 

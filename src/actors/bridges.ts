@@ -98,6 +98,8 @@ export interface Bridges {
   videoChanged(channelId: string): void;
   /** One of two lets the other hear music of a class (it holds us), or no longer. */
   held(channelId: string, musicClass: string | undefined): void;
+  /** Those in it hear music of a class, until somebody comes or goes. */
+  entertain(bridge: BridgeEntry, musicClass: string): void;
   /** The bridge that a channel is in. */
   bridgeOf(channelId: string): BridgeEntry | undefined;
   tell(bridge: BridgeEntry, command: BridgeCommand): void;
@@ -430,6 +432,9 @@ export function createBridges(options: BridgesOptions): Bridges {
     enter,
     leave,
     held,
+    entertain(bridge, musicClass) {
+      for (const stay of staysIn(bridge)) setMusic(stay, musicClass);
+    },
     videoChanged,
     bridgeOf: (channelId) => whereabouts.get(channelId)?.bridge,
     tell,

@@ -7,6 +7,8 @@ export type Company = {
   replaced(old: ChannelEntry, newcomer: ChannelEntry): void;
   /** One of them goes elsewhere, and is not to be hung up for that. */
   departed(entry: ChannelEntry): void;
+  /** One of them talks to somebody else, and is waited for; or not any longer. */
+  absent(isAbsent: boolean): void;
 };
 
 /** Which companies each channel is in. */
@@ -45,6 +47,11 @@ export class Companies {
   /** A channel goes elsewhere. */
   depart(entry: ChannelEntry): void {
     for (const company of [...(this.#ofChannel.get(entry.id) ?? [])]) company.departed(entry);
+  }
+
+  /** A channel talks to somebody else, and those it was with wait for it; or not any longer. */
+  absent(channelId: string, isAbsent: boolean): void {
+    for (const company of [...(this.#ofChannel.get(channelId) ?? [])]) company.absent(isAbsent);
   }
 
   get size(): number {

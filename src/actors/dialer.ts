@@ -85,7 +85,11 @@ class DialAttempt implements Company {
   #peer: ChannelEntry | undefined;
   /** One of both was put through to somebody else: neither is ours any more. */
   #abandoned = false;
+  /** One of both talks to somebody else meanwhile, and is expected back. */
+  #absent = false;
   #stopWaiting = (): void => {};
+  /** Looks whether both are still with each other. */
+  #reviewParties = (): void => {};
   /** What is to be undone once nobody is called any more. */
   #onOver: (() => void)[] = [];
 
@@ -112,6 +116,11 @@ class DialAttempt implements Company {
 
   departed(entry: ChannelEntry): void {
     if (entry === this.#caller ? this.#over : entry === this.#peer) this.#abandoned = true;
+  }
+
+  absent(isAbsent: boolean): void {
+    this.#absent = isAbsent;
+    this.#reviewParties();
   }
 
   begin(): void {
@@ -335,7 +344,7 @@ class DialAttempt implements Company {
         else channels.tell(by, { type: 'hangup', cause: Cause.normalClearing, by: 'dialplan' });
       };
       const unheed = this.#options.featureKeys?.attend({ bridge, parties, names, end });
-      await alone(bridge);
+      await this.#parted(bridge);
       unheed?.();
       unbind();
       if (!this.#abandoned) bridges.destroy(bridge);
@@ -346,6 +355,21 @@ class DialAttempt implements Company {
     }
     hangUp();
     return { status: 'ANSWER', peer, answeredMs: clock.now() - since };
+  }
+
+  /** Resolves when one of both is gone, and not expected back. */
+  #parted({ actor }: BridgeEntry): Promise<void> {
+    const isOver = (): boolean => !this.#absent && actor.getSnapshot().context.members.length < 2;
+    return new Promise((resolve) => {
+      const unwatch = actor.watch(() => this.#reviewParties());
+      this.#reviewParties = () => {
+        if (!isOver()) return;
+        this.#reviewParties = () => {};
+        unwatch();
+        resolve();
+      };
+      this.#reviewParties();
+    });
   }
 
   /** Both, with what they may ask for by keys; nothing where no keys stand for it. */

@@ -250,6 +250,7 @@ const transferContext = {
   targetId: text,
   timeoutMs: number,
   callBack: optional(Type.Object({ channelId: text, target: text })),
+  consults: optional(Type.Object({ bridgeId: text, waitingIn: text })),
 } satisfies Members<TransferContext>;
 
 /** A schema has the members of its context, all of them and no others. */

@@ -10,23 +10,32 @@ import { AriError } from '../models/errors.ts';
 import { countLimit } from '../models/limits.ts';
 import { recordingFormats } from '../models/live-recording.ts';
 import type { TransferRequest } from '../telephony/driver.ts';
-import { type Feature, type FeatureCodes, features } from '../telephony/features.ts';
+import {
+  type ConsultationCodes,
+  consultationFeatures,
+  type Feature,
+  type FeatureCodes,
+  features,
+} from '../telephony/features.ts';
 import type { Indication } from '../telephony/media.ts';
 import type { BridgeEntry, Bridges } from './bridges.ts';
 import type { ChannelEntry } from './channel-entry.ts';
 import type { Channels } from './channels.ts';
 import type { Recordings } from './recordings.ts';
 import { type Actor, type Runtime, spawn } from './spawn.ts';
+import type { Asker } from './transfers.ts';
 
 /** How parties of calls ask for something by keys. */
 export type FeatureSettings = {
-  codes: FeatureCodes;
+  codes: FeatureCodes & ConsultationCodes;
   /** Longest time between two keys of a code, in ms. */
   digitTimeoutMs: number;
   /** Longest time until the first key of a number, and between two of them, in ms. */
   numberTimeoutMs: number;
   /** How often a number may be dialed before the party is back in its call. */
   attempts: number;
+  /** How long a target is called that a party wants to talk to first, in ms. */
+  noAnswerTimeoutMs: number;
   /** Whether everybody in a call hears a beep when it begins to be recorded. */
   beep: boolean;
 };
@@ -50,9 +59,12 @@ export type FeatureKeysOptions = {
   ids: Ids;
   log: Logger;
   channels: Pick<Channels, 'find' | 'snapshot' | 'tell'>;
-  bridges: Pick<Bridges, 'snapshot' | 'tell' | 'held' | 'recordTarget' | 'find'>;
-  /** Carries out transfers; `told` hears how it goes, as SIP statuses. */
-  transfers: { ask(channel: ChannelEntry, request: TransferRequest, told: (status: number) => void): void };
+  bridges: Pick<Bridges, 'snapshot' | 'tell' | 'held' | 'recordTarget' | 'find' | 'bridgeOf'>;
+  /** Carries out transfers, and tells how they go. */
+  transfers: {
+    ask(channel: ChannelEntry, request: TransferRequest, asker: Asker): void;
+    decide(channel: ChannelEntry, what: 'completes' | 'aborts'): void;
+  };
   recordings: Pick<Recordings, 'recordOn' | 'command' | 'names'>;
   dialplan: Pick<Dialplan, 'hasExtension' | 'mayGrow'>;
   settings: FeatureSettings;
@@ -97,9 +109,22 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
       .filter((feature) => wanted.includes(feature) && settings.codes[feature] !== '')
       .map((feature) => ({ feature, code: settings.codes[feature] }));
 
-  /** The others in the call of a party. */
-  const othersOf = ({ channel, call }: Listener): ChannelEntry[] =>
-    [...call.bridge.stays.values()].map((stay) => stay.channel).filter((each) => each !== channel);
+  const consultationCodes = (): FeatureKeysInput['consultationCodes'] =>
+    consultationFeatures
+      .filter((feature) => settings.codes[feature] !== '')
+      .map((feature) => ({ feature, code: settings.codes[feature] }));
+
+  /** Whether a party talks to whom it may put the others through to. */
+  const isAway = ({ actor }: Listener): boolean => {
+    const { value } = actor.getSnapshot();
+    return value === 'consulting' || value === 'collectingThere';
+  };
+
+  /** Those whom a party talks to. */
+  const othersOf = ({ channel }: Listener): ChannelEntry[] =>
+    [...(bridges.bridgeOf(channel.id)?.stays.values() ?? [])]
+      .map((stay) => stay.channel)
+      .filter((each) => each !== channel);
 
   const indicate = (id: string, tone: Indication | undefined): void => {
     const channel = listeners.get(id)?.channel;
@@ -130,13 +155,20 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
     else if (!exists && !mayGrow) actor.send({ type: 'number.unknown' });
   };
 
-  const putThrough = ({ actor, channel }: Listener, number: string): void => {
+  const putThrough = ({ actor, channel }: Listener, number: string, consults: boolean): void => {
     if (!mayBePutTo(channel, number)) {
       log.info({ channel: channel.id, extension: number }, 'a party may not put others through to there');
       return void actor.send({ type: 'transfer.told', status: 403 });
     }
     const request = { id: ids.uuid(), extension: number, context: contextOf(channel), target: number };
-    transfers.ask(channel, { ...request, handling: 'core' }, (status) => actor.send({ type: 'transfer.told', status }));
+    transfers.ask(
+      channel,
+      { ...request, handling: 'core' },
+      {
+        told: (status) => actor.send({ type: 'transfer.told', status }),
+        ...(consults && { consults: { timeoutMs: settings.noAnswerTimeoutMs } }),
+      },
+    );
   };
 
   /** A recording that parties have begun in a bridge, until it ends: either may end it. */
@@ -174,6 +206,13 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
     return name;
   };
 
+  /** Who talks to somebody else is back in the call first, so that it ends for all. */
+  const endCall = ({ call, channel }: Listener): void => {
+    for (const other of listeners.values())
+      if (other.call === call && isAway(other)) transfers.decide(other.channel, 'aborts');
+    call.end(channel);
+  };
+
   const perform = (id: string, effect: (listener: Listener) => void): void => {
     const listener = listeners.get(id);
     if (listener) effect(listener);
@@ -182,7 +221,7 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
   const machine = featureKeysMachine.provide({
     actions: {
       passKeys: ({ context }, { keys }) => perform(context.id, (listener) => passKeys(listener, keys)),
-      endCall: ({ context }) => perform(context.id, ({ call, channel }) => call.end(channel)),
+      endCall: ({ context }) => perform(context.id, endCall),
       toggleRecording: ({ context }, { feature }) =>
         perform(context.id, (listener) => toggleRecording(listener, feature)),
       inviteNumber: ({ context: { id } }) => {
@@ -191,7 +230,10 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
       },
       stopTone: ({ context: { id } }) => indicate(id, undefined),
       weighNumber: ({ context }, { number }) => perform(context.id, (listener) => weigh(listener, number)),
-      askTransfer: ({ context }, { number }) => perform(context.id, (listener) => putThrough(listener, number)),
+      askTransfer: ({ context }, { number, consults }) =>
+        perform(context.id, (listener) => putThrough(listener, number, consults)),
+      completeTransfer: ({ context }) => perform(context.id, ({ channel }) => transfers.decide(channel, 'completes')),
+      abortTransfer: ({ context }) => perform(context.id, ({ channel }) => transfers.decide(channel, 'aborts')),
       playRinging: ({ context: { id } }) => indicate(id, 'ringing'),
       playRefusal: ({ context: { id } }) => indicate(id, 'congestion'),
       resumeCall: ({ context: { id } }) => bridges.held(id, undefined),
@@ -213,7 +255,7 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
     };
     spawn(machine, {
       id,
-      input: { id, codes, digitTimeoutMs, numberTimeoutMs, attempts },
+      input: { id, codes, consultationCodes: consultationCodes(), digitTimeoutMs, numberTimeoutMs, attempts },
       runtime,
       onCreated(actor) {
         listener.actor = actor;
@@ -245,8 +287,8 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
       const attended = call.parties.flatMap((party) => listen(party, call) ?? []);
       if (attended.length === 0) return () => {};
       const unwatch = bridge.actor.watch(({ context: { members } }) => {
-        for (const { channel, stop } of attended)
-          if (members.every(({ channelId }) => channelId !== channel.id)) stop();
+        for (const listener of attended)
+          if (!isAway(listener) && members.every(({ channelId }) => channelId !== listener.channel.id)) listener.stop();
         freeKeys(bridge);
       });
       return () => {

@@ -28,6 +28,11 @@ export interface Places {
    * Dial. The other is out of the bridge then, and nobody else's: whoever asks ends it.
    */
   take(newcomer: ChannelEntry, old: ChannelEntry): void;
+  /**
+   * Puts a channel into a bridge where another one is expected back, which it is no more.
+   * @throws AriError bridgeFull, then all is as it was.
+   */
+  takeSeat(newcomer: ChannelEntry, absentId: string, bridge: BridgeEntry): void;
   /** Brings a channel, wherever it is, to where the dialplan is that another one runs. */
   goOn(channel: ChannelEntry, old: ChannelEntry): void;
   /** Lets a channel go from what the dialplan does with it, into the bridge of another one, whose place it takes. */
@@ -102,6 +107,14 @@ export function createPlaces({ channels, bridges, companies, log }: PlacesOption
         { channel: newcomer.id, replaced: old.id, bridge: bridge.id },
         'a channel has taken the place of another',
       );
+    },
+
+    takeSeat(newcomer, absentId, bridge) {
+      bridges.enter(bridge, newcomer, plainEntry);
+      const old = channels.find(absentId);
+      if (old) companies.replace(old, newcomer);
+      companies.absent(absentId, false);
+      watchOver(bridge);
     },
 
     goOn(channel, old) {

@@ -3,7 +3,7 @@ import type { Dialplan } from '../dialplan/dialplan.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
 import { SlotMap } from '../lib/slot-map.ts';
-import { isEnding, lifeOf, noTimeout, ownVariable, passedOn } from '../machines/channel.ts';
+import { isEnding, lifeOf, noTimeout, ownVariable } from '../machines/channel.ts';
 import {
   failureStatus,
   refuseTransferCommand,
@@ -20,18 +20,27 @@ import { DriverError, type TransferRequest, transferHandlingIn } from '../teleph
 import type { BridgeEntry, Bridges } from './bridges.ts';
 import { controlledChannel } from './channel-control.ts';
 import type { ChannelEntry } from './channel-entry.ts';
-import { readEndpoint } from './channel-requests.ts';
 import type { Channels } from './channels.ts';
+import type { Consultations } from './consultations.ts';
 import type { TransferDump } from './dumps.ts';
 import { joinCalls } from './joining.ts';
 import type { Places } from './places.ts';
 import { type Actor, type Beginning, type Runtime, spawn } from './spawn.ts';
+import { createTransferCalls } from './transfer-calls.ts';
 import { askedEvent, blindEvent, type Joining, joinedEvent, type Scene, sceneTopics } from './transfer-events.ts';
 
 type TransferActor = Actor<typeof transferMachine>;
 
 /** Hears how a transfer goes, as SIP statuses, the last of which is 200 or more. */
 export type Told = (status: number) => void;
+
+/** A party that asks by other means than its technology's. */
+export type Asker = {
+  /** Hears how it goes. */
+  told: Told;
+  /** It wants to talk to the target before the others are put through: how long that is waited for, in ms. */
+  consults?: { timeoutMs: number };
+};
 
 /** What a transfer holds beside its chart. */
 type Entry = {
@@ -52,6 +61,8 @@ export type TransfersOptions = {
   channels: Channels;
   bridges: Bridges;
   places: Places;
+  /** Lets those who put others through by keys talk to the target first. */
+  consultations: Consultations;
   dialplan: Pick<Dialplan, 'hasExtension'>;
   /** How long the outcome of a transfer is waited for, in ms. */
   timeoutMs: number;
@@ -65,9 +76,11 @@ export type TransfersOptions = {
 export interface Transfers {
   /**
    * The far side of a channel asks to be put through to somebody else.
-   * @param told hears how it goes; left out, the technology of the channel does.
+   * @param asker hears how it goes; left out, the technology of the channel does.
    */
-  ask(channel: ChannelEntry, request: TransferRequest, told?: Told): void;
+  ask(channel: ChannelEntry, request: TransferRequest, asker?: Asker): void;
+  /** Who wanted to talk to a target first has had enough: the others are to be put through to it, or not. */
+  decide(channel: ChannelEntry, what: 'completes' | 'aborts'): void;
   /** A channel is about to end, or to leave its application: hears it before its bridge does. */
   departing(channelId: string): void;
   /**
@@ -82,7 +95,7 @@ export interface Transfers {
   readonly size: number;
 }
 
-const nobody = { name: '', number: '' } as const;
+const nowhere: Pick<Joining, 'destination'> = { destination: { destination_type: 'fail' } };
 
 const commandOf: Readonly<Record<TransferState, TransferCommand['type']>> = {
   channel_progress: 'client.progress',
@@ -101,12 +114,14 @@ export function createTransfers(options: TransfersOptions): Transfers {
     channels,
     bridges,
     places,
+    consultations,
     dialplan,
     timeoutMs,
     callsBack = false,
     fieldEvents = false,
   } = options;
   const transfers = new SlotMap<string, Entry>();
+  const calls = createTransferCalls({ channels, places });
 
   const sceneOf = (channel: ChannelEntry): Scene => {
     const bridge = bridges.bridgeOf(channel.id);
@@ -132,40 +147,6 @@ export function createTransfers(options: TransfersOptions): Transfers {
 
   /* ---- Effects -------------------------------------------------------------------------------------------------- */
 
-  /** Makes the channel that calls the target, as if the dialplan of whoever is put through did. */
-  const openTarget = (transferer: ChannelEntry, context: TransferContext): ChannelEntry => {
-    const from = channels.snapshot(transferer).context;
-    const [transferee = transferer] = places.othersWith(transferer);
-    const { caller, linked, language } = channels.snapshot(transferee).context;
-    const who = { name: caller.name, number: caller.number };
-    const { referredBy, target } = context.request;
-    const told = {
-      BLINDTRANSFER: transferer.name,
-      SIPREFERTOHDR: `<${target}>`,
-      ...(referredBy !== undefined && { SIPREFERREDBYHDR: referredBy }),
-    };
-    const { variables, inheritance } = passedOn(from);
-    const always = Object.fromEntries(Object.keys(told).map((name) => [name, 'always' as const]));
-    return channels.openOutbound({
-      id: context.targetId,
-      technology: 'Local',
-      resource: `${context.extension}@${context.context}`,
-      origin: 'originated',
-      caller: { name: '', number: context.extension },
-      connected: who,
-      presented: who,
-      variables: { ...variables, ...told },
-      inheritance: { ...inheritance, ...always },
-      reported: [],
-      // Who sends a call elsewhere answers for what that costs.
-      accountCode: from.accountCode,
-      tenantId: from.tenantId,
-      language,
-      linked,
-      dialer: transferee,
-    });
-  };
-
   const dialTarget = (context: TransferContext): void => {
     const { id, transferer: transfererId, extension } = context;
     const transferer = living(transfererId);
@@ -175,7 +156,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
     if (!exists) return void fail(id, 404, 'Fail');
     watchBridge(id, bridges.bridgeOf(transferer.id));
     try {
-      const target = openTarget(transferer, context);
+      const target = calls.openTarget(transferer, context);
       watchTarget(id, target);
       channels.tell(target, { type: 'dial', timeoutMs: noTimeout });
     } catch (error) {
@@ -193,22 +174,8 @@ export function createTransfers(options: TransfersOptions): Transfers {
     const old = channels.find(targetId);
     const [transferee] = old ? places.othersWith(old) : [];
     if (!old || !transferee || !back) return void send(id, { type: 'transferer.lost' });
-    const { caller, linked, language, accountCode, tenantId } = channels.snapshot(transferee).context;
-    const who = { name: caller.name, number: caller.number };
     try {
-      const newcomer = channels.openOutbound({
-        id: back.channelId,
-        ...readEndpoint(back.target),
-        origin: 'originated',
-        caller: nobody,
-        connected: who,
-        presented: who,
-        variables: {},
-        inheritance: {},
-        reported: [],
-        ...{ accountCode, tenantId, language, linked },
-        dialer: transferee,
-      });
+      const newcomer = calls.openCallBack(back, transferee);
       places.take(newcomer, old);
       watchCallBack(id, newcomer);
       channels.tell(newcomer, { type: 'dial', timeoutMs: patience });
@@ -261,16 +228,47 @@ export function createTransfers(options: TransfersOptions): Transfers {
     const { transferer, targetId, callBack: back } = entry.actor.getSnapshot().context;
     const own = new Set([transferer, targetId, back?.channelId]);
     const look = ({ context: { members } }: ReturnType<typeof bridges.snapshot>): void => {
-      const isThere = members.some(({ channelId }) => own.has(channelId));
+      const isElsewhere = entry.actor.getSnapshot().value === 'consulting';
+      const isThere = isElsewhere || members.some(({ channelId }) => own.has(channelId));
       const isOther = members.some(({ channelId }) => !own.has(channelId));
       if (!isThere || !isOther) send(id, { type: 'transferees.left' });
     };
     entry.unwatch.push(bridge.actor.watch(look));
   };
 
-  const join = ({ id, transferer, request }: TransferContext): void => {
+  const beginTalk = (context: TransferContext): void => {
+    if (consultations.begin(context)) watchTalk(context);
+    else fail(context.id, 503, 'Fail');
+  };
+
+  /** Tells when somebody else has parted the two who talk. */
+  const watchTalk = (context: TransferContext): void => {
+    const room = bridges.find(context.consults?.bridgeId ?? '');
+    const look = (): void => {
+      if (!consultations.goesOn(context)) send(context.id, { type: 'transferer.aborts' });
+    };
+    if (room) transfers.get(context.id)?.unwatch.push(room.actor.watch(look));
+  };
+
+  /** Puts those who wait through to whom the party talks to. */
+  const completeTalk = (context: TransferContext, entry: Entry): void => {
+    const scenes = consultations.scenes(context);
+    const done = scenes && consultations.complete(context);
+    if (!done) return void send(context.id, { type: 'parties.refused', status: 480, result: 'Fail' });
+    entry.joining = {
+      ...scenes,
+      destination: { destination_type: 'bridge', destination_bridge: done.into.id },
+    };
+    publishMerged([done.into, done.from]);
+    bridges.destroy(done.from);
+    send(context.id, { type: 'parties.joined' });
+  };
+
+  const join = (context: TransferContext): void => {
+    const { id, transferer, request, consults } = context;
     const [first, second] = [living(transferer), living(request.replaces?.channelId ?? '')];
     const entry = transfers.get(id);
+    if (entry && consults) return void completeTalk(context, entry);
     if (!first || !entry) return;
     const before = { first: sceneOf(first), ...(second && { second: sceneOf(second) }) };
     const joined = joinCalls({ first, second }, { channels, bridges, places });
@@ -298,9 +296,17 @@ export function createTransfers(options: TransfersOptions): Transfers {
     if (called) channels.tell(called, { type: 'hangup', cause: Cause.normalClearing, cancels: true, by: 'server' });
   };
 
-  const take = ({ transferer, targetId }: TransferContext): void => {
+  const take = ({ id, transferer, targetId, consults }: TransferContext): void => {
     const [old, newcomer] = [channels.find(transferer), living(targetId)];
-    if (old && newcomer) places.take(newcomer, old);
+    const entry = transfers.get(id);
+    if (!old || !newcomer || !entry) return;
+    const { channel } = entry.scene;
+    if (consults)
+      entry.joining = {
+        ...{ first: entry.scene, second: { channel, peer: channels.model(newcomer) } },
+        destination: { destination_type: 'bridge', destination_bridge: consults.waitingIn },
+      };
+    places.take(newcomer, old);
   };
 
   /** Those who are put through, with whoever stands in the place of who asked. */
@@ -321,6 +327,8 @@ export function createTransfers(options: TransfersOptions): Transfers {
       dialTarget: ({ context }) => dialTarget(context),
       joinParties: ({ context }) => join(context),
       takePlace: ({ context }) => take(context),
+      beginTalk: ({ context }) => beginTalk(context),
+      endTalk: ({ context }) => consultations.end(context),
       alertTransferees: ({ context }) => alert(context, 'ring'),
       calmTransferees: ({ context }) => alert(context, 'ringStop'),
       endTransferer: ({ context: { transferer, request } }) => {
@@ -350,7 +358,9 @@ export function createTransfers(options: TransfersOptions): Transfers {
       const event = blindEvent(context, fact.result, scene, replacing);
       return void bus.publish({ event, topics: sceneTopics([scene], !fieldEvents) });
     }
-    const joining = entry.joining ?? { first: scene, destination: { destination_type: 'fail' } };
+    const seen = entry.joining ?? consultations.scenes(context) ?? { first: scene };
+    const { destination } = fact.result === 'Success' && entry.joining ? entry.joining : nowhere;
+    const joining: Joining = { ...seen, destination };
     const event = joinedEvent(fact.result, joining);
     const { first, second = first } = joining;
     bus.publish({ event, topics: sceneTopics([first, second], !fieldEvents) });
@@ -364,6 +374,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
     // Nobody else would tell it, and what was called for it would be nobody's.
     const { context } = entry.actor.getSnapshot();
     tellTransferer(context, 500, entry.told);
+    consultations.end(context);
     end(living(context.targetId));
   };
 
@@ -388,23 +399,39 @@ export function createTransfers(options: TransfersOptions): Transfers {
       .filter((actor) => actor.getSnapshot().context.transferer === channelId);
 
   return {
-    ask(channel, request, told) {
+    ask(channel, request, asker) {
       const { variables, transferHandling } = channels.snapshot(channel).context;
-      const handling = transferHandling ?? transferHandlingIn(variables) ?? request.handling;
+      // Nobody but this server can have a party talk to somebody else in its call.
+      const decided = transferHandling ?? transferHandlingIn(variables) ?? request.handling;
+      const handling = asker?.consults ? 'core' : decided;
       const context = ownVariable(variables, 'TRANSFER_CONTEXT') || request.context;
       const id = ids.uuid();
       const targetId = channels.freshId();
       const place = channels.snapshot(channel).context.endpoint;
       const back = callsBack && place ? { channelId: channels.freshId(), target: place.join('/') } : undefined;
       const input = {
-        ...{ id, transferer: channel.id, request, handling, context, targetId, timeoutMs },
+        ...{ id, transferer: channel.id, request, handling, context, targetId },
+        timeoutMs: asker?.consults?.timeoutMs ?? timeoutMs,
         ...(back && { callBack: back }),
+        ...(asker?.consults && {
+          consults: { bridgeId: ids.uuid(), waitingIn: bridges.bridgeOf(channel.id)?.id ?? '' },
+        }),
       };
       log.info(
-        { channel: channel.id, target: request.target, attended: request.replaces !== undefined, handling },
+        {
+          channel: channel.id,
+          target: request.target,
+          attended: Boolean(request.replaces ?? asker?.consults),
+          handling,
+        },
         'a party asks for a transfer',
       );
-      start(id, sceneOf(channel), { input: input as TransferContext }, told);
+      start(id, sceneOf(channel), { input: input as TransferContext }, asker?.told);
+    },
+
+    decide(channel, what) {
+      for (const actor of of(channel.id))
+        if (actor.getSnapshot().context.consults) actor.send({ type: `transferer.${what}` });
     },
 
     departing(channelId) {
@@ -442,7 +469,9 @@ export function createTransfers(options: TransfersOptions): Transfers {
         // None could be taken up: their ends are told by themselves.
         if (!seen) continue;
         start(id, sceneOf(seen), { from });
-        watchBridge(id, bridges.bridgeOf(seen.id));
+        const { consults } = from.context;
+        watchBridge(id, bridges.find(consults?.waitingIn ?? '') ?? bridges.bridgeOf(seen.id));
+        watchTalk(from.context as TransferContext);
         if (target) watchTarget(id, target);
         if (returning) watchCallBack(id, returning);
       }

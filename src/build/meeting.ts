@@ -3,6 +3,7 @@ import { createBridges } from '../actors/bridges.ts';
 import type { Broadcasts } from '../actors/broadcasts.ts';
 import type { Channels } from '../actors/channels.ts';
 import { Companies } from '../actors/companies.ts';
+import { createConsultations } from '../actors/consultations.ts';
 import { createDialplanCalls } from '../actors/dialplan-calls.ts';
 import { createFeatureKeys } from '../actors/feature-keys.ts';
 import { createForwarding } from '../actors/forwarding.ts';
@@ -61,6 +62,7 @@ export function buildMeeting(
   const places = createPlaces({ channels, bridges, companies, log });
   const transfers = createTransfers({
     ...{ bus, runtime, ids, log, channels, bridges, places, dialplan },
+    consultations: createConsultations({ channels, bridges, companies, places, clock, log }),
     timeoutMs: config.sip.transfers.timeout * 1000,
     callsBack: config.sip.transfers.call_back,
     fieldEvents: compatibility === 'asterisk',

@@ -10,6 +10,12 @@ export const features = group(
       '#1',
       'Keys that put the other party through to the number that is dialed then (Dial with t or T).',
     ),
+    atxfer: code(
+      '*2',
+      'Keys that call the number that is dialed then, to talk there before the other party is put through to it (Dial with t or T).',
+    ),
+    atxfercomplete: code('*2', 'Keys that put the other party through, in such a talk or before it.'),
+    atxferabort: code('*1', 'Keys that end it and lead back to the other party.'),
     disconnect: code('*0', 'Keys that end the call (Dial with h or H).'),
     automon: code('*1', 'Keys that record the call, and end that (Dial with w or W).'),
     automixmon: code('*3', 'The same (Dial with x or X).'),
@@ -28,6 +34,11 @@ export const features = group(
       default: 3,
       unit: 'numbers',
       description: 'Numbers that may be dialed in vain before the party is back in its call.',
+    }),
+    transfer_no_answer_timeout: whole(1, 3_600_000, {
+      default: 15_000,
+      unit: 'ms',
+      description: 'How long a number is called by atxfer.',
     }),
     recording_beep: flag({
       default: false,

@@ -1,5 +1,5 @@
 import { type SnapshotFrom, setup } from 'xstate';
-import type { Feature } from '../telephony/features.ts';
+import type { ConsultationFeature, Feature } from '../telephony/features.ts';
 import { effect } from './effect.ts';
 import type { Expectations } from './expectations.ts';
 import type { Ignores } from './ignores.ts';
@@ -12,6 +12,8 @@ export type FeatureKeysInput = {
   id: string;
   /** The codes that it may use; none is empty, no two are the same. */
   codes: readonly { feature: Feature; code: string }[];
+  /** The same while it calls or talks to whom the others may be put through: each counts as soon as it was pressed. */
+  consultationCodes: readonly { feature: ConsultationFeature; code: string }[];
   /** Longest time between two keys of a code, in ms. */
   digitTimeoutMs: number;
   /** Longest time until the first key of a number, and between two of them, in ms. */
@@ -21,6 +23,8 @@ export type FeatureKeysInput = {
 };
 
 export type FeatureKeysContext = FeatureKeysInput & {
+  /** It wants to talk to whom it puts the others through to. */
+  consults: boolean;
   /** Keys that may become a code. */
   pressed: readonly PressedKey[];
   /** The number that is dialed, as far as it is known. */
@@ -34,7 +38,7 @@ export type FeatureKeysEvent =
   /** Verdicts on a number: there is such an extension and no longer one, or there is none that begins so. */
   | { type: 'number.complete' }
   | { type: 'number.unknown' }
-  /** How putting through goes, as a SIP status. */
+  /** How putting through goes, as a SIP status; 183 once the party talks to the target. */
   | { type: 'transfer.told'; status: number }
   /** The party is in the call no more. */
   | { type: 'party.left' };
@@ -58,7 +62,10 @@ const featureKeys = setup({
     /** Asks whether a number is complete: answers with `number.…`, or not at all where it may go on. */
     weighNumber: effect<{ number: string }>('weighNumber'),
     /** Has the others put through to a number; answers with `transfer.told`. */
-    askTransfer: effect<{ number: string }>('askTransfer'),
+    askTransfer: effect<{ number: string; consults: boolean }>('askTransfer'),
+    /** Has them put through to whom the party calls or talks to, or not; answers with `transfer.told`. */
+    completeTransfer: effect('completeTransfer'),
+    abortTransfer: effect('abortTransfer'),
     /** The party hears that the target rings. */
     playRinging: effect('playRinging'),
     /** The party hears that it did not work. */
@@ -69,14 +76,21 @@ const featureKeys = setup({
   guards: {
     endsCall: ({ context, event }) => heard(context, event).feature === 'disconnect',
     records: ({ context, event }) => isRecording(heard(context, event).feature),
-    putsThrough: ({ context, event }) => heard(context, event).feature === 'blindxfer',
+    putsThrough: ({ context, event }) => isTransfer(heard(context, event).feature),
     mayBecomeCode: ({ context, event }) => heard(context, event).kept.length > 0,
     hadEndsCall: ({ context }) => codeOf(context, context.pressed) === 'disconnect',
     hadRecords: ({ context }) => isRecording(codeOf(context, context.pressed)),
-    hadPutsThrough: ({ context }) => codeOf(context, context.pressed) === 'blindxfer',
+    hadPutsThrough: ({ context }) => isTransfer(codeOf(context, context.pressed)),
+    consults: ({ context }) => context.consults,
+    completes: ({ context, event }) => heardThere(context, event).feature === 'atxfercomplete',
+    aborts: ({ context, event }) => heardThere(context, event).feature === 'atxferabort',
+    mayBecomeCodeThere: ({ context, event }) => heardThere(context, event).kept.length > 0,
     endsNumber: ({ event }) => event.type === 'key' && event.digit === '#',
+    endsNumberToTalk: ({ context, event }) => event.type === 'key' && event.digit === '#' && context.consults,
     mayTryAgain: ({ context }) => context.failed < context.attempts,
     isRinging: ({ event }) => event.type === 'transfer.told' && event.status === 180,
+    isTalking: ({ event }) => event.type === 'transfer.told' && event.status === 183,
+    wasAborted: ({ event }) => event.type === 'transfer.told' && event.status === 487,
     isUnderWay: ({ event }) => event.type === 'transfer.told' && event.status < 200,
     isDone: ({ event }) => event.type === 'transfer.told' && event.status < 300,
   },
@@ -90,17 +104,22 @@ const featureKeys = setup({
 
 const isRecording = (feature: Feature | undefined): boolean => feature === 'automon' || feature === 'automixmon';
 
+const isTransfer = (feature: Feature | undefined): boolean => feature === 'blindxfer' || feature === 'atxfer';
+
 const textOf = (keys: readonly PressedKey[]): string => keys.map(({ digit }) => digit).join('');
 
+/** The keys that stand for features. */
+type Codes<F> = readonly { feature: F; code: string }[];
+
 /** The feature whose code these keys are. */
-const codeOf = ({ codes }: Pick<FeatureKeysInput, 'codes'>, keys: readonly PressedKey[]): Feature | undefined =>
+const codeOf = <F>({ codes }: { codes: Codes<F> }, keys: readonly PressedKey[]): F | undefined =>
   codes.find(({ code }) => code === textOf(keys))?.feature;
 
 /** What a key makes of those before it: which mean nothing, which may become a code, and the code that they are for sure. */
-function heard(
-  { codes, pressed }: Pick<FeatureKeysContext, 'codes' | 'pressed'>,
+function heard<F>(
+  { codes, pressed }: { codes: Codes<F>; pressed: readonly PressedKey[] },
   event: FeatureKeysEvent,
-): { passed: readonly PressedKey[]; kept: readonly PressedKey[]; feature?: Feature | undefined } {
+): { passed: readonly PressedKey[]; kept: readonly PressedKey[]; feature?: F | undefined } {
   if (event.type !== 'key') return { passed: [], kept: pressed };
   const { digit, durationMs } = event;
   const all = [...pressed, { digit, durationMs }];
@@ -110,6 +129,12 @@ function heard(
   const text = textOf(kept);
   const mayGrow = codes.some(({ code }) => code.length > text.length && code.startsWith(text));
   return { passed, kept, feature: mayGrow ? undefined : codeOf({ codes }, kept) };
+}
+
+/** The same while the party calls or talks to whom the others may be put through: no code waits for a longer one. */
+function heardThere({ consultationCodes: codes, pressed }: FeatureKeysContext, event: FeatureKeysEvent) {
+  const all = heard({ codes, pressed }, event);
+  return { ...all, feature: codeOf({ codes }, all.kept) };
 }
 
 const { assign } = featureKeys;
@@ -122,10 +147,24 @@ const passOthers = {
     keys: heard(context, event).passed,
   }),
 } as const;
+const keepKeysThere = assign(({ context, event }) => ({ pressed: heardThere(context, event).kept }));
+const passTarget = {
+  type: 'passKeys',
+  params: ({ context, event }: { context: FeatureKeysContext; event: FeatureKeysEvent }) => ({
+    keys: heardThere(context, event).passed,
+  }),
+} as const;
 const passAll = {
   type: 'passKeys',
   params: ({ context }: { context: FeatureKeysContext }) => ({ keys: context.pressed }),
 } as const;
+
+/** Whether a code asks for a talk to the target first. */
+const chooseHeard = assign(({ context, event }) => ({
+  consults: heard(context, event).feature === 'atxfer',
+  pressed: [],
+}));
+const chooseHad = assign(({ context }) => ({ consults: codeOf(context, context.pressed) === 'atxfer', pressed: [] }));
 
 const recordingOf = (feature: Feature | undefined) => ({
   feature: feature === 'automon' ? ('automon' as const) : ('automixmon' as const),
@@ -144,7 +183,7 @@ const toggleHad = {
 const onKey = [
   { guard: 'endsCall', target: 'over', actions: [passOthers, 'endCall'] },
   { guard: 'records', target: 'talking', actions: [passOthers, toggleHeard, forgetKeys] },
-  { guard: 'putsThrough', target: 'invited', actions: [passOthers, forgetKeys] },
+  { guard: 'putsThrough', target: 'invited', actions: [passOthers, chooseHeard] },
   { guard: 'mayBecomeCode', target: 'collecting', reenter: true, actions: [passOthers, keepKeys] },
   { target: 'talking', actions: [passOthers, forgetKeys] },
 ] as const;
@@ -154,16 +193,32 @@ const longestNumber = 80;
 const dialKey = assign(({ context, event }) =>
   event.type === 'key' ? { number: (context.number + event.digit).slice(0, longestNumber) } : {},
 );
+/** Where a number leads that was dialed. */
+const called = [{ guard: 'consults', target: 'calling' }, { target: 'puttingThrough' }] as const;
+const askTransfer = {
+  type: 'askTransfer',
+  params: ({ context: { number, consults } }: { context: FeatureKeysContext }) => ({ number, consults }),
+} as const;
+const back = { target: 'talking', actions: [assign({ failed: 0, pressed: [] }), 'resumeCall'] } as const;
+/** What a key leads to while the party talks to the target. */
+const onKeyThere = [
+  { guard: 'completes', target: 'consulting', actions: [passTarget, forgetKeys, 'completeTransfer'] },
+  { guard: 'aborts', target: 'consulting', actions: [passTarget, forgetKeys, 'abortTransfer'] },
+  { guard: 'mayBecomeCodeThere', target: 'collectingThere', reenter: true, actions: [passTarget, keepKeysThere] },
+  { target: 'consulting', actions: [passTarget, forgetKeys] },
+] as const;
+const toldThere = [{ guard: 'isUnderWay' }, { guard: 'isDone', target: 'over' }, back] as const;
+
 const countFailure = assign(({ context }) => ({ failed: context.failed + 1 }));
 
 /**
  * The keys that a party of a call presses, where it may ask for something by them: those of a code are kept from the others,
- * and so is the number that it dials to put the others through. Where one code is the beginning of another, it counts when
+ * and so is the number that it dials to put the others through, at once or when it has talked there. Where one code is the beginning of another, it counts when
  * no further key comes.
  */
 export const featureKeysMachine = featureKeys.createMachine({
   id: 'featureKeys',
-  context: ({ input }) => ({ ...input, pressed: [], number: '', failed: 0 }),
+  context: ({ input }) => ({ ...input, consults: false, pressed: [], number: '', failed: 0 }),
   initial: 'talking',
   on: { 'party.left': '.over' },
   states: {
@@ -175,7 +230,7 @@ export const featureKeysMachine = featureKeys.createMachine({
         digitTimeout: [
           { guard: 'hadEndsCall', target: 'over', actions: 'endCall' },
           { guard: 'hadRecords', target: 'talking', actions: [toggleHad, forgetKeys] },
-          { guard: 'hadPutsThrough', target: 'invited', actions: forgetKeys },
+          { guard: 'hadPutsThrough', target: 'invited', actions: chooseHad },
           { target: 'talking', actions: [passAll, forgetKeys] },
         ],
       },
@@ -186,28 +241,56 @@ export const featureKeysMachine = featureKeys.createMachine({
       exit: 'stopTone',
       on: {
         key: [
-          { guard: 'endsNumber', target: 'talking', actions: [assign({ failed: 0 }), 'resumeCall'] },
+          { guard: 'endsNumber', ...back },
           { target: 'dialing', actions: dialKey },
         ],
       },
-      after: { numberTimeout: { target: 'talking', actions: [assign({ failed: 0 }), 'resumeCall'] } },
+      after: { numberTimeout: back },
     },
     /** Dials. */
     dialing: {
       entry: { type: 'weighNumber', params: ({ context }) => ({ number: context.number }) },
       on: {
         key: [
+          { guard: 'endsNumberToTalk', target: 'calling' },
           { guard: 'endsNumber', target: 'puttingThrough' },
           { target: 'dialing', reenter: true, actions: dialKey },
         ],
-        'number.complete': 'puttingThrough',
+        'number.complete': [...called],
         'number.unknown': 'refused',
       },
-      after: { numberTimeout: 'puttingThrough' },
+      after: { numberTimeout: [...called] },
+    },
+    /** The target is called, to be talked to first. */
+    calling: {
+      entry: askTransfer,
+      exit: 'stopTone',
+      on: {
+        key: [
+          { guard: 'completes', actions: [forgetKeys, 'completeTransfer'] },
+          { guard: 'aborts', actions: [forgetKeys, 'abortTransfer'] },
+          { actions: keepKeysThere },
+        ],
+        'transfer.told': [
+          { guard: 'isRinging', actions: 'playRinging' },
+          { guard: 'isTalking', target: 'consulting', actions: forgetKeys },
+          { guard: 'isUnderWay' },
+          { guard: 'isDone', target: 'over' },
+          { guard: 'wasAborted', ...back },
+          { target: 'refused', actions: forgetKeys },
+        ],
+      },
+    },
+    /** The party talks to the target, and the others wait. */
+    consulting: { on: { key: [...onKeyThere], 'transfer.told': [...toldThere] } },
+    /** There the beginning of a code was pressed. */
+    collectingThere: {
+      on: { key: [...onKeyThere], 'transfer.told': [...toldThere] },
+      after: { digitTimeout: { target: 'consulting', actions: [passAll, forgetKeys] } },
     },
     /** The others are being put through. */
     puttingThrough: {
-      entry: { type: 'askTransfer', params: ({ context }) => ({ number: context.number }) },
+      entry: askTransfer,
       exit: 'stopTone',
       on: {
         'transfer.told': [
@@ -223,10 +306,7 @@ export const featureKeysMachine = featureKeys.createMachine({
       entry: [countFailure, 'playRefusal'],
       exit: 'stopTone',
       after: {
-        refusalTone: [
-          { guard: 'mayTryAgain', target: 'invited' },
-          { target: 'talking', actions: [assign({ failed: 0 }), 'resumeCall'] },
-        ],
+        refusalTone: [{ guard: 'mayTryAgain', target: 'invited' }, back],
       },
     },
     over: { type: 'final' },
@@ -238,7 +318,7 @@ export const featureKeysIgnores: Ignores<typeof featureKeysMachine> = [
   { events: ['key'], in: ['puttingThrough', 'refused'], why: 'its number was dialed, and stands' },
   {
     events: ['number.complete', 'number.unknown'],
-    in: ['talking', 'collecting', 'invited', 'puttingThrough', 'refused'],
+    in: ['talking', 'collecting', 'invited', 'calling', 'consulting', 'collectingThere', 'puttingThrough', 'refused'],
     why: 'no number is being weighed',
   },
   {
@@ -255,6 +335,8 @@ export const featureKeysExpectations: Expectations<FeatureKeysSnapshot['value']>
   collecting: { atMost: 60_000, waitsFor: 'the next key of a code' },
   invited: { atMost: 60_000, waitsFor: 'a number to be dialed' },
   dialing: { atMost: 60_000, waitsFor: 'the next key of a number' },
+  calling: { atMost: 300_000, waitsFor: 'the target to answer' },
+  collectingThere: { atMost: 60_000, waitsFor: 'the next key of a code' },
   puttingThrough: { atMost: 300_000, waitsFor: 'the target to answer' },
   refused: { atMost: 5_000, waitsFor: 'its tone to end' },
 };

@@ -21,6 +21,11 @@ export type TransferInput = {
   timeoutMs: number;
   /** Id of the channel that would call the party back, and where, as `tech/resource`; left out where it is not to be. */
   callBack?: { channelId: string; target: string };
+  /**
+   * Who asks talks to the target before whoever waits is put through to it: the id of the bridge for that talk, and of the one
+   * in which the others wait. Left out where nobody wants to talk, or has made a call of its own for it.
+   */
+  consults?: { bridgeId: string; waitingIn: string };
 };
 
 export type TransferContext = TransferInput & {
@@ -50,6 +55,9 @@ export type TransferEvent =
   | { type: 'parties.early'; context: string; extension: string }
   /** Who asked has hung up. */
   | { type: 'transferer.left' }
+  /** Who asked wants to talk to the target first, and has had enough: the others are to be put through, or not. */
+  | { type: 'transferer.completes' }
+  | { type: 'transferer.aborts' }
   /** Who asked has answered the call back, or cannot be had either. */
   | { type: 'transferer.returned' }
   | { type: 'transferer.lost' }
@@ -75,6 +83,10 @@ const transfer = setup({
     dialTarget: effect('dialTarget'),
     /** Joins the far parties of both calls; answers with `parties.…`. */
     joinParties: effect('joinParties'),
+    /** Who asked and the target talk, in a bridge of their own; answers with `target.failed` where that cannot be. */
+    beginTalk: effect('beginTalk'),
+    /** Who asked is with those who wait again, if it was talking to the target. */
+    endTalk: effect('endTalk'),
     /** The channel that calls the target takes the place of the one whose far side asked. */
     takePlace: effect('takePlace'),
     /** Who is put through hears that the target alerts; and no longer. */
@@ -93,6 +105,7 @@ const transfer = setup({
     isForClient: ({ context }) => context.handling === 'client',
     canCallBack: ({ context }) => context.callBack !== undefined,
     isAttended: ({ context }) => context.request.replaces !== undefined,
+    consults: ({ context }) => context.consults !== undefined,
   },
   delays: {
     /** How long the application, or the target, has. */
@@ -120,8 +133,13 @@ export function failureStatus(cause: number): number {
 
 const resultOf = (event: TransferEvent): TransferResult => ('result' in event ? event.result : 'Fail');
 const shown = (state: TransferState) => emit({ type: 'ChannelTransfer', state });
-const blind = (result: TransferResult) => emit({ type: 'BridgeBlindTransfer', result });
-const blindFailed = emit(({ event }) => ({ type: 'BridgeBlindTransfer', result: resultOf(event) }));
+/** What came of it, in the event of its kind. */
+const outcome = (context: TransferContext, result: TransferResult) =>
+  context.consults
+    ? ({ type: 'BridgeAttendedTransfer', result } as const)
+    : ({ type: 'BridgeBlindTransfer', result } as const);
+const succeeded = emit(({ context }) => outcome(context, 'Success'));
+const failed = emit(({ context, event }) => outcome(context, resultOf(event)));
 
 /** What the application says, in each state in which it is heard. */
 const saidByClient = {
@@ -133,12 +151,17 @@ const saidByClient = {
 
 /** What becomes of a call to the target while who asked is still there. */
 const attended = {
-  'target.answered': { target: 'completed', actions: [blind('Success'), told(200), 'takePlace', 'endTransferer'] },
-  'target.failed': { target: 'recovered', actions: [blindFailed, tellFailure] },
+  'target.answered': [
+    { guard: 'consults', target: 'consulting', actions: told(183) },
+    { target: 'completed', actions: [succeeded, told(200), 'takePlace', 'endTransferer'] },
+  ],
+  'target.failed': { target: 'recovered', actions: [failed, tellFailure] },
   'transferer.left': { target: 'handedOver', actions: ['takePlace', 'alertTransferees'] },
-  'transferees.left': { target: 'failed', actions: [blind('Fail'), told(487), 'abandonTarget'] },
+  'transferer.completes': { target: 'handedOver', actions: ['takePlace', 'alertTransferees', 'endTransferer'] },
+  'transferer.aborts': { target: 'recovered', actions: [failed, told(487), 'abandonTarget'] },
+  'transferees.left': { target: 'failed', actions: [failed, told(487), 'abandonTarget'] },
 } as const;
-const givenUp = { target: 'recovered', actions: [blind('Fail'), told(408), 'abandonTarget'] } as const;
+const givenUp = { target: 'recovered', actions: [failed, told(408), 'abandonTarget'] } as const;
 
 /**
  * A transfer that a party asks for: carried out by the application it is offered to, or here. Who is put through stays
@@ -180,10 +203,13 @@ export const transferMachine = transfer.createMachine({
           target: 'completed',
           actions: [emit({ type: 'BridgeAttendedTransfer', result: 'Success' }), told(200), 'endTransferer'],
         },
-        'parties.refused': {
-          target: 'recovered',
-          actions: [emit(({ event }) => ({ type: 'BridgeAttendedTransfer', result: resultOf(event) })), tellFailure],
-        },
+        'parties.refused': [
+          { guard: 'consults', target: 'recovered', actions: [failed, tellFailure, 'endTalk', 'abandonTarget'] },
+          {
+            target: 'recovered',
+            actions: [emit(({ event }) => ({ type: 'BridgeAttendedTransfer', result: resultOf(event) })), tellFailure],
+          },
+        ],
         'parties.early': {
           target: 'dialing',
           actions: assign(({ event }) =>
@@ -208,20 +234,31 @@ export const transferMachine = transfer.createMachine({
       on: { ...attended },
       after: { patience: givenUp },
     },
+    /** Who asked talks to the target; the others wait. */
+    consulting: {
+      entry: 'beginTalk',
+      on: {
+        'transferer.left': 'joining',
+        'transferer.completes': 'joining',
+        'transferer.aborts': { target: 'recovered', actions: [failed, told(487), 'endTalk', 'abandonTarget'] },
+        'target.failed': { target: 'recovered', actions: [failed, tellFailure, 'endTalk'] },
+        'transferees.left': { target: 'failed', actions: [failed, told(487), 'endTalk', 'abandonTarget'] },
+      },
+    },
     /** Who asked has hung up; the channel that calls the target is in its place already. */
     handedOver: {
       on: {
-        'target.answered': { target: 'completed', actions: [blind('Success'), 'calmTransferees'] },
+        'target.answered': { target: 'completed', actions: [succeeded, 'calmTransferees'] },
         'target.failed': [
-          { guard: 'canCallBack', target: 'callingBack', actions: [blindFailed, 'callBack'] },
-          { target: 'failed', actions: [blindFailed, 'calmTransferees'] },
+          { guard: 'canCallBack', target: 'callingBack', actions: [failed, 'callBack'] },
+          { target: 'failed', actions: [failed, 'calmTransferees'] },
         ],
-        'transferees.left': { target: 'failed', actions: [blind('Fail'), 'abandonTarget'] },
+        'transferees.left': { target: 'failed', actions: [failed, 'abandonTarget'] },
       },
       after: {
         patience: [
-          { guard: 'canCallBack', target: 'callingBack', actions: [blind('Fail'), 'callBack', 'abandonTarget'] },
-          { target: 'failed', actions: [blind('Fail'), 'calmTransferees', 'abandonTarget'] },
+          { guard: 'canCallBack', target: 'callingBack', actions: [failed, 'callBack', 'abandonTarget'] },
+          { target: 'failed', actions: [failed, 'calmTransferees', 'abandonTarget'] },
         ],
       },
     },
@@ -251,17 +288,23 @@ export const transferIgnores: Ignores<typeof transferMachine> = [
     in: ['offered', 'progressing', 'joining', 'callingBack'],
     why: 'no target is called here, or any more',
   },
+  { events: ['target.ringing', 'target.answered'], in: ['consulting'], why: 'it has answered' },
+  {
+    events: ['transferer.completes', 'transferer.aborts'],
+    in: ['offered', 'progressing', 'joining', 'handedOver', 'callingBack'],
+    why: 'who asked talks to no target, nor waits for one',
+  },
   { events: ['target.ringing'], in: ['ringing'], why: 'who asked knows it' },
   { events: ['target.ringing'], in: ['handedOver'], why: 'who would be told of it has hung up' },
   {
     events: ['parties.joined', 'parties.refused', 'parties.early'],
-    in: ['offered', 'progressing', 'dialing', 'ringing', 'handedOver', 'callingBack'],
+    in: ['offered', 'progressing', 'dialing', 'ringing', 'consulting', 'handedOver', 'callingBack'],
     why: 'two calls are not being joined',
   },
   { events: ['transferer.left'], in: ['handedOver', 'callingBack'], why: 'it has left before' },
   {
     events: ['transferer.returned', 'transferer.lost'],
-    in: ['offered', 'progressing', 'joining', 'dialing', 'ringing', 'handedOver'],
+    in: ['offered', 'progressing', 'joining', 'dialing', 'ringing', 'consulting', 'handedOver'],
     why: 'who asked is not called back',
   },
   { events: ['transferees.left'], in: ['offered', 'progressing'], why: 'the application sees to who is put through' },

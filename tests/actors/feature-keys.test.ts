@@ -72,8 +72,11 @@ test('without such options, and where no keys stand for what they allow, keys pa
   );
   const w = createCallControl({ contexts: { default: { '202': ['Dial(Fake/bob,20,hH)'] } } });
   w.featureKeys.change({
-    codes: { blindxfer: '#1', disconnect: '', automon: '', automixmon: '' },
-    ...{ digitTimeoutMs: 1_000, numberTimeoutMs: 3_000, attempts: 1, beep: false },
+    codes: {
+      ...{ blindxfer: '#1', disconnect: '', automon: '', automixmon: '' },
+      ...{ atxfer: '*2', atxferabort: '*1', atxfercomplete: '*2' },
+    },
+    ...{ digitTimeoutMs: 1_000, numberTimeoutMs: 3_000, attempts: 1, noAnswerTimeoutMs: 15_000, beep: false },
   });
   w.incoming('alice', '202');
   w.report([...w.legs.keys()][0]!, { type: 'leg.answered' });
@@ -206,6 +209,243 @@ test('variables name the recording and its format; what cannot be recorded is lo
   w.channels.tell(w.channels.get('alice'), { type: 'variable.set', name: 'TOUCH_MIXMONITOR_FORMAT', value: 'mp3' });
   press(w.alice, '*3');
   assert.match(w.mix.recorders[1]?.request.path ?? '', /\.wav$/);
+});
+
+/** Bob has asked to talk to Carol first, who has answered. */
+async function talk(options = 't') {
+  const w = await world(options);
+  const [asks, waits] = options === 't' ? [w.bob, 'alice'] : [w.alice, w.bobId];
+  press(asks, '*2300');
+  const carol = w.legs.get(w.named('Fake/carol'))!;
+  carol.report({ type: 'leg.ringing' });
+  carol.report({ type: 'leg.answered' });
+  await settled();
+  return { ...w, asks, waits, carol };
+}
+
+/** Who is with whom, by names without what makes them unique. */
+const together = ({ bridges, channels }: Pick<Awaited<ReturnType<typeof world>>, 'bridges' | 'channels'>) =>
+  bridges
+    .list()
+    .map((each) => each.channels.map((id) => channels.get(id).name.replace(/-[0-9a-f]{8}/, '')))
+    .sort();
+
+const attended = ({ events }: { events: { type: string }[] }) =>
+  events.filter(({ type }) => type === 'BridgeAttendedTransfer') as unknown as Record<string, unknown>[];
+
+test('a party talks to the target first, the other one waits with music, and hanging up puts it through', async () => {
+  const w = await world('t');
+  press(w.bob, '*2');
+  assert.equal([w.tones(w.bob), w.music('alice')], [['indicate dial'], true]);
+  press(w.bob, '300');
+  const carol = w.legs.get(w.named('Fake/carol'))!;
+  carol.report({ type: 'leg.ringing' });
+  assert.equal([w.tones(w.bob).at(-1), together(w)], ['indicate ringing', [['Fake/phone', 'Fake/bob']]]);
+  // She is called by Bob, not by whoever may be put through to her.
+  const bobs = w.channels.model(w.channels.get(w.bobId)).caller;
+  assert.equal(carol.dialed?.caller, bobs);
+  carol.report({ type: 'leg.answered' });
+  await settled();
+  assert.equal(together(w), [
+    ['Fake/phone'],
+    ['Local/300@default;1', 'Fake/bob'],
+    ['Local/300@default;2', 'Fake/carol'],
+  ]);
+  assert.equal([w.tones(w.bob).at(-1), w.music('alice')], ['indicate nothing', true]);
+  const [waiting, room] = [w.bridges.bridgeOf('alice')!.id, w.bridges.bridgeOf(w.bobId)!.id];
+  w.bob.report({ type: 'leg.hungUp', cause: 16 });
+  await settled();
+  assert.equal(together(w), [
+    ['Fake/phone', 'Local/300@default;1'],
+    ['Local/300@default;2', 'Fake/carol'],
+  ]);
+  const of = (value: unknown) => (value as { id: string; name: string }).name.replace(/-[0-9a-f]{8}/, '');
+  const [told, ...more] = attended(w) as Record<string, { id: string; name: string; channels: string[] }>[];
+  assert.equal(
+    [
+      of(told!['transferer_first_leg']),
+      of(told!['transferer_second_leg']),
+      of(told!['transferee']),
+      of(told!['transfer_target']),
+      told!['transferer_first_leg_bridge']!.id,
+      told!['transferer_second_leg_bridge']!.id,
+      [told!['result'], told!['is_external'], told!['destination_type'], told!['destination_bridge']],
+      more,
+    ] as unknown[],
+    [
+      ...['Fake/bob', 'Fake/bob', 'Fake/phone', 'Local/300@default;1', waiting, room],
+      ...[['Success', true, 'bridge', waiting], []],
+    ],
+  );
+  const [merged] = w.events.filter(({ type }) => type === 'BridgeMerged') as unknown as {
+    bridge: { id: string };
+    bridge_from: { id: string };
+  }[];
+  assert.equal([merged?.bridge.id, merged?.bridge_from.id], [waiting, room]);
+  assert.equal([w.music('alice'), w.featureKeys.size, w.transfers.size], [false, 0, 0]);
+  assert.equal(
+    [...w.mix.sessions.values()].map(({ passDigits }) => passDigits),
+    [true, true],
+  );
+  carol.report({ type: 'leg.hungUp', cause: 16 });
+  await settled();
+  assert.equal([w.channels.size, w.bridges.size, w.clock.pending, w.companies.size], [0, 0, 0, 0]);
+});
+
+test('a caller does the same, and the one that it called outlives its dialplan', async () => {
+  const w = await talk('T');
+  assert.equal(together(w), [
+    ['Fake/bob'],
+    ['Local/300@default;1', 'Fake/phone'],
+    ['Local/300@default;2', 'Fake/carol'],
+  ]);
+  w.alice.report({ type: 'leg.hungUp', cause: 16 });
+  await settled();
+  assert.equal(together(w), [
+    ['Fake/bob', 'Local/300@default;1'],
+    ['Local/300@default;2', 'Fake/carol'],
+  ]);
+  w.bob.report({ type: 'leg.hungUp', cause: 16 });
+  await settled();
+  assert.equal([w.channels.size, w.bridges.size, w.clock.pending, w.companies.size], [0, 0, 0, 0]);
+});
+
+test('the key that puts through does so in the talk, and ends the call of who asked', async () => {
+  for (const options of ['t', 'T']) {
+    const w = await talk(options);
+    press(w.asks, '*2');
+    await settled();
+    assert.ok(w.asks.calls.includes('hangup 16'), options);
+    assert.equal(together(w), [
+      [options === 't' ? 'Fake/phone' : 'Fake/bob', 'Local/300@default;1'],
+      ['Local/300@default;2', 'Fake/carol'],
+    ]);
+    assert.equal([attended(w)[0]?.['result'], w.featureKeys.size, w.transfers.size], ['Success', 0, 0]);
+    w.carol.report({ type: 'leg.hungUp', cause: 16 });
+    await settled();
+    assert.equal([w.channels.size, w.bridges.size, w.clock.pending, w.companies.size], [0, 0, 0, 0]);
+  }
+});
+
+test('a key leads back from the talk, and so does the target that hangs up; keys go to whom a party talks to', async () => {
+  for (const options of ['t', 'T'])
+    for (const way of ['key', 'target']) {
+      const w = await talk(options);
+      press(w.asks, '5');
+      const digits = () => w.pairs.flatMap(({ calls }) => calls.filter((call) => call.startsWith('digits')));
+      assert.equal([w.sent(w.asks === w.bob ? w.alice : w.bob), digits()], [[], ['digits 5']]);
+      if (way === 'key') press(w.asks, '*1');
+      else w.carol.report({ type: 'leg.hungUp', cause: 16 });
+      await settled();
+      assert.equal(
+        [together(w).map((each) => each.sort()), w.music(w.waits), w.transfers.size],
+        [[['Fake/bob', 'Fake/phone']], false, 0],
+        `${options} ${way}`,
+      );
+      assert.equal(
+        [attended(w)[0]?.['result'], attended(w)[0]?.['destination_type'], w.carol.calls.at(-1)],
+        ['Fail', 'fail', 'release'],
+      );
+      // They may ask for something again.
+      press(w.asks, '7*2');
+      assert.equal([w.sent(w.asks === w.bob ? w.alice : w.bob), w.music(w.waits)], [['7'], true]);
+      w.asks.report({ type: 'leg.hungUp', cause: 16 });
+      await settled();
+      assert.equal([w.channels.size, w.bridges.size, w.clock.pending, w.companies.size], [0, 0, 0, 0]);
+    }
+});
+
+test('who waits may hang up: the talk ends, and the call of both as any other', async () => {
+  for (const options of ['t', 'T', 'Tg']) {
+    const w = await talk(options.slice(0, 1));
+    const waiting = options === 't' ? w.alice : w.bob;
+    waiting.report({ type: 'leg.hungUp', cause: 16 });
+    await settled();
+    assert.equal(
+      [w.channels.size, w.bridges.size, w.featureKeys.size, w.transfers.size, w.clock.pending, w.companies.size],
+      [0, 0, 0, 0, 0, 0],
+      options,
+    );
+  }
+});
+
+test('the target rings: a key gives it up, another one or hanging up puts the other party through to it', async () => {
+  for (const way of ['abort', 'complete', 'hang up', 'time'] as const) {
+    const w = await world('t');
+    press(w.bob, '*2300');
+    const carol = w.legs.get(w.named('Fake/carol'))!;
+    carol.report({ type: 'leg.ringing' });
+    if (way === 'hang up') w.bob.report({ type: 'leg.hungUp', cause: 16 });
+    else if (way === 'time') w.clock.advance(15_000);
+    else press(w.bob, way === 'abort' ? '*1' : '*2');
+    await settled();
+    if (way === 'abort' || way === 'time') {
+      assert.equal([together(w), attended(w)[0]?.['result']], [[['Fake/phone', 'Fake/bob']], 'Fail'], way);
+      assert.equal([w.tones(w.bob).at(-1)], [way === 'abort' ? 'indicate nothing' : 'indicate congestion']);
+      assert.is(w.music('alice'), way === 'time');
+    } else {
+      assert.equal(together(w), [['Fake/phone', 'Local/300@default;1']], way);
+      carol.report({ type: 'leg.answered' });
+      await settled();
+      const [told] = attended(w);
+      assert.equal(
+        [told?.['result'], told?.['destination_type'], told?.['destination_bridge'], w.music('alice')],
+        ['Success', 'bridge', w.bridges.bridgeOf('alice')?.id, false],
+      );
+    }
+    w.alice.report({ type: 'leg.hungUp', cause: 16 });
+    await settled();
+    assert.equal([w.channels.size, w.bridges.size, w.clock.pending, w.companies.size], [0, 0, 0, 0], way);
+  }
+});
+
+test('who waits ends the call by keys for all, and finds nobody to put through', async () => {
+  const w = await world('thTH');
+  press(w.bob, '*2300');
+  w.report(w.named('Fake/carol'), { type: 'leg.answered' });
+  await settled();
+  press(w.alice, '#1300');
+  assert.is(w.tones(w.alice).at(-1), 'indicate congestion');
+  w.clock.advance(1_500);
+  press(w.alice, '#*0');
+  await settled();
+  assert.equal([w.channels.size, w.bridges.size, w.featureKeys.size, w.clock.pending], [0, 0, 0, 0]);
+});
+
+test('a bridge that is taken from those who talk leads back to the others', async () => {
+  const w = await talk();
+  w.bridges.destroy(w.bridges.bridgeOf(w.bobId)!);
+  await settled();
+  assert.equal([together(w), w.music('alice'), w.transfers.size], [[['Fake/phone', 'Fake/bob']], false, 0]);
+});
+
+test('where there is no room for one more bridge the parties are with each other again', async () => {
+  const w = createCallControl({
+    contexts: { default: { '202': ['Dial(Fake/bob,20,t)'], '300': ['Answer()', 'Wait(60)'] } },
+    limits: { bridges: 1, members: 100 },
+  });
+  w.incoming('alice', '202');
+  const bob = [...w.legs.values()][0]!;
+  bob.report({ type: 'leg.answered' });
+  await settled();
+  press(bob, '*2300');
+  await settled();
+  assert.equal(together(w), [['Fake/phone', 'Fake/bob']]);
+  assert.is(w.transfers.size, 0);
+});
+
+test('a talk goes on when it is put down and taken up, and so does who waits', async () => {
+  const w = await talk();
+  const dump = JSON.parse(JSON.stringify(putDown(w.owners)));
+  const again = createCallControl({ contexts: { default: { '202': ['Wait(60)'], '300': ['Wait(60)'] } } });
+  takeUp(again.owners, dump, { legOf: ({ id }, report) => new FakeLeg(id, report) });
+  await settled();
+  const bob = again.channels.get(w.bobId);
+  assert.is(again.transfers.size, 1);
+  again.channels.tell(bob, { type: 'leg.hungUp', cause: 16 });
+  await settled();
+  assert.equal(together(again)[0], ['Fake/phone', 'Local/300@default;1']);
+  assert.is(again.transfers.size, 0);
 });
 
 test('parties that are put down press keys for each other once they are taken up', async () => {

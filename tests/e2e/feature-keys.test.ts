@@ -72,6 +72,26 @@ test('who was called puts the caller through to a number, and the caller hears n
   assert.is(told(alice), '5');
 });
 
+test('who was called talks to a number first while the caller hears music, comes back, and puts it through', async (world) => {
+  const { alice, bob, carol, server } = world;
+  const app = await server.app('all', { subscribeAll: true });
+  await hearEachOther(alice, bob);
+  await press(bob, '*2300');
+  await carol.answered();
+  await hearEachOther(bob, carol);
+  await press(bob, '*1');
+  await carol.over();
+  await hearEachOther(alice, bob);
+  const { result } = await app.waitFor('BridgeAttendedTransfer');
+  assert.is(result, 'Fail');
+  await press(bob, '*2300');
+  await carol.answered();
+  await hearEachOther(bob, carol);
+  bob.hangup();
+  await bob.over();
+  await hearEachOther(alice, carol);
+});
+
 test('the caller records the call, and the other party hears the keys that are no code', async ({
   server,
   alice,

@@ -219,12 +219,16 @@ featuredigittimeout => 500
 transferdigittimeout => 2.5
 transferdialattempts = 1
 courtesytone = beep
+atxfernoanswertimeout = 20
+atxferdropcall = yes
 pickupexten = *8
 [featuremap]
 blindxfer => ##
 disconnect => *0
 automixmon => *3x
 atxfer => *2
+atxferabort => *9
+atxferthreeway => *3
 parkcall => #72
 [applicationmap]
 say => #9,peer,Playback,hello
@@ -232,24 +236,26 @@ say => #9,peer,Playback,hello
   });
   assert.equal(checked(yaml).features, {
     ...{ blindxfer: '##', disconnect: '*0', automon: '', automixmon: '' },
+    ...{ atxfer: '*2', atxferabort: '*9', atxfercomplete: '*2', transfer_no_answer_timeout: 20_000 },
     ...{ digit_timeout: 500, transfer_digit_timeout: 2_500, transfer_attempts: 1, recording_beep: true },
   });
   const missing = linesUnder(report, 'Not there').join('\n');
   for (const words of [
     'automixmon: "*3x" is no code',
-    'atxfer (attended',
+    'atxferthreeway (a talk of three',
     'parkcall (parking',
     'pickupexten (',
     'say (',
   ])
     assert.ok(missing.includes(words), `${words}\n${missing}`);
   assert.match(linesUnder(report, 'Approximated').join(), /courtesytone: a beep/);
+  assert.match(linesUnder(report, 'Approximated').join(), /atxferdropcall: who has hung up/);
 });
 
 importing('without features.conf the codes are those that the field has then', () => {
   const { yaml } = imported({ 'extensions.conf': '[c]\nexten => 1,1,Dial(PJSIP/a,20,h)\n' });
-  const { blindxfer, disconnect, automon, automixmon } = checked(yaml).features;
-  assert.equal([blindxfer, disconnect, automon, automixmon], ['#', '*', '', '']);
+  const { blindxfer, disconnect, automon, automixmon, atxfer } = checked(yaml).features;
+  assert.equal([blindxfer, disconnect, automon, automixmon, atxfer], ['#', '*', '', '', '']);
 });
 
 importing('wizards: hints, patterns of URIs, a proxy; what they hold beside is told', () => {

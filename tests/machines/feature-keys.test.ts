@@ -6,7 +6,7 @@ import { chartSamples } from '../support/chart-samples.ts';
 import { assertCovered, coverChart } from '../support/charts.ts';
 
 const { inputs, events } = chartSamples.find(({ machine }) => machine.id === 'featureKeys')!;
-const [transfers, everything] = inputs as [FeatureKeysInput, FeatureKeysInput];
+const [transfers, everything, talksFirst] = inputs as [FeatureKeysInput, FeatureKeysInput, FeatureKeysInput];
 const separate: FeatureKeysInput = {
   ...everything,
   codes: [
@@ -128,7 +128,55 @@ chart('what is refused may be tried again, so often as is set; then the party is
   assert.equal(after(twice, ...again, ...keys('#1'), ...keys('9'), unknown, ended)[0], 'invited');
 });
 
+const calling = [...keys('*3'), ...keys('2'), { type: 'number.complete' } as const];
+const talking = [...calling, told(180), told(183)];
+
+chart('who wants to talk to the target first hears it ring, and has it go on or not by keys', () => {
+  const asked = ['inviteNumber', 'stopTone', 'weighNumber 2', 'askTransfer 2'];
+  assert.equal(after(talksFirst, ...calling), ['calling', ...asked]);
+  assert.equal(after(talksFirst, ...keys('*32#')), ['calling', ...asked]);
+  assert.equal(after(talksFirst, ...keys('*32'), over('dialing', 'numberTimeout')), ['calling', ...asked]);
+  assert.equal(after(talksFirst, ...calling, told(100), told(180)), ['calling', ...asked, 'playRinging']);
+  assert.equal(after(talksFirst, ...calling, ...keys('7*3')), ['calling', ...asked, 'completeTransfer']);
+  assert.equal(after(talksFirst, ...calling, ...keys('**1'), told(487)), [
+    ...['talking', ...asked, 'abortTransfer', 'stopTone', 'resumeCall'],
+  ]);
+  assert.equal(after(talksFirst, ...calling, told(486)), ['refused', ...asked, 'stopTone', 'playRefusal']);
+  assert.equal(after(talksFirst, ...calling, told(200))[0], 'over');
+});
+
+chart('in the talk its keys go to the target, but for those of codes', () => {
+  const then = (...events: FeatureKeysEvent[]) => {
+    const [state, ...asked] = after(talksFirst, ...talking, ...events);
+    return [state, ...asked.slice(6)];
+  };
+  assert.equal(after(talksFirst, ...talking).slice(5), ['playRinging', 'stopTone']);
+  assert.equal(then(), ['consulting']);
+  assert.equal(then(...keys('5')), ['consulting', 'passKeys 5']);
+  assert.equal(then(...keys('*')), ['collectingThere']);
+  assert.equal(then(...keys('*'), over('collectingThere', 'digitTimeout')), ['consulting', 'passKeys *']);
+  assert.equal(then(...keys('*7')), ['consulting', 'passKeys *7']);
+  assert.equal(then(...keys('*3'), told(200)), ['over', 'completeTransfer']);
+  assert.equal(then(...keys('**1'), told(487)), ['talking', 'passKeys *', 'abortTransfer', 'resumeCall']);
+  assert.equal(then(told(480)), ['talking', 'resumeCall']);
+  // What was begun there is forgotten here.
+  assert.equal(then(...keys('*'), told(480), ...keys('3')), ['talking', 'resumeCall', 'passKeys 3']);
+});
+
+chart('of two codes the shorter counts at once', () => {
+  const short: FeatureKeysInput = {
+    ...talksFirst,
+    consultationCodes: [
+      { feature: 'atxferabort', code: '*1' },
+      { feature: 'atxfercomplete', code: '*' },
+    ],
+  };
+  assert.equal(after(short, ...talking, ...keys('*')).slice(-1), ['completeTransfer']);
+});
+
 chart('who leaves its call is listened to no more, wherever it is', () => {
+  const there = [calling, talking, [...talking, ...keys('*')]];
+  for (const way of there) assert.equal(after(talksFirst, ...way, { type: 'party.left' })[0], 'over');
   const ways = [[], keys('#'), keys('#1'), dialed, through, [...through, told(486)]];
   for (const way of ways) assert.equal(after(transfers, ...way, { type: 'party.left' })[0], 'over');
 });
@@ -142,13 +190,21 @@ chart('every state and transition is reached', () => {
       { ...everything, codes: [{ feature: 'disconnect', code: '5' }] },
       {
         ...everything,
+        codes: [{ feature: 'atxfer', code: '#' }],
+        consultationCodes: [
+          { feature: 'atxferabort', code: '*' },
+          { feature: 'atxfercomplete', code: '#' },
+        ],
+      },
+      {
+        ...everything,
         codes: [
           { feature: 'disconnect', code: '*3' },
           { feature: 'automixmon', code: '3' },
           { feature: 'blindxfer', code: '#' },
         ],
       },
-      ...(['automixmon', 'blindxfer'] as const).map((feature) => ({
+      ...(['automixmon', 'blindxfer', 'atxfer'] as const).map((feature) => ({
         ...everything,
         codes: [
           { feature, code: '*' },
@@ -157,7 +213,9 @@ chart('every state and transition is reached', () => {
       })),
     ] as FeatureKeysInput[],
     events: events as FeatureKeysEvent[],
-    key: ({ context: { pressed, failed, codes } }) => [pressed.map(({ digit }) => digit), failed, codes],
+    key: ({ context: { pressed, failed, consults, codes, consultationCodes } }) => [
+      ...[pressed.map(({ digit }) => digit), failed, consults, codes, consultationCodes],
+    ],
     limit: 20_000,
   });
   assertCovered(featureKeysMachine, coverage);

@@ -13,7 +13,7 @@ import { Cause } from '../../src/telephony/causes.ts';
 import { chartSamples } from '../support/chart-samples.ts';
 import { assertCovered, coverChart } from '../support/charts.ts';
 
-const [blind, client, calledBack, attended] = chartSamples.find(({ machine }) => machine.id === 'transfer')!
+const [blind, client, calledBack, consulting, attended] = chartSamples.find(({ machine }) => machine.id === 'transfer')!
   .inputs as TransferInput[];
 
 type Recorded = {
@@ -116,6 +116,55 @@ chart('an attended transfer joins the parties, or leaves them where they are', (
   ]);
 });
 
+const talking = [event('target.ringing'), event('target.answered')] as const;
+
+chart('who wants to talk to the target first does so, and then puts the others through by going, or by a key', () => {
+  assert.equal(after(consulting, ...talking), ['consulting', 'tellTransferer 183', 'beginTalk']);
+  assert.equal(after(consulting, event('target.answered')), ['consulting', 'tellTransferer 183', 'beginTalk']);
+  for (const way of ['transferer.left', 'transferer.completes'] as const) {
+    assert.equal(after(consulting, ...talking, event(way)), ['joining', 'joinParties']);
+    assert.equal(after(consulting, ...talking, event(way), event('parties.joined')), [
+      ...['completed', 'BridgeAttendedTransfer Success', 'tellTransferer 200', 'endTransferer'],
+    ]);
+    assert.equal(after(consulting, ...talking, event(way), { type: 'parties.refused', status: 480, result: 'Fail' }), [
+      'recovered',
+      'BridgeAttendedTransfer Fail',
+      'tellTransferer 480',
+      'endTalk',
+      'abandonTarget',
+    ]);
+  }
+});
+
+chart('a talk that leads to nothing leads back to the others', () => {
+  const back = (event: TransferEvent) => after(consulting, ...talking, event);
+  const failed = 'BridgeAttendedTransfer Fail';
+  assert.equal(back(event('transferer.aborts')), [
+    ...['recovered', failed, 'tellTransferer 487', 'endTalk', 'abandonTarget'],
+  ]);
+  assert.equal(back({ type: 'target.failed', status: 480, result: 'Fail' }), [
+    ...['recovered', failed, 'tellTransferer 480', 'endTalk'],
+  ]);
+  assert.equal(back(event('transferees.left')), ['failed', failed, 'tellTransferer 487', 'endTalk', 'abandonTarget']);
+});
+
+chart('before the answer a target may be given up, or the others put through to it while it rings', () => {
+  for (const before of [[], [event('target.ringing')]]) {
+    const then = (event: TransferEvent) => after(consulting, ...before, event);
+    assert.equal(then(event('transferer.aborts')), [
+      ...['recovered', 'BridgeAttendedTransfer Fail', 'tellTransferer 487', 'abandonTarget'],
+    ]);
+    assert.equal(then(event('transferer.completes')), [
+      ...['handedOver', 'takePlace', 'alertTransferees', 'endTransferer'],
+    ]);
+    assert.equal(then(busy), ['recovered', 'BridgeAttendedTransfer Fail', 'tellTransferer 486']);
+  }
+  const handedOver = [event('transferer.completes'), event('target.answered')] as const;
+  assert.equal(after(consulting, ...handedOver), [
+    ...['completed', 'BridgeAttendedTransfer Success', 'calmTransferees'],
+  ]);
+});
+
 chart('a second call that is not answered yet is made once more for whoever is put through', () => {
   const early: TransferEvent = { type: 'parties.early', context: 'inside', extension: '300' };
   assert.equal(after(attended, early), ['dialing', 'dialTarget']);
@@ -128,7 +177,7 @@ chart('an application may speak of a transfer that it was offered, and of no oth
   const allowed = (value: Parameters<typeof refuseTransferCommand>[0]['value']) =>
     transferCommands.map((command) => refuseTransferCommand({ value }, command)).every((each) => each === undefined);
   assert.ok(allowed('offered') && allowed('progressing'));
-  for (const value of ['joining', 'dialing', 'ringing', 'handedOver', 'callingBack'] as const)
+  for (const value of ['joining', 'dialing', 'ringing', 'consulting', 'handedOver', 'callingBack'] as const)
     assert.is(refuseTransferCommand({ value }, 'client.answered'), 'channelInvalidState');
 });
 
@@ -143,7 +192,9 @@ chart('every state and every transition is reached', () => {
   const coverage = coverChart(transferMachine, {
     inputs: inputs as TransferInput[],
     events: events as TransferEvent[],
-    key: ({ context: { handling, extension, callBack } }) => [handling, extension, callBack?.channelId],
+    key: ({ context: { handling, extension, callBack, consults } }) => [
+      ...[handling, extension, callBack?.channelId, consults?.bridgeId],
+    ],
   });
   assertCovered(transferMachine, coverage);
 });

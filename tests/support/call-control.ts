@@ -5,6 +5,7 @@ import { createBroadcasts } from '../../src/actors/broadcasts.ts';
 import { createChannelOperations } from '../../src/actors/channel-operations.ts';
 import { createChannels } from '../../src/actors/channels.ts';
 import { Companies } from '../../src/actors/companies.ts';
+import { createConsultations } from '../../src/actors/consultations.ts';
 import { createContacts } from '../../src/actors/contacts.ts';
 import { createDialplanCalls } from '../../src/actors/dialplan-calls.ts';
 import { createDialplanSystem } from '../../src/actors/dialplan-system.ts';
@@ -261,6 +262,7 @@ export function createCallControl({
   const places = createPlaces({ channels, bridges, companies, log });
   const transfers = createTransfers({
     ...{ bus, runtime, ids, log, channels, bridges, places, dialplan },
+    consultations: createConsultations({ channels, bridges, companies, places, clock, log }),
     timeoutMs: 60_000,
     fieldEvents: compatibility === 'asterisk',
   });
@@ -275,8 +277,11 @@ export function createCallControl({
   const featureKeys = createFeatureKeys({
     ...{ runtime, clock, ids, log, channels, bridges, transfers, recordings, dialplan },
     settings: {
-      codes: { blindxfer: '#1', disconnect: '*0', automon: '*1', automixmon: '*3' },
-      ...{ digitTimeoutMs: 1_000, numberTimeoutMs: 3_000, attempts: 2, beep: false },
+      codes: {
+        ...{ blindxfer: '#1', disconnect: '*0', automon: '*1', automixmon: '*3' },
+        ...{ atxfer: '*2', atxferabort: '*1', atxfercomplete: '*2' },
+      },
+      ...{ digitTimeoutMs: 1_000, numberTimeoutMs: 3_000, attempts: 2, noAnswerTimeoutMs: 15_000, beep: false },
     },
   });
   channels.bringTogether(

@@ -69,6 +69,7 @@ const transferInput = (change: Partial<InputFrom<typeof transferMachine>>): Inpu
   ...change,
 });
 
+const consults = { bridgeId: 'b2', waitingIn: 'b1' };
 const callBack = { channelId: 'c10', target: 'PJSIP/bob' };
 
 const contact = {
@@ -91,7 +92,13 @@ const watcher = {
 };
 const unqualified = { ...contact, qualifyFrequencyMs: 0 };
 
-const featureKeys = { id: 'c1', digitTimeoutMs: 1_000, numberTimeoutMs: 3_000, attempts: 1 };
+const featureKeys = {
+  ...{ id: 'c1', digitTimeoutMs: 1_000, numberTimeoutMs: 3_000, attempts: 1 },
+  consultationCodes: [
+    { feature: 'atxferabort', code: '*1' },
+    { feature: 'atxfercomplete', code: '*3' },
+  ],
+} as const;
 /** One is the beginning of two others. */
 const everyCode: InputFrom<typeof featureKeysMachine>['codes'] = [
   { feature: 'disconnect', code: '*' },
@@ -298,11 +305,12 @@ export const chartSamples: readonly ChartSamples[] = [
     inputs: [
       { ...featureKeys, codes: [{ feature: 'blindxfer', code: '#1' }] },
       { ...featureKeys, attempts: 2, codes: everyCode },
+      { ...featureKeys, codes: [{ feature: 'atxfer', code: '*3' }] },
     ],
     events: [
       ...['*', '#', '1', '3', '5'].map((digit) => ({ type: 'key' as const, digit, durationMs: 120 })),
       ...plain('number.complete', 'number.unknown', 'party.left'),
-      ...[100, 180, 200, 486].map((status) => ({ type: 'transfer.told' as const, status })),
+      ...[100, 180, 183, 200, 486, 487].map((status) => ({ type: 'transfer.told' as const, status })),
     ],
   }),
   samplesOf(transferMachine, {
@@ -310,11 +318,13 @@ export const chartSamples: readonly ChartSamples[] = [
       transferInput({}),
       transferInput({ handling: 'client' }),
       transferInput({ callBack }),
+      transferInput({ consults }),
       transferInput({ request: { ...transferRequest, replaces: { protocolId: 'x', localTag: '1', remoteTag: '2' } } }),
     ],
     events: [
       ...plain('client.progress', 'client.answered', 'client.unavailable', 'client.declined'),
       ...plain('target.ringing', 'target.answered', 'parties.joined', 'transferer.left', 'transferees.left'),
+      ...plain('transferer.completes', 'transferer.aborts'),
       ...plain('transferer.returned', 'transferer.lost'),
       { type: 'target.failed', status: 486, result: 'Fail' },
       { type: 'parties.refused', status: 481, result: 'Fail' },

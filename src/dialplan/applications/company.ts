@@ -59,6 +59,7 @@ function limitOf(options: ReadonlyMap<string, string>, { warn }: Pick<Step, 'war
 /** What may be asked for by keys, by the letters that allow it: to who is called, and to who calls. */
 const featureLetters: Readonly<Record<Feature, readonly [called: string, calling: string]>> = {
   blindxfer: ['t', 'T'],
+  atxfer: ['t', 'T'],
   disconnect: ['h', 'H'],
   automon: ['w', 'W'],
   automixmon: ['x', 'X'],

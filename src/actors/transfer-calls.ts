@@ -1,0 +1,81 @@
+import { passedOn } from '../machines/channel.ts';
+import type { TransferContext } from '../machines/transfer.ts';
+import type { ChannelEntry } from './channel-entry.ts';
+import { readEndpoint } from './channel-requests.ts';
+import type { Channels } from './channels.ts';
+import type { Places } from './places.ts';
+
+/** Makes the channels by which transfers call somebody; they are not dialed yet. */
+export interface TransferCalls {
+  /**
+   * To the target: as if the dialplan of whoever is put through called it, or who asks where it wants to talk to it first.
+   * @throws DriverError, AriError as `Channels.openOutbound`.
+   */
+  openTarget(transferer: ChannelEntry, context: TransferContext): ChannelEntry;
+  /** Back to who asked, for whoever was put through. @throws as `openTarget`. */
+  openCallBack(back: NonNullable<TransferContext['callBack']>, transferee: ChannelEntry): ChannelEntry;
+}
+
+const nobody = { name: '', number: '' } as const;
+
+/** Makes what places the calls of transfers. */
+export const createTransferCalls = ({
+  channels,
+  places,
+}: {
+  channels: Channels;
+  places: Pick<Places, 'othersWith'>;
+}): TransferCalls => ({
+  openTarget(transferer, context) {
+    const from = channels.snapshot(transferer).context;
+    const [transferee = transferer] = context.consults ? [] : places.othersWith(transferer);
+    const { caller, linked, language } = channels.snapshot(transferee).context;
+    const who = { name: caller.name, number: caller.number };
+    const { referredBy, target } = context.request;
+    const told: Record<string, string> = context.consults
+      ? { ATTENDEDTRANSFER: transferer.name }
+      : {
+          BLINDTRANSFER: transferer.name,
+          SIPREFERTOHDR: `<${target}>`,
+          ...(referredBy !== undefined && { SIPREFERREDBYHDR: referredBy }),
+        };
+    const { variables, inheritance } = passedOn(from);
+    const always = Object.fromEntries(Object.keys(told).map((name) => [name, 'always' as const]));
+    return channels.openOutbound({
+      id: context.targetId,
+      technology: 'Local',
+      resource: `${context.extension}@${context.context}`,
+      origin: 'originated',
+      caller: { name: '', number: context.extension },
+      connected: who,
+      presented: who,
+      variables: { ...variables, ...told },
+      inheritance: { ...inheritance, ...always },
+      reported: [],
+      // Who sends a call elsewhere answers for what that costs.
+      accountCode: from.accountCode,
+      tenantId: from.tenantId,
+      language,
+      linked,
+      dialer: transferee,
+    });
+  },
+
+  openCallBack({ channelId, target }, transferee) {
+    const { caller, linked, language, accountCode, tenantId } = channels.snapshot(transferee).context;
+    const who = { name: caller.name, number: caller.number };
+    return channels.openOutbound({
+      id: channelId,
+      ...readEndpoint(target),
+      origin: 'originated',
+      caller: nobody,
+      connected: who,
+      presented: who,
+      variables: {},
+      inheritance: {},
+      reported: [],
+      ...{ accountCode, tenantId, language, linked },
+      dialer: transferee,
+    });
+  },
+});
