@@ -125,7 +125,7 @@ export interface Bridges {
 
 const isAnnouncer = ({ role }: Pick<BridgeMember, 'role'>): boolean => role === 'announcer';
 
-/** Nobody listens for the dialplan to keys that were kept from the others: its step begins again. */
+/** Keys of the dialplan's parties are kept from the others as soon as somebody listens to them again. */
 const withoutFeatureKeys = (dump: BridgeDump['actor']): BridgeDump['actor'] => {
   const { context } = dump;
   if (context.class !== 'basic') return dump;

@@ -15,7 +15,9 @@ import type { ChannelEntry } from './channel-entry.ts';
 import { readDigits } from './channel-requests.ts';
 import type { Channels } from './channels.ts';
 import type { Companies, Company } from './companies.ts';
+import type { DialDump } from './dumps.ts';
 import type { FeatureKeys, FeatureParty } from './feature-keys.ts';
+import type { JoinedDials } from './joined-dials.ts';
 
 /** Calls others for a channel that runs the dialplan, and joins it with the first that answers. */
 
@@ -26,6 +28,8 @@ export type DialerOptions = {
   companies: Companies;
   /** Listens to what parties ask for by keys; left out, they ask for nothing. */
   featureKeys?: Pick<FeatureKeys, 'hasCode' | 'attend'> | undefined;
+  /** Those whose parties are with each other: what they go on from; left out, none does. */
+  joined?: JoinedDials | undefined;
   clock: Clock;
   log: Logger;
   /** Hears of bounds that were met. */
@@ -39,6 +43,15 @@ export const plainEntry = { role: '', muted: false, absorbsDigits: false, inhibi
 
 /** Someone being called. */
 type Callee = { entry: ChannelEntry; number: string; unwatch: () => void };
+
+/** Two who are with each other: who answered, where, and since when in ms; the keys that go on, if they did so before. */
+type Togetherness = {
+  entry: ChannelEntry;
+  bridge: BridgeEntry;
+  peer: { name: string; number: string };
+  since: number;
+  from?: DialDump['keys'];
+};
 
 /** Why nobody answered, of the reasons of each, the most telling one first (the field's order). */
 const telling: readonly DialOutcome[] = ['BUSY', 'CONGESTION', 'NOANSWER', 'CHANUNAVAIL'];
@@ -65,7 +78,9 @@ function verdictOf(
 
 export function dialFor(caller: ChannelEntry, request: DialRequest, options: DialerOptions): Ongoing<DialResult> {
   const attempt = new DialAttempt(caller, request, options);
-  attempt.begin();
+  const dump = options.joined?.take(caller.id);
+  if (dump) attempt.goOn(dump);
+  else attempt.begin();
   return { done: attempt.done, stop: () => attempt.stop() };
 }
 
@@ -123,10 +138,32 @@ class DialAttempt implements Company {
     this.#reviewParties();
   }
 
-  begin(): void {
-    const { waiting, targets, preparation } = this.#request;
+  #found(): void {
     this.#options.companies.add(this.#caller.id, this);
     void this.done.then(() => this.#options.companies.remove(this));
+  }
+
+  /** Both are with each other since before this process. */
+  goOn(dump: DialDump): void {
+    const { channels, bridges, clock } = this.#options;
+    this.#found();
+    this.#over = true;
+    const [entry, bridge] = [channels.find(dump.peer), bridges.find(dump.bridge)];
+    const peer = { name: dump.name, number: dump.number };
+    if (!entry || !bridge)
+      return void this.#settle({ status: 'ANSWER', peer, answeredMs: clock.now() - dump.joinedAt });
+    this.#options.companies.add(entry.id, this);
+    this.#peer = entry;
+    this.#absent = dump.absent ?? false;
+    entry.endsIn = this.#request.endsIn;
+    void this.#stayTogether({ entry, bridge, peer, since: dump.joinedAt, from: dump.keys }).then((result) =>
+      this.#settle(result),
+    );
+  }
+
+  begin(): void {
+    const { waiting, targets, preparation } = this.#request;
+    this.#found();
     this.#heedKeys();
     this.#wait(waiting);
     for (const target of targets) this.#open(target);
@@ -324,37 +361,55 @@ class DialAttempt implements Company {
         return { status: 'CANCEL' };
       }
     }
-    const since = clock.now();
     try {
       const bridge = this.#options.openBridge();
-      const parties = this.#partiesWith(entry);
-      for (const { channel, features } of parties)
+      for (const { channel, features } of this.#partiesWith(entry))
         if (!isEnding(channels.snapshot(channel)))
           bridges.enter(bridge, channel, { ...plainEntry, absorbsDigits: features.length > 0 });
-      this.#joined = true;
-      const part = (): void => {
-        hangUp();
-        if (!this.#abandoned) bridges.destroy(bridge);
-      };
-      this.stop = part;
-      const unbind = this.#bound(entry, part);
-      const names = [channels.snapshot(caller).context.caller.number || caller.name, number] as const;
-      const end = (by: ChannelEntry): void => {
-        if (!this.#abandoned) part();
-        else channels.tell(by, { type: 'hangup', cause: Cause.normalClearing, by: 'dialplan' });
-      };
-      const unheed = this.#options.featureKeys?.attend({ bridge, parties, names, end });
-      await this.#parted(bridge);
-      unheed?.();
-      unbind();
-      if (!this.#abandoned) bridges.destroy(bridge);
+      this.#pressKeys(entry);
+      return await this.#stayTogether({ entry, bridge, peer, since: clock.now() });
     } catch (error) {
       if (!(error instanceof AriError)) throw error;
       countLimit(error, this.#options.hit);
       log.warn({ channel: caller.id, reason: error.message }, 'two parties could not be joined');
     }
     hangUp();
+    return { status: 'ANSWER', peer, answeredMs: 0 };
+  }
+
+  /** Both are in a bridge, until one of them goes. */
+  async #stayTogether({ entry, bridge, peer, since, from }: Togetherness): Promise<DialResult> {
+    const { channels, bridges, clock, joined } = this.#options;
+    const caller = this.#caller;
+    this.#joined = true;
+    const part = (): void => {
+      this.#letGo();
+      if (!this.#abandoned) bridges.destroy(bridge);
+    };
+    this.stop = part;
+    const unbind = this.#bound(since, part);
+    const names = [channels.snapshot(caller).context.caller.number || caller.name, peer.number] as const;
+    const end = (by: ChannelEntry): void => {
+      if (!this.#abandoned) part();
+      else channels.tell(by, { type: 'hangup', cause: Cause.normalClearing, by: 'dialplan' });
+    };
+    const call = { bridge, parties: this.#partiesWith(entry), names, end };
+    const attention = this.#options.featureKeys?.attend(call, from);
+    const forget = joined?.add(caller.id, () => this.#dump(bridge, peer, since, attention?.dump() ?? []));
+    await this.#parted(bridge);
+    forget?.();
+    attention?.end();
+    unbind();
+    if (!this.#abandoned) bridges.destroy(bridge);
+    this.#letGo();
     return { status: 'ANSWER', peer, answeredMs: clock.now() - since };
+  }
+
+  /** Undefined when one of both was put through to somebody else, or the other one has gone. */
+  #dump({ id: bridge }: BridgeEntry, peer: Togetherness['peer'], joinedAt: number, keys: DialDump['keys']) {
+    if (this.#abandoned || !this.#peer) return undefined;
+    const both = { caller: this.#caller.id, peer: this.#peer.id };
+    return { ...both, ...peer, bridge, joinedAt, ...(this.#absent && { absent: true as const }), keys };
   }
 
   /** Resolves when one of both is gone, and not expected back. */
@@ -383,20 +438,24 @@ class DialAttempt implements Company {
     return [party(this.#caller, calling), party(entry, called)];
   }
 
-  /** What ends the call besides one of both going: its limit; and the keys that are pressed at its start. */
-  #bound(entry: ChannelEntry, part: () => void): () => void {
-    const { channels, clock } = this.#options;
-    const { limitMs, digits } = this.#request;
-    const caller = this.#caller;
-    const timer = limitMs === undefined ? undefined : clock.setTimeout(part, limitMs);
+  /** What ends the call besides one of both going: its limit. */
+  #bound(since: number, part: () => void): () => void {
+    const { clock } = this.#options;
+    const { limitMs } = this.#request;
+    if (limitMs === undefined) return () => {};
+    const timer = clock.setTimeout(part, Math.max(0, since + limitMs - clock.now()));
+    return () => clock.clearTimeout(timer);
+  }
+
+  /** The keys that are pressed at its start. */
+  #pressKeys(entry: ChannelEntry): void {
+    const { channels } = this.#options;
+    const { digits } = this.#request;
     for (const [side, keys] of [
       [entry, digits?.called],
-      [caller, digits?.calling],
+      [this.#caller, digits?.calling],
     ] as const)
       if (keys) channels.tell(side, { type: 'dtmf', sequence: readDigits({ dtmf: keys }) });
-    return () => {
-      if (timer !== undefined) clock.clearTimeout(timer);
-    };
   }
 
   /** Nobody is called from now on. */

@@ -18,6 +18,7 @@ import type { Channels } from './channels.ts';
 import type { Companies } from './companies.ts';
 import { alone, type DialerOptions, dialFor, plainEntry } from './dialer.ts';
 import type { FeatureKeys } from './feature-keys.ts';
+import type { JoinedDials } from './joined-dials.ts';
 
 export type DialplanCallsOptions = {
   channels: Channels;
@@ -29,6 +30,8 @@ export type DialplanCallsOptions = {
   ids: Ids;
   /** Listens to what parties ask for by keys; left out, they ask for nothing. */
   featureKeys?: FeatureKeys | undefined;
+  /** What Dials go on from whose parties were with each other; left out, they begin again. */
+  joined?: JoinedDials | undefined;
   clock: Clock;
   log: Logger;
   /** Hears of bounds that were met. */
@@ -136,6 +139,7 @@ export function createDialplanCalls(options: DialplanCallsOptions): (entry: Chan
     bridges,
     companies: options.companies,
     featureKeys: options.featureKeys,
+    joined: options.joined,
     clock,
     log,
     hit,

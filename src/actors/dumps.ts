@@ -6,6 +6,7 @@ import type { BridgeVideoContext } from '../machines/bridge-video.ts';
 import type { ChannelContext } from '../machines/channel.ts';
 import type { ChannelAudioContext } from '../machines/channel-audio.ts';
 import type { ContactContext } from '../machines/contact.ts';
+import type { FeatureKeysContext } from '../machines/feature-keys.ts';
 import type { RecordingContext } from '../machines/live-recording.ts';
 import type { OutboundConnectionContext } from '../machines/outbound-connection.ts';
 import type { OwnershipContext } from '../machines/ownership.ts';
@@ -13,6 +14,7 @@ import type { PlaybackContext } from '../machines/playback.ts';
 import type { RegistrationContext } from '../machines/registration.ts';
 import type { TransferContext } from '../machines/transfer.ts';
 import type { WatcherContext } from '../machines/watcher.ts';
+import { consultationFeatures, features } from '../telephony/features.ts';
 import type { CallLeg } from './call-leg.ts';
 
 /**
@@ -251,7 +253,39 @@ const transferContext = {
   timeoutMs: number,
   callBack: optional(Type.Object({ channelId: text, target: text })),
   consults: optional(Type.Object({ bridgeId: text, waitingIn: text })),
+  byKeys: optional(Type.Boolean()),
 } satisfies Members<TransferContext>;
+
+const pressedKeys = list(Type.Object({ digit: text, durationMs: number }));
+const featureKeysContext = {
+  id: text,
+  codes: list(Type.Object({ feature: Type.Enum([...features]), code: text })),
+  consultationCodes: list(Type.Object({ feature: Type.Enum([...consultationFeatures]), code: text })),
+  digitTimeoutMs: number,
+  numberTimeoutMs: number,
+  attempts: number,
+  consults: Type.Boolean(),
+  pressed: pressedKeys,
+  number: text,
+  failed: number,
+} satisfies Members<FeatureKeysContext>;
+
+/** A Dial whose parties are with each other. */
+const DialDump = Type.Object({
+  /** Ids of the channels of both. */
+  caller: text,
+  peer: text,
+  /** What DIALEDPEERNAME and DIALEDPEERNUMBER say of who answered. */
+  name: text,
+  number: text,
+  bridge: text,
+  /** Since when they are joined, in ms since the epoch. */
+  joinedAt: number,
+  /** One of both talks to somebody else, and is expected back. */
+  absent: optional(Type.Literal(true)),
+  /** The keys of those who may ask for something by them. */
+  keys: list(actorOf('featureKeys', featureKeysContext)),
+});
 
 /** A schema has the members of its context, all of them and no others. */
 type Members<C> = { [K in keyof Required<C>]: unknown };
@@ -379,6 +413,8 @@ export const Dump = Type.Object({
   watchers: optional(list(actorOf('watcher', watcherContext))),
   /** Left out where no transfer was under way. */
   transfers: optional(list(actorOf('transfer', transferContext))),
+  /** Left out where the dialplan has joined nobody. */
+  dials: optional(list(DialDump)),
   outboundConnections: list(OutboundConnectionDump),
   /** Who made channels and bridges; left out where nobody did that it matters for. */
   creators: optional(
@@ -405,6 +441,8 @@ export type ContactDump = Static<(typeof Dump)['properties']['contacts']>[number
 export type RegistrationDump = Static<NonNullable<(typeof Dump)['properties']['registrations']>>[number];
 export type WatcherDump = Static<NonNullable<(typeof Dump)['properties']['watchers']>>[number];
 export type TransferDump = Static<NonNullable<(typeof Dump)['properties']['transfers']>>[number];
+export type DialDump = Static<typeof DialDump>;
+export type FeatureKeysDump = DialDump['keys'][number];
 export type OutboundConnectionDump = Static<typeof OutboundConnectionDump>;
 /** All of call control. */
 export type Dump = Static<typeof Dump>;

@@ -5,7 +5,13 @@ import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import { SlotMap } from '../lib/slot-map.ts';
 import { isEnding, ownVariable } from '../machines/channel.ts';
-import { type FeatureKeysInput, featureKeysMachine, type PressedKey } from '../machines/feature-keys.ts';
+import {
+  type FeatureKeysContext,
+  type FeatureKeysInput,
+  type FeatureKeysSnapshot,
+  featureKeysMachine,
+  type PressedKey,
+} from '../machines/feature-keys.ts';
 import { AriError } from '../models/errors.ts';
 import { countLimit } from '../models/limits.ts';
 import { recordingFormats } from '../models/live-recording.ts';
@@ -21,9 +27,10 @@ import type { Indication } from '../telephony/media.ts';
 import type { BridgeEntry, Bridges } from './bridges.ts';
 import type { ChannelEntry } from './channel-entry.ts';
 import type { Channels } from './channels.ts';
+import type { FeatureKeysDump } from './dumps.ts';
 import type { Recordings } from './recordings.ts';
 import { type Actor, type Runtime, spawn } from './spawn.ts';
-import type { Asker } from './transfers.ts';
+import type { Asker } from './transfer-asker.ts';
 
 /** How parties of calls ask for something by keys. */
 export type FeatureSettings = {
@@ -63,6 +70,7 @@ export type FeatureKeysOptions = {
   /** Carries out transfers, and tells how they go. */
   transfers: {
     ask(channel: ChannelEntry, request: TransferRequest, asker: Asker): void;
+    hear(channel: ChannelEntry, told: (status: number) => void): boolean;
     decide(channel: ChannelEntry, what: 'completes' | 'aborts'): void;
   };
   recordings: Pick<Recordings, 'recordOn' | 'command' | 'names'>;
@@ -79,14 +87,20 @@ export interface FeatureKeys {
   /**
    * Listens to the keys of parties, which are in the bridge and whose keys it keeps from the others. One that leaves is listened
    * to no more; whoever comes in its place presses keys for the others as anybody does.
-   * @returns a function that ends it.
+   * @param from what was put down of them, where the call was taken up.
    */
-  attend(call: FeatureCall): () => void;
+  attend(call: FeatureCall, from?: readonly FeatureKeysDump[]): Attention;
   /** Codes and times of calls that begin from now on. */
   change(settings: FeatureSettings): void;
   /** Parties that are listened to. */
   readonly size: number;
 }
+
+/** Parties of a call, as long as they are listened to. */
+export type Attention = {
+  end(): void;
+  dump(): FeatureKeysDump[];
+};
 
 /** A party that is listened to. */
 type Listener = { actor: Actor<typeof featureKeysMachine>; channel: ChannelEntry; call: FeatureCall; stop(): void };
@@ -240,11 +254,21 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
     },
   });
 
-  const listen = ({ channel, features: wanted }: FeatureParty, call: FeatureCall): Listener | undefined => {
+  const inputFor = (id: string, wanted: readonly Feature[]): FeatureKeysInput | undefined => {
     const codes = codesFor(wanted);
-    if (codes.length === 0 || listeners.has(channel.id)) return undefined;
-    const { id } = channel;
+    if (codes.length === 0) return undefined;
     const { digitTimeoutMs, numberTimeoutMs, attempts } = settings;
+    return { id, codes, consultationCodes: consultationCodes(), digitTimeoutMs, numberTimeoutMs, attempts };
+  };
+
+  const listen = (
+    { channel, features: wanted }: FeatureParty,
+    call: FeatureCall,
+    from: FeatureKeysDump | undefined,
+  ): Listener | undefined => {
+    const { id } = channel;
+    const input = inputFor(id, wanted);
+    if ((!input && !from) || listeners.has(id)) return undefined;
     const onDigit = (digit: string, durationMs: number): void =>
       listener.actor.send({ type: 'key', digit, durationMs });
     const listener: Listener = {
@@ -255,7 +279,7 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
     };
     spawn(machine, {
       id,
-      input: { id, codes, consultationCodes: consultationCodes(), digitTimeoutMs, numberTimeoutMs, attempts },
+      ...(from ? { from } : { input: input as FeatureKeysInput as FeatureKeysContext }),
       runtime,
       onCreated(actor) {
         listener.actor = actor;
@@ -271,6 +295,19 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
     return listener;
   };
 
+  /** What a party heard, and whom it hears of, when it was put down. */
+  const goOn = ({ actor, channel }: Listener): void => {
+    const bridge = bridges.bridgeOf(channel.id);
+    if (bridge) bridges.tell(bridge, { type: 'member.change', channelId: channel.id, absorbsDigits: true });
+    const { value } = actor.getSnapshot();
+    const tone = tonesHeard[value];
+    if (tone) indicate(channel.id, tone);
+    if (!asking.has(value)) return;
+    const told = (status: number): void => actor.send({ type: 'transfer.told', status });
+    // What it asked for has ended with the process before.
+    if (!transfers.hear(channel, told)) told(480);
+  };
+
   /** Keys of those who are listened to by nobody go to the others again. */
   const freeKeys = (bridge: BridgeEntry): void => {
     if (!bridges.find(bridge.id)) return;
@@ -282,19 +319,27 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
   return {
     hasCode: (wanted) => codesFor(wanted).length > 0,
 
-    attend(call) {
+    attend(call, from = []) {
       const { bridge } = call;
-      const attended = call.parties.flatMap((party) => listen(party, call) ?? []);
-      if (attended.length === 0) return () => {};
+      const fromOf = (id: string): FeatureKeysDump | undefined => from.find(({ context }) => context.id === id);
+      const attended = call.parties.flatMap((party) => listen(party, call, fromOf(party.channel.id)) ?? []);
+      for (const listener of attended) if (fromOf(listener.channel.id)) goOn(listener);
+      if (attended.length === 0) return nobody;
       const unwatch = bridge.actor.watch(({ context: { members } }) => {
         for (const listener of attended)
           if (!isAway(listener) && members.every(({ channelId }) => channelId !== listener.channel.id)) listener.stop();
         freeKeys(bridge);
       });
-      return () => {
-        unwatch();
-        begun.delete(bridge.id);
-        for (const { stop } of attended) stop();
+      return {
+        end() {
+          unwatch();
+          begun.delete(bridge.id);
+          for (const { stop } of attended) stop();
+        },
+        dump: () =>
+          attended
+            .filter((listener) => listeners.get(listener.channel.id) === listener)
+            .map(({ actor }) => actor.dump() as FeatureKeysDump),
       };
     },
 
@@ -307,6 +352,22 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
     },
   };
 }
+
+const nobody: Attention = { end: () => {}, dump: () => [] };
+
+/** What a party hears in a state; a target that rings is told anew. */
+const tonesHeard: Readonly<Partial<Record<FeatureKeysSnapshot['value'], Indication>>> = {
+  invited: 'dial',
+  refused: 'congestion',
+};
+
+/** Where a transfer is under way that the party hears of. */
+const asking: ReadonlySet<FeatureKeysSnapshot['value']> = new Set([
+  'calling',
+  'consulting',
+  'collectingThere',
+  'puttingThrough',
+]);
 
 /** Longest part of a recording's name that calls decide, in characters. */
 const longestSuffix = 100;

@@ -6,6 +6,7 @@ import type { LegOf } from './channel-entry.ts';
 import type { Channels } from './channels.ts';
 import type { Contacts } from './contacts.ts';
 import { type Dump, dumpVersion, type LegDump, readDump } from './dumps.ts';
+import type { JoinedDials } from './joined-dials.ts';
 import type { OutboundConnections } from './outbound-connections.ts';
 import type { Playbacks } from './playbacks.ts';
 import type { Recordings, RecordTarget } from './recordings.ts';
@@ -20,6 +21,8 @@ export type Owners = {
   bridges: Bridges | undefined;
   /** Left out where nobody transfers calls. */
   transfers?: Transfers | undefined;
+  /** Left out where the dialplan joins nobody. */
+  dials?: JoinedDials | undefined;
   playbacks: Playbacks;
   recordings: Recordings;
   applications: Applications;
@@ -45,6 +48,7 @@ export const putDown = ({
   channels,
   bridges,
   transfers,
+  dials,
   playbacks,
   recordings,
   applications,
@@ -66,6 +70,7 @@ export const putDown = ({
   registrations: registrations.dump(),
   watchers: watchers.dump(),
   transfers: transfers?.dump() ?? [],
+  dials: dials?.dump() ?? [],
   ...outbound.dump(),
   ...(belongings && belongings.size > 0 && { creators: belongings.dump() }),
 });
@@ -85,6 +90,7 @@ export function takeUp(owners: Owners, dumped: unknown, { legOf, awaitsApplicati
   channels.restore(dump.channels, legOf);
   bridges?.restore(dump.bridges);
   owners.transfers?.restore(dump.transfers ?? []);
+  owners.dials?.restore(dump.dials ?? []);
   // Whatever is derived anew has been told: it comes before those who would hear it.
   contacts.restore(dump.contacts);
   registrations.restore(dump.registrations ?? []);

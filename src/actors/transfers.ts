@@ -26,21 +26,11 @@ import type { TransferDump } from './dumps.ts';
 import { joinCalls } from './joining.ts';
 import type { Places } from './places.ts';
 import { type Actor, type Beginning, type Runtime, spawn } from './spawn.ts';
+import type { Asker, Told } from './transfer-asker.ts';
 import { createTransferCalls } from './transfer-calls.ts';
 import { askedEvent, blindEvent, type Joining, joinedEvent, type Scene, sceneTopics } from './transfer-events.ts';
 
 type TransferActor = Actor<typeof transferMachine>;
-
-/** Hears how a transfer goes, as SIP statuses, the last of which is 200 or more. */
-export type Told = (status: number) => void;
-
-/** A party that asks by other means than its technology's. */
-export type Asker = {
-  /** Hears how it goes. */
-  told: Told;
-  /** It wants to talk to the target before the others are put through: how long that is waited for, in ms. */
-  consults?: { timeoutMs: number };
-};
 
 /** What a transfer holds beside its chart. */
 type Entry = {
@@ -79,6 +69,11 @@ export interface Transfers {
    * @param asker hears how it goes; left out, the technology of the channel does.
    */
   ask(channel: ChannelEntry, request: TransferRequest, asker?: Asker): void;
+  /**
+   * Who asked by keys hears again how its transfer goes, after it was taken up; at once that the target rings.
+   * @returns false where it asks for none.
+   */
+  hear(channel: ChannelEntry, told: Told): boolean;
   /** Who wanted to talk to a target first has had enough: the others are to be put through to it, or not. */
   decide(channel: ChannelEntry, what: 'completes' | 'aborts'): void;
   /** A channel is about to end, or to leave its application: hears it before its bridge does. */
@@ -315,10 +310,10 @@ export function createTransfers(options: TransfersOptions): Transfers {
     for (const other of stands.flatMap(places.othersWith)) channels.tell(other, { type });
   };
 
-  const tellTransferer = ({ id, transferer, request }: TransferContext, status: number, told?: Told): void => {
+  const tellTransferer = ({ id, transferer, request, byKeys }: TransferContext, status: number, told?: Told): void => {
     const tell = told ?? transfers.get(id)?.told;
     if (tell) tell(status);
-    else channels.find(transferer)?.leg.tellTransfer(request.id, status);
+    else if (!byKeys) channels.find(transferer)?.leg.tellTransfer(request.id, status);
   };
 
   const machine = transferMachine.provide({
@@ -413,6 +408,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
         ...{ id, transferer: channel.id, request, handling, context, targetId },
         timeoutMs: asker?.consults?.timeoutMs ?? timeoutMs,
         ...(back && { callBack: back }),
+        ...(asker && { byKeys: true }),
         ...(asker?.consults && {
           consults: { bridgeId: ids.uuid(), waitingIn: bridges.bridgeOf(channel.id)?.id ?? '' },
         }),
@@ -427,6 +423,17 @@ export function createTransfers(options: TransfersOptions): Transfers {
         'a party asks for a transfer',
       );
       start(id, sceneOf(channel), { input: input as TransferContext }, asker?.told);
+    },
+
+    hear(channel, told) {
+      const asked = [...transfers.values()].find(({ actor }) => {
+        const { transferer, byKeys } = actor.getSnapshot().context;
+        return byKeys && transferer === channel.id;
+      });
+      if (!asked) return false;
+      asked.told = told;
+      if (asked.actor.getSnapshot().value === 'ringing') told(180);
+      return true;
     },
 
     decide(channel, what) {

@@ -7,6 +7,7 @@ import { createConsultations } from '../actors/consultations.ts';
 import { createDialplanCalls } from '../actors/dialplan-calls.ts';
 import { createFeatureKeys } from '../actors/feature-keys.ts';
 import { createForwarding } from '../actors/forwarding.ts';
+import { JoinedDials } from '../actors/joined-dials.ts';
 import { createPlaces } from '../actors/places.ts';
 import type { Playbacks } from '../actors/playbacks.ts';
 import { createRecordingOperations } from '../actors/recording-operations.ts';
@@ -101,8 +102,13 @@ export function buildMeeting(
     ...{ runtime, clock, ids, log, channels, bridges, transfers, recordings, dialplan, hit },
     settings: featureSettings(config),
   });
+  const dials = new JoinedDials();
+  channels.onGone((id) => dials.forget(id));
   channels.bringTogether(
-    createDialplanCalls({ channels, bridges, companies, stored, broadcasts, featureKeys, ids, clock, log, hit }),
+    createDialplanCalls({
+      ...{ channels, bridges, companies, stored, broadcasts, featureKeys, ids, clock, log, hit },
+      joined: dials,
+    }),
   );
-  return { bridges, transfers, featureKeys, bridgeOperations, recordingOperations, snoops, snoopDriver };
+  return { bridges, transfers, dials, featureKeys, bridgeOperations, recordingOperations, snoops, snoopDriver };
 }

@@ -26,6 +26,8 @@ export type TransferInput = {
    * in which the others wait. Left out where nobody wants to talk, or has made a call of its own for it.
    */
   consults?: { bridgeId: string; waitingIn: string };
+  /** It is asked for by keys: the technology of who asks is told nothing of it. */
+  byKeys?: boolean;
 };
 
 export type TransferContext = TransferInput & {

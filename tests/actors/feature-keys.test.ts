@@ -434,32 +434,130 @@ test('where there is no room for one more bridge the parties are with each other
   assert.is(w.transfers.size, 0);
 });
 
-test('a talk goes on when it is put down and taken up, and so does who waits', async () => {
-  const w = await talk();
+/** The world in another process, with the same dialplan, and legs by the ids of their channels. */
+async function takenUp(w: Pick<Awaited<ReturnType<typeof world>>, 'owners' | 'clock'>, options: string) {
   const dump = JSON.parse(JSON.stringify(putDown(w.owners)));
-  const again = createCallControl({ contexts: { default: { '202': ['Wait(60)'], '300': ['Wait(60)'] } } });
-  takeUp(again.owners, dump, { legOf: ({ id }, report) => new FakeLeg(id, report) });
+  const again = createCallControl({
+    contexts: { default: { '202': [`Dial(Fake/bob,20,${options})`, 'Wait(60)'], '300': ['Dial(Fake/carol)'] } },
+    now: w.clock.now(),
+  });
+  const legOf: Parameters<typeof takeUp>[2]['legOf'] = ({ id }, report) => {
+    const leg = new FakeLeg(id, report);
+    again.legs.set(id, leg);
+    return leg;
+  };
+  takeUp(again.owners, dump, { legOf });
   await settled();
-  const bob = again.channels.get(w.bobId);
-  assert.is(again.transfers.size, 1);
-  again.channels.tell(bob, { type: 'leg.hungUp', cause: 16 });
+  const music = (id: string) =>
+    JSON.stringify(again.channels.audio.snapshot(id)?.value ?? '').includes('"background":"music"');
+  return { ...again, leg: (id: string) => again.legs.get(id)!, music };
+}
+
+const sent = (leg: FakeLeg) => leg.calls.filter((call) => call.startsWith('sendDigits'));
+const passes = ({ meeting }: Pick<Awaited<ReturnType<typeof world>>, 'meeting'>) =>
+  meeting.mixes.flatMap(({ sessions }) => [...sessions.values()].map(({ passDigits }) => passDigits));
+
+test('parties that are put down and taken up are with each other as before, and ask for something by keys', async () => {
+  const w = await world('tHg');
+  press(w.bob, '7');
+  press(w.alice, '*');
+  const again = await takenUp(w, 'tHg');
+  assert.equal(
+    [together(again), passes(again), again.featureKeys.size],
+    [[['Fake/phone', 'Fake/bob']], [false, false], 2],
+  );
+  const [alice, bob] = [again.leg('alice'), again.leg(w.bobId)];
+  // Half of a code was pressed before: it counts, and so does the time of it.
+  press(bob, '#');
+  again.clock.advance(1_000);
+  assert.equal([sent(bob), sent(alice)], [['sendDigits *'], ['sendDigits #']]);
+  press(alice, '*0');
   await settled();
-  assert.equal(together(again)[0], ['Fake/phone', 'Local/300@default;1']);
-  assert.is(again.transfers.size, 0);
+  // The dialplan goes on behind the Dial that began in the process before.
+  assert.equal([again.operations.get('alice').dialplan.app_name, again.channels.size], ['Wait', 1]);
+  assert.equal([again.featureKeys.size, again.bridges.size, again.companies.size], [0, 0, 0]);
 });
 
-test('parties that are put down press keys for each other once they are taken up', async () => {
-  const w = await world('Tt');
+test('the limit of a call counts from its answer, whichever process that was in', async () => {
+  const w = await world('L(10000)g');
+  w.clock.advance(4_000);
+  const again = await takenUp(w, 'L(10000)g');
+  again.clock.advance(5_999);
+  await settled();
+  assert.is(again.bridges.size, 1);
+  again.clock.advance(1);
+  await settled();
+  const { variables } = again.channels.snapshot(again.channels.get('alice')).context;
+  assert.equal([again.bridges.size, variables['ANSWEREDTIME'], variables['DIALSTATUS']], [0, '10', 'ANSWER']);
+});
+
+test('a number is dialed to its end in another process, and who asked hears how that goes', async () => {
+  const w = await world('t');
+  press(w.bob, '#13');
+  const again = await takenUp(w, 't');
+  const bob = again.leg(w.bobId);
+  press(bob, '00');
+  const carol = again.channels.all().find(({ name }) => name.startsWith('Fake/carol'))!;
+  again.report(carol.id, { type: 'leg.ringing' });
+  const rings = await takenUp(again, 't');
+  assert.is(w.tones(rings.leg(w.bobId)).at(-1), 'indicate ringing');
+  rings.report(carol.id, { type: 'leg.answered' });
+  rings.report(rings.channels.all().find(({ name }) => name.endsWith(';1'))!.id, { type: 'leg.answered' });
+  await settled();
+  assert.equal([rings.transfers.size, rings.featureKeys.size], [0, 0]);
+  assert.ok(together(rings).some((names) => names.join() === 'Fake/phone,Local/300@default;1'));
+});
+
+test('who is to dial a number hears the dial tone again; what nobody carries out any more leads back', async () => {
+  const w = await world('tT');
+  press(w.bob, '#1');
   const dump = JSON.parse(JSON.stringify(putDown(w.owners)));
-  const again = createCallControl({ contexts: { default: { '202': ['Dial(Fake/bob,20,Tt)'] } } });
+  assert.is(dump.dials.length, 1);
+  const again = await takenUp(w, 'tT');
+  assert.is(w.tones(again.leg(w.bobId)).at(-1), 'indicate dial');
+  assert.is(again.music('alice'), true);
+  press(again.leg(w.bobId), '300');
+  again.owners.transfers.dump = () => [];
+  const forgotten = await takenUp(again, 'tT');
+  assert.is(w.tones(forgotten.leg(w.bobId)).at(-1), 'indicate congestion');
+});
+
+test('a talk goes on when it is put down and taken up, and so do those who wait', async () => {
+  for (const way of ['hang up', 'key', 'back'] as const) {
+    const w = await talk();
+    const again = await takenUp(w, 't');
+    assert.equal(together(again), together(w));
+    assert.equal([again.transfers.size, again.music('alice')], [1, true]);
+    const bob = again.leg(w.bobId);
+    if (way === 'hang up') bob.report({ type: 'leg.hungUp', cause: 16 });
+    else press(bob, way === 'key' ? '*2' : '*1');
+    await settled();
+    if (way === 'back') assert.equal(together(again)[0], ['Fake/phone', 'Fake/bob']);
+    else assert.equal(together(again)[0], ['Fake/phone', 'Local/300@default;1']);
+    assert.equal([again.transfers.size, again.music('alice')], [0, false]);
+    again.leg('alice').report({ type: 'leg.hungUp', cause: 16 });
+    await settled();
+    // Halves of a Local channel are apart here: each is a leg of the test.
+    const left = again.channels.all().map(({ name }) => name.replace(/-[0-9a-f]{8}/, ''));
+    assert.equal(
+      left.filter((name) => !/;2|carol/.test(name)),
+      [],
+      way,
+    );
+    assert.equal([again.featureKeys.size], [0]);
+  }
+});
+
+test('a Dial that is not where it was is not gone on with, and nothing is left of it', async () => {
+  const w = await world('t');
+  const dump = JSON.parse(JSON.stringify(putDown(w.owners)));
+  const again = createCallControl({ contexts: { default: { '202': ['Wait(60)'] } } });
   takeUp(again.owners, dump, { legOf: ({ id }, report) => new FakeLeg(id, report) });
   await settled();
-  assert.equal(
-    again.meeting.mixes
-      .flatMap(({ sessions }) => [...sessions.values()].map(({ passDigits }) => passDigits))
-      .includes(false),
-    false,
-  );
+  assert.equal([passes(again), again.featureKeys.size], [[true, true], 0]);
+  again.channels.tell(again.channels.get('alice'), { type: 'finish', cause: 16 });
+  await settled();
+  assert.equal(again.owners.dials.dump(), []);
 });
 
 test.run();

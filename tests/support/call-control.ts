@@ -10,6 +10,7 @@ import { createContacts } from '../../src/actors/contacts.ts';
 import { createDialplanCalls } from '../../src/actors/dialplan-calls.ts';
 import { createDialplanSystem } from '../../src/actors/dialplan-system.ts';
 import { createFeatureKeys } from '../../src/actors/feature-keys.ts';
+import { JoinedDials } from '../../src/actors/joined-dials.ts';
 import { createOutboundConnections, type OutboundConnectionSettings } from '../../src/actors/outbound-connections.ts';
 import { createPlaces } from '../../src/actors/places.ts';
 import { createPlaybacks } from '../../src/actors/playbacks.ts';
@@ -284,9 +285,12 @@ export function createCallControl({
       ...{ digitTimeoutMs: 1_000, numberTimeoutMs: 3_000, attempts: 2, noAnswerTimeoutMs: 15_000, beep: false },
     },
   });
+  const dials = new JoinedDials();
+  channels.onGone((id) => dials.forget(id));
   channels.bringTogether(
     createDialplanCalls({
       featureKeys,
+      joined: dials,
       channels,
       bridges,
       companies,
@@ -376,7 +380,7 @@ export function createCallControl({
     outbound,
     endpoints,
     owners: {
-      ...{ channels, bridges, transfers, playbacks, recordings, applications, contacts, outbound },
+      ...{ channels, bridges, transfers, dials, playbacks, recordings, applications, contacts, outbound },
       ...{ registrations, watchers },
     },
     registrations,
