@@ -82,6 +82,12 @@ const Subscription = Type.Object({
   last: optional(text),
 });
 
+const OutsideRefer = Type.Object({
+  endpoint: text,
+  requests: Type.Object({ dialog: opaque, acks: list(opaque), pending: list(opaque) }),
+  last: Type.Object({ state: text, fragment: text }),
+});
+
 const ServerData = Type.Object({
   version: Type.Literal(serverDataVersion),
   /** Channel ids made so far. */
@@ -94,6 +100,7 @@ const ServerData = Type.Object({
       bindings: list(Binding),
       subscriptions: list(Subscription),
       lines: optional(list(Type.Object({ id: text, callId: text, cseq: number, token: text }))),
+      outsideRefers: optional(list(OutsideRefer)),
     }),
   }),
   endpoints: list(Type.Object({ technology: text, resource: text, state: Type.Enum([...endpointStates]) })),

@@ -18,6 +18,8 @@ export type AskedTransfer = {
   readonly id: string;
   /** Event header of its NOTIFYs; without it nothing is told. */
   readonly event?: string;
+  /** Asked for outside the call: key of the dialog in which it is told. */
+  readonly outside?: string;
 };
 
 export type AskedTransfersOptions = {
@@ -52,11 +54,17 @@ const LABEL = 'transfer:';
 export function createAskedTransfers(options: AskedTransfersOptions): AskedTransfers {
   const { services, endpoint, send } = options;
   const { transferTimeoutMs, transfersPerCall } = services.config;
-  const pending = new Map((options.from ?? []).map((transfer) => [transfer.id, transfer]));
+  const pending = new Map<string, AskedTransfer>();
   /** Who is told of those that were asked for outside the call. */
   const outside = new Map<string, TellSubscriber>();
   const seconds = Math.round(transferTimeoutMs / 1000);
-  let asked = (options.from?.length ?? 0) > 0;
+  let asked = options.from?.some((transfer) => transfer.outside === undefined) ?? false;
+  for (const transfer of options.from ?? []) {
+    const told = transfer.outside === undefined ? undefined : services.outsideSubscriber(transfer.outside);
+    if (told) outside.set(transfer.id, told);
+    // Whose dialog is no more is told nothing; the transfer goes on.
+    pending.set(transfer.id, transfer.outside === undefined || told ? transfer : { id: transfer.id });
+  }
 
   const notify = ({ id, event }: AskedTransfer, status: number): void => {
     if (event === undefined) return;
@@ -79,7 +87,7 @@ export function createAskedTransfers(options: AskedTransfersOptions): AskedTrans
 
   return {
     tell,
-    receiveRefer(request, tellOutside) {
+    receiveRefer(request, asker) {
       const wanted = readRefer(request);
       if ('status' in wanted) return refuse(services, endpoint, wanted);
       const refusal = refuseTransfer(services, endpoint, wanted);
@@ -91,13 +99,13 @@ export function createAskedTransfers(options: AskedTransfersOptions): AskedTrans
         return 491;
       }
       // A dialog of its own has this one subscription; the call may have several (RFC 3515 2.4.6).
-      const id = tellOutside ? `${request.callId}:${request.cseq.number}` : String(request.cseq.number);
+      const id = asker ? `${request.callId}:${request.cseq.number}` : String(request.cseq.number);
       const isQuiet = request.header('Refer-Sub')?.trim().toLowerCase() === 'false';
-      const event = asked && !tellOutside ? `refer;id=${id}` : 'refer';
-      const transfer: AskedTransfer = isQuiet ? { id } : { id, event };
-      asked ||= !tellOutside;
+      const event = asked && !asker ? `refer;id=${id}` : 'refer';
+      const transfer: AskedTransfer = isQuiet ? { id } : { id, event, ...(asker && { outside: asker.key }) };
+      asked ||= !asker;
       pending.set(id, transfer);
-      if (tellOutside && !isQuiet) outside.set(id, tellOutside);
+      if (asker && !isQuiet) outside.set(id, asker.tell);
       return {
         // RFC 4488 4: who wants no subscription gets none, and is told so.
         status: isQuiet ? 200 : 202,
@@ -139,8 +147,7 @@ export function createAskedTransfers(options: AskedTransfersOptions): AskedTrans
       outside.delete(id);
       if (pending.has(id)) pending.set(id, { id });
     },
-    // Dialogs of REFERs outside the call are not put down: these transfers go on untold.
-    dump: () => [...pending.values()].map((transfer) => (outside.has(transfer.id) ? { id: transfer.id } : transfer)),
+    dump: () => [...pending.values()],
     close() {
       for (const id of [...outside.keys()]) tell(id, 487);
     },

@@ -35,7 +35,7 @@ import { Legs } from './legs.ts';
 import { type OutgoingMessage, receiveMessage, sendMessage } from './messages.ts';
 import { preferredFirst } from './negotiation.ts';
 import { createOutboundLeg, type OutboundLegData } from './outbound-leg.ts';
-import { createOutsideRefers } from './outside-refers.ts';
+import { createOutsideRefers, type OutsideReferData } from './outside-refers.ts';
 import { Passports } from './passports.ts';
 import { createQualifier } from './qualify.ts';
 import { createReferrals, type ReferRequest } from './refer.ts';
@@ -138,6 +138,7 @@ export type SipDriverData = {
   readonly bindings: readonly BindingData[];
   readonly subscriptions: readonly SubscriptionData[];
   readonly lines?: readonly LineData[];
+  readonly outsideRefers?: readonly OutsideReferData[];
 };
 
 export function createSipDriver(options: SipDriverOptions): SipDriver {
@@ -173,6 +174,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     bindings,
     legs: new Legs(),
     passports: new Passports(),
+    outsideSubscriber: (key) => outsideRefers.subscriber(key),
     isAmong: options.isAmong ?? ((extension, extensions) => extensions.includes(extension)),
     messageReceived: (message) => options.messageReceived?.(message),
     hit: options.hit ?? uncounted,
@@ -295,11 +297,15 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
       referrals: referrals.size() + outsideRefers.size(),
       nonces: verifier.size(),
     }),
-    dump: () => ({ version: 1, bindings: bindings.dump(), subscriptions: subscriptions.dump(), lines: lines.dump() }),
+    dump: () => ({
+      ...{ version: 1, bindings: bindings.dump(), subscriptions: subscriptions.dump(), lines: lines.dump() },
+      outsideRefers: outsideRefers.dump(),
+    }),
     restore(data) {
       bindings.restore(data.bindings);
       subscriptions.restore(data.subscriptions);
       lines.restore(data.lines ?? []);
+      outsideRefers.restore(data.outsideRefers ?? []);
     },
     close() {
       draining = true;

@@ -4,10 +4,13 @@ import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 
 /**
- * Takes a REFER. Sent outside the call, its subscription is one of its own: what it is to be told goes to `tell`.
+ * Takes a REFER. Sent outside the call, its subscription is one of its own: what it is to be told goes to `outside`.
  * @returns how it is answered.
  */
-export type ReferReceiver = (request: SipRequest, tell?: TellSubscriber) => UsageAnswer;
+export type ReferReceiver = (request: SipRequest, outside?: OutsideSubscriber) => UsageAnswer;
+
+/** Whoever asked outside a call, by the key of the dialog that it is told in. */
+export type OutsideSubscriber = { readonly key: string; readonly tell: TellSubscriber };
 
 /** Sends a NOTIFY with a piece of a message; inside a call how it ended is told under the label. */
 export type TellSubscriber = (label: string, headers: HeaderLines, fragment: string) => void;

@@ -1,11 +1,19 @@
-import { inOrder, isKnownSource, keyOfDialog, keyOfRequest, metAt, uasDialog } from '../../sip/dialog/dialog.ts';
-import { DialogRequests } from '../../sip/dialog/dialog-requests.ts';
+import {
+  type Dialog,
+  inOrder,
+  isKnownSource,
+  keyOfDialog,
+  keyOfRequest,
+  metAt,
+  uasDialog,
+} from '../../sip/dialog/dialog.ts';
+import { DialogRequests, type DialogRequestsData } from '../../sip/dialog/dialog-requests.ts';
 import { replyTo } from '../../sip/dialog/offers.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { ServerTransaction } from '../../sip/transaction/transaction.ts';
 import type { EndpointConfig } from './config.ts';
 import { digestClient } from './identity.ts';
-import type { LegToken, TellSubscriber } from './legs.ts';
+import type { LegToken, OutsideSubscriber, TellSubscriber } from './legs.ts';
 import { createRefusals } from './refusals.ts';
 import { relatedTo } from './related.ts';
 import type { Services } from './services.ts';
@@ -18,11 +26,25 @@ export interface OutsideRefers {
    * @returns false for what is about something else.
    */
   receiveSubscribe(transaction: ServerTransaction): boolean;
+  /** Tells whoever asked, by the key of its dialog; undefined when its last word was said. */
+  subscriber(key: string): TellSubscriber | undefined;
+  dump(): readonly OutsideReferData[];
+  /** Goes on with what another process left; before the legs that the REFERs are about. */
+  restore(data: readonly OutsideReferData[]): void;
   /** Subscriptions whose last word is not said. */
   size(): number;
   /** Forgets them without a word. */
   close(): void;
 }
+
+/** A subscription as it is put down: plain data. */
+export type OutsideReferData = {
+  /** Name of the endpoint. */
+  readonly endpoint: string;
+  readonly requests: DialogRequestsData;
+  /** What was told last: its Subscription-State, and the piece of a message. */
+  readonly last: { readonly state: string; readonly fragment: string };
+};
 
 /** The subscription that a REFER made (RFC 3515 2.4.4), in a dialog of its own. */
 type Subscription = {
@@ -59,10 +81,7 @@ export function createOutsideRefers(services: Services): OutsideRefers {
     return { leg, endpoint };
   };
 
-  const subscribe = (transaction: ServerTransaction, endpoint: EndpointConfig): TellSubscriber => {
-    const { request, source, toTag } = transaction;
-    const dialog = uasDialog(request, toTag, source, endpoint.symmetric ? source : undefined);
-    const key = keyOfDialog(dialog);
+  const open = (key: string, endpoint: EndpointConfig, dialog: Dialog): Subscription => {
     const requests = new DialogRequests(
       {
         stack,
@@ -75,7 +94,10 @@ export function createOutsideRefers(services: Services): OutsideRefers {
       },
       dialog,
     );
-    const subscription: Subscription = { endpoint, requests, last: { state: '', fragment: '' } };
+    return { endpoint, requests, last: { state: '', fragment: '' } };
+  };
+
+  const teller = (key: string, subscription: Subscription): TellSubscriber => {
     return (_label, headers, fragment) => {
       const state = headers.find(([name]) => name === 'Subscription-State')?.[1] ?? '';
       // The first word comes with the answer to the REFER.
@@ -83,8 +105,14 @@ export function createOutsideRefers(services: Services): OutsideRefers {
       if (!subscriptions.has(key)) return;
       subscription.last = { state, fragment };
       if (state.startsWith('terminated')) subscriptions.delete(key);
-      notify(requests, headers, fragment);
+      notify(subscription.requests, headers, fragment);
     };
+  };
+
+  const subscribe = ({ request, source, toTag }: ServerTransaction, endpoint: EndpointConfig): OutsideSubscriber => {
+    const dialog = uasDialog(request, toTag, source, endpoint.symmetric ? source : undefined);
+    const key = keyOfDialog(dialog);
+    return { key, tell: teller(key, open(key, endpoint, dialog)) };
   };
 
   return {
@@ -130,7 +158,29 @@ export function createOutsideRefers(services: Services): OutsideRefers {
       }
       return true;
     },
+    subscriber(key) {
+      const subscription = subscriptions.get(key);
+      return subscription && teller(key, subscription);
+    },
     size: () => subscriptions.size,
+    dump: () =>
+      [...subscriptions].map(([, { endpoint, requests, last }]) => ({
+        endpoint: endpoint.name,
+        requests: requests.dump(),
+        last,
+      })),
+    restore(data) {
+      for (const { endpoint: name, requests: sent, last } of data) {
+        const endpoint = endpoints.named(name);
+        // Whose endpoint is no more is told nothing.
+        if (!endpoint) continue;
+        const key = keyOfDialog(sent.dialog);
+        const subscription = open(key, endpoint, sent.dialog);
+        subscription.last = last;
+        subscriptions.set(key, subscription);
+        subscription.requests.restore(sent);
+      }
+    },
     close() {
       closed = true;
       subscriptions.clear();

@@ -7,7 +7,7 @@ import type { MediaPlane, RtpSession } from '../../telephony/media.ts';
 import type { Bindings } from './bindings.ts';
 import type { EndpointConfig, SipConfig } from './config.ts';
 import type { Endpoints } from './endpoints.ts';
-import type { Legs } from './legs.ts';
+import type { Legs, TellSubscriber } from './legs.ts';
 import type { Passports } from './passports.ts';
 
 /** A text message between endpoints (RFC 3428). */
@@ -35,6 +35,8 @@ export type Services = {
   legs: Legs;
   /** Signed identities of callers. */
   passports: Passports;
+  /** Tells whoever asked outside a call how its transfer goes, by the key of its dialog; undefined when that is over. */
+  outsideSubscriber(key: string): TellSubscriber | undefined;
   /** Whether an extension is one of a list of extensions and patterns of the dialplan. */
   isAmong(extension: string, extensions: readonly string[]): boolean;
   messageReceived(message: TextMessage): void;

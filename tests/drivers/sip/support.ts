@@ -8,7 +8,7 @@ import {
   type EndpointConfig,
   type SipConfig,
 } from '../../../src/drivers/sip/config.ts';
-import { createSipDriver, type SipDriver } from '../../../src/drivers/sip/driver.ts';
+import { createSipDriver, type SipDriver, type SipDriverData } from '../../../src/drivers/sip/driver.ts';
 import type { LogIns } from '../../../src/drivers/sip/endpoints.ts';
 import type { TextMessage } from '../../../src/drivers/sip/services.ts';
 import type { Watched } from '../../../src/drivers/sip/subscriptions.ts';
@@ -227,6 +227,13 @@ const subscriptions = { ...defaultSipConfig.subscriptions, intervalMs: 10 };
 
 export type Phone = Awaited<ReturnType<typeof createPhone>>;
 
+/** What a user agent was, for another one in its place: plain JSON. */
+export type HandedOver = {
+  port: number;
+  driver: SipDriverData;
+  legs: { id: string; data: { version: number } }[];
+};
+
 export type PhoneOptions = {
   config?: Partial<SipConfig>;
   protocol?: Protocol;
@@ -240,6 +247,8 @@ export type PhoneOptions = {
   logIns?: LogIns;
   /** What it knows of DNS. */
   names?: NameServer;
+  /** What another one was, in whose place it is: see `handOver`. */
+  from?: HandedOver;
   /** TCP on the same port as well. */
   alsoTcp?: boolean;
   /** Hears of each message that comes in, by what. */
@@ -263,6 +272,7 @@ export async function createPhone({
   logIns,
   names,
   alsoTcp = false,
+  from,
   hears = () => {},
   timers = usual,
 }: PhoneOptions = {}) {
@@ -276,7 +286,8 @@ export async function createPhone({
   const messages: TextMessage[] = [];
   const contactEvents: string[] = [];
   const transports = createTransports({ clock, log: silentLog });
-  const [listener] = await transports.bind([{ protocol, host: '127.0.0.1', port: alsoTcp ? await freePort() : 0 }]);
+  const port = from?.port ?? (alsoTcp ? await freePort() : 0);
+  const [listener] = await transports.bind([{ protocol, host: '127.0.0.1', port }]);
   if (alsoTcp) await transports.bind([{ protocol: 'tcp', host: '127.0.0.1', port: listener!.port }]);
   const wrapped: Transports = {
     bind: (listens) => transports.bind(listens),
@@ -347,6 +358,12 @@ export async function createPhone({
     },
   });
   watchers.attach(driver);
+  if (from) driver.restore(from.driver);
+  for (const { id, data } of from?.legs ?? []) {
+    const channel = new TestChannel(id, facts);
+    channel.leg = driver.resume!(data, id, channel.report);
+    channels.push(channel);
+  }
   driver.start();
   return {
     driver,
@@ -395,6 +412,13 @@ export async function createPhone({
       } finally {
         clearInterval(poll);
       }
+    },
+    /** Everything that it is, for another one in its place; this one is closed without a word. */
+    async handOver(): Promise<HandedOver> {
+      const legs = channels.map(({ id, leg }) => ({ id, data: leg.dump() }));
+      const dump = JSON.stringify({ port: listener!.port, driver: driver.dump(), legs });
+      await this.close();
+      return JSON.parse(dump) as HandedOver;
     },
     async close() {
       driver.close();

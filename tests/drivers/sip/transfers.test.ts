@@ -210,6 +210,47 @@ transfers('who asks outside a call may want no news, no more news, and hears of 
   assert.is(driver.driver.counts().referrals, 0);
 });
 
+transfers('who asks outside a call is told in its dialog by the process that goes on', async () => {
+  const { driver, phone, channel } = await proved();
+  const { inside } = await phone.outside('REFER', 'bob', targeted(phone));
+  const transfer = asked(await channel.heard('leg.transferAsked'))!;
+  await phone.until(() => phone.notified.length === 1, 'the first NOTIFY');
+  drivers.splice(0);
+  const next = await createPhone({ hint, config: { endpoints: [bobs, carols] }, from: await driver.handOver() });
+  drivers.push(next);
+  assert.is(next.driver.counts().referrals, 1);
+  assert.is(await inside('SUBSCRIBE', ['Event: refer', 'Expires: 30']), 200);
+  const { leg } = next.channels[0]!;
+  leg.tellTransfer(transfer.id, 180);
+  leg.tellTransfer(transfer.id, 200);
+  await phone.until(() => phone.notified.length === 4, 'four NOTIFYs');
+  assert.equal(phone.notified, [
+    { event: 'refer', state: 'active;expires=60', fragment: 'SIP/2.0 100 Trying' },
+    { event: 'refer', state: 'active;expires=60', fragment: 'SIP/2.0 100 Trying' },
+    { event: 'refer', state: 'active;expires=60', fragment: 'SIP/2.0 180 Ringing' },
+    { event: 'refer', state: 'terminated;reason=noresource', fragment: 'SIP/2.0 200 OK' },
+  ]);
+  assert.is(next.driver.counts().referrals, 0);
+});
+
+transfers('what is asked outside a call whose endpoint is no more is carried out untold', async () => {
+  const { driver, phone, channel } = await proved();
+  await phone.outside('REFER', 'bob', targeted(phone));
+  const transfer = asked(await channel.heard('leg.transferAsked'))!;
+  await phone.until(() => phone.notified.length === 1, 'the first NOTIFY');
+  drivers.splice(0);
+  const handedOver = await driver.handOver();
+  const [refer] = handedOver.driver.outsideRefers!;
+  const gone = { ...handedOver.driver, outsideRefers: [{ ...refer!, endpoint: 'nobody' }] };
+  const next = await createPhone({ config: { endpoints: [bobs, carols] }, from: { ...handedOver, driver: gone } });
+  drivers.push(next);
+  const { leg } = next.channels[0]!;
+  leg.tellTransfer(transfer.id, 200);
+  assert.equal([next.driver.counts().referrals, phone.notified.length], [0, 1]);
+  const { core } = JSON.parse(JSON.stringify(leg.dump()));
+  assert.equal(core.transfers ?? [], []);
+});
+
 transfers('from elsewhere the name of a call proves nothing, and of somebody else it is refused', async () => {
   const { phone, channel, open } = await proved();
   const ask = async (number: string, password: string | undefined, lines: readonly string[]) =>
