@@ -1,4 +1,3 @@
-import type { Outcome } from '../dialplan/applications/application.ts';
 import type { DialOutcome, DialRequest, DialResult, Ongoing, Visit } from '../dialplan/calls.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { LimitHit } from '../lib/limit-counts.ts';
@@ -15,6 +14,7 @@ import type { ChannelEntry } from './channel-entry.ts';
 import { readDigits } from './channel-requests.ts';
 import type { Channels } from './channels.ts';
 import type { Companies, Company } from './companies.ts';
+import { outcomeOf, telling, verdictOf } from './dial-outcomes.ts';
 import type { DialDump } from './dumps.ts';
 import type { FeatureKeys, FeatureParty } from './feature-keys.ts';
 import type { JoinedDials } from './joined-dials.ts';
@@ -53,29 +53,6 @@ type Togetherness = {
   from?: DialDump['keys'];
 };
 
-/** Why nobody answered, of the reasons of each, the most telling one first (the field's order). */
-const telling: readonly DialOutcome[] = ['BUSY', 'CONGESTION', 'NOANSWER', 'CHANUNAVAIL'];
-
-function outcomeOf(cause: number): DialOutcome {
-  if (cause === Cause.userBusy) return 'BUSY';
-  if (cause === Cause.congestion) return 'CONGESTION';
-  return cause === Cause.noRouteDestination || cause === Cause.subscriberAbsent ? 'CHANUNAVAIL' : 'NOANSWER';
-}
-
-/**
- * What becomes of a call whose subroutine has ended, by the variable that it leaves (GOSUB_RESULT); undefined where both are
- * joined. What it did not come to the end of, or says another word of, joins nobody.
- */
-function verdictOf(
-  { type }: Outcome,
-  word: string,
-): (Pick<DialResult, 'goesOn'> & { status?: DialOutcome }) | undefined {
-  const result = word.trim().toUpperCase();
-  if (type === 'ended' && result === '') return undefined;
-  if (result === 'BUSY' || result === 'CONGESTION' || result === 'CHANUNAVAIL') return { status: result, goesOn: true };
-  return result === 'CONTINUE' ? { goesOn: true } : {};
-}
-
 export function dialFor(caller: ChannelEntry, request: DialRequest, options: DialerOptions): Ongoing<DialResult> {
   const attempt = new DialAttempt(caller, request, options);
   const dump = options.joined?.take(caller.id);
@@ -103,6 +80,8 @@ class DialAttempt implements Company {
   /** One of both talks to somebody else meanwhile, and is expected back. */
   #absent = false;
   #stopWaiting = (): void => {};
+  /** Settles when nobody listens to the caller's keys any more for what it may do while it waits. */
+  #keysFree: Promise<void> | undefined;
   /** Looks whether both are still with each other. */
   #reviewParties = (): void => {};
   /** What is to be undone once nobody is called any more. */
@@ -218,14 +197,28 @@ class DialAttempt implements Company {
 
   /** Keys of the caller that lead elsewhere, until somebody answers. */
   #heedKeys(): void {
-    const { leaves } = this.#request;
+    const { leaves, features } = this.#request;
     const { onDigit } = this.#caller;
+    if (features?.calling.includes('disconnect')) this.#heedDisconnect();
     if (!leaves) return;
     const pressed = (digit: string): void => {
       if (leaves(digit)) this.#giveUp({ status: 'CANCEL', left: digit });
     };
     onDigit.add(pressed);
     this.#onOver.push(() => onDigit.delete(pressed));
+  }
+
+  /** The code by which the caller may end its call ends the calling, until somebody answers. */
+  #heedDisconnect(): void {
+    const parties = [{ channel: this.#caller, features: ['disconnect'] }] as const;
+    const end = (): void => this.#giveUp({ status: 'CANCEL' });
+    const attention = this.#options.featureKeys?.attend({ parties, names: ['', ''], end });
+    if (!attention) return;
+    this.#onOver.push(() => {
+      attention.end();
+      // Its keys are free when the step under way is over.
+      this.#keysFree = Promise.resolve();
+    });
   }
 
   #wait(waiting: DialRequest['waiting']): void {
@@ -361,6 +354,7 @@ class DialAttempt implements Company {
         return { status: 'CANCEL' };
       }
     }
+    if (this.#keysFree) await this.#keysFree;
     try {
       const bridge = this.#options.openBridge();
       for (const { channel, features } of this.#partiesWith(entry))

@@ -52,7 +52,8 @@ export type FeatureParty = { channel: ChannelEntry; features: readonly Feature[]
 
 /** A call whose parties may ask for something. */
 export type FeatureCall = {
-  bridge: BridgeEntry;
+  /** Where they are; left out while one of them waits for somebody to answer. */
+  bridge?: BridgeEntry;
   parties: readonly FeatureParty[];
   /** Whom the call is of, in the names of its recordings: who calls, and who was called. */
   names: readonly [caller: string, called: string];
@@ -85,7 +86,7 @@ export interface FeatureKeys {
   /** Whether there is a code for one of these. */
   hasCode(wanted: readonly Feature[]): boolean;
   /**
-   * Listens to the keys of parties, which are in the bridge and whose keys it keeps from the others. One that leaves is listened
+   * Listens to the keys of parties, which are in the bridge, if there is one, and whose keys it keeps from the others. One that leaves is listened
    * to no more; whoever comes in its place presses keys for the others as anybody does.
    * @param from what was put down of them, where the call was taken up.
    */
@@ -189,13 +190,14 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
   const begun = new Map<string, string>();
 
   const toggleRecording = ({ channel, call }: Listener, feature: 'automon' | 'automixmon'): void => {
-    const { bridge } = call;
+    const { bridge, names } = call;
+    if (!bridge) return;
     const running = begun.get(bridge.id);
     try {
       if (running !== undefined && recordings.names('bridge', bridge.id).includes(running)) {
         recordings.command(running, { type: 'stop' });
         begun.delete(bridge.id);
-      } else begun.set(bridge.id, record(channel, call, feature));
+      } else begun.set(bridge.id, record(channel, bridge, names, feature));
     } catch (error) {
       if (!(error instanceof AriError)) throw error;
       countLimit(error, hit);
@@ -204,18 +206,23 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
   };
 
   /** @returns the name of the recording. @throws AriError as `Recordings.recordOn`. */
-  const record = (channel: ChannelEntry, call: FeatureCall, feature: 'automon' | 'automixmon'): string => {
+  const record = (
+    channel: ChannelEntry,
+    bridge: BridgeEntry,
+    names: FeatureCall['names'],
+    feature: 'automon' | 'automixmon',
+  ): string => {
     const { variables } = channels.snapshot(channel).context;
     const of = recordingVariables[feature];
     const wanted = ownVariable(variables, of.format) ?? '';
     const format = (recordingFormats as readonly string[]).includes(wanted) ? wanted : 'wav';
-    const suffix = ownVariable(variables, of.name) || call.names.join('-');
+    const suffix = ownVariable(variables, of.name) || names.join('-');
     const name = `auto-${Math.floor(clock.now() / 1000)}-${suffix.replaceAll(/[^\w+-]/g, '_').slice(0, longestSuffix)}`;
-    recordings.recordOn(bridges.recordTarget(call.bridge), {
+    recordings.recordOn(bridges.recordTarget(bridge), {
       ...{ name, format, ifExists: 'append', beep: settings.beep, channels: 1 },
       ...{ maxDurationMs: 0, maxSilenceMs: 0, terminateOn: 'none' },
     });
-    for (const { channel: each } of call.bridge.stays.values())
+    for (const { channel: each } of bridge.stays.values())
       channels.tell(each, { type: 'variable.set', name: of.told, value: `${name}.${format}` });
     return name;
   };
@@ -289,7 +296,7 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
       onEnded() {
         channel.onDigit.delete(onDigit);
         listeners.delete(id);
-        freeKeys(call.bridge);
+        if (call.bridge) freeKeys(call.bridge);
       },
     });
     return listener;
@@ -325,15 +332,15 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
       const attended = call.parties.flatMap((party) => listen(party, call, fromOf(party.channel.id)) ?? []);
       for (const listener of attended) if (fromOf(listener.channel.id)) goOn(listener);
       if (attended.length === 0) return nobody;
-      const unwatch = bridge.actor.watch(({ context: { members } }) => {
+      const unwatch = bridge?.actor.watch(({ context: { members } }) => {
         for (const listener of attended)
           if (!isAway(listener) && members.every(({ channelId }) => channelId !== listener.channel.id)) listener.stop();
         freeKeys(bridge);
       });
       return {
         end() {
-          unwatch();
-          begun.delete(bridge.id);
+          unwatch?.();
+          if (bridge) begun.delete(bridge.id);
           for (const { stop } of attended) stop();
         },
         dump: () =>

@@ -47,6 +47,42 @@ test('the code of disconnect ends the call of whoever may', async () => {
   }
 });
 
+test('with H the caller ends the calling by the code of disconnect, and its dialplan goes on', async () => {
+  for (const options of ['H', 'rH', 'm(default)H']) {
+    const w = createCallControl({ contexts: { default: { '202': [`Dial(Fake/bob,20,${options})`, 'Wait(60)'] } } });
+    const alice = w.incoming('alice', '202');
+    press(alice, '5*');
+    w.clock.advance(1_000);
+    press(alice, '*0');
+    await settled();
+    const { variables } = w.channels.snapshot(w.channels.get('alice')).context;
+    assert.equal([variables['DIALSTATUS'], w.operations.get('alice').dialplan.app_name], ['CANCEL', 'Wait'], options);
+    assert.equal([w.channels.size, w.featureKeys.size, w.companies.size], [1, 0, 0]);
+  }
+});
+
+test('without H no code ends the calling; with it, it ends the call once somebody has answered', async () => {
+  for (const steps of [[], ['Answer()']]) {
+    const silent = createCallControl({ contexts: { default: { '202': [...steps, 'Dial(Fake/bob,20,hTX)'] } } });
+    const caller = silent.incoming('alice', '202');
+    await settled();
+    press(caller, '*0');
+    await settled();
+    assert.equal([silent.channels.size, silent.featureKeys.size], [2, 0]);
+    const w = createCallControl({ contexts: { default: { '202': [...steps, 'Dial(Fake/bob,20,TH)'] } } });
+    const alice = w.incoming('alice', '202');
+    await settled();
+    assert.is(w.featureKeys.size, 1);
+    const [bob] = [...w.legs.values()];
+    bob!.report({ type: 'leg.answered' });
+    await settled();
+    press(alice, '7*0');
+    await settled();
+    const sent = bob!.calls.filter((call) => call.startsWith('sendDigits'));
+    assert.equal([sent, w.channels.size, w.bridges.size, w.featureKeys.size], [['sendDigits 7'], 0, 0, 0]);
+  }
+});
+
 test('with g the dialplan goes on after the code of disconnect', async () => {
   const w = await world('hg');
   press(w.bob, '*0');
