@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { useCell } from './core/cell.ts';
 import { focusWhatIsShown } from './core/focus.ts';
-import { overview, useOverview } from './core/overview.ts';
+import { overview, stuckCalls, useOverview } from './core/overview.ts';
 import { route, to } from './core/route.ts';
 import { logOut, may, session } from './core/session.ts';
 import { Empty, LiveMark } from './parts/bits.tsx';
@@ -93,10 +93,11 @@ export function Shell() {
   return who ? <LoggedIn /> : <LogIn />;
 }
 
-/** How many things are stuck. A component of its own, so that only it follows every message. */
-function StuckBadge() {
+/** How many calls are stuck, or how much else is. A component of its own, so that only it follows every message. */
+function StuckBadge({ what }: { what: 'calls' | 'others' }) {
   const { stuck } = useCell(overview);
-  return stuck.length > 0 ? <em class="badge">{stuck.length}</em> : null;
+  const count = what === 'calls' ? stuckCalls(stuck) : stuck.filter(({ call }) => call === undefined).length;
+  return count > 0 ? <em class="badge">{count}</em> : null;
 }
 
 /** Says that calls cannot be looked into. */
@@ -140,7 +141,8 @@ function LoggedIn() {
               <a href={to(path)} aria-current={path === here ? 'page' : undefined}>
                 <Icon path={icon} />
                 <span>{name}</span>
-                {path === 'calls' ? <StuckBadge /> : null}
+                {path === 'calls' ? <StuckBadge what="calls" /> : null}
+                {path === 'overview' ? <StuckBadge what="others" /> : null}
               </a>
             </li>
           ))}

@@ -35,14 +35,21 @@ const empty: OverviewState = { at: 0, calls: new Map(), figures: undefined, appl
 export const overview = cell<OverviewState>(empty);
 
 let begun = 0;
+/** When the first message came: calls that began before are told bit by bit, and are no new ones. */
+let heardSince: number | undefined;
+
+/** How many calls are stuck; what else waits belongs to none. */
+export const stuckCalls = (stuck: readonly WaitingFor[]): number =>
+  new Set(stuck.flatMap(({ call }) => (call === undefined ? [] : [call]))).size;
 
 /** Takes up a message. */
 export function takeOverview({ at, calls: changed, removed, figures, applications, stuck }: LiveOverview): void {
+  heardSince ??= at;
   const before = overview.get();
   const calls = new Map(before.calls);
   for (const id of removed) calls.delete(id);
   for (const call of changed) {
-    if (!calls.has(call.id)) begun++;
+    if (!calls.has(call.id) && call.began >= heardSince) begun++;
     calls.set(call.id, call);
   }
   for (const [id, call] of calls) {

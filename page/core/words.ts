@@ -39,7 +39,7 @@ export const nobody = '—';
 
 /** Who a party is, for people. */
 export const party = ({ name, number }: { name: string; number: string }): string =>
-  name && number ? `${name} (${number})` : name || number || nobody;
+  name && number && name !== number ? `${name} (${number})` : name || number || nobody;
 
 /** `1 call`, `2 calls`. */
 export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

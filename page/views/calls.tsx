@@ -3,7 +3,7 @@ import type { Call } from '../../src/models/call.ts';
 import { causeText } from '../../src/telephony/causes.ts';
 import { endsOf, stateOf } from '../core/calls.ts';
 import { useCell } from '../core/cell.ts';
-import { overview } from '../core/overview.ts';
+import { overview, stuckCalls } from '../core/overview.ts';
 import { to } from '../core/route.ts';
 import { clockTime, duration, plural } from '../core/words.ts';
 import { Empty, Pill } from '../parts/bits.tsx';
@@ -97,7 +97,7 @@ export function Calls() {
         {states.map((state) => (
           <button type="button" class="chip" key={state} aria-pressed={shown === state} onClick={() => setShown(state)}>
             {state}
-            {state === 'stuck' && stuck.length > 0 ? <em class="badge">{stuck.length}</em> : null}
+            {state === 'stuck' && stuckCalls(stuck) > 0 ? <em class="badge">{stuckCalls(stuck)}</em> : null}
           </button>
         ))}
         <span class="quiet count">

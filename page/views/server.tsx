@@ -101,7 +101,7 @@ const aboutCollector = ({ address, port, reason, refused, left_out: left }: HepC
     refused === undefined ? (reason ?? `${address} port ${port}`) : `another one cannot be had: ${refused}`,
   ].join('; ');
 const toneOfCollector = ({ state, refused, left_out: left }: HepCollector): string =>
-  state === 'lost' || refused !== undefined ? 'bad' : left > 0 ? 'warn' : '';
+  state === 'lost' || state === 'behind' || refused !== undefined ? 'bad' : left > 0 ? 'warn' : '';
 
 /** An event loop that is this late keeps calls waiting, in ms. */
 const lateMs = 50;

@@ -80,11 +80,26 @@ function openStream(settings: HepSettings, clock: Clock, log: Logger): Way {
   const outflow = openOutflow({
     ...{ address, port, queue, clock },
     told(news) {
-      const wasLost = standing.state === 'lost';
-      if (news.type === 'connected') log.info({ address, port }, 'connected to the HEP collector');
-      else if (!wasLost) log.warn({ address, port, reason: news.reason }, 'the HEP collector is not connected');
-      if (news.type === 'connected') standing = { state: 'sending', since: clock.now() };
-      else standing = { state: 'lost', since: wasLost ? standing.since : clock.now(), reason: news.reason };
+      const since = clock.now();
+      switch (news.type) {
+        case 'connected':
+          log.info({ address, port }, 'connected to the HEP collector');
+          standing = { state: 'sending', since };
+          break;
+        case 'full':
+          standing = { state: 'behind', since, reason: 'it does not read what is sent' };
+          break;
+        case 'drained':
+          log.info({ address, port }, 'the HEP collector reads again');
+          standing = { state: 'sending', since };
+          break;
+        case 'lost': {
+          const before = standing;
+          if (before.state !== 'lost')
+            log.warn({ address, port, reason: news.reason }, 'the HEP collector is not connected');
+          standing = { state: 'lost', since: before.state === 'lost' ? before.since : since, reason: news.reason };
+        }
+      }
     },
   });
   return {
@@ -122,7 +137,6 @@ export async function buildHomer(
 ): Promise<Homer> {
   let asked: HepSettings | undefined = first;
   let way: Way | undefined;
-  let complained = false;
   let unlisten: (() => void) | undefined;
   /** The change that was asked for last; and the same, which never rejects. */
   let changed: Promise<void> = Promise.resolve();
@@ -149,12 +163,13 @@ export async function buildHomer(
   const enter = (opened: Way | undefined): void => {
     if (!opened) return;
     way = opened;
-    complained = false;
+    /** Since when it stands as it did when it was said last that messages are left out. */
+    let told: number | undefined;
     unlisten = recorder.listen((entry, call) => {
       if (entry?.kind !== 'sip') return;
       const packet = writeHep(entry, callIdOf(entry.head), opened.settings, call?.mask ?? recorder.settings.mask);
-      if (opened.send(packet) || complained) return;
-      complained = true;
+      if (opened.send(packet) || told === opened.standing.since) return;
+      told = opened.standing.since;
       log.warn({}, 'the HEP collector is not reached fast enough; some messages are left out');
     });
   };

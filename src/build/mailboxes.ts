@@ -10,9 +10,11 @@ const most = { events: 100, works: 10, octets: 65_536 };
 /** What would end that messages go to no collector, or to one that is configured no more. */
 function waitsForOf(collector: ReturnType<Homer['standing']>): string {
   if (!collector) return 'nothing';
-  const { address, port, transport, reason, refused, left_out: left } = collector;
+  const { address, port, transport, state, reason, refused, left_out: left } = collector;
   if (refused !== undefined) return `a socket to the HEP collector that is configured (${refused})`;
-  return `the HEP collector ${address} port ${port} (${transport}) to be there: ${reason}; ${left} messages were left out`;
+  const wanted = state === 'behind' ? 'to read' : `to be there: ${reason}`;
+  const lost = left === 1 ? '1 message was left out' : `${left} messages were left out`;
+  return `the HEP collector ${address} port ${port} (${transport}) ${wanted}; ${lost}`;
 }
 
 /** Where work waits for somebody: events for applications that are away, what is to sound, records for their webhook, the collector of messages. */

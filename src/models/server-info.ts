@@ -45,11 +45,12 @@ export const HepCollector = model(
     address: text('Its address.'),
     port: int('Its port.'),
     transport: text('udp or tcp. Over udp nobody tells whether it is there.'),
-    state: Type.Enum(['sending', 'connecting', 'lost'], {
-      description: 'Whether messages go there; of a connection that is lost, a new one is tried every 30 s at least.',
+    state: Type.Enum(['sending', 'behind', 'connecting', 'lost'], {
+      description:
+        'Whether messages go there; `behind`: it does not read them, and so many wait that further ones are left out. Of a connection that is lost, a new one is tried every 30 s at least.',
     }),
     since: Timestamp,
-    reason: Type.Optional(text('Why it is lost.')),
+    reason: Type.Optional(text('Why it is lost or behind.')),
     left_out: int('Messages that were not sent since the start.'),
     refused: Type.Optional(text('Why another collector could not be had, which the configuration names by now.')),
   },

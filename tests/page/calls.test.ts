@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { endsOf, stateOf } from '../../page/core/calls.ts';
 import { sightRowsOf } from '../../page/core/sights.ts';
-import { shortNames } from '../../page/core/words.ts';
+import { party, shortNames } from '../../page/core/words.ts';
 import type { Call } from '../../src/models/call.ts';
 
 const lines = suite('calls in a line');
@@ -30,6 +30,18 @@ lines('who is in a call of several is told by its first two and how many more', 
   const all = ['201', '202', '203'];
   assert.equal(endsOf(callOf(all, all)), { from: '201', to: '202 and 1 more' });
   assert.is(stateOf(callOf(['201', '202'], ['201'])), 'Up');
+});
+
+lines('who is called by their number is told once', () => {
+  assert.equal(
+    [
+      party({ name: 'sipp', number: 'sipp' }),
+      party({ name: 'Alice', number: '201' }),
+      party({ name: '', number: '201' }),
+      party({ name: '', number: '' }),
+    ],
+    ['sipp', 'Alice (201)', '201', '—'],
+  );
 });
 
 lines('who sees whom is a row for each member, with those that it does not see by the reason', () => {

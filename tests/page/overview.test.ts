@@ -1,6 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { overview, rateOf, takeOverview } from '../../page/core/overview.ts';
+import { overview, rateOf, stuckCalls, takeOverview } from '../../page/core/overview.ts';
+import type { Call, WaitingFor } from '../../src/models/call.ts';
 import type { LiveOverview } from '../../src/models/live.ts';
 
 const shown = suite('figures of the page');
@@ -30,6 +31,25 @@ shown('events a second are those that were made, however few of them were sent t
     rateOf(history, ({ made }) => made.get('other') ?? 0),
     0,
   );
+});
+
+shown('calls that began before the page heard of any are told bit by bit, and are no new ones', () => {
+  const call = (id: string, began: number) => ({ id, began, state: 'live' }) as Call;
+  const at = (second: number, calls: Call[]) => ({ ...message(second * 1_000, 0), calls });
+  takeOverview(at(30, [call('old 1', -5_000)]));
+  takeOverview(at(31, [call('old 2', -4_000), call('old 3', -3_000)]));
+  takeOverview(at(35, [call('new', 34_000), call('old 1', -5_000)]));
+  assert.is(
+    rateOf(overview.get().history, ({ began }) => began, 5_000),
+    1 / 5,
+  );
+});
+
+shown('what is stuck counts as a call once, and not at all where it belongs to none', () => {
+  const waits = (object: string, call?: string) =>
+    ({ kind: 'object', object, since: 0, expected_ms: 0, waits_for: 'x', ...(call && { call }) }) as WaitingFor;
+  assert.is(stuckCalls([waits('a', '1'), waits('b', '1'), waits('c', '2'), waits('cdr.webhook')]), 2);
+  assert.is(stuckCalls([waits('cdr.webhook')]), 0);
 });
 
 shown.run();

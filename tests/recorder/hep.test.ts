@@ -1,10 +1,11 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createRuntime } from '../../src/actors/spawn.ts';
 import { buildHomer } from '../../src/build/homer.ts';
+import { buildMailboxes } from '../../src/build/mailboxes.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { Scope } from '../../src/lib/scope.ts';
@@ -237,6 +238,70 @@ hep('of a collector that is not there is told why, and what was left out, until 
   assert.is(standing(), undefined);
   await scope.close();
   recorder.close();
+});
+
+hep('of a collector that takes the connection and never reads is told that it is behind', async () => {
+  const sockets: Socket[] = [];
+  const collector = createServer((socket) => {
+    socket.on('error', () => {});
+    sockets.push(socket.pause());
+  });
+  collector.listen(0, '127.0.0.1');
+  await once(collector, 'listening');
+  const { port } = collector.address() as AddressInfo;
+  const clock = new ManualClock();
+  const log = recordingLog();
+  const recorder = createTestRecorder(createRuntime(clock, log), clock);
+  const scope = new Scope();
+  const base = { ...loadConfig({ env: {} }).recorder.hep, address: '127.0.0.1', port, transport: 'tcp' as const };
+  const homer = await buildHomer({ ...base, queue: 100_000 }, { recorder, log, scope, clock });
+  const text = `OPTIONS sip:a SIP/2.0\r\nCall-ID: a\r\nCSeq: 1 OPTIONS\r\nSubject: ${'x'.repeat(8_000)}\r\n\r\n`;
+  const place = { address: '192.0.2.1', port: 5060 };
+  const say = () => recorder.sip('in', Buffer.from(text), 'udp', place, place);
+  while (homer.standing()?.state !== 'behind') {
+    say();
+    await new Promise(setImmediate);
+  }
+  say();
+  const nothing = { waiting: () => [] };
+  const waits = () =>
+    buildMailboxes(
+      { applications: nothing } as never,
+      { outbound: nothing, playbacks: nothing } as never,
+      () => undefined,
+      homer,
+    )().filter(({ waiting }) => waiting > 0);
+  const left = homer.standing()?.left_out ?? 0;
+  assert.ok(left >= 1);
+  assert.equal(homer.standing(), {
+    ...{ address: '127.0.0.1', port, transport: 'tcp', state: 'behind', left_out: left },
+    ...{ since: formatTimestamp(clock.now()), reason: 'it does not read what is sent' },
+  });
+  assert.equal(waits(), [
+    {
+      ...{ owner: 'recorder.hep', waiting: 1, atMost: 1, since: undefined },
+      waitsFor: `the HEP collector 127.0.0.1 port ${port} (tcp) to read; ${left} ${left === 1 ? 'message was' : 'messages were'} left out`,
+      since: clock.now(),
+    },
+  ]);
+  // Once it reads, it is said so, and nothing waits any more.
+  for (const socket of sockets) socket.resume();
+  while (homer.standing()?.state !== 'sending') {
+    await new Promise(setImmediate);
+    say();
+  }
+  assert.equal(waits(), []);
+  assert.equal(
+    log.lines.map(({ level, message }) => `${level} ${message}`),
+    [
+      'info connected to the HEP collector',
+      'warn the HEP collector is not reached fast enough; some messages are left out',
+      'info the HEP collector reads again',
+    ],
+  );
+  await scope.close();
+  recorder.close();
+  collector.close();
 });
 
 hep.run();

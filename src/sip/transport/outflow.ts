@@ -7,8 +7,11 @@ export type OutflowOptions = {
   /** Octets that may wait to be read by the other side, or for a connection; what comes beyond is left out. */
   queue: number;
   clock: Clock;
-  /** Hears that the connection is there, or is not: `reason` says why. */
-  told: (news: { type: 'connected' } | { type: 'lost'; reason: string }) => void;
+  /**
+   * Hears that the connection is there, or is not (`reason` says why); and of one that is there, that the other side does not
+   * read and packets are left out (`full`), and that it has read all that waited for it (`drained`).
+   */
+  told: (news: { type: 'connected' | 'full' | 'drained' } | { type: 'lost'; reason: string }) => void;
   /** How a connection is begun; the system's own where left out. */
   dial?: (target: { host: string; port: number }) => Socket;
 };
@@ -37,6 +40,7 @@ export function openOutflow({ address, port, queue, clock, told, dial = connect 
   let left = 0;
   let socket: Socket | undefined;
   let isOpen = false;
+  let isFull = false;
   let waitMs = firstWaitMs;
   let timer: unknown;
   let closed = false;
@@ -45,6 +49,12 @@ export function openOutflow({ address, port, queue, clock, told, dial = connect 
     socket?.write(packet, (error) => {
       if (error) left++;
     });
+  };
+
+  const drained = (): void => {
+    if (!isFull) return;
+    isFull = false;
+    told({ type: 'drained' });
   };
 
   const open = (): void => {
@@ -64,11 +74,13 @@ export function openOutflow({ address, port, queue, clock, told, dial = connect 
       waitingOctets = 0;
       told({ type: 'connected' });
     });
+    opened.on('drain', drained);
     // Nothing is expected; unread it would keep the end of the connection from being heard.
     opened.resume();
     opened.on('close', () => {
       clock.clearTimeout(timer);
       isOpen = false;
+      isFull = false;
       if (closed) return;
       told({ type: 'lost', reason });
       timer = clock.setTimeout(open, waitMs);
@@ -82,8 +94,14 @@ export function openOutflow({ address, port, queue, clock, told, dial = connect 
       const held = isOpen ? (socket?.writableLength ?? 0) : waitingOctets;
       if (closed || held + packet.length > queue) {
         left++;
+        if (isOpen && !isFull && !closed) {
+          isFull = true;
+          told({ type: 'full' });
+        }
         return false;
       }
+      // Of a queue smaller than what the stream itself lets wait, nobody says that it is empty again.
+      if (held === 0) drained();
       if (isOpen) write(packet);
       else {
         waiting.push(packet);

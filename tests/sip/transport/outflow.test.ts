@@ -110,6 +110,27 @@ flowing(
   },
 );
 
+flowing('that the other side does not read is told once, and that it has read what waited', async () => {
+  const place = await listener();
+  const { outflow, told, news } = flow(place.port, 200_000);
+  await told('connected');
+  while (place.sockets.length === 0) await new Promise(setImmediate);
+  place.sockets[0]?.pause();
+  const packet = Buffer.alloc(50_000, 'x');
+  // What the system takes for it is no fault of the other side's yet.
+  while (outflow.send(packet)) await new Promise(setImmediate);
+  assert.is(outflow.send(packet), false);
+  assert.is(outflow.left, 2);
+  assert.equal(news, [{ type: 'connected' }, { type: 'full' }]);
+  place.sockets[0]?.resume();
+  await told('drained');
+  assert.is(outflow.send(Buffer.from('and on')), true);
+  await place.until('and on');
+  assert.equal(news, [{ type: 'connected' }, { type: 'full' }, { type: 'drained' }]);
+  outflow.close();
+  await place.close();
+});
+
 flowing('who closes it before there is a connection leaves nothing behind', async () => {
   const place = await listener();
   await place.close();
