@@ -178,7 +178,7 @@ async function askReady(file: string | undefined, wait = '0'): Promise<number> {
     const host = bind === '0.0.0.0' ? '127.0.0.1' : bind === '::' ? '::1' : bind;
     url = `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
   }
-  if (!URL.canParse(url)) return refuseUsage(`'${url}' is no URL`);
+  if (!URL.canParse(url)) return refuseUsage(`'${url}' is no URL such as http://127.0.0.1:8088`);
   const { untilReady } = await import('./operator/ready.ts');
   const { systemClock } = await import('./lib/clock.ts');
   const reason = await untilReady(url, seconds * 1000, systemClock);

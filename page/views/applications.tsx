@@ -81,11 +81,11 @@ const hintOf = (list: readonly string[]): string => {
 
 /** What an event is about, in a word. */
 function aboutOf({ event }: EventTimelineEntry): string {
-  const { channel, playback, bridge, recording, endpoint } = event as Record<
+  const { channel, peer, playback, bridge, recording, endpoint } = event as Record<
     string,
     { id?: string; name?: string; resource?: string } | undefined
   >;
-  return channel?.name ?? playback?.id ?? bridge?.id ?? recording?.name ?? endpoint?.resource ?? '';
+  return channel?.name ?? peer?.name ?? playback?.id ?? bridge?.id ?? recording?.name ?? endpoint?.resource ?? '';
 }
 
 function OneApplication({ name, described }: { name: string; described: Application | undefined }) {

@@ -244,7 +244,7 @@ export function CallView({ id }: { id: string }) {
           ‹
         </a>
         <h1>{ends ? `${ends.from} → ${ends.to}` : id}</h1>
-        {call ? <Pill state={then ?? stateOf(call)} /> : null}
+        {call && (then !== undefined || moment === undefined) ? <Pill state={then ?? stateOf(call)} /> : null}
         {moment === undefined && !isOld ? null : <Pill state="the past" tone="past" />}
         {call?.masked ? (
           <Pill state={`hidden: ${[...(call.masked.digits ? ['digits'] : []), ...call.masked.variables].join(', ')}`} />
@@ -281,6 +281,7 @@ export function CallView({ id }: { id: string }) {
                   {all ? 'Draw the most important only' : `Draw all ${objects.length} objects`}
                 </button>
               ) : null}
+              {objects.length === 0 ? <Empty>There was no channel yet.</Empty> : null}
               {objects.map((shown) => (
                 <ObjectCard
                   key={keyOf(shown.object, shown.charts[0]?.chart ?? '')}

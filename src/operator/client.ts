@@ -31,7 +31,7 @@ export function createClient({ url, user }: Server): Client {
   try {
     base = new URL(url).origin;
   } catch {
-    throw new AskError(`'${url}' is no URL`);
+    throw new AskError(`'${url}' is no URL such as http://127.0.0.1:8088`);
   }
   const headers = { authorization: `Basic ${Buffer.from(user).toString('base64')}` };
 

@@ -174,11 +174,11 @@ const isTrouble = (entry: TimelineEntry): boolean =>
 
 /** What an event is about, behind its type. */
 function aboutOf({ event }: EventTimelineEntry): string {
-  const { channel, playback, bridge, recording, endpoint } = event as Record<
+  const { channel, peer, playback, bridge, recording, endpoint } = event as Record<
     string,
     { id?: string; name?: string; resource?: string } | undefined
   >;
-  const about = channel?.name ?? playback?.id ?? bridge?.id ?? recording?.name ?? endpoint?.resource;
+  const about = channel?.name ?? peer?.name ?? playback?.id ?? bridge?.id ?? recording?.name ?? endpoint?.resource;
   return about === undefined ? '' : ` ${about}`;
 }
 

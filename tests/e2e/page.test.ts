@@ -44,7 +44,9 @@ test('a call is seen from its ringing to its end, now and then', async ({ server
   await shown.getByRole('button', { name: 'Stop listening' }).click();
   await shown.getByRole('button', { name: 'Listen', exact: true }).waitFor();
   await shown.getByRole('heading', { name: 'Audio' }).scrollIntoViewIfNeeded();
-  await picture(shown, 'call-audio');
+  // Curves need some time to be seen.
+  if (process.env['HOOKSWITCH_PICTURES']) await shown.waitForTimeout(8_000);
+  await picture(shown, 'call-audio', shown.getByText('Level (dB)'));
 
   // A forbidden operation says why, and when it would be allowed.
   const dial = shown.getByRole('button', { name: 'Dial', exact: true });
@@ -61,6 +63,10 @@ test('a call is seen from its ringing to its end, now and then', async ({ server
   assert.is(await shown.getByText('ChannelDtmfReceived 5').count(), 0);
   assert.is(await shown.locator('[data-chart="playback"]').count(), 0);
   await picture(shown, 'call-then');
+  // Before there was a channel nothing is said of its state.
+  await moments.fill('1');
+  await shown.getByText('There was no channel yet.').waitFor();
+  assert.is(await shown.locator('.call-head .pill').first().textContent(), 'the past');
   await shown.getByRole('button', { name: 'Now', exact: true }).click();
   await isLit(shown, 'channel', 'up');
 

@@ -3,7 +3,8 @@ import * as assert from 'uvu/assert';
 import type { Call } from '../../src/models/call.ts';
 import type { ContactView } from '../../src/models/contact.ts';
 import type { Endpoint } from '../../src/models/endpoint.ts';
-import { callCells, phoneCells } from '../../src/operator/lines.ts';
+import type { TimelineEntry } from '../../src/models/timeline.ts';
+import { callCells, entryCells, phoneCells } from '../../src/operator/lines.ts';
 import { operate } from '../../src/operator/operate.ts';
 import { lineOf, type Style, tableOf } from '../../src/operator/table.ts';
 import { onServer, password, type TestServer, user } from '../support/server.ts';
@@ -124,6 +125,15 @@ operator('where a phone is stands behind how it is reached, which is seen on a n
     phoneCells(phone, [contact as ContactView]).map(({ text }) => text),
     ['PJSIP/alice', 'online', '0', 'Reachable sip:alice@127.0.0.1:5070'],
   );
+});
+
+operator('of an event about two channels it is told who is called', () => {
+  const entry = { kind: 'event', at: 0, application: 'desk', number: 1, type: 'Dial', missed: false };
+  const dial = {
+    ...entry,
+    event: { type: 'Dial', peer: { id: '1', name: 'PJSIP/bob-1' } },
+  } as unknown as TimelineEntry;
+  assert.is(entryCells(dial)[2]?.text, 'to desk #1: Dial PJSIP/bob-1');
 });
 
 operator('what the server refuses is said in its words', () =>

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
 import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { need } from './need.ts';
@@ -144,11 +144,14 @@ const everyWay: ReadonlySet<string> = new Set([
   'server',
 ]);
 
-/** Keeps a picture where that was asked for. */
-export async function picture(shown: Page, name: string): Promise<void> {
+/** Keeps a picture where that was asked for; `of` is what has to be in it. */
+export async function picture(shown: Page, name: string, of?: Locator): Promise<void> {
   if (!process.env['HOOKSWITCH_PICTURES'] || !kept.has(name)) return;
   mkdirSync(pictures, { recursive: true });
-  const take = (what: string) => shown.screenshot({ path: join(pictures, `${what}.png`) });
+  const take = async (what: string) => {
+    await of?.evaluate("(element) => element.scrollIntoView({ block: 'center' })");
+    await shown.screenshot({ path: join(pictures, `${what}.png`) });
+  };
   await take(name);
   const size = shown.viewportSize();
   if (!everyWay.has(name) || !size) return;
