@@ -156,6 +156,11 @@ export const media = group(
       description:
         'How audio is sent and heard: dgram with the sockets of Node, native with calls of the kernel, which cost less where there are many calls (Linux; needs the optional package koffi, else it is dgram), auto with native once a thread has many calls.',
     }),
+    rehearsal: flag({
+      default: true,
+      description:
+        'A media thread that starts plays calls of its own over 127.0.0.1 for some two seconds, so that its code is compiled before many calls come at once.',
+    }),
     thread_backlog: whole(4_096, 1_048_576, {
       default: 16_384,
       unit: 'bytes',

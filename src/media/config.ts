@@ -80,6 +80,8 @@ export type MediaConfig = {
   threadsAtStart: number;
   /** How they send and hear. */
   sockets: SocketKind;
+  /** A thread that starts plays calls of nobody first, so that many may come at once: see `rehearsal.ts`. */
+  rehearses: boolean;
   /** Octets that may wait between two threads for one session. */
   tieBytes: number;
   /** A media thread that answers nothing for this long is ended, in ms; twelve times as long while it starts. */
@@ -126,6 +128,7 @@ export const defaultMediaConfig: MediaConfig = {
   threads: 1,
   threadsAtStart: 1,
   sockets: 'auto',
+  rehearses: false,
   tieBytes: 16_384,
   threadTimeoutMs: 5000,
   measureMs: 0,

@@ -3,7 +3,7 @@ import type { Logger } from '../lib/log.ts';
 import type { LoopReader } from '../lib/loop-reader.ts';
 import type { PlaneLoad } from '../telephony/media.ts';
 import { loadOpus } from './codec/opus.ts';
-import { MediaEngine } from './engine.ts';
+import { MediaEngine, type MediaEngineOptions } from './engine.ts';
 import { noWires, type Wires } from './external/wires.ts';
 import { MusicOnHold } from './file/music-on-hold.ts';
 import { SoundLibrary } from './file/sound-library.ts';
@@ -11,6 +11,7 @@ import { ItemLoader, type OpenMusic } from './item-loader.ts';
 import { limitTeller } from './limit-teller.ts';
 import { MusicReader } from './music-reader.ts';
 import type { MediaCommand, MediaMessage, WorkerStart } from './protocol.ts';
+import { type OpenSockets, Rehearsal } from './rehearsal.ts';
 import type { Sockets } from './rtp/sockets.ts';
 import { blockSlots, memoryIn } from './session-memory.ts';
 import { tickMs } from './ticker.ts';
@@ -20,6 +21,8 @@ import type { Bells } from './tie/bell.ts';
 export type EngineWorld = {
   clock: Clock;
   sockets: Sockets;
+  /** Where a thread of its own rehearses calls, if its configuration says so. */
+  rehearsalSockets?: OpenSockets;
   /** Connections to servers; none when left out. */
   wires?: Wires;
   /** 32 random bits, unpredictable to others. */
@@ -37,7 +40,7 @@ export type EngineWorld = {
  */
 export function hostEngine(
   { config, thread, bell }: WorkerStart,
-  { clock, sockets, wires = noWires, random32, bells, loopDelay }: EngineWorld,
+  { clock, sockets, rehearsalSockets, wires = noWires, random32, bells, loopDelay }: EngineWorld,
   post: (messages: MediaMessage[]) => void,
 ): (commands: readonly MediaCommand[]) => void {
   let batch: MediaMessage[] = [];
@@ -56,7 +59,7 @@ export function hostEngine(
     new MusicReader(music, { musicClass, codec, clock }, (error) =>
       tell({ type: 'log', level: 'warn', fields: { error, musicClass }, message: 'there is no such music' }),
     );
-  const engine = new MediaEngine({
+  const options: MediaEngineOptions = {
     config,
     clock,
     log: forwardingLogger(tell, {}),
@@ -70,13 +73,25 @@ export function hostEngine(
     phaseMs: (thread * tickMs) / config.threads,
     report: tell,
     hit: limitTeller(clock, (counts) => tell({ type: 'limits', counts })),
-  });
+  };
+  const engine = new MediaEngine(options);
+  const rehearsal = config.rehearses && rehearsalSockets ? rehearse(options, rehearsalSockets) : undefined;
   if (config.codecs.includes('opus'))
     loadOpus().catch((error: unknown) => tell({ type: 'log', level: 'error', fields: { error }, message: 'no Opus' }));
   const memory = createMemory();
   return (commands) => {
-    for (const command of commands) carryOut(engine, command, memory, tell, loopDelay);
+    for (const command of commands) {
+      if (command.type === 'shutdown') rehearsal?.stop();
+      carryOut(engine, command, memory, tell, loopDelay);
+    }
   };
+}
+
+/** Begins a rehearsal; where sockets cannot be had there is none, and calls of somebody will tell why. */
+function rehearse(options: MediaEngineOptions, openSockets: OpenSockets): Rehearsal {
+  const rehearsal = new Rehearsal(options, openSockets);
+  rehearsal.run().catch((error: unknown) => options.log.debug({ error }, 'no calls could be rehearsed'));
+  return rehearsal;
 }
 
 function carryOut(

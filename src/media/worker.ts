@@ -13,7 +13,7 @@ import { systemBells } from './tie/bell.ts';
  * when the main thread ends it.
  */
 async function run(start: WorkerStart, port: NonNullable<typeof parentPort>): Promise<void> {
-  const { sockets, ...used } = await openSystemSockets({
+  const { sockets, openMore, ...used } = await openSystemSockets({
     kind: start.config.sockets,
     clock: systemClock,
     descriptors: start.descriptors,
@@ -21,6 +21,7 @@ async function run(start: WorkerStart, port: NonNullable<typeof parentPort>): Pr
   const world = {
     clock: systemClock,
     sockets,
+    rehearsalSockets: openMore,
     wires: systemWires(systemClock),
     random32: createRandom32(),
     bells: systemBells(systemClock),

@@ -21,22 +21,27 @@ export type SystemSocketsOptions = {
   descriptors: SharedArrayBuffer;
 };
 
-/**
- * The sockets of this system.
- * @returns what they are in effect, and `reason`: why it is not what was asked for.
- */
-export async function openSystemSockets({
-  kind,
-  clock,
-  descriptors,
-}: SystemSocketsOptions): Promise<{ sockets: Sockets; kind: SocketKind; reason?: string }> {
-  if (kind === 'dgram') return { sockets: dgramSockets, kind };
+/** The sockets of a thread, and `openMore`: those that it has many of, once more and on another clock, for whoever closes them. */
+export type SystemSockets = {
+  sockets: Sockets;
+  openMore: (clock: Clock) => Sockets & { close(): void };
+  /** What they are in effect, and why that is not what was asked for. */
+  kind: SocketKind;
+  reason?: string;
+};
+
+/** The sockets of this system. */
+export async function openSystemSockets({ kind, clock, descriptors }: SystemSocketsOptions): Promise<SystemSockets> {
+  const dgram = { sockets: dgramSockets, openMore: () => ({ ...dgramSockets, close() {} }), kind: 'dgram' } as const;
+  if (kind === 'dgram') return dgram;
   try {
     const calls = await loadSystemCalls();
-    const native = new EpollSockets({ calls, clock, descriptors: new Descriptors(descriptors) });
-    return { sockets: kind === 'native' ? native : manySockets(dgramSockets, native), kind };
+    const noted = new Descriptors(descriptors);
+    const openMore = (on: Clock) => new EpollSockets({ calls, clock: on, descriptors: noted });
+    const native = openMore(clock);
+    return { sockets: kind === 'native' ? native : manySockets(dgramSockets, native), openMore, kind };
   } catch (error) {
-    return { sockets: dgramSockets, kind: 'dgram', reason: error instanceof Error ? error.message : String(error) };
+    return { ...dgram, reason: error instanceof Error ? error.message : String(error) };
   }
 }
 

@@ -324,12 +324,12 @@ test('the first sockets of a thread are those of Node, those beyond are others, 
 });
 
 plain('sockets of Node are used where they are asked for', async () => {
-  const { sockets, ...used } = await openSystemSockets({
-    kind: 'dgram',
-    clock: new ManualClock(),
-    descriptors: newDescriptorTable(),
+  const clock = new ManualClock();
+  const { sockets, openMore, ...used } = await openSystemSockets({
+    ...{ kind: 'dgram', clock, descriptors: newDescriptorTable() },
   });
   assert.is(sockets, dgramSockets);
+  assert.is(openMore(clock).bind, dgramSockets.bind);
   assert.equal(used, { kind: 'dgram' });
 });
 
