@@ -201,8 +201,12 @@ export class Passages {
     if (packets === 0) return;
     const [highest, theirs] = [rows[row + word.highest]!, rows[row + word.timestamp]!];
     plan.reception.goOn({
-      ...{ highest, wraps: rows[row + word.wraps]!, packets, octets: rows[row + word.octets]! },
-      ...{ transit: rows[row + word.transit]!, jitter: rows[row + word.jitter]! },
+      highest,
+      wraps: rows[row + word.wraps]!,
+      packets,
+      octets: rows[row + word.octets]!,
+      transit: rows[row + word.transit]!,
+      jitter: rows[row + word.jitter]!,
     });
     plan.sender.goOn(highest, theirs >>> 0, this.#wides[row / 2 + wide.at]!);
     rows.fill(0, row + word.packets, row + word.wraps + 1);
