@@ -74,6 +74,7 @@ export class DigitReceiver {
   #current: Digit | undefined;
   /** Timestamp of the last event that ended: its repetitions are dropped. */
   #ended: number | undefined;
+  #stoodStill = false;
 
   constructor(told: (digit: string, durationMs: number) => void) {
     this.#told = told;
@@ -98,8 +99,15 @@ export class DigitReceiver {
     if (end) this.#finish(current);
   }
 
+  /** Time went by in which nothing could be taken: what has come meanwhile is taken before a digit is given up. */
+  stoodStill(): void {
+    this.#stoodStill = true;
+  }
+
   /** Ends a digit that was not heard of for a while; to be called every tick unless idle. */
   expire(now: number): void {
+    if (this.#stoodStill && this.#current) this.#current.heard = now;
+    this.#stoodStill = false;
     if (this.#current && now - this.#current.heard >= lostEndMs) this.#finish(this.#current);
   }
 

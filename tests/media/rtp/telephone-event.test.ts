@@ -53,6 +53,17 @@ test('a digit whose end was lost ends when nothing is heard of it, with what was
   assert.equal(heard, ['* 40'], 'a late end does not tell it again');
 });
 
+test('a digit goes on when nothing could be heard of it for a while because nobody listened', () => {
+  const { heard, hear, digits } = receiver();
+  hear(1000, 10, 160, false, 0);
+  digits.stoodStill();
+  digits.expire(400);
+  digits.expire(510);
+  assert.equal(heard, []);
+  hear(1000, 10, 1920, true, 510);
+  assert.equal(heard, ['* 240']);
+});
+
 test('the next digit ends one whose end was lost; the same digit twice is two digits', () => {
   const { heard, hear } = receiver();
   hear(1000, 1, 400);
