@@ -278,7 +278,11 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
     const sessions = [...this.#sessions].filter((session) => session.thread === link);
     const mixes = [...this.#mixes].filter((mix) => mix.thread === link);
     if (this.#closed || this.#losesTooOften(place)) {
-      for (const each of [...sessions, ...mixes]) each.lost(reason);
+      for (const each of sessions) each.lost(reason);
+      // Of a plane that was closed nobody has to be told that its mixes are no more.
+      for (const mix of mixes)
+        if (this.#closed) mix.close();
+        else mix.lost(reason);
       return;
     }
     if (sessions.length + mixes.length === 0) return;

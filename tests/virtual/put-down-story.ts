@@ -29,7 +29,16 @@ const settings = {
     },
   },
   media: { rtp_address: serverAddress },
-  dialplan: { default: { app: ['Answer', 'Stasis(app)'], echo: ['Answer', 'Echo'] } },
+  dialplan: {
+    default: {
+      app: ['Answer', 'Stasis(app)'],
+      echo: ['Answer', 'Echo'],
+      dial: ['Dial(PJSIP/bob,2,rtT)'],
+      room: ['Answer', 'ConfBridge(1)'],
+      wait: ['Answer', 'Wait(1)', 'Stasis(app)'],
+      forward: ['Dial(Local/app@default)'],
+    },
+  },
 };
 
 /** What happened, in words that two tellings of a story have in common. */
@@ -61,6 +70,20 @@ export const words = [
   'unhold',
   'variable',
   'hangup',
+  'bridge',
+  'join',
+  'leave',
+  'destroy',
+  'ring',
+  'ringOff',
+  'silence',
+  'progress',
+  'answer',
+  'snoop',
+  'create',
+  'dial',
+  'sfu',
+  'redirect',
 ] as const;
 
 /** One thing that is done, to the nth of the channels that there are. */
@@ -144,6 +167,13 @@ export async function createStory(seed: number) {
     unhold: ['DELETE', '/hold'],
     variable: ['POST', '/variable?variable=X&value=1'],
     hangup: ['DELETE', ''],
+    ring: ['POST', '/ring'],
+    ringOff: ['DELETE', '/ring'],
+    silence: ['POST', '/silence'],
+    progress: ['POST', '/progress'],
+    answer: ['POST', '/answer'],
+    dial: ['POST', '/dial?timeout=20'],
+    redirect: ['POST', '/redirect?endpoint=PJSIP/bob'],
   } as const;
 
   const toPlayback = async (word: 'stop' | 'pause' | 'unpause', nth: number): Promise<void> => {
@@ -174,6 +204,18 @@ export async function createStory(seed: number) {
       case 'local':
         await ask('POST', `/channels?endpoint=Local/app@default&app=app&channelId=l${made}&otherChannelId=m${made++}`);
         return;
+      case 'create':
+        await ask('POST', `/channels/create?endpoint=PJSIP/bob&app=app&channelId=made${made++}`);
+        return;
+      case 'bridge':
+        await ask('POST', `/bridges?type=${nth % 3 === 2 ? 'holding' : 'mixing'}&bridgeId=b${nth % 2}`);
+        return;
+      case 'sfu':
+        await ask('POST', `/bridges?type=mixing,video_sfu&bridgeId=b${nth % 2}`);
+        return;
+      case 'destroy':
+        await ask('DELETE', `/bridges/b${nth % 2}`);
+        return;
       case 'stop':
       case 'pause':
       case 'unpause':
@@ -182,6 +224,17 @@ export async function createStory(seed: number) {
     const channels = (await ask('GET', '/channels')) as { id: string }[];
     const channel = channels[nth % Math.max(1, channels.length)];
     if (!channel) return;
+    if (word === 'join' || word === 'leave') {
+      await ask('POST', `/bridges/b${nth % 2}/${word === 'join' ? 'add' : 'remove'}Channel?channel=${channel.id}`);
+      return;
+    }
+    if (word === 'snoop') {
+      await ask(
+        'POST',
+        `/channels/${channel.id}/snoop/s${made++}?spy=both&whisper=${nth % 2 ? 'out' : 'none'}&app=app`,
+      );
+      return;
+    }
     const [method, path] = answers[word];
     const named = word === 'play' ? `&playbackId=p${plays++}` : '';
     await ask(method, `/channels/${channel.id}${path.replaceAll('!', '%21')}${named}`);

@@ -79,9 +79,14 @@ export class Beset {
     call.leg.dial();
   }
 
-  /** Another process takes the place of this one. */
+  /**
+   * Another process takes the place of this one. Not while an INVITE is open whose call was hung up already: that is
+   * nobody's by then, and would be forgotten.
+   */
   takeUp(): void {
     const old = this.#process;
+    const hungUp = this.calls.some(({ id, told }) => id.startsWith('out') && told.includes('leg.ended'));
+    if (hungUp && old.driver.counts().pending > 0) return;
     const put = JSON.stringify({
       transactions: old.transactions.dump(),
       driver: old.driver.dump(),

@@ -43,6 +43,35 @@ test('however the stream is cut into chunks, the frames are the same', () => {
   );
 });
 
+test('whatever lies in a stream, the same messages come of it in whatever chunks, up to where it breaks', () => {
+  const body = fc.string({ maxLength: 30 }).map((text) => message(text));
+  const piece = fc.oneof(
+    { weight: 5, arbitrary: body },
+    { weight: 2, arbitrary: fc.constantFrom('\r\n', '\r\n\r\n', '\n', '\r') },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom('x'.repeat(30_000), 'INFO x\r\n\r\n', message('').replace(': 0', ': 65000')),
+    },
+    { weight: 1, arbitrary: fc.string({ maxLength: 30 }) },
+  );
+  // How many pings a run of them is, and what of a message too large is seen first, is a matter of the chunks.
+  const sense = (...chunks: Buffer[]) =>
+    frame(...chunks)
+      .filter((each) => each !== 'ping')
+      .map((each) => (/too large/.test(String(each)) ? 'too large' : each));
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 8 }), fc.array(fc.nat(1000)), (pieces, sizes) => {
+      const stream = Buffer.from(pieces.join(''));
+      const chunks: Buffer[] = [];
+      for (let at = 0, size = 0; at < stream.length; at += size) {
+        size = (sizes[chunks.length] ?? stream.length) + 1;
+        chunks.push(stream.subarray(at, at + size));
+      }
+      assert.equal(sense(...chunks), sense(stream));
+    }),
+  );
+});
+
 test('a stream without a usable Content-Length is broken, once and for all', () => {
   const missing = 'Content-Length is missing or malformed';
   assert.equal(frame('INFO x\r\nCall-ID: 1\r\n\r\n', message('')), [missing]);
