@@ -1,11 +1,20 @@
 import * as fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { Message } from '../support/conformance-client.ts';
+import {
+  bridgeReader,
+  channelReader,
+  contradictions,
+  dialReader,
+  playbackReader,
+  recordingReader,
+} from '../support/event-readers.ts';
 import { createStory, serverAddress } from './put-down-story.ts';
 
 /**
- * A whole server with two phones and an application that does whatever it likes, in whatever order: nothing fails inside,
- * no answer is a 5xx, and when all have hung up nothing is held any more.
+ * A whole server with two phones and an application that goes and comes and does whatever it likes, in whatever order: nothing
+ * fails inside, no answer is a 5xx, what is told has no contradiction, and when all have hung up nothing is held any more.
  */
 
 const templates = [
@@ -67,6 +76,7 @@ const deed = fc.oneof(
       c: fc.nat(3),
     }),
   },
+  { weight: 2, arbitrary: fc.record({ app: fc.constantFrom('leaves', 'comes back') }) },
   { weight: 4, arbitrary: fc.record({ steps: fc.constantFrom(0, 1, 2, 5, 30, 300) }) },
 );
 const extension = fc.constantFrom('app', 'echo', 'dial', 'room', 'wait', 'nobody', 'forward');
@@ -76,11 +86,15 @@ test('whatever is asked of a server, nothing fails in it, and nothing is held wh
     fc.asyncProperty(fc.array(fc.tuple(deed, extension), { minLength: 4, maxLength: 30 }), async (deeds) => {
       const story = await createStory(3);
       const { clock, ask, phones } = story;
+      const heard = story.observe();
       let made = 0;
       await clock.run(100);
       for (const [each, to] of deeds) {
         if ('steps' in each) await clock.run(10 * each.steps);
-        else if ('phone' in each) {
+        else if ('app' in each) {
+          story.leave();
+          if (each.app === 'comes back') story.comeBack();
+        } else if ('phone' in each) {
           const phone = phones[each.phone as 'alice'];
           const leg = phone.calls[each.c % Math.max(1, phone.calls.length)]?.leg;
           if (each.does === 'call') phone.dial(`sip:${to}@${serverAddress}:5060`);
@@ -110,17 +124,20 @@ test('whatever is asked of a server, nothing fails in it, and nothing is held wh
       }
       await clock.run(40_000);
       const { errors, replies, end } = await story.close();
+      const readers = [channelReader(), bridgeReader(), playbackReader(), recordingReader(), dialReader()];
+      const wrong = contradictions(heard as Message[], readers);
       const { contacts: _contacts, sip, ...held } = end as Record<string, unknown> & { sip: Record<string, number> };
       assert.equal(
         {
           errors,
+          wrong,
           failed: replies.filter((reply) => / 5\d\d$/.test(reply)),
           held,
           dialogs: sip['dialogs'],
           legs: sip['legs'],
         },
         {
-          ...{ errors: [], failed: [], dialogs: 0, legs: 0 },
+          ...{ errors: [], wrong: [], failed: [], dialogs: 0, legs: 0 },
           held: {
             ...{
               channels: 0,

@@ -136,13 +136,17 @@ export async function createStory(seed: number) {
       ...{ clock, host: wire.host, logging: { log, logChannels }, seed, ids, from },
       config: { ...config, sip: { ...config.sip, endpoints: Object.fromEntries(known) } },
     });
-    server.connect({
+    connect(server);
+    return server;
+  };
+  let application: { close(): void };
+  const connect = (to: VirtualServer): void => {
+    application = to.connect({
       names: ['app'],
       subscribeAll: true,
       send: (json) => void events.push(JSON.parse(json) as Record<string, unknown>),
       describe: 'story',
     });
-    return server;
   };
   let server: VirtualServer = await start();
   const phones = {
@@ -248,6 +252,20 @@ export async function createStory(seed: number) {
     phones,
     get server() {
       return server;
+    },
+    /** The application goes away; it comes back. */
+    leave: () => application.close(),
+    comeBack: () => connect(server),
+    /** Somebody else hears everything from now on. */
+    observe(): Record<string, unknown>[] {
+      const heard: Record<string, unknown>[] = [];
+      server.connect({
+        names: ['observer'],
+        subscribeAll: true,
+        send: (json) => void heard.push(JSON.parse(json) as Record<string, unknown>),
+        describe: 'observer',
+      });
+      return heard;
     },
     /** The server loses its power, and another process goes on with what it had put down just before. */
     async takeUp(endpoints?: string[]): Promise<void> {

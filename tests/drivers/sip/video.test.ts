@@ -205,7 +205,8 @@ video('streams that an endpoint has not, and tellings that wait for their turn, 
     { ...vp8, maxVideoStreams: 2 },
     { ...vp8, maxVideoStreams: 2 },
     {
-      pace: { ...pace, intervalMs: 60 },
+      // So long that the second telling has to wait, however slow the machine is.
+      pace: { ...pace, intervalMs: 60_000 },
     },
   );
   const streams = out.leg.video!;
@@ -214,7 +215,6 @@ video('streams that an endpoint has not, and tellings that wait for their turn, 
   assert.equal(caller.limits.figures(), { 'sip.endpoints.*.max_video_streams': 3 });
   await caller.facts.until(() => streams.streams.length === 2, 'both streams');
   for (let times = 0; times < 3; times++) streams.show(shown('b'));
-  await callee.facts.until(() => inbound.leg.video!.streams.length === 1, 'one stream');
   assert.equal(caller.limits.figures(), {
     ...{ 'sip.endpoints.*.max_video_streams': 3, 'sip.video.renegotiate_interval': 1 },
   });
