@@ -149,7 +149,7 @@ export async function picture(shown: Page, name: string, of?: Locator): Promise<
   if (!process.env['HOOKSWITCH_PICTURES'] || !kept.has(name)) return;
   mkdirSync(pictures, { recursive: true });
   const take = async (what: string) => {
-    await of?.evaluate("(element) => element.scrollIntoView({ block: 'center' })");
+    await of?.scrollIntoViewIfNeeded();
     await shown.screenshot({ path: join(pictures, `${what}.png`) });
   };
   await take(name);
