@@ -28,7 +28,10 @@ async function help(): Promise<string> {
   ];
   const { commands } = await import('./operator/operate.ts');
   const questions = Object.entries(commands)
-    .map(([name, { about, needsId }]) => `  ${`${name}${needsId ? ' <id>' : ''}`.padEnd(14)}${about}`)
+    .map(([name, { about, needsId, takesBridge }]) => {
+      const id = needsId ? ' <id>' : takesBridge ? ' [<id>]' : '';
+      return `  ${`${name}${id}`.padEnd(15)}${about}`;
+    })
     .join('\n');
   return `${usage}
 
@@ -212,13 +215,11 @@ async function ask(
   const { commands, operate } = await import('./operator/operate.ts');
   const { readClientSettings } = await import('./config/client-file.ts');
   const { systemClock } = await import('./lib/clock.ts');
-  const wanted = commands[command]?.needsId ? 1 : 0;
-  if (rest.length !== wanted)
-    return refuseUsage(
-      wanted > rest.length
-        ? `${command} needs the id of a call: \`hookswitch calls\` lists those that are live`
-        : `unexpected argument: ${rest[wanted]}`,
-    );
+  const { needsId, takesBridge } = commands[command] ?? {};
+  if (needsId && rest.length === 0)
+    return refuseUsage(`${command} needs the id of a call: \`hookswitch calls\` lists those that are live`);
+  const most = needsId || takesBridge ? 1 : 0;
+  if (rest.length > most) return refuseUsage(`unexpected argument: ${rest[most]}`);
   const end = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end.abort());
   // Whoever reads may stop to (`| head`).

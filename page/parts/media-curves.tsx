@@ -1,10 +1,10 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Call } from '../../src/models/call.ts';
 import type { RTPstat } from '../../src/models/rtp-statistics.ts';
+import { whyUnseenText } from '../../src/models/sight-rows.ts';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
 import { curvesOf, type Measure, type MeasureCurve, measuresOf, type VideoRow, videoRowsOf } from '../core/measures.ts';
 import { ask, may } from '../core/session.ts';
-import { whyUnseenText } from '../core/sights.ts';
 import { shortNames } from '../core/words.ts';
 import { Panel } from './bits.tsx';
 import { Curve } from './curve.tsx';

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { BridgeSight } from '../../src/models/bridge-sight.ts';
+import { sightRowsOf } from '../../src/models/sight-rows.ts';
 import { ask, may } from '../core/session.ts';
-import { sightRowsOf } from '../core/sights.ts';
 
 const askEveryMs = 2_000;
 

@@ -3,6 +3,7 @@ import type { Call, CallChannel, WaitingFor } from '../models/call.ts';
 import type { ContactView } from '../models/contact.ts';
 import type { Endpoint } from '../models/endpoint.ts';
 import type { LiveApplication } from '../models/live.ts';
+import type { SightRow } from '../models/sight-rows.ts';
 import type { EventTimelineEntry, TimelineEntry } from '../models/timeline.ts';
 import type { Cell, Tone } from './table.ts';
 
@@ -141,6 +142,22 @@ export const phoneCells = (
     { text: where.join(', ') || '-' },
   ];
 };
+
+export const sightHeads = ['BRIDGE', 'MEMBER', 'SEES', 'DOES NOT SEE'] as const;
+
+/** What a member of a bridge sees of the others. */
+export type ListedSight = SightRow & { bridge: string };
+
+/** That in columns, with the reasons. */
+export const sightCells = ({ bridge, member, sees, unseen }: ListedSight): Cell[] => [
+  { text: bridge },
+  { text: member, tone: 'strong' },
+  { text: sees.join(', ') || '-', tone: sees.length > 0 ? 'good' : undefined },
+  {
+    text: unseen.map(({ why, others }) => `${others.join(', ')}${why === '' ? '' : `: ${why}`}`).join('; ') || '-',
+    tone: unseen.length > 0 ? 'bad' : undefined,
+  },
+];
 
 /** What caused a step, in words: what began, or after which delay. */
 function causeText(event: string): string {

@@ -1,8 +1,12 @@
 import type { Application } from '../models/application.ts';
+import type { Bridge } from '../models/bridge.ts';
+import type { BridgeSight } from '../models/bridge-sight.ts';
 import type { Call, CallDetail, CallPage, WaitingFor } from '../models/call.ts';
+import type { Channel } from '../models/channel.ts';
 import type { ContactView } from '../models/contact.ts';
 import type { Endpoint } from '../models/endpoint.ts';
 import type { LiveApplicationEvents, LiveCall, LiveOverview } from '../models/live.ts';
+import { sightRowsOf } from '../models/sight-rows.ts';
 import { AskError, type Client, createClient, type Server } from './client.ts';
 import {
   applicationCells,
@@ -15,6 +19,8 @@ import {
   type ListedApplication,
   phoneCells,
   phoneHeads,
+  sightCells,
+  sightHeads,
   stuckCells,
   stuckHeads,
 } from './lines.ts';
@@ -23,7 +29,7 @@ import { type Cell, lineOf, type Style, tableOf } from './table.ts';
 /** What a command is given besides the server. */
 export type Asked = {
   command: string;
-  /** Id of a call, for the commands about one. */
+  /** Id of a call, or of a bridge, for the commands about one. */
   id?: string | undefined;
   /** Name of an application, for `tail`. */
   app?: string | undefined;
@@ -41,12 +47,20 @@ export type Surroundings = {
   style?: Style;
 };
 
+/** A command: what it does, whether it is about one call or may be about one bridge, and what is said when there is nothing. */
+type Command = { about: string; needsId?: true; takesBridge?: true; none?: string };
+
 /** The commands that ask a running server, with what they need. */
-export const commands: Readonly<Record<string, { about: string; needsId?: true; none?: string }>> = {
+export const commands: Readonly<Record<string, Command>> = {
   calls: { about: 'list the calls that are live', none: 'no call is live' },
   call: { about: 'show everything that was recorded of a call', needsId: true },
   apps: { about: 'list the applications', none: 'no application is known' },
   phones: { about: 'list the endpoints', none: 'there is no phone' },
+  sights: {
+    about: 'list who in a bridge (in any, without an id) sees whom, and why not',
+    takesBridge: true,
+    none: 'nobody in a bridge has video',
+  },
   tail: { about: 'follow the events of an application (--app), or all calls' },
   stuck: { about: 'list what stays longer than expected, and what it waits for', none: 'nothing waits too long' },
   bundle: { about: 'write everything about a call as one file, without secrets', needsId: true },
@@ -81,11 +95,23 @@ export async function operate(asked: Asked, server: Server, surroundings: Surrou
       // Who may see the endpoints may not see where they are.
       const contacts = asked.json
         ? []
-        : await client.get<ContactView[]>('/hookswitch/contacts').catch((error: unknown) => {
-            if (error instanceof AskError) return [];
-            throw error;
-          });
+        : ((await unlessRefused(client.get<ContactView[]>('/hookswitch/contacts'))) ?? []);
       list(endpoints, phoneHeads, (endpoint) => phoneCells(endpoint, contacts));
+    },
+    async sights() {
+      const sights = await sightsIn(client, asked.id);
+      if (asked.json)
+        return list(
+          sights.flatMap(({ bridge, members }) => members.map((each) => ({ bridge, ...each }))),
+          sightHeads,
+          () => [],
+        );
+      const names = await channelNames(client);
+      const nameOf = (id: string): string => names.get(id) ?? id;
+      const rows = sights.flatMap(({ bridge, members }) =>
+        sightRowsOf(members, nameOf).map((row) => ({ bridge, ...row })),
+      );
+      list(rows, sightHeads, sightCells);
     },
     stuck: async () =>
       list(await client.get<WaitingFor[]>('/hookswitch/stuck'), stuckHeads, (item) => stuckCells(item, now())),
@@ -120,6 +146,39 @@ export async function operate(asked: Asked, server: Server, surroundings: Surrou
   const act = acts[asked.command];
   if (!act) throw new AskError(`unknown command: ${asked.command}`);
   await act();
+}
+
+/** Who sees whom in one bridge, or in all that whoever asks may see; those that go meanwhile are left out. */
+async function sightsIn(client: Client, id: string | undefined): Promise<{ bridge: string; members: BridgeSight[] }[]> {
+  const sightsOf = async (bridge: string) => ({
+    bridge,
+    members: await client.get<BridgeSight[]>(`/hookswitch/bridges/${encodeURIComponent(bridge)}/sights`),
+  });
+  if (id !== undefined) return [await sightsOf(id)];
+  const found: { bridge: string; members: BridgeSight[] }[] = [];
+  for (const bridge of await client.get<Bridge[]>('/ari/bridges')) {
+    // With fewer than two nobody sees anybody.
+    if (bridge.channels.length < 2) continue;
+    const sights = await unlessRefused(sightsOf(bridge.id));
+    if (sights) found.push(sights);
+  }
+  return found;
+}
+
+/** Names of channels by their ids, as far as whoever asks may see them. */
+async function channelNames(client: Client): Promise<ReadonlyMap<string, string>> {
+  const channels = (await unlessRefused(client.get<Channel[]>('/ari/channels'))) ?? [];
+  return new Map(channels.map(({ id, name }) => [id, name]));
+}
+
+/** Undefined where the server refuses to tell. */
+async function unlessRefused<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof AskError) return undefined;
+    throw error;
+  }
 }
 
 /** Applications with their figures, where whoever asks may see these. */

@@ -4,10 +4,12 @@ import type { Call } from '../../src/models/call.ts';
 import type { ContactView } from '../../src/models/contact.ts';
 import type { Endpoint } from '../../src/models/endpoint.ts';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
-import { callCells, entryCells, phoneCells } from '../../src/operator/lines.ts';
+import { callCells, entryCells, phoneCells, sightCells } from '../../src/operator/lines.ts';
 import { operate } from '../../src/operator/operate.ts';
 import { lineOf, type Style, tableOf } from '../../src/operator/table.ts';
+import { Phone } from '../support/phone.ts';
 import { onServer, password, type TestServer, user } from '../support/server.ts';
+import { VideoPeer } from '../support/video/video-peer.ts';
 
 /** The commands at the terminal, against a running server. */
 const operator = suite('the commands at the terminal');
@@ -134,6 +136,64 @@ operator('of an event about two channels it is told who is called', () => {
     event: { type: 'Dial', peer: { id: '1', name: 'PJSIP/bob-1' } },
   } as unknown as TimelineEntry;
   assert.is(entryCells(dial)[2]?.text, 'to desk #1: Dial PJSIP/bob-1');
+});
+
+operator('who sees whom in bridges is told with the reason, in all of them or in one', () =>
+  onServer(
+    {
+      dialplan: { default: { '100': ['Stasis(desk)'] } },
+      endpoints: { anonymous: { match: ['127.0.0.1'], video_codecs: ['vp8'] } },
+    },
+    async (server) => {
+      const app = await server.app('desk');
+      await app.ok('POST', '/bridges/b1?type=mixing');
+      const none = await says(server, { command: 'sights' }, { colours: false, columns: 80 });
+      assert.equal(none, ['nobody in a bridge has video']);
+      const enter = async (number: string, peers: VideoPeer[]) => {
+        const phone = server.closing(await Phone.open(number, server.sip(), 0, peers));
+        const calling = phone.call('100');
+        const { channel } = await app.waitFor('StasisStart', (event) => event.channel.caller.number === number);
+        await app.ok('POST', `/channels/${channel.id}/answer`);
+        await calling;
+        await app.ok('POST', `/bridges/b1/addChannel?channel=${channel.id}`);
+        return { phone, id: channel.id, name: channel.name };
+      };
+      const alice = await enter('201', [server.closing(await VideoPeer.open())]);
+      const bob = await enter('202', []);
+      for (const id of [undefined, 'b1'])
+        assert.equal(await says(server, { command: 'sights', ...(id && { id }) }), [
+          `BRIDGE  ${'MEMBER'.padEnd(bob.name.length)}  SEES  DOES NOT SEE`,
+          `b1      ${bob.name}  -     ${alice.name}: has no video`,
+        ]);
+      assert.equal(
+        (await says(server, { command: 'sights', json: true })).map((line) => JSON.parse(line) as unknown),
+        [
+          { bridge: 'b1', channel: alice.id, others: [] },
+          { bridge: 'b1', channel: bob.id, others: [{ channel: alice.id, seen: false, why: 'no_video' }] },
+        ],
+      );
+      assert.is(await refusal(says(server, { command: 'sights', id: 'none' })), 'AskError 404: Bridge not found');
+      await app.ok('DELETE', '/bridges/b1');
+      for (const { phone } of [alice, bob]) phone.hangup();
+      await Promise.all([alice, bob].map(({ phone }) => phone.over()));
+    },
+  ),
+);
+
+operator('who sees several of many has one line, with those it does not see by reason', () => {
+  const sight = {
+    ...{ bridge: 'b1', member: 'PJSIP/alice-1', sees: ['PJSIP/bob-1', 'PJSIP/carol-1 (another profile)'] },
+    unseen: [
+      { why: 'has no video', others: ['PJSIP/dave-1', 'PJSIP/eve-1'] },
+      { why: '', others: ['PJSIP/frank-1'] },
+    ],
+  };
+  assert.equal(sightCells(sight), [
+    { text: 'b1' },
+    { text: 'PJSIP/alice-1', tone: 'strong' },
+    { text: 'PJSIP/bob-1, PJSIP/carol-1 (another profile)', tone: 'good' },
+    { text: 'PJSIP/dave-1, PJSIP/eve-1: has no video; PJSIP/frank-1', tone: 'bad' },
+  ]);
 });
 
 operator('what the server refuses is said in its words', () =>

@@ -1,9 +1,9 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { endsOf, stateOf } from '../../page/core/calls.ts';
-import { sightRowsOf } from '../../page/core/sights.ts';
 import { party, shortNames } from '../../page/core/words.ts';
 import type { Call } from '../../src/models/call.ts';
+import { sightRowsOf } from '../../src/models/sight-rows.ts';
 
 const lines = suite('calls in a line');
 

@@ -1,4 +1,4 @@
-import type { BridgeSight } from '../../src/models/bridge-sight.ts';
+import type { BridgeSight } from './bridge-sight.ts';
 
 /** Why somebody does not see another one, for people; what nobody knows of stands as it is. */
 const words: Readonly<Record<string, string>> = {
@@ -17,6 +17,7 @@ const words: Readonly<Record<string, string>> = {
   key_frame: 'waits for a key frame',
 };
 
+/** A reason of {@link BridgeSight} in words. */
 export const whyUnseenText = (why: string): string => words[why] ?? why;
 
 /** What one member sees: those whose picture it is sent, and those it is not, by reason; a reason may go with the former, too. */
