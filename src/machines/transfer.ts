@@ -243,7 +243,8 @@ export const transferMachine = transfer.createMachine({
         'transferer.left': 'joining',
         'transferer.completes': 'joining',
         'transferer.aborts': { target: 'recovered', actions: [failed, told(487), 'endTalk', 'abandonTarget'] },
-        'target.failed': { target: 'recovered', actions: [failed, tellFailure, 'endTalk'] },
+        // It is there still where there was no room for the talk.
+        'target.failed': { target: 'recovered', actions: [failed, tellFailure, 'endTalk', 'abandonTarget'] },
         'transferees.left': { target: 'failed', actions: [failed, told(487), 'endTalk', 'abandonTarget'] },
       },
     },

@@ -466,8 +466,24 @@ test('where there is no room for one more bridge the parties are with each other
   await settled();
   press(bob, '*2300');
   await settled();
-  assert.equal(together(w), [['Fake/phone', 'Fake/bob']]);
-  assert.is(w.transfers.size, 0);
+  assert.equal([together(w), w.transfers.size, w.channels.size], [[['Fake/phone', 'Fake/bob']], 0, 2]);
+});
+
+test('a call whose limit is over ends for all, also while one of both talks to somebody else', async () => {
+  for (const options of ['t', 'T']) {
+    const w = await world(`${options}L(9000)`);
+    press(options === 't' ? w.bob : w.alice, '*2300');
+    w.report(w.named('Fake/carol'), { type: 'leg.answered' });
+    await settled();
+    assert.is(w.bridges.size, 3, options);
+    w.clock.advance(9_000);
+    await settled();
+    assert.equal(
+      [w.channels.size, w.bridges.size, w.featureKeys.size, w.transfers.size, w.companies.size],
+      [0, 0, 0, 0, 0],
+      options,
+    );
+  }
 });
 
 /** The world in another process, with the same dialplan, and legs by the ids of their channels. */

@@ -143,7 +143,7 @@ chart('a talk that leads to nothing leads back to the others', () => {
     ...['recovered', failed, 'tellTransferer 487', 'endTalk', 'abandonTarget'],
   ]);
   assert.equal(back({ type: 'target.failed', status: 480, result: 'Fail' }), [
-    ...['recovered', failed, 'tellTransferer 480', 'endTalk'],
+    ...['recovered', failed, 'tellTransferer 480', 'endTalk', 'abandonTarget'],
   ]);
   assert.equal(back(event('transferees.left')), ['failed', failed, 'tellTransferer 487', 'endTalk', 'abandonTarget']);
 });
