@@ -274,6 +274,7 @@ export const sipSettings = ({ sip, media }: Config): SipConfig => ({
     intervalMs: sip.subscriptions.interval * 1000,
   },
   mostRedirections: sip.most_redirections,
+  mostBranches: sip.most_branches,
   transfersPerCall: sip.transfers.per_call,
   transferTimeoutMs: sip.transfers.timeout * 1000,
   video: {

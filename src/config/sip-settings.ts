@@ -342,6 +342,12 @@ export const sip = group(
       description:
         'How often a call may have been redirected, here and before it came in, to be forwarded once more; nor is it forwarded twice to the same place.',
     }),
+    most_branches: whole(1, 10_000, {
+      default: 64,
+      unit: 'places',
+      description:
+        'Places that one call may ring at where a proxy calls several; what further ones answer is left out.',
+    }),
     transfers: group(
       {
         per_call: whole(1, 100, {

@@ -195,6 +195,8 @@ export type SipConfig = {
   };
   /** Redirections of one call, from its first caller on, after which it is forwarded no more. */
   mostRedirections: number;
+  /** Places that one call may ring at, of those that a called proxy tells of. */
+  mostBranches: number;
   /** Transfers of one call that may be under way at a time. */
   transfersPerCall: number;
   /** ms that a party which asks for a transfer is told of it at most. */
@@ -251,6 +253,7 @@ export const defaultSipConfig: SipConfig = {
   t2Ms: 4000,
   subscriptions: { most: 10_000, perEndpoint: 100, minimumSeconds: 60, maximumSeconds: 86_400, intervalMs: 1000 },
   mostRedirections: 5,
+  mostBranches: 64,
   transfersPerCall: 1,
   transferTimeoutMs: 60_000,
   video: { delayMs: 200, intervalMs: 2000, keyFrameIntervalMs: 1000 },

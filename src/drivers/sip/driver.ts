@@ -152,6 +152,8 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     log,
     timing: { t1Ms: config.t1Ms, t2Ms: config.t2Ms },
     userAgent: config.userAgent,
+    mostBranches: config.mostBranches,
+    ...(options.hit && { hit: options.hit }),
     ...(options.resolveHost && { resolveHost: options.resolveHost }),
     ...(options.names && { names: options.names }),
     ...(options.peers && { peers: options.peers }),

@@ -127,6 +127,8 @@ class Outgoing implements OutgoingCall {
   readonly #answered = new Map<string, InviteUsage>();
   /** Early dialogs that are over without one: should it come after all, their numbers go on. */
   readonly #dropped = new Map<string, Dialog>();
+  /** How many dialogs there have been, early ones included. */
+  #branches = 0;
   #winner: InviteUsage | undefined;
   #target: Target | undefined;
   /** Where else it may be tried. */
@@ -198,6 +200,7 @@ class Outgoing implements OutgoingCall {
     }
     this.#target = target;
     for (const { key, dialog } of dropped) this.#dropped.set(key, dialog);
+    this.#branches = dropped.length;
     for (const { key, usage } of dialogs) {
       const made = this.#make(key, usage, target);
       if (key === winner) this.#winner = made;
@@ -255,6 +258,7 @@ class Outgoing implements OutgoingCall {
   #provisional(response: SipResponse, request: SipRequest, target: Target): void {
     if (response.status === 100 || this.#over) return;
     const usage = response.toTag === undefined ? undefined : this.#usageOf(request, response, target);
+    if (response.toTag !== undefined && !usage) return;
     if (usage && this.#options.request.reliable && !usage.receiveProvisional(response)) return;
     if (response.status === 199) return void this.#branchEnded(response, usage);
     if (!this.#hangupHeaders) this.#options.handlers.onProvisional(response, keyOfResponse(response));
@@ -272,6 +276,7 @@ class Outgoing implements OutgoingCall {
   #success(response: SipResponse, request: SipRequest, target: Target): void {
     const key = keyOfResponse(response);
     const usage = this.#answered.get(key) ?? this.#usageOf(request, response, target);
+    if (!usage) return;
     this.#answered.set(key, usage);
     const repeated = usage.state !== 'early';
     usage.confirm(response);
@@ -295,13 +300,17 @@ class Outgoing implements OutgoingCall {
     this.#closeWhenDone();
   }
 
-  #usageOf(request: SipRequest, response: SipResponse, target: Target): InviteUsage {
+  /** Undefined for one branch too many: who forks without end is not followed. */
+  #usageOf(request: SipRequest, response: SipResponse, target: Target): InviteUsage | undefined {
     const key = keyOfResponse(response);
     const { symmetric } = this.#options.request;
     const known = this.#dialogs.get(key);
     if (known) return known;
-    const dialog = this.#dropped.get(key) ?? uacDialog(request, response, target, symmetric ? target : undefined);
-    return this.#make(key, dialog, target);
+    const dropped = this.#dropped.get(key);
+    if (dropped) return this.#make(key, dropped, target);
+    const { mostBranches = Number.POSITIVE_INFINITY, hit } = this.#options.stack;
+    if (this.#branches >= mostBranches) return void hit?.('sip.most_branches');
+    return this.#make(key, uacDialog(request, response, target, symmetric ? target : undefined), target);
   }
 
   #make(key: string, from: UsageData | Dialog, peer: Target): InviteUsage {
@@ -330,6 +339,7 @@ class Outgoing implements OutgoingCall {
         onClosed: () => this.#forget(key),
       },
     });
+    if (!this.#dropped.has(key)) this.#branches++;
     this.#dialogs.set(key, usage);
     this.#options.enlist(key, usage, peer);
     return usage;

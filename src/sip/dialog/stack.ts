@@ -1,6 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { guarded } from '../../lib/guard.ts';
 import type { Ids } from '../../lib/ids.ts';
+import type { LimitHit } from '../../lib/limit-counts.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { NameServer } from '../location/names.ts';
 import type { TransactionLayer } from '../transaction/transaction.ts';
@@ -18,6 +19,10 @@ export type Stack = {
   ids: Ids;
   log: Logger;
   timing: Timing;
+  /** Places that one call may ring at or be answered by; any number when left out. */
+  mostBranches?: number;
+  /** Hears of the bounds that were met. */
+  hit?: LimitHit;
   /** Value of User-Agent and Server. */
   userAgent: string;
   /** Hears who is known by a live dialog. */

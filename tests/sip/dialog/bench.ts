@@ -1,4 +1,5 @@
 import { createIds } from '../../../src/lib/ids.ts';
+import { LimitCounts } from '../../../src/lib/limit-counts.ts';
 import type { Logger } from '../../../src/lib/log.ts';
 import type { IncomingCall } from '../../../src/sip/dialog/incoming-call.ts';
 import type { Reliability } from '../../../src/sip/dialog/reliable.ts';
@@ -23,10 +24,11 @@ const silent = () => {};
 export const target: Target = { protocol: 'udp', address: '192.0.2.9', port: 5070 };
 
 /** A user agent on simulated time and network; the test is the peer, and `told` is what its user hears. */
-export function createBench({ names }: { names?: NameServer } = {}) {
+export function createBench({ names, mostBranches }: { names?: NameServer; mostBranches?: number } = {}) {
   const clock = new ManualClock();
   const transports = new FakeTransports(clock);
   const errors: string[] = [];
+  const limits = new LimitCounts();
   const log: Logger = {
     trace: silent,
     debug: silent,
@@ -47,6 +49,8 @@ export function createBench({ names }: { names?: NameServer } = {}) {
     timing: { t1Ms: 500, t2Ms: 4000 },
     userAgent: 'Test',
     ...(names && { names }),
+    ...(mostBranches !== undefined && { mostBranches }),
+    hit: limits.hit,
   });
   const told: string[] = [];
   /** Told of everything as it is said to the user. */
@@ -118,6 +122,7 @@ export function createBench({ names }: { names?: NameServer } = {}) {
     transports,
     transactions,
     agent,
+    limits,
     told,
     user,
     incoming,

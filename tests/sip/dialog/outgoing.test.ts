@@ -114,6 +114,28 @@ test('of two branches that answer the first wins; the second is acknowledged and
   assert.equal(await bench.leaks(), nothing);
 });
 
+test('of branches without end so many are followed as may be, also where earlier ones are over', async () => {
+  const bench = createBench({ mostBranches: 3 });
+  const call = bench.call();
+  const invite = await bench.request();
+  bench.answer(invite, 180, { toTag: 'one' });
+  bench.answer(invite, 199, { toTag: 'one' });
+  for (const toTag of ['two', 'three', 'four', 'two', 'five']) bench.answer(invite, 180, { toTag });
+  assert.is(bench.agent.counts().dialogs, 2);
+  bench.answer(invite, 200, { toTag: 'six' });
+  const rings = Array(3).fill('provisional 180');
+  assert.equal(await bench.heard(), ['provisional 180', 'branch one ended', ...rings]);
+  bench.answer(invite, 200, { toTag: 'one' });
+  assert.equal(await bench.heard(), ['answered 200']);
+  assert.is(call.usage?.dialog.remote.params['tag'], 'one');
+  assert.equal(bench.limits.figures(), { 'sip.most_branches': 3 });
+  await bench.sent();
+  call.hangup();
+  bench.answer(await bench.request(), 200);
+  assert.equal(await bench.heard(), ['closed']);
+  assert.equal(await bench.leaks(), nothing);
+});
+
 test('a refusal is told and leaves nothing', async () => {
   const bench = createBench();
   bench.call();
