@@ -3,21 +3,21 @@ import type { Clock } from '../lib/clock.ts';
 import type { LimitHit } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import type { BridgeInput } from '../machines/bridge.ts';
-import { isEnding, lifeOf, noTimeout, passedOn } from '../machines/channel.ts';
+import { isEnding, lifeOf, noTimeout } from '../machines/channel.ts';
 import { AriError } from '../models/errors.ts';
 import { countLimit } from '../models/limits.ts';
 import { Cause } from '../telephony/causes.ts';
 import { DriverError } from '../telephony/driver.ts';
-import { shownParty } from '../telephony/party.ts';
 import type { BridgeEntry, Bridges } from './bridges.ts';
 import type { ChannelEntry } from './channel-entry.ts';
 import { readDigits } from './channel-requests.ts';
 import type { Channels } from './channels.ts';
 import type { Companies, Company } from './companies.ts';
 import { outcomeOf, telling, verdictOf } from './dial-outcomes.ts';
-import type { DialDump } from './dumps.ts';
+import { keepWaiting, openTarget, resourceOf } from './dial-targets.ts';
+import type { CallingDialDump, DialDump, JoinedDialDump } from './dumps.ts';
 import type { FeatureKeys, FeatureParty } from './feature-keys.ts';
-import type { JoinedDials } from './joined-dials.ts';
+import type { RunningDials } from './running-dials.ts';
 
 /** Calls others for a channel that runs the dialplan, and joins it with the first that answers. */
 
@@ -28,8 +28,8 @@ export type DialerOptions = {
   companies: Companies;
   /** Listens to what parties ask for by keys; left out, they ask for nothing. */
   featureKeys?: Pick<FeatureKeys, 'hasCode' | 'attend'> | undefined;
-  /** Those whose parties are with each other: what they go on from; left out, none does. */
-  joined?: JoinedDials | undefined;
+  /** All that there are, and what they go on from; left out, none does. */
+  running?: RunningDials | undefined;
   clock: Clock;
   log: Logger;
   /** Hears of bounds that were met. */
@@ -50,12 +50,12 @@ type Togetherness = {
   bridge: BridgeEntry;
   peer: { name: string; number: string };
   since: number;
-  from?: DialDump['keys'];
+  from?: JoinedDialDump['keys'];
 };
 
 export function dialFor(caller: ChannelEntry, request: DialRequest, options: DialerOptions): Ongoing<DialResult> {
   const attempt = new DialAttempt(caller, request, options);
-  const dump = options.joined?.take(caller.id);
+  const dump = options.running?.take(caller.id);
   if (dump) attempt.goOn(dump);
   else attempt.begin();
   return { done: attempt.done, stop: () => attempt.stop() };
@@ -69,7 +69,8 @@ class DialAttempt implements Company {
   #settle!: (result: DialResult) => void;
   #callees: Callee[] = [];
   #failures: DialOutcome[] = [];
-  #begun = false;
+  /** Since when they are called, in ms since the epoch. */
+  #since: number | undefined;
   #over = false;
   /** Both were joined. */
   #joined = false;
@@ -119,11 +120,44 @@ class DialAttempt implements Company {
 
   #found(): void {
     this.#options.companies.add(this.#caller.id, this);
-    void this.done.then(() => this.#options.companies.remove(this));
+    const forget = this.#options.running?.add(this.#caller.id, () => this.#dumpCalling());
+    void this.done.then(() => {
+      this.#options.companies.remove(this);
+      forget?.();
+    });
+  }
+
+  /** Goes on where another process left off. */
+  goOn(dump: DialDump): void {
+    if ('calling' in dump) this.#callOn(dump);
+    else this.#stayOn(dump);
+  }
+
+  /** Who was called before this process is called on. */
+  #callOn({ calling, failures, since }: CallingDialDump): void {
+    const { channels } = this.#options;
+    for (const { id, number } of calling) {
+      const entry = channels.find(id);
+      if (entry) this.#watch(entry, number);
+      else this.#failures.push('NOANSWER');
+    }
+    if (since === undefined) {
+      // What comes before calls, or behind an answer, begins again, and they do with it.
+      this.#release(Cause.normalClearing);
+      this.#failures = [];
+      return void this.begin();
+    }
+    this.#failures.push(...failures);
+    this.#found();
+    this.#heedKeys();
+    this.#stopWaiting = keepWaiting(this.#caller, this.#request.waiting, channels);
+    this.#called(since);
+    for (const { entry } of [...this.#callees]) this.#look(entry);
+    this.#review();
   }
 
   /** Both are with each other since before this process. */
-  goOn(dump: DialDump): void {
+  #stayOn(dump: JoinedDialDump): void {
     const { channels, bridges, clock } = this.#options;
     this.#found();
     this.#over = true;
@@ -144,7 +178,7 @@ class DialAttempt implements Company {
     const { waiting, targets, preparation } = this.#request;
     this.#found();
     this.#heedKeys();
-    this.#wait(waiting);
+    this.#stopWaiting = keepWaiting(this.#caller, waiting, this.#options.channels);
     for (const target of targets) this.#open(target);
     if (preparation) void this.#prepareAll(preparation).then(() => this.#send());
     else this.#send();
@@ -165,14 +199,21 @@ class DialAttempt implements Company {
   /** Calls them. */
   #send(): void {
     if (this.#over) return;
-    const { timeoutMs = noTimeout, toldElsewhere } = this.#request;
-    const limit = Math.min(timeoutMs, noTimeout);
-    this.#begun = true;
-    // Who is to hear that somebody else has the call cannot give up by itself.
-    if (toldElsewhere) this.#giveUpAfter(limit);
+    const { channels, clock } = this.#options;
+    this.#called(clock.now());
     for (const { entry } of [...this.#callees])
-      this.#options.channels.tell(entry, { type: 'dial', timeoutMs: toldElsewhere ? noTimeout : limit });
+      channels.tell(entry, { type: 'dial', timeoutMs: this.#request.toldElsewhere ? noTimeout : this.#limitMs });
     this.#review();
+  }
+
+  get #limitMs(): number {
+    return Math.min(this.#request.timeoutMs ?? noTimeout, noTimeout);
+  }
+
+  #called(since: number): void {
+    this.#since = since;
+    // Who is to hear that somebody else has the call cannot give up by itself.
+    if (this.#request.toldElsewhere) this.#giveUpAfter(since + this.#limitMs - this.#options.clock.now());
   }
 
   #giveUpAfter(ms: number): void {
@@ -221,54 +262,21 @@ class DialAttempt implements Company {
     });
   }
 
-  #wait(waiting: DialRequest['waiting']): void {
-    const { channels } = this.#options;
-    const caller = this.#caller;
-    if (waiting === 'alert') return;
-    if (waiting === 'ring') {
-      channels.tell(caller, { type: 'ring' });
-      this.#stopWaiting = () => channels.tell(caller, { type: 'ringStop' });
-      return;
-    }
-    if (lifeOf(channels.snapshot(caller)) === 'ring') channels.tell(caller, { type: 'progress' });
-    channels.audio.tell(caller.id, caller.leg, { type: 'startMoh', musicClass: waiting.music });
-    this.#stopWaiting = () => channels.audio.tell(caller.id, caller.leg, { type: 'stopMoh' });
-  }
-
   #open(target: string): void {
     const { channels, log } = this.#options;
-    const slash = target.indexOf('/');
-    const [technology, resource] = [target.slice(0, slash), target.slice(slash + 1)];
-    const { linked, language, accountCode, tenantId, caller, dialplan, ...rest } = channels.snapshot(
-      this.#caller,
-    ).context;
-    const presented = shownParty(caller);
-    const { redirection } = caller;
     try {
-      const entry = channels.openOutbound({
-        id: channels.freshId(),
-        technology,
-        resource,
-        origin: 'originated',
-        caller: { name: '', number: dialplan.exten, ...(redirection && { redirection }) },
-        connected: presented,
-        presented,
-        ...passedOn(rest),
-        reported: [],
-        accountCode,
-        tenantId,
-        language,
-        linked,
-        dialer: this.#caller,
-      });
-      const unwatch = entry.actor.watch(() => this.#look(entry));
-      this.#options.companies.add(entry.id, this);
-      this.#callees.push({ entry, number: resource, unwatch });
+      this.#watch(openTarget(this.#caller, target, channels), resourceOf(target));
     } catch (error) {
       if (!(error instanceof DriverError || error instanceof AriError)) throw error;
       log.info({ channel: this.#caller.id, target, reason: error.message }, 'a party could not be called');
       this.#failures.push('CHANUNAVAIL');
     }
+  }
+
+  #watch(entry: ChannelEntry, number: string): void {
+    const unwatch = entry.actor.watch(() => this.#look(entry));
+    this.#options.companies.add(entry.id, this);
+    this.#callees.push({ entry, number, unwatch });
   }
 
   /** One of those who are called is another than before. */
@@ -289,7 +297,7 @@ class DialAttempt implements Company {
 
   /** Nobody is left to answer. */
   #review(): void {
-    if (!this.#begun || this.#over || this.#callees.length > 0) return;
+    if (this.#since === undefined || this.#over || this.#callees.length > 0) return;
     this.#end({ status: telling.find((outcome) => this.#failures.includes(outcome)) ?? 'CHANUNAVAIL' });
   }
 
@@ -373,7 +381,7 @@ class DialAttempt implements Company {
 
   /** Both are in a bridge, until one of them goes. */
   async #stayTogether({ entry, bridge, peer, since, from }: Togetherness): Promise<DialResult> {
-    const { channels, bridges, clock, joined } = this.#options;
+    const { channels, bridges, clock, running } = this.#options;
     const caller = this.#caller;
     this.#joined = true;
     const part = (): void => {
@@ -389,7 +397,7 @@ class DialAttempt implements Company {
     };
     const call = { bridge, parties: this.#partiesWith(entry), names, end };
     const attention = this.#options.featureKeys?.attend(call, from);
-    const forget = joined?.add(caller.id, () => this.#dump(bridge, peer, since, attention?.dump() ?? []));
+    const forget = running?.add(caller.id, () => this.#dump(bridge, peer, since, attention?.dump() ?? []));
     await this.#parted(bridge);
     forget?.();
     attention?.end();
@@ -399,8 +407,19 @@ class DialAttempt implements Company {
     return { status: 'ANSWER', peer, answeredMs: clock.now() - since };
   }
 
+  /** Undefined when nobody is called any more, or one of both was put through to somebody else. */
+  #dumpCalling(): CallingDialDump | undefined {
+    const caller = this.#caller.id;
+    if (this.#over)
+      return this.#peer && !this.#abandoned
+        ? { caller, calling: [{ id: this.#peer.id, number: '' }], failures: [] }
+        : undefined;
+    const calling = this.#callees.map(({ entry: { id }, number }) => ({ id, number }));
+    return { caller, calling, failures: [...this.#failures], ...(this.#since !== undefined && { since: this.#since }) };
+  }
+
   /** Undefined when one of both was put through to somebody else, or the other one has gone. */
-  #dump({ id: bridge }: BridgeEntry, peer: Togetherness['peer'], joinedAt: number, keys: DialDump['keys']) {
+  #dump({ id: bridge }: BridgeEntry, peer: Togetherness['peer'], joinedAt: number, keys: JoinedDialDump['keys']) {
     if (this.#abandoned || !this.#peer) return undefined;
     const both = { caller: this.#caller.id, peer: this.#peer.id };
     return { ...both, ...peer, bridge, joinedAt, ...(this.#absent && { absent: true as const }), keys };
@@ -472,17 +491,4 @@ class DialAttempt implements Company {
       channels.tell(entry, { type: 'hangup', cause, cancels: true, by: 'dialplan' });
     }
   }
-}
-
-/** Resolves when fewer than two are in a bridge, at once when that is so. */
-export function alone({ actor }: BridgeEntry): Promise<void> {
-  const isAlone = (): boolean => actor.getSnapshot().context.members.length < 2;
-  if (isAlone()) return Promise.resolve();
-  return new Promise((resolve) => {
-    const unwatch = actor.watch(() => {
-      if (!isAlone()) return;
-      unwatch();
-      resolve();
-    });
-  });
 }

@@ -16,9 +16,9 @@ import { stopDialplan } from './channel-effects.ts';
 import type { ChannelEntry } from './channel-entry.ts';
 import type { Channels } from './channels.ts';
 import type { Companies } from './companies.ts';
-import { alone, type DialerOptions, dialFor, plainEntry } from './dialer.ts';
+import { type DialerOptions, dialFor, plainEntry } from './dialer.ts';
 import type { FeatureKeys } from './feature-keys.ts';
-import type { JoinedDials } from './joined-dials.ts';
+import type { RunningDials } from './running-dials.ts';
 
 export type DialplanCallsOptions = {
   channels: Channels;
@@ -30,8 +30,8 @@ export type DialplanCallsOptions = {
   ids: Ids;
   /** Listens to what parties ask for by keys; left out, they ask for nothing. */
   featureKeys?: FeatureKeys | undefined;
-  /** What Dials go on from whose parties were with each other; left out, they begin again. */
-  joined?: JoinedDials | undefined;
+  /** What Dials go on from; left out, they begin again. */
+  running?: RunningDials | undefined;
   clock: Clock;
   log: Logger;
   /** Hears of bounds that were met. */
@@ -139,7 +139,7 @@ export function createDialplanCalls(options: DialplanCallsOptions): (entry: Chan
     bridges,
     companies: options.companies,
     featureKeys: options.featureKeys,
-    joined: options.joined,
+    running: options.running,
     clock,
     log,
     hit,
@@ -162,4 +162,17 @@ function outcomeOf(report: Exclude<RecordReport, { type: 'record.started' }>): R
   if (report.type !== 'record.finished') return 'ERROR';
   const outcomes = { stopped: 'HANGUP', sourceGone: 'HANGUP', duration: 'TIMEOUT', silence: 'SILENCE', digit: 'DTMF' };
   return outcomes[report.reason] as RecordOutcome;
+}
+
+/** Resolves when fewer than two are in a bridge, at once when that is so. */
+function alone({ actor }: BridgeEntry): Promise<void> {
+  const isAlone = (): boolean => actor.getSnapshot().context.members.length < 2;
+  if (isAlone()) return Promise.resolve();
+  return new Promise((resolve) => {
+    const unwatch = actor.watch(() => {
+      if (!isAlone()) return;
+      unwatch();
+      resolve();
+    });
+  });
 }

@@ -1,5 +1,6 @@
 import Type, { type Static, type TProperties } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { dialOutcomes } from '../dialplan/calls.ts';
 import type { ApplicationContext } from '../machines/application.ts';
 import type { BridgeContext } from '../machines/bridge.ts';
 import type { BridgeVideoContext } from '../machines/bridge-video.ts';
@@ -271,7 +272,7 @@ const featureKeysContext = {
 } satisfies Members<FeatureKeysContext>;
 
 /** A Dial whose parties are with each other. */
-const DialDump = Type.Object({
+const JoinedDialDump = Type.Object({
   /** Ids of the channels of both. */
   caller: text,
   peer: text,
@@ -286,6 +287,19 @@ const DialDump = Type.Object({
   /** The keys of those who may ask for something by them. */
   keys: list(actorOf('featureKeys', featureKeysContext)),
 });
+
+/** A Dial that nobody has answered, or whose answer is not joined yet. */
+const CallingDialDump = Type.Object({
+  /** Id of the channel. */
+  caller: text,
+  /** Ids of the channels that call, and whom. */
+  calling: list(Type.Object({ id: text, number: text })),
+  /** Why others cannot be had. */
+  failures: list(Type.Enum([...dialOutcomes])),
+  /** Since when they are called, in ms since the epoch; left out where what comes before or after that was under way. */
+  since: optional(number),
+});
+const DialDump = Type.Union([JoinedDialDump, CallingDialDump]);
 
 /** A schema has the members of its context, all of them and no others. */
 type Members<C> = { [K in keyof Required<C>]: unknown };
@@ -413,7 +427,7 @@ export const Dump = Type.Object({
   watchers: optional(list(actorOf('watcher', watcherContext))),
   /** Left out where no transfer was under way. */
   transfers: optional(list(actorOf('transfer', transferContext))),
-  /** Left out where the dialplan has joined nobody. */
+  /** Left out where the dialplan calls nobody and has joined nobody. */
   dials: optional(list(DialDump)),
   outboundConnections: list(OutboundConnectionDump),
   /** Who made channels and bridges; left out where nobody did that it matters for. */
@@ -441,8 +455,10 @@ export type ContactDump = Static<(typeof Dump)['properties']['contacts']>[number
 export type RegistrationDump = Static<NonNullable<(typeof Dump)['properties']['registrations']>>[number];
 export type WatcherDump = Static<NonNullable<(typeof Dump)['properties']['watchers']>>[number];
 export type TransferDump = Static<NonNullable<(typeof Dump)['properties']['transfers']>>[number];
+export type JoinedDialDump = Static<typeof JoinedDialDump>;
+export type CallingDialDump = Static<typeof CallingDialDump>;
 export type DialDump = Static<typeof DialDump>;
-export type FeatureKeysDump = DialDump['keys'][number];
+export type FeatureKeysDump = JoinedDialDump['keys'][number];
 export type OutboundConnectionDump = Static<typeof OutboundConnectionDump>;
 /** All of call control. */
 export type Dump = Static<typeof Dump>;

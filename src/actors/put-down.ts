@@ -6,11 +6,11 @@ import type { LegOf } from './channel-entry.ts';
 import type { Channels } from './channels.ts';
 import type { Contacts } from './contacts.ts';
 import { type Dump, dumpVersion, type LegDump, readDump } from './dumps.ts';
-import type { JoinedDials } from './joined-dials.ts';
 import type { OutboundConnections } from './outbound-connections.ts';
 import type { Playbacks } from './playbacks.ts';
 import type { Recordings, RecordTarget } from './recordings.ts';
 import type { Registrations } from './registrations.ts';
+import type { RunningDials } from './running-dials.ts';
 import type { Transfers } from './transfers.ts';
 import type { Watchers } from './watchers.ts';
 
@@ -22,7 +22,7 @@ export type Owners = {
   /** Left out where nobody transfers calls. */
   transfers?: Transfers | undefined;
   /** Left out where the dialplan joins nobody. */
-  dials?: JoinedDials | undefined;
+  dials?: RunningDials | undefined;
   playbacks: Playbacks;
   recordings: Recordings;
   applications: Applications;

@@ -7,12 +7,12 @@ import { createConsultations } from '../actors/consultations.ts';
 import { createDialplanCalls } from '../actors/dialplan-calls.ts';
 import { createFeatureKeys } from '../actors/feature-keys.ts';
 import { createForwarding } from '../actors/forwarding.ts';
-import { JoinedDials } from '../actors/joined-dials.ts';
 import { createPlaces } from '../actors/places.ts';
 import type { Playbacks } from '../actors/playbacks.ts';
 import { createRecordingOperations } from '../actors/recording-operations.ts';
 import type { Recordings } from '../actors/recordings.ts';
 import { createReplacing } from '../actors/replacing.ts';
+import { RunningDials } from '../actors/running-dials.ts';
 import { createSnoops } from '../actors/snoops.ts';
 import { createTransfers } from '../actors/transfers.ts';
 import type { Dialplan } from '../dialplan/dialplan.ts';
@@ -102,12 +102,12 @@ export function buildMeeting(
     ...{ runtime, clock, ids, log, channels, bridges, transfers, recordings, dialplan, hit },
     settings: featureSettings(config),
   });
-  const dials = new JoinedDials();
+  const dials = new RunningDials();
   channels.onGone((id) => dials.forget(id));
   channels.bringTogether(
     createDialplanCalls({
       ...{ channels, bridges, companies, stored, broadcasts, featureKeys, ids, clock, log, hit },
-      joined: dials,
+      running: dials,
     }),
   );
   return { bridges, transfers, dials, featureKeys, bridgeOperations, recordingOperations, snoops, snoopDriver };

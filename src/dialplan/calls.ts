@@ -39,8 +39,9 @@ export type DialRequest = {
   endsIn?: string;
 };
 
-/** How calling ended, in the words of the variable DIALSTATUS. */
-export type DialOutcome = 'ANSWER' | 'BUSY' | 'CONGESTION' | 'NOANSWER' | 'CHANUNAVAIL' | 'CANCEL';
+/** How calling may end, in the words of the variable DIALSTATUS. */
+export const dialOutcomes = ['ANSWER', 'BUSY', 'CONGESTION', 'NOANSWER', 'CHANUNAVAIL', 'CANCEL'] as const;
+export type DialOutcome = (typeof dialOutcomes)[number];
 
 export type DialResult = {
   status: DialOutcome;

@@ -10,7 +10,6 @@ import { createContacts } from '../../src/actors/contacts.ts';
 import { createDialplanCalls } from '../../src/actors/dialplan-calls.ts';
 import { createDialplanSystem } from '../../src/actors/dialplan-system.ts';
 import { createFeatureKeys } from '../../src/actors/feature-keys.ts';
-import { JoinedDials } from '../../src/actors/joined-dials.ts';
 import { createOutboundConnections, type OutboundConnectionSettings } from '../../src/actors/outbound-connections.ts';
 import { createPlaces } from '../../src/actors/places.ts';
 import { createPlaybacks } from '../../src/actors/playbacks.ts';
@@ -18,6 +17,7 @@ import { createRecordingOperations } from '../../src/actors/recording-operations
 import { createRecordings } from '../../src/actors/recordings.ts';
 import { createRegistrations } from '../../src/actors/registrations.ts';
 import { createReplacing } from '../../src/actors/replacing.ts';
+import { RunningDials } from '../../src/actors/running-dials.ts';
 import { createSnoops } from '../../src/actors/snoops.ts';
 import { createRuntime } from '../../src/actors/spawn.ts';
 import { createTransfers } from '../../src/actors/transfers.ts';
@@ -285,12 +285,12 @@ export function createCallControl({
       ...{ digitTimeoutMs: 1_000, numberTimeoutMs: 3_000, attempts: 2, noAnswerTimeoutMs: 15_000, beep: false },
     },
   });
-  const dials = new JoinedDials();
+  const dials = new RunningDials();
   channels.onGone((id) => dials.forget(id));
   channels.bringTogether(
     createDialplanCalls({
       featureKeys,
-      joined: dials,
+      running: dials,
       channels,
       bridges,
       companies,

@@ -1,8 +1,8 @@
 import { SlotMap } from '../lib/slot-map.ts';
 import type { DialDump } from './dumps.ts';
 
-/** The Dials whose parties are with each other: what is put down of them, and what they go on from. */
-export class JoinedDials {
+/** The Dials that call, or whose parties are with each other: what is put down of them, and what they go on from. */
+export class RunningDials {
   readonly #running = new SlotMap<string, () => DialDump | undefined>();
   readonly #restored = new SlotMap<string, DialDump>();
 

@@ -1,0 +1,56 @@
+import type { DialRequest } from '../dialplan/calls.ts';
+import { lifeOf, passedOn } from '../machines/channel.ts';
+import { shownParty } from '../telephony/party.ts';
+import type { ChannelEntry } from './channel-entry.ts';
+import type { Channels } from './channels.ts';
+
+/** Whom a Dial calls, and what its caller hears meanwhile. */
+
+/** What a driver is to call, of a target such as `PJSIP/bob`. */
+export const resourceOf = (target: string): string => target.slice(target.indexOf('/') + 1);
+
+/**
+ * Makes the channel that calls a target for a channel; it is not dialed yet.
+ * @throws DriverError, AriError as `Channels.openOutbound`.
+ */
+export function openTarget(caller: ChannelEntry, target: string, channels: Channels): ChannelEntry {
+  const {
+    linked,
+    language,
+    accountCode,
+    tenantId,
+    caller: party,
+    dialplan,
+    ...rest
+  } = channels.snapshot(caller).context;
+  const presented = shownParty(party);
+  const { redirection } = party;
+  return channels.openOutbound({
+    id: channels.freshId(),
+    technology: target.slice(0, target.indexOf('/')),
+    resource: resourceOf(target),
+    origin: 'originated',
+    caller: { name: '', number: dialplan.exten, ...(redirection && { redirection }) },
+    connected: presented,
+    presented,
+    ...passedOn(rest),
+    reported: [],
+    accountCode,
+    tenantId,
+    language,
+    linked,
+    dialer: caller,
+  });
+}
+
+/** Lets a caller hear what it is to hear while others are called. @returns what ends that. */
+export function keepWaiting(caller: ChannelEntry, waiting: DialRequest['waiting'], channels: Channels): () => void {
+  if (waiting === 'alert') return () => {};
+  if (waiting === 'ring') {
+    channels.tell(caller, { type: 'ring' });
+    return () => channels.tell(caller, { type: 'ringStop' });
+  }
+  if (lifeOf(channels.snapshot(caller)) === 'ring') channels.tell(caller, { type: 'progress' });
+  channels.audio.tell(caller.id, caller.leg, { type: 'startMoh', musicClass: waiting.music });
+  return () => channels.audio.tell(caller.id, caller.leg, { type: 'stopMoh' });
+}

@@ -1,0 +1,108 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { putDown, takeUp } from '../../src/actors/put-down.ts';
+import { createCallControl, FakeLeg, settled } from '../support/call-control.ts';
+
+/** A Dial that is put down before anybody is joined. */
+
+type World = ReturnType<typeof createCallControl>;
+
+/** Alice calls 202. */
+function world(dial: string) {
+  const contexts = { default: { '202': [dial, 'Wait(60)'] }, ask: { s: ['Wait(5)', 'Return'] } };
+  const w = createCallControl({ contexts });
+  w.incoming('alice', '202');
+  return { ...w, contexts };
+}
+
+/** The same in another process. */
+async function takenUp({ owners, clock, contexts }: World & { contexts: Record<string, Record<string, string[]>> }) {
+  const dump = JSON.parse(JSON.stringify(putDown(owners)));
+  const again = createCallControl({ contexts, now: clock.now() });
+  takeUp(again.owners, dump, {
+    legOf({ id }, report) {
+      const leg = new FakeLeg(id, report);
+      again.legs.set(id, leg);
+      return leg;
+    },
+  });
+  await settled();
+  return again;
+}
+
+const ids = ({ channels }: Pick<World, 'channels'>) => channels.all().map(({ id }) => id);
+const idOf = ({ channels }: Pick<World, 'channels'>, name: string) =>
+  channels.all().find((each) => each.name.startsWith(name))!.id;
+const status = ({ channels }: Pick<World, 'channels'>) =>
+  channels.snapshot(channels.get('alice')).context.variables['DIALSTATUS'];
+
+test('who is called when it is put down is called on, and the first that answers is joined', async () => {
+  const w = world('Dial(Fake/bob&Fake/carol,20,g)');
+  w.report(idOf(w, 'Fake/bob'), { type: 'leg.ringing' });
+  await settled();
+  const again = await takenUp(w);
+  assert.equal(ids(again), ids(w));
+  again.report(idOf(again, 'Fake/bob'), { type: 'leg.answered' });
+  await settled();
+  assert.equal(ids(again), ['alice', idOf(w, 'Fake/bob')]);
+  assert.equal([again.bridges.size, again.owners.dials.dump().length], [1, 1]);
+  again.report(idOf(again, 'Fake/bob'), { type: 'leg.hungUp', cause: 16 });
+  await settled();
+  assert.equal([status(again), again.bridges.size, again.companies.size], ['ANSWER', 0, 0]);
+  assert.equal(again.owners.dials.dump(), []);
+});
+
+test('how long it calls counts from its begin, and so do those who could not be had', async () => {
+  const w = world('Dial(Fake/bob&Fake/carol,20,g)');
+  w.report(idOf(w, 'Fake/bob'), { type: 'leg.hungUp', cause: 17 });
+  w.clock.advance(15_000);
+  await settled();
+  const again = await takenUp(w);
+  again.clock.advance(4_999);
+  await settled();
+  assert.is(again.channels.size, 2);
+  again.clock.advance(1);
+  await settled();
+  assert.equal([status(again), again.channels.size, again.companies.size], ['BUSY', 1, 0]);
+});
+
+test('who has answered while nobody was there is joined at once', async () => {
+  const w = world('Dial(Fake/bob,20)');
+  const bob = idOf(w, 'Fake/bob');
+  const dump = JSON.parse(JSON.stringify(putDown(w.owners)));
+  const again = createCallControl({ contexts: w.contexts, now: w.clock.now() });
+  takeUp(again.owners, dump, {
+    legOf({ id }, report) {
+      const leg = new FakeLeg(id, report);
+      again.legs.set(id, leg);
+      return leg;
+    },
+  });
+  again.report(bob, { type: 'leg.answered' });
+  await settled();
+  assert.equal([again.bridges.size, ids(again)], [1, ['alice', bob]]);
+});
+
+test('where a subroutine was under way the calls begin again with it, and those before are hung up', async () => {
+  const w = world('Dial(Fake/bob,20,U(ask))');
+  const bob = idOf(w, 'Fake/bob');
+  w.report(bob, { type: 'leg.answered' });
+  w.clock.advance(1_000);
+  await settled();
+  const again = await takenUp(w);
+  assert.is(again.channels.find(bob), undefined);
+  assert.equal([again.channels.size, again.bridges.size], [2, 0]);
+  again.channels.tell(again.channels.get('alice'), { type: 'hangup', cause: 16, by: 'server' });
+  await settled();
+  assert.equal([again.channels.size, again.companies.size, again.owners.dials.dump()], [0, 0, []]);
+});
+
+test('a call that the channel of a Dial is gone for ends by itself', async () => {
+  const w = world('Dial(Fake/bob,20)');
+  const again = await takenUp(w);
+  again.channels.tell(again.channels.get('alice'), { type: 'hangup', cause: 16, by: 'server' });
+  await settled();
+  assert.equal([again.channels.size, again.companies.size, again.owners.dials.dump()], [0, 0, []]);
+});
+
+test.run();
