@@ -171,8 +171,10 @@ class Caller {
     const status = Number(/^SIP\/2\.0 (\d+)/.exec(text)?.[1] ?? 0);
     const call = this.#calls[Number(/^From:.*;tag=(\d+)/m.exec(text)?.[1] ?? -1)];
     if (status < 200 || !call) return;
-    if (status !== 200) throw new Error(`a call was refused: ${text}`);
-    if (/^CSeq: 1 INVITE/m.test(text)) {
+    const isInvite = /^CSeq: 1 INVITE/m.test(text);
+    // A server that has given a call up knows nothing of its end: what was heard until then counts all the same.
+    if (status !== 200 && (isInvite || status !== 481)) throw new Error(`a call was refused: ${text}`);
+    if (isInvite) {
       call.to = /^To: (.*)\r$/m.exec(text)?.[1] ?? '';
       call.remotePort = Number(/^m=audio (\d+)/m.exec(text)?.[1]);
       this.#sendSip(this.#request(call, 'ACK', 1));
