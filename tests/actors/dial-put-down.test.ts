@@ -15,8 +15,8 @@ function world(dial: string) {
   return { ...w, contexts };
 }
 
-/** The same in another process. */
-async function takenUp({ owners, clock, contexts }: World & { contexts: Record<string, Record<string, string[]>> }) {
+/** The same in another process, as soon as it is there. */
+function taken({ owners, clock, contexts }: World & { contexts: Record<string, Record<string, string[]>> }) {
   const dump = JSON.parse(JSON.stringify(putDown(owners)));
   const again = createCallControl({ contexts, now: clock.now() });
   takeUp(again.owners, dump, {
@@ -26,6 +26,12 @@ async function takenUp({ owners, clock, contexts }: World & { contexts: Record<s
       return leg;
     },
   });
+  return again;
+}
+
+/** The same, when all is quiet. */
+async function takenUp(w: Parameters<typeof taken>[0]) {
+  const again = taken(w);
   await settled();
   return again;
 }
@@ -69,15 +75,7 @@ test('how long it calls counts from its begin, and so do those who could not be 
 test('who has answered while nobody was there is joined at once', async () => {
   const w = world('Dial(Fake/bob,20)');
   const bob = idOf(w, 'Fake/bob');
-  const dump = JSON.parse(JSON.stringify(putDown(w.owners)));
-  const again = createCallControl({ contexts: w.contexts, now: w.clock.now() });
-  takeUp(again.owners, dump, {
-    legOf({ id }, report) {
-      const leg = new FakeLeg(id, report);
-      again.legs.set(id, leg);
-      return leg;
-    },
-  });
+  const again = taken(w);
   again.report(bob, { type: 'leg.answered' });
   await settled();
   assert.equal([again.bridges.size, ids(again)], [1, ['alice', bob]]);
