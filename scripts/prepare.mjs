@@ -5,7 +5,7 @@
 // it packs for somebody else (npm pack, npm install <git>).
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -76,6 +76,8 @@ function build(force) {
   if (!force && existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
   rmSync(inRoot('dist'), { recursive: true, force: true });
   run('Compiling', process.execPath, [inRoot('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.build.json']);
+  // npm makes a program of it when it links it, and goes on with that link when it is another file.
+  chmodSync(inRoot('dist', 'cli.js'), 0o755);
   run('Building the page', process.execPath, ['--import', 'tsx', inRoot('scripts', 'build-page.ts')]);
   writeFileSync(stamp, wanted);
 }

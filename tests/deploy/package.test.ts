@@ -1,5 +1,14 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -89,6 +98,12 @@ packaged('it starts in an empty directory, is found healthy, and ends when it is
     child?.kill('SIGKILL');
     rmSync(directory, { recursive: true, force: true });
   }
+});
+
+packaged('what was built can be run as a program, as links that npm made to an earlier build expect', () => {
+  const program = join(root, 'dist', 'cli.js');
+  accessSync(program, constants.X_OK);
+  assert.match(execFileSync(program, ['--help'], { encoding: 'utf8' }), /^Usage: hookswitch <command>/);
 });
 
 packaged('what the container takes from the checkout is there, and it does not run as root', () => {
