@@ -1,14 +1,13 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
-import { isEnding } from '../machines/channel.ts';
 import type { TransferContext } from '../machines/transfer.ts';
 import { AriError } from '../models/errors.ts';
 import type { BridgeEntry, Bridges } from './bridges.ts';
-import type { ChannelEntry } from './channel-entry.ts';
 import type { Channels } from './channels.ts';
 import type { Companies } from './companies.ts';
-import { plainEntry } from './dialer.ts';
+import { livingIn } from './living.ts';
 import type { Places } from './places.ts';
+import { openPlainBridge, plainEntry } from './plain-bridges.ts';
 import type { Joining } from './transfer-events.ts';
 
 export type ConsultationsOptions = {
@@ -44,21 +43,12 @@ export interface Consultations {
 export function createConsultations(options: ConsultationsOptions): Consultations {
   const { channels, bridges, companies, places, clock, log } = options;
 
-  const living = (id: string): ChannelEntry | undefined => {
-    const channel = channels.find(id);
-    return channel && !isEnding(channels.snapshot(channel)) ? channel : undefined;
-  };
+  const living = livingIn(channels);
 
   const roomsOf = ({ consults }: Consultation): { room?: BridgeEntry; waiting?: BridgeEntry } => {
     const [room, waiting] = [bridges.find(consults?.bridgeId ?? ''), bridges.find(consults?.waitingIn ?? '')];
     return { ...(room && { room }), ...(waiting && { waiting }) };
   };
-
-  const open = (id: string): BridgeEntry =>
-    bridges.open({
-      ...{ id, name: '', type: 'mixing', flags: [], class: 'basic', creationTime: clock.now() },
-      ...{ features: { mute: false, suppressDtmf: false }, variables: {}, reported: [] },
-    });
 
   /** What a bound forbids is logged. */
   const attempt = <T>(channel: string, what: () => T): T | undefined => {
@@ -80,7 +70,9 @@ export function createConsultations(options: ConsultationsOptions): Consultation
       const [party, target] = [living(transferer), living(targetId)];
       const { waiting } = roomsOf(talk);
       if (!party || !target || !consults || !waiting || bridges.bridgeOf(transferer) !== waiting) return false;
-      const room = attempt(transferer, () => open(consults.bridgeId));
+      const room = attempt(transferer, () =>
+        openPlainBridge(bridges, { id: consults.bridgeId, creationTime: clock.now() }),
+      );
       if (!room) return false;
       companies.absent(transferer, true);
       const isTalking = attempt(transferer, () => {

@@ -2,7 +2,6 @@ import type { DialOutcome, DialRequest, DialResult, Ongoing, Visit } from '../di
 import type { Clock } from '../lib/clock.ts';
 import type { LimitHit } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
-import type { BridgeInput } from '../machines/bridge.ts';
 import { isEnding, lifeOf, noTimeout } from '../machines/channel.ts';
 import { AriError } from '../models/errors.ts';
 import { countLimit } from '../models/limits.ts';
@@ -17,6 +16,7 @@ import { outcomeOf, telling, verdictOf } from './dial-outcomes.ts';
 import { keepWaiting, openTarget, resourceOf } from './dial-targets.ts';
 import type { CallingDialDump, DialDump, JoinedDialDump } from './dumps.ts';
 import type { FeatureKeys, FeatureParty } from './feature-keys.ts';
+import { plainEntry } from './plain-bridges.ts';
 import type { RunningDials } from './running-dials.ts';
 
 /** Calls others for a channel that runs the dialplan, and joins it with the first that answers. */
@@ -35,11 +35,8 @@ export type DialerOptions = {
   /** Hears of bounds that were met. */
   hit: LimitHit;
   /** Makes a bridge for the dialplan. @throws AriError tooManyBridges. */
-  openBridge(type?: BridgeInput['type'], name?: string): BridgeEntry;
+  openBridge(): BridgeEntry;
 };
-
-/** What a member of the dialplan's bridges is. */
-export const plainEntry = { role: '', muted: false, absorbsDigits: false, inhibitsConnectedLine: false } as const;
 
 /** Someone being called. */
 type Callee = { entry: ChannelEntry; number: string; unwatch: () => void };

@@ -3,7 +3,6 @@ import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
-import type { BridgeInput } from '../machines/bridge.ts';
 import { isEnding } from '../machines/channel.ts';
 import { AriError } from '../models/errors.ts';
 import { countLimit } from '../models/limits.ts';
@@ -16,8 +15,9 @@ import { stopDialplan } from './channel-effects.ts';
 import type { ChannelEntry } from './channel-entry.ts';
 import type { Channels } from './channels.ts';
 import type { Companies } from './companies.ts';
-import { type DialerOptions, dialFor, plainEntry } from './dialer.ts';
+import { type DialerOptions, dialFor } from './dialer.ts';
 import type { FeatureKeys } from './feature-keys.ts';
+import { openPlainBridge, plainEntry } from './plain-bridges.ts';
 import type { RunningDials } from './running-dials.ts';
 
 export type DialplanCallsOptions = {
@@ -45,18 +45,8 @@ export function createDialplanCalls(options: DialplanCallsOptions): (entry: Chan
   const { channels, bridges, ids, clock, log, hit = uncounted } = options;
   const rooms = new Map<string, BridgeEntry>();
 
-  const openBridge = (type: BridgeInput['type'] = 'mixing', name = ''): BridgeEntry =>
-    bridges.open({
-      id: ids.uuid(),
-      name,
-      type,
-      flags: [],
-      features: { mute: false, suppressDtmf: false },
-      class: 'basic',
-      creationTime: clock.now(),
-      variables: {},
-      reported: [],
-    });
+  const openBridge = (name = ''): BridgeEntry =>
+    openPlainBridge(bridges, { id: ids.uuid(), creationTime: clock.now(), name });
 
   /** Tries what may be refused for want of room; undefined, and logged, when it is. */
   const attempt = <T>(entry: ChannelEntry, what: () => T): T | undefined => {
@@ -88,7 +78,7 @@ export function createDialplanCalls(options: DialplanCallsOptions): (entry: Chan
 
   const enterRoom = (entry: ChannelEntry, name: string): Ongoing<void> => {
     const known = rooms.get(name);
-    const room = known && bridges.find(known.id) ? known : attempt(entry, () => openBridge('mixing', name));
+    const room = known && bridges.find(known.id) ? known : attempt(entry, () => openBridge(name));
     if (!room || attempt(entry, () => bridges.enter(room, entry, plainEntry) ?? true) === undefined)
       return { done: Promise.resolve(), stop: nothing };
     rooms.set(name, room);

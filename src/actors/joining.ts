@@ -4,8 +4,8 @@ import type { TransferResult } from '../models/transfer.ts';
 import type { BridgeEntry, Bridges } from './bridges.ts';
 import type { ChannelEntry } from './channel-entry.ts';
 import type { Channels } from './channels.ts';
-import { plainEntry } from './dialer.ts';
 import type { Places } from './places.ts';
+import { plainEntry } from './plain-bridges.ts';
 import type { Joining } from './transfer-events.ts';
 
 /** The two calls of a party that wants them to be one. */

@@ -8,7 +8,7 @@ import { stopDialplan } from './channel-effects.ts';
 import type { ChannelEntry } from './channel-entry.ts';
 import type { Channels } from './channels.ts';
 import type { Companies } from './companies.ts';
-import { plainEntry } from './dialer.ts';
+import { plainEntry } from './plain-bridges.ts';
 
 export type PlacesOptions = {
   channels: Channels;

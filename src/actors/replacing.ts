@@ -1,9 +1,10 @@
 import type { Logger } from '../lib/log.ts';
-import { isEnding, lifeOf } from '../machines/channel.ts';
+import { lifeOf } from '../machines/channel.ts';
 import { Cause } from '../telephony/causes.ts';
 import type { Bridges } from './bridges.ts';
 import type { ChannelEntry } from './channel-entry.ts';
 import type { Channels } from './channels.ts';
+import { livingIn } from './living.ts';
 import type { Places } from './places.ts';
 
 /**
@@ -21,10 +22,7 @@ export function createReplacing({
   places: Places;
   log: Logger;
 }): (newcomer: ChannelEntry, replaces: string) => void {
-  const living = (id: string): ChannelEntry | undefined => {
-    const channel = channels.find(id);
-    return channel && !isEnding(channels.snapshot(channel)) ? channel : undefined;
-  };
+  const living = livingIn(channels);
 
   const takePlace = (newcomer: ChannelEntry, old: ChannelEntry): void => {
     const isUp = lifeOf(channels.snapshot(old)) === 'up';

@@ -24,6 +24,7 @@ import type { Channels } from './channels.ts';
 import type { Consultations } from './consultations.ts';
 import type { TransferDump } from './dumps.ts';
 import { joinCalls } from './joining.ts';
+import { livingIn } from './living.ts';
 import type { Places } from './places.ts';
 import { type Actor, type Beginning, type Runtime, spawn } from './spawn.ts';
 import type { Asker, Told } from './transfer-asker.ts';
@@ -128,10 +129,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
     };
   };
 
-  const living = (id: string): ChannelEntry | undefined => {
-    const channel = channels.find(id);
-    return channel && !isEnding(channels.snapshot(channel)) ? channel : undefined;
-  };
+  const living = livingIn(channels);
 
   const send = (id: string, event: TransferEvent): void => transfers.get(id)?.actor.send(event);
   const fail = (id: string, status: number, result: TransferResult): void =>

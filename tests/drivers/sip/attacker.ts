@@ -230,8 +230,7 @@ export class Attacker {
     }: { body: BodyName; headers: readonly string[]; cseq?: number; tag?: string | undefined; branch?: string },
   ): void {
     if (method === 'INVITE') call.invite = { branch, cseq };
-    const [type, text] = this.#body(body);
-    this.#deliver(
+    this.#write(
       [
         `${method} sip:600@192.0.2.1 SIP/2.0`,
         `Via: SIP/2.0/UDP 192.0.2.9:5070;branch=${branch}`,
@@ -242,11 +241,8 @@ export class Attacker {
         `CSeq: ${cseq} ${method}`,
         'Contact: <sip:peer@192.0.2.9:5070>',
         ...headers,
-        ...(type ? [`Content-Type: ${type}`] : []),
-        `Content-Length: ${text.length}`,
-        '',
-        text,
-      ].join('\r\n'),
+      ],
+      body,
     );
   }
 
@@ -255,9 +251,8 @@ export class Attacker {
     const open = sent.filter(({ message }) => message.kind === 'request' && message.method !== 'ACK');
     const asked = open.at(-1 - (which % Math.max(1, open.length)))?.message;
     if (asked?.kind !== 'request') return;
-    const [type, text] = this.#body(body);
     const isReliable = reliable && status > 100 && status < 200 && asked.method === 'INVITE';
-    this.#deliver(
+    this.#write(
       [
         `SIP/2.0 ${status} X`,
         `Via: ${asked.header('Via')}`,
@@ -268,12 +263,15 @@ export class Attacker {
         'Contact: <sip:peer@192.0.2.9:5070>',
         ...(isReliable ? ['Require: 100rel', `RSeq: ${++this.#next}`] : []),
         ...headers,
-        ...(type ? [`Content-Type: ${type}`] : []),
-        `Content-Length: ${text.length}`,
-        '',
-        text,
-      ].join('\r\n'),
+      ],
+      body,
     );
+  }
+
+  #write(lines: readonly string[], body: BodyName): void {
+    const [type, text] = this.#body(body);
+    const described = [...(type ? [`Content-Type: ${type}`] : []), `Content-Length: ${text.length}`];
+    this.#deliver([...lines, ...described, '', text].join('\r\n'));
   }
 
   #deliver(text: string | undefined): void {

@@ -1,6 +1,5 @@
 import { defaultAor, defaultSipConfig, type EndpointConfig } from '../../../src/drivers/sip/config.ts';
 import { createSipDriver, type SipDriver } from '../../../src/drivers/sip/driver.ts';
-import type { Clock } from '../../../src/lib/clock.ts';
 import { createIds } from '../../../src/lib/ids.ts';
 import type { Logger } from '../../../src/lib/log.ts';
 import { createTransactionLayer } from '../../../src/sip/transaction/layer.ts';
@@ -10,6 +9,7 @@ import type { Leg, LegData, LegReport } from '../../../src/telephony/driver.ts';
 import type { MediaReport, RtpSession } from '../../../src/telephony/media.ts';
 import { FakeTransports, settle } from '../../sip/transaction/fake-transports.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
+import { createProcessClock } from '../../support/process-clock.ts';
 import { endpoint, FakeMedia } from './support.ts';
 
 /** Gives a leg that is taken up the port that it had. */
@@ -134,14 +134,8 @@ export class Beset {
 
   #begin() {
     const { clock, transports } = this;
-    let alive = true;
-    const own: Clock = {
-      now: () => clock.now(),
-      monotonic: () => clock.monotonic(),
-      setTimeout: (fn, ms) => clock.setTimeout(() => alive && fn(), ms),
-      clearTimeout: (id) => clock.clearTimeout(id),
-      soon: (fn) => clock.soon(() => alive && fn()),
-    };
+    const life = createProcessClock(clock);
+    const own = life.clock;
     const socket = {
       onMessage: (handler: MessageHandler) => {
         this.#handler = handler;
@@ -150,7 +144,7 @@ export class Beset {
       onConnectionClosed() {},
       localAddress: () => transports.localAddress(),
       send: (...args: Parameters<FakeTransports['send']>) => {
-        if (alive) transports.send(...args);
+        if (life.alive) transports.send(...args);
       },
     };
     const ids = this.#ids;
@@ -189,7 +183,7 @@ export class Beset {
       driver,
       transactions,
       end() {
-        alive = false;
+        life.end();
       },
     };
   }

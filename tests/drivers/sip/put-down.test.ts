@@ -3,7 +3,6 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { defaultAor, defaultSipConfig } from '../../../src/drivers/sip/config.ts';
 import { createSipDriver, type SipDriver } from '../../../src/drivers/sip/driver.ts';
-import type { Clock } from '../../../src/lib/clock.ts';
 import type { Ids } from '../../../src/lib/ids.ts';
 import { parseMessage } from '../../../src/sip/message/parse.ts';
 import { formatVia } from '../../../src/sip/message/via.ts';
@@ -16,6 +15,7 @@ import type { MediaReport, RtpSession } from '../../../src/telephony/media.ts';
 import { settle, whatIs } from '../../sip/transaction/fake-transports.ts';
 import { silentLog } from '../../support/log.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
+import { createProcessClock } from '../../support/process-clock.ts';
 import { endpoint, FakeMedia } from './support.ts';
 
 /**
@@ -135,15 +135,9 @@ async function tell({ acts, putDowns, lost }: Story): Promise<Told[]> {
 
   /** A process on the place of a node: its timers and sockets end with it. */
   const begin = (node: number): Process => {
-    let alive = true;
-    const own: Clock = {
-      now: () => clock.now(),
-      monotonic: () => clock.monotonic(),
-      setTimeout: (fn, ms) => clock.setTimeout(() => alive && fn(), ms),
-      clearTimeout: (id) => clock.clearTimeout(id),
-      soon: (fn) => clock.soon(() => alive && fn()),
-    };
-    const transports = wire.socket(node, () => alive);
+    const life = createProcessClock(clock);
+    const own = life.clock;
+    const transports = wire.socket(node, () => life.alive);
     const transactions = createTransactionLayer({ transports, clock: own, ids: ids[node]!, log: silentLog });
     const legs = new Map<string, Leg>();
     const driver = createSipDriver({
@@ -180,7 +174,7 @@ async function tell({ acts, putDowns, lost }: Story): Promise<Told[]> {
       transactions,
       legs,
       end() {
-        alive = false;
+        life.end();
       },
     };
   };

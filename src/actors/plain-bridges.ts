@@ -1,0 +1,23 @@
+import type { BridgeInput } from '../machines/bridge.ts';
+import type { BridgeEntry, Bridges } from './bridges.ts';
+
+/** Bridges that this server makes by itself: applications only look at them. */
+
+/** What a member of them is. */
+export const plainEntry = { role: '', muted: false, absorbsDigits: false, inhibitsConnectedLine: false } as const;
+
+/** What is known of a new one, which mixes; it has no name when none is said. */
+export type PlainBridge = Pick<BridgeInput, 'id' | 'creationTime'> & { name?: string };
+
+/** Makes one. @throws AriError where there are as many bridges as may be. */
+export const openPlainBridge = (bridges: Pick<Bridges, 'open'>, bridge: PlainBridge): BridgeEntry =>
+  bridges.open({
+    name: '',
+    type: 'mixing',
+    flags: [],
+    features: { mute: false, suppressDtmf: false },
+    class: 'basic',
+    variables: {},
+    reported: [],
+    ...bridge,
+  });
