@@ -40,11 +40,12 @@ const endpoint = revision === 'log' ? ['UnicastRTP/127.0.0.1:9/c(ulaw)'] : [];
 
 /** Checks a revision out beside this tree and compiles it; returns where it was compiled to. */
 function build(name: string, checkout: string): string {
-  const tsc = join(root, 'node_modules', '.bin', 'tsc');
-  execFileSync(tsc, ['-p', 'tsconfig.build.json', '--outDir', join(checkout, 'dist')], {
-    cwd: checkout,
-    stdio: 'inherit',
-  });
+  // Revisions before the bundle were compiled file by file.
+  const bundler = join(checkout, 'scripts', 'build-server.ts');
+  const compile = existsSync(bundler)
+    ? ['--import', 'tsx', bundler]
+    : [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.build.json'];
+  execFileSync(process.execPath, compile, { cwd: checkout, stdio: 'inherit' });
   process.stderr.write(`built ${name}\n`);
   return checkout;
 }

@@ -5,7 +5,7 @@
 // it packs for somebody else (npm pack, npm install <git>).
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -64,8 +64,10 @@ function sourceFingerprint() {
       .filter((file) => /\.(ts|tsx|css|html|svg)$/.test(file))
       .map((file) => join(directory, file)),
   );
-  const makers = ['charts', 'chart-documents', 'state-diagrams', 'build-page'].map((name) => `scripts/${name}.ts`);
-  for (const file of [...files, ...makers, 'tsconfig.json', 'tsconfig.build.json'].sort())
+  const makers = ['charts', 'chart-documents', 'state-diagrams', 'build-page', 'build-server'].map(
+    (name) => `scripts/${name}.ts`,
+  );
+  for (const file of [...files, ...makers, 'tsconfig.json'].sort())
     hash.update(`${file} ${statSync(inRoot(file)).mtimeMs}\n`);
   return hash.digest('hex');
 }
@@ -74,8 +76,7 @@ function build(force) {
   const stamp = inRoot('dist', '.prepared');
   const wanted = sourceFingerprint();
   if (!force && existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
-  rmSync(inRoot('dist'), { recursive: true, force: true });
-  run('Compiling', process.execPath, [inRoot('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.build.json']);
+  run('Compiling', process.execPath, ['--import', 'tsx', inRoot('scripts', 'build-server.ts')]);
   // npm makes a program of it when it links it, and goes on with that link when it is another file.
   chmodSync(inRoot('dist', 'cli.js'), 0o755);
   run('Building the page', process.execPath, ['--import', 'tsx', inRoot('scripts', 'build-page.ts')]);
@@ -86,5 +87,5 @@ requireNode();
 const compiles = process.argv.includes('--compile');
 if (!compiles) install();
 // Without the compiler (npm ci --omit=dev) what was built before has to do.
-const canCompile = existsSync(inRoot('node_modules', 'typescript')) && process.env[preparing] === undefined;
+const canCompile = existsSync(inRoot('node_modules', 'esbuild')) && process.env[preparing] === undefined;
 if (process.argv.includes('--build') || (compiles && canCompile)) build(process.argv.includes('--force'));

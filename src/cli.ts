@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-import { createRequire } from 'node:module';
 import { hostname } from 'node:os';
 import { parseArgs } from 'node:util';
+import { packageVersion as version } from './config/package-files.ts';
 import type { Config } from './config/schema.ts';
 
 /**
@@ -11,8 +11,6 @@ import type { Config } from './config/schema.ts';
  */
 
 const exitCode = { ok: 0, failed: 1, usage: 2, internal: 70 } as const;
-
-const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
 
 const usage = 'Usage: hookswitch <command> [--config <file>]';
 

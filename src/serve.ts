@@ -3,6 +3,7 @@ import { warnings } from './config/load.ts';
 import type { Config } from './config/schema.ts';
 import { callable } from './config/warnings.ts';
 import { systemClock } from './lib/clock.ts';
+import { compactHeap } from './lib/heap.ts';
 import { createLineOutput, type LineOutput, type LineStream } from './lib/line-output.ts';
 import type { Logger } from './lib/log.ts';
 import { createLogging } from './logging.ts';
@@ -40,6 +41,7 @@ export async function serve(config: Config, reload: () => Config, failed: () => 
   });
   if (!running) return false;
   for (const warning of warnings(config)) log.warn({ warning }, 'the configuration may not mean this');
+  compactHeap();
   process.stdout.write(banner(config, running));
   process.on('SIGHUP', () => takeUp(running, reload, log));
   await untilStopped(running, config, log);

@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module';
 import {
   arch,
   availableParallelism,
@@ -8,10 +7,10 @@ import {
   release,
   userInfo,
 } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import type { AbsencePolicy } from './actors/absences.ts';
 import type { FeatureSettings } from './actors/feature-keys.ts';
 import type { OutboundConnectionSettings } from './actors/outbound-connections.ts';
+import { packageFile, packageVersion as version } from './config/package-files.ts';
 import { audioAddress, type Config, type EndpointConfig } from './config/schema.ts';
 import { standardSipPorts } from './config/sip-settings.ts';
 import { formatCallerId, parseCallerId } from './dialplan/caller-id.ts';
@@ -41,12 +40,10 @@ import { transferHandlingIn } from './telephony/driver.ts';
 
 /** What each part of the system is told of the configuration: names and units change here and nowhere else. */
 
-const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
-
 export { version };
 
 /** What a build has made for people, beside the program. */
-export const pageDirectory = fileURLToPath(new URL('../dist/page', import.meta.url));
+export const pageDirectory = packageFile('dist/page');
 
 /**
  * What clients go by that decide by version what they dare: the interface is that of the field's present major release,
@@ -55,7 +52,7 @@ export const pageDirectory = fileURLToPath(new URL('../dist/page', import.meta.u
 export const systemVersion = `23.0.0+hookswitch.${version}`;
 
 /** The prompts that come along, beside the program. */
-const builtinSounds = fileURLToPath(new URL('../sounds', import.meta.url));
+const builtinSounds = packageFile('sounds');
 
 export const soundDirectories = ({ sounds }: Config): string[] =>
   sounds.directories.map((directory) => (directory === 'builtin' ? builtinSounds : directory));

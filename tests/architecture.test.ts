@@ -56,6 +56,8 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   'node:fs/promises': ['config', 'stores', 'media/file'],
   'node:worker_threads': ['media'],
   'node:perf_hooks': ['lib/loop-delay.ts'],
+  'node:v8': ['lib/heap.ts'],
+  'node:vm': ['lib/heap.ts'],
   'prom-client': ['watch/metrics.ts'],
   '@opentelemetry/api': ['watch/tracing.ts'],
   'node:dns/promises': ['build'],

@@ -1,11 +1,11 @@
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml';
 import { systemClock } from '../lib/clock.ts';
 import { createIds } from '../lib/ids.ts';
 import { check, type Path, type Problem } from './check.ts';
 import { applyEnvironment } from './environment.ts';
+import { packageFile } from './package-files.ts';
 import { checkRules, type Known } from './rules.ts';
 import { audioAddress, type Config, ConfigSchema } from './schema.ts';
 import { standardSipPorts } from './sip-settings.ts';
@@ -187,7 +187,7 @@ function formatPath(path: Path): string {
 
 /** Relative directories start at the configuration file (without one, where the server was started). */
 function resolveDirectories(config: Config, base: string): Config {
-  const builtin = fileURLToPath(new URL('../../sounds', import.meta.url));
+  const builtin = packageFile('sounds');
   const directories = config.sounds.directories.map((name) => (name === 'builtin' ? builtin : resolve(base, name)));
   return {
     ...config,

@@ -23,6 +23,8 @@ export type EngineWorld = {
   sockets: Sockets;
   /** Where a thread of its own rehearses calls, if its configuration says so. */
   rehearsalSockets?: OpenSockets;
+  /** Called once when the thread has rehearsed. */
+  rehearsed?: () => void;
   /** Connections to servers; none when left out. */
   wires?: Wires;
   /** 32 random bits, unpredictable to others. */
@@ -40,7 +42,7 @@ export type EngineWorld = {
  */
 export function hostEngine(
   { config, thread, bell }: WorkerStart,
-  { clock, sockets, rehearsalSockets, wires = noWires, random32, bells, loopDelay }: EngineWorld,
+  { clock, sockets, rehearsalSockets, rehearsed, wires = noWires, random32, bells, loopDelay }: EngineWorld,
   post: (messages: MediaMessage[]) => void,
 ): (commands: readonly MediaCommand[]) => void {
   let batch: MediaMessage[] = [];
@@ -75,7 +77,7 @@ export function hostEngine(
     hit: limitTeller(clock, (counts) => tell({ type: 'limits', counts })),
   };
   const engine = new MediaEngine(options);
-  const rehearsal = config.rehearses && rehearsalSockets ? rehearse(options, rehearsalSockets) : undefined;
+  const rehearsal = config.rehearses && rehearsalSockets ? rehearse(options, rehearsalSockets, rehearsed) : undefined;
   if (config.codecs.includes('opus'))
     loadOpus().catch((error: unknown) => tell({ type: 'log', level: 'error', fields: { error }, message: 'no Opus' }));
   const memory = createMemory();
@@ -88,9 +90,10 @@ export function hostEngine(
 }
 
 /** Begins a rehearsal; where sockets cannot be had there is none, and calls of somebody will tell why. */
-function rehearse(options: MediaEngineOptions, openSockets: OpenSockets): Rehearsal {
+function rehearse(options: MediaEngineOptions, openSockets: OpenSockets, done = (): void => {}): Rehearsal {
   const rehearsal = new Rehearsal(options, openSockets);
-  rehearsal.run().catch((error: unknown) => options.log.debug({ error }, 'no calls could be rehearsed'));
+  const failed = (error: unknown): void => options.log.debug({ error }, 'no calls could be rehearsed');
+  rehearsal.run().then(done, failed);
   return rehearsal;
 }
 

@@ -1,6 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../lib/clock.ts';
+import { compactHeap } from '../lib/heap.ts';
 import { watchLoopDelay } from '../lib/loop-delay.ts';
 import { hostEngine } from './engine-host.ts';
 import { systemWires } from './external/wires.ts';
@@ -13,7 +14,7 @@ import { systemBells } from './tie/bell.ts';
  * when the main thread ends it.
  */
 async function run(start: WorkerStart, port: NonNullable<typeof parentPort>): Promise<void> {
-  const { sockets, openMore, ...used } = await openSystemSockets({
+  const { sockets, openMore, trimMemory, ...used } = await openSystemSockets({
     kind: start.config.sockets,
     clock: systemClock,
     descriptors: start.descriptors,
@@ -22,6 +23,10 @@ async function run(start: WorkerStart, port: NonNullable<typeof parentPort>): Pr
     clock: systemClock,
     sockets,
     rehearsalSockets: openMore,
+    rehearsed: () => {
+      compactHeap();
+      trimMemory?.();
+    },
     wires: systemWires(systemClock),
     random32: createRandom32(),
     bells: systemBells(systemClock),

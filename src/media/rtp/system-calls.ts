@@ -1,4 +1,5 @@
 import { arch, endianness, platform } from 'node:os';
+import type { LibraryHandle } from 'koffi';
 
 /**
  * The calls of the kernel that UDP sockets need, as the C library has them: −1 is a failure, of which `errno` tells which.
@@ -50,6 +51,8 @@ export type SystemCalls = {
   if_nametoindex(name: string): number;
   /** Writes the name of a network interface, which ends with a 0. */
   if_indextoname(index: number, name: Uint8Array): unknown;
+  /** Returns free memory of the C library to the system (malloc_trim(3)). Only glibc has it. */
+  malloc_trim: ((pad: number) => number) | undefined;
   /** Code of the failure of the last call. */
   errno(): number;
 };
@@ -70,7 +73,7 @@ const prototypes = {
   inet_ntop: 'uintptr_t inet_ntop(int, const void *, void *, uint32_t)',
   if_nametoindex: 'uint32_t if_nametoindex(const char *)',
   if_indextoname: 'uintptr_t if_indextoname(uint32_t, void *)',
-} satisfies Record<Exclude<keyof SystemCalls, 'errno' | 'addressOf'>, string>;
+} satisfies Record<Exclude<keyof SystemCalls, 'errno' | 'addressOf' | 'malloc_trim'>, string>;
 
 /**
  * The kernel's calls through koffi. @throws Error saying why they cannot be had: another system than Linux with 64 bits, or
@@ -83,7 +86,16 @@ export async function loadSystemCalls(): Promise<SystemCalls> {
   // What the program itself is linked with, whatever C library that is.
   const library = load(null);
   const calls = Object.entries(prototypes).map(([name, prototype]) => [name, library.func(prototype)]);
-  return { ...Object.fromEntries(calls), errno, addressOf: (memory: Uint8Array) => Number(address(memory)) };
+  const addressOf = (memory: Uint8Array) => Number(address(memory));
+  return { ...Object.fromEntries(calls), errno, addressOf, malloc_trim: trimIn(library) };
+}
+
+function trimIn(library: LibraryHandle): SystemCalls['malloc_trim'] {
+  try {
+    return library.func('int malloc_trim(size_t)');
+  } catch {
+    return undefined;
+  }
 }
 
 /** Words of 32 bits of an `epoll_event`, and which of them is the first of its data: packed only on x64 (epoll_ctl(2)). */

@@ -25,6 +25,8 @@ export type SystemSocketsOptions = {
 export type SystemSockets = {
   sockets: Sockets;
   openMore: (clock: Clock) => Sockets & { close(): void };
+  /** Returns memory that the process has freed to the system; left out where that cannot be had. */
+  trimMemory?: (() => void) | undefined;
   /** What they are in effect, and why that is not what was asked for. */
   kind: SocketKind;
   reason?: string;
@@ -39,7 +41,8 @@ export async function openSystemSockets({ kind, clock, descriptors }: SystemSock
     const noted = new Descriptors(descriptors);
     const openMore = (on: Clock) => new EpollSockets({ calls, clock: on, descriptors: noted });
     const native = openMore(clock);
-    return { sockets: kind === 'native' ? native : manySockets(dgramSockets, native), openMore, kind };
+    const trimMemory = (): void => void calls.malloc_trim?.(0);
+    return { sockets: kind === 'native' ? native : manySockets(dgramSockets, native), openMore, trimMemory, kind };
   } catch (error) {
     return { ...dgram, reason: error instanceof Error ? error.message : String(error) };
   }
