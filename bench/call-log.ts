@@ -43,7 +43,7 @@ function measure(level: LogLevel): number {
     const leg = legOf(number);
     listener.began?.(leg);
     listener.entered?.(leg, 'desk');
-    listener.answered?.(leg);
+    listener.answered?.(leg, undefined as never);
     listener.ended?.(leg, {
       ...{ at: 1_767_225_700_000, by: 'farSide', cause: 16, techCause: undefined, quality: undefined },
       last: undefined as never,

@@ -1,4 +1,5 @@
 import type { Call, CallChannel } from '../../src/models/call.ts';
+import { causeText } from '../../src/telephony/causes.ts';
 import { nobody, party } from './words.ts';
 
 /** What is told of a call in a line. */
@@ -9,6 +10,20 @@ export const stateOf = (call: Call): string => {
   const living = call.channels.filter(({ ended }) => ended === undefined);
   return (living.find(({ state }) => state === 'Up') ?? living[0] ?? call.channels[0])?.state ?? 'live';
 };
+
+/** Causes that are no failure: a hang-up, and none at all. */
+const usual: ReadonlySet<number> = new Set([0, 16]);
+
+/**
+ * Why a call failed, in words: an application of it was not connected, or a channel has another cause than a hang-up, which
+ * is told with its number. Undefined if it did not fail.
+ */
+export function failureOf({ channels }: Call): string | undefined {
+  const failed = channels.map(({ failure }) => failure).find((each) => each !== undefined);
+  if (failed !== undefined) return failed;
+  const cause = channels.map((channel) => channel.cause).find((each) => !usual.has(each));
+  return cause === undefined ? undefined : `${causeText(cause)} (${cause})`;
+}
 
 /**
  * Whom the call is from, and whom it reached: the second party where it is another, and how many more there are (or were, when

@@ -1,5 +1,6 @@
 import type { Call, WaitingFor } from '../../src/models/call.ts';
 import type { LiveApplication, LiveFigures, LiveOverview } from '../../src/models/live.ts';
+import { failureOf } from './calls.ts';
 import { cell } from './cell.ts';
 import { type LiveState, useLive } from './live.ts';
 import { may } from './session.ts';
@@ -86,3 +87,13 @@ export const growth = (history: readonly Moment[], pick: (moment: Moment) => num
     if (!before || moment.at <= before.at) return null;
     return Math.max(0, Math.round(((pick(moment) - pick(before)) / (moment.at - before.at)) * 10_000) / 10);
   });
+
+/** The last eight calls that failed, newest first. */
+export const failures = (calls: Iterable<Call>): { call: Call; reason: string }[] =>
+  [...calls]
+    .flatMap((call) => {
+      const reason = failureOf(call);
+      return call.state === 'ended' && reason !== undefined ? [{ call, reason }] : [];
+    })
+    .sort((one, other) => (other.call.ended ?? 0) - (one.call.ended ?? 0))
+    .slice(0, 8);

@@ -3,7 +3,7 @@ import type { Call } from '../../src/models/call.ts';
 import type { LiveCall } from '../../src/models/live.ts';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
 import { causeText } from '../../src/telephony/causes.ts';
-import { endsOf, stateOf } from '../core/calls.ts';
+import { endsOf, failureOf, stateOf } from '../core/calls.ts';
 import { useCell } from '../core/cell.ts';
 import { amongButtons } from '../core/focus.ts';
 import { useLive } from '../core/live.ts';
@@ -236,6 +236,7 @@ export function CallView({ id }: { id: string }) {
   const then =
     main && moment !== undefined ? (modelOf(main, traced) as { state?: string } | undefined)?.state : undefined;
   const cause = call?.channels.map((channel) => channel.cause).find((each) => each !== 0);
+  const ending = (call && failureOf(call)) ?? (cause === undefined ? undefined : causeText(cause));
   const ends = call ? endsOf(call) : undefined;
   return (
     <div class="call">
@@ -254,7 +255,7 @@ export function CallView({ id }: { id: string }) {
           {call
             ? `${clockTime(call.began)} · ${duration(call.state === 'live' ? Math.max((timeline.at(-1)?.at ?? began) - began, call.duration_ms) : call.duration_ms)}`
             : ''}
-          {call?.state === 'ended' && cause !== undefined ? ` · ${causeText(cause)}` : ''}
+          {call?.state === 'ended' && ending !== undefined ? ` · ${ending}` : ''}
         </span>
         {call?.state === 'ended' || letGo !== undefined ? null : <LiveMark state={live} />}
       </div>

@@ -1,7 +1,6 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { Call } from '../../src/models/call.ts';
-import { causeText } from '../../src/telephony/causes.ts';
-import { endsOf, stateOf } from '../core/calls.ts';
+import { endsOf, failureOf, stateOf } from '../core/calls.ts';
 import { useCell } from '../core/cell.ts';
 import { overview, stuckCalls } from '../core/overview.ts';
 import { to } from '../core/route.ts';
@@ -36,7 +35,6 @@ const isShown = (call: Call, shown: Shown): boolean =>
 function Row({ call, now }: { call: Call; now: number }) {
   const { from, to: called } = endsOf(call);
   const [waits] = call.stuck;
-  const cause = call.channels.map((channel) => channel.cause).find((each) => each !== 0 && each !== 16);
   return (
     <a class={`call-row ${waits ? 'is-stuck' : ''} ${call.state}`} href={to('calls', call.id)}>
       <span>
@@ -50,9 +48,7 @@ function Row({ call, now }: { call: Call; now: number }) {
       <span class="about quiet">
         {waits
           ? `waits for ${waits.waits_for}`
-          : [call.applications.join(', '), cause === undefined ? '' : causeText(cause)]
-              .filter((each) => each !== '')
-              .join(' · ')}
+          : [call.applications.join(', '), failureOf(call) ?? ''].filter((each) => each !== '').join(' · ')}
       </span>
       <span class="number">
         {duration(call.state === 'live' ? Math.max(now, call.began) - call.began : call.duration_ms)}

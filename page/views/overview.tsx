@@ -3,10 +3,9 @@ import type { Call } from '../../src/models/call.ts';
 import type { Endpoint } from '../../src/models/endpoint.ts';
 import type { ServerInfo } from '../../src/models/server-info.ts';
 import type { Usage } from '../../src/models/usage.ts';
-import { causeText } from '../../src/telephony/causes.ts';
 import { endsOf } from '../core/calls.ts';
 import { useCell } from '../core/cell.ts';
-import { growth, overview, rateOf } from '../core/overview.ts';
+import { failures, growth, overview, rateOf } from '../core/overview.ts';
 import { to } from '../core/route.ts';
 import { may } from '../core/session.ts';
 import { clockTime, duration, lagOf, octets, plural, short } from '../core/words.ts';
@@ -22,21 +21,6 @@ const endsText = (call: Call): string => {
 /** A channel by who is in its call; what else waits by its own name. */
 const nameOf = (object: string, call: Call | undefined): string =>
   call?.channels.some(({ id }) => id === object) ? endsText(call) : object;
-
-/** Causes that are no failure: a hang-up, and what nobody told. */
-const usual: ReadonlySet<number> = new Set([0, 16]);
-
-/** Calls that ended for another reason than a hang-up, newest first. */
-function failures(calls: Iterable<Call>): { call: Call; cause: number }[] {
-  return [...calls]
-    .filter(({ state }) => state === 'ended')
-    .flatMap((call) => {
-      const cause = call.channels.map((channel) => channel.cause).find((each) => !usual.has(each));
-      return cause === undefined ? [] : [{ call, cause }];
-    })
-    .sort((one, other) => (other.call.ended ?? 0) - (one.call.ended ?? 0))
-    .slice(0, 8);
-}
 
 /** The leaves of counts, as `media.sessions`. */
 const counts = (value: object, prefix = ''): [string, number][] =>
@@ -175,15 +159,13 @@ export function Overview() {
             <Empty>{isUnknown ? unknown : 'No call has failed as far back as calls are kept.'}</Empty>
           ) : null}
           <ul class="items">
-            {failed.map(({ call, cause }) => (
+            {failed.map(({ call, reason }) => (
               <li key={call.id}>
                 <div class="row">
                   <span class="time">{clockTime(call.ended ?? call.began)}</span>
                   <a href={to('calls', call.id)}>{endsText(call)}</a>
                   <span class="grow" />
-                  <span class="reason">
-                    {causeText(cause)} <span class="quiet">({cause})</span>
-                  </span>
+                  <span class="reason">{reason}</span>
                 </div>
               </li>
             ))}

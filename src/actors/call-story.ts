@@ -7,7 +7,7 @@ import {
   type EndedBy,
   lifeOf,
 } from '../machines/channel.ts';
-import type { OwnershipFact } from '../machines/ownership.ts';
+import { failedFor, type OwnershipFact } from '../machines/ownership.ts';
 import { Cause } from '../telephony/causes.ts';
 import type { RtpStatistics } from '../telephony/media.ts';
 import { type CallLeg, mostApplications, mostRecordings } from './call-leg.ts';
@@ -26,6 +26,8 @@ export type CallEnd = {
   readonly techCause: number | undefined;
   /** Its RTP, where it had any. */
   readonly quality: RtpStatistics | undefined;
+  /** Why it failed, in words, where its cause does not say so: the application that it asked for was not connected. */
+  readonly failure?: string | undefined;
   /** What the channel was last. */
   readonly last: ChannelContext;
 };
@@ -38,7 +40,8 @@ export interface CallListener {
    */
   hearsInternal(): boolean;
   began?(leg: CallLeg): void;
-  answered?(leg: CallLeg): void;
+  /** `channel`: as it is at the answer. */
+  answered?(leg: CallLeg, channel: ChannelContext): void;
   /** It met an older call and belongs to that from now on; `was` is the call that it belonged to. */
   joined?(leg: CallLeg, was: string): void;
   entered?(leg: CallLeg, application: string): void;
@@ -147,7 +150,7 @@ export function createCallStory({ clock, log }: Pick<Runtime, 'clock' | 'log'>):
       leg.answeredAt = clock.now();
       leg.codec = entry.leg.formats[0];
       leg.video = entry.leg.video?.streams[0]?.codec;
-      tellOf(leg, (listener) => listener.answered?.(leg));
+      tellOf(leg, (listener) => listener.answered?.(leg, current.context));
     },
 
     ownership(entry, fact) {
@@ -196,18 +199,20 @@ export function createCallStory({ clock, log }: Pick<Runtime, 'clock' | 'log'>):
       if (leg && !isKnown && lifeOf(current) === 'up') leg.answeredAt = clock.now();
     },
 
-    gone({ id, leg: { media } }, { context }, crashed) {
+    gone({ id, leg: { media }, ownership }, { context }, crashed) {
       const leg = legs.get(id);
       if (!leg) return;
       legs.delete(id);
       entries.delete(id);
       const at = clock.now();
+      const { refusedBy } = ownership.getSnapshot().context;
       const how = {
         at,
         by: crashed ? 'fault' : (context.endedBy ?? 'server'),
         cause: crashed ? Cause.temporaryFailure : context.cause,
         techCause: context.techCause,
         last: context,
+        failure: refusedBy === undefined ? undefined : failedFor(refusedBy),
       } as const;
       const finish = (quality: RtpStatistics | undefined): void =>
         tellOf(leg, (listener) => listener.ended?.(leg, { ...how, quality }));

@@ -121,6 +121,7 @@ const ownershipContext = {
   shown: optional(text),
   resume: optional(position),
   replaces: optional(text),
+  refusedBy: optional(text),
 } satisfies Members<OwnershipContext>;
 
 const bridgeContext = {

@@ -30,6 +30,8 @@ export type OwnershipContext = OwnershipInput & {
   resume?: Position;
   /** The channel whose place in the application it takes. */
   replaces?: string | undefined;
+  /** The application that could not be entered, until another one is. */
+  refusedBy?: string | undefined;
 };
 
 /** Asked from above. */
@@ -106,9 +108,12 @@ const keepDestination = assign(({ event }) =>
   event.type === 'move' ? { destination: { app: event.app, args: event.args } } : {},
 );
 
-const keepInstance = assign(({ event }) =>
-  event.type === 'application.accepted' && event.app !== undefined ? { app: event.app } : {},
-);
+const keepInstance = assign(({ event, context: { refusedBy } }) => ({
+  ...(event.type === 'application.accepted' && event.app !== undefined ? { app: event.app } : {}),
+  ...(refusedBy === undefined ? {} : { refusedBy: undefined }),
+}));
+
+const keepRefusal = assign(({ context: { app } }) => ({ refusedBy: app }));
 
 const forgetReplaced = assign(({ context: { replaces } }) => (replaces === undefined ? {} : { replaces: undefined }));
 
@@ -188,8 +193,8 @@ export const ownershipMachine = ownership.createMachine({
       on: {
         'application.accepted': { target: 'application', actions: [keepInstance, started(false), forgetReplaced] },
         'application.refused': [
-          { guard: 'canResume', target: 'dialplan', actions: 'noteRefusal' },
-          { target: 'nobody', actions: ['noteRefusal', 'endChannel'] },
+          { guard: 'canResume', target: 'dialplan', actions: [keepRefusal, 'noteRefusal'] },
+          { target: 'nobody', actions: [keepRefusal, 'noteRefusal', 'endChannel'] },
         ],
         'leg.ended': 'ended',
       },
@@ -251,6 +256,9 @@ export const ownershipIgnores: Ignores<typeof ownershipMachine> = [
   { events: ['dialplan.ended'], why: 'another has taken it from the dialplan' },
   { events: ['application.accepted', 'application.refused'], why: 'nothing was asked, or the verdict is there' },
 ];
+
+/** Why a channel failed that an application did not take, in words. */
+export const failedFor = (application: string): string => `the application ${application} is not connected`;
 
 export type OwnershipSnapshot = SnapshotFrom<typeof ownershipMachine>;
 

@@ -28,6 +28,7 @@ export const CallChannel = model('CallChannel', 'A channel of a call.', {
   began: double('When it came, in ms since the Unix epoch.'),
   ended: Type.Optional(double('When it went, in ms since the Unix epoch.')),
   cause: int('Q.850 cause that it ended or is ending with; 0 while there is none.'),
+  failure: Type.Optional(text('Why it failed, where the cause does not say so: its application was not connected.')),
 });
 export type CallChannel = Static<typeof CallChannel>;
 

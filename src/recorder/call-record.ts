@@ -1,6 +1,7 @@
 import type { Chart, Snapshot } from '../actors/chart-run.ts';
 import type { CommittedStep } from '../actors/step.ts';
 import type { ChannelContext } from '../machines/channel.ts';
+import type { OwnershipContext } from '../machines/ownership.ts';
 import { type Entry, type Kept, readAll } from './entries.ts';
 import { EntryList } from './entry-list.ts';
 import type { Journal, RowOwner } from './journal.ts';
@@ -111,6 +112,8 @@ export type ChannelTrace = {
   readonly context: ChannelContext;
   /** The application that controls it; '' for none. */
   readonly application: string;
+  /** The application that did not take it; undefined once another one has. */
+  readonly refusedBy: string | undefined;
   /** ms since the epoch; undefined while it is there. */
   readonly ended: number | undefined;
 };
@@ -194,12 +197,14 @@ export class CallRecord {
   /** Its channels, oldest first. */
   get channels(): ChannelTrace[] {
     const { histories } = this;
-    const controlled = new Map<string, string>();
-    for (const { role, object, snapshot, applications } of histories)
-      if (role === 'ownership' && snapshot?.value === 'application') controlled.set(object, applications.at(-1) ?? '');
+    const owners = new Map(histories.flatMap((each) => (each.role === 'ownership' ? [[each.object, each]] : [])));
     return histories.flatMap(({ role, object: id, snapshot, ended }) => {
       if (role !== 'channel' || !snapshot) return [];
-      return [{ id, value: snapshot.value, context: snapshot.context, application: controlled.get(id) ?? '', ended }];
+      const { value, context } = snapshot;
+      const owner = owners.get(id);
+      const application = owner?.snapshot?.value === 'application' ? (owner.applications.at(-1) ?? '') : '';
+      const { refusedBy } = (owner?.snapshot?.context ?? {}) as Partial<OwnershipContext>;
+      return [{ id, value, context, application, refusedBy, ended }];
     });
   }
 

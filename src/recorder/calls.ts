@@ -1,4 +1,5 @@
 import { type ChannelSnapshot, channelState } from '../machines/channel.ts';
+import { failedFor } from '../machines/ownership.ts';
 import type { Call, CallChannel, CallDetail, CallMask, CallPage, WaitingFor } from '../models/call.ts';
 import { AriError } from '../models/errors.ts';
 import { type Bundle, createBundle, type ServerDescription } from './bundle.ts';
@@ -175,7 +176,7 @@ const isAt = (endpoint: readonly [string, string] | undefined, wanted: string): 
   endpoint !== undefined && (endpoint.join('/').toLowerCase() === wanted.toLowerCase() || endpoint[1] === wanted);
 
 function writeChannel(trace: ChannelTrace): CallChannel {
-  const { application, value, ended } = trace;
+  const { application, value, ended, refusedBy } = trace;
   const { id, name, endpoint, caller, connected, dialplan, creationTime, cause } = trace.context;
   return {
     id,
@@ -190,5 +191,6 @@ function writeChannel(trace: ChannelTrace): CallChannel {
     began: creationTime,
     ...(ended === undefined ? {} : { ended }),
     cause,
+    ...(refusedBy === undefined ? {} : { failure: failedFor(refusedBy) }),
   };
 }

@@ -56,10 +56,11 @@ const answerOf = ({ startedAt, answeredAt = startedAt, codec, video }: CallLeg):
   ...(video === undefined ? {} : { video }),
 });
 
-const endingOf = (leg: CallLeg, { at, by, cause, techCause, quality }: CallEnd): object => ({
+const endingOf = (leg: CallLeg, { at, by, cause, techCause, quality, failure }: CallEnd): object => ({
   by,
   cause,
   cause_text: causeText(cause),
+  ...(failure === undefined ? {} : { reason: failure }),
   ...(techCause === undefined ? {} : { sip_status: techCause }),
   duration_s: seconds(at - leg.startedAt),
   talk_s: leg.answeredAt === undefined ? 0 : seconds(at - leg.answeredAt),

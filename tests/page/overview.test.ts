@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { overview, rateOf, stuckCalls, takeOverview } from '../../page/core/overview.ts';
+import { failures, overview, rateOf, stuckCalls, takeOverview } from '../../page/core/overview.ts';
 import type { Call, WaitingFor } from '../../src/models/call.ts';
 import type { LiveOverview } from '../../src/models/live.ts';
 
@@ -42,6 +42,25 @@ shown('calls that began before the page heard of any are told bit by bit, and ar
   assert.is(
     rateOf(overview.get().history, ({ began }) => began, 5_000),
     1 / 5,
+  );
+});
+
+shown('calls that failed are told with their reason, newest first: also when an application was not connected', () => {
+  const ended = (id: string, at: number, ...channels: object[]) =>
+    ({ id, state: 'ended', ended: at, channels }) as unknown as Call;
+  const failure = 'the application desk is not connected';
+  const calls = [
+    ended('away', 1, { cause: 16, failure }),
+    ended('busy', 2, { cause: 0 }, { cause: 17 }),
+    ended('well', 3, { cause: 16 }),
+    { id: 'live', state: 'live', channels: [{ cause: 17 }] } as unknown as Call,
+  ];
+  assert.equal(
+    failures(calls).map(({ call, reason }) => [call.id, reason]),
+    [
+      ['busy', 'User busy (17)'],
+      ['away', failure],
+    ],
   );
 });
 
