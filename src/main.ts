@@ -42,7 +42,7 @@ export type RunningServer = {
   channels(): number;
   /** Hangs up every call, so that a drain comes to its end. */
   hangupAll(): void;
-  /** Takes up a configuration that was read anew; no call notices. Says what is in force, what could not be taken up, and what needs a restart. */
+  /** Takes up a configuration that was read anew; no call notices. Log files that were renamed begin anew. Says what is in force, what could not be taken up, and what needs a restart. */
   reload(next: Config): ReloadReport;
   /** All of it as it is now, as plain JSON that {@link startServer} goes on from. Changes nothing. */
   dump(): ServerData;
@@ -81,13 +81,13 @@ async function build(base: Base): Promise<RunningServer> {
   const technologies = await buildTechnologies(base, network, state, calls);
   const usage = buildUsage(network, state, calls, technologies);
   const answers = new AnswerCounts();
-  const monitoring = buildMonitoring(base, { network, state, calls, technologies, records, audit }, answers);
+  const monitoring = buildMonitoring(base, { network, state, calls, technologies, records: records.figures, audit }, answers);
   const { http, reloads } = await buildInterface(base, network, state, calls, technologies, {
     usage,
     answers,
     audit,
     monitoring,
-    records,
+    records: records.figures,
   });
   const { channels } = calls;
   const { sip, listeners } = technologies;
@@ -127,6 +127,8 @@ async function build(base: Base): Promise<RunningServer> {
     hangupAll: () => channels.hangupAll(Cause.normalClearing),
     reload(next) {
       network.certificates.readAgain();
+      // Before new settings: those of the audit log may name another file.
+      for (const files of [base.logChannels, records, audit]) files.reopen();
       // What a client changed meanwhile is as the configuration says again.
       base.log.setLevels(logLevelsOf(next));
       return reload(next);

@@ -14,6 +14,8 @@ type Settings = Config['audit'];
 export type AuditLog = AuditFile & {
   /** What became of its lines since the start; undefined while there is none. */
   figures(): AuditCounts | undefined;
+  /** Opens the file again if another program has renamed it. */
+  reopen(): void;
   readonly reloads: Reloadable[];
 };
 
@@ -86,6 +88,7 @@ export function buildAudit({
       current.file.write(line);
     },
     figures: () => current && figures,
+    reopen: () => current?.file.reopen(),
     reloads: [{ settings: ['audit'], apply: (next) => follow(next.audit) }],
   };
 }

@@ -1,11 +1,14 @@
 import { join } from 'node:path';
 import { createJsonPost } from '../http/json-post.ts';
 import { createLineBudget } from '../lib/line-budget.ts';
+import type { Logger } from '../lib/log.ts';
+import { type CallDetailRecord, checkCallDetailRecord } from '../models/call-detail-record.ts';
 import { recordWebhook } from '../settings.ts';
 import { prepareDirectory, StorageError } from '../stores/durable-file.ts';
+import { type OpenEntries, openEntries } from '../stores/open-entries.ts';
 import { openRotatedFile } from '../stores/rotated-file.ts';
 import { openSpool } from '../stores/spool.ts';
-import { createCallDetailRecords } from '../watch/call-detail-records.ts';
+import { createCallDetailRecords, lineOf, lostRecord } from '../watch/call-detail-records.ts';
 import { createDelivery } from '../watch/delivery.ts';
 import type { Base } from './base.ts';
 import type { Network } from './network.ts';
@@ -13,51 +16,97 @@ import type { Network } from './network.ts';
 /** What metrics tell of call detail records. */
 export type RecordFigures = { made: number; lost: number; waitingOctets: number };
 
+/** What writes call detail records. */
+export type CallDetailRecords = {
+  /** What became of them; undefined where none are made. */
+  figures(): RecordFigures | undefined;
+  /** Opens the file again if another program has renamed it. */
+  reopen(): void;
+};
+
 /** Lines about records that were lost, in a minute. */
 const mostLines = 1;
 const minuteMs = 60_000;
 
-type Output = { take(line: string): boolean; octets(): number };
+/** Size of the journal of answered calls at which a new one is begun, and how often it is noted that the process runs. */
+const journalOctets = 1_000_000;
+const aliveMs = 10_000;
+
+type Output = { take(line: string): boolean; octets(): number; reopen?(): void };
 
 /**
  * Writes call detail records to a file and brings them to a webhook, as the configuration says; without either nobody
- * hears of calls for it. @returns what became of them; undefined where none are made. @throws StorageError when a directory or the file cannot be used.
+ * hears of calls for it. Answered calls of a process that died get their records now. @throws StorageError when a directory or the file cannot be used.
  */
-export function buildCallDetailRecords(
-  base: Base,
-  { certificates }: Pick<Network, 'certificates'>,
-): () => RecordFigures | undefined {
+export function buildCallDetailRecords(base: Base, { certificates }: Pick<Network, 'certificates'>): CallDetailRecords {
   const { config, ids, log: all, story, scope, entityId } = base;
   const log = all.child({ part: 'records' });
   const figures = { made: 0, lost: 0 };
-  const outputs = [toFile(base, log), toWebhook(base, certificates, log)].filter((output) => output !== undefined);
+  const outputs: Output[] = [toFile(base, log), toWebhook(base, certificates, log)].filter(
+    (output) => output !== undefined,
+  );
+  if (outputs.length === 0) return { figures: () => undefined, reopen() {} };
   const budget = createLineBudget(base.clock, mostLines, minuteMs);
-  if (outputs.length > 0)
-    story.listen(
-      createCallDetailRecords({
-        ids,
-        system: entityId,
-        variables: config.cdr.variables,
-        traceparentOf: (channel) => base.tracing?.headersOf(channel)['traceparent'],
-        take(line) {
-          figures.made++;
-          for (const output of outputs) {
-            if (output.take(line)) continue;
-            figures.lost++;
-            budget.write((untold) => log.error({ lost: untold + 1 }, 'call detail records are lost'));
-          }
-        },
-      }),
-    );
-  // Before what takes them is closed.
+  const take = (line: string): void => {
+    figures.made++;
+    for (const output of outputs) {
+      if (output.take(line)) continue;
+      figures.lost++;
+      budget.write((untold) => log.error({ lost: untold + 1 }, 'call detail records are lost'));
+    }
+  };
+  const open = openJournal(base, log);
+  if (open) recover(base, open, take, log);
+  story.listen(
+    createCallDetailRecords({
+      ids,
+      system: entityId,
+      variables: config.cdr.variables,
+      traceparentOf: (channel) => base.tracing?.headersOf(channel)['traceparent'],
+      open,
+      take,
+    }),
+  );
+  // Before the outputs are closed.
   scope.defer(() => story.settled());
-  return () =>
-    outputs.length === 0
-      ? undefined
-      : { ...figures, waitingOctets: outputs.reduce((sum, output) => sum + output.octets(), 0) };
+  return {
+    figures: () => ({ ...figures, waitingOctets: outputs.reduce((sum, output) => sum + output.octets(), 0) }),
+    reopen() {
+      for (const output of outputs) output.reopen?.();
+    },
+  };
 }
 
-function toFile({ config: { cdr }, clock, scope }: Base, log: Base['log'] | ReturnType<Base['log']['child']>) {
+/** The journal of answered calls, in the data directory; undefined, which the log tells, where it cannot be used. */
+function openJournal({ config, clock, scope }: Base, log: Logger): OpenEntries<CallDetailRecord> | undefined {
+  const path = join(config.general.data_directory, 'answered-calls.jsonl');
+  const sentence = 'the journal of answered calls cannot be used: calls that are up in a crash have no record';
+  const onFailed = (error: unknown): void => log.error({ error, file: path }, sentence);
+  try {
+    const maximumOctets = journalOctets;
+    const open = openEntries<CallDetailRecord>({ path, clock, maximumOctets, aliveMs, onFailed });
+    scope.defer(() => open.close());
+    return open;
+  } catch (error) {
+    onFailed(error);
+    return undefined;
+  }
+}
+
+/** Makes records of the calls that another process left answered, but for those that go on in this one. */
+function recover({ from }: Base, open: OpenEntries<CallDetailRecord>, take: (line: string) => void, log: Logger): void {
+  const goesOn = new Set(from?.calls.legs?.map(({ channel }) => channel));
+  const isRecord = checkCallDetailRecord();
+  const lost = open.left.filter(({ key }) => !goesOn.has(key));
+  for (const { key, entry, aliveAt } of lost) {
+    if (isRecord(entry)) take(lineOf(lostRecord(entry, aliveAt)));
+    open.delete(key);
+  }
+  if (lost.length > 0)
+    log.warn({ records: lost.length }, 'calls that were up when the server ended have their records now');
+}
+
+function toFile({ config: { cdr }, clock, scope }: Base, log: Logger) {
   if (cdr.file === '') return undefined;
   const file = openFile(cdr.file, () =>
     openRotatedFile({
@@ -78,6 +127,7 @@ function toFile({ config: { cdr }, clock, scope }: Base, log: Base['log'] | Retu
       return !failed;
     },
     octets: () => 0,
+    reopen: () => file.reopen(),
   } satisfies Output;
 }
 
@@ -94,7 +144,7 @@ function openFile<T>(path: string, open: () => T): T {
 function toWebhook(
   { config, clock, ids, scope, limitCounts: { hit } }: Base,
   certificates: Network['certificates'],
-  log: ReturnType<Base['log']['child']>,
+  log: Logger,
 ) {
   const settings = recordWebhook(config);
   if (!settings) return undefined;

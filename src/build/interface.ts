@@ -36,7 +36,7 @@ import { createLogLevels } from '../watch/log-levels.ts';
 import type { AuditLog } from './audit.ts';
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
-import type { buildCallDetailRecords, RecordFigures } from './call-detail-records.ts';
+import type { CallDetailRecords, RecordFigures } from './call-detail-records.ts';
 import { buildMailboxes } from './mailboxes.ts';
 import type { Network } from './network.ts';
 import type { Reloadable } from './reload.ts';
@@ -81,7 +81,7 @@ export async function buildInterface(
     answers: AnswerCounts;
     monitoring: Monitoring;
     audit: AuditLog;
-    records: ReturnType<typeof buildCallDetailRecords>;
+    records: CallDetailRecords['figures'];
   },
 ) {
   const { config, clock, ids, log, scope, entityId, runtime, recorder } = base;

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { Compile } from 'typebox/compile';
 import { double, int, model, stringMap, text, texts } from './schema.ts';
 import { Timestamp } from './timestamp.ts';
 
@@ -61,6 +62,11 @@ export const CallDetailRecord = model('CallDetailRecord', 'One leg of a call tha
   by: text('Who ended it: farSide, application, dialplan, server, timeout or fault.'),
   cause: int('Why it ended (Q.850).'),
   cause_text: text('The same in words.'),
+  reason: optional(
+    text(
+      'Why it failed, where the cause does not say so: its application was not connected, or the server ended meanwhile.',
+    ),
+  ),
   sip_status: optional(int('The SIP status that it ended with, where there was one.')),
   quality: optional(CallQuality),
   recordings: texts('Names of the recordings of it, and of the bridges that it was in.'),
@@ -68,3 +74,9 @@ export const CallDetailRecord = model('CallDetailRecord', 'One leg of a call tha
   traceparent: optional(text('Where the call is in a trace (W3C Trace Context), where calls are traced.')),
 });
 export type CallDetailRecord = Static<typeof CallDetailRecord>;
+
+/** @returns what says whether a value is a {@link CallDetailRecord}. */
+export const checkCallDetailRecord = (): ((value: unknown) => boolean) => {
+  const check = Compile(CallDetailRecord);
+  return (value) => check.Check(value);
+};

@@ -52,6 +52,8 @@ export interface LogChannels {
    * @throws AriError logChannelNotFound, logChannelFailed
    */
   rotate(name: string): void;
+  /** Opens the paths of files again that another program has renamed or removed. */
+  reopen(): void;
   /** Resolves once every line is written. */
   close(): Promise<void>;
 }
@@ -185,6 +187,19 @@ export function createLogChannels({
       // What the old stream still holds goes to the renamed file: it writes to what it has open, not to a name.
       void channel.file.close();
       channel.file = open(channel.path);
+    },
+
+    reopen() {
+      for (const channel of files.values()) {
+        if (channel.file.isAtItsPath()) continue;
+        try {
+          const next = open(channel.path);
+          void channel.file.close();
+          channel.file = next;
+        } catch {
+          // The file that is open goes on, and the next one is tried.
+        }
+      }
     },
 
     async close() {

@@ -1,4 +1,14 @@
-import { closeSync, createWriteStream, mkdirSync, openSync, readSync, statSync, type WriteStream } from 'node:fs';
+import {
+  type BigIntStats,
+  closeSync,
+  createWriteStream,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  statSync,
+  type WriteStream,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import type { Clock } from '../lib/clock.ts';
 
@@ -19,6 +29,8 @@ export interface LogFile {
   /** Whether it takes no lines now. */
   readonly failed: boolean;
   write(line: string): void;
+  /** Whether its path still leads to it; false once another program has renamed or removed it. */
+  isAtItsPath(): boolean;
   /** Resolves once what was written is in the file; it is opened no more. */
   close(): Promise<void>;
 }
@@ -37,6 +49,8 @@ function isTorn(path: string): boolean {
   return last[0] !== 10;
 }
 
+const identityOf = ({ dev, ino }: BigIntStats): string => `${dev}:${ino}`;
+
 /** How long to wait before a file is opened again, in ms: the first time, and at most. */
 const retryMs = { first: 1_000, most: 60_000 } as const;
 /** Lines that may wait for a slow disk, in octets; those beyond are lost. */
@@ -45,6 +59,8 @@ const mostWaiting = 1_048_576;
 /** Opens the file, or makes it with the directories above it. @throws Error (Node's) when that cannot be. */
 export function openLogFile({ path, clock, tellLost, onFailed }: LogFileOptions): LogFile {
   let stream: WriteStream | undefined;
+  /** Device and inode of the open file. */
+  let identity = '';
   let retry: unknown;
   let waitMs: number = retryMs.first;
   let lost = 0;
@@ -59,6 +75,7 @@ export function openLogFile({ path, clock, tellLost, onFailed }: LogFileOptions)
     torn = isTorn(path);
     // Opened here rather than by the stream, so that a failure is known at once.
     const descriptor = openSync(path, 'a');
+    identity = identityOf(fstatSync(descriptor, { bigint: true }));
     const opened = createWriteStream(path, { fd: descriptor });
     opened.on('error', (error) => failed(opened, error));
     stream = opened;
@@ -108,6 +125,15 @@ export function openLogFile({ path, clock, tellLost, onFailed }: LogFileOptions)
       torn = false;
       if (untold === 0) put(stream, before + line, 0);
       else put(stream, before + tellLost(untold) + line, untold);
+    },
+    isAtItsPath() {
+      try {
+        const there = statSync(path, { bigint: true, throwIfNoEntry: false });
+        return there !== undefined && identityOf(there) === identity;
+      } catch {
+        // The path cannot be read: opening it would fail as well.
+        return true;
+      }
     },
     close() {
       closed = true;

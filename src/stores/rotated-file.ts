@@ -13,12 +13,16 @@ export type RotatedFileOptions = LogFileOptions &
   RotationBounds & {
     /** It could not be put aside: it goes on growing. */
     onStuck(error: unknown): void;
+    /** Lines that each new file begins with; a file grows to twice their size at least. */
+    head?(): string;
   };
 
 /** A file that can be given other bounds while it is written. */
-export interface RotatedFile extends LogFile {
+export interface RotatedFile extends Omit<LogFile, 'isAtItsPath'> {
   /** Takes up other bounds: what was put aside beyond them goes now, a file that is too large with its next line. */
   limit(bounds: RotationBounds): void;
+  /** Opens the path again if another program has renamed or removed the file. A failure is told to `onStuck`. */
+  reopen(): void;
 }
 
 /**
@@ -26,12 +30,28 @@ export interface RotatedFile extends LogFile {
  * torn in two. @throws Error (Node's) when it cannot be opened at first.
  */
 export function openRotatedFile(options: RotatedFileOptions): RotatedFile {
-  const { path, onStuck } = options;
+  const { path, onStuck, head } = options;
   let { maximumOctets, keep } = options;
   let octets = sizeOf(path);
+  let headOctets = 0;
   let file = openLogFile(options);
   const closing = new Set<Promise<void>>();
 
+  /** Writes to the file that has the name now. @throws Error (Node's) when it cannot be opened; the old one goes on. */
+  const begin = (): void => {
+    const next = openLogFile(options);
+    // The old file's last lines go to the descriptor it has open, whatever its name is now.
+    const closed = file.close();
+    closing.add(closed);
+    void closed.then(() => closing.delete(closed));
+    file = next;
+    octets = sizeOf(path);
+    const first = head?.() ?? '';
+    headOctets = Buffer.byteLength(first);
+    if (first === '') return;
+    octets += headOctets;
+    file.write(first);
+  };
   const rotate = (): void => {
     octets = 0;
     try {
@@ -40,12 +60,7 @@ export function openRotatedFile(options: RotatedFileOptions): RotatedFile {
         if (existsSync(`${path}.${number}`)) renameSync(`${path}.${number}`, `${path}.${number + 1}`);
       if (keep > 0) renameSync(path, `${path}.1`);
       else rmSync(path);
-      const next = openLogFile(options);
-      // What the old one still holds goes to the file it has open, whatever its name is by now.
-      const closed = file.close();
-      closing.add(closed);
-      void closed.then(() => closing.delete(closed));
-      file = next;
+      begin();
     } catch (error) {
       onStuck(error);
     }
@@ -57,7 +72,8 @@ export function openRotatedFile(options: RotatedFileOptions): RotatedFile {
     },
     write(line) {
       const size = Buffer.byteLength(line);
-      if (octets > 0 && octets + size > maximumOctets && !file.failed) rotate();
+      const limit = Math.max(maximumOctets, 2 * headOctets);
+      if (octets > 0 && octets + size > limit && !file.failed) rotate();
       octets += size;
       file.write(line);
     },
@@ -68,6 +84,14 @@ export function openRotatedFile(options: RotatedFileOptions): RotatedFile {
         onStuck(error);
       }
       ({ maximumOctets, keep } = bounds);
+    },
+    reopen() {
+      if (file.isAtItsPath()) return;
+      try {
+        begin();
+      } catch (error) {
+        onStuck(error);
+      }
     },
     async close() {
       await Promise.all([...closing, file.close()]);

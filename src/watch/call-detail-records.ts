@@ -2,6 +2,7 @@ import type { CallEnd, CallLeg, CallListener } from '../actors/call-story.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { CallDetailRecord, Disposition } from '../models/call-detail-record.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
+import type { OpenEntries } from '../stores/open-entries.ts';
 import { Cause, causeText } from '../telephony/causes.ts';
 import { qualityOf } from './call-quality.ts';
 
@@ -13,25 +14,62 @@ export type CallDetailOptions = {
   variables: readonly string[];
   /** Where the call of a channel is in a trace; undefined where it is in none. */
   traceparentOf(channel: string): string | undefined;
+  /** Records of answered legs as far as they are known, by channel; without it none is made for those of a process that died. */
+  open?: Pick<OpenEntries<CallDetailRecord>, 'set' | 'get' | 'delete'> | undefined;
   /** Takes a record, as one line of JSON with its end. */
   take(line: string): void;
 };
 
 /** Makes a record of every leg that ends; legs that lead nowhere outside have none. */
-export const createCallDetailRecords = (options: CallDetailOptions): CallListener => ({
-  hearsInternal: () => false,
-  ended: (leg, end) => options.take(`${JSON.stringify(recordOf(leg, end, options))}\n`),
-});
+export const createCallDetailRecords = (options: CallDetailOptions): CallListener => {
+  const { ids, open, take } = options;
+  const change = ({ channel }: CallLeg, changes: Partial<CallDetailRecord>): void => {
+    const record = open?.get(channel);
+    if (record) open?.set(channel, { ...record, ...changes });
+  };
+  return {
+    hearsInternal: () => false,
+    answered(leg, last) {
+      if (!open) return;
+      const { answeredAt: at = leg.startedAt } = leg;
+      const soFar = { at, by: 'fault', cause: Cause.temporaryFailure, techCause: undefined, quality: undefined, last };
+      open.set(leg.channel, { ...recordOf(leg, soFar as CallEnd, options), id: ids.uuid() });
+    },
+    entered: (leg) => change(leg, { applications: leg.applications }),
+    joined: (leg) => change(leg, { linkedid: leg.call }),
+    ended(leg, end) {
+      const id = open?.get(leg.channel)?.id ?? ids.uuid();
+      take(lineOf({ ...recordOf(leg, end, options), id }));
+      open?.delete(leg.channel);
+    },
+  };
+};
 
-function recordOf(leg: CallLeg, end: CallEnd, { ids, system, variables, traceparentOf }: CallDetailOptions) {
-  const { at, by, cause, techCause, quality, last } = end;
+export const lineOf = (record: CallDetailRecord): string => `${JSON.stringify(record)}\n`;
+
+/** The record of an answered leg whose process died. @param at when that process was last known to run, in ms since the epoch. */
+export function lostRecord(soFar: CallDetailRecord, at: number): CallDetailRecord {
+  const since = (moment: string): number => Math.max(0, at - Date.parse(moment));
+  const [durationMs, billableMs] = [since(soFar.start), since(soFar.answer ?? soFar.start)];
+  return {
+    ...soFar,
+    end: formatTimestamp(at),
+    duration: Math.floor(durationMs / 1000),
+    billsec: Math.floor(billableMs / 1000),
+    ...{ duration_ms: Math.round(durationMs), billable_ms: Math.round(billableMs) },
+    reason: 'the server ended while the call was up',
+  };
+}
+
+function recordOf(leg: CallLeg, end: CallEnd, { system, variables, traceparentOf }: CallDetailOptions) {
+  const { at, by, cause, techCause, quality, last, failure } = end;
   const { from, startedAt, answeredAt } = leg;
   const durationMs = at - startedAt;
   const billableMs = answeredAt === undefined ? 0 : at - answeredAt;
   const peers = ownText(last.variables, 'BRIDGEPEER').split(',').filter(Boolean);
   const traceparent = traceparentOf(leg.channel);
   const record: CallDetailRecord = {
-    id: ids.uuid(),
+    id: '',
     accountcode: last.accountCode,
     src: from.number,
     dst: leg.to,
@@ -46,7 +84,7 @@ function recordOf(leg: CallLeg, end: CallEnd, { ids, system, variables, tracepar
     end: formatTimestamp(at),
     duration: Math.floor(durationMs / 1000),
     billsec: Math.floor(billableMs / 1000),
-    disposition: dispositionOf(answeredAt !== undefined, cause),
+    disposition: dispositionOf(answeredAt !== undefined, cause, failure),
     uniqueid: leg.channel,
     linkedid: leg.call,
     system,
@@ -65,6 +103,7 @@ function recordOf(leg: CallLeg, end: CallEnd, { ids, system, variables, tracepar
     by,
     cause,
     cause_text: causeText(cause),
+    ...(failure === undefined ? {} : { reason: failure }),
     ...(techCause === undefined ? {} : { sip_status: techCause }),
     ...(quality ? { quality: qualityOf(quality) } : {}),
     recordings: leg.recordings,
@@ -90,8 +129,9 @@ const unanswered: ReadonlySet<number> = new Set([
 const congested: ReadonlySet<number> = new Set([Cause.congestion, Cause.switchCongestion]);
 
 /** What became of a leg. */
-function dispositionOf(answered: boolean, cause: number): Disposition {
+function dispositionOf(answered: boolean, cause: number, failure: string | undefined): Disposition {
   if (answered) return 'ANSWERED';
+  if (failure !== undefined) return 'FAILED';
   if (cause === Cause.userBusy) return 'BUSY';
   if (unanswered.has(cause)) return 'NO ANSWER';
   return congested.has(cause) ? 'CONGESTION' : 'FAILED';

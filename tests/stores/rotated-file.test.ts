@@ -1,4 +1,4 @@
-import fs, { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -69,6 +69,35 @@ rotated('goes on in what another process left, and its size counts', async (worl
     ['calls', 'line4\n'],
     ['calls.1', 'a line that is longer than a file may be\n'],
     ['calls.2', 'line1\nline2\n'],
+  ]);
+});
+
+rotated(
+  'a file that another program has renamed or removed is begun anew when asked to, and only then',
+  async (world) => {
+    const path = join(world.directory, 'calls');
+    const file = open(world, { head: () => 'head\n', maximumOctets: 100 });
+    file.write('line1\n');
+    file.reopen();
+    renameSync(path, `${path}.old`);
+    file.write('line2\n');
+    file.reopen();
+    file.write('line3\n');
+    await file.close();
+    assert.equal(filesIn(world), [
+      ['calls', 'head\nline3\n'],
+      ['calls.old', 'line1\nline2\n'],
+    ]);
+  },
+);
+
+rotated('what each new file begins with never fills it', async (world) => {
+  const file = open(world, { head: () => 'a long head\n', keep: 1 });
+  for (let number = 1; number <= 5; number++) file.write(`line${number}\n`);
+  await file.close();
+  assert.equal(filesIn(world), [
+    ['calls', 'a long head\nline5\n'],
+    ['calls.1', 'a long head\nline3\nline4\n'],
   ]);
 });
 

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -6,12 +6,14 @@ import { fileURLToPath } from 'node:url';
 import { Compile } from 'typebox/compile';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { CallPage } from '../../src/models/call.ts';
 import { CallDetailRecord } from '../../src/models/call-detail-record.ts';
 import { inWorld, type World } from './world.ts';
 
 const records = suite('call detail records');
 const seconds = 1_000;
 const model = Compile(CallDetailRecord);
+const desk = 'the application desk is not connected';
 const toFile = { watch: { cdr: { file: 'cdr/calls.jsonl', variables: ['ORDER', 'NOTHING'] } } };
 
 /** Ids and names by the order in which they appear; times as seconds since the first. */
@@ -167,6 +169,135 @@ records('what became of a call that was not taken is said in the words of the fi
       ],
     );
   }, toFile),
+);
+
+records('a call whose application is not connected has failed, and its record and its call say why', () =>
+  inWorld(async (world) => {
+    const { clock, call, ask } = world;
+    call('desk');
+    call('answered');
+    await clock.run(1 * seconds);
+    await ask('POST', '/ari/channels?endpoint=PJSIP/bob&app=sales');
+    await clock.run(1 * seconds);
+    const { calls } = await ask<CallPage>('GET', '/hookswitch/calls');
+    assert.equal(
+      calls.map(({ channels }) => channels.map(({ failure }) => failure)).toReversed(),
+      [desk, desk, 'the application sales is not connected'].map((each) => [each]),
+    );
+    const made = await written(world);
+    assert.equal(
+      made.map(({ disposition, reason }) => [disposition, reason]),
+      [
+        ['FAILED', desk],
+        ['ANSWERED', desk],
+        ['ANSWERED', 'the application sales is not connected'],
+      ],
+    );
+  }, toFile),
+);
+
+records('a call that another application takes after all has not failed', () =>
+  inWorld(async (world) => {
+    const { clock, call, ask, server } = world;
+    server.connect({ names: ['backup'], send: () => {}, describe: 'the test' });
+    const out = call('either');
+    await clock.run(1 * seconds);
+    out.leg.hangup(16);
+    await clock.run(1 * seconds);
+    const { calls } = await ask<CallPage>('GET', '/hookswitch/calls');
+    assert.equal(
+      calls.map(({ channels }) => channels.map(({ failure }) => failure)),
+      [[undefined]],
+    );
+    const made = await written(world);
+    assert.equal(
+      made.map(({ disposition, reason }) => [disposition, reason]),
+      [['NO ANSWER', undefined]],
+    );
+  }, toFile),
+);
+
+records('an answered call that dies with the process has its record after the restart, once', () =>
+  inWorld(async (world) => {
+    const { clock, call, directory, lines } = world;
+    const journal = join(directory, 'data', 'answered-calls.jsonl');
+    const isWritten = async (count: number) => {
+      while (readFileSync(journal, 'utf8').split('\n').length <= count) await clock.run(0);
+    };
+    const ended = call('echo');
+    await clock.run(1 * seconds);
+    ended.leg.hangup(16);
+    await clock.run(1 * seconds);
+    call('echo');
+    await clock.run(25 * seconds);
+    // Opened, closed, opened, and that the process runs: twice.
+    await isWritten(5);
+    await world.crash();
+    assert.ok(lines.some(({ msg }) => msg === 'calls that were up when the server ended have their records now'));
+    await clock.run(1 * seconds);
+    await world.server.close();
+    await world.crash();
+    const made = await written(world);
+    assert.equal(
+      made.map(({ disposition, by, cause, reason, billable_ms, duration }) => [
+        ...[disposition, by, cause, reason, billable_ms, duration],
+      ]),
+      [
+        ['ANSWERED', 'farSide', 16, undefined, 1_000, 1],
+        ['ANSWERED', 'fault', 41, 'the server ended while the call was up', 18_000, 18],
+      ],
+    );
+  }, toFile),
+);
+
+records('a call that another process goes on with has one record, though the journal has it as answered', () =>
+  inWorld(async (world) => {
+    const { clock, call, directory } = world;
+    const journal = join(directory, 'data', 'answered-calls.jsonl');
+    const out = call('echo');
+    await clock.run(1 * seconds);
+    while (!readFileSync(journal, 'utf8').endsWith('\n')) await clock.run(0);
+    await world.takeUp();
+    await clock.run(1 * seconds);
+    out.leg.hangup(16);
+    await clock.run(1 * seconds);
+    const made = await written(world);
+    assert.equal(
+      made.map(({ dst, reason }) => [dst, reason]),
+      [['echo', undefined]],
+    );
+  }, toFile),
+);
+
+records('a file that was renamed is begun anew with SIGHUP, and so are the audit log and log files', () =>
+  inWorld(
+    async (world) => {
+      const { clock, call, server, directory, config, ask, lines } = world;
+      await ask('POST', '/ari/asterisk/logging/app.log?configuration=notice');
+      const files = ['cdr/calls.jsonl', 'audit.jsonl', 'app.log'].map((name) => join(directory, name));
+      for (const round of ['before', 'after']) {
+        const out = call('echo');
+        await clock.run(1 * seconds);
+        out.leg.hangup(16);
+        await clock.run(1 * seconds);
+        await ask('PUT', `/ari/deviceStates/Stasis:${round}?deviceState=INUSE`);
+        if (round === 'after') continue;
+        for (const file of files) renameSync(file, `${file}.renamed`);
+        server.reload(config);
+      }
+      await server.close();
+      const count = (file: string) => readFileSync(file, 'utf8').split('\n').length - 1;
+      assert.equal(
+        files.slice(0, 2).map((file) => [count(`${file}.renamed`), count(file)]),
+        [
+          [1, 1],
+          [2, 1],
+        ],
+      );
+      assert.ok(count(files[2] ?? '') > 0, JSON.stringify(lines));
+    },
+    { watch: { ...toFile.watch, audit: { file: 'audit.jsonl' } } },
+  ),
 );
 
 records('a call that another process goes on with is told as one, in the log and in its record', () =>

@@ -24,7 +24,15 @@ const settings = {
     },
   },
   media: { rtp_address: serverAddress },
-  dialplan: { default: { echo: ['Answer', 'Echo'], desk: ['Stasis(desk)'], 201: ['Dial(PJSIP/bob,30)'] } },
+  dialplan: {
+    default: {
+      echo: ['Answer', 'Echo'],
+      desk: ['Stasis(desk)'],
+      answered: ['Answer', 'Stasis(desk)'],
+      either: ['Stasis(desk)', 'Stasis(backup)'],
+      201: ['Dial(PJSIP/bob,30)'],
+    },
+  },
 };
 
 const authorization = `Basic ${Buffer.from('tester:secret').toString('base64')}`;
@@ -77,8 +85,13 @@ export async function createWorld(changes: { general?: object; watch?: object; a
     server.powerOff();
     server = await startVirtualServer({ config, clock, host, logging: { log, logChannels }, seed: 2, from });
   };
+  /** The server dies, and another process starts where nothing was put down. */
+  const crash = async () => {
+    server.powerOff();
+    server = await startVirtualServer({ config, clock, host, logging: { log, logChannels }, seed: 2 });
+  };
   return {
-    ...{ clock, network, alice, bob, lines, config, directory, request, ask, call, close, takeUp },
+    ...{ clock, network, alice, bob, lines, config, directory, request, ask, call, close, takeUp, crash },
     get server() {
       return server;
     },
