@@ -81,7 +81,11 @@ async function build(base: Base): Promise<RunningServer> {
   const technologies = await buildTechnologies(base, network, state, calls);
   const usage = buildUsage(network, state, calls, technologies);
   const answers = new AnswerCounts();
-  const monitoring = buildMonitoring(base, { network, state, calls, technologies, records: records.figures, audit }, answers);
+  const monitoring = buildMonitoring(
+    base,
+    { network, state, calls, technologies, records: records.figures, audit },
+    answers,
+  );
   const { http, reloads } = await buildInterface(base, network, state, calls, technologies, {
     usage,
     answers,
