@@ -301,6 +301,12 @@ async function importFrom(directory: string | undefined): Promise<number> {
     return exitCode.failed;
   }
   process.stderr.write(`${imported.report}\n`);
+  if (!imported.isComplete) {
+    process.stderr.write(
+      `hookswitch: nothing is imported: files of ${directory} were not read, see "Not read" above\n`,
+    );
+    return exitCode.failed;
+  }
   if (imported.found) return print(imported.yaml);
   process.stderr.write(`hookswitch: ${directory} holds no configuration of Asterisk\n`);
   return exitCode.failed;

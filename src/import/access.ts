@@ -3,14 +3,30 @@ import { type Section, Values } from './source.ts';
 
 /** Access lists: `acl.conf`, and `permit`, `deny` and `acl` of objects in `pjsip.conf`. */
 
-/** Whom a list lets in: everybody, these networks alone, or whoever a firewall has to know. */
-export type Access = 'everybody' | 'unknown' | { readonly networks: readonly string[] };
+/**
+ * Whom a list lets in: everybody, those of `allowed` (left out: everybody) who are not of `denied`, or `unknown`, where an
+ * exception of an exception cannot be said like this.
+ */
+export type Access =
+  | 'everybody'
+  | 'unknown'
+  | { readonly allowed?: readonly string[]; readonly denied: readonly string[] };
 
 /** Every IPv4 or IPv6 address. */
 const everything = new Set(['0.0.0.0/0', '0.0.0.0/0.0.0.0', '0.0.0.0', '::/0', '::']);
 
-/** `10.0.0.0/255.255.0.0` as `10.0.0.0/16`; undefined for a name. */
-export function asNetwork(text: string): string | undefined {
+/** `192.0.2.1:5060`, `[2001:db8::1]:5060`, `[2001:db8::1]`, `sip.example.org:5060`: the host, and whether a port is named. */
+export function splitPort(text: string): { host: string; hasPort: boolean } {
+  const [, bracketed, plain, port] = /^(?:\[([^\]]*)\]|([^:/]*))(:\d{1,5})?(?=\/|$)/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  if (host === undefined) return { host: text, hasPort: false };
+  const rest = text.includes('/') ? text.slice(text.indexOf('/')) : '';
+  return { host: `${host}${rest}`, hasPort: port !== undefined };
+}
+
+/** `10.0.0.0/255.255.0.0` as `10.0.0.0/16`, `[::1]` as `::1`; undefined for a name. */
+export function asNetwork(given: string): string | undefined {
+  const text = given.replace(/^\[([^\]]*)\]/, '$1');
   const [address = '', mask = ''] = text.split('/');
   if (!/^\d+\.\d+\.\d+\.\d+$/.test(mask)) return isNetwork(text) ? text : undefined;
   const bits = mask
@@ -30,7 +46,8 @@ export function createAccess(sections: readonly Section[]): (values: Values, pre
   const ownOf = (values: Values, prefix: string): Access => {
     // Both are asked for, whatever their order means.
     for (const name of ['permit', 'deny']) values.text(`${prefix}${name}`);
-    let access: Access = 'everybody';
+    let allowed: string[] | undefined;
+    let denied: string[] = [];
     for (const { key, value } of values.entries) {
       const name = key.toLowerCase();
       const isPermit = name === `${prefix}permit`;
@@ -38,12 +55,15 @@ export function createAccess(sections: readonly Section[]): (values: Values, pre
       for (const item of value.split(',').map((each) => each.trim())) {
         if (item === '') continue;
         const network = asNetwork(item);
-        if (everything.has(item)) access = isPermit ? 'everybody' : { networks: [] };
-        else if (network === undefined || !isPermit) return 'unknown';
-        else if (access !== 'everybody') access = { networks: [...access.networks, network] };
+        if (everything.has(item)) [allowed, denied] = [isPermit ? undefined : [], []];
+        else if (network === undefined) return 'unknown';
+        else if (!isPermit) denied.push(network);
+        else if (denied.length > 0) return 'unknown';
+        else allowed?.push(network);
       }
     }
-    return access;
+    if (allowed === undefined && denied.length === 0) return 'everybody';
+    return { ...(allowed && { allowed }), denied };
   };
 
   return (values, prefix) => {

@@ -1,9 +1,11 @@
-import { closeSync, openSync, readdirSync, readSync, realpathSync, statSync } from 'node:fs';
+import { closeSync, lstatSync, openSync, readdirSync, readSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import type { Files } from './source.ts';
 
-/** Bounds on one file, and on all together, in bytes; files that one pattern may fit. */
-const limits = { file: 8_388_608, all: 67_108_864, matching: 200 };
+/** Bounds on one file, and on all together, in bytes; files that one pattern may fit, one more than are read. */
+const limits = { file: 8_388_608, all: 67_108_864, matching: 201 };
+
+const outside = 'leads out of the directory: not read';
 
 /**
  * The files of a directory, and no others: links and `..` that lead out of it are refused, so that what is brought along
@@ -29,7 +31,8 @@ export function directoryFiles(directory: string): Files {
 
   const content = (path: string): ReturnType<Files['read']> => {
     const real = realpathSync(path);
-    if (!isBelow(real)) return { refused: 'leads out of the directory: not read' };
+    if (!isBelow(real))
+      return { refused: 'is a symbolic link out of the directory: not read; `cp -RL` copies what it leads to' };
     const stat = statSync(real);
     if (!stat.isFile()) return { refused: 'is no file: not read' };
     if (stat.size > limits.file || stat.size > left) return { refused: 'is too large: not read' };
@@ -49,45 +52,62 @@ export function directoryFiles(directory: string): Files {
     }
   };
 
+  /** Says what stands in the place of a file that is not there. */
+  const absence = (path: string): ReturnType<Files['read']> => {
+    if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink())
+      return { refused: 'is a symbolic link to a file that is not there' };
+    const name = basename(path);
+    const other = namesIn(dirname(path)).find((each) => each.toLowerCase() === name.toLowerCase());
+    return other === undefined ? { missing: true } : { refused: `is not there, but ${other} is: rename that file` };
+  };
+
   return {
     read(name) {
       const path = inside(name);
-      if (path === undefined) return { refused: 'leads out of the directory: not read' };
+      if (path === undefined) return { refused: outside };
       try {
         return content(path);
       } catch (error) {
         const { code = '' } = error as NodeJS.ErrnoException;
-        return code === 'ENOENT' || code === 'ENOTDIR' ? { missing: true } : { refused: `cannot be read (${code})` };
+        return code === 'ENOENT' || code === 'ENOTDIR' ? absence(path) : { refused: `cannot be read (${code})` };
       }
     },
     matching(pattern) {
       const folder = inside(join(dirname(pattern), 'x'));
-      if (folder === undefined) return [];
-      const parts = basename(pattern).split('*');
-      try {
-        const names = readdirSync(dirname(folder)).filter((name) => fits(name, parts));
-        return names
-          .sort()
-          .slice(0, limits.matching)
-          .map((name) => join(dirname(pattern), name));
-      } catch {
-        return [];
-      }
+      if (folder === undefined) return { refused: outside };
+      return namesIn(dirname(folder))
+        .filter((name) => fits(name, basename(pattern)))
+        .sort()
+        .slice(0, limits.matching)
+        .map((name) => join(dirname(pattern), name));
     },
   };
 }
 
-/** Whether a name consists of these parts with anything between them. */
-function fits(name: string, parts: readonly string[]): boolean {
-  const [first = '', ...rest] = parts;
-  const last = rest.pop();
-  if (last === undefined) return name === first;
-  if (!name.startsWith(first) || !name.endsWith(last) || name.length < first.length + last.length) return false;
-  let at = first.length;
-  for (const part of rest) {
-    const found = name.indexOf(part, at);
-    if (found < 0 || found + part.length > name.length - last.length) return false;
-    at = found + part.length;
+/** Names in a directory; none when it cannot be read. */
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
   }
-  return true;
+}
+
+/** Whether a name fits a pattern: `*` stands for any letters, `?` for one. Takes time linear in their product. */
+function fits(name: string, pattern: string): boolean {
+  let [at, next] = [0, 0];
+  let [star, resumed] = [-1, 0];
+  while (at < name.length)
+    if (pattern[next] === '*') {
+      star = next++;
+      resumed = at;
+    } else if (pattern[next] === '?' || pattern[next] === name[at]) {
+      at++;
+      next++;
+    } else if (star >= 0) {
+      next = star + 1;
+      at = ++resumed;
+    } else return false;
+  while (pattern[next] === '*') next++;
+  return next === pattern.length;
 }

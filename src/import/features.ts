@@ -10,11 +10,20 @@ const standardCodes = {
   ...{ atxfer: '', atxferabort: '*1', atxfercomplete: '*2' },
 } as const;
 
-/** Codes for what is not there. */
-const otherCodes: Readonly<Record<string, string>> = {
-  atxferthreeway: 'a talk of three by keys: an application makes a bridge of all',
-  atxferswap: 'going to and fro between two talks by keys: who put the other through to talks until it is decided',
-  parkcall: 'parking by keys: there are no parking lots; an application parks in a holding bridge',
+/** Codes for what is not there: by name, with the code where nothing is said of it. */
+const otherCodes: Readonly<Record<string, { standard: string; why: string }>> = {
+  atxferthreeway: {
+    standard: '*3',
+    why: 'a three-way call during an attended transfer: an application makes a bridge of all',
+  },
+  atxferswap: {
+    standard: '*4',
+    why: 'switching between both parties during an attended transfer: the party talks to the target until it decides',
+  },
+  parkcall: {
+    standard: '',
+    why: 'parking by keys: there are no parking lots; an application parks in a holding bridge',
+  },
 };
 
 /** Other settings that stand for something, and what to do instead. */
@@ -24,7 +33,7 @@ const otherSettings: Readonly<Record<string, string>> = {
   xfersound: 'sounds of transfers: a party that dials a number hears a dial tone, ringing or congestion',
 };
 
-/** What is done when who put a call through has hung up and nobody answers. */
+/** Whether and how often Asterisk calls the transferer back when the target does not answer. */
 const recallSettings = ['atxferdropcall', 'atxfercallbackretries', 'atxferloopdelay'] as const;
 
 /** What the file says; nothing where there are no calls to ask for anything in. */
@@ -36,16 +45,18 @@ export function importFeatures(sections: readonly Section[], hasDialplan: boolea
   const codes = Object.fromEntries(
     Object.entries(standardCodes).map(([name, standard]) => [name, codeOf(map, name, standard, report)]),
   );
-  for (const [name, why] of Object.entries(otherCodes))
-    if (map.text(name) !== '') report.missing(map.place, `${name} (${why}): left out`);
+  const isTransferable = codes['atxfer'] !== '';
+  for (const [name, { standard, why }] of Object.entries(otherCodes)) {
+    const code = map.entry(name)?.value ?? (isTransferable ? standard : '');
+    if (code !== '') report.missing(map.place, `${name} ${code} (${why}): left out`);
+  }
   for (const [name, why] of Object.entries(otherSettings))
     if (general.text(name) !== '') report.missing(general.place, `${name} (${why}): left out`);
-  for (const name of recallSettings)
-    if (general.text(name) !== '')
-      report.approximated(
-        general.place,
-        `${name}: who has hung up on a transfer is called back once, or not (sip.transfers.call_back)`,
-      );
+  if (isTransferable || recallSettings.some((name) => general.text(name) !== ''))
+    report.approximated(
+      general.place,
+      `${recallSettings.join(', ')}: when the target of an attended transfer does not answer, the transferer is called back once, not repeatedly; sip.transfers.call_back turns that off`,
+    );
   const own = named('applicationmap');
   for (const { key } of own.entries)
     report.missing(

@@ -21,6 +21,8 @@ export type Imported = {
   report: string;
   /** Whether any of the files was there. */
   found: boolean;
+  /** Whether all files were read; where they were not, the YAML is not the whole configuration. */
+  isComplete: boolean;
 };
 
 /** Files that are read. */
@@ -49,7 +51,8 @@ const unread: Readonly<Record<string, string>> = {
   'cdr.conf': 'call records are not configured like this',
   'manager.conf': 'the manager interface is not there: the REST interface tells everything',
   'iax.conf': 'IAX2 is not there',
-  'sip.conf': 'chan_sip is not there: phones belong into pjsip.conf',
+  'sip.conf':
+    'chan_sip is not there: make a pjsip.conf of it with contrib/scripts/sip_to_pjsip/sip_to_pjsip.py of the Asterisk sources, then import again',
   'chan_dahdi.conf': 'telephone cards are not there: a gateway speaks SIP',
   'extensions.ael': 'a dialplan in AEL is not read: `aelparse -w` writes it as extensions.conf',
   'extensions.lua': 'a dialplan in Lua is not read: write it as an application',
@@ -62,17 +65,28 @@ const unread: Readonly<Record<string, string>> = {
 export function importConfiguration(files: Files): Imported {
   const report = new Report();
   const sections = Object.fromEntries(
-    read.map((name) => [name, readSections(files, `${name}.conf`, (place, message) => report.missing(place, message))]),
+    read.map((name) => [
+      name,
+      readSections(files, `${name}.conf`, (place, message, isFile) =>
+        isFile ? report.unread(place, message) : report.missing(place, message),
+      ),
+    ]),
   ) as Record<(typeof read)[number], Section[] | undefined>;
   for (const [file, what] of Object.entries(unread)) if (!('missing' in files.read(file))) report.missing(file, what);
   const of = (name: (typeof read)[number]): Section[] => sections[name] ?? [];
   const pjsip = importPjsip({ plain: of('pjsip'), wizards: of('pjsip_wizard'), lists: of('acl') }, report);
-  const endpoints = (pjsip.sip?.['endpoints'] ?? {}) as Record<string, { context?: string }>;
-  const contexts = Object.values(endpoints).map(({ context = 'default' }) => context);
+  const endpoints = (pjsip.sip?.['endpoints'] ?? {}) as Record<
+    string,
+    { context?: string; subscribe_context?: string }
+  >;
+  const contexts = Object.values(endpoints).flatMap(({ context = 'default', subscribe_context }) => [
+    context,
+    ...(subscribe_context === undefined ? [] : [subscribe_context]),
+  ]);
   const extensions = [...of('extensions'), ...wizardHints(of('pjsip_wizard'), report)];
   const dialplan = importExtensions(extensions, [...new Set(contexts)], report);
   const parts: Part[] = [
-    importInterface({ ari: of('ari'), http: of('http'), clients: of('websocket_client') }, report),
+    importInterface({ ari: of('ari'), http: of('http'), clients: of('websocket_client'), lists: of('acl') }, report),
     importMedia({ rtp: of('rtp'), music: of('musiconhold'), asterisk: of('asterisk') }, report),
     pjsip,
     importFeatures(of('features'), extensions.length > 0, report),
@@ -86,6 +100,7 @@ export function importConfiguration(files: Files): Imported {
     yaml: write(config, notes),
     report: report.toString(),
     found: Object.values(sections).some((each) => each !== undefined),
+    isComplete: report.isComplete,
   };
 }
 

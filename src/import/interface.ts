@@ -1,18 +1,23 @@
+import { type Access, createAccess } from './access.ts';
 import { bindOf, type Part } from './part.ts';
 import type { Report } from './report.ts';
 import { type Section, Values } from './source.ts';
+import { tellUnused } from './unused.ts';
 
 /** `ari.conf`, `http.conf` and `websocket_client.conf`: who uses the interface, and where. */
 
-export type InterfaceFiles = Record<'ari' | 'http' | 'clients', readonly Section[]>;
+export type InterfaceFiles = Record<'ari' | 'http' | 'clients' | 'lists', readonly Section[]>;
 
 /** What these files say. */
-export function importInterface({ ari, http, clients }: InterfaceFiles, report: Report): Part {
+export function importInterface({ ari, http, clients, lists }: InterfaceFiles, report: Report): Part {
   const general = new Values(ari.find(({ name }) => name === 'general') ?? empty('ari.conf'));
-  const users = usersOf(ari, report);
+  const users = usersOf(ari, { isOn: general.flag('enabled') !== false, accessOf: createAccess(lists) }, report);
   const web = webOf(http, report);
   const connections = connectionsOf(ari, clients, users, report);
   const origins = general.list('allowed_origins');
+  const channelvars = general.list('channelvars');
+  const realm = general.text('auth_realm');
+  tellUnused('ari', [general], report);
   const hasAri = ari.length > 0;
   if (hasAri && users.length === 0)
     report.approximated(
@@ -20,11 +25,14 @@ export function importInterface({ ari, http, clients }: InterfaceFiles, report: 
       'it names no user: one is made, hookswitch, with HOOKSWITCH_PASSWORD or a password of each start',
     );
   return {
-    ...(general.flag('pretty') ? { general: { pretty: true } } : {}),
+    general: {
+      ...(general.flag('pretty') ? { pretty: true } : {}),
+      ...(channelvars.length > 0 ? { channelvars } : {}),
+    },
     http: {
       ...web.http,
       ...(origins.length > 0 ? { allowed_origins: origins } : {}),
-      ...(general.text('auth_realm') ? { auth_realm: general.text('auth_realm') } : {}),
+      ...(realm ? { auth_realm: realm } : {}),
       ...(users.length > 0 ? { users } : {}),
     },
     ...(web.tls ? { tls: web.tls } : {}),
@@ -35,15 +43,45 @@ export function importInterface({ ari, http, clients }: InterfaceFiles, report: 
 
 const empty = (place: string): Section => ({ name: 'general', place, entries: [] });
 
-type User = { name: string; password?: string; read_only?: boolean };
+type User = {
+  name: string;
+  password?: string;
+  read_only?: boolean;
+  allowed_addresses?: readonly string[];
+  denied_addresses?: readonly string[];
+};
 
-function usersOf(ari: readonly Section[], report: Report): User[] {
+/** Where a user may come from; undefined when that cannot be said, or is nowhere. */
+function addressesOf(access: Access): Pick<User, 'allowed_addresses' | 'denied_addresses'> | undefined {
+  if (access === 'everybody') return {};
+  if (access === 'unknown' || access.allowed?.length === 0) return undefined;
+  const { allowed, denied } = access;
+  return { ...(allowed && { allowed_addresses: allowed }), ...(denied.length > 0 && { denied_addresses: denied }) };
+}
+
+function usersOf(
+  ari: readonly Section[],
+  { isOn, accessOf }: { isOn: boolean; accessOf: (values: Values) => Access },
+  report: Report,
+): User[] {
   const users: User[] = [];
   for (const section of ari) {
     const values = new Values(section);
     if (section.name === 'general' || values.text('type').toLowerCase() !== 'user') continue;
     if (section.name.includes(':')) {
       report.missing(section.place, 'a user name with a colon: left out');
+      continue;
+    }
+    if (!isOn) {
+      report.missing(section.place, 'the REST interface is off there (enabled=no): its users are left out');
+      continue;
+    }
+    const addresses = addressesOf(accessOf(values));
+    if (!addresses) {
+      report.missing(
+        section.place,
+        `the user ${section.name} is left out: allowed_addresses and denied_addresses cannot say from where it may come`,
+      );
       continue;
     }
     const isHash = values.text('password_format').toLowerCase() === 'crypt';
@@ -58,7 +96,9 @@ function usersOf(ari: readonly Section[], report: Report): User[] {
       ...(password === '' ? {} : { password }),
       // Who may look only keeps what a client may do there: its applications get calls.
       ...(values.flag('read_only') ? { read_only: true } : {}),
+      ...addresses,
     });
+    tellUnused('user', [values], report);
   }
   report.took('users of the interface', users.length);
   return users;
@@ -75,6 +115,7 @@ function webOf(
       report.approximated(section.place, 'HTTP is off there; here the interface is always on, for this machine only');
     return { http: {} };
   }
+  tellUnused('http', [values], report);
   if (values.text('prefix') !== '')
     report.missing(values.place, `prefix ${values.text('prefix')}: paths begin with /ari`);
   if (values.text('enablestatic') !== '' && values.flag('enablestatic'))
@@ -136,14 +177,14 @@ function connectionsOf(
   for (const client of clients) {
     const values = new Values(client);
     if (used.has(client.name) || !/^(websocket_client|)$/.test(values.text('type'))) continue;
-    const url = values.text('uri');
-    if (!/^wss?:\/\/[^\s@]+$/.test(url)) report.missing(client.place, `${url} is no URL of a WebSocket: left out`);
-    else websockets[client.name] = { url, ...protocolsOf(values) };
-    if (values.text('username') !== '')
+    const url = urlOf(values, report);
+    if (url !== undefined) websockets[client.name] = { url, ...protocolsOf(values) };
+    if (values.text('username') + values.text('password') !== '')
       report.missing(
         client.place,
         'user and password of a server of audio: write an Authorization header (external_media.websockets)',
       );
+    tellUnused('client', [values], report);
   }
   report.took('servers of audio', Object.keys(websockets).length);
   return {
@@ -157,7 +198,8 @@ const protocolsOf = (values: Values): { protocols?: string[] } => {
   return protocols.length > 0 ? { protocols } : {};
 };
 
-function targetOf(values: Values, report: Report): Record<string, unknown> | undefined {
+/** The URL of a WebSocket; undefined when it is none, or one without encryption that is to be encrypted. */
+function urlOf(values: Values, report: Report): string | undefined {
   const url = values.text('uri');
   const isSecret = /^wss:\/\/[^\s@]+$/.test(url);
   if (!isSecret && (values.flag('tls_enabled') || !/^ws:\/\/[^\s@]+$/.test(url))) {
@@ -172,15 +214,24 @@ function targetOf(values: Values, report: Report): Record<string, unknown> | und
       values.place,
       'certificates of programs are always checked: tls.authorities names who signs them',
     );
+  return url;
+}
+
+function targetOf(values: Values, report: Report): Record<string, unknown> | undefined {
+  const url = urlOf(values, report);
+  if (url === undefined) return undefined;
   const seconds = (key: string) => values.number(key, 10, 3_600_000);
   const [connection, reconnect] = [seconds('connection_timeout'), seconds('reconnect_interval')];
   const attempts = values.number('reconnect_attempts', 0, 1_000);
   const isPerCall = /^per_call/.test(values.text('connection_type'));
+  const [username, password] = [values.text('username'), values.text('password')];
+  const protocols = protocolsOf(values);
+  tellUnused('client', [values], report);
   return {
     url,
     ...(isPerCall ? { type: 'per_call' } : {}),
-    ...protocolsOf(values),
-    ...(values.text('username') ? { username: values.text('username'), password: values.text('password') } : {}),
+    ...protocols,
+    ...(username ? { username, password } : {}),
     ...(connection === undefined ? {} : { connection_timeout: Math.min(60, connection / 1000) }),
     ...(reconnect === undefined ? {} : { reconnect_interval: reconnect / 1000 }),
     ...(attempts === undefined ? {} : { reconnect_attempts: attempts }),

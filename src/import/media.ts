@@ -2,6 +2,7 @@ import { basename, dirname, isAbsolute, join } from 'node:path';
 import type { Part } from './part.ts';
 import type { Report } from './report.ts';
 import { type Section, Values } from './source.ts';
+import { tellUnused } from './unused.ts';
 
 /** `rtp.conf`, `musiconhold.conf` and `asterisk.conf`: audio, music and prompts. */
 
@@ -16,14 +17,15 @@ export function importMedia({ rtp, music, asterisk }: MediaFiles, report: Report
     new Values(sections.find((section) => section.name === name) ?? { name, place: file, entries: [] });
   const options = values(asterisk, 'options', 'asterisk.conf');
   const directories = values(asterisk, 'directories', 'asterisk.conf');
+  const audio = values(rtp, 'general', 'rtp.conf');
   const data = directories.text('astdatadir') || directories.text('astvarlibdir') || standardData;
   return {
     general: {
       ...(options.text('systemname') ? { system_name: options.text('systemname') } : {}),
       ...(options.text('entityid') ? { entity_id: options.text('entityid') } : {}),
     },
-    media: rtpOf(values(rtp, 'general', 'rtp.conf'), report),
-    ...stunOf(values(rtp, 'general', 'rtp.conf'), report),
+    media: rtpOf(audio, report),
+    ...stunOf(audio, report),
     sounds: {
       directories: [join(data, 'sounds'), 'builtin'],
       ...musicOf(music, data, report),
@@ -39,6 +41,7 @@ function rtpOf(rtp: Values, report: Report): Record<string, unknown> {
     if (rtp.text(key) !== '') report.missing(rtp.place, `${key}: audio is not relayed by a server (TURN); left out`);
   for (const key of ['stun_blacklist', 'stun_deny', 'ice_deny', 'ice_blacklist'])
     if (rtp.text(key) !== '') report.missing(rtp.place, `${key}: no candidates are told (ICE); left out`);
+  tellUnused('rtp', [rtp], report);
   if (rtp.flag('strictrtp') === false)
     report.approximated(
       rtp.place,

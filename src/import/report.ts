@@ -1,9 +1,12 @@
 import type { Place } from './source.ts';
 
+type Kind = 'unread' | 'approximated' | 'missing';
+
 /** What became of what was read: for the person who brings a configuration along. */
 export class Report {
   readonly #taken = new Map<string, number>();
-  readonly #said: Record<'approximated' | 'missing', Map<string, Place[]>> = {
+  readonly #said: Record<Kind, Map<string, Place[]>> = {
+    unread: new Map(),
     approximated: new Map(),
     missing: new Map(),
   };
@@ -23,12 +26,17 @@ export class Report {
     this.#say('missing', place, what);
   }
 
-  /** How many different things were said. */
-  get counts(): { approximated: number; missing: number } {
-    return { approximated: this.#said.approximated.size, missing: this.#said.missing.size };
+  /** A file, or the rest of one, that is not read: without it what comes out is not what was configured. */
+  unread(place: Place, what: string): void {
+    this.#say('unread', place, what);
   }
 
-  #say(kind: 'approximated' | 'missing', place: Place, what: string): void {
+  /** Whether all files were read. */
+  get isComplete(): boolean {
+    return this.#said.unread.size === 0;
+  }
+
+  #say(kind: Kind, place: Place, what: string): void {
     const places = this.#said[kind].get(what);
     if (places) places.push(place);
     else this.#said[kind].set(what, [place]);
@@ -37,9 +45,10 @@ export class Report {
   /** The report as text. */
   toString(): string {
     const taken = [...this.#taken].map(([what, count]) => `  ${count} ${what}`);
-    const lines = (kind: 'approximated' | 'missing'): string[] =>
+    const lines = (kind: Kind): string[] =>
       [...this.#said[kind]].map(([what, places]) => `  ${shown(places)}: ${what}`);
     return [
+      ...section('Not read', lines('unread')),
       ...section('Taken', taken),
       ...section('Approximated', lines('approximated')),
       ...section('Not there', lines('missing')),

@@ -15,12 +15,12 @@ export type Section = { name: string; place: Place; entries: readonly Entry[] };
 export type Files = {
   /** @returns the text, or why there is none: `missing`, or a sentence. */
   read(name: string): { text: string } | { missing: true } | { refused: string };
-  /** Files whose name fits a pattern with `*` in its last part, sorted. */
-  matching(pattern: string): string[];
+  /** Files whose name fits a pattern with `*` and `?` in its last part, sorted; or why they are not looked for. */
+  matching(pattern: string): readonly string[] | { refused: string };
 };
 
-/** Tells something that could not be read, and where. */
-export type Complain = (place: Place, message: string) => void;
+/** Reports something that is not read, and where. `isFile`: a whole file, or the rest of one. */
+export type Complain = (place: Place, message: string, isFile: boolean) => void;
 
 /** Bounds on what is read of one file with all that it includes. */
 const limits = { depth: 10, files: 200, lines: 200_000, lineLength: 8_192, entries: 500_000 };
@@ -70,14 +70,20 @@ class Reader {
     return true;
   }
 
+  /** Reports a file that is not read. */
   #refuse(place: Place, message: string): false {
-    this.#complain(place, message);
+    this.#complain(place, message, true);
     return false;
+  }
+
+  /** Reports a line that is not read. */
+  #skip(place: Place, message: string): void {
+    this.#complain(place, message, false);
   }
 
   #line(raw: string, place: Place, depth: number): void {
     if (raw.length > limits.lineLength) {
-      this.#complain(place, `longer than ${limits.lineLength} characters: left out`);
+      this.#skip(place, `longer than ${limits.lineLength} characters: left out`);
       return;
     }
     const line = this.#withoutComments(raw).trim();
@@ -109,18 +115,19 @@ class Reader {
   #directive(line: string, place: Place, depth: number): void {
     const [word = '', ...rest] = line.split(/\s+/);
     const name = rest.join(' ').replace(/^["<]|[">]$/g, '');
-    if (word === '#exec') this.#complain(place, `#exec ${name} is not run: put what it writes into a file`);
-    else if (word !== '#include' && word !== '#tryinclude') this.#complain(place, `${word} is no directive`);
+    if (word === '#exec') this.#skip(place, `#exec ${name} is not run: put what it writes into a file`);
+    else if (word !== '#include' && word !== '#tryinclude') this.#skip(place, `${word} is no directive`);
     else {
       const names = /[*?]/.test(name) ? this.#files.matching(name) : [name];
-      for (const each of names) this.file(each, depth + 1, word === '#tryinclude' ? 'optional' : place);
+      if ('refused' in names) this.#refuse(place, `${name} ${names.refused}`);
+      else for (const each of names) this.file(each, depth + 1, word === '#tryinclude' ? 'optional' : place);
     }
   }
 
   #header(line: string, place: Place): void {
     const end = line.indexOf(']');
     if (end < 0) {
-      this.#complain(place, '"]" is missing');
+      this.#skip(place, '"]" is missing');
       this.#current = undefined;
       return;
     }
@@ -149,7 +156,7 @@ class Reader {
     return parents.flatMap((parent) => {
       const found =
         this.#sections.findLast(({ name, isTemplate }) => name === parent && isTemplate) ?? this.#other(parent);
-      if (!found) this.#complain(place, `there is no template "${parent}"`);
+      if (!found) this.#skip(place, `there is no template "${parent}"`);
       return found ? this.#counted(found.own) : [];
     });
   }
@@ -167,7 +174,7 @@ class Reader {
   #entry(line: string, place: Place): void {
     const equals = line.indexOf('=');
     if (equals < 1 || !this.#current) {
-      this.#complain(place, this.#current ? 'is not key=value: left out' : 'stands in no section: left out');
+      this.#skip(place, this.#current ? 'is not key=value: left out' : 'stands in no section: left out');
       return;
     }
     const adds = line[equals - 1] === '+';

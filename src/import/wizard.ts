@@ -1,3 +1,4 @@
+import { splitPort } from './access.ts';
 import type { Report } from './report.ts';
 import { type Entry, type Section, Values } from './source.ts';
 
@@ -111,7 +112,7 @@ function sectionsOf(values: Values, report: Report): Section[] {
       ? [
           make('identify', name, [
             entry('endpoint', name),
-            ...hosts.map((host) => entry('match', host.replace(/:\d+$/, ''))),
+            ...hosts.map((host) => entry('match', splitPort(host).host)),
             ...of('identify'),
           ]),
         ]

@@ -242,14 +242,25 @@ say => #9,peer,Playback,hello
   const missing = linesUnder(report, 'Not there').join('\n');
   for (const words of [
     'automixmon: "*3x" is no code',
-    'atxferthreeway (a talk of three',
-    'parkcall (parking',
+    'atxferthreeway *3 (a three-way call',
+    'atxferswap *4 (switching between',
+    'parkcall #72 (parking',
     'pickupexten (',
     'say (',
   ])
     assert.ok(missing.includes(words), `${words}\n${missing}`);
   assert.match(linesUnder(report, 'Approximated').join(), /courtesytone: a beep/);
-  assert.match(linesUnder(report, 'Approximated').join(), /atxferdropcall: who has hung up/);
+  assert.match(linesUnder(report, 'Approximated').join(), /atxferdropcall, .*the transferer is called back once/);
+});
+
+importing('attended transfers by keys: what Asterisk adds by default is reported, but not where there are none', () => {
+  const told = (map: string) =>
+    imported({ 'extensions.conf': '[c]\nexten => 1,1,Hangup\n', 'features.conf': `[featuremap]\n${map}\n` }).report;
+  const report = told('atxfer => *2');
+  assert.match(report, /atxferthreeway \*3 /);
+  assert.match(report, /atxferswap \*4 /);
+  assert.match(report, /the transferer is called back once, not repeatedly/);
+  assert.not.match(told('blindxfer => #1'), /atxfer/);
 });
 
 importing('without features.conf the codes are those that the field has then', () => {
@@ -412,19 +423,196 @@ importing('secret audio stays so, and a registration finds its line by its crede
   assert.ok(report.includes('the registration at sip:other.example.org belongs to no endpoint'));
 });
 
-importing('calls that phones forward go on as it was said', () => {
+importing('calls that phones forward go on as it was said, and to the user that they name where nothing was', () => {
   const section = (name: string, method: string) =>
-    `[${name}]\ntype=endpoint\nauth=${name}\nredirect_method=${method}\n[${name}]\ntype=auth\nusername=${name}\npassword=pw-${name}\n`;
+    `[${name}]\ntype=endpoint\nauth=${name}\n${method && `redirect_method=${method}\n`}[${name}]\ntype=auth\nusername=${name}\npassword=pw-${name}\n`;
   const { yaml, report } = imported({
-    'pjsip.conf': ['user', 'uri_core', 'uri_pjsip'].map((method, index) => section(`phone${index}`, method)).join(''),
+    'pjsip.conf': ['user', 'uri_core', 'uri_pjsip', '']
+      .map((method, index) => section(`phone${index}`, method))
+      .join(''),
   });
   const { endpoints } = checked(yaml).sip;
   assert.equal(
-    ['phone0', 'phone1', 'phone2'].map((name) => endpoints[name]?.redirect_method),
-    ['user', 'uri_core', 'uri_core'],
+    ['phone0', 'phone1', 'phone2', 'phone3'].map((name) => endpoints[name]?.redirect_method),
+    ['user', 'uri_core', 'uri_core', 'user'],
   );
   assert.not(report.includes('redirect_method'));
 });
+
+importing('users of the interface come from where they may come there, or are left out', () => {
+  const user = (name: string, lines: string) => `[${name}]\ntype=user\npassword=pw\n${lines}\n`;
+  const { yaml, report } = imported({
+    'acl.conf': '[office]\ndeny=0.0.0.0/0\npermit=10.1.0.0/16\n',
+    'ari.conf': [
+      '[general]\nenabled=yes\nchannelvars=ACCOUNT,CHANNEL(language)\n',
+      user('anywhere', ''),
+      user('permitted', 'deny=0.0.0.0/0.0.0.0\npermit=192.168.7.0/255.255.255.0,[2001:db8::1]\ndeny=192.168.7.9'),
+      user('denied', 'deny=10.0.0.0/8'),
+      user('listed', 'acl=office'),
+      user('nobody', 'deny=0.0.0.0/0'),
+      user('excepted', 'deny=10.0.0.0/8\npermit=10.1.0.0/16'),
+      user('odd', 'colour=green'),
+    ].join(''),
+  });
+  const { http, general } = checked(yaml);
+  assert.equal(
+    http.users.map(({ name, allowed_addresses: allowed, denied_addresses: denied }) => [name, allowed, denied]),
+    [
+      ['anywhere', undefined, undefined],
+      ['permitted', ['192.168.7.0/24', '2001:db8::1'], ['192.168.7.9']],
+      ['denied', undefined, ['10.0.0.0/8']],
+      ['listed', ['10.1.0.0/16'], []],
+      ['odd', undefined, undefined],
+    ].map(([name, allowed, denied]) => [name, allowed, denied?.length ? denied : undefined]),
+  );
+  assert.equal(general.channelvars, ['ACCOUNT', 'CHANNEL(language)']);
+  for (const words of ['the user nobody is left out', 'the user excepted is left out', 'colour of users'])
+    assert.ok(report.includes(words), report);
+});
+
+importing('an interface that is off there has no users here', () => {
+  const { yaml, report } = imported({ 'ari.conf': '[general]\nenabled=no\n[a]\ntype=user\npassword=p\n' });
+  assert.not.match(yaml, /name: a/);
+  assert.ok(report.includes('the REST interface is off there'), report);
+});
+
+importing('what an endpoint may not do there it may not do here, and what cannot be said is reported', () => {
+  const { yaml, report } = imported({
+    'pjsip.conf': `[a]\ntype=endpoint\nauth=a,b\nallow_transfer=no\nallow_subscribe=no\nsend_connected_line=no\ntimers=required
+timers_sess_expires=600\ntimers_min_se=120\ntrust_connected_line=no\nrtp_timeout=60\naors=a
+[a]\ntype=aor\nmailboxes=1@default\nmax_contacts=1
+[a]\ntype=auth\nusername=a\npassword=p\nrealm=here
+[b]\ntype=auth\nusername=b\npassword=q
+[stray]\ntype=auth\nusername=s\npassword=r
+[stray]\ntype=aor\nmax_contacts=1
+[stray]\ntype=identify\nendpoint=gone\nmatch=10.0.0.1
+[t]\ntype=transport\nbind=127.0.0.1\ncipher=AES
+[global]\ntype=global\nendpoint_identifier_order=username,ip\n`,
+  });
+  const { a } = checked(yaml).sip.endpoints;
+  assert.equal(
+    [
+      a?.allow_transfer,
+      a?.subscribe_context,
+      a?.send_connected_line,
+      a?.timers,
+      a?.timers_sess_expires,
+      a?.timers_min_se,
+    ],
+    [false, 'no-subscriptions', false, 'required', 600, 120],
+  );
+  assert.equal(checked(yaml).dialplan['no-subscriptions'], {});
+  for (const words of [
+    'auth b: an endpoint has one user name',
+    'auth stray belongs to no endpoint',
+    'aor stray belongs to no endpoint',
+    'identify stray belongs to no endpoint',
+    'trust_connected_line of endpoints is not there',
+    'rtp_timeout of endpoints is not there',
+    'mailboxes of AORs is not there',
+    'realm of auth objects is not there',
+    'cipher of SIP transports is not there',
+    'endpoint_identifier_order of [global] of pjsip.conf is not there',
+  ])
+    assert.ok(linesUnder(report, 'Not there').join('\n').includes(words), `${words}\n${report}`);
+});
+
+importing('addresses of identify: IPv6 in brackets, and with a port, which is reported', () => {
+  const { yaml, report } = imported({
+    'pjsip.conf':
+      '[a]\ntype=endpoint\n[a]\ntype=identify\nendpoint=a\nmatch=[::1],192.0.2.1:5060,[2001:db8::]/32,[2001:db9::1]:5080,2001:dba::1,192.0.2.0/24\n',
+    'pjsip_wizard.conf': '[w]\ntype=wizard\nremote_hosts=[2001:db8::9]:5070,2001:db8::7\n',
+  });
+  const { a, w } = checked(yaml).sip.endpoints;
+  assert.equal(a?.match, ['::1', '192.0.2.1', '2001:db8::/32', '2001:db9::1', '2001:dba::1', '192.0.2.0/24']);
+  assert.equal(w?.match, ['2001:db8::9', '2001:db8::7']);
+  const approximated = linesUnder(report, 'Approximated').join('\n');
+  assert.ok(approximated.includes('match 192.0.2.1:5060: calls from any port of 192.0.2.1 are let in'), report);
+  assert.ok(approximated.includes('match [2001:db9::1]:5080: calls from any port'), report);
+});
+
+importing('credentials of a registration are those of its line; others than the line has are reported', () => {
+  const file = (own: string) => `[a]\ntype=endpoint\n${own}[r]\ntype=registration\nendpoint=a\noutbound_auth=out
+server_uri=sip:example.org\noutbound_proxy=sip:proxy.example.org
+[out]\ntype=auth\nusername=u\npassword=q\n[other]\ntype=auth\nusername=o\npassword=q\n`;
+  const outbound = (own: string) => {
+    const { yaml, report } = imported({ 'pjsip.conf': file(own) });
+    return [checked(yaml).sip.endpoints['a']?.outbound_auth?.username, report] as const;
+  };
+  const [taken, told] = outbound('');
+  assert.is(taken, 'u');
+  assert.ok(told.includes('outbound_proxy of registrations is not there'), told);
+  const [kept, said] = outbound('outbound_auth=other\n');
+  assert.is(kept, 'o');
+  assert.ok(said.includes('outbound_auth out: an endpoint has one, other'), said);
+});
+
+importing('a server of audio that is to be encrypted is not connected to in the clear', () => {
+  const { yaml, report } = imported({
+    'websocket_client.conf':
+      '[voice]\ntype=websocket_client\nuri=ws://192.0.2.1/media\ntls_enabled=yes\nca_list_file=/ca.pem\n',
+  });
+  assert.equal(checked(yaml).external_media.websockets, {});
+  assert.ok(report.includes('ws://192.0.2.1/media: left out'), report);
+  assert.ok(report.includes('ca_list_file of WebSockets is not there'), report);
+});
+
+importing('a file that is not read makes the import fail, and the report says how to mend it', () =>
+  withDirectory((directory) => {
+    const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+    let count = 0;
+    const run = (make: (place: string) => void) => {
+      const place = join(directory, `asterisk${++count}`);
+      mkdirSync(place);
+      writeFileSync(join(place, 'pjsip.conf'), '[a]\ntype=endpoint\n');
+      make(place);
+      const { status, stdout, stderr } = spawnSync(process.execPath, [cli, 'import', '--from', place], {
+        encoding: 'utf8',
+      });
+      assert.equal([status, stdout], [1, ''], stderr);
+      assert.ok(stderr.includes('nothing is imported'), stderr);
+      return linesUnder(stderr, 'Not read').join('\n');
+    };
+    writeFileSync(join(directory, 'elsewhere.conf'), '[c]\nexten => 1,1,Hangup\n');
+    const file = 'extensions.conf';
+    const link = (target: string) => (place: string) => symlinkSync(target, join(place, file));
+    assert.match(
+      run(link(join(directory, 'elsewhere.conf'))),
+      /^extensions\.conf: .* symbolic link out of the directory/,
+    );
+    assert.match(run(link(join(directory, 'gone.conf'))), /^extensions\.conf: .* link to a file that is not there/);
+    assert.match(
+      run((place) => writeFileSync(join(place, 'Extensions.Conf'), '[c]\n')),
+      /^extensions\.conf: extensions\.conf is not there, but Extensions\.Conf is: rename/,
+    );
+    assert.match(
+      run((place) => writeFileSync(join(place, file), '#include Phones.conf\n')),
+      /^extensions\.conf:1: Phones\.conf is not there$/,
+    );
+  }),
+);
+
+importing('sip.conf: the report names the converter', () => {
+  assert.match(imported({ 'sip.conf': '[general]\n' }).report, /sip_to_pjsip\.py/);
+});
+
+importing('files that a pattern fits are included: * for any letters, ? for one', () =>
+  withDirectory((directory) => {
+    for (const name of ['ab.conf', 'axxb.conf', 'a1.conf', 'b.conf', 'a.txt']) writeFileSync(join(directory, name), '');
+    const { matching } = directoryFiles(directory);
+    assert.equal(
+      ['a*b.conf', 'a?.conf', '*', '*.t*t', 'gone/*', '?'].map((pattern) => matching(pattern)),
+      [
+        ['ab.conf', 'axxb.conf'],
+        ['a1.conf', 'ab.conf'],
+        ['a.txt', 'a1.conf', 'ab.conf', 'axxb.conf', 'b.conf'],
+        ['a.txt'],
+        [],
+        [],
+      ],
+    );
+  }),
+);
 
 importing('an access list for everybody keeps SIP on this machine', () => {
   const { yaml, report } = imported({
@@ -528,9 +716,10 @@ importing('nothing is read outside of the directory, and what includes itself en
     assert.equal(told, [
       'a.conf:1 ../secret.conf leads out of the directory: not read',
       'a.conf:2 /etc/passwd leads out of the directory: not read',
-      'a.conf:3 link.conf leads out of the directory: not read',
+      'a.conf:3 link.conf is a symbolic link out of the directory: not read; `cp -RL` copies what it leads to',
       'round.conf:1 more than 10 files include one another',
       'a.conf:5 gone.conf is not there',
+      'a.conf:7 ../*.conf leads out of the directory: not read',
       'a.conf:9 #exec /bin/date is not run: put what it writes into a file',
     ]);
   }),

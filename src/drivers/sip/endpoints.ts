@@ -48,7 +48,7 @@ export interface Endpoints {
   remove(name: string): void;
   /**
    * Finds out who sent a request: by the digest's user; else by the token that a line's provider was given; else by the
-   * user of From, who must then prove it; else by the source address. Nobody learns which users exist: known and unknown
+   * user of From, who must then prove it; else by the source address, of several endpoints there by From. Nobody learns which users exist: known and unknown
    * ones are challenged alike. Who has proved it and comes from where it may not, or calls itself by another endpoint's
    * name without being trusted to (`trustIdentity`), is forbidden.
    */
@@ -129,10 +129,12 @@ export function createEndpoints(
     return false;
   };
 
-  /** An endpoint that needs no password from this address. */
-  const byAddress = (address: string): EndpointConfig | undefined => {
-    for (const { config, matches } of byName.values())
-      if (!config.auth && matches.some((match) => match(address))) return config;
+  /** The endpoint that needs no password from this address: of several the one that From names, else the first one. */
+  const byAddress = (address: string, from: EndpointConfig | undefined): EndpointConfig | undefined => {
+    const isThere = ({ config, matches }: Entry) => !config.auth && matches.some((match) => match(address));
+    const named = from && byName.get(from.name.toLowerCase());
+    if (named && isThere(named)) return named.config;
+    for (const entry of byName.values()) if (isThere(entry)) return entry.config;
     return undefined;
   };
 
@@ -190,9 +192,11 @@ export function createEndpoints(
       if (verdict.result === 'accepted') return admitted(byUsername.get(verdict.username)!, transaction, true);
       const line = verdict.result === 'absent' ? lineOf?.(request.uri) : undefined;
       if (line) return admitted(line, transaction, false);
-      const local = verdict.result === 'absent' ? byAddress(source.address) : undefined;
+      const from = claimed(request);
       // Who claims to be a phone with a password has to know it, also where strangers are let in.
-      return local && !claimed(request)?.auth ? admitted(local, transaction, true) : refusal(verdict, source.address);
+      const isOpen = verdict.result === 'absent' && !from?.auth;
+      const local = isOpen ? byAddress(source.address, from) : undefined;
+      return local ? admitted(local, transaction, true) : refusal(verdict, source.address);
     },
     challengeStranger({ name, auth, match }, transaction, dialog) {
       const { request, source } = transaction;

@@ -88,6 +88,27 @@ features('who claims to be a phone with a password has to prove it, also from a 
   assert.is(callee.incoming.length, 1);
 });
 
+features(
+  'of endpoints without passwords at one address the one that From names calls, else the first one',
+  async () => {
+    const there = (name: string, match: string) => endpoint(name, { match: [match] });
+    const endpoints = [there('first', '127.0.0.0/8'), there('second', '127.0.0.1'), there('elsewhere', '192.0.2.1')];
+    const callee = await phone({ config: { endpoints } });
+    const caller = await phone({ config: { endpoints: [trunkTo(callee.uri)] } });
+    for (const [index, [number, expected]] of [
+      ['SECOND', 'second'],
+      ['first', 'first'],
+      ['4930123456', 'first'],
+    ].entries()) {
+      caller.open('1@trunk', { caller: { name: '', number: number! } }).leg.dial();
+      assert.equal((await callee.rung(index)).call?.endpoint, ['PJSIP', expected], number);
+    }
+    const stranger = caller.open('1@trunk', { caller: { name: '', number: 'elsewhere' } });
+    stranger.leg.dial();
+    assert.equal(await stranger.heard('leg.hungUp'), { type: 'leg.hungUp', cause: 21, techCause: 403 });
+  },
+);
+
 features('all contacts ring, the first to answer wins, the others hear that it was answered elsewhere', async () => {
   const [one, two] = [await taker(), await taker()];
   const both = endpoint('both', { aor: { ...defaultAor, contacts: [one.uri, two.uri] } });

@@ -1,0 +1,92 @@
+import { asNetwork, splitPort } from './access.ts';
+import type { World } from './pjsip-objects.ts';
+import { belongsTo } from './pjsip-registrations.ts';
+import type { Report } from './report.ts';
+import type { Values } from './source.ts';
+import { tellUnused } from './unused.ts';
+
+/** Who calls as an endpoint of `pjsip.conf`, and with what we prove who we are. */
+
+/** What lets its calls in, and what we answer when it asks us. */
+export function credentialsOf(each: Values, world: World): Record<string, unknown> | 'left' {
+  const { of, named, report } = world;
+  const found: Record<string, unknown> = {};
+  const [name, ...others] = each.list('auth');
+  for (const other of others)
+    report.missing(each.place, `auth ${other}: an endpoint has one user name, ${name}; left out`);
+  const identifies = of('identify').filter(
+    (identify) => identify.text('endpoint').toLowerCase() === each.name.toLowerCase(),
+  );
+  const addresses = identifies.flatMap((identify) => addressesOf(identify, report));
+  if (name !== undefined) {
+    const auth = named('auth', name);
+    const isByAddress = /^ip$/i.test(each.text('identify_by').trim());
+    if (isByAddress) return 'left';
+    if (!auth)
+      report.missing(each.place, `auth ${name} is not there: the password is made up, so that nobody is let in`);
+    found['auth'] = { username: auth?.text('username') || auth?.name || name, ...passwordOf(auth, report) };
+    if (addresses.length > 0)
+      report.approximated(each.place, 'the password alone tells who calls, the addresses of identify are left out');
+    else if (identifies.length === 0) report.took('passwords of endpoints');
+    tellUnused('auth', auth ? [auth] : [], report);
+  } else if (addresses.length > 0) {
+    found['match'] = addresses;
+    report.took('endpoints known by their address');
+  } else
+    report.approximated(
+      each.place,
+      'an endpoint without a password and without an address is whoever says so there; here nobody is let in: give it auth or match',
+    );
+  tellUnused('identify', identifies, report);
+  return { ...found, ...outboundOf(each, world) };
+}
+
+/** What we answer when the other side asks us: the endpoint's own, or that of its registration. */
+function outboundOf(each: Values, world: World): { outbound_auth?: object } {
+  const { of, named, report } = world;
+  const registration = of('registration').find((one) => belongsTo(one, each, world));
+  const names = new Set([each, ...(registration ? [registration] : [])].flatMap((one) => one.list('outbound_auth')));
+  const [outbound, ...others] = names;
+  for (const other of others)
+    report.missing(each.place, `outbound_auth ${other}: an endpoint has one, ${outbound}; left out`);
+  const ours = outbound === undefined ? undefined : named('auth', outbound);
+  ours?.text('realm');
+  tellUnused('auth', ours ? [ours] : [], report);
+  if (ours && ours.text('password') !== '')
+    return {
+      outbound_auth: {
+        username: ours.text('username') || ours.name,
+        password: ours.text('password'),
+        ...(ours.text('realm') && !ours.text('realm').includes('*') ? { realm: ours.text('realm') } : {}),
+      },
+    };
+  if (outbound !== undefined)
+    report.missing(each.place, `outbound_auth ${outbound} has no password that can be read: fill in outbound_auth`);
+  return {};
+}
+
+function passwordOf(auth: Values | undefined, report: Report): { password?: string } {
+  if (!auth) return {};
+  const password = auth.text('password');
+  if (password !== '') return { password };
+  report.missing(
+    auth.place,
+    'a password that is kept as a hash (md5_cred, password_digest): give `password`, until then one is made up that nobody knows',
+  );
+  return {};
+}
+
+function addressesOf(identify: Values, report: Report): string[] {
+  if (identify.text('match_header') !== '' || identify.text('match_request_uri') !== '') {
+    report.missing(identify.place, 'match_header and match_request_uri: only addresses tell who calls, left out');
+    return [];
+  }
+  return identify.list('match').flatMap((match) => {
+    const { host, hasPort } = splitPort(match);
+    const network = asNetwork(host);
+    if (network === undefined)
+      report.missing(identify.place, `match ${match}: names are not looked up, put its addresses there`);
+    else if (hasPort) report.approximated(identify.place, `match ${match}: calls from any port of ${host} are let in`);
+    return network ?? [];
+  });
+}

@@ -1,0 +1,56 @@
+import type { Access } from './access.ts';
+import type { Report } from './report.ts';
+import type { Values } from './source.ts';
+
+/** The objects of `pjsip.conf`, and which of what they say has no meaning here. */
+
+/** Objects by type and name. */
+export class Objects {
+  readonly #byType = new Map<string, { all: Values[]; byName: Map<string, Values> }>();
+
+  add(type: string, values: Values): void {
+    const { all, byName } = this.#byType.get(type) ?? { all: [], byName: new Map<string, Values>() };
+    this.#byType.set(type, { all, byName });
+    all.push(values);
+    if (!byName.has(values.name.toLowerCase())) byName.set(values.name.toLowerCase(), values);
+  }
+
+  types(): IterableIterator<string> {
+    return this.#byType.keys();
+  }
+
+  of = (type: string): readonly Values[] => this.#byType.get(type)?.all ?? [];
+
+  /** The object of a type and a name, in any case of letters; the first one where there are several. */
+  named = (type: string, name: string): Values | undefined => this.#byType.get(type)?.byName.get(name.toLowerCase());
+}
+
+export type World = Pick<Objects, 'of' | 'named'> & {
+  report: Report;
+  notes: Record<string, string>;
+  accessOf: (values: Values, prefix?: 'contact_') => Access;
+  /** Whom the lists for all of SIP let in. */
+  everywhere: Access;
+};
+
+/** Reports objects that belong to no endpoint: somebody may believe that they count. */
+export function tellStrays({ of, report }: World): void {
+  const endpoints = new Set(of('endpoint').map(({ name }) => name.toLowerCase()));
+  const named = (types: readonly string[], keys: readonly string[]): Set<string> =>
+    new Set(
+      types
+        .flatMap((type) => of(type).flatMap((each) => keys.flatMap((key) => each.list(key))))
+        .map((name) => name.toLowerCase()),
+    );
+  const auths = named(['endpoint', 'registration'], ['auth', 'outbound_auth']);
+  const aors = named(['endpoint'], ['aors']);
+  for (const [type, used] of [
+    ['auth', auths],
+    ['aor', aors],
+  ] as const)
+    for (const { name, place } of of(type))
+      if (!used.has(name.toLowerCase())) report.missing(place, `${type} ${name} belongs to no endpoint: left out`);
+  for (const identify of of('identify'))
+    if (!endpoints.has(identify.text('endpoint').toLowerCase()))
+      report.missing(identify.place, `identify ${identify.name} belongs to no endpoint: left out`);
+}
