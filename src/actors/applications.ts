@@ -47,6 +47,8 @@ export type ConnectRequest = Connection & {
   observes?: boolean | undefined;
   /** Applications that had events before: the number of the last one. What is kept of later ones comes first. */
   resume?: ReadonlyMap<string, number> | undefined;
+  /** Whether its socket is open, for a connection that is registered before; left out, it always is. */
+  isOpen?(): boolean;
   /** Made by this system, so the names may be as long as {@link longestOwnName}. */
   own?: boolean | undefined;
 };
@@ -118,7 +120,7 @@ export interface Applications {
 
   /** Whether channels may enter the application. */
   isActive(name: string): boolean;
-  /** Whether its connection is there. */
+  /** Whether its connection is there; not so while an outbound one is away, though channels may enter. */
   isConnected(name: string): boolean;
   /** Call control subscribes an application by one reference; an unknown application is ignored. */
   addInterest(name: string, topic: Topic): void;
@@ -197,7 +199,7 @@ const unlimited = { applications: Number.POSITIVE_INFINITY, subscriptions: Numbe
 export function createApplications(options: ApplicationsOptions): Applications {
   const { bus, clock, log, runtime, entityId, resolve, check, limits = unlimited, queueLimit = 0 } = options;
   const registry = new Registry<ApplicationActor>('applicationNotFound');
-  const connections = new Map<string, Connection>();
+  const connections = new Map<string, Connection & Pick<ConnectRequest, 'isOpen'>>();
   /** Applications that were registered last by somebody who only observes. */
   const observed = new Set<string>();
   /** Events of applications that were taken up and are not connected again yet. */
@@ -373,12 +375,13 @@ export function createApplications(options: ApplicationsOptions): Applications {
     },
 
     connect(request) {
-      const { subscribeAll = false, announce = false, observes = false, describe } = request;
+      const { subscribeAll = false, announce = false, observes = false, describe, isOpen } = request;
       const names = namesOf(request.names, request.own ? longestOwnName : longestApplicationName);
       // What the configuration or a call asks for is not refused.
       if (!announce) requireRegistrable(names, observes);
       const id = `connection-${++connectionCount}`;
-      const connection: Connection = {
+      const connection: Connection & Pick<ConnectRequest, 'isOpen'> = {
+        ...(isOpen && { isOpen }),
         send: (json) => request.send(json),
         describe,
         unread: () => request.unread?.() ?? 0,
@@ -399,7 +402,9 @@ export function createApplications(options: ApplicationsOptions): Applications {
         }
       };
       take();
-      log.info({ applications: names, connection: describe }, 'applications are connected');
+      // A socket that is not open yet is told by its owner.
+      const tellsLater = announce === 'whenAsked';
+      if (!tellsLater) log.info({ applications: names, connection: describe }, 'applications are connected');
       const tell = (type: 'ApplicationRegistered' | 'ApplicationUnregistered'): void => {
         for (const name of owned()) delivery.send(name, connection, { type });
       };
@@ -413,7 +418,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
         close() {
           if (announce) tell('ApplicationUnregistered');
           for (const name of owned()) registry.find(name)?.send({ type: 'disconnect', connection: id });
-          if (connections.delete(id))
+          if (connections.delete(id) && !tellsLater)
             log.info({ applications: names, connection: describe }, 'applications are not connected any more');
         },
       };
@@ -426,8 +431,9 @@ export function createApplications(options: ApplicationsOptions): Applications {
       return actor !== undefined && !observed.has(name) && isActiveApplication(actor.getSnapshot());
     },
     isConnected(name) {
-      const actor = registry.find(name);
-      return actor !== undefined && isActiveApplication(actor.getSnapshot());
+      const { connection } = registry.find(name)?.getSnapshot().context ?? {};
+      const made = connection === undefined ? undefined : connections.get(connection);
+      return made !== undefined && made.isOpen?.() !== false;
     },
     addInterest: (name, topic) => void delivery.subscribe(name, topic),
     removeInterest: (name, topic) => void delivery.unsubscribe(name, topic),

@@ -81,6 +81,7 @@ export function createOutboundConnections(options: OutboundConnectionsOptions): 
     const { subscribeAll, target } = settings;
     return applications.connect({
       ...{ names, subscribeAll, announce, own: true, send: outbox.take, describe: shownUrl(target.url) },
+      isOpen: () => outbox.isConnected,
       get narrow() {
         return narrowOf(target);
       },

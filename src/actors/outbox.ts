@@ -15,6 +15,7 @@ export interface Outbox {
   restore(waiting: readonly string[]): void;
   /** Events wait from now on. */
   disconnected(): void;
+  readonly isConnected: boolean;
 }
 
 export type OutboxOptions = {
@@ -70,6 +71,9 @@ export function createOutbox({ limit, log, hit = uncounted }: OutboxOptions): Ou
 
     disconnected() {
       send = undefined;
+    },
+    get isConnected() {
+      return send !== undefined;
     },
   };
 }

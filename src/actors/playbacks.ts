@@ -1,6 +1,7 @@
 import type { Bus } from '../bus/bus.ts';
 import type { Topic } from '../bus/topics.ts';
 import type { Ids } from '../lib/ids.ts';
+import { createLineBudget } from '../lib/line-budget.ts';
 import type { Logger } from '../lib/log.ts';
 import { SlotMap } from '../lib/slot-map.ts';
 import {
@@ -95,6 +96,9 @@ export interface Playbacks {
 }
 
 const defaultSkipMs = 3_000;
+/** Lines about items that could not be played, in so many ms: clients can cause them at will. */
+const mostLines = 20;
+const linesMs = 10_000;
 
 /** What a running playback holds beside its chart. */
 type Running = {
@@ -123,6 +127,7 @@ export function createPlaybacks(deps: {
   queueLimit?: number | undefined;
 }): Playbacks {
   const { bus, runtime, ids, log, queueLimit = Number.POSITIVE_INFINITY } = deps;
+  const budget = createLineBudget(runtime.clock, mostLines, linesMs);
   const registry = new Registry<PlaybackActor>('playbackNotFound');
   const running = new SlotMap<string, Running>();
   const queues = new SlotMap<string, MediaQueue>();
@@ -136,9 +141,16 @@ export function createPlaybacks(deps: {
     const entry = running.get(context.id);
     const uri = context.media[index];
     if (!entry || uri === undefined) return;
+    const { kind, id } = entry.target;
     const told = (report: PlayReport): void => {
-      if (report.type === 'media.failed')
-        log.info({ playback: context.id, uri, reason: report.reason }, 'a media item could not be played');
+      // What fails because its target is gone is no fault.
+      if (report.type === 'media.failed' && running.has(context.id))
+        budget.write((untold) =>
+          log.warn(
+            { [kind]: id, playback: context.id, uri, reason: report.reason, ...(untold > 0 && { untold }) },
+            'a media item could not be played',
+          ),
+        );
       actor.send(report);
     };
     entry.handle = entry.target.media.play({ uri, language: context.language, ...from }, told);

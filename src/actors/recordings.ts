@@ -111,7 +111,7 @@ export function createRecordings(options: RecordingsOptions): Recordings {
     const { actor, target, plan, path } = entry;
     const told = (report: RecordReport): void => {
       if (report.type === 'record.failed')
-        log.warn({ recording: name, reason: report.reason }, 'a recording could not be made');
+        log.warn({ [target.kind]: target.id, recording: name, reason: report.reason }, 'a recording could not be made');
       actor.send(report);
     };
     const { name: _, ...how } = plan;

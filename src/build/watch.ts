@@ -41,7 +41,7 @@ export function buildMonitoring(
     applications: state.applications.list().map(({ name }) => ({
       name,
       ...state.applications.figures(name),
-      connected: state.applications.isActive(name),
+      connected: state.applications.isConnected(name),
     })),
     sip: sipFigures(network, technologies),
     media: await media.usage(),

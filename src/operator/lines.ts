@@ -4,7 +4,7 @@ import type { ContactView } from '../models/contact.ts';
 import type { Endpoint } from '../models/endpoint.ts';
 import type { LiveApplication } from '../models/live.ts';
 import type { SightRow } from '../models/sight-rows.ts';
-import type { EventTimelineEntry, TimelineEntry } from '../models/timeline.ts';
+import type { EventTimelineEntry, StepEntry, TimelineEntry } from '../models/timeline.ts';
 import type { Cell, Tone } from './table.ts';
 
 /** What commands write for people: a line for each thing, in columns. */
@@ -166,6 +166,41 @@ function causeText(event: string): string {
   return delay === undefined ? event : `after ${delay}`;
 }
 
+/** Longest value that is shown of an event, in characters. */
+const longestValue = 120;
+const shortened = (text: string): string => (text.length > longestValue ? `${text.slice(0, longestValue - 1)}…` : text);
+
+/** Members of what a chart begins with that say what it is about. */
+const beginnings = ['name', 'dialplan', 'dialString', 'media', 'targetUri', 'app'];
+
+/** A place in the dialplan, which charts and channels name differently: `extension@context:priority`. */
+function placeText(place: unknown): string | undefined {
+  const { context, extension, exten = extension, priority } = (place ?? {}) as Record<string, unknown>;
+  return context === undefined || exten === undefined ? undefined : `${exten}@${context}:${priority ?? 1}`;
+}
+
+/** A member of an event in words; undefined for what is empty or has too many parts. */
+function memberText(name: string, value: unknown): string | undefined {
+  if (name === 'position' || name === 'dialplan') return placeText(value);
+  if (Array.isArray(value)) return value.length > 0 ? `${name} ${shortened(value.join(' '))}` : undefined;
+  return typeof value === 'object' || value === undefined || value === ''
+    ? undefined
+    : `${name} ${shortened(`${value}`)}`;
+}
+
+/** What an event brings along: the step of the dialplan, the reason of a failure, the target of a call. */
+function detailsOf({ event: { type, ...event }, facts }: StepEntry): string {
+  const told = type === 'xstate.init' ? ((event['input'] ?? {}) as Record<string, unknown>) : event;
+  const { app, data, ...rest } = told;
+  const members: Record<string, unknown> = typeof data === 'string' ? { ...rest, step: `${app}(${data})` } : told;
+  const target = type === 'dial' ? facts.find((fact) => fact['type'] === 'Dial')?.['dialstring'] : undefined;
+  const texts = Object.entries({ ...members, target })
+    .filter(([name]) => type !== 'xstate.init' || beginnings.includes(name))
+    .map(([name, value]) => (name === 'step' ? shortened(`${value}`) : memberText(name, value)))
+    .filter((text) => text !== undefined);
+  return texts.length === 0 ? '' : ` (${texts.join(', ')})`;
+}
+
 const stateText = (state: unknown): string => (typeof state === 'string' ? state : JSON.stringify(state));
 
 /** Widths of the columns of {@link entryCells}. */
@@ -205,7 +240,7 @@ function textOf(entry: TimelineEntry): string {
       const from = entry.from === undefined || entry.from === entry.to ? '' : `${stateText(entry.from)} → `;
       const facts = entry.facts.map((fact) => fact['type']).join(', ');
       const effects = entry.effects.map((effect) => effect['type']).join(', ');
-      return `${entry.chart} ${entry.object}: ${causeText(String(entry.event['type']))}: ${from}${stateText(entry.to)}${facts && ` / ${facts}`}${effects && ` ! ${effects}`}`;
+      return `${entry.chart} ${entry.object}: ${causeText(String(entry.event['type']))}${detailsOf(entry)}: ${from}${stateText(entry.to)}${facts && ` / ${facts}`}${effects && ` ! ${effects}`}`;
     }
     case 'request':
       return `${entry.user}: ${entry.method} ${entry.path} ${entry.status} (${entry.duration_ms.toFixed(1)} ms)`;

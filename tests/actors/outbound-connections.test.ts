@@ -75,6 +75,19 @@ standing('registers its applications at once, and says so when it is connected',
   assert.equal(told(sockets[0]!), ['ApplicationRegistered hello', 'ApplicationRegistered other']);
 });
 
+standing(
+  'the log and the numbers of an application say that it is connected once its socket is open, and not before',
+  () => {
+    const { sockets, applications, log } = world(persistent);
+    const told = () => log.lines.filter(({ level }) => level === 'info').map(({ message }) => message);
+    assert.equal([told(), applications.isConnected('hello'), applications.isActive('hello')], [[], false, true]);
+    sockets[0]?.accept();
+    assert.equal([told(), applications.isConnected('hello')], [['connected to applications'], true]);
+    sockets[0]?.told.closed();
+    assert.is(applications.isConnected('hello'), false);
+  },
+);
+
 standing('keeps events while it is away, and sends them in order behind the word that it is back', () => {
   const { sockets, userEvent, clock, applications, outbound } = world(persistent);
   userEvent('early');

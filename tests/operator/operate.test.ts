@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import type { Call } from '../../src/models/call.ts';
 import type { ContactView } from '../../src/models/contact.ts';
 import type { Endpoint } from '../../src/models/endpoint.ts';
-import type { TimelineEntry } from '../../src/models/timeline.ts';
+import type { StepEntry, TimelineEntry } from '../../src/models/timeline.ts';
 import { callCells, entryCells, phoneCells, sightCells } from '../../src/operator/lines.ts';
 import { operate } from '../../src/operator/operate.ts';
 import { lineOf, type Style, tableOf } from '../../src/operator/table.ts';
@@ -94,7 +94,13 @@ operator('lists stand in columns under their heads; of nothing only a terminal h
       all[2] ?? '',
       /^\d\d:\d\d:\d\d\.\d{3} {2}request {2}tester: POST \/ari\/channels\/c1 200 \([\d.]+ ms\)$/,
     );
-    assert.ok(all.some((line) => /step {5}channel c1: begins: down \/ ChannelCreated$/.test(line)));
+    assert.ok(
+      all.some((line) =>
+        /step {5}channel c1: begins \(name Local\/wait@default-\w+;1, dialString wait@default, wait@default:1\): down \/ ChannelCreated$/.test(
+          line,
+        ),
+      ),
+    );
     assert.ok(all.some((line) => /event {4}to desk #\d+: StasisStart Local\/wait@default-\w+;1$/.test(line)));
     assert.match(
       (await says(server, { command: 'watch', id: 'c1' }, undefined, 3))[0] ?? '',
@@ -108,6 +114,48 @@ operator('lists stand in columns under their heads; of nothing only a terminal h
     await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === 'c1');
   }),
 );
+
+operator('the lines of a call show its place in the dialplan, whom a Dial calls, and why audio was not played', () => {
+  const step = (chart: string, event: object, facts: object[] = []) =>
+    ({
+      kind: 'step',
+      at: 0,
+      object: 'x',
+      chart,
+      event,
+      from: 'a',
+      to: 'b',
+      facts,
+      effects: [],
+    }) as unknown as StepEntry;
+  const position = { context: 'inside', extension: '201', priority: 2 };
+  const shown = [
+    step('channel', {
+      type: 'xstate.init',
+      input: {
+        id: 'x',
+        name: 'PJSIP/alice-1',
+        variables: {},
+        dialplan: { context: 'inside', exten: '201', priority: 1 },
+      },
+    }),
+    step('channel', { type: 'dialplan.entered', position, app: 'Dial', data: 'PJSIP/bob,30' }),
+    step('channel', { type: 'dial' }, [{ type: 'Dial', dialstatus: '', dialstring: 'bob', forward: '' }]),
+    step('playback', { type: 'xstate.init', input: { media: ['sound:a', 'sound:b'], targetUri: 'channel:x' } }),
+    step('playback', { type: 'media.failed', reason: "no sound file for 'a'" }),
+    step('channel', { type: 'variable.set', name: 'LONG', value: 'x'.repeat(500) }),
+    step('channel', { type: 'leg.answered' }),
+  ].map((entry) => entryCells(entry)[2]?.text);
+  assert.equal(shown, [
+    'channel x: begins (name PJSIP/alice-1, 201@inside:1): a → b',
+    'channel x: dialplan.entered (201@inside:2, Dial(PJSIP/bob,30)): a → b',
+    'channel x: dial (target bob): a → b / Dial',
+    'playback x: begins (media sound:a sound:b, targetUri channel:x): a → b',
+    "playback x: media.failed (reason no sound file for 'a'): a → b",
+    `channel x: variable.set (name LONG, value ${'x'.repeat(119)}…): a → b`,
+    'channel x: leg.answered: a → b',
+  ]);
+});
 
 operator('a call whose first channel has gone is told by one that is left', () => {
   const channel = { caller: { name: '', number: '201' }, extension: '202@default', name: 'PJSIP/alice-1' };

@@ -64,6 +64,31 @@ log('an application that is called but not connected is named, and who ended the
   }),
 );
 
+log('a prompt that is missing is a warning with its call and channel; there are 20 in ten seconds at most', () =>
+  inWorld(async (world) => {
+    const { clock, lines, ask, call } = world;
+    connect(world, 'desk');
+    call('desk');
+    await clock.run(1 * seconds);
+    const [channel] = await ask<{ id: string }[]>('GET', '/ari/channels');
+    await ask('POST', `/ari/channels/${channel?.id}/answer`);
+    const missing = () => lines.filter(({ msg }) => msg === 'a media item could not be played');
+    await ask('POST', `/ari/channels/${channel?.id}/play?media=sound:nothere&playbackId=p1`);
+    // Files are looked for in the time of the system.
+    while (missing().length === 0) await clock.run(20);
+    const [{ time: _time, ...line } = {} as Line] = missing();
+    assert.equal(line, {
+      ...{ level: 40, call: channel?.id, channel: channel?.id, playback: 'p1', uri: 'sound:nothere' },
+      ...{ reason: "no sound file for 'nothere' in language 'en'", msg: 'a media item could not be played' },
+    });
+    const list = Array.from({ length: 30 }, () => 'sound:nothere').join(',');
+    await ask('POST', `/ari/channels/${channel?.id}/play?media=${list}&playbackId=p2`);
+    const isThere = async () => (await world.request('GET', '/ari/playbacks/p2')).status === 200;
+    while (await isThere()) await clock.run(1);
+    assert.is(missing().length, 20);
+  }),
+);
+
 log('both legs of a call that the dialplan connects have its id, so that one word finds all of it', () =>
   inWorld(async ({ clock, lines, call }) => {
     const out = call('201');
