@@ -1,4 +1,10 @@
-import type { AnyActorScope, AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate';
+import {
+  type AnyActorScope,
+  type AnyMachineSnapshot,
+  type AnyStateMachine,
+  createActor,
+  type EventObject,
+} from 'xstate';
 import { type Deadline, deadlinesOf, withDeadlines } from './deadlines.ts';
 import { fastLogic } from './table-logic.ts';
 
@@ -24,9 +30,23 @@ export type Planned = { id: string; event?: EventObject; delayMs: number };
 type Action = { type: string; info: unknown; params: unknown; exec: Effect['exec'] | undefined };
 
 const nothing = (): void => {};
-/** The part of xstate's actor system that charts look at: it hears of every microstep. */
-const system = { _sendInspectionEvent: nothing };
 const none: readonly never[] = [];
+
+/** The scope of an actor that is never started. */
+function inertScope(): AnyActorScope {
+  let found: AnyActorScope | undefined;
+  const first = { status: 'active', output: undefined, error: undefined } as const;
+  createActor({
+    getInitialSnapshot: (scope: AnyActorScope) => {
+      found = scope;
+      return first;
+    },
+    transition: () => first,
+    getPersistedSnapshot: () => first,
+  });
+  return found as AnyActorScope;
+}
+const inert = inertScope();
 
 /** The snapshot of a chart that could not go on. */
 export const failed = (snapshot: AnyMachineSnapshot, error: unknown): AnyMachineSnapshot =>
@@ -45,14 +65,18 @@ export class ChartRun {
   readonly #logic: AnyStateMachine;
   readonly #scope: AnyActorScope;
 
-  /** @param self what effects know the actor by; without one the chart is only worked out. */
-  constructor(machine: AnyStateMachine, id: string, self?: object) {
+  /**
+   * @param scope of the actor that runs the chart; left out, the chart is only worked out.
+   * @param self what effects know the actor by: the `self` of the scope when left out.
+   */
+  constructor(machine: AnyStateMachine, scope: AnyActorScope = inert, self: object = scope.self) {
     this.machine = machine;
     this.#logic = fastLogic(machine);
+    const { id, sessionId, system } = scope;
     this.#scope = {
-      self: self ?? this,
+      self,
       id,
-      sessionId: id,
+      sessionId,
       system,
       logger: nothing,
       defer: nothing,

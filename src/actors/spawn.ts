@@ -1,12 +1,18 @@
-import type {
-  AnyMachineSnapshot,
-  AnyStateMachine,
-  EmittedFrom,
-  EventFrom,
-  EventObject,
-  InputFrom,
-  SnapshotFrom,
-  StateValue,
+import {
+  type ActorLogic,
+  type AnyActor,
+  type AnyActorRef,
+  type AnyActorScope,
+  type AnyMachineSnapshot,
+  type AnyStateMachine,
+  createActor,
+  type EmittedFrom,
+  type EventFrom,
+  type EventObject,
+  type InputFrom,
+  type InspectionEvent,
+  type Snapshot,
+  type SnapshotFrom,
 } from 'xstate';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
@@ -15,7 +21,7 @@ import { unasked } from '../machines/unasked.ts';
 import { type ActorDump, ChartRun, type Effect, failed, type StepSource, type Taking } from './chart-run.ts';
 import { type Deadline, deadlinesOf, withDeadlines } from './deadlines.ts';
 import { type CommittedStep, type Contents, describeStep, restored, type Step } from './step.ts';
-import { clockCause, createTurn, type Followed, type KeptActor, type Steppable, type Turn } from './turn.ts';
+import { clockCause, createTurn, type KeptActor, type Perform, type Steppable, type Turn } from './turn.ts';
 
 /** What every actor runs on: one for the whole process. */
 export type Runtime = {
@@ -24,18 +30,32 @@ export type Runtime = {
   turn: Turn;
   /** The actors that run now, of every chart. */
   actors: Roster<LiveActor>;
+  /** The root of the actor system, whose children they are. */
+  system: AnyActorRef;
 };
+
+/** Hears what xstate tells inspectors of all actors: the actors, the events they take, and their snapshots. */
+export type Inspect = (event: InspectionEvent) => void;
 
 /** A running actor, as those see it who count them, or look at them from outside. */
 export type LiveActor = KeptActor & { readonly id: string; readonly chart: string; getSnapshot(): AnyMachineSnapshot };
 
 /** Makes what the actors of a process run on. */
-export const createRuntime = (clock: Clock, log: Logger): Runtime => ({
-  clock,
-  log,
-  turn: createTurn(),
-  actors: new Roster(),
-});
+export function createRuntime(clock: Clock, log: Logger, inspect?: Inspect): Runtime {
+  const system = createActor(rootLogic, { id: 'hookswitch', ...(inspect && { inspect }) }).start();
+  Object.assign(system.system, unlisted);
+  return { clock, log, turn: createTurn(), actors: new Roster(), system };
+}
+
+/**
+ * xstate's system keeps its actors in a Map that it only writes to. A table that turns over makes all that it refers to
+ * old (docs/decisions/0028): 80 µs a call. `actors` tells who runs.
+ */
+const unlisted = { _register: (sessionId: string) => sessionId, _unregister: (): void => {} };
+
+/** The root takes no part: that a child has ended is its owner's business. */
+const root = { status: 'active', output: undefined, error: undefined } as const;
+const rootLogic = { getInitialSnapshot: () => root, transition: () => root, getPersistedSnapshot: () => root };
 
 export type SpawnOptions<M extends AnyStateMachine> = {
   /** The object's public id, shown in logs. */
@@ -78,15 +98,15 @@ export interface Actor<M extends AnyStateMachine> {
 }
 
 /**
- * The only place where charts run: one root actor per call-control object, so that a crash stays inside it. The chart
- * (xstate's own logic, or its table) says what comes next, purely; here that is committed, published and performed, in
- * this order, the same for every actor (`Turn`). The actor is started when this returns. One that goes on from a dump
+ * The only place where charts run: one xstate actor per call-control object, so that a crash stays inside it. Its logic
+ * (xstate's own, or a table) says what comes next, purely. xstate commits that and emits the facts; then its effects are
+ * performed, in this order, the same for every actor (`Turn`). The actor is started when this returns. One that goes on from a dump
  * enters no state anew: it tells no facts, no effect runs, and what is overdue comes due at once.
  */
 export function spawn<M extends AnyStateMachine>(machine: M, options: SpawnOptions<M>): Actor<M> {
   const running = new RunningActor(machine, options.id, options as unknown as Options);
   const actor = running as unknown as Actor<M>;
-  running.start(options, () => options.onCreated?.(actor));
+  running.launch(options, () => options.onCreated?.(actor));
   return actor;
 }
 
@@ -96,14 +116,21 @@ type Options = Pick<SpawnOptions<AnyStateMachine>, 'runtime' | 'onEnded' | 'onEm
 
 const nothing = (): void => {};
 const none: readonly never[] = [];
-const nothingFollows: Followed = { publish: nothing, perform: nothing };
 
-class RunningActor implements Steppable, KeptActor {
+/**
+ * An xstate actor and its logic. xstate holds the snapshot, emits facts and shows inspectors what happens; the turn says
+ * when a step is taken, and effects are performed when xstate is done with it.
+ */
+class RunningActor implements Steppable, KeptActor, ActorLogic<AnyMachineSnapshot, EventObject, unknown> {
   readonly id: string;
+  readonly machine: AnyStateMachine;
   note: unknown;
-  readonly #run: ChartRun;
   readonly #options: Options;
-  #snapshot!: AnyMachineSnapshot;
+  /** The actor as xstate knows it. */
+  #ref!: AnyActor;
+  #run!: ChartRun;
+  /** Why the actor could not begin. */
+  #refusal: { error: unknown } | undefined;
   #watchers: readonly Watcher[] = none;
   /** The timers that run, by id. */
   #timers: Map<string, Timer> | undefined;
@@ -111,19 +138,27 @@ class RunningActor implements Steppable, KeptActor {
   #number = 0;
   /** The request that its last step followed from. */
   #request: string | undefined;
+  /** The step that is being taken, and what came of the last one. */
+  #taking: Taking = 'begun';
+  #seq = 0;
+  #causedBy: Step['causedBy'];
+  #besides: StepSource['besides'];
+  #failure: unknown;
+  #step: CommittedStep | undefined;
 
   constructor(machine: AnyStateMachine, id: string, options: Options) {
     this.id = id;
-    this.#run = new ChartRun(machine, id, this);
+    this.machine = machine;
     this.#options = options;
-  }
-
-  get machine(): AnyStateMachine {
-    return this.#run.machine;
   }
 
   get chart(): string {
     return this.machine.id;
+  }
+
+  /** The chart, for inspectors. */
+  get config(): unknown {
+    return this.machine.config;
   }
 
   send(event: EventObject): void {
@@ -131,7 +166,7 @@ class RunningActor implements Steppable, KeptActor {
   }
 
   getSnapshot(): AnyMachineSnapshot {
-    return this.#snapshot;
+    return this.#ref.getSnapshot();
   }
 
   watch(listener: Watcher): () => void {
@@ -142,25 +177,24 @@ class RunningActor implements Steppable, KeptActor {
   }
 
   dump(): ActorDump {
-    const { value, context } = this.#snapshot;
-    return {
-      chart: this.chart,
-      value: value as StateValue,
-      context: context as ActorDump['context'],
-      ...(this.#request !== undefined && { request: this.#request }),
-    };
+    const dump = this.#ref.getPersistedSnapshot() as unknown as ActorDump;
+    return this.#request === undefined ? dump : { ...dump, request: this.#request };
   }
 
-  start({ input, from }: Beginning<unknown>, onCreated: () => void): void {
-    this.#number = this.#options.runtime.actors.add(this);
-    const first = from ? { type: restored } : { type: 'xstate.init', input };
-    this.#options.runtime.turn.start((seq, causedBy) => {
-      const next = from ? this.#run.resume(from) : this.#run.begin(input);
-      const taking = from ? 'restored' : 'begun';
-      const followed = this.#committed(taking, undefined, next, first, seq, causedBy, from && next);
+  launch({ input, from }: Beginning<unknown>, onCreated: () => void): void {
+    const { runtime, onEmitted } = this.#options;
+    this.#number = runtime.actors.add(this);
+    runtime.turn.start((seq, causedBy) => {
+      this.#expect(from ? 'restored' : 'begun', seq, causedBy);
+      const { id } = this;
+      const snapshot = from as unknown as Snapshot<unknown> | undefined;
+      this.#ref = createActor(this, { id, input, snapshot, parent: runtime.system } as never);
+      if (this.#refusal) throw this.#refusal.error;
+      if (onEmitted) this.#ref.on('*', this.#emitted as never);
       if (from) this.#goOnFrom(from);
       onCreated();
-      return followed;
+      const { effects } = this.#step as CommittedStep;
+      return { publish: () => void this.#ref.start(), perform: () => this.#perform(effects) };
     });
   }
 
@@ -168,7 +202,7 @@ class RunningActor implements Steppable, KeptActor {
   #goOnFrom({ request }: ActorDump): void {
     this.#request = request;
     const now = this.#options.runtime.clock.now();
-    const deadlines = Object.entries(deadlinesOf(this.#snapshot));
+    const deadlines = Object.entries(deadlinesOf(this.getSnapshot()));
     if (deadlines.length === 0) return;
     this.#timers = new Map();
     for (const [id, { at, event }] of deadlines.toSorted(([, a], [, b]) => a.at - b.at))
@@ -180,22 +214,74 @@ class RunningActor implements Steppable, KeptActor {
     return this.#request === undefined || unasked.has(type) ? undefined : this.#request;
   }
 
-  commit(event: EventObject, seq: number, causedBy: Step['causedBy']): Followed | undefined {
-    const before = this.#snapshot;
-    if (before.status !== 'active') return undefined;
-    return this.#committed('taken', before, this.#run.next(before, event), event, seq, causedBy);
+  commit(event: EventObject, seq: number, causedBy: Step['causedBy']): Perform | undefined {
+    return this.#take('taken', event, seq, causedBy);
   }
 
-  /** The one place where a snapshot becomes the actor's state. */
-  #committed(
+  /** The one place where xstate takes an event: it is committed and its facts are published when this returns. */
+  #take(
     taking: Taking,
-    before: AnyMachineSnapshot | undefined,
-    next: AnyMachineSnapshot,
     event: EventObject,
     seq: number,
     causedBy: Step['causedBy'],
     besides?: StepSource['besides'],
-  ): Followed {
+  ): Perform | undefined {
+    if (this.getSnapshot().status !== 'active') return undefined;
+    this.#expect(taking, seq, causedBy, besides);
+    this.#ref.send(event as never);
+    const { effects, before, after } = this.#step as CommittedStep;
+    if (effects.length === 0 && (before === after || after.status === 'active')) return nothing;
+    return () => this.#perform(effects);
+  }
+
+  #expect(taking: Taking, seq: number, causedBy: Step['causedBy'], besides?: StepSource['besides']): void {
+    this.#taking = taking;
+    this.#seq = seq;
+    this.#causedBy = causedBy;
+    this.#besides = besides;
+  }
+
+  /* ---- The logic that xstate runs ---------------------------------------------------------------------------------- */
+
+  getInitialSnapshot(scope: AnyActorScope, input: unknown): AnyMachineSnapshot {
+    return this.#begin(scope, { type: 'xstate.init', input } as EventObject, () => this.#run.begin(input));
+  }
+
+  restoreSnapshot(from: Snapshot<unknown>, scope: AnyActorScope): AnyMachineSnapshot {
+    return this.#begin(scope, { type: restored }, () => this.#run.resume(from as unknown as ActorDump));
+  }
+
+  getPersistedSnapshot({ value, context }: AnyMachineSnapshot): Snapshot<unknown> {
+    return { chart: this.chart, value, context } as unknown as Snapshot<unknown>;
+  }
+
+  transition(before: AnyMachineSnapshot, event: EventObject, scope: AnyActorScope): AnyMachineSnapshot {
+    const taking = this.#taking;
+    const ready = taking === 'expired' && this.#timers ? withDeadlines(before, this.#timers) : before;
+    const next = taking === 'crashed' ? failed(before, this.#failure) : this.#run.next(ready, event);
+    return this.#settle(before, next, event, scope);
+  }
+
+  #begin(scope: AnyActorScope, event: EventObject, begin: () => AnyMachineSnapshot): AnyMachineSnapshot {
+    this.#run = new ChartRun(this.machine, scope, this);
+    try {
+      const first = begin();
+      if (this.#taking === 'restored') this.#besides = first;
+      return this.#settle(undefined, first, event, scope);
+    } catch (error) {
+      // xstate keeps what is thrown here to itself.
+      this.#refusal = { error };
+      throw error;
+    }
+  }
+
+  /** What a transition asked for: timers run from now on, facts and effects wait for the commit. */
+  #settle(
+    before: AnyMachineSnapshot | undefined,
+    next: AnyMachineSnapshot,
+    event: EventObject,
+    scope: AnyActorScope,
+  ): AnyMachineSnapshot {
     const run = this.#run;
     const { turn, clock } = this.#options.runtime;
     const crashed = next.status === 'error';
@@ -206,25 +292,39 @@ class RunningActor implements Steppable, KeptActor {
     if (run.effects.length > 0) run.effects = [];
     const isKept = turn.keeper !== undefined || turn.heard;
     const at = isKept || run.planned.length > 0 ? clock.now() : 0;
-    if (run.planned.length > 0) next = this.#plan(next, at);
-    if (next.status !== 'active') this.#forgetTimers();
-    this.#snapshot = next;
+    const after = run.planned.length > 0 ? this.#plan(next, at) : next;
+    if (after.status !== 'active') this.#forgetTimers();
     const { request } = turn;
     this.#request = request;
-    if (isKept) {
-      const { id: object, chart } = this;
-      // biome-ignore format: one object, made for every step
-      this.#tell({
-        kind: 'step', order: 0, seq, at, object, chart, taking, event, besides, before, after: next, facts, effects,
-        causedBy, request,
-      });
-    }
-    if (before === next && facts.length === 0 && effects.length === 0) return nothingFollows;
-    return {
-      publish: () => this.#publish(facts, next, before === next ? none : this.#watchers),
-      perform: () => this.#perform(effects, next),
+    // biome-ignore format: one object, made for every step
+    this.#step = {
+      kind: 'step', order: 0, seq: this.#seq, at, object: this.id, chart: this.chart, taking: this.#taking, event,
+      besides: this.#besides, before, after, facts, effects, causedBy: this.#causedBy, request,
+    };
+    // A first step that crashed is committed without it.
+    if (isKept && before === undefined) this.#tell(this.#step);
+    if (isKept || facts.length > 0 || before !== after) scope.defer(this.#committed(scope));
+    return after;
+  }
+
+  /** Runs when the snapshot has become the actor's state. */
+  #committed(scope: AnyActorScope): () => void {
+    const step = this.#step as CommittedStep;
+    return () => {
+      if (step.before !== undefined) this.#tell(step);
+      for (const fact of step.facts) scope.emit(fact);
+      if (step.before !== step.after) this.#tellWatchers(step.after);
     };
   }
+
+  readonly #emitted = (fact: EventObject): void => {
+    const { onEmitted, runtime } = this.#options;
+    try {
+      onEmitted?.(fact as never, this.getSnapshot() as never);
+    } catch (error) {
+      runtime.log.error({ id: this.id, fact: fact.type, error }, 'publishing a fact failed');
+    }
+  };
 
   /** Tells of a step: to who keeps it as it is, to who listens described. */
   #tell(step: CommittedStep): void {
@@ -238,26 +338,20 @@ class RunningActor implements Steppable, KeptActor {
     if (turn.heard) turn.tell(describeStep(step, step.before as Contents | undefined), failed);
   }
 
-  #publish(facts: readonly EventObject[], snapshot: AnyMachineSnapshot, watchers: readonly Watcher[]): void {
-    const { onEmitted, runtime } = this.#options;
-    if (onEmitted)
-      for (const fact of facts) {
-        try {
-          onEmitted(fact as never, snapshot as never);
-        } catch (error) {
-          runtime.log.error({ id: this.id, fact: fact.type, error }, 'publishing a fact failed');
-        }
-      }
-    for (const watcher of watchers) {
+  #tellWatchers(snapshot: AnyMachineSnapshot): void {
+    for (const watcher of this.#watchers) {
       try {
         watcher(snapshot);
       } catch (error) {
-        runtime.log.error({ id: this.id, error }, 'a watcher of an actor failed');
+        this.#options.runtime.log.error({ id: this.id, error }, 'a watcher of an actor failed');
       }
     }
   }
 
-  #perform(effects: readonly Effect[], { status, error: crash }: AnyMachineSnapshot): void {
+  /* ---- Effects ------------------------------------------------------------------------------------------------------ */
+
+  #perform(effects: readonly Effect[]): void {
+    const { status, error: crash } = this.getSnapshot();
     const watch = effects.length === 0 ? undefined : this.#options.runtime.turn.effects;
     for (const { type, info, params, exec } of effects) {
       try {
@@ -265,7 +359,7 @@ class RunningActor implements Steppable, KeptActor {
         else exec(info, params);
       } catch (error) {
         this.#effectFailed(error);
-        if (this.#snapshot.status === 'error') return;
+        if (this.getSnapshot().status === 'error') return;
       }
     }
     if (status === 'done') this.#end();
@@ -278,7 +372,7 @@ class RunningActor implements Steppable, KeptActor {
   #effectFailed(error: unknown): void {
     const { onEffectFailed, runtime } = this.#options;
     if (onEffectFailed) this.#guarded(() => onEffectFailed(error));
-    else if (this.#snapshot.status !== 'active')
+    else if (this.getSnapshot().status !== 'active')
       runtime.log.error({ id: this.id, machine: this.chart, error }, 'an effect of an ended actor failed');
     else runtime.turn.send(this.#crash(error), { type: 'effect.failed' });
   }
@@ -288,8 +382,8 @@ class RunningActor implements Steppable, KeptActor {
     return {
       requestOf: () => this.#request,
       commit: (event, seq, causedBy) => {
-        const before = this.#snapshot;
-        return this.#committed('crashed', before, failed(before, error), event, seq, causedBy);
+        this.#failure = error;
+        return this.#take('crashed', event, seq, causedBy);
       },
     };
   }
@@ -329,9 +423,7 @@ class RunningActor implements Steppable, KeptActor {
         const timers = this.#timers;
         if (timers?.get(id) !== timer) return undefined;
         timers.delete(id);
-        const before = this.#snapshot;
-        const next = this.#run.next(withDeadlines(before, timers), event);
-        return this.#committed('expired', before, next, event, seq, causedBy, id);
+        return this.#take('expired', event, seq, causedBy, id);
       },
     };
   }

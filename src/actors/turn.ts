@@ -4,10 +4,10 @@ import type { CommittedStep, Step } from './step.ts';
 /** An actor, as the turn sees it. */
 export type Steppable = {
   /**
-   * Takes the event and commits the next state, purely: nobody is told, no effect runs. Gives what has to follow.
-   * Undefined when the event comes to nothing, because the actor has ended. Never throws.
+   * Takes the event, commits the next state, and publishes the facts. No effect runs. Gives what performs them; undefined
+   * when the event comes to nothing, because the actor has ended. Never throws.
    */
-  commit(event: { type: string }, seq: number, causedBy: Step['causedBy']): Followed | undefined;
+  commit(event: { type: string }, seq: number, causedBy: Step['causedBy']): Perform | undefined;
   /** The request that an event follows from when nobody says: that of what it answers. Without it there is none. */
   requestOf?(event: { type: string }): string | undefined;
 };
@@ -29,8 +29,11 @@ export interface KeptActor {
 /** Keeps steps. */
 export type StepKeeper = (step: CommittedStep, actor: KeptActor) => void;
 
-/** What follows a commit: its facts are published, then its effects are performed. Neither throws. */
-export type Followed = { publish(): void; perform(): void };
+/** Performs the effects of a step. Never throws. */
+export type Perform = () => void;
+
+/** The first step of an actor, which is committed: its facts are published, then its effects are performed. */
+export type Begun = { publish(): void; perform: Perform };
 
 /**
  * Lets the actors of a process take turns: one step at a time, and what follows from it.
@@ -44,7 +47,7 @@ export interface Turn {
   /** Sends an event to an actor: at once, or, while facts are being published, when that step is over. */
   send(actor: Steppable, event: { type: string }, cause?: string): void;
   /** The first step of an actor, committed at once; what follows may have to wait, as for {@link send}. */
-  start(commit: (seq: number, causedBy: Step['causedBy']) => Followed): void;
+  start(commit: (seq: number, causedBy: Step['causedBy']) => Begun): void;
   /** Runs something when no step is under way any more: for long chains of steps, which would nest otherwise. */
   afterwards(task: () => void): void;
   /** Runs something whose steps have an outside cause, by its name. */
@@ -102,19 +105,23 @@ class ProcessTurn implements Turn {
     else this.#take(actor, event, cause, request);
   }
 
-  start(commit: (seq: number, causedBy: Step['causedBy']) => Followed): void {
+  start(commit: (seq: number, causedBy: Step['causedBy']) => Begun): void {
     const seq = ++this.#seq;
     const busy = this.#busy;
-    let followed: Followed;
+    let begun: Begun;
     this.#busy = true;
     try {
-      followed = commit(seq, this.#cause);
+      begun = commit(seq, this.#cause);
     } finally {
       this.#busy = busy;
     }
     const request = this.#request;
-    if (busy) this.#waiting.push(() => this.#follow(followed, seq, request));
-    else this.#follow(followed, seq, request);
+    const publish = (): Perform => {
+      begun.publish();
+      return begun.perform;
+    };
+    if (busy) this.#waiting.push(() => this.#step(publish, seq, request));
+    else this.#step(publish, seq, request);
   }
 
   afterwards(task: () => void): void {
@@ -182,37 +189,35 @@ class ProcessTurn implements Turn {
   }
 
   #take(actor: Steppable, event: { type: string }, cause: Step['causedBy'], from: string | undefined): void {
-    const request = from ?? actor.requestOf?.(event);
-    const before = this.#request;
-    let followed: Followed | undefined;
-    this.#busy = true;
-    this.#request = request;
-    try {
-      followed = actor.commit(event, this.#seq + 1, cause);
-    } finally {
-      this.#busy = false;
-      this.#request = before;
-    }
-    if (followed) this.#follow(followed, ++this.#seq, request);
+    const seq = ++this.#seq;
+    const taken = this.#step(() => actor.commit(event, seq, cause), seq, from ?? actor.requestOf?.(event));
+    // An event that came to nothing is no step.
+    if (!taken && this.#seq === seq) this.#seq--;
   }
 
-  #follow(followed: Followed, seq: number, request: string | undefined): void {
-    const cause = this.#cause;
-    const before = this.#request;
+  /** Publishes a step, performs its effects, then lets take their steps what its facts led to. @returns whether it was one */
+  #step(publish: () => Perform | undefined, seq: number, request: string | undefined): boolean {
+    const causeBefore = this.#cause;
+    const requestBefore = this.#request;
     this.#cause = seq;
     this.#request = request;
     this.#depth++;
     this.#busy = true;
-    followed.publish();
-    this.#busy = false;
+    let perform: Perform | undefined;
+    try {
+      perform = publish();
+    } finally {
+      this.#busy = false;
+    }
     // What the facts led to is this step's own: effects below may publish, too.
     const waiting = this.#takeWaiting();
-    followed.perform();
+    perform?.();
     for (const take of waiting) take();
     this.#depth--;
-    this.#cause = cause;
-    this.#request = before;
+    this.#cause = causeBefore;
+    this.#request = requestBefore;
     if (this.#depth === 0 && this.#afterwards.length > 0) this.#finish();
+    return perform !== undefined;
   }
 
   /** An empty list is left where it is: nobody else's may come into the hands of this step. */

@@ -75,7 +75,7 @@ const runs = new WeakMap<Chart, ChartRun>();
 function runOf(machine: Chart): ChartRun {
   let run = runs.get(machine);
   if (!run) {
-    run = new ChartRun(machine, machine.id);
+    run = new ChartRun(machine);
     runs.set(machine, run);
   }
   return run;

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { setup } from 'xstate';
+import { type ActorRefLike, type AnyActorRef, setup } from 'xstate';
 import { createRuntime, spawn } from '../../src/actors/spawn.ts';
 import type { Step } from '../../src/actors/step.ts';
 import { effect } from '../../src/machines/effect.ts';
@@ -185,6 +185,58 @@ spawning('a step is told when it is committed, with all that it did, to whoever 
       causedBy: 'clock',
       change: { value: 'dark', set: { deadlines: {} } },
     },
+  ]);
+});
+
+spawning('actors are xstate actors of one system: an inspector sees each of them, its events and its snapshots', () => {
+  const seen: unknown[] = [];
+  const ids = (ref: ActorRefLike) => (ref as AnyActorRef).id;
+  const runtime = createRuntime(new ManualClock(), createRecordingLog().log, (event) => {
+    if (event.type === '@xstate.actor') seen.push(['actor', ids(event.actorRef)]);
+    if (event.type === '@xstate.event') seen.push(['event', ids(event.actorRef), event.event.type]);
+    if (event.type === '@xstate.snapshot' && 'value' in event.snapshot)
+      seen.push(['snapshot', ids(event.actorRef), event.snapshot.value, event.snapshot.status]);
+  });
+  seen.length = 0;
+  const actor = spawn(lampMachine, { id: 'a', input: { id: 'a' }, runtime, onEnded: () => {} });
+  actor.send({ type: 'turn' });
+  actor.send({ type: 'remove' });
+  assert.equal(seen, [
+    ['actor', 'a'],
+    ['event', 'a', 'xstate.init'],
+    ['snapshot', 'a', 'dark', 'active'],
+    ['event', 'a', 'turn'],
+    ['snapshot', 'a', 'lit', 'active'],
+    ['event', 'a', 'remove'],
+    ['event', 'hookswitch', 'xstate.done.actor.a'],
+    ['snapshot', 'a', 'removed', 'done'],
+  ]);
+});
+
+spawning('an inspector is told of the end of a delay and of a crash like of any event', () => {
+  const seen: unknown[] = [];
+  const clock = new ManualClock();
+  const runtime = createRuntime(clock, createRecordingLog().log, (event) => {
+    if (event.type === '@xstate.snapshot' && (event.actorRef as AnyActorRef).id === 'a')
+      seen.push([event.event.type, (event.snapshot as { value?: unknown }).value, event.snapshot.status]);
+  });
+  const broken = lampMachine.provide({
+    actions: {
+      explode: () => {
+        throw new Error('broken');
+      },
+    },
+  });
+  const actor = spawn(broken, { id: 'a', input: { id: 'a' }, runtime, onEnded: () => {} });
+  actor.send({ type: 'turn' });
+  clock.advance(1_000);
+  actor.send({ type: 'break' });
+  assert.equal(seen, [
+    ['xstate.init', 'dark', 'active'],
+    ['turn', 'lit', 'active'],
+    ['xstate.after.burnTime.lamp.lit', 'dark', 'active'],
+    ['break', 'dark', 'active'],
+    ['effect.failed', 'dark', 'error'],
   ]);
 });
 

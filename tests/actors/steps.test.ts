@@ -100,7 +100,7 @@ for (const samples of chartSamples) {
       fc.property(fc.nat(), happenings, (input, happening) => {
         const { machine, committed } = play(samples, input, happening);
         let before: Snapshot | undefined;
-        const run = new ChartRun(machine, 'again');
+        const run = new ChartRun(machine);
         for (const { taking, at, event, besides, ...step } of committed) {
           const { after, facts, effects } = workOut(run, before, { taking, at, event, besides });
           assert.equal(imageOf(after), imageOf(step.after));
