@@ -1,6 +1,7 @@
 import { Graphviz } from '@hpcc-js/wasm-graphviz';
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import type { Chart, ChartEvent, ChartState, ChartTransition } from '../src/models/chart.ts';
+import { machineJson, machineScxml } from './chart-formats.ts';
 import {
   type Decision,
   descendants,
@@ -19,7 +20,7 @@ import { type ChartPage, chartPages, decisions } from './state-diagrams.ts';
  */
 
 /** A chart as it is kept beside the built program. */
-export type ChartDocument = { chart: Chart; svg: string };
+export type ChartDocument = { chart: Chart; svg: string; machine: object; scxml: string };
 
 const abouts: Readonly<Record<string, string>> = {
   application: 'Whether an application is there to be told of events.',
@@ -226,6 +227,7 @@ export async function chartDocuments(): Promise<ChartDocument[]> {
       events: eventsOf(page),
       delays: delaysOf(machine),
     };
-    return { chart, svg: bare(graphviz.dot(dotOf(chart), 'svg')) };
+    const svg = bare(graphviz.dot(dotOf(chart), 'svg'));
+    return { chart, svg, machine: machineJson(machine), scxml: machineScxml(machine) };
   });
 }

@@ -64,7 +64,7 @@ function sourceFingerprint() {
       .filter((file) => /\.(ts|tsx|css|html|svg)$/.test(file))
       .map((file) => join(directory, file)),
   );
-  const makers = ['charts', 'chart-documents', 'state-diagrams', 'build-page', 'build-server'].map(
+  const makers = ['charts', 'chart-documents', 'chart-formats', 'state-diagrams', 'build-page', 'build-server'].map(
     (name) => `scripts/${name}.ts`,
   );
   for (const file of [...files, ...makers, 'tsconfig.json'].sort())

@@ -31,6 +31,10 @@ export interface Charts {
   get(name: string): Chart;
   /** It as a drawing, the states' ids in it. @throws AriError chartNotFound. */
   svg(name: string): Promise<BundledFile>;
+  /** It as the JSON configuration of an xstate machine. @throws AriError chartNotFound. */
+  json(name: string): Promise<BundledFile>;
+  /** It as SCXML. @throws AriError chartNotFound. */
+  scxml(name: string): Promise<BundledFile>;
 }
 
 const types: Readonly<Record<string, string>> = {
@@ -51,7 +55,7 @@ function bundled(type: string, content: Buffer): BundledFile {
   };
 }
 
-type ChartDocument = { chart: Chart; svg: string };
+type ChartDocument = { chart: Chart; svg: string; machine: object; scxml: string };
 
 /** Reads what a build has left in a directory; undefined when there was none. */
 export function readPageFiles(directory: string): PageFiles | undefined {
@@ -62,21 +66,23 @@ export function readPageFiles(directory: string): PageFiles | undefined {
     const type = types[extname(name)];
     if (type) files.set(name, bundled(type, readFileSync(join(directory, name))));
   }
-  const documents = JSON.parse(readFileSync(chartsFile, 'utf8')) as ChartDocument[];
-  return { file: (name) => files.get(name), charts: createCharts(documents) };
+  // Read when somebody asks: a server that nobody looks at does not hold them.
+  const read = () => JSON.parse(readFileSync(chartsFile, 'utf8')) as ChartDocument[];
+  return { file: (name) => files.get(name), charts: createCharts(read) };
 }
 
-/** The charts of a list of documents. */
-export function createCharts(documents: readonly ChartDocument[]): Charts {
-  const byName = new Map(documents.map((document) => [document.chart.name, document]));
+/** The charts of a list of documents. @param read gives the list; called once. */
+export function createCharts(read: () => readonly ChartDocument[]): Charts {
+  let documents: readonly ChartDocument[] | undefined;
+  const all = () => (documents ??= read());
   const find = (name: string): ChartDocument => {
-    const found = byName.get(name);
+    const found = all().find(({ chart }) => chart.name === name);
     if (!found) throw new AriError('chartNotFound');
     return found;
   };
   return {
     list: () =>
-      documents.map(({ chart: { name, title, about, states } }) => ({
+      all().map(({ chart: { name, title, about, states } }) => ({
         name,
         title,
         about,
@@ -84,5 +90,7 @@ export function createCharts(documents: readonly ChartDocument[]): Charts {
       })),
     get: (name) => find(name).chart,
     svg: async (name) => bundled('image/svg+xml', Buffer.from(find(name).svg)),
+    json: async (name) => bundled('application/json', Buffer.from(JSON.stringify(find(name).machine))),
+    scxml: async (name) => bundled('application/scxml+xml', Buffer.from(find(name).scxml)),
   };
 }
