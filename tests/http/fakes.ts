@@ -219,7 +219,13 @@ const answers: { [K in Exclude<keyof Owners, 'belongings'>]: Partial<Record<keyo
   contacts: { list: [samples.contact] },
   watchers: { list: [samples.watcher] },
   sessions: { open: samples.session, ticket: samples.ticket },
-  charts: { list: [samples.chartSummary], get: samples.chart, svg: Promise.resolve(storedFile('<svg/>')) },
+  charts: {
+    list: [samples.chartSummary],
+    get: samples.chart,
+    svg: Promise.resolve(storedFile('<svg/>')),
+    json: Promise.resolve(storedFile('{}')),
+    scxml: Promise.resolve(storedFile('<scxml/>')),
+  },
   applications: {
     list: [samples.application],
     get: samples.application,

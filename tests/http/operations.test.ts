@@ -497,6 +497,14 @@ const rows: Row[] = [
   { ask: 'GET /hookswitch/charts', call: ['charts.list'], status: 200, answer: [samples.chartSummary] },
   { ask: 'GET /hookswitch/charts/door', call: ['charts.get', 'door'], status: 200, answer: samples.chart },
   { ask: 'GET /hookswitch/charts/door.svg', call: ['charts.svg', 'door'], status: 200, answer: '<svg/>', file: true },
+  { ask: 'GET /hookswitch/charts/door.json', call: ['charts.json', 'door'], status: 200, answer: '{}', file: true },
+  {
+    ask: 'GET /hookswitch/charts/door.scxml',
+    call: ['charts.scxml', 'door'],
+    status: 200,
+    answer: '<scxml/>',
+    file: true,
+  },
   { ask: 'GET /hookswitch/logging', call: ['logLevels.get'], status: 200, answer: logging },
   {
     ask: 'PUT /hookswitch/logging?level=info',
