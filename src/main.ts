@@ -11,7 +11,7 @@ import { readServerData, type ServerData } from './build/server-data.ts';
 import { buildState } from './build/state.ts';
 import { buildTechnologies } from './build/technologies.ts';
 import { buildUsage } from './build/usage.ts';
-import { buildMonitoring } from './build/watch.ts';
+import { buildMonitoring, buildOneWayAudio } from './build/watch.ts';
 import type { Config } from './config/schema.ts';
 import { AnswerCounts } from './http/answer-counts.ts';
 import type { Clock } from './lib/clock.ts';
@@ -78,12 +78,13 @@ async function build(base: Base): Promise<RunningServer> {
   if (base.tracing) base.story.listen(base.tracing.calls);
   const state = buildState(base);
   const calls = buildCallControl(base, state, network);
+  const oneWay = buildOneWayAudio(base, calls);
   const technologies = await buildTechnologies(base, network, state, calls);
   const usage = buildUsage(network, state, calls, technologies);
   const answers = new AnswerCounts();
   const monitoring = buildMonitoring(
     base,
-    { network, state, calls, technologies, records: records.figures, audit },
+    { network, state, calls, technologies, records: records.figures, audit, oneWay },
     answers,
   );
   const { http, reloads } = await buildInterface(base, network, state, calls, technologies, {
@@ -92,6 +93,7 @@ async function build(base: Base): Promise<RunningServer> {
     audit,
     monitoring,
     records: records.figures,
+    oneWay,
   });
   const { channels } = calls;
   const { sip, listeners } = technologies;
@@ -103,7 +105,8 @@ async function build(base: Base): Promise<RunningServer> {
     ...calls.reloads,
     ...technologies.reloads,
     ...reloads,
-    { settings: ['general.log_level', 'general.log_levels'], apply: () => {} },
+    // Taken up by the log above, and read from the configuration in force.
+    { settings: ['general.log_level', 'general.log_levels', 'stuck'], apply: () => {} },
     {
       settings: ['general.drain_timeout'],
       apply(next) {

@@ -42,6 +42,8 @@ export interface CallListener {
   began?(leg: CallLeg): void;
   /** `channel`: as it is at the answer. */
   answered?(leg: CallLeg, channel: ChannelContext): void;
+  /** It was answered in a process before this one, and goes on here. */
+  resumed?(leg: CallLeg): void;
   /** It met an older call and belongs to that from now on; `was` is the call that it belonged to. */
   joined?(leg: CallLeg, was: string): void;
   entered?(leg: CallLeg, application: string): void;
@@ -197,6 +199,7 @@ export function createCallStory({ clock, log }: Pick<Runtime, 'clock' | 'log'>):
       const leg = begin(entry, current);
       // When it was answered is not known; now at the latest.
       if (leg && !isKnown && lifeOf(current) === 'up') leg.answeredAt = clock.now();
+      if (leg?.answeredAt !== undefined) tellOf(leg, (listener) => listener.resumed?.(leg));
     },
 
     gone({ id, leg: { media }, ownership }, { context }, crashed) {

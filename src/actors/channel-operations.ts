@@ -48,7 +48,7 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
       const statistics = await entry.leg.media.statistics();
       if (!statistics) throw new AriError('channelTypeUnsupported');
       const video = (await entry.leg.video?.statistics()) ?? [];
-      const { late: _ofOurOwn, ...shown } = statistics;
+      const { late: _late, unheard_ms: _unheard, remote: _remote, ...shown } = statistics;
       return { ...shown, channel_uniqueid: entry.id, ...(video.length > 0 && { video }) };
     },
   };

@@ -33,6 +33,7 @@ import { createSounds } from '../stores/sounds.ts';
 import { createSystem } from '../stores/system.ts';
 import { openTokens } from '../stores/tokens.ts';
 import { createLogLevels } from '../watch/log-levels.ts';
+import type { OneWayAudio } from '../watch/one-way-audio.ts';
 import type { AuditLog } from './audit.ts';
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
@@ -82,13 +83,14 @@ export async function buildInterface(
     monitoring: Monitoring;
     audit: AuditLog;
     records: CallDetailRecords['figures'];
+    oneWay: OneWayAudio;
   },
 ) {
   const { config, clock, ids, log, scope, entityId, runtime, recorder } = base;
   const { outbound } = calls;
   const opened: { unread?: Pick<Unread, 'lagging' | 'carrying'> } = {};
   const mailboxes = buildMailboxes(state, calls, watched.records, network.homer);
-  const views = buildViews(recorder, opened, base, { ...state, ...calls, mailboxes });
+  const views = buildViews(recorder, opened, base, { ...state, ...calls, mailboxes, oneWay: watched.oneWay });
   const started = formatTimestamp(clock.now());
   const listening = buildListening(base, network, calls);
   let listeningSettings = config.listening;
@@ -203,10 +205,14 @@ function buildViews(
     applications,
     mailboxes,
     absenceOf,
-  }: Pick<State, 'applications'> & Pick<CallControl, 'absenceOf'> & { mailboxes: () => Mailbox[] },
+    oneWay,
+  }: Pick<State, 'applications'> & Pick<CallControl, 'absenceOf'> & { mailboxes: () => Mailbox[]; oneWay: OneWayAudio },
 ) {
   const lagging = (octets: number) => served.unread?.lagging(octets) ?? [];
-  const stuck = createStuck(recorder, lagging, mailboxes, absenceOf);
+  const stuck = createStuck(recorder, lagging, mailboxes, absenceOf, {
+    unheard: oneWay.legs,
+    ringingMs: () => inForce.config.stuck.ringing * 1000,
+  });
   const server = { versions: versions(), config: () => inForce.config };
   const calls = createCalls(recorder, stuck, server);
   const inNumbers = (name: string): LiveApplication => {

@@ -5,6 +5,7 @@ import { channelState } from '../machines/channel.ts';
 import { version } from '../settings.ts';
 import { createHealth } from '../watch/health.ts';
 import { createMetrics, type Figures } from '../watch/metrics.ts';
+import { createOneWayAudio, type OneWayAudio } from '../watch/one-way-audio.ts';
 import type { AuditLog } from './audit.ts';
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
@@ -12,6 +13,22 @@ import type { RecordFigures } from './call-detail-records.ts';
 import type { Network } from './network.ts';
 import type { State } from './state.ts';
 import type { Technologies } from './technologies.ts';
+
+/** Looks for one-way audio, from before calls are taken up that another process has put down. */
+export function buildOneWayAudio(
+  { inForce, clock, log, story, scope }: Base,
+  { channels }: Pick<CallControl, 'channels'>,
+): OneWayAudio {
+  const oneWay = createOneWayAudio({
+    clock,
+    log: log.child({ part: 'calls' }),
+    afterMs: () => inForce.config.stuck.no_audio * 1000,
+    figuresOf: async (channel) => channels.find(channel)?.leg.media.statistics(),
+  });
+  story.listen(oneWay.calls);
+  scope.defer(() => oneWay.close());
+  return oneWay;
+}
 
 /** What metrics are read from. */
 export type Floors = {
@@ -21,12 +38,13 @@ export type Floors = {
   technologies: Technologies;
   records(): RecordFigures | undefined;
   audit: AuditLog;
+  oneWay: OneWayAudio;
 };
 
 /** Metrics and health: read from every floor when somebody asks, but for what is counted as calls go by. */
 export function buildMonitoring(
   { config, clock, story, scope, lifecycle, runtime, recorder, limitCounts }: Base,
-  { network, state, calls, technologies, records, audit }: Floors,
+  { network, state, calls, technologies, records, audit, oneWay }: Floors,
   answers: AnswerCounts,
 ): Monitoring {
   const loop = watchLoopDelay();
@@ -48,6 +66,7 @@ export function buildMonitoring(
     load: (await media.load?.()) ?? [],
     http: answers.figures(),
     limits: { ...limitCounts.figures(), ...(recorder.store.evicted && { 'recorder.memory': recorder.store.evicted }) },
+    oneWay: oneWay.total,
     bans: state.bans.size,
     records: records() ?? { made: 0, lost: 0, waitingOctets: 0 },
     audit: audit.figures() ?? { lines: 0, lost: 0 },

@@ -8,7 +8,7 @@ import { choice, flag, group, list, named, number, port, text, whole } from './s
 import { type endpoint, sip } from './sip-settings.ts';
 import { bridges, externalMedia, media, recordings, sounds } from './sound-settings.ts';
 import { user } from './user-settings.ts';
-import { audit, cdr, metrics, partLevels } from './watch-settings.ts';
+import { audit, cdr, metrics, partLevels, stuck } from './watch-settings.ts';
 
 /**
  * Every setting there is: its type, default, unit and meaning. The checks (`check.ts`), the default configuration and
@@ -454,6 +454,7 @@ export const ConfigSchema = group(
     cdr,
     bans,
     recorder,
+    stuck,
     listening,
     limits,
     features,

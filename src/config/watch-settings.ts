@@ -110,3 +110,22 @@ export const cdr = group(
   },
   'Call detail records: one for each leg of a call, when it has ended.',
 );
+
+/** The section `stuck`. */
+export const stuck = group(
+  {
+    ringing: number(0, 86_400, {
+      default: 10,
+      unit: 's',
+      description:
+        'How long a call may ring in an application that does not answer it and calls nobody for it, before it counts as stuck. 0: as long as elsewhere, two minutes.',
+    }),
+    no_audio: number(0, 86_400, {
+      default: 5,
+      unit: 's',
+      description:
+        'How long after the answer no packet may have come from a far side that is to send audio, before the call counts as stuck, is logged and counted. 0: never.',
+    }),
+  },
+  'When a call counts as stuck: it is shown and told, and nothing else happens to it.',
+);

@@ -75,3 +75,7 @@ function ipv6Words(text: string): Words | undefined {
     ? all.map((group) => Number.parseInt(group, 16))
     : undefined;
 }
+
+/** `address:port`, an IPv6 address in brackets. */
+export const formatAddress = ({ address, port }: { address: string; port: number }): string =>
+  address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;

@@ -280,7 +280,7 @@ export class MediaEngine {
   /** RTP figures of a session; undefined when it has no RTP. */
   statistics(session: number): RtpStatistics | undefined {
     const found = this.#ends.get(session);
-    return found instanceof RtpEnd ? found.statistics() : undefined;
+    return found instanceof RtpEnd ? this.#measures.statistics(found, this.#options.clock.monotonic()) : undefined;
   }
 
   /** Packets of a session's far side that went to another far side as they were, and how its mix works: for tests. */

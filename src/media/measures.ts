@@ -26,7 +26,18 @@ const mostAtOneRate = 120;
 /** What is said of silence, in dB. */
 const floorDb = -90;
 
-type Plan = { end: End; flow: RtpFlow | undefined; dueAt: number; everyMs: number; made: number; listening: boolean };
+type Plan = {
+  end: End;
+  flow: RtpFlow | undefined;
+  /** Since when audio goes both ways, in monotonic ms. */
+  bothWaysSince: number | undefined;
+  dueAt: number;
+  everyMs: number;
+  made: number;
+  listening: boolean;
+};
+
+const goesBothWays = (flow: RtpFlow | undefined): boolean => flow?.send === true && flow.receive;
 
 /**
  * Measures sessions now and then, and tells. Between two measures nothing is done for them: how loud a far side with RTP
@@ -49,8 +60,20 @@ export class Measures {
   /** Measures an end with RTP from now on, whose audio flows like this. */
   flowing(end: RtpEnd, flow: RtpFlow, now: number): void {
     const plan = this.#plans.get(end);
-    if (plan) plan.flow = flow;
-    else this.#add(end, flow, now);
+    if (!plan) {
+      this.#add(end, flow, now);
+      return;
+    }
+    plan.flow = flow;
+    plan.bothWaysSince = goesBothWays(flow) ? (plan.bothWaysSince ?? now) : undefined;
+  }
+
+  /** RTP figures of an end, with how long it has not been heard. */
+  statistics(end: RtpEnd, now: number): RtpStatistics {
+    const statistics = end.statistics();
+    const since = this.#plans.get(end)?.bothWaysSince;
+    if (statistics.rxcount > 0 || since === undefined) return statistics;
+    return { ...statistics, unheard_ms: Math.round(now - since) };
   }
 
   /** Measures an end without RTP from now on. */
@@ -84,7 +107,8 @@ export class Measures {
 
   #add(end: End, flow: RtpFlow | undefined, now: number): void {
     const everyMs = this.#everyMs;
-    this.#plans.set(end, { end, flow, dueAt: now + firstMs, everyMs, made: 0, listening: false });
+    const bothWaysSince = goesBothWays(flow) ? now : undefined;
+    this.#plans.set(end, { end, flow, bothWaysSince, dueAt: now + firstMs, everyMs, made: 0, listening: false });
   }
 
   #tell(plan: Plan, now: number): void {

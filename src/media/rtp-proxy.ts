@@ -1,4 +1,5 @@
-import type { MediaSessionDump, RtpFlow, RtpSession } from '../telephony/media.ts';
+import { formatAddress } from '../lib/addresses.ts';
+import type { MediaSessionDump, RtpFlow, RtpSession, RtpStatistics } from '../telephony/media.ts';
 import type { VideoFlow, VideoStatistics } from '../telephony/video.ts';
 import type { EngineReport } from './protocol.ts';
 import { memoryWord, secretWords } from './session-memory.ts';
@@ -54,6 +55,7 @@ export class RtpProxy extends SessionProxy implements RtpSession {
     }
     this.#open();
     if (from) this.restore(from.standing);
+    for (const command of from?.standing ?? []) if (command.type === 'configure') this.#remote = command.flow.remote;
     if (from?.video) this.#video.restore(from.video);
   }
 
@@ -86,6 +88,17 @@ export class RtpProxy extends SessionProxy implements RtpSession {
     return (await this.#video.statistics()).map((each) => this.showing(each));
   }
 
+  override async statistics(): Promise<RtpStatistics | undefined> {
+    const statistics = await super.statistics();
+    return statistics && { ...statistics, ...this.#shownRemote };
+  }
+
+  /** Where audio is sent to: where the far side was found, or else where its SDP says. */
+  get #shownRemote(): { remote?: string } {
+    const remote = this.source ?? this.#remote;
+    return remote ? { remote: formatAddress(remote) } : {};
+  }
+
   override dump(): MediaSessionDump {
     return {
       ...super.dump(),
@@ -96,6 +109,8 @@ export class RtpProxy extends SessionProxy implements RtpSession {
 
   override heard(report: EngineReport): void {
     if (report.type === 'videoLocated') this.#video.located(report.stream, report.source);
+    else if (report.type === 'measured')
+      super.heard({ ...report, measures: { ...report.measures, ...this.#shownRemote } });
     else super.heard(report);
   }
 

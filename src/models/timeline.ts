@@ -81,7 +81,7 @@ export const MediaTimelineEntry = model('MediaEntry', 'What the media plane told
   ...place,
   object: text('Id of the channel.'),
   report: anyObject(
-    "What was measured, by name: `codec`, `flow`, packets, loss, `late` packets and `digits` since it began, jitter and round trip in ms, `level_db` of what was heard and `level_sent_db` of what was sent just then. Of a channel without RTP only what passes: levels, and of a server's audio `waiting_ms` and `dropped_ms`. Of each stream of video in which something passes the same, with its number as `video`, key frames, packets sent or asked again, left out, `switches`, as `shows` the channel whose picture is shown in it, and as `awaits` the one whose picture is not (yet), with the reason as `unseen`.",
+    "What was measured, by name: `codec`, `flow`, packets, loss, `late` packets and `digits` since it began, jitter and round trip in ms, as `remote` the address and port of the far side's RTP, `level_db` of what was heard and `level_sent_db` of what was sent just then. Of a channel without RTP only what passes: levels, and of a server's audio `waiting_ms` and `dropped_ms`. Of each stream of video in which something passes the same, with its number as `video`, key frames, packets sent or asked again, left out, `switches`, as `shows` the channel whose picture is shown in it, and as `awaits` the one whose picture is not (yet), with the reason as `unseen`.",
   ),
 });
 export type MediaTimelineEntry = Static<typeof MediaTimelineEntry>;

@@ -45,6 +45,21 @@ export type Mailbox = {
   readonly channel?: string | undefined;
 };
 
+/** An answered channel whose far side is to send audio, and of which no packet has come: see `watch/one-way-audio.ts`. */
+export type Unheard = {
+  readonly channel: string;
+  readonly since: number;
+  readonly expectedMs: number;
+  readonly remote: string | undefined;
+};
+
+/** What is expected beside the states of charts. */
+export type CallExpectations = {
+  unheard?(): readonly Unheard[];
+  /** How long a call may ring in an application that calls nobody for it, in ms; 0 = as long as elsewhere. */
+  ringingMs?(): number;
+};
+
 /** What becomes of the channels of an application whose connection stays away, and after how many ms. */
 type Absence = { readonly afterMs: number; readonly action: 'keep' | 'hangup' | 'continue' };
 
@@ -57,6 +72,12 @@ const becomes: Readonly<Record<Absence['action'], string>> = {
 
 /** Octets that may wait for a client before it is said to be slow. */
 const laggingOctets = 65_536;
+
+/** States of a channel that is called, and has not answered. */
+const isCalled: ReadonlySet<string> = new Set(['aboutToDial', 'dialing', 'ringing']);
+
+const isOwnedBy = ({ role, value, object }: ObjectHistory, channel: string): boolean =>
+  role === 'ownership' && value === 'application' && object === channel;
 
 /** Finds what stays longer than it is expected to. */
 export interface Stuck {
@@ -78,6 +99,7 @@ export function createStuck(
   lagging: (octets: number) => readonly Lagging[],
   mailboxes: () => readonly Mailbox[] = () => [],
   absenceOf: (application: string) => Absence | undefined = () => undefined,
+  { unheard = () => [], ringingMs = () => 0 }: CallExpectations = {},
 ): Stuck {
   const { clock } = recorder;
   /** Since when the mailboxes and sockets that stood there last have done so. */
@@ -120,8 +142,38 @@ export function createStuck(
       ...(call ? { call: call.id } : {}),
     };
   };
-  const judgeAll = (history: ObjectHistory, now: number): WaitingFor[] =>
-    [judge(history, now), judgeAbsence(history, now)].filter((each) => each !== undefined);
+  /** A channel that rings in an application; undefined for others, and for those whose application calls somebody for it. */
+  const ringsFor = ({ role, value, object, call }: ObjectHistory): ObjectHistory | undefined => {
+    if (role !== 'channel' || value !== 'ring' || !call || ringingMs() === 0) return undefined;
+    const histories = call.histories;
+    const calls = histories.some((each) => each.role === 'channel' && isCalled.has(String(each.value)));
+    return calls ? undefined : histories.find((each) => isOwnedBy(each, object));
+  };
+  /** A channel that rings too long in its application: that does nothing with it. */
+  const judgeRinging = (history: ObjectHistory, owner: ObjectHistory, now: number): WaitingFor | undefined => {
+    const since = Math.max(history.since, owner.since);
+    if (now - since < ringingMs()) return undefined;
+    const { object, chart, call } = history;
+    return {
+      ...{ kind: 'object', object, chart, state: 'ring', since, expected_ms: ringingMs() },
+      waits_for: `the application ${owner.applications.at(-1) ?? ''} to answer`,
+      ...(call ? { call: call.id } : {}),
+    };
+  };
+  const judgeAll = (history: ObjectHistory, now: number): WaitingFor[] => {
+    const owner = ringsFor(history);
+    const own = owner ? judgeRinging(history, owner, now) : judge(history, now);
+    return [own, judgeAbsence(history, now)].filter((each) => each !== undefined);
+  };
+  const showUnheard = ({ channel, since, expectedMs, remote }: Unheard): WaitingFor => {
+    const call = recorder.store.ofChannel(channel);
+    const from = remote === undefined ? '' : ` from ${remote}`;
+    return {
+      ...{ kind: 'object', object: channel, chart: 'channel', state: 'up', since, expected_ms: expectedMs },
+      waits_for: `the far side's audio: no packet has come${from}`,
+      ...(call ? { call: call.id } : {}),
+    };
+  };
 
   return {
     all() {
@@ -143,11 +195,18 @@ export function createStuck(
         const call = channel === undefined ? undefined : store.ofChannel(channel);
         return [{ ...stands('mailbox', owner, waitsFor, since), ...(call && { call: call.id }) }];
       });
-      return [...objects, ...sockets, ...waiting].sort((a, b) => a.since - b.since);
+      return [...objects, ...unheard().map(showUnheard), ...sockets, ...waiting].sort((a, b) => a.since - b.since);
     },
     of(call) {
       const now = clock.now();
-      return call.histories.flatMap((history) => (history.ended !== undefined ? [] : judgeAll(history, now)));
+      const { histories } = call;
+      const ids = new Set(histories.flatMap(({ role, object }) => (role === 'channel' ? [object] : [])));
+      return [
+        ...histories.flatMap((history) => (history.ended !== undefined ? [] : judgeAll(history, now))),
+        ...unheard()
+          .filter(({ channel }) => ids.has(channel))
+          .map(showUnheard),
+      ];
     },
   };
 }

@@ -1,6 +1,7 @@
 import { type Change, type CommittedStep, type Contents, describeStep } from '../actors/step.ts';
+import { formatAddress } from '../lib/addresses.ts';
 import type { StepEntry, TimelineEntry } from '../models/timeline.ts';
-import type { Entry, SipEntry, SipPlace } from './entries.ts';
+import type { Entry, SipEntry } from './entries.ts';
 import { type Mask, masked, maskedQuery } from './masks.ts';
 
 /** Writes out entries as clients see them. */
@@ -88,8 +89,6 @@ export function writeTimeline(entries: readonly Entry[], mask: Mask): TimelineEn
 }
 
 const utf8 = (latin1: string): string => Buffer.from(latin1, 'latin1').toString('utf8');
-const writePlace = ({ address, port }: SipPlace): string =>
-  address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
 
 function writeSip({ direction, protocol, local, remote, head, body, bodyLength }: SipEntry, mask: Mask) {
   const text = utf8(head).trimEnd();
@@ -99,8 +98,8 @@ function writeSip({ direction, protocol, local, remote, head, body, bodyLength }
   return {
     direction,
     protocol,
-    local: writePlace(local),
-    remote: writePlace(remote),
+    local: formatAddress(local),
+    remote: formatAddress(remote),
     first_line: end < 0 ? text : text.slice(0, end),
     headers: end < 0 ? '' : text.slice(end + 2),
     ...shown,

@@ -84,6 +84,8 @@ export type RtpMeasures = AudioMeasures &
     codec: Codec;
     /** Packets that came when their turn was over. */
     late: number;
+    /** See {@link RtpStatistics.remote}. */
+    remote?: string;
   };
 
 /** What is told of a session's audio now and then. */

@@ -24,6 +24,13 @@ export type RtpStatistics = {
   rtt?: number;
   /** Packets that came when their turn was over; left out where none did. */
   late?: number;
+  /**
+   * How long audio goes both ways by offer and answer though nothing has come from the far side yet, in ms. Left out once
+   * something has come, and while the far side is not to send (held, or one way only).
+   */
+  unheard_ms?: number;
+  /** Where audio is sent to, `address:port`: where the far side was found, or else where its SDP says. */
+  remote?: string;
 } & SpreadNames<'', 'rtt'> &
   SpreadNames<'local_' | 'remote_', 'jitter' | 'rxploss'>;
 

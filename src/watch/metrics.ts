@@ -36,6 +36,8 @@ export type Figures = {
   records: { made: number; lost: number; waitingOctets: number };
   /** Lines of the audit log, and those that its disk did not take. */
   audit: { lines: number; lost: number };
+  /** Answered calls whose far side did not send the audio that was expected. */
+  oneWay: number;
   /** Addresses with wrong log-ins. */
   bans: number;
   process: { rss: number; heapUsed: number; external: number; cpuUser: number; cpuSystem: number; uptime: number };
@@ -221,6 +223,12 @@ function createFigureMetrics(registry: Registry): (figures: Figures) => void {
   gauge('media_sessions', 'Media sessions.', [], ({ media }) => one(media.sessions));
   gauge('media_ports', 'Pairs of ports for RTP and RTCP.', [], ({ media }) => one(media.ports));
   gauge('media_players', 'Sessions that play something.', [], ({ media }) => one(media.players));
+  counter(
+    'one_way_calls_total',
+    'Answered calls whose far side was to send audio and sent none (stuck.no_audio).',
+    [],
+    ({ oneWay }) => one(oneWay),
+  );
   counter('media_ticks_late_total', 'Media ticks that ran late.', ['thread'], ({ load }) =>
     load.map(({ lateTicks }, index) => [{ thread: threadName(index) }, lateTicks]),
   );

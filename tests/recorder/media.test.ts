@@ -49,6 +49,7 @@ recorded('codec, loss, jitter and level of a call stand in its record, also when
         jitter_heard_ms: jitter,
         level_db: level,
         level_sent_db: back,
+        remote,
         ...report
       } = {},
     ] = reportsOf(timeline);
@@ -56,6 +57,7 @@ recorded('codec, loss, jitter and level of a call stand in its record, also when
     // A sine with its peak at a quarter of full scale: its mean amplitude is 2/π of that.
     assert.ok(Math.abs(Number(level) - 20 * Math.log10(((2 / Math.PI) * 8_000) / 32_768)) < 1, `${level} dB`);
     assert.ok(Math.abs(Number(back) - Number(level)) < 1, `${back} dB come back`);
+    assert.match(String(remote), /^127\.0\.0\.1:\d+$/);
     assert.equal(report, {
       codec: 'ulaw',
       flow: 'sendrecv',
