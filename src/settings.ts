@@ -371,6 +371,7 @@ export function sipEndpoint(name: string, endpoint: EndpointConfig): SipEndpoint
     shortestSessionSeconds: endpoint.timers_min_se,
     redirects: endpoint.redirect_method,
     allowTransfer: endpoint.allow_transfer,
+    allowReplaces: endpoint.allow_replaces,
     transferHandling: transferHandlingIn(endpoint.variables) ?? endpoint.transfer_handling,
     ...(endpoint.language === '' ? {} : { language: endpoint.language }),
     ...(Object.keys(endpoint.variables).length === 0 ? {} : { variables: endpoint.variables }),

@@ -251,6 +251,11 @@ export const endpoint = group(
       default: true,
       description: 'Let it put calls through to others (REFER): to whom it may call by itself, see allow.extensions.',
     }),
+    allow_replaces: flag({
+      default: false,
+      description:
+        'Let it take over calls of other endpoints with the same context: by INVITE with Replaces (pickup from a lamp), or by a REFER that names them. Its own calls it may always name in a REFER.',
+    }),
     transfer_handling: choice(['core', 'client'], {
       default: 'core',
       description:

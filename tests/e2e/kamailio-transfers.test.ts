@@ -17,7 +17,9 @@ type World = { proxy: Kamailio; alice: Phone; bob: Phone; carol: Phone; open(num
 /** A server behind a proxy, by way of which Alice, Bob and Carol are registered with their passwords. */
 const test = (title: string, body: (world: World) => Promise<void>) =>
   kamailio.test(transfers, title, async (program) => {
-    const endpoints = Object.fromEntries(users.map((user) => [user, { auth: { username: user, password } }]));
+    const endpoints = Object.fromEntries(
+      users.map((user) => [user, { auth: { username: user, password }, allow_replaces: true }]),
+    );
     await onServer({ dialplan, endpoints }, async (server) => {
       const proxy = server.closing(await Kamailio.start(program, { role: 'proxy', behind: server.sip() }));
       const phones: Phone[] = [];

@@ -15,24 +15,27 @@ const dialplan = {
     '301': ['Dial(PJSIP/carol,20)'],
     desk: ['Stasis(desk)'],
   },
+  elsewhere: {},
 };
 
 type World = { server: TestServer; alice: Phone; bob: Phone; carol: Phone; phone(number: string): Promise<Phone> };
 
 /** A server, Alice who calls, and Bob and Carol who can be called. */
-const test = (title: string, body: (world: World) => Promise<void>) =>
+const test = (title: string, body: (world: World) => Promise<void>, allows: object = {}) =>
   transfers(title, async () => {
     const [bobsPort, carolsPort] = [await freePort(), await freePort()];
     const endpoints = {
-      anonymous: { match: ['127.0.0.1'] },
-      bob: { aor: { contacts: [`sip:bob@127.0.0.1:${bobsPort}`] } },
+      anonymous: { match: ['127.0.0.1'], ...allows },
+      bob: { auth: { username: 'bob', password: 'secret' }, aor: { contacts: [`sip:bob@127.0.0.1:${bobsPort}`] } },
       carol: { aor: { contacts: [`sip:carol@127.0.0.1:${carolsPort}`] } },
+      dave: { auth: { username: 'dave', password: 'secret' }, context: 'elsewhere', allow_replaces: true },
     };
     // Nothing of a transfer is over because a machine is slow.
     await onServer({ dialplan, endpoints, sip: { transfers: { timeout: 600 } } }, async (server) => {
       const phones: Phone[] = [];
       const phone = async (number: string, port = 0) => {
         const opened = server.closing(await Phone.open(number, server.sip(), port));
+        opened.password = 'secret';
         phones.push(opened);
         return opened;
       };
@@ -181,7 +184,7 @@ test('a flood of REFERs is one transfer', async (world) => {
 test('attended: both far parties talk, and both calls of who asked end', async (world) => {
   const { alice, bob, carol, phone } = world;
   await talk(world);
-  const consulting = await phone('4712');
+  const consulting = await phone('bob');
   await consulting.call('300');
   assert.is(await bob.refer(`<sip:300@127.0.0.1?Replaces=${consulting.replaces()}>`), 202);
   await Promise.all([bob.over(), consulting.over()]);
@@ -214,7 +217,7 @@ test('an application hears of transfers with all that the events have', async (w
     ...{ exten: '999', context: 'default', result: 'Fail', is_external: true },
   });
 
-  const consulting = await phone('4712');
+  const consulting = await phone('bob');
   await consulting.call('300');
   const bridges = await app.ok<{ id: string; channels: string[] }[]>('GET', '/bridges');
   const channels = await app.ok<{ id: string; name: string }[]>('GET', '/channels');
@@ -236,7 +239,7 @@ test('an application hears of transfers with all that the events have', async (w
 test('attended: a second call that has ended is told as 481, and both go on talking', async (world) => {
   const { alice, bob, carol, phone } = world;
   await talk(world);
-  const consulting = await phone('4712');
+  const consulting = await phone('bob');
   await consulting.call('300');
   const named = consulting.replaces();
   consulting.hangup();
@@ -276,42 +279,99 @@ test('left to the application: it is told what is asked, does it, and the phone 
   assert.ok(alice.inCall);
 });
 
-test('INVITE with Replaces: a phone takes the place of another, in the call and at the one that rings', async (world) => {
-  const { alice, bob, carol, phone } = world;
-  await talk(world);
-  const dave = await phone('4713');
-  await dave.call('x', [`Replaces: ${decodeURIComponent(alice.replaces())}`]);
-  await alice.over();
-  await hearEachOther(dave, bob);
-  bob.hangup();
-  await dave.over();
+test(
+  'INVITE with Replaces: a phone takes the place of another, in the call and at the one that rings',
+  async (world) => {
+    const { alice, bob, carol, phone } = world;
+    await talk(world);
+    const dave = await phone('4713');
+    await dave.call('x', [`Replaces: ${decodeURIComponent(alice.replaces())}`]);
+    await alice.over();
+    await hearEachOther(dave, bob);
+    bob.hangup();
+    await dave.over();
 
-  carol.answers = false;
-  const calling = alice.call('300');
-  await carol.until(() => carol.rings, 'ringing');
-  const eve = await phone('4714');
-  await eve.call('x', [`Replaces: ${decodeURIComponent(carol.replaces())}`]);
-  await calling;
-  await carol.until(() => !carol.rings, 'the end of ringing');
-  await hearEachOther(alice, eve);
-});
+    carol.answers = false;
+    const calling = alice.call('300');
+    await carol.until(() => carol.rings, 'ringing');
+    const eve = await phone('4714');
+    await eve.call('x', [`Replaces: ${decodeURIComponent(carol.replaces())}`]);
+    await calling;
+    await carol.until(() => !carol.rings, 'the end of ringing');
+    await hearEachOther(alice, eve);
+  },
+  { allow_replaces: true },
+);
 
-test('INVITE with Replaces: what cannot be replaced is refused as RFC 3891 has it', async (world) => {
+test(
+  'INVITE with Replaces: what cannot be replaced is refused as RFC 3891 has it',
+  async (world) => {
+    const { alice, bob, phone } = world;
+    await talk(world);
+    const dave = await phone('4713');
+    const named = decodeURIComponent(alice.replaces());
+    const refused = async (replaces: string) => {
+      await isRefused(dave.call('x', [`Replaces: ${replaces}`]));
+      return lastRefusal(dave);
+    };
+    assert.is(await refused(`${named};early-only`), 486);
+    assert.is(await refused('nobody;to-tag=1;from-tag=2'), 481);
+    assert.is(await refused('nobody;to-tag=1'), 400);
+    alice.hangup();
+    await bob.over();
+    assert.is(await refused(named), 603);
+  },
+  { allow_replaces: true },
+);
+
+test('INVITE with Replaces: an endpoint that is not allowed to takes no call', async (world) => {
   const { alice, bob, phone } = world;
   await talk(world);
-  const dave = await phone('4713');
-  const named = decodeURIComponent(alice.replaces());
-  const refused = async (replaces: string) => {
-    await isRefused(dave.call('x', [`Replaces: ${replaces}`]));
-    return Number(/SIP\/2\.0 ([4-6]\d\d)/.exec(dave.explain().split('> INVITE').at(-1) ?? '')?.[1]);
-  };
-  assert.is(await refused(`${named};early-only`), 486);
-  assert.is(await refused('nobody;to-tag=1;from-tag=2'), 481);
-  assert.is(await refused('nobody;to-tag=1'), 400);
-  alice.hangup();
-  await bob.over();
-  assert.is(await refused(named), 603);
+  const mallory = await phone('4713');
+  await isRefused(mallory.call('x', [`Replaces: ${decodeURIComponent(alice.replaces())}`]));
+  assert.is(lastRefusal(mallory), 403);
+  await hearEachOther(alice, bob);
 });
+
+test('INVITE with Replaces: a call of another context is not there', async (world) => {
+  const { alice, bob, phone } = world;
+  await talk(world);
+  const dave = await phone('dave');
+  await isRefused(dave.call('x', [`Replaces: ${decodeURIComponent(alice.replaces())}`]));
+  assert.is(lastRefusal(dave), 481);
+  await hearEachOther(alice, bob);
+});
+
+test('attended: a phone cannot join the calls of others to its own', async (world) => {
+  const { alice, bob, carol, phone } = world;
+  await talk(world);
+  const mallory = await phone('4713');
+  await mallory.call('300');
+  const stolen = bob.replaces();
+  assert.is(await mallory.refer(`<sip:300@127.0.0.1?Replaces=${stolen}>`), 202);
+  await told(mallory, '481');
+  await hearEachOther(alice, bob);
+  await hearEachOther(mallory, carol);
+  mallory.hangup();
+  await carol.over();
+});
+
+test(
+  'attended: a phone that may replace calls of its context may name them in a REFER',
+  async (world) => {
+    const { alice, bob, carol, phone } = world;
+    await talk(world);
+    const desk = await phone('4713');
+    await desk.call('300');
+    assert.is(await desk.refer(`<sip:300@127.0.0.1?Replaces=${bob.replaces()}>`), 202);
+    await Promise.all([desk.over(), bob.over()]);
+    await hearEachOther(alice, carol);
+  },
+  { allow_replaces: true },
+);
+
+const lastRefusal = (phone: Phone) =>
+  Number(/SIP\/2\.0 ([4-6]\d\d)/.exec(phone.explain().split('> INVITE').at(-1) ?? '')?.[1]);
 
 async function isRefused(promise: Promise<unknown>): Promise<void> {
   const outcome = await promise.then(

@@ -10,6 +10,7 @@ import type { TransferRequest } from '../../telephony/driver.ts';
 import type { EndpointConfig } from './config.ts';
 import type { ReferReceiver, TellSubscriber } from './legs.ts';
 import { userOf } from './party.ts';
+import { transferableChannel } from './replacing.ts';
 import { mayCall, type Services } from './services.ts';
 
 /** A REFER of a far side whose outcome it is told, or is not to be told (RFC 4488): plain data. */
@@ -188,13 +189,12 @@ function refuse({ stack }: Services, { name }: EndpointConfig, { status, why }: 
 }
 
 function requestOf(
-  { agent }: Services,
+  services: Services,
   endpoint: EndpointConfig,
   { id, wanted, request }: { id: string; wanted: Wanted; request: SipRequest },
 ): TransferRequest {
   const { uri, replaces } = wanted;
-  const call = replaces && agent.callOf(replaces);
-  const channelId = call && call !== 'ended' ? call.owner : undefined;
+  const channelId = replaces && transferableChannel(services, endpoint, replaces);
   const referredBy = request.header('Referred-By');
   return {
     id,

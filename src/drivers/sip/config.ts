@@ -151,6 +151,11 @@ export type EndpointConfig = {
   redirects: 'none' | 'user' | 'uri_core';
   /** Whether its calls may be put through to others when it asks for that. */
   allowTransfer: boolean;
+  /**
+   * Whether it may take over calls of other endpoints with its context: by INVITE with Replaces, or by a transfer that names
+   * them. Its lamps show how these calls are named (RFC 4235) only then.
+   */
+  allowReplaces: boolean;
   /** Who carries out the transfers that it asks for. */
   transferHandling: TransferHandling;
   /** Mailboxes whose message counts it may watch; without any, the one of its own name. */
@@ -239,6 +244,7 @@ export const defaultEndpoint: Omit<EndpointConfig, 'name'> = {
   sendConnectedLine: true,
   redirects: 'none',
   allowTransfer: true,
+  allowReplaces: false,
   transferHandling: 'core',
   symmetric: true,
 };

@@ -33,7 +33,7 @@ export function createInviteReceiver(
     if ('challenge' in identity) return endpoints.challenge(transaction, identity);
     const { endpoint } = identity;
     const { request } = transaction;
-    const replacing = replacingOf(services, request);
+    const replacing = replacingOf(services, endpoint, request);
     const refusal =
       // RFC 4538 4: what it names gives nobody a call for which a password is asked.
       refuseTarget(request) ??

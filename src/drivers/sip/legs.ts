@@ -30,8 +30,8 @@ export type LegToken = LegAccess & { readonly endpoint: string };
 export type CallView = {
   /** Unique among the calls of the endpoint. */
   id: string;
-  callId: string;
-  /** The phone's tag and ours, as far as there are any. */
+  /** Call-ID and the tags of the phone and of us, as far as there are any; left out for watchers that may not use them. */
+  callId?: string;
   localTag?: string | undefined;
   remoteTag?: string | undefined;
   /** Whether the phone calls or is called. */

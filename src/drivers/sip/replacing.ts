@@ -1,22 +1,60 @@
 import type { SipRequest } from '../../sip/message/message.ts';
+import type { NamedDialog } from '../../sip/message/named-dialog.ts';
 import { replacesOf } from '../../sip/message/replaces.ts';
+import type { EndpointConfig } from './config.ts';
 import type { Services } from './services.ts';
 
 /** What an INVITE wants to take the place of: a channel, or why not, as a status with the reason. */
 export type Replacing = { channelId: string } | { status: number; why: string };
 
-/** Reads Replaces of an INVITE (RFC 3891 3); undefined when it wants nobody's place. */
-export function replacingOf({ agent }: Services, request: SipRequest): Replacing | undefined {
+type Asking = Pick<EndpointConfig, 'allowReplaces' | 'context'>;
+
+/** Whether an endpoint may take over the calls of another one: `allow_replaces` is set and both have one context. */
+export const mayReplace = ({ allowReplaces, context }: Asking, owner: Pick<EndpointConfig, 'context'>): boolean =>
+  allowReplaces && owner.context === context;
+
+/** Reads Replaces of an INVITE (RFC 3891 3); undefined when it has none. */
+export function replacingOf(services: Services, endpoint: EndpointConfig, request: SipRequest): Replacing | undefined {
   const wanted = replacesOf(request);
   if (!wanted) return undefined;
   if (wanted === 'malformed') return { status: 400, why: 'a Replaces that cannot be read' };
-  const call = agent.callOf(wanted);
+  if (!endpoint.allowReplaces)
+    return { status: 403, why: 'its endpoint may not replace calls: allow_replaces is not set' };
+  const call = services.agent.callOf(wanted);
   if (!call) return { status: 481, why: 'it would replace a call that is not there' };
-  if (call === 'ended' || call.state === 'ending' || call.state === 'closed')
+  if (call === 'ended') return { status: 603, why: 'it would replace a call that is over' };
+  const owner = ownerOf(services, call.owner);
+  // Told like a call that is not there: nobody learns of the calls of other contexts.
+  if (!owner || !mayReplace(endpoint, owner)) return { status: 481, why: 'it would replace a call of another context' };
+  if (call.state === 'ending' || call.state === 'closed')
     return { status: 603, why: 'it would replace a call that is over' };
   if (call.state === 'confirmed' && wanted.earlyOnly) return { status: 486, why: 'it would replace an answered call' };
   // A call that is not answered can be taken by the side that placed it only.
   const isOurs = call.state === 'confirmed' || call.dialog.ownsCallId;
   const channelId = isOurs ? call.owner : undefined;
   return channelId === undefined ? { status: 481, why: 'it would replace a call that it cannot' } : { channelId };
+}
+
+/** The channel of a call that a REFER names with Replaces: one of the asker's own calls, or one that it may take over. */
+export function transferableChannel(
+  services: Services,
+  asker: EndpointConfig,
+  named: Pick<NamedDialog, 'callId' | 'toTag' | 'fromTag'>,
+): string | undefined {
+  const call = services.agent.callOf(named);
+  const channelId = call && call !== 'ended' ? call.owner : undefined;
+  const owner = ownerOf(services, channelId);
+  if (!owner) return undefined;
+  if (owner.name === asker.name || mayReplace(asker, owner)) return channelId;
+  services.stack.log.warn(
+    { endpoint: asker.name, channel: channelId },
+    'a transfer names a call of another endpoint, which allow_replaces does not let it join',
+  );
+  return undefined;
+}
+
+/** The endpoint that a channel is a call of. */
+function ownerOf({ legs, endpoints }: Services, channelId: string | undefined): EndpointConfig | undefined {
+  const leg = channelId === undefined ? undefined : legs.ofChannel(channelId);
+  return leg && endpoints.named(leg.endpoint);
 }

@@ -33,8 +33,10 @@ import {
   type Subject,
 } from './event-packages.ts';
 import { digestClient } from './identity.ts';
+import type { CallView } from './legs.ts';
 import { userOf } from './party.ts';
 import { relatedTo } from './related.ts';
+import { mayReplace } from './replacing.ts';
 import { localHost, type Services } from './services.ts';
 
 /** What phones can watch, as whoever keeps it knows it now. */
@@ -97,6 +99,8 @@ type Subscription = {
   last: string | undefined;
 };
 
+type Extension = { readonly context: string; readonly extension: string };
+
 /** What is told of a subject: how it stands, and the document about it. */
 type Telling = { state: string; calls: readonly string[]; document(version: number): string };
 
@@ -129,24 +133,32 @@ export function createSubscriptions(services: Services, { mailbox, hint, watcher
     return hint(subject.context, subject.extension)?.devices.map(topicOf) ?? [];
   };
 
-  const lampOf = (context: string, extension: string, uri: Uri): LampView => {
+  /** The calls of an endpoint as a watcher may see them: what could be used to take them over is not for everybody. */
+  const callsFor = (watcher: string, endpoint: EndpointConfig): CallView[] => {
+    const asking = endpoints.named(watcher);
+    const isNamed = asking && (asking.name === endpoint.name || mayReplace(asking, endpoint));
+    const calls = legs.callsOf(endpoint.name);
+    return isNamed ? calls : calls.map(({ id, direction, state, held }) => ({ id, direction, state, held }));
+  };
+
+  const lampOf = (watcher: string, { context, extension }: Extension, uri: Uri): LampView => {
     const { devices = [], state = 'INVALID' } = hint(context, extension) ?? {};
     const calls = devices.flatMap((device) => {
       const [, name] = /^(?:PJSIP|SIP)\/(.+)$/i.exec(device) ?? [];
       const endpoint = name === undefined ? undefined : endpoints.named(name);
-      return endpoint ? legs.callsOf(endpoint.name) : [];
+      return endpoint ? callsFor(watcher, endpoint) : [];
     });
     return { entity: entityOf(uri), extension, state, calls };
   };
 
-  const tellingOf = ({ subject, dialog, told }: Subscription, target: Target): Telling => {
+  const tellingOf = ({ subject, dialog, told, endpoint }: Subscription, target: Target): Telling => {
     if (subject.event === 'message-summary') {
       const { mailbox: name } = subject;
       const account = name.includes('@') ? name : `${name}@${localHost(services, target)}`;
       const summary = messageSummary(account, mailbox(name) ?? { newMessages: 0, oldMessages: 0 });
       return { state: summary, calls: [], document: () => summary };
     }
-    const lamp = lampOf(subject.context, subject.extension, dialog.local.uri);
+    const lamp = lampOf(endpoint, subject, dialog.local.uri);
     if (subject.event === 'presence') {
       const document = presence(lamp);
       return { state: document, calls: [], document: () => document };

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { defaultSipConfig } from '../../../src/drivers/sip/config.ts';
+import { defaultSipConfig, type EndpointConfig } from '../../../src/drivers/sip/config.ts';
 import type { DeviceStateWord } from '../../../src/models/device-state.ts';
 import type { HeaderLines } from '../../../src/sip/message/build.ts';
 import type { SipRequest } from '../../../src/sip/message/message.ts';
@@ -14,10 +14,12 @@ let hinted = true;
 const hint = (context: string, extension: string) =>
   hinted && context === 'lamps' && extension === '201' ? { devices: ['PJSIP/trunk', 'Stasis:desk'], state } : undefined;
 
+type WorldOptions = PhoneOptions & { answer?: (index: number) => number; watcher?: Partial<EndpointConfig> };
+
 /** A server with a phone that it calls, and a phone with a lamp for that one. */
-async function world({ answer = () => 200, ...options }: PhoneOptions & { answer?: (index: number) => number } = {}) {
+async function world({ answer = () => 200, watcher = {}, ...options }: WorldOptions = {}) {
   const called = await createPhone({ config: { endpoints: [anybody] } });
-  const watching = endpoint('anybody', { ...anybody, subscribeContext: 'lamps' });
+  const watching = endpoint('anybody', { ...anybody, subscribeContext: 'lamps', allowReplaces: true, ...watcher });
   const server = await createPhone({
     hint,
     ...options,
@@ -165,6 +167,32 @@ lamps('a call that the watched phone makes is told as its own, and held while it
   const { 'local-tag': _, 'remote-tag': __, ...said } = dialogsOf(notified[2]!)[0]!;
   assert.equal(said, { id: inbound.id, 'call-id': out.leg.protocolId, direction: 'initiator', state: 'early' });
 });
+
+for (const [who, settings, isNamed] of [
+  ['a watcher that may not replace calls', {}, false],
+  ['a watcher of another context', { allowReplaces: true, context: 'guests' }, false],
+  ['a watcher that may replace calls of that context', { allowReplaces: true }, true],
+] as const)
+  lamps(`${who} is ${isNamed ? '' : 'not '}told the names of their dialogs`, async () => {
+    const { server, called, notified, subscribe, heard } = await world({
+      watcher: { allowReplaces: false, ...settings },
+    });
+    await subscribe([dialogEvent]);
+    await heard(1);
+    const out = server.open('600@trunk');
+    out.leg.dial();
+    const inbound = await called.rung();
+    await heard(2);
+    inbound.leg.ring();
+    await heard(3);
+    const [{ 'call-id': callId, 'local-tag': local, 'remote-tag': remote, ...plain } = {}] = dialogsOf(notified[2]!);
+    assert.equal(plain, { id: out.id, direction: 'recipient', state: 'early' });
+    assert.equal([callId, local, remote].map(Boolean), [isNamed, isNamed, isNamed]);
+    inbound.leg.answer();
+    await out.heard('leg.answered');
+    out.leg.hangup(16);
+    await heard(4);
+  });
 
 lamps('devices whose calls cannot be seen are told by their state', async () => {
   const { notified, subscribe, heard, set } = await world();

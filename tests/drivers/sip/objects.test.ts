@@ -185,6 +185,7 @@ objects('an endpoint, its AORs and credentials become settings of the driver', (
     shortestSessionSeconds: 120,
     redirects: 'user',
     allowTransfer: true,
+    allowReplaces: false,
     transferHandling: 'core',
     symmetric: false,
     mediaEncryption: 'off',
