@@ -30,7 +30,7 @@ const minuteMs = 60_000;
 
 /** Size of the journal of answered calls at which a new one is begun, and how often it is noted that the process runs. */
 const journalOctets = 1_000_000;
-const aliveMs = 10_000;
+const aliveMs = 1_000;
 
 type Output = { take(line: string): boolean; octets(): number; reopen?(): void };
 

@@ -19,6 +19,8 @@ export type LogFileOptions = {
   tellLost(lost: number): string;
   /** Hears when its disk takes no more lines, once until it does again. */
   onFailed?(error: Error): void;
+  /** Permissions of a file that is made, as for `open(2)`; left out, 0o666 less the umask. */
+  mode?: number | undefined;
 };
 
 /**
@@ -57,7 +59,7 @@ const retryMs = { first: 1_000, most: 60_000 } as const;
 const mostWaiting = 1_048_576;
 
 /** Opens the file, or makes it with the directories above it. @throws Error (Node's) when that cannot be. */
-export function openLogFile({ path, clock, tellLost, onFailed }: LogFileOptions): LogFile {
+export function openLogFile({ path, clock, tellLost, onFailed, mode }: LogFileOptions): LogFile {
   let stream: WriteStream | undefined;
   /** Device and inode of the open file. */
   let identity = '';
@@ -74,7 +76,7 @@ export function openLogFile({ path, clock, tellLost, onFailed }: LogFileOptions)
     // Before it is opened to be written: what fails here leaves nothing open.
     torn = isTorn(path);
     // Opened here rather than by the stream, so that a failure is known at once.
-    const descriptor = openSync(path, 'a');
+    const descriptor = openSync(path, 'a', mode);
     identity = identityOf(fstatSync(descriptor, { bigint: true }));
     const opened = createWriteStream(path, { fd: descriptor });
     opened.on('error', (error) => failed(opened, error));

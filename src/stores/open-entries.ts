@@ -42,6 +42,8 @@ export function openEntries<T extends object>(options: OpenEntriesOptions): Open
   const file = openRotatedFile({
     ...{ path, clock, maximumOctets, keep: 1, onFailed, onStuck: onFailed },
     tellLost: () => lineOf({}),
+    // It holds who calls whom.
+    mode: 0o600,
     head: () => [...entries].map(([key, entry]) => lineOf({ key, entry })).join(''),
   });
   let timer: unknown;

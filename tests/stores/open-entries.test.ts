@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -32,6 +32,7 @@ journal('the next process finds what was not closed, as it was last', async (wor
   before.delete('b');
   before.delete('unknown');
   await before.close();
+  assert.is(statSync(world.path).mode & 0o777, 0o600);
   assert.equal(left(world), [['a', 'changed']]);
 });
 
