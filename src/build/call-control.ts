@@ -76,7 +76,6 @@ export function buildCallControl(
       fieldEvents: general.compatibility === 'asterisk',
     },
   });
-  log.nameCalls((channel) => channels.find(channel)?.actor.getSnapshot().context.linked.id);
   eventSources.add({
     channel(id) {
       const entry = channels.findByIdOrName(id);
@@ -103,6 +102,9 @@ export function buildCallControl(
     broadcasts,
     dialplan,
   });
+  const callOf = (channel: string) => channels.find(channel)?.actor.getSnapshot().context.linked.id;
+  const firstIn = (bridge: string) => meeting.bridges.find(bridge)?.actor.getSnapshot().context.members[0]?.channelId;
+  log.nameCalls((kind, id) => callOf((kind === 'channel' ? id : firstIn(id)) ?? ''));
   const policies = { current: absencePolicies(config) };
   const absenceOf = (name: string) => policies.current(name);
   const absences = createAbsences({

@@ -45,9 +45,12 @@ export interface RootLogger extends Logger {
   readonly levels: LogLevels;
   /** Hears when levels have been changed, at once and from now on. */
   onLevels(listener: () => void): void;
-  /** From now on every line about a channel (`channel`) names the call that it belongs to (`call`), where that is known. */
-  nameCalls(callOf: (channel: string) => string | undefined): void;
+  /** From now on every line about a channel or a bridge names its call (`call`), where that is known. */
+  nameCalls(callOf: CallOf): void;
 }
+
+/** The id of the call of a channel or a bridge. */
+export type CallOf = (kind: 'channel' | 'bridge', id: string) => string | undefined;
 
 export type LogOptions = {
   level: LogLevel;
@@ -63,7 +66,7 @@ const severity = (level: LogLevel): number => pino.levels.values[level] ?? Numbe
  * with the field `part` belongs to that part.
  */
 export function createLogger({ level, parts = {}, destination }: LogOptions): RootLogger {
-  let callOf: (channel: string) => string | undefined = () => undefined;
+  let callOf: CallOf = () => undefined;
   const options = {
     level: 'trace',
     base: null,
@@ -100,11 +103,12 @@ export function createLogger({ level, parts = {}, destination }: LogOptions): Ro
   };
 }
 
-function withCall(fields: object, callOf: (channel: string) => string | undefined): Record<string, unknown> {
+function withCall(fields: object, callOf: CallOf): Record<string, unknown> {
   const known = fields as Record<string, unknown>;
-  const { channel } = known;
-  if (typeof channel !== 'string' || 'call' in known) return known;
-  const call = callOf(channel);
+  if ('call' in known) return known;
+  const kind = 'channel' in known ? 'channel' : 'bridge';
+  const id = known[kind];
+  const call = typeof id === 'string' ? callOf(kind, id) : undefined;
   return call === undefined ? known : { call, ...known };
 }
 

@@ -76,19 +76,23 @@ test('a part may have a level of its own, which all its children have', () => {
   assert.equal(heard, [{ level: 'error', parts: { media: 'info' } }]);
 });
 
-test('a line about a channel names its call, unless it does so itself or nobody knows', () => {
+test('a line about a channel or a bridge names its call, unless it does so itself or nobody knows', () => {
   const { lines, destination } = record();
   const log = createLogger({ level: 'info', destination });
-  log.nameCalls((channel) => (channel === 'c2' ? 'c1' : undefined));
+  log.nameCalls((kind, id) => (({ 'channel c2': 'c1', 'bridge b1': 'c9' }) as Record<string, string>)[`${kind} ${id}`]);
   log.child({ part: 'sip' }).info({ channel: 'c2' }, 'known');
   log.info({ channel: 'c3' }, 'unknown');
   log.info({ channel: 'c2', call: 'c0' }, 'named');
+  log.info({ bridge: 'b1' }, 'in a bridge');
+  log.info({ channel: 'c2', bridge: 'b1' }, 'of both');
   assert.equal(
     lines.map(({ call, msg }) => [call, msg]),
     [
       ['c1', 'known'],
       [undefined, 'unknown'],
       ['c0', 'named'],
+      ['c9', 'in a bridge'],
+      ['c1', 'of both'],
     ],
   );
 });

@@ -81,6 +81,12 @@ log('a prompt that is missing is a warning with its call and channel; there are 
       ...{ level: 40, call: channel?.id, channel: channel?.id, playback: 'p1', uri: 'sound:nothere' },
       ...{ reason: "no sound file for 'nothere' in language 'en'", msg: 'a media item could not be played' },
     });
+    // On a bridge: with the call of who is in it.
+    const { id: bridge } = await ask<{ id: string }>('POST', '/ari/bridges');
+    await ask('POST', `/ari/bridges/${bridge}/addChannel?channel=${channel?.id}`);
+    await ask('POST', `/ari/bridges/${bridge}/play?media=sound:nothere`);
+    while (missing().length === 1) await clock.run(20);
+    assert.equal([missing()[1]?.['call'], missing()[1]?.['bridge']], [channel?.id, bridge]);
     const list = Array.from({ length: 30 }, () => 'sound:nothere').join(',');
     await ask('POST', `/ari/channels/${channel?.id}/play?media=${list}&playbackId=p2`);
     const isThere = async () => (await world.request('GET', '/ari/playbacks/p2')).status === 200;
