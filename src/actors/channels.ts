@@ -7,7 +7,15 @@ import type { DialplanSystem, Position } from '../dialplan/host.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { LimitHit } from '../lib/limit-counts.ts';
 import { SlotMap } from '../lib/slot-map.ts';
-import type { ChannelContext, ChannelInput, ChannelSnapshot, Forward, OnAnswer } from '../machines/channel.ts';
+import {
+  type ChannelContext,
+  type ChannelInput,
+  type ChannelSnapshot,
+  type Forward,
+  isEnding,
+  lifeOf,
+  type OnAnswer,
+} from '../machines/channel.ts';
 import type { OwnershipInput } from '../machines/ownership.ts';
 import type { Channel } from '../models/channel.ts';
 import { Cause } from '../telephony/causes.ts';
@@ -121,7 +129,7 @@ export interface Channels {
   playTarget(entry: ChannelEntry): PlayTarget;
   /** Other variables and functions are shown in every event from now on (`general.channelvars`). */
   show(channelvars: readonly string[]): void;
-  /** Whether a channel that was asked to answer is Up; resolves with false when it ends first. */
+  /** Resolves with true when a channel is Up, also when it is so already; with false when it ends first. */
   answered(entry: ChannelEntry): Promise<boolean>;
   /** From now on no new channels. */
   drain(): void;
@@ -343,7 +351,11 @@ export function createChannels(options: ChannelsOptions): Channels {
       dialplanCalls.of = of;
     },
     onGone: (listener) => void onGone.push(listener),
-    answered: (entry) => new Promise((resolve) => entry.onUp.push(resolve)),
+    answered(entry) {
+      const snapshot = view.snapshot(entry);
+      if (lifeOf(snapshot) === 'up' || isEnding(snapshot)) return Promise.resolve(!isEnding(snapshot));
+      return new Promise((resolve) => entry.onUp.push(resolve));
+    },
     dialplanChannel: view.dialplanChannel,
     playTarget: view.playTarget,
     show(names) {

@@ -351,13 +351,12 @@ class DialAttempt implements Company {
     const caller = this.#caller;
     const peer = { name: entry.name, number };
     const hangUp = (): void => this.#letGo();
-    if (lifeOf(channels.snapshot(caller)) !== 'up') {
-      const up = channels.answered(caller);
-      channels.tell(caller, { type: 'answer' });
-      if (!(await up)) {
-        hangUp();
-        return { status: 'CANCEL' };
-      }
+    const up = channels.answered(caller);
+    if (lifeOf(channels.snapshot(caller)) !== 'up') channels.tell(caller, { type: 'answer' });
+    // Always waits: the callee's answer is being published, and what is sent to bridges meanwhile would come later.
+    if (!(await up)) {
+      hangUp();
+      return { status: 'CANCEL' };
     }
     if (this.#keysFree) await this.#keysFree;
     try {

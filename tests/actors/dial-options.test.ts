@@ -72,6 +72,44 @@ test('with c an answer is the end of the time limit', async () => {
   assert.equal([w.channels.size, w.bridges.size], [2, 1]);
 });
 
+/** What a caller may have done before Dial, and whether its far side is on hold. */
+const callers: Readonly<Record<string, { steps: readonly string[]; held?: boolean }>> = {
+  'that is not answered': { steps: [] },
+  'that hears ringing': { steps: ['Ringing'] },
+  'with early media': { steps: ['Progress'] },
+  'that is answered': { steps: ['Answer'] },
+  'that is answered and on hold': { steps: ['Answer'], held: true },
+};
+const targets: Readonly<Record<string, (w: ReturnType<typeof world>) => void>> = {
+  'Fake/bob': (w) => w.report(w.called()[0]!, { type: 'leg.answered' }),
+  'Local/300@default': () => {},
+  'Local/301@default': (w) => w.report(w.called().at(-1)!, { type: 'leg.answered' }),
+};
+for (const [which, { steps, held }] of Object.entries(callers))
+  for (const [target, answer] of Object.entries(targets))
+    test(`a caller ${which} and ${target}, who answers, stay together until one of them goes`, async () => {
+      const lines = { '300': ['Answer', 'Wait(600)'], '301': ['Dial(Fake/eve)'] };
+      const w = world('NoOp()', { default: { ...lines, '400': [...steps, `Dial(${target},20)`, 'Wait(60)'] } });
+      const caller = w.incoming('a', '400');
+      await settled();
+      if (held) caller.report({ type: 'leg.held' });
+      answer(w);
+      await settled();
+      w.clock.advance(300_000);
+      await settled();
+      const { bridge_ids: bridges = [] } = { bridge_ids: w.bridges.list().map(({ channels }) => channels) };
+      assert.ok(
+        bridges.some((members) => members.length === 2 && members.includes('a')),
+        'the caller is with somebody',
+      );
+      assert.equal([w.variable('a', 'DIALSTATUS'), w.place('a')], [undefined, 'default,400,Dial']);
+      caller.report({ type: 'leg.hungUp', cause: 16 });
+      await settled();
+      w.clock.advance(1_000);
+      await settled();
+      assert.equal([w.channels.size, w.bridges.size], [0, 0]);
+    });
+
 const press = (digit: string) => ({ type: 'leg.digit', digit, durationMs: 100 }) as const;
 
 test('with d the caller leaves by a key while it rings, to the extension of that name', async () => {

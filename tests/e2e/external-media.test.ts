@@ -10,7 +10,7 @@ import { onServer, type TestServer } from '../support/server.ts';
 
 const calls = suite('audio exchanged with servers');
 
-const dialplan = { default: { echo: ['Answer', 'Echo'], ai: ['Dial(${SERVER})'] } };
+const dialplan = { default: { echo: ['Answer', 'Echo'], ai: ['Dial(${SERVER})'], up: ['Answer', 'Dial(${SERVER})'] } };
 const uuid = '40325ec2-5efd-4bd3-805f-53576e581d13';
 const frameMs = 20;
 
@@ -311,6 +311,21 @@ test('AudioSocket can be dialed by the dialplan; a server that hangs up ends the
   const call = await outside.call();
   call.send(0x00);
   await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === dialed.peer.id);
+  await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === 'caller');
+});
+
+test('a caller that is answered already is with a server that it dials', async (server, outside) => {
+  const app = await server.app('desk', { subscribeAll: true });
+  await app.ok('POST', '/channels?endpoint=Local/up@default&app=desk&channelId=caller', {
+    variables: { _SERVER: `AudioSocket/${outside.address}/${uuid}/c(slin)` },
+  });
+  const call = await outside.call();
+  await app.waitFor('ChannelEnteredBridge', ({ bridge }) => bridge.channels.length === 2);
+  assert.equal(
+    (await app.ok<{ channels: string[] }[]>('GET', '/bridges')).map(({ channels }) => channels.length),
+    [2],
+  );
+  call.send(0x00);
   await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === 'caller');
 });
 

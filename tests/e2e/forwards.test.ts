@@ -12,6 +12,7 @@ const dialplan = {
   default: {
     '200': ['Dial(PJSIP/bob)'],
     '300': ['Dial(PJSIP/carol)'],
+    '301': ['Answer', 'Dial(PJSIP/carol,30)', 'Hangup'],
     desk: ['Stasis(desk)'],
     lobby: ['Answer', 'Wait(3600)'],
   },
@@ -121,6 +122,19 @@ test('two who forward to each other are called once each', {}, async ({ app, ser
       ['PJSIP/bob', 'CANCEL', `PJSIP/bob/${bob.forwardsTo}`, undefined],
     ],
   );
+});
+
+test('a caller that the dialplan has answered stays with whom it dials', {}, async ({ app, alice, carol }) => {
+  const call = alice.call('301');
+  await app.waitFor('Dial', ({ peer, dialstatus }) => peer.name.startsWith('PJSIP/carol') && dialstatus === 'ANSWER');
+  await call;
+  const both = async () => (await app.ok<{ channels: string[] }[]>('GET', '/bridges')).map(({ channels }) => channels);
+  await app.waitFor('ChannelEnteredBridge', ({ bridge }) => bridge.channels.length === 2);
+  assert.equal(
+    (await both()).map(({ length }) => length),
+    [2],
+  );
+  assert.ok(alice.inCall && carol.inCall);
 });
 
 forwards.run();
