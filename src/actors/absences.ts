@@ -16,6 +16,8 @@ export type AbsencesOptions = {
   policyOf: (application: string) => AbsencePolicy | undefined;
   /** Ids of the channels that an application controls. */
   channelsOf: (application: string) => readonly string[];
+  /** It is to be known that the channel has lost its application. */
+  lost: (channelId: string) => void;
   hangup: (channelId: string) => void;
   /** Lets a channel go on in the dialplan. @throws AriError when it cannot. */
   goOn: (channelId: string) => void;
@@ -29,7 +31,7 @@ export interface Absences {
 }
 
 /** Makes what lets go of channels whose application does not come back. */
-export function createAbsences({ clock, log, policyOf, channelsOf, hangup, goOn }: AbsencesOptions): Absences {
+export function createAbsences({ clock, log, policyOf, channelsOf, lost, hangup, goOn }: AbsencesOptions): Absences {
   const timers = new Map<string, unknown>();
 
   const expire = (application: string, action: AbsencePolicy['action']): void => {
@@ -39,6 +41,7 @@ export function createAbsences({ clock, log, policyOf, channelsOf, hangup, goOn 
     log.warn({ application, channels: channels.length, action }, 'an application has not come back');
     for (const id of channels) {
       try {
+        lost(id);
         if (action === 'hangup') hangup(id);
         else if (action === 'continue') goOn(id);
       } catch (error) {

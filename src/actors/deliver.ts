@@ -10,6 +10,7 @@ export function deliver({ actor, ownership }: ChannelEntry, message: ChannelMess
     case 'move':
     case 'application.accepted':
     case 'application.refused':
+    case 'application.lost':
       ownership.send(message);
       break;
     case 'leg.offered':

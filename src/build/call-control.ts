@@ -116,6 +116,10 @@ export function buildCallControl(
         const { value, context } = ownership.getSnapshot();
         return value === 'application' && context.app === name ? [id] : [];
       }),
+    lost(id) {
+      const entry = channels.find(id);
+      if (entry) channels.tell(entry, { type: 'application.lost' });
+    },
     hangup: (id) => operations.hangup(id, {}),
     goOn: (id) => operations.continueInDialplan(id, {}),
   });

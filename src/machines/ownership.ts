@@ -30,7 +30,7 @@ export type OwnershipContext = OwnershipInput & {
   resume?: Position;
   /** The channel whose place in the application it takes. */
   replaces?: string | undefined;
-  /** The application that could not be entered, until another one is. */
+  /** The application that could not be entered, or that stayed away, until another one takes the channel. */
   refusedBy?: string | undefined;
 };
 
@@ -56,7 +56,9 @@ export type OwnershipEvent =
   /** The verdict on `enterApplication`. */
   /** `app`: it goes by another name than asked for (an instance for this call). */
   | { type: 'application.accepted'; app?: string }
-  | { type: 'application.refused' };
+  | { type: 'application.refused' }
+  /** The application in control is away for too long: the channel is taken from it. */
+  | { type: 'application.lost' };
 
 /** `moved` is true on the two facts of a move, where the channel never leaves application control. */
 export type OwnershipFact =
@@ -202,6 +204,7 @@ export const ownershipMachine = ownership.createMachine({
     application: {
       on: {
         continue: { target: 'dialplan', actions: [ended(false), 'noteDeparture'] },
+        'application.lost': { actions: keepRefusal },
         move: { target: 'moving', actions: keepDestination },
         'leg.ended': { target: 'ended', actions: [ended(false), 'noteDeparture'] },
       },
@@ -254,6 +257,11 @@ export const ownershipIgnores: Ignores<typeof ownershipMachine> = [
   { events: ['continue', 'move'], in: ['moving'], why: 'what is asked of a channel that moves waits for its turn' },
   { events: ['leg.offered', 'leg.answered'], why: 'somebody has it, and keeps it' },
   { events: ['dialplan.ended'], why: 'another has taken it from the dialplan' },
+  {
+    events: ['application.lost'],
+    in: ['nobody', 'aboutToEnter', 'dialplan', 'entering', 'moving'],
+    why: 'it is taken from an application alone, which it is not in',
+  },
   { events: ['application.accepted', 'application.refused'], why: 'nothing was asked, or the verdict is there' },
 ];
 

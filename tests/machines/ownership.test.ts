@@ -21,6 +21,7 @@ const enter = { type: 'enter', app: 'hello', args: ['x'], resume: next } as cons
 const enterToStay = { type: 'enter', app: 'hello', args: [] } as const;
 const accepted = { type: 'application.accepted' } as const;
 const refused = { type: 'application.refused' } as const;
+const lost = { type: 'application.lost' } as const;
 const answered = { type: 'leg.answered' } as const;
 const ended = { type: 'leg.ended' } as const;
 const move = { type: 'move', app: 'other', args: ['1'] } as const;
@@ -78,6 +79,14 @@ chart('refused by its application, a call goes on in the dialplan or ends where 
   assert.equal(told, [{ effect: 'noteRefusal' }, { effect: 'endChannel' }]);
 });
 
+chart('the application that did not take a call, or stayed away, is kept until another one takes it', () => {
+  const refusedBy = (...events: OwnershipEvent[]) => after(bare, ...events).snapshot.context.refusedBy;
+  assert.is(refusedBy(run, enter, refused), 'hello');
+  assert.is(refusedBy(run, enter, refused, enter, accepted), undefined);
+  assert.is(refusedBy(run, enter, accepted, lost), 'hello');
+  assert.is(refusedBy(run, enter, accepted, move, refused), undefined);
+});
+
 chart('continue leaves the application and runs the dialplan from the place asked for', () => {
   assert.equal(after(bare, run, enter, accepted, { type: 'continue', position }).told, [
     { type: 'StasisEnd', app: 'hello', moved: false },
@@ -127,6 +136,7 @@ chart('every state is reached and every transition taken by paths made from the 
       move,
       accepted,
       refused,
+      lost,
       answered,
       ended,
       { type: 'leg.offered' },

@@ -120,6 +120,7 @@ away('channels of an application that stays away are let go of as it is configur
     log: recordingLog(),
     policyOf: (app) => ({ afterMs: 5_000, action: app as 'keep' | 'hangup' | 'continue' }),
     channelsOf: (app) => [`${app}-1`, `${app}-2`],
+    lost: () => {},
     hangup: (id) => {
       did.push(`hangup ${id}`);
       if (id.endsWith('1')) throw new Error('it is gone already');

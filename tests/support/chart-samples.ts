@@ -210,7 +210,7 @@ export const chartSamples: readonly ChartSamples[] = [
       { type: 'move', app: 'other', args: ['1'] },
       { type: 'application.accepted' },
       { type: 'application.accepted', app: 'hello:1' },
-      ...plain('application.refused', 'leg.offered', 'leg.answered', 'leg.ended'),
+      ...plain('application.refused', 'application.lost', 'leg.offered', 'leg.answered', 'leg.ended'),
       { type: 'dialplan.ended', cause: 16 },
     ],
   }),

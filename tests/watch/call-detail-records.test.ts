@@ -196,6 +196,25 @@ records('a call whose application is not connected has failed, and its record an
   }, toFile),
 );
 
+records('a call that is hung up because its application stays away has failed, too', () =>
+  inWorld(
+    async (world) => {
+      const { clock, call, server } = world;
+      const application = server.connect({ names: ['desk'], send: () => {}, describe: 'the test' });
+      call('desk');
+      await clock.run(1 * seconds);
+      application.close();
+      await clock.run(6 * seconds);
+      const made = await written(world);
+      assert.equal(
+        made.map(({ disposition, reason, by }) => [disposition, reason, by]),
+        [['FAILED', desk, 'application']],
+      );
+    },
+    { watch: { ...toFile.watch, absences: { desk: { after: 5, action: 'hangup' } } } },
+  ),
+);
+
 records('a call that another application takes after all has not failed', () =>
   inWorld(async (world) => {
     const { clock, call, ask, server } = world;
