@@ -66,5 +66,6 @@ export function receiveMessage(services: Services, endpoint: EndpointConfig, req
     endpoint: endpoint.name,
     headers: Object.fromEntries(own),
   });
-  return 200;
+  // As Asterisk does: it is taken, and nobody knows yet whether it reaches somebody (RFC 3428 7).
+  return 202;
 }

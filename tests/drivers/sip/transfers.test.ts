@@ -51,6 +51,13 @@ transfers('a REFER is accepted, told as it goes, and is over with the last word'
   ]);
 });
 
+transfers('a text message is answered 202, inside a call and outside', async () => {
+  const { phone } = await called();
+  assert.is(await phone.request('MESSAGE', ['Content-Type: text/plain']), 202);
+  const { status } = await phone.outside('MESSAGE', 'anybody', ['Content-Type: text/plain']);
+  assert.is(status, 202);
+});
+
 transfers('a second one tells itself from the first by its number, and one too many is refused for now', async () => {
   const { driver, phone, channel } = await called();
   assert.is(await phone.refer('<sip:300@pbx.example>'), 202);
