@@ -59,6 +59,8 @@ export type TransfersOptions = {
   timeoutMs: number;
   /** Whether who has hung up on a transfer is called back when its target cannot be had. */
   callsBack?: boolean;
+  /** How long who asked may take to hang up once its transfer is done, in ms. */
+  byeTimeoutMs?: number;
   /** Events as the field tells them: who hears of everything does not hear of transfers. */
   fieldEvents?: boolean;
 };
@@ -114,6 +116,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
     dialplan,
     timeoutMs,
     callsBack = false,
+    byeTimeoutMs = 0,
     fieldEvents = false,
   } = options;
   const transfers = new SlotMap<string, Entry>();
@@ -324,9 +327,11 @@ export function createTransfers(options: TransfersOptions): Transfers {
       endTalk: ({ context }) => consultations.end(context),
       alertTransferees: ({ context }) => alert(context, 'ring'),
       calmTransferees: ({ context }) => alert(context, 'ringStop'),
-      endTransferer: ({ context: { transferer, request } }) => {
-        end(living(transferer));
-        end(living(request.replaces?.channelId ?? ''));
+      endTransferer: ({ context: { transferer, request, byKeys } }) => {
+        for (const channel of [living(transferer), living(request.replaces?.channelId ?? '')]) {
+          if (!byKeys) channel?.leg.expectEnd?.(byeTimeoutMs);
+          end(channel);
+        }
       },
       callBack: ({ context }) => callBack(context),
       abandonCallBack: ({ context }) => abandon(context.callBack?.channelId),

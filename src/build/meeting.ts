@@ -66,6 +66,7 @@ export function buildMeeting(
     consultations: createConsultations({ channels, bridges, companies, places, clock, log }),
     timeoutMs: config.sip.transfers.timeout * 1000,
     callsBack: config.sip.transfers.call_back,
+    byeTimeoutMs: config.sip.transfers.bye_timeout * 1000,
     fieldEvents: compatibility === 'asterisk',
   });
   channels.onTransferAsked((channel, request) => transfers.ask(channel, request));

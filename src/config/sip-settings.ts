@@ -365,6 +365,12 @@ export const sip = group(
           unit: 's',
           description: 'How long the target of a transfer, or the application that carries it out, has in each step.',
         }),
+        bye_timeout: number(0, 30, {
+          default: 0.5,
+          unit: 's',
+          description:
+            'How long a phone may take to hang up by itself after its transfer has succeeded; then it is sent a BYE.',
+        }),
         call_back: flag({
           default: true,
           description: 'Call back who has hung up on a transfer when its target cannot be had.',

@@ -220,6 +220,8 @@ export interface Leg {
   mayCall?(extension: string): boolean;
   /** Tells the far side how the transfer goes that it asked for: a SIP status, the last of which is 200 or more. */
   tellTransfer(id: string, status: number): void;
+  /** The far side is about to end its call by itself: `hangup` gives it that long to do so, in ms. */
+  expectEnd?(ms: number): void;
   /** A header of the request that made the call, by case-insensitive name; undefined where there is none. `index` from 1. */
   header(name: string, index?: number): string | undefined;
   /** Sets headers for the request that will place the call (before `dial`); false for one that is the technology's own. */

@@ -81,6 +81,19 @@ test('blind: the target answers, and who asked is let go', async (world) => {
   await alice.over();
 });
 
+test('blind: a phone that hangs up by itself after the last NOTIFY is sent no BYE', async (world) => {
+  const { alice, bob, carol } = world;
+  await talk(world);
+  assert.is(await bob.refer('<sip:300@127.0.0.1>'), 202);
+  await told(bob, '200');
+  bob.hangup();
+  await carol.answered();
+  await hearEachOther(alice, carol);
+  assert.not.match(bob.explain(), /< BYE/);
+  alice.hangup();
+  await carol.over();
+});
+
 test('blind: who called may transfer as well', async (world) => {
   const { alice, bob, carol } = world;
   await talk(world);

@@ -257,6 +257,10 @@ class InboundLeg implements Leg {
     this.core.tellTransfer(id, status);
   }
 
+  expectEnd(ms: number): void {
+    this.core.expectEnd(ms);
+  }
+
   header(name: string, index = 1): string | undefined {
     return this.#call.request.headerLines(name)[index - 1];
   }

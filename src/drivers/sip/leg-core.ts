@@ -132,6 +132,7 @@ export interface LegCore {
   readonly receiveRefer: ReferReceiver;
   /** Tells the far side how the transfer goes that it asked for. */
   tellTransfer(id: string, status: number): void;
+  expectEnd(ms: number): void;
   /** How digits travel. */
   readonly digits: EndpointConfig['digits'];
   /** Other terms from the next offer on, which a call that stands is made at once. */
@@ -452,6 +453,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
     refer: (uri) => ownTransfers.ask(uri),
     receiveRefer: transfers.receiveRefer,
     tellTransfer: transfers.tell,
+    expectEnd: (ms) => usage?.expectBye(ms),
     get digits() {
       return digits;
     },

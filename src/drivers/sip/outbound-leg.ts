@@ -211,6 +211,10 @@ class OutboundLeg implements Leg {
     this.#core.tellTransfer(id, status);
   }
 
+  expectEnd(ms: number): void {
+    this.#core.expectEnd(ms);
+  }
+
   header(name: string, index = 1): string | undefined {
     return this.#headers.get(name, index);
   }

@@ -42,7 +42,7 @@ export type UsageData = RefreshesData & {
   readonly requests: DialogRequestsData;
   /** Our 200 that waits for its ACK. */
   readonly accepted?: AcceptedData;
-  /** Headers of a BYE that waits for the ACK, too. */
+  /** Headers of a BYE that waits for the ACK, or for the peer to send one. */
   readonly bye?: HeaderLines;
   readonly sessionTimer: SessionTimerData;
   readonly deadlines: DeadlinesData<UsageDeadline>;
@@ -52,7 +52,7 @@ export type UsageData = RefreshesData & {
   readonly rseq?: number;
 };
 
-type UsageDeadline = OkDeadline | SessionDeadline | RefreshDeadline;
+type UsageDeadline = OkDeadline | SessionDeadline | RefreshDeadline | 'bye';
 
 export type UsageOptions = {
   stack: Stack;
@@ -96,6 +96,8 @@ export interface InviteUsage {
   confirm(response: SipResponse): void;
   /** Ends the call: BYE as soon as RFC 3261 15 allows. In an early dialog it is only forgotten. Idempotent. */
   bye(headers?: HeaderLines): void;
+  /** The peer is about to send a BYE: ours waits for it, `ms` at most. */
+  expectBye(ms: number): void;
   /** Offers anew by re-INVITE, now or when what is under way is done; several wishes meanwhile become one. */
   reinvite(): void;
   /** The standing headers are other than before: tells the peer, by UPDATE when it takes that, else by re-INVITE. */
@@ -125,6 +127,7 @@ class Usage implements InviteUsage {
   readonly #sessionTimer: SessionTimer;
   #state: UsageState = 'early';
   #byeHeaders: HeaderLines | undefined;
+  #byeWaitMs = 0;
   #settled: boolean;
   #rseq: number | undefined;
 
@@ -143,6 +146,7 @@ class Usage implements InviteUsage {
         sessionExpired: () => this.#lose(408),
         reinvite: () => this.#refreshes.due.reinvite(),
         announce: () => this.#refreshes.due.announce(),
+        bye: () => this.#sendWaitingBye(),
       },
       failed: () => this.#lose(500),
     });
@@ -225,7 +229,7 @@ class Usage implements InviteUsage {
     if (accepted.first && this.#state === 'confirmed') handlers.onAcknowledged?.();
     const awaited = accepted.offer && this.#state === 'confirmed';
     if (awaited && !(hasSdp(ack) && handlers.acceptAnswer(ack.bodyText))) return void this.#unusable();
-    if (this.#byeHeaders) this.#sendBye(this.#byeHeaders);
+    if (this.#byeHeaders) this.#sendWaitingBye();
     else this.#refreshes.proceed();
   }
 
@@ -285,10 +289,14 @@ class Usage implements InviteUsage {
   bye(headers: HeaderLines = []): void {
     if (this.#state === 'early') return void this.drop();
     if (this.#state !== 'confirmed') return;
-    // The callee waits for the ACK (RFC 3261 15).
-    if (!this.#repeats.accepted) return void this.#sendBye(headers);
     this.#state = 'ending';
     this.#byeHeaders = headers;
+    if (this.#byeWaitMs > 0) this.#deadlines.set('bye', this.#byeWaitMs);
+    else this.#sendWaitingBye();
+  }
+
+  expectBye(ms: number): void {
+    this.#byeWaitMs = ms;
   }
 
   reinvite(): void {
@@ -398,7 +406,7 @@ class Usage implements InviteUsage {
   #receiveBye(transaction: ServerTransaction): void {
     transaction.reply(200);
     // Two BYEs that cross: ours is still to be answered.
-    const crossing = this.#state === 'ending' && !this.#repeats.accepted;
+    const crossing = this.#state === 'ending' && this.#byeHeaders === undefined;
     this.#end({ by: 'bye', request: transaction.request });
     if (!crossing) this.drop();
   }
@@ -435,8 +443,16 @@ class Usage implements InviteUsage {
     this.#sendBye([]);
   }
 
+  /** The callee waits for the ACK (RFC 3261 15). */
+  #sendWaitingBye(): void {
+    const isHeld = this.#repeats.accepted !== undefined;
+    if (this.#byeHeaders && !isHeld) this.#sendBye(this.#byeHeaders);
+  }
+
   #sendBye(headers: HeaderLines): void {
     if (this.#state === 'closed') return;
+    this.#deadlines.clear('bye');
+    this.#byeHeaders = undefined;
     this.#state = 'ending';
     this.#requests.send(BYE, 'BYE', { headers });
   }
