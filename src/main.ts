@@ -42,7 +42,9 @@ export type RunningServer = {
   channels(): number;
   /** Hangs up every call, so that a drain comes to its end. */
   hangupAll(): void;
-  /** Takes up a configuration that was read anew; no call notices. Log files that were renamed begin anew. Says what is in force, what could not be taken up, and what needs a restart. */
+  /** Begins files anew that another program has renamed: call detail records, audit log, log files. */
+  reopenFiles(): void;
+  /** Takes up a configuration that was read anew; no call notices. Says what is in force, what could not be taken up, and what needs a restart. */
   reload(next: Config): ReloadReport;
   /** All of it as it is now, as plain JSON that {@link startServer} goes on from. Changes nothing. */
   dump(): ServerData;
@@ -132,10 +134,11 @@ async function build(base: Base): Promise<RunningServer> {
     },
     channels: () => channels.size,
     hangupAll: () => channels.hangupAll(Cause.normalClearing),
+    reopenFiles() {
+      for (const files of [base.logChannels, records, audit]) files.reopen();
+    },
     reload(next) {
       network.certificates.readAgain();
-      // Before new settings: those of the audit log may name another file.
-      for (const files of [base.logChannels, records, audit]) files.reopen();
       // What a client changed meanwhile is as the configuration says again.
       base.log.setLevels(logLevelsOf(next));
       return reload(next);

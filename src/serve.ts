@@ -64,6 +64,8 @@ async function logOutput(delayMs: number): Promise<Pick<LineOutput, 'write' | 'f
 
 /** Reads the configuration anew: a bad one changes nothing and is told with its lines. */
 function takeUp(running: RunningServer, reload: () => Config, log: Logger): void {
+  // Also when the configuration is wrong: whoever rotates files does not know of it.
+  running.reopenFiles();
   let next: Config;
   try {
     next = reload();

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSocket } from 'node:dgram';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -305,6 +305,26 @@ test('SIGHUP reads the configuration anew; a bad one changes nothing and is told
   assert.is(((await (await ask('GET', '/channels')).json()) as unknown[]).length, 2);
   server.process.kill('SIGKILL');
   await server.ended;
+});
+
+test('SIGHUP begins files anew that were renamed, also when the configuration is wrong', async () => {
+  const command = '/deviceStates/Stasis:x?deviceState=INUSE';
+  const audit = join(directory, 'rotated.jsonl');
+  const { server, put, logged, ask } = await startWithFile('rotated.yaml', { audit: { file: audit } });
+  assert.is((await ask('PUT', command)).status, 204);
+  renameSync(audit, `${audit}.old`);
+  put('sip: 1\n');
+  server.process.kill('SIGHUP');
+  await logged('nothing was changed');
+  assert.is((await ask('PUT', command)).status, 204);
+  server.process.kill('SIGTERM');
+  await server.ended;
+  const operations = (file: string) =>
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => (JSON.parse(line) as { event: string }).event);
+  assert.equal([operations(`${audit}.old`), operations(audit)], [['log-in', 'command'], ['command']]);
 });
 
 test('a reader of the log or the banner that goes away does not end the server', async () => {

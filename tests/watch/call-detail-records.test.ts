@@ -289,10 +289,10 @@ records('a call that another process goes on with has one record, though the jou
   }, toFile),
 );
 
-records('a file that was renamed is begun anew with SIGHUP, and so are the audit log and log files', () =>
+records('a file that was renamed is begun anew when asked to, and so are the audit log and log files', () =>
   inWorld(
     async (world) => {
-      const { clock, call, server, directory, config, ask, lines } = world;
+      const { clock, call, server, directory, ask, lines } = world;
       await ask('POST', '/ari/asterisk/logging/app.log?configuration=notice');
       const files = ['cdr/calls.jsonl', 'audit.jsonl', 'app.log'].map((name) => join(directory, name));
       for (const round of ['before', 'after']) {
@@ -303,7 +303,7 @@ records('a file that was renamed is begun anew with SIGHUP, and so are the audit
         await ask('PUT', `/ari/deviceStates/Stasis:${round}?deviceState=INUSE`);
         if (round === 'after') continue;
         for (const file of files) renameSync(file, `${file}.renamed`);
-        server.reload(config);
+        server.reopenFiles();
       }
       await server.close();
       const count = (file: string) => readFileSync(file, 'utf8').split('\n').length - 1;
