@@ -14,6 +14,8 @@ export type AnnouncerOptions = OneAtATimeOptions & {
   send(): void;
   /** Tells it by re-INVITE instead. */
   reinvite(): void;
+  /** How long a re-INVITE should wait, in ms, as the peer may well send one of its own now. */
+  quietMs(): number;
 };
 
 /** Longest pause that a peer may ask for, in s. */
@@ -30,6 +32,8 @@ export class Announcer extends OneAtATime<AnnouncerData, AnnouncerOptions> {
 
   protected begin(): void {
     const byUpdate = !this.data.refused && this.options.isAllowed();
+    const quietMs = byUpdate ? 0 : this.options.quietMs();
+    if (quietMs > 0) return void this.pause(quietMs);
     this.change({ wanted: false, busy: byUpdate });
     if (byUpdate) this.options.send();
     else this.options.reinvite();

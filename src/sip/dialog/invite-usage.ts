@@ -226,6 +226,7 @@ class Usage implements InviteUsage {
     if (accepted.offer && source && !isPeerAddress(this.dialog, source.address)) return;
     const { handlers } = this.#options;
     this.#repeats.stop();
+    if (accepted.first) this.#refreshes.begun();
     if (accepted.first && this.#state === 'confirmed') handlers.onAcknowledged?.();
     const awaited = accepted.offer && this.#state === 'confirmed';
     if (awaited && !(hasSdp(ack) && handlers.acceptAnswer(ack.bodyText))) return void this.#unusable();
@@ -282,6 +283,7 @@ class Usage implements InviteUsage {
       const routes = [...response.recordRoutes].reverse();
       this.#requests.update({ ...refreshed(this.dialog, response), routes, remote: response.to });
       this.#sessionTimer.agree(response);
+      this.#refreshes.begun();
     }
     this.#requests.acknowledge(response);
   }

@@ -34,6 +34,9 @@ export type RefreshesOptions = {
   lose(status: number): void;
 };
 
+/** Phones send re-INVITEs of their own right after the ACK: how long those of ours that tell something wait for that, in ms. */
+const QUIET_MS = 500;
+
 /** Labels of the requests. */
 const REINVITE = 'reinvite';
 const UPDATE = 'update';
@@ -43,11 +46,18 @@ export class Refreshes {
   readonly #options: RefreshesOptions;
   readonly #reinviter: Reinviter;
   readonly #announcer: Announcer;
+  /** When the call was acknowledged, by the monotonic clock. */
+  #begunAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: RefreshesOptions, data: Partial<RefreshesData> = {}) {
     this.#options = options;
     this.#reinviter = new Reinviter(this.#reinviting(), data.reinvite);
     this.#announcer = new Announcer(this.#announcing(), data.announcer);
+  }
+
+  /** The call was acknowledged just now. */
+  begun(): void {
+    this.#begunAt = this.#options.stack.clock.monotonic();
   }
 
   /** An offer of ours waits for its answer. */
@@ -137,6 +147,7 @@ export class Refreshes {
       isAllowed: () => requests.dialog.takesUpdate === true,
       send: () => requests.send(UPDATE, 'UPDATE', { headers: this.#headers() }),
       reinvite: () => this.#reinviter.start(),
+      quietMs: () => this.#begunAt + QUIET_MS - this.#options.stack.clock.monotonic(),
       wait: (ms) => deadlines.set('announce', ms),
       accepted: (response) => {
         requests.update(refreshed(requests.dialog, response));

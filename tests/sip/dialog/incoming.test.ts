@@ -73,6 +73,43 @@ test('a BYE of ours waits for the ACK', async () => {
   assert.equal(await bench.leaks(), nothing);
 });
 
+test('a BYE of ours gives a peer that is about to hang up time to do so, and no more', async () => {
+  const bench = createBench();
+  const first = await connected(bench);
+  first.call.usage.expectBye(500);
+  first.call.usage.bye();
+  bench.send('BYE', { toTag: first.toTag });
+  assert.equal(await bench.sent(), ['200 BYE']);
+  await bench.advance(1000);
+  assert.equal(await bench.sent(), []);
+  assert.equal(await bench.leaks(), nothing);
+
+  const other = createBench();
+  const second = await connected(other);
+  second.call.usage.expectBye(500);
+  second.call.usage.bye();
+  await other.advance(499);
+  assert.equal(await other.sent(), []);
+  await other.advance(1);
+  assert.equal(await other.sent(), ['BYE']);
+  assert.equal(await other.leaks(), nothing);
+});
+
+test('what a peer without UPDATE is to be told right after the ACK waits, as it may send a re-INVITE of its own', async () => {
+  const bench = createBench();
+  const { call, toTag } = await connected(bench);
+  call.usage.announce();
+  await bench.advance(499);
+  assert.equal(await bench.sent(), []);
+  const number = bench.send('INVITE', { toTag, sdp: 'their-offer-2' });
+  assert.is((await bench.response()).status, 200);
+  bench.send('ACK', { toTag, number });
+  await bench.sent();
+  await bench.advance(1);
+  assert.equal(await bench.sent(), ['INVITE']);
+  bench.agent.close();
+});
+
 test('a caller who cancels gets 200 for the CANCEL and 487 for the INVITE', async () => {
   const bench = createBench();
   const { number } = await ringing(bench);

@@ -272,6 +272,7 @@ test('where it does not, by re-INVITE; also when it refuses the method after all
   const silent = createBench();
   const { call, announce } = await announcing(silent, []);
   announce('<sip:1@us>');
+  await silent.advance(500);
   const reinvite = await silent.request();
   assert.equal([reinvite.method, reinvite.header('P-Asserted-Identity')], ['INVITE', '<sip:1@us>']);
   silent.answer(reinvite, 200);
@@ -281,6 +282,7 @@ test('where it does not, by re-INVITE; also when it refuses the method after all
   const refusing = await announcing(bench);
   refusing.announce('<sip:1@us>');
   bench.answer(await bench.request(), 405);
+  await bench.advance(500);
   const instead = await bench.request();
   assert.equal([instead.method, instead.header('P-Asserted-Identity')], ['INVITE', '<sip:1@us>']);
   bench.answer(instead, 200);
