@@ -106,7 +106,7 @@ export abstract class End implements PacketTaker {
     this.clock = clock;
     this.report = report;
     this.memory = memory;
-    this.voice = new Voice(loader, storedFor(codec), memory);
+    this.voice = new Voice(loader, storedFor(codec), { session }, memory);
   }
 
   /** The rate its far side speaks at, in Hz; undefined when it takes any. */

@@ -57,9 +57,9 @@ export function hostEngine(
   };
   const library = new SoundLibrary(config);
   const music = new MusicOnHold({ directories: config.musicDirectories });
-  const openMusic: OpenMusic = (musicClass, codec) =>
+  const openMusic: OpenMusic = (musicClass, codec, about) =>
     new MusicReader(music, { musicClass, codec, clock }, (error) =>
-      tell({ type: 'log', level: 'warn', fields: { error, musicClass }, message: 'there is no such music' }),
+      tell({ type: 'log', level: 'warn', fields: { ...about, error, musicClass }, message: 'there is no such music' }),
     );
   const options: MediaEngineOptions = {
     config,

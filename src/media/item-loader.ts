@@ -1,6 +1,7 @@
 import type { PlayItem } from '../telephony/media.ts';
 import { octetsPerSample, type StoredCodec, samplesPerMs, silenceOctet } from './codec/codecs.ts';
 import { SoundError, type SoundLibrary } from './file/sound-library.ts';
+import type { LoggedAbout } from './protocol.ts';
 import { characterSounds, digitSounds, numberSounds } from './say.ts';
 import type { EndlessSource, Segment, Sequence } from './sequence.ts';
 import { isToneZone, parseToneList, toneList, toneSequence } from './tones.ts';
@@ -12,7 +13,7 @@ const longestText = 1024;
 export type AudioLoader = Pick<ItemLoader, 'load' | 'tone' | 'music'>;
 
 /** Gives a class of music, also one that turns out not to exist: then nothing sounds. */
-export type OpenMusic = (musicClass: string, codec: StoredCodec) => EndlessSource;
+export type OpenMusic = (musicClass: string, codec: StoredCodec, about: LoggedAbout) => EndlessSource;
 
 /** Turns media URIs into audio. */
 export class ItemLoader {
@@ -50,9 +51,9 @@ export class ItemLoader {
     }
   }
 
-  /** Music on hold of a class. */
-  music(musicClass: string, codec: StoredCodec): EndlessSource {
-    return this.#openMusic(musicClass, codec);
+  /** Music on hold of a class. @param about whom the log names where there is no such music */
+  music(musicClass: string, codec: StoredCodec, about: LoggedAbout): EndlessSource {
+    return this.#openMusic(musicClass, codec, about);
   }
 
   /** A tone by its name in a zone, or as a list; `;tonezone=` chooses the zone. @throws SoundError when unknown. */

@@ -86,7 +86,7 @@ export class Mixing implements Meeting {
     this.mix = options.mix;
     this.video = options.video;
     this.#options = options;
-    this.#voice = new Voice(options.loader, 'slin');
+    this.#voice = new Voice(options.loader, 'slin', { mix: options.mix });
   }
 
   /** Whether packets go through as they are, are mixed, or there is nobody to hear anybody. */

@@ -158,6 +158,9 @@ export type MediaMessage =
   | { type: 'pong' }
   | { type: 'log'; level: 'debug' | 'info' | 'warn' | 'error'; fields: object; message: string };
 
+/** What a log line is about: a session or a mix, by its number. */
+export type LoggedAbout = { session?: number; mix?: number };
+
 /** What a media thread is started with. */
 export type WorkerStart = {
   config: MediaConfig;

@@ -2,12 +2,14 @@ import type { Clock } from '../lib/clock.ts';
 import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import { SlotMap } from '../lib/slot-map.ts';
-import type { EngineReport, MediaCommand, MediaMessage } from './protocol.ts';
+import type { EngineReport, LoggedAbout, MediaCommand, MediaMessage } from './protocol.ts';
 import { blockSlots, memoryIn, newBlock, type SessionMemory } from './session-memory.ts';
 import type { MediaThread } from './start-worker.ts';
 
 /** What the link tells the session or mix that a report is about. */
 export interface Linked {
+  /** Of the channel or bridge; left out where it is neither. */
+  readonly id?: string;
   /** A report of the engine. */
   heard(report: EngineReport): void;
 }
@@ -242,9 +244,17 @@ export class ThreadLink {
     if (this.#alive) this.#thread.postMessage(batch);
   }
 
+  /** Names the channel of a line about a session, and the bridge of one about a mix. */
+  #named(fields: LoggedAbout): object {
+    const { session, mix, ...rest } = fields;
+    const channel = session === undefined ? undefined : this.#sessions.get(session)?.id;
+    const bridge = mix === undefined ? undefined : this.#mixes.get(mix)?.id;
+    return { ...(channel !== undefined && { channel }), ...(bridge !== undefined && { bridge }), ...rest };
+  }
+
   #hear(message: MediaMessage): void {
     if (message.type === 'log') {
-      this.#log[message.level](message.fields, message.message);
+      this.#log[message.level](this.#named(message.fields as LoggedAbout), message.message);
       return;
     }
     if (message.type === 'pong') {

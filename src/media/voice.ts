@@ -2,6 +2,7 @@ import type { Indication, PlayItem, PlayReport } from '../telephony/media.ts';
 import { octetsPerSample, type StoredCodec, silenceOctet } from './codec/codecs.ts';
 import { type AudioLoader, silence } from './item-loader.ts';
 import { type PlayControl, Player } from './player.ts';
+import type { LoggedAbout } from './protocol.ts';
 import { type EndlessSource, type Sequence, SequenceReader } from './sequence.ts';
 import { memoryWord, type SessionMemory } from './session-memory.ts';
 
@@ -16,6 +17,7 @@ const toneOfIndication: Readonly<Record<Exclude<Indication, 'silence'>, string>>
 /** What a session says by itself: the item being played, or else the tone it was given, or else music. */
 export class Voice {
   readonly #loader: AudioLoader;
+  readonly #about: LoggedAbout;
   readonly #memory: SessionMemory | undefined;
   #codec: StoredCodec;
   #player: Player | undefined;
@@ -25,9 +27,10 @@ export class Voice {
   #musicClass: string | undefined;
   #music: EndlessSource | undefined;
 
-  /** @param memory where the position of the item is kept, for whoever goes on with it. */
-  constructor(loader: AudioLoader, codec: StoredCodec, memory?: SessionMemory) {
+  /** @param about whose voice it is. @param memory where the position of the item is kept, for whoever goes on with it. */
+  constructor(loader: AudioLoader, codec: StoredCodec, about: LoggedAbout, memory?: SessionMemory) {
     this.#loader = loader;
+    this.#about = about;
     this.#codec = codec;
     this.#memory = memory;
   }
@@ -87,7 +90,7 @@ export class Voice {
   music(musicClass: string | undefined): void {
     this.#musicClass = musicClass;
     this.#music?.close();
-    this.#music = musicClass === undefined ? undefined : this.#loader.music(musicClass, this.#codec);
+    this.#music = musicClass === undefined ? undefined : this.#loader.music(musicClass, this.#codec, this.#about);
   }
 
   /** Goes on in another codec. */

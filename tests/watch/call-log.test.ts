@@ -95,6 +95,32 @@ log('a prompt that is missing is a warning with its call and channel; there are 
   }),
 );
 
+log('music that is missing is a warning with the call and the channel, or the bridge', () =>
+  inWorld(async (world) => {
+    const { clock, lines, ask, call } = world;
+    connect(world, 'desk');
+    call('desk');
+    await clock.run(1 * seconds);
+    const [channel] = await ask<{ id: string }[]>('GET', '/ari/channels');
+    await ask('POST', `/ari/channels/${channel?.id}/answer`);
+    const missing = () => lines.filter(({ msg }) => msg === 'there is no such music');
+    await ask('POST', `/ari/channels/${channel?.id}/moh?mohClass=nothere`);
+    // Files are looked for in the time of the system.
+    while (missing().length === 0) await clock.run(20);
+    const { id: bridge } = await ask<{ id: string }>('POST', '/ari/bridges');
+    await ask('POST', `/ari/bridges/${bridge}/addChannel?channel=${channel?.id}`);
+    await ask('POST', `/ari/bridges/${bridge}/moh?mohClass=nothere`);
+    while (missing().length === 1) await clock.run(20);
+    assert.equal(
+      missing().map((line) => [line['call'], line['channel'], line['bridge'], line['musicClass']]),
+      [
+        [channel?.id, channel?.id, undefined, 'nothere'],
+        [channel?.id, undefined, bridge, 'nothere'],
+      ],
+    );
+  }),
+);
+
 log('both legs of a call that the dialplan connects have its id, so that one word finds all of it', () =>
   inWorld(async ({ clock, lines, call }) => {
     const out = call('201');
