@@ -2,63 +2,137 @@
 // Runs the tests (uvu) with coverage (c8) and ends with one line that people and programs can read:
 //   12 passed, 0 failed, 0 skipped
 // Words after `npm test --` choose the test files whose path contains one of them; then no coverage is taken.
+// Files run side by side, as many as there are processors (HOOKSWITCH_TEST_WORKERS says otherwise).
 // Exit code 0 only when tests ran and none failed; with CI set, a skipped test is a failure too.
 import { spawn, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { stripVTControlCharacters } from 'node:util';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const packages = join(root, 'node_modules');
 const raw = join(root, 'coverage', 'tmp');
-/** A test that says nothing for this long hangs: waiting for what does not come it gives up long before. */
+/** A test that prints nothing for this long hangs: tests themselves give up waiting long before. */
 const quietMs = 600_000;
-/**
- * A run that does not end this long after its totals is kept alive by something that its tests opened: it only writes down
- * what was covered.
- */
+/** A worker that does not end this long after its last file is kept alive by something its tests opened. */
 const endMs = 300_000;
-const hangs = 'a test hangs: nothing was heard of it for ten minutes';
+/** Files that one worker runs before another takes its place: loaded modules stay in memory. */
+const filesOfWorker = 40;
+/** Directories whose files take longest. They come first, so that no long file is left for the end. */
+const slowFirst = ['tests/e2e', 'tests/clients', 'tests/deploy', 'tests/conformance', 'tests/virtual', 'tests/media'];
 
-const filters = process.argv.slice(2);
-const words = filters.map((word) => word.replace(/^tests\//, '').replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-const pattern = `^(?=.*(${words.join('|')})).*\\.test\\.ts$`;
+const filters = process.argv.slice(2).map((word) => word.replace(/^tests\//, ''));
+const workers = Number(process.env.HOOKSWITCH_TEST_WORKERS ?? availableParallelism());
+if (!Number.isInteger(workers) || workers < 1) throw new Error('HOOKSWITCH_TEST_WORKERS: an integer from 1 is allowed');
 
-/** Runs uvu, showing its output; resolves with its exit code (1 when it had to be killed) and output as plain text. */
-function runTests() {
+/** Paths of the test files to run, from the root. */
+function chosenFiles() {
+  const files = readdirSync(join(root, 'tests'), { recursive: true }).filter((file) => file.endsWith('.test.ts'));
+  const chosen = files.filter((file) => filters.length === 0 || filters.some((word) => file.includes(word)));
+  const rank = (file) =>
+    slowFirst.findIndex((directory) => file.startsWith(`${directory}/`)) + 1 || slowFirst.length + 1;
+  return chosen
+    .map((file) => join('tests', file))
+    .sort((one, other) => rank(one) - rank(other) || one.localeCompare(other));
+}
+
+const running = new Set();
+/** Ends what is running, and what it has started. */
+const endAll = (signal) => {
+  for (const child of running) process.kill(-child.pid, signal);
+};
+process.on('SIGINT', endAll).on('SIGTERM', endAll);
+
+/** Starts a worker in a process group of its own, so that what its tests started ends with it. */
+function startWorker() {
   const env = { ...process.env };
   if (filters.length === 0) env.NODE_V8_COVERAGE = raw;
-  const support = (name) => ['--import', pathToFileURL(join(root, 'tests', 'support', name)).href];
-  const uvu = join(packages, 'uvu', 'bin.js');
-  const preloads = [...support('unhandled.mjs'), ...support('typescript.mjs'), ...support('chance.mjs')];
-  const args = [...preloads, uvu, 'tests', pattern, process.stdout.isTTY ? '--color' : '--no-color'];
-  const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'], detached: true });
-  // A group of its own, so that what the tests started ends with them.
-  const end = (signal) => process.kill(-child.pid, signal);
-  process.on('SIGINT', end).on('SIGTERM', end);
+  const preload = (name) => ['--import', pathToFileURL(join(root, 'tests', 'support', name)).href];
+  const preloads = [...preload('unhandled.mjs'), ...preload('typescript.mjs'), ...preload('chance.mjs')];
+  if (process.stdout.isTTY) env.FORCE_COLOR = '1';
+  else env.NO_COLOR = '1';
+  const program = join(root, 'scripts', 'test-worker.mjs');
+  const child = spawn(process.execPath, [...preloads, program], {
+    cwd: root,
+    env,
+    stdio: ['pipe', 'pipe', 'inherit'],
+    detached: true,
+  });
+  child.stdin.on('error', () => {});
+  running.add(child);
+  return child;
+}
+
+/** Lets one worker run files until there are no more, or it has had its share. @returns why it broke off, or undefined. */
+function work(files, told) {
+  const child = startWorker();
+  let output = '';
+  let problem;
+  let share = filesOfWorker;
+  let file;
+  let timer;
+  const expect = (ms, reason) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      problem = reason;
+      process.kill(-child.pid, 'SIGKILL');
+    }, ms);
+  };
+  const next = () => {
+    file = share-- > 0 ? files.shift() : undefined;
+    if (file === undefined) {
+      child.stdin.end();
+      expect(endMs, 'the tests are over, but something they opened keeps the process alive');
+    } else {
+      child.stdin.write(`${file}\n`);
+      expect(quietMs, `a test of ${file} hangs: nothing was heard of it for ten minutes`);
+    }
+  };
+  child.stdout.setEncoding('utf8').on('data', (chunk) => {
+    output += chunk;
+    if (file !== undefined) expect(quietMs, `a test of ${file} hangs: nothing was heard of it for ten minutes`);
+    for (let end = output.indexOf('\0'); end >= 0 && output.indexOf('\n', end) >= 0; end = output.indexOf('\0')) {
+      const line = output.indexOf('\n', end);
+      told(output.slice(0, end), JSON.parse(output.slice(end + 1, line)));
+      output = output.slice(line + 1);
+      next();
+    }
+  });
+  next();
   return new Promise((done) => {
-    let output = '';
-    let stuck = '';
-    const kill = (reason) => {
-      stuck = reason;
-      end('SIGKILL');
-    };
-    let timer = setTimeout(kill, quietMs, hangs);
-    child.stdout.on('data', (chunk) => {
-      process.stdout.write(chunk);
-      output += chunk;
-      clearTimeout(timer);
-      timer = output.includes('Duration:')
-        ? setTimeout(kill, endMs, 'the tests are over, but something they opened keeps the process alive')
-        : setTimeout(kill, quietMs, hangs);
-    });
     child.on('close', (code) => {
       clearTimeout(timer);
-      if (stuck) process.stdout.write(`\n${stuck}\n`);
-      done({ code: stuck ? 1 : (code ?? 1), text: stripVTControlCharacters(output) });
+      running.delete(child);
+      if (output !== '') process.stdout.write(output);
+      if (file !== undefined) problem ??= `the process that ran ${file} ended with code ${code}`;
+      done({ problem, code: code ?? 1 });
     });
   });
+}
+
+/** What a file printed, without uvu's totals: there is one total, at the end. */
+const withoutTotals = (text) => text.replace(/\n {2}Total: [\s\S]*$/, '\n');
+
+async function runTests() {
+  const files = chosenFiles();
+  const results = [];
+  const failures = [];
+  const problems = [];
+  const told = (text, result) => {
+    results.push(result);
+    process.stdout.write(withoutTotals(text));
+    failures.push(...[...text.matchAll(/^ *FAIL +(.*)$/gm)].map(([, title]) => `${result.file}: ${title}`));
+  };
+  const lane = async () => {
+    while (files.length > 0) {
+      const { problem, code } = await work(files, told);
+      if (problem) problems.push(problem);
+      else if (code !== 0 && failures.length === 0) problems.push(`a process that ran tests ended with code ${code}`);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(workers, files.length) }, lane));
+  return { results, failures, problems };
 }
 
 /** Files of types alone leave nothing to run, so nothing to cover. */
@@ -77,24 +151,23 @@ function reportCoverage() {
   rmSync(raw, { recursive: true, force: true });
 }
 
-/** The number that uvu printed last behind `label`; 0 when it never came so far. */
-const total = (text, label) => Number([...text.matchAll(new RegExp(`^ *${label}: +(\\d+)`, 'gm'))].at(-1)?.[1] ?? 0);
+const sum = (results, name) => results.reduce((all, result) => all + result[name], 0);
 
 rmSync(raw, { recursive: true, force: true });
-const { code, text } = await runTests();
+const begun = performance.now();
+const { results, failures, problems } = await runTests();
+const took = performance.now() - begun;
 if (filters.length === 0) reportCoverage();
 
-const passed = total(text, 'Passed');
-const skipped = total(text, 'Skipped');
-// A run that broke off has no totals; that is one failure even if no test was to blame.
-const failed = Math.max(total(text, 'Total') - passed, code === 0 ? 0 : 1);
-const problems = [
-  !text.includes('Duration:') && 'the run broke off before its end',
-  passed + failed === 0 && 'no test ran',
-  skipped > 0 && process.env.CI && 'skipped tests are failures where CI is set',
-].filter(Boolean);
-// Once more at the end, where who reads the end of a long output finds them.
-const failures = [...text.matchAll(/^ *FAIL +(.*)$/gm)].map(([, title]) => title);
+const passed = sum(results, 'passed');
+const skipped = sum(results, 'skipped');
+const failed = Math.max(sum(results, 'total') - passed, failures.length, problems.length > 0 ? 1 : 0);
+if (passed + failed === 0) problems.push('no test ran');
+if (skipped > 0 && process.env.CI) problems.push('skipped tests are failures where CI is set');
+const slowest = results.toSorted((one, other) => other.ms - one.ms).slice(0, 10);
+process.stdout.write(`\nslowest files of ${Math.round(took / 1000)} s:\n`);
+for (const { file, ms } of slowest) process.stdout.write(`  ${(ms / 1000).toFixed(1).padStart(6)} s  ${file}\n`);
+// Once more at the end, for readers of the end of a long output.
 if (failures.length > 0) process.stdout.write(`\nfailed:\n${failures.map((title) => `  ${title}\n`).join('')}`);
 for (const problem of problems) process.stdout.write(`${problem}\n`);
 process.stdout.write(`${passed} passed, ${failed} failed, ${skipped} skipped\n`);
