@@ -8,7 +8,7 @@ WORKDIR /build
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
-RUN npm run build && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
+RUN node scripts/prepare.mjs --compile && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
 
 FROM node:22-slim
 WORKDIR /opt/hookswitch

@@ -18,13 +18,29 @@ const preparing = 'HOOKSWITCH_PREPARING';
 /** Runs a command quietly; when it fails, shows what it wrote and ends this process with its exit code. */
 function run(what, command, args) {
   process.stderr.write(`${what} ...\n`);
-  // npm asks us to compile when it has installed; that is done here.
-  const env = { ...process.env, [preparing]: '1' };
+  // npm asks us to compile when it has installed; that is done here. What we install is never installed globally.
+  const { npm_config_global: _global, npm_config_location: _location, ...inherited } = process.env;
+  const env = { ...inherited, [preparing]: '1' };
   const result = spawnSync(command, args, { cwd: root, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
   if (result.status === 0) return;
   process.stderr.write(`${result.stdout ?? ''}${result.stderr ?? ''}`);
   process.stderr.write(`${what} failed${result.error ? `: ${result.error.message}` : ''}\n`);
   process.exit(result.status ?? 1);
+}
+
+const isGlobal = process.env.npm_config_global === 'true' || process.env.npm_config_location === 'global';
+
+/**
+ * Refuses `npm install --global <git>`. To prepare a package of a repository npm runs `npm install` in a clone of it, and
+ * passes --global on to that: npm links the clone to the place of the package, deletes the clone, and reports success.
+ */
+function refuseGlobalClone() {
+  if (!isGlobal || !/[\\/]_cacache[\\/]tmp[\\/]/.test(root)) return;
+  process.stderr.write(
+    'npm cannot install Hookswitch globally from a repository: it would leave a link to nothing. Pack it first:\n' +
+      '  npm install --global "./$(npm pack --silent <the same address>)"\n',
+  );
+  process.exit(1);
 }
 
 function requireNode() {
@@ -84,8 +100,11 @@ function build(force) {
 }
 
 requireNode();
+refuseGlobalClone();
 const compiles = process.argv.includes('--compile');
-if (!compiles) install();
+// npm install --global of a checkout installs nothing that compiles it.
+const isLinked = compiles && isGlobal && process.env[preparing] === undefined;
+if (!compiles || isLinked) install();
 // Without the compiler (npm ci --omit=dev) what was built before has to do.
 const canCompile = existsSync(inRoot('node_modules', 'esbuild')) && process.env[preparing] === undefined;
 if (process.argv.includes('--build') || (compiles && canCompile)) build(process.argv.includes('--force'));

@@ -19,6 +19,7 @@ import { Scope } from './lib/scope.ts';
 import { logLevelsOf } from './logging.ts';
 import type { Usage } from './models/usage.ts';
 import type { Protocol } from './sip/transport/kind.ts';
+import type { Listener } from './sip/transport/transport.ts';
 import { Cause } from './telephony/causes.ts';
 
 export type { ServerIo } from './build/base.ts';
@@ -29,8 +30,8 @@ export type RunningServer = {
   addresses: {
     /** Base URL of the interface, ending in `/ari`. */
     http: string;
-    /** `address:port` by protocol. */
-    sip: Partial<Record<Protocol, string>>;
+    /** `address:port` of all listeners, by protocol. */
+    sip: Partial<Record<Protocol, readonly string[]>>;
   };
   /** The password made up for this run, when the configuration left one out. */
   password?: string;
@@ -120,7 +121,7 @@ async function build(base: Base): Promise<RunningServer> {
   return {
     addresses: {
       http: `${config.http.tls ? 'https' : 'http'}://${hostAndPort(http.address.address, http.address.port)}/ari`,
-      sip: Object.fromEntries(listeners.map(({ protocol, host, port }) => [protocol, hostAndPort(host, port)])),
+      sip: byProtocol(listeners),
     },
     ...(config.generated_password === undefined ? {} : { password: config.generated_password }),
     usage,
@@ -164,3 +165,10 @@ async function until(done: Promise<void>, clock: Clock, ms: number): Promise<voi
 
 const hostAndPort = (host: string, port: number): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+
+/** Where SIP listens, by protocol, in the order of the configuration. */
+function byProtocol(listeners: readonly Listener[]): RunningServer['addresses']['sip'] {
+  const found: Partial<Record<Protocol, string[]>> = {};
+  for (const { protocol, host, port } of listeners) (found[protocol] ??= []).push(hostAndPort(host, port));
+  return found;
+}

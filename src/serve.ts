@@ -1,7 +1,7 @@
 import type { RefusedChange } from './build/reload.ts';
 import { warnings } from './config/load.ts';
 import type { Config } from './config/schema.ts';
-import { callable } from './config/warnings.ts';
+import { callable, echoUri } from './config/warnings.ts';
 import { systemClock } from './lib/clock.ts';
 import { compactHeap } from './lib/heap.ts';
 import { createLineOutput, type LineOutput, type LineStream } from './lib/line-output.ts';
@@ -87,16 +87,19 @@ function takeUp(running: RunningServer, reload: () => Config, log: Logger): void
 function banner(config: Config, { addresses, password = config.generated_password }: RunningServer): string {
   const user = config.http.users[0]?.name ?? '';
   const http = callable(addresses.http);
-  const sip = Object.entries(addresses.sip).map(([protocol, address]) => [protocol, callable(address)] as const);
+  const sip = Object.entries(addresses.sip).flatMap(([protocol, all]) =>
+    all.map((address) => `${callable(address)} (${protocol})`),
+  );
+  const echo = echoUri(config, addresses.sip);
   const rows = [
     ['HTTP', http],
     ['user', user],
     ...(password === undefined
       ? []
-      : [['password', `${password}   (made up for this run; HOOKSWITCH_PASSWORD sets your own)`]]),
-    ['SIP', sip.map(([protocol, address]) => `${address} (${protocol})`).join(', ')],
+      : [['password', `${password}   (random, for this run only; set HOOKSWITCH_PASSWORD to choose one)`]]),
+    ['SIP', sip.join(', ') || 'none'],
     ['try it', `curl -u ${user}:${password ?? '<password>'} ${http}/asterisk/ping`],
-    ['', `or call sip:echo@${sip[0]?.[1] ?? ''} and hear yourself`],
+    ...(echo === undefined ? [] : [['', `or call ${echo} from a phone on this machine: you hear yourself`]]),
   ];
   const lines = rows.map(([name = '', text = '']) => `  ${name.padEnd(10)}${text}`);
   return `Hookswitch ${version} is ready\n${lines.join('\n')}\n`;

@@ -142,7 +142,7 @@ test('hash reads a password and writes what password_hash takes', async () => {
   const file = join(directory, 'hashed.yaml');
   writeFileSync(file, `http: { users: [{ name: hookswitch, password_hash: '${out.trim()}' }] }\n`);
   const server = start(['serve', '-c', file]);
-  const banner = await server.said(/is ready[\s\S]*hear yourself/);
+  const banner = await server.said(/is ready[\s\S]*try it.*\n/);
   assert.is((await ping(banner, 'secret')).status, 200);
   assert.is((await ping(banner, 'guess')).status, 401);
   server.process.kill('SIGTERM');
@@ -157,22 +157,41 @@ test('hash without a password is wrong usage', async () => {
 
 test('serve tells where it is and a password that works, and SIGTERM ends it with 0', async () => {
   const server = start(['serve']);
-  const banner = await server.said(/is ready[\s\S]*hear yourself/);
+  const banner = await server.said(/is ready[\s\S]*try it.*\n/);
   assert.match(told(banner, 'HTTP'), /^http:\/\/127\.0\.0\.1:\d+\/ari$/);
   assert.match(told(banner, 'SIP'), /^127\.0\.0\.1:\d+$/);
   assert.is(told(banner, 'user'), 'hookswitch');
   assert.is((await ping(banner, told(banner, 'password'))).status, 200);
   assert.is((await ping(banner, 'guess')).status, 401);
   server.process.kill('SIGTERM');
+  assert.match(banner, new RegExp(`call sip:echo@${told(banner, 'SIP')} from a phone on this machine`));
   const { code, out, err } = await server.ended;
   assert.is(code, 0, err);
   assert.is(out.split('is ready').length, 2);
   for (const line of err.trim().split('\n')) assert.type(JSON.parse(line).msg, 'string');
 });
 
+test('the banner names every address of SIP, and an echo only where there is one', async () => {
+  const settings = {
+    sip: {
+      transports: [
+        { protocol: 'udp', bind: '127.0.0.1', port: 0 },
+        { protocol: 'udp', bind: '127.0.0.2', port: 0 },
+      ],
+      endpoints: { gate: { match: ['127.0.0.0/8'], context: 'in' } },
+    },
+    dialplan: { in: { s: ['Hangup'] } },
+  };
+  const { server, banner } = await startWithFile('silent.yaml', settings);
+  assert.match(banner, /SIP +127\.0\.0\.1:\d+ \(udp\), 127\.0\.0\.2:\d+ \(udp\)\n/);
+  assert.not.match(banner, /echo/);
+  server.process.kill('SIGTERM');
+  await server.ended;
+});
+
 test('a password of the environment is used and not told', async () => {
   const server = start(['serve'], { HOOKSWITCH_PASSWORD: 'opensesame' });
-  const banner = await server.said(/is ready[\s\S]*hear yourself/);
+  const banner = await server.said(/is ready[\s\S]*try it.*\n/);
   assert.not.match(banner, /opensesame/);
   assert.is((await ping(banner, 'opensesame')).status, 200);
   server.process.kill('SIGINT');
@@ -226,7 +245,7 @@ async function startWithFile(name: string, settings: object) {
       waiting.add(look);
       look();
     });
-  const banner = await server.said(/is ready[\s\S]*hear yourself/);
+  const banner = await server.said(/is ready[\s\S]*try it.*\n/);
   const headers = { authorization: `Basic ${Buffer.from('hookswitch:opensesame').toString('base64')}` };
   const ask = (method: string, path: string) => fetch(`${told(banner, 'HTTP')}${path}`, { method, headers });
   return { server, file, put, logged, ask, banner };

@@ -264,7 +264,8 @@ export const endpoint = group(
     match: list(Type.String({ rule: 'network' }), {
       default: [],
       commaList: true,
-      description: 'Source addresses or networks (10.1.0.0/16) whose calls are this endpoint, without a password.',
+      description:
+        'Source addresses or networks (10.1.0.0/16) whose calls are this endpoint, without a password. What a loopback address receives is of this machine, and counts as sent from that address.',
     }),
   },
   'A phone or a line: the name is what comes after PJSIP/ in a dial string.',

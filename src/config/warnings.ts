@@ -1,5 +1,5 @@
 import { networkInterfaces } from 'node:os';
-import { addressMatcher } from '../lib/addresses.ts';
+import { addressMatcher, isLoopback } from '../lib/addresses.ts';
 import type { Config } from './schema.ts';
 
 /** What is allowed, and most likely not meant. Nothing here keeps a server from starting. */
@@ -21,7 +21,6 @@ export const thisMachine = (hasDirectory: Machine['hasDirectory']): Machine => (
 });
 
 const isWildcard = (address: string): boolean => address === '0.0.0.0' || address === '::';
-const isLoopback = (address: string): boolean => address === '::1' || addressMatcher('127.0.0.0/8')(address);
 
 /** Sentences about a configuration that has been checked, each with the setting it is about. */
 export function warningsOf(config: Config, machine: Machine): string[] {
@@ -83,4 +82,24 @@ export function callable(address: string, { addresses } = thisMachine(() => true
   if (rest.startsWith('0.0.0.0:')) return `${scheme}${own(false) ?? '127.0.0.1'}${rest.slice(7)}`;
   if (rest.startsWith('[::]:')) return `${scheme}[${own(true) ?? '::1'}]${rest.slice(4)}`;
   return address;
+}
+
+/**
+ * URI at which a phone of this machine hears itself without an account: `echo` in the context of an endpoint that lets it in
+ * by its address. Undefined when there is none, or no SIP over UDP or TCP on 127.0.0.1.
+ */
+export function echoUri(
+  { sip, dialplan }: Config,
+  listening: Readonly<Record<string, readonly string[]>>,
+): string | undefined {
+  const isOpen = Object.values(sip.endpoints).some(
+    ({ auth, match, context }) =>
+      !auth &&
+      dialplan[context]?.['echo'] !== undefined &&
+      match.some((network) => addressMatcher(network)('127.0.0.1')),
+  );
+  const address = [...(listening['udp'] ?? []), ...(listening['tcp'] ?? [])].find((each) =>
+    /^(127\.0\.0\.1|0\.0\.0\.0):/.test(each),
+  );
+  return isOpen && address !== undefined ? `sip:echo@127.0.0.1${address.slice(address.indexOf(':'))}` : undefined;
 }

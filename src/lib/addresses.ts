@@ -30,6 +30,11 @@ export function isNetwork(text: string): boolean {
   );
 }
 
+const isLoopback4 = addressMatcher('127.0.0.0/8');
+
+/** Whether an address is one that only this machine reaches. */
+export const isLoopback = (address: string): boolean => address === '::1' || isLoopback4(address);
+
 /**
  * What is counted as one source: an IPv4 address as it stands (also when it is written as IPv6), of an IPv6 address the
  * network of 64 bits that one customer has (`2001:db8:0:1::/64`), as each has as many addresses there as it likes.

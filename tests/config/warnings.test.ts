@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { loadConfig } from '../../src/config/load.ts';
-import { callable, warningsOf } from '../../src/config/warnings.ts';
+import { callable, echoUri, warningsOf } from '../../src/config/warnings.ts';
 
 const machine = {
   addresses: ['192.168.1.5', 'fe80::1', '2001:db8::5'],
@@ -74,6 +74,19 @@ for (const { binds, address } of [
     const own = load(JSON.stringify({ sip: { transports }, media: { rtp_address: '10.9.9.9' } }));
     assert.is(own.media.rtp_address, '10.9.9.9');
   });
+
+for (const [what, yaml, listening, expected] of [
+  ['the defaults', '{}', { udp: ['127.0.0.1:5060'] }, 'sip:echo@127.0.0.1:5060'],
+  ['all addresses', '{}', { udp: ['[::]:5060', '0.0.0.0:5080'] }, 'sip:echo@127.0.0.1:5080'],
+  ['TCP alone', '{}', { tcp: ['127.0.0.1:5060'] }, 'sip:echo@127.0.0.1:5060'],
+  ['another address', '{}', { udp: ['192.168.1.5:5060'] }, undefined],
+  ['TLS alone', '{}', { tls: ['127.0.0.1:5061'] }, undefined],
+  ['no SIP', '{}', {}, undefined],
+  ['accounts alone', 'sip: { endpoints: { a: { auth: { username: a } } } }', { udp: ['127.0.0.1:5060'] }, undefined],
+  ['a dialplan without it', 'dialplan: { default: { s: [Hangup] } }', { udp: ['127.0.0.1:5060'] }, undefined],
+] as const)
+  test(`where a phone of this machine hears itself: ${what}`, () =>
+    assert.is(echoUri(load(yaml), listening), expected));
 
 test('an address that can be called stands for all of them', () => {
   const shown = ['0.0.0.0:5060', '[::]:5060', 'http://0.0.0.0:8088/ari', '10.0.0.1:5060', '127.0.0.1:5060'];

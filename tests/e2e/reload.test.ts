@@ -206,7 +206,7 @@ reloading(
           const app = server.client();
           const told = (name: string) => app.ok('POST', `/asterisk/variable?variable=${name}&value=1`);
           const shown = async () => {
-            const [address = '', port] = (server.running.addresses.sip.tls ?? '').split(':');
+            const [address = '', port] = (server.running.addresses.sip.tls?.[0] ?? '').split(':');
             const socket = connect({ host: address, port: Number(port), rejectUnauthorized: false });
             await once(socket, 'secureConnect');
             const { subject } = socket.getPeerCertificate();

@@ -107,7 +107,7 @@ async function startOwn(compatibility: 'hookswitch' | 'asterisk'): Promise<Targe
     credentials: 'writer:secret:with colon',
     reader: 'reader:glasses',
     origin: 'https://desk.example.org',
-    sip: server.addresses.sip.udp,
+    sip: server.addresses.sip.udp?.[0],
     ours: true,
     usage: () => server.usage(),
     close: async () => {

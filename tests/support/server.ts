@@ -118,7 +118,7 @@ export class TestServer {
 
   /** `address:port` of SIP. */
   sip(protocol: Protocol = 'udp'): string {
-    const address = this.running.addresses.sip[protocol];
+    const address = this.running.addresses.sip[protocol]?.[0];
     if (!address) throw new Error(`SIP is not spoken over ${protocol}`);
     return address;
   }

@@ -47,7 +47,7 @@ import { createSubscriptions, type SubscriptionData, type Watched } from './subs
 
 export type SipDriverOptions = {
   config: SipConfig;
-  transports: Pick<Transports, 'send' | 'localAddress' | 'onConnectionClosed'>;
+  transports: Pick<Transports, 'send' | 'localAddress' | 'onConnectionClosed'> & Partial<Pick<Transports, 'listeners'>>;
   transactions: TransactionLayer;
   media: MediaPlane;
   host: CallHost;
@@ -165,6 +165,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
   const endpoints = createEndpoints([], {
     ...{ verifier, clock, log, logIns: options.logIns },
     lineOf: (uri) => lines.endpointOf(uri),
+    listenerHost: (id) => options.transports.listeners?.find((each) => each.id === id)?.host,
   });
   options.peers?.trust((address) => endpoints.trusts(address));
   const services: Services = {

@@ -1,4 +1,4 @@
-import { addressMatcher } from '../../lib/addresses.ts';
+import { addressMatcher, isLoopback } from '../../lib/addresses.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { DigestSecret } from '../../sip/auth/digest.ts';
@@ -9,6 +9,7 @@ import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 import type { Uri } from '../../sip/message/uri.ts';
 import type { ServerTransaction } from '../../sip/transaction/transaction.ts';
+import type { Source } from '../../sip/transport/transport.ts';
 import { type AdmitSource, sourceAllowance } from './allowance.ts';
 import type { EndpointConfig } from './config.ts';
 import { userOf } from './party.ts';
@@ -36,6 +37,8 @@ export type EndpointsOptions = {
   logIns?: LogIns | undefined;
   /** The endpoint whose line at a provider a request was sent to. */
   lineOf?: (requestUri: Uri) => EndpointConfig | undefined;
+  /** The address that a listener is bound to. */
+  listenerHost?: (listener: number) => string | undefined;
 };
 
 /** The configured endpoints. */
@@ -86,7 +89,7 @@ const REMEMBERED = 10_000;
 
 export function createEndpoints(
   configs: readonly EndpointConfig[],
-  { verifier, clock, log, logIns, lineOf }: EndpointsOptions,
+  { verifier, clock, log, logIns, lineOf, listenerHost }: EndpointsOptions,
 ): Endpoints {
   const timers = new Timers({ clock, log }, 'a late challenge');
   const tellRefusal = createRefusals(log, clock, 'a request');
@@ -130,8 +133,11 @@ export function createEndpoints(
   };
 
   /** The endpoint that needs no password from this address: of several the one that From names, else the first one. */
-  const byAddress = (address: string, from: EndpointConfig | undefined): EndpointConfig | undefined => {
-    const isThere = ({ config, matches }: Entry) => !config.auth && matches.some((match) => match(address));
+  const byAddress = (source: Source, from: EndpointConfig | undefined): EndpointConfig | undefined => {
+    // Only this machine reaches a listener on a loopback address, from whichever address of its own.
+    const host = listenerHost?.(source.listener) ?? '';
+    const addresses = isLoopback(host) ? [source.address, host] : [source.address];
+    const isThere = ({ config, matches }: Entry) => !config.auth && matches.some((match) => addresses.some(match));
     const named = from && byName.get(from.name.toLowerCase());
     if (named && isThere(named)) return named.config;
     for (const entry of byName.values()) if (isThere(entry)) return entry.config;
@@ -195,7 +201,7 @@ export function createEndpoints(
       const from = claimed(request);
       // Who claims to be a phone with a password has to know it, also where strangers are let in.
       const isOpen = verdict.result === 'absent' && !from?.auth;
-      const local = isOpen ? byAddress(source.address, from) : undefined;
+      const local = isOpen ? byAddress(source, from) : undefined;
       return local ? admitted(local, transaction, true) : refusal(verdict, source.address);
     },
     challengeStranger({ name, auth, match }, transaction, dialog) {

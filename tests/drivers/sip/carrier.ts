@@ -44,9 +44,10 @@ export class Carrier {
     });
   }
 
-  static async open(): Promise<Carrier> {
+  /** @param address that it sends from. */
+  static async open(address = '127.0.0.1'): Promise<Carrier> {
     const socket = createSocket('udp4');
-    socket.bind(0, '127.0.0.1');
+    socket.bind(0, address);
     await once(socket, 'listening');
     return new Carrier(socket);
   }

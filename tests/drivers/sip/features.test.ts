@@ -5,6 +5,7 @@ import { buildRequest } from '../../../src/sip/message/build.ts';
 import type { SipRequest } from '../../../src/sip/message/message.ts';
 import type { ServerTransaction } from '../../../src/sip/transaction/transaction.ts';
 import type { Redirection } from '../../../src/telephony/driver.ts';
+import { audioAt, Carrier } from './carrier.ts';
 import {
   anybody,
   createPhone,
@@ -108,6 +109,17 @@ features(
     assert.equal(await stranger.heard('leg.hungUp'), { type: 'leg.hungUp', cause: 21, techCause: 403 });
   },
 );
+
+features('what comes in on a loopback address is of this machine, from whichever of its addresses', async () => {
+  const callee = await phone({ config: { endpoints: [anybody] } });
+  const there = await Carrier.open('127.0.0.2');
+  try {
+    there.send({ method: 'INVITE', port: callee.port, sdp: audioAt(9_000) });
+    assert.equal((await callee.rung()).call?.endpoint, ['PJSIP', 'anybody']);
+  } finally {
+    await there.close();
+  }
+});
 
 features('all contacts ring, the first to answer wins, the others hear that it was answered elsewhere', async () => {
   const [one, two] = [await taker(), await taker()];
