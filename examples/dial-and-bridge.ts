@@ -17,9 +17,12 @@ await ari.connectWebSocket(['hello']);
 // The call to the other phone has an id made of the caller's, so that each leads to the other.
 const suffix = '-callee';
 const otherOf = (id: string) => (id.endsWith(suffix) ? id.slice(0, -suffix.length) : id + suffix);
+/** Channels that have not ended. */
+const live = new Set<string>();
 
 async function dial({ id, caller }: Channel): Promise<void> {
   console.log(`${caller.number} calls ${endpoint}`);
+  live.add(id).add(otherOf(id));
   await ari.channels.ringChannel(id);
   const call = { endpoint, channelId: otherOf(id), originator: id, callerId: caller.number };
   await ari.channels.originate({ ...call, app: 'hello', appArgs: `callee,${id}` });
@@ -36,8 +39,11 @@ ari.on('StasisStart', async ({ channel, args: [role, caller = ''] }: { channel: 
   await (role === 'callee' ? join(caller) : dial(channel));
 });
 
-// Whichever ends first ends the other, if that has not gone by itself. Of a callee who never answered only its end is told.
-const end = ({ channel }: { channel: Channel }) => void ari.channels.hangup(otherOf(channel.id)).catch(() => {});
+// Whichever ends first ends the other. Of a callee who never answered only its end is told.
+async function end({ channel: { id } }: { channel: Channel }): Promise<void> {
+  live.delete(id);
+  if (live.delete(otherOf(id))) await ari.channels.hangup(otherOf(id));
+}
 ari.on('StasisEnd', end);
 ari.on('ChannelDestroyed', end);
 

@@ -20,8 +20,11 @@ await ari.connectWebSocket(['hello']);
 const app = 'hello';
 const suffix = '-callee';
 const otherOf = (id: string) => (id.endsWith(suffix) ? id.slice(0, -suffix.length) : id + suffix);
+/** Channels that have not ended. */
+const live = new Set<string>();
 
 async function dial({ id, caller }: Channel): Promise<void> {
+  live.add(id).add(otherOf(id));
   await ari.channels.ringChannel(id);
   const call = { endpoint, channelId: otherOf(id), originator: id, callerId: caller.number };
   await ari.channels.originate({ ...call, app, appArgs: `callee,${id}` });
@@ -53,8 +56,11 @@ ari.on('RecordingFinished', ({ recording }: Recorded) =>
   console.log(`${recording.name} is kept, ${recording.duration} s`),
 );
 
-// Whichever ends first ends the other, if that has not gone by itself. Of a callee who never answered only its end is told.
-const end = ({ channel }: { channel: Channel }) => void ari.channels.hangup(otherOf(channel.id)).catch(() => {});
+// Whichever ends first ends the other. Of a callee who never answered only its end is told.
+async function end({ channel: { id } }: { channel: Channel }): Promise<void> {
+  live.delete(id);
+  if (live.delete(otherOf(id))) await ari.channels.hangup(otherOf(id));
+}
 ari.on('StasisEnd', end);
 ari.on('ChannelDestroyed', end);
 

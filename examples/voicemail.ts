@@ -16,6 +16,8 @@ const channelOf = (uri: string) => uri.slice('channel:'.length);
 /** By channel: the message that was left, and what it hears. */
 const messages = new Map<string, string>();
 const playing = new Map<string, string>();
+/** Channels whose callers have not hung up. */
+const callers = new Set<string>();
 
 /** Plays something to a channel instead of what it hears now. */
 async function play(id: string, media: string): Promise<void> {
@@ -26,6 +28,7 @@ async function play(id: string, media: string): Promise<void> {
 }
 
 ari.on('StasisStart', async ({ channel }: Call) => {
+  callers.add(channel.id);
   await ari.channels.answerChannel(channel.id);
   const limits = { maxDurationSeconds: 120, maxSilenceSeconds: 10, terminateOn: '#' as const };
   await ari.channels.record(channel.id, { name: `message-${channel.id}`, format: 'wav', beep: true, ...limits });
@@ -35,6 +38,7 @@ ari.on('StasisStart', async ({ channel }: Call) => {
 ari.on('RecordingFinished', async ({ recording }: Recorded) => {
   const id = channelOf(recording.target_uri);
   console.log(`${recording.name} is kept, ${recording.duration} s`);
+  if (!callers.has(id)) return;
   messages.set(id, recording.name);
   await play(id, `recording:${recording.name}`);
 });
@@ -53,10 +57,12 @@ ari.on('ChannelDtmfReceived', async ({ channel: { id }, digit }: Digit) => {
 ari.on('PlaybackFinished', async ({ playback }: Played) => {
   const id = channelOf(playback.target_uri);
   if (playing.get(id) === playback.id) playing.delete(id);
-  if (playback.media_uri === 'sound:goodbye') await ari.channels.hangup(id);
+  if (playback.media_uri === 'sound:goodbye' && callers.has(id)) await ari.channels.hangup(id);
 });
 
+ari.on('ChannelHangupRequest', ({ channel }: Call) => callers.delete(channel.id));
 ari.on('StasisEnd', ({ channel: { id } }: Call) => {
+  callers.delete(id);
   messages.delete(id);
   playing.delete(id);
 });
