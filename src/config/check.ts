@@ -21,6 +21,8 @@ export type Node = {
   /** Anything fits here: it is checked elsewhere. */
   opaque?: boolean;
   enum?: readonly unknown[];
+  /** Values that others know and that are not supported here: no slip of the pen. */
+  absent?: readonly string[];
   anyOf?: readonly Node[];
   properties?: Readonly<Record<string, Node>>;
   patternProperties?: Readonly<Record<string, Node>>;
@@ -43,7 +45,7 @@ export function check(schema: object, value: unknown, problems: Problem[], path:
   const given = value ?? node.default;
   if (node.opaque) return given;
   if (node.anyOf) return checkUnion(node.anyOf, given, problems, path);
-  if (node.enum) return checkChoice(node.enum, given, problems, path);
+  if (node.enum) return checkChoice(node as Node & Required<Pick<Node, 'enum'>>, given, problems, path);
   switch (node.type) {
     case 'object':
       return checkObject(node, given ?? {}, problems, path);
@@ -125,8 +127,15 @@ function checkNumber(node: Node, value: unknown, problems: Problem[], path: Path
   return value;
 }
 
-function checkChoice(allowed: readonly unknown[], value: unknown, problems: Problem[], path: Path): unknown {
-  if (!allowed.includes(value)) {
+function checkChoice(
+  { enum: allowed, absent = [] }: Node & Required<Pick<Node, 'enum'>>,
+  value: unknown,
+  problems: Problem[],
+  path: Path,
+): unknown {
+  if (typeof value === 'string' && absent.includes(value.toLowerCase()))
+    problems.push({ path, message: `${value} is not supported; expected one of ${allowed.join(', ')}` });
+  else if (!allowed.includes(value)) {
     const near = typeof value === 'string' ? nearest(value, allowed.map(String)) : undefined;
     wrong(problems, path, `expected one of ${allowed.join(', ')}`, value, near);
   }

@@ -1,5 +1,5 @@
 import { type TSchema, type TSchemaOptions, Type } from 'typebox';
-import { formatNames } from '../lib/formats.ts';
+import { absentFormatNames, formatNames } from '../lib/formats.ts';
 
 /** What a setting tells of itself beside its type. */
 export type About = TSchemaOptions & {
@@ -56,6 +56,6 @@ export const named = <T extends TSchema>(value: T, about: About) =>
 export const opaque = (about: About) => named(Type.Unknown({ opaque: true, description: about.description }), about);
 
 /** Name of a codec. */
-export const codec = Type.Enum([...formatNames]);
+export const codec = Type.Enum([...formatNames], { absent: absentFormatNames });
 /** A UDP or TCP port. */
 export const port = (about: About) => whole(0, 65_535, { unit: 'port', ...about });

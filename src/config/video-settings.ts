@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
-import { videoFormatNames } from '../lib/formats.ts';
+import { absentFormatNames, videoFormatNames } from '../lib/formats.ts';
 import { group, list, number, whole } from './setting.ts';
 
 /** What an endpoint does about video. */
 export const endpointVideo = {
-  video_codecs: list(Type.Enum([...videoFormatNames]), {
+  video_codecs: list(Type.Enum([...videoFormatNames], { absent: absentFormatNames }), {
     default: [],
     commaList: true,
     description: 'Video codecs to offer and accept, the preferred one first. Empty: its calls have no video.',

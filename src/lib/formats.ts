@@ -15,6 +15,14 @@ export const formatNames = [
 
 export type FormatName = (typeof formatNames)[number];
 
+/** Formats of the field that there are no codecs for here. */
+export const absentFormatNames = [
+  ...['adpcm', 'amr', 'amrwb', 'codec2', 'evs', 'g719', 'g723', 'g726', 'g726aal2', 'g728', 'g729', 'g729a', 'gsm'],
+  ...['h261', 'h263', 'h263p', 'h264p', 'h265', 'h265p', 'ilbc', 'isac', 'jpeg', 'lpc10', 'mpeg4', 'png', 'red'],
+  ...['silk', 'silk8', 'silk12', 'silk16', 'silk24', 'siren7', 'siren14', 'slin96', 'slin192'],
+  ...['speex', 'speex16', 'speex32', 't140', 't140red', 'testlaw'],
+] as const;
+
 /** Every video format there is, by the field's name. Video is forwarded as it comes, never decoded. */
 export const videoFormatNames = ['vp8', 'vp9', 'h264', 'av1'] as const;
 

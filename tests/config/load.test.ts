@@ -215,8 +215,8 @@ problems('a connection to a program has a URL, applications and protocols that c
 `;
   assert.equal(problemsOf(yaml), [
     '2:10 applications.one.url expected a URL such as ws://10.0.0.9:9000/ari, without a user, found "http://10.0.0.9/"',
-    '2:34 applications.one.apps the list is empty',
-    '2:71 applications.one.protocols[0] expected the name of a protocol, such as ari, found "a b"',
+    '2:35 applications.one.apps the list is empty',
+    '2:72 applications.one.protocols[0] expected the name of a protocol, such as ari, found "a b"',
     '3:10 applications.two.url expected a URL such as ws://10.0.0.9:9000/ari, without a user, found "ws://me:secret@10.0.0.9/"',
     '3:50 applications.two.apps[0] expected 1 to 73 characters without a comma, found "c,d"',
     '3:73 applications.two.type expected one of persistent, per_call, found "percall"; did you mean `per_call`?',
@@ -241,10 +241,10 @@ problems('a connection to a program has a token or a user name, and tokens that 
 applications:
   one: { url: 'ws://10.0.0.9:9000/ari', apps: [x], local_user: a, ${more} }
 `);
-  assert.equal(of('username: me, token: abc'), ['3:82 applications.one.token give `token` or `username`, not both']);
-  assert.equal(of("token: 'a b'"), ['3:68 applications.one.token not a token (RFC 6750 2.1)']);
+  assert.equal(of('username: me, token: abc'), ['3:81 applications.one.token give `token` or `username`, not both']);
+  assert.equal(of("token: 'a b'"), ['3:67 applications.one.token not a token (RFC 6750 2.1)']);
   assert.equal(of('local_token: secret'), [
-    '3:68 applications.one.local_token not a token of ours: these begin with hst_',
+    '3:67 applications.one.local_token not a token of ours: these begin with hst_',
   ]);
   assert.equal(of('token: abc.def==, local_token: hst_abc'), []);
 });
@@ -295,6 +295,16 @@ for (const [what, yaml, wanted] of [
   ['an origin with a path', 'http: { allowed_origins: "https://a.example/x" }', 'expected an origin'],
   ['an address that is a name', 'http: { bind: localhost }', 'expected an IP address'],
   ['a transport twice', 'sip: { transports: [{ protocol: udp }, { protocol: udp }] }', 'is there twice'],
+  [
+    'a codec that is not here',
+    'media: { codecs: [ulaw, g729] }',
+    'g729 is not supported; expected one of ulaw, alaw, g722, opus,',
+  ],
+  [
+    'a video codec that is not here',
+    'sip: { endpoints: { a: { video_codecs: [H265] } } }',
+    'H265 is not supported; expected one of vp8,',
+  ],
   ['an unknown transport', 'sip: { transports: [{ protocol: udb }] }', 'did you mean `udp`?'],
   ['a SIP URI without a scheme', 'sip: { endpoints: { a: { aor: { contacts: [10.0.0.1] } } } }', 'expected a SIP URI'],
   ['a name with a slash', 'sip: { endpoints: { a/b: {} } }', 'a name holds no space, / @ or ;'],
@@ -329,7 +339,7 @@ problems('a file of aliases that would unfold without end is refused', () => {
   );
 });
 
-problems.after(() => rmSync(directory, { recursive: true }));
+test.after(() => rmSync(directory, { recursive: true }));
 
 test('endpoints have what their templates say; later ones win, and what they say themselves over all', () => {
   const { endpoints, templates } = load(`sip:
@@ -384,4 +394,5 @@ for (const { what, yaml, problems } of [
 ])
   test(`${what}`, () => assert.equal(problemsOf(yaml), problems));
 
+problems.run();
 test.run();

@@ -1,5 +1,5 @@
 import { isNetwork } from '../../lib/addresses.ts';
-import { isVideoFormat, videoFormatNames } from '../../lib/formats.ts';
+import { absentFormatNames, isVideoFormat, videoFormatNames } from '../../lib/formats.ts';
 import { parseUri } from '../../sip/message/uri.ts';
 import { audioCodecs, isAudioCodec } from '../../sip/sdp/codecs.ts';
 import { type Party, transferHandlingIn } from '../../telephony/driver.ts';
@@ -121,8 +121,7 @@ const uris: Attribute = {
 /* ---- Codecs ---------------------------------------------------------------------------------------------------- */
 
 /** Formats of the field that there are no codecs for: they may be asked for, and are left out. */
-const otherFormats =
-  /^(adpcm|codec2|g719|g723|g726|g726aal2|g729|gsm|h26[135]p?|h264p|ilbc|jpeg|lpc10|mpeg4|png|red|silk\d*|siren(7|14)|slin(96|192)|speex(16|32)?|t140(red)?|testlaw)$/;
+const otherFormats: ReadonlySet<string> = new Set(absentFormatNames);
 
 const isCodec = (name: string): boolean => isAudioCodec(name) || isVideoFormat(name);
 
@@ -133,7 +132,7 @@ function changeCodecs(list: string, given: string, allow: boolean): string | und
     const excluded = item.startsWith('!');
     // A packet length (`ulaw:20`) is the far side's to choose here.
     const name = (excluded ? item.slice(1) : item).replace(/:\d+$/, '');
-    if (name !== 'all' && !isCodec(name) && !otherFormats.test(name)) return undefined;
+    if (name !== 'all' && !isCodec(name) && !otherFormats.has(name)) return undefined;
     const letsIn = allow !== excluded;
     const all = letsIn ? audioCodecs : [...audioCodecs, ...videoFormatNames];
     const named: readonly string[] = name === 'all' ? all : [name].filter(isCodec);
