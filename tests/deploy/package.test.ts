@@ -2,6 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import {
   accessSync,
   constants,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -127,6 +128,33 @@ systemd.test(packaged, 'systemd understands the unit, and nothing of the machine
     execFileSync(program, ['verify', '--man=no', file], { stdio: 'pipe' });
     // 0 to 10, the more the worse.
     execFileSync(program, ['security', '--offline=true', '--threshold=25', file], { stdio: 'pipe' });
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+});
+
+packaged('the unit copies files of mode 600 for the service, at the start and at each reload', () => {
+  const unit = read('deploy/systemd/hookswitch.service');
+  const [, copy = ''] = /^ExecStartPre=\+\/bin\/sh -c '(.*)'$/m.exec(unit) ?? [];
+  assert.match(unit, /^ExecStart=.* --config \/run\/hookswitch\/hookswitch\.yaml$/m);
+  assert.ok(unit.includes(`ExecReload=+/bin/sh -c '${copy}'\nExecReload=/bin/kill -HUP`), 'before the signal');
+  const directory = mkdtempSync(join(tmpdir(), 'hookswitch-unit-'));
+  try {
+    const inside = (...path: string[]) => join(directory, ...path);
+    mkdirSync(inside('etc/hookswitch/tls'), { recursive: true });
+    mkdirSync(inside('run/hookswitch'), { recursive: true });
+    writeFileSync(inside('etc/hookswitch/hookswitch.yaml'), '{}\n', { mode: 0o600 });
+    writeFileSync(inside('key.pem'), 'key\n', { mode: 0o600 });
+    symlinkSync(inside('key.pem'), inside('etc/hookswitch/tls/key.pem'));
+    execFileSync('/bin/sh', ['-c', copy.replaceAll(/\/(?=(etc|run)\/hookswitch)/g, `${directory}/`)]);
+    for (const [file, text] of [
+      ['hookswitch.yaml', '{}\n'],
+      ['tls/key.pem', 'key\n'],
+    ] as const) {
+      const copied = inside('run/hookswitch', file);
+      assert.is(readFileSync(copied, 'utf8'), text);
+      assert.is(lstatSync(copied).mode & 0o777, 0o600);
+    }
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
