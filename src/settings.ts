@@ -269,6 +269,7 @@ export const sipSettings = ({ sip, media }: Config): SipConfig => ({
     minimumSeconds: sip.subscriptions.minimum_expiration,
     maximumSeconds: sip.subscriptions.maximum_expiration,
     intervalMs: sip.subscriptions.interval * 1000,
+    calls: sip.subscriptions.calls,
   },
   mostRedirections: sip.most_redirections,
   mostBranches: sip.most_branches,

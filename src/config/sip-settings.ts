@@ -409,6 +409,11 @@ export const sip = group(
           description:
             'Shortest time between two messages to one subscriber; what changes meanwhile is told as it is then.',
         }),
+        calls: whole(1, 1_000, {
+          default: 32,
+          unit: 'calls',
+          description: 'Calls that one message about an extension tells of, the oldest first.',
+        }),
       },
       'Phones that watch others, or their messages.',
     ),

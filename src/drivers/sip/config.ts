@@ -197,6 +197,8 @@ export type SipConfig = {
     maximumSeconds: number;
     /** ms between two times that a subscriber is told of changes. */
     intervalMs: number;
+    /** Calls that one document tells of. */
+    calls: number;
   };
   /** Redirections of one call, from its first caller on, after which it is forwarded no more. */
   mostRedirections: number;
@@ -257,7 +259,14 @@ export const defaultSipConfig: SipConfig = {
   nonceLifetimeMs: 300_000,
   t1Ms: 500,
   t2Ms: 4000,
-  subscriptions: { most: 10_000, perEndpoint: 100, minimumSeconds: 60, maximumSeconds: 86_400, intervalMs: 1000 },
+  subscriptions: {
+    most: 10_000,
+    perEndpoint: 100,
+    minimumSeconds: 60,
+    maximumSeconds: 86_400,
+    intervalMs: 1000,
+    calls: 32,
+  },
   mostRedirections: 5,
   mostBranches: 64,
   transfersPerCall: 1,

@@ -110,9 +110,12 @@ const RETRY_SECONDS = 10;
 export function createSubscriptions(services: Services, { mailbox, hint, watchers }: Watched): Subscriptions {
   const { stack, agent, endpoints, legs, config } = services;
   const subscriptions = new Map<string, Subscription>();
+  /** Those, and the ended ones whose last NOTIFY is still repeated: in all and by endpoint. */
+  let counted = 0;
   const perEndpoint = new Map<string, number>();
 
-  const count = (endpoint: string, by: number): void => {
+  const count = (endpoint: string, by: 1 | -1): void => {
+    counted += by;
     const now = (perEndpoint.get(endpoint) ?? 0) + by;
     if (now > 0) perEndpoint.set(endpoint, now);
     else perEndpoint.delete(endpoint);
@@ -148,7 +151,7 @@ export function createSubscriptions(services: Services, { mailbox, hint, watcher
       const endpoint = name === undefined ? undefined : endpoints.named(name);
       return endpoint ? callsFor(watcher, endpoint) : [];
     });
-    return { entity: entityOf(uri), extension, state, calls };
+    return { entity: entityOf(uri), extension, state, calls: calls.slice(0, config.subscriptions.calls) };
   };
 
   const tellingOf = ({ subject, dialog, told, endpoint }: Subscription, target: Target): Telling => {
@@ -271,10 +274,12 @@ export function createSubscriptions(services: Services, { mailbox, hint, watcher
       services.hit('sip.subscriptions.per_endpoint');
       return void transaction.reply(403);
     }
-    if (subscriptions.size >= config.subscriptions.most) {
+    if (counted >= config.subscriptions.most) {
       services.hit('sip.subscriptions.most');
       return void transaction.reply(503, { headers: [['Retry-After', String(config.subscriptions.minimumSeconds)]] });
     }
+    // Every document repeats it, once for each call.
+    if (formatUri(request.to.uri).length > LONGEST_URI) return void transaction.reply(414);
     const dialog = uasDialog(request, toTag, source, endpoint.symmetric ? source : undefined);
     const eventId = /;\s*id\s*=\s*([\w.!%*+`'~-]+)/i.exec(request.header('Event') ?? '')?.[1];
     const subscription = { dialog, endpoint: endpoint.name, subject, eventId, endsAt: 0, version: 0, told: [] };
@@ -299,9 +304,14 @@ export function createSubscriptions(services: Services, { mailbox, hint, watcher
     tellWatcher(id, end) {
       const subscription = subscriptions.get(id);
       if (!subscription) return Promise.resolve({ type: 'lost', reason: 'it is not known any more' });
-      // What is told last is not refreshed any more.
-      if (end !== undefined) forget(id);
-      return new Promise((resolve) => {
+      // What is told last is not refreshed any more, and counts until it has arrived or is given up: who asks once (Expires: 0)
+      // and never answers cannot draw more NOTIFYs than who stays subscribed.
+      const isLast = end !== undefined && subscriptions.delete(id);
+      return new Promise<WatcherAnswer>((done) => {
+        const resolve = (answer: WatcherAnswer): void => {
+          if (isLast) count(subscription.endpoint, -1);
+          done(answer);
+        };
         const told = (target: Target | undefined) =>
           target
             ? send(subscription, target, end, resolve)
@@ -332,6 +342,7 @@ export function createSubscriptions(services: Services, { mailbox, hint, watcher
     close() {
       subscriptions.clear();
       perEndpoint.clear();
+      counted = 0;
     },
 
     dump() {
@@ -359,6 +370,9 @@ export function createSubscriptions(services: Services, { mailbox, hint, watcher
 }
 
 const DEFAULT_SECONDS = 3600;
+
+/** Characters of a URI to watch. */
+const LONGEST_URI = 512;
 
 const allowEvents = ['Allow-Events', Object.keys(contentTypes).join(', ')] as const satisfies HeaderLines[number];
 

@@ -4,6 +4,7 @@ import { defaultSipConfig, type EndpointConfig } from '../../../src/drivers/sip/
 import type { DeviceStateWord } from '../../../src/models/device-state.ts';
 import type { HeaderLines } from '../../../src/sip/message/build.ts';
 import type { SipRequest } from '../../../src/sip/message/message.ts';
+import type { ServerTransaction } from '../../../src/sip/transaction/transaction.ts';
 import { anybody, createPhone, endpoint, type Phone, type PhoneOptions, subscriber, trunkTo } from './support.ts';
 
 const phones: Phone[] = [];
@@ -13,6 +14,9 @@ let hinted = true;
 /** The hint of 201: the phone `trunk`, whose state as a whole is set by hand. */
 const hint = (context: string, extension: string) =>
   hinted && context === 'lamps' && extension === '201' ? { devices: ['PJSIP/trunk', 'Stasis:desk'], state } : undefined;
+
+/** What `answer` gives for a NOTIFY that is left waiting. */
+const unanswered = 0;
 
 type WorldOptions = PhoneOptions & { answer?: (index: number) => number; watcher?: Partial<EndpointConfig> };
 
@@ -28,12 +32,12 @@ async function world({ answer = () => 200, watcher = {}, ...options }: WorldOpti
   const client = await createPhone();
   phones.push(server, client, called);
   const notified: SipRequest[] = [];
+  const waiting: ServerTransaction[] = [];
   client.transactions.onRequest((transaction) => {
     notified.push(transaction.request);
-    transaction.reply(
-      answer(notified.length),
-      answer(notified.length) === 503 ? { headers: [['Retry-After', '1']] } : {},
-    );
+    const status = answer(notified.length);
+    if (status === unanswered) waiting.push(transaction);
+    else transaction.reply(status, status === 503 ? { headers: [['Retry-After', '1']] } : {});
     client.facts.changed();
   });
   const send = subscriber(client, server, {
@@ -48,7 +52,7 @@ async function world({ answer = () => 200, watcher = {}, ...options }: WorldOpti
     state = word;
     server.watchers.changed('device:stasis:desk');
   };
-  return { server, client, called, notified, subscribe, heard, set };
+  return { server, client, called, notified, waiting, subscribe, heard, set };
 }
 type Asking = { toTag?: string | undefined; user?: string; callId?: string };
 
@@ -321,6 +325,47 @@ lamps('a phone may watch so much, and all phones together', async () => {
   assert.equal([refused.status, refused.header('Retry-After')], [503, '60']);
   assert.equal(full.server.limits.figures(), { 'sip.subscriptions.most': 1 });
   await full.heard(1);
+});
+
+lamps('who asks once and answers no NOTIFY draws no more of them than who stays subscribed', async () => {
+  const { subscribe, waiting, client } = await world({
+    answer: () => unanswered,
+    config: {
+      endpoints: [endpoint('anybody', { ...anybody, subscribeContext: 'lamps' })],
+      subscriptions: { ...defaultSipConfig.subscriptions, intervalMs: 10, perEndpoint: 1 },
+    },
+  });
+  const once = (callId: string) => subscribe([dialogEvent, ['Expires', '0']], { callId });
+  assert.is((await once('first')).status, 200);
+  await client.facts.until(() => waiting.length === 1, 'a NOTIFY');
+  assert.is((await once('second')).status, 403);
+  waiting[0]!.reply(200);
+  let status = 403;
+  for (let nth = 0; status === 403; nth++) ({ status } = await once(`later ${nth}`));
+  assert.is(status, 200);
+  await client.facts.until(() => waiting.length === 2, 'another NOTIFY');
+  waiting[1]!.reply(200);
+});
+
+lamps('of many calls so many are told as the configuration says, and a long URI is refused', async () => {
+  const called = await createPhone({ config: { endpoints: [anybody] } });
+  phones.push(called);
+  const { server, notified, subscribe, heard } = await world({
+    config: {
+      endpoints: [endpoint('anybody', { ...anybody, subscribeContext: 'lamps' }), trunkTo(called.uri)],
+      subscriptions: { ...defaultSipConfig.subscriptions, intervalMs: 10, calls: 2 },
+    },
+  });
+  const calls = ['1', '2', '3'].map(() => server.open('600@trunk'));
+  for (const { leg } of calls) leg.dial();
+  for (const index of calls.keys()) (await called.rung(index)).leg.ring();
+  await Promise.all(calls.map((call) => call.heard('leg.ringing')));
+  await subscribe([dialogEvent]);
+  await heard(1);
+  assert.equal(states(notified), [['early', 'early']]);
+  const tooLong = `201;x=${'y'.repeat(512)}`;
+  assert.is((await subscribe([dialogEvent], { user: tooLong, callId: 'long' })).status, 414);
+  for (const { leg } of calls) leg.hangup(16);
 });
 
 lamps('a phone that knows nothing of its subscription loses it; one that is busy is told later', async () => {
