@@ -119,6 +119,7 @@ export const mediaSettings = (config: Config): MediaConfig => ({
     controlsPerTick: Math.ceil(config.media.video.control_packets / 50),
     tieBytes: config.media.video.thread_backlog,
   },
+  reports: { perSession: config.media.report_backlog_per_call, inAll: config.media.report_backlog },
   threadTimeoutMs: config.media.thread_timeout * 1000,
   measureMs: config.recorder.off ? 0 : config.recorder.media_interval * 1000,
   toneZone: config.media.tone_zone,

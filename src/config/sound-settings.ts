@@ -166,6 +166,17 @@ export const media = group(
       unit: 'bytes',
       description: 'Audio that may wait between two of these threads for one call; what does not fit is lost.',
     }),
+    report_backlog: whole(64, 1_000_000, {
+      default: 2048,
+      unit: 'messages',
+      description:
+        'Messages of one media thread (digits, talking, commands of servers) that may wait to be handled. Beyond that, connections to servers are not read, and events of other calls are dropped.',
+    }),
+    report_backlog_per_call: whole(4, 100_000, {
+      default: 16,
+      unit: 'messages',
+      description: 'The same for one call.',
+    }),
     thread_timeout: number(1, 3600, {
       default: 5,
       unit: 's',

@@ -48,6 +48,14 @@ export const defaultVideoConfig: VideoConfig = {
   tieBytes: 1_048_576,
 };
 
+/** How many messages of a media thread may wait for the main thread. */
+export type ReportLimits = {
+  /** Those of one session. */
+  perSession: number;
+  /** Those of all. */
+  inAll: number;
+};
+
 /** Settings of the media plane. */
 export type MediaConfig = {
   /** Address that RTP and RTCP ports are bound to. */
@@ -94,6 +102,8 @@ export type MediaConfig = {
   keepalive: boolean;
   /** How files of recordings are written. */
   recording: RecordingLimits;
+  /** Messages of a thread that may wait for the main thread. */
+  reports: ReportLimits;
   /** Bounds of connections to servers. */
   external: {
     /** Audio of a server that may wait until it is played, in ms. */
@@ -136,6 +146,7 @@ export const defaultMediaConfig: MediaConfig = {
   keepalive: false,
   external: { backlogMs: 300, unsentBytes: 65_536, stallMs: 5000, messageBytes: 1_048_576, countsInText: true },
   recording: defaultRecordingLimits,
+  reports: { perSession: 16, inAll: 2048 },
   video: defaultVideoConfig,
   cacheBytes: 64 * 1024 * 1024,
 };

@@ -12,6 +12,7 @@ import { limitTeller } from './limit-teller.ts';
 import { MusicReader } from './music-reader.ts';
 import type { MediaCommand, MediaMessage, WorkerStart } from './protocol.ts';
 import { type OpenSockets, Rehearsal } from './rehearsal.ts';
+import { ReportWindow } from './report-window.ts';
 import type { Sockets } from './rtp/sockets.ts';
 import { blockSlots, memoryIn } from './session-memory.ts';
 import { tickMs } from './ticker.ts';
@@ -41,7 +42,7 @@ export type EngineWorld = {
  * @returns what to do with a batch of commands.
  */
 export function hostEngine(
-  { config, thread, bell }: WorkerStart,
+  { config, thread, bell, heard }: WorkerStart,
   { clock, sockets, rehearsalSockets, rehearsed, wires = noWires, random32, bells, loopDelay }: EngineWorld,
   post: (messages: MediaMessage[]) => void,
 ): (commands: readonly MediaCommand[]) => void {
@@ -49,12 +50,19 @@ export function hostEngine(
   const flush = (): void => {
     const full = batch;
     batch = [];
+    reports.posted();
     post(full);
   };
+  const reports = new ReportWindow(heard, config.reports);
   const tell = (message: MediaMessage): void => {
+    if (!reports.take(message)) {
+      hit('media.report_backlog');
+      return;
+    }
     if (batch.length === 0) queueMicrotask(flush);
     batch.push(message);
   };
+  const hit = limitTeller(clock, (counts) => tell({ type: 'limits', counts }));
   const library = new SoundLibrary(config);
   const music = new MusicOnHold({ directories: config.musicDirectories });
   const openMusic: OpenMusic = (musicClass, codec, about) =>
@@ -74,7 +82,8 @@ export function hostEngine(
     // Apart from each other, so that what one says in its tick is there in the next of every other.
     phaseMs: (thread * tickMs) / config.threads,
     report: tell,
-    hit: limitTeller(clock, (counts) => tell({ type: 'limits', counts })),
+    mayTell: (session) => reports.mayTell(session),
+    hit,
   };
   const engine = new MediaEngine(options);
   const rehearsal = config.rehearses && rehearsalSockets ? rehearse(options, rehearsalSockets, rehearsed) : undefined;

@@ -51,6 +51,8 @@ export type MediaEngineOptions = {
   phaseMs?: number;
   /** Hears what happens; called from inside commands, packets and ticks. */
   report: (report: EngineReport) => void;
+  /** Whether a session may report more: connections are not read meanwhile. */
+  mayTell?: (session: number) => boolean;
   /** Hears of bounds that were met. */
   hit?: LimitHit;
 };
@@ -187,11 +189,12 @@ export class MediaEngine {
 
   /** Opens a session that is connected to a server; it faults when that cannot be, or is over. */
   openExternal(session: number, request: ExternalRequest, memory: SessionMemory = ownMemory()): void {
-    const { config, wires = noWires } = this.#options;
+    const { config, wires = noWires, mayTell = () => true } = this.#options;
     const options = {
       ...this.#endOptions(session, memory),
       bounds: config.external,
       opus: config.opus,
+      mayTell: () => mayTell(session),
       lost: (reason: string) => this.#end(session, reason),
     };
     this.#add(openExternalEnd(options, request, wires));

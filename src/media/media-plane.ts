@@ -24,6 +24,7 @@ import { ExternalProxy } from './external-proxy.ts';
 import { createLocalPair } from './local-pair.ts';
 import { MixProxy } from './mix-proxy.ts';
 import type { MediaUsage } from './protocol.ts';
+import { newHeardCounter } from './report-window.ts';
 import { closeLeft, newDescriptorTable } from './rtp/descriptors.ts';
 import { noPortFree } from './rtp/ports.ts';
 import { RtpProxy } from './rtp-proxy.ts';
@@ -257,11 +258,13 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
     const config = { ...this.#options.config, measureMs: this.#measureMs };
     const bell = newBell(++this.#bells);
     const descriptors = newDescriptorTable();
-    const link: ThreadLink = new ThreadLink(this.#startThread({ config, thread: place, bell, descriptors }), {
+    const heard = newHeardCounter();
+    const link: ThreadLink = new ThreadLink(this.#startThread({ config, thread: place, bell, heard, descriptors }), {
       clock,
       log,
       timeoutMs: config.threadTimeoutMs,
       bell,
+      heard,
       hit: this.#options.hit,
       lost: (reason) => {
         // Before others bind the same ports.

@@ -168,6 +168,8 @@ export type WorkerStart = {
   thread: number;
   /** Where others ring that have something for it: see `tie/bell.ts`. */
   bell: SharedArrayBuffer;
+  /** Where the main thread counts what it has heard: see `report-window.ts`. */
+  heard: SharedArrayBuffer;
   /** Where it writes down what it leaves open when it is lost: see `rtp/descriptors.ts`. */
   descriptors: SharedArrayBuffer;
 };

@@ -3,6 +3,7 @@ import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import { SlotMap } from '../lib/slot-map.ts';
 import type { EngineReport, LoggedAbout, MediaCommand, MediaMessage } from './protocol.ts';
+import { countHeard } from './report-window.ts';
 import { blockSlots, memoryIn, newBlock, type SessionMemory } from './session-memory.ts';
 import type { MediaThread } from './start-worker.ts';
 
@@ -44,6 +45,8 @@ export type ThreadLinkOptions = {
   timeoutMs: number;
   /** Where other threads ring that have something for it. */
   bell: SharedArrayBuffer;
+  /** Where it is counted what was heard: see `report-window.ts`. */
+  heard: SharedArrayBuffer;
   /** Hears how often bounds were met there. */
   hit?: LimitHit | undefined;
   /** Hears that the thread is gone, with its ports, and that requests are rejected. */
@@ -90,7 +93,7 @@ export class ThreadLink {
     this.#exited = resolve;
   });
 
-  constructor(thread: MediaThread, { clock, log, timeoutMs, bell, hit, lost }: ThreadLinkOptions) {
+  constructor(thread: MediaThread, { clock, log, timeoutMs, bell, heard, hit, lost }: ThreadLinkOptions) {
     this.bell = bell;
     this.#thread = thread;
     this.#clock = clock;
@@ -108,6 +111,7 @@ export class ThreadLink {
           this.#log.error({ error: thrown, message: message.type }, 'a listener of the media plane threw');
         }
       }
+      countHeard(heard);
     });
     thread.on('error', (error) => this.#fail(error));
     thread.on('exit', (code) => {

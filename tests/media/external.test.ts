@@ -13,6 +13,7 @@ import { FakeNetwork, memoryLogger, rampLoader } from './support.ts';
 
 /** A connection whose far side only reads when it is told to. */
 class FakeWire implements Wire {
+  paused = false;
   readonly sent: Uint8Array[] = [];
   unsent = 0;
   ended = false;
@@ -25,6 +26,14 @@ class FakeWire implements Wire {
   send(octets: Uint8Array): void {
     this.sent.push(octets.slice());
     this.unsent += octets.length;
+  }
+
+  pause(): void {
+    this.paused = true;
+  }
+
+  resume(): void {
+    this.paused = false;
   }
 
   end(): void {

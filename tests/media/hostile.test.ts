@@ -44,6 +44,7 @@ const servers: Record<number, ExternalRequest> = {
 };
 
 class FakeWire implements Wire {
+  paused = false;
   unsent = 0;
   isOpen = false;
   isOver = false;
@@ -55,6 +56,14 @@ class FakeWire implements Wire {
 
   send(octets: Uint8Array | string): void {
     this.unsent += octets.length;
+  }
+
+  pause(): void {
+    this.paused = true;
+  }
+
+  resume(): void {
+    this.paused = false;
   }
 
   end(): void {

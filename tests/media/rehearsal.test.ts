@@ -4,6 +4,7 @@ import { defaultMediaConfig } from '../../src/media/config.ts';
 import { hostEngine } from '../../src/media/engine-host.ts';
 import type { MediaMessage } from '../../src/media/protocol.ts';
 import { type OpenSockets, Rehearsal } from '../../src/media/rehearsal.ts';
+import { newHeardCounter } from '../../src/media/report-window.ts';
 import { Descriptors, newDescriptorTable } from '../../src/media/rtp/descriptors.ts';
 import { EpollSockets } from '../../src/media/rtp/epoll-sockets.ts';
 import { loadSystemCalls } from '../../src/media/rtp/system-calls.ts';
@@ -110,7 +111,7 @@ function host(rehearses: boolean, rehearsalSockets: OpenSockets) {
   const posted: MediaMessage[] = [];
   const start = {
     config: { ...defaultMediaConfig, rehearses },
-    ...{ thread: 0, bell: newBell(1), descriptors: newDescriptorTable() },
+    ...{ thread: 0, bell: newBell(1), heard: newHeardCounter(), descriptors: newDescriptorTable() },
   };
   const world = { clock, sockets: new FakeNetwork(), rehearsalSockets, random32, bells: inlineBells() };
   const carryOut = hostEngine(start, world, (messages) => posted.push(...messages));

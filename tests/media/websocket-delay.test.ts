@@ -26,6 +26,8 @@ class EchoWires implements Wires {
         if (typeof message !== 'string') this.#later(() => listener.received(message));
       },
       unsent: 0,
+      pause: () => {},
+      resume: () => {},
       end: () => {},
     };
   }

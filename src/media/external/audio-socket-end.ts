@@ -17,9 +17,9 @@ const digitMs = 100;
 
 /** Audio over a TCP connection that we make, in the frames of AudioSocket. */
 export class AudioSocketEnd extends StreamEnd {
-  readonly #wire: Wire;
+  protected override readonly wire: Wire;
   readonly #kind: number;
-  readonly #reader = new AudioSocketReader((kind, payload) => this.#read(kind, payload));
+  readonly #reader = new AudioSocketReader((kind, payload) => this.inbox.put(() => this.#read(kind, payload)));
   #connected = false;
 
   constructor(
@@ -29,33 +29,29 @@ export class AudioSocketEnd extends StreamEnd {
   ) {
     super(options);
     this.#kind = audioKind(codec, formatRates[codec].sampleRate);
-    this.#wire = wires.connect(host, port, {
+    this.wire = wires.connect(host, port, {
       opened: (local) => {
         this.#connected = true;
-        this.#wire.send(audioSocketFrame(audioSocketKind.id, uuidOctets(uuid) ?? new Uint8Array(16)));
+        this.wire.send(audioSocketFrame(audioSocketKind.id, uuidOctets(uuid) ?? new Uint8Array(16)));
         this.report({ type: 'connected', session: this.session, local });
       },
       received: (octets) => this.#reader.read(octets),
-      closed: (reason) => this.lost(reason),
+      closed: (reason) => this.inbox.put(() => this.lost(reason)),
     });
   }
 
   override close(reason: string): void {
     super.close(reason);
-    if (this.#connected) this.#wire.send(audioSocketFrame(audioSocketKind.hangup, new Uint8Array(0)));
-    this.#wire.end();
-  }
-
-  protected override get unsent(): number {
-    return this.#wire.unsent;
+    if (this.#connected) this.wire.send(audioSocketFrame(audioSocketKind.hangup, new Uint8Array(0)));
+    this.wire.end();
   }
 
   protected override sendAudio(payload: Uint8Array): void {
-    if (this.#connected) this.#wire.send(audioSocketFrame(this.#kind, payload));
+    if (this.#connected) this.wire.send(audioSocketFrame(this.#kind, payload));
   }
 
   protected override sendDigitMessage(digit: string): void {
-    if (this.#connected) this.#wire.send(audioSocketFrame(audioSocketKind.digit, Buffer.from(digit, 'latin1')));
+    if (this.#connected) this.wire.send(audioSocketFrame(audioSocketKind.digit, Buffer.from(digit, 'latin1')));
   }
 
   /** What is not known is passed over: newer servers may say more. */

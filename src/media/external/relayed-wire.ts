@@ -9,6 +9,9 @@ export class RelayedWire implements Wire {
   readonly #received: Tally;
   #unsent = 0;
   #open = false;
+  #paused = false;
+  /** Octets that were received while it was paused. */
+  #heldOctets = 0;
   #ended = false;
 
   /** @param tell takes what goes to the socket. @param bound octets that may be under way, each way. */
@@ -27,7 +30,7 @@ export class RelayedWire implements Wire {
         this.#listener.opened(relay.local, relay.again);
         return;
       case 'message':
-        this.#received.add(weightOf(relay.message));
+        this.#count(weightOf(relay.message));
         if (typeof relay.message === 'string') this.#listener.told?.(relay.message);
         else this.#listener.received(relay.message);
         return;
@@ -51,8 +54,25 @@ export class RelayedWire implements Wire {
     return this.#unsent;
   }
 
+  /** The other thread stops reading when it is not told that what it sent was taken. */
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
+    const octets = this.#heldOctets;
+    this.#heldOctets = 0;
+    if (octets > 0) this.#received.add(octets);
+  }
+
   /** The goodbye is the other thread's: it hears of the end of the session. */
   end(): void {
     this.#ended = true;
+  }
+
+  #count(octets: number): void {
+    if (this.#paused) this.#heldOctets += octets;
+    else this.#received.add(octets);
   }
 }

@@ -7,13 +7,17 @@ import { End, type EndOptions, levelOf, type Passing } from '../end.ts';
 import { emptyFrame, type Frame } from '../frame.ts';
 import { RateChanger } from '../rate-changer.ts';
 import { digitOfEvent } from '../rtp/telephone-event.ts';
+import { Inbox } from './inbox.ts';
 import { IncomingAudio } from './incoming-audio.ts';
+import type { Wire } from './wires.ts';
 
 export type StreamEndOptions = EndOptions & {
   direction: ExternalDirection;
   bounds: MediaConfig['external'];
   opus: MediaConfig['opus'];
   incoming: { mostMs: number; keepMs: number };
+  /** Whether the main thread may be told more of it: see `report-window.ts`. */
+  mayTell: () => boolean;
   /** The connection is over; nothing more is told of it. */
   lost: (reason: string) => void;
 };
@@ -22,6 +26,8 @@ export type StreamEndOptions = EndOptions & {
 export abstract class StreamEnd extends End {
   protected readonly incoming: IncomingAudio;
   protected readonly lost: (reason: string) => void;
+  /** Whatever comes over the wire goes through it. */
+  protected readonly inbox: Inbox;
   readonly #codec: AudioCodec;
   readonly #bounds: MediaConfig['external'];
   readonly #rate: RateChanger;
@@ -37,8 +43,13 @@ export abstract class StreamEnd extends End {
 
   constructor(options: StreamEndOptions) {
     super(options);
-    const { codec, direction, bounds, opus, incoming, lost } = options;
+    const { codec, direction, bounds, opus, incoming, lost, mayTell } = options;
     this.lost = lost;
+    this.inbox = new Inbox({
+      mayGoOn: mayTell,
+      pause: () => this.wire.pause(),
+      resume: () => this.wire.resume(),
+    });
     this.#bounds = bounds;
     this.#direction = direction;
     this.incoming = new IncomingAudio({ codec, ...incoming });
@@ -70,8 +81,8 @@ export abstract class StreamEnd extends End {
     return this.incoming.droppedMs;
   }
 
-  /** Octets that the server has not read yet. */
-  protected abstract get unsent(): number;
+  /** The connection to the server. */
+  protected abstract readonly wire: Wire;
 
   /** Sends 20 ms of audio; the payload holds until it returns. */
   protected abstract sendAudio(payload: Uint8Array): void;
@@ -93,6 +104,7 @@ export abstract class StreamEnd extends End {
   }
 
   override receive(_now: number): void {
+    this.inbox.goOn();
     const frame = this.incoming.pull();
     this.setHeard(this.#muted.in || this.#direction === 'out' ? undefined : frame);
   }
@@ -109,6 +121,7 @@ export abstract class StreamEnd extends End {
 
   override close(reason: string): void {
     super.close(reason);
+    this.inbox.close();
     this.incoming.close();
     this.#codec.close();
   }
@@ -136,7 +149,7 @@ export abstract class StreamEnd extends End {
   }
 
   #isStalled(now: number): boolean {
-    if (this.unsent <= this.#bounds.unsentBytes) {
+    if (this.wire.unsent <= this.#bounds.unsentBytes) {
       this.#stalledAt = undefined;
       return false;
     }

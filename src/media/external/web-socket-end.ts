@@ -17,10 +17,11 @@ type Mark = { at: number; event: 'MEDIA_MARK_PROCESSED' | 'MEDIA_BUFFERING_COMPL
 
 /** Audio over a WebSocket: binary messages, as early as the far side likes, steered by commands in text. */
 export class WebSocketEnd extends StreamEnd {
-  readonly #wire: Wire;
+  protected override readonly wire: Wire;
   readonly #relayed: RelayedWire | undefined;
   readonly #form: MediaEventForm;
   readonly #channelId: string;
+  readonly #unsentBytes: number;
   readonly #marks: Mark[] = [];
   #connected = false;
   #paused = false;
@@ -37,6 +38,7 @@ export class WebSocketEnd extends StreamEnd {
     const { json, start, codec, frameOctets } = request;
     this.#form = { json, tellsCounts: options.bounds.countsInText };
     this.#channelId = start.channelId;
+    this.#unsentBytes = options.bounds.unsentBytes;
     const listener: WireListener = {
       opened: (local, again) => {
         this.#connected = true;
@@ -48,18 +50,18 @@ export class WebSocketEnd extends StreamEnd {
         if (again) this.#tell('MEDIA_XON');
         this.report({ type: 'connected', session: this.session, local });
       },
-      received: (octets) => this.#takeAudio(octets),
-      told: (text) => this.#obey(text),
-      closed: (reason) => this.lost(reason),
+      received: (octets) => this.inbox.put(() => this.#takeAudio(octets)),
+      told: (text) => this.inbox.put(() => this.#obey(text)),
+      closed: (reason) => this.inbox.put(() => this.lost(reason)),
     };
     const { bounds } = options;
     if (request.transport === 'awaitedWebSocket') {
       const tell = (relay: RelayedOut) => this.report({ type: 'relayed', session: this.session, relay });
       this.#relayed = new RelayedWire(listener, tell, bounds.unsentBytes);
-      this.#wire = this.#relayed;
+      this.wire = this.#relayed;
     } else {
       const { url, headers, protocols, authorities } = request;
-      this.#wire = wires.openWebSocket(
+      this.wire = wires.openWebSocket(
         { url, headers, protocols, authorities, mostOctets: bounds.messageBytes },
         listener,
       );
@@ -73,6 +75,7 @@ export class WebSocketEnd extends StreamEnd {
 
   override receive(now: number): void {
     if (this.#paused) {
+      this.inbox.goOn();
       this.setHeard(undefined);
       return;
     }
@@ -91,16 +94,12 @@ export class WebSocketEnd extends StreamEnd {
 
   override close(reason: string): void {
     super.close(reason);
-    this.#wire.end();
-  }
-
-  protected override get unsent(): number {
-    return this.#wire.unsent;
+    this.wire.end();
   }
 
   protected override sendAudio(payload: Uint8Array): void {
     // A copy: the payload is written over before the far side may have read it.
-    if (this.#connected) this.#wire.send(payload.slice());
+    if (this.#connected) this.wire.send(payload.slice());
   }
 
   protected override sendDigitMessage(digit: string, durationMs: number): void {
@@ -202,6 +201,11 @@ export class WebSocketEnd extends StreamEnd {
 
   #tell(event: string, what: Omit<MediaEvent, 'event' | 'channelId'> = {}): void {
     if (!this.#connected) return;
-    this.#wire.send(writeMediaEvent({ event, channelId: this.#channelId, ...what }, this.#form));
+    // Audio is left out long before; answers to its commands must not pile up either.
+    if (this.wire.unsent > 2 * this.#unsentBytes) {
+      this.lost('the far side does not read');
+      return;
+    }
+    this.wire.send(writeMediaEvent({ event, channelId: this.#channelId, ...what }, this.#form));
   }
 }

@@ -19,6 +19,9 @@ export interface Wire {
   send(octets: Uint8Array | string): void;
   /** Octets that the far side has not taken yet. */
   readonly unsent: number;
+  /** Reads no further; what has been read already may still be told. */
+  pause(): void;
+  resume(): void;
   /** Says goodbye and lets go: a far side that does not take part is cut off. Nothing is heard any more. */
   end(): void;
 }
@@ -72,6 +75,8 @@ export const systemWires = (clock: Clock): Wires => ({
       get unsent() {
         return socket.writableLength;
       },
+      pause: () => void socket.pause(),
+      resume: () => void socket.resume(),
       end() {
         if (!heard) return;
         heard = false;
@@ -136,6 +141,8 @@ function openWebSocket(clock: Clock, target: WebSocketTarget, listener: WireList
     get unsent() {
       return socket.bufferedAmount;
     },
+    pause: () => socket.pause(),
+    resume: () => socket.resume(),
     end() {
       heard = false;
       if (socket.readyState === WebSocket.CLOSED) return;
@@ -152,7 +159,7 @@ function openWebSocket(clock: Clock, target: WebSocketTarget, listener: WireList
 
 const nowhere = (listener: WireListener, reason = 'there are no connections here'): Wire => {
   queueMicrotask(() => listener.closed(reason));
-  return { send: () => {}, unsent: 0, end: () => {} };
+  return { send: () => {}, unsent: 0, pause: () => {}, resume: () => {}, end: () => {} };
 };
 
 /** No connections at all: where there is no network for them. */
