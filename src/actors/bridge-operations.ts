@@ -95,7 +95,7 @@ export function createBridgeOperations(options: BridgeOperationsOptions) {
 
   /** All of them, before anything is done to one. @throws AriError memberRequired, memberNotFound, memberNotInStasis. */
   const candidates = (named: readonly string[] | undefined): ChannelEntry[] => {
-    const wanted = (named ?? []).map((id) => id.trim()).filter((id) => id !== '');
+    const wanted = (named ?? []).filter((id) => id !== '');
     if (wanted.length === 0) throw new AriError('memberRequired');
     return [...new Set(wanted.map(candidate))];
   };

@@ -42,6 +42,9 @@ export function setRequestedVariables(
   }
 }
 
+/** How far reading may reach: with `ownOnly`, to no global variable. */
+type Reach = { ownOnly?: boolean | undefined };
+
 export type ChannelVariablesOptions = {
   channels: Channels;
   clock: Clock;
@@ -61,8 +64,8 @@ export function createChannelVariables({
     return entry;
   };
 
-  const getOne = (entry: ChannelEntry, name: string): string => {
-    const result = readVariableOrFunction(channels.dialplanChannel(entry), name, clock);
+  const getOne = (entry: ChannelEntry, name: string, ownOnly: boolean | undefined): string => {
+    const result = readVariableOrFunction(channels.dialplanChannel(entry), name, clock, { ownOnly });
     if (result === undefined) throw new AriError('variableNotFound');
     if (!result.ok) {
       channels.warn(entry, result.message);
@@ -80,9 +83,9 @@ export function createChannelVariables({
   };
 
   return {
-    getVariable(id: string, { variable }: { variable?: string | undefined }): Variable {
+    getVariable(id: string, { variable, ownOnly }: { variable?: string | undefined } & Reach): Variable {
       if (!variable) throw new AriError('variableNameRequired');
-      return { value: getOne(readable(id), variable) };
+      return { value: getOne(readable(id), variable, ownOnly) };
     },
 
     setVariable(
@@ -96,15 +99,15 @@ export function createChannelVariables({
       setChannelVariable(channels, entry, { name, value, report });
     },
 
-    getVariables(id: string, { variables }: { variables?: string[] | undefined }): Variables {
+    getVariables(id: string, { variables, ownOnly }: { variables?: string[] | undefined } & Reach): Variables {
       if (!variables || variables.length === 0) throw new AriError('variableNameNeeded');
       const entry = readable(id);
       // The first name that is wrong decides.
       const read = (name: string) => {
         if (name === '') throw new AriError('variableNamesRequired');
-        return [name, getOne(entry, name)];
+        return [name, getOne(entry, name, ownOnly)];
       };
-      return { variables: Object.fromEntries(variables.map((name) => read(name.trim()))) };
+      return { variables: Object.fromEntries(variables.map(read)) };
     },
 
     setVariables(id: string, { variables }: { variables?: unknown }): void {

@@ -103,7 +103,7 @@ export function createDialplan({
   const scopeOf = (channel: DialplanChannel, position?: Position): Scope => {
     const warn = (message: string): void => log.warn({ channel: channel.id, ...position }, message);
     const value = (name: string): string => {
-      const read = readVariableOrFunction(channel, name, clock, position);
+      const read = readVariableOrFunction(channel, name, clock, { position });
       if (read && !read.ok) warn(read.message);
       return read?.ok ? read.value : '';
     };

@@ -15,20 +15,28 @@ const builtIns: ReadonlyMap<string, BuiltIn> = new Map<string, BuiltIn>([
   ['PRIORITY', (channel, _clock, position) => String(position?.priority ?? channel.channel().dialplan.priority ?? '')],
 ]);
 
+/** How variables are read. */
+export type Reading = {
+  /** Where the dialplan is, when the channel's own place is not up to date. */
+  position?: Position | undefined;
+  /** A variable that the channel does not have is not looked for among the global ones. */
+  ownOnly?: boolean | undefined;
+};
+
 /**
  * What a name means on a channel: a built-in variable, else one of the channel, else a global one; `LANGUAGE` is the
- * channel's language unless set. Undefined when nothing has that name. `position` when the channel's own is not
- * up to date. Never throws.
+ * channel's language unless set. Undefined when nothing has that name.
+ * Never throws.
  */
 export function readVariable(
   channel: DialplanChannel,
   name: string,
   clock: Clock,
-  position?: Position,
+  { position, ownOnly = false }: Reading = {},
 ): string | undefined {
   const builtIn = builtIns.get(name);
   if (builtIn) return builtIn(channel, clock, position);
-  const set = channel.variable(name) ?? channel.system.globalVariable(name);
+  const set = channel.variable(name) ?? (ownOnly ? undefined : channel.system.globalVariable(name));
   return set ?? (name === 'LANGUAGE' ? channel.channel().language : undefined);
 }
 
@@ -37,16 +45,16 @@ export function readVariableOrFunction(
   channel: DialplanChannel,
   name: string,
   clock: Clock,
-  position?: Position,
+  reading: Reading = {},
 ): FunctionRead | undefined {
   if (isFunction(name))
     return readFunction(channel, name, {
       value: (of) => {
-        const read = isFunction(of) ? undefined : readVariable(channel, of, clock, position);
+        const read = isFunction(of) ? undefined : readVariable(channel, of, clock, reading);
         return read ?? '';
       },
       now: () => clock.now(),
     });
-  const value = readVariable(channel, name, clock, position);
+  const value = readVariable(channel, name, clock, reading);
   return value === undefined ? undefined : { ok: true, value };
 }

@@ -26,6 +26,8 @@ export type Param = {
   min?: number;
   /** Other names that the parameter may come by. */
   aliases?: readonly string[];
+  /** A JSON value of another type is 400. Without it such a value counts as left out, as in Asterisk. */
+  strict?: true;
   /** Of our own: the Swagger documents, which old clients make their code of, leave it out. */
   own?: true;
   /** The parameter is the JSON body itself, not a member of it. */

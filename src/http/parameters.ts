@@ -1,5 +1,5 @@
 import { AriError } from '../models/errors.ts';
-import type { Param, Params } from './operation.ts';
+import type { Named, Param, Params } from './operation.ts';
 
 /** Most items that a list may have. */
 const maxItems = 127;
@@ -139,6 +139,20 @@ function fromJson(name: string, param: Param, value: unknown): unknown {
   }
 }
 
+const kinds: Partial<Record<Param['type'], { isKind(value: unknown): boolean; expected: string }>> = {
+  string: { isKind: (value) => typeof value === 'string', expected: 'a string' },
+  int: { isKind: Number.isInteger, expected: 'a whole number' },
+  boolean: { isKind: (value) => typeof value === 'boolean', expected: 'true or false' },
+  list: { isKind: (value) => typeof value === 'string' || Array.isArray(value), expected: 'a list of strings' },
+};
+
+/** @throws AriError parameterInvalid for a JSON value of another type; null stands for a parameter that is left out. */
+function requireType(name: string, { type }: Param, value: unknown): void {
+  const kind = kinds[type];
+  if (kind && value !== null && !kind.isKind(value))
+    throw new AriError('parameterInvalid', { name, expected: kind.expected });
+}
+
 function find(names: readonly string[], pairs: ReadonlyMap<string, string> | undefined): string | undefined {
   if (pairs === undefined) return undefined;
   for (const name of names) {
@@ -148,18 +162,36 @@ function find(names: readonly string[], pairs: ReadonlyMap<string, string> | und
   return undefined;
 }
 
+/**
+ * Names of things lose the spaces around them here, and nowhere behind: what a scope is asked about is what is used.
+ */
+const trimmed: ReadonlySet<Named> = new Set<Named>([
+  ...(['channel', 'bridge', 'playback', 'recording', 'call', 'application', 'variable'] as const),
+]);
+const asItIs = (value: unknown): unknown => value;
+
+function withoutSpaces(value: unknown): unknown {
+  if (typeof value === 'string') return value.trim();
+  return Array.isArray(value) ? value.map(withoutSpaces) : value;
+}
+
 /** One parameter, made ready: its value from the sources, undefined when none has it. */
 type Reader = { name: string; read(sources: Sources, members: object | undefined): unknown };
 
 function readerOf(name: string, param: Param): Reader {
   const names = [name, ...(param.aliases ?? [])];
   const text = (sources: Sources) => find(names, sources.query) ?? find(names, sources.form);
+  const tidy = param.names !== undefined && trimmed.has(param.names) ? withoutSpaces : asItIs;
   const read = (sources: Sources, members: object | undefined): unknown => {
     if (param.whole) return sources.json;
     const member = members && names.find((candidate) => Object.hasOwn(members, candidate));
-    if (members && member !== undefined) return fromJson(name, param, (members as Record<string, unknown>)[member]);
+    if (members && member !== undefined) {
+      const given = (members as Record<string, unknown>)[member];
+      if (param.strict) requireType(name, param, given);
+      return tidy(fromJson(name, param, given));
+    }
     const given = text(sources);
-    return given === undefined ? undefined : fromText(name, param, given);
+    return given === undefined ? undefined : tidy(fromText(name, param, given));
   };
   const { min } = param;
   if (min === undefined) return { name, read };

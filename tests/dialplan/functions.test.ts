@@ -499,7 +499,8 @@ for (const [name, value] of [
     channel.variables.set('MINE', 'channel');
     channel.globals.set('MINE', 'global');
     channel.variables.set('EXTEN', 'not this');
-    assert.is(readVariable(channel, name, clock, { context: 'default', extension: '600', priority: 3 }), value);
+    const position = { context: 'default', extension: '600', priority: 3 };
+    assert.is(readVariable(channel, name, clock, { position }), value);
   });
 
 test("without a running step the place is the channel's own", () => {

@@ -107,14 +107,35 @@ const withoutOthers: ScopeSettings = {
     .filter((name) => !['asterisk:setGlobalVar', 'asterisk:getGlobalVar', 'recordings:getStoredFile'].includes(name)),
 };
 
-type Choice = { foreign?: string | undefined };
+/** Other spellings of what is not covered, and names of what is not there. */
+const spellings: Partial<Record<Named, readonly string[]>> = {
+  channel: [' foreign', 'foreign ', '\tforeign', 'absent'],
+  bridge: [' foreign', 'foreign ', 'absent'],
+  application: [' other', 'other '],
+  variable: [
+    ...['GLOBAL (x)', ' GLOBAL(x)', 'global(x)', 'GLOBAL_DELETE(x)', 'LOCAL(GLOBAL(x))', 'NOSUCH(x)'],
+    ...['PJSIP_ENDPOINT(eve,auth)', 'PJSIP_AOR (eve,contact)', 'DIALPLAN_EXISTS(out)', 'TONE_DETECT(440,,g(out,s,1))'],
+  ],
+  variables: [
+    ' GLOBAL (x)',
+    'global(x)',
+    'GLOBAL_DELETE(x)',
+    'TRANSFER_CONTEXT',
+    '__TRANSFER_CONTEXT',
+    ' TRANSFER_CONTEXT',
+  ],
+  eventSource: ['channel:foreign', 'channel:absent', 'bridge:absent'],
+};
+
+type Choice = { foreign?: string | undefined; spelling?: string | undefined };
 
 /** A request for an operation, with everything that it names; `foreign` is the one parameter that is not covered. */
-function requestOf(base: string, { method, paths, params }: Operation, { foreign }: Choice = {}) {
+function requestOf(base: string, { method, paths, params }: Operation, { foreign, spelling }: Choice = {}) {
   const wordFor = (name: string, { names, type, allowed }: Param): string => {
     // The technology stands before it.
     if (name === 'resource' && names === 'endpoint') return name === foreign ? 'eve' : 'alice';
     if (name === 'tech') return 'PJSIP';
+    if (names && name === foreign && spelling !== undefined) return spelling;
     if (names) return values[names][name === foreign ? 1 : 0];
     if (type === 'int' || type === 'long') return '1';
     if (type === 'boolean') return 'true';
@@ -132,7 +153,7 @@ function requestOf(base: string, { method, paths, params }: Operation, { foreign
     const value = wordFor(name, param);
     if (param.in === 'path') path = path.replace(`{${name}}`, encodeURIComponent(value));
     else if (param.in === 'query') query.set(name, value);
-    else if (!param.whole) body[name] = { [value]: 'v' };
+    else if (!param.whole) body[name] = { [value]: 'out' };
   }
   const asked = query.size > 0 ? `?${query}` : '';
   return { method, path: `${base}${path}${asked}`, body: Object.keys(body).length > 0 ? JSON.stringify(body) : '' };
@@ -314,6 +335,20 @@ for (const door of doors)
       const seen = await ask(both, door, foreign);
       if (hides) assert.is.not(seen.status, 404, asked);
     }
+  });
+
+for (const door of doors)
+  things(`no other spelling gets at what is not covered: ${door}`, async () => {
+    const letIn: string[] = [];
+    for (const { base, operation, name, names } of naming)
+      for (const spelling of spellings[names] ?? []) {
+        // Who only looks is told by the owner that nothing is there by that name.
+        if (operation.changesNothing && (operation.params[name]?.in === 'path' || spelling.endsWith('absent')))
+          continue;
+        const { status } = await ask(ours, door, requestOf(base, operation, { foreign: name, spelling }));
+        if (status !== 403 && status !== 404 && status !== 400) letIn.push(`${nameOf(operation)} ${name}=${spelling}`);
+      }
+    assert.equal(letIn, []);
   });
 
 things('every operation on a thing says what it names', () => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { Deps } from '../../src/http/deps.ts';
 import type { HttpOptions } from '../../src/http/env.ts';
 import { createLogger } from '../../src/lib/log.ts';
 import type { NewToken } from '../../src/models/token.ts';
@@ -27,7 +28,14 @@ function createWorld(directory: string, clock = new ManualClock()) {
   const log = createLogger({ level: 'silent' });
   const secret = (length: number) => `${++made}`.padStart(length, 'x');
   const store = openTokens({ directory, clock, log, settings, secret });
-  const owners = { ...createFakes().owners, sessions: undefined, tokens: undefined, bans: undefined };
+  // Every channel is there, in an application that all users may have.
+  const belongings: Deps['belongings'] = {
+    applicationOf: () => 'desk',
+    membersOf: () => undefined,
+    creatorOf: () => undefined,
+    by: (_creator, run) => run(),
+  };
+  const owners = { ...createFakes().owners, belongings, sessions: undefined, tokens: undefined, bans: undefined };
   const app = createTestApp(owners, { users, tokens: settings }, clock, undefined, { tokens: store });
   const ask = async (request: string, credentials: string, body?: object) => {
     const authorization = credentials.startsWith('Bearer') ? credentials : basic(credentials);
@@ -169,6 +177,18 @@ tokens('a user that is changed or gone takes its tokens along', async ({ world: 
   const { token } = await make({ name: 'ci' });
   app.reconfigure({ ...options, users: users.filter(({ name }) => name !== 'writer') });
   assert.is(await may(list, `Bearer ${token}`), 401);
+});
+
+tokens('a limit that is no list, or of another type, makes no token', async ({ world: { refused } }) => {
+  for (const [body, expected] of [
+    [{ operations: { '0': 'channels:read' } }, "Parameter 'operations' must be a list of strings"],
+    [{ applications: 7 }, "Parameter 'applications' must be a list of strings"],
+    [{ contexts: [1] }, "Parameter 'contexts' must be a list of strings"],
+    [{ read_only: 'true' }, "Parameter 'read_only' must be true or false"],
+    [{ expires_in: '60' }, "Parameter 'expires_in' must be a whole number"],
+    [{ user: ['desk'] }, "Parameter 'user' must be a string"],
+  ] as const)
+    assert.equal(await refused({ name: 'wide', ...body }), [400, expected]);
 });
 
 tokens.run();

@@ -42,6 +42,7 @@ const others = {
   playStored: { resource: 'recordings', nickname: 'getStoredFile', changesNothing: true },
   readGlobal: { resource: 'asterisk', nickname: 'getGlobalVar', changesNothing: true },
   setGlobal: { resource: 'asterisk', nickname: 'setGlobalVar', changesNothing: false },
+  readEndpoint: { resource: 'endpoints', nickname: 'get', changesNothing: true },
   readDevice: { resource: 'deviceStates', nickname: 'get', changesNothing: true },
   setDevice: { resource: 'deviceStates', nickname: 'update', changesNothing: false },
 } as const satisfies Record<string, OperationName>;
@@ -51,11 +52,50 @@ function requireOther({ user }: Question, operation: OperationName): void {
     throw notCovered(user, `the operation ${operation.resource}:${operation.nickname}`);
 }
 
-/** Functions that reach beyond their channel, as `NAME(…)`, by what else reads and sets the same. */
+/** Functions that reach no further than their channel, and their own text. */
+const ofChannel: ReadonlySet<string> = new Set([
+  ...['CALLERID', 'CHANNEL', 'CONNECTEDLINE', 'HOLD_INTERCEPT', 'REDIRECTING', 'TALK_DETECT', 'TIMEOUT'],
+  ...['PJSIP_DTMF_MODE', 'PJSIP_HEADER', 'PJSIP_HEADERS', 'PJSIP_MEDIA_OFFER', 'PJSIP_PARSE_URI'],
+  ...['PJSIP_RESPONSE_HEADER', 'PJSIP_RESPONSE_HEADERS', 'PJSIP_SEND_SESSION_REFRESH'],
+  ...['PJSIP_TRANSFER_HANDLING', 'TRANSFER_HANDLING'],
+  ...['CUT', 'EXISTS', 'FIELDQTY', 'FILTER', 'IF', 'ISNULL', 'LEN', 'MATH', 'QUOTE', 'REGEX', 'REPLACE', 'STRFTIME'],
+  ...['TOLOWER', 'TOUPPER', 'URIDECODE', 'URIENCODE'],
+]);
+const globals: ReadonlySet<string> = new Set(['GLOBAL', 'GLOBAL_DELETE', 'GLOBAL_EXISTS']);
+const phones: ReadonlySet<string> = new Set(['PJSIP_AOR', 'PJSIP_CONTACT', 'PJSIP_DIAL_CONTACTS', 'PJSIP_ENDPOINT']);
+
+/** A variable, or a function by its name as the dialplan reads it: one that is in no list here is refused. */
 function requireVariable(name: string, question: Question, reads: boolean): void {
-  const wanted = name.trim().toUpperCase();
-  if (wanted.startsWith('GLOBAL(')) requireOther(question, reads ? others.readGlobal : others.setGlobal);
-  if (wanted.startsWith('DEVICE_STATE(')) requireOther(question, reads ? others.readDevice : others.setDevice);
+  const { scope, user } = question;
+  const open = name.indexOf('(');
+  if (!name.endsWith(')') || open < 1) {
+    if (!reads && /^_{0,2}TRANSFER_CONTEXT$/.test(name)) requireContext(valueOf(name, question), question);
+    return;
+  }
+  const called = name.slice(0, open).trim().toUpperCase();
+  const text = name.slice(open + 1, -1);
+  const [first = ''] = text.split(',').map((each) => each.trim());
+  if (called === 'LOCAL') return requireVariable(first, question, reads);
+  if (ofChannel.has(called)) return;
+  // An option of it is a place in the dialplan.
+  if (called === 'TONE_DETECT' && !text.includes('(')) return;
+  if (globals.has(called)) return requireOther(question, reads ? others.readGlobal : others.setGlobal);
+  if (called === 'DEVICE_STATE') return requireOther(question, reads ? others.readDevice : others.setDevice);
+  if (called === 'DIALPLAN_EXISTS') return requireContext(first, question);
+  if (phones.has(called) && scope.endpoint(`PJSIP/${first}`)) return requireOther(question, others.readEndpoint);
+  throw notCovered(user, `the function ${called}`);
+}
+
+function requireContext(context: string, { user, scope }: Question): void {
+  if (context !== '' && !scope.context(context)) throw notCovered(user, `the context '${context}'`);
+}
+
+/** The value that a request gives a variable. */
+function valueOf(name: string, { params: { variables, value } }: Question): string {
+  const entries = typeof variables === 'object' && variables !== null ? Object.entries(variables) : [];
+  const found = entries.find(([key]) => key.trim() === name)?.[1] ?? value;
+  const text = typeof found === 'object' && found !== null ? (found as { value?: unknown }).value : found;
+  return typeof text === 'string' ? text : '';
 }
 
 /** The dial string of a server that audio is exchanged with, as a channel to it is named. */
@@ -74,7 +114,9 @@ function checksOf(operation: Operation, name: string): Record<Named, Check> {
   const thing =
     (kind: ThingNamed): Check =>
     (id, question) => {
-      if (question.sight.sees(kind, id) === false) deny(kind, question, id);
+      const sees = question.sight.sees(kind, id);
+      // A thing that is not there by this spelling could be there for the owner that carries the change out.
+      if (sees === false || (sees === undefined && !reads)) deny(kind, question, id);
     };
   return {
     channel: thing('channel'),
@@ -83,7 +125,7 @@ function checksOf(operation: Operation, name: string): Record<Named, Check> {
     recording: thing('recording'),
     call: thing('call'),
     application: (value, question) => {
-      if (!question.scope.application(value.trim())) deny('application', question, value);
+      if (!question.scope.application(value)) deny('application', question, value);
     },
     context: (value, { user, scope }) => {
       if (!scope.context(value)) throw notCovered(user, `the context '${value}'`);
@@ -99,14 +141,18 @@ function checksOf(operation: Operation, name: string): Record<Named, Check> {
     media: (value, question) => {
       if (value.startsWith('recording:')) requireOther(question, others.playStored);
     },
-    variable: (value, question) => requireVariable(value, question, reads),
-    variables: (value, question) => requireVariable(value, question, false),
+    variable: (value, question) => {
+      requireVariable(value, question, reads);
+      if (reads && !accessOf(question.user).mayDo(others.readGlobal)) question.params.ownOnly = true;
+    },
+    variables: (value, question) => requireVariable(value.trim(), question, false),
     eventSource(value, question) {
       const colon = value.indexOf(':');
       const id = value.slice(colon + 1);
       const kind = value.slice(0, colon);
-      if (id !== '' && (kind === 'channel' || kind === 'bridge') && question.sight.sees(kind, id) === false)
-        throw notCovered(question.user, `the ${kind} '${id}'`);
+      if (id === '' || (kind !== 'channel' && kind !== 'bridge')) return;
+      const sees = question.sight.sees(kind, id);
+      if (sees === false || (sees === undefined && !reads)) throw notCovered(question.user, `the ${kind} '${id}'`);
     },
   };
 }

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { Access, NewToken, Token } from '../../models/token.ts';
 import { operation, pathParam, queryParam, type Resource } from '../operation.ts';
 
-const patterns = (description: string) => queryParam('list', description);
+const patterns = (description: string) => queryParam('list', description, { strict: true });
 
 /** Tokens: what stands for users in place of their passwords. */
 export const tokens: Resource = {
@@ -29,16 +29,18 @@ export const tokens: Resource = {
       params: {
         name: queryParam('string', 'What it is revoked by: up to 64 letters, digits, `.`, `-`, `_` and `@`.', {
           required: true,
+          strict: true,
         }),
-        user: queryParam('string', 'Whom it stands for; who asks when left out.'),
+        user: queryParam('string', 'Whom it stands for; who asks when left out.', { strict: true }),
         expires_in: queryParam(
           'int',
           'How long it is good, in s; at most `http.tokens.longest_lifetime`, and 30 days when left out.',
           {
             min: 1,
+            strict: true,
           },
         ),
-        read_only: queryParam('boolean', 'It may look but change nothing.', { default: false }),
+        read_only: queryParam('boolean', 'It may look but change nothing.', { default: false, strict: true }),
         applications: patterns('Applications that it is limited to.'),
         operations: patterns('Operations that it is limited to.'),
         contexts: patterns('Contexts that it is limited to.'),
