@@ -365,6 +365,8 @@ export type MediaSource = { address: string; port: number };
 /** How RTP flows, once offer and answer agree. */
 export type RtpFlow = {
   remote: { address: string; port: number };
+  /** Packets go to `remote` alone, wherever the far side sends from (no symmetric RTP), as Asterisk's chan_rtp has it. */
+  fixedRemote?: boolean;
   codec: Codec;
   /** RTP payload type of the codec, 0–127, that we send with. */
   payloadType: number;

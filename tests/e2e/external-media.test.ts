@@ -329,4 +329,24 @@ test('a caller that is answered already is with a server that it dials', async (
   await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === 'caller');
 });
 
+test('audio goes on to external_host while the server there sends from another socket', async (server) => {
+  const app = await server.app('desk');
+  const [ears, mouth] = [server.closing(await RtpPeer.open()), server.closing(await RtpPeer.open())];
+  const rtp = await app.ok<Channel>(
+    'POST',
+    `/channels/externalMedia?app=desk&external_host=127.0.0.1:${ears.port}&format=ulaw&channelId=rtp`,
+  );
+  await app.waitFor('StasisStart');
+  mouth.sendTo(Number(rtp.channelvars?.['UNICASTRTP_LOCAL_PORT']));
+  await app.ok('POST', '/channels/rtp/continue?context=default&extension=echo&priority=1');
+  await app.waitFor('StasisEnd');
+  mouth.hum(440);
+  await ears.hears([440], [440, 1000]);
+  const heard = ears.packets.length;
+  await ears.until(() => ears.packets.length >= heard + 50, 'a second more of the echo');
+  mouth.hush();
+  assert.is(mouth.packets.length, 0, 'nothing goes where the server only sends from');
+  await app.ok('DELETE', '/channels/rtp');
+});
+
 calls.run();

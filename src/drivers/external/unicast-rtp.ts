@@ -41,6 +41,8 @@ const technology = 'UnicastRTP';
 function flowTo(remote: { address: string; port: number }, codec: Codec, direction: ExternalDirection): RtpFlow {
   return {
     remote,
+    // Servers often receive on one socket and send from another.
+    fixedRemote: true,
     codec,
     payloadType: payloadTypes[codec],
     ...(codec === 'slin' && { receivePayloadType: otherLinear }),

@@ -66,24 +66,23 @@ const phones: ReadonlySet<string> = new Set(['PJSIP_AOR', 'PJSIP_CONTACT', 'PJSI
 
 /** A variable, or a function by its name as the dialplan reads it: one that is in no list here is refused. */
 function requireVariable(name: string, question: Question, reads: boolean): void {
-  const { scope, user } = question;
   const open = name.indexOf('(');
-  if (!name.endsWith(')') || open < 1) {
-    if (!reads && /^_{0,2}TRANSFER_CONTEXT$/.test(name)) requireContext(valueOf(name, question), question);
-    return;
-  }
-  const called = name.slice(0, open).trim().toUpperCase();
-  const text = name.slice(open + 1, -1);
-  const [first = ''] = text.split(',').map((each) => each.trim());
-  if (called === 'LOCAL') return requireVariable(first, question, reads);
+  if (name.endsWith(')') && open > 0) {
+    const called = name.slice(0, open).trim().toUpperCase();
+    requireFunction(called, name.slice(open + 1, -1), question, reads);
+  } else if (!reads && /^_{0,2}TRANSFER_CONTEXT$/.test(name)) requireContext(givenValue(name, question), question);
+}
+
+function requireFunction(called: string, text: string, question: Question, reads: boolean): void {
+  const first = text.split(',')[0]?.trim() ?? '';
   if (ofChannel.has(called)) return;
-  // An option of it is a place in the dialplan.
-  if (called === 'TONE_DETECT' && !text.includes('(')) return;
-  if (globals.has(called)) return requireOther(question, reads ? others.readGlobal : others.setGlobal);
-  if (called === 'DEVICE_STATE') return requireOther(question, reads ? others.readDevice : others.setDevice);
-  if (called === 'DIALPLAN_EXISTS') return requireContext(first, question);
-  if (phones.has(called) && scope.endpoint(`PJSIP/${first}`)) return requireOther(question, others.readEndpoint);
-  throw notCovered(user, `the function ${called}`);
+  if (called === 'LOCAL') requireVariable(first, question, reads);
+  else if (called === 'DIALPLAN_EXISTS') requireContext(first, question);
+  else if (globals.has(called)) requireOther(question, reads ? others.readGlobal : others.setGlobal);
+  else if (called === 'DEVICE_STATE') requireOther(question, reads ? others.readDevice : others.setDevice);
+  else if (phones.has(called) && question.scope.endpoint(`PJSIP/${first}`)) requireOther(question, others.readEndpoint);
+  // In parentheses stands an option that names a place of the dialplan.
+  else if (called !== 'TONE_DETECT' || text.includes('(')) throw notCovered(question.user, `the function ${called}`);
 }
 
 function requireContext(context: string, { user, scope }: Question): void {
@@ -91,7 +90,7 @@ function requireContext(context: string, { user, scope }: Question): void {
 }
 
 /** The value that a request gives a variable. */
-function valueOf(name: string, { params: { variables, value } }: Question): string {
+function givenValue(name: string, { params: { variables, value } }: Question): string {
   const entries = typeof variables === 'object' && variables !== null ? Object.entries(variables) : [];
   const found = entries.find(([key]) => key.trim() === name)?.[1] ?? value;
   const text = typeof found === 'object' && found !== null ? (found as { value?: unknown }).value : found;

@@ -1,4 +1,5 @@
 import type { SrtpKeys } from '../../lib/srtp.ts';
+import type { RtpFlow } from '../../telephony/media.ts';
 import type { SessionMemory } from '../session-memory.ts';
 import { SecurePair } from '../srtp/secure-pair.ts';
 import type { PassagePlan } from './passages.ts';
@@ -23,6 +24,9 @@ export type FarSideOptions = {
 
 /** Packets in a row, and the longest time they may take in ms, that show a far side behind a NAT. */
 const natRow = { needed: 4, withinMs: 1000 };
+
+/** What of a flow decides whom is spoken with. */
+type Agreed = Pick<RtpFlow, 'remote' | 'srtp' | 'receive' | 'fixedRemote'>;
 
 /** Whom a pair of ports speaks with: who is heard, where packets go, in the clear or not. */
 export class FarSide {
@@ -62,11 +66,11 @@ export class FarSide {
     this.#lock.resume(source);
   }
 
-  /** What offer and answer agreed on. @param expecting whether the far side will send. @param now monotonic ms. */
-  agree(remote: PacketAddress, keys: SrtpKeys | undefined, expecting: boolean, now: number): void {
-    this.#keys = keys;
+  /** What offer and answer agreed on. @param now monotonic ms. */
+  agree({ remote, srtp, receive, fixedRemote }: Agreed, now: number): void {
+    this.#keys = srtp;
     this.#agreed = true;
-    this.#lock.signal(remote, expecting, now);
+    this.#lock.signal(remote, { expecting: receive, isFixed: fixedRemote === true }, now);
     this.#hear();
   }
 
@@ -117,8 +121,8 @@ export class FarSide {
 
   /** Whether this is the far side that was found. */
   isFound(address: string, port: number): boolean {
-    const { locked, target } = this.#lock;
-    return locked && target?.address === address && target.port === port;
+    const { locked, source } = this.#lock;
+    return locked && source?.address === address && source.port === port;
   }
 
   /** Whether octets that were sent may be changed at once. */

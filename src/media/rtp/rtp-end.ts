@@ -286,7 +286,7 @@ export class RtpEnd extends End {
     this.#packets = new FramePackets(this.#codec, this.#packetMs);
     this.#creditMs = 0;
     this.voice.convert(storedFor(flow.codec));
-    this.#far.agree(flow.remote, flow.srtp, flow.receive, now);
+    this.#far.agree(flow, now);
     this.#presence.heard(now);
     this.#detectDigits(flow.inbandDigits === true);
     this.mix?.reconsider();

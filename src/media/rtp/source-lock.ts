@@ -18,6 +18,9 @@ export type SourceLockOptions = {
   located?: (source: PacketAddress) => void;
 };
 
+/** How the signalled far side is used. */
+export type Signalled = { expecting: boolean; isFixed?: boolean };
+
 type Candidate = PacketAddress & {
   ssrc: number;
   sequence: number;
@@ -44,6 +47,8 @@ export class SourceLock {
   #candidates: Candidate[] = [];
   #locked = false;
   #target: PacketAddress | undefined;
+  /** Packets go where the SDP says, whoever is heard. */
+  #isFixed = false;
   /** Until when another source is looked for, monotonic ms. */
   #searchedUntil = Number.NEGATIVE_INFINITY;
   #resumed: PacketAddress | undefined;
@@ -56,8 +61,13 @@ export class SourceLock {
     this.#options = options;
   }
 
-  /** Where to send to: the far side that is locked onto, else the one signalled. */
+  /** Where to send to: the far side that is locked onto, else the one signalled; always that where it is fixed. */
   get target(): PacketAddress | undefined {
+    return this.#isFixed ? this.#signalled : this.#target;
+  }
+
+  /** Who is heard: the far side that is locked onto, else the one signalled. */
+  get source(): PacketAddress | undefined {
     return this.#target;
   }
 
@@ -69,7 +79,8 @@ export class SourceLock {
   get displaced(): Displacement | undefined {
     const signalled = this.#signalled;
     const target = this.#target;
-    if (!this.#locked || !signalled || !target || signalled.address === target.address) return undefined;
+    if (this.#isFixed || !this.#locked || !signalled || !target || signalled.address === target.address)
+      return undefined;
     return { from: signalled.address, to: target.address };
   }
 
@@ -99,9 +110,10 @@ export class SourceLock {
    * Takes over what offer and answer agreed on. Only what is new opens the search: another address or port begins
    * from the start; audio that is expected again lets a far side be found that was not found yet.
    *
-   * @param expecting whether the far side will send.
+   * @param expecting whether the far side will send. @param isFixed whether packets go to `signalled` alone.
    */
-  signal(signalled: PacketAddress, expecting: boolean, now: number): void {
+  signal(signalled: PacketAddress, { expecting, isFixed = false }: Signalled, now: number): void {
+    this.#isFixed = isFixed;
     const before = this.#signalled;
     const moved = before?.address !== signalled.address || before.port !== signalled.port;
     if (moved) {
@@ -137,7 +149,10 @@ export class SourceLock {
       this.#lock({ address, port });
       return true;
     }
-    if (this.#locked || now >= this.#searchedUntil) return false;
+    if (this.#locked) return false;
+    // Whoever is found is sent nothing where the target is fixed: another socket of that host may begin at any time.
+    const isSameHost = this.#isFixed && address === signalled?.address;
+    if (now >= this.#searchedUntil && !isSameHost) return false;
     const candidate = this.#candidate(address, port, ssrc, sequence, now);
     if (candidate.inRow < this.#options.needed || this.#contested(candidate, now)) return false;
     this.#lock({ address, port });

@@ -141,7 +141,7 @@ export class VideoStream {
     this.#flow = flow;
     this.camera.configure(flow);
     this.shown.configure(flow);
-    this.#far.agree(flow.remote, flow.srtp, flow.receive, this.#clock.monotonic());
+    this.#far.agree(flow, this.#clock.monotonic());
   }
 
   /** To be called once a tick. @param now monotonic ms. */

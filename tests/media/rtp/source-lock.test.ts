@@ -9,13 +9,13 @@ const stranger = '192.0.2.7';
 function listening({ searchMs = 10_000, expecting = true } = {}) {
   const lock = new SourceLock({ needed: 4, withinMs: 1000, searchMs });
   let now = 0;
-  lock.signal(signalled, expecting, now);
+  lock.signal(signalled, { expecting }, now);
   return {
     lock,
     wait: (ms: number) => {
       now += ms;
     },
-    signal: (to = signalled, expected = true) => lock.signal(to, expected, now),
+    signal: (to = signalled, expected = true) => lock.signal(to, { expecting: expected }, now),
     /** Packets of one source with the given sequence numbers: which of them are used. */
     hear: (port: number, sequences: number[], { address = stranger, ssrc = 1 } = {}): boolean[] =>
       sequences.map((sequence) => {
@@ -177,7 +177,7 @@ test('who was found before a restart is gone on with', () => {
   const found = { address: stranger, port: 5000 };
   const lock = new SourceLock({ needed: 4, withinMs: 1000, searchMs: 10_000 });
   lock.resume(found);
-  lock.signal(signalled, true, 0);
+  lock.signal(signalled, { expecting: true }, 0);
   assert.equal([lock.target, lock.admits(stranger, 5000, 1, 77, 20)], [found, true]);
   const others = [1, 2, 3, 4, 5].map((sequence) => lock.admits(stranger, 5002, 1, sequence, 20 + sequence));
   assert.equal([others.includes(true), lock.target], [false, found]);
@@ -189,6 +189,19 @@ test('a crowd of sources takes no more memory than eight, and keeps nobody out w
   for (let port = 1; port <= 100; port++) hear(port, [1]);
   hear(101, [1, 2, 3, 4]);
   assert.equal(lock.target, { address: stranger, port: 101 });
+});
+
+test('where the target is fixed, packets go there whoever is heard, and its host may begin to send at any time', () => {
+  const lock = new SourceLock({ needed: 4, withinMs: 1000, searchMs: 10_000 });
+  lock.signal(signalled, { expecting: true, isFixed: true }, 0);
+  const late = (address: string) =>
+    [1, 2, 3, 4].map((sequence) => lock.admits(address, 7000, 1, sequence, 60_000 + sequence * 20));
+  assert.equal(late(stranger), [false, false, false, false]);
+  assert.equal(late(signalled.address), [false, false, false, true]);
+  assert.equal([lock.target, lock.source], [signalled, { address: signalled.address, port: 7000 }]);
+  assert.is(lock.displaced, undefined);
+  lock.signal(signalled, { expecting: true }, 70_000);
+  assert.equal(lock.target, { address: signalled.address, port: 7000 }, 'not fixed any more');
 });
 
 test.run();
