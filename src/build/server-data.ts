@@ -88,6 +88,12 @@ const OutsideRefer = Type.Object({
   last: Type.Object({ state: text, fragment: text }),
 });
 
+const Departing = Type.Object({
+  endpoint: text,
+  outgoing: optional(Type.Object({ destination: opaque, call: opaque })),
+  incoming: optional(opaque),
+});
+
 const ServerData = Type.Object({
   version: Type.Literal(serverDataVersion),
   /** Channel ids made so far. */
@@ -101,6 +107,7 @@ const ServerData = Type.Object({
       subscriptions: list(Subscription),
       lines: optional(list(Type.Object({ id: text, callId: text, cseq: number, token: text }))),
       outsideRefers: optional(list(OutsideRefer)),
+      departing: optional(list(Departing)),
     }),
   }),
   endpoints: list(Type.Object({ technology: text, resource: text, state: Type.Enum([...endpointStates]) })),

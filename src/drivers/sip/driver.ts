@@ -27,6 +27,7 @@ import type { RegistrationDetails, RegistrationDriver, RegistrationHost } from '
 import type { WatcherDriver, WatcherHost } from '../../telephony/watchers.ts';
 import { type BindingData, contactDetails, createBindings, staticBindings } from './bindings.ts';
 import type { EndpointConfig, SipConfig } from './config.ts';
+import { createDepartingCalls, type DepartingCallData } from './departing-calls.ts';
 import { createEndpoints, type LogIns } from './endpoints.ts';
 import type { MailboxCounts } from './event-packages.ts';
 import { type InboundLegData, resumeInboundLeg } from './inbound-leg.ts';
@@ -139,6 +140,8 @@ export type SipDriverData = {
   readonly subscriptions: readonly SubscriptionData[];
   readonly lines?: readonly LineData[];
   readonly outsideRefers?: readonly OutsideReferData[];
+  /** Calls that were hung up and are not over. */
+  readonly departing?: readonly DepartingCallData[];
 };
 
 export function createSipDriver(options: SipDriverOptions): SipDriver {
@@ -178,6 +181,9 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     legs: new Legs(),
     passports: new Passports(),
     outsideSubscriber: (key) => outsideRefers.subscriber(key),
+    get departing() {
+      return departing;
+    },
     isAmong: options.isAmong ?? ((extension, extensions) => extensions.includes(extension)),
     messageReceived: (message) => options.messageReceived?.(message),
     hit: options.hit ?? uncounted,
@@ -185,6 +191,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
   const qualifier = createQualifier(services);
   const referrals = createReferrals(services);
   const outsideRefers = createOutsideRefers(services);
+  const departing = createDepartingCalls(services);
   const lines = createLineRegistrations(services, (id) => options.registrations?.connectionLost(id));
   const subscriptions = createSubscriptions(services, {
     mailbox: (name) => options.mailbox?.(name),
@@ -303,12 +310,14 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     dump: () => ({
       ...{ version: 1, bindings: bindings.dump(), subscriptions: subscriptions.dump(), lines: lines.dump() },
       outsideRefers: outsideRefers.dump(),
+      departing: departing.dump(),
     }),
     restore(data) {
       bindings.restore(data.bindings);
       subscriptions.restore(data.subscriptions);
       lines.restore(data.lines ?? []);
       outsideRefers.restore(data.outsideRefers ?? []);
+      departing.restore(data.departing ?? []);
     },
     close() {
       draining = true;

@@ -111,7 +111,9 @@ const handlersOf = (services: Services, endpoint: EndpointConfig, state: Opening
     if (state.call) state.core?.up(state.call.usage);
   },
   onSetupFailed: (status) => state.core?.gone(causeFromStatus(status), status),
-  onClosed() {},
+  onClosed() {
+    if (state.call) services.departing.closed(state.call);
+  },
 });
 
 type LegOptions = {
@@ -282,6 +284,7 @@ class InboundLeg implements Leg {
   release(): void {
     if (this.core.phase !== 'ended') this.#finish(Cause.normalClearing);
     this.core.release();
+    if (this.#call.usage.state !== 'closed') this.#services.departing.keep(this.#call, { endpoint: this.#endpoint });
     this.#services.legs.remove(this.#token);
     this.#services.passports.forget(this.#channelId);
   }

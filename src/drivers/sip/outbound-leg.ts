@@ -91,6 +91,8 @@ class OutboundLeg implements Leg {
   readonly #core: LegCore;
   readonly #headers: RequestHeaders;
   readonly #calls = new Map<OutgoingCall, Placed>();
+  /** Those that are over. */
+  readonly #over = new Set<OutgoingCall>();
   readonly #failures: Failure[];
   readonly #told: Set<Progress>;
   readonly #token: LegToken;
@@ -238,6 +240,9 @@ class OutboundLeg implements Leg {
   release(): void {
     this.#hangupAll();
     this.#core.release();
+    const { services, resolved } = this.#options;
+    for (const [call, { destination }] of this.#calls)
+      if (!this.#over.has(call)) services.departing.keep(call, { endpoint: resolved.endpoint, destination });
     this.#options.services.legs.remove(this.#token);
   }
 
@@ -330,6 +335,7 @@ class OutboundLeg implements Leg {
         onProvisional: (response, branch) => this.#provisional(response, branch),
         onBranchEnded: (branch) => this.#core.earlyEnded(branch),
         answerEarlyOffer: (offer, _request, branch) => this.#core.earlyOffer(branch, offer),
+        onClosed: () => this.#closed(call),
         onAnswered: (response, branch) => this.#answered(call, response, branch),
         onRefused: (response) => this.#failed(call, failureOf(services, endpoint, response, this.#redirection)),
         onFailed: (status) => this.#failed(call, { status, cause: causeFromStatus(status) }),
@@ -337,6 +343,7 @@ class OutboundLeg implements Leg {
       from,
     );
     this.#calls.set(call, placed);
+    if (from?.over && from.dialogs.length === 0) this.#over.add(call);
   }
 
   /** What the INVITE says beside who is called: who calls, how it came to that, what the application adds. */
@@ -370,6 +377,12 @@ class OutboundLeg implements Leg {
       onEnded: (end) => told().onEnded(end),
       onClosed: () => told().onClosed(),
     };
+  }
+
+  #closed(call: OutgoingCall): void {
+    this.#over.add(call);
+    this.#options.services.departing.closed(call);
+    this.#core.usageHandlers.onClosed();
   }
 
   #provisional(response: SipResponse, branch: string): void {

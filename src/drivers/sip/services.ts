@@ -1,6 +1,10 @@
 import type { LimitHit } from '../../lib/limit-counts.ts';
+import type { IncomingCall } from '../../sip/dialog/incoming-call.ts';
+import type { OutgoingCall } from '../../sip/dialog/outgoing-call.ts';
 import type { Stack } from '../../sip/dialog/stack.ts';
 import type { UserAgent } from '../../sip/dialog/user-agent.ts';
+import type { NameAddr } from '../../sip/message/name-addr.ts';
+import type { Uri } from '../../sip/message/uri.ts';
 import { isNowhere } from '../../sip/sdp/description.ts';
 import type { Target } from '../../sip/transport/transport.ts';
 import type { MediaPlane, RtpSession } from '../../telephony/media.ts';
@@ -23,6 +27,19 @@ export type TextMessage = {
   headers: Readonly<Record<string, string>>;
 };
 
+/** What a call without a leg is taken up with, beside its own data: whose it is, and where one that we placed goes. */
+export type Departing = {
+  endpoint: EndpointConfig;
+  destination?: { uri: Uri; target: Target | undefined; routes: readonly NameAddr[] };
+};
+
+/** Told of calls whose legs are gone before they are over. */
+export interface Departures {
+  keep(call: OutgoingCall | IncomingCall, about: Departing): void;
+  /** The call is over. One that was not kept is ignored. */
+  closed(call: OutgoingCall | IncomingCall): void;
+}
+
 /** What legs and the other parts of the driver share. */
 export type Services = {
   config: SipConfig;
@@ -33,6 +50,8 @@ export type Services = {
   bindings: Bindings;
   /** Legs that hold something: for leak checks, and for how many calls an endpoint has. */
   legs: Legs;
+  /** Calls whose legs are gone before they are over. */
+  departing: Departures;
   /** Signed identities of callers. */
   passports: Passports;
   /** Tells whoever asked outside a call how its transfer goes, by the key of its dialog; undefined when that is over. */

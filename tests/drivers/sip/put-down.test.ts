@@ -178,8 +178,16 @@ async function tell({ acts, putDowns, lost }: Story): Promise<Told[]> {
       },
     };
   };
-  const reportOf = (node: number, id: string) => (report: LegReport) =>
+  const reportOf = (node: number, id: string) => (report: LegReport) => {
     note(`${id} of node ${node}`, JSON.stringify(report));
+    if (report.type === 'leg.ended') queueMicrotask(() => letGo(node, id));
+  };
+  /** A leg that is over is not put down: what its call still owes the far side is the driver's. */
+  const letGo = (node: number, id: string): void => {
+    const { legs } = processes[node]!;
+    legs.get(id)?.release();
+    legs.delete(id);
+  };
 
   const processes = [begin(0), begin(1)] as [Process, Process];
   for (const { driver } of processes) driver.start();
@@ -273,6 +281,24 @@ const acts = fc.array(
   }),
   { minLength: 1, maxLength: 12 },
 );
+
+const say = (after: number, node: 0 | 1, word: Word): Act => ({ after, node, word, channel: 0 });
+
+for (const [what, begun] of [
+  ['before the far side has said anything', [say(1, 0, 'call'), say(2, 0, 'hangup')]],
+  ['while it rings', [say(1, 0, 'call'), say(8, 1, 'ring'), say(8, 0, 'hangup')]],
+  ['while the answer is on its way', [say(1, 0, 'call'), say(8, 1, 'answer'), say(0, 0, 'hangup')]],
+  ['after the answer', [say(1, 0, 'call'), say(8, 1, 'answer'), say(16, 0, 'hangup')]],
+  ['after it has answered', [say(1, 1, 'call'), say(8, 0, 'answer'), say(16, 0, 'hangup')]],
+] as const)
+  test(`a call that is hung up ${what} is ended by the process that goes on`, async () => {
+    const last = begun.reduce((at, { after }) => at + after * STEP_MS, 0);
+    for (const later of [0, STEP_MS, 2 * STEP_MS, 3 * STEP_MS]) {
+      const plain = await tell({ acts: [...begun], putDowns: [], lost: [] });
+      const interrupted = await tell({ acts: [...begun], putDowns: [last + STEP_MS + later], lost: [] });
+      assert.equal(ordered(interrupted), ordered(plain));
+    }
+  });
 
 test('nobody notices that a server was put down and taken up', async () => {
   const moments = fc.array(fc.integer({ min: 1, max: 800 }), { minLength: 1, maxLength: 4 });
