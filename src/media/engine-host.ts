@@ -6,6 +6,7 @@ import { loadOpus } from './codec/opus.ts';
 import { MediaEngine, type MediaEngineOptions } from './engine.ts';
 import { noWires, type Wires } from './external/wires.ts';
 import { MusicOnHold } from './file/music-on-hold.ts';
+import type { OpenFiles } from './file/open-files.ts';
 import { SoundLibrary } from './file/sound-library.ts';
 import { ItemLoader, type OpenMusic } from './item-loader.ts';
 import { limitTeller } from './limit-teller.ts';
@@ -30,6 +31,8 @@ export type EngineWorld = {
   wires?: Wires;
   /** 32 random bits, unpredictable to others. */
   random32: () => number;
+  /** Where files stand while they are open; left out where they end with a thread. */
+  files?: OpenFiles;
   /** How threads wake each other. */
   bells: Bells;
   /** How late the event loop was since its reader last asked; left out where the thread is not the engine's own. */
@@ -43,7 +46,7 @@ export type EngineWorld = {
  */
 export function hostEngine(
   { config, thread, bell, heard }: WorkerStart,
-  { clock, sockets, rehearsalSockets, rehearsed, wires = noWires, random32, bells, loopDelay }: EngineWorld,
+  { clock, sockets, rehearsalSockets, rehearsed, wires = noWires, random32, files, bells, loopDelay }: EngineWorld,
   post: (messages: MediaMessage[]) => void,
 ): (commands: readonly MediaCommand[]) => void {
   let batch: MediaMessage[] = [];
@@ -77,6 +80,7 @@ export function hostEngine(
     wires,
     loader: new ItemLoader(library, config.toneZone, openMusic),
     random32,
+    files,
     bell,
     bells,
     // Apart from each other, so that what one says in its tick is there in the next of every other.

@@ -12,6 +12,7 @@ import { openExternalEnd } from './external/open-external.ts';
 import { streamUsage } from './external/stream-end.ts';
 import { WebSocketEnd } from './external/web-socket-end.ts';
 import { noWires, type Wires } from './external/wires.ts';
+import type { OpenFiles } from './file/open-files.ts';
 import type { AudioLoader } from './item-loader.ts';
 import { LocalEnd } from './local-end.ts';
 import { Measures } from './measures.ts';
@@ -49,6 +50,8 @@ export type MediaEngineOptions = {
   bells?: Bells;
   /** How far its ticks lie behind those of the first thread, in ms. */
   phaseMs?: number;
+  /** Where files of recordings stand while they are open. */
+  files?: OpenFiles | undefined;
   /** Hears what happens; called from inside commands, packets and ticks. */
   report: (report: EngineReport) => void;
   /** Whether a session may report more: connections are not read meanwhile. */
@@ -96,7 +99,7 @@ export class MediaEngine {
       ...{ clock, sockets, random32 },
       ...{ address: config.address, range: config.ports, drainMs: config.portDrainMs },
     });
-    this.#recorders = new Recorders({ taps: this.#taps, random32, config, report });
+    this.#recorders = new Recorders({ taps: this.#taps, random32, config, files: options.files, report });
     this.#overhearers = new Overhearers(this.#taps, report);
     this.#detectors = new Detectors(this.#taps, config.toneZone, report);
     const { bell = newBell(0), bells = noBells, phaseMs = 0 } = options;

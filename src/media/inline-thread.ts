@@ -1,4 +1,5 @@
 import { type EngineWorld, hostEngine } from './engine-host.ts';
+import { OpenFiles } from './file/open-files.ts';
 import type { MediaCommand } from './protocol.ts';
 import type { MediaThread, StartThread } from './start-worker.ts';
 import { inlineBells } from './tie/bell.ts';
@@ -8,14 +9,17 @@ type Listeners = { message: ((value: unknown) => void)[]; exit: ((code: number) 
 /**
  * A media thread that is none: the engine runs in this process, behind the same port, with a clock, sockets and chance
  * that are handed in. For simulations; in a server that works for others the thread keeps audio in time.
+ * @param opened is given the files of each thread, for whoever ends the process without ending its threads.
  */
-export const startInline = (outside: Omit<EngineWorld, 'bells'>): StartThread => {
+export const startInline = (outside: Omit<EngineWorld, 'bells' | 'files'>, opened: OpenFiles[] = []): StartThread => {
   const world = { ...outside, bells: inlineBells() };
   return (start): MediaThread => {
+    const files = new OpenFiles();
+    opened.push(files);
     const listeners: Listeners = { message: [], exit: [] };
     let ended = false;
     // What crosses is copied, as between threads: neither side may change what the other holds.
-    const carryOut = hostEngine(start, world, (messages) => {
+    const carryOut = hostEngine(start, { ...world, files }, (messages) => {
       if (!ended) for (const listener of listeners.message) listener(structuredClone(messages));
     });
     return {
@@ -29,6 +33,7 @@ export const startInline = (outside: Omit<EngineWorld, 'bells'>): StartThread =>
         if (ended) return 0;
         ended = true;
         for (const listener of listeners.exit) listener(0);
+        await files.closeAll();
         return 0;
       },
       on(event: 'message' | 'error' | 'exit', listener: (value: never) => void) {

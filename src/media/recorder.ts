@@ -1,6 +1,7 @@
 import type { RecordAction, RecordProgress, RecordReport, RecordRequest } from '../telephony/media.ts';
 import { TalkDetector } from './dsp/talk-detector.ts';
 import type { End } from './end.ts';
+import type { OpenFiles } from './file/open-files.ts';
 import {
   defaultRecordingLimits,
   openRecording,
@@ -66,6 +67,7 @@ export type RecorderOptions = {
   serial: number;
   /** How its file is written, where that is configured. */
   limits?: RecordingLimits;
+  files?: OpenFiles | undefined;
   /** Where it is kept how much of it lies in the file: durationMs, talkingMs. */
   progress?: Float64Array;
   told: (report: RecordReport) => void;
@@ -96,7 +98,7 @@ export class Recorder implements Tap {
 
   constructor(options: RecorderOptions) {
     this.#options = options;
-    const { request, serial } = options;
+    const { request, serial, files } = options;
     const { goOn, ...wanted } = request;
     this.#before = goOn ?? { durationMs: 0, talkingMs: 0 };
     this.#durationMs = this.#before.durationMs;
@@ -107,7 +109,7 @@ export class Recorder implements Tap {
     // What has nothing in its file yet may have none.
     const begun = goOn && (goOn.durationMs > 0 ? 'surely' : 'perhaps');
     const written = (ms: number) => this.#keep(ms);
-    openRecording({ ...limits, ...wanted, serial, goOn: begun, written }, (error) => this.#fail(error)).then(
+    openRecording({ ...limits, ...wanted, serial, files, goOn: begun, written }, (error) => this.#fail(error)).then(
       (writer) => this.#opened(writer),
       (error: unknown) => (isComplete(error) ? this.#wasComplete() : this.#fail(error)),
     );

@@ -1,6 +1,7 @@
 import type { RecordReport, SessionCommand } from '../telephony/media.ts';
 import type { MediaConfig } from './config.ts';
 import { End } from './end.ts';
+import type { OpenFiles } from './file/open-files.ts';
 import type { Mixing } from './mix.ts';
 import type { EngineReport } from './protocol.ts';
 import { Recorder, sourceOfEnd, sourceOfMix } from './recorder.ts';
@@ -12,6 +13,8 @@ export type RecordersOptions = {
   random32: () => number;
   /** How files are written, and the language of what is heard first. */
   config: Pick<MediaConfig, 'recording' | 'defaultLanguage'>;
+  /** Where files stand while they are open. */
+  files?: OpenFiles | undefined;
   report: (report: EngineReport) => void;
 };
 
@@ -50,6 +53,7 @@ export class Recorders {
       request,
       serial: this.#options.random32(),
       limits,
+      files: this.#options.files,
       ...(progress && { progress: new Float64Array(progress) }),
       told: (report) => {
         this.#tell(owner, recording, report);

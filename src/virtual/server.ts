@@ -3,6 +3,7 @@ import type { HttpApp } from '../http/app.ts';
 import type { CountedIds } from '../lib/ids.ts';
 import type { Logging } from '../logging.ts';
 import { type RunningServer, type ServerIo, startServer } from '../main.ts';
+import type { OpenFiles } from '../media/file/open-files.ts';
 import { startInline } from '../media/inline-thread.ts';
 import { createVirtualMachine } from './machine.ts';
 import type { ManualClock } from './manual-clock.ts';
@@ -43,6 +44,7 @@ export async function startVirtualServer(options: VirtualServerOptions): Promise
   const random = createRandom(seed);
   const machine = createVirtualMachine(options.clock, host);
   const { clock, sockets } = machine;
+  const opened: OpenFiles[] = [];
   let app: HttpApp['app'] | undefined;
   const io: ServerIo = {
     clock,
@@ -50,7 +52,7 @@ export async function startVirtualServer(options: VirtualServerOptions): Promise
     ids: options.ids ?? createSeededIds(clock, random),
     openUdp: machine.openUdp,
     resolveHost: (name) => Promise.reject(new Error(`there are no names in a virtual network: ${name}`)),
-    startMediaThread: startInline({ clock, sockets, random32: createRandom32(random) }),
+    startMediaThread: startInline({ clock, sockets, random32: createRandom32(random) }, opened),
     serveHttp: async (served) => {
       app = served.app;
       return {
@@ -63,7 +65,11 @@ export async function startVirtualServer(options: VirtualServerOptions): Promise
   const running = await startServer(config, io, from);
   return {
     ...running,
-    powerOff: () => machine.powerOff(),
+    powerOff() {
+      machine.powerOff();
+      // The system closes the files of a process that is gone.
+      for (const files of opened) void files.closeAll();
+    },
     ask: async (request) => (app ? app.request(request, undefined, {}) : new Response()),
   };
 }

@@ -11,6 +11,7 @@ import {
   stat,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { OpenFiles } from './open-files.ts';
 import { type RecordingContainer, recordingFormats } from './recording-formats.ts';
 
 /** Why a recording cannot be made, or went wrong. */
@@ -46,6 +47,8 @@ export type RecordingOptions = {
   batchMs: number;
   /** Octets that may wait for a slow disk before the recording fails. */
   maximumBacklogOctets: number;
+  /** Where its file stands while it is open. */
+  files?: OpenFiles | undefined;
 };
 
 /** How files are written. */
@@ -193,6 +196,7 @@ export class RecordingWriter {
     this.#container = container;
     this.#handle = handle;
     this.#failed = failed;
+    options.files?.add(handle);
     this.sampleRate = container.sampleRate;
     this.#batchSamples = (container.sampleRate * options.batchMs) / 1000;
     this.#pending = new Uint8Array(Math.ceil(this.#batchSamples * 2 * options.channels) + 4096);
@@ -292,6 +296,7 @@ export class RecordingWriter {
   /** Idempotent, and never rejects. */
   async #close(): Promise<void> {
     this.#container.close();
+    this.#options.files?.remove(this.#handle);
     await this.#handle.close().catch(() => undefined);
   }
 

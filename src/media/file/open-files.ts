@@ -1,0 +1,24 @@
+import type { FileHandle } from 'node:fs/promises';
+
+/** Files that an engine has open: where it is no thread of its own, nothing else closes them when it is dropped. */
+export class OpenFiles {
+  readonly #handles = new Set<FileHandle>();
+  #isOver = false;
+
+  add(handle: FileHandle): void {
+    this.#handles.add(handle);
+    if (this.#isOver) void this.closeAll();
+  }
+
+  remove(handle: FileHandle): void {
+    this.#handles.delete(handle);
+  }
+
+  /** Closes all of them, and what is opened later: writing to them fails. Resolves when they are closed, and never rejects. */
+  async closeAll(): Promise<void> {
+    this.#isOver = true;
+    const handles = [...this.#handles];
+    this.#handles.clear();
+    await Promise.allSettled(handles.map((handle) => handle.close()));
+  }
+}
