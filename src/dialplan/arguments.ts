@@ -32,6 +32,42 @@ export function splitArguments(text: string): string[] {
   return found;
 }
 
+/**
+ * Splits text that is not expanded yet at a separator. Separators in `${…}`, `$[…]`, parentheses, brackets and quotes and
+ * behind a backslash do not split. Nothing is removed. Never throws.
+ */
+export function splitTemplate(text: string, separator: string): string[] {
+  const found: string[] = [];
+  let depth = 0;
+  let quoted = false;
+  let start = 0;
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at]!;
+    if (char === '\\') at++;
+    else if (char === '"') quoted = !quoted;
+    else if (!quoted && '([{'.includes(char)) depth++;
+    else if (!quoted && ')]}'.includes(char) && depth > 0) depth--;
+    else if (char === separator && depth === 0 && !quoted) {
+      found.push(text.slice(start, at));
+      start = at + 1;
+    }
+  }
+  found.push(text.slice(start));
+  return found;
+}
+
+/** Whether text is one `${…}` and nothing else. */
+export function isReference(text: string): boolean {
+  const trimmed = text.trim();
+  if (!trimmed.startsWith('${') || !trimmed.endsWith('}')) return false;
+  let depth = 0;
+  for (let at = 1; at < trimmed.length; at++) {
+    if (trimmed[at] === '{') depth++;
+    else if (trimmed[at] === '}' && --depth === 0) return at === trimmed.length - 1;
+  }
+  return false;
+}
+
 /** A decimal number of seconds (`1`, `0.5`, `.5`) in ms; undefined when the text is none. Not negative. */
 export function parseSeconds(text: string): number | undefined {
   const trimmed = text.trim();

@@ -1,7 +1,8 @@
 /**
  * Which dialed extension an extension of the dialplan stands for. A name that begins with `_` is a pattern: `X` any
  * digit, `Z` 1–9, `N` 2–9 (in either case), `[15-7]` one of a set, `.` one or more of anything, `!` anything or
- * nothing, every other character itself. Dashes outside a set are there for the eye only, in dialed extensions too.
+ * nothing, every other character itself. Characters that separate targets and arguments are not part of anything: a set
+ * or the character itself has to name them, or callers could dial what no line of the dialplan means. Dashes outside a set are there for the eye only, in dialed extensions too.
  */
 
 /** One place of a pattern: characters that fit (sorted), or a rest of at least `rest` characters. */
@@ -57,11 +58,14 @@ function charactersOf(set: string): string {
   return [...chars].sort().join('');
 }
 
+/** What separates targets of Dial, technologies, contexts and arguments. */
+const separators = /[&/@,()]/;
+
 /** Whether a dialed extension (without dashes) fits. */
 export function matchesPattern({ places }: Pattern, extension: string): boolean {
   let at = 0;
   for (const place of places) {
-    if ('rest' in place) return extension.length - at >= place.rest;
+    if ('rest' in place) return extension.length - at >= place.rest && !separators.test(extension.slice(at));
     if (at >= extension.length || !place.chars.includes(extension[at]!)) return false;
     at++;
   }

@@ -45,6 +45,57 @@ test('Dial asks for everyone at once, and hangs up after a call unless told othe
   assert.is(busy.channel.variables.get('DIALSTATUS'), 'BUSY');
 });
 
+/** What Dial asks for when variables hold this. */
+async function dialed(step: string, variables: Record<string, string>): Promise<unknown> {
+  const channel = new FakeChannel();
+  channel.up = true;
+  for (const [name, value] of Object.entries(variables)) channel.variables.set(name, value);
+  const dialplan = createDialplan({ contexts: { c: { s: [step] } }, clock: new ManualClock(), log: recordingLog() });
+  const cancel = new Cancellation();
+  const over = dialplan.run(channel, { context: 'c', extension: 's', priority: 1 }, cancel);
+  const [asked = ''] = channel.calls.slice(1);
+  cancel.abort();
+  await over;
+  return asked === '' ? undefined : JSON.parse(asked.replace(/^dial /, ''));
+}
+
+const plain = { waiting: 'alert' };
+for (const [what, step, variables, expected] of [
+  [
+    'a target in what was dialed',
+    'Dial(PJSIP/${X}@line)',
+    { X: '1&Local/900@internal' },
+    { targets: ['PJSIP/1&Local/900@internal@line'], ...plain },
+  ],
+  [
+    'options in what was dialed',
+    'Dial(PJSIP/${X}@line,20)',
+    { X: '1@line,5,m(x)' },
+    { targets: ['PJSIP/1@line,5,m(x)@line'], timeoutMs: 20_000, ...plain },
+  ],
+  ['options in a time limit', 'Dial(PJSIP/bob,${X})', { X: '5,m(jazz)' }, { targets: ['PJSIP/bob'], ...plain }],
+  [
+    'several targets in a variable alone',
+    'Dial(${X}&PJSIP/eve,20)',
+    { X: 'PJSIP/a & PJSIP/b' },
+    { targets: ['PJSIP/a', 'PJSIP/b', 'PJSIP/eve'], timeoutMs: 20_000, ...plain },
+  ],
+  [
+    'everything in a variable alone',
+    'Dial(${X})',
+    { X: 'PJSIP/a&PJSIP/b,20,r' },
+    { targets: ['PJSIP/a', 'PJSIP/b'], timeoutMs: 20_000, waiting: 'ring' },
+  ],
+  [
+    'a function with commas',
+    'Dial(PJSIP/${CUT(X,-,2)},20,${Y})',
+    { X: 'a-bob', Y: 'm(jazz)' },
+    { targets: ['PJSIP/bob'], timeoutMs: 20_000, waiting: { music: 'jazz' } },
+  ],
+  ['nothing', 'Dial(PJSIP/bob&${X})', { X: '' }, { targets: ['PJSIP/bob'], ...plain }],
+] as const)
+  test(`Dial with ${what}`, async () => assert.equal(await dialed(step, variables), expected));
+
 test('what goes on is stopped when the channel is taken away, and nothing is set any more', async () => {
   for (const step of ['Dial(PJSIP/bob)', 'Bridge(x)', 'ConfBridge(x)', 'Record(x.wav)']) {
     const { channel, cancel, outcome, asked } = run(step);

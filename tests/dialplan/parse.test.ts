@@ -186,7 +186,8 @@ test('hints stand beside extensions: exact ones win, patterns name their devices
 
 test('what is dialed names no further devices', () => {
   const plan = dialplan({ office: { hints: { '_.': 'PJSIP/${EXTEN}' }, s: ['Hangup'] } });
-  assert.equal(plan.hint('office', 'a&Stasis:secret'), ['PJSIP/a&Stasis:secret']);
+  assert.equal(plan.hint('office', 'a'), ['PJSIP/a']);
+  assert.equal(plan.hint('office', 'a&Stasis:secret'), undefined);
 });
 
 test('what is wrong with hints is told where it stands', () => {

@@ -1,6 +1,6 @@
 import { Cause } from '../../telephony/causes.ts';
 import { type Feature, features } from '../../telephony/features.ts';
-import { parseSeconds, readOptions } from '../arguments.ts';
+import { isReference, parseSeconds, readOptions, splitArguments, splitTemplate } from '../arguments.ts';
 import type { DialRequest, Ongoing } from '../calls.ts';
 import { behind } from '../position.ts';
 import { type Application, answer, longestTimer, type Step, timer, type Verdict, waitFor } from './application.ts';
@@ -99,6 +99,23 @@ function readDialOptions(options: ReadonlyMap<string, string>, step: Step): Part
   };
 }
 
+/**
+ * Arguments and targets of a Dial. They are split where the dialplan separates them, before anything is replaced: what a
+ * variable holds adds no target, no option and no technology. An argument or a target that is one variable alone may hold
+ * several (`Dial(${ALL})`, `Dial(${PJSIP_DIAL_CONTACTS(bob)})`).
+ */
+function readDial({ text, args, expand }: Step): { targets: string[]; args: readonly string[] } {
+  if (!text.includes('$')) return { targets: lines(args[0] ?? ''), args };
+  const written = splitTemplate(text, ',');
+  if (written.length === 1 && isReference(text)) return { targets: lines(args[0] ?? ''), args };
+  const [first = '', ...others] = written;
+  const targets = splitTemplate(first, '&').flatMap((target) =>
+    isReference(target) ? lines(expand(target)) : [expand(target).trim()].filter((each) => each !== ''),
+  );
+  const unquoted = (piece: string): string => splitArguments(expand(piece)).join(',');
+  return { targets, args: ['', ...others.map(unquoted)] };
+}
+
 const isDialString = (target: string): boolean => /^[^/]+\/./.test(target);
 
 export const dial: Application = {
@@ -124,8 +141,9 @@ export const dial: Application = {
     return args[1]?.trim() && parseSeconds(args[1]) === undefined ? `"${args[1]}" is no number of seconds` : undefined;
   },
   run: async (step): Promise<Verdict> => {
-    const { channel, args, warn } = step;
-    const targets = lines(args[0] ?? '').filter((target) => {
+    const { channel, warn } = step;
+    const { targets: named, args } = readDial(step);
+    const targets = named.filter((target) => {
       if (!isDialString(target)) warn(`"${target}" is not technology/resource`);
       return isDialString(target);
     });
