@@ -17,11 +17,9 @@ const everything = new Set(['0.0.0.0/0', '0.0.0.0/0.0.0.0', '0.0.0.0', '::/0', '
 
 /** `192.0.2.1:5060`, `[2001:db8::1]:5060`, `[2001:db8::1]`, `sip.example.org:5060`: the host, and whether a port is named. */
 export function splitPort(text: string): { host: string; hasPort: boolean } {
-  const [, bracketed, plain, port] = /^(?:\[([^\]]*)\]|([^:/]*))(:\d{1,5})?(?=\/|$)/.exec(text) ?? [];
+  const [, bracketed, plain, port, mask = ''] = /^(?:\[([^\]]*)\]|([^:/]*))(:\d{1,5})?(\/.*)?$/.exec(text) ?? [];
   const host = bracketed ?? plain;
-  if (host === undefined) return { host: text, hasPort: false };
-  const rest = text.includes('/') ? text.slice(text.indexOf('/')) : '';
-  return { host: `${host}${rest}`, hasPort: port !== undefined };
+  return host === undefined ? { host: text, hasPort: false } : { host: `${host}${mask}`, hasPort: port !== undefined };
 }
 
 /** `10.0.0.0/255.255.0.0` as `10.0.0.0/16`, `[::1]` as `::1`; undefined for a name. */
