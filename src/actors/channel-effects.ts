@@ -71,6 +71,7 @@ export function bindChannelEffects(options: ChannelEffectsOptions) {
       ringLeg: ({ context }) => perform(context.id, ({ leg }) => leg.ring()),
       stopRingingLeg: ({ context }) => perform(context.id, ({ leg }) => leg.stopRinging()),
       progressLeg: ({ context }) => perform(context.id, (entry) => entry.leg.progress(partnerFormats(entry))),
+      tellCallerForwarding: ({ context }) => perform(context.id, ({ dialer }) => dialer?.leg.forwarding?.()),
       playBusyTone: ({ context }) => perform(context.id, ({ leg }) => leg.media.indicate('busy')),
       sendDigits: ({ context }, { sequence }) => perform(context.id, ({ leg }) => leg.sendDigits(sequence)),
       holdPeer: ({ context }, { musicClass }) => perform(context.id, (entry) => options.holdPeer(entry, musicClass)),

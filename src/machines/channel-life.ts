@@ -129,6 +129,7 @@ export const life = channel.createStateConfig({
       on: {
         ...endingUnanswered('Down'),
         'leg.proceeding': { actions: dialed('PROCEEDING') },
+        'leg.forwarding': { actions: 'tellCallerForwarding' },
         'leg.progressed': { actions: dialed('PROGRESS') },
         'leg.ringing': { target: 'ringing', actions: [stateChanged, dialed('RINGING')] },
         'leg.answered': { target: 'up', actions: [stateChanged, dialed('ANSWER')] },
@@ -140,6 +141,7 @@ export const life = channel.createStateConfig({
       after: { dialTimeout: [...gaveUp('Ringing')] },
       on: {
         ...endingUnanswered('Ringing'),
+        'leg.forwarding': { actions: 'tellCallerForwarding' },
         'leg.progressed': { actions: dialed('PROGRESS') },
         'leg.answered': { target: 'up', actions: [stateChanged, dialed('ANSWER')] },
       },

@@ -93,6 +93,8 @@ export const channel = setup({
     askTransfer: effect<{ transfer: TransferRequest }>('askTransfer'),
     /** Its far side sends the call elsewhere, where it is to go on. */
     followForward: effect<{ forward: Forward }>('followForward'),
+    /** Whoever calls it hears that its far side forwards the call. */
+    tellCallerForwarding: effect('tellCallerForwarding'),
     /** The dialplan goes on at a place, whoever has the channel now. */
     goOnAt: effect<{ position: Position }>('goOnAt'),
     hangupLeg: effect<{ cause: number }>('hangupLeg'),

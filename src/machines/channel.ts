@@ -189,7 +189,10 @@ export const channelIgnores: Ignores<typeof channelMachine> = [
   { events: ['dial'], in: ['aboutToDial'], why: 'it is about to be dialed' },
   { events: ['busy'], why: 'only a caller can be told so, and nobody is, or nobody is any more' },
   {
-    events: ['leg.proceeding', 'leg.progressed', 'leg.ringing', 'leg.answered', 'leg.forwarded', 'forwarded'],
+    events: [
+      ...['leg.proceeding', 'leg.forwarding', 'leg.progressed', 'leg.ringing', 'leg.answered', 'leg.forwarded'],
+      'forwarded',
+    ] as const,
     why: 'it tells of a call being set up, which is not the case, or it was told before (answers can cross)',
   },
   {

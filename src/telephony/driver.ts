@@ -23,6 +23,8 @@ export type LegReport =
   | { type: 'leg.offered' }
   /** Outbound: the far side works on it (SIP 100 does not count, 181–182 do). */
   | { type: 'leg.proceeding' }
+  /** Outbound: the far side forwards the call by itself (SIP 181); `leg.proceeding` was told before. */
+  | { type: 'leg.forwarding' }
   /** Outbound: the far side alerts (SIP 180). */
   | { type: 'leg.ringing' }
   /** Outbound: early media without alerting (SIP 183 with SDP). */
@@ -192,6 +194,8 @@ export interface Leg {
   dial(details?: DialDetails): void;
   /** Inbound, unanswered: tell the caller it is alerting (SIP 180). Answered: play ringback locally. */
   ring(): void;
+  /** Inbound, unanswered: tell the caller that its call is being forwarded (SIP 181). */
+  forwarding?(): void;
   /** Stops what `ring` plays on an answered leg. */
   stopRinging(): void;
   /** Inbound, unanswered: open the early audio path (SIP 183 with SDP); answered: nothing. `prefers` as in `answer`. */

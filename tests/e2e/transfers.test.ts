@@ -194,6 +194,22 @@ test('a flood of REFERs is one transfer', async (world) => {
   await bob.over();
 });
 
+test('a caller hears that its call is being forwarded before it rings there', async (world) => {
+  const { alice, bob } = world;
+  bob.answers = false;
+  bob.saysFirst = '181 Call Is Being Forwarded';
+  const calling = alice.call('200');
+  await alice.until(() => /180 Ringing/.test(alice.explain()), 'ringing');
+  bob.take();
+  await calling;
+  assert.equal(
+    [...alice.explain().matchAll(/< SIP\/2\.0 (\d\d\d) .* INVITE/g)].map(([, status]) => status),
+    ['100', '181', '180', '200'],
+  );
+  alice.hangup();
+  await bob.over();
+});
+
 test('attended: both far parties talk, and both calls of who asked end', async (world) => {
   const { alice, bob, carol, phone } = world;
   await talk(world);

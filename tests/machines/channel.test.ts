@@ -242,6 +242,7 @@ chart('every state is reached and every transition taken by paths made from the 
       { type: 'leg.lingers' },
       { type: 'leg.offered' },
       { type: 'leg.proceeding' },
+      { type: 'leg.forwarding' },
       { type: 'leg.ringing' },
       { type: 'leg.progressed' },
       { type: 'leg.hungUp', cause: 17 },

@@ -155,6 +155,7 @@ export const chartSamples: readonly ChartSamples[] = [
       { type: 'dial', timeoutMs: 30_000 },
       { type: 'dial.soon', timeoutMs: 2_000 },
       ...plain('answer', 'ring', 'ringStop', 'progress', 'busy', 'effect.failed', 'leg.lingers', 'leg.proceeding'),
+      ...plain('leg.forwarding'),
       ...plain('leg.ringing', 'leg.progressed', 'leg.answered', 'leg.ended', 'leg.held', 'leg.unheld'),
       { type: 'hangup', cause: 16 },
       { type: 'finish', cause: 16 },

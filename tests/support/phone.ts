@@ -43,6 +43,8 @@ export class Phone {
   answers = true;
   /** The response that it refuses calls with, e.g. `486 Busy Here`; it takes them when left out. */
   refuses: string | undefined;
+  /** The provisional response that it gives before it rings, e.g. `181 Call Is Being Forwarded`. */
+  saysFirst: string | undefined;
   /** Where it forwards calls to when it refuses them (Contact). */
   forwardsTo: string | undefined;
   /** Whether it is being called and has not answered. */
@@ -276,6 +278,7 @@ export class Phone {
           this.#talkTo(message.body);
           answer('200 OK', this.#sdp(message.body));
         };
+        if (this.saysFirst !== undefined) answer(this.saysFirst);
         answer('180 Ringing');
         return;
       }

@@ -75,6 +75,10 @@ class LocalLeg extends QuietLeg implements Leg {
     this.media.indicate(undefined);
   }
 
+  forwarding(): void {
+    if (!this.#answered) this.#tellPeer({ type: 'leg.forwarding' });
+  }
+
   override progress(): void {
     if (!this.#answered) this.#tellPeer({ type: 'leg.progressed' });
   }

@@ -163,6 +163,7 @@ class InboundLeg implements Leg {
       from: from && { data: from.core, usage: from.core.phase === 'setup' ? undefined : call.usage },
       intents: {
         ring: () => this.#provisional(180, this.#earlyAnswer),
+        forwarding: () => this.#provisional(181, undefined),
         progress: (negotiation) => this.#progressed(negotiation),
         answer: (negotiation) => this.#answered(negotiation),
       },
@@ -201,6 +202,10 @@ class InboundLeg implements Leg {
   ring(): void {
     if (this.core.phase === 'up') this.media.indicate('ringing');
     else this.core.when('ring');
+  }
+
+  forwarding(): void {
+    if (this.core.phase === 'setup') this.core.when('forwarding');
   }
 
   stopRinging(): void {

@@ -72,7 +72,7 @@ export type OutboundLegData = {
 /** An INVITE as it was placed: plain data. */
 type Placed = { readonly destination: Destination; readonly sdp: string; readonly callId?: string };
 
-type Progress = 'leg.proceeding' | 'leg.ringing' | 'leg.progressed';
+type Progress = 'leg.proceeding' | 'leg.forwarding' | 'leg.ringing' | 'leg.progressed';
 
 /** How one branch of a forked call failed. */
 type Failure = { status: number; cause: number; forward?: { target: string; redirection?: Redirection } };
@@ -392,6 +392,7 @@ class OutboundLeg implements Leg {
     if (response.status === 180) this.#tellOnce('leg.ringing');
     else if (media) this.#tellOnce('leg.progressed');
     else this.#tellOnce('leg.proceeding');
+    if (response.status === 181) this.#tellOnce('leg.forwarding');
   }
 
   #tellOnce(type: Progress): void {

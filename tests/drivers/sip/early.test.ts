@@ -156,7 +156,7 @@ early('an UPDATE of an early dialog moves its audio, also while another one is h
   out.leg.hangup(16);
 });
 
-early('181 and 182 are told as proceeding, once', async () => {
+early('181 and 182 are told as proceeding, once, and 181 as forwarding, too', async () => {
   const { carrier, phone } = await withCarrier({ reliable: 'no' });
   const out = phone.open('600@trunk');
   out.leg.dial();
@@ -165,7 +165,7 @@ early('181 and 182 are told as proceeding, once', async () => {
   for (const status of [181, 182, 180, 183]) carrier.reply(invite, status);
   carrier.reply(invite, 200, { sdp: audioAt(10_000) });
   await out.heard('leg.answered');
-  assert.equal(out.told, ['leg.proceeding', 'leg.ringing', 'leg.answered']);
+  assert.equal(out.told, ['leg.proceeding', 'leg.forwarding', 'leg.ringing', 'leg.answered']);
   out.leg.hangup(16);
 });
 
