@@ -12,14 +12,13 @@ import { openExternalEnd } from './external/open-external.ts';
 import { streamUsage } from './external/stream-end.ts';
 import { WebSocketEnd } from './external/web-socket-end.ts';
 import { noWires, type Wires } from './external/wires.ts';
-import type { OpenFiles } from './file/open-files.ts';
 import type { AudioLoader } from './item-loader.ts';
 import { LocalEnd } from './local-end.ts';
 import { Measures } from './measures.ts';
 import { Mixing } from './mix.ts';
 import { Overhearers } from './overhearers.ts';
 import type { EngineReport, MediaCommand, MediaUsage, OverhearCommand, RelayedIn, Showing } from './protocol.ts';
-import { Recorders } from './recorders.ts';
+import { Recorders, type RecordersOptions } from './recorders.ts';
 import { PortPool } from './rtp/ports.ts';
 import { RtpEnd } from './rtp/rtp-end.ts';
 import type { Sockets } from './rtp/sockets.ts';
@@ -51,7 +50,7 @@ export type MediaEngineOptions = {
   /** How far its ticks lie behind those of the first thread, in ms. */
   phaseMs?: number;
   /** Where files of recordings stand while they are open. */
-  files?: OpenFiles | undefined;
+  files?: RecordersOptions['files'];
   /** Hears what happens; called from inside commands, packets and ticks. */
   report: (report: EngineReport) => void;
   /** Whether a session may report more: connections are not read meanwhile. */
@@ -102,10 +101,8 @@ export class MediaEngine {
     this.#recorders = new Recorders({ taps: this.#taps, random32, config, files: options.files, report });
     this.#overhearers = new Overhearers(this.#taps, report);
     this.#detectors = new Detectors(this.#taps, config.toneZone, report);
-    const { bell = newBell(0), bells = noBells, phaseMs = 0 } = options;
+    const { log, bell = newBell(0), bells = noBells, phaseMs = 0, hit = uncounted } = options;
     this.#ties = new Ties({ clock, bell, bells, failed: (end, error) => this.#fault(end.session, error) });
-    const { log } = options;
-    const { hit = uncounted } = options;
     this.#videos = new Videos({
       ...{ config, clock, log, random32, report, bells, hit },
       ...{ ports: this.#ports, ties: this.#ties },
