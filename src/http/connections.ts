@@ -1,4 +1,4 @@
-import type { Server, ServerResponse } from 'node:http';
+import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { sourceNetwork } from '../lib/addresses.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -39,7 +39,10 @@ export interface Connections {
   attach(server: Server): void;
   /** A request over the connection had credentials that fit. */
   proved(socket: Socket): void;
-  /** Takes in a request that came before an earlier one on its connection was answered; false when it is one too many. */
+  /**
+   * Takes in a request that came before an earlier one on its connection was answered; false when it is one too many.
+   * That one is refused, the connection is not read any more, and requests behind it are dropped.
+   */
   mayWait(outgoing: ServerResponse): boolean;
   readonly size: number;
   /** Watches no longer. */
@@ -60,6 +63,8 @@ type Connection = {
   proved: boolean;
   /** It became a WebSocket, which others watch. */
   upgraded: boolean;
+  /** It sent a request too many: it is closed behind that one's answer. */
+  full: boolean;
   /** Requests that wait behind others. */
   waiting: number;
   /** Octets that must have been read by `readBy` (monotonic, in ms); undefined when nothing waits. */
@@ -67,6 +72,15 @@ type Connection = {
 };
 /** A connection with so many octets that its client has not read. */
 type Waiting = { connection: Connection; unread: number };
+
+/**
+ * Keeps Node from parsing the rest of what it has read of a connection: 1,000 requests and more come in one piece. Its
+ * parser takes the answer 2 ("an upgrade") as the end. It is not documented: where it is not there, what is parsed is dropped.
+ */
+function stopParsing(socket: Socket & { parser?: { onIncoming?: unknown } | null }): void {
+  socket.pause();
+  if (socket.parser?.onIncoming) socket.parser.onIncoming = () => 2;
+}
 
 const sweepMs = 1000;
 /** A connection with more unread octets than this has no further request answered. */
@@ -114,7 +128,7 @@ export function createConnections({ limits, clock, log, hit = uncounted }: Conne
     const source = sources.get(address) ?? { connections: 0, strangers: new SlotMap() };
     const connection: Connection = {
       ...{ number: ++last, socket, address, peer: peerOf(socket), source, proved: false, upgraded: false },
-      ...{ waiting: 0, due: undefined },
+      ...{ full: false, waiting: 0, due: undefined },
     };
     sources.set(address, source);
     source.connections++;
@@ -133,6 +147,16 @@ export function createConnections({ limits, clock, log, hit = uncounted }: Conne
     bySocket.delete(connection.socket);
     connection.socket = secure;
     bySocket.set(secure, connection);
+  };
+
+  /** Many requests may come in one piece: those behind one too many are not even looked at. */
+  const dropExcess = (server: Server): void => {
+    const listeners = server.listeners('request') as RequestListener[];
+    server.removeAllListeners('request');
+    server.on('request', (incoming, outgoing) => {
+      if (bySocket.get(incoming.socket)?.full) return;
+      for (const listener of listeners) listener.call(server, incoming, outgoing);
+    });
   };
 
   const slow = (connection: Connection, octets: number, limit: string): void => {
@@ -187,6 +211,7 @@ export function createConnections({ limits, clock, log, hit = uncounted }: Conne
   return {
     attach: (server) => {
       server.on('connection', take);
+      dropExcess(server);
       if ('setSecureContext' in server) {
         server.on('connection', (raw) => {
           const connection = bySocket.get(raw);
@@ -210,8 +235,11 @@ export function createConnections({ limits, clock, log, hit = uncounted }: Conne
     mayWait: (outgoing) => {
       const connection = bySocket.get(outgoing.req.socket);
       if (!connection) return true;
-      if (connection.waiting >= limits.pipelined || connection.socket.writableLength > unreadPerConnection)
+      if (connection.waiting >= limits.pipelined || connection.socket.writableLength > unreadPerConnection) {
+        connection.full = true;
+        stopParsing(connection.socket);
         return false;
+      }
       connection.waiting++;
       outgoing.once('close', () => {
         connection.waiting--;

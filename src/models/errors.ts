@@ -325,6 +325,9 @@ export const refusalWords = (code: AriErrorCode, parameters: Readonly<Record<str
   return { status, message: fill(message, parameters) };
 };
 
+/** Not every browser has it. */
+const traced = Error as ErrorConstructor & { stackTraceLimit?: number | undefined };
+
 /**
  * A refusal: thrown wherever a command is refused, turned into an answer by `http/app.ts` alone. Parameters that its
  * message names must be given, which the compiler checks.
@@ -339,7 +342,11 @@ export class AriError<C extends AriErrorCode = AriErrorCode> extends Error {
 
   constructor(code: C, ...[parameters, options]: Rest<C>) {
     const entry: ErrorEntry = ariErrors[code];
+    // A refusal is expected and may be met by every request: a stack trace would cost more than the rest of its answer.
+    const { stackTraceLimit } = traced;
+    if (entry.status < 500) traced.stackTraceLimit = 0;
     super(fill(entry.message, parameters ?? {}), options);
+    traced.stackTraceLimit = stackTraceLimit;
     this.#allowed = options?.allowed;
     this.code = code;
     this.status = entry.status;

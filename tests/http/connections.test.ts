@@ -1,4 +1,6 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -120,6 +122,25 @@ connections('of requests sent ahead only so many are carried out before the firs
   assert.is(fakes.calls.length, 4);
   await server.close();
 });
+
+connections(
+  'of a thousand requests sent ahead without a log-in none behind the first excess one is even parsed',
+  async () => {
+    const { base, server } = await startTestServer(limited({ pipelined: 3 }));
+    let parsed = 0;
+    const count = (message: unknown): void => {
+      if ((message as { request: IncomingMessage }).request.headers['x-ahead']) parsed++;
+    };
+    subscribe('http.server.request.start', count);
+    const tcp = dial(base);
+    tcp.write(ping('X-Ahead: 1\r\n').repeat(1_000));
+    const statuses = [...(await answers(tcp)).matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => status);
+    unsubscribe('http.server.request.start', count);
+    assert.equal(statuses, ['401', '401', '401', '401', '429']);
+    assert.is(parsed, 5);
+    await server.close();
+  },
+);
 
 connections('a client that sends requests one after another may do so for ever', async () => {
   const { base, server } = await startTestServer(limited({ pipelined: 0 }));

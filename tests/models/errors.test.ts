@@ -46,4 +46,9 @@ errors('every code is in camel case with an error status and a message', () => {
   }
 });
 
+errors('a refusal that clients can cause has no stack trace, a failure of ours has one', () => {
+  assert.not.match(new AriError('channelNotFound').stack ?? '', /\n +at /);
+  assert.match(new AriError('internalServerError').stack ?? '', /\n +at /);
+});
+
 errors.run();
