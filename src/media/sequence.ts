@@ -5,6 +5,8 @@ export type Segment = {
   payload: Uint8Array;
   /** Length in samples; Infinity = for ever. */
   samples: number;
+  /** Makes the first `count` samples of the payload, where it is made while it is read. */
+  make?(count: number): void;
 };
 
 /** What an item of a playback sounds like: segments one after another. */
@@ -15,6 +17,8 @@ export type Sequence = {
   repeatFrom?: number;
   /** Whether the position in it can be moved (tones ignore that). */
   seekable: boolean;
+  /** Gives the same in another codec, where payloads are made while they are read. */
+  as?(codec: StoredCodec): Sequence;
 };
 
 /** Something that sounds for ever, as music on hold does. */
@@ -28,6 +32,7 @@ export interface EndlessSource {
 /** The same audio in another codec of the same rate; the same object when nothing is to be changed. */
 export function inCodec(sequence: Sequence, codec: StoredCodec): Sequence {
   if (sequence.codec === codec) return sequence;
+  if (sequence.as) return sequence.as(codec);
   const segments = sequence.segments.map(({ payload, samples }) => ({
     payload: transcode(sequence.codec, codec, payload),
     samples,
@@ -73,10 +78,12 @@ export class SequenceReader {
     let done = 0;
     const octets = this.#octets;
     while (done < count && !this.ended) {
-      const { payload, samples } = this.#sequence.segments[this.#segment]!;
+      const segment = this.#sequence.segments[this.#segment]!;
+      const { payload, samples } = segment;
       const held = payload.length / octets;
       const from = this.#offset % held;
       const length = Math.min(count - done, samples - this.#offset, held - from);
+      segment.make?.(from + length);
       copy(payload, from * octets, target, at + done * octets, length * octets);
       done += length;
       this.#offset += length;

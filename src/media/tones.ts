@@ -1,5 +1,5 @@
 import type { ToneSignal } from '../telephony/media.ts';
-import { encode, type StoredCodec, samplesPerMs } from './codec/codecs.ts';
+import { encode, octetsPerSample, type StoredCodec, samplesPerMs } from './codec/codecs.ts';
 import type { SignalPattern } from './dsp/signal-detector.ts';
 import type { Segment, Sequence } from './sequence.ts';
 
@@ -147,6 +147,7 @@ export function toneSequence(elements: readonly ToneElement[], codec: StoredCode
     codec,
     segments: [...once, ...repeated].map((element) => toneSegment(element, codec)),
     seekable: false,
+    as: (other) => toneSequence(elements, other),
     ...(repeated.length > 0 ? { repeatFrom: once.length } : {}),
   };
 }
@@ -155,17 +156,37 @@ function toneSegment({ frequencies, modulated, durationMs }: ToneElement, codec:
   const perSecond = samplesPerMs(codec) * 1000;
   const samples = (durationMs * perSecond) / 1000;
   // Whole Hertz repeat exactly after one second, so a second of payload is enough for any duration.
-  const payload = encode(codec, tone(frequencies, modulated, Math.min(samples, perSecond), perSecond));
-  return { payload, samples };
+  const held = Math.trunc(Math.min(samples, perSecond));
+  const octets = octetsPerSample(codec);
+  let payload: Uint8Array | undefined;
+  let made = 0;
+  return {
+    get payload() {
+      payload ??= new Uint8Array(held * octets);
+      return payload;
+    },
+    samples,
+    // As far as it is read: a long list that is stopped at once costs nothing.
+    make(count) {
+      const upTo = Math.min(count, held);
+      if (upTo <= made) return;
+      const piece = tone(frequencies, modulated, { from: made, length: upTo - made, sampleRate: perSecond });
+      this.payload.set(encode(codec, piece), made * octets);
+      made = upTo;
+    },
+  };
 }
 
-/** `length` samples of sine waves, −16 dBFS each. */
-function tone(frequencies: readonly number[], modulated: boolean, length: number, sampleRate: number): Int16Array {
+type Piece = { from: number; length: number; sampleRate: number };
+
+/** `length` samples of sine waves, −16 dBFS each, from sample `from` on. */
+function tone(frequencies: readonly number[], modulated: boolean, { from, length, sampleRate }: Piece): Int16Array {
   const samples = new Int16Array(length);
   const steps = frequencies.map((frequency) => (2 * Math.PI * frequency) / sampleRate);
-  for (let index = 0; index < length; index++) {
+  for (let at = 0; at < length; at++) {
+    const index = from + at;
     const [first = 0, second = 0] = steps;
-    samples[index] = modulated
+    samples[at] = modulated
       ? Math.round(amplitude * Math.sin(first * index) * (1 + 0.9 * Math.sin(second * index)))
       : Math.round(steps.reduce((sum, step) => sum + amplitude * Math.sin(step * index), 0));
   }

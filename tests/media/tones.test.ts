@@ -55,6 +55,31 @@ test('lists that cannot be read, or would take no time, are refused', () => {
   assert.is(parseToneList(new Array(300).fill('440/10').join(',')), undefined);
 });
 
+test('a long list is made as far as it is read, and not before', () => {
+  const list = Array.from({ length: 256 }, (_, at) => `${400 + at}/5000`).join(',');
+  const sequence = toneSequence(parseToneList(list)!, 'ulaw');
+  const made = () => sequence.segments.map(({ payload }) => payload.filter((octet) => octet !== 0).length);
+  const none = new Array(256).fill(0);
+  assert.equal(made(), none);
+  const octets = new Uint8Array(160);
+  const reader = new SequenceReader(sequence);
+  reader.read(octets, 0, 160);
+  assert.equal(made(), [160, ...none.slice(1)]);
+  assert.ok(reader.convert('alaw'));
+  reader.read(octets, 0, 160);
+  assert.equal(made(), [160, ...none.slice(1)]);
+  assert.is(reader.positionMs, 40);
+});
+
+test('a tone that is made piece by piece sounds as one that is made at once', () => {
+  const pieces = new SequenceReader(toneSequence(parseToneList('350+440/1500')!, 'ulaw'));
+  const whole = new SequenceReader(toneSequence(parseToneList('350+440/1500')!, 'ulaw'));
+  const [one, other] = [new Uint8Array(12_000), new Uint8Array(12_000)];
+  for (let at = 0; at < 12_000; at += 160) pieces.read(one, at, 160);
+  whole.read(other, 0, 12_000);
+  assert.equal([...one], [...other]);
+});
+
 test('each zone has all the tones of the field, and each can be read', () => {
   const names = ['dial', 'busy', 'ring', 'congestion', 'callwaiting', 'dialrecall', 'record', 'info', 'stutter'];
   for (const zone of ['us', 'gb', 'uk', 'de', 'fr', 'US'])
