@@ -8,6 +8,8 @@ import {
   type Forward,
   type Inheritance,
   isEnding,
+  lifeOf,
+  ownVariable,
   type Position,
 } from '../machines/channel.ts';
 import { ownershipMachine } from '../machines/ownership.ts';
@@ -57,7 +59,7 @@ export function stopDialplan(entry: ChannelEntry): void {
 
 /** Binds what the two charts of a channel ask for: the leg, the dialplan, the way into applications. */
 export function bindChannelEffects(options: ChannelEffectsOptions) {
-  const { find, tell, audio, partnerFormats } = options;
+  const { find, tell, audio, view, partnerFormats } = options;
 
   const perform = (id: string, effect: (entry: ChannelEntry) => void): void => {
     const entry = find(id);
@@ -101,7 +103,7 @@ export function bindChannelEffects(options: ChannelEffectsOptions) {
           audio.left(entry.id);
         }),
       endChannel: ({ context }) =>
-        perform(context.id, (entry) => tell(entry, { type: 'finish', cause: Cause.normalClearing })),
+        perform(context.id, (entry) => tell(entry, { type: 'finish', cause: causeAtEnd(entry, view) })),
     },
   });
 
@@ -216,9 +218,32 @@ function runDialplan(entry: ChannelEntry, from: Position, { dialplan, tell, view
     if (outcome.type === 'stasis')
       tell(entry, { type: 'enter', app: outcome.app, args: outcome.args, resume: outcome.next });
     else if (outcome.type !== 'aborted')
-      tell(entry, { type: 'dialplan.ended', cause: outcome.type === 'hangup' ? outcome.cause : Cause.normalClearing });
+      tell(entry, {
+        type: 'dialplan.ended',
+        cause: outcome.type === 'hangup' ? outcome.cause : causeAtEnd(entry, view),
+      });
     if (entry.run === run) entry.run = undefined;
   });
+}
+
+const causesOfDial: Readonly<Record<string, number>> = {
+  BUSY: Cause.userBusy,
+  CONGESTION: Cause.congestion,
+  CHANUNAVAIL: Cause.congestion,
+  NOANSWER: Cause.noAnswer,
+};
+
+/**
+ * The cause of a channel whose dialplan has no further step. One that was never answered hears how its last Dial went, as
+ * Asterisk's autofallthrough has it, or that its application is away.
+ */
+function causeAtEnd(entry: ChannelEntry, view: Pick<ChannelView, 'snapshot'>): number {
+  const snapshot = view.snapshot(entry);
+  if (lifeOf(snapshot) !== 'ring') return Cause.normalClearing;
+  const cause = causesOfDial[ownVariable(snapshot.context.variables, 'DIALSTATUS') ?? ''];
+  if (cause !== undefined) return cause;
+  const isAway = entry.ownership.getSnapshot().context.refusedBy !== undefined;
+  return isAway ? Cause.subscriberAbsent : Cause.normalClearing;
 }
 
 /** A priority that no extension has: who comes back there has come to the end. */

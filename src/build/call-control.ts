@@ -9,6 +9,7 @@ import { createDialplan } from '../dialplan/dialplan.ts';
 import { videoFormatNames } from '../lib/formats.ts';
 import { absencePolicies, featureSettings, outboundConnections } from '../settings.ts';
 import { createStoredRecordings } from '../stores/stored-recordings.ts';
+import { Cause } from '../telephony/causes.ts';
 import type { Base } from './base.ts';
 import { buildMeeting } from './meeting.ts';
 import type { Network } from './network.ts';
@@ -120,7 +121,11 @@ export function buildCallControl(
       const entry = channels.find(id);
       if (entry) channels.tell(entry, { type: 'application.lost' });
     },
-    hangup: (id) => operations.hangup(id, {}),
+    hangup(id) {
+      // A caller that was never answered is not rejected: nobody was there.
+      const isWaiting = channels.find(id)?.actor.getSnapshot().value === 'ring';
+      operations.hangup(id, isWaiting ? { reason_code: String(Cause.subscriberAbsent) } : {});
+    },
     goOn: (id) => operations.continueInDialplan(id, {}),
   });
   state.presenceChanged.to = absences.changed;

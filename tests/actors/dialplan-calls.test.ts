@@ -127,6 +127,37 @@ for (const [causes, status] of refusals)
     assert.is(w.operations.get('a').dialplan.app_name, 'Wait');
   });
 
+/** What a caller that was never answered hears when the last step was a Dial that failed so. */
+const ends: readonly [cause: number, hears: number][] = [
+  [17, 17],
+  [34, 34],
+  [20, 34],
+  [19, 19],
+];
+for (const [cause, hears] of ends)
+  test(`a caller whose dialplan ends with a Dial that ended with ${cause} is hung up with ${hears}`, async () => {
+    const w = world({ '202': ['Dial(Fake/bob)'], '203': ['Answer', 'Dial(Fake/bob)'] });
+    const caller = w.incoming('a', '202');
+    w.report(w.called()[0]!, { type: 'leg.hungUp', cause });
+    await settled();
+    assert.ok(caller.calls.includes(`hangup ${hears}`), caller.calls.join());
+    const answered = w.incoming('b', '203');
+    await settled();
+    w.report(w.called()[1]!, { type: 'leg.hungUp', cause });
+    await settled();
+    assert.ok(answered.calls.includes('hangup 16'), 'one that was answered heard it already');
+    assert.is(w.channels.size, 0);
+  });
+
+test('a caller hears that its application is away, and not that it was rejected', async () => {
+  const w = world({ '202': ['Stasis(nowhere)'], '203': ['NoOp'], '204': ['Hangup(21)'] });
+  const [away, over, rejected] = ['202', '203', '204'].map((number) => w.incoming(`to ${number}`, number));
+  await settled();
+  assert.ok(away?.calls.includes('hangup 20'));
+  assert.ok(over?.calls.includes('hangup 16'));
+  assert.ok(rejected?.calls.includes('hangup 21'));
+});
+
 test('nobody there is CHANUNAVAIL; nobody who answers in time NOANSWER', async () => {
   const w = world({ '202': ['Dial(Nothing/x)', 'Wait(60)'], '203': ['Dial(Fake/bob,5)', 'Wait(60)'] });
   w.incoming('a', '202');

@@ -12,6 +12,10 @@ const dialplan = {
   default: {
     '200': ['Dial(PJSIP/bob)'],
     '300': ['Dial(PJSIP/carol)'],
+    '302': ['Dial(PJSIP/dave)'],
+    '303': ['Stasis(nowhere)'],
+    '304': ['Hangup(21)'],
+    '305': ['Dial(PJSIP/nobody)'],
     '301': ['Answer', 'Dial(PJSIP/carol,30)', 'Hangup'],
     desk: ['Stasis(desk)'],
     lobby: ['Answer', 'Wait(3600)'],
@@ -33,6 +37,7 @@ const test = (title: string, settings: object, body: (world: World) => Promise<v
     const endpoints = {
       anonymous: { match: ['127.0.0.1'] },
       bob: { aor: { contacts: [`sip:bob@127.0.0.1:${bobsPort}`] }, redirect_method: 'user', ...settings },
+      dave: { aor: { contacts: [`sip:dave@127.0.0.1:${carolsPort}`] } },
       carol: { aor: { contacts: [`sip:carol@127.0.0.1:${carolsPort}`] }, redirect_method: 'user' },
     };
     await onServer({ dialplan, endpoints, users }, async (server) => {
@@ -136,5 +141,22 @@ test('a caller that the dialplan has answered stays with whom it dials', {}, asy
   );
   assert.ok(alice.inCall && carol.inCall);
 });
+
+for (const [number, what, refuses, status] of [
+  ['302', 'a Dial to somebody busy', '486 Busy Here', 486],
+  ['302', 'a Dial to a phone that is overloaded', '503 Service Unavailable', 503],
+  ['302', 'a Dial to a phone that is switched off', '480 Temporarily Unavailable', 480],
+  ['305', 'a Dial to nobody', '', 503],
+  ['303', 'an application that is away', '', 480],
+  ['304', 'Hangup(21)', '', 603],
+] as const)
+  test(`a caller hears of ${what} by ${status}`, {}, async ({ alice, carol }) => {
+    if (refuses !== '') carol.refuses = refuses;
+    const failure = await alice.call(number).then(
+      () => 'answered',
+      (error: Error) => error.message,
+    );
+    assert.match(failure, new RegExp(`\\b${status}\\b`));
+  });
 
 forwards.run();

@@ -52,7 +52,10 @@ const causeOfStatus: Readonly<Record<number, number>> = {
   608: 21,
 };
 
-/** Q.850 cause to SIP status: RFC 3398 7.2.4.1, save 58, which tells codecs that do not match and so is 488. */
+/**
+ * Q.850 cause to SIP status: RFC 3398 7.2.4.1, save 58, which tells codecs that do not match and so is 488, and 21, which
+ * is 603: who rejects a call rejects it for every branch of a proxy.
+ */
 const statusOfCause: Readonly<Record<number, number>> = {
   1: 404,
   2: 404,
@@ -61,7 +64,7 @@ const statusOfCause: Readonly<Record<number, number>> = {
   18: 408,
   19: 480,
   20: 480,
-  21: 403,
+  21: 603,
   22: 410,
   23: 410,
   26: 404,

@@ -32,7 +32,7 @@ test('causes and statuses are those of RFC 3398 and of the field', () => {
   );
   assert.equal(
     [1, 17, 18, 19, 21, 34, 58, 16, 0, 127].map(statusFromCause),
-    [404, 486, 408, 480, 403, 503, 488, 603, 603, 500],
+    [404, 486, 408, 480, 603, 503, 488, 603, 603, 500],
   );
 });
 
