@@ -164,7 +164,7 @@ calls('progress opens early media before the answer', async () => {
 
 for (const [cause, status] of [
   [17, 486],
-  [21, 403],
+  [21, 603],
   [34, 503],
   [16, 603],
   [1, 404],
