@@ -33,6 +33,8 @@ export type EngineWorld = {
   random32: () => number;
   /** Where files stand while they are open; left out where they end with a thread. */
   files?: OpenFiles;
+  /** Closes sockets that anything has left open, before the thread is ended. */
+  closeSockets?: () => void;
   /** How threads wake each other. */
   bells: Bells;
   /** How late the event loop was since its reader last asked; left out where the thread is not the engine's own. */
@@ -46,7 +48,18 @@ export type EngineWorld = {
  */
 export function hostEngine(
   { config, thread, bell, heard }: WorkerStart,
-  { clock, sockets, rehearsalSockets, rehearsed, wires = noWires, random32, files, bells, loopDelay }: EngineWorld,
+  {
+    clock,
+    sockets,
+    rehearsalSockets,
+    rehearsed,
+    wires = noWires,
+    random32,
+    files,
+    bells,
+    loopDelay,
+    closeSockets,
+  }: EngineWorld,
   post: (messages: MediaMessage[]) => void,
 ): (commands: readonly MediaCommand[]) => void {
   let batch: MediaMessage[] = [];
@@ -98,6 +111,7 @@ export function hostEngine(
     for (const command of commands) {
       if (command.type === 'shutdown') rehearsal?.stop();
       carryOut(engine, command, memory, tell, loopDelay);
+      if (command.type === 'shutdown') closeSockets?.();
     }
   };
 }

@@ -6,6 +6,7 @@ import { watchLoopDelay } from '../lib/loop-delay.ts';
 import { hostEngine } from './engine-host.ts';
 import { systemWires } from './external/wires.ts';
 import type { MediaCommand, MediaMessage, WorkerStart } from './protocol.ts';
+import { closeDgramSockets } from './rtp/dgram-sockets.ts';
 import { openSystemSockets } from './rtp/system-sockets.ts';
 import { systemBells } from './tie/bell.ts';
 
@@ -27,11 +28,14 @@ async function run(start: WorkerStart, port: NonNullable<typeof parentPort>): Pr
       compactHeap();
       trimMemory?.();
     },
+    closeSockets: closeDgramSockets,
     wires: systemWires(systemClock),
     random32: createRandom32(),
     bells: systemBells(systemClock),
     loopDelay: watchLoopDelay().read,
   };
+  // An error that nobody catches ends the thread next.
+  process.on('uncaughtExceptionMonitor', closeDgramSockets);
   const post = (messages: MediaMessage[]) => port.postMessage(messages);
   const message = 'sockets of a media thread';
   post([
