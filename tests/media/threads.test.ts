@@ -123,6 +123,56 @@ test('a thread that dies under fifty bridged calls ends none of them: each goes 
   await plane.close();
 });
 
+test('threads that end by an error under a hundred calls, while packets arrive, cost neither the process nor a call', async () => {
+  const { plane, threads, log } = threePlaces();
+  const reports: MediaReport[] = [];
+  const legs = await Promise.all(
+    Array.from({ length: 100 }, async (_, call) => {
+      const [phone, session] = await Promise.all([
+        Phone.bind(),
+        plane.openRtp(`${call}`, (report) => reports.push(report)),
+      ]);
+      phone.configure(session);
+      session.echo(true);
+      return { phone, session };
+    }),
+  );
+  let round = 0;
+  const talking = setInterval(() => {
+    round++;
+    for (const [index, { phone, session }] of legs.entries())
+      phone.send(session, {
+        ...{ marker: false, payloadType: 0, sequence: round, timestamp: round * packetMs * 8, ssrc: index },
+        payload: new Array(packetMs * 8).fill(round & 0x7f),
+      });
+  }, packetMs);
+  const hear = async () => {
+    const from = legs.map(({ phone }) => phone.heard.length);
+    for (const [at, { phone }] of legs.entries()) await phone.hears((heard) => heard.length >= from[at]! + 3);
+  };
+  await hear();
+  for (const place of [0, 1, 2]) {
+    // Nothing of the sort is ever sent: the thread fails on it, and nobody catches that.
+    threads[place]!.postMessage(5);
+    await untilAsked(
+      () => threads.length === 4 + place,
+      () => 'no thread took its place',
+    );
+    await hear();
+  }
+  clearInterval(talking);
+  assert.equal(reports, []);
+  assert.equal(
+    log.lines.filter(({ level }) => level === 'error').map(({ message }) => message),
+    new Array(3).fill('the media thread ended'),
+  );
+  for (const { session, phone } of legs) {
+    session.close();
+    phone.socket.close();
+  }
+  await plane.close();
+});
+
 test('what is recorded of a phone and of a bridge goes on in the same file when their thread dies', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'recording-'));
   const { plane, threads } = threePlaces();
