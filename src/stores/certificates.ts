@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { createSecureContext, rootCertificates, type SecureContext, type SecureVersion } from 'node:tls';
 import type { Clock } from '../lib/clock.ts';
@@ -145,6 +145,9 @@ function readPair({ certificate, key }: { certificate: string; key: string }, mi
   const context = trying(key, `is no key in PEM that fits ${certificate}`, () =>
     createSecureContext({ cert, key: secret, minVersion }),
   );
+  // OpenSSL takes a key of another type than the certificate's, and then fails every handshake.
+  const isPair = trying(key, 'is no private key in PEM', () => leaf.checkPrivateKey(createPrivateKey(secret)));
+  if (!isPair) throw new CertificateError(`${key} is not the private key of ${certificate}`);
   return { cert, key: secret, leaf, context };
 }
 

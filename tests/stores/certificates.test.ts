@@ -1,0 +1,37 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createCertificates } from '../../src/stores/certificates.ts';
+import { Authority, CertificateFiles } from '../support/certificates.ts';
+import { silentLog } from '../support/log.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+
+const others = { authorities: ['system'], clientAuthorities: [], minimumVersion: '1.2', checkEveryMs: 1000 } as const;
+const pem = { type: 'pkcs8', format: 'pem' } as const;
+
+test('a key that is not the one of its certificate is refused at load and at reload, whatever its type', () => {
+  const files = new CertificateFiles();
+  const authority = new Authority();
+  const deps = { clock: new ManualClock(), log: silentLog };
+  const good = files.pair('good', authority.sign('localhost'));
+  const served = createCertificates({ certificates: [good], ...others }, deps);
+  const before = served.server;
+  const keys = {
+    rsa: generateKeyPairSync('rsa', { modulusLength: 2048 }),
+    ec: generateKeyPairSync('ec', { namedCurve: 'P-384' }),
+    ed25519: generateKeyPairSync('ed25519'),
+  };
+  for (const [name, { privateKey }] of Object.entries(keys)) {
+    const key = String(privateKey.export(pem));
+    const pair = files.pair(name, { ...authority.sign('localhost'), key });
+    const settings = { certificates: [pair], ...others };
+    const refused = (error: Error): boolean => error.name === 'CertificateError' && error.message.includes(pair.key);
+    assert.throws(() => createCertificates(settings, deps), refused, name);
+    assert.throws(() => served.take(settings), refused, name);
+    assert.is(served.server, before);
+  }
+  served.close();
+  files.close();
+});
+
+test.run();
