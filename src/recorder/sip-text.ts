@@ -49,5 +49,6 @@ export function isAboutCall(head: string): boolean {
 
 const callMethods: ReadonlySet<string> = new Set(['INVITE', 'ACK', 'BYE', 'CANCEL', 'PRACK', 'UPDATE', 'INFO']);
 
-/** Takes the keys of media streams out of a session description (RFC 4568, RFC 8839). */
-export const redactBody = (body: string): string => body.replace(/^(a=(?:crypto|ice-pwd):)[^\r\n]*/gm, '$1***');
+/** Takes the keys of media streams out of a session description (RFC 4566, 4567, 4568 and 8839). */
+export const redactBody = (body: string): string =>
+  body.replace(/^(k=|a=(?:crypto|ice-pwd|key-mgmt):)[^\r\n]*/gim, '$1***');

@@ -78,15 +78,13 @@ function withoutPasswords(line: string): string {
 }
 
 function withoutPassword(part: string): string {
-  const scheme = Math.max(part.lastIndexOf('sip:') + 4, part.lastIndexOf('sips:') + 5);
-  const colon = scheme < 4 ? -1 : part.indexOf(':', scheme);
+  const lower = part.toLowerCase();
+  const scheme = Math.max(lower.lastIndexOf('sip:'), lower.lastIndexOf('sips:'));
+  const colon = scheme < 0 ? -1 : part.indexOf(':', part.indexOf(':', scheme) + 1);
   return colon < 0 ? part : `${part.slice(0, colon)}:…`;
 }
 
 function shownBody(body: string, contentType: string): string[] {
   if (!contentType.toLowerCase().includes('application/sdp')) return [`[${body.length} characters]`];
-  return body.split('\r\n').map((line) => {
-    if (line.startsWith('a=crypto:') || line.startsWith('a=ice-pwd:')) return `${line.slice(0, line.indexOf(':'))}:…`;
-    return line.startsWith('k=') ? 'k=…' : line;
-  });
+  return body.split(/\r\n|\r|\n/).map((line) => line.replace(/^(k=|a=(?:crypto|ice-pwd|key-mgmt):).*/i, '$1…'));
 }

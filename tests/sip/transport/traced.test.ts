@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { redactBody } from '../../../src/recorder/sip-text.ts';
 import { shownMessage } from '../../../src/sip/transport/traced.ts';
 
 const message = (headers: string[], body = '') => [...headers, '', body].join('\r\n');
@@ -36,6 +37,21 @@ test('a SIP message is shown without passwords, answers to challenges and keys',
     'a=ice-pwd:…',
     'a=sendrecv',
   ]);
+});
+
+test('a message keeps what stands before an @ that is no password', () => {
+  const lines = ['INVITE SIPS:bob:hunter2@10.0.0.1 SIP/2.0', 'Call-ID: 8a3f:1@10.0.0.9', 'Warning: 399 a:5060 "x@y"'];
+  assert.equal(shownMessage(message(lines)).split('\n').slice(0, 3), [
+    'INVITE SIPS:bob:…@10.0.0.1 SIP/2.0',
+    ...lines.slice(1),
+  ]);
+});
+
+test('keys of every kind are taken out of session descriptions', () => {
+  const secrets = ['k=clear:secret', 'A=Crypto:1 x inline:secret', 'a=key-mgmt:mikey secret'];
+  const shown = shownMessage(message(['ACK sip:a SIP/2.0', 'c: application/sdp'], secrets.join('\n')));
+  assert.equal(shown.split('\n').slice(3), ['k=…', 'A=Crypto:…', 'a=key-mgmt:…']);
+  assert.is(redactBody(secrets.join('\r\n')), 'k=***\r\nA=Crypto:***\r\na=key-mgmt:***');
 });
 
 test('of texts and digits only the size is told', () => {
