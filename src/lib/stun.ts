@@ -74,6 +74,8 @@ function readAddress(value: Buffer, mask: Uint8Array): Mapped | undefined {
   if (size === 0 || value.length !== 4 + size) return undefined;
   const port = value.readUInt16BE(2) ^ ((mask[0]! << 8) | mask[1]!);
   const octets = value.subarray(4).map((octet, index) => octet ^ mask[index]!);
+  // Nobody has port 0, an unspecified address, or one of many (RFC 1122 3.2.1.3, RFC 4291 2.5.2 and 2.7).
+  if (port === 0 || octets.every((octet) => octet === 0) || octets[0]! >= (size === 4 ? 224 : 255)) return undefined;
   if (size === 4) return { address: octets.join('.'), port };
   const words = Array.from({ length: 8 }, (_, index) =>
     ((octets[2 * index]! << 8) | octets[2 * index + 1]!).toString(16),
