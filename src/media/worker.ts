@@ -41,6 +41,8 @@ async function run(start: WorkerStart, port: NonNullable<typeof parentPort>): Pr
   post([
     { type: 'log', level: used.reason && start.config.sockets === 'native' ? 'warn' : 'info', fields: used, message },
   ]);
+  // The main thread counts that batch, and the engine's window does not.
+  Atomics.sub(new Int32Array(start.heard), 0, 1);
   const carryOut = hostEngine(start, world, post);
   port.on('message', (commands: MediaCommand[]) => carryOut(commands));
 }
