@@ -53,10 +53,13 @@ function reasonOf(cause: unknown): string {
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
-/** Makes the directory where it is missing, and tries that files can be made in it. @throws StorageError */
-export function prepareDirectory(directory: string): void {
+/**
+ * Makes the directory where it is missing, and tries that files can be made in it.
+ * @param mode of the directory when it is made. @throws StorageError
+ */
+export function prepareDirectory(directory: string, mode?: number): void {
   try {
-    makeDirectory(directory);
+    makeDirectory(directory, mode);
     const probe = join(directory, '.probe');
     writeDurablySync(probe, '');
     rmSync(probe, { force: true });
@@ -84,16 +87,16 @@ export function reasonUnusable(directory: string): string | undefined {
  * Makes a directory and those above it. Not left to Node, which goes round for ever where a file system has no room for
  * new entries (`/proc`). @throws Error (Node's)
  */
-function makeDirectory(directory: string): void {
+function makeDirectory(directory: string, mode?: number): void {
   try {
-    mkdirSync(directory);
+    mkdirSync(directory, { mode });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST' && statSync(directory).isDirectory()) return;
     const parent = dirname(directory);
     if (code !== 'ENOENT' || parent === directory || existsSync(parent)) throw error;
     makeDirectory(parent);
-    mkdirSync(directory);
+    mkdirSync(directory, { mode });
   }
 }
 

@@ -57,7 +57,7 @@ const aside = /^\d{10}\.refused$/;
 
 /** Opens the spool, with what another process left in it. @throws StorageError when the directory cannot be used. */
 export function openSpool({ directory, maximumOctets, batch: mostLines, onFailed }: SpoolOptions): Spool {
-  prepareDirectory(directory);
+  prepareDirectory(directory, 0o700);
   const sizeOf = (name: string): number => statSync(join(directory, name), { throwIfNoEntry: false })?.size ?? 0;
   const names = readdirSync(directory).toSorted();
   const segments: Segment[] = names.flatMap((name) => {
@@ -91,7 +91,7 @@ export function openSpool({ directory, maximumOctets, batch: mostLines, onFailed
     segment.pending = '';
     if (pending === '' || segment.failed) return;
     try {
-      await appendFile(pathOf(segment), pending);
+      await appendFile(pathOf(segment), pending, { mode: 0o600 });
     } catch (error) {
       // It stays in memory, and counts there.
       segment.failed = true;
@@ -164,7 +164,7 @@ export function openSpool({ directory, maximumOctets, batch: mostLines, onFailed
       remove(batch.number);
       const name = `${String(batch.number).padStart(10, '0')}.refused`;
       onDisk(async () => {
-        await writeFile(join(directory, name), batch.lines.join(''));
+        await writeFile(join(directory, name), batch.lines.join(''), { mode: 0o600 });
         await rm(pathOf(batch), { force: true });
       });
       return name;
@@ -184,7 +184,7 @@ export function openSpool({ directory, maximumOctets, batch: mostLines, onFailed
 }
 
 async function writeWhole(path: string, lines: readonly string[]): Promise<void> {
-  await writeFile(`${path}.new`, lines.join(''));
+  await writeFile(`${path}.new`, lines.join(''), { mode: 0o600 });
   await rename(`${path}.new`, path);
 }
 

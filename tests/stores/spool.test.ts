@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -28,6 +28,16 @@ const filesIn = ({ directory }: World) =>
   readdirSync(directory)
     .toSorted()
     .map((name) => [name, readFileSync(join(directory, name), 'utf8')]);
+
+spooling('is readable by its own user alone', async (world) => {
+  world.directory = join(world.directory, 'made');
+  const spool = open(world);
+  assert.ok(spool.put(line(1)));
+  await spool.close();
+  const [name = ''] = readdirSync(world.directory);
+  const modeOf = (path: string): number => statSync(path).mode & 0o777;
+  assert.equal([modeOf(world.directory), modeOf(join(world.directory, name))], [0o700, 0o600]);
+});
 
 spooling('gives lines in their order, so many at a time, until they are dropped', async (world) => {
   const spool = open(world);
