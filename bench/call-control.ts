@@ -63,7 +63,7 @@ const channels = createChannels({
   system: createDialplanSystem(),
   settings: { channelvars: [], defaultLanguage: 'en' },
 });
-channels.addDriver(createLocalDriver({ media, ids, freshId: channels.freshId, hasContext: () => true }));
+channels.addDriver(createLocalDriver({ media, freshId: channels.freshId, hasContext: () => true }));
 const operations = createChannelOperations({
   channels,
   playbacks,

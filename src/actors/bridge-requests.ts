@@ -12,14 +12,23 @@ export type BridgeRequest = {
   variables?: unknown;
 };
 
+/** Words that the type of a bridge is made of. */
+const typeWords = ['mixing', 'holding', ...bridgeFlags] as const;
+
 const isFlag = (word: string): word is BridgeFlag => (bridgeFlags as readonly string[]).includes(word);
 
 /**
- * The kind of a bridge and what else is asked of it, from a comma list of words; unknown ones are ignored, and where
- * nothing says how its channels are joined they are mixed. Undefined when it says both.
+ * The kind of a bridge and what else is asked of it, from a comma list of words; where nothing says how its channels are
+ * joined they are mixed. Undefined when it says both. Unknown words beside known ones are ignored.
+ * @throws AriError parameterInvalid where all words are unknown.
  */
 export function readBridgeType(type: string | undefined): { type: BridgeType; flags: BridgeFlag[] } | undefined {
-  const words = (type ?? '').split(',').map((word) => word.trim());
+  const words = (type ?? '')
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '');
+  if (words.length > 0 && !words.some((word) => (typeWords as readonly string[]).includes(word)))
+    throw new AriError('parameterInvalid', { name: 'type', expected: `a list of ${typeWords.join(', ')}` });
   const isHolding = words.includes('holding');
   if (isHolding && (words.includes('mixing') || words.includes('video_sfu'))) return undefined;
   return { type: isHolding ? 'holding' : 'mixing', flags: [...new Set(words.filter(isFlag))] };

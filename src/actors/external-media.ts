@@ -142,6 +142,9 @@ export function createExternalMedia(options: ExternalMediaOptions) {
   };
 }
 
+const encapsulations: ReadonlySet<string> = new Set(['rtp', 'audiosocket', 'none']);
+const transports: ReadonlySet<string> = new Set(['udp', 'tcp', 'websocket']);
+
 function kindOf(encapsulation: string, transport: string, isServer: boolean): ExternalChannelRequest['kind'] {
   if (encapsulation === 'rtp') return 'rtp';
   if (encapsulation === 'audiosocket') return 'audioSocket';
@@ -164,6 +167,7 @@ function readExternal(
   const transport = request.transport || 'udp';
   const isServer = request.connection_type === 'server';
   if (!app) throw new AriError('externalAppRequired');
+  if (!encapsulations.has(encapsulation) || !transports.has(transport)) throw new AriError('externalUnsupported');
   if (transport === 'websocket' && encapsulation !== 'none') throw new AriError('externalEncapsulationForWebsocket');
   if (encapsulation === 'rtp' && transport !== 'udp') throw new AriError('externalTransportForRtp');
   if (encapsulation === 'audiosocket' && transport !== 'tcp') throw new AriError('externalTransportForAudiosocket');

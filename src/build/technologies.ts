@@ -42,7 +42,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   const { media, transports, transactions, peers, gate, certificates } = network;
   const { bus, endpoints, contacts, registrations, watchers, mailboxes, deviceStates, bans } = state;
   const { channels, dialplan } = calls;
-  const local = createLocalDriver({ media, ids, freshId: channels.freshId, hasContext: dialplan.hasContext });
+  const local = createLocalDriver({ media, freshId: channels.freshId, hasContext: dialplan.hasContext });
   channels.addDriver(local);
 
   const resolveHost = base.io.resolveHost ?? (async (host: string) => (await lookup(host)).address);

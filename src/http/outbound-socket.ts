@@ -80,6 +80,8 @@ export function createOutboundSockets(deps: SessionDeps & { tls: Pick<TlsKeys, '
     let session: ReturnType<typeof createSession> | undefined;
     raw.once('upgrade', (response) => {
       upgraded = response;
+      // A server that picks none of the protocols offered speaks this one all the same, as Asterisk takes it; `ws` would fail.
+      response.headers['sec-websocket-protocol'] ??= target.protocols[0];
     });
     raw.on('error', ({ message }) => {
       failure = message;

@@ -439,6 +439,7 @@ test('types are read as the field writes them', async () => {
   assert.equal(make('holding'), ['holding', 'talker', 'holding_bridge']);
   assert.equal(make('video_single'), ['mixing', 'single', 'simple_bridge']);
   assert.equal(make('video_sfu'), ['mixing', 'sfu', 'softmix']);
+  assert.throws(() => make('nonsense'), /'type' must be a list of mixing, holding, /);
 });
 
 test('variables are read, set, shown and removed', async () => {

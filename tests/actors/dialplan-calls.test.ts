@@ -149,6 +149,15 @@ for (const [cause, hears] of ends)
     assert.is(w.channels.size, 0);
   });
 
+test('Local channels are numbered in the order in which they are made', async () => {
+  const w = world({ '202': ['Dial(Local/300@default&Local/300@default)'], '300': ['Wait(60)'] });
+  w.incoming('a', '202');
+  await settled();
+  const names = w.operations.list().map(({ name }) => name);
+  const made = ['00000000;1', '00000000;2', '00000001;1', '00000001;2'].map((part) => `Local/300@default-${part}`);
+  assert.equal(names.filter((name) => name.startsWith('Local/')).sort(), made);
+});
+
 test('a caller hears that its application is away, and not that it was rejected', async () => {
   const w = world({ '202': ['Stasis(nowhere)'], '203': ['NoOp'], '204': ['Hangup(21)'] });
   const [away, over, rejected] = ['202', '203', '204'].map((number) => w.incoming(`to ${number}`, number));

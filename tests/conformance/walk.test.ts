@@ -31,6 +31,8 @@ const notThere = differences.slice(differences.indexOf('## Not there'));
 
 /** Values that make sense for parameters that must be of a kind; any other gets a word. */
 const values: Readonly<Record<string, string>> = {
+  encapsulation: 'rtp',
+  transport: 'udp',
   endpoint: 'Local/wait@conformance',
   tech: 'PJSIP',
   resource: 'alice',

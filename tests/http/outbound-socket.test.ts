@@ -94,6 +94,22 @@ dialing.after.each(async ({ sockets, program }) => {
   await new Promise((resolve) => program.server.close(resolve));
 });
 
+dialing('a server that picks none of the sub-protocols is taken all the same', async ({ sockets }) => {
+  const server = new WebSocketServer({ port: 0, host: '127.0.0.1', handleProtocols: () => false });
+  await once(server, 'listening');
+  const reports = listen();
+  const accepted = once(server, 'connection');
+  sockets.open(to(`ws://127.0.0.1:${(server.address() as AddressInfo).port}/app`), ['hello'], reports.told);
+  const [socket] = (await accepted) as [WebSocket];
+  assert.is(await reports.next(), 'opened');
+  const message = nextMessage(socket);
+  reports.send('{"type":"One"}');
+  assert.equal(await message, { type: 'One' });
+  socket.close();
+  assert.is(await reports.next(), 'closed');
+  await new Promise((resolve) => server.close(resolve));
+});
+
 dialing('connects with its sub-protocols and credentials, and carries events', async ({ sockets, program }) => {
   const reports = listen();
   sockets.open(to(program.url, { username: 'pbx', password: 'p:w' }), ['hello'], reports.told);

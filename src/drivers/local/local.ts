@@ -1,4 +1,3 @@
-import type { Ids } from '../../lib/ids.ts';
 import {
   type DigitSequence,
   type Driver,
@@ -170,6 +169,9 @@ const heardBy = (half: () => LocalLeg) => (told: MediaReport) => {
   if (heard) half().report(heard);
 };
 
+/** Eight hexadecimal digits; after the last number comes the first. */
+const numberOf = (count: number): string => (count >>> 0).toString(16).padStart(8, '0');
+
 const isLocalLeg = (data: LegData): data is LocalLegData =>
   data.version === 1 && typeof (data as Partial<LocalLegData>).place?.pair === 'string';
 
@@ -180,13 +182,15 @@ const isLocalLeg = (data: LegData): data is LocalLegData =>
  */
 export function createLocalDriver(options: {
   media: MediaPlane;
-  ids: Ids;
   freshId: () => string;
   hasContext: (context: string) => boolean;
 }): Driver {
-  const { media, ids, freshId, hasContext } = options;
+  const { media, freshId, hasContext } = options;
   /** Halves that were taken up and whose other half was not yet, by pair. */
   const waiting = new Map<string, { media: MediaSession; leg: LocalLeg }>();
+
+  /** How many pairs were made: their names count them, as in Asterisk. */
+  let made = 0;
 
   const join = (first: LocalLeg, second: LocalLeg): Pair => {
     first.peer = second;
@@ -200,7 +204,7 @@ export function createLocalDriver(options: {
     open(request: LegRequest, report: Report): OpenedLeg {
       const { extension, context } = parseResource(request.resource);
       if (!hasContext(context)) throw new DriverError('endpoint', `there is no context '${context}'`);
-      const name = `Local/${extension}@${context}-${ids.hex(8)}`;
+      const name = `Local/${extension}@${context}-${numberOf(made++)}`;
       const otherId = request.otherChannelId ?? freshId();
       const [firstMedia, secondMedia] = media.openPair(
         [request.channelId, otherId],
@@ -234,6 +238,8 @@ export function createLocalDriver(options: {
     resume(data: LegData, channelId: string, report: Report): Leg {
       if (!isLocalLeg(data)) throw new DriverError('data', 'this is no half of a Local channel');
       const { place } = data;
+      // Those that are made from now on are counted on.
+      made = Math.max(made, Number.parseInt(place.pair.slice(-8), 16) + 1 || 0);
       const other = waiting.get(place.pair);
       if (other) {
         waiting.delete(place.pair);
