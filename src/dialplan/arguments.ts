@@ -59,13 +59,7 @@ export function splitTemplate(text: string, separator: string): string[] {
 /** Whether text is one `${…}` and nothing else. */
 export function isReference(text: string): boolean {
   const trimmed = text.trim();
-  if (!trimmed.startsWith('${') || !trimmed.endsWith('}')) return false;
-  let depth = 0;
-  for (let at = 1; at < trimmed.length; at++) {
-    if (trimmed[at] === '{') depth++;
-    else if (trimmed[at] === '}' && --depth === 0) return at === trimmed.length - 1;
-  }
-  return false;
+  return trimmed.startsWith('${') && endOfReference(trimmed, 0) === trimmed.length;
 }
 
 /** A decimal number of seconds (`1`, `0.5`, `.5`) in ms; undefined when the text is none. Not negative. */
@@ -85,6 +79,39 @@ export function readOptions(text: string): ReadonlyMap<string, string> {
     if (end >= 0) at = end + 1;
   }
   return options;
+}
+
+/**
+ * Options of text that is not expanded yet. What stands in parentheses is replaced after the letters are read, so that a
+ * variable there adds no option; a variable outside of them may hold options.
+ */
+export function readOptionsOf(template: string, expand: (text: string) => string): ReadonlyMap<string, string> {
+  const options = new Map<string, string>();
+  let at = 0;
+  while (at < template.length) {
+    const reference =
+      template.startsWith('${', at) || template.startsWith('$[', at) ? endOfReference(template, at) : -1;
+    if (reference > 0) {
+      for (const [letter, value] of readOptions(expand(template.slice(at, reference)))) options.set(letter, value);
+      at = reference;
+      continue;
+    }
+    const letter = template.charAt(at++);
+    const end = template.charAt(at) === '(' ? closingOf(template, at) : -1;
+    options.set(letter, end < 0 ? '' : expand(template.slice(at + 1, end)));
+    if (end >= 0) at = end + 1;
+  }
+  return options;
+}
+
+/** Where a `${…}` or `$[…]` that begins at a place ends; -1 where it is not closed. */
+function endOfReference(text: string, start: number): number {
+  let depth = 0;
+  for (let at = start + 1; at < text.length; at++) {
+    if ('{['.includes(text.charAt(at))) depth++;
+    else if ('}]'.includes(text.charAt(at)) && --depth === 0) return at + 1;
+  }
+  return -1;
 }
 
 /** Where the parenthesis that is opened at a place is closed: the first one where not all are; -1 without any. */

@@ -73,6 +73,23 @@ for (const [what, step, variables, expected] of [
     { X: '1@line,5,m(x)' },
     { targets: ['PJSIP/1@line,5,m(x)@line'], timeoutMs: 20_000, ...plain },
   ],
+  [
+    'options in what a caller is called',
+    'Dial(PJSIP/bob,20,m(${X})t)',
+    { X: 'x)r(1' },
+    {
+      targets: ['PJSIP/bob'],
+      timeoutMs: 20_000,
+      waiting: { music: 'x)r(1' },
+      features: { called: ['blindxfer', 'atxfer'], calling: [] },
+    },
+  ],
+  [
+    'options in a variable beside others',
+    'Dial(PJSIP/bob,,t${X})',
+    { X: 'm(jazz)' },
+    { targets: ['PJSIP/bob'], waiting: { music: 'jazz' }, features: { called: ['blindxfer', 'atxfer'], calling: [] } },
+  ],
   ['options in a time limit', 'Dial(PJSIP/bob,${X})', { X: '5,m(jazz)' }, { targets: ['PJSIP/bob'], ...plain }],
   [
     'several targets in a variable alone',

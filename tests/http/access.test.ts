@@ -123,6 +123,7 @@ const spellings: Partial<Record<Named, readonly string[]>> = {
     'TRANSFER_CONTEXT',
     '__TRANSFER_CONTEXT',
     ' TRANSFER_CONTEXT',
+    'LOCAL(TRANSFER_CONTEXT)',
   ],
   eventSource: ['channel:foreign', 'channel:absent', 'bridge:absent'],
 };

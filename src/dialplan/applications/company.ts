@@ -1,6 +1,6 @@
 import { Cause } from '../../telephony/causes.ts';
 import { type Feature, features } from '../../telephony/features.ts';
-import { isReference, parseSeconds, readOptions, splitArguments, splitTemplate } from '../arguments.ts';
+import { isReference, parseSeconds, readOptions, readOptionsOf, splitTemplate } from '../arguments.ts';
 import type { DialRequest, Ongoing } from '../calls.ts';
 import { behind } from '../position.ts';
 import { type Application, answer, longestTimer, type Step, timer, type Verdict, waitFor } from './application.ts';
@@ -99,21 +99,23 @@ function readDialOptions(options: ReadonlyMap<string, string>, step: Step): Part
   };
 }
 
+type Dialed = { targets: string[]; time: string; options: ReadonlyMap<string, string> };
+
 /**
  * Arguments and targets of a Dial. They are split where the dialplan separates them, before anything is replaced: what a
  * variable holds adds no target, no option and no technology. An argument or a target that is one variable alone may hold
  * several (`Dial(${ALL})`, `Dial(${PJSIP_DIAL_CONTACTS(bob)})`).
  */
-function readDial({ text, args, expand }: Step): { targets: string[]; args: readonly string[] } {
-  if (!text.includes('$')) return { targets: lines(args[0] ?? ''), args };
+function readDial({ text, args, expand }: Step): Dialed {
+  const [targetText = '', time = '', optionText = ''] = args;
   const written = splitTemplate(text, ',');
-  if (written.length === 1 && isReference(text)) return { targets: lines(args[0] ?? ''), args };
-  const [first = '', ...others] = written;
+  if (!text.includes('$') || (written.length === 1 && isReference(text)))
+    return { targets: lines(targetText), time, options: readOptions(optionText) };
+  const [first = '', timeTemplate = '', optionTemplate = ''] = written;
   const targets = splitTemplate(first, '&').flatMap((target) =>
     isReference(target) ? lines(expand(target)) : [expand(target).trim()].filter((each) => each !== ''),
   );
-  const unquoted = (piece: string): string => splitArguments(expand(piece)).join(',');
-  return { targets, args: ['', ...others.map(unquoted)] };
+  return { targets, time: expand(timeTemplate), options: readOptionsOf(optionTemplate.trim(), expand) };
 }
 
 const isDialString = (target: string): boolean => /^[^/]+\/./.test(target);
@@ -142,12 +144,11 @@ export const dial: Application = {
   },
   run: async (step): Promise<Verdict> => {
     const { channel, warn } = step;
-    const { targets: named, args } = readDial(step);
+    const { targets: named, time, options } = readDial(step);
     const targets = named.filter((target) => {
       if (!isDialString(target)) warn(`"${target}" is not technology/resource`);
       return isDialString(target);
     });
-    const options = readOptions(args[2] ?? '');
     const own = options.get('B');
     if (own !== undefined && !step.position.isBack) {
       const { place, args: given } = readPlace(own);
@@ -163,7 +164,7 @@ export const dial: Application = {
     let waiting: DialRequest['waiting'] = 'alert';
     if (music !== undefined) waiting = { music: music || 'default' };
     else if (options.has('r')) waiting = 'ring';
-    const timeoutMs = parseSeconds(args[1] ?? '');
+    const timeoutMs = parseSeconds(time);
     const more = readDialOptions(options, step);
     const result = await until(step, () => channel.company().dial({ targets, timeoutMs, waiting, ...more }));
     if (!result) return undefined;

@@ -65,19 +65,23 @@ const globals: ReadonlySet<string> = new Set(['GLOBAL', 'GLOBAL_DELETE', 'GLOBAL
 const phones: ReadonlySet<string> = new Set(['PJSIP_AOR', 'PJSIP_CONTACT', 'PJSIP_DIAL_CONTACTS', 'PJSIP_ENDPOINT']);
 
 /** A variable, or a function by its name as the dialplan reads it: one that is in no list here is refused. */
-function requireVariable(name: string, question: Question, reads: boolean): void {
+function requireVariable(name: string, question: Question, reads: boolean, value: unknown): void {
   const open = name.indexOf('(');
   if (name.endsWith(')') && open > 0) {
     const called = name.slice(0, open).trim().toUpperCase();
-    requireFunction(called, name.slice(open + 1, -1), question, reads);
-  } else if (!reads && /^_{0,2}TRANSFER_CONTEXT$/.test(name)) requireContext(givenValue(name, question), question);
+    const text = name.slice(open + 1, -1);
+    // A variable of the subroutine, by its own name.
+    if (called === 'LOCAL') requireVariable(firstOf(text), question, reads, value);
+    else requireFunction(called, text, question, reads);
+  } else if (!reads && /^_{0,2}TRANSFER_CONTEXT$/.test(name)) requireContext(textOf(value), question);
 }
 
+const firstOf = (text: string): string => text.split(',')[0]?.trim() ?? '';
+
 function requireFunction(called: string, text: string, question: Question, reads: boolean): void {
-  const first = text.split(',')[0]?.trim() ?? '';
+  const first = firstOf(text);
   if (ofChannel.has(called)) return;
-  if (called === 'LOCAL') requireVariable(first, question, reads);
-  else if (called === 'DIALPLAN_EXISTS') requireContext(first, question);
+  if (called === 'DIALPLAN_EXISTS') requireContext(first, question);
   else if (globals.has(called)) requireOther(question, reads ? others.readGlobal : others.setGlobal);
   else if (called === 'DEVICE_STATE') requireOther(question, reads ? others.readDevice : others.setDevice);
   else if (phones.has(called) && question.scope.endpoint(`PJSIP/${first}`)) requireOther(question, others.readEndpoint);
@@ -89,11 +93,9 @@ function requireContext(context: string, { user, scope }: Question): void {
   if (context !== '' && !scope.context(context)) throw notCovered(user, `the context '${context}'`);
 }
 
-/** The value that a request gives a variable. */
-function givenValue(name: string, { params: { variables, value } }: Question): string {
-  const entries = typeof variables === 'object' && variables !== null ? Object.entries(variables) : [];
-  const found = entries.find(([key]) => key.trim() === name)?.[1] ?? value;
-  const text = typeof found === 'object' && found !== null ? (found as { value?: unknown }).value : found;
+/** The text of a variable's value, which may be an object with it. */
+function textOf(given: unknown): string {
+  const text = typeof given === 'object' && given !== null ? (given as { value?: unknown }).value : given;
   return typeof text === 'string' ? text : '';
 }
 
@@ -141,10 +143,13 @@ function checksOf(operation: Operation, name: string): Record<Named, Check> {
       if (value.startsWith('recording:')) requireOther(question, others.playStored);
     },
     variable: (value, question) => {
-      requireVariable(value, question, reads);
+      requireVariable(value, question, reads, question.params.value);
       if (reads && !accessOf(question.user).mayDo(others.readGlobal)) question.params.ownOnly = true;
     },
-    variables: (value, question) => requireVariable(value.trim(), question, false),
+    variables(key, question) {
+      const { variables } = question.params;
+      requireVariable(key.trim(), question, false, (variables as Record<string, unknown> | undefined)?.[key]);
+    },
     eventSource(value, question) {
       const colon = value.indexOf(':');
       const id = value.slice(colon + 1);
