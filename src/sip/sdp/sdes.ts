@@ -27,7 +27,8 @@ export function readSdes(raw: unknown): SdesLine[] {
     .slice(0, MAX_LINES)
     .flatMap(({ id, suite, config, sessionConfig }) => {
       const tag = Number(id);
-      const key = keyOf(String(suite), String(config));
+      // Names of suites are read without regard to case (RFC 4568 9.1).
+      const key = keyOf(String(suite).toUpperCase(), String(config));
       const isPlain = sessionConfig === undefined || String(sessionConfig).trim() === '';
       return Number.isInteger(tag) && tag >= 0 && tag <= MAX_TAG && key && isPlain ? [{ tag, key }] : [];
     });

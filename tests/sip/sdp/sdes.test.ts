@@ -127,4 +127,13 @@ test('an answer with a key that we did not offer, or without one where there mus
   );
 });
 
+test('suites are named without regard to case', () => {
+  const key = `inline:${Buffer.alloc(30, 7).toString('base64')}`;
+  const offer = ['v=0', 'o=- 1 1 IN IP4 192.0.2.9', 's=-', 'c=IN IP4 192.0.2.9', 't=0 0', 'm=audio 5000 RTP/SAVP 0'];
+  const line = `a=crypto:1 aes_cm_128_hmac_sha1_80 ${key}`;
+  const answered = answerOffer(newSession('2'), read([...offer, line, ''].join('\r\n')), side('required'));
+  assert.ok(answered.ok);
+  assert.match(answered.ok ? answered.body : '', /a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:/);
+});
+
 test.run();
