@@ -14,6 +14,8 @@ export type LocationOptions = {
 
 /** Most places that one URI is looked up to. */
 const MAX_PLACES = 8;
+/** Most records of one answer that are followed: what a domain lists must not draw a flood of questions. */
+const MAX_RECORDS = 8;
 
 /** What the services of NAPTR and the prefixes of SRV stand for, the preferred one first where DNS leaves the choice. */
 const services: readonly { readonly protocol: Protocol; readonly naptr: string; readonly srv: string }[] = [
@@ -65,7 +67,8 @@ async function listed(
     .flatMap(({ service, replacement }) => {
       const known = usable.find((each) => each.naptr === service.toUpperCase());
       return known && replacement !== '' ? [{ protocol: known.protocol, name: replacement }] : [];
-    });
+    })
+    .slice(0, MAX_RECORDS);
   for (const service of preferred) {
     const places = await served(service, await orNothing(options.names.srv(service.name)), domain, options);
     if (places.length > 0) return places;
@@ -93,11 +96,11 @@ async function served(
   return places.slice(0, MAX_PLACES);
 }
 
-/** By priority, and among equals by chance in proportion to their weights (RFC 2782). */
+/** The first of them by priority, and among equals by chance in proportion to their weights (RFC 2782). */
 function inTurn(records: readonly SrvRecord[], random: () => number): SrvRecord[] {
   const turn: SrvRecord[] = [];
   const left = [...records].sort((one, other) => one.priority - other.priority || one.weight - other.weight);
-  while (left.length > 0) {
+  while (left.length > 0 && turn.length < MAX_RECORDS) {
     const group = left.filter(({ priority }) => priority === left[0]!.priority);
     const sum = group.reduce((total, { weight }) => total + weight, 0);
     let drawn = random() * sum;

@@ -151,4 +151,20 @@ test('a name server that is named is asked over the network', async () => {
   dns.close();
 });
 
+test('a domain that lists very many servers draws questions about eight of them', async () => {
+  const many = Array.from({ length: 1500 }, (_, index) => server(`${index}.nowhere.example`, index));
+  const asked: string[] = [];
+  const names = namesOf({ srv: { '_sip._udp.many.example': many } });
+  const counted: NameServer = {
+    ...names,
+    addresses: (name) => {
+      asked.push(name);
+      return names.addresses(name);
+    },
+  };
+  assert.equal(await found('sip:many.example', { names: counted }), []);
+  const first = Array.from({ length: 8 }, (_, index) => `${index}.nowhere.example`);
+  assert.equal(asked, [...first, 'many.example']);
+});
+
 test.run();
