@@ -317,6 +317,9 @@ export class SipRequest extends BaseMessage {
   }
 }
 
+/** Most characters kept of a reason phrase: it reaches logs and events. */
+const MAX_REASON = 128;
+
 /** A response: told from a request by `kind`. */
 export class SipResponse extends BaseMessage {
   readonly kind = 'response';
@@ -327,7 +330,7 @@ export class SipResponse extends BaseMessage {
   constructor(status: number, reason: string, raw: RawHeaders, body?: Buffer) {
     super(raw, body);
     this.status = status;
-    this.reason = oneLine(reason);
+    this.reason = oneLine(reason.slice(0, MAX_REASON));
   }
 
   get startLine(): string {

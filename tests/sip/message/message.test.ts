@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { buildRequest, buildResponse } from '../../../src/sip/message/build.ts';
-import type { SipMessage, SipRequest } from '../../../src/sip/message/message.ts';
+import { type SipMessage, type SipRequest, SipResponse } from '../../../src/sip/message/message.ts';
 import { parseMessage } from '../../../src/sip/message/parse.ts';
 import { reasonPhrase } from '../../../src/sip/message/status.ts';
 import { sipUri } from '../../../src/sip/message/uri.ts';
@@ -246,6 +246,10 @@ test('what is built with any texts is read back with them', () => {
       assert.equal(message.body, Buffer.from(body));
     }),
   );
+});
+
+test('a reason phrase is kept up to 128 characters', () => {
+  assert.is(new SipResponse(403, 'x'.repeat(50_000), { names: [], keys: [], values: [] }).reason, 'x'.repeat(128));
 });
 
 test.run();
