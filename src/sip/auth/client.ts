@@ -35,16 +35,22 @@ type Answerable = {
   credentials: DigestCredentials;
 };
 
+/** Most realms that one client answers: a proxy or two and the server. */
+const MAX_REALMS = 4;
+
 /** Answers challenges with the strongest algorithm that we and the server have (RFC 8760 2.4). */
 export function createDigestClient(known: readonly DigestCredentials[], ids: Ids): DigestClient {
   const accepted = new Map<string, { challenge: Answerable; count: number }>();
+  /** The nonce of a challenge with stale=true must be good for at least one request. */
+  const wasGood = ({ challenge, count }: { challenge: Answerable; count: number }) => !challenge.stale || count > 1;
   return {
     challenged(challenges) {
       const best = bestPerRealm(challenges, known);
       const news = best.filter((challenge) => {
         const before = accepted.get(keyOf(challenge));
         // A new nonce with stale=true says that the password was right (RFC 7616 3.3).
-        return !before || (challenge.stale && challenge.nonce !== before.challenge.nonce);
+        if (before) return challenge.stale && challenge.nonce !== before.challenge.nonce && wasGood(before);
+        return accepted.size < MAX_REALMS;
       });
       for (const challenge of news) accepted.set(keyOf(challenge), { challenge, count: 0 });
       return news.length > 0;

@@ -202,4 +202,32 @@ test('whatever is presented, nobody is accepted without the password', () => {
   );
 });
 
+test('a server that calls every nonce stale is answered twice; one that accepts in between goes on', () => {
+  const { client } = setUp();
+  const challenge = (nonce: number): Challenge[] => [
+    { from: 'WWW-Authenticate', value: `Digest realm="home", nonce="${nonce}", qop="auth", stale=${nonce > 1}` },
+  ];
+  const hostile = client();
+  const taken = [1, 2, 3, 4].map((nonce) => {
+    const worthIt = hostile.challenged(challenge(nonce));
+    if (worthIt) hostile.authorize('REGISTER', 'sip:h');
+    return worthIt;
+  });
+  assert.equal(taken, [true, true, false, false]);
+  const honest = client();
+  for (const nonce of [1, 2, 3]) {
+    assert.ok(honest.challenged(challenge(nonce)), `nonce ${nonce}`);
+    honest.authorize('INVITE', 'sip:h');
+    honest.authorize('INVITE', 'sip:h');
+  }
+});
+
+test('a server that names another realm each time is answered for four of them', () => {
+  const client = createDigestClient([{ username: 'alice', password: 'wonderland' }], createIds(new ManualClock()));
+  const taken = [1, 2, 3, 4, 5, 6].filter((realm) =>
+    client.challenged([{ from: 'WWW-Authenticate', value: `Digest realm="${realm}", nonce="n"` }]),
+  );
+  assert.equal(taken, [1, 2, 3, 4]);
+});
+
 test.run();
