@@ -44,7 +44,7 @@ export type AudioStream = {
 /** What a session description says, as far as calls need it. */
 export type Description = {
   lines: readonly MediaLine[];
-  /** The first audio line with a port, RTP/AVP and an address; undefined when there is none. */
+  /** The first audio line with a port, RTP/AVP, an address and a codec we know; else the first without the codec. */
   audio?: AudioStream;
   /** The same of those that will not do without SRTP (RTP/SAVP, RFC 3711 12). */
   secret?: AudioStream;
@@ -127,14 +127,17 @@ function findAudio(
   session: RawSession,
   allowed: readonly string[],
 ): AudioStream | undefined {
+  let first: AudioStream | undefined;
   for (const [index, line] of lines.entries()) {
     if (line.type !== 'audio' || line.port === 0 || !allowed.includes(line.protocol)) continue;
     const media = session.media[index]!;
     const address = addressOf(media, session);
     if (address === undefined) continue;
-    return readAudio(index, line, media, address, directionSaid(media, session));
+    const stream = readAudio(index, line, media, address, directionSaid(media, session));
+    if (stream.codecs.length > 0) return stream;
+    first ??= stream;
   }
-  return undefined;
+  return first;
 }
 
 function readAudio(

@@ -384,4 +384,19 @@ test('two of us always agree, whatever the codecs and directions', () => {
   );
 });
 
+test('of several audio lines the first with a codec that we know is taken, the others are refused', () => {
+  const head = ['v=0', 'o=- 1 1 IN IP4 192.0.2.9', 's=-', 'c=IN IP4 192.0.2.9', 't=0 0'];
+  const media = ['m=audio 5000 RTP/AVP 18', 'm=audio 5002 RTP/AVP 0', 'm=audio 5004 RTP/AVP 0', ''];
+  const offer = parseDescription([...head, ...media].join('\r\n'));
+  assert.ok(offer.ok);
+  if (!offer.ok) return;
+  const local = { address: '192.0.2.1', port: 4000, codecs: ['ulaw' as const], telephoneEvents: false };
+  const answered = answerOffer(newSession('1'), offer.description, local);
+  assert.ok(answered.ok);
+  if (!answered.ok) return;
+  assert.is(answered.agreed.remote.port, 5002);
+  const lines = answered.body.split('\r\n').filter((line) => line.startsWith('m='));
+  assert.equal(lines, ['m=audio 0 RTP/AVP 18', 'm=audio 4000 RTP/AVP 0', 'm=audio 0 RTP/AVP 0']);
+});
+
 test.run();
