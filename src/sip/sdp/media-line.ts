@@ -37,8 +37,10 @@ export function parametersOf(media: RawMedia, payloadType: number): string | und
 
 /** Where its packets are to go; undefined for a name: a media plane must not wait for its resolution. */
 export function addressOf(media: RawMedia, session: RawSession): string | undefined {
-  const address = String(media.connection?.ip ?? session.connection?.ip ?? '');
-  return isAddress(address) ? address : undefined;
+  const connection = media.connection ?? session.connection;
+  const address = String(connection?.ip ?? '');
+  const isKnown = connection?.version === 4 || connection?.version === 6;
+  return isKnown && isAddress(address) ? address : undefined;
 }
 
 /** Its direction, or else that of the session; `sendrecv` where nothing is said that can be read. */

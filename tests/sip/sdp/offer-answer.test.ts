@@ -399,4 +399,21 @@ test('of several audio lines the first with a codec that we know is taken, the o
   assert.equal(lines, ['m=audio 0 RTP/AVP 18', 'm=audio 4000 RTP/AVP 0', 'm=audio 0 RTP/AVP 0']);
 });
 
+test('an address of an unknown type is no place for audio', () => {
+  const audioOf = (version: string) => {
+    const text = [
+      'v=0',
+      'o=- 1 1 IN IP4 192.0.2.9',
+      's=-',
+      `c=IN ${version} 192.0.2.9`,
+      't=0 0',
+      'm=audio 5000 RTP/AVP 0',
+      '',
+    ];
+    const read = parseDescription(text.join('\r\n'));
+    return read.ok && read.description.audio?.address;
+  };
+  assert.equal([audioOf('IP4'), audioOf('IP7')], ['192.0.2.9', undefined]);
+});
+
 test.run();
