@@ -54,6 +54,9 @@ Options:
   -h, --help            this text
   -v, --version         the version
       --json            of what a running server tells: JSON, a line for each thing
+      --inspect         \`serve\` streams all actors to Stately's inspector; for development
+      --inspect-url <url>
+                        where its relay listens; ws://localhost:8080 when left out
       --wait <seconds>  how long \`ready\` asks again
       --app <name>      the application that \`tail\` follows
       --user <name>     whose token it is (who asks when left out)
@@ -79,7 +82,7 @@ async function main(args: string[]): Promise<number> {
   const { commands } = await import('./operator/operate.ts');
   if (command !== undefined && Object.hasOwn(commands, command)) return ask(command, rest, values);
   if (rest.length > 0) return refuseUsage(`unexpected argument: ${rest[0]}`);
-  if (command === 'serve') return runServer(values.config);
+  if (command === 'serve') return runServer(values);
   if (command === 'check') return checkConfiguration(values.config);
   if (command === 'ready') return askReady(values.config, values.wait);
   if (command === 'import') return importFrom(values.from);
@@ -100,6 +103,8 @@ function parse(args: string[]) {
         help: { type: 'boolean', short: 'h' },
         version: { type: 'boolean', short: 'v' },
         json: { type: 'boolean' },
+        inspect: { type: 'boolean' },
+        'inspect-url': { type: 'string' },
         app: { type: 'string' },
         user: { type: 'string' },
         expires: { type: 'string' },
@@ -189,16 +194,28 @@ async function askReady(file: string | undefined, wait = '0'): Promise<number> {
 }
 
 /** Runs until a signal; only comes back when it could not start. */
-async function runServer(file: string | undefined): Promise<number> {
-  const config = await load(file);
+type ServeOptions = { config?: string; inspect?: boolean; 'inspect-url'?: string };
+
+/** The inspector that was asked for; undefined when none was. @throws Error saying why it cannot be had. */
+async function inspectorFor({ inspect, 'inspect-url': url }: ServeOptions) {
+  if (!inspect && url === undefined) return undefined;
+  const { openInspector, standardInspector } = await import('./inspect.ts');
+  return openInspector(url ?? standardInspector);
+}
+
+async function runServer(options: ServeOptions): Promise<number> {
+  const config = await load(options.config);
   if (!config) return exitCode.failed;
-  const read = await reader(file);
+  const inspector = await inspectorFor(options).catch((error: Error) => error);
+  if (inspector instanceof Error) {
+    process.stderr.write(`hookswitch: ${inspector.message}\n`);
+    return exitCode.failed;
+  }
+  const read = await reader(options.config);
   const { serve } = await import('./serve.ts');
-  const started = await serve(
-    config,
-    () => read(config),
-    () => process.exit(exitCode.internal),
-  );
+  const failed = () => process.exit(exitCode.internal);
+  const started = await serve(config, () => read(config), failed, inspector?.inspect);
+  inspector?.stop();
   if (!started) return exitCode.failed;
   // Whatever a fault left open must not keep a server alive that was told to stop.
   process.exit(exitCode.ok);

@@ -1,3 +1,4 @@
+import type { Inspect } from './actors/spawn.ts';
 import type { RefusedChange } from './build/reload.ts';
 import { warnings } from './config/load.ts';
 import type { Config } from './config/schema.ts';
@@ -19,8 +20,14 @@ import { explainStartError } from './start-errors.ts';
  * @returns whether it came up; false when it was refused something, which has been told in one line.
  * @param reload reads the configuration anew. @throws Error whose message has one line for each problem.
  * @param failed ends the process after an error that should not have happened; the log holds it by then.
+ * @param inspect hears what xstate tells inspectors.
  */
-export async function serve(config: Config, reload: () => Config, failed: () => never): Promise<boolean> {
+export async function serve(
+  config: Config,
+  reload: () => Config,
+  failed: () => never,
+  inspect?: Inspect,
+): Promise<boolean> {
   // A reader of the banner that goes away is no reason to end.
   process.stdout.on('error', () => {});
   const output = await logOutput(config.general.log_delay);
@@ -33,7 +40,7 @@ export async function serve(config: Config, reload: () => Config, failed: () => 
     failed();
   };
   process.on('uncaughtException', fatal).on('unhandledRejection', fatal);
-  const running = await startServer(config, { logging }).catch((error: unknown) => {
+  const running = await startServer(config, { logging, ...(inspect && { inspect }) }).catch((error: unknown) => {
     const reason = explainStartError(error, config);
     if (reason === undefined) throw error;
     process.stderr.write(`hookswitch: ${reason}\n`);

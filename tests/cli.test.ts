@@ -1,13 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { WebSocketServer } from 'ws';
 
 const preload = new URL('./support/typescript.mjs', import.meta.url).href;
 const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url));
@@ -120,6 +122,39 @@ test('check accepts the example and the defaults', async () => {
   const valid = { code: 0, out: 'configuration is valid\n', err: '' };
   assert.equal(await run(['check', '--config', example]), valid);
   assert.equal(await run(['check']), valid);
+});
+
+test('serve --inspect streams actors with their charts to a relay of inspectors', async () => {
+  const relay = new WebSocketServer({ host: '127.0.0.1', port: 0 });
+  await once(relay, 'listening');
+  const told = new Promise<Record<string, unknown>>((resolve) =>
+    relay.on('connection', (socket) =>
+      socket.on('message', (data) => {
+        const event = JSON.parse(String(data));
+        const { type, name, definition } = event.json ?? event;
+        const chart = type === '@xstate.actor' && definition ? JSON.parse(definition) : {};
+        if (chart.states) resolve({ name, ...chart });
+      }),
+    ),
+  );
+  const config = join(directory, 'inspected.yaml');
+  writeFileSync(config, 'sip: { endpoints: { bob: { aor: { contacts: ["sip:bob@127.0.0.1:9"] } } } }\n');
+  const url = `ws://127.0.0.1:${(relay.address() as AddressInfo).port}`;
+  const server = start(['serve', '--config', config, '--inspect', '--inspect-url', url], {
+    HOOKSWITCH_LOG_LEVEL: 'silent',
+  });
+  const { id, initial, states } = await told;
+  assert.equal([id, initial, Object.keys(states as object).includes('reachable')], ['contact', 'created', true]);
+  await server.said(/is ready/);
+  server.process.kill('SIGTERM');
+  assert.is((await server.ended).code, 0);
+  for (const client of relay.clients) client.terminate();
+  await new Promise((resolve) => relay.close(resolve));
+});
+
+test('serve says what is wrong with the URL of an inspector', async () => {
+  const { code, err } = await start(['serve', '--inspect-url', 'http://nowhere']).ended;
+  assert.equal([code, err], [1, 'hookswitch: --inspect-url must be a WebSocket URL, like ws://localhost:8080\n']);
 });
 
 test('check and serve tell every problem of a bad file and end with 1', async () => {

@@ -1,5 +1,5 @@
 import { type CallStory, createCallStory } from '../actors/call-story.ts';
-import { createRuntime, type Runtime } from '../actors/spawn.ts';
+import { createRuntime, type Inspect, type Runtime } from '../actors/spawn.ts';
 import type { Config } from '../config/schema.ts';
 import type { startHttpServer } from '../http/server.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
@@ -34,6 +34,8 @@ export type ServerIo = {
   resolveHost?: (host: string) => Promise<string>;
   /** How the media thread is started, and with it the clock, sockets and chance of audio. */
   startMediaThread?: StartThread;
+  /** Hears what xstate tells inspectors of all actors. */
+  inspect?: Inspect;
   /** Serves the interface; by default on the address and port of the configuration. */
   serveHttp?: typeof startHttpServer;
 };
@@ -79,7 +81,7 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
   const ids = io.ids ?? createIds(clock, general.system_name);
   prepareDirectory(general.data_directory);
   const entityId = general.entity_id || keepEntityId(general.data_directory, ids, log);
-  const runtime = createRuntime(clock, log);
+  const runtime = createRuntime(clock, log, io.inspect);
   log.onLevels(createChartLog(runtime.turn, log.child({ part: 'charts' })));
   const story = createCallStory(runtime);
   story.listen(createCallLog(log.child({ part: 'calls' })));

@@ -1,0 +1,28 @@
+import type { Inspect } from './actors/spawn.ts';
+
+/** Where Stately's relay listens unless told otherwise (`createInspectorServer` of `@statelyai/inspect/server`). */
+export const standardInspector = 'ws://localhost:8080';
+
+/** A stream to an inspector. */
+export type Inspector = { inspect: Inspect; stop(): void };
+
+/** The part of the package that is used here. */
+type Package = {
+  createWebSocketInspector(options: { url: string }): { inspect: { next?: Inspect }; stop(): void };
+};
+
+/**
+ * Streams what xstate tells of all actors (their charts, events and snapshots) to Stately's inspector. For development:
+ * the package is installed beside the sources only, and snapshots hold numbers and names of callers.
+ * @param url of the relay. @throws Error that says what to install, or that the URL is none.
+ */
+export async function openInspector(url: string): Promise<Inspector> {
+  if (!/^wss?:$/.test(URL.canParse(url) ? new URL(url).protocol : ''))
+    throw new Error(`--inspect-url must be a WebSocket URL, like ${standardInspector}`);
+  // By a name that the compiler does not follow: the package is no part of what is installed for production.
+  const name = '@statelyai/inspect';
+  const loaded: Package | undefined = await import(name).catch(() => undefined);
+  if (!loaded) throw new Error(`--inspect needs the package ${name}: npm install --save-dev ${name}`);
+  const inspector = loaded.createWebSocketInspector({ url });
+  return { inspect: (event) => inspector.inspect.next?.(event), stop: () => inspector.stop() };
+}
