@@ -29,7 +29,16 @@ const layers: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The files that know everything, besides those of `build`. */
-const roots = ['main.ts', 'cli.ts', 'serve.ts', 'signals.ts', 'start-errors.ts', 'settings.ts', 'logging.ts', 'inspect.ts'];
+const roots = [
+  'main.ts',
+  'cli.ts',
+  'serve.ts',
+  'signals.ts',
+  'start-errors.ts',
+  'settings.ts',
+  'logging.ts',
+  'inspect.ts',
+];
 
 /** Where a library may be imported: layers, folders or files of src. What is not named may appear nowhere. */
 const libraries: Readonly<Record<string, readonly string[]>> = {
