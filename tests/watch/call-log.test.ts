@@ -59,7 +59,7 @@ log('an application that is called but not connected is named, and who ended the
     assert.equal(readable(partOf('calls', lines)).map(written), [
       'a call comes in: call #1, channel #1, from 100, from_name Alice, to desk, endpoint alice, name PJSIP/alice-x, protocol_id #2, source 10.0.0.2:5060',
       'a call asks for an application that is not connected: call #1, channel #1, application desk',
-      'a call has ended: call #1, channel #1, by dialplan, cause 16, cause_text Normal Clearing, reason the application desk is not connected, duration_s 0, talk_s 0',
+      'a call has ended: call #1, channel #1, by dialplan, cause 20, cause_text Subscriber absent, reason the application desk is not connected, duration_s 0, talk_s 0',
     ]);
   }),
 );
