@@ -49,9 +49,11 @@ export async function serve(
   if (!running) return false;
   for (const warning of warnings(config)) log.warn({ warning }, 'the configuration may not mean this');
   compactHeap();
-  process.stdout.write(banner(config, running));
   process.on('SIGHUP', () => takeUp(running, reload, log));
-  await untilStopped(running, config, log);
+  const stopped = untilStopped(running, config, log);
+  // Last: whoever reads it may send a signal at once.
+  process.stdout.write(banner(config, running));
+  await stopped;
   return true;
 }
 
