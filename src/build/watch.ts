@@ -65,7 +65,7 @@ export function buildMonitoring(
     media: await media.usage(),
     load: (await media.load?.()) ?? [],
     http: answers.figures(),
-    limits: { ...limitCounts.figures(), ...(recorder.store.evicted && { 'recorder.memory': recorder.store.evicted }) },
+    limits: { ...limitCounts.figures(), ...(recorder.evicted && { 'recorder.memory': recorder.evicted }) },
     oneWay: oneWay.total,
     bans: state.bans.size,
     records: records() ?? { made: 0, lost: 0, waitingOctets: 0 },

@@ -87,6 +87,12 @@ const gets =
   (method) =>
     method === 'GET' ? operation : undefined;
 
+/** Waits, if need be, until what is asked of the recorder is filed: that takes a while behind many calls. */
+const recorded =
+  (recorder: NonNullable<AppDeps['followers']>['recorder'], next: Next): Next =>
+  (...asked) =>
+    recorder?.isBehind ? recorder.settled().then(() => next(...asked)) : next(...asked);
+
 const document =
   (
     make: (host: string | undefined, user: HttpUser, c: Context<Env>) => object | undefined,
@@ -195,10 +201,12 @@ export function createApp(deps: AppDeps): HttpApp {
   const letIn: LogIn = (...asked) => logIn(...asked);
   const checked = createChecks({ logIn: letIn, limits, connections, origins, responder, requests, audit, log });
 
+  const ofRecorder = (next: Next): Next => recorded(deps.followers?.recorder, next);
+
   const guardOf = createGuards(owners);
   const [opensEvents, watches] = [operationNamed('events', 'eventWebsocket'), operationNamed('live', 'watch')];
   const events = createEventsSocket({ ...deps, owners, app, responder, unread, guard: guardOf(opensEvents) });
-  if (owners.applications) app.all(`${ari.base}/events`, checked(events.upgrade, gets(opensEvents)));
+  if (owners.applications) app.all(`${ari.base}/events`, checked(ofRecorder(events.upgrade), gets(opensEvents)));
   const media = mountMedia(deps, { app, checked, connections, origins, responder });
   const sockets = createSockets({ events, media, responder });
   const { live, listening } = owners;
@@ -206,10 +214,12 @@ export function createApp(deps: AppDeps): HttpApp {
     app.all(
       `${hookswitch.base}/live`,
       checked(
-        createLiveSocket({
-          ...{ live, sockets: events, responder, unread, log, guard: guardOf(watches) },
-          sightOf: (user) => sightOf(user, owners),
-        }),
+        ofRecorder(
+          createLiveSocket({
+            ...{ live, sockets: events, responder, unread, log, guard: guardOf(watches) },
+            sightOf: (user) => sightOf(user, owners),
+          }),
+        ),
         gets(watches),
       ),
     );
@@ -224,7 +234,10 @@ export function createApp(deps: AppDeps): HttpApp {
   const mountRoutes = ({ base, resources }: Api) => {
     const rest = resources.flatMap(({ operations }) => operations).filter(({ upgrade }) => !upgrade);
     for (const route of createRoutes(rest, { owners, responder, clock, log, validate, limits })) {
-      app.all(base + route.path.replaceAll(/\{(\w+)\}/g, ':$1'), checked(operate(route, responder), route.operationOf));
+      const run = operate(route, responder);
+      const asksRecorder = rest.some(({ owner, paths }) => owner === 'calls' && paths.includes(route.path));
+      const next = asksRecorder ? ofRecorder(run) : run;
+      app.all(base + route.path.replaceAll(/\{(\w+)\}/g, ':$1'), checked(next, route.operationOf));
     }
   };
   const root: Next = (c, _sources, user) => {

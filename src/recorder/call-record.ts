@@ -21,7 +21,8 @@ const aboutChannel: ReadonlySet<string> = new Set(['ownership', 'channelAudio', 
  */
 export type Role = 'channel' | 'ownership' | 'aboutChannel' | 'bridge' | 'aboutBridge' | 'ofTarget' | 'none';
 
-function roleOf(chart: string, { context }: Snapshot): Role {
+/** How a chart comes into a call. */
+export function roleOf(chart: string, { context }: Snapshot): Role {
   if (chart === 'channel' || chart === 'ownership' || chart === 'bridge') return chart;
   if (aboutChannel.has(chart)) return 'aboutChannel';
   if (chart === 'bridgeVideo') return 'aboutBridge';

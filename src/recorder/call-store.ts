@@ -35,7 +35,7 @@ const dropped = 0.25;
 const mostDropped = 1_000;
 
 /** How long events are kept for applications that come back, in ms, however short calls are kept. */
-const leastMs = 600_000;
+export const leastMs = 600_000;
 
 /** Part of the memory that entries may take that the journal has let go of while their call was live. */
 const ownPart = 0.5;
@@ -211,7 +211,7 @@ export class CallStore {
   }
 
   /** Lets go of calls that ended too long ago. @returns ids of those that went */
-  expire(now: number): string[] {
+  letGoEnded(now: number): string[] {
     const went: string[] = [];
     const due = now - this.#limits.keepEndedMs;
     for (const call of this.#ended) {
@@ -219,8 +219,15 @@ export class CallStore {
       this.#forget(call);
       went.push(call.id);
     }
+    return went;
+  }
+
+  /** Lets go of calls that ended too long ago, and of events that nobody comes back for. @returns ids of calls that went */
+  expire(now: number): string[] {
+    const went = this.letGoEnded(now);
+    const due = now - Math.max(this.#limits.keepEndedMs, leastMs);
     for (let piece = this.journal.oldest; piece; piece = this.journal.oldest) {
-      if (piece.number(piece.first + piece.size - 1, numberOf.at) > Math.min(due, now - leastMs)) break;
+      if (piece.number(piece.first + piece.size - 1, numberOf.at) > due) break;
       this.journal.retire();
     }
     return went;

@@ -124,7 +124,7 @@ export function createCalls(recorder: Recorder, stuck: Stuck, server: ServerDesc
         calls: wanted.slice(offset, next).map(model),
         total: wanted.length,
         ...(next < wanted.length ? { next } : {}),
-        evicted: recorder.store.evicted,
+        evicted: recorder.evicted,
       };
     },
     get,

@@ -72,7 +72,8 @@ export function passOver(step: KeptStep): void {
 
 const runs = new WeakMap<Chart, ChartRun>();
 
-function runOf(machine: Chart): ChartRun {
+/** Works steps of a chart out; one for each chart. */
+export function runOf(machine: Chart): ChartRun {
   let run = runs.get(machine);
   if (!run) {
     run = new ChartRun(machine);

@@ -82,9 +82,9 @@ export function createLive(options: LiveOptions): Live {
   const figures = (all: readonly CallRecord[]): LiveFigures => ({
     live_calls: all.filter(({ ended }) => ended === undefined).length,
     kept_calls: all.length,
-    evicted: recorder.store.evicted,
+    evicted: recorder.evicted,
     recorded: recorder.order,
-    octets: recorder.store.octets,
+    octets: recorder.octets,
     recording: recorder.on,
   });
 

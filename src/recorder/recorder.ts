@@ -3,14 +3,18 @@ import type { CommittedStep } from '../actors/step.ts';
 import type { KeptActor, Turn } from '../actors/turn.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import type { ChannelContext } from '../machines/channel.ts';
 import type { AriEventBody } from '../models/events.ts';
-import type { CallRecord, ObjectHistory } from './call-record.ts';
-import { CallStore, type StoreLimits } from './call-store.ts';
-import { EventEntry, MediaEntry, RequestEntry, SipEntry, type SipPlace, type Told } from './entries.ts';
+import { type CallRecord, roleOf } from './call-record.ts';
+import { CallStore, leastMs, type StoreLimits } from './call-store.ts';
+import { Capture, RecordedChart, type Row } from './capture.ts';
+import { EventEntry, MediaEntry, RequestEntry, type SipPlace, type Told } from './entries.ts';
 import { EventLog } from './event-log.ts';
+import { Filer, sipEntry, subjectOf } from './filer.ts';
 import { joined, type Mask, nothingMasked } from './masks.ts';
+import { wantedRows } from './retirement.ts';
 import { type RtpTraceLimits, RtpTraces } from './rtp-traces.ts';
-import { callIdOf, headOf, isAboutCall, redactBody, redactHead } from './sip-text.ts';
+import { headLength, isAboutCallOctets } from './sip-text.ts';
 
 export type RecorderSettings = StoreLimits & {
   /** Nothing is recorded, and nothing is kept. */
@@ -41,14 +45,8 @@ export type BegunRequest = ConstructorParameters<typeof RequestEntry>[0] & {
 /** Who hears what is recorded: of a step only whose call it belongs to. */
 export type RecordListener = (entry: Told | undefined, call: CallRecord | undefined) => void;
 
-/** Requests that steps may still follow from: so many at least, twice as many at most. */
-const rememberedRequests = 2_500;
-
-/**
- * So many things wait, at most, to be filed all at once: to do that between any two steps of a call takes the place of the
- * call's own work in the processor's caches, and costs both more than what is done.
- */
-const mostUnfiled = 512;
+/** Rows that are filed at once while others wait for the event loop: some ms of work. */
+const rowsAtOnce = 500;
 
 /** How often calls that ended long ago are looked for, in ms. */
 const expiryMs = 5_000;
@@ -63,14 +61,12 @@ const noRtp: RtpTraceLimits = { packets: 0, octets: 0 };
 
 const none: readonly never[] = [];
 
-/** What is filed of a request: that it has begun, or its answer. */
-const begun = 'begun';
-const answered = 'answered';
-
 /**
  * The flight recorder: everything that happens, in one order on one clock, sorted by calls and bounded. Of steps it keeps
  * what came in; the charts say what that led to when somebody asks. Nothing waits for it and nothing depends on it. While it
  * is off it hears of nothing, and has nothing: who tells it of events, messages and requests looks at `on` before.
+ *
+ * What happens is captured as octets, and filed when somebody asks; while somebody listens, at once.
  */
 export class Recorder {
   readonly clock: Clock;
@@ -78,23 +74,17 @@ export class Recorder {
   /** The heads of RTP packets. */
   readonly rtp: RtpTraces;
   readonly #log: Logger;
-  /** Requests by id: those of late, and those before. */
-  #requests = new Map<string, RequestEntry>();
-  #formerRequests = new Map<string, RequestEntry>();
   readonly #turn: RecorderOptions['turn'];
   readonly #actors: Iterable<LiveActor>;
-  /** What is kept; another one each time that it begins. */
-  #store: CallStore;
-  #events: EventLog;
-  /** What happened since somebody asked, and with each what filing it needs: whose step it is, what the event says. */
-  #unfiled: unknown[] = [];
+  /** What is kept; others each time that recording begins. */
+  #kept!: { readonly store: CallStore; readonly events: EventLog; readonly capture: Capture; readonly filer: Filer };
   #isFiling = false;
-  /** The request that a step was last found to follow from. */
-  #recent: RequestEntry | undefined;
   #on = false;
   #unkeep = (): void => {};
   #listeners: readonly RecordListener[] = [];
   #order = 0;
+  /** Calls that went before they were filed, because all together took too much. */
+  #unfiledCalls = 0;
   #expiry: unknown;
   #closed = false;
   /** What was hidden of calls that were live when recording ended, by their ids. */
@@ -106,22 +96,31 @@ export class Recorder {
     this.#log = log;
     this.clock = clock;
     this.settings = settings;
-    this.#store = this.#newStore();
+    this.#empty();
     this.rtp = new RtpTraces((!settings.off && settings.rtp) || noRtp);
-    this.#events = new EventLog(this.#store.journal);
     if (!settings.off) this.#begin();
   }
 
   /** What is kept, of everything that happened so far. */
   get store(): CallStore {
     this.#fileAll();
-    return this.#store;
+    return this.#kept.store;
   }
 
   /** The events among it. */
   get events(): EventLog {
     this.#fileAll();
-    return this.#events;
+    return this.#kept.events;
+  }
+
+  /** Octets that all of it takes, roughly. */
+  get octets(): number {
+    return this.#kept.store.octets + this.#kept.capture.octets;
+  }
+
+  /** Calls that went before their time because all together took too much. */
+  get evicted(): number {
+    return this.#kept.store.evicted + this.#unfiledCalls;
   }
 
   /** Whether anything is recorded now. */
@@ -148,6 +147,19 @@ export class Recorder {
     this.store.makeRoom();
   }
 
+  /** Whether so much waits to be filed that who asks should wait for {@link settled} first. */
+  get isBehind(): boolean {
+    return !this.#kept.capture.isEmpty;
+  }
+
+  /** Resolves when everything that has happened so far is filed. Others have their turn meanwhile. */
+  async settled(): Promise<void> {
+    for (const last = this.#order; !this.#kept.capture.isEmpty; ) {
+      if (this.#fileSome(rowsAtOnce, last)) return;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
   /** Hears of everything from now on. @returns a function that ends that. */
   listen(listener: RecordListener): () => void {
     this.#fileAll();
@@ -159,43 +171,53 @@ export class Recorder {
 
   /** A request is carried out from now on. @returns what to call with the status of its answer */
   requested(request: BegunRequest): (status: number, durationMs: number) => void {
-    const { looks } = request;
-    const entry = new RequestEntry(request);
-    entry.order = ++this.#order;
-    if (!looks) this.#take(entry, begun);
+    const order = ++this.#order;
+    const { looks, id } = request;
+    if (!looks) this.#begun(request, order);
     return (status, durationMs) => {
-      entry.status = status;
-      entry.durationMs = durationMs;
-      if (!this.#on) return;
-      if (looks && status < 400) return;
-      this.#take(entry, answered);
+      if (!this.#on || (looks && status < 400)) return;
+      if (looks) this.#begun(request, order);
+      if (this.#isDirect) this.#file((filer) => filer.answer(id, status, durationMs));
+      else this.#kept.capture.answer(++this.#order, this.clock.now(), id, status, durationMs);
     };
   }
 
   /** An event was made for an application. */
   sent(application: string, number: number, event: AriEventBody, json: string, missed: boolean): void {
-    const entry = new EventEntry({ at: this.clock.now(), application, number, type: event.type, json, missed });
-    entry.order = ++this.#order;
-    this.#take(entry, event);
+    const order = ++this.#order;
+    const at = this.clock.now();
+    if (this.#isDirect) {
+      const entry = new EventEntry({ at, application, number, type: event.type, json, missed });
+      entry.order = order;
+      this.#file((filer) => filer.event(entry, event));
+    } else this.#kept.capture.event(order, at, application, number, json, missed, subjectOf(event)[1] ?? '');
+    this.#expireSoon();
   }
 
   /** The call that an event was about, while it is kept. */
   callOf({ json }: EventEntry): CallRecord | undefined {
-    return this.#ofEvent(JSON.parse(json) as AriEventBody)?.call;
+    this.#fileAll();
+    return this.#kept.filer.ofEvent(JSON.parse(json) as AriEventBody)?.call;
   }
 
   /** A SIP message came in or went out. */
   sip(direction: 'in' | 'out', bytes: Buffer, protocol: string, local: SipPlace, remote: SipPlace): void {
-    const raw = headOf(bytes);
-    const head = redactHead(raw);
-    const bodyLength = bytes.length - raw.length;
-    const body = this.settings.bodies && bodyLength > 0 ? redactBody(bytes.toString('latin1', raw.length)) : undefined;
-    const entry = new SipEntry({
-      ...{ at: this.clock.now(), direction, protocol, head, bodyLength, local, remote },
-      body,
-    });
-    entry.order = ++this.#order;
-    this.#take(entry, undefined);
+    const order = ++this.#order;
+    const at = this.clock.now();
+    const length = this.settings.bodies ? bytes.length : headLength(bytes);
+    // What can be of no call is filed where it pushes none out.
+    if (this.#isDirect || !(this.#isFiling || isAboutCallOctets(bytes, length))) {
+      const entry = sipEntry(bytes.toString('latin1', 0, length), bytes.length, {
+        at,
+        direction,
+        protocol,
+        local,
+        remote,
+      });
+      entry.order = order;
+      this.#file((filer) => filer.sip(entry));
+    } else this.#kept.capture.sip(order, at, bytes, length, { direction, protocol, local, remote });
+    this.#expireSoon();
   }
 
   /** The media plane told something of a channel. */
@@ -204,7 +226,9 @@ export class Recorder {
     if (!this.#on) return;
     const entry = new MediaEntry(this.clock.now(), channelId, report);
     entry.order = ++this.#order;
-    this.#take(entry, undefined);
+    if (this.#isDirect) this.#file((filer) => filer.media(entry));
+    else this.#kept.capture.media(entry);
+    this.#expireSoon();
   }
 
   /** Stops recording; what is kept stays. */
@@ -229,8 +253,13 @@ export class Recorder {
       this.#log.info({ objects: running.length }, 'recording begins; calls are known from here on');
   }
 
-  #newStore(): CallStore {
-    return new CallStore(this.settings, (call) => joined(this.settings.mask, this.#hidden.get(call) ?? nothingMasked));
+  #empty(): void {
+    const { settings } = this;
+    const store = new CallStore(settings, (call) => joined(settings.mask, this.#hidden.get(call) ?? nothingMasked));
+    const events = new EventLog(store.journal);
+    const capture = new Capture({ octets: settings.octets, makeRoom: (octets) => this.#makeRoom(octets) });
+    const filer = new Filer({ capture, store, events, tell: (entry, call) => this.#tell(entry, call) });
+    this.#kept = { store, events, capture, filer };
   }
 
   #end(): void {
@@ -239,104 +268,126 @@ export class Recorder {
     this.#unkeep();
     this.clock.clearTimeout(this.#expiry);
     this.#expiry = undefined;
+    const { store } = this.#kept;
     // What is hidden stays hidden, also when recording begins again while the call goes on.
-    for (const { id, formerIds, mask, ended } of this.#store.calls())
+    for (const { id, formerIds, mask, ended } of store.calls())
       if (ended === undefined && mask !== this.settings.mask)
         for (const each of [id, ...formerIds]) this.#hidden.set(each, mask);
-    const calls = this.#store.letGo();
+    const calls = store.letGo();
     for (const actor of this.#actors) actor.note = undefined;
-    this.#requests.clear();
-    this.#formerRequests.clear();
-    this.#recent = undefined;
-    this.#store = this.#newStore();
-    this.#events = new EventLog(this.#store.journal);
+    this.#empty();
     this.#log.info({ calls }, 'nothing is recorded any more; the calls that were kept are gone');
   }
 
   #keep(step: CommittedStep, actor: KeptActor): void {
     step.order = ++this.#order;
-    this.#take(step, actor);
+    const { capture } = this.#kept;
+    let chart = actor.note as RecordedChart | undefined;
+    const isNew = chart?.capture !== capture;
+    if (isNew || chart === undefined) {
+      chart = capture.begin(actor.machine, step.object, roleOf(actor.machine.id, step.after), step.at);
+      actor.note = chart;
+    }
+    // What never is in a call is filed where it pushes none out.
+    if (this.#isDirect || (chart.role === 'none' && !this.#isFiling)) {
+      const recorded = chart;
+      this.#file((filer) => filer.step(step, recorded));
+    } else this.#captureStep(step, chart, isNew);
+    this.#expireSoon();
   }
 
-  /** Something happened. Who listens hears of it at once; else it waits to be filed with others. */
-  #take(what: CommittedStep | Told, by: unknown): void {
-    this.#unfiled.push(what, by);
-    if (this.#listeners.length > 0 || this.#unfiled.length >= 2 * mostUnfiled) this.#fileAll();
-    if (this.#expiry === undefined) this.#expireSoon();
+  #captureStep(step: CommittedStep, chart: RecordedChart, isNew: boolean): void {
+    const { capture } = this.#kept;
+    const { order, at, after } = step;
+    if (isNew) capture.chart(chart, order, at, chart.role === 'ofTarget' ? targetOf(after.context) : step.object);
+    if (chart.role === 'channel' && chart.linked !== (after.context as ChannelContext).linked)
+      capture.linked(chart, order, at, after.context as ChannelContext);
+    capture.step(step, chart.number);
   }
 
+  #begun(request: BegunRequest, order: number): void {
+    const entry = new RequestEntry(request);
+    entry.order = order;
+    if (this.#isDirect) this.#file((filer) => filer.request(entry));
+    else this.#kept.capture.request(entry);
+    this.#expireSoon();
+  }
+
+  /** Whether things are filed as they happen: somebody listens, and nothing that came before has to be filed first. */
+  get #isDirect(): boolean {
+    return this.#listeners.length > 0 && !this.#isFiling && this.#kept.capture.isEmpty;
+  }
+
+  /** Files something; what that leads to is captured, and filed behind it. */
+  #file(file: (filer: Filer) => void): void {
+    this.#guarded(() => file(this.#kept.filer));
+    if (this.#listeners.length > 0) this.#fileAll();
+  }
+
+  /** Files all that was captured. Who is told of something may ask at once; what comes behind that is filed in its turn. */
   #fileAll(): void {
-    // Who is told of something may ask at once; what comes behind that is still to be filed, in its turn.
-    if (this.#isFiling || this.#unfiled.length === 0) return;
+    if (this.#isFiling || this.#kept.capture.isEmpty) return;
+    this.#fileSome(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
+    this.#kept.store.letGoEnded(this.clock.now());
+  }
+
+  /** Files captured rows, oldest first: so many at most. @returns whether all are filed up to a place in the order */
+  #fileSome(most: number, last: number): boolean {
+    const { capture } = this.#kept;
+    const running = this.#running();
+    for (let count = 0; count < most; count++) {
+      const row = capture.take();
+      if (!row) return true;
+      this.#fileRow(row, running);
+      if (row.order >= last) return true;
+    }
+    return false;
+  }
+
+  #fileRow(row: Row, running: ReadonlyMap<number, RecordedChart>): void {
+    this.#guarded(() => this.#kept.filer.row(row, running));
+  }
+
+  #guarded(file: () => void): void {
     this.#isFiling = true;
-    while (this.#unfiled.length > 0) {
-      const unfiled = this.#unfiled;
-      this.#unfiled = [];
-      for (let at = 0; at < unfiled.length; at += 2) {
-        try {
-          this.#file(unfiled[at] as CommittedStep | Told, unfiled[at + 1]);
-        } catch (error) {
-          this.#log.error({ error }, 'something could not be recorded');
-        }
-      }
+    try {
+      file();
+    } catch (error) {
+      this.#log.error({ error }, 'something could not be recorded');
+    } finally {
+      this.#isFiling = false;
     }
-    this.#isFiling = false;
   }
 
-  #file(what: CommittedStep | Told, by: unknown): void {
-    if (what.kind === 'step') this.#fileStep(what, by as KeptActor);
-    else if (what.kind === 'event') this.#fileEvent(what, by as AriEventBody);
-    else if (what.kind === 'media') this.#put(what, this.#store.channel(what.object));
-    else if (what.kind === 'sip') this.#fileSip(what);
-    else if (by === begun) this.#remember(what);
-    else this.#fileAnswered(what);
+  /** The charts that run of which nothing is filed yet. */
+  #running(): Map<number, RecordedChart> {
+    const running = new Map<number, RecordedChart>();
+    for (const { note } of this.#actors)
+      if (note instanceof RecordedChart && note.note === undefined) running.set(note.number, note);
+    return running;
   }
 
-  #fileStep(step: CommittedStep, actor: KeptActor): void {
-    const history = this.#store.addStep(step, actor);
-    if (step.request !== undefined && step.request !== history.request) this.#link(history, step.request);
-    this.#tell(undefined, history.call);
+  /** Makes room for so many octets: what is filed is older than what is captured, and goes first. */
+  #makeRoom(octets: number): void {
+    const { store } = this.#kept;
+    while (this.octets + octets > this.settings.octets)
+      // What is being filed stays where it is until that is done.
+      if (!store.journal.retire() && (this.#isFiling || !this.#retire())) return;
   }
 
-  #fileEvent(entry: EventEntry, event: AriEventBody): void {
-    const history = this.#ofEvent(event);
-    this.#events.note(entry.application, this.#store.addEvent(history, entry));
-    this.#tell(entry, history?.call);
-  }
-
-  #fileAnswered(entry: RequestEntry): void {
-    if (entry.calls.length === 0) this.#put(entry, this.#ofPath(entry.path));
-    else this.#tell(entry, this.#store.find(entry.calls[0] ?? ''));
-  }
-
-  #fileSip(entry: SipEntry): void {
-    const callId = callIdOf(entry.head);
-    const history = this.#store.sipCall(callId);
-    if (history || !isAboutCall(entry.head)) this.#put(entry, history);
+  /** The oldest segment of the capture goes; what in it is of live calls is filed before. */
+  #retire(): boolean {
+    const { capture, filer } = this.#kept;
+    const { oldest } = capture;
+    if (!oldest) return false;
+    const wanted = wantedRows(oldest, capture, filer, this.#actors);
+    if (wanted.size === 0) this.#unfiledCalls += oldest.calls;
     else {
-      this.#store.wait(callId, entry);
-      this.#tell(entry, undefined);
+      const running = this.#running();
+      for (const row of oldest.rows()) if (wanted.has(row.order)) this.#fileRow(row, running);
     }
-  }
-
-  /** Puts the request that a step follows from into its call. */
-  #link(history: ObjectHistory, id: string): void {
-    const { call } = history;
-    if (!call) return;
-    history.request = id;
-    // Steps of several charts follow from one request.
-    const entry = this.#recent?.id === id ? this.#recent : (this.#requests.get(id) ?? this.#formerRequests.get(id));
-    this.#recent = entry;
-    if (!entry || entry.calls.includes(call.id)) return;
-    entry.calls = [...entry.calls, call.id];
-    this.#store.put(history, entry);
-    this.#tell(entry, call);
-  }
-
-  #put(entry: Told, history: ObjectHistory | undefined): void {
-    if (history) this.#store.put(history, entry);
-    else this.#store.putOther(entry);
-    this.#tell(entry, history?.call);
+    capture.retire();
+    return true;
   }
 
   #tell(entry: Told | undefined, call: CallRecord | undefined): void {
@@ -349,42 +400,16 @@ export class Recorder {
     }
   }
 
-  /** Two generations, of which the older one goes as a whole, cost less than to delete one for each that comes. */
-  #remember(entry: RequestEntry): void {
-    this.#requests.set(entry.id, entry);
-    if (this.#requests.size < rememberedRequests) return;
-    this.#formerRequests = this.#requests;
-    this.#requests = new Map();
-  }
-
-  /** What a path names: `/ari/channels/{id}/…`, `/hookswitch/calls/{id}/…`, and the same of bridges, playbacks and recordings. */
-  #ofPath(path: string): ObjectHistory | undefined {
-    const [, , resource, id] = path.split('/');
-    if (id === undefined) return undefined;
-    if (resource === 'calls') return this.#store.find(id)?.newest ?? this.#store.channel(id);
-    if (resource === 'channels') return this.#store.channel(id);
-    if (resource === 'bridges') return this.#store.object('bridge', id);
-    return resource === 'playbacks' ? this.#store.object('playback', id) : undefined;
-  }
-
-  #ofEvent(event: AriEventBody): ObjectHistory | undefined {
-    const { channel, peer, playback, bridge, recording } = event as {
-      [name in 'channel' | 'peer' | 'bridge' | 'playback']?: { id?: string };
-    } & { recording?: { name: string } };
-    const about = channel ?? peer ?? transfererOf(event);
-    if (about?.id !== undefined) return this.#store.channel(about.id);
-    if (playback?.id !== undefined) return this.#store.object('playback', playback.id);
-    if (bridge?.id !== undefined) return this.#store.object('bridge', bridge.id);
-    return recording && this.#store.object('liveRecording', recording.name);
-  }
-
   #expireSoon(): void {
-    if (this.#closed) return;
+    if (this.#expiry !== undefined || this.#closed || !this.#on) return;
     this.#expiry = this.clock.setTimeout(() => {
       this.#expiry = undefined;
-      const { store } = this;
-      store.expire(this.clock.now());
-      if (store.hasEnded) this.#expireSoon();
+      const { store, capture } = this.#kept;
+      const now = this.clock.now();
+      store.expire(now);
+      const due = now - Math.max(this.settings.keepEndedMs, leastMs);
+      while (capture.oldest && capture.oldest.lastAt <= due && this.#retire());
+      if (store.hasEnded || !capture.isEmpty) this.#expireSoon();
     }, expiryMs);
   }
 }
@@ -401,8 +426,8 @@ function asItIs(actor: LiveActor, at: number): CommittedStep {
   };
 }
 
-/** The channel whose far side asked for the transfer that an event is about. */
-const transfererOf = (event: AriEventBody): { id: string } | undefined => {
-  if (event.type === 'ChannelTransfer') return event.referred_by.source_channel;
-  return event.type === 'BridgeAttendedTransfer' ? event.transferer_first_leg : undefined;
+/** The object that something is heard on: `channel:ID`, `bridge:ID`. */
+const targetOf = (context: unknown): string => {
+  const { targetUri } = context as { targetUri: string };
+  return targetUri.slice(targetUri.indexOf(':') + 1);
 };

@@ -17,7 +17,7 @@ const headEnd = '\r\n\r\n';
 const noCause = -1;
 const byClock = -2;
 const byRequest = -3;
-const byOther = -4;
+export const byOther = -4;
 
 /** What few steps have beside the request that they follow from. */
 type Rest = { readonly request: string | undefined; readonly cause: Step['causedBy']; readonly besides: unknown };
@@ -45,7 +45,8 @@ function saysMore(event: ChartEvent): boolean {
   return false;
 }
 
-function causeNumber(cause: Step['causedBy'], request: string | undefined): number {
+/** A cause as a number; {@link byOther} for one that has none. */
+export function causeNumber(cause: Step['causedBy'], request: string | undefined): number {
   if (typeof cause === 'number') return cause;
   if (cause === undefined) return noCause;
   if (cause === clockCause) return byClock;
@@ -58,11 +59,12 @@ const ofRequest = requestCause('');
 const isCause = (cause: string, request: string): boolean =>
   cause.length === ofRequest.length + request.length && cause.startsWith(ofRequest) && cause.endsWith(request);
 
-function causeOf(number: number, request: string | undefined, rest: Rest | undefined): Step['causedBy'] {
+/** The cause of a number; `other` is one that has none. */
+export function causeOf(number: number, request: string | undefined, other: Step['causedBy']): Step['causedBy'] {
   if (number >= 0) return number;
   if (number === byClock) return clockCause;
   if (number === byRequest) return requestCause(request ?? '');
-  return rest?.cause;
+  return other;
 }
 
 /** Writes an event, as it was made for an application. */
@@ -117,7 +119,7 @@ export function readRow(segment: Segment, place: number): Kept {
       ...{ order, at, seq: number, taking: kinds[code] as Taking, request },
       event: typeof content === 'string' ? { type: content } : content,
       besides: rest?.besides as StepSource['besides'],
-      causedBy: causeOf(segment.number(place, numberOf.cause), request, rest),
+      causedBy: causeOf(segment.number(place, numberOf.cause), request, rest?.cause),
     };
     return new KeptStep(step, subject as KeptChart);
   }

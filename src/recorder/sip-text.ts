@@ -3,10 +3,7 @@
 const bodyAfter = Buffer.from('\r\n\r\n');
 
 /** The first line and the headers with the empty line behind them, octets as latin1; all of it when there is none. */
-export function headOf(bytes: Buffer): string {
-  const end = bytes.indexOf(bodyAfter);
-  return bytes.toString('latin1', 0, end < 0 ? bytes.length : end + bodyAfter.length);
-}
+export const headOf = (bytes: Buffer): string => bytes.toString('latin1', 0, headLength(bytes));
 
 /** Headers whose values authenticate somebody. */
 const secretHeaders = [
@@ -16,6 +13,12 @@ const secretHeaders = [
   'proxy-authenticate',
   'authentication-info',
 ];
+
+/** Octets of the first line and the headers with the empty line behind them. */
+export function headLength(bytes: Buffer): number {
+  const end = bytes.indexOf(bodyAfter);
+  return end < 0 ? bytes.length : end + bodyAfter.length;
+}
 
 /** Takes out what authenticates anybody: of those headers only the scheme is left. Folded lines go with their header. */
 export function redactHead(head: string): string {
@@ -46,6 +49,22 @@ export function isAboutCall(head: string): boolean {
   const cseq = /\r\ncseq[ \t]*:[ \t]*\d+[ \t]+([A-Z]+)/i.exec(head);
   return cseq?.[1] !== undefined && callMethods.has(cseq[1]);
 }
+
+/**
+ * Whether a message may belong to a call, by a glance at its octets: what registers, publishes, subscribes or asks for options
+ * does not; where that does not show at once, it may.
+ * @param length of its head, in octets
+ */
+export function isAboutCallOctets(bytes: Buffer, length: number): boolean {
+  const isResponse = bytes.toString('latin1', 0, 4) === 'SIP/';
+  const at = isResponse ? bytes.indexOf('\r\nCSeq: ', 0, 'latin1') : 0;
+  if (at < 0 || at > length) return true;
+  const found = bytes.toString('latin1', at, at + 32);
+  const method = isResponse ? found.split(' ', 3)[2] : found.slice(0, found.indexOf(' '));
+  return method === undefined || !methodsOfNoCall.has(method.split('\r', 1)[0] as string);
+}
+
+const methodsOfNoCall: ReadonlySet<string> = new Set(['REGISTER', 'OPTIONS', 'PUBLISH', 'SUBSCRIBE']);
 
 const callMethods: ReadonlySet<string> = new Set(['INVITE', 'ACK', 'BYE', 'CANCEL', 'PRACK', 'UPDATE', 'INFO']);
 
