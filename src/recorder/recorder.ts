@@ -156,7 +156,7 @@ export class Recorder {
   async settled(): Promise<void> {
     for (const last = this.#order; !this.#kept.capture.isEmpty; ) {
       if (this.#fileSome(rowsAtOnce, last)) return;
-      await new Promise((resolve) => setImmediate(resolve));
+      await new Promise<void>((resolve) => this.clock.soon(resolve));
     }
   }
 
