@@ -5,17 +5,17 @@ import { AriError } from '../models/errors.ts';
 import { Cause } from '../telephony/causes.ts';
 import { DriverError } from '../telephony/driver.ts';
 import { shownParty } from '../telephony/party.ts';
-import type { Belongings } from './belongings.ts';
 import type { ChannelApplications, ChannelEntry } from './channel-entry.ts';
 import { readEndpoint } from './channel-requests.ts';
 import type { Channels } from './channels.ts';
 import type { Companies } from './companies.ts';
+import type { ObjectOwnership } from './object-ownership.ts';
 
 export type ForwardingOptions = {
   channels: Channels;
   companies: Companies;
   applications: Pick<ChannelApplications, 'addInterest'>;
-  belongings: Pick<Belongings, 'creatorOf' | 'by'>;
+  objectOwnership: Pick<ObjectOwnership, 'creatorOf' | 'by'>;
   log: Logger;
 };
 
@@ -23,7 +23,7 @@ export type ForwardingOptions = {
  * Makes what follows calls that their far sides send elsewhere: another channel calls there, for whoever had the first one
  * called, and that one ends. What the new one does when it is answered, how long it may take and who made it is as it was.
  */
-export function createForwarding({ channels, companies, applications, belongings, log }: ForwardingOptions) {
+export function createForwarding({ channels, companies, applications, objectOwnership, log }: ForwardingOptions) {
   const open = (old: ChannelEntry, { target, redirection }: Forward): ChannelEntry | undefined => {
     const { caller, connected, variables, inheritance, accountCode, tenantId, language, linked } =
       channels.snapshot(old).context;
@@ -55,8 +55,8 @@ export function createForwarding({ channels, companies, applications, belongings
 
   return (old: ChannelEntry, forward: Forward): void => {
     const { target } = forward;
-    const creator = belongings.creatorOf('channel', old.id);
-    const successor = creator ? belongings.by(creator, () => open(old, forward)) : open(old, forward);
+    const creator = objectOwnership.creatorOf('channel', old.id);
+    const successor = creator ? objectOwnership.by(creator, () => open(old, forward)) : open(old, forward);
     if (successor) {
       const { onAnswer } = successor.ownership.getSnapshot().context;
       if (onAnswer?.type === 'application')

@@ -1,11 +1,11 @@
 import type { Applications } from './applications.ts';
-import type { Belongings } from './belongings.ts';
 import type { Bridges } from './bridges.ts';
 import type { CallStory } from './call-story.ts';
 import type { LegOf } from './channel-entry.ts';
 import type { Channels } from './channels.ts';
 import type { Contacts } from './contacts.ts';
 import { type Dump, dumpVersion, type LegDump, readDump } from './dumps.ts';
+import type { ObjectOwnership } from './object-ownership.ts';
 import type { OutboundConnections } from './outbound-connections.ts';
 import type { Playbacks } from './playbacks.ts';
 import type { Recordings, RecordTarget } from './recordings.ts';
@@ -31,7 +31,7 @@ export type Owners = {
   registrations: Registrations;
   watchers: Watchers;
   /** Left out where nobody asks whose things are. */
-  belongings?: Belongings | undefined;
+  objectOwnership?: ObjectOwnership | undefined;
   /** What is remembered of calls for those who run the server. */
   story?: CallStory | undefined;
 };
@@ -56,7 +56,7 @@ export const putDown = ({
   outbound,
   registrations,
   watchers,
-  belongings,
+  objectOwnership,
   story,
 }: Owners): Dump => ({
   version: dumpVersion,
@@ -72,7 +72,7 @@ export const putDown = ({
   transfers: transfers?.dump() ?? [],
   dials: dials?.dump() ?? [],
   ...outbound.dump(),
-  ...(belongings && belongings.size > 0 && { creators: belongings.dump() }),
+  ...(objectOwnership && objectOwnership.size > 0 && { creators: objectOwnership.dump() }),
 });
 
 /**
@@ -97,7 +97,7 @@ export function takeUp(owners: Owners, dumped: unknown, { legOf, awaitsApplicati
   watchers.restore(dump.watchers ?? []);
   applications.restore(dump);
   outbound.restore(dump);
-  owners.belongings?.restore(dump.creators ?? []);
+  owners.objectOwnership?.restore(dump.creators ?? []);
   const recordTarget = (kind: RecordTarget['kind'], id: string): RecordTarget | undefined => {
     const bridge = kind === 'bridge' ? bridges?.find(id) : undefined;
     if (bridge) return bridges?.recordTarget(bridge);

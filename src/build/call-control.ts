@@ -26,7 +26,7 @@ export function buildCallControl(
   { media }: Network,
 ) {
   const { general, limits } = config;
-  const { bus, applications, belongings, eventSources, endpoints, dialplanSystem } = state;
+  const { bus, applications, objectOwnership, eventSources, endpoints, dialplanSystem } = state;
   const playbacks = createPlaybacks({ bus, runtime, ids, log, queueLimit: limits.playbacks });
   const dialplan = createDialplan({
     contexts: config.dialplan,
@@ -83,7 +83,7 @@ export function buildCallControl(
       return entry && channels.model(entry);
     },
   });
-  belongings.add({ channel: channels.findByIdOrName });
+  objectOwnership.add({ channel: channels.findByIdOrName });
   const operations = createChannelOperations({
     channels,
     playbacks,

@@ -102,7 +102,7 @@ export async function buildInterface(
     listening,
     usage: { get: watched.usage },
     bans: state.bans,
-    belongings: state.belongings,
+    objectOwnership: state.objectOwnership,
     charts: page?.charts,
     contacts: state.contacts,
     watchers: state.watchers,

@@ -42,7 +42,7 @@ export function buildMeeting(
     runtime,
     limitCounts: { hit },
   }: Pick<Base, 'config' | 'clock' | 'ids' | 'log' | 'runtime' | 'limitCounts'>,
-  { bus, applications, belongings, eventSources }: State,
+  { bus, applications, objectOwnership, eventSources }: State,
   media: AudioMeeting,
   { channels, playbacks, recordings, stored, broadcasts, dialplan }: Calls,
 ) {
@@ -70,7 +70,7 @@ export function buildMeeting(
     fieldEvents: compatibility === 'asterisk',
   });
   channels.onTransferAsked((channel, request) => transfers.ask(channel, request));
-  channels.onForwarded(createForwarding({ channels, companies, applications, belongings, log }));
+  channels.onForwarded(createForwarding({ channels, companies, applications, objectOwnership, log }));
   channels.onReplacing(createReplacing({ channels, bridges, places, log }));
   // Before its bridge: the channel that is to be in its place comes there first.
   channels.onEnding(transfers.departing);
@@ -85,7 +85,7 @@ export function buildMeeting(
       return shown?.bridge_class === 'stasis' ? shown : undefined;
     },
   });
-  belongings.add({ bridge: bridges.find });
+  objectOwnership.add({ bridge: bridges.find });
   const bridgeOperations = createBridgeOperations({
     bridges,
     channels,

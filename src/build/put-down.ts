@@ -26,7 +26,7 @@ const ownersOf = ({ base, state, calls }: Floors) => ({
   outbound: calls.outbound,
   registrations: state.registrations,
   watchers: state.watchers,
-  belongings: state.belongings,
+  objectOwnership: state.objectOwnership,
 });
 
 /** A whole server as it is now, as plain JSON; between two steps of its actors. Changes nothing. */

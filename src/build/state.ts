@@ -1,9 +1,9 @@
 import type { Absences } from '../actors/absences.ts';
 import { createApplications } from '../actors/applications.ts';
-import { createBelongings } from '../actors/belongings.ts';
 import { createContacts } from '../actors/contacts.ts';
 import { createDialplanSystem } from '../actors/dialplan-system.ts';
 import { createEventSourceDirectory } from '../actors/event-sources.ts';
+import { createObjectOwnership } from '../actors/object-ownership.ts';
 import { createRegistrations } from '../actors/registrations.ts';
 import { createWatchers } from '../actors/watchers.ts';
 import { createBus } from '../bus/bus.ts';
@@ -43,8 +43,8 @@ export function buildState({
   const check = config.general.validate ? createEventCheck() : undefined;
   // Who lets go of channels is made above this floor.
   const presenceChanged: { to?: Absences['changed'] } = {};
-  const belongings = createBelongings(bus);
-  scope.defer(() => belongings.close());
+  const objectOwnership = createObjectOwnership(bus);
+  scope.defer(() => objectOwnership.close());
   const applications = createApplications({
     ...{ bus, clock, log, runtime, entityId, check, limits, resolve: eventSources },
     queueLimit: Math.floor(config.http.limits.websocket_queue / 2),
@@ -55,7 +55,7 @@ export function buildState({
     kept: (...asked) => recorder.events.after(...asked),
   });
   scope.defer(() => applications.close());
-  belongings.forgetWhatIsGone();
+  objectOwnership.forgetWhatIsGone();
   const endpoints = createEndpoints({ bus, onRemoved: applications.forget });
   eventSources.add({ endpoint: endpoints.find, technology: endpoints.technology });
   const contacts = createContacts({ bus, runtime, log, endpoints });
@@ -101,7 +101,7 @@ export function buildState({
     dialplanSystem,
     bus,
     eventSources,
-    belongings,
+    objectOwnership,
     applications,
     endpoints,
     contacts,

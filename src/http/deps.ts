@@ -1,5 +1,4 @@
 import type { Applications, ConnectRequest } from '../actors/applications.ts';
-import type { Belongings } from '../actors/belongings.ts';
 import type { BridgeOperations } from '../actors/bridge-operations.ts';
 import type { Broadcasts } from '../actors/broadcasts.ts';
 import type { ChannelOperations } from '../actors/channel-operations.ts';
@@ -7,6 +6,7 @@ import type { Contacts } from '../actors/contacts.ts';
 import type { ExternalMedia } from '../actors/external-media.ts';
 import type { Listening } from '../actors/listening.ts';
 import type { Messages } from '../actors/messages.ts';
+import type { ObjectOwnership } from '../actors/object-ownership.ts';
 import type { Playbacks } from '../actors/playbacks.ts';
 import type { RecordingOperations } from '../actors/recording-operations.ts';
 import type { Snoops } from '../actors/snoops.ts';
@@ -83,7 +83,7 @@ export type Owners = {
   calls: Pick<Calls, 'list' | 'get' | 'mermaid' | 'pcap' | 'mask' | 'bundle' | 'stuck'> &
     Partial<Pick<Calls, 'record'>>;
   /** Whom channels and bridges belong to. */
-  belongings: Pick<Belongings, 'applicationOf' | 'membersOf' | 'creatorOf' | 'by'>;
+  objectOwnership: Pick<ObjectOwnership, 'applicationOf' | 'membersOf' | 'creatorOf' | 'by'>;
   /** Tells what happens to who watches. */
   live: Pick<Live, 'watch' | 'require'>;
   /** Lets users listen to calls. */

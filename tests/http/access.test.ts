@@ -38,7 +38,7 @@ const made: unknown[] = [];
 const playback = (id: string) => ({ ...samples.playback, id, target_uri: `channel:${id}` });
 const owners: Deps = {
   ...fakes.owners,
-  belongings: {
+  objectOwnership: {
     applicationOf,
     membersOf: (id) => (applicationOf(id) === undefined ? undefined : [id]),
     creatorOf: () => undefined,

@@ -201,7 +201,7 @@ export const storedFile = (text: string): FileAnswer => ({
 });
 
 /** What each owner's methods answer; a method that is not here answers nothing. */
-const answers: { [K in Exclude<keyof Owners, 'belongings'>]: Partial<Record<keyof Owners[K], unknown>> } = {
+const answers: { [K in Exclude<keyof Owners, 'objectOwnership'>]: Partial<Record<keyof Owners[K], unknown>> } = {
   channels: {
     list: [samples.channel],
     get: samples.channel,

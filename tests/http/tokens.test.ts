@@ -29,13 +29,13 @@ function createWorld(directory: string, clock = new ManualClock()) {
   const secret = (length: number) => `${++made}`.padStart(length, 'x');
   const store = openTokens({ directory, clock, log, settings, secret });
   // Every channel is there, in an application that all users may have.
-  const belongings: Deps['belongings'] = {
+  const objectOwnership: Deps['objectOwnership'] = {
     applicationOf: () => 'desk',
     membersOf: () => undefined,
     creatorOf: () => undefined,
     by: (_creator, run) => run(),
   };
-  const owners = { ...createFakes().owners, belongings, sessions: undefined, tokens: undefined, bans: undefined };
+  const owners = { ...createFakes().owners, objectOwnership, sessions: undefined, tokens: undefined, bans: undefined };
   const app = createTestApp(owners, { users, tokens: settings }, clock, undefined, { tokens: store });
   const ask = async (request: string, credentials: string, body?: object) => {
     const authorization = credentials.startsWith('Bearer') ? credentials : basic(credentials);

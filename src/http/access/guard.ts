@@ -191,7 +191,7 @@ export function createGuards(owners: Deps): (operation: Operation) => Guard {
 
   /** What is made is kept as made by who asks. */
   const asMaker = ({ user, application }: Asker, run: () => unknown): unknown =>
-    owners.belongings ? owners.belongings.by({ user: user.name, application }, run) : run();
+    owners.objectOwnership ? owners.objectOwnership.by({ user: user.name, application }, run) : run();
 
   return (operation) => {
     const { params: declared, returns } = operation;

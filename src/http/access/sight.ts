@@ -19,7 +19,7 @@ export interface Sight {
 }
 
 /** What the parts of the system know of whose things are. */
-export type SightOwners = Pick<Deps, 'belongings' | 'playbacks' | 'recordings' | 'calls'>;
+export type SightOwners = Pick<Deps, 'objectOwnership' | 'playbacks' | 'recordings' | 'calls'>;
 
 /** What the events of things are looked at by that are no part of a call. */
 const endpointEvents: OperationName = { resource: 'endpoints', nickname: 'get', changesNothing: true };
@@ -52,20 +52,20 @@ function createSight(
   user: HttpUser,
   scope: Scope,
   mayDo: (operation: OperationName) => boolean,
-  { belongings, playbacks, recordings, calls }: SightOwners,
+  { objectOwnership, playbacks, recordings, calls }: SightOwners,
 ): Sight {
   const madeByUs = (kind: 'channel' | 'bridge', id: string): boolean => {
-    const creator = belongings?.creatorOf(kind, id);
+    const creator = objectOwnership?.creatorOf(kind, id);
     if (!creator) return false;
     return creator.user === user.name || (creator.application !== undefined && scope.application(creator.application));
   };
   const seesChannel = (id: string): boolean | undefined => {
-    const application = belongings?.applicationOf(id);
+    const application = objectOwnership?.applicationOf(id);
     if (application === undefined) return undefined;
     return application === '' ? madeByUs('channel', id) : scope.application(application);
   };
   const seesBridge = (id: string): boolean | undefined => {
-    const members = belongings?.membersOf(id);
+    const members = objectOwnership?.membersOf(id);
     return madeByUs('bridge', id) || members?.some((member) => seesChannel(member) === true);
   };
   const seesAll = (applications: Iterable<string>): boolean => {

@@ -20,7 +20,7 @@ export type ThingLookup = {
 };
 
 /** Whom the things of a call belong to. */
-export interface Belongings {
+export interface ObjectOwnership {
   /**
    * The application that a channel is in, was in last, is asked into or was made for; empty for none, undefined when there
    * is no such channel. By id or name.
@@ -44,7 +44,7 @@ export interface Belongings {
 }
 
 /** Makes what knows it: before delivery, which asks it of events. */
-export function createBelongings(bus: Pick<Bus, 'subscribe'>): Belongings {
+export function createObjectOwnership(bus: Pick<Bus, 'subscribe'>): ObjectOwnership {
   const lookup: Partial<ThingLookup> = {};
   const creators = new Map<string, CreatorDump>();
   let current: Creator | undefined;
