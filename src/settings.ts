@@ -7,7 +7,7 @@ import {
   release,
   userInfo,
 } from 'node:os';
-import type { AbsencePolicy } from './actors/absences.ts';
+import type { AwayPolicy } from './actors/away-policies.ts';
 import type { FeatureSettings } from './actors/feature-keys.ts';
 import type { OutboundConnectionSettings } from './actors/outbound-connections.ts';
 import { packageFile, packageVersion as version } from './config/package-files.ts';
@@ -475,9 +475,9 @@ export const recordWebhook = ({ cdr: { webhook } }: Config) =>
       };
 
 /** What becomes of the channels of applications that are away, by the name of the application. */
-export const absencePolicies =
+export const awayPolicies =
   ({ absences }: Config) =>
-  (application: string): AbsencePolicy | undefined => {
+  (application: string): AwayPolicy | undefined => {
     const own = Object.hasOwn(absences, application) ? absences[application] : absences['*'];
     return own && { afterMs: own.after * 1000, action: own.action };
   };

@@ -1,4 +1,4 @@
-import { createAbsences } from '../actors/absences.ts';
+import { createAwayPolicies } from '../actors/away-policies.ts';
 import { createBroadcasts } from '../actors/broadcasts.ts';
 import { createChannelOperations } from '../actors/channel-operations.ts';
 import { createChannels } from '../actors/channels.ts';
@@ -7,7 +7,7 @@ import { createPlaybacks } from '../actors/playbacks.ts';
 import { createRecordings } from '../actors/recordings.ts';
 import { createDialplan } from '../dialplan/dialplan.ts';
 import { videoFormatNames } from '../lib/formats.ts';
-import { absencePolicies, featureSettings, outboundConnections } from '../settings.ts';
+import { awayPolicies, featureSettings, outboundConnections } from '../settings.ts';
 import { createStoredRecordings } from '../stores/stored-recordings.ts';
 import { Cause } from '../telephony/causes.ts';
 import type { Base } from './base.ts';
@@ -106,12 +106,12 @@ export function buildCallControl(
   const callOf = (channel: string) => channels.find(channel)?.actor.getSnapshot().context.linked.id;
   const firstIn = (bridge: string) => meeting.bridges.find(bridge)?.actor.getSnapshot().context.members[0]?.channelId;
   log.nameCalls((kind, id) => callOf((kind === 'channel' ? id : firstIn(id)) ?? ''));
-  const policies = { current: absencePolicies(config) };
-  const absenceOf = (name: string) => policies.current(name);
-  const absences = createAbsences({
+  const policies = { current: awayPolicies(config) };
+  const awayPolicyOf = (name: string) => policies.current(name);
+  const away = createAwayPolicies({
     clock,
     log,
-    policyOf: absenceOf,
+    policyOf: awayPolicyOf,
     channelsOf: (name) =>
       channels.all().flatMap(({ id, ownership }) => {
         const { value, context } = ownership.getSnapshot();
@@ -128,13 +128,13 @@ export function buildCallControl(
     },
     goOn: (id) => operations.continueInDialplan(id, {}),
   });
-  state.presenceChanged.to = absences.changed;
-  scope.defer(() => absences.close());
+  state.presenceChanged.to = away.changed;
+  scope.defer(() => away.close());
   const reloads: Reloadable[] = [
     {
       settings: ['absences'],
       apply(next) {
-        policies.current = absencePolicies(next);
+        policies.current = awayPolicies(next);
       },
     },
     { settings: ['features'], apply: (next) => meeting.featureKeys.change(featureSettings(next)) },
@@ -143,6 +143,6 @@ export function buildCallControl(
   ];
   return {
     ...{ reloads, playbacks, dialplan, outbound, channels, operations, recordings, stored, broadcasts, meeting },
-    absenceOf,
+    awayPolicyOf,
   };
 }

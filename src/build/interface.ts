@@ -204,12 +204,13 @@ function buildViews(
   {
     applications,
     mailboxes,
-    absenceOf,
+    awayPolicyOf,
     oneWay,
-  }: Pick<State, 'applications'> & Pick<CallControl, 'absenceOf'> & { mailboxes: () => Mailbox[]; oneWay: OneWayAudio },
+  }: Pick<State, 'applications'> &
+    Pick<CallControl, 'awayPolicyOf'> & { mailboxes: () => Mailbox[]; oneWay: OneWayAudio },
 ) {
   const lagging = (octets: number) => served.unread?.lagging(octets) ?? [];
-  const stuck = createStuck(recorder, lagging, mailboxes, absenceOf, {
+  const stuck = createStuck(recorder, lagging, mailboxes, awayPolicyOf, {
     unheard: oneWay.legs,
     ringingMs: () => inForce.config.stuck.ringing * 1000,
   });

@@ -1,5 +1,5 @@
-import type { Absences } from '../actors/absences.ts';
 import { createApplications } from '../actors/applications.ts';
+import type { AwayPolicies } from '../actors/away-policies.ts';
 import { createContacts } from '../actors/contacts.ts';
 import { createDialplanSystem } from '../actors/dialplan-system.ts';
 import { createEventSourceDirectory } from '../actors/event-sources.ts';
@@ -42,7 +42,7 @@ export function buildState({
   const eventSources = createEventSourceDirectory();
   const check = config.general.validate ? createEventCheck() : undefined;
   // Who lets go of channels is made above this floor.
-  const presenceChanged: { to?: Absences['changed'] } = {};
+  const presenceChanged: { to?: AwayPolicies['changed'] } = {};
   const objectOwnership = createObjectOwnership(bus);
   scope.defer(() => objectOwnership.close());
   const applications = createApplications({

@@ -61,10 +61,10 @@ export type CallExpectations = {
 };
 
 /** What becomes of the channels of an application whose connection stays away, and after how many ms. */
-type Absence = { readonly afterMs: number; readonly action: 'keep' | 'hangup' | 'continue' };
+type AwayPolicy = { readonly afterMs: number; readonly action: 'keep' | 'hangup' | 'continue' };
 
 /** What is said of a channel that does not stay where it is when its application stays away. */
-const becomes: Readonly<Record<Absence['action'], string>> = {
+const becomes: Readonly<Record<AwayPolicy['action'], string>> = {
   keep: '',
   hangup: 'it is hung up',
   continue: 'it goes on in the dialplan',
@@ -91,14 +91,14 @@ export interface Stuck {
  * Makes what finds it, out of the charts that run and what is expected of their states.
  * @param lagging the clients for whom at least so many octets wait
  * @param mailboxes where work waits
- * @param absenceOf what is configured for an application that is away. Channels that are not kept wait from the first moment,
+ * @param awayPolicyOf what is configured for an application that is away. Channels that are not kept wait from the first moment,
  *   and it is said what becomes of them; others once they have been kept as long as the application may be away.
  */
 export function createStuck(
   recorder: Recorder,
   lagging: (octets: number) => readonly Lagging[],
   mailboxes: () => readonly Mailbox[] = () => [],
-  absenceOf: (application: string) => Absence | undefined = () => undefined,
+  awayPolicyOf: (application: string) => AwayPolicy | undefined = () => undefined,
   { unheard = () => [], ringingMs = () => 0 }: CallExpectations = {},
 ): Stuck {
   const { clock } = recorder;
@@ -108,9 +108,9 @@ export function createStuck(
   const judge = ({ chart, object, value, since, call }: ObjectHistory, now: number): WaitingFor | undefined => {
     const expected = expectations[chart]?.[String(value)];
     if (!expected) return undefined;
-    const absence = chart === 'application' ? absenceOf(object) : undefined;
-    const whileKept = absence?.action === 'keep' ? absence.afterMs : 0;
-    const atMost = absence ? whileKept : expected.atMost;
+    const policy = chart === 'application' ? awayPolicyOf(object) : undefined;
+    const whileKept = policy?.action === 'keep' ? policy.afterMs : 0;
+    const atMost = policy ? whileKept : expected.atMost;
     if (now - since < atMost) return undefined;
     return {
       kind: chart === 'application' ? 'application' : 'object',
@@ -125,15 +125,15 @@ export function createStuck(
   };
 
   /** A channel of an application that is away longer than it is expected to: nobody does anything with it. */
-  const judgeAbsence = (history: ObjectHistory, now: number): WaitingFor | undefined => {
+  const judgeAway = (history: ObjectHistory, now: number): WaitingFor | undefined => {
     const { role, value, object, chart, applications, call } = history;
     if (role !== 'ownership' || value !== 'application') return undefined;
     const application = recorder.store.object('application', applications.at(-1) ?? '');
     const away = application && judge(application, now);
     if (!away) return undefined;
-    const absence = absenceOf(application.object);
-    const end = absence && becomes[absence.action];
-    const orElse = end ? `; after ${absence.afterMs / 1000} s ${end}` : '';
+    const policy = awayPolicyOf(application.object);
+    const end = policy && becomes[policy.action];
+    const orElse = end ? `; after ${policy.afterMs / 1000} s ${end}` : '';
     return {
       ...{ kind: 'object', object, chart, state: value },
       since: Math.max(history.since, away.since),
@@ -163,7 +163,7 @@ export function createStuck(
   const judgeAll = (history: ObjectHistory, now: number): WaitingFor[] => {
     const owner = ringsFor(history);
     const own = owner ? judgeRinging(history, owner, now) : judge(history, now);
-    return [own, judgeAbsence(history, now)].filter((each) => each !== undefined);
+    return [own, judgeAway(history, now)].filter((each) => each !== undefined);
   };
   const showUnheard = ({ channel, since, expectedMs, remote }: Unheard): WaitingFor => {
     const call = recorder.store.ofChannel(channel);

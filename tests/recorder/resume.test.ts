@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createAbsences } from '../../src/actors/absences.ts';
+import { createAwayPolicies } from '../../src/actors/away-policies.ts';
 import { CallStore } from '../../src/recorder/call-store.ts';
 import { EventEntry } from '../../src/recorder/entries.ts';
 import { EventLog } from '../../src/recorder/event-log.ts';
@@ -115,7 +115,7 @@ away(
 away('channels of an application that stays away are let go of as it is configured', () => {
   const clock = new ManualClock();
   const did: string[] = [];
-  const absences = createAbsences({
+  const away = createAwayPolicies({
     clock,
     log: recordingLog(),
     policyOf: (app) => ({ afterMs: 5_000, action: app as 'keep' | 'hangup' | 'continue' }),
@@ -127,16 +127,16 @@ away('channels of an application that stays away are let go of as it is configur
     },
     goOn: (id) => void did.push(`continue ${id}`),
   });
-  for (const app of ['keep', 'hangup', 'continue']) absences.changed(app, false);
+  for (const app of ['keep', 'hangup', 'continue']) away.changed(app, false);
   clock.advance(4_000);
-  absences.changed('continue', true);
+  away.changed('continue', true);
   clock.advance(1_000);
   assert.equal(did, ['hangup hangup-1', 'hangup hangup-2']);
-  absences.changed('continue', false);
+  away.changed('continue', false);
   clock.advance(5_000);
   assert.equal(did.slice(2), ['continue continue-1', 'continue continue-2']);
-  absences.changed('hangup', false);
-  absences.close();
+  away.changed('hangup', false);
+  away.close();
   assert.is(clock.pending, 0);
 });
 

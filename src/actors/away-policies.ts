@@ -2,18 +2,18 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 
 /** What becomes of the channels of an application whose connection stays away. */
-export type AbsencePolicy = {
+export type AwayPolicy = {
   /** How long it may be away, in ms. */
   afterMs: number;
   /** They are kept as they are, hung up, or go on in the dialplan. */
   action: 'keep' | 'hangup' | 'continue';
 };
 
-export type AbsencesOptions = {
+export type AwayPoliciesOptions = {
   clock: Clock;
   log: Logger;
   /** The policy of an application; undefined for one whose channels are kept. */
-  policyOf: (application: string) => AbsencePolicy | undefined;
+  policyOf: (application: string) => AwayPolicy | undefined;
   /** Ids of the channels that an application controls. */
   channelsOf: (application: string) => readonly string[];
   /** It is to be known that the channel has lost its application. */
@@ -24,17 +24,25 @@ export type AbsencesOptions = {
 };
 
 /** Follows applications whose connection is away. */
-export interface Absences {
+export interface AwayPolicies {
   /** The connection of an application has gone, or is there again. */
   changed(application: string, present: boolean): void;
   close(): void;
 }
 
 /** Makes what lets go of channels whose application does not come back. */
-export function createAbsences({ clock, log, policyOf, channelsOf, lost, hangup, goOn }: AbsencesOptions): Absences {
+export function createAwayPolicies({
+  clock,
+  log,
+  policyOf,
+  channelsOf,
+  lost,
+  hangup,
+  goOn,
+}: AwayPoliciesOptions): AwayPolicies {
   const timers = new Map<string, unknown>();
 
-  const expire = (application: string, action: AbsencePolicy['action']): void => {
+  const expire = (application: string, action: AwayPolicy['action']): void => {
     timers.delete(application);
     const channels = channelsOf(application);
     if (channels.length === 0) return;
