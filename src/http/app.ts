@@ -5,7 +5,7 @@ import { createTally } from '../lib/tally.ts';
 import { AriError } from '../models/errors.ts';
 import { notCovered } from './access/access.ts';
 import { createGuards } from './access/guard.ts';
-import { sightOf } from './access/sight.ts';
+import { visibilityOf } from './access/visibility.ts';
 import { createOpenApi } from './api-docs/openapi.ts';
 import { createApiDocs, perUser, present } from './api-docs.ts';
 import { createAudit } from './audit.ts';
@@ -128,7 +128,7 @@ function mountMedia(
   if (!external) return undefined;
   const { log_in: logsIn, message } = options.media_sockets;
   const requireSeen = (user: HttpUser, channelId: string): void => {
-    if (sightOf(user, owners)?.sees('channel', channelId) === false)
+    if (visibilityOf(user, owners)?.sees('channel', channelId) === false)
       throw notCovered(user, `the channel '${channelId}'`);
   };
   const sockets = createMediaSockets({ external, requireSeen, responder, connections, clock, message });
@@ -217,7 +217,7 @@ export function createApp(deps: AppDeps): HttpApp {
         ofRecorder(
           createLiveSocket({
             ...{ live, sockets: events, responder, unread, log, guard: guardOf(watches) },
-            sightOf: (user) => sightOf(user, owners),
+            visibilityOf: (user) => visibilityOf(user, owners),
           }),
         ),
         gets(watches),

@@ -4,7 +4,7 @@ import { longestApplicationName } from '../models/application.ts';
 import { AriError } from '../models/errors.ts';
 import type { MissingParams } from '../models/websocket-messages.ts';
 import type { Guard } from './access/guard.ts';
-import { narrowOf } from './access/sight.ts';
+import { narrowOf } from './access/visibility.ts';
 import { apiKeyCredentials, apiKeyOf, basicCredentials, type HttpUser } from './auth.ts';
 import { createCorker } from './corker.ts';
 import type { Env } from './env.ts';

@@ -5,7 +5,7 @@ import { sourceNetwork } from '../lib/addresses.ts';
 import { AriError } from '../models/errors.ts';
 import type { LiveScope } from '../recorder/live.ts';
 import type { Guard } from './access/guard.ts';
-import type { Sight } from './access/sight.ts';
+import type { Visibility } from './access/visibility.ts';
 import type { HttpUser } from './auth.ts';
 import type { Owners } from './deps.ts';
 import type { AppDeps, Env } from './env.ts';
@@ -18,7 +18,7 @@ import type { Unread, WatchedOutput } from './unread.ts';
 export type LiveSocketDeps = Pick<AppDeps, 'log'> & {
   live: Owners['live'];
   /** What somebody sees; undefined for everything. */
-  sightOf(user: HttpUser): Sight | undefined;
+  visibilityOf(user: HttpUser): Visibility | undefined;
   /** Refuses what the user's scope does not cover. @throws AriError. */
   guard: Guard;
   sockets: Pick<EventsSocket, 'become'>;
@@ -27,7 +27,7 @@ export type LiveSocketDeps = Pick<AppDeps, 'log'> & {
 };
 
 /** Who watches what, and sees what. */
-type Watching = { scope: LiveScope; sight: Sight | undefined; user: HttpUser | undefined };
+type Watching = { scope: LiveScope; visibility: Visibility | undefined; user: HttpUser | undefined };
 
 const readParams = createParamReader(liveParams);
 
@@ -39,8 +39,8 @@ function readScope(params: Record<string, unknown>): LiveScope {
 }
 
 /** Makes what answers `GET /hookswitch/live`: refuses, or lets the connection become a WebSocket. */
-export function createLiveSocket({ live, sightOf, guard, sockets, responder, unread, log }: LiveSocketDeps) {
-  const session = ({ scope, sight, user }: Watching, { socket, opened }: SocketStart) => {
+export function createLiveSocket({ live, visibilityOf, guard, sockets, responder, unread, log }: LiveSocketDeps) {
+  const session = ({ scope, visibility, user }: Watching, { socket, opened }: SocketStart) => {
     const client = `${socket.remoteAddress}:${socket.remotePort}`;
     let output: WatchedOutput | undefined;
     let unwatch = (): void => {};
@@ -71,7 +71,7 @@ export function createLiveSocket({ live, sightOf, guard, sockets, responder, unr
           watched.wrote();
         };
         try {
-          unwatch = live.watch(scope, send, sight);
+          unwatch = live.watch(scope, send, visibility);
         } catch (error) {
           raw.close(1008, error instanceof AriError ? error.message.slice(0, 120) : 'nothing to watch');
         }
@@ -92,7 +92,7 @@ export function createLiveSocket({ live, sightOf, guard, sockets, responder, unr
     const params = readParams({}, sources);
     const scope = readScope(params);
     if (user) guard.perform({ user, token: undefined }, params, () => live.require(scope));
-    const sight = user && sightOf(user);
-    return sockets.become(c, (start) => session({ scope, sight, user }, start));
+    const visibility = user && visibilityOf(user);
+    return sockets.become(c, (start) => session({ scope, visibility, user }, start));
   };
 }

@@ -6,7 +6,7 @@ import type { Narrow } from '../bus/delivery.ts';
 import { shownUrl } from '../lib/shown-url.ts';
 import type { TlsKeys } from '../lib/tls.ts';
 import { accessOf } from './access/access.ts';
-import { narrowOf } from './access/sight.ts';
+import { narrowOf } from './access/visibility.ts';
 import type { HttpUser } from './auth.ts';
 import { createCorker } from './corker.ts';
 import { createSession, type SessionDeps } from './events-session.ts';

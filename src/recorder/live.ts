@@ -21,7 +21,7 @@ import { createTimelineWriter, type TimelineWriter } from './timeline.ts';
 export type LiveScope = { kind: 'overview' } | { kind: 'call'; id: string } | { kind: 'application'; name: string };
 
 /** What somebody sees. */
-export type LiveSight = {
+export type LiveVisibility = {
   seesAll(applications: Iterable<string>): boolean;
   sees(kind: 'call', id: string): boolean | undefined;
 };
@@ -29,11 +29,11 @@ export type LiveSight = {
 /** Tells who watches what happens, a few times a second. */
 export interface Live {
   /**
-   * Sends what there is at once, and what changes from now on. With `sight` the overview tells of what that sees alone.
+   * Sends what there is at once, and what changes from now on. With `visibility` the overview tells of what that sees alone.
    * @returns a function that ends that.
    * @throws AriError callNotFound, applicationNotFound.
    */
-  watch(scope: LiveScope, send: (json: string) => void, sight?: LiveSight): () => void;
+  watch(scope: LiveScope, send: (json: string) => void, visibility?: LiveVisibility): () => void;
   /** @throws AriError callNotFound, applicationNotFound: as {@link watch} would. */
   require(scope: LiveScope): void;
   readonly watchers: number;
@@ -95,13 +95,13 @@ export function createLive(options: LiveOptions): Live {
     return keptNow;
   };
 
-  const overview = (sight: LiveSight | undefined): Omit<Watcher, 'send'> => {
-    const mayShow = ({ applications }: CallRecord): boolean => sight?.seesAll(applications) ?? true;
-    const seen = (): readonly CallRecord[] => (sight ? allKept().filter(mayShow) : allKept());
+  const overview = (visibility: LiveVisibility | undefined): Omit<Watcher, 'send'> => {
+    const mayShow = ({ applications }: CallRecord): boolean => visibility?.seesAll(applications) ?? true;
+    const seen = (): readonly CallRecord[] => (visibility ? allKept().filter(mayShow) : allKept());
     const seesWaiting = ({ kind, call, object }: WaitingFor): boolean => {
-      if (!sight) return true;
-      if (call !== undefined) return sight.sees('call', call) === true;
-      return kind === 'application' && sight.seesAll([object]);
+      if (!visibility) return true;
+      if (call !== undefined) return visibility.sees('call', call) === true;
+      return kind === 'application' && visibility.seesAll([object]);
     };
     const shown = new Set<CallRecord>();
     let quiet = 0;
@@ -134,7 +134,7 @@ export function createLive(options: LiveOptions): Live {
           calls: told.map(calls.model),
           removed,
           figures: figures(seen()),
-          applications: options.applications().filter(({ name }) => sight?.seesAll([name]) ?? true),
+          applications: options.applications().filter(({ name }) => visibility?.seesAll([name]) ?? true),
           stuck: options.stuck().filter(seesWaiting),
         };
       },
@@ -229,8 +229,8 @@ export function createLive(options: LiveOptions): Live {
     };
   };
 
-  const watcherOf = (scope: LiveScope, sight?: LiveSight): Omit<Watcher, 'send'> => {
-    if (scope.kind === 'overview') return overview(sight);
+  const watcherOf = (scope: LiveScope, visibility?: LiveVisibility): Omit<Watcher, 'send'> => {
+    if (scope.kind === 'overview') return overview(visibility);
     return scope.kind === 'call' ? oneCall(scope.id) : oneApplication(scope.name);
   };
 
@@ -261,8 +261,8 @@ export function createLive(options: LiveOptions): Live {
 
   return {
     require: (scope) => void watcherOf(scope),
-    watch(scope, send, sight) {
-      const watcher: Watcher = { ...watcherOf(scope, sight), send };
+    watch(scope, send, visibility) {
+      const watcher: Watcher = { ...watcherOf(scope, visibility), send };
       if (watchers.size === 0) start();
       watchers.add(watcher);
       tell(watcher);

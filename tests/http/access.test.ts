@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { operationPatternProblem, readScope, type ScopeSettings } from '../../src/http/access/scope.ts';
-import { sightOf } from '../../src/http/access/sight.ts';
+import { visibilityOf } from '../../src/http/access/visibility.ts';
 import type { Deps } from '../../src/http/deps.ts';
 import type { Named, Operation, Param } from '../../src/http/operation.ts';
 import { createRestOverWebSocket } from '../../src/http/rest-over-websocket.ts';
@@ -534,10 +534,10 @@ scopes('no operation is called as a verb is', () => {
 });
 
 scopes('events are heard of what is covered', () => {
-  const sight = sightOf(named('desk', { ...covered, operations: ['channels', 'deviceStates:read'] }), owners);
+  const visibility = visibilityOf(named('desk', { ...covered, operations: ['channels', 'deviceStates:read'] }), owners);
   const { channel, bridge } = samples;
   const about = (id: string) => ({ ...channel, id });
-  const heard = (event: object, topics: string[]) => sight?.hears(event as AriEventBody, topics as never);
+  const heard = (event: object, topics: string[]) => visibility?.hears(event as AriEventBody, topics as never);
   assert.equal(
     [
       heard({ type: 'ChannelStateChange', channel: about('mine') }, ['channel:mine', 'channel:']),

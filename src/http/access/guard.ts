@@ -9,7 +9,7 @@ import type { Named, Operation, ThingNamed } from '../operation.ts';
 import type { Asker } from '../sessions.ts';
 import { accessOf, notCovered } from './access.ts';
 import type { OperationName, Scope } from './scope.ts';
-import { type Sight, sightOf } from './sight.ts';
+import { type Visibility, visibilityOf } from './visibility.ts';
 
 /**
  * What stands between a user with a scope and an operation, read from its declaration: what its parameters name has to be
@@ -24,7 +24,7 @@ export type Guard = {
   perform(asker: Asker, params: Record<string, unknown>, run: () => unknown): unknown;
 };
 
-type Question = { user: Asker['user']; scope: Scope; sight: Sight; params: Record<string, unknown> };
+type Question = { user: Asker['user']; scope: Scope; visibility: Visibility; params: Record<string, unknown> };
 type Check = (value: string, question: Question) => void;
 
 /** What the field says where a thing is not there. */
@@ -115,7 +115,7 @@ function checksOf(operation: Operation, name: string): Record<Named, Check> {
   const thing =
     (kind: ThingNamed): Check =>
     (id, question) => {
-      const sees = question.sight.sees(kind, id);
+      const sees = question.visibility.sees(kind, id);
       // A thing that is not there by this spelling could be there for the owner that carries the change out.
       if (sees === false || (sees === undefined && !reads)) deny(kind, question, id);
     };
@@ -155,7 +155,7 @@ function checksOf(operation: Operation, name: string): Record<Named, Check> {
       const id = value.slice(colon + 1);
       const kind = value.slice(0, colon);
       if (id === '' || (kind !== 'channel' && kind !== 'bridge')) return;
-      const sees = question.sight.sees(kind, id);
+      const sees = question.visibility.sees(kind, id);
       if (sees === false || (sees === undefined && !reads)) throw notCovered(question.user, `the ${kind} '${id}'`);
     },
   };
@@ -212,7 +212,7 @@ export function createGuards(owners: Deps): (operation: Operation) => Guard {
       const place = context && contextOf(params, leavesApplication);
       if (place !== undefined) context?.(place, question);
       // Pages of a list are counted by what is seen.
-      if (model === 'CallPage') params.seen = question.sight.seesAll;
+      if (model === 'CallPage') params.seen = question.visibility.seesAll;
     };
 
     return {
@@ -220,12 +220,14 @@ export function createGuards(owners: Deps): (operation: Operation) => Guard {
         const { user } = asker;
         if (user.scope === undefined && user.token === undefined) return makesBridge ? asMaker(asker, run) : run();
         const { scope } = accessOf(user);
-        const sight = sightOf(user, owners);
-        if (!scope || !sight) return makesBridge ? asMaker(asker, run) : run();
-        admit({ user, scope, sight, params });
+        const visibility = visibilityOf(user, owners);
+        if (!scope || !visibility) return makesBridge ? asMaker(asker, run) : run();
+        admit({ user, scope, visibility, params });
         const answer = asMaker(asker, run);
         if (!narrow) return answer;
-        return answer instanceof Promise ? answer.then((all) => narrow(all, sight, user)) : narrow(answer, sight, user);
+        return answer instanceof Promise
+          ? answer.then((all) => narrow(all, visibility, user))
+          : narrow(answer, visibility, user);
       },
     };
   };
@@ -237,16 +239,16 @@ function modelOf(schema: TSchema | undefined): string {
   return items?.$id === undefined ? ($id ?? '') : `${items.$id}[]`;
 }
 
-type Narrow = (answer: unknown, sight: Sight, user: Asker['user']) => unknown;
+type Narrow = (answer: unknown, visibility: Visibility, user: Asker['user']) => unknown;
 
 const listOf =
-  <T>(sees: (item: T, sight: Sight) => boolean): Narrow =>
-  (answer, sight) =>
-    (answer as T[]).filter((item) => sees(item, sight));
+  <T>(sees: (item: T, visibility: Visibility) => boolean): Narrow =>
+  (answer, visibility) =>
+    (answer as T[]).filter((item) => sees(item, visibility));
 
-const withoutChannels = (endpoint: Endpoint, sight: Sight): Endpoint => ({
+const withoutChannels = (endpoint: Endpoint, visibility: Visibility): Endpoint => ({
   ...endpoint,
-  channel_ids: endpoint.channel_ids.filter((id) => sight.sees('channel', id) === true),
+  channel_ids: endpoint.channel_ids.filter((id) => visibility.sees('channel', id) === true),
 });
 
 /** What may be done to an object, and what not because the scope does not cover it. */
@@ -264,17 +266,17 @@ function withinScope(possible: AllowedOperations, user: Asker['user']): AllowedO
 
 /** What of an answer a scope may hold back, by the name of its model. */
 const narrowers: Readonly<Record<string, Narrow | undefined>> = {
-  'Channel[]': listOf<{ id: string }>(({ id }, sight) => sight.sees('channel', id) === true),
-  'Bridge[]': listOf<{ id: string }>(({ id }, sight) => sight.sees('bridge', id) === true),
-  'Application[]': listOf<{ name: string }>(({ name }, sight) => sight.seesAll([name])),
-  'WaitingFor[]': listOf<WaitingFor>((waiting, sight) => seesWaiting(waiting, sight)),
-  'Endpoint[]': (answer, sight) => (answer as Endpoint[]).map((endpoint) => withoutChannels(endpoint, sight)),
+  'Channel[]': listOf<{ id: string }>(({ id }, visibility) => visibility.sees('channel', id) === true),
+  'Bridge[]': listOf<{ id: string }>(({ id }, visibility) => visibility.sees('bridge', id) === true),
+  'Application[]': listOf<{ name: string }>(({ name }, visibility) => visibility.seesAll([name])),
+  'WaitingFor[]': listOf<WaitingFor>((waiting, visibility) => seesWaiting(waiting, visibility)),
+  'Endpoint[]': (answer, visibility) => (answer as Endpoint[]).map((endpoint) => withoutChannels(endpoint, visibility)),
   AllowedOperations: (answer, _sight, user) => withinScope(answer as AllowedOperations, user),
-  Endpoint: (answer, sight) => withoutChannels(answer as Endpoint, sight),
+  Endpoint: (answer, visibility) => withoutChannels(answer as Endpoint, visibility),
 };
 
 /** Whether somebody sees what stays for too long. */
-export function seesWaiting({ kind, call, object }: WaitingFor, sight: Sight): boolean {
-  if (call !== undefined) return sight.sees('call', call) === true;
-  return kind === 'application' && sight.seesAll([object]);
+export function seesWaiting({ kind, call, object }: WaitingFor, visibility: Visibility): boolean {
+  if (call !== undefined) return visibility.sees('call', call) === true;
+  return kind === 'application' && visibility.seesAll([object]);
 }

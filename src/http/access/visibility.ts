@@ -9,7 +9,7 @@ import { accessOf } from './access.ts';
 import type { OperationName, Scope } from './scope.ts';
 
 /** What a user with a scope sees of what there is. */
-export interface Sight {
+export interface Visibility {
   /** Whether it sees a thing; undefined when there is no such thing, so that whoever is asked for it says so. */
   sees(kind: ThingNamed, id: string): boolean | undefined;
   /** Whether it sees what belongs to these applications and to no others. */
@@ -19,7 +19,7 @@ export interface Sight {
 }
 
 /** What the parts of the system know of whose things are. */
-export type SightOwners = Pick<Deps, 'objectOwnership' | 'playbacks' | 'recordings' | 'calls'>;
+export type VisibilityOwners = Pick<Deps, 'objectOwnership' | 'playbacks' | 'recordings' | 'calls'>;
 
 /** What the events of things are looked at by that are no part of a call. */
 const endpointEvents: OperationName = { resource: 'endpoints', nickname: 'get', changesNothing: true };
@@ -37,23 +37,23 @@ function found<T>(get: () => T): T | undefined {
 }
 
 /** What an application of a user hears besides what is meant for it; undefined for everything. */
-export function narrowOf(user: HttpUser, owners: SightOwners): Narrow | undefined {
-  const sight = sightOf(user, owners);
-  return sight && { by: JSON.stringify([user.name, user.token?.name]), hears: sight.hears };
+export function narrowOf(user: HttpUser, owners: VisibilityOwners): Narrow | undefined {
+  const visibility = visibilityOf(user, owners);
+  return visibility && { by: JSON.stringify([user.name, user.token?.name]), hears: visibility.hears };
 }
 
 /** What a user sees; undefined for one without a scope, who sees everything. */
-export function sightOf(user: HttpUser, owners: SightOwners): Sight | undefined {
+export function visibilityOf(user: HttpUser, owners: VisibilityOwners): Visibility | undefined {
   const { scope, mayDo } = accessOf(user);
-  return scope && createSight(user, scope, mayDo, owners);
+  return scope && createVisibility(user, scope, mayDo, owners);
 }
 
-function createSight(
+function createVisibility(
   user: HttpUser,
   scope: Scope,
   mayDo: (operation: OperationName) => boolean,
-  { objectOwnership, playbacks, recordings, calls }: SightOwners,
-): Sight {
+  { objectOwnership, playbacks, recordings, calls }: VisibilityOwners,
+): Visibility {
   const madeByUs = (kind: 'channel' | 'bridge', id: string): boolean => {
     const creator = objectOwnership?.creatorOf(kind, id);
     if (!creator) return false;
@@ -77,7 +77,7 @@ function createSight(
     const id = uri.slice(uri.indexOf(':') + 1);
     return (uri.startsWith('bridge:') ? seesBridge(id) : seesChannel(id)) === true;
   };
-  const sees: Sight['sees'] = (kind, id) => {
+  const sees: Visibility['sees'] = (kind, id) => {
     switch (kind) {
       case 'channel':
         return seesChannel(id);
