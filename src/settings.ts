@@ -364,7 +364,7 @@ export function sipEndpoint(name: string, endpoint: EndpointConfig): SipEndpoint
       restricted: endpoint.trust_id_outbound,
       diversion: endpoint.send_diversion,
       historyInfo: endpoint.send_history_info,
-      passports: endpoint.pass_identity,
+      identityTokens: endpoint.pass_identity,
     },
     sendConnectedLine: endpoint.send_connected_line,
     reliable: endpoint['100rel'],

@@ -54,7 +54,7 @@ export type IdentityTelling = {
   diversion: boolean;
   historyInfo: boolean;
   /** Identity headers (RFC 8224) are passed on to it, and those of its calls to others. */
-  passports: boolean;
+  identityTokens: boolean;
 };
 
 /** What is told as usual. */
@@ -64,7 +64,7 @@ export const defaultIdentity: IdentityTelling = {
   restricted: false,
   diversion: true,
   historyInfo: false,
-  passports: false,
+  identityTokens: false,
 };
 
 /**

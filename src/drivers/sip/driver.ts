@@ -30,6 +30,7 @@ import type { EndpointConfig, SipConfig } from './config.ts';
 import { createDepartingCalls, type DepartingCallData } from './departing-calls.ts';
 import { createEndpoints, type LogIns } from './endpoints.ts';
 import type { MailboxCounts } from './event-packages.ts';
+import { IdentityTokens } from './identity-tokens.ts';
 import { type InboundLegData, resumeInboundLeg } from './inbound-leg.ts';
 import { createInviteReceiver } from './invites.ts';
 import { Legs } from './legs.ts';
@@ -37,7 +38,6 @@ import { type OutgoingMessage, receiveMessage, sendMessage } from './messages.ts
 import { preferredFirst } from './negotiation.ts';
 import { createOutboundLeg, type OutboundLegData } from './outbound-leg.ts';
 import { createOutsideRefers, type OutsideReferData } from './outside-refers.ts';
-import { Passports } from './passports.ts';
 import { createQualifier } from './qualify.ts';
 import { createReferrals, type ReferRequest } from './refer.ts';
 import { createRegistrar } from './registrar.ts';
@@ -179,7 +179,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     endpoints,
     bindings,
     legs: new Legs(),
-    passports: new Passports(),
+    identityTokens: new IdentityTokens(),
     outsideSubscriber: (key) => outsideRefers.subscriber(key),
     get departing() {
       return departing;

@@ -177,7 +177,7 @@ class InboundLeg implements Leg {
     });
     services.legs.changed(endpoint.name);
     this.#channelId = channelId;
-    if (endpoint.identity.passports) services.passports.keep(channelId, call.request);
+    if (endpoint.identity.identityTokens) services.identityTokens.keep(channelId, call.request);
   }
 
   /** Before the answer what the caller has offered and its endpoint may use. */
@@ -291,7 +291,7 @@ class InboundLeg implements Leg {
     this.core.release();
     if (this.#call.usage.state !== 'closed') this.#services.departing.keep(this.#call, { endpoint: this.#endpoint });
     this.#services.legs.remove(this.#token);
-    this.#services.passports.forget(this.#channelId);
+    this.#services.identityTokens.forget(this.#channelId);
   }
 
   dump(): InboundLegData {

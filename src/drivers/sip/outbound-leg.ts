@@ -355,7 +355,7 @@ class OutboundLeg implements Leg {
     return [
       ...identityHeaders(services, endpoint, this.#caller, target),
       ...(redirection ? redirectionHeaders(redirection, { host, target: uri, tells: endpoint.identity }) : []),
-      ...(endpoint.identity.passports ? services.passports.of(request.near) : []),
+      ...(endpoint.identity.identityTokens ? services.identityTokens.of(request.near) : []),
       ...this.#headers.lines,
     ];
   }

@@ -11,8 +11,8 @@ import type { MediaPlane, RtpSession } from '../../telephony/media.ts';
 import type { Bindings } from './bindings.ts';
 import type { EndpointConfig, SipConfig } from './config.ts';
 import type { Endpoints } from './endpoints.ts';
+import type { IdentityTokens } from './identity-tokens.ts';
 import type { Legs, TellSubscriber } from './legs.ts';
-import type { Passports } from './passports.ts';
 
 /** A text message between endpoints (RFC 3428). */
 export type TextMessage = {
@@ -53,7 +53,7 @@ export type Services = {
   /** Calls whose legs are gone before they are over. */
   departing: Departures;
   /** Signed identities of callers. */
-  passports: Passports;
+  identityTokens: IdentityTokens;
   /** Tells whoever asked outside a call how its transfer goes, by the key of its dialog; undefined when that is over. */
   outsideSubscriber(key: string): TellSubscriber | undefined;
   /** Whether an extension is one of a list of extensions and patterns of the dialplan. */

@@ -296,7 +296,7 @@ for (const [about, headers, rest, from, expected] of [
 identity('signed identities go on untouched between endpoints that pass them, and nowhere else', async () => {
   const passport = 'eyJhbGciOiJFUzI1NiJ9..c2ln;info=<https://cert.example.org/a.cer>;alg=ES256;ppt="shaken"';
   const carrier = await carrierOpened();
-  const passes = { identity: { ...defaultIdentity, passports: true } };
+  const passes = { identity: { ...defaultIdentity, identityTokens: true } };
   const phone = await phoneWith({ ...anybody, ...passes }, trunkTo(carrier.uri, passes), {
     ...trunkTo(carrier.uri),
     name: 'other',

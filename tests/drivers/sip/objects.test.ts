@@ -177,7 +177,7 @@ objects('an endpoint, its AORs and credentials become settings of the driver', (
     digits: 'info',
     callerId: { name: 'Carol', number: '' },
     trustIdentity: true,
-    identity: { pai: true, rpid: false, restricted: true, diversion: false, historyInfo: true, passports: false },
+    identity: { pai: true, rpid: false, restricted: true, diversion: false, historyInfo: true, identityTokens: false },
     sendConnectedLine: false,
     reliable: 'peer_supported',
     timers: 'always',

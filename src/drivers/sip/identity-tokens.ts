@@ -9,7 +9,7 @@ const LONGEST = 8_192;
  * Signed identities of callers (the Identity headers of RFC 8224) of the calls that came in, by channel: they are neither
  * read nor made here, but go on with the call as they came.
  */
-export class Passports {
+export class IdentityTokens {
   readonly #kept = new Map<string, HeaderLines>();
 
   /** Keeps those of a call until it is forgotten. */
