@@ -76,7 +76,8 @@ async function main(args: string[]): Promise<number> {
   const { values, positionals } = parsed;
   if (values.help) return print(await help());
   if (values.version) return print(`${version}\n`);
-  const [command, ...rest] = positionals;
+  const [asked, ...rest] = positionals;
+  const command = renamed(asked);
   if (command === 'certificate') return makeCertificate(rest);
   if (command === 'token') return askForTokens(rest, values);
   const { commands } = await import('./operator/operate.ts');
@@ -90,6 +91,13 @@ async function main(args: string[]): Promise<number> {
   if (command !== undefined) return refuseUsage(`unknown command: ${command}`);
   process.stderr.write(`hookswitch: no command given\n\n${await help()}`);
   return exitCode.usage;
+}
+
+/** The command behind a name; names of version 0.1 answer until 0.3. */
+function renamed(command: string | undefined): string | undefined {
+  if (command !== 'sights') return command;
+  process.stderr.write('hookswitch: `sights` is called `video-visibility` now\n');
+  return 'video-visibility';
 }
 
 function parse(args: string[]) {

@@ -1,8 +1,8 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Call } from '../../src/models/call.ts';
 import type { RTPstat } from '../../src/models/rtp-statistics.ts';
-import { whyUnseenText } from '../../src/models/sight-rows.ts';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
+import { whyUnseenText } from '../../src/models/visibility-rows.ts';
 import { curvesOf, type Measure, type MeasureCurve, measuresOf, type VideoRow, videoRowsOf } from '../core/measures.ts';
 import { ask, may } from '../core/session.ts';
 import { shortNames } from '../core/words.ts';

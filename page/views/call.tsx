@@ -17,7 +17,7 @@ import { Ladder, shapeOf } from '../parts/ladder.tsx';
 import { ListenButton } from '../parts/listen.tsx';
 import { MediaCurves } from '../parts/media-curves.tsx';
 import { Operations } from '../parts/operations.tsx';
-import { Sights } from '../parts/sights.tsx';
+import { VideoVisibilityTable } from '../parts/video-visibility.tsx';
 
 /** The charts that stand for an object of their own; others (`ownership` …) belong to one of these. */
 const primary: ReadonlySet<string> = new Set([
@@ -141,7 +141,10 @@ function ObjectCard({ shown, traced, call, past, actable, drawn }: ObjectCardPro
           </div>
           {main.chart === 'channel' && !past && !over ? <ListenButton channel={object} /> : null}
           {charts.some(({ chart }) => chart === 'bridgeVideo') && !past && !over ? (
-            <Sights bridge={object} nameOf={shortNames(new Map(call?.channels.map(({ id, name }) => [id, name])))} />
+            <VideoVisibilityTable
+              bridge={object}
+              nameOf={shortNames(new Map(call?.channels.map(({ id, name }) => [id, name])))}
+            />
           ) : null}
           {possible ? <Operations possible={possible} past={past} /> : null}
           <details>

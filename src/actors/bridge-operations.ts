@@ -5,15 +5,14 @@ import { isEnding, lifeOf } from '../machines/channel.ts';
 import { refuseOwnershipOperation } from '../machines/ownership.ts';
 import type { AllowedOperations } from '../models/allowed-operations.ts';
 import type { Bridge } from '../models/bridge.ts';
-import type { BridgeSight } from '../models/bridge-sight.ts';
 import { AriError } from '../models/errors.ts';
 import { requireWithin } from '../models/limits.ts';
 import type { LiveRecording } from '../models/live-recording.ts';
 import type { Playback } from '../models/playback.ts';
 import type { Variable, Variables } from '../models/variable.ts';
+import type { VideoVisibility } from '../models/video-visibility.ts';
 import { allowedOnBridge } from './allowed-operations.ts';
 import { type BridgeRequest, readBridgeType, readFeatures } from './bridge-requests.ts';
-import { sightsOf } from './bridge-sights.ts';
 import type { BridgeEntry, Bridges } from './bridges.ts';
 import type { ChannelEntry } from './channel-entry.ts';
 import { readVariables } from './channel-requests.ts';
@@ -21,6 +20,7 @@ import type { Channels } from './channels.ts';
 import type { Playbacks } from './playbacks.ts';
 import { isFormat, type RecordingRequest, readRecordingRequest, refuseNegativeLimits } from './recording-requests.ts';
 import type { Recordings } from './recordings.ts';
+import { videoVisibilityOf } from './video-visibility.ts';
 
 /** Parameters of `addChannel`, by their names in the interface. */
 export type AddChannelRequest = {
@@ -155,7 +155,7 @@ export function createBridgeOperations(options: BridgeOperationsOptions) {
     },
 
     /** Who in it sees whom, and why not. @throws AriError bridgeNotFound. */
-    async sights(id: string): Promise<BridgeSight[]> {
+    async videoVisibility(id: string): Promise<VideoVisibility[]> {
       const bridge = bridges.find(id);
       if (!bridge) throw new AriError('bridgeNotFound');
       const present = [...bridge.stays.values()];
@@ -168,7 +168,7 @@ export function createBridgeOperations(options: BridgeOperationsOptions) {
       );
       const video = bridges.videoSnapshot(bridge);
       const mode = video ? videoModeOf(video) : firstVideoMode(bridges.snapshot(bridge).context);
-      return sightsOf({ mode, views: bridge.views, present, figures: new Map(told) });
+      return videoVisibilityOf({ mode, views: bridge.views, present, figures: new Map(told) });
     },
 
     create(request: BridgeRequest): Bridge {

@@ -3,8 +3,8 @@ import type { Call, CallChannel, WaitingFor } from '../models/call.ts';
 import type { ContactView } from '../models/contact.ts';
 import type { Endpoint } from '../models/endpoint.ts';
 import type { LiveApplication } from '../models/live.ts';
-import type { SightRow } from '../models/sight-rows.ts';
 import type { EventTimelineEntry, StepEntry, TimelineEntry } from '../models/timeline.ts';
+import type { VisibilityRow } from '../models/visibility-rows.ts';
 import type { Cell, Tone } from './table.ts';
 
 /** What commands write for people: a line for each thing, in columns. */
@@ -143,13 +143,13 @@ export const phoneCells = (
   ];
 };
 
-export const sightHeads = ['BRIDGE', 'MEMBER', 'SEES', 'DOES NOT SEE'] as const;
+export const visibilityHeads = ['BRIDGE', 'MEMBER', 'SEES', 'DOES NOT SEE'] as const;
 
 /** What a member of a bridge sees of the others. */
-export type ListedSight = SightRow & { bridge: string };
+export type ListedVisibility = VisibilityRow & { bridge: string };
 
 /** That in columns, with the reasons. */
-export const sightCells = ({ bridge, member, sees, unseen }: ListedSight): Cell[] => [
+export const visibilityCells = ({ bridge, member, sees, unseen }: ListedVisibility): Cell[] => [
   { text: bridge },
   { text: member, tone: 'strong' },
   { text: sees.join(', ') || '-', tone: sees.length > 0 ? 'good' : undefined },

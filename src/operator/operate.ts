@@ -1,12 +1,12 @@
 import type { Application } from '../models/application.ts';
 import type { Bridge } from '../models/bridge.ts';
-import type { BridgeSight } from '../models/bridge-sight.ts';
 import type { Call, CallDetail, CallPage, WaitingFor } from '../models/call.ts';
 import type { Channel } from '../models/channel.ts';
 import type { ContactView } from '../models/contact.ts';
 import type { Endpoint } from '../models/endpoint.ts';
 import type { LiveApplicationEvents, LiveCall, LiveOverview } from '../models/live.ts';
-import { sightRowsOf } from '../models/sight-rows.ts';
+import type { VideoVisibility } from '../models/video-visibility.ts';
+import { visibilityRowsOf } from '../models/visibility-rows.ts';
 import { AskError, type Client, createClient, type Server } from './client.ts';
 import {
   applicationCells,
@@ -19,10 +19,10 @@ import {
   type ListedApplication,
   phoneCells,
   phoneHeads,
-  sightCells,
-  sightHeads,
   stuckCells,
   stuckHeads,
+  visibilityCells,
+  visibilityHeads,
 } from './lines.ts';
 import { type Cell, lineOf, type Style, tableOf } from './table.ts';
 
@@ -56,8 +56,8 @@ export const commands: Readonly<Record<string, Command>> = {
   call: { about: 'show everything that was recorded of a call', needsId: true },
   apps: { about: 'list the applications', none: 'no application is known' },
   phones: { about: 'list the endpoints', none: 'there is no phone' },
-  sights: {
-    about: 'list who in a bridge (in any, without an id) sees whom, and why not',
+  'video-visibility': {
+    about: 'list which member of a bridge (of every bridge, without an id) sees which, and why not',
     takesBridge: true,
     none: 'nobody in a bridge has video',
   },
@@ -98,20 +98,20 @@ export async function operate(asked: Asked, server: Server, surroundings: Surrou
         : ((await unlessRefused(client.get<ContactView[]>('/hookswitch/contacts'))) ?? []);
       list(endpoints, phoneHeads, (endpoint) => phoneCells(endpoint, contacts));
     },
-    async sights() {
-      const sights = await sightsIn(client, asked.id);
+    async 'video-visibility'() {
+      const found = await videoVisibilityIn(client, asked.id);
       if (asked.json)
         return list(
-          sights.flatMap(({ bridge, members }) => members.map((each) => ({ bridge, ...each }))),
-          sightHeads,
+          found.flatMap(({ bridge, members }) => members.map((each) => ({ bridge, ...each }))),
+          visibilityHeads,
           () => [],
         );
       const names = await channelNames(client);
       const nameOf = (id: string): string => names.get(id) ?? id;
-      const rows = sights.flatMap(({ bridge, members }) =>
-        sightRowsOf(members, nameOf).map((row) => ({ bridge, ...row })),
+      const rows = found.flatMap(({ bridge, members }) =>
+        visibilityRowsOf(members, nameOf).map((row) => ({ bridge, ...row })),
       );
-      list(rows, sightHeads, sightCells);
+      list(rows, visibilityHeads, visibilityCells);
     },
     stuck: async () =>
       list(await client.get<WaitingFor[]>('/hookswitch/stuck'), stuckHeads, (item) => stuckCells(item, now())),
@@ -149,18 +149,21 @@ export async function operate(asked: Asked, server: Server, surroundings: Surrou
 }
 
 /** Who sees whom in one bridge, or in all that whoever asks may see; those that go meanwhile are left out. */
-async function sightsIn(client: Client, id: string | undefined): Promise<{ bridge: string; members: BridgeSight[] }[]> {
-  const sightsOf = async (bridge: string) => ({
+async function videoVisibilityIn(
+  client: Client,
+  id: string | undefined,
+): Promise<{ bridge: string; members: VideoVisibility[] }[]> {
+  const videoVisibilityOf = async (bridge: string) => ({
     bridge,
-    members: await client.get<BridgeSight[]>(`/hookswitch/bridges/${encodeURIComponent(bridge)}/sights`),
+    members: await client.get<VideoVisibility[]>(`/hookswitch/bridges/${encodeURIComponent(bridge)}/video-visibility`),
   });
-  if (id !== undefined) return [await sightsOf(id)];
-  const found: { bridge: string; members: BridgeSight[] }[] = [];
+  if (id !== undefined) return [await videoVisibilityOf(id)];
+  const found: { bridge: string; members: VideoVisibility[] }[] = [];
   for (const bridge of await client.get<Bridge[]>('/ari/bridges')) {
     // With fewer than two nobody sees anybody.
     if (bridge.channels.length < 2) continue;
-    const sights = await unlessRefused(sightsOf(bridge.id));
-    if (sights) found.push(sights);
+    const visibility = await unlessRefused(videoVisibilityOf(bridge.id));
+    if (visibility) found.push(visibility);
   }
   return found;
 }

@@ -474,6 +474,18 @@ things('the documents show what the asker may do', async () => {
 const scopes = suite('scopes');
 const anybody = scoped(undefined);
 
+scopes('a scope with the former name of a resource covers it', () => {
+  const bridge = { resource: 'videoVisibility', nickname: 'bridge', changesNothing: true };
+  const covers = (pattern: string) => readScope({ operations: [pattern] }).operation(bridge);
+  assert.equal(['sights', 'sights:read', 'videoVisibility', 'constructor', 'calls'].map(covers), [
+    true,
+    true,
+    true,
+    false,
+    false,
+  ]);
+});
+
 scopes('patterns', () => {
   const { application, context, endpoint } = readScope({
     applications: ['desk', 'ivr-*'],

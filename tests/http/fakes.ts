@@ -46,7 +46,7 @@ export const samples = {
     creationtime: timestamp,
     creation: timestamp,
   },
-  sight: { channel: 'c1', others: [{ channel: 'c2', seen: false, why: 'codec' }] },
+  visibility: { channel: 'c1', others: [{ channel: 'c2', seen: false, why: 'codec' }] },
   recording: { name: 'r/1', format: 'wav', target_uri: 'channel:c1', state: 'recording' },
   stored: { name: 'r/1', format: 'wav' },
   application: {
@@ -241,7 +241,7 @@ const answers: { [K in Exclude<keyof Owners, 'objectOwnership'>]: Partial<Record
     createWithId: samples.bridge,
     get: samples.bridge,
     possible: samples.possible,
-    sights: Promise.resolve([samples.sight]),
+    videoVisibility: Promise.resolve([samples.visibility]),
     play: samples.playback,
     record: samples.recording,
     getVariable: samples.variable,

@@ -466,12 +466,13 @@ const rows: Row[] = [
     status: 200,
     answer: samples.possible,
   })),
-  {
-    ask: 'GET /hookswitch/bridges/b%2F1/sights',
-    call: ['bridges.sights', 'b/1'],
+  // The second is the name of version 0.1.
+  ...['video-visibility', 'sights'].map((name) => ({
+    ask: `GET /hookswitch/bridges/b%2F1/${name}`,
+    call: ['bridges.videoVisibility', 'b/1'] as Call,
     status: 200,
-    answer: [samples.sight],
-  },
+    answer: [samples.visibility],
+  })),
   { ask: 'GET /hookswitch/tokens', call: ['tokens.list', asker], status: 200, answer: [samples.token] },
   { ask: 'GET /hookswitch/access', call: ['tokens.access', asker], status: 200, answer: samples.access },
   {

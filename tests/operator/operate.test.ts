@@ -4,7 +4,7 @@ import type { Call } from '../../src/models/call.ts';
 import type { ContactView } from '../../src/models/contact.ts';
 import type { Endpoint } from '../../src/models/endpoint.ts';
 import type { StepEntry, TimelineEntry } from '../../src/models/timeline.ts';
-import { callCells, entryCells, phoneCells, sightCells } from '../../src/operator/lines.ts';
+import { callCells, entryCells, phoneCells, visibilityCells } from '../../src/operator/lines.ts';
 import { operate } from '../../src/operator/operate.ts';
 import { lineOf, type Style, tableOf } from '../../src/operator/table.ts';
 import { Phone } from '../support/phone.ts';
@@ -195,7 +195,7 @@ operator('who sees whom in bridges is told with the reason, in all of them or in
     async (server) => {
       const app = await server.app('desk');
       await app.ok('POST', '/bridges/b1?type=mixing');
-      const none = await says(server, { command: 'sights' }, { colours: false, columns: 80 });
+      const none = await says(server, { command: 'video-visibility' }, { colours: false, columns: 80 });
       assert.equal(none, ['nobody in a bridge has video']);
       const enter = async (number: string, peers: VideoPeer[]) => {
         const phone = server.closing(await Phone.open(number, server.sip(), 0, peers));
@@ -209,18 +209,21 @@ operator('who sees whom in bridges is told with the reason, in all of them or in
       const alice = await enter('201', [server.closing(await VideoPeer.open())]);
       const bob = await enter('202', []);
       for (const id of [undefined, 'b1'])
-        assert.equal(await says(server, { command: 'sights', ...(id && { id }) }), [
+        assert.equal(await says(server, { command: 'video-visibility', ...(id && { id }) }), [
           `BRIDGE  ${'MEMBER'.padEnd(bob.name.length)}  SEES  DOES NOT SEE`,
           `b1      ${bob.name}  -     ${alice.name}: has no video`,
         ]);
       assert.equal(
-        (await says(server, { command: 'sights', json: true })).map((line) => JSON.parse(line) as unknown),
+        (await says(server, { command: 'video-visibility', json: true })).map((line) => JSON.parse(line) as unknown),
         [
           { bridge: 'b1', channel: alice.id, others: [] },
           { bridge: 'b1', channel: bob.id, others: [{ channel: alice.id, seen: false, why: 'no_video' }] },
         ],
       );
-      assert.is(await refusal(says(server, { command: 'sights', id: 'none' })), 'AskError 404: Bridge not found');
+      assert.is(
+        await refusal(says(server, { command: 'video-visibility', id: 'none' })),
+        'AskError 404: Bridge not found',
+      );
       await app.ok('DELETE', '/bridges/b1');
       for (const { phone } of [alice, bob]) phone.hangup();
       await Promise.all([alice, bob].map(({ phone }) => phone.over()));
@@ -229,14 +232,14 @@ operator('who sees whom in bridges is told with the reason, in all of them or in
 );
 
 operator('who sees several of many has one line, with those it does not see by reason', () => {
-  const sight = {
+  const visibility = {
     ...{ bridge: 'b1', member: 'PJSIP/alice-1', sees: ['PJSIP/bob-1', 'PJSIP/carol-1 (another profile)'] },
     unseen: [
       { why: 'has no video', others: ['PJSIP/dave-1', 'PJSIP/eve-1'] },
       { why: '', others: ['PJSIP/frank-1'] },
     ],
   };
-  assert.equal(sightCells(sight), [
+  assert.equal(visibilityCells(visibility), [
     { text: 'b1' },
     { text: 'PJSIP/alice-1', tone: 'strong' },
     { text: 'PJSIP/bob-1, PJSIP/carol-1 (another profile)', tone: 'good' },

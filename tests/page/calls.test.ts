@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { endsOf, stateOf } from '../../page/core/calls.ts';
 import { party, shortNames } from '../../page/core/words.ts';
 import type { Call } from '../../src/models/call.ts';
-import { sightRowsOf } from '../../src/models/sight-rows.ts';
+import { visibilityRowsOf } from '../../src/models/visibility-rows.ts';
 
 const lines = suite('calls in a line');
 
@@ -53,7 +53,7 @@ lines('who sees whom is a row for each member, with those that it does not see b
     ['5', 'Local/echo@default-5e;1'],
   ]);
   assert.equal(
-    sightRowsOf(
+    visibilityRowsOf(
       [
         {
           channel: '1',

@@ -71,10 +71,14 @@ function anyOf(patterns: readonly string[] | undefined, between = anything): Tes
 /** What a Local channel is asked for: the dial string without its options, and the context in it. */
 const localOf = (dialString: string) => /^(local\/[^/@]{1,200}@([^/]{1,200}))(?:\/[^/]{0,20})?$/i.exec(dialString);
 
+/** Resources under the names of version 0.1, which scopes may use until 0.3. */
+const renamed: ReadonlyMap<string, string> = new Map([['sights', 'videoVisibility']]);
+
 /** Reads the settings once, for all requests. */
 export function readScope(settings: ScopeSettings): Scope {
   const operations = (settings.operations ?? ['*']).map((text) => {
-    const [resource = '', word = '*'] = text.split(':');
+    const [named = '', word = '*'] = text.split(':');
+    const resource = renamed.get(named) ?? named;
     return { resource: patternTest(resource, anything), word, nickname: patternTest(word, anything) };
   });
   const application = anyOf(settings.applications);

@@ -19,10 +19,10 @@ import { playbacks } from './playbacks.ts';
 import { recordings } from './recordings.ts';
 import { server } from './server.ts';
 import { sessions } from './sessions.ts';
-import { sights } from './sights.ts';
 import { sounds } from './sounds.ts';
 import { tokens } from './tokens.ts';
 import { usage } from './usage.ts';
+import { videoVisibility } from './video-visibility.ts';
 
 const resources = inResources([
   asterisk,
@@ -64,7 +64,7 @@ export const hookswitch: Api = {
     logging,
     server,
     sessions,
-    sights,
+    videoVisibility,
     tokens,
     usage,
   ]),

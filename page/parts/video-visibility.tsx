@@ -1,36 +1,37 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { BridgeSight } from '../../src/models/bridge-sight.ts';
-import { sightRowsOf } from '../../src/models/sight-rows.ts';
+import type { VideoVisibility } from '../../src/models/video-visibility.ts';
+import { visibilityRowsOf } from '../../src/models/visibility-rows.ts';
 import { ask, may } from '../core/session.ts';
 
 const askEveryMs = 2_000;
 
 /** Asks who sees whom in a bridge again and again; empty while nobody knows. */
-function useSights(bridge: string): readonly BridgeSight[] {
-  const [sights, setSights] = useState<readonly BridgeSight[]>([]);
+function useVideoVisibility(bridge: string): readonly VideoVisibility[] {
+  const [visibility, setVisibility] = useState<readonly VideoVisibility[]>([]);
   useEffect(() => {
-    if (!may('sights:bridge')) return undefined;
+    if (!may('videoVisibility:bridge')) return undefined;
     const look = () => {
       if (document.hidden) return;
-      ask<BridgeSight[]>('GET', `/hookswitch/bridges/${encodeURIComponent(bridge)}/sights`).then(setSights, () =>
-        setSights([]),
+      ask<VideoVisibility[]>('GET', `/hookswitch/bridges/${encodeURIComponent(bridge)}/video-visibility`).then(
+        setVisibility,
+        () => setVisibility([]),
       );
     };
     look();
     const timer = setInterval(look, askEveryMs);
     return () => clearInterval(timer);
   }, [bridge]);
-  return sights;
+  return visibility;
 }
 
 /** Who in a bridge sees whom, and why not. */
-export function Sights({ bridge, nameOf }: { bridge: string; nameOf: (channel: string) => string }) {
-  const rows = sightRowsOf(useSights(bridge), nameOf);
+export function VideoVisibilityTable({ bridge, nameOf }: { bridge: string; nameOf: (channel: string) => string }) {
+  const rows = visibilityRowsOf(useVideoVisibility(bridge), nameOf);
   if (rows.length === 0) return null;
   return (
     <div class="scroll">
       <h4>Who sees whom</h4>
-      <table class="sights">
+      <table class="video-visibility">
         <thead>
           <tr>
             <th scope="col">Member</th>

@@ -1,4 +1,4 @@
-import type { BridgeSight } from './bridge-sight.ts';
+import type { VideoVisibility } from './video-visibility.ts';
 
 /** Why somebody does not see another one, for people; what nobody knows of stands as it is. */
 const words: Readonly<Record<string, string>> = {
@@ -17,19 +17,22 @@ const words: Readonly<Record<string, string>> = {
   key_frame: 'waits for a key frame',
 };
 
-/** A reason of {@link BridgeSight} in words. */
+/** A reason of {@link VideoVisibility} in words. */
 export const whyUnseenText = (why: string): string => words[why] ?? why;
 
 /** What one member sees: those whose picture it is sent, and those it is not, by reason; a reason may go with the former, too. */
-export type SightRow = {
+export type VisibilityRow = {
   member: string;
   sees: readonly string[];
   unseen: readonly { why: string; others: readonly string[] }[];
 };
 
 /** A row for each member, however many others there are. */
-export const sightRowsOf = (sights: readonly BridgeSight[], nameOf: (channel: string) => string): SightRow[] =>
-  sights
+export const visibilityRowsOf = (
+  members: readonly VideoVisibility[],
+  nameOf: (channel: string) => string,
+): VisibilityRow[] =>
+  members
     .filter(({ others }) => others.length > 0)
     .map(({ channel, others }) => {
       const unseen = new Map<string, string[]>();

@@ -21,8 +21,12 @@ const Other = Type.Object(
 );
 
 /** What one member of a bridge sees of the others. */
-export const BridgeSight = model('BridgeSight', 'What a member of a bridge sees of the others, and why not the rest.', {
-  channel: text('Id of the member.'),
-  others: Type.Array(Other, { description: 'The members that have video, beside itself.' }),
-});
-export type BridgeSight = Static<typeof BridgeSight>;
+export const VideoVisibility = model(
+  'VideoVisibility',
+  'What a member of a bridge sees of the others, and why not the rest.',
+  {
+    channel: text('Id of the member.'),
+    others: Type.Array(Other, { description: 'The members that have video, beside itself.' }),
+  },
+);
+export type VideoVisibility = Static<typeof VideoVisibility>;

@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { sightsOf } from '../../src/actors/bridge-sights.ts';
-import type { BridgeSight } from '../../src/models/bridge-sight.ts';
+import { videoVisibilityOf } from '../../src/actors/video-visibility.ts';
+import type { VideoVisibility } from '../../src/models/video-visibility.ts';
 import type { LegVideo, LegVideoStream } from '../../src/telephony/driver.ts';
 import type { VideoCodec, VideoStatistics } from '../../src/telephony/video.ts';
 import { FakeMedia } from '../support/fake-audio.ts';
@@ -26,8 +26,8 @@ const figures = (of: Record<string, Figure[]>) =>
   new Map(Object.entries(of) as unknown as [string, readonly VideoStatistics[]][]);
 const nobody = { shownTo: () => undefined };
 /** `viewer source why`, or `sees`. */
-const told = (sights: readonly BridgeSight[]) =>
-  sights.flatMap(({ channel, others }) =>
+const told = (members: readonly VideoVisibility[]) =>
+  members.flatMap(({ channel, others }) =>
     others.map(({ channel: other, seen, why }) =>
       [channel, other, ...(seen ? ['sees'] : []), ...(why ? [why] : [])].join(' '),
     ),
@@ -40,7 +40,7 @@ test('of one who is shown to all: who sees it, who waits for it, and that others
     b: [{ shows: 'c', awaits: 'a', unseen: 'key_frame' }],
     c: [{ shows: 'a', awaits: 'a', unseen: 'bandwidth' }],
   });
-  assert.equal(told(sightsOf({ mode: 'talker', views: nobody, present, figures: shown })), [
+  assert.equal(told(videoVisibilityOf({ mode: 'talker', views: nobody, present, figures: shown })), [
     ...['a b sees', 'a c another'],
     ...['b a key_frame', 'b c another'],
     ...['c a bandwidth', 'c b another'],
@@ -56,7 +56,7 @@ test('who is on hold, has no camera or another codec, and what may not be decode
     ...[member('high', h264('high')), member('base', h264('constrained baseline'))],
   ];
   const shown = figures({ base: [{ shows: 'high' }], dark: [{ awaits: 'held', unseen: 'silent' }] });
-  assert.equal(told(sightsOf({ mode: 'single', views: nobody, present, figures: shown })), [
+  assert.equal(told(videoVisibilityOf({ mode: 'single', views: nobody, present, figures: shown })), [
     ...['held dark inactive', 'held high inactive', 'held base inactive'],
     ...['dark held silent', 'dark high codec', 'dark base codec'],
     ...['high held codec', 'high dark source_inactive', 'high base another'],
@@ -74,7 +74,7 @@ test('where each is shown each other: streams that are not there (yet)', () => {
   const places: Record<string, string[]> = { a: ['b', 'c'], b: ['c', 'a'], c: ['a', 'b'], d: ['a', 'b'] };
   const shown = figures({ a: [{ shows: 'b' }, { awaits: 'c', unseen: 'packetization' }], d: [] });
   const views = { shownTo: (id: string) => places[id] };
-  assert.equal(told(sightsOf({ mode: 'sfu', views, present, figures: shown })), [
+  assert.equal(told(videoVisibilityOf({ mode: 'sfu', views, present, figures: shown })), [
     ...['a b sees', 'a c packetization', 'a d streams'],
     ...['b a negotiating', 'b c negotiating', 'b d streams'],
     ...['c a negotiating', 'c b inactive', 'c d streams'],
