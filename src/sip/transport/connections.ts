@@ -6,8 +6,8 @@ import type { Clock } from '../../lib/clock.ts';
 import type { LimitHit } from '../../lib/limit-counts.ts';
 import type { TlsKeys } from '../../lib/tls.ts';
 import { type Frame, StreamFramer } from '../message/stream-framer.ts';
+import { type Acceptor, createAcceptor, type Peer } from './acceptors.ts';
 import { Connection, type ConnectionLimits, type QueueBudget } from './connection.ts';
-import { createDoor, type Door, type Peer } from './doors.ts';
 import { kindOf } from './kind.ts';
 import { type Listen, ListenError, type Protocol, type SendFailure, type Source, type Target } from './transport.ts';
 import { MessageFramer } from './web-socket.ts';
@@ -45,7 +45,7 @@ export type ConnectionsOptions = {
 };
 
 /** Where peers come in, and by what. */
-type Entrance = { readonly door: Door; readonly protocol: Protocol; readonly listener: number };
+type Entrance = { readonly acceptor: Acceptor; readonly protocol: Protocol; readonly listener: number };
 
 export type StreamListener = { readonly port: number; close(): Promise<void> };
 
@@ -76,13 +76,13 @@ export class Connections {
   async listen(listen: Listen, listener: number): Promise<StreamListener> {
     const { protocol } = listen;
     const { tls, allowsOrigin, onRefused } = this.#options;
-    const door = createDoor(listen, {
+    const acceptor = createAcceptor(listen, {
       tls,
       allowsOrigin,
       onRefused: (peer, reason) => onRefused(peer, protocol, reason),
     });
     const server = createServer({ noDelay: true, keepAlive: true }, (socket) =>
-      this.#accept(socket, { door, protocol, listener }),
+      this.#accept(socket, { acceptor, protocol, listener }),
     );
     return new Promise((resolve, reject) => {
       const refuse = (error: NodeJS.ErrnoException) => reject(new ListenError(listen, error.code ?? 'UNKNOWN', error));
@@ -112,7 +112,7 @@ export class Connections {
     return new Promise((resolve) => (this.#onEmpty = resolve));
   }
 
-  #accept(socket: Socket, { door, protocol, listener }: Entrance): void {
+  #accept(socket: Socket, { acceptor, protocol, listener }: Entrance): void {
     const { remoteAddress: address, remotePort: port } = socket;
     if (address === undefined || port === undefined || this.#isFullFor(address) || !this.#makePlace()) {
       socket.on('error', () => {});
@@ -124,7 +124,7 @@ export class Connections {
     socket.once('close', () => this.#forgetSource(source));
     const target: Target = { protocol, address, port, listener };
     if (protocol !== 'tcp' && !this.#beginHandshake(socket, source, target)) return;
-    door.enter(socket, (stream) => {
+    acceptor.enter(socket, (stream) => {
       if (protocol !== 'tcp' && !this.#entering.delete(socket)) stream.destroy();
       else this.#add(stream, target, listener, true);
     });

@@ -9,21 +9,20 @@ import { kindOf } from './kind.ts';
 import type { ClientCertificates, Listen } from './transport.ts';
 import { sipSubProtocol, WebSocketStream } from './web-socket.ts';
 
-/** What a peer that has connected passes through before SIP is spoken: nothing, TLS, an HTTP upgrade, or both. */
-export interface Door {
+/** Completes what precedes SIP on a new connection: nothing, TLS, an HTTP upgrade, or both. */
+export interface Acceptor {
   /**
-   * Lets a peer in; `entered` hears when it has come through. One that does not fit is closed; one that takes too long is
-   * for the caller to close.
+   * Calls `entered` when the connection is ready, and closes it when it is refused. The caller closes one that takes too long.
    */
   enter(socket: Socket, entered: (stream: Duplex) => void): void;
 }
 
-export type DoorOptions = {
-  /** Certificates; a secure door needs one. */
+export type AcceptorOptions = {
+  /** Certificates; TLS needs one. */
   readonly tls: TlsKeys | undefined;
   /** Whether a page of that origin may connect over WebSocket. */
   readonly allowsOrigin: (origin: string) => boolean;
-  /** Hears why somebody was not let in. */
+  /** Is called with the reason of each refusal. */
   readonly onRefused: (peer: Peer, reason: string) => void;
 };
 
@@ -33,15 +32,15 @@ export type Peer = { readonly address: string | undefined; readonly port: number
 /** The largest head of the HTTP request that becomes a WebSocket, in bytes. */
 const MAX_UPGRADE_HEAD_BYTES = 8_192;
 
-/** A door that is always open. */
-const openDoor: Door = { enter: (socket, entered) => entered(socket) };
+/** Needs no handshake. */
+const plainAcceptor: Acceptor = { enter: (socket, entered) => entered(socket) };
 
 /** @throws Error when it needs a certificate and there is none. */
-export function createDoor({ protocol, clientCertificates = 'none' }: Listen, options: DoorOptions): Door {
+export function createAcceptor({ protocol, clientCertificates = 'none' }: Listen, options: AcceptorOptions): Acceptor {
   const { secure, webSocket } = kindOf(protocol);
-  const outer = secure ? tlsDoor(options, clientCertificates) : openDoor;
+  const outer = secure ? tlsAcceptor(options, clientCertificates) : plainAcceptor;
   if (!webSocket) return outer;
-  const inner = webSocketDoor(options);
+  const inner = webSocketAcceptor(options);
   return { enter: (socket, entered) => outer.enter(socket, (stream) => inner.enter(stream as Socket, entered)) };
 }
 
@@ -77,7 +76,7 @@ function handshakeFailure({ code = '', message }: NodeJS.ErrnoException): string
   return meaning === undefined ? message : `${meaning} (${code})`;
 }
 
-function tlsDoor({ tls, onRefused }: DoorOptions, clientCertificates: ClientCertificates): Door {
+function tlsAcceptor({ tls, onRefused }: AcceptorOptions, clientCertificates: ClientCertificates): Acceptor {
   /** Who is in the middle of it, by address and port. */
   const waiting = new Map<string, (stream: Duplex) => void>();
   const server: TlsServer = createTlsServer(tlsOptions(tls, clientCertificates));
@@ -106,7 +105,7 @@ function tlsDoor({ tls, onRefused }: DoorOptions, clientCertificates: ClientCert
   };
 }
 
-function webSocketDoor({ allowsOrigin, onRefused }: DoorOptions): Door {
+function webSocketAcceptor({ allowsOrigin, onRefused }: AcceptorOptions): Acceptor {
   const waiting = new WeakMap<Duplex, (stream: Duplex) => void>();
   const upgrades = new WebSocketServer({
     noServer: true,
@@ -142,7 +141,7 @@ function webSocketDoor({ allowsOrigin, onRefused }: DoorOptions): Door {
 /** Why a WebSocket is refused, if it is: not for SIP (RFC 7118 4.1), or asked for by a page that has no business here. */
 function refusalOf(
   { headers }: IncomingMessage,
-  allowsOrigin: DoorOptions['allowsOrigin'],
+  allowsOrigin: AcceptorOptions['allowsOrigin'],
 ): { status: string; reason: string } | undefined {
   const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim().toLowerCase());
   if (!offered.includes(sipSubProtocol))
