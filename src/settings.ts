@@ -30,8 +30,8 @@ import type { RecorderSettings } from './recorder/recorder.ts';
 import type { CacheLimits } from './sip/location/cached-names.ts';
 import { parseUri } from './sip/message/uri.ts';
 import type { TransactionLimits } from './sip/transaction/room.ts';
-import type { GateLimits } from './sip/transport/gate.ts';
 import { kindOf } from './sip/transport/kind.ts';
+import type { RateLimits } from './sip/transport/rate-limiter.ts';
 import type { Listen } from './sip/transport/transport.ts';
 import type { TransportLimits } from './sip/transport/transports.ts';
 import type { BanSettings } from './stores/bans.ts';
@@ -186,12 +186,12 @@ export function strangerLimits(
   { sip: { limits } }: Config,
   descriptors = descriptorLimit(),
 ): {
-  gate: GateLimits;
+  rateLimiter: RateLimits;
   transactions: TransactionLimits;
   connections: TransportLimits;
 } {
   return {
-    gate: {
+    rateLimiter: {
       sourceRate: limits.source_rate,
       sourceBurst: limits.source_burst,
       strangerRate: limits.stranger_rate,

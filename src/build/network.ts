@@ -4,9 +4,9 @@ import { finishLeftovers } from '../media/file/recording-writer.ts';
 import { createMediaPlane } from '../media/media-plane.ts';
 import { certificateSettings, mediaSettings, recorderSettings, soundDirectories, strangerLimits } from '../settings.ts';
 import { createTransactionLayer } from '../sip/transaction/layer.ts';
-import { createGate } from '../sip/transport/gate.ts';
 import { createKnownPeers } from '../sip/transport/known-peers.ts';
 import { MessageCounts } from '../sip/transport/message-counts.ts';
+import { createRateLimiter } from '../sip/transport/rate-limiter.ts';
 import { tracedTransports } from '../sip/transport/traced.ts';
 import { ListenError } from '../sip/transport/transport.ts';
 import { createTransports } from '../sip/transport/transports.ts';
@@ -80,12 +80,12 @@ export async function buildNetwork(base: Base) {
   let origins = new Set(config.sip.allowed_origins);
   const limits = strangerLimits(config);
   const peers = createKnownPeers();
-  const gate = createGate({ limits: limits.gate, peers, clock, log: sipLog, hit });
+  const rateLimiter = createRateLimiter({ limits: limits.rateLimiter, peers, clock, log: sipLog, hit });
   const sockets = createTransports({
     clock,
     log: sipLog,
     openUdp: io.openUdp,
-    gate,
+    rateLimiter,
     traffic: {
       get isHeard() {
         return recorder.on;
@@ -137,12 +137,23 @@ export async function buildNetwork(base: Base) {
       settings: followedLimits.map((limit) => `sip.limits.${limit}`),
       apply(next) {
         const changed = strangerLimits(next);
-        gate.reconfigure(changed.gate);
+        rateLimiter.reconfigure(changed.rateLimiter);
         transactions.reconfigure(changed.transactions);
       },
     },
   ];
-  return { reloads, media, messages, transports, transactions, peers, gate, certificates, outside: outside.of, homer };
+  return {
+    reloads,
+    media,
+    messages,
+    transports,
+    transactions,
+    peers,
+    rateLimiter,
+    certificates,
+    outside: outside.of,
+    homer,
+  };
 }
 
 /** Where messages are sent to be kept: nowhere, as long as nothing is recorded. */

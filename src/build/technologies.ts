@@ -39,7 +39,7 @@ export type Technologies = Awaited<ReturnType<typeof buildTechnologies>>;
  */
 export async function buildTechnologies(base: Base, network: Network, state: State, calls: CallControl) {
   const { config, clock, ids, log, scope } = base;
-  const { media, transports, transactions, peers, gate, certificates } = network;
+  const { media, transports, transactions, peers, rateLimiter, certificates } = network;
   const { bus, endpoints, contacts, registrations, watchers, mailboxes, deviceStates, bans } = state;
   const { channels, dialplan } = calls;
   const local = createLocalDriver({ media, freshId: channels.freshId, hasContext: dialplan.hasContext });
@@ -105,7 +105,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
     ...(names && { names }),
   });
   scope.defer(() => sip.close());
-  gate.ignore((address) => bans.verdict(address).action === 'ignore');
+  rateLimiter.ignore((address) => bans.verdict(address).action === 'ignore');
   messages.attach(sip);
   channels.addDriver(sip);
   contacts.attach(sip);

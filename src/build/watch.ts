@@ -92,14 +92,17 @@ function countChannels({ channels }: CallControl): Figures['channels'] {
   return tally(pairs, (state, technology, count) => ({ state, technology, count }));
 }
 
-function sipFigures({ transports, transactions, gate, messages }: Network, { sip }: Technologies): Figures['sip'] {
+function sipFigures(
+  { transports, transactions, rateLimiter, messages }: Network,
+  { sip }: Technologies,
+): Figures['sip'] {
   const { clients, servers, retransmissions, timeouts } = transactions.counts();
   const { malformed, connections } = transports.counts();
   const { bindings, dialogs } = sip.counts();
   return {
     messages: messages.figures(),
     ...{ retransmissions, timeouts, malformed, connections, dialogs },
-    unread: gate.refused,
+    unread: rateLimiter.refused,
     transactions: clients + servers,
     registrations: bindings,
   };

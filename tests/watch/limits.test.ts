@@ -7,8 +7,8 @@ import { LimitCounts } from '../../src/lib/limit-counts.ts';
 import { AriError } from '../../src/models/errors.ts';
 import { countLimit } from '../../src/models/limits.ts';
 import { Room } from '../../src/sip/transaction/room.ts';
-import { createGate, type GateLimits } from '../../src/sip/transport/gate.ts';
 import { createKnownPeers } from '../../src/sip/transport/known-peers.ts';
+import { createRateLimiter, type RateLimits } from '../../src/sip/transport/rate-limiter.ts';
 import { createRecordingLog } from '../support/log.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { inWorld, type World } from './world.ts';
@@ -206,10 +206,10 @@ for (const { limit, times, settings, meet } of rows)
 
 const from = (address: string) => ({ protocol: 'udp' as const, address, port: 5060, listener: 1 });
 
-function gate(bounds: Partial<GateLimits>) {
+function rateLimiter(bounds: Partial<RateLimits>) {
   const counts = new LimitCounts();
   const { log } = createRecordingLog();
-  const { admits } = createGate({
+  const { admits } = createRateLimiter({
     limits: bounds,
     peers: createKnownPeers(),
     clock: new ManualClock(),
@@ -220,13 +220,13 @@ function gate(bounds: Partial<GateLimits>) {
 }
 
 limits('what strangers send too much of, by which bound', () => {
-  const one = gate({ sourceRate: 1, sourceBurst: 2 });
+  const one = rateLimiter({ sourceRate: 1, sourceBurst: 2 });
   one.pass('192.0.2.1', '192.0.2.1', '192.0.2.1', '192.0.2.1', '192.0.2.2');
   assert.equal(one.counts.figures(), { 'sip.limits.source_rate': 2 });
-  const all = gate({ strangerRate: 4 });
+  const all = rateLimiter({ strangerRate: 4 });
   all.pass('192.0.2.1', '192.0.2.2', '192.0.2.3');
   assert.equal(all.counts.figures(), { 'sip.limits.stranger_rate': 1 });
-  const known = gate({ sources: 1 });
+  const known = rateLimiter({ sources: 1 });
   known.pass('192.0.2.1', '192.0.2.2', '192.0.2.1');
   assert.equal(known.counts.figures(), { 'sip.limits.sources': 2 });
 });

@@ -11,9 +11,9 @@ import type { Frame } from '../message/stream-framer.ts';
 import { formatVia } from '../message/via.ts';
 import type { Connection, ConnectionLimits } from './connection.ts';
 import { Connections, type ConnectionsOptions, type StreamListener } from './connections.ts';
-import type { Gate } from './gate.ts';
 import { kindOf } from './kind.ts';
 import { createLocalAddresses } from './local-address.ts';
+import type { RateLimiter } from './rate-limiter.ts';
 import { stampedVia } from './routing.ts';
 import type {
   Listen,
@@ -38,7 +38,7 @@ export type TransportsOptions = {
   /** Opens UDP sockets; the system's when left out. */
   readonly openUdp?: OpenUdp | undefined;
   /** Decides which messages are read; without it all are. */
-  readonly gate?: Pick<Gate, 'admits'> | undefined;
+  readonly rateLimiter?: Pick<RateLimiter, 'admits'> | undefined;
   /** Hears of every message that goes in or out. */
   readonly traffic?: TrafficWatch | undefined;
   /** Hears of the bounds that were met. */
@@ -86,7 +86,7 @@ class SocketTransports implements Transports {
   readonly #log: Logger;
   readonly #openUdp: OpenUdp;
   readonly #outside: (peer: string) => string | undefined;
-  readonly #gate: Pick<Gate, 'admits'> | undefined;
+  readonly #rateLimiter: Pick<RateLimiter, 'admits'> | undefined;
   readonly #traffic: TrafficWatch | undefined;
   readonly #connections: Connections;
   readonly #localAddressFor: (peer: string) => string;
@@ -106,7 +106,7 @@ class SocketTransports implements Transports {
     log,
     limits,
     openUdp = openUdpSocket,
-    gate,
+    rateLimiter,
     isKnownAddress = () => true,
     tls,
     allowsOrigin = () => false,
@@ -119,7 +119,7 @@ class SocketTransports implements Transports {
     this.#traffic = traffic;
     this.#openUdp = openUdp;
     this.#outside = outside;
-    this.#gate = gate;
+    this.#rateLimiter = rateLimiter;
     this.#localAddressFor = createLocalAddresses(clock);
     const all = { ...defaultLimits, ...limits };
     this.#connections = new Connections({
@@ -140,7 +140,7 @@ class SocketTransports implements Transports {
       maxQueuedBytesInAll: all.maxQueuedBytesInAll,
       hit,
       isKnownAddress,
-      admits: (source) => gate?.admits(source) ?? true,
+      admits: (source) => rateLimiter?.admits(source) ?? true,
       onFrame: guarded(log, 'taking a SIP message from a stream', (frame: Frame, connection: Connection) =>
         this.#takeFrame(frame, connection),
       ),
@@ -283,7 +283,7 @@ class SocketTransports implements Transports {
     // Keep-alives: nothing but line ends, a zero byte, or other STUN than a question, whose first two bits are zero.
     const isStun = start === 0 && bytes.length > 0 && isBindingRequest(bytes);
     if (start === bytes.length || (bytes[start]! < 4 && !isStun)) return;
-    if (this.#gate && !this.#gate.admits(source)) return;
+    if (this.#rateLimiter && !this.#rateLimiter.admits(source)) return;
     // RFC 5626 4.4.2, 5.4: a phone finds out in this way whether its NAT still lets us through.
     if (isStun) this.#answerStun(bytes, source);
     else this.#take(start === 0 ? bytes : bytes.subarray(start), source);

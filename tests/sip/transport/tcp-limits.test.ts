@@ -132,7 +132,7 @@ test('a full house makes place by closing the oldest connection that has said no
 test('messages beyond what a stranger may send wait, and come in their order', async () => {
   const clock = new ManualClock();
   let left = 2;
-  const party = await openParty({ clock, gate: { admits: () => left-- > 0 } });
+  const party = await openParty({ clock, rateLimiter: { admits: () => left-- > 0 } });
   const socket = await dial(party);
   const bodies = ['a', 'b', 'c', 'd'];
   socket.write(Buffer.concat(bodies.map((body) => options('TCP 127.0.0.1', body))));

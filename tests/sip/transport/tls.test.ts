@@ -265,8 +265,8 @@ test('a full house gives the place of a handshake to whoever comes next', async 
   await party.transports.close();
 });
 
-test('what a gate does not let in begins no handshake', async () => {
-  const party = await secureParty({ gate: { admits: () => false } });
+test('a connection over the rate limit begins no handshake', async () => {
+  const party = await secureParty({ rateLimiter: { admits: () => false } });
   assert.is(await ending(party, {}), 'ECONNRESET');
   await party.transports.close();
 });

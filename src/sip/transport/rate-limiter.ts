@@ -5,8 +5,8 @@ import type { Logger } from '../../lib/log.ts';
 import type { KnownPeers } from './known-peers.ts';
 import type { Source } from './transport.ts';
 
-/** How many messages are read of peers that nobody knows. */
-export type GateLimits = {
+/** How many messages of unknown peers are parsed. */
+export type RateLimits = {
   /** Messages per second of one address (of IPv6: of one network of 64 bits), and how many at once. */
   readonly sourceRate: number;
   readonly sourceBurst: number;
@@ -16,26 +16,26 @@ export type GateLimits = {
   readonly sources: number;
 };
 
-export const defaultGateLimits: GateLimits = {
+export const defaultRateLimits: RateLimits = {
   sourceRate: 50,
   sourceBurst: 200,
   strangerRate: 2_000,
   sources: 20_000,
 };
 
-/** Decides before anything is read of a message whether it shall be read. */
-export interface Gate {
+/** Decides whether a message is parsed. */
+export interface RateLimiter {
   admits(source: Source): boolean;
   /** Sets the one test for addresses that shall not be heard at all, unless they are known. */
   ignore(isIgnored: (address: string) => boolean): void;
   /** Takes up other limits; every stranger begins anew. */
-  reconfigure(limits: GateLimits): void;
+  reconfigure(limits: RateLimits): void;
   /** Messages that were not read since the start. */
   readonly refused: number;
 }
 
-export type GateOptions = {
-  readonly limits?: Partial<GateLimits> | undefined;
+export type RateLimiterOptions = {
+  readonly limits?: Partial<RateLimits> | undefined;
   readonly peers: KnownPeers;
   readonly clock: Clock;
   readonly log: Logger;
@@ -48,11 +48,17 @@ const QUIET = 10;
 const REPORT_EVERY_MS = 60_000;
 
 /**
- * A gate that the known pass freely and strangers at a bounded rate. Half of what strangers may send together is for
- * quiet addresses, so that a new phone gets through while loud ones fight over the other half.
+ * Lets known peers pass and limits the rate of unknown ones. Half of the total rate of unknown peers is reserved for
+ * quiet addresses, so that a new phone gets through during a flood.
  */
-export function createGate({ limits: start, peers, clock, log, hit = uncounted }: GateOptions): Gate {
-  let limits: GateLimits = { ...defaultGateLimits, ...start };
+export function createRateLimiter({
+  limits: start,
+  peers,
+  clock,
+  log,
+  hit = uncounted,
+}: RateLimiterOptions): RateLimiter {
+  let limits: RateLimits = { ...defaultRateLimits, ...start };
   /** In the order of last use. */
   const buckets = new Map<string, Bucket>();
   const half = (): Bucket => new Bucket(limits.strangerRate / 2, limits.strangerRate / 2, clock.monotonic());

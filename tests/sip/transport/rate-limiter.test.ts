@@ -1,20 +1,20 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createGate, defaultGateLimits, type GateLimits } from '../../../src/sip/transport/gate.ts';
 import { createKnownPeers } from '../../../src/sip/transport/known-peers.ts';
+import { createRateLimiter, defaultRateLimits, type RateLimits } from '../../../src/sip/transport/rate-limiter.ts';
 import type { Source } from '../../../src/sip/transport/transport.ts';
 import { createRecordingLog } from '../../support/log.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 
-function setUp(limits: Partial<GateLimits> = {}) {
+function setUp(limits: Partial<RateLimits> = {}) {
   const clock = new ManualClock();
   const peers = createKnownPeers();
   const { log, lines } = createRecordingLog();
-  const gate = createGate({ limits: { sourceRate: 10, sourceBurst: 20, ...limits }, peers, clock, log });
+  const rateLimiter = createRateLimiter({ limits: { sourceRate: 10, sourceBurst: 20, ...limits }, peers, clock, log });
   /** How many of so many messages pass. */
   const pass = (count: number, address = '192.0.2.1', port = 5060) =>
-    Array.from({ length: count }, () => gate.admits(from(address, port))).filter(Boolean).length;
-  return { clock, peers, gate, pass, lines };
+    Array.from({ length: count }, () => rateLimiter.admits(from(address, port))).filter(Boolean).length;
+  return { clock, peers, rateLimiter, pass, lines };
 }
 
 const from = (address: string, port = 5060): Source => ({ protocol: 'udp', address, port, listener: 1 });
@@ -29,9 +29,9 @@ test('a stranger has its burst, then its rate, and hurts no other', () => {
 });
 
 test('other limits hold from the next message on', () => {
-  const { gate, pass } = setUp();
+  const { rateLimiter, pass } = setUp();
   assert.is(pass(100), 20);
-  gate.reconfigure({ ...defaultGateLimits, sourceRate: 1, sourceBurst: 3 });
+  rateLimiter.reconfigure({ ...defaultRateLimits, sourceRate: 1, sourceBurst: 3 });
   assert.is(pass(100), 3);
 });
 
@@ -54,12 +54,12 @@ test('strangers together have a bound, half of it for those that send little', (
 });
 
 test('the ignored are not read at all, unless they are known', () => {
-  const { gate, peers, pass } = setUp();
-  gate.ignore((address) => address === '192.0.2.1');
+  const { rateLimiter, peers, pass } = setUp();
+  rateLimiter.ignore((address) => address === '192.0.2.1');
   assert.equal([pass(5), pass(5, '192.0.2.2')], [0, 5]);
   peers.hold(from('192.0.2.1'));
   assert.equal([pass(5), pass(5, '192.0.2.1', 7)], [5, 0]);
-  assert.is(gate.refused, 10);
+  assert.is(rateLimiter.refused, 10);
 });
 
 test('what is not read is told once a minute', () => {
