@@ -29,7 +29,7 @@ import type { BuildInfo, Module } from './models/system.ts';
 import type { RecorderSettings } from './recorder/recorder.ts';
 import type { CacheLimits } from './sip/location/cached-names.ts';
 import { parseUri } from './sip/message/uri.ts';
-import type { TransactionLimits } from './sip/transaction/room.ts';
+import type { TransactionLimits } from './sip/transaction/quota.ts';
 import { kindOf } from './sip/transport/kind.ts';
 import type { RateLimits } from './sip/transport/rate-limiter.ts';
 import type { Listen } from './sip/transport/transport.ts';
@@ -46,7 +46,7 @@ export { version };
 export const pageDirectory = packageFile('dist/page');
 
 /**
- * What clients go by that decide by version what they dare: the interface is that of the field's present major release,
+ * What clients go by that decide by version what they dare: the interface is that of Asterisk's present major release,
  * whose numbers its descriptions and the system show. The program's own version stands behind it.
  */
 export const systemVersion = `23.0.0+hookswitch.${version}`;

@@ -47,7 +47,7 @@ async function written(world: World): Promise<Record<string, unknown>[]> {
   return made;
 }
 
-records('both legs of a call have one, with the words of the field and ours', () =>
+records('both legs of a call have one, with the words of Asterisk and ours', () =>
   inWorld(
     async (world) => {
       const { clock, call } = world;
@@ -144,7 +144,7 @@ records('recordings of a bridge belong to who is in it, and what is recorded by 
   }, toFile),
 );
 
-records('what became of a call that was not taken is said in the words of the field', () =>
+records('what became of a call that was not taken is said in the words of Asterisk', () =>
   inWorld(async (world) => {
     const { clock, call, server, ask } = world;
     server.connect({ names: ['desk'], send: () => {}, describe: 'the test' });

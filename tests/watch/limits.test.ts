@@ -6,7 +6,7 @@ import { createUnread } from '../../src/http/unread.ts';
 import { LimitCounts } from '../../src/lib/limit-counts.ts';
 import { AriError } from '../../src/models/errors.ts';
 import { countLimit } from '../../src/models/limits.ts';
-import { Room } from '../../src/sip/transaction/room.ts';
+import { Quota } from '../../src/sip/transaction/quota.ts';
 import { createKnownPeers } from '../../src/sip/transport/known-peers.ts';
 import { createRateLimiter, type RateLimits } from '../../src/sip/transport/rate-limiter.ts';
 import { createRecordingLog } from '../support/log.ts';
@@ -97,7 +97,7 @@ const rows: readonly Row[] = [
       world.server.connect({ names: ['desk'], send: () => {}, describe: 'the test' });
       await held(world);
       await world.clock.run(1 * seconds);
-      // One of the field's own is there already.
+      // One of Asterisk's own is there already.
       for (const name of ['A', 'B']) await world.request('POST', `/ari/channels/c/variable?variable=${name}&value=1`);
     },
   },
@@ -231,18 +231,18 @@ limits('what strangers send too much of, by which bound', () => {
   assert.equal(known.counts.figures(), { 'sip.limits.sources': 2 });
 });
 
-limits('transactions for which there is no room, by which bound', () => {
-  const hits = (take: (room: Room) => void, bounds: object): Readonly<Record<string, number>> => {
+limits('transactions beyond the quota, by bound', () => {
+  const hits = (take: (quota: Quota) => void, bounds: object): Readonly<Record<string, number>> => {
     const counts = new LimitCounts();
-    const room = new Room(
+    const quota = new Quota(
       { transactions: 10, octets: 1_000, sourceTransactions: 5, sourceOctets: 500, ...bounds },
       counts.hit,
     );
-    take(room);
+    take(quota);
     return counts.figures();
   };
-  const twice = (stranger?: string) => (room: Room) => {
-    for (let n = 0; n < 2; n++) room.take(stranger, 400);
+  const twice = (stranger?: string) => (quota: Quota) => {
+    for (let n = 0; n < 2; n++) quota.take(stranger, 400);
   };
   assert.equal(hits(twice(), { transactions: 1 }), { 'sip.limits.transactions': 1 });
   assert.equal(hits(twice(), { octets: 500 }), { 'sip.limits.transaction_bytes': 1 });

@@ -13,7 +13,7 @@ export type ArrivalContext = {
   newTag(): string;
   /** The tag of every answer to the request with that key, without anything being remembered (RFC 3261 8.2.7). */
   tagOf(key: string): string;
-  /** Begins a transaction; undefined when there is no room for it. */
+  /** Begins a transaction; undefined when the quota is used up. */
   keep(request: ArrivedRequest, why: KeepReason): RunningServer | undefined;
   guard(call: () => void): void;
 };
@@ -84,7 +84,7 @@ export class ArrivedRequest implements ServerTransaction {
     return (this.#toTag ??= this.request.toTag ?? (this.#isKnown ? this.#context.newTag() : this.#stableTag()));
   }
 
-  /** Remembers the request from now on; false when there is no room. */
+  /** Stores the request; false when the quota is used up. */
   keep(why: KeepReason): boolean {
     this.#kept = this.#context.keep(this, why);
     if (!this.#kept) return false;

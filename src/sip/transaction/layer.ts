@@ -16,7 +16,7 @@ import type { SendFailure, Source, Target, Transports } from '../transport/trans
 import { type ArrivalContext, ArrivedRequest, type KeepReason } from './arrived-request.ts';
 import { type ClientContext, RunningClient } from './client.ts';
 import { clientKey, mergeKey, responseKey, serverKey } from './keys.ts';
-import { defaultTransactionLimits, Room, type TransactionLimits } from './room.ts';
+import { defaultTransactionLimits, Quota, type TransactionLimits } from './quota.ts';
 import type { Step } from './runner.ts';
 import { RunningServer, type ServerContext } from './server.ts';
 import { defaultTimerValues, type TimerValues } from './tables.ts';
@@ -104,7 +104,7 @@ class Transactions implements TransactionLayer {
       clock: guardedClock(clock, log, 'a timer of a SIP transaction'),
       timers: { ...defaultTimerValues, ...timers },
       inspect,
-      room: new Room({ ...defaultTransactionLimits, ...limits }, hit),
+      quota: new Quota({ ...defaultTransactionLimits, ...limits }, hit),
       send: (bytes, target, onFailure) => transports.send(bytes, target, onFailure),
       sendCancel: (cancel, target) => this.#sendCancel(cancel, target),
       guard: (call) => this.#guard(call),
@@ -154,7 +154,7 @@ class Transactions implements TransactionLayer {
   }
 
   reconfigure(limits: TransactionLimits): void {
-    this.#context.room.reconfigure(limits);
+    this.#context.quota.reconfigure(limits);
   }
 
   counts(): TransactionCounts {
@@ -207,8 +207,8 @@ class Transactions implements TransactionLayer {
 
   #restoreServer(data: ServerData): void {
     const { key, mergeKey: merge, source, target, invite, request, response = '' } = data;
-    const seat = this.#context.room.take(undefined, Buffer.byteLength(request ?? response, 'base64'));
-    if (!seat) return;
+    const reservation = this.#context.quota.take(undefined, Buffer.byteLength(request ?? response, 'base64'));
+    if (!reservation) return;
     const context = this.#context;
     const arrived =
       request === undefined
@@ -222,7 +222,7 @@ class Transactions implements TransactionLayer {
       invite,
       source,
       target,
-      seat,
+      reservation,
       context,
     });
     this.#remember(server);
@@ -330,7 +330,7 @@ class Transactions implements TransactionLayer {
     invite.receiveCancel(cancel);
   }
 
-  /** What the known ask becomes a transaction at once, if there is room; what strangers ask, only when they are let in. */
+  /** A request of a known peer becomes a transaction at once, within the quota; one of a stranger only when it is admitted. */
   #arrive(request: SipRequest, source: Source, key: string): ArrivedRequest {
     const merge = mergeKey(request);
     const merged = merge !== undefined && this.#mergeKeys.has(merge);
@@ -344,11 +344,18 @@ class Transactions implements TransactionLayer {
   #keep(arrived: ArrivedRequest, why: KeepReason): RunningServer | undefined {
     const { request, source, target, key } = arrived;
     const stranger = why === 'accepted' ? undefined : source.address;
-    const seat = this.#context.room.take(stranger, request.octets);
-    if (!seat) return undefined;
+    const reservation = this.#context.quota.take(stranger, request.octets);
+    if (!reservation) return undefined;
     const keys = { key, mergeKey: mergeKey(request) };
     const invite = request.method === 'INVITE';
-    const transaction = new RunningServer(arrived, { keys, invite, source, target, seat, context: this.#context });
+    const transaction = new RunningServer(arrived, {
+      keys,
+      invite,
+      source,
+      target,
+      reservation,
+      context: this.#context,
+    });
     this.#remember(transaction);
     return transaction;
   }

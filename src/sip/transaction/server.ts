@@ -3,14 +3,14 @@ import { keepRequest } from '../message/kept.ts';
 import type { SipRequest, SipResponse } from '../message/message.ts';
 import { kindOf } from '../transport/kind.ts';
 import type { SendFailure, Source, Target } from '../transport/transport.ts';
-import type { Room, Seat } from './room.ts';
+import type { Quota, Reservation } from './quota.ts';
 import { Runner, type RunnerContext } from './runner.ts';
 import { inviteServer, nonInviteServer, type PlainEffect, type ServerInput } from './tables.ts';
 import type { Repeatable, ServerData, ServerHandlers, ServerState } from './transaction.ts';
 
 /** What a server transaction needs from its layer. */
 export type ServerContext = RunnerContext & {
-  readonly room: Room;
+  readonly quota: Quota;
   send(bytes: Buffer, target: Target, onFailure: (failure: SendFailure) => void): void;
   /** Calls a handler of the user; what it throws is logged. */
   guard(call: () => void): void;
@@ -35,8 +35,8 @@ export type ServerOptions = {
   readonly invite: boolean;
   readonly source: Source;
   readonly target: Target;
-  /** Its place in the room, given back at the end. */
-  readonly seat: Seat;
+  /** Released at the end. */
+  readonly reservation: Reservation;
   readonly context: ServerContext;
 };
 
@@ -51,7 +51,7 @@ export class RunningServer implements Repeatable {
   readonly source: Source;
   readonly #invite: boolean;
   readonly #target: Target;
-  readonly #seat: Seat;
+  readonly #reservation: Reservation;
   readonly #context: ServerContext;
   readonly #runner: Runner<ServerState, ServerInput>;
   /** Forgotten with the final response. */
@@ -62,13 +62,13 @@ export class RunningServer implements Repeatable {
   #ack: { readonly message: SipRequest; readonly source: Source } | undefined;
 
   /** @param arrived undefined for one that is taken up after its final response. */
-  constructor(arrived: Answered | undefined, { keys, invite, source, target, seat, context }: ServerOptions) {
+  constructor(arrived: Answered | undefined, { keys, invite, source, target, reservation, context }: ServerOptions) {
     this.keys = keys;
     this.source = source;
     this.#invite = invite;
     this.#arrived = arrived;
     this.#target = target;
-    this.#seat = seat;
+    this.#reservation = reservation;
     this.#context = context;
     const shared = {
       reliable: kindOf(target.protocol).reliable,
@@ -125,7 +125,7 @@ export class RunningServer implements Repeatable {
     if (response.status >= 200) {
       this.#toTag = response.toTag ?? '';
       this.#arrived = undefined;
-      this.#context.room.resize(this.#seat, this.#bytes.length);
+      this.#context.quota.resize(this.#reservation, this.#bytes.length);
     }
     return this.#runner.input(input);
   }
@@ -199,7 +199,7 @@ export class RunningServer implements Repeatable {
   }
 
   #end(): void {
-    this.#context.room.leave(this.#seat);
+    this.#context.quota.leave(this.#reservation);
     this.#context.forgetServer(this);
     this.#context.guard(() => this.handlers.onTerminated?.());
   }

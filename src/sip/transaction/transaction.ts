@@ -1,7 +1,7 @@
 import type { BuildResponseOptions } from '../message/build.ts';
 import type { SipRequest, SipResponse } from '../message/message.ts';
 import type { SendFailure, Source, Target } from '../transport/transport.ts';
-import type { TransactionLimits } from './room.ts';
+import type { TransactionLimits } from './quota.ts';
 import type { RunnerData } from './runner.ts';
 
 /** INVITE client: RFC 3261 17.1.1 with `accepted` of RFC 6026 7.2. Non-INVITE client: 17.1.2 (`trying`). */

@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { SipRequest } from '../../../src/sip/message/message.ts';
 import { createTransactionLayer } from '../../../src/sip/transaction/layer.ts';
-import { Room } from '../../../src/sip/transaction/room.ts';
+import { Quota } from '../../../src/sip/transaction/quota.ts';
 import type { ServerTransaction } from '../../../src/sip/transaction/transaction.ts';
 import { createKnownPeers } from '../../../src/sip/transport/known-peers.ts';
 import { createRecordingLog } from '../../support/log.ts';
@@ -102,7 +102,7 @@ test('what is not answered at once is remembered, within the bounds of its sourc
   layer.close();
 });
 
-test('the known have all the room there is, strangers who are not let in half of it', () => {
+test('known peers may use the whole quota, strangers half of it', () => {
   const { peers, layer, transactions, deliver, sent } = createBench();
   const from = (address: string) => ({ ...peer('udp'), address });
   for (let i = 0; i < 6; i++) deliver(incoming('MESSAGE', { branch: branch(i), callId: `${i}` }), from(`10.0.0.${i}`));
@@ -131,17 +131,17 @@ test('a full house refuses a call when its user would take it', () => {
 });
 
 test('before its final answer a transaction counts with its request, after it with the answer alone', () => {
-  const room = new Room(limits);
-  const seat = room.take('a', 9_000)!;
-  assert.is(room.take('a', 2_000), undefined);
-  room.resize(seat, 300);
-  const second = room.take('a', 2_000)!;
+  const quota = new Quota(limits);
+  const reservation = quota.take('a', 9_000)!;
+  assert.is(quota.take('a', 2_000), undefined);
+  quota.resize(reservation, 300);
+  const second = quota.take('a', 2_000)!;
   assert.ok(second);
-  assert.is(room.take('a', 1), undefined, 'two are enough');
-  room.leave(seat);
-  assert.ok(room.take('a', 7_000));
-  assert.ok(room.take(undefined, 80_000));
-  assert.is(room.take(undefined, 20_000), undefined, 'the whole is full');
+  assert.is(quota.take('a', 1), undefined, 'two are enough');
+  quota.leave(reservation);
+  assert.ok(quota.take('a', 7_000));
+  assert.ok(quota.take(undefined, 80_000));
+  assert.is(quota.take(undefined, 20_000), undefined, 'the whole is full');
 });
 
 test('big requests leave no more than their answers', () => {

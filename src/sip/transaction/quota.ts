@@ -18,13 +18,13 @@ export const defaultTransactionLimits: TransactionLimits = {
   sourceOctets: 1_048_576,
 };
 
-/** A place taken in the room. */
-export type Seat = { readonly stranger: string | undefined; octets: number };
+/** The part of the quota that one transaction holds. */
+export type Reservation = { readonly stranger: string | undefined; octets: number };
 
 type Share = { transactions: number; octets: number };
 
 /** Counts what server transactions hold, in all and for each source that nobody knows. */
-export class Room {
+export class Quota {
   #limits: TransactionLimits;
   readonly #all: Share = { transactions: 0, octets: 0 };
   readonly #strangers: Share = { transactions: 0, octets: 0 };
@@ -32,7 +32,7 @@ export class Room {
 
   readonly #hit: LimitHit;
 
-  /** @param hit hears of the bounds for which there was no room. */
+  /** @param hit is called with the bound that was met. */
   constructor(limits: TransactionLimits, hit: LimitHit = uncounted) {
     this.#limits = limits;
     this.#hit = hit;
@@ -46,9 +46,9 @@ export class Room {
   /**
    * Takes a place for a transaction of so many octets.
    * @param stranger the source's address when nobody knows it; undefined for the known, whom only the whole bounds.
-   * @returns undefined when there is no room.
+   * @returns undefined when the quota is used up.
    */
-  take(stranger: string | undefined, octets: number): Seat | undefined {
+  take(stranger: string | undefined, octets: number): Reservation | undefined {
     const { transactions, octets: whole, sourceTransactions, sourceOctets } = this.#limits;
     const isFull = (share: Share, places: number, most: number, limit: '' | 'source_'): boolean => {
       if (share.transactions >= places) this.#hit(`sip.limits.${limit}transactions`);
@@ -63,30 +63,30 @@ export class Room {
       if (isFull(own, sourceTransactions, sourceOctets, 'source_')) return undefined;
       this.#bySource.set(stranger, own);
     }
-    const seat: Seat = { stranger, octets: 0 };
-    this.#change(seat, 1, octets);
-    return seat;
+    const reservation: Reservation = { stranger, octets: 0 };
+    this.#change(reservation, 1, octets);
+    return reservation;
   }
 
   /** The transaction holds more or less than before; it keeps its place in any case. */
-  resize(seat: Seat, octets: number): void {
-    this.#change(seat, 0, octets);
+  resize(reservation: Reservation, octets: number): void {
+    this.#change(reservation, 0, octets);
   }
 
   /** Gives the place back; once. */
-  leave(seat: Seat): void {
-    this.#change(seat, -1, 0);
-    if (seat.stranger !== undefined && this.#bySource.get(seat.stranger)?.transactions === 0)
-      this.#bySource.delete(seat.stranger);
+  leave(reservation: Reservation): void {
+    this.#change(reservation, -1, 0);
+    if (reservation.stranger !== undefined && this.#bySource.get(reservation.stranger)?.transactions === 0)
+      this.#bySource.delete(reservation.stranger);
   }
 
-  #change(seat: Seat, places: number, octets: number): void {
-    const more = octets - seat.octets;
-    seat.octets = octets;
+  #change(reservation: Reservation, places: number, octets: number): void {
+    const more = octets - reservation.octets;
+    reservation.octets = octets;
     add(this.#all, places, more);
-    if (seat.stranger === undefined) return;
+    if (reservation.stranger === undefined) return;
     add(this.#strangers, places, more);
-    add(this.#bySource.get(seat.stranger)!, places, more);
+    add(this.#bySource.get(reservation.stranger)!, places, more);
   }
 }
 
